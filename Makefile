@@ -1,0 +1,40 @@
+# Every target makes its own private environment; the machine needs Python >= 3.10 and make, nothing else.
+#   PYTHON=...  the interpreter to make it with (default: the first fitting one on PATH)
+#   VENV=...    where it lives                  JOBS=...  how many tests run at a time
+PYTHON ?=
+VENV ?= .venv
+JOBS ?=
+
+export PYTHON VENV
+RUN := $(VENV)/bin/python
+TESTS = $(RUN) test/run.py $(if $(JOBS),--jobs $(JOBS))
+
+.PHONY: help demo test check bench clean
+
+help: ## show this list
+	@sed -n 's/^\([a-z]*\): .*## /make \1: /p' Makefile
+
+demo: ## compile a digits classifier with a dynamic batch and run it
+	@.ci/environment demo
+	@$(RUN) examples/digits.py
+
+test: ## run all tests
+	@.ci/environment test
+	@$(TESTS)
+
+# A type checker cannot follow the mapping of dialects/ and lowering/ into the package, so it reads a copy.
+check: ## lint, formatting, types, then all tests
+	@.ci/environment test,dev
+	@$(RUN) -m ruff check
+	@$(RUN) -m ruff format --check
+	@rm -rf build/typecheck && mkdir -p build/typecheck
+	@cp -R relax_mlir build/typecheck && cp -R dialects lowering build/typecheck/relax_mlir
+	@$(RUN) -m pyright --pythonpath $(RUN)
+	@$(TESTS)
+
+bench: ## run every benchmark
+	@.ci/environment demo
+	@for file in benchmarks/bench_*.py; do echo "== $$file"; $(RUN) "$$file" || exit 1; done
+
+clean: ## remove the environment and everything generated
+	rm -rf $(VENV) build dist demo-output *.egg-info .hypothesis .pytest_cache .ruff_cache

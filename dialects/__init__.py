@@ -1,0 +1,1 @@
+"""What the IR is: the Relax, TIR and VM dialects. Imports nothing of the layers above."""

@@ -1,0 +1,51 @@
+"""The one place that knows which package carries the MLIR Python bindings."""
+
+import importlib
+import importlib.util
+from types import ModuleType
+
+from relax_mlir.errors import BindingsError
+
+# On PyPI the upstream bindings come inside torch-mlir; elsewhere the same modules are called `mlir`.
+CANDIDATES = ("torch_mlir", "mlir")
+INSTALL_HINT = "pip install torch-mlir==20261001"
+
+
+def _resolve() -> str:
+    for name in CANDIDATES:
+        try:
+            if importlib.util.find_spec(f"{name}.dialects.ext") is not None:
+                return name
+        except (ModuleNotFoundError, ValueError):
+            continue
+    found = [name for name in CANDIDATES if importlib.util.find_spec(name) is not None]
+    if found:
+        raise BindingsError(
+            f"the MLIR bindings in '{found[0]}' lack 'dialects.ext', which relax-mlir needs; "
+            f"install a compatible version: {INSTALL_HINT}"
+        )
+    raise BindingsError(
+        "relax-mlir needs the MLIR Python bindings and found neither "
+        f"{' nor '.join(repr(name) for name in CANDIDATES)}; install them: {INSTALL_HINT}"
+    )
+
+
+def submodule(path: str) -> ModuleType:
+    """Import a module of the bindings, such as `dialects.scf` or `passmanager`.
+
+    Raises:
+        BindingsError: the bindings cannot be loaded on this interpreter.
+    """
+    try:
+        return importlib.import_module(f"{PACKAGE}.{path}")
+    except ImportError as error:
+        raise BindingsError(
+            f"the MLIR bindings in '{PACKAGE}' cannot load '{path}' ({error}); "
+            f"install a compatible version: {INSTALL_HINT}"
+        ) from error
+
+
+PACKAGE = _resolve()
+ir = submodule("ir")
+ext = submodule("dialects.ext")
+passmanager = submodule("passmanager")

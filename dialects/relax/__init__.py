@@ -1,0 +1,36 @@
+"""The Relax dialect: tensor programs with symbolic shapes, and everything they are made of."""
+
+from relax_mlir.dialects.relax.dialect import AnyDtype, Dims, Object, Relax, Shape
+from relax_mlir.dialects.relax.infer import InferError, describe
+from relax_mlir.dialects.relax.ops import (
+    core,
+    elementwise,
+    linear_algebra,
+    manipulate,
+    nn,
+    reduce,
+    set,
+)
+from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS, Param, build
+from relax_mlir.dialects.relax.symbolic import SymExpr
+
+__all__ = [
+    "COMPUTE_OPS",
+    "AnyDtype",
+    "Dims",
+    "InferError",
+    "Object",
+    "Param",
+    "Relax",
+    "Shape",
+    "SymExpr",
+    "build",
+    "core",
+    "describe",
+    "elementwise",
+    "linear_algebra",
+    "manipulate",
+    "nn",
+    "reduce",
+    "set",
+]

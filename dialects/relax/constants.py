@@ -1,0 +1,133 @@
+"""Constant tensors: numpy arrays held beside the module as MLIR resource blobs (decision 9)."""
+
+import itertools
+import re
+import weakref
+
+import numpy as np
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.relax import types as T
+
+# MLIR keeps the blob alive through the buffer it was made from; this table only finds the array again.
+_ARRAYS: "weakref.WeakKeyDictionary[ir.Context, dict[str, np.ndarray]]" = (
+    weakref.WeakKeyDictionary()
+)
+_COUNTER = itertools.count()
+_RESOURCE = re.compile(r"dense_resource<([^>]+)>")
+_BLOB = re.compile(r':\s*"0x([0-9A-Fa-f]*)"')
+
+
+def numpy_dtype(dtype: str) -> np.dtype:
+    """Return numpy's dtype of a TVM dtype name; bfloat16 needs the package `ml_dtypes`.
+
+    Raises:
+        TypeError: numpy has no such dtype.
+    """
+    if dtype == "bfloat16":
+        import ml_dtypes
+
+        return np.dtype(ml_dtypes.bfloat16)
+    return np.dtype(dtype)
+
+
+def constant_attribute(array: np.ndarray, name: str | None = None) -> ir.Attribute:
+    """Return a `dense_resource` attribute over a contiguous array; the elements are not copied.
+
+    The caller must not write to the array afterwards. Arrays that are not contiguous or not in
+    native byte order are copied first.
+
+    Args:
+        array: any shape, a dtype Relax has.
+        name: hint for the blob's name.
+
+    Raises:
+        ValueError: the dtype is none that Relax has.
+    """
+    array = np.asarray(array)
+    array = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("=")).reshape(array.shape)
+    type_ = T.tensor_type(array.shape, str(array.dtype))
+    key = f"{name or 'constant'}_{next(_COUNTER)}"
+    # A 0-d or empty array has no buffer MLIR accepts, and bool elements are bits in an i1 blob's
+    # textual form but bytes in memory: small and bool constants are therefore plain attributes.
+    if array.size <= 1 or array.dtype == np.bool_:
+        return _dense(array, type_)
+    data = np.frombuffer(array.reshape(-1).view(np.uint8), dtype=np.uint8)
+    attribute = ir.DenseResourceElementsAttr.get_from_buffer(
+        memoryview(data), key, type_, array.dtype.alignment, False
+    )
+    blob = _RESOURCE.search(str(attribute)).group(1)
+    _ARRAYS.setdefault(ir.Context.current, {})[blob] = array
+    return attribute
+
+
+def _dense(array: np.ndarray, type_: ir.Type) -> ir.Attribute:
+    dtype = T.tensor_dtype(type_)
+    if dtype == "bool":
+        text = _nested(array, lambda value: "true" if value else "false")
+    elif "float" in dtype:
+        bits = array.view(f"uint{8 * array.dtype.itemsize}")
+        text = _nested(bits, lambda value: f"0x{int(value):0{2 * array.dtype.itemsize}X}")
+    else:
+        text = _nested(array, lambda value: str(int(value)))
+    return ir.Attribute.parse(f"dense<{text if array.size else ''}> : {type_}")
+
+
+def _nested(array: np.ndarray, spell: "object") -> str:
+    if array.ndim == 0:
+        return spell(array[()])
+    return f"[{', '.join(_nested(item, spell) for item in array)}]"
+
+
+def constant_array(attribute: ir.Attribute) -> np.ndarray:
+    """Return the elements of a constant's attribute as a numpy array.
+
+    No copy is made for constants created in this process.
+
+    Raises:
+        ValueError: the attribute holds no elements (an elided or missing resource).
+    """
+    type_ = attribute.type
+    shape = [dim.value for dim in T.tensor_dims(type_)]
+    dtype = numpy_dtype(T.tensor_dtype(type_))
+    match = _RESOURCE.match(str(attribute))
+    if match is None:
+        return _from_dense(attribute, shape, dtype)
+    found = _ARRAYS.get(attribute.context, {}).get(match.group(1))
+    if found is not None:
+        return found
+    return _from_text(attribute, match.group(1), shape, dtype)
+
+
+def _from_dense(attribute: ir.Attribute, shape: list[int], dtype: np.dtype) -> np.ndarray:
+    elements = attribute.maybe_downcast()
+    if dtype == np.bool_ or dtype.kind in "iuf":
+        try:
+            array = np.array(elements)
+        except (TypeError, ValueError):
+            array = np.array([item for item in elements])
+        return np.ascontiguousarray(array.astype(dtype, copy=False)).reshape(shape)
+    return np.array([float(item) for item in elements], dtype=dtype).reshape(shape)
+
+
+def _from_text(
+    attribute: ir.Attribute, name: str, shape: list[int], dtype: np.dtype
+) -> np.ndarray:
+    # The bindings cannot read a resource's blob; MLIR prints it in hexadecimal after the module.
+    with attribute.context, ir.Location.unknown():
+        holder = ir.Module.create()
+        holder.operation.attributes["relax.value"] = attribute
+        text = holder.operation.get_asm()
+    blob = _BLOB.search(text[text.find("dialect_resources") :])
+    if blob is None:
+        raise ValueError(f"the constant '{name}' has no data in this module (was it elided?)")
+    # Four bytes of alignment come first.
+    data = bytes.fromhex(blob.group(1))[4:]
+    count = int(np.prod(shape, dtype=np.int64))
+    if len(data) != count * dtype.itemsize:
+        raise ValueError(
+            f"the constant '{name}' has {len(data)} bytes, its type needs {count * dtype.itemsize}"
+        )
+    array = np.frombuffer(data, dtype=dtype).reshape(shape)
+    _ARRAYS.setdefault(attribute.context, {})[name] = array
+    return array

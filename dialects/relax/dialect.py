@@ -1,0 +1,63 @@
+"""The Relax dialect object, its attribute and its types."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from relax_mlir.dialects.bindings import ext, ir
+from relax_mlir.dialects.relax.symbolic import IntLike, SymExpr
+
+
+class Relax(ext.Dialect, name="relax"):
+    """Tensor programs whose shapes are symbolic and part of the program (R01)."""
+
+
+class Dims(Relax.Attribute, name="dims"):
+    """Known dimensions: names of symbols, and one affine expression over them per dimension.
+
+    `#relax.dims<["n"], affine_map<()[s0] -> (s0, s0 * 4)>>` is the shape `(n, n * 4)`.
+    """
+
+    names: ir.ArrayAttr
+    exprs: ir.AffineMapAttr
+
+    @staticmethod
+    def of(dims: Sequence[IntLike]) -> "Dims":
+        """Return the attribute for these dimensions, in normal form."""
+        exprs = [SymExpr.of(dim) for dim in dims]
+        names = sorted(set().union(*(expr.symbols for expr in exprs)))
+        position = {name: i for i, name in enumerate(names)}
+        affine = ir.AffineMap.get(0, len(names), [expr.to_affine(position) for expr in exprs])
+        return Dims.get(
+            ir.ArrayAttr.get([ir.StringAttr.get(name) for name in names]),
+            ir.AffineMapAttr.get(affine),
+        )
+
+    @property
+    def symbol_names(self) -> list[str]:
+        """The symbols' names in order."""
+        return [ir.StringAttr(name).value for name in ir.ArrayAttr(self.names)]
+
+    @property
+    def dims(self) -> list[SymExpr]:
+        """One expression per dimension."""
+        names = self.symbol_names
+        affine = ir.AffineMapAttr(self.exprs).value
+        return [SymExpr.from_affine(expr, names) for expr in affine.results]
+
+
+class Shape(Relax.Type, name="shape"):
+    """A tuple of integers at run time.
+
+    The parameter is `#relax.dims<...>` where the values are known symbolically, `N : i64` where only
+    their number is, and `unit` where nothing is.
+    """
+
+    known: Any
+
+
+class Object(Relax.Type, name="object"):
+    """Any run-time value: an opaque handle of a library, a Python object (C3 of R10)."""
+
+
+class AnyDtype(Relax.Type, name="any_dtype"):
+    """The element type of a tensor whose dtype is not known until run time (C2 of R10)."""

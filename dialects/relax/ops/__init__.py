@@ -1,0 +1,1 @@
+"""Relax operations, one module per category."""

@@ -1,0 +1,398 @@
+"""Symbolic integers: MLIR affine expressions over named symbols, kept in one normal form.
+
+Products of symbols are allowed (semi-affine expressions). MLIR folds eagerly in C++ as expressions are
+built; on top of that every expression is brought to a sum of sorted monomials, so two expressions whose
+normal forms are equal have equal values (R07). In that form whole parts are drawn out of quotients, and a
+remainder is spelled through its quotient: MLIR folds either way, and both must end in the same form.
+Divisors are taken to be other than zero.
+"""
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Union
+
+from relax_mlir.dialects.bindings import ir
+
+IntLike = Union[int, "SymExpr"]
+# A monomial is a sorted tuple of atom keys; an atom is a symbol or an opaque quotient.
+_Monomial = tuple[str, ...]
+
+
+class SymExpr:
+    """An integer expression over named, function-scoped, non-negative symbols. Immutable.
+
+    Use `SymExpr.var("n")`, `SymExpr.const(4)` and Python's `+ - * // %`; `ceildiv` is a method.
+    """
+
+    __slots__ = ("_atoms", "_terms")
+
+    def __init__(self, terms: Mapping[_Monomial, int], atoms: Mapping[str, "_Atom"]) -> None:
+        self._terms = {m: c for m, c in sorted(terms.items(), key=_order) if c}
+        used = {key for monomial in self._terms for key in monomial}
+        self._atoms = {key: atoms[key] for key in sorted(used)}
+
+    @staticmethod
+    def const(value: int) -> "SymExpr":
+        """Return a constant."""
+        return SymExpr({(): int(value)}, {})
+
+    @staticmethod
+    def var(name: str) -> "SymExpr":
+        """Return the symbol of that name."""
+        return SymExpr({(name,): 1}, {name: _Atom("symbol", name)})
+
+    @staticmethod
+    def of(value: IntLike) -> "SymExpr":
+        """Return `value` as an expression.
+
+        Raises:
+            TypeError: it is neither an integer nor an expression.
+        """
+        if isinstance(value, SymExpr):
+            return value
+        if isinstance(value, bool) or not hasattr(value, "__index__"):
+            raise TypeError(
+                f"a shape dimension must be an integer or symbolic, got {type(value).__name__}"
+            )
+        return SymExpr.const(value.__index__())
+
+    @property
+    def is_const(self) -> bool:
+        """Whether no symbol is left."""
+        return not self._atoms
+
+    @property
+    def value(self) -> int | None:
+        """The integer when constant, else None."""
+        return self._terms.get((), 0) if self.is_const else None
+
+    @property
+    def name(self) -> str | None:
+        """The symbol's name when the expression is one plain symbol, else None."""
+        if len(self._terms) == 1:
+            (monomial, coefficient), *_ = self._terms.items()
+            if coefficient == 1 and len(monomial) == 1:
+                atom = self._atoms[monomial[0]]
+                return atom.name if atom.kind == "symbol" else None
+        return None
+
+    @property
+    def symbols(self) -> frozenset[str]:
+        """The names that occur anywhere in the expression."""
+        return frozenset().union(*(atom.symbols for atom in self._atoms.values()))
+
+    def __add__(self, other: IntLike) -> "SymExpr":
+        other = SymExpr.of(other)
+        terms = dict(self._terms)
+        for monomial, coefficient in other._terms.items():
+            terms[monomial] = terms.get(monomial, 0) + coefficient
+        return SymExpr(terms, {**self._atoms, **other._atoms})
+
+    def __mul__(self, other: IntLike) -> "SymExpr":
+        other = SymExpr.of(other)
+        terms: dict[_Monomial, int] = {}
+        for left, a in self._terms.items():
+            for right, b in other._terms.items():
+                monomial = tuple(sorted(left + right))
+                terms[monomial] = terms.get(monomial, 0) + a * b
+        return SymExpr(terms, {**self._atoms, **other._atoms})
+
+    def __neg__(self) -> "SymExpr":
+        return self * -1
+
+    def __sub__(self, other: IntLike) -> "SymExpr":
+        return self + -SymExpr.of(other)
+
+    def __rsub__(self, other: IntLike) -> "SymExpr":
+        return SymExpr.of(other) - self
+
+    __radd__ = __add__
+    __rmul__ = __mul__
+
+    def __floordiv__(self, other: IntLike) -> "SymExpr":
+        return _divide(self, SymExpr.of(other), "floordiv")
+
+    def __rfloordiv__(self, other: IntLike) -> "SymExpr":
+        return SymExpr.of(other) // self
+
+    def ceildiv(self, other: IntLike) -> "SymExpr":
+        """Return the quotient rounded up."""
+        return _divide(self, SymExpr.of(other), "ceildiv")
+
+    def __mod__(self, other: IntLike) -> "SymExpr":
+        return self - (self // other) * other
+
+    def __rmod__(self, other: IntLike) -> "SymExpr":
+        return SymExpr.of(other) % self
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, int) and not isinstance(other, bool):
+            other = SymExpr.const(other)
+        return isinstance(other, SymExpr) and self._terms == other._terms
+
+    def __hash__(self) -> int:
+        return hash(tuple(self._terms.items()))
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def __str__(self) -> str:
+        parts: list[str] = []
+        for factors, coefficient in self._summands():
+            if coefficient not in (1, -1) or not factors:
+                factors = [*factors, str(abs(coefficient))]
+            text = " * ".join(map(str, factors))
+            if parts:
+                parts.append(f" {'-' if coefficient < 0 else '+'} {text}")
+            else:
+                parts.append(f"-{text}" if coefficient < 0 else text)
+        return "".join(parts) or "0"
+
+    def substitute(self, values: Mapping[str, IntLike]) -> "SymExpr":
+        """Return the expression with the named symbols replaced."""
+
+        def leaf(name: str) -> SymExpr:
+            return SymExpr.of(values[name]) if name in values else SymExpr.var(name)
+
+        return self._map(leaf)
+
+    def evaluate(self, values: Mapping[str, int]) -> int:
+        """Return the integer for given symbol values.
+
+        Raises:
+            KeyError: a symbol has no value.
+            ZeroDivisionError: a divisor is zero.
+        """
+        return sum(
+            coefficient * math.prod(self._atoms[key].evaluate(values) for key in monomial)
+            for monomial, coefficient in self._terms.items()
+        )
+
+    def fold(
+        self,
+        symbol: Callable[[str], Any],
+        constant: Callable[[int], Any],
+        divide: Callable[[str, Any, Any], Any],
+    ) -> Any:
+        """Rebuild the expression in another arithmetic, whose values have `+` and `*`.
+
+        Args:
+            symbol: value of a symbol.
+            constant: value of an integer.
+            divide: result of `floordiv`, `ceildiv` or `mod` of two values.
+        """
+        total = None
+        for monomial, coefficient in self._terms.items():
+            term = None if coefficient == 1 and monomial else constant(coefficient)
+            for key in monomial:
+                atom = self._atoms[key]
+                if atom.kind == "symbol":
+                    factor = symbol(atom.name)
+                else:
+                    sides = (side.fold(symbol, constant, divide) for side in (atom.lhs, atom.rhs))
+                    factor = divide(atom.kind, *sides)
+                term = factor if term is None else term * factor
+            total = term if total is None else total + term
+        return constant(0) if total is None else total
+
+    def to_affine(self, names: Mapping[str, int]) -> ir.AffineExpr:
+        """Return the MLIR expression in which symbol `names[x]` stands for `x`.
+
+        Raises:
+            ValueError: a constant needs more than 64 bits.
+        """
+        total = ir.AffineConstantExpr.get(0)
+        for factors, coefficient in self._summands():
+            if not -(2**63) <= coefficient < 2**63:
+                raise ValueError(f"{coefficient} in a shape expression does not fit 64 bits")
+            term = ir.AffineConstantExpr.get(coefficient)
+            for factor in factors:
+                term = factor.to_affine(names) * term
+            total = total + term
+        return total
+
+    @staticmethod
+    def from_affine(expr: ir.AffineExpr, names: list[str]) -> "SymExpr":
+        """Return the expression of an MLIR affine expression over symbols.
+
+        Raises:
+            ValueError: it has dimension identifiers, more symbols than names, or divides by zero.
+        """
+        total, summands = SymExpr.const(0), [expr]
+        while summands:  # sums are as deep as they are long, so they are not left to recursion
+            part = summands.pop().maybe_downcast()
+            if isinstance(part, ir.AffineAddExpr):
+                summands += [part.rhs, part.lhs]
+            else:
+                total = total + _from_summand(part, names)
+        return total
+
+    def _summands(self) -> "Iterator[tuple[list[_Atom], int]]":
+        """Yield products of atoms and their coefficients, remainders put together again."""
+        rest = self
+        for monomial in self._terms:
+            for key in monomial:
+                quotient = self._atoms[key]
+                if quotient.kind != "floordiv" or len(quotient.rhs._terms) != 1:
+                    continue
+                remainder = quotient.lhs - SymExpr({(key,): 1}, {key: quotient}) * quotient.rhs
+                count = -rest._terms.get(monomial, 0) // quotient.rhs._lead
+                without = rest - remainder * count
+                if count and len(without._terms) + len(remainder._terms) <= len(rest._terms) + (
+                    () in quotient.lhs._terms
+                ):
+                    yield [_Atom("mod", "", quotient.lhs, quotient.rhs)], count
+                    rest = without
+        for monomial, coefficient in rest._terms.items():
+            yield [self._atoms[key] for key in monomial], coefficient
+
+    @property
+    def _lead(self) -> int:
+        return next(iter(self._terms.values()))
+
+    def _map(self, leaf: Callable[[str], "SymExpr"]) -> "SymExpr":
+        total = SymExpr.const(0)
+        for monomial, coefficient in self._terms.items():
+            term = SymExpr.const(coefficient)
+            for key in monomial:
+                term = term * self._atoms[key].map(leaf)
+            total = total + term
+        return total
+
+
+class _Atom:
+    """A symbol, or a quotient that does not simplify; a remainder only while one is written out."""
+
+    __slots__ = ("kind", "lhs", "name", "rhs", "symbols")
+
+    def __init__(
+        self, kind: str, name: str, lhs: SymExpr | None = None, rhs: SymExpr | None = None
+    ) -> None:
+        self.kind, self.name, self.lhs, self.rhs = kind, name, lhs, rhs
+        self.symbols = frozenset({name}) if kind == "symbol" else lhs.symbols | rhs.symbols
+
+    def __str__(self) -> str:
+        if self.kind == "symbol":
+            return self.name
+        left, right = (_operand(side) for side in (self.lhs, self.rhs))
+        if self.kind == "ceildiv":
+            return f"T.ceildiv({self.lhs}, {self.rhs})"
+        return f"({left} {'//' if self.kind == 'floordiv' else '%'} {right})"
+
+    def map(self, leaf: Callable[[str], SymExpr]) -> SymExpr:
+        if self.kind == "symbol":
+            return leaf(self.name)
+        return _divide(self.lhs._map(leaf), self.rhs._map(leaf), self.kind)
+
+    def evaluate(self, values: Mapping[str, int]) -> int:
+        if self.kind == "symbol":
+            return values[self.name]
+        lhs, rhs = self.lhs.evaluate(values), self.rhs.evaluate(values)
+        return lhs // rhs if self.kind == "floordiv" else -(-lhs // rhs)
+
+    def to_affine(self, names: Mapping[str, int]) -> ir.AffineExpr:
+        if self.kind == "symbol":
+            return ir.AffineSymbolExpr.get(names[self.name])
+        build = {
+            "floordiv": ir.AffineExpr.get_floor_div,
+            "ceildiv": ir.AffineExpr.get_ceil_div,
+            "mod": ir.AffineExpr.get_mod,
+        }[self.kind]
+        return build(self.lhs.to_affine(names), self.rhs.to_affine(names))
+
+
+def _operand(expr: SymExpr) -> str:
+    text = str(expr)
+    single = [factors for factors, count in expr._summands() if count == 1 and len(factors) == 1]
+    return text if single and len(expr._terms) == 1 or expr.is_const else f"({text})"
+
+
+def _order(item: tuple[_Monomial, int]) -> tuple[int, _Monomial]:
+    monomial, _ = item
+    return (-len(monomial), monomial)
+
+
+def _divide(expr: SymExpr, divisor: SymExpr, kind: str) -> SymExpr:
+    """Return the quotient with its whole part drawn out."""
+    if divisor == 0:
+        raise ZeroDivisionError(f"division of {expr} by zero in a shape expression")
+    if divisor.is_const:
+        by = divisor._terms[()]
+        if by < 0:
+            expr, by = -expr, -by
+        if kind == "ceildiv":
+            expr, kind = expr + (by - 1), "floordiv"
+        divisor = SymExpr.const(by)
+    if expr == divisor:
+        return SymExpr.const(1)
+    if len(divisor._terms) != 1:
+        return _opaque(kind, expr, divisor)
+    whole, rest = _draw_out(expr, divisor)
+    if not rest._terms:
+        return whole
+    if divisor.is_const:
+        # (4 * n + 3) // 8 is (n + 0) // 2: the common factor goes, and the constant rounds down.
+        common = math.gcd(divisor._lead, *(c for m, c in rest._terms.items() if m))
+        if common > 1:
+            rest = SymExpr({m: c // common for m, c in rest._terms.items()}, rest._atoms)
+            return whole + _divide(rest, SymExpr.const(divisor._lead // common), kind)
+    return whole + _opaque(kind, rest, divisor)
+
+
+def _draw_out(expr: SymExpr, divisor: SymExpr) -> tuple[SymExpr, SymExpr]:
+    """Return `whole` and `rest` with `expr == whole * divisor + rest`, for a one-term divisor."""
+    ((monomial, by),) = divisor._terms.items()
+    whole: dict[_Monomial, int] = {}
+    rest: dict[_Monomial, int] = {}
+    for term, coefficient in expr._terms.items():
+        factors = list(term)
+        count = 0
+        if all(term.count(key) >= monomial.count(key) for key in monomial):
+            for key in monomial:
+                factors.remove(key)
+            # Towards zero keeps the sign of a term; constants have one remainder, the non-negative.
+            count = coefficient // by if not term else int(math.copysign(1, coefficient * by)) * (
+                abs(coefficient) // abs(by)
+            )
+        whole[tuple(factors)] = count
+        rest[term] = coefficient - count * by
+    return SymExpr(whole, expr._atoms), SymExpr(rest, expr._atoms)
+
+
+def _opaque(kind: str, lhs: SymExpr, rhs: SymExpr) -> SymExpr:
+    atom = _Atom(kind, "", lhs, rhs)
+    key = f"{kind}({lhs}, {rhs})"
+    return SymExpr({(key,): 1}, {key: atom})
+
+
+_BINARY = {
+    ir.AffineMulExpr: lambda a, b: a * b,
+    ir.AffineModExpr: lambda a, b: a % b,
+    ir.AffineFloorDivExpr: lambda a, b: a // b,
+    ir.AffineCeilDivExpr: lambda a, b: a.ceildiv(b),
+}
+
+
+def _from_summand(expr: ir.AffineExpr, names: list[str]) -> SymExpr:
+    if isinstance(expr, ir.AffineConstantExpr):
+        return SymExpr.const(expr.value)
+    if isinstance(expr, ir.AffineSymbolExpr):
+        if expr.position >= len(names):
+            raise ValueError(f"symbol {expr} of a shape has no name among {names}")
+        return SymExpr.var(names[expr.position])
+    combine = _BINARY.get(type(expr))
+    if combine is None:
+        raise ValueError(f"a symbolic shape cannot contain '{expr}'")
+    lhs, rhs = (SymExpr.from_affine(side, names) for side in (expr.lhs, expr.rhs))
+    try:
+        return combine(lhs, rhs)
+    except ZeroDivisionError as error:
+        raise ValueError(str(error)) from error
+
+
+def product(dims: "list[SymExpr] | tuple[SymExpr, ...]") -> SymExpr:
+    """Return the product of the dimensions, 1 for none."""
+    total = SymExpr.const(1)
+    for dim in dims:
+        total = total * dim
+    return total

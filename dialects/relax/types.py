@@ -1,0 +1,181 @@
+"""Relax types: making them, asking them, and the shape field of a value (R05, R06)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.relax.dialect import AnyDtype, Dims, Object, Shape
+from relax_mlir.dialects.relax.symbolic import IntLike, SymExpr
+from relax_mlir.errors import did_you_mean
+
+UNKNOWN_DTYPE = ""
+_DYNAMIC = ir.ShapedType.get_dynamic_size()
+
+_DTYPES = {
+    "float16": lambda: ir.F16Type.get(),
+    "bfloat16": lambda: ir.BF16Type.get(),
+    "float32": lambda: ir.F32Type.get(),
+    "float64": lambda: ir.F64Type.get(),
+    "bool": lambda: ir.IntegerType.get_signless(1),
+    **{f"int{n}": (lambda n=n: ir.IntegerType.get_signless(n)) for n in (8, 16, 32, 64)},
+    **{f"uint{n}": (lambda n=n: ir.IntegerType.get_unsigned(n)) for n in (8, 16, 32, 64)},
+}
+_ALIASES = {
+    "f16": "float16", "bf16": "bfloat16", "f32": "float32", "f64": "float64", "i1": "bool",
+    **{f"i{n}": f"int{n}" for n in (8, 16, 32, 64)},
+    **{f"u{n}": f"uint{n}" for n in (8, 16, 32, 64)},
+}  # fmt: skip
+_SIZES = {"bool": 1, "bfloat16": 2}
+
+
+def normalize_dtype(dtype: str | None) -> str:
+    """Return TVM's long name of a dtype (`f32` is `float32`); None and `""` mean unknown.
+
+    Raises:
+        ValueError: no such dtype.
+    """
+    if not dtype:
+        return UNKNOWN_DTYPE
+    name = _ALIASES.get(dtype, dtype)
+    if name not in _DTYPES:
+        raise ValueError(f"unknown dtype '{dtype}'{did_you_mean(dtype, [*_DTYPES, *_ALIASES])}")
+    return name
+
+
+def dtype_size(dtype: str) -> int:
+    """Return the size of one element in bytes."""
+    return _SIZES.get(dtype) or int("".join(ch for ch in dtype if ch.isdigit())) // 8
+
+
+def element_type(dtype: str | None) -> ir.Type:
+    """Return the MLIR element type of a dtype; unknown gives `!relax.any_dtype`."""
+    name = normalize_dtype(dtype)
+    return _DTYPES[name]() if name else AnyDtype.get()
+
+
+def dtype_of_element(element: ir.Type) -> str:
+    """Return the dtype of an MLIR element type, `""` for `!relax.any_dtype`.
+
+    Raises:
+        ValueError: the element type is none that Relax has.
+    """
+    if isinstance(element, AnyDtype):
+        return UNKNOWN_DTYPE
+    text = str(element)
+    name = {"i1": "bool"}.get(text) or _ALIASES.get(text.replace("ui", "u"))
+    if name is None:
+        raise ValueError(f"'{text}' is not an element type of a Relax tensor")
+    return name
+
+
+def tensor_type(
+    shape: Sequence[IntLike] | None = None, dtype: str | None = None, ndim: int = -1
+) -> ir.Type:
+    """Return a tensor type.
+
+    Args:
+        shape: dimensions, integers or symbolic; None when unknown.
+        dtype: TVM name or alias; None or `""` when unknown.
+        ndim: number of dimensions when the shape is unknown; -1 when that is unknown too.
+
+    Raises:
+        ValueError: a dimension is negative or needs more than 64 bits, or unknown dtype.
+    """
+    element = element_type(dtype)
+    if shape is None:
+        if ndim < 0:
+            return ir.UnrankedTensorType.get(element)
+        return ir.RankedTensorType.get([_DYNAMIC] * ndim, element)
+    dims = [SymExpr.of(dim) for dim in shape]
+    for dim in dims:
+        if dim.is_const and not 0 <= dim.value < 2**63:
+            reason = "cannot be negative" if dim.value < 0 else "does not fit 64 bits"
+            raise ValueError(f"a dimension {reason}, got {dim}")
+    sizes = [dim.value if dim.is_const else _DYNAMIC for dim in dims]
+    encoding = None if all(dim.is_const for dim in dims) else Dims.of(dims)
+    return ir.RankedTensorType.get(sizes, element, encoding)
+
+
+def is_tensor(type_: ir.Type) -> bool:
+    """Whether the type is a tensor, ranked or not."""
+    return isinstance(type_, (ir.RankedTensorType, ir.UnrankedTensorType))
+
+
+def tensor_dtype(type_: ir.Type) -> str:
+    """Return the dtype of a tensor type, `""` when unknown."""
+    return dtype_of_element(type_.element_type)
+
+
+def tensor_ndim(type_: ir.Type) -> int:
+    """Return the number of dimensions of a tensor type, -1 when unknown."""
+    return type_.rank if isinstance(type_, ir.RankedTensorType) else -1
+
+
+def tensor_dims(type_: ir.Type) -> list[SymExpr] | None:
+    """Return the dimensions of a tensor type, None unless all are known (case V0)."""
+    if not isinstance(type_, ir.RankedTensorType):
+        return None
+    encoding = type_.encoding
+    if isinstance(encoding, Dims):
+        return encoding.dims
+    if type_.has_static_shape:
+        return [SymExpr.const(size) for size in type_.shape]
+    return None
+
+
+def shape_type(dims: Sequence[IntLike] | None = None, ndim: int = -1) -> ir.Type:
+    """Return the type of a shape value: known dimensions, a known count, or nothing known."""
+    if dims is not None:
+        return Shape.get(Dims.of(dims))
+    if ndim >= 0:
+        return Shape.get(ir.IntegerAttr.get(ir.IntegerType.get_signless(64), ndim))
+    return Shape.get(ir.UnitAttr.get())
+
+
+def shape_dims(type_: ir.Type) -> list[SymExpr] | None:
+    """Return the values of a shape type where known symbolically, else None."""
+    known = type_.known.maybe_downcast()
+    return known.dims if isinstance(known, Dims) else None
+
+
+def shape_ndim(type_: ir.Type) -> int:
+    """Return the length of a shape type, -1 when unknown."""
+    known = type_.known.maybe_downcast()
+    if isinstance(known, Dims):
+        return len(ir.AffineMapAttr(known.exprs).value.results)
+    return known.value if isinstance(known, ir.IntegerAttr) else -1
+
+
+def object_type() -> ir.Type:
+    """Return the type of an opaque run-time value."""
+    return Object.get()
+
+
+@dataclass(frozen=True)
+class ShapeField:
+    """What is known of a value's shape: exactly one of the design's three cases (R06).
+
+    Attributes:
+        case: `"V0"`, `"V1"` or `"V2"`.
+        dims: the symbolic dimensions in case V0.
+        value: the shape value that computes it in case V1.
+    """
+
+    case: str
+    dims: tuple[SymExpr, ...] | None = None
+    value: ir.Value | None = None
+
+
+def shape_field(value: ir.Value) -> ShapeField:
+    """Answer what the shape of a tensor value is: V0 symbolic, V1 another value, V2 unknown."""
+    dims = tensor_dims(value.type)
+    if dims is not None:
+        return ShapeField("V0", dims=tuple(dims))
+    owner = value.owner
+    if isinstance(owner, ir.Operation) or hasattr(owner, "operation"):
+        operation = owner.operation
+        if operation.name in ("relax.call_tir", "relax.call_dps_packed", "relax.reshape"):
+            operand = operation.operands[1 if operation.name == "relax.reshape" else 0]
+            if isinstance(operand.type, Shape):
+                return ShapeField("V1", value=operand)
+    return ShapeField("V2")

@@ -1,0 +1,175 @@
+"""Checks of whole functions, which no single operation can make: symbols, callees, signatures (R14).
+
+Verifiers see one operation; here every symbol must be bound where it is used, and every call must fit
+what it calls. Symbols belong to a function: parameters bind them, and `relax.match_cast` binds more.
+"""
+
+from collections.abc import Iterable, Iterator
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.relax import types as T
+from relax_mlir.dialects.relax.calls import call_problem, functions_of
+from relax_mlir.dialects.relax.dialect import Dims, Shape
+from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.relax.tuples import field_types, is_tuple
+from relax_mlir.dialects.relax.validity import dims_problem, type_problem
+from relax_mlir.errors import PassError, did_you_mean
+
+Problem = tuple[ir.Location, str]
+
+
+def check_well_formed(module: ir.Operation) -> list[Problem]:
+    """Return what is wrong in the functions of a module: where, and a message."""
+    module = module.operation
+    functions = functions_of(module)
+    problems: list[Problem] = []
+    with module.location:
+        for func in functions.values():
+            if "relax.function" in func.attributes:
+                problems += _Function(func, functions).problems
+            elif "tir.prim_func" in func.attributes:
+                problems += _prim_func_problems(func)
+    return problems
+
+
+def well_formed(module: ir.Operation) -> None:
+    """Emit every problem of the module's functions where it is.
+
+    Raises:
+        PassError: there is one.
+    """
+    problems = check_well_formed(module)
+    for location, message in problems:
+        location.emit_error(message)
+    if problems:
+        raise PassError("WellFormed", f"{len(problems)} problem{'s' * (len(problems) > 1)} found")
+
+
+def type_dims(type_: ir.Type) -> Iterator[SymExpr]:
+    """Yield every symbolically known dimension in a type, those of a tuple's fields included."""
+    if is_tuple(type_):
+        for field in field_types(type_):
+            yield from type_dims(field)
+    elif T.is_tensor(type_):
+        yield from T.tensor_dims(type_) or ()
+    elif isinstance(type_, Shape):
+        yield from T.shape_dims(type_) or ()
+
+
+class _Function:
+    """One Relax function; `problems` holds what is wrong with it."""
+
+    def __init__(self, func: ir.Operation, functions: dict[str, ir.Operation]) -> None:
+        self.problems: list[Problem] = []
+        self._functions = functions
+        self._name = ir.StringAttr(func.attributes["sym_name"]).value
+        self._reported: set[str] = set()
+        block = next(iter(func.regions[0].blocks), None)
+        if block is None:
+            return
+        arguments = list(block.arguments)
+        if not self._types_make_sense(func, arguments):
+            return
+        bound = {dim.name for arg in arguments for dim in type_dims(arg.type) if dim.name}
+        for index, argument in enumerate(arguments):
+            self._require(
+                type_dims(argument.type), bound, argument.location, f"parameter {index}"
+            )
+        self._walk(block, bound)
+        results = ir.FunctionType(ir.TypeAttr(func.attributes["function_type"]).value).results
+        for type_ in results:
+            self._require(type_dims(type_), bound, func.location, "the result")
+
+    def _types_make_sense(self, func: ir.Operation, arguments: list[ir.BlockArgument]) -> bool:
+        # Those of operations were verified with them; nobody verified those of the signature.
+        for index, argument in enumerate(arguments):
+            problem = type_problem(argument.type)
+            if problem:
+                message = f"parameter {index} of @{self._name}: {problem}"
+                self.problems.append((argument.location, message))
+        return not self.problems
+
+    def _walk(self, block: ir.Block, bound: set[str]) -> None:
+        for view in block.operations:
+            op = view.operation
+            if op.name == "relax.match_cast":
+                bound |= {dim.name for dim in type_dims(op.results[0].type) if dim.name}
+            for value in op.results:
+                self._require(type_dims(value.type), bound, op.location, f"'{op.name}'")
+            for attribute in op.attributes.values():
+                if isinstance(attribute, Dims) and not dims_problem(attribute):
+                    self._require(attribute.dims, bound, op.location, f"'{op.name}'")
+            for region in op.regions:
+                for inner in region.blocks:
+                    # What a dataflow block binds stays bound after it, what a branch binds does not.
+                    self._walk(inner, bound if op.name == "relax.dataflow" else set(bound))
+            problem = call_problem(op, self._functions)
+            if problem:
+                self.problems.append((op.location, f"'{op.name}' op {problem}"))
+
+    def _require(
+        self, dims: Iterable[SymExpr], bound: set[str], location: ir.Location, user: str
+    ) -> None:
+        for name in sorted({name for dim in dims for name in dim.symbols} - bound):
+            if name not in self._reported:
+                self._reported.add(name)
+                self.problems.append(
+                    (
+                        location,
+                        f"symbol '{name}' used by {user} in @{self._name} is not bound: it is no "
+                        "dimension of a parameter by itself, and no relax.match_cast before binds "
+                        f"it{did_you_mean(name, bound)}",
+                    )
+                )
+
+
+def _prim_func_problems(func: ir.Operation) -> list[Problem]:
+    """Check the symbols of a prim func against those its signature binds."""
+    block = next(iter(func.regions[0].blocks), None)
+    if block is None:
+        return []
+    name = ir.StringAttr(func.attributes["sym_name"]).value
+    problems: list[Problem] = []
+    bound: set[str] = set()
+    for index, (argument, attributes) in enumerate(
+        zip(block.arguments, argument_attributes(func), strict=True)
+    ):
+        where = f"parameter {index} of @{name}"
+        if "tir.shape" in attributes:
+            shape = attributes["tir.shape"]
+            problem = dims_problem(shape)
+            rank = argument.type.rank if isinstance(argument.type, ir.MemRefType) else -1
+            if not problem and len(shape.dims) != rank:
+                problem = f"'tir.shape' has {len(shape.dims)} dimensions for {argument.type}"
+            if problem:
+                problems.append((argument.location, f"{where}: {problem}"))
+                continue
+            bound |= {dim.name for dim in shape.dims if dim.name}
+        elif str(argument.type) == "i64" and "tir.name" in attributes:
+            bound.add(ir.StringAttr(attributes["tir.name"]).value)
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        if op.name == "tir.symbol":
+            for symbol in sorted(op.attributes["value"].dims[0].symbols - bound):
+                problems.append(
+                    (
+                        op.location,
+                        f"'tir.symbol' op symbol '{symbol}' is not bound by the signature of "
+                        f"@{name}{did_you_mean(symbol, bound)}",
+                    )
+                )
+        return ir.WalkResult.ADVANCE
+
+    func.walk(visit)
+    return problems
+
+
+def argument_attributes(func: ir.Operation) -> list[dict[str, ir.Attribute]]:
+    """Return the attributes of each argument of a function."""
+    count = len(next(iter(func.regions[0].blocks)).arguments)
+    if "arg_attrs" not in func.attributes:
+        return [{} for _ in range(count)]
+    return [
+        {named.name: named.attr.maybe_downcast() for named in ir.DictAttr(each)}
+        for each in ir.ArrayAttr(func.attributes["arg_attrs"])
+    ]

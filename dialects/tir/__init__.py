@@ -1,0 +1,6 @@
+"""The TIR dialect: loops and blocks over memrefs."""
+
+from relax_mlir.dialects.tir import ops
+from relax_mlir.dialects.tir.dialect import Tir
+
+__all__ = ["Tir", "ops"]

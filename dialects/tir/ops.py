@@ -1,0 +1,141 @@
+"""TIR operations: loops, blocks and symbolic sizes."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from relax_mlir.dialects.bindings import ext, ir
+from relax_mlir.dialects.relax.validity import dims_problem
+from relax_mlir.dialects.tir.dialect import Tir
+from relax_mlir.dialects.verify import attribute, expect_parent, only_block, op_error
+
+LOOP_KINDS = ("serial", "parallel", "vectorized", "unrolled")
+ITER_TYPES = ("spatial", "reduction", "scan", "opaque")
+
+
+class SymbolOp(Tir.Operation, name="symbol", traits=[ext.Pure]):
+    """The run-time value of a symbolic integer that the function's signature binds."""
+
+    value: Any
+    result: ext.Result[Any]
+
+    def verify_invariants(self) -> bool:
+        op = self.operation
+        if len(op.results) != 1 or str(op.results[0].type) != "index":
+            return op_error(self, "has one result of type index")
+        value = attribute(op, "value")
+        problem = dims_problem(value)
+        if problem:
+            return op_error(self, f"attribute 'value': {problem}")
+        if len(value.dims) != 1:
+            return op_error(self, f"needs 'value' to be one expression, got {value}")
+        return True
+
+
+class ForOp(Tir.Operation, name="for"):
+    """A loop from a lower bound over an extent in steps of one; the region's argument counts."""
+
+    lower_bound: ext.Operand[ir.IndexType]
+    extent: ext.Operand[ir.IndexType]
+    kind: ir.StringAttr
+    body: ext.Region
+
+    def verify_invariants(self) -> bool:
+        op = self.operation
+        if len(op.operands) != 2 or "kind" not in op.attributes:
+            return op_error(self, "takes a lower bound, an extent, and the attribute 'kind'")
+        kind = op.attributes["kind"]
+        if not isinstance(kind, ir.StringAttr) or kind.value not in LOOP_KINDS:
+            return op_error(self, f"kind must be one of {', '.join(LOOP_KINDS)}, got {kind}")
+        return True
+
+    @staticmethod
+    def verify_region_invariants(op: ir.OpView) -> bool:
+        return only_block(op, 0, "body", "tir.yield", arguments=1) is not None
+
+
+class BlockOp(Tir.Operation, name="block"):
+    """A computation over one point of its iteration domain.
+
+    Operands: for each iterator its value, then for each its extent. The first region is the body,
+    which may begin with `tir.reads` and `tir.writes`; the second, if not empty, runs before the body
+    on the first step of every reduction (R22, G06).
+    """
+
+    iters: Sequence[ext.Operand[ir.IndexType]]
+    block_name: ir.StringAttr
+    iter_types: ir.ArrayAttr
+    body: ext.Region
+    init: ext.Region
+
+    def verify_invariants(self) -> bool:
+        op = self.operation
+        for attr, kind in (("block_name", ir.StringAttr), ("iter_types", ir.ArrayAttr)):
+            if attr not in op.attributes or not isinstance(op.attributes[attr], kind):
+                return op_error(self, f"needs the {kind.__name__} '{attr}'")
+        kinds = list(op.attributes["iter_types"])
+        for kind in kinds:
+            if not isinstance(kind, ir.StringAttr) or kind.value not in ITER_TYPES:
+                allowed = ", ".join(ITER_TYPES)
+                return op_error(self, f"iterator must be one of {allowed}, got {kind}")
+        if len(op.operands) != 2 * len(kinds):
+            return op_error(
+                self,
+                f"takes {2 * len(kinds)} operands, a value and an extent for each of "
+                f"{len(kinds)} iterators, got {len(op.operands)}",
+            )
+        return True
+
+    @staticmethod
+    def verify_region_invariants(op: ir.OpView) -> bool:
+        count = len(op.operation.attributes["iter_types"])
+        body = only_block(op, 0, "body", "tir.yield", count)
+        return body is not None and only_block(op, 1, "init", "tir.yield", count, True) is not None
+
+
+class AccessOp(Tir.Operation):
+    """A declared access of a block: the buffer and the affine map from iterators to elements.
+
+    `map` is `unit` where the element is no affine function of the iterators.
+    """
+
+    buffer: ext.Operand[Any]
+    map: Any
+
+    def verify_invariants(self) -> bool:
+        op = self.operation
+        if len(op.operands) != 1 or not isinstance(op.operands[0].type, ir.MemRefType):
+            return op_error(self, "takes one memref")
+        map_ = attribute(op, "map")
+        if isinstance(map_, ir.AffineMapAttr):
+            results = len(map_.value.results)
+            if results != op.operands[0].type.rank:
+                return op_error(
+                    self, f"map must have {op.operands[0].type.rank} results, got {results}"
+                )
+        elif not isinstance(map_, ir.UnitAttr):
+            return op_error(self, f"'map' must be an affine map or unit, got {map_}")
+        if not expect_parent(self, "tir.block"):
+            return False
+        iterators = attribute(op.parent.operation, "iter_types")
+        if not isinstance(map_, ir.AffineMapAttr) or not isinstance(iterators, ir.ArrayAttr):
+            return True
+        if map_.value.n_dims != len(iterators) or map_.value.n_symbols:
+            return op_error(
+                self, f"map must take the {len(iterators)} iterators of its block, got {map_.value}"
+            )
+        return True
+
+
+class ReadsOp(AccessOp, name="reads"):
+    """The enclosing block reads these elements."""
+
+
+class WritesOp(AccessOp, name="writes"):
+    """The enclosing block writes these elements."""
+
+
+class YieldOp(Tir.Operation, name="yield", traits=[ir.IsTerminatorTrait]):
+    """Ends a loop's or a block's region."""
+
+    def verify_invariants(self) -> bool:
+        return expect_parent(self, "tir.for", "tir.block")

@@ -1,0 +1,305 @@
+"""Scalars of a prim func under construction: an SSA value with its dtype and Python's operators.
+
+MLIR's arith dialect knows no unsigned integers; the dtype kept here chooses the operation. A scalar
+made of block iterators also carries its affine expression, from which accesses are declared.
+"""
+
+from collections.abc import Callable
+from typing import Union
+
+from relax_mlir.dialects.bindings import ir, submodule
+from relax_mlir.dialects.relax import types as T
+
+arith = submodule("dialects.arith")
+math = submodule("dialects.math")
+
+ScalarLike = Union["Scalar", bool, int, float]
+INDEX = "index"
+
+
+class DtypeError(ValueError):
+    """Operands whose dtypes do not go together."""
+
+
+def is_float(dtype: str) -> bool:
+    """Whether the dtype is floating-point."""
+    return "float" in dtype
+
+
+def is_unsigned(dtype: str) -> bool:
+    """Whether the dtype is an unsigned integer (bool counts)."""
+    return dtype.startswith("uint") or dtype == "bool"
+
+
+def scalar_type(dtype: str) -> ir.Type:
+    """Return the signless MLIR type that holds a scalar of the dtype; bool is `i1`."""
+    if dtype == INDEX:
+        return ir.IndexType.get()
+    if is_float(dtype):
+        return T.element_type(dtype)
+    if dtype == "bool":
+        return ir.IntegerType.get_signless(1)
+    return ir.IntegerType.get_signless(8 * T.dtype_size(dtype))
+
+
+class Scalar:
+    """A value with a dtype, or `"index"` for loop variables and sizes."""
+
+    __slots__ = ("affine", "dtype", "value")
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, value: ir.Value, dtype: str, affine: ir.AffineExpr | None = None) -> None:
+        self.value, self.dtype, self.affine = value, dtype, affine
+
+    def __add__(self, other: ScalarLike) -> "Scalar":
+        return binary("add", self, other)
+
+    def __sub__(self, other: ScalarLike) -> "Scalar":
+        return binary("sub", self, other)
+
+    def __mul__(self, other: ScalarLike) -> "Scalar":
+        return binary("mul", self, other)
+
+    def __truediv__(self, other: ScalarLike) -> "Scalar":
+        return binary("div", self, other)
+
+    def __floordiv__(self, other: ScalarLike) -> "Scalar":
+        return binary("floordiv", self, other)
+
+    def __mod__(self, other: ScalarLike) -> "Scalar":
+        return binary("mod", self, other)
+
+    def __radd__(self, other: ScalarLike) -> "Scalar":
+        return binary("add", other, self)
+
+    def __rsub__(self, other: ScalarLike) -> "Scalar":
+        return binary("sub", other, self)
+
+    def __rmul__(self, other: ScalarLike) -> "Scalar":
+        return binary("mul", other, self)
+
+    def __rtruediv__(self, other: ScalarLike) -> "Scalar":
+        return binary("div", other, self)
+
+    def __rfloordiv__(self, other: ScalarLike) -> "Scalar":
+        return binary("floordiv", other, self)
+
+    def __rmod__(self, other: ScalarLike) -> "Scalar":
+        return binary("mod", other, self)
+
+    def __neg__(self) -> "Scalar":
+        return binary("sub", 0, self) if not is_float(self.dtype) else unary("neg", self)
+
+    def __lt__(self, other: ScalarLike) -> "Scalar":
+        return compare("lt", self, other)
+
+    def __le__(self, other: ScalarLike) -> "Scalar":
+        return compare("le", self, other)
+
+    def __gt__(self, other: ScalarLike) -> "Scalar":
+        return compare("gt", self, other)
+
+    def __ge__(self, other: ScalarLike) -> "Scalar":
+        return compare("ge", self, other)
+
+    def __eq__(self, other: object) -> "Scalar":  # type: ignore[override]
+        return compare("eq", self, other)
+
+    def __ne__(self, other: object) -> "Scalar":  # type: ignore[override]
+        return compare("ne", self, other)
+
+
+def const(value: bool | int | float, dtype: str) -> Scalar:
+    """Return a constant of a dtype."""
+    type_ = scalar_type(dtype)
+    if is_float(dtype):
+        attribute = ir.FloatAttr.get(type_, float(value))
+    else:
+        bits = 64 if dtype == INDEX else type_.width
+        wrapped = int(value) & ((1 << bits) - 1)
+        signed = wrapped - (1 << bits) if bits > 1 and wrapped >> (bits - 1) else wrapped
+        attribute = ir.IntegerAttr.get(type_, signed if bits > 1 else bool(value))
+    affine = ir.AffineConstantExpr.get(int(value)) if dtype == INDEX else None
+    return Scalar(arith.ConstantOp(type_, attribute).result, dtype, affine)
+
+
+def unify(lhs: ScalarLike, rhs: ScalarLike) -> tuple[Scalar, Scalar]:
+    """Return both operands in one dtype; Python numbers take the other's, indices meet integers.
+
+    Raises:
+        DtypeError: two scalars of different dtypes.
+    """
+    if not isinstance(lhs, Scalar) and not isinstance(rhs, Scalar):
+        raise DtypeError("at least one operand must be a scalar of the program")
+    if not isinstance(lhs, Scalar):
+        return const(lhs, rhs.dtype), rhs
+    if not isinstance(rhs, Scalar):
+        return lhs, const(rhs, lhs.dtype)
+    if lhs.dtype == rhs.dtype:
+        return lhs, rhs
+    if lhs.dtype == INDEX and not is_float(rhs.dtype):
+        return cast(lhs, rhs.dtype), rhs
+    if rhs.dtype == INDEX and not is_float(lhs.dtype):
+        return lhs, cast(rhs, lhs.dtype)
+    raise DtypeError(f"operand dtypes must match, got {lhs.dtype} and {rhs.dtype}; cast one")
+
+
+def _pick(dtype: str, by_kind: dict[str, Callable[..., ir.Value]], what: str) -> Callable:
+    kind = "f" if is_float(dtype) else "u" if is_unsigned(dtype) else "s"
+    if kind not in by_kind:
+        raise DtypeError(f"'{what}' is not defined for {dtype}")
+    return by_kind[kind]
+
+
+def _same(function: Callable[..., ir.Value]) -> dict[str, Callable[..., ir.Value]]:
+    return {"s": function, "u": function}
+
+
+_BINARY = {
+    "add": {"f": arith.addf, **_same(arith.addi)},
+    "sub": {"f": arith.subf, **_same(arith.subi)},
+    "mul": {"f": arith.mulf, **_same(arith.muli)},
+    "div": {"f": arith.divf, "s": arith.divsi, "u": arith.divui},
+    "floordiv": {"s": arith.floordivsi, "u": arith.divui},
+    "truncmod": {"f": arith.remf, "s": arith.remsi, "u": arith.remui},
+    "max": {"f": arith.maximumf, "s": arith.maxsi, "u": arith.maxui},
+    "min": {"f": arith.minimumf, "s": arith.minsi, "u": arith.minui},
+    "and": _same(arith.andi),
+    "or": _same(arith.ori),
+    "xor": _same(arith.xori),
+    "shl": _same(arith.shli),
+    "shr": {"s": arith.shrsi, "u": arith.shrui},
+    "pow": {"f": math.powf, "s": math.ipowi},
+}
+_AFFINE = {
+    "add": lambda a, b: a + b,
+    "sub": lambda a, b: a + b * -1,
+    "floordiv": ir.AffineExpr.get_floor_div,
+    "mod": ir.AffineExpr.get_mod,
+}
+
+
+def _is_constant(expr: ir.AffineExpr) -> bool:
+    return isinstance(expr.maybe_downcast(), ir.AffineConstantExpr)
+
+
+def _combine(kind: str, a: ir.AffineExpr | None, b: ir.AffineExpr | None) -> ir.AffineExpr | None:
+    if a is None or b is None:
+        return None
+    if kind == "mul":
+        return a * b if _is_constant(a) or _is_constant(b) else None
+    if kind in ("floordiv", "mod") and not _is_constant(b):
+        return None
+    return _AFFINE[kind](a, b) if kind in _AFFINE else None
+
+
+def binary(kind: str, lhs: ScalarLike, rhs: ScalarLike) -> Scalar:
+    """Apply a binary operation of the table; `mod` is the remainder of `floordiv`.
+
+    Raises:
+        DtypeError: the dtypes differ or have no such operation.
+    """
+    a, b = unify(lhs, rhs)
+    affine = _combine(kind, a.affine, b.affine)
+    if kind == "floordiv" and is_float(a.dtype):
+        return unary("floor", binary("div", a, b))
+    if kind == "mod":
+        if is_unsigned(a.dtype):
+            return Scalar(arith.remui(a.value, b.value), a.dtype, affine)
+        result = binary("sub", a, binary("mul", binary("floordiv", a, b), b))
+        return Scalar(result.value, a.dtype, affine)
+    operation = _pick(a.dtype, _BINARY[kind], kind)
+    return Scalar(operation(a.value, b.value), a.dtype, affine)
+
+
+_FLOAT_UNARY = {
+    "neg": arith.negf, "exp": math.exp, "exp2": math.exp2, "log": math.log, "log2": math.log2,
+    "log1p": math.log1p, "sqrt": math.sqrt, "rsqrt": math.rsqrt, "sin": math.sin, "cos": math.cos,
+    "tan": math.tan, "tanh": math.tanh, "erf": math.erf, "floor": math.floor, "ceil": math.ceil,
+    "round": math.roundeven, "trunc": math.trunc, "abs": math.absf,
+}  # fmt: skip
+UNARY_NAMES = (*_FLOAT_UNARY, "sigmoid")
+BINARY_NAMES = (*_BINARY, "mod")
+
+
+def unary(kind: str, operand: Scalar) -> Scalar:
+    """Apply a unary function of the table.
+
+    Raises:
+        DtypeError: the dtype has no such function.
+    """
+    if kind == "sigmoid":
+        return binary("div", 1, binary("add", 1, unary("exp", -operand)))
+    if kind == "abs" and not is_float(operand.dtype):
+        if is_unsigned(operand.dtype):
+            return operand
+        return Scalar(math.absi(operand.value), operand.dtype)
+    if not is_float(operand.dtype):
+        raise DtypeError(f"'{kind}' needs a floating-point operand, got {operand.dtype}")
+    return Scalar(_FLOAT_UNARY[kind](operand.value), operand.dtype)
+
+
+_PREDICATES = {"eq": 0, "ne": 1, "lt": 2, "le": 3, "gt": 4, "ge": 5}
+# Ordered comparisons, but "not equal" is true for NaN as in IEEE 754 and numpy.
+_FLOAT_PREDICATES = {"eq": 1, "gt": 2, "ge": 3, "lt": 4, "le": 5, "ne": 13}
+
+
+def compare(kind: str, lhs: ScalarLike, rhs: ScalarLike) -> Scalar:
+    """Compare two scalars; the result is a bool."""
+    a, b = unify(lhs, rhs)
+    if is_float(a.dtype):
+        value = arith.cmpf(_FLOAT_PREDICATES[kind], a.value, b.value)
+    else:
+        predicate = _PREDICATES[kind]
+        unsigned = 4 if is_unsigned(a.dtype) and kind not in ("eq", "ne") else 0
+        value = arith.cmpi(predicate + unsigned, a.value, b.value)
+    return Scalar(value, "bool")
+
+
+def select(condition: Scalar, lhs: ScalarLike, rhs: ScalarLike) -> Scalar:
+    """Return `lhs` where the condition holds, else `rhs`; both are evaluated."""
+    a, b = unify(lhs, rhs)
+    return Scalar(arith.select(condition.value, a.value, b.value), a.dtype)
+
+
+def cast(operand: ScalarLike, dtype: str) -> Scalar:
+    """Convert to another dtype: towards zero from float to integer, modulo 2^n between integers."""
+    if not isinstance(operand, Scalar):
+        return const(operand, dtype)
+    source, target = operand.dtype, scalar_type(dtype)
+    if source == dtype:
+        return operand
+    value = operand.value
+    if INDEX in (source, dtype):
+        if source == INDEX and dtype == "bool":
+            return compare("ne", operand, 0)
+        if is_float(source) or is_float(dtype):
+            return cast(cast(operand, "int64"), dtype)
+        convert = arith.index_castui if is_unsigned(source) else arith.index_cast
+        return Scalar(convert(target, value), dtype, operand.affine)
+    if dtype == "bool":
+        return compare("ne", operand, 0)
+    if is_float(source) and is_float(dtype):
+        return Scalar(_resize_float(value, source, dtype, target), dtype)
+    if is_float(source):
+        convert = arith.fptoui if is_unsigned(dtype) else arith.fptosi
+        return Scalar(convert(target, value), dtype)
+    if is_float(dtype):
+        convert = arith.uitofp if is_unsigned(source) else arith.sitofp
+        return Scalar(convert(target, value), dtype)
+    widths = (scalar_type(source).width, target.width)
+    if widths[0] == widths[1]:
+        return Scalar(value, dtype)
+    if widths[0] > widths[1]:
+        return Scalar(arith.trunci(target, value), dtype)
+    extend = arith.extui if is_unsigned(source) else arith.extsi
+    return Scalar(extend(target, value), dtype)
+
+
+def _resize_float(value: ir.Value, source: str, dtype: str, target: ir.Type) -> ir.Value:
+    if T.dtype_size(source) < T.dtype_size(dtype):
+        return arith.extf(target, value)
+    if T.dtype_size(source) > T.dtype_size(dtype):
+        return arith.truncf(target, value)
+    # float16 and bfloat16 have one size and neither holds the other.
+    return arith.truncf(target, arith.extf(ir.F32Type.get(), value))

@@ -1,0 +1,70 @@
+"""What the verifiers of all our dialects share. A verifier emits and returns False, it never raises."""
+
+from relax_mlir.dialects.bindings import ir
+
+# IRDL carries no traits, so a stock mlir-opt sees no terminator in ours. `export-stock` ends regions with
+# this upstream one instead, which is allowed anywhere with any operands; verifiers accept it in the
+# place of ours so that such a module can be printed and read.
+STOCK_TERMINATOR = "smt.yield"
+
+
+def op_error(view: ir.OpView, message: str) -> bool:
+    """Emit an MLIR-style error at the operation and return False, for use in verifiers."""
+    view.operation.location.emit_error(f"'{view.operation.name}' op {message}")
+    return False
+
+
+def attribute(op: ir.Operation, name: str) -> ir.Attribute | None:
+    """Return an attribute, None when the operation lacks it."""
+    return op.attributes.get(name)
+
+
+def only_block(
+    view: ir.OpView,
+    index: int,
+    what: str,
+    terminator: str,
+    arguments: int = 0,
+    may_be_empty: bool = False,
+) -> list[ir.OpView] | None:
+    """Return the operations of a region that is one block, its arguments `index`, ended as named.
+
+    Args:
+        view: operation that has the region.
+        index: which of its regions.
+        what: the region in words.
+        terminator: name of the last operation.
+        arguments: how many the block takes.
+        may_be_empty: whether a region without a block is allowed; it holds no operations.
+
+    Returns:
+        The operations, or None when the region is otherwise: the error is emitted.
+    """
+    regions = view.operation.regions
+    blocks = list(regions[index].blocks) if index < len(regions) else []
+    if not blocks and may_be_empty:
+        return []
+    if len(blocks) != 1:
+        op_error(view, f"{what} must be one block, got {len(blocks)}")
+        return None
+    types = [str(argument.type) for argument in blocks[0].arguments]
+    if types != ["index"] * arguments:
+        wanted = f"{arguments} index values" if arguments != 1 else "1 index value"
+        op_error(view, f"{what} takes {wanted}, got ({', '.join(types)})")
+        return None
+    operations = list(blocks[0].operations)
+    last = operations[-1].operation.name if operations else ""
+    if last not in (terminator, STOCK_TERMINATOR):
+        op_error(view, f"{what} must end with '{terminator}'")
+        return None
+    return operations
+
+
+def expect_parent(view: ir.OpView, *parents: str) -> bool:
+    """Check that an operation stands directly in another of one of these names."""
+    found = view.operation.parent
+    if found is None or found.operation.name not in parents:
+        where = f"'{found.operation.name}'" if found is not None else "no operation"
+        wanted = " or ".join(f"'{parent}'" for parent in parents)
+        return op_error(view, f"must stand directly in {wanted}, got {where}")
+    return True

@@ -1,0 +1,46 @@
+"""Configuration of lit, the runner of the tests that read IR and of the runnable scripts."""
+
+import importlib.util
+import os
+import shutil
+import sys
+from pathlib import Path
+
+import lit.formats
+
+config.name = "relax-mlir"
+config.test_format = lit.formats.ShTest(execute_external=False)
+# A folder with tests says so in its lit.local.cfg; `lit .` then finds those and no other file.
+config.suffixes = []
+config.excludes = [".venv", "build"]
+config.test_source_root = str(Path(__file__).parent)
+config.test_exec_root = str(Path(__file__).parent / "build")
+
+# A bare checkout imports relax_mlir from the current folder but not what install maps into it.
+if (
+    importlib.util.find_spec("relax_mlir") is None
+    or importlib.util.find_spec("relax_mlir.dialects") is None
+):
+    lit_config.fatal("relax_mlir is not installed: run `make test` or `pip install -e .[test]`")
+
+
+def tool(*names: str) -> str | None:
+    """Return the path of the first of these programs that is on PATH."""
+    return next(filter(None, map(shutil.which, names)), None)
+
+
+def substitute(word: str, command: str) -> None:
+    """Replace `word` where it stands alone as a command, not inside a path or a longer word."""
+    config.substitutions.append((rf"(?<![\w./-]){word}(?![\w./-])", command.replace("\\", r"\\")))
+
+
+config.substitutions.append(("%PYTHON", sys.executable))
+substitute("relax-opt", f"{sys.executable} -m relax_mlir.tools.relax_opt")
+substitute("FileCheck", tool("FileCheck", "FileCheck-22") or f"{sys.executable} -m filecheck")
+if mlir_opt := tool("mlir-opt-22"):
+    config.available_features.add("mlir-opt")
+    substitute("mlir-opt", mlir_opt)
+
+# Tests run side by side; a thread pool in each would only make them fight for the cores.
+for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+    config.environment[variable] = os.environ.get(variable, "1")

@@ -1,0 +1,74 @@
+"""How one IR becomes the next: the table of lowering passes, by flag."""
+
+from relax_mlir.lowering.pass_spec import PassSpec
+
+_RELAX_TO_VM = "relax_mlir.lowering.relax_to_vm"
+
+
+def _table(*specs: PassSpec) -> dict[str, PassSpec]:
+    return {spec.flag: spec for spec in specs}
+
+
+# In the order in which a compilation runs them. Importing this loads no MLIR: `entry` is a name.
+PASSES: dict[str, PassSpec] = _table(
+    PassSpec(
+        flag="legalize-ops",
+        name="LegalizeOps",
+        entry="relax_mlir.lowering.relax_to_tir.legalize_ops:legalize_ops",
+        summary="Turn relax operations into call_tir of generated prim funcs",
+    ),
+    PassSpec(
+        flag="to-non-dataflow",
+        name="ToNonDataflow",
+        entry=f"{_RELAX_TO_VM}.to_non_dataflow:to_non_dataflow",
+        summary="Inline dataflow blocks into the function around them",
+    ),
+    PassSpec(
+        flag="call-tir-rewrite",
+        name="CallTIRRewrite",
+        entry=f"{_RELAX_TO_VM}.call_tir_rewrite:call_tir_rewrite",
+        summary="Turn call_tir into an allocation and a call in destination-passing style",
+    ),
+    PassSpec(
+        flag="vm-memory-lower",
+        name="VMMemoryLower",
+        entry=f"{_RELAX_TO_VM}.vm_memory_lower:vm_memory_lower",
+        summary="Turn tensor allocations into storage and tensors of the virtual machine",
+    ),
+    PassSpec(
+        flag="vm-shape-lower",
+        name="VMShapeLower",
+        entry=f"{_RELAX_TO_VM}.vm_shape_lower:vm_shape_lower",
+        summary="Compute symbolic shapes at run time through a shape heap and shape functions",
+    ),
+    PassSpec(
+        flag="lower-tir",
+        name="LowerTIR",
+        entry="relax_mlir.lowering.tir_to_vector.lower_tir:lower_tir",
+        summary="Lower prim funcs to loops over vectors",
+    ),
+    PassSpec(
+        flag="expand-math",
+        name="ExpandMath",
+        entry="relax_mlir.lowering.tir_to_llvm.math_approx:expand_math",
+        summary="Expand transcendental functions on vectors into polynomials",
+    ),
+    PassSpec(
+        flag="export-stock",
+        name="ExportStock",
+        entry="relax_mlir.lowering.interop.export_stock:export_stock",
+        summary="End regions with a terminator that a stock mlir-opt accepts",
+    ),
+    PassSpec(
+        flag="import-stock",
+        name="ImportStock",
+        entry="relax_mlir.lowering.interop.import_stock:import_stock",
+        summary="Give regions our own terminators back after a stock mlir-opt",
+    ),
+    PassSpec(
+        flag="well-formed",
+        name="WellFormed",
+        entry="relax_mlir.dialects.relax.well_formed:well_formed",
+        summary="Check symbols, calls and returns across whole functions",
+    ),
+)

@@ -1,0 +1,1 @@
+"""LLVM dialect to native objects: targets, the calling convention, LLVM itself."""

@@ -1,0 +1,312 @@
+"""Exported functions: each prim func gets a C symbol that checks its arguments and calls it (V10).
+
+`__tvm_ffi_<name>(self, args, count, result) -> i32` is the calling convention of apache-tvm-ffi:
+zero, or -1 with a Python exception set. Nothing of a buffer is touched before
+all checks have passed.
+"""
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.errors import CompileError
+from relax_mlir.lowering.codegen.ffi_helpers import RECORD_BYTES, c_string, helpers
+from relax_mlir.lowering.codegen.ffi_signature import STAGE, BufferParam, Dim, Signature
+from relax_mlir.lowering.codegen.llvm_text import FunctionText
+from relax_mlir.lowering.codegen.target import Target
+
+SYMBOL_PREFIX = "__tvm_ffi_"
+_ARGUMENT_BYTES = 16
+_CODES = {"int": 0, "uint": 1, "float": 2, "bfloat": 4}
+
+
+def emit_wrappers(module: ir.Operation, signatures: list[Signature], target: Target) -> None:
+    """Add the exported functions to a module in the LLVM dialect, and tell LLVM what they ensure.
+
+    Raises:
+        CompileError: a symbol of a shape that no argument gives a value.
+    """
+    strings: dict[str, str] = {}
+    wrappers = [_Wrapper(signature, strings).text(target) for signature in signatures]
+    parts = [c_string(name, text) for text, name in strings.items()]
+    text = "\n".join([helpers(), *parts, *wrappers])
+    by_name = {signature.kernel: signature for signature in signatures}
+    block = module.regions[0].blocks[0]
+    for op in block.operations:
+        if op.operation.name == "llvm.func" and _symbol(op) in by_name:
+            _describe(op.operation, by_name[_symbol(op)], target)
+    with module.location:
+        if not signatures:
+            return
+        # The kernels' declarations let the text parse by itself; the real ones are in the module.
+        parsed = ir.Module.parse("\n".join([text, *(_declaration(s) for s in signatures)]))
+        first = block.operations[0].operation
+        for op in list(parsed.body.operations):
+            name = _symbol(op)
+            if name not in by_name and not _is_there(module, op.operation, name):
+                op.operation.move_before(first)
+
+
+def _symbol(op: ir.OpView) -> str:
+    return ir.StringAttr(op.operation.attributes["sym_name"]).value
+
+
+def _is_there(module: ir.Operation, op: ir.Operation, name: str) -> bool:
+    # A program may itself declare what the helpers declare; then the one declaration serves both.
+    is_declaration = op.name == "llvm.func" and not op.regions[0].blocks
+    return is_declaration and name in ir.SymbolTable(module)
+
+
+def _kernel_types(signature: Signature) -> list[str]:
+    types = []
+    for param in signature.params:
+        if isinstance(param, BufferParam):
+            types += ["!llvm.ptr"] * 2 + ["i64"] * (1 + 2 * len(param.dims))
+        else:
+            types.append("i64")
+    return types
+
+
+def _declaration(signature: Signature) -> str:
+    return f"llvm.func @{_quoted(signature.kernel)}({', '.join(_kernel_types(signature))})"
+
+
+def _describe(function: ir.Operation, signature: Signature, target: Target) -> None:
+    attrs = []
+    for param in signature.params:
+        if isinstance(param, BufferParam):
+            promises = (
+                {} if signature.inplace else {"llvm.noalias": ir.UnitAttr.get(function.context)}
+            )
+            if not param.written:
+                promises["llvm.readonly"] = ir.UnitAttr.get(function.context)
+            # the second pointer is the one that is accessed; the first is only ever freed
+            attrs += [{}, promises] + [{}] * (1 + 2 * len(param.dims))
+        else:
+            attrs.append({})
+    with function.location:
+        function.attributes["arg_attrs"] = ir.ArrayAttr.get([ir.DictAttr.get(a) for a in attrs])
+        width = str(target.vector_bits)
+        function.attributes["prefer_vector_width"] = ir.StringAttr.get(width)
+
+
+def dlpack_dtype(dtype: str) -> int:
+    """Return a dtype as the 32 bits that DLPack keeps: code, bits, and one lane."""
+    if dtype == "bool":
+        code, bits = 6, 8
+    else:
+        name = dtype.rstrip("0123456789")
+        code, bits = _CODES[name], int(dtype[len(name) :])
+    return code | bits << 8 | 1 << 16
+
+
+def _quoted(symbol: str) -> str:
+    return '"' + symbol.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+class _Wrapper(FunctionText):
+    """Writes one exported function as LLVM-dialect text."""
+
+    def __init__(self, signature: Signature, strings: dict[str, str]) -> None:
+        super().__init__()
+        self._signature = signature
+        self._strings = strings
+        self._values: dict[str, str] = {}  # symbol -> SSA name
+        self._extents: dict[tuple[int, int], str] = {}  # (parameter, axis) -> SSA name
+
+    def text(self, target: Target) -> str:
+        """Return the function."""
+        self._count()
+        self._parameters()
+        self._bind()
+        self._check_dims()
+        self._check_overlap()
+        self._call()
+        name = _quoted(SYMBOL_PREFIX + self._signature.name)
+        head = (
+            f"llvm.func @{name}(%self: !llvm.ptr, %args: !llvm.ptr, %count: i32, "
+            "%result: !llvm.ptr) -> i32 attributes "
+            # the kernel is inlined here, and then this is the width that counts
+            f'{{prefer_vector_width = "{target.vector_bits}"}} {{'
+        )
+        minus = self._constant(-1, "i32")
+        tail = ["^bad:", f"  llvm.return {minus} : i32", *self._cold(), "}"]
+        return "\n".join([head, *self._constant_lines(), *self._lines, *tail])
+
+    def _string(self, text: str) -> str:
+        name = self._strings.setdefault(text, f"relax_ffi_s{len(self._strings)}")
+        return self._emit(f"llvm.mlir.addressof @{name} : !llvm.ptr")
+
+    def _branch(self, good: str, bad: str) -> None:
+        label = f"^b{self._next}"
+        self._lines.append(f"  llvm.cond_br {good}, {label}, {bad}")
+        self._lines.append(f"{label}:")
+
+    def _succeed(self, status: str) -> None:
+        zero = self._constant(0, "i32")
+        self._branch(self._emit(f'llvm.icmp "eq" {status}, {zero} : i32'), "^bad")
+
+    def _count(self) -> None:
+        self._function = self._string(self._signature.name)
+        size = self._constant(RECORD_BYTES * max(1, len(self._signature.params)))
+        self._records = self._emit(
+            f"llvm.alloca {size} x i8 {{alignment = 8 : i64}} : (i64) -> !llvm.ptr"
+        )
+        wanted = self._constant(len(self._signature.params), "i32")
+        self._branch(self._emit(f'llvm.icmp "eq" %count, {wanted} : i32'), "^bad_count")
+
+    def _cold(self) -> list[str]:
+        wanted = self._constant(len(self._signature.params), "i32")
+        lines = [
+            "^bad_count:",
+            f"  %failed_count = llvm.call @relax_ffi_fail_count({self._function}, {wanted}, %count)"
+            " : (!llvm.ptr, i32, i32) -> i32",
+            "  llvm.return %failed_count : i32",
+        ]
+        if any("^bad_dim(" in line for line in self._lines):
+            lines += [
+                "^bad_dim(%name: !llvm.ptr, %axis: i32, %wanted: i64, %meaning: !llvm.ptr, "
+                "%got: i64):",
+                f"  %failed_dim = llvm.call @relax_ffi_fail_dim({self._function}, %name, %axis, "
+                "%wanted, %meaning, %got)"
+                " : (!llvm.ptr, !llvm.ptr, i32, i64, !llvm.ptr, i64) -> i32",
+                "  llvm.return %failed_dim : i32",
+            ]
+        return lines
+
+    def _parameters(self) -> None:
+        self._names, self._slots = [], []
+        for number, param in enumerate(self._signature.params):
+            name = self._string(param.name)
+            slot = self._at(self._records, number * RECORD_BYTES)
+            given = self._at("%args", number * _ARGUMENT_BYTES)
+            self._names.append(name)
+            self._slots.append(slot)
+            if isinstance(param, BufferParam):
+                dtype = self._constant(dlpack_dtype(param.dtype), "i32")
+                rank = self._constant(len(param.dims), "i32")
+                status = self._emit(
+                    f"llvm.call @relax_ffi_buffer({self._function}, {name}, {given}, {dtype}, "
+                    f"{self._string(param.dtype)}, {rank}, {slot}) : "
+                    "(!llvm.ptr, !llvm.ptr, !llvm.ptr, i32, !llvm.ptr, i32, !llvm.ptr) -> i32"
+                )
+            else:
+                status = self._emit(
+                    f"llvm.call @relax_ffi_int({self._function}, {name}, {given}, {slot}) : "
+                    "(!llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr) -> i32"
+                )
+            self._succeed(status)
+
+    def _bind(self) -> None:
+        for number, param in enumerate(self._signature.params):
+            if not isinstance(param, BufferParam):
+                value = self._emit(f"llvm.load {self._slots[number]} : !llvm.ptr -> i64")
+                self._extents[number, 0] = value
+                self._values.setdefault(param.name, value)
+        for number, param in self._buffers():
+            if not param.dims:
+                continue
+            shape = self._emit(
+                f"llvm.load {self._at(self._slots[number], 24)} : !llvm.ptr -> !llvm.ptr"
+            )
+            for axis, dim in enumerate(param.dims):
+                at = self._at(shape, 8 * axis)
+                value = self._extents[number, axis] = self._emit(
+                    f"llvm.load {at} : !llvm.ptr -> i64"
+                )
+                if dim.symbol is not None:
+                    self._values.setdefault(dim.symbol, value)
+
+    def _buffers(self) -> list[tuple[int, BufferParam]]:
+        return [(i, p) for i, p in enumerate(self._signature.params) if isinstance(p, BufferParam)]
+
+    def _check_dims(self) -> None:
+        for number, param in self._buffers():
+            for axis, dim in enumerate(param.dims):
+                got = self._extents[number, axis]
+                if dim.expr is None or (dim.symbol and self._values[dim.symbol] == got):
+                    continue
+                wanted = self._evaluate(dim, param)
+                meaning = "" if dim.constant is not None else f" ({_render(dim)})"
+                passed = ", ".join(
+                    [
+                        self._names[number],
+                        self._constant(axis, "i32"),
+                        wanted,
+                        self._string(meaning),
+                        got,
+                    ]
+                )
+                same = self._emit(f'llvm.icmp "eq" {got}, {wanted} : i64')
+                self._branch(same, f"^bad_dim({passed} : !llvm.ptr, i32, i64, !llvm.ptr, i64)")
+
+    def _evaluate(self, dim: Dim, param: BufferParam) -> str:
+        values: dict[int, str] = {}
+        for position, name in enumerate(dim.names):
+            if name in self._values:
+                values[position] = self._values[name]
+        try:
+            return self._expression(dim.expr, values)
+        except KeyError as missing:
+            name = dim.names[missing.args[0]]
+            raise CompileError(
+                STAGE,
+                f"prim func '{self._signature.name}': buffer '{param.name}' has a dimension "
+                f"'{_render(dim)}', and no dimension or integer argument gives '{name}' a value",
+            ) from None
+
+    def _check_overlap(self) -> None:
+        if self._signature.inplace:
+            return
+        buffers = self._buffers()
+        for later, (j, second) in enumerate(buffers):
+            for i, first in buffers[:later]:
+                if not (first.written or second.written):
+                    continue
+                written, other = (j, i) if second.written else (i, j)
+                status = self._emit(
+                    f"llvm.call @relax_ffi_disjoint({self._function}, {self._names[written]}, "
+                    f"{self._names[other]}, {self._slots[written]}, {self._slots[other]}) : "
+                    "(!llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr) -> i32"
+                )
+                self._succeed(status)
+
+    def _call(self) -> None:
+        given = []
+        for number, param in enumerate(self._signature.params):
+            if not isinstance(param, BufferParam):
+                given.append(self._extents[number, 0])
+                continue
+            data = self._emit(f"llvm.load {self._slots[number]} : !llvm.ptr -> !llvm.ptr")
+            sizes = [
+                self._extents[number, axis] if size is None else self._constant(size)
+                for axis, size in enumerate(param.static)
+            ]
+            given += [data, data, self._constant(0), *sizes, *self._strides(param, sizes)]
+        types = ", ".join(_kernel_types(self._signature))
+        kernel = _quoted(self._signature.kernel)
+        self._lines.append(f"  llvm.call @{kernel}({', '.join(given)}) : ({types}) -> ()")
+        zero64 = self._constant(0)
+        self._lines.append(f"  llvm.store {zero64}, %result : i64, !llvm.ptr")
+        self._lines.append(f"  llvm.store {zero64}, {self._at('%result', 8)} : i64, !llvm.ptr")
+        self._lines.append(f"  llvm.return {self._constant(0, 'i32')} : i32")
+
+    def _strides(self, param: BufferParam, sizes: list[str]) -> list[str]:
+        strides: list[str] = []
+        stride, known = self._constant(1), 1
+        for axis in reversed(range(len(sizes))):
+            strides.append(stride)
+            size = param.static[axis]
+            if known is not None and size is not None:
+                known *= size
+                stride = self._constant(known)
+            else:
+                known = None
+                stride = self._emit(f"llvm.mul {stride}, {sizes[axis]} : i64")
+        return strides[::-1]
+
+
+def _render(dim: Dim) -> str:
+    text = str(dim.expr)
+    for position in reversed(range(len(dim.names))):
+        text = text.replace(f"s{position}", f"\0{position}\0")
+    for position, name in enumerate(dim.names):
+        text = text.replace(f"\0{position}\0", name)
+    return text

@@ -1,0 +1,190 @@
+"""What a prim func promises about its arguments, read before it is lowered (V10)."""
+
+from dataclasses import dataclass
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.errors import CompileError
+from relax_mlir.lowering.tir_to_llvm.expand_copy import is_row_major
+
+STAGE = "calling convention"
+KERNEL_PREFIX = "relax_kernel_"
+
+_DTYPES = {
+    "f16": "float16", "bf16": "bfloat16", "f32": "float32", "f64": "float64", "i1": "bool",
+    "i8": "int8", "i16": "int16", "i32": "int32", "i64": "int64",
+}  # fmt: skip
+# Operand number of the buffer that an operation writes, and the operations that only read one.
+_WRITES = {
+    "memref.store": 1,
+    "memref.copy": 1,
+    "vector.store": 1,
+    "vector.transfer_write": 1,
+    "vector.maskedstore": 0,
+}
+_READS = ("memref.load", "memref.dim", "vector.load", "vector.transfer_read", "vector.maskedload",
+          "vector.gather")  # fmt: skip
+_VIEWS = ("memref.subview", "memref.cast", "memref.collapse_shape", "memref.expand_shape",
+          "memref.reinterpret_cast", "memref.assume_alignment", "memref.transpose")  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Dim:
+    """One dimension: an affine expression over named symbols, or None where nothing is promised."""
+
+    expr: ir.AffineExpr | None
+    names: tuple[str, ...] = ()
+
+    @property
+    def constant(self) -> int | None:
+        """The value of a constant dimension."""
+        if self.expr is not None and isinstance(self.expr, ir.AffineConstantExpr):
+            return ir.AffineConstantExpr(self.expr).value
+        return None
+
+    @property
+    def symbol(self) -> str | None:
+        """The name, where the dimension is one symbol and nothing else."""
+        if self.expr is not None and isinstance(self.expr, ir.AffineSymbolExpr):
+            return self.names[ir.AffineSymbolExpr(self.expr).position]
+        return None
+
+
+@dataclass(frozen=True)
+class BufferParam:
+    """A tensor argument. `static` holds each dimension of the memref type, None when dynamic."""
+
+    name: str
+    dtype: str
+    dims: tuple[Dim, ...]
+    static: tuple[int | None, ...]
+    written: bool
+
+
+@dataclass(frozen=True)
+class ScalarParam:
+    """An integer argument, which also gives the symbol of its name a value."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class Signature:
+    """A function as callers see it. `inplace`: its buffers may overlap each other."""
+
+    name: str
+    params: tuple[BufferParam | ScalarParam, ...]
+    inplace: bool
+
+    @property
+    def kernel(self) -> str:
+        """The symbol of the function proper, which no library function can collide with."""
+        return KERNEL_PREFIX + self.name
+
+
+def take_signatures(module: ir.Operation) -> list[Signature]:
+    """Read the signatures of a module's prim funcs; strips their attributes and renames them.
+
+    Raises:
+        CompileError: a parameter of a kind that the calling convention does not carry.
+    """
+    functions = [
+        op
+        for op in module.regions[0].blocks[0].operations
+        if op.operation.name == "func.func" and "tir.prim_func" in op.operation.attributes
+    ]
+    signatures = []
+    for function in functions:
+        signature = _signature(function)
+        _rename(module, function, signature.kernel)
+        _strip(function)
+        signatures.append(signature)
+    return signatures
+
+
+def _signature(function: ir.OpView) -> Signature:
+    name = ir.StringAttr(function.operation.attributes["sym_name"]).value
+    if len(function.type.results):
+        raise CompileError(STAGE, f"prim func '{name}' returns values; results go into buffers")
+    arguments = function.entry_block.arguments
+    attrs = _argument_attributes(function)
+    params = tuple(_param(name, arg, attrs[i], i) for i, arg in enumerate(arguments))
+    return Signature(name, params, any("tir.inplace" in attr for attr in attrs))
+
+
+def _argument_attributes(function: ir.OpView) -> list[dict[str, ir.Attribute]]:
+    count = len(function.type.inputs)
+    if "arg_attrs" not in function.operation.attributes:
+        return [{} for _ in range(count)]
+    attrs = ir.ArrayAttr(function.operation.attributes["arg_attrs"])
+    return [{named.name: named.attr for named in ir.DictAttr(attr)} for attr in attrs]
+
+
+def _param(
+    function: str, arg: ir.Value, attrs: dict[str, ir.Attribute], number: int
+) -> BufferParam | ScalarParam:
+    name = ir.StringAttr(attrs["tir.name"]).value if "tir.name" in attrs else f"arg{number}"
+    type_ = arg.type.maybe_downcast()
+    if str(type_) == "i64":
+        return ScalarParam(name)
+    if not isinstance(type_, ir.MemRefType) or not is_row_major(type_):
+        raise CompileError(
+            STAGE, f"prim func '{function}': parameter '{name}' of type {type_} is neither a "
+            "row-major buffer nor an i64"
+        )  # fmt: skip
+    element = str(type_.element_type)
+    if "tir.dtype" in attrs:
+        dtype = ir.StringAttr(attrs["tir.dtype"]).value
+    elif element in _DTYPES:
+        dtype = _DTYPES[element]
+    else:
+        raise CompileError(STAGE, f"prim func '{function}': buffer '{name}' holds {element}")
+    static = tuple(
+        None if type_.is_dynamic_dim(i) else type_.get_dim_size(i) for i in range(type_.rank)
+    )
+    dims = _dims(attrs.get("tir.shape"), static)
+    if len(dims) != type_.rank:
+        raise CompileError(
+            STAGE, f"prim func '{function}': buffer '{name}' has {type_.rank} dimensions and "
+            f"'tir.shape' {len(dims)}"
+        )  # fmt: skip
+    return BufferParam(name, dtype, dims, static, is_written(arg))
+
+
+def _dims(shape: ir.Attribute | None, static: tuple[int | None, ...]) -> tuple[Dim, ...]:
+    if shape is None:
+        return tuple(
+            Dim(None if size is None else ir.AffineConstantExpr.get(size)) for size in static
+        )
+    names = tuple(ir.StringAttr(name).value for name in ir.ArrayAttr(shape.names))
+    results = [expr.maybe_downcast() for expr in ir.AffineMapAttr(shape.exprs).value.results]
+    return tuple(Dim(expr, names) for expr in results)
+
+
+def is_written(buffer: ir.Value) -> bool:
+    """Whether a function may write to a buffer, itself or through a view; unknown users may."""
+    for use in buffer.uses:
+        user = use.owner.operation
+        if user.name in _WRITES:
+            if use.operand_number == _WRITES[user.name]:
+                return True
+        elif user.name in _VIEWS:
+            if is_written(user.results[0]):
+                return True
+        elif user.name not in _READS:
+            return True
+    return False
+
+
+def _rename(module: ir.Operation, function: ir.OpView, symbol: str) -> None:
+    old = ir.StringAttr(function.operation.attributes["sym_name"]).value
+    ir.SymbolTable.replace_all_symbol_uses(old, symbol, module)
+    ir.SymbolTable.set_symbol_name(function, symbol)
+
+
+def _strip(function: ir.OpView) -> None:
+    attributes = function.operation.attributes
+    for name in [name for name in attributes if name.startswith(("tir.", "relax."))]:
+        del attributes[name]
+    if "arg_attrs" in attributes:
+        del attributes["arg_attrs"]
+    attributes["llvm.linkage"] = ir.Attribute.parse("#llvm.linkage<internal>", function.context)

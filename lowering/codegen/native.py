@@ -1,0 +1,122 @@
+"""A module of prim funcs to one native object: lowering, calling convention, LLVM (V14)."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+import llvmlite.binding as llvm
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.errors import CompileError
+from relax_mlir.lowering.codegen.ffi_abi import SYMBOL_PREFIX, emit_wrappers
+from relax_mlir.lowering.codegen.ffi_signature import take_signatures
+from relax_mlir.lowering.codegen.llvm_ir import to_llvm_ir
+from relax_mlir.lowering.codegen.openmp import runtime_library
+from relax_mlir.lowering.codegen.target import Target
+from relax_mlir.lowering.tir_to_llvm.pipeline import memref_to_llvm, run_step
+
+STAGE = "native code generation"
+
+
+@dataclass(frozen=True)
+class NativeCode:
+    """Native code of a module.
+
+    Attributes:
+        object: a relocatable object file for the target.
+        names: the functions in it, as they are called in the program.
+        target: what it was made for.
+        seconds: how long each step took, in order.
+    """
+
+    object: bytes
+    names: tuple[str, ...]
+    target: Target
+    seconds: dict[str, float] = field(compare=False, repr=False)
+    _source: str = field(compare=False, repr=False)
+
+    @property
+    def symbols(self) -> tuple[str, ...]:
+        """The exported C symbols, one for each name."""
+        return tuple(SYMBOL_PREFIX + name for name in self.names)
+
+    def llvm_ir(self, *, optimized: bool = True) -> str:
+        """Return the module as LLVM IR text, before or after LLVM's optimiser."""
+        if not optimized:
+            return self._source
+        module, _ = _optimize(self._source, self.target)
+        return str(module)
+
+    def assembly(self) -> str:
+        """Return the target's assembly text."""
+        module, machine = _optimize(self._source, self.target)
+        return machine.emit_assembly(module)
+
+
+def compile_module(module: ir.Module, target: Target | None = None) -> NativeCode:
+    """Compile the prim funcs of a module; the module stays as it is.
+
+    Args:
+        module: prim funcs over memrefs in upstream dialects; Relax functions in it are left out.
+        target: the machine; the host by default.
+
+    Raises:
+        PassError: a lowering step failed.
+        CompileError: something has no native form, or LLVM refused it.
+    """
+    target = target or Target.host()
+    seconds: dict[str, float] = {}
+    with _timed(seconds, "clone"):
+        native = _native_part(module)
+    with native.context:
+        with _timed(seconds, "signatures"):
+            signatures = take_signatures(native.operation)
+        threads = target.threads if runtime_library() is not None else 1
+        for step in memref_to_llvm(threads=threads, fma=target.has_fma):
+            with _timed(seconds, step):
+                run_step(native.operation, step)
+        with _timed(seconds, "ffi-wrappers"):
+            emit_wrappers(native.operation, signatures, target)
+        with _timed(seconds, "translate"):
+            source = to_llvm_ir(native.operation)
+    with _timed(seconds, "llvm-optimize"):
+        optimized, machine = _optimize(source, target)
+    with _timed(seconds, "llvm-emit"):
+        image = machine.emit_object(optimized)
+    return NativeCode(image, tuple(s.name for s in signatures), target, seconds, source)
+
+
+def _native_part(module: ir.Module) -> ir.Module:
+    with module.operation.location:
+        part = ir.Module.create()
+        with ir.InsertionPoint(part.body):
+            for op in module.body.operations:
+                is_relax = "relax.function" in op.operation.attributes
+                if op.operation.name in ("func.func", "memref.global") and not is_relax:
+                    op.operation.clone()
+    return part
+
+
+def _optimize(source: str, target: Target) -> tuple[llvm.ModuleRef, llvm.TargetMachine]:
+    machine = target.machine()
+    try:
+        module = llvm.parse_assembly(source)
+        module.triple = target.triple
+        module.data_layout = str(machine.target_data)
+        module.verify()
+    except RuntimeError as error:
+        raise CompileError(STAGE, f"LLVM cannot read the translated module: {error}") from error
+    tuning = llvm.create_pipeline_tuning_options(speed_level=target.opt_level)
+    tuning.loop_vectorization = target.opt_level >= 2
+    tuning.slp_vectorization = target.opt_level >= 2
+    builder = llvm.create_pass_builder(machine, tuning)
+    builder.getModulePassManager().run(module, builder)
+    return module, machine
+
+
+@contextmanager
+def _timed(seconds: dict[str, float], name: str) -> Iterator[None]:
+    start = time.perf_counter()
+    yield
+    seconds[name] = seconds.get(name, 0.0) + time.perf_counter() - start

@@ -1,0 +1,169 @@
+"""What native code is made for: a triple, a CPU, its features, and how hard to optimise (V14)."""
+
+import functools
+import shlex
+from dataclasses import dataclass
+
+import llvmlite.binding as llvm
+
+from relax_mlir.errors import PipelineError, did_you_mean
+
+KINDS = ("llvm",)
+# What a CPU's name implies for the questions below; LLVM itself knows the rest.
+_AVX2 = ("avx2", "fma", "f16c")
+_AVX512 = (*_AVX2, "avx512f")
+_IMPLIED = {
+    **dict.fromkeys(("x86-64-v3", "haswell", "broadwell", "skylake", "alderlake"), _AVX2),
+    **dict.fromkeys(("znver1", "znver2", "znver3"), _AVX2),
+    **dict.fromkeys(("x86-64-v4", "skylake-avx512", "cascadelake", "icelake-server"), _AVX512),
+    **dict.fromkeys(("sapphirerapids", "graniterapids", "znver4", "znver5"), _AVX512),
+}
+_OPTIONS = ("-mcpu", "-mattr", "-mtriple", "-O", "-num-threads")
+
+
+@functools.lru_cache(maxsize=1)
+def _initialize() -> None:
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+
+
+@functools.lru_cache(maxsize=1)
+def _host() -> tuple[str, str, str]:
+    _initialize()
+    features = llvm.get_host_cpu_features()
+    # Sorted, so that equal machines give equal targets whatever order the host lists them in.
+    flat = ",".join(("+" if on else "-") + name for name, on in sorted(features.items()))
+    return llvm.get_process_triple(), llvm.get_host_cpu_name(), flat
+
+
+@dataclass(frozen=True)
+class Target:
+    """A machine to compile for.
+
+    Attributes:
+        triple: LLVM's target triple.
+        cpu: LLVM's name of the CPU.
+        features: LLVM's feature string, such as `+avx2,-avx512f`.
+        opt_level: 0 to 3, for LLVM's optimiser and its code generator.
+        threads: most threads that a kernel may use; with 1, or without an OpenMP runtime,
+            parallel loops are compiled as serial ones.
+    """
+
+    triple: str
+    cpu: str
+    features: str = ""
+    opt_level: int = 3
+    threads: int = 1
+
+    def __post_init__(self) -> None:
+        if self.opt_level not in range(4):
+            raise PipelineError(f"target option '-O' must be 0 to 3, got {self.opt_level}")
+        if self.threads < 1:
+            raise PipelineError(
+                f"target option '-num-threads' must be 1 or more, got {self.threads}"
+            )
+
+    @staticmethod
+    def host(opt_level: int = 3, threads: int = 1) -> "Target":
+        """Return the machine this process runs on, with all its features."""
+        triple, cpu, features = _host()
+        return Target(triple, cpu, features, opt_level, threads)
+
+    @staticmethod
+    def parse(text: str) -> "Target":
+        """Return the target that TVM's spelling names, such as `llvm -mcpu=native -mattr=+avx2`.
+
+        Without `-mcpu` and `-mtriple` it is the host; another triple starts from `generic`.
+
+        Raises:
+            PipelineError: unknown kind or option, or a malformed value.
+        """
+        kind, *words = shlex.split(text) or [""]
+        if kind not in KINDS:
+            raise PipelineError(
+                f"unknown target kind '{kind}'{did_you_mean(kind, KINDS)}; "
+                f"known: {', '.join(KINDS)}"
+            )
+        given = dict(_split_option(word) for word in words)
+        triple, cpu, features = _host()
+        if given.get("-mtriple", triple) != triple:
+            triple, cpu, features = given["-mtriple"], "generic", ""
+        wanted = given.get("-mcpu", "native")
+        if wanted not in ("native", cpu):
+            cpu, features = wanted, ""
+        features = ",".join(part for part in (features, given.get("-mattr", "")) if part)
+        target = Target(
+            triple, cpu, features, _number(given, "-O", 3), _number(given, "-num-threads", 1)
+        )
+        target.machine()
+        return target
+
+    @property
+    def arch(self) -> str:
+        """The triple's first part, such as `x86_64`."""
+        return self.triple.split("-", 1)[0]
+
+    def has(self, feature: str) -> bool:
+        """Whether the features, or else the CPU's name, turn a feature on; the last one wins."""
+        for part in reversed(self.features.split(",")):
+            if part[1:] == feature:
+                return part[0] == "+"
+        return feature in _IMPLIED.get(self.cpu, ())
+
+    @property
+    def vector_bits(self) -> int:
+        """Width of the widest vector register that floats are computed in."""
+        if self.has("avx512f"):
+            return 512
+        return 256 if self.has("avx2") else 128
+
+    @property
+    def max_vector_registers(self) -> int:
+        """How many vector registers there are."""
+        if self.arch in ("x86_64", "i386", "i686"):
+            return 32 if self.has("avx512f") else 16
+        return 32
+
+    @property
+    def has_fma(self) -> bool:
+        """Whether a fused multiply-add is one instruction; else it would be a library call."""
+        return self.arch not in ("x86_64", "i386", "i686") or self.has("fma") or self.has("avx512f")
+
+    def machine(self) -> llvm.TargetMachine:
+        """Return a new LLVM target machine that emits position-independent code.
+
+        Raises:
+            PipelineError: this LLVM has no such triple.
+        """
+        _initialize()
+        try:
+            found = llvm.Target.from_triple(self.triple)
+        except RuntimeError as error:
+            raise PipelineError(f"unknown target triple '{self.triple}': {error}") from error
+        return found.create_target_machine(
+            cpu=self.cpu, features=self.features, opt=self.opt_level, reloc="pic"
+        )
+
+    def __str__(self) -> str:
+        return f"llvm -mtriple={self.triple} -mcpu={self.cpu}"
+
+
+def _split_option(word: str) -> tuple[str, str]:
+    name, equals, value = word.partition("=")
+    if name.startswith("-O") and not equals:
+        name, value = "-O", name[2:]
+    if name not in _OPTIONS:
+        raise PipelineError(
+            f"unknown target option '{name}'{did_you_mean(name, _OPTIONS)}; "
+            f"known: {', '.join(_OPTIONS)}"
+        )
+    if not value:
+        raise PipelineError(f"target option '{name}' needs a value")
+    return name, value
+
+
+def _number(given: dict[str, str], name: str, default: int) -> int:
+    text = given.get(name, str(default))
+    if not text.isdecimal():
+        raise PipelineError(f"target option '{name}' must be a number, got '{text}'")
+    return int(text)

@@ -1,0 +1,38 @@
+"""How a pass of this package describes itself: one entry of a table, nothing imported until it runs."""
+
+import importlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class PassOption:
+    """One option of a pass, as written in `flag{name=value}`."""
+
+    name: str
+    type: type
+    default: Any
+    doc: str
+
+
+@dataclass(frozen=True)
+class PassSpec:
+    """A module pass: `entry` is `package.module:function`, called with the `builtin.module` operation.
+
+    The function changes the module in place and takes the options as keyword arguments. It reports a
+    failure by emitting diagnostics at the operations concerned and raising `relax_mlir.errors.PassError`.
+    """
+
+    flag: str
+    name: str
+    entry: str
+    summary: str
+    opt_level: int = 0
+    required: tuple[str, ...] = ()
+    options: tuple[PassOption, ...] = ()
+
+    def load(self) -> Callable[..., None]:
+        """Import and return the function."""
+        module, _, function = self.entry.partition(":")
+        return getattr(importlib.import_module(module), function)

@@ -1,0 +1,164 @@
+"""Elementwise operations as prim funcs: one block over the output, broadcast operands at index 0."""
+
+import math
+from collections.abc import Callable, Sequence
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.relax import types as T
+from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.tir.builder import Buffer, PrimFuncBuilder
+from relax_mlir.dialects.tir.scalar import (
+    Scalar,
+    binary,
+    cast,
+    compare,
+    is_float,
+    is_unsigned,
+    select,
+    unary,
+)
+from relax_mlir.lowering.relax_to_tir.emit import Legalizer
+
+
+def _wide(function: Callable[[Scalar], Scalar]) -> Callable[[Scalar], Scalar]:
+    """Evaluate half-precision operands in float32, as their few bits do not survive composition."""
+
+    def wrapped(x: Scalar) -> Scalar:
+        if x.dtype in ("float16", "bfloat16"):
+            return cast(function(cast(x, "float32")), x.dtype)
+        return function(x)
+
+    return wrapped
+
+
+def _named(name: str) -> Callable[[Scalar], Scalar]:
+    return lambda x: unary(name, x)
+
+
+def _gelu(x: Scalar) -> Scalar:
+    return x * 0.5 * (unary("erf", x * math.sqrt(0.5)) + 1.0)
+
+
+UNARY: dict[str, Callable[[Scalar], Scalar]] = {
+    **{
+        name: _named(name)
+        for name in (
+            "exp", "log", "sqrt", "rsqrt", "sin", "cos", "tanh", "erf", "sigmoid", "floor",
+            "ceil", "round", "abs",
+        )
+    },
+    "gelu": _wide(_gelu),
+    "silu": _wide(lambda x: x * unary("sigmoid", x)),
+    "negative": lambda x: -x,
+    "relu": lambda x: binary("max", x, 0),
+    "square": lambda x: x * x,
+}  # fmt: skip
+
+
+def _safe_division(kind: str) -> Callable[[Scalar, Scalar], Scalar]:
+    def divide(a: Scalar, b: Scalar) -> Scalar:
+        if is_float(a.dtype):
+            return binary(kind, a, b)
+        # Integer division by zero, or of the lowest number by -1, would end the process. numpy's
+        # answers are 0 and the lowest number again, which is what negating it gives.
+        zero = compare("eq", b, 0)
+        if is_unsigned(a.dtype):
+            return select(zero, 0, binary(kind, a, select(zero, 1, b)))
+        negative = compare("eq", b, -1)
+        trivial = select(zero, 1, select(negative, 1, b))
+        quotient = binary(kind, a, trivial)
+        return select(zero, 0, select(negative, binary("sub", 0, a), quotient))
+
+    return divide
+
+
+BINARY: dict[str, Callable[[Scalar, Scalar], Scalar]] = {
+    "add": lambda a, b: a + b,
+    "subtract": lambda a, b: a - b,
+    "multiply": lambda a, b: a * b,
+    "divide": _safe_division("div"),
+    "floor_divide": _safe_division("floordiv"),
+    "power": lambda a, b: binary("pow", a, b),
+    "maximum": lambda a, b: binary("max", a, b),
+    "minimum": lambda a, b: binary("min", a, b),
+    "equal": lambda a, b: compare("eq", a, b),
+    "not_equal": lambda a, b: compare("ne", a, b),
+    "less": lambda a, b: compare("lt", a, b),
+    "less_equal": lambda a, b: compare("le", a, b),
+    "greater": lambda a, b: compare("gt", a, b),
+    "greater_equal": lambda a, b: compare("ge", a, b),
+}
+
+
+def broadcast_indices(
+    dims: Sequence[SymExpr], out_dims: Sequence[SymExpr], indices: Sequence[Scalar]
+) -> tuple[Scalar | int, ...] | None:
+    """Return the indices of an operand for an output element, None where not provably broadcast."""
+    offset = len(out_dims) - len(dims)
+    result: list[Scalar | int] = []
+    for axis, dim in enumerate(dims):
+        if dim == out_dims[offset + axis]:
+            result.append(indices[offset + axis])
+        elif dim == 1:
+            result.append(0)
+        else:
+            return None
+    return tuple(result)
+
+
+def spatial(dims: Sequence[SymExpr]) -> list[tuple[str, SymExpr]]:
+    """Return one spatial axis per dimension."""
+    return [("spatial", dim) for dim in dims]
+
+
+def legalize_unary(legalizer: Legalizer, op: ir.Operation) -> ir.Value | None:
+    """Legalise a unary operation of the table."""
+    name = op.name.removeprefix("relax.")
+
+    def body(builder: PrimFuncBuilder, buffers: Sequence[Buffer]) -> None:
+        source, out = buffers
+        with builder.nest(name, spatial(out.dims)) as block:
+            at = tuple(block)
+            out.store(UNARY[name](source[at]), at)
+
+    return legalizer.call_prim(op, name, [op.operands[0]], body)
+
+
+def legalize_binary(legalizer: Legalizer, op: ir.Operation) -> ir.Value | None:
+    """Legalise a binary operation of the table, with broadcasting that is certain."""
+    name = op.name.removeprefix("relax.")
+    shapes = [T.tensor_dims(value.type) for value in (*op.operands, op.results[0])]
+    if any(dims is None for dims in shapes):
+        return None
+    *sources, out_dims = shapes
+    if any(broadcast_indices(dims, out_dims, out_dims) is None for dims in sources):
+        return None
+
+    def body(builder: PrimFuncBuilder, buffers: Sequence[Buffer]) -> None:
+        lhs, rhs, out = buffers
+        with builder.nest(name, spatial(out.dims)) as block:
+            at = tuple(block)
+            a = lhs[broadcast_indices(lhs.dims, out.dims, at)]
+            b = rhs[broadcast_indices(rhs.dims, out.dims, at)]
+            out.store(BINARY[name](a, b), at)
+
+    return legalizer.call_prim(op, name, list(op.operands), body)
+
+
+def legalize_astype(legalizer: Legalizer, op: ir.Operation) -> ir.Value | None:
+    """Legalise a dtype conversion."""
+
+    def body(builder: PrimFuncBuilder, buffers: Sequence[Buffer]) -> None:
+        source, out = buffers
+        with builder.nest("astype", spatial(out.dims)) as block:
+            at = tuple(block)
+            out.store(cast(source[at], out.dtype), at)
+
+    return legalizer.call_prim(op, "astype", [op.operands[0]], body)
+
+
+LEGALIZE = {
+    **dict.fromkeys(UNARY, legalize_unary),
+    **dict.fromkeys(BINARY, legalize_binary),
+    "astype": legalize_astype,
+}

@@ -1,0 +1,49 @@
+"""The pass `legalize-ops`: every computation becomes a call of a prim func or of the runtime."""
+
+from collections.abc import Callable
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS
+from relax_mlir.lowering.relax_to_tir import elementwise, linear_algebra, manipulate, nn, reduce
+from relax_mlir.lowering.relax_to_tir.emit import Legalizer, call_pure_packed
+
+Legalization = Callable[[Legalizer, ir.Operation], ir.Value | None]
+
+
+def _unique(legalizer: Legalizer, op: ir.Operation) -> ir.Value:
+    with ir.InsertionPoint(op), op.location:
+        return call_pure_packed("vm.builtin.unique", list(op.operands), op.results[0].type)
+
+
+LEGALIZE: dict[str, Legalization] = {
+    **elementwise.LEGALIZE,
+    **linear_algebra.LEGALIZE,
+    **manipulate.LEGALIZE,
+    **reduce.LEGALIZE,
+    **nn.LEGALIZE,
+    "unique": _unique,
+}
+
+
+def legalize_ops(module: ir.Operation) -> None:
+    """Replace every computation in the module's Relax functions.
+
+    One whose shapes and dtypes are known symbolically becomes `relax.call_tir` of a generated prim
+    func; any other a call of the runtime's library, which dispatches on what it gets (D0 of R11).
+    """
+    legalizer = Legalizer(module)
+    pending: list[ir.Operation] = []
+
+    def collect(op: ir.Operation) -> ir.WalkResult:
+        if op.name.startswith("relax.") and op.name.removeprefix("relax.") in COMPUTE_OPS:
+            pending.append(op)
+        return ir.WalkResult.ADVANCE
+
+    module.walk(collect)
+    for op in pending:
+        legalize = LEGALIZE.get(op.name.removeprefix("relax."))
+        result = legalize(legalizer, op) if legalize is not None else None
+        if result is None:
+            result = legalizer.call_library(op)
+        op.results[0].replace_all_uses_with(result)
+        op.erase()

@@ -1,0 +1,59 @@
+"""Contractions as prim funcs: spatial axes of batch, rows and columns, one reduction axis."""
+
+from collections.abc import Sequence
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.relax import types as T
+from relax_mlir.dialects.tir.builder import Buffer, PrimFuncBuilder
+from relax_mlir.dialects.tir.scalar import Scalar, cast
+from relax_mlir.lowering.relax_to_tir.elementwise import broadcast_indices, spatial
+from relax_mlir.lowering.relax_to_tir.emit import Legalizer
+
+# Sums of half-precision products lose all accuracy unless they are kept in float32.
+ACCUMULATE = {"float16": "float32", "bfloat16": "float32"}
+
+
+def legalize_matmul(legalizer: Legalizer, op: ir.Operation) -> ir.Value | None:
+    """Legalise numpy-style matmul."""
+    shapes = [T.tensor_dims(value.type) for value in (*op.operands, op.results[0])]
+    if any(dims is None for dims in shapes):
+        return None
+    a_dims, b_dims, out_dims = shapes
+    inner = a_dims[-1], b_dims[-2] if len(b_dims) > 1 else b_dims[-1]
+    if inner[0] != inner[1]:
+        return None
+    rows, columns = len(a_dims) > 1, len(b_dims) > 1
+    batch = out_dims[: len(out_dims) - rows - columns]
+    for dims in (a_dims[:-2], b_dims[:-2]):
+        if broadcast_indices(dims, batch, batch) is None:
+            return None
+
+    def body(builder: PrimFuncBuilder, buffers: Sequence[Buffer]) -> None:
+        a, b, out = buffers
+        wide = ACCUMULATE.get(out.dtype, out.dtype)
+        target = out if wide == out.dtype else builder.alloc("Sum", out.dims, wide)
+        axes = [*spatial(out.dims), ("reduction", a.dims[-1])]
+        with builder.nest("matmul", axes) as block:
+            *at, k = block
+            lead = at[: len(batch)]
+            row = at[len(batch) : len(batch) + rows]
+            column = at[len(batch) + rows :]
+            a_at = (*broadcast_indices(a.dims[:-2], batch, lead), *row, k)
+            b_at = (*broadcast_indices(b.dims[:-2], batch, lead), k, *column)
+            with block.init() as init:
+                target.store(cast(0, wide), tuple(init[:-1]))
+            term = cast(a[a_at], wide) * cast(b[b_at], wide)
+            target.store(target[tuple(at)] + term, tuple(at))
+        if target is not out:
+            _round(builder, target, out)
+
+    return legalizer.call_prim(op, "matmul", list(op.operands), body)
+
+
+def _round(builder: PrimFuncBuilder, source: Buffer, out: Buffer) -> None:
+    with builder.nest("cast", spatial(out.dims)) as block:
+        at: tuple[Scalar, ...] = tuple(block)
+        out.store(cast(source[at], out.dtype), at)
+
+
+LEGALIZE = {"matmul": legalize_matmul}

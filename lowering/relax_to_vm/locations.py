@@ -1,0 +1,24 @@
+"""Names and source lines out of MLIR locations, for messages at run time."""
+
+from relax_mlir.dialects.bindings import ir
+
+
+def value_name(location: ir.Location) -> str:
+    """Return the name a location carries, `""` when it has none."""
+    location = location.maybe_downcast() if hasattr(location, "maybe_downcast") else location
+    return location.name_str if isinstance(location, ir.NameLoc) else ""
+
+
+def source_line(location: ir.Location) -> str:
+    """Return `file:line` of a location, `""` when it names no file."""
+    while isinstance(location, ir.NameLoc):
+        location = location.child_loc
+    if isinstance(location, ir.FileLineColLoc):
+        return f"{location.filename}:{location.start_line}"
+    return ""
+
+
+def at_source(location: ir.Location) -> str:
+    """Return ` at file:line`, or nothing."""
+    line = source_line(location)
+    return f" at {line}" if line else ""

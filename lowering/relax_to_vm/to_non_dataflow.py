@@ -1,0 +1,16 @@
+"""The pass `to-non-dataflow`: inline dataflow blocks, whose freedom to reorder is no longer used."""
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.lowering.relax_to_vm.walk import collect
+
+
+def to_non_dataflow(module: ir.Operation) -> None:
+    """Move the bindings of every dataflow block before it and replace its result (V02)."""
+    for op in collect(module, lambda op: op.name == "relax.dataflow"):
+        operations = [inner.operation for inner in op.regions[0].blocks[0].operations]
+        *bindings, output = operations
+        for binding in bindings:
+            binding.move_before(op)
+        for result, value in zip(op.results, output.operands, strict=True):
+            result.replace_all_uses_with(value)
+        op.erase()

@@ -1,0 +1,96 @@
+"""The pass `vm-memory-lower`: tensors are placed in storage, and released after their last use (V04)."""
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.relax import types as T
+from relax_mlir.dialects.relax.symbolic import product
+from relax_mlir.dialects.relax.tuples import is_make_tuple, make_tuple
+from relax_mlir.dialects.vm.dialect import Storage
+from relax_mlir.lowering.relax_to_vm.walk import collect, relax_functions
+
+# A value that passes through one of these is the same memory under another name. A packed function
+# may return its argument, so its result counts as an alias of everything it was given.
+_ALIASING = (
+    "relax.match_cast", "relax.tuple_get_item", "relax.call_packed", "relax.call_pure_packed",
+    "relax.call",
+)  # fmt: skip
+_ESCAPING = ("func.return", "relax.yield")
+
+
+def vm_memory_lower(module: ir.Operation) -> None:
+    """Split every allocation into storage and tensor and kill both after the last use (V04)."""
+    for func in relax_functions(module):
+        for op in collect(func, lambda op: op.name == "relax.alloc_tensor"):
+            with ir.InsertionPoint(op), op.location:
+                storage, tensor = _split(op)
+            op.results[0].replace_all_uses_with(tensor)
+            op.erase()
+            last = last_use(tensor)
+            if last is not None:
+                with ir.InsertionPoint.after(last), last.location:
+                    for value in (tensor, storage):
+                        ir.Operation.create("vm.kill", operands=[value])
+
+
+def _split(op: ir.Operation) -> tuple[ir.Value, ir.Value]:
+    shape, dtype = op.operands[0], op.attributes["dtype"]
+    one = T.shape_type(None, 1)
+    dims = T.shape_dims(shape.type)
+    if dims is not None:
+        bytes_ = product(dims) * T.dtype_size(dtype.value)
+        size = ir.Operation.create("relax.shape_expr", results=[T.shape_type([bytes_])]).result
+    else:
+        size = ir.Operation.create(
+            "relax.call_pure_packed",
+            results=[one],
+            operands=[make_tuple([shape])],
+            attributes={
+                "func": ir.StringAttr.get("vm.builtin.storage_size"),
+                "static_args": ir.ArrayAttr.get([dtype]),
+            },
+        ).result
+    storage = ir.Operation.create(
+        "vm.alloc_storage",
+        results=[Storage.get()],
+        operands=[size],
+        attributes={"device": ir.StringAttr.get("cpu")},
+    ).result
+    zero = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 0)
+    tensor = ir.Operation.create(
+        "vm.alloc_tensor",
+        results=[op.results[0].type],
+        operands=[storage, shape],
+        attributes={"offset": zero, "dtype": dtype},
+    ).result
+    return storage, tensor
+
+
+def last_use(value: ir.Value) -> ir.Operation | None:
+    """Return the last operation of the value's block that uses it or an alias of it.
+
+    None where the value leaves its block, so that its memory belongs to somebody else.
+    """
+    home = value.owner.operation.block
+    last: ir.Operation | None = None
+    seen: list[ir.Value] = []
+    pending = [value]
+    while pending:
+        current = pending.pop()
+        if any(current == old for old in seen):
+            continue
+        seen.append(current)
+        for use in current.uses:
+            user = use.owner.operation
+            if user.name in _ESCAPING:
+                return None
+            if user.name in _ALIASING or is_make_tuple(user):
+                pending.extend(user.results)
+            at_home = _ancestor(user, home)
+            if last is None or last.is_before_in_block(at_home):
+                last = at_home
+    return last
+
+
+def _ancestor(op: ir.Operation, block: ir.Block) -> ir.Operation:
+    while op.block != block:
+        op = op.parent.operation
+    return op

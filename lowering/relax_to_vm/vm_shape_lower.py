@@ -1,0 +1,328 @@
+"""The pass `vm-shape-lower`: symbolic integers move to the shape heap (C1 of the compile flow, V05)."""
+
+from dataclasses import dataclass, field
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.relax import types as T
+from relax_mlir.dialects.relax.dialect import Dims, Shape
+from relax_mlir.dialects.relax.infer import describe
+from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.relax.tuples import field_types, make_tuple
+from relax_mlir.dialects.vm.dialect import ShapeHeap
+from relax_mlir.errors import PassError
+from relax_mlir.lowering.relax_to_vm.locations import at_source, value_name
+from relax_mlir.lowering.relax_to_vm.shape_func import define_shape_func
+from relax_mlir.lowering.relax_to_vm.walk import collect, function_name, relax_functions
+
+_SHAPED = ("relax.shape_expr", "relax.prim_value", "relax.match_cast")
+
+
+def vm_shape_lower(module: ir.Operation) -> None:
+    """Compute every symbolic shape at run time.
+
+    Parameters and `relax.match_cast` check what is declared and store first occurrences of symbols in
+    the heap; generated shape functions compute compound expressions once each; shape values are
+    loaded. Afterwards no type mentions a symbol (V03).
+
+    Raises:
+        PassError: an expression uses a symbol that nothing binds before.
+    """
+    for func in relax_functions(module):
+        _FunctionLowering(module, func).run()
+
+
+@dataclass
+class _Known:
+    """The symbols bound and the expressions whose slots hold a value at a point of the program."""
+
+    symbols: set[str] = field(default_factory=set)
+    exprs: set[SymExpr] = field(default_factory=set)
+
+    def copy(self) -> "_Known":
+        return _Known(set(self.symbols), set(self.exprs))
+
+
+class _FunctionLowering:
+    def __init__(self, module: ir.Operation, func: ir.Operation) -> None:
+        self._module, self._func = module, func
+        self._name = function_name(func)
+        self._slots: dict[SymExpr, int] = {}
+        self._heap: ir.Value | None = None
+
+    def run(self) -> None:
+        entry = self._func.regions[0].blocks[0]
+        for argument in entry.arguments:
+            self._reserve(argument.type)
+        for op in collect(self._func, lambda op: op.name in _SHAPED):
+            if op.name == "relax.prim_value":
+                self._reserve_dims(Dims(op.attributes["value"]).dims)
+            else:
+                self._reserve(op.results[0].type, shape_expr=op.name == "relax.shape_expr")
+        operations = [op.operation for op in entry.operations]
+        with ir.InsertionPoint(operations[0]), self._func.location:
+            known = self._enter(entry)
+        self._block(operations, known)
+        self._strip()
+
+    def _reserve(self, type_: ir.Type, *, shape_expr: bool = False) -> None:
+        if isinstance(type_, ir.TupleType):
+            for item in field_types(type_):
+                self._reserve(item)
+            return
+        dims = _dims(type_)
+        if dims and not (shape_expr and all(dim.is_const for dim in dims)):
+            self._reserve_dims(dims)
+
+    def _reserve_dims(self, dims: list[SymExpr]) -> None:
+        for dim in dims:
+            for name in sorted(dim.symbols):
+                self._slots.setdefault(SymExpr.var(name), len(self._slots))
+            self._slots.setdefault(dim, len(self._slots))
+
+    def _enter(self, entry: ir.Block) -> _Known:
+        known = _Known()
+        constants = [expr for expr in self._slots if expr.is_const]
+        if self._slots:
+            size = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), len(self._slots))
+            self._heap = ir.Operation.create(
+                "vm.alloc_shape_heap", results=[ShapeHeap.get()], attributes={"size": size}
+            ).result
+        if constants:
+            values = ir.Operation.create(
+                "relax.shape_expr", results=[T.shape_type(constants)]
+            ).result
+            self._store(values, [self._slots[expr] for expr in constants])
+            known.exprs.update(constants)
+        names = self._parameter_names(len(entry.arguments))
+        checks: list[_Check] = []
+        for argument, name in zip(entry.arguments, names, strict=True):
+            context = (
+                f"{self._name}: argument '{name}' (declared {describe(argument.type)}"
+                f"{at_source(self._func.location)})"
+            )
+            self._check(argument, argument.type, context, known, checks)
+        self._settle(known, checks, self._func)
+        return known
+
+    def _parameter_names(self, count: int) -> list[str]:
+        if "relax.params" in self._func.attributes:
+            names = [ir.StringAttr(a).value for a in self._func.attributes["relax.params"]]
+            if len(names) == count:
+                return names
+        return [f"arg{i}" for i in range(count)]
+
+    def _check(
+        self, value: ir.Value, type_: ir.Type, context: str, known: _Known, checks: "list[_Check]"
+    ) -> None:
+        """Check the kind of a value now, bind its new symbols, and note what to assert later."""
+        if isinstance(type_, ir.TupleType):
+            self._check_kind(value, "tuple", type_.num_types, "", context)
+            for index, item in enumerate(field_types(type_)):
+                number = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), index)
+                part = ir.Operation.create(
+                    "relax.tuple_get_item",
+                    results=[item],
+                    operands=[value],
+                    attributes={"index": number},
+                ).result
+                self._check(part, item, f"{context}, field {index}", known, checks)
+            return
+        if T.is_tensor(type_):
+            self._check_kind(value, "tensor", T.tensor_ndim(type_), T.tensor_dtype(type_), context)
+        elif isinstance(type_, Shape):
+            self._check_kind(value, "shape", T.shape_ndim(type_), "", context)
+        elif str(type_) == "i64":
+            self._check_kind(value, "int", -1, "", context)
+        dims = _dims(type_)
+        if not dims:
+            return
+        store, later = [-1] * len(dims), [-1] * len(dims)
+        for position, dim in enumerate(dims):
+            if dim.name and dim.name not in known.symbols:
+                known.symbols.add(dim.name)
+                known.exprs.add(dim)
+                store[position] = self._slots[dim]
+            else:
+                later[position] = self._slots[dim]
+        if any(slot >= 0 for slot in store):
+            self._store(value, store)
+        if any(slot >= 0 for slot in later):
+            checks.append(_Check(value, later, context, dims))
+
+    def _check_kind(
+        self, value: ir.Value, kind: str, ndim: int, dtype: str, context: str
+    ) -> None:
+        ir.Operation.create(
+            "vm.check",
+            operands=[value],
+            attributes={
+                "kind": ir.StringAttr.get(kind),
+                "ndim": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), ndim),
+                "dtype": ir.StringAttr.get(dtype),
+                "context": ir.StringAttr.get(context),
+            },
+        )
+
+    def _store(self, value: ir.Value, slots: list[int]) -> None:
+        ir.Operation.create(
+            "vm.store_shape",
+            operands=[value, self._heap],
+            attributes={"slots": ir.DenseI64ArrayAttr.get(slots)},
+        )
+
+    def _settle(self, known: _Known, checks: "list[_Check]", op: ir.Operation) -> None:
+        """Compute what has become computable, then assert what was waiting for it."""
+        ready = [
+            expr
+            for expr in self._slots
+            if expr not in known.exprs and expr.symbols <= known.symbols
+        ]
+        if ready:
+            name = define_shape_func(self._module, self._name, self._slots, ready)
+            ir.Operation.create(
+                "vm.call",
+                operands=[make_tuple([self._heap])],
+                attributes={"func": ir.StringAttr.get(name)},
+            )
+            known.exprs.update(ready)
+        for check in checks:
+            for dim in check.dims:
+                self._require(dim, known, op)
+            ir.Operation.create(
+                "vm.assert_shape",
+                operands=[check.value, self._heap],
+                attributes={
+                    "slots": ir.DenseI64ArrayAttr.get(check.slots),
+                    "context": ir.StringAttr.get(check.context),
+                },
+            )
+
+    def _require(self, expr: SymExpr, known: _Known, op: ir.Operation) -> None:
+        if expr in known.exprs:
+            return
+        missing = ", ".join(f"'{name}'" for name in sorted(expr.symbols - known.symbols))
+        op.location.emit_error(
+            f"'{op.name}' op uses {expr}, but nothing before it binds {missing}: symbols are bound "
+            "by a parameter's plain dimension or by an earlier match_cast"
+        )
+        raise PassError("vm-shape-lower", f"function '{self._name}' uses unbound {missing}")
+
+    def _block(self, operations: list[ir.Operation], known: _Known) -> None:
+        lower = {
+            "relax.shape_expr": self._shape_expr,
+            "relax.prim_value": self._prim_value,
+            "relax.match_cast": self._match_cast,
+        }
+        for op in operations:
+            if op.name in lower:
+                lower[op.name](op, known)
+                continue
+            for region in op.regions:
+                for block in region.blocks:
+                    inner = known if op.name == "relax.dataflow" else known.copy()
+                    self._block([nested.operation for nested in block.operations], inner)
+
+    def _shape_expr(self, op: ir.Operation, known: _Known) -> None:
+        dims = T.shape_dims(op.results[0].type)
+        if all(dim.is_const for dim in dims):
+            return
+        for dim in dims:
+            self._require(dim, known, op)
+        slots = [self._slots[dim] for dim in dims]
+        with ir.InsertionPoint(op), op.location:
+            loaded = ir.Operation.create(
+                "vm.load_shape",
+                results=[op.results[0].type],
+                operands=[self._heap],
+                attributes={"slots": ir.DenseI64ArrayAttr.get(slots)},
+            ).result
+        op.results[0].replace_all_uses_with(loaded)
+        op.erase()
+
+    def _prim_value(self, op: ir.Operation, known: _Known) -> None:
+        (expr,) = Dims(op.attributes["value"]).dims
+        if expr.is_const:
+            return
+        self._require(expr, known, op)
+        i64 = ir.IntegerType.get_signless(64)
+        with ir.InsertionPoint(op), op.location:
+            loaded = ir.Operation.create(
+                "vm.call",
+                results=[i64],
+                operands=[make_tuple([self._heap])],
+                attributes={
+                    "func": ir.StringAttr.get("vm.builtin.load_value"),
+                    "static_args": ir.ArrayAttr.get(
+                        [ir.IntegerAttr.get(i64, self._slots[expr])]
+                    ),
+                },
+            ).result
+        op.results[0].replace_all_uses_with(loaded)
+        op.erase()
+
+    def _match_cast(self, op: ir.Operation, known: _Known) -> None:
+        value, type_ = op.operands[0], op.results[0].type
+        name = value_name(op.location)
+        context = (
+            f"{self._name}: match_cast{f' of {name!r}' if name else ''} to {describe(type_)}"
+            f"{at_source(op.location)}"
+        )
+        with ir.InsertionPoint(op), op.location:
+            checks: list[_Check] = []
+            self._check(value, type_, context, known, checks)
+            self._settle(known, checks, op)
+            result = value
+            if stripped(type_) != stripped(value.type):
+                result = ir.Operation.create(
+                    "vm.reinterpret", results=[type_], operands=[value]
+                ).result
+        op.results[0].replace_all_uses_with(result)
+        op.erase()
+
+    def _strip(self) -> None:
+        """Drop symbols from every type of the function."""
+
+        def visit(op: ir.Operation) -> ir.WalkResult:
+            for result in op.results:
+                result.set_type(stripped(result.type))
+            for region in op.regions:
+                for block in region.blocks:
+                    for argument in block.arguments:
+                        argument.set_type(stripped(argument.type))
+            return ir.WalkResult.ADVANCE
+
+        self._func.walk(visit)
+        type_ = ir.TypeAttr(self._func.attributes["function_type"]).value
+        self._func.attributes["function_type"] = ir.TypeAttr.get(
+            ir.FunctionType.get(
+                [stripped(item) for item in type_.inputs],
+                [stripped(item) for item in type_.results],
+            )
+        )
+
+
+@dataclass(frozen=True)
+class _Check:
+    value: ir.Value
+    slots: list[int]
+    context: str
+    dims: list[SymExpr]
+
+
+def _dims(type_: ir.Type) -> list[SymExpr] | None:
+    if T.is_tensor(type_):
+        return T.tensor_dims(type_)
+    return T.shape_dims(type_) if isinstance(type_, Shape) else None
+
+
+def stripped(type_: ir.Type) -> ir.Type:
+    """Return the type without symbols; constant dimensions stay."""
+    if isinstance(type_, ir.TupleType):
+        return ir.TupleType.get_tuple([stripped(item) for item in field_types(type_)])
+    if isinstance(type_, ir.RankedTensorType) and type_.encoding is not None:
+        return ir.RankedTensorType.get(type_.shape, type_.element_type)
+    if isinstance(type_, Shape):
+        dims = T.shape_dims(type_)
+        if dims is not None and not all(dim.is_const for dim in dims):
+            return T.shape_type(None, len(dims))
+    return type_

@@ -1,0 +1,1 @@
+"""Upstream dialects over memrefs to the LLVM dialect."""

@@ -1,0 +1,50 @@
+"""Pass `expand-copy`: a `memref.copy` that is not one run of memory becomes a loop nest.
+
+MLIR lowers such a copy to a call of `memrefCopy`, which only MLIR's own runner library has; copies
+between row-major buffers become `memcpy` and are left alone.
+"""
+
+from relax_mlir.dialects.bindings import ir, submodule
+
+arith = submodule("dialects.arith")
+memref = submodule("dialects.memref")
+scf = submodule("dialects.scf")
+
+
+def expand_copy(op: ir.Operation) -> None:
+    """Replace strided `memref.copy` operations by `scf.for` nests that load and store."""
+    copies = []
+
+    def visit(candidate: ir.Operation) -> ir.WalkResult:
+        if candidate.name == "memref.copy" and not all(
+            is_row_major(v.type) for v in candidate.operands
+        ):
+            copies.append(candidate)
+        return ir.WalkResult.ADVANCE
+
+    op.walk(visit)
+    for copy in copies:
+        with ir.InsertionPoint(copy), copy.location:
+            source, target = copy.operands
+            _nest(source, target, [])
+        copy.erase()
+
+
+def is_row_major(type_: ir.Type) -> bool:
+    """Whether a type is a buffer without gaps or reordering, written as no layout at all."""
+    if not isinstance(type_, ir.MemRefType):
+        return False
+    return type_.affine_map == ir.AffineMap.get_identity(type_.rank)
+
+
+def _nest(source: ir.Value, target: ir.Value, indices: list[ir.Value]) -> None:
+    rank = ir.MemRefType(source.type).rank
+    if len(indices) == rank:
+        memref.store(memref.load(source, indices), target, indices)
+        return
+    index = ir.IndexType.get()
+    axis, zero, one = (arith.constant(index, value) for value in (len(indices), 0, 1))
+    loop = scf.ForOp(zero, memref.dim(source, axis), one)
+    with ir.InsertionPoint(loop.body):
+        _nest(source, target, [*indices, loop.induction_variable])
+        scf.yield_([])

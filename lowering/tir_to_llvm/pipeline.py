@@ -1,0 +1,114 @@
+"""From upstream dialects over memrefs to the LLVM dialect: the steps, and a runner for them."""
+
+import time
+from collections.abc import Sequence
+
+from relax_mlir.dialects.bindings import ir, passmanager
+from relax_mlir.errors import PassError
+from relax_mlir.lowering.pass_spec import PassOption, PassSpec
+
+_HERE = "relax_mlir.lowering.tir_to_llvm"
+
+PASSES = (
+    PassSpec(
+        flag="bool-to-byte",
+        name="BoolToByte",
+        entry=f"{_HERE}.bool_to_byte:bool_to_byte",
+        summary="Keep booleans in memory as bytes, as DLPack does",
+    ),
+    PassSpec(
+        flag="expand-copy",
+        name="ExpandCopy",
+        entry=f"{_HERE}.expand_copy:expand_copy",
+        summary="Turn strided memref.copy into loops",
+    ),
+    PassSpec(
+        flag="expand-math",
+        name="ExpandMath",
+        entry=f"{_HERE}.math_approx:expand_math",
+        summary="Compute exp, log, tanh, erf and their kin by polynomials that vectorise",
+        options=(PassOption("fma", bool, True, "the target has a fused multiply-add instruction"),),
+    ),
+    PassSpec(
+        flag="free-allocs",
+        name="FreeAllocs",
+        entry=f"{_HERE}.free_allocs:free_allocs",
+        summary="Free buffers at the end of the block that allocated them",
+    ),
+)
+
+_OWN = {spec.flag: spec for spec in PASSES}
+
+# One step per line, so that each can be timed and printed. Order matters in three places:
+# masks and transfers go before affine maps are lowered, because lowering them makes such maps;
+# bf16 arithmetic is widened before its conversions are expanded to integer operations, for CPUs
+# without bf16; math goes to LLVM intrinsics first (fma, floor, sqrt), and only what has none to
+# libm (erf), both while vectors are still MLIR's, because libm calls unroll them.
+MEMREF_TO_LLVM = (
+    "bool-to-byte",
+    "free-allocs",
+    "expand-copy",
+    "expand-math",
+    "func.func(lower-vector-mask,lower-vector-multi-reduction)",
+    "func.func(convert-vector-to-scf{full-unroll=true})",
+    "func.func(canonicalize,cse)",
+    "lower-affine,expand-strided-metadata,lower-affine",
+    "arith-emulate-unsupported-floats{source-types=bf16 target-type=f32}",
+    "arith-expand{include-bf16=true}",
+    "convert-scf-to-cf",
+    "convert-math-to-llvm,convert-math-to-libm",
+    "convert-vector-to-llvm",
+    "finalize-memref-to-llvm,convert-func-to-llvm",
+    "convert-arith-to-llvm,convert-index-to-llvm,convert-cf-to-llvm,convert-ub-to-llvm",
+    "reconcile-unrealized-casts",
+    "canonicalize,cse",
+)
+
+
+def memref_to_llvm(*, threads: int = 1, fma: bool = True) -> tuple[str, ...]:
+    """Return the steps for a target: with more than one thread `scf.parallel` becomes OpenMP."""
+    steps = list(MEMREF_TO_LLVM)
+    if not fma:
+        steps[steps.index("expand-math")] = "expand-math{fma=false}"
+    if threads > 1:
+        steps.insert(steps.index("convert-scf-to-cf"), "convert-scf-to-openmp")
+        steps.insert(steps.index("reconcile-unrealized-casts"), "convert-openmp-to-llvm")
+    return tuple(steps)
+
+
+def run_steps(op: ir.Operation, steps: Sequence[str]) -> dict[str, float]:
+    """Run steps over a module in place and return the seconds that each took.
+
+    Raises:
+        PassError: a step failed; the diagnostics say where.
+    """
+    seconds = {}
+    for step in steps:
+        start = time.perf_counter()
+        run_step(op, step)
+        seconds[step] = seconds.get(step, 0.0) + time.perf_counter() - start
+    return seconds
+
+
+def run_step(op: ir.Operation, step: str) -> None:
+    """Run one step: a pass of this package, or a piece of an upstream pipeline.
+
+    Raises:
+        PassError: it failed.
+    """
+    flag, _, options = step.partition("{")
+    if flag in _OWN:
+        _OWN[flag].load()(op, **_options(_OWN[flag], options.rstrip("}")))
+        return
+    with op.context:
+        manager = passmanager.PassManager.parse(f"builtin.module({step})")
+        try:
+            manager.run(op)
+        except ir.MLIRError as error:
+            lines = [f"{d.location}: {d.message}" for d in error.error_diagnostics]
+            raise PassError(step, "the program cannot be lowered", lines) from error
+
+
+def _options(spec: PassSpec, text: str) -> dict[str, bool]:
+    given = dict(item.split("=", 1) for item in text.split())
+    return {o.name: given[o.name] == "true" for o in spec.options if o.name in given}

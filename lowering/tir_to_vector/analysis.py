@@ -1,0 +1,211 @@
+"""What each block computes, read off its iterators and affine accesses (decision 8)."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.lowering.tir_to_vector.generic import constant_or_value
+
+_IGNORED = ("tir.reads", "tir.writes", "tir.yield")
+_INDEX_OPS = {"arith.addi": "__add__", "arith.subi": "__sub__", "arith.muli": "__mul__"}
+
+
+@dataclass(frozen=True)
+class BlockInfo:
+    """How a block is lowered.
+
+    Attributes:
+        name: the block's name.
+        kind: elementwise, broadcast, injective, reduction, contraction, scan or opaque.
+        fast: whether it becomes vector code.
+        reason: why not, empty when it does.
+    """
+
+    name: str
+    kind: str
+    fast: bool
+    reason: str = ""
+
+
+@dataclass
+class Access:
+    """One load or store: for each dimension an affine expression of the iterators, or None."""
+
+    op: ir.Operation
+    buffer: ir.Value
+    exprs: list[ir.AffineExpr | None]
+
+    @property
+    def iters(self) -> list[int | None]:
+        """For each dimension the iterator it is, -1 for the constant 0, None for all else."""
+        return [_plain(expr) for expr in self.exprs]
+
+    def uses(self, position: int) -> bool:
+        """Whether any dimension involves an iterator, or may."""
+        return any(expr is None or expr.is_function_of_dim(position) for expr in self.exprs)
+
+    @property
+    def is_affine(self) -> bool:
+        """Whether every dimension is an affine expression."""
+        return all(expr is not None for expr in self.exprs)
+
+
+@dataclass
+class Nest:
+    """A perfect nest of loops from 0 around one block, whose iterators are the loops' counters.
+
+    Attributes:
+        loops: outermost first.
+        loop_of: for each iterator the position of its loop.
+        types: for each iterator its type.
+    """
+
+    loops: list[ir.Operation]
+    block: ir.Operation
+    loop_of: list[int]
+    types: list[str]
+    loads: list[Access] = field(default_factory=list)
+    stores: list[Access] = field(default_factory=list)
+
+    @property
+    def name(self) -> str:
+        """The block's name."""
+        return ir.StringAttr(self.block.attributes["block_name"]).value
+
+    @property
+    def top(self) -> ir.Operation:
+        """The outermost operation."""
+        return self.loops[0] if self.loops else self.block
+
+    def extent(self, position: int) -> int | ir.Value:
+        """Return how often an iterator steps."""
+        return constant_or_value(self.loops[self.loop_of[position]].operands[1])
+
+    def has_init(self) -> bool:
+        """Whether the block has an init region."""
+        return len(self.block.regions[1].blocks) > 0
+
+    def body(self) -> list[ir.Operation]:
+        """Return the operations of the block's body that compute."""
+        return [
+            view.operation
+            for view in self.block.regions[0].blocks[0].operations
+            if view.operation.name not in _IGNORED
+        ]
+
+
+def match_nest(op: ir.Operation) -> Nest | str:
+    """Return the nest that an operation is the top of, or why it is none."""
+    loops: list[ir.Operation] = []
+    while op.name == "tir.for":
+        if constant_or_value(op.operands[0]) != 0:
+            return "a loop does not start at 0"
+        loops.append(op)
+        inner = [
+            view.operation
+            for view in op.regions[0].blocks[0].operations
+            if view.operation.name not in ("tir.yield", "arith.constant")
+        ]
+        if len(inner) != 1:
+            return "its loops hold more than one block"
+        op = inner[0]
+    if op.name != "tir.block":
+        return f"'{op.name}' inside its loops"
+    types = [ir.StringAttr(kind).value for kind in op.attributes["iter_types"]]
+    counters = [loop.regions[0].blocks[0].arguments[0] for loop in loops]
+    values = list(op.operands)[: len(types)]
+    if len(values) != len(counters) or any(value not in counters for value in values):
+        return "its iterators are not the counters of its loops"
+    loop_of = [counters.index(value) for value in values]
+    if len(set(loop_of)) != len(loop_of):
+        return "two of its iterators are one loop's counter"
+    if any(_inside(value, loops) for loop in loops for value in loop.operands):
+        return "a loop's extent depends on an outer loop"
+    nest = Nest(loops, op, loop_of, types)
+    for inner in nest.body():
+        if inner.name == "memref.load":
+            nest.loads.append(_access(inner, 0, op))
+        elif inner.name == "memref.store":
+            nest.stores.append(_access(inner, 1, op))
+        elif len(inner.regions):
+            return f"'{inner.name}' inside the block"
+    return nest
+
+
+def _inside(value: ir.Value, loops: list[ir.Operation]) -> bool:
+    owner = value.owner
+    if isinstance(owner, ir.Block):
+        return any(owner == loop.regions[0].blocks[0] for loop in loops)
+    if owner.operation.name == "arith.constant":
+        return False
+    return any(_inside(operand, loops) for operand in owner.operation.operands)
+
+
+def _access(op: ir.Operation, position: int, block: ir.Operation) -> Access:
+    buffer, *indices = list(op.operands)[position:]
+    arguments = list(block.regions[0].blocks[0].arguments)
+    return Access(op, buffer, [affine_of(index, arguments) for index in indices])
+
+
+def affine_of(value: ir.Value, arguments: list[ir.Value]) -> ir.AffineExpr | None:
+    """Return an index as an affine expression of a block's iterators, or None."""
+    if value in arguments:
+        return ir.AffineDimExpr.get(arguments.index(value))
+    known = constant_or_value(value)
+    if isinstance(known, int):
+        return ir.AffineConstantExpr.get(known)
+    owner = value.owner
+    if isinstance(owner, ir.Block) or owner.operation.name not in _INDEX_OPS:
+        return None
+    lhs, rhs = (affine_of(operand, arguments) for operand in owner.operation.operands)
+    if lhs is None or rhs is None:
+        return None
+    if owner.operation.name == "arith.muli" and not (
+        isinstance(lhs.maybe_downcast(), ir.AffineConstantExpr)
+        or isinstance(rhs.maybe_downcast(), ir.AffineConstantExpr)
+    ):
+        return None
+    return getattr(lhs, _INDEX_OPS[owner.operation.name])(rhs)
+
+
+def _plain(expr: ir.AffineExpr | None) -> int | None:
+    expr = None if expr is None else expr.maybe_downcast()
+    if isinstance(expr, ir.AffineDimExpr):
+        return expr.position
+    if isinstance(expr, ir.AffineConstantExpr) and expr.value == 0:
+        return -1
+    return None
+
+
+def kind_of(nest: Nest) -> str:
+    """Return the class of a nest's block."""
+    if any(kind in ("scan", "opaque") for kind in nest.types):
+        return "scan" if "scan" in nest.types else "opaque"
+    if "reduction" in nest.types:
+        from relax_mlir.lowering.tir_to_vector.contraction import match_contraction
+
+        return "reduction" if isinstance(match_contraction(nest), str) else "contraction"
+    if len(nest.stores) != 1:
+        return "opaque"
+    written = nest.stores[0].iters
+    spatial = sorted(range(len(nest.types)))
+    if sorted(i for i in written if i is not None and i >= 0) != spatial:
+        return "opaque"
+    kind = "elementwise"
+    for load in nest.loads:
+        iters = load.iters
+        if iters == written:
+            continue
+        if None in iters or [i for i in iters if i >= 0] != sorted(
+            (i for i in iters if i >= 0), key=written.index
+        ):
+            return "injective"
+        kind = "broadcast"
+    return kind
+
+
+def top_level(func: ir.OpView) -> Iterator[ir.Operation]:
+    """Yield the loops and blocks directly in a function's body."""
+    for view in list(func.entry_block.operations):
+        if view.operation.name in ("tir.for", "tir.block"):
+            yield view.operation

@@ -1,0 +1,35 @@
+"""What the vector code needs to know of the machine."""
+
+from dataclasses import dataclass
+
+from relax_mlir.dialects.bindings import ir
+
+_VECTOR_TYPES = {"f32": 32, "f64": 64, "i32": 32, "i64": 64}
+
+
+@dataclass(frozen=True)
+class Machine:
+    """A vector unit.
+
+    Attributes:
+        vector_bits: width of a register.
+        registers: how many there are.
+        fma: whether a fused multiply-add is one instruction.
+    """
+
+    vector_bits: int = 512
+    registers: int = 32
+    fma: bool = True
+
+    def lanes(self, element: ir.Type) -> int | None:
+        """Return how many elements fit a register; None where they are not computed in vectors."""
+        bits = _VECTOR_TYPES.get(str(element))
+        return None if bits is None else max(1, self.vector_bits // bits)
+
+    @property
+    def row_tiles(self) -> tuple[int, ...]:
+        """How many rows a register tile of a contraction has: the largest first, then for remainders.
+
+        The largest fills the registers with accumulators, less those for two vectors and a splat.
+        """
+        return (12, 4, 1) if self.registers >= 32 else (6, 2, 1)

@@ -1,0 +1,131 @@
+"""Run-time values of the symbols of a prim func: sizes of its buffers, integer arguments (R04, R22)."""
+
+from collections.abc import Callable
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.lowering.tir_to_vector.emit import Emitter
+
+
+def symbol_ops(func: ir.OpView) -> list[ir.Operation]:
+    """Return the `tir.symbol` operations of a function."""
+    found: list[ir.Operation] = []
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        if op.name == "tir.symbol":
+            found.append(op)
+        return ir.WalkResult.ADVANCE
+
+    func.operation.walk(visit)
+    return found
+
+
+def expression(op: ir.Operation) -> SymExpr:
+    """Return the expression that a `tir.symbol` stands for."""
+    return op.attributes["value"].dims[0]
+
+
+def replace_symbols(func: ir.OpView, emit: Emitter) -> list[str]:
+    """Replace every `tir.symbol` by code at the function's entry; returns what went wrong.
+
+    A symbol is read from an `i64` parameter of its name, or from the first buffer parameter that has
+    it as a plain dimension. Each is read once.
+    """
+    ops = symbol_ops(func)
+    if not ops:
+        return []
+    writer = _Writer(_sources(func), emit)
+    problems = []
+    values: dict[SymExpr, ir.Value] = {}
+    for op in ops:
+        expr = expression(op)
+        missing = sorted(name for name in expr.symbols if name not in writer.sources)
+        if missing:
+            message = (
+                f"symbol '{missing[0]}' has no value: no buffer parameter has it as a dimension "
+                "and no integer parameter has its name"
+            )
+            op.location.emit_error(message)
+            problems.append(f"{op.location}: {message}")
+            continue
+        if expr not in values:
+            with emit.at_entry(), op.location:
+                values[expr] = emit.index(writer.value(expr))
+        op.results[0].replace_all_uses_with(values[expr])
+    if not problems:
+        for op in ops:
+            op.erase()
+    return problems
+
+
+def _sources(func: ir.OpView) -> dict[str, tuple[ir.Value, int | None]]:
+    """Return for each symbol the argument that gives it, and the dimension when that is a buffer."""
+    arguments = list(func.entry_block.arguments)
+    attrs = func.operation.attributes
+    if "arg_attrs" not in attrs:
+        return {}
+    sources: dict[str, tuple[ir.Value, int | None]] = {}
+    described = list(zip(arguments, ir.ArrayAttr(attrs["arg_attrs"]), strict=True))
+    for argument, attr in described:
+        names = {named.name: named.attr for named in ir.DictAttr(attr)}
+        if "tir.name" in names and isinstance(argument.type, ir.IntegerType):
+            sources.setdefault(ir.StringAttr(names["tir.name"]).value, (argument, None))
+    for argument, attr in described:
+        names = {named.name: named.attr for named in ir.DictAttr(attr)}
+        if "tir.shape" not in names or not isinstance(argument.type, ir.MemRefType):
+            continue
+        for position, dim in enumerate(names["tir.shape"].dims):
+            if dim.name is not None:
+                sources.setdefault(dim.name, (argument, position))
+    return sources
+
+
+class _Writer:
+    """Writes symbolic expressions as index arithmetic."""
+
+    def __init__(self, sources: dict[str, tuple[ir.Value, int | None]], emit: Emitter) -> None:
+        self.sources, self._emit = sources, emit
+        self._plain: dict[str, ir.Value | int] = {}
+
+    def value(self, expr: SymExpr) -> ir.Value | int:
+        """Return the value of an expression."""
+        names = sorted(expr.symbols)
+        affine = expr.to_affine({name: i for i, name in enumerate(names)})
+        return self._affine(affine, [self._symbol(name) for name in names])
+
+    def _symbol(self, name: str) -> ir.Value | int:
+        if name not in self._plain:
+            argument, position = self.sources[name]
+            if position is None:
+                value = self._emit.op("arith.index_cast", [argument], self._emit.index_type)
+            else:
+                value = self._emit.dim(argument, position)
+            self._plain[name] = value
+        return self._plain[name]
+
+    def _affine(self, expr: ir.AffineExpr, symbols: list[ir.Value | int]) -> ir.Value | int:
+        expr = expr.maybe_downcast()
+        if isinstance(expr, ir.AffineConstantExpr):
+            return expr.value
+        if isinstance(expr, ir.AffineSymbolExpr):
+            return symbols[expr.position]
+        emit = self._emit
+        lhs, rhs = self._affine(expr.lhs, symbols), self._affine(expr.rhs, symbols)
+        if isinstance(expr, ir.AffineAddExpr):
+            return emit.add(lhs, rhs)
+        if isinstance(expr, ir.AffineMulExpr):
+            return emit.mul(lhs, rhs)
+        # Sizes may be differences, so quotients round as the language says, not as the CPU does.
+        quotient = self._divide(
+            "arith.ceildivsi" if isinstance(expr, ir.AffineCeilDivExpr) else "arith.floordivsi",
+            lhs,
+            rhs,
+        )
+        if isinstance(expr, ir.AffineModExpr):
+            return emit.sub(lhs, emit.mul(quotient, rhs))
+        return quotient
+
+    def _divide(self, name: str, lhs: ir.Value | int, rhs: ir.Value | int) -> ir.Value:
+        write: Callable[..., ir.Value] = self._emit.op
+        operands = [self._emit.index(lhs), self._emit.index(rhs)]
+        return write(name, operands, self._emit.index_type)

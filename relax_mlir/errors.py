@@ -1,0 +1,109 @@
+"""The exceptions that people catch; standard library only, importable from every layer."""
+
+import difflib
+from collections.abc import Iterable
+
+
+class RelaxMLIRError(Exception):
+    """Base of every error this package raises on purpose."""
+
+
+class BindingsError(RelaxMLIRError, ImportError):
+    """The MLIR Python bindings are missing or incompatible; says what to install."""
+
+
+class ScriptError(RelaxMLIRError, ValueError):
+    """A TVMScript program is wrong; the message underlines the source.
+
+    Attributes:
+        message: what was wrong, one line.
+        filename: the file of the script, or `<str>`.
+        lineno: line in that file, from 1.
+        col_offset: column, from 0.
+        end_col_offset: end column on the same line, exclusive, or None.
+        source_line: the text of the line.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        filename: str = "<str>",
+        lineno: int = 1,
+        col_offset: int = 0,
+        end_col_offset: int | None = None,
+        source_line: str = "",
+    ) -> None:
+        self.message = message
+        self.filename = filename
+        self.lineno = lineno
+        self.col_offset = col_offset
+        self.end_col_offset = end_col_offset
+        self.source_line = source_line
+        super().__init__(self.render())
+
+    def render(self) -> str:
+        """Return `file:line:col: error: message` with the source line and a caret run under it."""
+        head = f"{self.filename}:{self.lineno}:{self.col_offset + 1}: error: {self.message}"
+        if not self.source_line:
+            return head
+        line = self.source_line.rstrip("\n")
+        end = self.end_col_offset if self.end_col_offset is not None else self.col_offset + 1
+        run = max(1, min(end, len(line)) - self.col_offset)
+        pad = "".join("\t" if ch == "\t" else " " for ch in line[: self.col_offset])
+        return f"{head}\n{line}\n{pad}{'^' * run}"
+
+
+class VerifyError(RelaxMLIRError, ValueError):
+    """IR that does not parse or breaks a rule of its dialect; holds MLIR's diagnostics as lines."""
+
+    def __init__(self, message: str, diagnostics: Iterable[str] = ()) -> None:
+        self.diagnostics = tuple(diagnostics)
+        super().__init__("\n".join([message, *self.diagnostics]))
+
+
+class PipelineError(RelaxMLIRError, ValueError):
+    """A pipeline names a pass or an option that does not exist, or is malformed."""
+
+
+class PassError(RelaxMLIRError, RuntimeError):
+    """A pass failed; names the pass and carries the diagnostics with their locations."""
+
+    def __init__(self, pass_name: str, message: str, diagnostics: Iterable[str] = ()) -> None:
+        self.pass_name = pass_name
+        self.diagnostics = tuple(diagnostics)
+        super().__init__("\n".join([f"pass '{pass_name}' failed: {message}", *self.diagnostics]))
+
+
+class CompileError(RelaxMLIRError, RuntimeError):
+    """A stage after the passes (code generation, linking) could not continue."""
+
+    def __init__(self, stage: str, message: str) -> None:
+        self.stage = stage
+        super().__init__(f"{stage}: {message}")
+
+
+class ExecutableFormatError(RelaxMLIRError, ValueError):
+    """A saved executable is truncated, corrupted, or made for another version or CPU."""
+
+
+class VMError(RelaxMLIRError, RuntimeError):
+    """Something went wrong while the virtual machine ran a function."""
+
+
+class ArgumentTypeError(VMError, TypeError):
+    """An argument has the wrong kind, rank or dtype, or their count is wrong."""
+
+
+class ShapeMismatchError(VMError, ValueError):
+    """A run-time shape contradicts the declared one or a bound symbol."""
+
+
+class FunctionNotFoundError(VMError, LookupError):
+    """A function was asked for that neither the executable nor any registry has."""
+
+
+def did_you_mean(name: str, candidates: Iterable[str]) -> str:
+    """Return `; did you mean 'x'?` for the closest candidate, or an empty string."""
+    close = difflib.get_close_matches(name, list(candidates), n=1, cutoff=0.6)
+    return f"; did you mean '{close[0]}'?" if close else ""

@@ -1,0 +1,63 @@
+"""What may watch passes run: five hooks, all optional (P24, P25)."""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from relax_mlir.ir.module import IRModule
+    from relax_mlir.transform.info import PassInfo
+
+
+class PassInstrument:
+    """Base of instruments: subclass it, or write a class with the hooks under `@pass_instrument`.
+
+    The module that a hook gets is the one being worked on: who keeps it keeps `mod.clone()`.
+
+    Attributes:
+        name: the class's name, unless it sets another.
+    """
+
+    name = "PassInstrument"
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "name" not in cls.__dict__:
+            cls.name = cls.__name__
+
+    def enter_pass_ctx(self) -> None:
+        """Called before a PassContext with this instrument comes into force."""
+
+    def exit_pass_ctx(self) -> None:
+        """Called after that PassContext has ceased to be in force."""
+
+    def should_run(self, mod: "IRModule", info: "PassInfo") -> bool:
+        """Return whether the pass may run; every instrument is asked, one no is enough."""
+        return True
+
+    def run_before_pass(self, mod: "IRModule", info: "PassInfo") -> None:
+        """Called just before the pass."""
+
+    def run_after_pass(self, mod: "IRModule", info: "PassInfo") -> None:
+        """Called just after the pass, unless it failed."""
+
+
+def pass_instrument(pi_cls: type | None = None) -> Any:
+    """Make an instrument of a class that has some of the hooks.
+
+    Raises:
+        TypeError: what is decorated is not a class.
+    """
+
+    def decorate(target: type) -> type:
+        if not isinstance(target, type):
+            raise TypeError("pi_cls must be a class")
+        if issubclass(target, PassInstrument):
+            return target
+        body = {
+            "__module__": target.__module__,
+            "__qualname__": target.__qualname__,
+            "__doc__": target.__doc__,
+        }
+        # The class comes first, so its hooks win and the missing ones do nothing.
+        return type(target.__name__, (target, PassInstrument), body)
+
+    return decorate if pi_cls is None else decorate(pi_cls)

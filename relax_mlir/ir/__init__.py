@@ -1,0 +1,1 @@
+"""The program as people hold it: IRModule and the views on it."""

@@ -1,0 +1,117 @@
+"""`relax.build`: an IRModule in, an Executable out (V01, V02)."""
+
+from collections.abc import Sequence
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.errors import CompileError
+from relax_mlir.ir.module import IRModule
+from relax_mlir.lowering.codegen.native import NativeCode, compile_module
+from relax_mlir.lowering.codegen.target import Target
+from relax_mlir.relax.build_log import BuildLog
+from relax_mlir.relax.codegen_vm import codegen_vm
+from relax_mlir.runtime.exec_builder import ExecBuilder
+from relax_mlir.runtime.executable import Executable, NativeObject
+from relax_mlir.transform import registry
+from relax_mlir.transform.context import PassContext
+
+# The names of the passes that every build runs, in order. The last four are the document's (V02).
+DEFAULT_PIPELINE = (
+    "WellFormed",
+    "LegalizeOps",
+    "ToNonDataflow",
+    "CallTIRRewrite",
+    "VMMemoryLower",
+    "VMShapeLower",
+)
+
+
+def build(
+    mod: IRModule,
+    target: str | Target = "llvm",
+    *,
+    pipeline: Sequence[str] | None = None,
+    log: BuildLog | None = None,
+) -> Executable:
+    """Compile a module for a target; the module stays as it was.
+
+    Args:
+        mod: Relax functions and prim funcs.
+        target: `llvm` means this machine; TVM's options `-mcpu`, `-mattr`, `-mtriple` are understood.
+        pipeline: names of passes instead of `DEFAULT_PIPELINE`; they must end in the VM dialect.
+        log: filled with the stages, their times and, if it has a folder, the IR after each.
+
+    Raises:
+        TypeError: `mod` is not a module.
+        VerifyError: the program breaks a rule of its dialect.
+        PassError: a pass failed.
+        PipelineError: unknown pass or target.
+        CompileError: code generation could not continue.
+    """
+    if not isinstance(mod, IRModule):
+        raise TypeError(f"relax.build takes an IRModule, got {type(mod).__name__}")
+    resolved = Target.parse(target) if isinstance(target, str) else target
+    log = log if log is not None else BuildLog()
+    context = PassContext.current()
+    with log.stage("input"):
+        working = mod.clone()
+    with working.context, ir.Location.unknown():
+        for name in DEFAULT_PIPELINE if pipeline is None else pipeline:
+            with log.stage(name, working.mlir_module):
+                registry.get_pass(name).run_in_place(working, context)
+        builder = ExecBuilder(warn_unused_inputs=False)
+        with log.stage("CodeGenVM"):
+            codegen_vm(working.mlir_module, builder)
+        native = _native(working, resolved, context, log)
+    return builder.get(native=native, metadata={"target": str(resolved)})
+
+
+def _native(
+    mod: IRModule, target: Target, context: PassContext, log: BuildLog
+) -> list[NativeObject]:
+    kernels = _prim_funcs(mod)
+    if kernels is None:
+        return []
+    with log.stage("LowerTIR", kernels.mlir_module):
+        lower = registry.get_pass("LowerTIR", vector_bits=target.vector_bits)
+        lower.run_in_place(kernels, context)
+    code = compile_module(kernels.mlir_module, target)
+    _note(code, log)
+    return [
+        NativeObject(
+            name="kernels",
+            data=code.object,
+            symbols=code.names,
+            triple=target.triple,
+            cpu=target.cpu,
+            features=target.features,
+            needs_omp=target.threads > 1,
+        )
+    ]
+
+
+def _note(code: NativeCode, log: BuildLog) -> None:
+    llvm = {name: s for name, s in code.seconds.items() if name.startswith("llvm")}
+    log.add("MemrefToLLVM", sum(code.seconds.values()) - sum(llvm.values()))
+    for name, seconds in llvm.items():
+        text, suffix = None, "ll"
+        if log.dumps and name == "llvm-optimize":
+            text = code.llvm_ir()
+        elif log.dumps and name == "llvm-emit":
+            text, suffix = code.assembly(), "s"
+        log.add(name, seconds, text, suffix)
+
+
+def _prim_funcs(mod: IRModule) -> IRModule | None:
+    """Return a module of the prim funcs alone, None when there is none."""
+    kernels = mod.clone()
+    found = False
+    for op in list(kernels.mlir_module.body.operations):
+        if "tir.prim_func" in op.operation.attributes:
+            found = True
+        elif "relax.function" in op.operation.attributes:
+            op.operation.erase()
+        else:
+            raise CompileError(
+                "build", f"'{op.operation.name}' at module level is neither Relax nor a prim func"
+            )
+    return kernels if found else None

@@ -1,0 +1,34 @@
+"""Runs compiled programs: needs numpy, llvmlite and apache-tvm-ffi, nothing of the compiler."""
+
+import importlib
+from typing import Any
+
+_EXPORTS = {
+    "AssertOpError": "builtins",
+    "Executable": "executable",
+    "NativeObject": "executable",
+    "VMFunction": "executable",
+    "ExecBuilder": "exec_builder",
+    "UnusedInputWarning": "exec_builder",
+    "VirtualMachine": "vm",
+    "register_func": "registry",
+    "get_global_func": "registry",
+    "remove_global_func": "registry",
+    "list_global_func_names": "registry",
+}
+
+__all__ = [*_EXPORTS]
+
+
+def __getattr__(name: str) -> Any:
+    """Import what is asked for only then: programs that only build do not load the VM."""
+    module = _EXPORTS.get(name)
+    if module is None:
+        raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+    value = getattr(importlib.import_module(f"relax_mlir.runtime.{module}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_EXPORTS})

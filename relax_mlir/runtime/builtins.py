@@ -1,0 +1,269 @@
+"""The builtin functions of the VM: memory, shapes, checks, tuples and run-time operators."""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from relax_mlir.errors import ArgumentTypeError, ShapeMismatchError, VMError
+from relax_mlir.runtime.memory import DEFAULT_STATE, Storage, VMState
+from relax_mlir.runtime.values import DTYPES, describe, numpy_dtype, to_value
+
+ndarray = np.ndarray
+_I64 = np.dtype("int64")
+PREFIX = "vm.builtin."
+BUILTINS: dict[str, Callable[..., Any]] = {}
+
+
+class AssertOpError(VMError, AssertionError):
+    """An `assert_op` of the program failed."""
+
+
+def _builtin(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    def add(func: Callable[..., Any]) -> Callable[..., Any]:
+        for name in names or (PREFIX + func.__name__.rstrip("_"),):
+            BUILTINS[name] = func
+        return func
+
+    return add
+
+
+# Memory
+
+
+@_builtin()
+def alloc_storage(size: Any, device: Any = "cpu", *rest: Any) -> Storage:
+    """Return aligned storage of `size` bytes (an int or a 1-tuple); VMState may come first (V04).
+
+    In a VM, `storage_function` of its state takes this one's place.
+
+    Raises:
+        VMError: no such memory.
+    """
+    return storage_function(DEFAULT_STATE)(size, device, *rest)
+
+
+def storage_function(state: VMState) -> Callable[..., Storage]:
+    """Return an `alloc_storage` that takes its memory from this state."""
+    alloc = state.allocators[0].alloc
+
+    def alloc_storage(size: Any, device: Any = "cpu", *rest: Any) -> Storage:
+        if type(size) is int:
+            return alloc(size)
+        if isinstance(size, VMState):
+            return storage_function(size)(device, *rest)
+        return alloc(math.prod(size) if type(size) is tuple else to_int(size))
+
+    return alloc_storage
+
+
+@_builtin()
+def alloc_tensor(storage: Storage, offset: Any, shape: Any, dtype: Any = "float32") -> np.ndarray:
+    """Return a tensor over `storage` at `offset`; (storage, shape, offset) works too (V04).
+
+    Raises:
+        VMError: the tensor does not fit its storage, or a dimension is negative.
+    """
+    if type(offset) is tuple:
+        offset, shape = shape, offset
+    try:
+        # numpy reads this one shape as "all there is".
+        if shape == (-1,):
+            raise ValueError
+        return ndarray(shape, DTYPES.get(dtype) or numpy_dtype(dtype), storage, offset)
+    except (TypeError, ValueError, OverflowError) as error:
+        if isinstance(error, VMError):
+            raise
+        size = getattr(storage, "nbytes", None)
+        raise VMError(
+            f"a {dtype} tensor of shape {shape} at offset {offset} does not fit "
+            + (f"its storage of {size} bytes" if size is not None else describe(storage))
+        ) from None
+
+
+@_builtin()
+def kill_object(value: Any) -> None:
+    """Forget a value; its destination register becomes None."""
+
+
+# Values
+
+
+@_builtin()
+def move(value: Any) -> Any:
+    """Return the value itself."""
+    return value
+
+
+@_builtin()
+def copy(value: Any) -> Any:
+    """Return a value that shares no memory with this one."""
+    if type(value) is tuple:
+        return tuple([copy(v) for v in value])
+    return value.copy() if isinstance(value, ndarray) else value
+
+
+@_builtin()
+def null_value() -> None:
+    """Return None."""
+
+
+@_builtin()
+def make_tuple(*values: Any) -> tuple:
+    """Return the values as a tuple."""
+    return values
+
+
+@_builtin()
+def tuple_getitem(value: tuple, index: int) -> Any:
+    """Return one element; ArgumentTypeError when there is none of that index."""
+    try:
+        return value[index]
+    except (IndexError, TypeError):
+        raise ArgumentTypeError(f"{describe(value)} has no element {index}") from None
+
+
+@_builtin()
+def to_int(value: Any) -> int:
+    """Return a Python int of an int or of an integer tensor of one element."""
+    if type(value) is int:
+        return value
+    if isinstance(value, ndarray) and value.size == 1 and value.dtype.kind in "iub":
+        return int(value.reshape(()))
+    if isinstance(value, int):
+        return int(value)
+    raise ArgumentTypeError(f"expected one integer, got {describe(value)}")
+
+
+@_builtin()
+def truth(value: Any) -> bool:
+    """Return the condition of an `if`: a bool, or a tensor of one element (V07)."""
+    if type(value) is bool:
+        return value
+    if isinstance(value, ndarray):
+        if value.size == 1:
+            return bool(value)
+    elif isinstance(value, (int, float)):
+        return bool(value)
+    raise ArgumentTypeError(f"a condition must be one scalar, got {describe(value)}")
+
+
+@_builtin()
+def reshape(tensor: np.ndarray, shape: tuple) -> np.ndarray:
+    """Return a view of a tensor with another shape; ShapeMismatchError when sizes differ."""
+    try:
+        if min(shape, default=0) >= 0:
+            return tensor.reshape(shape)
+    except ValueError:
+        pass
+    except (AttributeError, TypeError):
+        raise ArgumentTypeError(
+            f"reshape takes a tensor and a shape, got {describe(tensor)} and {describe(shape)}"
+        ) from None
+    raise ShapeMismatchError(
+        f"cannot reshape a tensor of shape {tensor.shape} ({tensor.size} elements) to {shape}"
+    )
+
+
+@_builtin()
+def print_(*values: Any) -> None:
+    """Print the values on standard output."""
+    print(*values)
+
+
+@_builtin()
+def assert_op(condition: Any, message: str = "", *values: Any) -> None:
+    """Raise AssertOpError unless the condition holds; the message is formatted with the values."""
+    if not truth(condition):
+        try:
+            message = message.format(*values)
+        except (IndexError, KeyError, ValueError):
+            message = f"{message} {values}"
+        raise AssertOpError(f"Assertion failed: {message}" if message else "Assertion failed")
+
+
+@_builtin()
+def make_closure(func: Callable[..., Any], *captured: Any) -> Callable[..., Any]:
+    """Return a function that passes its arguments and then the captured values to `func`."""
+    return lambda *args: func(*args, *captured)
+
+
+@_builtin()
+def invoke_closure(closure: Callable[..., Any], *args: Any) -> Any:
+    """Call a closure."""
+    return closure(*args)
+
+
+# Run-time operators whose result's shape depends on data
+
+
+@_builtin()
+def unique(
+    tensor: np.ndarray,
+    sorted: Any = True,
+    return_index: Any = False,
+    return_inverse: Any = False,
+    return_counts: Any = False,
+    axis: int | None = None,
+) -> Any:
+    """Return the distinct elements, ascending or in order of first occurrence (R09).
+
+    With index, inverse or counts asked for, the result is a tuple, numpy's order.
+    """
+    wanted = [truth(return_index), truth(return_inverse), truth(return_counts)]
+    values, index, inverse, counts = np.unique(tensor, True, True, True, axis=axis)
+    inverse = inverse.reshape(-1) if axis is None else inverse
+    if not truth(sorted):
+        order = np.argsort(index, kind="stable")
+        rank = np.empty_like(order)
+        rank[order] = np.arange(order.size)
+        values = values.take(order, axis=0 if axis is None else axis)
+        index, inverse, counts = index[order], rank[inverse], counts[order]
+    extra = [x for x, w in zip((index, inverse, counts), wanted, strict=True) if w]
+    return to_value((values, *extra)) if extra else to_value(values)
+
+
+@_builtin()
+def nonzero(tensor: np.ndarray) -> np.ndarray:
+    """Return the indices of the elements that are not zero, shape (ndim, count)."""
+    return np.ascontiguousarray(np.argwhere(tensor).T)
+
+
+# Calls
+
+
+@_builtin("vm.call_tir_dyn", PREFIX + "call_tir_dyn")
+def call_tir_dyn(func: Any, *args: Any) -> Any:
+    """Call `func` with the last argument, a shape, unpacked into integers (V06)."""
+    if type(func) is str:
+        from relax_mlir.runtime.registry import get_global_func
+
+        func = get_global_func(func)
+    if not args or type(args[-1]) is not tuple:
+        raise ArgumentTypeError("call_tir_dyn takes a shape as its last argument")
+    return func(*args[:-1], *args[-1])
+
+
+@_builtin("vm.binary_broadcast_shape_infer", PREFIX + "binary_broadcast_shape_infer")
+def binary_broadcast_shape_infer(a: Any, b: Any) -> tuple[int, ...]:
+    """Return the shape that two shapes (or tensors) broadcast to (V06).
+
+    Raises:
+        ShapeMismatchError: they do not broadcast.
+    """
+    a, b = shape_of(a), shape_of(b)
+    try:
+        return tuple(np.broadcast_shapes(a, b))
+    except ValueError:
+        raise ShapeMismatchError(f"shapes {a} and {b} do not broadcast") from None
+
+
+@_builtin()
+def shape_of(value: Any) -> tuple[int, ...]:
+    """Return the shape of a tensor; a shape is its own."""
+    if isinstance(value, ndarray):
+        return value.shape
+    if type(value) is tuple:
+        return value
+    raise ArgumentTypeError(f"only tensors have a shape, got {describe(value)}")

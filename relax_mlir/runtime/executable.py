@@ -1,0 +1,262 @@
+"""The Executable: function table, constants, bytecode and native code, one file on disk (V11)."""
+
+import os
+import threading
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from relax_mlir.errors import FunctionNotFoundError, did_you_mean
+from relax_mlir.runtime.bytecode import ArgKind, Instruction, Opcode
+
+
+@dataclass(frozen=True, slots=True)
+class VMFunction:
+    """One function of the bytecode.
+
+    Attributes:
+        name: name that callers use.
+        start_instr: index of its first instruction.
+        end_instr: index after its last one.
+        num_args: how many registers, from 0, hold its arguments.
+        register_file_size: how many registers it uses.
+        param_names: one name per argument.
+    """
+
+    name: str
+    start_instr: int
+    end_instr: int
+    num_args: int
+    register_file_size: int
+    param_names: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NativeObject:
+    """Relocatable machine code with the functions it exports as `__tvm_ffi_<symbol>`.
+
+    Attributes:
+        name: for messages.
+        data: bytes of the object file.
+        symbols: names of the exported functions, without the `__tvm_ffi_` prefix.
+        triple: target triple it was made for; empty when unknown.
+        cpu: the CPU it was made for.
+        features: LLVM feature string (`+avx2,-avx512f`); the host must have those with a plus.
+        needs_omp: whether it calls the OpenMP runtime.
+    """
+
+    name: str
+    data: bytes
+    symbols: tuple[str, ...]
+    triple: str = ""
+    cpu: str = ""
+    features: str = ""
+    needs_omp: bool = False
+
+
+class Executable:
+    """What the virtual machine runs (V11).
+
+    Attributes:
+        global_funcs: the functions of the bytecode.
+        constants: arrays, tuples, strings, dtypes, numbers, None.
+        func_names: names that call instructions refer to by index.
+        instr_data: the words of all instructions, int64.
+        instr_offset: where in `instr_data` each instruction starts, int64.
+        native: machine code.
+        metadata: anything JSON can hold; kept in the file.
+    """
+
+    def __init__(
+        self,
+        global_funcs: Iterable[VMFunction] = (),
+        constants: Iterable[Any] = (),
+        func_names: Iterable[str] = (),
+        instr_data: Iterable[int] = (),
+        instr_offset: Iterable[int] = (),
+        native: Iterable[NativeObject] = (),
+        metadata: dict[str, Any] | None = None,
+    ) -> None:
+        self.global_funcs = list(global_funcs)
+        self.constants = list(constants)
+        self.func_names = list(func_names)
+        self.instr_data = np.array(instr_data, dtype="int64")
+        self.instr_offset = np.array(instr_offset, dtype="int64")
+        self.native = list(native)
+        self.metadata = dict(metadata or {})
+        self._loaded: Any = None
+        self._load_lock = threading.Lock()
+
+    def get_instruction(self, index: int) -> Instruction:
+        """Return instruction `index` of the whole bytecode (V11); IndexError, ValueError if bad."""
+        count = len(self.instr_offset)
+        if not 0 <= index < count:
+            raise IndexError(f"instruction {index} of {count}")
+        start = int(self.instr_offset[index])
+        end = int(self.instr_offset[index + 1]) if index + 1 < count else len(self.instr_data)
+        if not 0 <= start < end <= len(self.instr_data):
+            raise ValueError(f"instruction {index} has no words")
+        return Instruction.decode(self.instr_data[start:end].tolist())
+
+    def instructions(self, func: VMFunction) -> list[Instruction]:
+        """Return the decoded instructions of one function."""
+        return [self.get_instruction(i) for i in range(func.start_instr, func.end_instr)]
+
+    def function(self, name: str) -> VMFunction:
+        """Return the entry of a function of the bytecode.
+
+        Raises:
+            FunctionNotFoundError: there is none of that name.
+        """
+        for func in self.global_funcs:
+            if func.name == name:
+                return func
+        names = [f.name for f in self.global_funcs]
+        raise FunctionNotFoundError(
+            f"the executable has no function '{name}'{did_you_mean(name, names)}"
+            f" (it has: {', '.join(names) or 'none'})"
+        )
+
+    def check(self) -> None:
+        """Check that every index in the bytecode exists, so that running it cannot go astray.
+
+        Raises:
+            ValueError: says the function, the instruction and what is wrong.
+        """
+        position = 0
+        for func in self.global_funcs:
+            if func.start_instr != position or func.end_instr <= func.start_instr:
+                raise ValueError(f"function '{func.name}' has a wrong range of instructions")
+            if not 0 <= func.num_args == len(func.param_names) <= func.register_file_size:
+                raise ValueError(f"function '{func.name}' has a wrong number of registers")
+            position = func.end_instr
+            if position > len(self.instr_offset):
+                raise ValueError(f"function '{func.name}' ends after the last instruction")
+            for i, instr in enumerate(self.instructions(func)):
+                reason = self._check_instruction(func, i, instr)
+                if reason:
+                    raise ValueError(f"function '{func.name}', instruction {i}: {reason}")
+        if position != len(self.instr_offset):
+            raise ValueError("instructions belong to no function")
+        if len({f.name for f in self.global_funcs}) != len(self.global_funcs):
+            raise ValueError("two functions have one name")
+
+    def _check_instruction(self, func: VMFunction, i: int, instr: Instruction) -> str | None:
+        size = func.end_instr - func.start_instr
+        if instr.op in (Opcode.IF, Opcode.GOTO) and (
+            instr.offset == 0 or not 0 <= i + instr.offset < size
+        ):
+            return f"jump by {instr.offset} leaves the function"
+        if i == size - 1 and instr.op not in (Opcode.RET, Opcode.GOTO):
+            return "the function ends without 'ret'"
+        uses = [*instr.args, instr.dst] if instr.op is Opcode.CALL else []
+        if instr.op in (Opcode.RET, Opcode.IF):
+            uses = [instr.reg]
+        limits = {
+            ArgKind.REGISTER: func.register_file_size,
+            ArgKind.CONSTANT: len(self.constants),
+            ArgKind.FUNCTION: len(self.func_names),
+        }
+        for arg in uses:
+            named = arg.kind is ArgKind.REGISTER and not arg.is_plain_register
+            if not named and arg.kind in limits and not 0 <= arg.value < limits[arg.kind]:
+                return f"operand {arg} does not exist"
+        if instr.op in (Opcode.RET, Opcode.IF) and not instr.reg.is_plain_register:
+            return f"'{instr.op.name.lower()}' needs a register"
+        if instr.op is Opcode.CALL and not 0 <= instr.func_idx < len(self.func_names):
+            return f"function {instr.func_idx} does not exist"
+        return None
+
+    def stats(self) -> str:
+        """Return a summary: constants, functions, packed functions (V13)."""
+        from relax_mlir.runtime.text import stats
+
+        return stats(self)
+
+    def as_text(self) -> str:
+        """Return the bytecode as text, in the design document's layout (V13)."""
+        from relax_mlir.runtime.text import as_text
+
+        return as_text(self)
+
+    def as_python(self) -> str:
+        """Return a Python program that builds this executable again as `ex` (V13).
+
+        Small constants are in the text. Arrays of more than 64 elements are read from a name
+        `constants`, and machine code from a name `native`: run it with
+        `exec(source, {"constants": ex.constants, "native": ex.native})`.
+        """
+        from relax_mlir.runtime.text import as_python
+
+        return as_python(self)
+
+    astext = as_text
+    aspython = as_python
+
+    def to_bytes(self) -> bytes:
+        """Return the file's bytes (V12); ArgumentTypeError for a constant it cannot hold."""
+        from relax_mlir.runtime.serialize import dump
+
+        return b"".join(dump(self))
+
+    @staticmethod
+    def from_bytes(data: bytes) -> "Executable":
+        """Return the executable of a file's bytes; ExecutableFormatError when they are not one."""
+        from relax_mlir.runtime.serialize import aligned_copy, parse
+
+        return parse(aligned_copy(data))
+
+    def save(self, path: str | os.PathLike) -> None:
+        """Write one file; the old one stays until the new one is complete (V12).
+
+        Raises:
+            ArgumentTypeError: a constant is of a kind that files cannot hold.
+            OSError: the file cannot be written.
+        """
+        from relax_mlir.runtime.serialize import dump
+
+        path = Path(path)
+        parts = dump(self)
+        temporary = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}.tmp")
+        try:
+            with temporary.open("wb") as file:
+                for part in parts:
+                    file.write(part)
+            temporary.replace(path)
+        finally:
+            temporary.unlink(missing_ok=True)
+
+    @staticmethod
+    def load(path: str | os.PathLike) -> "Executable":
+        """Read a file that `save` wrote; constants are views of the memory it is read into (V12).
+
+        Raises:
+            ExecutableFormatError: truncated, corrupted, or of another version.
+            OSError: the file cannot be read.
+        """
+        from relax_mlir.runtime.serialize import parse, read_aligned
+
+        return parse(read_aligned(path))
+
+    def load_native(self) -> dict[str, Any]:
+        """Return the native functions by name, linked into the process once per executable.
+
+        Raises:
+            ExecutableFormatError: the code is for another machine or misses a symbol.
+        """
+        with self._load_lock:
+            if self._loaded is None:
+                if self.native:
+                    from relax_mlir.runtime.native import load_objects
+
+                    self._loaded = load_objects(self.native)
+                else:
+                    self._loaded = {}
+            return self._loaded
+
+    def __repr__(self) -> str:
+        names = ", ".join(f.name for f in self.global_funcs)
+        return f"<Executable [{names}], {len(self.instr_offset)} instructions>"

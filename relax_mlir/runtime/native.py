@@ -1,0 +1,163 @@
+"""Loads native objects into the process and gives their functions as FFI functions."""
+
+import atexit
+import contextlib
+import ctypes
+import ctypes.util
+import importlib.metadata
+import itertools
+import re
+import sys
+import threading
+import weakref
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from relax_mlir.errors import ExecutableFormatError
+from relax_mlir.runtime.executable import NativeObject
+
+PREFIX = "__tvm_ffi_"
+_LOCK = threading.Lock()
+_COUNTER = itertools.count()
+_LIBRARIES: "weakref.WeakSet[_Library]" = weakref.WeakSet()
+_jit: Any = None
+
+
+class _Library:
+    """Keeps linked code in memory; every function made of it holds this."""
+
+    def __init__(self, tracker: Any, jit: Any) -> None:
+        self.tracker = tracker
+        self.jit = jit
+        _LIBRARIES.add(self)
+
+
+def _host_jit() -> Any:
+    """Return the process's JIT; one for all executables, so nothing outlives it."""
+    global _jit
+    if _jit is None:
+        import llvmlite.binding as llvm
+
+        llvm.initialize_native_target()
+        llvm.initialize_native_asmprinter()
+        machine = llvm.Target.from_default_triple().create_target_machine(jit=True)
+        _jit = llvm.create_lljit_compiler(machine)
+        # Half precision conversions live in libgcc; its symbols are not global by default.
+        if sys.platform == "linux":
+            with contextlib.suppress(OSError):
+                ctypes.CDLL("libgcc_s.so.1", mode=ctypes.RTLD_GLOBAL)
+        # At exit modules die in any order; the code must not be unmapped after its JIT is gone.
+        atexit.register(_leave_loaded)
+    return _jit
+
+
+def _leave_loaded() -> None:
+    for library in list(_LIBRARIES):
+        library.tracker.detach()
+    _jit.detach()
+
+
+def check_host(obj: NativeObject) -> None:
+    """Check that this machine can run an object's code.
+
+    Raises:
+        ExecutableFormatError: another architecture, or the CPU lacks features the code uses.
+    """
+    import llvmlite.binding as llvm
+
+    host = llvm.get_process_triple()
+    if obj.triple and _arch(obj.triple) != _arch(host):
+        raise ExecutableFormatError(
+            f"native object '{obj.name}' is for {obj.triple}, this machine is {host}"
+        )
+    wanted = [f[1:] for f in obj.features.split(",") if f.startswith("+")]
+    if wanted:
+        present = llvm.get_host_cpu_features()
+        # Tuning hints and features that LLVM does not report for hosts are not in the table.
+        missing = [f for f in wanted if not present.get(f, True)]
+        if missing:
+            raise ExecutableFormatError(
+                f"native object '{obj.name}' was compiled for CPU '{obj.cpu or 'generic'}' and "
+                f"needs {', '.join(missing)}, which this CPU ({llvm.get_host_cpu_name()}) lacks; "
+                "compile the model for this machine"
+            )
+
+
+def _arch(triple: str) -> str:
+    arch = triple.partition("-")[0]
+    return {"amd64": "x86_64", "arm64": "aarch64"}.get(arch, arch)
+
+
+def load_openmp() -> None:
+    """Load the OpenMP runtime for everybody in the process.
+
+    Raises:
+        ExecutableFormatError: there is none; says what to install.
+    """
+    process = ctypes.CDLL(None)
+    if hasattr(process, "__kmpc_fork_call"):
+        return
+    try:
+        files = importlib.metadata.files("intel-openmp") or []
+    except importlib.metadata.PackageNotFoundError:
+        files = []
+    paths = [str(Path(f.locate()).resolve()) for f in files if f.name == "libiomp5.so"]
+    names = (ctypes.util.find_library("iomp5"), ctypes.util.find_library("omp"))
+    for path in (*paths, *[n for n in names if n], "libomp.so.5", "libiomp5.so"):
+        try:
+            ctypes.CDLL(path, mode=ctypes.RTLD_GLOBAL)
+        except OSError:
+            continue
+        return
+    raise ExecutableFormatError(
+        "this executable's code runs on several threads and needs the OpenMP runtime: "
+        "`pip install intel-openmp` or install your system's libomp"
+    )
+
+
+def load_objects(objects: Iterable[NativeObject]) -> dict[str, Any]:
+    """Link the objects, which may call each other, and return their functions by name.
+
+    Raises:
+        ExecutableFormatError: the code is for another machine, damaged, or misses a symbol.
+    """
+    import llvmlite.binding as llvm
+    import tvm_ffi
+
+    objects = list(objects)
+    for obj in objects:
+        check_host(obj)
+    if any(obj.needs_omp for obj in objects):
+        load_openmp()
+    builder = llvm.JITLibraryBuilder().add_current_process()
+    # tvm_ffi's library is not global in the process, so what kernels call of it is given by hand.
+    builder.import_symbol(
+        "TVMFFIErrorSetRaisedFromCStr",
+        ctypes.cast(tvm_ffi.LIB.TVMFFIErrorSetRaisedFromCStr, ctypes.c_void_p).value,
+    )
+    names: dict[str, str] = {}
+    for obj in objects:
+        builder.add_object_img(obj.data)
+        for symbol in obj.symbols:
+            name = symbol.removeprefix(PREFIX)
+            if name in names:
+                raise ExecutableFormatError(f"two native objects export '{name}'")
+            names[name] = PREFIX + name
+            builder.export_symbol(PREFIX + name)
+    with _LOCK:
+        jit = _host_jit()
+        try:
+            tracker = builder.link(jit, f"relax_mlir.{next(_COUNTER)}")
+        except RuntimeError as error:
+            labels = ", ".join(f"'{obj.name}'" for obj in objects)
+            missing = re.findall(r"Symbols not found: \[ (.*?) \]", str(error))
+            reason = f"symbols not found: {missing[0]}" if missing else str(error)
+            if "materialize" in reason:
+                reason += " (LLVM wrote the names of the missing ones to stderr)"
+            raise ExecutableFormatError(f"cannot link native object {labels}: {reason}") from error
+    library = _Library(tracker, jit)
+    make = tvm_ffi.Function.__from_extern_c__
+    return {
+        name: make(tracker[symbol], keep_alive_object=library) for name, symbol in names.items()
+    }

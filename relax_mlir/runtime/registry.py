@@ -1,0 +1,113 @@
+"""Functions by name: ours first, then TVM FFI's global registry, which sees ours too."""
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from relax_mlir.errors import FunctionNotFoundError, did_you_mean
+from relax_mlir.runtime.builtins import BUILTINS, PREFIX
+from relax_mlir.runtime.shape_builtins import SHAPE_BUILTINS
+from relax_mlir.runtime.values import to_value
+
+# One table, so that a look-up is one dictionary access.
+BUILTINS.update(SHAPE_BUILTINS)
+
+_FUNCTIONS: dict[str, Callable[..., Any]] = {}
+_LOCK = threading.RLock()
+
+
+def register_func(
+    name: str, func: Callable[..., Any] | None = None, override: bool = False
+) -> Callable[..., Any]:
+    """Register a Python callable or an FFI function under a name; without `func`, a decorator.
+
+    The VM calls Python callables with its own values: numpy arrays, tuples, numbers. The name also
+    enters TVM FFI's global registry; callers from there have their tensors turned into arrays.
+
+    Args:
+        name: the name in the registry.
+        func: what to call, or None to get a decorator.
+        override: whether a function of that name may be replaced.
+
+    Raises:
+        ValueError: the name is taken and `override` is false, or it is reserved for builtins.
+        TypeError: `name` is not a string or `func` not callable.
+    """
+    if callable(name):
+        raise TypeError("register_func needs a name: use @register_func('name')")
+    if func is None:
+        return lambda f: register_func(name, f, override)
+    if not callable(func):
+        raise TypeError(f"cannot register {func!r} as '{name}': it is not callable")
+    if name in BUILTINS or name.startswith(PREFIX):
+        raise ValueError(f"'{name}' is reserved for the VM's builtin functions")
+    import tvm_ffi
+
+    def from_ffi(*args: Any) -> Any:
+        return to_value(func(*[to_value(a) for a in args]))
+
+    with _LOCK:
+        known = name in _FUNCTIONS or tvm_ffi.get_global_func(name, allow_missing=True) is not None
+        if known and not override:
+            raise ValueError(f"a function '{name}' is registered already; pass override=True")
+        shared = func if isinstance(func, tvm_ffi.Function) else from_ffi
+        tvm_ffi.register_global_func(name, shared, override=True)
+        _FUNCTIONS[name] = func
+    return func
+
+
+def find_func(name: str) -> Callable[..., Any] | None:
+    """Return what a name stands for, as registered, or None: builtins, ours, TVM FFI's."""
+    func = BUILTINS.get(name) or _FUNCTIONS.get(name)
+    if func is None:
+        import tvm_ffi
+
+        func = tvm_ffi.get_global_func(name, allow_missing=True)
+    return func
+
+
+def get_global_func(name: str, allow_missing: bool = False) -> Callable[..., Any] | None:
+    """Return a registered function; results of FFI functions come back as arrays and tuples.
+
+    Raises:
+        FunctionNotFoundError: there is none and `allow_missing` is false.
+    """
+    func = find_func(name)
+    if func is None:
+        if allow_missing:
+            return None
+        raise not_found(name)
+    if not type(func).__module__.startswith("tvm_ffi"):
+        return func
+    return lambda *args: to_value(func(*args))
+
+
+def not_found(name: str, more: tuple[str, ...] = ()) -> FunctionNotFoundError:
+    """Return the error for a function that no registry has; `more` are further candidates."""
+    candidates = (*more, *BUILTINS, *list_global_func_names())
+    return FunctionNotFoundError(
+        f"packed function '{name}' is not registered; "
+        f"register it with relax_mlir.register_func('{name}')" + did_you_mean(name, candidates)
+    )
+
+
+def remove_global_func(name: str) -> None:
+    """Forget a registered function; VMs that already called it keep theirs.
+
+    Raises:
+        FunctionNotFoundError: there is none of ours.
+    """
+    with _LOCK:
+        if _FUNCTIONS.pop(name, None) is None:
+            raise not_found(name)
+        import tvm_ffi
+
+        if tvm_ffi.get_global_func(name, allow_missing=True) is not None:
+            tvm_ffi.remove_global_func(name)
+
+
+def list_global_func_names() -> list[str]:
+    """Return the names of all registered functions, ours and TVM FFI's, sorted."""
+    import tvm_ffi
+
+    return sorted({*_FUNCTIONS, *(str(n) for n in tvm_ffi.registry.list_global_func_names())})

@@ -1,0 +1,152 @@
+"""Builtins on the shape heap and the checks of declared arguments."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from relax_mlir.errors import ArgumentTypeError, ShapeMismatchError
+from relax_mlir.runtime.builtins import PREFIX
+from relax_mlir.runtime.values import DTYPES, describe, numpy_dtype
+
+ndarray = np.ndarray
+_I64 = np.dtype("int64")
+_zeros = np.zeros
+SHAPE_BUILTINS: dict[str, Callable[..., Any]] = {}
+
+
+def _builtin(func: Callable[..., Any]) -> Callable[..., Any]:
+    SHAPE_BUILTINS[PREFIX + func.__name__] = func
+    return func
+
+
+def _dims(value: Any, context: str) -> tuple:
+    if type(value) is ndarray:
+        return value.shape
+    if type(value) is tuple:
+        return value
+    if isinstance(value, ndarray):
+        return value.shape
+    if isinstance(value, int):
+        return (int(value),)
+    raise ArgumentTypeError(f"{context}: expected a tensor or a shape, got {describe(value)}")
+
+
+@_builtin
+def alloc_shape_heap(size: int) -> np.ndarray:
+    """Return the int64 array that holds the run-time values of a function's symbols (V05)."""
+    return _zeros(size, _I64)
+
+
+@_builtin
+def store_shape(value: Any, heap: np.ndarray, *slots: int) -> None:
+    """Store the dimensions of a tensor, a shape or one int in the heap; slot -1 is skipped (V05).
+
+    Raises:
+        ShapeMismatchError: the value has another number of dimensions than there are slots.
+    """
+    dims = value.shape if type(value) is ndarray else _dims(value, "store_shape")
+    if len(dims) != len(slots):
+        raise ShapeMismatchError(
+            f"store_shape: {describe(value)} has {len(dims)} dimensions, expected {len(slots)}"
+        )
+    for slot, dim in zip(slots, dims):  # noqa: B905 - lengths were compared
+        if slot >= 0:
+            heap[slot] = dim
+
+
+@_builtin
+def load_shape(heap: np.ndarray, *slots: int) -> tuple[int, ...]:
+    """Return the shape made of these heap slots (V05)."""
+    item = heap.item
+    return tuple([item(slot) for slot in slots])
+
+
+@_builtin
+def load_value(heap: np.ndarray, slot: int) -> int:
+    """Return the integer in one heap slot."""
+    return heap.item(slot)
+
+
+@_builtin
+def assert_shape(value: Any, heap: np.ndarray, context: str, *slots: int) -> None:
+    """Check the dimensions of a tensor, a shape or one int against the heap; slot -1 is skipped.
+
+    Raises:
+        ShapeMismatchError: says the context, which dimension, its value and the one expected.
+    """
+    dims = value.shape if type(value) is ndarray else _dims(value, context)
+    if len(dims) != len(slots):
+        raise ShapeMismatchError(f"{context}: expected {_rank(len(slots))}, got {dims}")
+    item = heap.item
+    for i, slot in enumerate(slots):
+        if slot >= 0 and item(slot) != dims[i]:
+            where = "value" if isinstance(value, int) else f"dimension {i}"
+            raise ShapeMismatchError(
+                f"{context}: {where} is {dims[i]}, expected {item(slot)}"
+                + (f" (got {describe(value)})" if len(dims) > 1 else "")
+            )
+
+
+def _rank(ndim: int) -> str:
+    return f"{ndim} dimension{'' if ndim == 1 else 's'}"
+
+
+@_builtin
+def check_tensor(value: Any, ndim: int, dtype: str, context: str) -> None:
+    """Check that a value is a tensor of a rank (-1: any) and dtype ("": any).
+
+    Raises:
+        ArgumentTypeError: says the context, what was expected and what came.
+    """
+    if type(value) is not ndarray:
+        hint = ""
+        if isinstance(value, (bool, int, float)):
+            hint = f"; pass numpy.{dtype or 'float32'}({value!r}) for a scalar tensor"
+        elif type(value) is tuple:
+            hint = "; pass numpy.asarray(...) to make a tensor of numbers"
+        raise ArgumentTypeError(f"{context}: expected a tensor, got {describe(value)}{hint}")
+    if ndim >= 0 and value.ndim != ndim:
+        raise ArgumentTypeError(
+            f"{context}: expected {_rank(ndim)}, got {value.ndim} (shape {value.shape})"
+        )
+    if dtype and value.dtype is not DTYPES.get(dtype) and value.dtype != numpy_dtype(dtype):
+        raise ArgumentTypeError(f"{context}: expected dtype {dtype}, got {value.dtype.name}")
+
+
+@_builtin
+def check_shape_value(value: Any, ndim: int, context: str) -> None:
+    """Check that a value is a shape of a length (-1: any); ArgumentTypeError when it is not."""
+    if type(value) is not tuple or not all([type(v) is int for v in value]):
+        raise ArgumentTypeError(f"{context}: expected a shape, got {describe(value)}")
+    if ndim >= 0 and len(value) != ndim:
+        raise ArgumentTypeError(f"{context}: expected a shape of {_rank(ndim)}, got {value}")
+
+
+@_builtin
+def check_tuple(value: Any, length: int, context: str) -> None:
+    """Check that a value is a tuple of a length (-1: any); ArgumentTypeError when it is not."""
+    if type(value) is not tuple or (length >= 0 and len(value) != length):
+        wanted = "a tuple" if length < 0 else f"a tuple of {length}"
+        raise ArgumentTypeError(f"{context}: expected {wanted}, got {describe(value)}")
+
+
+@_builtin
+def check_int(value: Any, context: str) -> None:
+    """Check that a value is an integer; ArgumentTypeError when it is not."""
+    if type(value) is not int:
+        raise ArgumentTypeError(f"{context}: expected an integer, got {describe(value)}")
+
+
+@_builtin
+def shape_to_tensor(shape: tuple[int, ...]) -> np.ndarray:
+    """Return a shape as a 1-d int64 tensor."""
+    return np.array(shape, _I64)
+
+
+@_builtin
+def tensor_to_shape(tensor: np.ndarray) -> tuple[int, ...]:
+    """Return the integers of a 1-d tensor as a shape; ArgumentTypeError for any other value."""
+    if not isinstance(tensor, ndarray) or tensor.ndim != 1 or tensor.dtype.kind not in "iu":
+        raise ArgumentTypeError(f"expected a 1-d integer tensor, got {describe(tensor)}")
+    return tuple(tensor.tolist())

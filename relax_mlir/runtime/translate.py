@@ -1,0 +1,156 @@
+"""Turns a function's bytecode into a Python function, once: faster than a dispatch loop.
+
+A function without jumps becomes one statement per instruction. With jumps, its basic blocks become
+the leaves of a tree of `if` in a loop. Names and texts of the executable never enter the source,
+only numbers do.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from relax_mlir.runtime.builtins import BUILTINS, PREFIX
+from relax_mlir.runtime.bytecode import VM_STATE_REGISTER, Arg, ArgKind, Instruction, Opcode
+from relax_mlir.runtime.executable import Executable, VMFunction
+
+
+class _Writer:
+    """Lines of source, and which instruction each came from."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.instruction: list[int] = []
+
+    def add(self, depth: int, text: str, instruction: int = -1) -> None:
+        self.lines.append(" " * depth + text)
+        self.instruction.append(instruction)
+
+
+def _operand(arg: Arg) -> str:
+    if arg.kind is ArgKind.REGISTER:
+        if arg.value == VM_STATE_REGISTER:
+            return "vm_state"
+        return f"r{arg.value}" if arg.is_plain_register else "None"
+    if arg.kind is ArgKind.IMMEDIATE:
+        return str(arg.value)
+    return f"c{arg.value}" if arg.kind is ArgKind.CONSTANT else f"p{arg.value}"
+
+
+def _call(executable: Executable, instr: Instruction) -> str:
+    name = executable.func_names[instr.func_idx]
+    dst = f"r{instr.dst.value}" if instr.dst.is_plain_register else ""
+    args = [_operand(a) for a in instr.args]
+    own = any(f.name == name for f in executable.global_funcs)
+    if not own and name == PREFIX + "kill_object":
+        registers = [_operand(a) for a in instr.args if a.is_plain_register]
+        return " = ".join([*registers, *([dst] if dst else []), "None"])
+    if not own and name == PREFIX + "move" and len(args) == 1:
+        return f"{dst or '_'} = {args[0]}"
+    trusted = own or name in BUILTINS
+    callee = f"p{instr.func_idx}"
+    if not own and BUILTINS.get(name) is BUILTINS["vm.call_tir_dyn"] and len(args) >= 2:
+        target, trusted = instr.args[0], False
+        if target.kind is ArgKind.CONSTANT:
+            target_name = executable.constants[target.value]
+            if target_name in executable.func_names:
+                callee, args = f"p{executable.func_names.index(target_name)}", args[1:]
+        elif target.kind is ArgKind.FUNCTION:
+            callee, args = args[0], args[1:]
+        if callee != f"p{instr.func_idx}":
+            args[-1] = f"*shape_of({args[-1]})"
+    text = f"{callee}({', '.join(args)})"
+    if not dst:
+        return text
+    return f"{dst} = {text}" if trusted else f"{dst} = to_value({text})"
+
+
+def _last_uses(code: list[Instruction]) -> dict[int, list[int]]:
+    """Return, for straight code, the registers that no instruction after this one reads."""
+    last: dict[int, int] = {}
+    for i, instr in enumerate(code):
+        for arg in (*instr.args, instr.dst, instr.reg):
+            if arg.is_plain_register:
+                last[arg.value] = i
+    dead: dict[int, list[int]] = {}
+    for register, i in last.items():
+        dead.setdefault(i, []).append(register)
+    return dead
+
+
+def _block_starts(code: list[Instruction]) -> list[int]:
+    starts = {0}
+    for i, instr in enumerate(code):
+        if instr.op in (Opcode.IF, Opcode.GOTO):
+            starts |= {i + 1, i + instr.offset}
+    return sorted(s for s in starts if s < len(code))
+
+
+def _write_block(
+    out: _Writer, executable: Executable, code: list[Instruction], start: int, end: int, depth: int
+) -> None:
+    for i in range(start, end):
+        instr = code[i]
+        if instr.op is Opcode.CALL:
+            out.add(depth, _call(executable, instr), i)
+        elif instr.op is Opcode.RET:
+            out.add(depth, f"return r{instr.reg.value}", i)
+        elif instr.op is Opcode.GOTO:
+            out.add(depth, f"pc = {i + instr.offset}", i)
+        else:
+            test = f"truth(r{instr.reg.value})"
+            out.add(depth, f"pc = {i + 1} if {test} else {i + instr.offset}", i)
+    if code[end - 1].op is Opcode.CALL:
+        out.add(depth, f"pc = {end}")
+
+
+def _write_tree(
+    out: _Writer, executable: Executable, code: list[Instruction], starts: list[int], depth: int
+) -> None:
+    """Write a binary search for `pc` among the blocks `starts[:-1]`; the last entry is the end."""
+    if len(starts) == 2:
+        _write_block(out, executable, code, starts[0], starts[1], depth)
+        return
+    middle = len(starts) // 2
+    out.add(depth, f"if pc < {starts[middle]}:")
+    _write_tree(out, executable, code, starts[: middle + 1], depth + 1)
+    out.add(depth, "else:")
+    _write_tree(out, executable, code, starts[middle:], depth + 1)
+
+
+def translate(
+    executable: Executable, func: VMFunction, namespace: dict[str, Any]
+) -> tuple[Callable[..., Any], list[int]]:
+    """Return a Python function and, for each line of its source, the instruction it came from.
+
+    The namespace has `p<i>` (functions), `c<i>` (constants), `vm_state`, `truth`, `shape_of`,
+    `to_value` and `fail`, which is called with an exception and the index of the function.
+    """
+    code = executable.instructions(func)
+    out = _Writer()
+    params = ", ".join(f"r{i}" for i in range(func.num_args))
+    out.add(0, f"def function({params}):")
+    starts = _block_starts(code)
+    straight = len(starts) == 1
+    locals_ = [f"r{i}" for i in range(func.num_args, func.register_file_size)]
+    if not straight and locals_:
+        out.add(1, " = ".join([*locals_, "None"]))
+    out.add(1, "try:")
+    if straight:
+        dead = _last_uses(code)
+        for i, instr in enumerate(code):
+            if instr.op is Opcode.RET:
+                out.add(2, f"return r{instr.reg.value}", i)
+                break
+            # Memory is free for the next instruction as soon as the last reader is done.
+            kill = "".join(f"; r{r} = None" for r in dead.get(i, ()))
+            out.add(2, _call(executable, instr) + kill, i)
+    else:
+        out.add(2, "pc = 0")
+        out.add(2, "while True:")
+        _write_tree(out, executable, code, [*starts, len(code)], 3)
+    out.add(1, "except Exception as error:")
+    index = executable.global_funcs.index(func)
+    out.add(2, f"fail(error, {index})")
+    out.add(2, "raise")
+    scope: dict[str, Any] = {}
+    exec(compile("\n".join(out.lines), f"<vm function {index}>", "exec"), namespace, scope)
+    return scope["function"], out.instruction

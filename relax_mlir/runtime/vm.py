@@ -1,0 +1,282 @@
+"""The virtual machine: runs the functions of an executable (V14)."""
+
+import inspect
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from relax_mlir.errors import (
+    ArgumentTypeError,
+    FunctionNotFoundError,
+    ShapeMismatchError,
+    VMError,
+    did_you_mean,
+)
+from relax_mlir.runtime.builtins import alloc_storage, shape_of, storage_function, truth
+from relax_mlir.runtime.bytecode import Opcode
+from relax_mlir.runtime.executable import Executable, VMFunction
+from relax_mlir.runtime.memory import PooledStorage, Storage, VMState
+from relax_mlir.runtime.registry import find_func, not_found
+from relax_mlir.runtime.translate import translate
+from relax_mlir.runtime.values import to_value
+
+ndarray = np.ndarray
+_MAX_NOTES = 8
+_NATIVE_ERRORS = {ValueError: ShapeMismatchError, TypeError: ArgumentTypeError}
+
+
+class VirtualMachine:
+    """Runs an executable's functions: `vm["main"](x, y)`.
+
+    Arguments may be numpy arrays, anything with `__dlpack__` on the CPU, numpy scalars (0-d
+    tensors), tuples and lists of those, tuples of ints (shapes), Python numbers, strings, None and
+    other objects; see `values.to_value`. Results are numpy arrays, tuples and numbers. An array in
+    the result is the caller's own, except where the program returns its argument itself.
+
+    Functions that the bytecode calls are looked up at their first call: the executable's own, its
+    native code, builtins, `register_func`, TVM FFI's registry; what was found is kept. One VM may
+    be used by several threads at a time.
+
+    Args:
+        executable: an Executable or the path of a saved one.
+        device: only the CPU (None, "cpu").
+        memory: "pooled" (large freed blocks are used again) or "naive".
+
+    Raises:
+        ExecutableFormatError: native code that this machine cannot run.
+        ValueError: another device or memory kind.
+    """
+
+    def __init__(
+        self, executable: Executable | str | Path, device: Any = None, memory: str = "pooled"
+    ) -> None:
+        if not isinstance(executable, Executable):
+            executable = Executable.load(executable)
+        if device is not None and str(device).partition(":")[0] not in ("cpu", "llvm"):
+            raise ValueError(f"device must be the CPU, got {device}")
+        self.executable = executable
+        self.state = VMState(memory)
+        self._funcs = {f.name: i for i, f in enumerate(executable.global_funcs)}
+        self._native = executable.load_native()
+        self._lock = threading.RLock()
+        self._bodies: dict[int, Callable[..., Any]] = {}
+        self._lines: dict[int, list[int]] = {}
+        self._calls: dict[str, Callable[..., Any]] = {}
+        constants = [to_value(c) for c in executable.constants]
+        arrays = [a for c in constants for a in _arrays(c)]
+        self._constant_ids = {id(a) for a in arrays} | {id(_root(a)) for a in arrays}
+        self._namespace: dict[str, Any] = {
+            "vm_state": self.state,
+            "truth": truth,
+            "shape_of": shape_of,
+            "to_value": to_value,
+            "fail": self._fail,
+            **{f"c{i}": c for i, c in enumerate(constants)},
+            **{f"p{i}": self._stub(i, n) for i, n in enumerate(executable.func_names)},
+        }
+
+    @property
+    def functions(self) -> tuple[str, ...]:
+        """The names that `vm[...]` takes: bytecode functions, then native ones."""
+        return (*self._funcs, *[n for n in self._native if n not in self._funcs])
+
+    def __getitem__(self, name: str) -> Callable[..., Any]:
+        """Return a function that may be called with positional or keyword arguments.
+
+        Raises:
+            FunctionNotFoundError: the executable has none of that name.
+        """
+        call = self._calls.get(name)
+        if call is None:
+            call = self._calls[name] = self._make_call(name)
+        return call
+
+    def invoke_function(self, name: str, *args: Any, **kwargs: Any) -> Any:
+        """Call a function by name; same as `vm[name](*args, **kwargs)`."""
+        return self[name](*args, **kwargs)
+
+    def __repr__(self) -> str:
+        return f"<VirtualMachine [{', '.join(self.functions)}]>"
+
+    # Calls from outside
+
+    def _make_call(self, name: str) -> Callable[..., Any]:
+        index = self._funcs.get(name)
+        if index is None:
+            if name in self._native:
+                return self._make_native_call(name)
+            raise FunctionNotFoundError(
+                f"the executable has no function '{name}'{did_you_mean(str(name), self.functions)}"
+                f" (it has: {', '.join(self.functions) or 'none'})"
+            )
+        func = self.executable.global_funcs[index]
+        body = self._body(index)
+        count, own = func.num_args, self._own
+
+        def call(*args: Any, **kwargs: Any) -> Any:
+            if kwargs or len(args) != count:
+                args = _bind(func, args, kwargs)
+            values = [to_value(a) for a in args]
+            try:
+                result = body(*values)
+            except RecursionError as error:
+                raise VMError(
+                    f"{name}: functions of the executable call each other too deeply "
+                    "(see sys.setrecursionlimit)"
+                ) from error
+            if type(result) is ndarray:
+                return result if type(result.base) in _STORAGE else own(result, args, values)
+            return own(result, args, values) if type(result) is tuple else result
+
+        parameter, kind = inspect.Parameter, inspect.Parameter.POSITIONAL_OR_KEYWORD
+        call.__name__ = call.__qualname__ = name
+        call.__doc__ = f"Function '{name}' of an executable: ({', '.join(func.param_names)})."
+        if all(p.isidentifier() for p in func.param_names):
+            params = [parameter(p, kind) for p in func.param_names]
+            call.__signature__ = inspect.Signature(params)  # type: ignore[attr-defined]
+        return call
+
+    def _make_native_call(self, name: str) -> Callable[..., Any]:
+        func = self._native[name]
+
+        def call(*args: Any) -> Any:
+            try:
+                return to_value(func(*[to_value(a) for a in args]))
+            except Exception as error:
+                raise _native_error(error) from None
+
+        call.__name__ = call.__qualname__ = name
+        call.__doc__ = f"Native function '{name}' of an executable; the last arguments are outputs."
+        return call
+
+    def _own(self, result: Any, args: Any, values: list[Any]) -> Any:
+        """Return a result that shares memory with no constant and no argument but itself."""
+        if type(result) is tuple:
+            return tuple([self._own(r, args, values) for r in result])
+        if type(result) is not ndarray or type(result.base) in _STORAGE:
+            return result
+        inputs = [a for v in values for a in _arrays(v)]
+        if any(result is a for a in inputs):
+            owner = getattr(result.base, "read_only_owner", None)
+            return result if owner is None else owner
+        roots = {id(_root(a)) for a in inputs}
+        root = _root(result)
+        if id(result) in self._constant_ids or id(root) in self._constant_ids | roots:
+            return result.copy()
+        base = getattr(root, "read_only_owner", None)
+        return result if base is None else result.copy()
+
+    # Calls from the bytecode
+
+    def _body(self, index: int) -> Callable[..., Any]:
+        body = self._bodies.get(index)
+        if body is None:
+            with self._lock:
+                func = self.executable.global_funcs[index]
+                body, self._lines[index] = translate(self.executable, func, self._namespace)
+                body = self._bodies.setdefault(index, body)
+        return body
+
+    def _stub(self, index: int, name: str) -> Callable[..., Any]:
+        """Return a function that replaces itself, at its first call, by what the name means."""
+
+        def first_call(*args: Any) -> Any:
+            target = self._namespace[f"p{index}"] = self._resolve(name)
+            return target(*args)
+
+        return first_call
+
+    def _resolve(self, name: str) -> Callable[..., Any]:
+        index = self._funcs.get(name)
+        if index is not None:
+            return self._body(index)
+        func = self._native.get(name) or find_func(name)
+        if func is None:
+            raise not_found(name, self.functions)
+        return storage_function(self.state) if func is alloc_storage else func
+
+    def _fail(self, error: Exception, index: int) -> None:
+        """Say where an exception came from; raise our own in place of a native function's."""
+        line = error.__traceback__.tb_lineno - 1 if error.__traceback__ else -1
+        lines = self._lines.get(index, [])
+        position = lines[line] if 0 <= line < len(lines) else -1
+        func = self.executable.global_funcs[index]
+        where, name = f"in VM function '{func.name}'", ""
+        if position >= 0:
+            instr = self.executable.get_instruction(func.start_instr + position)
+            what = instr.op.name.lower()
+            if instr.op is Opcode.CALL:
+                name = self.executable.func_names[instr.func_idx]
+                what = f"call {name}"
+            where += f", instruction {position} ({what})"
+        if isinstance(error, VMError):
+            _annotate(error, where)
+        elif name in self._native and name not in self._funcs:
+            raise _annotate(_native_error(error), where) from None
+        else:
+            _add_note(error, where)
+
+
+_STORAGE = (Storage, PooledStorage)
+
+
+def _native_error(error: Exception) -> Exception:
+    """Return the error of ours for one that native code raised through the FFI."""
+    if isinstance(error, VMError):
+        return error
+    return _NATIVE_ERRORS.get(type(error), VMError)(str(error))
+
+
+def _annotate(error: Exception, where: str) -> Exception:
+    message = str(error.args[0]) if error.args else ""
+    if message.count("\n  in VM function") < _MAX_NOTES:
+        error.args = (f"{message}\n  {where}", *error.args[1:])
+    return error
+
+
+def _add_note(error: Exception, where: str) -> None:
+    # `add_note` is new in Python 3.11; before, the list is there for who looks for it.
+    notes = getattr(error, "__notes__", [])
+    if len(notes) < _MAX_NOTES and not isinstance(error, RecursionError):
+        add_note = getattr(error, "add_note", None)
+        if add_note is not None:
+            add_note(where)
+        else:
+            error.__notes__ = [*notes, where]  # type: ignore[attr-defined]
+
+
+def _arrays(value: Any) -> list[np.ndarray]:
+    if isinstance(value, ndarray):
+        return [value]
+    return [a for v in value for a in _arrays(v)] if type(value) is tuple else []
+
+
+def _root(array: Any) -> Any:
+    """Return the object at the end of a chain of views: the owner of the memory."""
+    while isinstance(array, ndarray) and array.base is not None:
+        array = array.base
+    return array
+
+
+def _bind(func: VMFunction, args: tuple, kwargs: dict[str, Any]) -> tuple:
+    """Return all arguments in order; ArgumentTypeError names the function and its parameters."""
+    names = func.param_names
+    signature = f"{func.name}({', '.join(names)})"
+    unknown = [k for k in kwargs if k not in names]
+    if unknown:
+        hint = did_you_mean(unknown[0], names)
+        raise ArgumentTypeError(f"{signature} has no parameter '{unknown[0]}'{hint}")
+    twice = [k for k in kwargs if k in names[: len(args)]]
+    if twice:
+        raise ArgumentTypeError(f"{signature} got two values for '{twice[0]}'")
+    if len(args) + len(kwargs) != len(names):
+        missing = [n for n in names[len(args) :] if n not in kwargs]
+        raise ArgumentTypeError(
+            f"{signature} takes {len(names)} argument{'' if len(names) == 1 else 's'}, "
+            f"got {len(args) + len(kwargs)}"
+            + (f"; missing {', '.join(missing)}" if missing else "")
+        )
+    return (*args, *[kwargs[n] for n in names[len(args) :]])

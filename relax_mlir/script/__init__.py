@@ -1,0 +1,58 @@
+"""TVMScript: programs written as Python text, in and out.
+
+`from relax_mlir.script import ir as I, relax as R, tir as T` is how a script begins. Nothing here loads
+MLIR until a script is parsed.
+"""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from relax_mlir.script.ir import ir_module
+
+if TYPE_CHECKING:
+    from relax_mlir.ir.module import IRModule
+
+__all__ = ["from_source", "ir_module", "parse_module", "script", "script_with_metadata"]
+
+
+def from_source(
+    text: str, extra_vars: Mapping[str, Any] | None = None, filename: str = "<str>"
+) -> "IRModule":
+    """Parse the text of a script without executing it (R04).
+
+    The text holds one `ir_module` class, or one or more decorated functions; its imports only name
+    the namespaces (`from tvm.script import relax as R`).
+
+    Args:
+        text: the script.
+        extra_vars: Python values that the script refers to by name, such as arrays of weights.
+        filename: what errors and locations call the text.
+
+    Raises:
+        ScriptError: the text is wrong; the message underlines where.
+    """
+    from relax_mlir.script.parser.module import parse_text
+
+    return parse_text(text, dict(extra_vars or {}), filename)
+
+
+parse_module = from_source
+
+
+def script(module: "IRModule") -> str:
+    """Return a module as TVMScript that parses back to the same module, large constants aside.
+
+    Constants of more than 64 elements appear as `metadata["relax.expr.Constant"][i]`; see
+    `script_with_metadata`.
+    """
+    return script_with_metadata(module)[0]
+
+
+def script_with_metadata(module: "IRModule") -> tuple[str, dict[str, list[Any]]]:
+    """Return a module as TVMScript and its large constants.
+
+    `from_source(text, extra_vars={"metadata": constants})` gives the same module again.
+    """
+    from relax_mlir.script.printer.module import print_module
+
+    return print_module(module)

@@ -1,0 +1,56 @@
+"""Decorators: from a Python function or class to its source, its surroundings, and the parser."""
+
+import sys
+import types
+from typing import Any
+
+
+def _closure(fn: types.FunctionType) -> dict[str, Any]:
+    variables = {}
+    for name, cell in zip(fn.__code__.co_freevars, fn.__closure__ or (), strict=True):
+        try:
+            variables[name] = cell.cell_contents
+        except ValueError:  # the enclosing function has not assigned it yet
+            continue
+    return variables
+
+
+def parse_function(fn: Any, depth: int) -> Any:
+    """Parse a stand-alone script function; return it as it is inside a class body.
+
+    Args:
+        fn: the decorated function.
+        depth: frames between here and the decorated code.
+
+    Raises:
+        ScriptError: the script is wrong, or its source is not available.
+    """
+    frame = sys._getframe(depth)
+    if "__qualname__" in frame.f_locals and "__module__" in frame.f_locals:
+        return fn
+    from relax_mlir.script.parser.module import parse_definition
+    from relax_mlir.script.parser.source import find_function
+
+    variables = {**fn.__globals__, **frame.f_locals, **_closure(fn)}
+    return parse_definition(*find_function(fn), variables)
+
+
+def parse_class(cls: type, depth: int) -> Any:
+    """Parse an `ir_module` class.
+
+    Args:
+        cls: the decorated class.
+        depth: frames between here and the decorated code.
+
+    Raises:
+        ScriptError: the script is wrong, or its source is not available.
+    """
+    from relax_mlir.script.parser.module import parse_definition
+    from relax_mlir.script.parser.source import find_class
+
+    frame = sys._getframe(depth)
+    variables = {**frame.f_globals, **frame.f_locals}
+    for member in vars(cls).values():
+        if isinstance(member, types.FunctionType):
+            variables.update(_closure(member))
+    return parse_definition(*find_class(cls, frame), variables)

@@ -1,0 +1,28 @@
+"""The `I` of a script: `@I.ir_module`."""
+
+from collections.abc import Callable
+from typing import Any
+
+from relax_mlir.script.decorate import parse_class
+from relax_mlir.script.markers import Marker
+
+
+def ir_module(cls: type | None = None, **options: Any) -> Any:
+    """Turn a class of script functions into an `IRModule`.
+
+    Raises:
+        ScriptError: the script is wrong, or its source is not available.
+    """
+    if cls is None:
+
+        def apply(cls: type) -> Any:
+            return parse_class(cls, depth=2)
+
+        return apply
+    return parse_class(cls, depth=2)
+
+
+def __getattr__(name: str) -> Callable[..., Any]:
+    if name.startswith("__"):
+        raise AttributeError(name)
+    return Marker(f"I.{name}")

@@ -1,0 +1,31 @@
+"""What `R.Tensor`, `T.handle` and the like are when Python itself evaluates them: placeholders."""
+
+from typing import Any, NoReturn
+
+
+class Marker:
+    """A name of the script language.
+
+    Python evaluates the annotations and decorators of a script before the parser reads its source, so
+    the language's names exist as objects. They carry their path (`R.Tensor`) and nothing else.
+    """
+
+    def __init__(self, path: str) -> None:
+        self.script_path = path
+
+    def __getattr__(self, name: str) -> "Marker":
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return Marker(f"{self.script_path}.{name}")
+
+    def __getitem__(self, item: Any) -> "Marker":
+        return self
+
+    def __call__(self, *args: Any, **kwargs: Any) -> "Marker":
+        return self
+
+    def __iter__(self) -> NoReturn:
+        raise TypeError(f"{self.script_path} means something only inside a script function")
+
+    def __repr__(self) -> str:
+        return self.script_path

@@ -1,0 +1,1 @@
+"""Reading TVMScript: from a Python syntax tree to MLIR."""

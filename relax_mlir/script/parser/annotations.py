@@ -1,0 +1,230 @@
+"""Annotations in all spellings: `R.Tensor[(n, k), "f32"]`, `R.Tensor(("n", "k"), "float32")`, ..."""
+
+import ast
+from dataclasses import dataclass
+from typing import Any
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.relax import types as T
+from relax_mlir.dialects.relax.dialect import Shape
+from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.errors import did_you_mean
+from relax_mlir.script.parser.dims import DimParser, captured_value
+from relax_mlir.script.parser.env import MISSING
+from relax_mlir.script.parser.scope import Scope
+
+_SIMPLE = {
+    "R.Tensor": lambda: T.tensor_type(),
+    "R.Shape": lambda: T.shape_type(),
+    "R.Object": lambda: T.object_type(),
+    "R.Any": lambda: T.object_type(),
+    "R.Tuple": lambda: T.object_type(),
+    "R.Prim": lambda: ir.IntegerType.get_signless(64),
+}
+
+
+@dataclass(frozen=True)
+class Annotation:
+    """A type as written.
+
+    Attributes:
+        type: the MLIR type.
+        integer: the symbolic integer of `R.Prim(value="n")`.
+    """
+
+    type: ir.Type
+    integer: SymExpr | None = None
+
+
+class AnnotationParser:
+    """Reads annotations; all of one signature or pattern share the symbols they define."""
+
+    def __init__(self, scope: Scope, define: bool = False) -> None:
+        self.scope = scope
+        self.dims = DimParser(scope, define)
+
+    def parse(self, node: ast.AST) -> Annotation:
+        """Return the type that an annotation spells.
+
+        Raises:
+            ScriptError: it spells none.
+        """
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            try:
+                inner = ast.parse(node.value.strip(), mode="eval").body
+            except SyntaxError:
+                self.scope.fail(node, f"'{node.value}' is not a type of the Relax language")
+            for child in ast.walk(inner):
+                ast.copy_location(child, node)
+            return self.parse(inner)
+        if isinstance(node, ast.Call):
+            path = self.scope.path(node.func)
+            if path in ("R.Tensor", "R.Shape", "R.Prim", "R.Tuple", "R.Object", "R.Any"):
+                return getattr(self, f"_{path[2:].lower()}")(node)
+        elif isinstance(node, ast.Subscript):
+            path = self.scope.path(node.value)
+            if path == "R.Tensor":
+                return Annotation(self._tensor_items(node))
+            if path == "R.Shape":
+                items = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+                return Annotation(T.shape_type(self.dims.dims(items)))
+            if path == "R.Tuple":
+                items = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+                return Annotation(self._fields(items))
+        else:
+            path = self.scope.path(node)
+            if path in _SIMPLE:
+                return Annotation(_SIMPLE[path]())
+        if path and path.startswith("R.Callable"):
+            self.scope.fail(node, "function types are not supported")
+        near = did_you_mean(path, list(_SIMPLE)) if path else ""
+        self.scope.fail(node, f"expected a type such as R.Tensor((n, 4), \"float32\"){near}")
+
+    def shape(self, node: ast.AST) -> list[SymExpr] | ir.Value | None:
+        """Return the shape that a node spells: dimensions, a shape value, or None for `_`."""
+        if isinstance(node, (ast.Tuple, ast.List)):
+            return self.dims.dims(node.elts)
+        if isinstance(node, ast.Constant) and node.value is None:
+            return None
+        if isinstance(node, ast.Call) and self.scope.path(node.func) in ("R.shape", "R.ShapeExpr"):
+            return self.shape(node.args[0])
+        if isinstance(node, ast.Name):
+            value = self.scope.values.get(node.id, MISSING)
+            if value is MISSING:
+                value = self.scope.env.lookup(node.id)
+            if value is MISSING and node.id == "_":
+                return None
+            if isinstance(value, (tuple, list)):
+                return [SymExpr.of(dim) for dim in value]
+            if isinstance(value, ir.Value) and isinstance(value.type, Shape):
+                return value
+            if isinstance(value, ir.Value):
+                from relax_mlir.dialects.relax.infer import describe
+
+                self.scope.fail(node, f"expected a shape, '{node.id}' is {describe(value.type)}")
+            if value is MISSING and node.id not in self.scope.symbols:
+                self.scope.undefined(node, node.id)
+        self.scope.fail(node, "expected a shape: a tuple of dimensions, a shape value or '_'")
+
+    def dtype(self, node: ast.AST | None) -> str:
+        """Return the dtype a node spells, `""` for `_` or none."""
+        if node is None or (isinstance(node, ast.Constant) and node.value is None):
+            return ""
+        if isinstance(node, ast.Name) and node.id == "_":
+            return ""
+        value = node.value if isinstance(node, ast.Constant) else captured_value(self.scope, node)
+        if value is not MISSING and not isinstance(value, str):
+            value = getattr(value, "name", None) or getattr(value, "__name__", None)
+        if not isinstance(value, str):
+            self.scope.fail(node, "expected a dtype such as \"float32\"")
+        try:
+            return T.normalize_dtype(value)
+        except ValueError as error:
+            self.scope.fail(node, str(error))
+
+    def tensor(self, shape: Any, dtype: str, ndim: int) -> ir.Type:
+        """Return the tensor type of a shape as `shape()` gives it."""
+        if isinstance(shape, ir.Value):
+            return T.tensor_type(T.shape_dims(shape.type), dtype, T.shape_ndim(shape.type))
+        return T.tensor_type(shape, dtype, ndim)
+
+    def _is_dtype(self, node: ast.AST) -> bool:
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            try:
+                return bool(T.normalize_dtype(node.value))
+            except ValueError:
+                return False
+        return False
+
+    def _tensor_items(self, node: ast.Subscript) -> ir.Type:
+        item = node.slice
+        if isinstance(item, ast.Tuple) and len(item.elts) == 2 and self._is_pair(*item.elts):
+            return self.tensor(self.shape(item.elts[0]), self.dtype(item.elts[1]), -1)
+        if isinstance(item, (ast.Tuple, ast.List)):
+            return T.tensor_type(self.dims.dims(item.elts), "")
+        if self._is_dtype(item):
+            return T.tensor_type(None, self.dtype(item))
+        return self.tensor(self.shape(item), "", -1)
+
+    def _is_pair(self, first: ast.AST, second: ast.AST) -> bool:
+        """Whether two subscripts are a shape and a dtype rather than two dimensions."""
+        if isinstance(first, (ast.Tuple, ast.List)):
+            return True
+        if isinstance(first, ast.Name):
+            if first.id == "_" and "_" not in self.scope.values:
+                return True
+            value = self.scope.values.get(first.id)
+            if isinstance(value, ir.Value) and self.scope.integer_of(value) is None:
+                return True
+        return self._is_dtype(second)
+
+    def _keywords(self, node: ast.Call, names: tuple[str, ...]) -> dict[str, ast.AST]:
+        values: dict[str, ast.AST] = {}
+        what = ast.unparse(node.func)
+        if len(node.args) > len(names):
+            self.scope.fail(node.args[len(names)], f"{what} takes at most {len(names)} arguments")
+        values.update(zip(names, node.args, strict=False))
+        for keyword in node.keywords:
+            if keyword.arg not in names:
+                near = did_you_mean(str(keyword.arg), names)
+                self.scope.fail(keyword, f"{what} has no argument '{keyword.arg}'{near}")
+            if keyword.arg in values:
+                self.scope.fail(keyword, f"argument '{keyword.arg}' is given twice")
+            values[keyword.arg] = keyword.value
+        return values
+
+    def _count(self, node: ast.AST | None) -> int:
+        if node is None:
+            return -1
+        try:
+            value = ast.literal_eval(node)
+        except ValueError:
+            value = captured_value(self.scope, node)
+        if type(value) is not int or value < -1:
+            self.scope.fail(node, "ndim must be an integer, -1 when unknown")
+        return value
+
+    def _tensor(self, node: ast.Call) -> Annotation:
+        values = self._keywords(node, ("shape", "dtype", "ndim", "vdevice"))
+        shape_node, dtype_node = values.get("shape"), values.get("dtype")
+        if shape_node is not None and dtype_node is None and self._is_dtype(shape_node):
+            shape_node, dtype_node = None, shape_node
+        ndim = self._count(values.get("ndim"))
+        shape = self.shape(shape_node) if shape_node is not None else None
+        if isinstance(shape, list) and ndim not in (-1, len(shape)):
+            self.scope.fail(values["ndim"], f"ndim is {ndim}, the shape has {len(shape)}")
+        return Annotation(self.tensor(shape, self.dtype(dtype_node), ndim))
+
+    def _shape(self, node: ast.Call) -> Annotation:
+        values = self._keywords(node, ("values", "ndim"))
+        ndim = self._count(values.get("ndim"))
+        if "values" not in values:
+            return Annotation(T.shape_type(None, ndim))
+        shape = self.shape(values["values"])
+        if isinstance(shape, ir.Value):
+            return Annotation(shape.type)
+        return Annotation(T.shape_type(shape, ndim))
+
+    def _prim(self, node: ast.Call) -> Annotation:
+        values = self._keywords(node, ("dtype", "value"))
+        i64 = ir.IntegerType.get_signless(64)
+        dtype = values.get("dtype")
+        if dtype is not None and self.dtype(dtype) != "int64":
+            self.scope.fail(dtype, "a scalar value must be int64; use a tensor without dimensions")
+        if "value" not in values:
+            return Annotation(i64)
+        return Annotation(i64, self.dims.dim(values["value"]))
+
+    def _tuple(self, node: ast.Call) -> Annotation:
+        items = node.args
+        if len(items) == 1 and isinstance(items[0], (ast.List, ast.Tuple)):
+            items = items[0].elts
+        return Annotation(self._fields(items))
+
+    def _fields(self, items: list[ast.AST]) -> ir.Type:
+        return ir.TupleType.get_tuple([self.parse(item).type for item in items])
+
+    def _object(self, node: ast.Call) -> Annotation:
+        return Annotation(T.object_type())
+
+    _any = _object

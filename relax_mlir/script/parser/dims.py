@@ -1,0 +1,211 @@
+"""Shape positions: expressions over integers and symbols, `n * 4` or `"n * 4"`."""
+
+import ast
+from collections.abc import Sequence
+from typing import Any
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.relax import types as T
+from relax_mlir.dialects.relax.dialect import Shape
+from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.errors import did_you_mean
+from relax_mlir.script.parser.env import MISSING
+from relax_mlir.script.parser.scope import Scope
+
+BINARY = {
+    ast.Add: lambda a, b: a + b,
+    ast.Sub: lambda a, b: a - b,
+    ast.Mult: lambda a, b: a * b,
+    ast.FloorDiv: lambda a, b: a // b,
+    ast.Mod: lambda a, b: a % b,
+}
+_CALLS = {
+    "T.floordiv": lambda a, b: a // b,
+    "T.floormod": lambda a, b: a % b,
+    "T.ceildiv": lambda a, b: a.ceildiv(b),
+    "T.truncdiv": lambda a, b: a // b,
+}
+
+
+class DimParser:
+    """Reads the expressions of one shape, signature or pattern.
+
+    Args:
+        scope: the function being parsed.
+        define: whether a name that means nothing yet becomes a symbol (signatures and the patterns of
+            match_cast), or is an error.
+    """
+
+    def __init__(self, scope: Scope, define: bool = False) -> None:
+        self.scope = scope
+        self.define = define
+        self.plain: set[str] = set()
+        self.fresh: dict[str, ast.AST] = {}
+
+    def dims(self, nodes: Sequence[ast.AST]) -> list[SymExpr]:
+        """Return the dimensions that the nodes spell.
+
+        Raises:
+            ScriptError: not integer expressions, or a symbol that nothing binds.
+        """
+        return [self.dim(node) for node in nodes]
+
+    def dim(self, node: ast.AST) -> SymExpr:
+        """Return one dimension; a name that stands alone can bind its symbol."""
+        expr = self._quoted(node) if _is_text(node) else self._expr(node, None, True)
+        if expr.is_const and expr.value < 0:
+            self.scope.fail(node, f"a dimension cannot be negative, got {expr}")
+        if expr.name is not None:
+            self.plain.add(expr.name)
+        if not self.define:
+            self.check_bound(node, expr)
+        return expr
+
+    def integer(self, node: ast.AST) -> SymExpr:
+        """Return an integer expression that may be negative, such as `-1` in a reshape."""
+        expr = self._quoted(node) if _is_text(node) else self._expr(node, None, True)
+        self.check_bound(node, expr)
+        return expr
+
+    def check_bound(self, node: ast.AST, expr: SymExpr) -> None:
+        """Raise a ScriptError when nothing gives a symbol of the expression its value."""
+        for name in sorted(expr.symbols):
+            if not self.scope.symbols.get(name, False):
+                self.scope.fail(
+                    node,
+                    f"symbol '{name}' has no value here: no parameter's shape has it as a dimension; "
+                    f"bind it first, as in R.match_cast(x, R.Tensor((..., {name})))",
+                )
+
+    def finish(self) -> None:
+        """Mark what the signature or pattern binds.
+
+        Raises:
+            ScriptError: a symbol occurs only inside larger expressions, so nothing gives its value.
+        """
+        for name, node in self.fresh.items():
+            if name not in self.plain and not self.scope.symbols.get(name, False):
+                self.scope.fail(
+                    node,
+                    f"symbol '{name}' occurs only inside expressions; one dimension must be '{name}' "
+                    "itself to give it a value",
+                )
+        for name in self.plain:
+            self.scope.symbols[name] = True
+
+    def _quoted(self, node: ast.Constant) -> SymExpr:
+        try:
+            tree = ast.parse(node.value.strip(), mode="eval").body
+        except SyntaxError:
+            self.scope.fail(node, f"'{node.value}' is not an integer expression")
+        return self._expr(tree, node, False)
+
+    def _expr(self, node: ast.AST, at: ast.AST | None, captured: bool) -> SymExpr:
+        """Read a node; `at` is where errors point when the node comes from quoted text."""
+        place = at or node
+        if isinstance(node, ast.Constant) and type(node.value) is int:
+            return SymExpr.const(node.value)
+        if isinstance(node, ast.Name):
+            return self._name(node.id, place, captured)
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+            return -self._expr(node.operand, at, captured)
+        if isinstance(node, ast.BinOp) and type(node.op) in BINARY:
+            pair = [self._expr(side, at, captured) for side in (node.left, node.right)]
+            return self._apply(BINARY[type(node.op)], pair, place)
+        if isinstance(node, ast.Call) and not node.keywords:
+            return self._call(node, at, captured)
+        if isinstance(node, (ast.Attribute, ast.Subscript)) and captured:
+            return self._known(node)
+        self.scope.fail(place, "a dimension must be an integer expression over symbols")
+
+    def _call(self, node: ast.Call, at: ast.AST | None, captured: bool) -> SymExpr:
+        place, path = at or node, self.scope.path(node.func) or ""
+        args = [self._expr(arg, at, captured) for arg in node.args]
+        if path in _CALLS and len(args) == 2:
+            return self._apply(_CALLS[path], args, place)
+        if path in ("T.int64", "T.int32", "T.cast", "T.Cast") and len(args) == 1:
+            return args[0]
+        self.scope.fail(
+            place,
+            "a dimension cannot be a call; compute a shape with R.call_pure_packed and use that shape",
+        )
+
+    def _apply(self, function: Any, args: list[SymExpr], place: ast.AST) -> SymExpr:
+        try:
+            return function(*args)
+        except ZeroDivisionError as error:
+            self.scope.fail(place, str(error))
+
+    def _known(self, node: ast.AST) -> SymExpr:
+        """Read `x.shape[0]`, or an attribute or item of a captured Python value."""
+        if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Attribute):
+            base, index = node.value, node.slice
+            local = isinstance(base.value, ast.Name) and base.value.id in self.scope.values
+            if local and base.attr == "shape" and isinstance(index, ast.Constant):
+                value = self.scope.values[base.value.id]
+                dims = T.tensor_dims(value.type) if isinstance(value, ir.Value) else None
+                if dims is None or not -len(dims) <= index.value < len(dims):
+                    self.scope.fail(node, "this dimension is not known here; bind it by match_cast")
+                return dims[index.value]
+        value = captured_value(self.scope, node)
+        if value is MISSING or not hasattr(value, "__index__"):
+            self.scope.fail(node, "a dimension must be an integer expression over symbols")
+        return SymExpr.of(value)
+
+    def _name(self, name: str, place: ast.AST, captured: bool) -> SymExpr:
+        scope = self.scope
+        bound = scope.values.get(name, MISSING)
+        if isinstance(bound, SymExpr):
+            for symbol in bound.symbols:
+                self.fresh.setdefault(symbol, place)
+            return bound
+        if isinstance(bound, ir.Value):
+            known = scope.integer_of(bound)
+            if known is not None:
+                return known
+            if isinstance(bound.type, Shape):
+                scope.fail(place, f"'{name}' is a shape, not a dimension; use it without parentheses")
+            scope.fail(place, f"'{name}' is not an integer; a dimension must be one")
+        if name not in scope.symbols:
+            value = scope.env.lookup(name) if captured else MISSING
+            if value is not MISSING and hasattr(value, "__index__") and not isinstance(value, bool):
+                return SymExpr.of(value)
+            if not self.define:
+                near = did_you_mean(name, [*scope.symbols, *scope.values])
+                near = near or (
+                    "; it can be bound by R.match_cast or R.match_shape, or by the signature"
+                )
+                scope.fail(place, f"undefined symbol '{name}'{near}")
+            if name == "_":
+                scope.fail(place, "'_' stands for a whole unknown shape, not for a dimension")
+            scope.symbols[name] = False
+        self.fresh.setdefault(name, place)
+        return SymExpr.var(name)
+
+
+def _is_text(node: ast.AST) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)
+
+
+def captured_value(scope: Scope, node: ast.AST) -> Any:
+    """Return an attribute or item of a captured Python value, MISSING when it is none.
+
+    Only attributes and constant subscripts are followed: the text of a script is never executed.
+    """
+    if isinstance(node, ast.Name):
+        return MISSING if node.id in scope.values else scope.env.lookup(node.id)
+    if isinstance(node, ast.Attribute):
+        base = captured_value(scope, node.value)
+        return MISSING if base is MISSING else getattr(base, node.attr, MISSING)
+    if isinstance(node, ast.Subscript):
+        base = captured_value(scope, node.value)
+        index = node.slice
+        negative = isinstance(index, ast.UnaryOp) and isinstance(index.op, ast.USub)
+        index = index.operand if negative else index
+        if base is MISSING or not isinstance(index, ast.Constant):
+            return MISSING
+        try:
+            return base[-index.value if negative else index.value]
+        except (LookupError, TypeError):
+            return MISSING
+    return MISSING

@@ -1,0 +1,260 @@
+"""From a definition to an `IRModule`: functions by name, parsed in the order they need each other."""
+
+import ast
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.context import default_context
+from relax_mlir.errors import ScriptError
+from relax_mlir.ir.module import IRModule
+from relax_mlir.script.parser.env import Env, decorator_kind
+from relax_mlir.script.parser.relax_function import RelaxFunctionParser, Signature
+from relax_mlir.script.parser.scope import Scope
+from relax_mlir.script.parser.source import Definition, Source, parse_python
+
+
+@dataclass
+class Function:
+    """A function of the module being parsed.
+
+    Attributes:
+        name: symbol name.
+        kind: `"relax"` or `"tir"`.
+        node: its definition.
+        options: keyword arguments of its decorator.
+        op: the `func.func`, once parsed.
+        state: `"new"`, `"open"` while being parsed, `"done"`.
+        signature: of a Relax function, once asked for.
+        pure: whether a Relax function has no side effects.
+    """
+
+    name: str
+    kind: str
+    node: ast.FunctionDef
+    options: dict[str, Any] = field(default_factory=dict)
+    op: Any = None
+    state: str = "new"
+    signature: Signature | None = None
+    pure: bool = False
+
+
+class ModuleParser:
+    """Parses the functions of one module into an MLIR module.
+
+    Attributes:
+        functions: by name, in the order written.
+        names: all of them, for suggestions.
+    """
+
+    def __init__(self, source: Source, env: Env, class_name: str = "") -> None:
+        self.source = source
+        self.env = env
+        self.class_name = class_name
+        self.functions: dict[str, Function] = {}
+        self.body: ir.Block | None = None
+
+    @property
+    def names(self) -> list[str]:
+        """The names of all functions."""
+        return list(self.functions)
+
+    def add(self, node: ast.FunctionDef) -> None:
+        """Register a decorated function.
+
+        Raises:
+            ScriptError: it has no decorator of the language, or the name is taken.
+        """
+        kinds = [(decorator_kind(self.env, d), d) for d in node.decorator_list]
+        found = next(((kind, d) for kind, d in kinds if kind in ("relax", "tir")), None)
+        if found is None:
+            self.source.fail(node, f"'{node.name}' needs @R.function or @T.prim_func")
+        if node.name in self.functions:
+            self.source.fail(node, f"there is already a function '{node.name}'")
+        options = {}
+        if isinstance(found[1], ast.Call):
+            for keyword in found[1].keywords:
+                if not isinstance(keyword.value, ast.Constant):
+                    self.source.fail(keyword, "options of a decorator are literals")
+                if keyword.arg not in ("private", "pure", "s_tir", "check_well_formed"):
+                    self.source.fail(keyword, f"unknown option '{keyword.arg}'")
+                options[keyword.arg] = keyword.value.value
+        self.functions[node.name] = Function(node.name, found[0], node, options)
+
+    def parse(self) -> IRModule:
+        """Parse all registered functions.
+
+        Raises:
+            ScriptError: one of them is wrong.
+        """
+        with default_context(), ir.Location.file(self.source.filename, 1, 1):
+            module = ir.Module.create()
+            self.body = module.body
+            # Prim funcs first: calls take dtypes and counts from them.
+            for kind in ("tir", "relax"):
+                for function in self.functions.values():
+                    if function.kind == kind:
+                        self.ensure(function)
+            for function in self.functions.values():
+                function.op.operation.move_after(self.body.operations[len(self.functions) - 1])
+            self._verify(module)
+        return IRModule(module)
+
+    def ensure(self, function: Function) -> None:
+        """Parse a function unless that is done or under way."""
+        if function.state != "new":
+            return
+        function.state = "open"
+        assert self.body is not None
+        with ir.InsertionPoint(self.body):
+            if function.kind == "tir":
+                from relax_mlir.script.parser.tir_function import parse_prim_func
+
+                function.op = parse_prim_func(self.source, self.env, function)
+            else:
+                parser = RelaxFunctionParser(self, function)
+                function.op = parser.parse()
+        function.state = "done"
+
+    def find(self, scope: Scope, node: ast.AST) -> Function | None:
+        """Return the function that `f`, `cls.f` or `MyModule.f` names, None when it names none."""
+        if isinstance(node, ast.Name):
+            return None if node.id in scope.values else self.functions.get(node.id)
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            if node.value.id in ("cls", self.class_name) and node.value.id not in scope.values:
+                return self.functions.get(node.attr)
+        return None
+
+    def parameter_types(self, function: Function) -> Sequence[ir.Type]:
+        """Return the types of a Relax function's parameters."""
+        if function.signature is None:
+            function.signature = RelaxFunctionParser(self, function).signature()
+        return function.signature.types
+
+    def result_of(
+        self, function: Function, node: ast.AST, scope: Scope
+    ) -> tuple[ir.Type, bool]:
+        """Return what a Relax function returns, and whether it is pure.
+
+        Raises:
+            ScriptError: it is being parsed, so a recursive call, and declares no result.
+        """
+        if function.state == "new":
+            self.ensure(function)
+        if function.state == "done":
+            return function.op.attributes["function_type"].value.results[0], function.pure
+        self.parameter_types(function)
+        declared = function.signature.result
+        if declared is None:
+            scope.fail(
+                node, f"'{function.name}' calls itself, so it must declare what it returns: '-> ...'"
+            )
+        return declared, bool(function.options.get("pure", False))
+
+    def buffer_count(self, function: Function) -> int:
+        """Return how many buffers a prim func takes."""
+        return sum(isinstance(t, ir.MemRefType) for t in self._inputs(function))
+
+    def integer_count(self, function: Function) -> int:
+        """Return how many integers a prim func takes."""
+        return len(self._inputs(function)) - self.buffer_count(function)
+
+    def output_dtype(self, function: Function, index: int) -> str:
+        """Return the dtype of a prim func's buffer, counted from the last when negative."""
+        count = self.buffer_count(function)
+        attrs = function.op.attributes["arg_attrs"][count + index]
+        return ir.StringAttr(attrs["tir.dtype"]).value
+
+    def _inputs(self, function: Function) -> list[ir.Type]:
+        return list(function.op.attributes["function_type"].value.inputs)
+
+    def _verify(self, module: ir.Module) -> None:
+        try:
+            module.operation.verify()
+        except ir.MLIRError as error:
+            diagnostics = error.error_diagnostics
+            message = diagnostics[0].message if diagnostics else str(error)
+            line = column = 1
+            if diagnostics:
+                place = diagnostics[0].location
+                place = place.child_loc if place.is_a_name() else place
+                if place.is_a_file():
+                    line, column = place.start_line, place.start_col
+            raise ScriptError(
+                message,
+                filename=self.source.filename,
+                lineno=line,
+                col_offset=column - 1,
+                source_line=self.source.line(line),
+            ) from None
+
+
+def parse_definition(
+    source: Source, node: Definition, variables: Mapping[str, Any], tree: ast.Module | None = None
+) -> IRModule:
+    """Parse a class of functions, or one function.
+
+    Args:
+        source: where the definition comes from.
+        node: its syntax tree, whose positions are the file's.
+        variables: Python values around it.
+        tree: the module whose imports name the namespaces, for text that is not executed.
+
+    Raises:
+        ScriptError: the script is wrong.
+    """
+    env = Env(variables, tree)
+    if isinstance(node, ast.FunctionDef):
+        parser = ModuleParser(source, env)
+        parser.add(node)
+        return parser.parse()
+    parser = ModuleParser(source, env, node.name)
+    for member in node.body:
+        if isinstance(member, ast.FunctionDef):
+            parser.add(member)
+        elif not (
+            isinstance(member, ast.Pass)
+            or (isinstance(member, ast.Expr) and _is_note(env, member.value))
+        ):
+            source.fail(member, "a module holds functions only")
+    return parser.parse()
+
+
+def _is_note(env: Env, node: ast.AST) -> bool:
+    """Whether a statement of a module says nothing: a docstring, or TVM's module attributes."""
+    return isinstance(node, ast.Constant) or (
+        isinstance(node, ast.Call) and (env.path(node.func) or "").startswith("I.")
+    )
+
+
+def parse_text(text: str, variables: Mapping[str, Any], filename: str) -> IRModule:
+    """Parse the text of a script.
+
+    Raises:
+        ScriptError: the text is wrong, or defines no module or function.
+    """
+    import textwrap
+
+    source, tree = parse_python(textwrap.dedent(text), filename)
+    env = Env(variables, tree)
+    classes = [n for n in tree.body if isinstance(n, ast.ClassDef)]
+    functions = [
+        n for n in tree.body if isinstance(n, ast.FunctionDef)
+        if any(decorator_kind(env, d) in ("relax", "tir") for d in n.decorator_list)
+    ]  # fmt: skip
+    if len(classes) > 1 or (classes and functions):
+        extra = classes[1] if len(classes) > 1 else functions[0]
+        source.fail(extra, "the text must define one module, or functions alone")
+    if classes:
+        return parse_definition(source, classes[0], variables, tree)
+    if not functions:
+        raise ScriptError(
+            "the text defines no @I.ir_module class and no @R.function or @T.prim_func",
+            filename=filename,
+            source_line=source.line(1),
+        )
+    parser = ModuleParser(source, env)
+    for node in functions:
+        parser.add(node)
+    return parser.parse()

@@ -1,0 +1,390 @@
+"""Expressions of the Relax language: operators, calls of operations, constants, tuples."""
+
+import ast
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.relax import types as T
+from relax_mlir.dialects.relax.constants import constant_attribute, numpy_dtype
+from relax_mlir.dialects.relax.dialect import Dims, Shape
+from relax_mlir.dialects.relax.infer import InferError, describe
+from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS, REQUIRED, build
+from relax_mlir.dialects.relax.symbolic import SymExpr, product
+from relax_mlir.dialects.relax.tuples import field_types, known_fields, make_tuple
+from relax_mlir.errors import did_you_mean
+from relax_mlir.script.parser import tables
+from relax_mlir.script.parser.annotations import Annotation, AnnotationParser
+from relax_mlir.script.parser.dims import BINARY, DimParser, captured_value
+from relax_mlir.script.parser.env import MISSING
+from relax_mlir.script.parser.scope import Scope
+
+if TYPE_CHECKING:
+    from relax_mlir.script.parser.module import ModuleParser
+
+
+class Hint:
+    """The annotation of the variable being bound, read only when asked for.
+
+    A match_cast binds the symbols that its own annotation mentions, so the value is read first.
+    """
+
+    def __init__(self, scope: Scope, node: ast.AST | None) -> None:
+        self._scope, self.node = scope, node
+
+    def get(self) -> Annotation | None:
+        """Return the annotation, None when there is none."""
+        if self.node is None:
+            return None
+        return AnnotationParser(self._scope).parse(self.node)
+
+
+class ExprParser:
+    """Turns expressions into values at the current insertion point.
+
+    Attributes:
+        scope: names of the function being parsed.
+        module: functions of the module.
+        in_dataflow: whether a dataflow block is open.
+        impure: whether anything so far may have a side effect.
+    """
+
+    def __init__(self, scope: Scope, module: "ModuleParser") -> None:
+        self.scope = scope
+        self.module = module
+        self.in_dataflow = False
+        self.impure = False
+
+    def value(self, node: ast.AST, name: str | None = None, hint: Hint | None = None) -> ir.Value:
+        """Return the MLIR value of an expression.
+
+        Raises:
+            ScriptError: the expression is wrong.
+        """
+        return self.materialize(self.evaluate(node, name, hint), node, name)
+
+    def evaluate(self, node: ast.AST, name: str | None = None, hint: Hint | None = None) -> Any:
+        """Return an expression's value: MLIR value, symbolic integer, Python value, or tuple of them."""
+        hint = hint or Hint(self.scope, None)
+        method = getattr(self, f"_{type(node).__name__.lower()}", None)
+        if method is None:
+            self.scope.fail(node, "this Python expression means nothing in a Relax function")
+        return method(node, name, hint)
+
+    def emit(
+        self, op: str, operands: Sequence[ir.Value], result: ir.Type, node: ast.AST,
+        name: str | None = None, **attributes: ir.Attribute,
+    ) -> ir.Value:  # fmt: skip
+        """Create an operation with one result."""
+        return ir.Operation.create(
+            op,
+            results=[result],
+            operands=list(operands),
+            attributes=attributes,
+            loc=self.scope.location(node, name),
+        ).result
+
+    def materialize(self, raw: Any, node: ast.AST, name: str | None = None) -> ir.Value:
+        """Return a value for what `evaluate` gave."""
+        if isinstance(raw, ir.Value):
+            return raw
+        if isinstance(raw, (bool, float, np.ndarray, np.generic)):
+            return self.constant(raw, node, name)
+        if isinstance(raw, (int, SymExpr)):
+            expr = SymExpr.of(raw)
+            DimParser(self.scope).check_bound(node, expr)
+            i64 = ir.IntegerType.get_signless(64)
+            value = self.emit("relax.prim_value", [], i64, node, name, value=Dims.of([expr]))
+            self.scope.integers.append((value, expr))
+            return value
+        if isinstance(raw, (tuple, list)):
+            if raw and all(isinstance(item, (int, SymExpr)) for item in raw):
+                return self.shape(raw, node, name)
+            values = [self.materialize(item, node) for item in raw]
+            return make_tuple(values, self.scope.location(node, name))
+        self.scope.fail(node, f"a Python {type(raw).__name__} has no meaning as a Relax value")
+
+    def shape(self, raw: Any, node: ast.AST, name: str | None = None) -> ir.Value:
+        """Return a shape value for a tuple of integers, or check that a value is one."""
+        if isinstance(raw, (tuple, list)):
+            for item in raw:
+                if isinstance(item, bool) or not isinstance(item, (int, SymExpr)):
+                    self.scope.fail(node, "a shape is a tuple of integers and symbols")
+            dims = [SymExpr.of(item) for item in raw]
+            for dim in dims:
+                DimParser(self.scope).check_bound(node, dim)
+                if dim.is_const and dim.value < 0:
+                    self.scope.fail(node, f"a dimension cannot be negative, got {dim}")
+            return self.emit("relax.shape_expr", [], T.shape_type(dims), node, name)
+        if isinstance(raw, ir.Value) and isinstance(raw.type, Shape):
+            return raw
+        found = describe(raw.type) if isinstance(raw, ir.Value) else f"a {type(raw).__name__}"
+        self.scope.fail(node, f"expected a shape such as (n, 4), got {found}")
+
+    def constant(
+        self, raw: Any, node: ast.AST, name: str | None = None, dtype: str = ""
+    ) -> ir.Value:
+        """Return a constant tensor of a number, nested list or array."""
+        try:
+            if not dtype and not hasattr(raw, "dtype"):
+                raw = np.asarray(raw)
+                dtype = {"f": "float32", "i": "int32", "b": "bool"}.get(raw.dtype.kind, "")
+            array = np.asarray(raw, dtype=numpy_dtype(T.normalize_dtype(dtype)) if dtype else None)
+            attribute = constant_attribute(array, name)
+        except (TypeError, ValueError, OverflowError, ImportError) as error:
+            self.scope.fail(node, f"not a constant of the Relax language: {error}")
+        return self.emit("relax.constant", [], attribute.type, node, name, value=attribute)
+
+    def fields(self, node: ast.AST) -> list[ir.Value]:
+        """Return the values that an argument list holds: `[x, y]`, `(x, y)`, `x`, or a tuple value."""
+        if isinstance(node, (ast.List, ast.Tuple)):
+            return [self.value(item) for item in node.elts]
+        value = self.value(node)
+        if not isinstance(value.type, ir.TupleType):
+            return [value]
+        known = known_fields(value)
+        if known is not None:
+            return known
+        return [self.field(value, i, node) for i in range(value.type.num_types)]
+
+    def field(
+        self, value: ir.Value, index: int, node: ast.AST, name: str | None = None
+    ) -> ir.Value:
+        """Return one field of a tuple value.
+
+        Raises:
+            ScriptError: the value is no tuple or has fewer fields.
+        """
+        if not isinstance(value.type, ir.TupleType):
+            self.scope.fail(node, f"only tuples can be indexed, this is {describe(value.type)}")
+        types = field_types(value.type)
+        if not -len(types) <= index < len(types):
+            self.scope.fail(node, f"index {index} is out of range for {len(types)} fields")
+        i64 = ir.IntegerType.get_signless(64)
+        attribute = ir.IntegerAttr.get(i64, index % len(types))
+        return self.emit(
+            "relax.tuple_get_item", [value], types[index % len(types)], node, name, index=attribute
+        )
+
+    def compute(
+        self, op: str, args: Sequence[tuple[ast.AST, Any]], node: ast.AST, name: str | None,
+        attrs: dict[str, Any] | None = None,
+    ) -> ir.Value:  # fmt: skip
+        """Create an operation of the dialect's table; Python numbers become constants."""
+        dtype = next(
+            (T.tensor_dtype(raw.type) for _, raw in args
+             if isinstance(raw, ir.Value) and T.is_tensor(raw.type)), "",
+        )  # fmt: skip
+        kinds = [param.kind for param in COMPUTE_OPS[op].PARAMS if param.is_operand]
+        operands = []
+        for kind, (place, raw) in zip(kinds, args, strict=True):
+            if kind == "shape":
+                operands.append(self.shape(self._resolve_reshape(raw, args[0][1], place), place))
+            elif isinstance(raw, SymExpr) and raw.is_const:
+                operands.append(self.constant(raw.value, place, None, dtype))
+            elif isinstance(raw, (int, float)):
+                operands.append(self.constant(raw, place, None, dtype))
+            else:
+                operands.append(self.materialize(raw, place))
+        try:
+            return build(op, operands, attrs or {}, self.scope.location(node, name))
+        except (InferError, ValueError) as error:
+            self.scope.fail(node, f"R.{op}: {error}")
+
+    def _resolve_reshape(self, raw: Any, operand: Any, place: ast.AST) -> Any:
+        """Replace the one -1 of a new shape by what the number of elements leaves for it."""
+        if not isinstance(raw, (tuple, list)):
+            return raw
+        dims = [SymExpr.of(d) if isinstance(d, int) else d for d in raw]
+        holes = [i for i, d in enumerate(dims) if isinstance(d, SymExpr) and d == -1]
+        if not holes:
+            return raw
+        old = T.tensor_dims(operand.type) if isinstance(operand, ir.Value) else None
+        if len(holes) > 1 or old is None:
+            self.scope.fail(place, "-1 stands for one dimension of a tensor of known shape")
+        rest = product([d for i, d in enumerate(dims) if i != holes[0]])
+        if rest == 0:
+            self.scope.fail(place, "-1 cannot be derived beside a dimension of 0")
+        dims[holes[0]] = product(old) // rest
+        return dims
+
+    def _constant(self, node: ast.Constant, name: str | None, hint: Hint) -> Any:
+        if node.value is None or node.value is Ellipsis:
+            self.scope.fail(node, f"{node.value} has no meaning as a Relax value")
+        return node.value
+
+    def _name(self, node: ast.Name, name: str | None, hint: Hint) -> Any:
+        raw = self.scope.lookup_or(node, MISSING)
+        if raw is MISSING:
+            if self.module.find(self.scope, node) is not None:
+                self.scope.fail(node, f"'{node.id}' is a function; call it")
+            if (path := self.scope.path(node)) is not None:
+                self.scope.fail(node, f"{path} is not a value")
+            return self.scope.undefined(node, node.id)
+        return raw
+
+    def _tuple(self, node: ast.Tuple | ast.List, name: str | None, hint: Hint) -> Any:
+        return tuple(self.evaluate(item) for item in node.elts)
+
+    _list = _tuple
+
+    def _attribute(self, node: ast.Attribute, name: str | None, hint: Hint) -> Any:
+        captured = captured_value(self.scope, node)
+        if captured is not MISSING:
+            return captured
+        if self.scope.path(node) is None and node.attr == "shape":
+            from relax_mlir.script.parser import relax_calls
+
+            return relax_calls.shape_of(self, self.value(node.value), node, name)
+        if self.scope.path(node) is None and self.module.find(self.scope, node) is None:
+            self.value(node.value)
+        self.scope.fail(node, f"'{ast.unparse(node)}' has no meaning as a Relax value")
+
+    def _subscript(self, node: ast.Subscript, name: str | None, hint: Hint) -> Any:
+        captured = captured_value(self.scope, node)
+        if captured is not MISSING:
+            return captured
+        base = self.evaluate(node.value)
+        try:
+            index = ast.literal_eval(node.slice)
+        except ValueError:
+            index = None
+        if type(index) is not int:
+            self.scope.fail(node.slice, "the index of a tuple must be an integer literal")
+        if isinstance(base, (tuple, list)):
+            if not -len(base) <= index < len(base):
+                self.scope.fail(node, f"index {index} is out of range for {len(base)} fields")
+            return base[index]
+        value = self.materialize(base, node.value)
+        if isinstance(value.type, Shape):
+            dims = T.shape_dims(value.type)
+            if dims is not None and -len(dims) <= index < len(dims):
+                return dims[index]
+            self.scope.fail(node, "this dimension is not known here; bind it by R.match_cast")
+        return self.field(value, index, node, name)
+
+    def _unaryop(self, node: ast.UnaryOp, name: str | None, hint: Hint) -> Any:
+        raw = self.evaluate(node.operand)
+        if isinstance(node.op, ast.USub):
+            if isinstance(raw, (int, float, SymExpr)):
+                return -raw
+            return self.compute("negative", [(node.operand, raw)], node, name)
+        self.scope.fail(node, f"operator '{ast.unparse(node)[0]}' is not part of the Relax language")
+
+    def _binop(self, node: ast.BinOp, name: str | None, hint: Hint) -> Any:
+        left, right = self.evaluate(node.left), self.evaluate(node.right)
+        if all(isinstance(side, (int, float, SymExpr)) for side in (left, right)):
+            function = BINARY.get(type(node.op))
+            try:
+                if function is None:
+                    self.scope.fail(node, "this operator is not defined for integers and symbols")
+                return function(left, right)
+            except (ZeroDivisionError, TypeError) as error:
+                self.scope.fail(node, str(error))
+        op = tables.OPERATORS.get(type(node.op))
+        if op is None or op not in COMPUTE_OPS:
+            self.scope.fail(node, "this operator is not defined for tensors")
+        return self.compute(op, [(node.left, left), (node.right, right)], node, name)
+
+    def _compare(self, node: ast.Compare, name: str | None, hint: Hint) -> Any:
+        op = tables.COMPARISONS.get(type(node.ops[0]))
+        if len(node.ops) != 1 or op is None:
+            self.scope.fail(node, "compare two tensors at a time, with == != < <= > >=")
+        right = node.comparators[0]
+        args = [(node.left, self.evaluate(node.left)), (right, self.evaluate(right))]
+        if not any(isinstance(raw, ir.Value) for _, raw in args):
+            self.scope.fail(node, "a comparison needs a tensor on one side")
+        return self.compute(op, args, node, name)
+
+    def _call(self, node: ast.Call, name: str | None, hint: Hint) -> Any:
+        from relax_mlir.script.parser import relax_calls
+
+        path = self.scope.path(node.func)
+        if path and path.startswith("R."):
+            special = relax_calls.SPECIAL.get(path[2:])
+            if special is not None:
+                return special(self, node, name, hint)
+            return self._operation(path[2:], node, name)
+        function = self.module.find(self.scope, node.func)
+        if function is not None:
+            return relax_calls.call_function(self, function, node, name)
+        if path in ("T.int64", "T.int32") and len(node.args) == 1:
+            return self.evaluate(node.args[0])
+        if path and path.startswith("T."):
+            return DimParser(self.scope).dim(node)
+        if isinstance(node.func, ast.Name) and node.func.id == "float":
+            return literal(self, node)
+        if isinstance(node.func, ast.Name):
+            near = did_you_mean(node.func.id, self.module.names)
+            self.scope.fail(node.func, f"undefined function '{node.func.id}'{near}")
+        if isinstance(node.func, ast.Attribute):
+            near = did_you_mean(node.func.attr, self.module.names)
+            self.scope.fail(node.func, f"undefined function '{ast.unparse(node.func)}'{near}")
+        self.scope.fail(node.func, "this cannot be called in a Relax function")
+
+    def _operation(self, written: str, node: ast.Call, name: str | None) -> ir.Value:
+        op = tables.ALIASES.get(written, written)
+        op = op.removeprefix("nn.")
+        if op not in COMPUTE_OPS:
+            known = [*COMPUTE_OPS, *tables.ALIASES, *tables.BUILTINS]
+            near = did_you_mean(written, known) or did_you_mean(op, known)
+            self.scope.fail(node.func, f"there is no operation R.{written}{near}")
+        params = COMPUTE_OPS[op].PARAMS
+        given = self._bind(op, [p.name for p in params], node)
+        operands, attrs = [], {}
+        for param in params:
+            if param.name not in given:
+                if param.default is REQUIRED:
+                    self.scope.fail(node, f"R.{written} needs argument '{param.name}'")
+            elif param.is_operand:
+                operands.append((given[param.name], self.evaluate(given[param.name])))
+            else:
+                attrs[param.name] = literal(self, given[param.name])
+        return self.compute(op, operands, node, name, attrs)
+
+    def _bind(self, op: str, names: list[str], node: ast.Call) -> dict[str, ast.AST]:
+        """Match arguments to parameters by position and keyword."""
+        args: list[ast.AST] = list(node.args)
+        if len(args) > len(names):
+            if "axes" in names or "axis" in names:
+                # R.permute_dims(x, 1, 0)
+                keep = len(names) - 1
+                args = [*args[:keep], ast.copy_location(ast.Tuple(args[keep:], ast.Load()), node)]
+            else:
+                self.scope.fail(
+                    args[len(names)], f"R.{op} takes {len(names)} arguments, got {len(args)}"
+                )
+        given = dict(zip(names, args, strict=False))
+        for keyword in node.keywords:
+            if keyword.arg not in names:
+                near = did_you_mean(str(keyword.arg), names)
+                self.scope.fail(keyword, f"R.{op} has no argument '{keyword.arg}'{near}")
+            if keyword.arg in given:
+                self.scope.fail(keyword, f"argument '{keyword.arg}' is given twice")
+            given[keyword.arg] = keyword.value
+        return given
+
+
+def literal(parser: ExprParser, node: ast.AST) -> Any:
+    """Return the Python value of a literal, possibly nested, or of a captured name.
+
+    Raises:
+        ScriptError: it is neither.
+    """
+    if isinstance(node, ast.Constant):
+        return node.value
+    if isinstance(node, (ast.Tuple, ast.List)):
+        return [literal(parser, item) for item in node.elts]
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        return -literal(parser, node.operand)
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "float":
+        try:
+            return float(literal(parser, node.args[0]))
+        except (ValueError, TypeError, IndexError) as error:
+            parser.scope.fail(node, str(error))
+    captured = captured_value(parser.scope, node)
+    if captured is MISSING:
+        parser.scope.fail(node, "expected a literal or a Python value from around the script")
+    return captured

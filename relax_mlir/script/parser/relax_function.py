@@ -1,0 +1,149 @@
+"""A Relax function: signature, body, and the `func.func` that holds them."""
+
+import ast
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.relax.dialect import Dims
+from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.script.parser.annotations import Annotation, AnnotationParser
+from relax_mlir.script.parser.relax_calls import substitute
+from relax_mlir.script.parser.relax_expr import ExprParser
+from relax_mlir.script.parser.relax_stmt import StmtParser
+from relax_mlir.script.parser.scope import Scope
+
+if TYPE_CHECKING:
+    from relax_mlir.script.parser.module import Function, ModuleParser
+
+
+@dataclass
+class Signature:
+    """What calls need to know of a function.
+
+    Attributes:
+        types: of its parameters.
+        result: the declared result over the parameters' symbols, None when not declared.
+    """
+
+    types: list[ir.Type]
+    result: ir.Type | None
+
+
+class RelaxFunctionParser:
+    """Parses one Relax function."""
+
+    def __init__(self, module: "ModuleParser", function: "Function") -> None:
+        self.module = module
+        self.function = function
+        self.node = function.node
+        self.scope = Scope(module.source, module.env)
+
+    def signature(self) -> Signature:
+        """Return the signature; it may be asked for before the body is parsed.
+
+        Raises:
+            ScriptError: an annotation is wrong.
+        """
+        types = [a.type for a in self._parameters()]
+        result = None
+        if self.node.returns is not None:
+            # Symbols that the body binds mean nothing to a caller.
+            reader = AnnotationParser(self.scope, define=True)
+            bound = {name: SymExpr.var(name) for name, known in self.scope.symbols.items() if known}
+            result = substitute(reader.parse(self.node.returns).type, bound)
+        return Signature(types, result)
+
+    def parse(self) -> Any:
+        """Create the function at the current insertion point.
+
+        Raises:
+            ScriptError: the function is wrong.
+        """
+        scope, node = self.scope, self.node
+        annotations = self._parameters()
+        names = [arg.arg for arg in node.args.args]
+        types = [a.type for a in annotations]
+        op = ir.Operation.create(
+            "func.func",
+            attributes={
+                "sym_name": ir.StringAttr.get(self.function.name),
+                "function_type": ir.TypeAttr.get(ir.FunctionType.get(types, [])),
+                "relax.function": ir.UnitAttr.get(),
+                "relax.params": ir.ArrayAttr.get([ir.StringAttr.get(name) for name in names]),
+            },
+            regions=1,
+            loc=scope.location(node),
+        )
+        if self.function.options.get("private"):
+            op.attributes["sym_visibility"] = ir.StringAttr.get("private")
+        locations = [scope.location(arg, arg.arg) for arg in node.args.args]
+        block = op.regions[0].blocks.append(*types, arg_locs=locations)
+        self._bind(op, block, names, annotations)
+        expr = ExprParser(scope, self.module)
+        statements = StmtParser(expr)
+        with ir.InsertionPoint(block):
+            value = statements.body(node.body)
+            if node.returns is not None:
+                declared = AnnotationParser(scope).parse(node.returns).type
+                value = statements.refine(value, declared, node.returns, node.returns, None)
+            ir.Operation.create("func.return", operands=[value], loc=scope.location(node.body[-1]))
+        op.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(types, [value.type]))
+        self._finish(op, expr, statements)
+        return op
+
+    def _bind(
+        self, op: ir.Operation, block: ir.Block, names: list[str], annotations: list[Annotation]
+    ) -> None:
+        attrs = []
+        for name, annotation, value in zip(names, annotations, block.arguments, strict=True):
+            self.scope.bind(name, value)
+            attrs.append({})
+            if annotation.integer is not None:
+                self.scope.integers.append((value, annotation.integer))
+                attrs[-1]["relax.value"] = Dims.of([annotation.integer])
+        if any(attrs):
+            op.attributes["arg_attrs"] = ir.ArrayAttr.get([ir.DictAttr.get(a) for a in attrs])
+
+    def _finish(self, op: ir.Operation, expr: ExprParser, statements: StmtParser) -> None:
+        for name, value in statements.func_attrs.items():
+            if name == "global_symbol":
+                continue
+            key = name if "." in name else f"relax.{name}"
+            op.attributes[key] = python_attribute(value)
+        self.function.pure = not expr.impure
+        if self.function.options.get("pure"):
+            if expr.impure:
+                self.scope.fail(
+                    self.node, f"'{self.function.name}' is declared pure and has side effects"
+                )
+            op.attributes["relax.pure"] = ir.UnitAttr.get()
+
+    def _parameters(self) -> list[Annotation]:
+        args = self.node.args
+        for extra in (args.vararg, args.kwarg, *args.kwonlyargs, *args.posonlyargs):
+            if extra is not None:
+                self.scope.fail(extra, "a Relax function has plain positional parameters")
+        if args.defaults:
+            self.scope.fail(args.defaults[0], "a Relax function has no default arguments")
+        reader = AnnotationParser(self.scope, define=True)
+        annotations = []
+        for arg in args.args:
+            if arg.annotation is None:
+                self.scope.fail(arg, f"parameter '{arg.arg}' needs a type, such as R.Tensor or R.Object")
+            annotations.append(reader.parse(arg.annotation))
+        reader.dims.finish()
+        return annotations
+
+
+def python_attribute(value: Any) -> ir.Attribute:
+    """Return the MLIR attribute for a Python literal."""
+    if isinstance(value, bool):
+        return ir.BoolAttr.get(value)
+    if isinstance(value, int):
+        return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), value)
+    if isinstance(value, float):
+        return ir.FloatAttr.get(ir.F64Type.get(), value)
+    if isinstance(value, (list, tuple)):
+        return ir.ArrayAttr.get([python_attribute(item) for item in value])
+    return ir.StringAttr.get(str(value))

@@ -1,0 +1,363 @@
+"""Statements of a Relax function: bindings, dataflow blocks, branches, return."""
+
+import ast
+from collections.abc import Sequence
+from typing import Any
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.relax import types as T
+from relax_mlir.dialects.relax.dialect import Shape
+from relax_mlir.dialects.relax.infer import compatible, describe
+from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.relax.tuples import make_tuple
+from relax_mlir.script.parser.relax_calls import match_cast, substitute
+from relax_mlir.script.parser.relax_expr import ExprParser, Hint, literal
+from relax_mlir.script.parser.scope import Scope
+
+_SYMBOL_CALLS = ("T.int64", "T.int32", "T.var", "T.Var", "tir.Var")
+
+
+class StmtParser:
+    """Turns statements into operations at the current insertion point."""
+
+    def __init__(self, expr: ExprParser) -> None:
+        self.expr = expr
+        self.scope: Scope = expr.scope
+        self.func_attrs: dict[str, Any] = {}
+
+    def body(self, statements: Sequence[ast.stmt]) -> ir.Value:
+        """Parse a function's statements; the value it returns.
+
+        Raises:
+            ScriptError: a statement is wrong, or the function does not return.
+        """
+        for i, statement in enumerate(statements):
+            if isinstance(statement, ast.Return):
+                if i + 1 < len(statements):
+                    self.scope.fail(statements[i + 1], "nothing can follow 'return'")
+                if statement.value is None:
+                    self.scope.fail(statement, "a Relax function returns a value")
+                return self.expr.value(statement.value)
+            self.statement(statement)
+        self.scope.fail(statements[-1], "a Relax function must end with 'return'")
+
+    def statement(self, node: ast.stmt) -> str | None:
+        """Parse one statement; the name of the variable it binds last, if any."""
+        if isinstance(node, (ast.Assign, ast.AnnAssign)):
+            return self._assign(node)
+        if isinstance(node, ast.With):
+            return self._with(node)
+        if isinstance(node, ast.If):
+            return self._if(node)
+        if isinstance(node, ast.Expr):
+            return self._expression(node.value)
+        if isinstance(node, ast.Pass):
+            return None
+        if isinstance(node, ast.Return):
+            self.scope.fail(node, "'return' can only be the last statement of the function")
+        if isinstance(node, (ast.For, ast.While)):
+            self.scope.fail(node, "loops are not part of the Relax language; use a prim func")
+        self.scope.fail(node, "this Python statement has no meaning in a Relax function")
+
+    def _expression(self, node: ast.AST) -> None:
+        if isinstance(node, ast.Constant):
+            if not isinstance(node.value, str):
+                self.scope.fail(node, "this statement has no effect")
+            return
+        if isinstance(node, ast.Call):
+            path = self.scope.path(node.func)
+            if path == "R.func_attr":
+                self.func_attrs.update(_func_attrs(self.expr, node))
+                return
+            if path in ("R.output", "R.outputs"):
+                self.scope.fail(node, f"{path} belongs at the end of a 'with R.dataflow()' block")
+            raw = self.expr.evaluate(node)
+            if not isinstance(raw, ir.Value):
+                self.scope.fail(node, "this statement has no effect")
+            return
+        self.scope.fail(node, "this statement has no effect")
+
+    def _assign(self, node: ast.Assign | ast.AnnAssign) -> str:
+        if isinstance(node, ast.Assign):
+            if len(node.targets) != 1:
+                self.scope.fail(node.targets[1], "bind one variable at a time")
+            target, annotation = node.targets[0], None
+        else:
+            target, annotation = node.target, node.annotation
+            if node.value is None:
+                self.scope.fail(node, "a binding needs a value")
+        if isinstance(target, (ast.Tuple, ast.List)):
+            return self._unpack(target, node.value)
+        if not isinstance(target, ast.Name):
+            self.scope.fail(target, "only variables can be bound; tensors are not changed in place")
+        if self._symbol(target.id, node.value):
+            return target.id
+        hint = Hint(self.scope, annotation)
+        raw = self.expr.evaluate(node.value, target.id, hint)
+        self.scope.bind(target.id, self._declared(raw, target.id, hint, node))
+        return target.id
+
+    def _declared(self, raw: Any, name: str, hint: Hint, node: ast.Assign | ast.AnnAssign) -> Any:
+        """Bring a value and the annotation of its variable together."""
+        symbolic = isinstance(raw, (int, SymExpr)) and not isinstance(raw, bool)
+        declared = hint.get()
+        if declared is None:
+            if isinstance(raw, (tuple, list)) or symbolic:
+                return self.expr.materialize(raw, node.value, name)
+            return raw if isinstance(raw, ir.Value) else self.expr.materialize(raw, node.value, name)
+        if isinstance(declared.type, Shape):
+            value = self.expr.shape(raw, node.value, name)
+        elif isinstance(raw, (int, float)) and T.is_tensor(declared.type):
+            dtype = T.tensor_dtype(declared.type)
+            value = self.expr.constant(raw, node.value, name, dtype)
+        else:
+            value = self.expr.materialize(raw, node.value, name)
+        return self.refine(value, declared.type, hint.node, node.value, name)
+
+    def refine(
+        self, value: ir.Value, declared: ir.Type, at: ast.AST, node: ast.AST, name: str | None
+    ) -> ir.Value:
+        """Return the value with a declared type, asserting what is not known to hold.
+
+        Raises:
+            ScriptError: it certainly does not hold.
+        """
+        if not compatible(declared, value.type):
+            self.scope.fail(
+                at, f"declared {describe(declared)}, but the value is {describe(value.type)}"
+            )
+        target = meet(declared, value.type)
+        if target == value.type:
+            return value
+        return match_cast(self.expr, value, target, node, name)
+
+    def _symbol(self, name: str, node: ast.AST) -> bool:
+        """Parse `n = T.int64()` or `n = T.var("n")`: a symbol that a type binds later."""
+        if not isinstance(node, ast.Call) or self.scope.path(node.func) not in _SYMBOL_CALLS:
+            return False
+        text = node.args[0] if node.args else None
+        if text is not None and not isinstance(getattr(text, "value", None), str):
+            return False
+        symbol = text.value if text is not None else name
+        self.scope.symbols.setdefault(symbol, False)
+        if symbol != name:
+            self.scope.bind(name, SymExpr.var(symbol))
+        return True
+
+    def _unpack(self, target: ast.Tuple | ast.List, node: ast.AST) -> str:
+        raw = self.expr.evaluate(node)
+        value = raw if isinstance(raw, (tuple, list)) else self.expr.materialize(raw, node)
+        if isinstance(value, ir.Value) and not isinstance(value.type, ir.TupleType):
+            self.scope.fail(target, f"only tuples can be unpacked, this is {describe(value.type)}")
+        count = value.type.num_types if isinstance(value, ir.Value) else len(value)
+        if count != len(target.elts):
+            self.scope.fail(target, f"the tuple has {count} fields, {len(target.elts)} are named")
+        items = []
+        for i, element in enumerate(target.elts):
+            if not isinstance(element, ast.Name):
+                self.scope.fail(element, "only variables can be bound")
+            if isinstance(value, ir.Value):
+                items.append(self.expr.field(value, i, element, element.id))
+            else:
+                items.append(self.expr.materialize(value[i], element, element.id))
+        for element, item in zip(target.elts, items, strict=True):
+            self.scope.bind(element.id, item)
+        return target.elts[-1].id
+
+    def _with(self, node: ast.With) -> str | None:
+        item = node.items[0]
+        call = item.context_expr
+        path = self.scope.path(call.func) if isinstance(call, ast.Call) else self.scope.path(call)
+        if path != "R.dataflow" or len(node.items) != 1 or item.optional_vars is not None:
+            self.scope.fail(call, "expected 'with R.dataflow():'")
+        if not isinstance(call, ast.Call):
+            self.scope.fail(call, "write R.dataflow() with parentheses")
+        if self.expr.in_dataflow:
+            self.scope.fail(call, "a dataflow block cannot stand inside another")
+        return self._dataflow(node)
+
+    def _dataflow(self, node: ast.With) -> str | None:
+        loc = self.scope.location(node)
+        holder = ir.Operation.create("relax.dataflow", regions=1, loc=loc)
+        block = holder.regions[0].blocks.append()
+        outputs: list[ast.Name] = []
+        values: list[ir.Value] = []
+        self.expr.in_dataflow = True
+        try:
+            with self.scope.nested("dataflow") as names, ir.InsertionPoint(block):
+                for i, statement in enumerate(node.body):
+                    if _is_output(self.scope, statement):
+                        if i + 1 < len(node.body):
+                            self.scope.fail(node.body[i + 1], "nothing can follow R.output(...)")
+                        outputs = self._outputs(statement.value)
+                    else:
+                        self.statement(statement)
+                values = [self._escaping(name, names) for name in outputs]
+                operands = values
+                if len(values) > 1:
+                    operands = [make_tuple(values, loc)]
+                ir.Operation.create("relax.output", operands=operands, loc=loc)
+        finally:
+            self.expr.in_dataflow = False
+        types = [operand.type for operand in operands]
+        if len(outputs) == 1:
+            loc = self.scope.location(node, outputs[0].id)
+        final = ir.Operation.create(
+            "relax.dataflow", results=types, regions=1, loc=loc, ip=ir.InsertionPoint(holder)
+        )
+        block.append_to(final.regions[0])
+        holder.erase()
+        for i, name in enumerate(outputs):
+            result = final.results[0]
+            if len(outputs) > 1:
+                result = self.expr.field(result, i, name, name.id)
+            expr = self.scope.integer_of(values[i])
+            if expr is not None:
+                self.scope.integers.append((result, expr))
+            self.scope.bind(name.id, result)
+        return outputs[-1].id if outputs else None
+
+    def _outputs(self, call: ast.Call) -> list[ast.Name]:
+        nodes = call.args
+        if len(nodes) == 1 and isinstance(nodes[0], (ast.Tuple, ast.List)):
+            nodes = nodes[0].elts
+        for node in [*nodes, *call.keywords]:
+            if not isinstance(node, ast.Name):
+                self.scope.fail(node, "R.output takes variables of its block")
+        names = [node.id for node in nodes]
+        for i, node in enumerate(nodes):
+            if node.id in names[:i]:
+                self.scope.fail(node, f"'{node.id}' is named twice in R.output")
+        return list(nodes)
+
+    def _escaping(self, node: ast.Name, names: set[str]) -> ir.Value:
+        if node.id not in names:
+            if node.id in self.scope.values:
+                self.scope.fail(node, f"'{node.id}' is bound outside this dataflow block")
+            self.scope.undefined(node, node.id)
+        return self.expr.materialize(self.scope.values[node.id], node)
+
+    def _if(self, node: ast.If) -> str | None:
+        if self.expr.in_dataflow:
+            self.scope.fail(
+                node, "a dataflow block holds no control flow; move the 'if' outside the block"
+            )
+        if not node.orelse:
+            self.scope.fail(node, "'if' needs 'else': both branches bind the same variable")
+        condition = self.expr.value(node.test)
+        self._check_condition(condition, node.test)
+        loc = self.scope.location(node)
+        holder = ir.Operation.create("relax.if", operands=[condition], regions=2, loc=loc)
+        branches = [self._branch(holder.regions[i], body)
+                    for i, body in enumerate((node.body, node.orelse))]  # fmt: skip
+        (then_name, then_value, then_block), (else_name, else_value, else_block) = branches
+        if then_name != else_name:
+            self.scope.fail(
+                node.orelse[-1],
+                f"both branches must bind the same variable last, got '{then_name}' and "
+                f"'{else_name}'",
+            )
+        values = [v for v in (then_value, else_value) if v is not None]
+        types: list[ir.Type] = []
+        if values:
+            known = {name: SymExpr.var(name) for name in self.scope.symbols}
+            joined = join(substitute(values[0].type, known), substitute(values[1].type, known))
+            if joined is None:
+                self.scope.fail(
+                    node.orelse[-1],
+                    f"the branches give {describe(values[0].type)} and {describe(values[1].type)}",
+                )
+            types = [joined]
+        for block, value in ((then_block, then_value), (else_block, else_value)):
+            with ir.InsertionPoint(block):
+                operands = [value] if value is not None else []
+                if types and value.type != types[0]:
+                    operands = [match_cast(self.expr, value, types[0], node, None)]
+                ir.Operation.create("relax.yield", operands=operands, loc=loc)
+        if then_name:
+            loc = self.scope.location(node, then_name)
+        final = ir.Operation.create(
+            "relax.if", operands=[condition], results=types, regions=2, loc=loc,
+            ip=ir.InsertionPoint(holder),
+        )  # fmt: skip
+        then_block.append_to(final.regions[0])
+        else_block.append_to(final.regions[1])
+        holder.erase()
+        if then_name:
+            self.scope.bind(then_name, final.results[0])
+        return then_name
+
+    def _check_condition(self, value: ir.Value, node: ast.AST) -> None:
+        type_ = value.type
+        if T.is_tensor(type_):
+            fine = T.tensor_ndim(type_) <= 0 and T.tensor_dtype(type_) in ("bool", "")
+        else:
+            fine = str(type_) in ("i1", "!relax.object")
+        if not fine:
+            self.scope.fail(node, f"the condition must be a scalar bool, got {describe(type_)}")
+
+    def _branch(
+        self, region: ir.Region, body: Sequence[ast.stmt]
+    ) -> tuple[str | None, ir.Value | None, ir.Block]:
+        block = region.blocks.append()
+        last: str | None = None
+        with self.scope.nested("branch"), ir.InsertionPoint(block):
+            for statement in body:
+                last = self.statement(statement)
+            value = None
+            if last is not None:
+                value = self.expr.materialize(self.scope.values.get(last), body[-1])
+        return last, value, block
+
+
+def _is_output(scope: Scope, node: ast.stmt) -> bool:
+    call = node.value if isinstance(node, ast.Expr) else None
+    return isinstance(call, ast.Call) and scope.path(call.func) in ("R.output", "R.outputs")
+
+
+def _func_attrs(expr: ExprParser, node: ast.Call) -> dict[str, Any]:
+    given = node.args[0] if len(node.args) == 1 else None
+    if not isinstance(given, ast.Dict):
+        expr.scope.fail(node, "func_attr takes one dictionary")
+    attrs = {}
+    for key, value in zip(given.keys, given.values, strict=True):
+        if not isinstance(key, ast.Constant) or not isinstance(key.value, str):
+            expr.scope.fail(key or given, "the names of attributes are strings")
+        attrs[key.value] = literal(expr, value)
+    return attrs
+
+
+def meet(a: ir.Type, b: ir.Type) -> ir.Type:
+    """Return the type that holds what both say; where both give dimensions, the first's."""
+    if str(a) == "!relax.object":
+        return b
+    if T.is_tensor(a) and T.is_tensor(b):
+        dims = T.tensor_dims(a) if T.tensor_dims(a) is not None else T.tensor_dims(b)
+        ndim = max(T.tensor_ndim(a), T.tensor_ndim(b))
+        return T.tensor_type(dims, T.tensor_dtype(a) or T.tensor_dtype(b), ndim)
+    if isinstance(a, Shape) and isinstance(b, Shape):
+        dims = T.shape_dims(a) if T.shape_dims(a) is not None else T.shape_dims(b)
+        return T.shape_type(dims, max(T.shape_ndim(a), T.shape_ndim(b)))
+    if isinstance(a, ir.TupleType) and isinstance(b, ir.TupleType):
+        pairs = zip(range(a.num_types), range(b.num_types), strict=True)
+        return ir.TupleType.get_tuple([meet(a.get_type(i), b.get_type(j)) for i, j in pairs])
+    return a
+
+
+def join(a: ir.Type, b: ir.Type) -> ir.Type | None:
+    """Return the most precise type that both types satisfy, None when there is none of use."""
+    if a == b:
+        return a
+    if T.is_tensor(a) and T.is_tensor(b):
+        dtype = T.tensor_dtype(a) if T.tensor_dtype(a) == T.tensor_dtype(b) else ""
+        left, right = T.tensor_dims(a), T.tensor_dims(b)
+        if left is not None and left == right:
+            return T.tensor_type(left, dtype)
+        ndim = T.tensor_ndim(a) if T.tensor_ndim(a) == T.tensor_ndim(b) else -1
+        return T.tensor_type(None, dtype, ndim)
+    if isinstance(a, Shape) and isinstance(b, Shape):
+        return T.shape_type(None, T.shape_ndim(a) if T.shape_ndim(a) == T.shape_ndim(b) else -1)
+    if isinstance(a, ir.TupleType) and isinstance(b, ir.TupleType) and a.num_types == b.num_types:
+        fields = [join(a.get_type(i), b.get_type(i)) for i in range(a.num_types)]
+        return None if None in fields else ir.TupleType.get_tuple(fields)
+    return None

@@ -1,0 +1,102 @@
+"""Names bound inside a script function: variables, symbolic integers, and dataflow-local names."""
+
+import ast
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, NoReturn
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.errors import did_you_mean
+from relax_mlir.script.parser.env import MISSING, Env
+from relax_mlir.script.parser.source import Source
+
+
+class Scope:
+    """One function being parsed.
+
+    Attributes:
+        values: variables by name: MLIR values, symbolic integers, or tuples of them.
+        symbols: names of symbolic integers; whether something binds each at run time.
+        ended: names whose block has ended, with the kind of block.
+        integers: the symbolic integer that an `i64` value stands for.
+    """
+
+    def __init__(self, source: Source, env: Env) -> None:
+        self.source = source
+        self.env = env
+        self.values: dict[str, Any] = {}
+        self.symbols: dict[str, bool] = {}
+        self.ended: dict[str, str] = {}
+        self.integers: list[tuple[ir.Value, SymExpr]] = []
+        self.block_names: list[set[str]] = []
+
+    def fail(self, node: ast.AST, message: str) -> NoReturn:
+        """Raise a ScriptError that underlines the node."""
+        self.source.fail(node, message)
+
+    def location(self, node: ast.AST, name: str | None = None) -> ir.Location:
+        """Return the location of a node, carrying a variable's name where there is one."""
+        line = getattr(node, "lineno", 1)
+        column = self.source.column(line, getattr(node, "col_offset", 0)) + 1
+        place = ir.Location.file(self.source.filename, line, column)
+        return ir.Location.name(name, childLoc=place) if name else place
+
+    def bind(self, name: str, value: Any) -> None:
+        """Give a variable its value; a later binding of the name replaces it."""
+        self.values[name] = value
+        self.ended.pop(name, None)
+        if self.block_names:
+            self.block_names[-1].add(name)
+
+    def path(self, node: ast.AST) -> str | None:
+        """Return the path of a name of the script language unless a variable shadows it."""
+        root = node
+        while isinstance(root, ast.Attribute):
+            root = root.value
+        if isinstance(root, ast.Name) and root.id in self.values:
+            return None
+        return self.env.path(node)
+
+    def lookup_or(self, node: ast.Name, default: Any) -> Any:
+        """Return what a name means here: variable, symbol, or captured Python value."""
+        name = node.id
+        if name in self.values:
+            return self.values[name]
+        if name in self.symbols:
+            return SymExpr.var(name)
+        if name not in self.ended:
+            captured = self.env.lookup(name)
+            if captured is not MISSING:
+                return captured
+        return default
+
+    def undefined(self, node: ast.AST, name: str) -> NoReturn:
+        """Raise a ScriptError that a name means nothing here and says what may have been meant."""
+        if self.ended.get(name) == "dataflow":
+            self.fail(
+                node,
+                f"'{name}' is local to its dataflow block; add it to R.output(...) to use it here",
+            )
+        if name in self.ended:
+            self.fail(node, f"'{name}' is local to its branch and means nothing here")
+        near = did_you_mean(name, [*self.values, *self.symbols])
+        self.fail(node, f"undefined variable '{name}'{near}")
+
+    @contextmanager
+    def nested(self, kind: str) -> Iterator[set[str]]:
+        """Open a block; yields the set of names bound in it, which end with the block."""
+        outer, symbols = dict(self.values), dict(self.symbols)
+        self.block_names.append(set())
+        yield self.block_names[-1]
+        names = self.block_names.pop()
+        self.values = outer
+        for name in names:
+            if name not in outer:
+                self.ended[name] = kind
+        if kind == "branch":
+            self.symbols = symbols
+
+    def integer_of(self, value: ir.Value) -> SymExpr | None:
+        """Return the symbolic integer that a value is known to be."""
+        return next((expr for known, expr in self.integers if known == value), None)

@@ -1,0 +1,47 @@
+"""Tables: Python operators and the several names of one operation."""
+
+import ast
+
+OPERATORS: dict[type, str] = {
+    ast.Add: "add",
+    ast.Sub: "subtract",
+    ast.Mult: "multiply",
+    ast.Div: "divide",
+    ast.FloorDiv: "floor_divide",
+    ast.Mod: "mod",
+    ast.Pow: "power",
+    ast.MatMult: "matmul",
+}
+COMPARISONS: dict[type, str] = {
+    ast.Eq: "equal",
+    ast.NotEq: "not_equal",
+    ast.Lt: "less",
+    ast.LtE: "less_equal",
+    ast.Gt: "greater",
+    ast.GtE: "greater_equal",
+}
+# Left: as written after `R.`; right: the operation's name in the dialect. `R.nn.x` also means `x`.
+ALIASES = {
+    "dot": "matmul",
+    "linear_algebra.matmul": "matmul",
+    "ewise_add": "add",
+    "ewise_subtract": "subtract",
+    "ewise_multiply": "multiply",
+    "ewise_divide": "divide",
+    "sub": "subtract",
+    "mul": "multiply",
+    "div": "divide",
+    "floordiv": "floor_divide",
+    "pow": "power",
+    "neg": "negative",
+    "transpose": "permute_dims",
+    "cast": "astype",
+    "nn.swish": "silu",
+}
+# Call forms and constructors, beside the operations of the dialect's table.
+BUILTINS = (
+    "call_tir", "call_tir_dyn", "call_dps_packed", "call_packed", "call_pure_packed", "match_cast",
+    "match_shape", "shape_of", "tuple", "const", "shape", "ShapeExpr", "prim_value", "print",
+    "assert_op", "emit", "dataflow", "output", "outputs", "Tensor", "Shape", "Tuple", "Object",
+    "Prim", "ExternFunc", "func_attr",
+)  # fmt: skip

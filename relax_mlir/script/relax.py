@@ -1,0 +1,37 @@
+"""The `R` of a script: `@R.function` and the names of the Relax language."""
+
+from typing import Any
+
+from relax_mlir.script.decorate import parse_function
+from relax_mlir.script.markers import Marker
+
+
+def function(fn: Any = None, **options: Any) -> Any:
+    """Parse a Relax function; alone it gives an `IRModule` that holds it.
+
+    Inside an `I.ir_module` class the function is left to the class decorator, which knows all names.
+
+    Args:
+        fn: the function, when the decorator is used without parentheses.
+        options: `private=True` hides it from users of the module; `pure=True` has the parser check
+            that nothing in it has side effects.
+
+    Raises:
+        ScriptError: the script is wrong, or its source is not available.
+    """
+    if fn is None:
+
+        def apply(fn: Any) -> Any:
+            return parse_function(fn, depth=2)
+
+        return apply
+    return parse_function(fn, depth=2)
+
+
+func = function
+
+
+def __getattr__(name: str) -> Marker:
+    if name.startswith("__"):
+        raise AttributeError(name)
+    return Marker(f"R.{name}")

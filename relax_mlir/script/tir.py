@@ -1,0 +1,37 @@
+"""The `T` of a script: `@T.prim_func` and the names of the TIR language."""
+
+from typing import Any
+
+from relax_mlir.script.decorate import parse_function
+from relax_mlir.script.markers import Marker
+
+
+def prim_func(fn: Any = None, **options: Any) -> Any:
+    """Parse a TIR prim func; alone it gives an `IRModule` that holds it.
+
+    Inside an `I.ir_module` class the function is left to the class decorator, which knows all names.
+
+    Args:
+        fn: the function, when the decorator is used without parentheses.
+        options: `private=True` hides it from users of the module; `s_tir=` is
+            accepted as TVM has it and means nothing here.
+
+    Raises:
+        ScriptError: the script is wrong, or its source is not available.
+    """
+    if fn is None:
+
+        def apply(fn: Any) -> Any:
+            return parse_function(fn, depth=2)
+
+        return apply
+    return parse_function(fn, depth=2)
+
+
+func = prim_func
+
+
+def __getattr__(name: str) -> Marker:
+    if name.startswith("__"):
+        raise AttributeError(name)
+    return Marker(f"T.{name}")

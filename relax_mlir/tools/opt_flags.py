@@ -1,0 +1,157 @@
+"""The command line of relax-opt: mlir-opt's flags, plus every pass as a flag in the order given."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from relax_mlir.errors import RelaxMLIRError, did_you_mean
+
+
+class UsageError(RelaxMLIRError):
+    """The command line is wrong; the message is one line."""
+
+
+@dataclass(frozen=True)
+class Flag:
+    """One flag: without `value` it is a switch, with it it takes a value of that kind."""
+
+    name: str
+    doc: str
+    value: str = ""
+    type: Callable[[str], Any] = str
+
+
+FLAGS = (
+    Flag("o", "Write the result here instead of to standard output", "file"),
+    Flag("pass-pipeline", "Run these passes, ours and upstream's: builtin.module(...)", "text"),
+    Flag("split-input-file", "Treat the parts between lines '// -----' as separate inputs"),
+    Flag("verify-diagnostics", "Check errors against expected-error {{...}} and the like"),
+    Flag("emit-bytecode", "Write MLIR bytecode instead of text"),
+    Flag("verify-each", "Run the verifier after each pass (default: true)", "bool"),
+    Flag("allow-unregistered-dialect", "Accept operations of unknown dialects"),
+    Flag("mlir-print-ir-before-all", "Print the IR before each pass to standard error"),
+    Flag("mlir-print-ir-after-all", "Print the IR after each pass to standard error"),
+    Flag("mlir-print-ir-after-change", "Print the IR after each pass that changed it"),
+    Flag("mlir-print-ir-after-failure", "Print the IR after a pass that failed"),
+    Flag("mlir-print-ir-module-scope", "Print the whole module, not only what the pass ran on"),
+    Flag("mlir-print-ir-tree-dir", "Print to files in this folder instead", "folder"),
+    Flag("mlir-timing", "Report the time of each pass to standard error"),
+    Flag("mlir-print-debuginfo", "Print locations"),
+    Flag("mlir-pretty-debuginfo", "Print locations for people; does not parse back"),
+    Flag("mlir-print-op-generic", "Print the generic form of operations"),
+    Flag("mlir-print-local-scope", "Print aliases and types in place"),
+    Flag("mlir-use-nameloc-as-prefix", "Name values after their locations"),
+    Flag("mlir-elide-elementsattrs-if-larger", "Leave out bigger constants", "count", int),
+    Flag("mlir-elide-resource-strings-if-larger", "Leave out bigger resources", "count", int),
+    Flag("dump-pass-pipeline", "Print the pipeline that will run to standard error"),
+    Flag("list-passes", "List the passes and leave"),
+    Flag("show-dialects", "List the dialects and leave"),
+    Flag("print-stacktrace", "On an internal error, show where in the Python code it arose"),
+    Flag("help", "Show this text and leave"),
+    Flag("version", "Show the versions and leave"),
+)
+_BY_NAME = {flag.name: flag for flag in FLAGS}
+_ALIASES = {"h": "help"}
+_TRUE = ("true", "1", "TRUE", "True")
+_FALSE = ("false", "0", "FALSE", "False")
+
+
+@dataclass
+class Options:
+    """The parsed command line.
+
+    Attributes:
+        file: the input; `-` is standard input.
+        passes: flags that are passes, with the text of their options, in the order given.
+        values: the other flags.
+    """
+
+    file: str = "-"
+    passes: list[tuple[str, str]] = field(default_factory=list)
+    values: dict[str, Any] = field(default_factory=dict)
+
+    def __getitem__(self, name: str) -> Any:
+        return self.values.get(name)
+
+
+def parse(argv: Sequence[str], is_pass: Callable[[str], bool]) -> Options:
+    """Read a command line; single and double dashes mean the same.
+
+    Args:
+        argv: the arguments without the program's name.
+        is_pass: whether a word that is no flag names a pass; asked only where needed.
+
+    Raises:
+        UsageError: an unknown flag, a missing or wrong value, or two inputs.
+    """
+    options = Options()
+    files: list[str] = []
+    words = list(argv)
+    while words:
+        word = words.pop(0)
+        if word == "--":
+            files += words
+            break
+        if not word.startswith("-") or word == "-":
+            files.append(word)
+            continue
+        name, equals, value = word.lstrip("-").partition("=")
+        flag = _BY_NAME.get(_ALIASES.get(name, name))
+        if flag is None:
+            if not is_pass(name):
+                raise _unknown(word, name)
+            options.passes.append((name, value))
+            continue
+        if flag.value and flag.value != "bool" and not equals:
+            if not words:
+                raise UsageError(f"flag '{word}' needs a value: {word}=<{flag.value}>")
+            value = words.pop(0)
+        options.values[flag.name] = _value(flag, word, value, bool(equals))
+    if len(files) > 1:
+        raise UsageError(f"one input at a time, got '{files[0]}' and '{files[1]}'")
+    if options.passes and "pass-pipeline" in options.values:
+        raise UsageError(
+            f"give either --pass-pipeline or passes as flags ('--{options.passes[0][0]}'), not both"
+        )
+    options.file = files[0] if files else "-"
+    return options
+
+
+def usage() -> str:
+    """Return the help text."""
+    lines = [
+        "usage: relax-opt [flags] [file]",
+        "",
+        "Read MLIR text or bytecode ('-' or nothing: standard input), run passes, print the IR.",
+        "Every pass is also a flag: --to-non-dataflow --cse --canonicalize=max-iterations=3;",
+        "they run in the order given. --list-passes names them.",
+        "",
+        "flags:",
+    ]
+    for flag in FLAGS:
+        dash = "-" if len(flag.name) == 1 else "--"
+        value = f"=<{flag.value}>" if flag.value else ""
+        lines.append(f"  {dash + flag.name + value:<52} {flag.doc}")
+    return "\n".join(lines)
+
+
+def _value(flag: Flag, word: str, value: str, given: bool) -> Any:
+    if flag.value and flag.value != "bool":
+        try:
+            return flag.type(value)
+        except ValueError:
+            raise UsageError(f"flag '--{flag.name}' wants a number, got '{value}'") from None
+    if not given or value in _TRUE:
+        return True
+    if value in _FALSE:
+        return False
+    raise UsageError(f"flag '{word.partition('=')[0]}' is true or false, got '{value}'")
+
+
+def _unknown(word: str, name: str) -> UsageError:
+    # Only now are the passes' names worth loading.
+    from relax_mlir.transform import registry, upstream
+
+    candidates = [*_BY_NAME, *(entry.flag for entry in registry.entries()), *upstream.NAMES]
+    hint = did_you_mean(name, candidates).replace("'", "'--", 1)
+    return UsageError(f"unknown flag or pass '{word.partition('=')[0]}'{hint}")

@@ -1,0 +1,205 @@
+"""What relax-opt does with one input: parse, run the pipeline, print, or check the diagnostics."""
+
+import contextlib
+import io
+import os
+import sys
+import tempfile
+import traceback
+from collections.abc import Iterator
+from pathlib import Path
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.context import make_context
+from relax_mlir.errors import PassError
+from relax_mlir.tools import expected
+from relax_mlir.tools.hints import hint
+from relax_mlir.tools.opt_flags import Options
+from relax_mlir.tools.sources import Source
+from relax_mlir.transform.builder import build, nest_implicitly
+from relax_mlir.transform.diagnostics import Diagnostic, captured
+from relax_mlir.transform.execution import Execution
+from relax_mlir.transform.pipeline import Pipeline, Step
+
+# MLIR calls a buffer that is not a file so.
+_BUFFER = "-"
+
+
+class Session:
+    """One run of the tool: a context, a pipeline, and the inputs that go through it.
+
+    Raises:
+        PipelineError: the command line's passes do not exist or do not fit.
+    """
+
+    def __init__(self, options: Options) -> None:
+        self.options = options
+        self.context = make_context()
+        self.context.allow_unregistered_dialects = bool(options["allow-unregistered-dialect"])
+        self.pipeline = self._read_pipeline()
+        if options["dump-pass-pipeline"]:
+            print(f"Pass Manager with {len(self.pipeline.steps)} passes:", file=sys.stderr)
+            print(self.pipeline, file=sys.stderr)
+        self.execution = self._make_execution()
+
+    def process(self, source: Source) -> int:
+        """Handle a whole input and write the output; return the exit code."""
+        parts = source.split() if self.options["split-input-file"] else [source]
+        outputs: list[bytes] = []
+        failed = False
+        for part in parts:
+            output, diagnostics = self._process_part(part)
+            if self.options["verify-diagnostics"]:
+                diagnostics = expected.check(part, diagnostics)
+                failed |= bool(diagnostics)
+            else:
+                failed |= output is None
+            self._report(part, diagnostics)
+            if output is not None:
+                outputs.append(output)
+        # MLIR reports the times when its PassManager goes.
+        del self.execution
+        self._write(outputs, failed)
+        return 1 if failed else 0
+
+    def _read_pipeline(self) -> Pipeline:
+        text = self.options["pass-pipeline"]
+        if text is not None:
+            return Pipeline.parse(text)
+        steps = [Step(name, options=value or None) for name, value in self.options.passes]
+        return Pipeline(tuple(nest_implicitly(step, self.context) for step in steps))
+
+    def _make_execution(self) -> Execution:
+        execution = Execution(self.context)
+        options = self.options
+        with _muted_stderr():
+            build(self.pipeline, execution)
+        if options["verify-each"] is False:
+            execution.manager.enable_verifier(False)
+        if options["mlir-timing"]:
+            execution.manager.enable_timing()
+        only = options["mlir-print-ir-after-change"] or options["mlir-print-ir-after-failure"]
+        after = options["mlir-print-ir-after-all"] or only
+        if after or options["mlir-print-ir-before-all"]:
+            execution.manager.enable_ir_printing(
+                print_before_all=bool(options["mlir-print-ir-before-all"]),
+                print_after_all=bool(after),
+                print_module_scope=bool(options["mlir-print-ir-module-scope"]),
+                print_after_change=bool(options["mlir-print-ir-after-change"]),
+                print_after_failure=bool(options["mlir-print-ir-after-failure"]),
+                large_elements_limit=options["mlir-elide-elementsattrs-if-larger"],
+                large_resource_limit=options["mlir-elide-resource-strings-if-larger"],
+                enable_debug_info=bool(options["mlir-print-debuginfo"]),
+                print_generic_op_form=bool(options["mlir-print-op-generic"]),
+                tree_printing_dir_path=options["mlir-print-ir-tree-dir"],
+            )
+        return execution
+
+    def _process_part(self, source: Source) -> tuple[bytes | None, list[Diagnostic]]:
+        """Return the output, or None after a failure, and everything that was reported."""
+        module, diagnostics = self._parse(source)
+        if module is None:
+            return None, diagnostics
+        try:
+            self.execution.run(module)
+        except PassError as error:
+            self._show_stacktrace(error)
+            found = list(self.execution.diagnostics)
+            # What a pass raised without meaning to is told even where it also emitted diagnostics.
+            meant = error.__cause__ is None or isinstance(error.__cause__, PassError)
+            if not found or not meant:
+                found.append(Diagnostic("error", str(error).splitlines()[0]))
+            return None, diagnostics + found
+        return self._print(module), diagnostics + self.execution.diagnostics
+
+    def _parse(self, source: Source) -> tuple[ir.Module | None, list[Diagnostic]]:
+        with captured(self.context) as diagnostics:
+            try:
+                # MLIR's locations name the file only if MLIR reads it, and a pipe is read once.
+                if Path(source.name).is_file() and not self.options["split-input-file"]:
+                    return ir.Module.parseFile(source.name, self.context), diagnostics
+                return ir.Module.parse(source.data, self.context), diagnostics
+            except ir.MLIRError:
+                pass
+        if not diagnostics:
+            diagnostics = [Diagnostic("error", f"{source.name} is not valid MLIR")]
+        return None, diagnostics
+
+    def _print(self, module: ir.Module) -> bytes:
+        options = self.options
+        buffer = io.BytesIO()
+        if options["emit-bytecode"]:
+            module.operation.write_bytecode(buffer)
+            return buffer.getvalue()
+        pretty = bool(options["mlir-pretty-debuginfo"])
+        module.operation.print(
+            file=buffer,
+            binary=True,
+            large_elements_limit=options["mlir-elide-elementsattrs-if-larger"],
+            large_resource_limit=options["mlir-elide-resource-strings-if-larger"],
+            enable_debug_info=bool(options["mlir-print-debuginfo"]) or pretty,
+            pretty_debug_info=pretty,
+            print_generic_op_form=bool(options["mlir-print-op-generic"]),
+            use_local_scope=bool(options["mlir-print-local-scope"]),
+            use_name_loc_as_prefix=bool(options["mlir-use-nameloc-as-prefix"]),
+        )
+        return buffer.getvalue().rstrip(b"\n") + b"\n"
+
+    def _report(self, source: Source, diagnostics: list[Diagnostic]) -> None:
+        for diagnostic in diagnostics:
+            for each in (diagnostic, *diagnostic.notes):
+                # A note that lists fifty dialects helps less than the one that was meant.
+                if not each.message.startswith("Available dialects:"):
+                    print(self._render(source, each), file=sys.stderr)
+
+    def _render(self, source: Source, diagnostic: Diagnostic) -> str:
+        """Return a diagnostic as mlir-opt prints it, with the line of source and a caret."""
+        inside = diagnostic.file in (_BUFFER, source.name)
+        if not diagnostic.line:
+            where = f"{source.name}: " if inside else ""
+            return f"{where}{diagnostic.severity}: {diagnostic.message}"
+        file = source.name if inside else diagnostic.file
+        line = source.line(diagnostic.line).rstrip() if inside else ""
+        before = line[: max(diagnostic.column - 1, 0)]
+        message = diagnostic.message + hint(diagnostic.message, before, self.context)
+        text = f"{file}:{diagnostic.line}:{diagnostic.column}: {diagnostic.severity}: {message}"
+        if not line or not diagnostic.column:
+            return text
+        padding = "".join("\t" if char == "\t" else " " for char in before)
+        return f"{text}\n{line}\n{padding}^"
+
+    def _show_stacktrace(self, error: PassError) -> None:
+        if self.options["print-stacktrace"] and error.__cause__ is not None:
+            traceback.print_exception(error.__cause__)
+
+    def _write(self, outputs: list[bytes], failed: bool) -> None:
+        separator = b"" if self.options["emit-bytecode"] else b"// -----\n"
+        data = separator.join(outputs)
+        path = self.options["o"]
+        if path is None or path == "-":
+            if sys.stdout is None:
+                raise OSError("standard output is closed")
+            sys.stdout.flush()
+            sys.stdout.buffer.write(data)
+            sys.stdout.buffer.flush()
+        elif not failed:
+            # A failed run leaves the file that was there alone.
+            Path(path).write_bytes(data)
+
+
+@contextlib.contextmanager
+def _muted_stderr() -> Iterator[None]:
+    """Hide what MLIR's option parser prints from C++; its PipelineError says it in one line."""
+    sys.stderr.flush()
+    try:
+        saved = os.dup(2)
+    except OSError:
+        yield
+        return
+    try:
+        with tempfile.TemporaryFile() as sink:
+            os.dup2(sink.fileno(), 2)
+            yield
+    finally:
+        os.dup2(saved, 2)
+        os.close(saved)

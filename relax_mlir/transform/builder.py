@@ -1,0 +1,137 @@
+"""From a pipeline to one PassManager: our passes as Python steps, runs of upstream's as text."""
+
+import re
+from collections.abc import Iterable
+
+from relax_mlir.dialects.bindings import ir, passmanager
+from relax_mlir.errors import PipelineError, did_you_mean
+from relax_mlir.transform import registry
+from relax_mlir.transform.execution import Execution
+from relax_mlir.transform.options import parse_options
+from relax_mlir.transform.passes import Pass
+from relax_mlir.transform.per_function import FunctionPass
+from relax_mlir.transform.pipeline import MODULE, Pipeline, Step
+
+_NO_OPTION = re.compile(r"no such option (\S+)")
+_RESTRICTED = re.compile(r"restricted to '([^']+)'")
+
+
+def build(pipeline: Pipeline, execution: Execution) -> None:
+    """Append a pipeline to a PassManager.
+
+    Raises:
+        PipelineError: a pass or an option does not exist, or a pass stands under the wrong anchor.
+    """
+    pending: list[Step] = []
+    for step in _flatten(pipeline.steps, ()):
+        if isinstance(step, Step):
+            pending.append(step)
+            continue
+        _add_upstream(execution, pending)
+        pending = []
+        _, made = step
+        made.add_to(execution)
+    _add_upstream(execution, pending)
+
+
+def make_pass(step: Step) -> Pass:
+    """Build the pass of ours that a step names, with its options.
+
+    Raises:
+        PipelineError: the pass or an option does not exist, or an option has a wrong value.
+    """
+    return registry.lookup(step.name).make(**parse_options(step.options or ""))
+
+
+def nest_implicitly(step: Step, context: ir.Context) -> Step:
+    """Return an upstream pass under the anchor that it insists on, as mlir-opt does for flags."""
+    if step.is_anchor or registry.find(step.name):
+        return step
+    try:
+        passmanager.PassManager(MODULE, context).add(str(step))
+    except ValueError as error:
+        anchor = _RESTRICTED.search(str(error))
+        if anchor:
+            return Step(anchor.group(1), children=(step,))
+    return step
+
+
+def option_names(name: str, context: ir.Context) -> list[str]:
+    """Return the options of an upstream pass, or nothing where MLIR does not print them."""
+    try:
+        printed = str(passmanager.PassManager.parse(f"any({name})", context))
+        (step,) = Pipeline.parse(printed).steps
+        return list(parse_options(step.options or ""))
+    except ValueError:
+        return []
+
+
+def _flatten(
+    steps: Iterable[Step], anchors: tuple[str, ...]
+) -> "Iterable[Step | tuple[registry.Entry, Pass]]":
+    """Yield passes of ours as made passes, and everything else as steps at module level."""
+    for step in steps:
+        if step.children is not None:
+            if any(registry.find(inner.name) for inner in step.walk() if not inner.is_anchor):
+                yield from _flatten(step.children, (*anchors, step.name))
+            else:
+                yield _nested(step, anchors)
+            continue
+        entry = registry.find(step.name)
+        if entry is None:
+            yield _nested(step, anchors)
+            continue
+        made = make_pass(step)
+        if anchors and not (anchors == ("func.func",) and isinstance(made, FunctionPass)):
+            raise PipelineError(
+                f"pass '{entry.flag}' runs on '{MODULE}' and cannot be nested under "
+                f"'{anchors[-1]}'; write it directly in '{MODULE}(...)'"
+            )
+        yield entry, made
+
+
+def _nested(step: Step, anchors: tuple[str, ...]) -> Step:
+    for anchor in reversed(anchors):
+        step = Step(anchor, children=(step,))
+    return step
+
+
+def _add_upstream(execution: Execution, steps: list[Step]) -> None:
+    if not steps:
+        return
+    try:
+        execution.add_text(",".join(map(str, steps)))
+    except ValueError as error:
+        raise _explain(str(error), steps, execution.context) from None
+
+
+def _explain(message: str, steps: list[Step], context: ir.Context) -> PipelineError:
+    """Say which element MLIR did not accept, with the closest name there is."""
+    for step in (inner for outer in steps for inner in outer.walk()):
+        if step.is_anchor:
+            continue
+        try:
+            passmanager.PassManager.parse(f"any({step.name})", context)
+        except ValueError as error:
+            if "does not refer to a registered pass" in str(error):
+                return registry.unknown_pass(step.name)
+        try:
+            passmanager.PassManager.parse(f"any({step})", context)
+        except ValueError as error:
+            return _bad_option(step, str(error), context)
+    restricted = _RESTRICTED.search(message)
+    if restricted:
+        return PipelineError(message.splitlines()[0])
+    return PipelineError(message.strip())
+
+
+def _bad_option(step: Step, message: str, context: ir.Context) -> PipelineError:
+    names = option_names(step.name, context)
+    missing = _NO_OPTION.search(message)
+    if missing is None:
+        return PipelineError(f"pass '{step.name}' does not accept options '{step.options}'")
+    name = missing.group(1)
+    hint = did_you_mean(name, names)
+    if not hint:
+        hint = f"; it takes {', '.join(names)}" if names else "; it takes none"
+    return PipelineError(f"pass '{step.name}' has no option '{name}'{hint}")

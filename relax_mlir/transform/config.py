@@ -1,0 +1,82 @@
+"""The options that `PassContext(config={...})` accepts, registered by key (P23)."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from relax_mlir.errors import did_you_mean
+
+
+@dataclass(frozen=True)
+class ConfigOption:
+    """One option: its type, the value where none is given, and what it is for."""
+
+    key: str
+    type: type | Callable[..., Any]
+    default: Any
+    doc: str
+
+
+_OPTIONS: dict[str, ConfigOption] = {}
+
+
+def register_config_option(
+    key: str, type: type | Callable[..., Any], default: Any = None, doc: str = ""
+) -> None:
+    """Let contexts carry an option under this key; registering the same one again is harmless.
+
+    Raises:
+        ValueError: the key is registered with another type.
+    """
+    known = _OPTIONS.get(key)
+    if known is not None and known.type is not type:
+        raise ValueError(f"config option '{key}' is already registered with type {known.type}")
+    _OPTIONS[key] = ConfigOption(key, type, default, doc)
+
+
+def list_configs() -> dict[str, dict[str, Any]]:
+    """Return key to `type`, `default` and `doc` of every registered option."""
+    return {
+        option.key: {
+            "type": getattr(option.type, "__name__", str(option.type)),
+            "default": option.default,
+            "doc": option.doc,
+        }
+        for option in sorted(_OPTIONS.values(), key=lambda option: option.key)
+    }
+
+
+def resolve(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values in their registered types; a dict becomes the option's config object.
+
+    Raises:
+        AttributeError: an unknown key; names the candidates.
+        TypeError: a value does not have, or convert to, the option's type.
+    """
+    return {key: _legalise(key, value) for key, value in given.items()}
+
+
+def _legalise(key: str, value: Any) -> Any:
+    option = _OPTIONS.get(key)
+    if option is None:
+        raise AttributeError(
+            f"Invalid config option '{key}'{did_you_mean(key, _OPTIONS)} "
+            f"candidates are: {', '.join(sorted(_OPTIONS)) or 'none'}"
+        )
+    if value is None:
+        raise TypeError(f"config option '{key}' cannot be None")
+    wanted = option.type
+    if isinstance(wanted, type):
+        # True is an int to Python, but not to somebody who reads an unrolling depth.
+        if isinstance(value, wanted) and not (wanted is int and isinstance(value, bool)):
+            return value
+        if isinstance(value, Mapping) and wanted is not dict:
+            return wanted(**value)
+        if wanted is bool and isinstance(value, int) and value in (0, 1):
+            return bool(value)
+        if wanted is float and isinstance(value, int):
+            return float(value)
+        raise TypeError(
+            f"config option '{key}' wants {wanted.__name__}, got {type(value).__name__} {value!r}"
+        )
+    return wanted(value)

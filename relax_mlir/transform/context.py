@@ -1,0 +1,176 @@
+"""PassContext: what is in force while passes run, per thread, entered with `with`."""
+
+import threading
+from collections.abc import Iterable, Mapping
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from relax_mlir.instrument.base import PassInstrument
+from relax_mlir.transform import config as config_options
+from relax_mlir.transform.info import PassInfo
+
+if TYPE_CHECKING:
+    from relax_mlir.ir.module import IRModule
+
+DEFAULT_OPT_LEVEL = 2
+
+
+class PassContext:
+    """Optimisation level, forced and disabled passes, instruments and options (P03, P04).
+
+    Args:
+        opt_level: passes of a higher level are left out of a Sequential.
+        required_pass: names of passes that a Sequential runs whatever their level.
+        disabled_pass: names of passes that a Sequential leaves out; wins over `required_pass`.
+        instruments: called around every pass, in this order.
+        config: options by registered key, see `list_configs`.
+
+    Raises:
+        TypeError: a list of names is not a list or tuple of strings, or something else than an
+            instrument is among the instruments.
+        AttributeError: an unknown option; names the candidates (P23).
+    """
+
+    def __init__(
+        self,
+        opt_level: int = DEFAULT_OPT_LEVEL,
+        required_pass: Iterable[str] | None = None,
+        disabled_pass: Iterable[str] | None = None,
+        instruments: Iterable[PassInstrument] | None = None,
+        config: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.opt_level = int(opt_level)
+        self.required_pass = _names("required_pass", required_pass)
+        self.disabled_pass = _names("disabled_pass", disabled_pass)
+        self.instruments = _instruments(instruments)
+        self.config = config_options.resolve(config or {})
+
+    @staticmethod
+    def current() -> "PassContext":
+        """Return the innermost entered context of this thread, or the thread's default one."""
+        stack = _THREAD.stack
+        return stack[-1] if stack else _THREAD.default
+
+    @staticmethod
+    def list_configs() -> dict[str, dict[str, Any]]:
+        """Return the registered options: key to `type`, `default` and `doc` (P23)."""
+        return config_options.list_configs()
+
+    def pass_enabled(self, info: PassInfo) -> bool:
+        """Whether a Sequential runs the pass: disabled, then required, then the level (P12)."""
+        if info.name in self.disabled_pass:
+            return False
+        if info.name in self.required_pass:
+            return True
+        return self.opt_level >= info.opt_level
+
+    def override_instruments(self, instruments: Iterable[PassInstrument] | None) -> None:
+        """Exit the instruments in force, then enter these instead (P34)."""
+        new = _instruments(instruments)
+        self.instrument_exit_pass_context()
+        self.instruments = new
+        self.instrument_enter_pass_context()
+
+    def __enter__(self) -> "PassContext":
+        # The hooks run before the push, so `current()` in them is the outer context (P29).
+        self.instrument_enter_pass_context()
+        _THREAD.stack.append(self)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        stack = _THREAD.stack
+        if not stack or stack[-1] is not self:
+            raise RuntimeError("PassContext exited out of order: it is not the current one")
+        stack.pop()
+        self.instrument_exit_pass_context()
+
+    def instrument_enter_pass_context(self) -> None:
+        """Enter every instrument in order; on an exception leave the entered ones again (P28)."""
+        entered: list[PassInstrument] = []
+        try:
+            for instrument in self.instruments:
+                instrument.enter_pass_ctx()
+                entered.append(instrument)
+        except BaseException:
+            try:
+                for instrument in reversed(entered):
+                    instrument.exit_pass_ctx()
+            finally:
+                self.instruments = []
+            raise
+
+    def instrument_exit_pass_context(self) -> None:
+        """Leave every instrument in order; an exception drops them all and goes on up (P30)."""
+        try:
+            for instrument in self.instruments:
+                instrument.exit_pass_ctx()
+        except BaseException:
+            self.instruments = []
+            raise
+
+    def instrument_before_pass(self, mod: "IRModule", info: PassInfo) -> bool:
+        """Ask every instrument whether the pass runs, then announce it (P27, P31)."""
+        run = True
+        if info.name not in self.required_pass:
+            # Everyone is asked, also after a no.
+            for instrument in self.instruments:
+                run &= bool(instrument.should_run(mod, info))
+        if run:
+            for instrument in self.instruments:
+                instrument.run_before_pass(mod, info)
+        return run
+
+    def instrument_after_pass(self, mod: "IRModule", info: PassInfo) -> None:
+        """Tell every instrument in order that the pass has run (P32)."""
+        for instrument in self.instruments:
+            instrument.run_after_pass(mod, info)
+
+    def __repr__(self) -> str:
+        return (
+            f"PassContext(opt_level={self.opt_level}, required_pass={self.required_pass}, "
+            f"disabled_pass={self.disabled_pass}, instruments={self.instruments}, "
+            f"config={self.config})"
+        )
+
+
+def build_config(
+    opt_level: int = DEFAULT_OPT_LEVEL,
+    required_pass: Iterable[str] | None = None,
+    disabled_pass: Iterable[str] | None = None,
+    instruments: Iterable[PassInstrument] | None = None,
+    config: Mapping[str, Any] | None = None,
+) -> PassContext:
+    """Return a PassContext; the older name of its constructor (P05)."""
+    return PassContext(opt_level, required_pass, disabled_pass, instruments, config)
+
+
+def _names(what: str, names: Iterable[str] | None) -> list[str]:
+    if names is None:
+        return []
+    if not isinstance(names, (list, tuple)) or not all(isinstance(name, str) for name in names):
+        raise TypeError(f"{what} is expected to be the type of list/tuple of str, got {names!r}")
+    return list(names)
+
+
+def _instruments(instruments: Iterable[PassInstrument] | None) -> list[PassInstrument]:
+    found = list(instruments or ())
+    for instrument in found:
+        if not isinstance(instrument, PassInstrument):
+            raise TypeError(f"{instrument!r} is not an instrument; is @pass_instrument missing?")
+    return found
+
+
+class _Thread(threading.local):
+    """The stack of entered contexts and the default one; `__init__` runs once in every thread."""
+
+    def __init__(self) -> None:
+        self.default = PassContext()
+        self.stack: list[PassContext] = []
+
+
+_THREAD = _Thread()

@@ -1,0 +1,101 @@
+"""`@module_pass`, `@function_pass` and `@prim_func_pass`, on a function or on a class (P18)."""
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from relax_mlir.transform.info import PassInfo
+from relax_mlir.transform.passes import ModulePass, make_info
+from relax_mlir.transform.per_function import FunctionPass, PrimFuncPass
+
+
+def module_pass(
+    pass_func: Callable[..., Any] | type | None = None,
+    opt_level: int | None = None,
+    name: str | None = None,
+    required: Sequence[str] | None = None,
+) -> Any:
+    """Make a module pass of `f(mod, ctx)` or of a class with `transform_module(self, mod, ctx)`.
+
+    Raises:
+        ValueError: no opt_level.
+        TypeError: `required` is no list, or what is decorated is not callable.
+    """
+    return _decorate(ModulePass, "transform_module", pass_func, opt_level, name, required)
+
+
+def function_pass(
+    pass_func: Callable[..., Any] | type | None = None,
+    opt_level: int | None = None,
+    name: str | None = None,
+    required: Sequence[str] | None = None,
+) -> Any:
+    """Make a function pass of `f(func, mod, ctx)` or of a class with `transform_function`.
+
+    Raises:
+        ValueError: no opt_level.
+        TypeError: `required` is no list, or what is decorated is not callable.
+    """
+    return _decorate(FunctionPass, "transform_function", pass_func, opt_level, name, required)
+
+
+def prim_func_pass(
+    pass_func: Callable[..., Any] | type | None = None,
+    opt_level: int | None = None,
+    name: str | None = None,
+    required: Sequence[str] | None = None,
+) -> Any:
+    """Make a pass over prim funcs of `f(func, mod, ctx)` or of a class with `transform_function`.
+
+    Raises:
+        ValueError: no opt_level.
+        TypeError: `required` is no list, or what is decorated is not callable.
+    """
+    return _decorate(PrimFuncPass, "transform_function", pass_func, opt_level, name, required)
+
+
+def _decorate(
+    base: Any,
+    method: str,
+    pass_func: Callable[..., Any] | type | None,
+    opt_level: int | None,
+    name: str | None,
+    required: Sequence[str] | None,
+) -> Any:
+    if opt_level is None:
+        raise ValueError("Please provide opt_level for the pass.")
+    make_info(name or "", opt_level, required)
+
+    def decorate(target: Any) -> Any:
+        if not callable(target):
+            raise TypeError(f"pass_func must be a callable, got {type(target).__name__}")
+        info = make_info(
+            name or getattr(target, "__name__", type(target).__name__), opt_level, required
+        )
+        if isinstance(target, type):
+            return _wrap_class(base, method, target, info)
+        return base(target, info)
+
+    return decorate if pass_func is None else decorate(pass_func)
+
+
+def _wrap_class(base: Any, method: str, wrapped: type, info: PassInfo) -> Any:
+    """Return a pass class that builds the user's object and runs its method."""
+    if not callable(getattr(wrapped, method, None)):
+        raise TypeError(f"class '{wrapped.__name__}' needs a method '{method}' to be a pass")
+
+    def init(self: Any, *args: Any, **kwargs: Any) -> None:
+        self.inner = wrapped(*args, **kwargs)
+        base.__init__(self, getattr(self.inner, method), info)
+
+    def fall_through(self: Any, attribute: str) -> Any:
+        # Only asked for what the pass itself lacks; `inner` itself is missing while copying.
+        if attribute == "inner":
+            raise AttributeError(attribute)
+        return getattr(self.inner, attribute)
+
+    made = type(wrapped.__name__, (base,), {"__init__": init, "__getattr__": fall_through})
+    functools.update_wrapper(made, wrapped, updated=())
+    # pickle and inspect look `__init__`'s arguments up through these.
+    made.__init__.__wrapped__ = wrapped.__init__
+    return made

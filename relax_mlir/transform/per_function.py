@@ -1,0 +1,104 @@
+"""Passes that see one function at a time and cannot add or remove any (P09, P10)."""
+
+from collections.abc import Callable
+from typing import Any
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.ir.module import IRModule
+from relax_mlir.transform.context import PassContext
+from relax_mlir.transform.info import PassInfo
+from relax_mlir.transform.passes import Pass
+
+# Attributes that keep a function out of function passes: it is done, or another compiler owns it.
+SKIP_ATTRIBUTES = ("SkipOptimization", "Codegen", "Compiler")
+
+
+class FunctionPass(Pass):
+    """`pass_func(func, mod, ctx)` returns the function to put in `func`'s place.
+
+    `func` is a copy that belongs to nobody yet: change it and return it, or build another. All
+    calls see the module as it was before the pass; the results go in after the last one.
+    """
+
+    marker = "relax.function"
+    kind = "function pass"
+    may_remove = False
+
+    def __init__(
+        self, pass_func: Callable[[Any, IRModule, PassContext], Any], pass_info: PassInfo
+    ) -> None:
+        self.pass_func = pass_func
+        self.info = pass_info
+
+    def apply(self, mod: IRModule, ctx: PassContext) -> None:
+        """Call the function on each function of this pass's kind, then put the results in.
+
+        Raises:
+            TypeError: it returned something that is not a function.
+            ValueError: it added, removed or renamed a function.
+        """
+        body = mod.mlir_module.body
+        before = _symbols(body)
+        results: list[tuple[str, ir.Operation | None]] = []
+        for function in list(body.operations):
+            if not self._handles(function):
+                continue
+            name = _symbol(function)
+            copy = function.operation.clone(ip=False)
+            results.append((name, self._checked(name, self.pass_func(copy, mod, ctx))))
+            if _symbols(body) != before:
+                raise ValueError(f"a {self.kind} cannot add or remove functions (at '@{name}')")
+        table = {_symbol(function): function for function in body.operations}
+        for name, result in results:
+            original = table[name].operation
+            if result is not None:
+                ir.InsertionPoint(original).insert(result)
+            original.erase()
+
+    def _handles(self, function: ir.OpView) -> bool:
+        operation = function.operation
+        if operation.name != "func.func" or self.marker not in operation.attributes:
+            return False
+        return not any(_is_set(operation, name) for name in SKIP_ATTRIBUTES)
+
+    def _checked(self, name: str, result: Any) -> ir.Operation | None:
+        if result is None and self.may_remove:
+            return None
+        operation = getattr(result, "operation", None)
+        if operation is None or operation.name != "func.func":
+            got = "None" if result is None else type(result).__name__
+            raise TypeError(f"a {self.kind} returns a function, got {got} for '@{name}'")
+        if _symbol(operation) != name:
+            raise ValueError(f"a {self.kind} cannot rename '@{name}' to '@{_symbol(operation)}'")
+        if operation.attached:
+            # Somebody else's function, such as another one of the module: take a copy.
+            operation = operation.clone(ip=False).operation
+        return operation
+
+
+class PrimFuncPass(FunctionPass):
+    """The same over prim funcs; returning None removes the function (P10)."""
+
+    marker = "tir.prim_func"
+    kind = "prim func pass"
+    may_remove = True
+
+
+def _symbol(operation: ir.OpView | ir.Operation) -> str:
+    attributes = operation.operation.attributes
+    return attributes["sym_name"].value if "sym_name" in attributes else ""
+
+
+def _symbols(body: ir.Block) -> list[str]:
+    return [_symbol(operation) for operation in body.operations]
+
+
+def _is_set(operation: ir.Operation, name: str) -> bool:
+    """Whether an attribute is there and not false or empty, under a dialect's prefix or bare."""
+    for spelling in (name, f"relax.{name}", f"tir.{name}"):
+        if spelling in operation.attributes:
+            attribute = operation.attributes[spelling]
+            if isinstance(attribute, (ir.BoolAttr, ir.IntegerAttr, ir.StringAttr)):
+                return bool(attribute.value)
+            return True
+    return False

@@ -1,0 +1,147 @@
+"""Every pass of ours by name: the lowering table, this package's, and those of users."""
+
+import importlib
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from relax_mlir.errors import PipelineError, did_you_mean
+from relax_mlir.lowering import PASSES
+from relax_mlir.lowering.pass_spec import PassOption, PassSpec
+from relax_mlir.transform.upstream import NAMES as UPSTREAM_NAMES
+
+if TYPE_CHECKING:
+    from relax_mlir.transform.passes import Pass
+
+PREFIXES = ("relax.transform.", "tir.transform.", "transform.")
+
+# Flag -> PassSpec of the passes written in relax_mlir.transform itself.
+TRANSFORM_PASSES: dict[str, PassSpec] = {}
+
+_ACRONYM_END = re.compile(r"([A-Z]+)([A-Z][a-z])")
+_WORD_END = re.compile(r"([a-z0-9])([A-Z])")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What the registry knows of a pass; `make` builds it from its options."""
+
+    flag: str
+    name: str
+    summary: str
+    options: tuple[PassOption, ...]
+    make: "Callable[..., Pass]"
+
+
+_USER_ENTRIES: dict[str, Entry] = {}
+
+
+def flag_of(name: str) -> str:
+    """Return the flag for a pass's name: `CallTIRRewrite` gives `call-tir-rewrite`."""
+    spaced = _WORD_END.sub(r"\1-\2", _ACRONYM_END.sub(r"\1-\2", name))
+    return spaced.replace("_", "-").lower()
+
+
+def register_pass(
+    name: str,
+    make: "Callable[..., Pass] | None" = None,
+    *,
+    flag: str | None = None,
+    summary: str = "",
+    options: Iterable[PassOption] = (),
+) -> Any:
+    """Make a pass findable by name and flag, in `required` lists and in pipelines (P15, P16).
+
+    Args:
+        name: the pass's name, such as `FoldConstant`.
+        make: called with the options to build the pass; without it this returns a decorator.
+        flag: its name in pipelines; by default the name in kebab case.
+        summary: one line for listings.
+        options: the options that a pipeline may give.
+
+    Raises:
+        PipelineError: the name or flag belongs to another pass of ours.
+    """
+    if make is None:
+        return lambda factory: register_pass(
+            name, factory, flag=flag, summary=summary, options=options
+        )
+    entry = Entry(flag or flag_of(name), name, summary, tuple(options), make)
+    for taken in (PASSES, TRANSFORM_PASSES):
+        for spec in taken.values():
+            if entry.flag == spec.flag or entry.name == spec.name:
+                raise PipelineError(f"pass '{name}' is already registered as '{spec.flag}'")
+    _USER_ENTRIES[entry.flag] = entry
+    return make
+
+
+def unregister_pass(name: str) -> None:
+    """Forget a user-registered pass, by name or flag; unknown names are ignored."""
+    for flag, entry in list(_USER_ENTRIES.items()):
+        if name in (flag, entry.name):
+            del _USER_ENTRIES[flag]
+
+
+def entries() -> list[Entry]:
+    """Return every pass of ours in table order, user-registered ones last."""
+    specs = [*PASSES.values(), *TRANSFORM_PASSES.values()]
+    return [*map(_from_spec, specs), *_USER_ENTRIES.values()]
+
+
+def find(name: str) -> Entry | None:
+    """Return the pass called `X`, `[relax.|tir.]transform.X`, or by its flag; None if unknown."""
+    for prefix in PREFIXES:
+        if name.startswith(prefix):
+            name = name[len(prefix) :]
+            break
+    for table in (PASSES, TRANSFORM_PASSES):
+        if name in table:
+            return _from_spec(table[name])
+        for spec in table.values():
+            if spec.name == name:
+                return _from_spec(spec)
+    if name in _USER_ENTRIES:
+        return _USER_ENTRIES[name]
+    return next((entry for entry in _USER_ENTRIES.values() if entry.name == name), None)
+
+
+def lookup(name: str) -> Entry:
+    """Return the pass of ours called so.
+
+    Raises:
+        PipelineError: there is none; names the closest.
+    """
+    entry = find(name)
+    if entry is None:
+        raise unknown_pass(name)
+    return entry
+
+
+def get_pass(name: str, **options: Any) -> "Pass":
+    """Build the pass called so (P15).
+
+    Raises:
+        PipelineError: there is no such pass, or it has no such option.
+    """
+    return lookup(name).make(**options)
+
+
+def unknown_pass(name: str) -> PipelineError:
+    """Return the error for a name that is no pass, with the closest of ours and upstream's."""
+    ours = entries()
+    candidates = [entry.flag for entry in ours]
+    candidates += UPSTREAM_NAMES
+    hint = did_you_mean(name, candidates)
+    # A CamelCase name is compared with CamelCase names first: `FuseOpps` means `FuseOps`.
+    if not name.islower():
+        hint = did_you_mean(name, [entry.name for entry in ours]) or hint
+    return PipelineError(f"unknown pass '{name}'{hint}")
+
+
+def _from_spec(spec: PassSpec) -> Entry:
+    def make(*values: Any, **options: Any) -> "Pass":
+        passes = importlib.import_module("relax_mlir.transform.passes")
+        return passes.SpecPass(spec, *values, **options)
+
+    return Entry(spec.flag, spec.name, spec.summary, spec.options, make)

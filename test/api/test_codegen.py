@@ -1,0 +1,520 @@
+"""Prim funcs over memrefs to native code: numbers, the calling convention, refused arguments."""
+
+import ctypes
+import math
+from pathlib import Path
+
+import llvmlite.binding as llvm
+import numpy as np
+import pytest
+import tvm_ffi
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.context import make_context
+from relax_mlir.errors import CompileError, PassError, PipelineError
+from relax_mlir.lowering.codegen.native import NativeCode, compile_module
+from relax_mlir.lowering.codegen.target import Target
+
+SIZES = (0, 1, 7, 16, 31, 64, 127, 1021, 4096 + 3)
+
+
+def compile_text(text: str, target: Target | None = None) -> NativeCode:
+    with make_context(), ir.Location.unknown():
+        return compile_module(ir.Module.parse(text), target)
+
+
+def load(code: NativeCode) -> dict[str, tvm_ffi.Function]:
+    """Link the object into the process; the functions keep it alive."""
+    (library,) = (Path(tvm_ffi.__file__).parent / "lib").glob("libtvm_ffi.*")
+    raise_ = ctypes.CDLL(str(library)).TVMFFIErrorSetRaisedFromCStr
+    jit = llvm.create_lljit_compiler(code.target.machine())
+    builder = llvm.JITLibraryBuilder().add_object_img(code.object).add_current_process()
+    builder.import_symbol(
+        "TVMFFIErrorSetRaisedFromCStr", ctypes.cast(raise_, ctypes.c_void_p).value
+    )
+    for symbol in code.symbols:
+        builder.export_symbol(symbol)
+    linked = builder.link(jit, "test")
+    return {
+        name: tvm_ffi.Function.__from_extern_c__(linked[symbol], keep_alive_object=(linked, jit))
+        for name, symbol in zip(code.names, code.symbols, strict=True)
+    }
+
+
+def buffer(name: str, names: str, exprs: str, type_: str, dtype: str) -> str:
+    """Return one buffer parameter; `exprs` is over s0, s1, ... for the comma-separated names."""
+    symbols = names.split(",") if names else []
+    quoted = ", ".join(f'"{symbol}"' for symbol in symbols)
+    numbered = ", ".join(f"s{i}" for i in range(len(symbols)))
+    dims = f"#relax.dims<[{quoted}], affine_map<()[{numbered}] -> ({exprs})>>"
+    return f'%{name}: {type_} {{tir.name = "{name}", tir.shape = {dims}, tir.dtype = "{dtype}"}}'
+
+
+def elementwise(name: str, element: str, dtype: str, body: str) -> str:
+    """Return `Y[i] = body(%a, %b)` over one dynamic dimension; the body yields `%r`."""
+    memref = f"memref<?x{element}>"
+    params = ", ".join(buffer(p, "n", "s0", memref, dtype) for p in "ABY")
+    return f"""func.func @{name}({params}) attributes {{tir.prim_func}} {{
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = memref.dim %A, %c0 : {memref}
+  scf.for %i = %c0 to %n step %c1 {{
+    %a = memref.load %A[%i] : {memref}
+    %b = memref.load %B[%i] : {memref}
+    {body}
+    memref.store %r, %Y[%i] : {memref}
+  }}
+  return
+}}
+"""
+
+
+FLOATS = {"f16": "float16", "f32": "float32", "f64": "float64"}
+INTEGERS = {f"i{n}": f"int{n}" for n in (8, 16, 32, 64)}
+
+
+@pytest.fixture(scope="module")
+def additions() -> dict[str, tvm_ffi.Function]:
+    text = ""
+    for element, dtype in (FLOATS | INTEGERS).items():
+        add = "arith.addf" if element in FLOATS else "arith.addi"
+        text += elementwise(f"add_{element}", element, dtype, f"%r = {add} %a, %b : {element}")
+    text += elementwise("add_u8", "i8", "uint8", "%r = arith.addi %a, %b : i8")
+    text += elementwise("both", "i1", "bool", "%r = arith.andi %a, %b : i1")
+    return load(compile_text(text))
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("element", [*FLOATS, *INTEGERS, "u8"])
+def test_add(additions: dict[str, tvm_ffi.Function], element: str, size: int) -> None:
+    dtype = {**FLOATS, **INTEGERS, "u8": "uint8"}[element]
+    rng = np.random.default_rng(size)
+    a, b = (rng.integers(0, 50, size).astype(dtype) for _ in range(2))
+    y = np.full(size, 99, dtype)
+    additions[f"add_{element}"](a, b, y)
+    np.testing.assert_array_equal(y, a + b)
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_bool_is_a_byte(additions: dict[str, tvm_ffi.Function], size: int) -> None:
+    rng = np.random.default_rng(size)
+    a, b = (rng.integers(0, 2, size).astype(bool) for _ in range(2))
+    y = np.zeros(size, bool)
+    additions["both"](a, b, y)
+    np.testing.assert_array_equal(y, a & b)
+
+
+def test_bfloat16() -> None:
+    body = "%e = math.exp %a : bf16\n    %r = arith.addf %e, %b : bf16"
+    code = compile_text(elementwise("f", "bf16", "uint16", body))
+    a = np.linspace(-3, 3, 101, dtype=np.float32)
+    bits = (a.view(np.uint32) >> 16).astype(np.uint16)
+    y = np.zeros_like(bits)
+    load(code)["f"](bits, np.zeros_like(bits), y)
+    got = (y.astype(np.uint32) << 16).view(np.float32)
+    rounded = (bits.astype(np.uint32) << 16).view(np.float32)
+    np.testing.assert_allclose(got, np.exp(rounded), rtol=2**-8)
+
+
+REFERENCES = {
+    "exp": np.exp, "exp2": np.exp2, "expm1": np.expm1, "log": np.log, "log2": np.log2,
+    "log10": np.log10, "log1p": np.log1p, "tanh": np.tanh,
+    "erf": np.vectorize(math.erf, otypes=[np.float64]),
+}  # fmt: skip
+EDGES = [0.0, -0.0, np.inf, -np.inf, np.nan, 1e-45, -1e-45, 1e-38, 88.72283, 88.72284, -103.9,
+         -104.5, 127.99999, 128.0, -149.0, -150.0, 3.4e38, -3.4e38, -1.0, 1.0, 0.925]  # fmt: skip
+
+
+def unary(name: str, element: str, dtype: str) -> str:
+    return elementwise(name, element, dtype, f"%r = math.{name} %a : {element}")
+
+
+@pytest.fixture(scope="module", params=["host", "llvm -mcpu=x86-64"])
+def functions(request: pytest.FixtureRequest) -> dict[str, tvm_ffi.Function]:
+    text = "".join(unary(name, "f32", "float32") for name in REFERENCES)
+    if request.param == "host":
+        return load(compile_text(text))
+    if not Target.host().arch.startswith("x86_64"):
+        pytest.skip("the baseline without fused multiply-add is an x86-64 one")
+    return load(compile_text(text, Target.parse(request.param)))
+
+
+@pytest.mark.parametrize("name", REFERENCES)
+def test_error_of_elementary_functions(functions: dict[str, tvm_ffi.Function], name: str) -> None:
+    rng = np.random.default_rng(0)
+    patterns = rng.integers(0, 2**32, 60_000, dtype=np.uint32).view(np.float32)
+    ordinary = np.concatenate([rng.uniform(-110, 95, 30_000), rng.uniform(-2, 2, 30_000)])
+    x = np.concatenate([np.float32(EDGES), patterns, ordinary.astype(np.float32)])
+    y = np.empty_like(x)
+    functions[name](x, x, y)
+    with np.errstate(all="ignore"):
+        exact = REFERENCES[name](x.astype(np.float64))
+        rounded = exact.astype(np.float32)
+        finite = np.isfinite(rounded) & np.isfinite(y)
+        unit = np.maximum(np.spacing(np.abs(rounded[finite])), np.float32(1e-45))
+        error = np.abs(y[finite] - exact[finite]) / unit
+    np.testing.assert_array_equal(y[~finite], rounded[~finite])
+    np.testing.assert_array_equal(np.signbit(y[finite]), np.signbit(rounded[finite]))
+    assert error.max() <= 2.5
+
+
+def test_other_math_goes_to_the_c_library() -> None:
+    body = (
+        "%c = math.cos %a : f32\n    %p = math.powf %b, %c : f32\n    %r = math.atan2 %p, %a : f32"
+    )
+    f = load(compile_text(elementwise("f", "f32", "float32", body)))["f"]
+    a, b = (np.random.default_rng(0).uniform(0.1, 9, 37).astype(np.float32) for _ in range(2))
+    y = np.empty_like(a)
+    f(a, b, y)
+    np.testing.assert_allclose(y, np.arctan2(b ** np.cos(a), a), rtol=1e-5)
+
+
+@pytest.mark.parametrize("element", ["f16", "f64"])
+def test_other_float_widths(element: str) -> None:
+    text = "".join(unary(name, element, FLOATS[element]) for name in ("exp", "log", "tanh", "erf"))
+    loaded = load(compile_text(text))
+    x = np.linspace(0.1, 5, 61).astype(FLOATS[element])
+    for name, function in loaded.items():
+        y = np.empty_like(x)
+        function(x, x, y)
+        tolerance = 2 * np.finfo(x.dtype).eps
+        np.testing.assert_allclose(y, REFERENCES[name](x.astype(np.float64)), rtol=tolerance)
+
+
+def test_elementwise_loop_vectorizes_without_checks() -> None:
+    code = compile_text(unary("exp", "f32", "float32"))
+    assert "expf" not in code.assembly()
+    optimized = code.llvm_ir()
+    assert f"<{Target.host().vector_bits // 32} x float>" in optimized
+    avx512 = Target.parse("llvm -mtriple=x86_64-linux-gnu -mcpu=skylake-avx512")
+    assert "%zmm" in compile_text(unary("exp", "f32", "float32"), avx512).assembly()
+    # no run-time overlap check before the vector loop: the wrapper has made it
+    assert "vector.memcheck" not in optimized
+
+
+VECTOR = """
+func.func @masked({params}) attributes {{tir.prim_func}} {{
+  %c0 = arith.constant 0 : index
+  %c8 = arith.constant 8 : index
+  %pad = arith.constant 0.1 : f32
+  %w = arith.constant dense<[0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8]> : vector<8xf32>
+  %n = memref.dim %A, %c0 : memref<?xf32>
+  scf.for %i = %c0 to %n step %c8 {{
+    %left = arith.subi %n, %i : index
+    %mask = vector.create_mask %left : vector<8xi1>
+    %a = vector.transfer_read %A[%i], %pad, %mask : memref<?xf32>, vector<8xf32>
+    %e = math.erf %a : vector<8xf32>
+    %f = math.fma %e, %w, %w : vector<8xf32>
+    vector.transfer_write %f, %Y[%i] : vector<8xf32>, memref<?xf32>
+    %s = vector.transfer_read %B[%i], %pad : memref<?xf32>, vector<8xf32>
+    %gt = arith.cmpf ogt, %s, %f : vector<8xf32>
+    vector.transfer_write %gt, %M[%i] : vector<8xi1>, memref<?xi1>
+  }}
+  return
+}}
+"""
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_vectors_and_masks(size: int) -> None:
+    floats = [buffer(p, "n", "s0", "memref<?xf32>", "float32") for p in "ABY"]
+    params = ", ".join([*floats, buffer("M", "n", "s0", "memref<?xi1>", "bool")])
+    f = load(compile_text(VECTOR.format(params=params)))["masked"]
+    rng = np.random.default_rng(size)
+    a, b = (rng.uniform(-2, 2, size).astype(np.float32) for _ in range(2))
+    guarded, guarded_mask = np.full(size + 8, 7, np.float32), np.ones(size + 8, bool)
+    f(a, b, guarded[:size], guarded_mask[:size])
+    weights = np.resize(np.float32([0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8]), size)
+    np.testing.assert_allclose(guarded[:size], REFERENCES["erf"](a) * weights + weights, atol=1e-7)
+    np.testing.assert_array_equal(guarded_mask[:size], b > guarded[:size])
+    assert (guarded[size:] == 7).all()
+    assert guarded_mask[size:].all()
+
+
+def test_copies_views_and_allocations() -> None:
+    flipped = "memref<?x?xf32, affine_map<(d0, d1)[s0] -> (d1 * s0 + d0)>>"
+    output = buffer("Y", "m,n", "s1, s0", "memref<?x?xf32>", "float32")
+    text = f"""func.func @f({buffer("A", "m,n", "s0, s1", "memref<?x?xf32>", "float32")},
+        {output}) attributes {{tir.prim_func}} {{
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %m = memref.dim %A, %c0 : memref<?x?xf32>
+      %n = memref.dim %A, %c1 : memref<?x?xf32>
+      %t = memref.transpose %A (i, j) -> (j, i) : memref<?x?xf32> to {flipped}
+      %x = memref.alloc(%n, %m) : memref<?x?xf32>
+      memref.copy %t, %x : {flipped} to memref<?x?xf32>
+      memref.copy %x, %Y : memref<?x?xf32> to memref<?x?xf32>
+      return
+    }}"""
+    f = load(compile_text(text))["f"]
+    for m, n in ((0, 4), (1, 1), (5, 3), (97, 61)):
+        a = np.random.default_rng(0).random((m, n), dtype=np.float32)
+        y = np.empty((n, m), np.float32)
+        f(a, y)
+        np.testing.assert_array_equal(y, a.T)
+
+
+def test_module_is_left_as_it_was() -> None:
+    with make_context(), ir.Location.unknown():
+        module = ir.Module.parse(unary("exp", "f32", "float32"))
+        before = str(module)
+        compile_module(module)
+        assert str(module) == before
+
+
+def test_two_hundred_kernels() -> None:
+    body = "%k = arith.constant {0}.0 : f32\n    %r = arith.addf %a, %k : f32"
+    text = "".join(elementwise(f"f{k}", "f32", "float32", body.format(k)) for k in range(200))
+    loaded = load(compile_text(text, Target.host(opt_level=1)))
+    x = np.arange(5, dtype=np.float32)
+    y = np.empty_like(x)
+    for k in (0, 77, 199):
+        loaded[f"f{k}"](x, x, y)
+        np.testing.assert_array_equal(y, x + np.float32(k))
+
+
+def test_names_of_library_functions_are_no_problem() -> None:
+    names = ("expf", "malloc", "snprintf", "memcpy")
+    text = "".join(elementwise(n, "f32", "float32", "%r = math.sin %a : f32") for n in names)
+    loaded = load(compile_text(text))
+    x = np.arange(5, dtype=np.float32)
+    for name in names:
+        y = np.empty_like(x)
+        loaded[name](x, x, y)
+        np.testing.assert_allclose(y, np.sin(x), rtol=1e-6)
+
+
+# --- arguments that are refused
+
+
+@pytest.fixture(scope="module")
+def checked() -> dict[str, tvm_ffi.Function]:
+    matrix = "memref<?x?xf32>"
+    text = f"""
+func.func @g({buffer("A", "m,n", "s0, s1", matrix, "float32")},
+  {buffer("B", "n", "s0, 4", "memref<?x4xf32>", "float32")},
+  {buffer("F", "m,n", "s0 * s1", "memref<?xf32>", "float32")},
+  {buffer("Y", "k,n", "s0 + 1, s1 floordiv 2", matrix, "float32")},
+  %k: i64 {{tir.name = "k"}}) attributes {{tir.prim_func}} {{
+  %c0 = arith.constant 0 : index
+  %x = memref.dim %Y, %c0 : {matrix}
+  %v = arith.constant 1.0 : f32
+  %some = arith.cmpi sgt, %x, %c0 : index
+  scf.if %some {{
+    memref.store %v, %Y[%c0, %c0] : {matrix}
+  }}
+  return
+}}
+{unary("exp", "f32", "float32")}
+func.func @scalar({buffer("S", "", "", "memref<f32>", "float32")}) attributes {{tir.prim_func}} {{
+  %v = arith.constant 2.5 : f32
+  memref.store %v, %S[] : memref<f32>
+  return
+}}
+func.func @heap(%heap: memref<?xi64>) attributes {{tir.prim_func}} {{
+  %c2 = arith.constant 2 : index
+  %v = arith.constant 9 : i64
+  memref.store %v, %heap[%c2] : memref<?xi64>
+  return
+}}"""
+    return load(compile_text(text))
+
+
+def arguments(m: int = 3, n: int = 6, k: int = 2) -> list:
+    shapes = ((m, n), (n, 4), (m * n,), (k + 1, n // 2))
+    return [*(np.zeros(shape, np.float32) for shape in shapes), k]
+
+
+def test_symbols_agree(checked: dict[str, tvm_ffi.Function]) -> None:
+    given = arguments()
+    checked["g"](*given)
+    assert given[3][0, 0] == 1
+
+
+def test_zero_dimensional_and_undeclared(checked: dict[str, tvm_ffi.Function]) -> None:
+    scalar, heap = np.zeros((), np.float32), np.zeros(5, np.int64)
+    checked["scalar"](scalar)
+    checked["heap"](heap)
+    assert scalar == 2.5
+    assert heap.tolist() == [0, 0, 9, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("index", "value", "error", "message"),
+    [
+        (0, np.zeros((3, 5), np.float32), ValueError,
+         "g: buffer 'B' dimension 0: expected 5 (n), got 6"),
+        (1, np.zeros((6, 5), np.float32), ValueError,
+         "g: buffer 'B' dimension 1: expected 4, got 5"),
+        (2, np.zeros(17, np.float32), ValueError,
+         "g: buffer 'F' dimension 0: expected 18 (m * n), got 17"),
+        (3, np.zeros((3, 4), np.float32), ValueError,
+         "g: buffer 'Y' dimension 1: expected 3 (n floordiv 2), got 4"),
+        (4, 7, ValueError, "g: buffer 'Y' dimension 0: expected 8 (k + 1), got 3"),
+        (4, 2.5, TypeError, "g: argument 'k': expected an integer, got a value of FFI type 3"),
+        (0, 1, TypeError, "g: argument 'A': expected a tensor, got a value of FFI type 1"),
+        (0, None, TypeError, "g: argument 'A': expected a tensor, got a value of FFI type 0"),
+        (0, np.zeros((3, 6)), TypeError, "g: buffer 'A': expected float32, got float64"),
+        (0, np.zeros((3, 6), np.int32), TypeError, "g: buffer 'A': expected float32, got int32"),
+        (0, np.zeros((3, 6), bool), TypeError, "g: buffer 'A': expected float32, got bool"),
+        (0, np.zeros(18, np.float32), TypeError, "g: buffer 'A': expected 2 dimensions, got 1"),
+        (0, np.zeros((6, 3), np.float32).T, ValueError,
+         "g: buffer 'A' dimension 1: expected stride 1 of a row-major contiguous tensor, got 3"),
+        (0, np.zeros((6, 6), np.float32)[::2], ValueError,
+         "g: buffer 'A' dimension 0: expected stride 6 of a row-major contiguous tensor, got 12"),
+    ],
+)  # fmt: skip
+def test_refused(
+    checked: dict[str, tvm_ffi.Function],
+    index: int,
+    value: object,
+    error: type[Exception],
+    message: str,
+) -> None:
+    given = arguments()
+    given[index] = value
+    with pytest.raises(error) as caught:
+        checked["g"](*given)
+    assert str(caught.value) == message
+    assert all(not array.any() for array in given[:4] if isinstance(array, np.ndarray))
+
+
+def test_refused_count(checked: dict[str, tvm_ffi.Function]) -> None:
+    with pytest.raises(TypeError, match=r"^g: expected 5 arguments, got 4$"):
+        checked["g"](*arguments()[:4])
+
+
+def test_division_by_a_symbol_that_is_zero() -> None:
+    params = [
+        buffer("A", "m,n", "s0, s1", "memref<?x?xf32>", "float32"),
+        buffer(
+            "B", "m,n", "s0 floordiv s1, s0 mod s1, s0 ceildiv s1", "memref<?x?x?xf32>", "float32"
+        ),
+    ]
+    text = f"func.func @f({', '.join(params)}) attributes {{tir.prim_func}} {{ return }}"
+    f = load(compile_text(text))["f"]
+    f(np.zeros((7, 2), np.float32), np.zeros((3, 1, 4), np.float32))
+    with pytest.raises(ValueError, match="B' dimension 0: expected 7"):
+        f(np.zeros((7, 0), np.float32), np.zeros((0, 0, 0), np.float32))
+
+
+def test_overlap_is_refused_where_it_would_matter(checked: dict[str, tvm_ffi.Function]) -> None:
+    exp = checked["exp"]
+    x = np.zeros(100, np.float32)
+    for first, output in ((x, x), (x[:60], x[40:]), (x[40:], x[:60])):
+        with pytest.raises(ValueError, match=r"^exp: buffer 'Y' overlaps buffer 'A' in memory$"):
+            exp(first, first.copy(), output)
+    assert not x.any()
+    exp(x[:50], x[:50], x[50:])
+    assert (x[50:] == 1).all()
+
+
+def test_inplace_allows_overlap() -> None:
+    text = unary("exp", "f32", "float32").replace('tir.name = "Y"', 'tir.inplace, tir.name = "Y"')
+    f = load(compile_text(text))["exp"]
+    x = np.zeros(33, np.float32)
+    f(x, x, x)
+    assert (x == 1).all()
+
+
+def test_unaligned_data_is_refused(checked: dict[str, tvm_ffi.Function]) -> None:
+    x = np.zeros(5, np.float32)
+    unaligned = np.frombuffer(bytearray(21), np.uint8)[1:].view(np.float32)
+    with pytest.raises(ValueError, match="exp: buffer 'A': expected data aligned to 4 bytes"):
+        checked["exp"](unaligned, x, np.zeros(5, np.float32))
+
+
+def test_strides_of_single_and_empty_dimensions_do_not_matter(
+    checked: dict[str, tvm_ffi.Function],
+) -> None:
+    given = arguments(m=1)
+    given[0] = np.zeros((9, 6), np.float32)[::9]
+    checked["g"](*given)
+    empty = np.zeros((4, 9), np.float32)[:, :0].T[:0, 0]
+    checked["exp"](empty, empty, empty)
+
+
+# --- programs that are refused
+
+
+def test_what_has_no_native_form_is_named() -> None:
+    with make_context() as context, ir.Location.unknown():
+        context.allow_unregistered_dialects = True
+        text = 'func.func @f() attributes {tir.prim_func} { "test.op"() : () -> () return }'
+        module = ir.Module.parse(text)
+        with pytest.raises(CompileError, match=r"'test\.op' at loc\("):
+            compile_module(module)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("func.func @f(%x: f32) attributes {tir.prim_func} { return }", "'arg0' of type f32"),
+        ("func.func @f(%x: memref<4xf32, strided<[2]>>) attributes {tir.prim_func} { return }",
+         "row-major"),
+        ("func.func @f(%x: i64) -> i64 attributes {tir.prim_func} { return %x : i64 }", "returns"),
+        (f"func.func @f({buffer('A', 'n', 's0 * 2', 'memref<?xf32>', 'float32')}) "
+         "attributes {tir.prim_func} { return }", "gives 'n' a value"),
+    ],
+)  # fmt: skip
+def test_signatures_that_are_refused(text: str, message: str) -> None:
+    with pytest.raises(CompileError, match=message):
+        compile_text(text)
+
+
+def test_a_failing_step_is_named() -> None:
+    text = """func.func @f(%x: memref<4xi1>) attributes {tir.prim_func} {
+      %c0 = arith.constant 0 : index
+      %t = arith.constant true
+      %0 = memref.atomic_rmw assign %t, %x[%c0] : (i1, memref<4xi1>) -> i1
+      return }"""
+    with pytest.raises(PassError, match=r"'bool-to-byte' failed: 'memref\.atomic_rmw'"):
+        compile_text(text)
+
+
+# --- targets
+
+
+def test_target_host() -> None:
+    host = Target.host()
+    assert Target.parse("llvm") == Target.parse("llvm -mcpu=native") == host
+    assert host.vector_bits in (128, 256, 512)
+    assert Target.parse("llvm -O1").opt_level == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "bits", "registers"),
+    [
+        ("llvm -mtriple=x86_64-linux-gnu -mcpu=x86-64", 128, 16),
+        ("llvm -mtriple=x86_64-linux-gnu -mcpu=haswell", 256, 16),
+        ("llvm -mtriple=x86_64-linux-gnu -mcpu=skylake-avx512", 512, 32),
+        ("llvm -mtriple=aarch64-linux-gnu", 128, 32),
+    ],
+)
+def test_target_vectors(text: str, bits: int, registers: int) -> None:
+    target = Target.parse(text)
+    assert (target.vector_bits, target.max_vector_registers) == (bits, registers)
+
+
+def test_cross_compile() -> None:
+    arm = Target.parse("llvm -mtriple=aarch64-linux-gnu")
+    code = compile_text(unary("exp", "f32", "float32"), arm)
+    assert code.object[:4] == b"\x7fELF"
+    assert "fmla" in code.assembly()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("llvn", "unknown target kind 'llvn'; did you mean 'llvm'?"),
+        ("llvm -mcup=native", "did you mean '-mcpu'?"),
+        ("llvm -mtriple=quux", "unknown target triple 'quux'"),
+        ("llvm -mcpu", "needs a value"),
+        ("llvm -O9", "must be 0 to 3"),
+        ("llvm -num-threads=many", "must be a number"),
+    ],
+)
+def test_target_refused(text: str, message: str) -> None:
+    with pytest.raises(PipelineError) as caught:
+        Target.parse(text)
+    assert message in str(caught.value)

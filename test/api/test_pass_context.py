@@ -1,0 +1,265 @@
+"""PassContext and Sequential: the rules P02-P06, P11-P15, P23, one by one."""
+
+import threading
+
+import pytest
+
+from relax_mlir import transform
+from relax_mlir.errors import PipelineError
+from relax_mlir.ir.module import IRModule
+from relax_mlir.transform import PassContext, Sequential, module_pass
+from relax_mlir.transform.registry import register_pass, unregister_pass
+
+TEXT = """
+func.func @main(%x: f32) -> f32 attributes {relax.function} {
+  %0 = arith.addf %x, %x : f32
+  %1 = arith.addf %x, %x : f32
+  %2 = arith.mulf %0, %1 : f32
+  return %2 : f32
+}
+"""
+
+
+@pytest.fixture
+def mod() -> IRModule:
+    return IRModule.parse(TEXT)
+
+
+@pytest.fixture
+def log() -> list[str]:
+    return []
+
+
+@pytest.fixture
+def make(log):
+    """Make passes that write their name to `log`; registered ones are forgotten afterwards."""
+    registered = []
+
+    def build(name, opt_level=0, required=None, register=False):
+        @module_pass(opt_level=opt_level, name=name, required=required)
+        def run(mod, ctx):
+            log.append(name)
+            return mod
+
+        if register:
+            register_pass(name, lambda: run)
+            registered.append(name)
+        return run
+
+    yield build
+    for name in registered:
+        unregister_pass(name)
+
+
+def test_p02_pass_info_has_name_level_and_required(make):
+    info = make("A", opt_level=3, required=["B"]).info
+    assert (info.name, info.opt_level, list(info.required)) == ("A", 3, ["B"])
+
+
+def test_p03_fields_and_defaults():
+    ctx = PassContext()
+    assert ctx.opt_level == 2
+    assert ctx.required_pass == ctx.disabled_pass == ctx.instruments == []
+    assert ctx.config == {}
+
+
+@pytest.mark.parametrize("names", ["A", [1], {"A": 1}])
+def test_p03_pass_lists_are_lists_of_names(names):
+    with pytest.raises(TypeError, match="required_pass is expected"):
+        PassContext(required_pass=names)
+
+
+def test_p04_with_nests_and_current_follows():
+    default = PassContext.current()
+    outer, inner = PassContext(opt_level=3), PassContext(opt_level=1)
+    with outer:
+        assert PassContext.current() is outer
+        with inner:
+            assert PassContext.current() is inner
+        assert PassContext.current() is outer
+    assert PassContext.current() is default
+
+
+def test_p04_contexts_are_per_thread():
+    seen = []
+    with PassContext(opt_level=3) as ctx:
+        thread = threading.Thread(target=lambda: seen.append(PassContext.current()))
+        thread.start()
+        thread.join()
+        assert PassContext.current() is ctx
+    assert seen[0] is not ctx
+    assert seen[0].opt_level == 2
+
+
+def test_p04_leaving_out_of_order_is_an_error():
+    ctx = PassContext()
+    with pytest.raises(RuntimeError, match="out of order"):
+        ctx.__exit__(None, None, None)
+
+
+def test_p05_build_config_is_the_constructor():
+    ctx = transform.build_config(opt_level=3, disabled_pass=["A"])
+    assert isinstance(ctx, PassContext)
+    assert (ctx.opt_level, ctx.disabled_pass) == (3, ["A"])
+
+
+def test_p11_sequential_runs_in_order_and_nests(mod, make, log):
+    a, b, c = make("A"), make("B"), make("C")
+    Sequential([a, Sequential([b, a]), c])(mod)
+    assert log == ["A", "B", "A", "C"]
+
+
+def test_p11_empty_sequential_changes_nothing(mod):
+    assert str(Sequential([])(mod)) == str(mod)
+
+
+def test_p11_undefined_pass():
+    with pytest.raises(TypeError, match="Found undefined pass for optimization"):
+        Sequential([None])
+    with pytest.raises(TypeError, match="passes must be a list of Pass objects"):
+        Sequential("cse")
+
+
+def test_p12_disabled_beats_required_and_level(mod, make, log):
+    with PassContext(disabled_pass=["A"], required_pass=["A"]):
+        Sequential([make("A"), make("B")])(mod)
+    assert log == ["B"]
+
+
+def test_p12_required_beats_level(mod, make, log):
+    with PassContext(opt_level=0, required_pass=["A"]):
+        Sequential([make("A", opt_level=3), make("B", opt_level=3)])(mod)
+    assert log == ["A"]
+
+
+@pytest.mark.parametrize(("level", "ran"), [(0, []), (1, ["A"]), (2, ["A", "B"]), (3, ["A", "B"])])
+def test_p12_runs_if_the_context_level_is_at_least_the_pass_level(mod, make, log, level, ran):
+    with PassContext(opt_level=level):
+        Sequential([make("A", opt_level=1), make("B", opt_level=2)])(mod)
+    assert log == ran
+
+
+def test_p12_a_nested_sequential_is_enabled_like_a_pass(mod, make, log):
+    inner = Sequential([make("A")], opt_level=3, name="inner")
+    Sequential([inner])(mod)
+    assert log == []
+    with PassContext(required_pass=["inner"]):
+        Sequential([inner])(mod)
+    assert log == ["A"]
+
+
+def test_p13_a_direct_call_runs_whatever_the_context_says(mod, make, log):
+    with PassContext(opt_level=0, disabled_pass=["A"]):
+        make("A", opt_level=3)(mod)
+    assert log == ["A"]
+
+
+def test_p13_a_direct_call_does_not_run_required(mod, make, log):
+    make("Before", register=True)
+    make("A", required=["Before"])(mod)
+    assert log == ["A"]
+
+
+def test_p14_required_run_before_the_pass_and_are_not_deduplicated(mod, make, log):
+    make("Before", register=True)
+    a = make("A", required=["Before"])
+    Sequential([a, a])(mod)
+    assert log == ["Before", "A", "Before", "A"]
+
+
+def test_p14_required_of_a_required_pass_are_not_resolved(mod, make, log):
+    make("First", register=True)
+    make("Second", required=["First"], register=True)
+    Sequential([make("A", required=["Second"])])(mod)
+    assert log == ["Second", "A"]
+
+
+def test_p14_a_disabled_pass_still_runs_when_required_by_one(mod, make, log):
+    make("Before", opt_level=3, register=True)
+    with PassContext(opt_level=0, disabled_pass=["Before"]):
+        Sequential([make("A", required=["Before"])])(mod)
+    assert log == ["Before", "A"]
+
+
+def test_p14_required_of_a_pass_that_is_off_do_not_run(mod, make, log):
+    make("Before", register=True)
+    with PassContext(disabled_pass=["A"]):
+        Sequential([make("A", required=["Before"])])(mod)
+    assert log == []
+
+
+def test_p15_a_required_pass_that_does_not_exist(mod, make):
+    make("FuseOps", register=True)
+    with pytest.raises(PipelineError, match=r"unknown pass 'FuseOpps'; did you mean 'FuseOps'\?"):
+        Sequential([make("A", required=["FuseOpps"])])(mod)
+
+
+@pytest.mark.parametrize(
+    "spelling",
+    [
+        "ToNonDataflow",
+        "relax.transform.ToNonDataflow",
+        "transform.ToNonDataflow",
+        "to-non-dataflow",
+    ],
+)
+def test_p15_spellings_of_a_name(spelling):
+    assert transform.get_pass(spelling).info.name == "ToNonDataflow"
+
+
+def test_p16_constructors_by_name():
+    assert transform.ToNonDataflow().info.name == "ToNonDataflow"
+    assert "CallTIRRewrite" in dir(transform)
+    with pytest.raises(AttributeError, match="did you mean 'ToNonDataflow'"):
+        _ = transform.ToNonDataFlow
+
+
+def test_p16_a_name_is_registered_once(make):
+    with pytest.raises(PipelineError, match="already registered"):
+        make("ToNonDataflow", register=True)
+
+
+def test_p07_explicit_context(mod, make, log):
+    Sequential([make("A", opt_level=3)])(mod, PassContext(opt_level=3))
+    assert log == ["A"]
+
+
+class TestConfig:
+    """P23: options have a key, a type, a default and a description."""
+
+    @pytest.fixture(autouse=True)
+    def options(self):
+        transform.register_config_option("test.depth", int, 8, "how deep")
+        transform.register_config_option("test.unroll", _Unroll, None, "how to unroll")
+
+    def test_values_are_kept(self):
+        assert PassContext(config={"test.depth": 3}).config == {"test.depth": 3}
+
+    def test_a_dict_becomes_the_config_object(self):
+        config = PassContext(config={"test.unroll": {"steps": 4}}).config
+        assert config["test.unroll"].steps == 4
+
+    def test_unknown_key(self):
+        with pytest.raises(AttributeError, match=r"Invalid config option 'test\.dept'.*candidates"):
+            PassContext(config={"test.dept": 3})
+
+    @pytest.mark.parametrize("value", [None, "3", True, 1.5])
+    def test_wrong_value(self, value):
+        with pytest.raises(TypeError, match=r"config option 'test\.depth'"):
+            PassContext(config={"test.depth": value})
+
+    def test_list_configs(self):
+        assert PassContext.list_configs()["test.depth"] == {
+            "type": "int",
+            "default": 8,
+            "doc": "how deep",
+        }
+
+    def test_the_type_of_a_key_is_fixed(self):
+        with pytest.raises(ValueError, match="already registered"):
+            transform.register_config_option("test.depth", str)
+
+
+class _Unroll:
+    def __init__(self, steps: int) -> None:
+        self.steps = steps

@@ -1,0 +1,48 @@
+"""A pass has one name in four places: class, flag, file and lit test."""
+
+import importlib.util
+import re
+from pathlib import Path
+
+import pytest
+from checkout import ROOT
+
+from relax_mlir.lowering import PASSES
+from relax_mlir.lowering.pass_spec import PassSpec
+from relax_mlir.transform.registry import TRANSFORM_PASSES, flag_of
+
+TABLE = {**PASSES, **TRANSFORM_PASSES}
+LIT_TESTS = {
+    file.stem
+    for pattern in ("*.mlir", "*.py")
+    for file in (ROOT / "test").rglob(pattern)
+    if not {"api", "packaging", "support"} & set(file.relative_to(ROOT).parts)
+}
+
+
+@pytest.fixture(params=TABLE.values(), ids=TABLE)
+def spec(request: pytest.FixtureRequest) -> PassSpec:
+    return request.param
+
+
+def test_flag_is_the_name_in_kebab_case(spec: PassSpec) -> None:
+    assert TABLE[spec.flag] is spec
+    assert flag_of(spec.name) == spec.flag
+
+
+def test_entry_carries_the_name(spec: PassSpec) -> None:
+    module, function = spec.entry.split(":")
+    assert function == spec.flag.replace("-", "_")
+    source = Path(importlib.util.find_spec(module).origin).read_text()
+    assert re.search(rf"^(def|class) {function}\b|\b{function} =", source, re.M)
+
+
+def test_there_is_a_lit_test_of_that_name(spec: PassSpec) -> None:
+    stem = spec.flag.replace("-", "_")
+    assert any(test == stem or test.startswith(f"{stem}_") for test in LIT_TESTS), (
+        f"no test/**/{stem}.mlir"
+    )
+
+
+def test_no_two_passes_share_a_name() -> None:
+    assert len({spec.name for spec in TABLE.values()}) == len(PASSES) + len(TRANSFORM_PASSES)

@@ -1,0 +1,243 @@
+"""Pipelines as text: parsing, printing, options, anchors and the suggestions for misspelt ones."""
+
+import contextlib
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from relax_mlir.dialects.context import default_context
+from relax_mlir.errors import PipelineError
+from relax_mlir.ir.module import IRModule
+from relax_mlir.lowering.pass_spec import PassOption
+from relax_mlir.transform import FunctionPass, PassInfo, Pipeline, module_pass
+from relax_mlir.transform.builder import build
+from relax_mlir.transform.execution import Execution
+from relax_mlir.transform.options import coerce_options, format_options, parse_options
+from relax_mlir.transform.pipeline import Step
+from relax_mlir.transform.registry import flag_of, register_pass, unregister_pass
+
+MODULE = "func.func @f() attributes {relax.function} { return }"
+
+
+def execution_of(text):
+    execution = Execution(default_context())
+    build(Pipeline.parse(text), execution)
+    return execution
+
+
+@pytest.fixture
+def log():
+    return []
+
+
+@pytest.fixture(autouse=True)
+def passes(log):
+    """Register a module pass and a function pass with options for the time of a test."""
+
+    def make(**given):
+        values = coerce_options("test-log", OPTIONS, given)
+        return module_pass(lambda mod, ctx: log.append(values) or mod, opt_level=0, name="TestLog")
+
+    def per_function():
+        def run(func, mod, ctx):
+            log.append(func.attributes["sym_name"].value)
+            return func
+
+        return FunctionPass(run, PassInfo("TestEach"))
+
+    register_pass("TestLog", make, options=OPTIONS)
+    register_pass("TestEach", per_function)
+    yield
+    unregister_pass("TestLog")
+    unregister_pass("TestEach")
+
+
+OPTIONS = (
+    PassOption("opt", int, 2, "an integer"),
+    PassOption("fast-math", bool, False, "a switch"),
+    PassOption("scale", float, 1.0, "a number"),
+    PassOption("target", str, "cpu", "a string"),
+    PassOption("names", list, (), "a list"),
+)
+DEFAULTS = {"opt": 2, "fast_math": False, "scale": 1.0, "target": "cpu", "names": ()}
+
+
+@pytest.mark.parametrize(
+    ("text", "printed"),
+    [
+        ("builtin.module()", None),
+        ("builtin.module(cse)", None),
+        ("builtin.module(a,func.func(b,c{d=1 e=2}),f)", None),
+        ("builtin.module(inline{op-pipelines=func.func(cse,canonicalize{top-down=true})})", None),
+        ('builtin.module(a{b="x y  z"})', None),
+        ("builtin.module(gpu.module(llvm.func(cse)))", None),
+        (
+            " builtin.module ( a , func.func( b ),\n c{ d=1   e=2 } ) ",
+            "builtin.module(a,func.func(b),c{d=1 e=2})",
+        ),
+        ("any(cse)", "builtin.module(cse)"),
+        ("builtin.module(a{})", "builtin.module(a)"),
+    ],
+)
+def test_prints_itself_back(text, printed):
+    pipeline = Pipeline.parse(text)
+    assert str(pipeline) == (printed or text)
+    assert Pipeline.parse(str(pipeline)) == pipeline
+
+
+NAMES = st.sampled_from(["cse", "canonicalize", "to-non-dataflow", "x_1"])
+PASSES = st.builds(Step, NAMES, st.sampled_from([None, "a=1", "a=1 b={c(d)}", 'a="x  y"']))
+STEPS = st.recursive(
+    PASSES,
+    lambda inner: st.builds(
+        Step,
+        st.sampled_from(["func.func", "gpu.module"]),
+        st.none(),
+        st.lists(inner, max_size=3).map(tuple),
+    ),
+    max_leaves=8,
+)
+
+
+@given(st.lists(STEPS, max_size=4).map(tuple))
+def test_any_pipeline_prints_itself_back(steps):
+    assert Pipeline.parse(str(Pipeline(steps))) == Pipeline(steps)
+
+
+@given(st.text(alphabet="ab(){},.=\"' -", max_size=20))
+def test_any_text_parses_or_is_a_pipeline_error(text):
+    with contextlib.suppress(PipelineError):
+        Pipeline.parse(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "wrapped with the anchor operation"),
+        ("cse", r"did you mean 'builtin.module\(cse\)'"),
+        ("func.func(cse)", r"did you mean 'builtin.module\(func.func\(cse\)\)'"),
+        ("builtin.module(cse", "column 19: expected '\\)'"),
+        ("builtin.module(cse))", "column 20: expected ',' or 'the end'"),
+        ("builtin.module(cse,)", "column 20: expected the name"),
+        ("builtin.module(,cse)", "column 16: expected the name"),
+        ("builtin.module(cse{a=1)", "column 19: expected '}'"),
+        ("builtin.module(cse canonicalize)", "column 20: expected ','"),
+    ],
+)
+def test_malformed(text, message):
+    with pytest.raises(PipelineError, match=message):
+        Pipeline.parse(text)
+
+
+def test_the_caret_stands_under_the_place():
+    with pytest.raises(PipelineError) as caught:
+        Pipeline.parse("builtin.module(cse,)")
+    _, line, caret = str(caught.value).splitlines()
+    assert line[caret.index("^")] == ")"
+
+
+def test_ours_and_upstreams_in_one_pass_manager(log):
+    text = "builtin.module(cse,func.func(canonicalize),test-log{opt=3},symbol-dce)"
+    execution = execution_of(text)
+    execution.run(IRModule.parse(MODULE).mlir_module)
+    assert log == [DEFAULTS | {"opt": 3}]
+    printed = str(execution.manager)
+    assert printed.startswith("builtin.module(cse,func.func(canonicalize{")
+    assert printed.endswith(",test-log,symbol-dce)")
+
+
+def test_a_function_pass_of_ours_may_stand_under_func_func(log):
+    text = "builtin.module(func.func(cse,test-each,canonicalize),test-each)"
+    execution_of(text).run(IRModule.parse(MODULE).mlir_module)
+    assert log == ["f", "f"]
+
+
+@pytest.mark.parametrize("anchor", ["func.func", "builtin.module", "gpu.module"])
+def test_a_module_pass_of_ours_stands_at_the_top(anchor):
+    with pytest.raises(PipelineError, match=f"cannot be nested under '{anchor}'"):
+        execution_of(f"builtin.module({anchor}(test-log))")
+
+
+@pytest.mark.parametrize(
+    ("options", "value"),
+    [
+        ("", {}),
+        ("opt=0", {"opt": 0}),
+        ("fast-math", {"fast_math": True}),
+        ("fast-math=0 opt=-1", {"fast_math": False, "opt": -1}),
+        ("scale=0.5", {"scale": 0.5}),
+        ("scale=3", {"scale": 3.0}),
+        ('target="x y"', {"target": "x y"}),
+        ("names=a,b", {"names": ["a", "b"]}),
+        ("names={a,b}", {"names": ["a", "b"]}),
+    ],
+)
+def test_option_values(log, options, value):
+    execution_of(f"builtin.module(test-log{{{options}}})").run(IRModule.parse(MODULE).mlir_module)
+    assert log == [DEFAULTS | value]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("test-lg", "unknown pass 'test-lg'; did you mean 'test-log'?"),
+        ("csee", "unknown pass 'csee'; did you mean 'cse'?"),
+        ("func.func(canonicalise)", "unknown pass 'canonicalise'; did you mean 'canonicalize'?"),
+        ("qqqqq", "unknown pass 'qqqqq'"),
+        ("test-log{op=1}", "pass 'test-log' has no option 'op'; did you mean 'opt'?"),
+        (
+            "test-log{zzz=1}",
+            "pass 'test-log' has no option 'zzz'; it takes opt, fast-math, scale, target, names",
+        ),
+        ("test-log{opt=x}", "option 'opt' of pass 'test-log' wants int, got 'x'"),
+        ("test-log{opt=1.5}", "option 'opt' of pass 'test-log' wants int, got '1.5'"),
+        (
+            "test-log{fast-math=maybe}",
+            "option 'fast-math' of pass 'test-log' wants bool, got 'maybe'",
+        ),
+        ("test-log{opt=1 opt=2}", "option 'opt' is given twice in 'opt=1 opt=2'"),
+        ("to-non-dataflow{a=1}", "pass 'to-non-dataflow' has no option 'a'; it takes none"),
+        (
+            "canonicalize{max-iteration=1}",
+            "pass 'canonicalize' has no option 'max-iteration'; did you mean 'max-iterations'?",
+        ),
+        ("cse{a=1}", "pass 'cse' has no option 'a'; it takes none"),
+        (
+            "canonicalize{max-iterations=x}",
+            "pass 'canonicalize' does not accept options 'max-iterations=x'",
+        ),
+    ],
+)
+def test_misspelt(text, message):
+    with pytest.raises(PipelineError) as caught:
+        execution_of(f"builtin.module({text})")
+    assert str(caught.value) == message
+
+
+def test_options_from_python_are_checked_too():
+    assert coerce_options("p", OPTIONS, {"fast_math": True})["fast_math"] is True
+    for bad in ({"opt": "x"}, {"opt": True}, {"opt": 1.5}, {"target": 3}, {"fast_math": 1}):
+        with pytest.raises(PipelineError, match="of pass 'p' wants"):
+            coerce_options("p", OPTIONS, bad)
+
+
+def test_format_options_parses_back():
+    values = {"a": True, "b": 3, "c": "x y", "d_e": ["p", "q"], "f": ""}
+    text = format_options(values)
+    assert text == 'a=true b=3 c="x y" d-e=p,q f=""'
+    assert parse_options(text) == {"a": "true", "b": "3", "c": "x y", "d-e": "p,q", "f": ""}
+
+
+@pytest.mark.parametrize(
+    ("name", "flag"),
+    [
+        ("ToNonDataflow", "to-non-dataflow"),
+        ("CallTIRRewrite", "call-tir-rewrite"),
+        ("VMShapeLower", "vm-shape-lower"),
+        ("LowerTIR", "lower-tir"),
+        ("fold_constant", "fold-constant"),
+    ],
+)
+def test_flags(name, flag):
+    assert flag_of(name) == flag

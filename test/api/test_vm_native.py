@@ -1,0 +1,228 @@
+"""Native objects: linking, calling, errors, lifetime."""
+
+import dataclasses
+import gc
+import threading
+
+import numpy as np
+import pytest
+
+from relax_mlir.errors import ArgumentTypeError, ExecutableFormatError, ShapeMismatchError
+from relax_mlir.runtime import (
+    ExecBuilder,
+    Executable,
+    NativeObject,
+    VirtualMachine,
+    native,
+    register_func,
+    remove_global_func,
+)
+
+llvm = pytest.importorskip("llvmlite.binding")
+tvm_ffi = pytest.importorskip("tvm_ffi")
+
+# add1(x, y): y = float(half(x)) + 1 for 1-d float32; checks the count and the lengths.
+# The conversion makes it call libgcc on CPUs without F16C.
+ADD1 = r"""
+@type = private constant [10 x i8] c"TypeError\00"
+@count = private constant [27 x i8] c"add1: expected 2 arguments\00"
+@value = private constant [11 x i8] c"ValueError\00"
+@shape = private constant [26 x i8] c"add1: x and y differ in n\00"
+declare void @TVMFFIErrorSetRaisedFromCStr(ptr, ptr)
+
+define private ptr @tensor(ptr %any) {
+  %kind = load i32, ptr %any
+  %slot = getelementptr i8, ptr %any, i64 8
+  %p = load ptr, ptr %slot
+  %inside = getelementptr i8, ptr %p, i64 24
+  %is_object = icmp eq i32 %kind, 70
+  %r = select i1 %is_object, ptr %inside, ptr %p
+  ret ptr %r
+}
+
+define private i64 @length(ptr %tensor) {
+  %slot = getelementptr i8, ptr %tensor, i64 24
+  %dims = load ptr, ptr %slot
+  %n = load i64, ptr %dims
+  ret i64 %n
+}
+
+define i32 @__tvm_ffi_add1(ptr %self, ptr %args, i32 %count, ptr %ret) {
+  %two = icmp eq i32 %count, 2
+  br i1 %two, label %lengths, label %bad_count
+lengths:
+  %args1 = getelementptr i8, ptr %args, i64 16
+  %x = call ptr @tensor(ptr %args)
+  %y = call ptr @tensor(ptr %args1)
+  %n = call i64 @length(ptr %x)
+  %m = call i64 @length(ptr %y)
+  %same = icmp eq i64 %n, %m
+  br i1 %same, label %start, label %bad_shape
+start:
+  %px = load ptr, ptr %x
+  %py = load ptr, ptr %y
+  br label %test
+test:
+  %i = phi i64 [0, %start], [%next, %body]
+  %more = icmp slt i64 %i, %n
+  br i1 %more, label %body, label %done
+body:
+  %from = getelementptr float, ptr %px, i64 %i
+  %v = load float, ptr %from
+  %half = fptrunc float %v to half
+  %back = fpext half %half to float
+  %w = fadd float %back, 1.0
+  %to = getelementptr float, ptr %py, i64 %i
+  store float %w, ptr %to
+  %next = add i64 %i, 1
+  br label %test
+done:
+  store i32 0, ptr %ret
+  ret i32 0
+bad_count:
+  call void @TVMFFIErrorSetRaisedFromCStr(ptr @type, ptr @count)
+  ret i32 -1
+bad_shape:
+  call void @TVMFFIErrorSetRaisedFromCStr(ptr @value, ptr @shape)
+  ret i32 -1
+}
+"""
+
+
+def _compile(ir: str) -> bytes:
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    machine = llvm.Target.from_default_triple().create_target_machine(reloc="pic")
+    return machine.emit_object(llvm.parse_assembly(ir))
+
+
+@pytest.fixture(scope="module")
+def add1() -> NativeObject:
+    return NativeObject("kernels", _compile(ADD1), ("add1",), llvm.get_process_triple())
+
+
+def _build(*native: NativeObject) -> Executable:
+    ib = ExecBuilder()
+    with ib.function("main", 1, ["x"]):
+        ib.emit_call("vm.builtin.shape_of", [ib.r(0)], dst=ib.r(1))
+        ib.emit_call("vm.builtin.alloc_storage", [4096], dst=ib.r(2))
+        ib.emit_call("vm.builtin.alloc_tensor", [ib.r(2), 0, ib.r(1), "float32"], dst=ib.r(3))
+        ib.emit_call("add1", [ib.r(0), ib.r(3)])
+        ib.emit_ret(ib.r(3))
+    with ib.function("both", 2, ["x", "y"]):
+        ib.emit_call("add1", [ib.r(0), ib.r(1)], dst=ib.r(2))
+        ib.emit_ret(ib.r(2))
+    with ib.function("one", 1, ["x"]):
+        ib.emit_call("add1", [ib.r(0)])
+        ib.emit_ret(ib.r(0))
+    return ib.get(native)
+
+
+@pytest.mark.parametrize("n", [0, 1, 7, 1024])
+def test_native_call_after_reload(add1: NativeObject, n: int) -> None:
+    vm = VirtualMachine(Executable.from_bytes(_build(add1).to_bytes()))
+    assert vm.functions == ("main", "both", "one", "add1")
+    x = np.arange(n, dtype="float32")
+    np.testing.assert_array_equal(vm["main"](x), x + 1)
+    x.flags.writeable = False
+    np.testing.assert_array_equal(vm["main"](x), x + 1)
+    np.testing.assert_array_equal(vm["main"](x[::-1]), x[::-1] + 1)
+
+
+def test_native_errors_become_ours(add1: NativeObject) -> None:
+    vm = VirtualMachine(_build(add1))
+    x, y = np.zeros(3, "float32"), np.zeros(4, "float32")
+    with pytest.raises(ShapeMismatchError) as raised:
+        vm["both"](x, y)
+    assert str(raised.value) == (
+        "add1: x and y differ in n\n  in VM function 'both', instruction 0 (call add1)"
+    )
+    with pytest.raises(ArgumentTypeError, match="expected 2 arguments\n  in VM function 'one'"):
+        vm["one"](x)
+    with pytest.raises(ShapeMismatchError, match=r"differ in n$"):
+        vm["add1"](x, y)
+    assert vm["both"](x, x.copy()) is None
+
+
+def test_native_functions_outlive_the_vm(add1: NativeObject) -> None:
+    vm = VirtualMachine(_build(add1))
+    func = vm["add1"]
+    register_func("test.native.add1", func)
+    del vm
+    gc.collect()
+    x, y = np.arange(3, dtype="float32"), np.zeros(3, "float32")
+    tvm_ffi.get_global_func("test.native.add1")(x, y)
+    np.testing.assert_array_equal(y, x + 1)
+    remove_global_func("test.native.add1")
+
+
+def test_objects_call_each_other_and_load_once(add1: NativeObject) -> None:
+    other = """
+    declare i32 @__tvm_ffi_add1(ptr, ptr, i32, ptr)
+    define i32 @__tvm_ffi_again(ptr %s, ptr %a, i32 %n, ptr %r) {
+      %1 = call i32 @__tvm_ffi_add1(ptr %s, ptr %a, i32 %n, ptr %r)
+      ret i32 %1
+    }
+    """
+    ex = _build(add1, NativeObject("more", _compile(other), ("__tvm_ffi_again",)))
+    x, y = np.arange(3, dtype="float32"), np.zeros(3, "float32")
+    VirtualMachine(ex)["again"](x, y)
+    np.testing.assert_array_equal(y, x + 1)
+    assert ex.load_native() is ex.load_native()
+
+
+def test_unusable_objects(add1: NativeObject) -> None:
+    def load(**changes: object) -> None:
+        VirtualMachine(_build(dataclasses.replace(add1, **changes)))
+
+    with pytest.raises(ExecutableFormatError, match="not recognized as a valid object"):
+        load(data=b"junk" * 30)
+    for cut in (70, 300, 900):
+        with pytest.raises(ExecutableFormatError, match="cannot link native object 'kernels'"):
+            load(data=add1.data[:cut])
+    with pytest.raises(ExecutableFormatError, match="symbols not found: __tvm_ffi_nope"):
+        load(symbols=("nope",))
+    with pytest.raises(ExecutableFormatError, match="is for sparc64-linux-gnu, this machine is"):
+        load(triple="sparc64-linux-gnu")
+    absent = [f for f, present in llvm.get_host_cpu_features().items() if not present]
+    if absent:
+        with pytest.raises(ExecutableFormatError, match=f"'cpu9' and needs {absent[0]}, which"):
+            load(cpu="cpu9", features=f"-x87,+{absent[0]}")
+    with pytest.raises(ExecutableFormatError, match="two native objects export 'add1'"):
+        VirtualMachine(_build(add1, add1))
+
+
+def test_threads_call_native_code(add1: NativeObject) -> None:
+    main = VirtualMachine(_build(add1))["main"]
+    wrong = []
+
+    def work(seed: int) -> None:
+        x = np.full(1000, seed, "float32")
+        wrong.extend(seed for _ in range(100) if not (main(x) == seed + 1).all())
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
+def test_openmp_runtime_is_found_when_needed() -> None:
+    try:
+        native.load_openmp()
+    except ExecutableFormatError:
+        pytest.skip("no OpenMP runtime here")
+    code = """
+    declare i32 @omp_get_max_threads()
+    define i32 @__tvm_ffi_threads(ptr %s, ptr %a, i32 %n, ptr %r) {
+      %1 = call i32 @omp_get_max_threads()
+      %2 = sext i32 %1 to i64
+      %3 = getelementptr i8, ptr %r, i64 8
+      store i64 1, ptr %r
+      store i64 %2, ptr %3
+      ret i32 0
+    }
+    """
+    obj = NativeObject("omp", _compile(code), ("threads",), needs_omp=True)
+    assert VirtualMachine(_build(obj))["threads"]() >= 1

@@ -1,0 +1,113 @@
+"""Functions by name: Python ones, TVM FFI's, and compiled ones registered for others."""
+
+import inspect
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from relax_mlir.errors import FunctionNotFoundError
+from relax_mlir.runtime import (
+    ExecBuilder,
+    VirtualMachine,
+    get_global_func,
+    list_global_func_names,
+    register_func,
+    remove_global_func,
+)
+
+tvm_ffi = pytest.importorskip("tvm_ffi")
+
+
+@pytest.fixture
+def name() -> Iterator[str]:
+    yield "test.registry.func"
+    if get_global_func("test.registry.func", allow_missing=True) is not None:
+        tvm_ffi.remove_global_func("test.registry.func")
+        register_func("test.registry.func", print, override=True)
+        remove_global_func("test.registry.func")
+
+
+def _caller(name: str) -> VirtualMachine:
+    ib = ExecBuilder()
+    with ib.function("main", 1):
+        ib.emit_call(name, [ib.r(0)], dst=ib.r(1))
+        ib.emit_ret(ib.r(1))
+    return VirtualMachine(ib.get())
+
+
+def test_register_look_up_remove(name: str) -> None:
+    @register_func(name)
+    def func(x: int) -> int:
+        return x + 1
+
+    assert get_global_func(name) is func
+    assert name in list_global_func_names()
+    with pytest.raises(ValueError, match="registered already; pass override=True"):
+        register_func(name, print)
+    register_func(name, len, override=True)
+    assert get_global_func(name) is len
+    remove_global_func(name)
+    assert get_global_func(name, allow_missing=True) is None
+    with pytest.raises(FunctionNotFoundError, match="is not registered; register it with"):
+        get_global_func(name)
+    with pytest.raises(FunctionNotFoundError):
+        remove_global_func(name)
+
+
+def test_wrong_registrations() -> None:
+    with pytest.raises(ValueError, match="reserved"):
+        register_func("vm.builtin.copy", print)
+    with pytest.raises(TypeError, match="not callable"):
+        register_func("test.registry.x", 3)
+    with pytest.raises(TypeError, match="needs a name"):
+        register_func(print)
+    with pytest.raises(FunctionNotFoundError, match=r"did you mean 'vm\.builtin\.shape_of'"):
+        get_global_func("vm.builtin.shapeof")
+
+
+def test_ffi_sees_ours_as_arrays(name: str) -> None:
+    seen = []
+
+    def func(*args: object) -> object:
+        seen.extend(args)
+        return args[0] * 2
+
+    register_func(name, func)
+    x = np.arange(3.0)
+    result = tvm_ffi.get_global_func(name)(x, tvm_ffi.Shape((2, 3)), 1, "s")
+    np.testing.assert_array_equal(np.from_dlpack(result), x * 2)
+    assert isinstance(seen[0], np.ndarray)
+    assert seen[1:] == [(2, 3), 1, "s"]
+
+
+def test_vm_finds_ffi_functions(name: str) -> None:
+    tvm_ffi.register_global_func(name, lambda x: x)
+    with pytest.raises(ValueError, match="registered already"):
+        register_func(name, print)
+    x = np.arange(3.0)
+    for func in (_caller(name)["main"], get_global_func(name)):
+        result = func(x)
+        assert isinstance(result, np.ndarray)
+        np.testing.assert_array_equal(result, x)
+        assert func((1, (2, "a"))) == (1, (2, "a"))
+        assert func(None) is None
+
+
+def test_compiled_functions_can_be_registered(name: str) -> None:
+    main = _caller("vm.builtin.copy")["main"]
+    assert (main.__name__, str(inspect.signature(main))) == ("main", "(arg0)")
+    register_func(name, main)
+    x = np.arange(4.0)
+    np.testing.assert_array_equal(_caller(name)["main"](x), x)
+    np.testing.assert_array_equal(np.from_dlpack(tvm_ffi.get_global_func(name)(x)), x)
+
+
+@pytest.mark.parametrize("result", [np.arange(6).reshape(2, 3).T, np.float32(3), [np.arange(2)]])
+def test_results_of_python_functions_become_values(name: str, result: object) -> None:
+    register_func(name, lambda x: result)
+    value = _caller(name)["main"](1)
+    array = value[0] if isinstance(value, tuple) else value
+    assert isinstance(array, np.ndarray)
+    assert array.flags.carray
+    np.testing.assert_array_equal(array, result[0] if isinstance(result, list) else result)

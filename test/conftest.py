@@ -1,0 +1,9 @@
+"""Settings that hold for every pytest."""
+
+import os
+
+from hypothesis import settings
+
+# A busy machine is no failure, and the same run finds the same counterexamples.
+settings.register_profile("repeatable", deadline=None, derandomize=True, database=None)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))

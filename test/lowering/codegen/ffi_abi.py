@@ -1,0 +1,42 @@
+# RUN: %PYTHON %s | FileCheck %s
+"""The exported function checks its arguments, then calls the kernel, which may rely on it."""
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.context import make_context
+from relax_mlir.lowering.codegen.ffi_abi import emit_wrappers
+from relax_mlir.lowering.codegen.ffi_signature import take_signatures
+from relax_mlir.lowering.codegen.target import Target
+from relax_mlir.lowering.tir_to_llvm.pipeline import memref_to_llvm, run_steps
+
+# CHECK: llvm.func internal @relax_ffi_buffer(
+# CHECK: llvm.func @__tvm_ffi_copy(
+# CHECK-SAME: -> i32
+# CHECK: llvm.call @relax_ffi_buffer(
+# CHECK: llvm.call @relax_ffi_buffer(
+# CHECK: [[ROWS:%.*]] = llvm.load {{.*}} -> i64
+# CHECK: llvm.icmp "eq" {{%.*}}, [[ROWS]] : i64
+# CHECK: llvm.call @relax_ffi_disjoint(
+# CHECK: llvm.call @relax_kernel_copy(
+# CHECK: llvm.call @relax_ffi_fail_count(
+# CHECK: llvm.call @relax_ffi_fail_dim(
+# The input is only read, the output may be written, neither overlaps the other.
+# CHECK: llvm.func internal @relax_kernel_copy(
+# CHECK-SAME: %{{.*}}: !llvm.ptr, %{{.*}}: !llvm.ptr {llvm.noalias, llvm.readonly}
+# CHECK-SAME: !llvm.ptr {llvm.noalias},
+TEXT = """
+#n4 = #relax.dims<["n"], affine_map<()[s0] -> (s0, 4)>>
+func.func @copy(
+    %A: memref<?x4xf32> {tir.name = "A", tir.shape = #n4, tir.dtype = "float32"},
+    %Y: memref<?x4xf32> {tir.name = "Y", tir.shape = #n4, tir.dtype = "float32"}
+) attributes {tir.prim_func} {
+  memref.copy %A, %Y : memref<?x4xf32> to memref<?x4xf32>
+  return
+}"""
+
+with make_context(), ir.Location.unknown():
+    module = ir.Module.parse(TEXT)
+    signatures = take_signatures(module.operation)
+    run_steps(module.operation, memref_to_llvm())
+    emit_wrappers(module.operation, signatures, Target.host())
+    assert module.operation.verify()
+    print(module)

@@ -1,0 +1,3 @@
+func.func @f(%x: f32) -> f32 {
+  return %y : f32
+}
