@@ -1,6 +1,6 @@
 """How one IR becomes the next: the table of lowering passes, by flag."""
 
-from relax_mlir.lowering.pass_spec import PassSpec
+from relax_mlir.lowering.pass_spec import PassOption, PassSpec
 
 _RELAX_TO_VM = "relax_mlir.lowering.relax_to_vm"
 
@@ -46,6 +46,7 @@ PASSES: dict[str, PassSpec] = _table(
         name="LowerTIR",
         entry="relax_mlir.lowering.tir_to_vector.lower_tir:lower_tir",
         summary="Lower prim funcs to loops over vectors",
+        options=(PassOption("vector_bits", int, 512, "width of a vector register"),),
     ),
     PassSpec(
         flag="expand-math",

@@ -227,6 +227,24 @@ class SymExpr:
                 total = total + _from_summand(part, names)
         return total
 
+    def lower_bound(self) -> int | None:
+        """Return an integer this is never below, None when none is known.
+
+        Symbols are not negative, and divisors are taken to be positive.
+        """
+        total = 0
+        for factors, coefficient in self._summands():
+            bounds = [factor.bounds() for factor in factors]
+            if any(low is None or low < 0 for low, _ in bounds):
+                # Only products of what is not negative have simple bounds; one factor has its own.
+                if len(bounds) > 1:
+                    return None
+            side = [low if coefficient > 0 else high for low, high in bounds]
+            if None in side:
+                return None
+            total += coefficient * math.prod(side)
+        return total
+
     def _summands(self) -> "Iterator[tuple[list[_Atom], int]]":
         """Yield products of atoms and their coefficients, remainders put together again."""
         rest = self
@@ -290,6 +308,22 @@ class _Atom:
         lhs, rhs = self.lhs.evaluate(values), self.rhs.evaluate(values)
         return lhs // rhs if self.kind == "floordiv" else -(-lhs // rhs)
 
+    def bounds(self) -> tuple[int | None, int | None]:
+        """Return bounds for non-negative symbols and positive divisors; None is no bound."""
+        if self.kind == "symbol":
+            return 0, None
+        divisor = self.rhs.value
+        if self.kind == "mod":
+            return 0, None if divisor is None else divisor - 1
+        low = self.lhs.lower_bound()
+        if divisor is None:
+            return (0 if low is not None and low >= 0 else None), None
+        high = (-self.lhs).lower_bound()
+        return (
+            None if low is None else low // divisor,
+            None if high is None else -high // divisor,
+        )
+
     def to_affine(self, names: Mapping[str, int]) -> ir.AffineExpr:
         if self.kind == "symbol":
             return ir.AffineSymbolExpr.get(names[self.name])
@@ -345,17 +379,18 @@ def _draw_out(expr: SymExpr, divisor: SymExpr) -> tuple[SymExpr, SymExpr]:
     whole: dict[_Monomial, int] = {}
     rest: dict[_Monomial, int] = {}
     for term, coefficient in expr._terms.items():
+        rest[term] = coefficient
+        if any(term.count(key) < monomial.count(key) for key in monomial):
+            continue
         factors = list(term)
-        count = 0
-        if all(term.count(key) >= monomial.count(key) for key in monomial):
-            for key in monomial:
-                factors.remove(key)
-            # Towards zero keeps the sign of a term; constants have one remainder, the non-negative.
-            count = coefficient // by if not term else int(math.copysign(1, coefficient * by)) * (
-                abs(coefficient) // abs(by)
-            )
+        for key in monomial:
+            factors.remove(key)
+        # Towards zero keeps the sign of a term; a constant has one remainder, the non-negative.
+        count = coefficient // by
+        if term and count < 0:
+            count = -(-coefficient // by)
         whole[tuple(factors)] = count
-        rest[term] = coefficient - count * by
+        rest[term] -= count * by
     return SymExpr(whole, expr._atoms), SymExpr(rest, expr._atoms)
 
 

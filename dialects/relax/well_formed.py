@@ -94,8 +94,6 @@ class _Function:
             op = view.operation
             if op.name == "relax.match_cast":
                 bound |= {dim.name for dim in type_dims(op.results[0].type) if dim.name}
-            for value in op.results:
-                self._require(type_dims(value.type), bound, op.location, f"'{op.name}'")
             for attribute in op.attributes.values():
                 if isinstance(attribute, Dims) and not dims_problem(attribute):
                     self._require(attribute.dims, bound, op.location, f"'{op.name}'")
@@ -103,6 +101,8 @@ class _Function:
                 for inner in region.blocks:
                     # What a dataflow block binds stays bound after it, what a branch binds does not.
                     self._walk(inner, bound if op.name == "relax.dataflow" else set(bound))
+            for value in op.results:
+                self._require(type_dims(value.type), bound, op.location, f"'{op.name}'")
             problem = call_problem(op, self._functions)
             if problem:
                 self.problems.append((op.location, f"'{op.name}' op {problem}"))

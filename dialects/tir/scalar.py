@@ -169,7 +169,8 @@ _BINARY = {
     "xor": _same(arith.xori),
     "shl": _same(arith.shli),
     "shr": {"s": arith.shrsi, "u": arith.shrui},
-    "pow": {"f": math.powf, "s": math.ipowi},
+    # An integer power needs a loop, and a decision about negative exponents: no operation here.
+    "pow": {"f": math.powf},
 }
 _AFFINE = {
     "add": lambda a, b: a + b,
@@ -201,15 +202,43 @@ def binary(kind: str, lhs: ScalarLike, rhs: ScalarLike) -> Scalar:
     """
     a, b = unify(lhs, rhs)
     affine = _combine(kind, a.affine, b.affine)
-    if kind == "floordiv" and is_float(a.dtype):
+    if kind in _DIVISIONS and not is_float(a.dtype):
+        return Scalar(_divide(kind, a, b, rhs).value, a.dtype, affine)
+    if kind == "floordiv":
         return unary("floor", binary("div", a, b))
     if kind == "mod":
-        if is_unsigned(a.dtype):
-            return Scalar(arith.remui(a.value, b.value), a.dtype, affine)
-        result = binary("sub", a, binary("mul", binary("floordiv", a, b), b))
-        return Scalar(result.value, a.dtype, affine)
+        return binary("sub", a, binary("mul", binary("floordiv", a, b), b))
     operation = _pick(a.dtype, _BINARY[kind], kind)
     return Scalar(operation(a.value, b.value), a.dtype, affine)
+
+
+_DIVISIONS = ("div", "floordiv", "mod", "truncmod")
+
+
+def _divide(kind: str, a: Scalar, b: Scalar, given: ScalarLike) -> Scalar:
+    """Divide integers so that no operands end the process, as the processor's instruction does.
+
+    What divides by zero is 0, and the lowest number by -1 wraps around to itself: numpy's answers.
+    """
+    if isinstance(given, int) and given not in (0, -1):
+        return _quotient(kind, a, b)
+    zero = compare("eq", b, 0)
+    trivial = zero
+    if not is_unsigned(a.dtype):
+        minus_one = compare("eq", b, -1)
+        trivial = Scalar(arith.ori(zero.value, minus_one.value), "bool")
+    result = _quotient(kind, a, select(trivial, 1, b))
+    if not is_unsigned(a.dtype) and kind in ("div", "floordiv"):
+        result = select(minus_one, binary("sub", 0, a), result)
+    # A remainder of 1 is that of -1 and the one wanted for 0.
+    return select(zero, 0, result) if kind in ("div", "floordiv") else result
+
+
+def _quotient(kind: str, a: Scalar, b: Scalar) -> Scalar:
+    if kind == "mod" and not is_unsigned(a.dtype):
+        return binary("sub", a, binary("mul", _quotient("floordiv", a, b), b))
+    operation = _pick(a.dtype, _BINARY["truncmod" if kind == "mod" else kind], kind)
+    return Scalar(operation(a.value, b.value), a.dtype)
 
 
 _FLOAT_UNARY = {

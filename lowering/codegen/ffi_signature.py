@@ -69,11 +69,15 @@ class ScalarParam:
 
 @dataclass(frozen=True)
 class Signature:
-    """A function as callers see it. `inplace`: its buffers may overlap each other."""
+    """A function as callers see it.
+
+    `inplace`: its buffers may overlap each other; `internal`: only other native functions call it.
+    """
 
     name: str
     params: tuple[BufferParam | ScalarParam, ...]
     inplace: bool
+    internal: bool
 
     @property
     def kernel(self) -> str:
@@ -108,7 +112,12 @@ def _signature(function: ir.OpView) -> Signature:
     arguments = function.entry_block.arguments
     attrs = _argument_attributes(function)
     params = tuple(_param(name, arg, attrs[i], i) for i, arg in enumerate(arguments))
-    return Signature(name, params, any("tir.inplace" in attr for attr in attrs))
+    return Signature(
+        name,
+        params,
+        inplace=any("tir.inplace" in attr for attr in attrs),
+        internal="tir.internal" in function.operation.attributes,
+    )
 
 
 def _argument_attributes(function: ir.OpView) -> list[dict[str, ir.Attribute]]:
@@ -147,7 +156,8 @@ def _param(
             STAGE, f"prim func '{function}': buffer '{name}' has {type_.rank} dimensions and "
             f"'tir.shape' {len(dims)}"
         )  # fmt: skip
-    return BufferParam(name, dtype, dims, static, is_written(arg))
+    written = "tir.readonly" not in attrs and is_written(arg)
+    return BufferParam(name, dtype, dims, static, written)
 
 
 def _dims(shape: ir.Attribute | None, static: tuple[int | None, ...]) -> tuple[Dim, ...]:

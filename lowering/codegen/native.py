@@ -84,7 +84,8 @@ def compile_module(module: ir.Module, target: Target | None = None) -> NativeCod
         optimized, machine = _optimize(source, target)
     with _timed(seconds, "llvm-emit"):
         image = machine.emit_object(optimized)
-    return NativeCode(image, tuple(s.name for s in signatures), target, seconds, source)
+    names = tuple(signature.name for signature in signatures if not signature.internal)
+    return NativeCode(image, names, target, seconds, source)
 
 
 def _native_part(module: ir.Module) -> ir.Module:

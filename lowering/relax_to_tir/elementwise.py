@@ -13,10 +13,10 @@ from relax_mlir.dialects.tir.scalar import (
     cast,
     compare,
     is_float,
-    is_unsigned,
     select,
     unary,
 )
+from relax_mlir.errors import PassError
 from relax_mlir.lowering.relax_to_tir.emit import Legalizer
 
 
@@ -55,29 +55,33 @@ UNARY: dict[str, Callable[[Scalar], Scalar]] = {
 }  # fmt: skip
 
 
-def _safe_division(kind: str) -> Callable[[Scalar, Scalar], Scalar]:
-    def divide(a: Scalar, b: Scalar) -> Scalar:
-        if is_float(a.dtype):
-            return binary(kind, a, b)
-        # Integer division by zero, or of the lowest number by -1, would end the process. numpy's
-        # answers are 0 and the lowest number again, which is what negating it gives.
-        zero = compare("eq", b, 0)
-        if is_unsigned(a.dtype):
-            return select(zero, 0, binary(kind, a, select(zero, 1, b)))
-        negative = compare("eq", b, -1)
-        trivial = select(zero, 1, select(negative, 1, b))
-        quotient = binary(kind, a, trivial)
-        return select(zero, 0, select(negative, binary("sub", 0, a), quotient))
+def _floor_divide(a: Scalar, b: Scalar) -> Scalar:
+    """Divide like numpy, which takes floats through the exact remainder: `1.0 // 0.1` is 9."""
+    if not is_float(a.dtype):
+        return binary("floordiv", a, b)
+    ratio = binary("div", a, b)
+    rest = binary("truncmod", a, b)
+    exact = binary("div", a - rest, b)
+    opposite = compare("ne", compare("lt", b, 0), compare("lt", rest, 0))
+    inexact = compare("ne", rest, 0)
+    exact = select(binary("and", inexact, opposite), exact - 1, exact)
+    whole = unary("floor", exact)
+    whole = select(compare("gt", exact - whole, 0.5), whole + 1, whole)
+    signed_zero = ratio * 0
+    whole = select(compare("eq", exact, 0), signed_zero, whole)
+    return select(compare("eq", b, 0), ratio, whole)
 
-    return divide
+
+def _arithmetic(kind: str, of_bools: str) -> Callable[[Scalar, Scalar], Scalar]:
+    return lambda a, b: binary(of_bools if a.dtype == "bool" else kind, a, b)
 
 
 BINARY: dict[str, Callable[[Scalar, Scalar], Scalar]] = {
-    "add": lambda a, b: a + b,
+    "add": _arithmetic("add", "or"),
     "subtract": lambda a, b: a - b,
-    "multiply": lambda a, b: a * b,
-    "divide": _safe_division("div"),
-    "floor_divide": _safe_division("floordiv"),
+    "multiply": _arithmetic("mul", "and"),
+    "divide": lambda a, b: binary("div", a, b),
+    "floor_divide": _floor_divide,
     "power": lambda a, b: binary("pow", a, b),
     "maximum": lambda a, b: binary("max", a, b),
     "minimum": lambda a, b: binary("min", a, b),
@@ -88,6 +92,20 @@ BINARY: dict[str, Callable[[Scalar, Scalar], Scalar]] = {
     "greater": lambda a, b: compare("gt", a, b),
     "greater_equal": lambda a, b: compare("ge", a, b),
 }
+
+
+# What numpy refuses, or answers with another dtype.
+_NOT_OF_BOOLS = ("negative", "subtract", "divide", "floor_divide", "power")
+
+
+def _refuse_bools(op: ir.Operation) -> None:
+    name = op.name.removeprefix("relax.")
+    if name in _NOT_OF_BOOLS and T.tensor_dtype(op.results[0].type) == "bool":
+        op.location.emit_error(
+            f"'{op.name}' op is not defined for bool: cast the operands first, as in "
+            f'R.{name}(R.astype(x, "int32"), ...)'
+        )
+        raise PassError("LegalizeOps", f"'{op.name}' of bool tensors")
 
 
 def broadcast_indices(
@@ -112,7 +130,12 @@ def spatial(dims: Sequence[SymExpr]) -> list[tuple[str, SymExpr]]:
 
 
 def legalize_unary(legalizer: Legalizer, op: ir.Operation) -> ir.Value | None:
-    """Legalise a unary operation of the table."""
+    """Legalise a unary operation of the table.
+
+    Raises:
+        PassError: arithmetic on bools.
+    """
+    _refuse_bools(op)
     name = op.name.removeprefix("relax.")
 
     def body(builder: PrimFuncBuilder, buffers: Sequence[Buffer]) -> None:
@@ -125,7 +148,12 @@ def legalize_unary(legalizer: Legalizer, op: ir.Operation) -> ir.Value | None:
 
 
 def legalize_binary(legalizer: Legalizer, op: ir.Operation) -> ir.Value | None:
-    """Legalise a binary operation of the table, with broadcasting that is certain."""
+    """Legalise a binary operation of the table, with broadcasting that is certain.
+
+    Raises:
+        PassError: arithmetic on bools.
+    """
+    _refuse_bools(op)
     name = op.name.removeprefix("relax.")
     shapes = [T.tensor_dims(value.type) for value in (*op.operands, op.results[0])]
     if any(dims is None for dims in shapes):

@@ -64,7 +64,7 @@ def match_contraction(nest: Nest) -> Contraction | str:
         return "computes more than a product and a sum"
     if store.buffer in (left.buffer, right.buffer):
         return "reads the buffer that it writes"
-    init = _init_value(nest, store)
+    init = init_value(nest, store)
     if isinstance(init, str):
         return init
     return _assign(nest, left, right, store, init)
@@ -81,7 +81,8 @@ def _same(load: Access | None, store: Access) -> bool:
     return load is not None and load.buffer == store.buffer and load.exprs == store.exprs
 
 
-def _init_value(nest: Nest, store: Access) -> ir.Attribute | str | None:
+def init_value(nest: Nest, store: Access) -> ir.Attribute | str | None:
+    """Return the constant that a reduction starts from, None without init, or what else its init is."""
     if not nest.has_init():
         return None
     block = nest.block.regions[1].blocks[0]

@@ -6,6 +6,8 @@ from contextlib import contextmanager
 from typing import Union
 
 from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.relax.dialect import Dims
+from relax_mlir.dialects.relax.symbolic import SymExpr
 
 Index = Union[int, ir.Value]
 _DYNAMIC = ir.ShapedType.get_dynamic_size()
@@ -37,6 +39,8 @@ class Emitter:
         with ir.InsertionPoint.at_block_begin(entry):
             self._marks = [ir.Operation.create("ub.poison", results=[i1]) for _ in "ab"]
         self._constants: dict[tuple[ir.Type, ir.Attribute], ir.Value] = {}
+        self._sizes: dict[SymExpr, ir.Value] = {}
+        self._flat: dict[ir.Value, ir.Value] = {}
         self.index_type = ir.IndexType.get()
         self.bool_type = i1
         self._i64 = ir.IntegerType.get_signless(64)
@@ -205,6 +209,25 @@ class Emitter:
     def _index_op(self, name: str, a: Index, b: Index) -> ir.Value:
         return self.op(name, [self.index(a), self.index(b)], self.index_type)
 
+    def size(self, expr: SymExpr) -> Index:
+        """Return the value of a symbolic size."""
+        if expr.is_const:
+            return expr.value
+        if expr not in self._sizes:
+            with ir.InsertionPoint(self._marks[0]):
+                self._sizes[expr] = self.op("tir.symbol", [], self.index_type, value=Dims.of([expr]))
+        return self._sizes[expr]
+
+    def flatten_once(self, buffer: ir.Value) -> ir.Value:
+        """Return a row-major buffer as one dimension; a view at the entry where it is a parameter."""
+        if buffer not in self._flat:
+            point = self.at_entry()
+            if not isinstance(buffer.owner, ir.Block):
+                point = ir.InsertionPoint.after(buffer.owner)
+            with point:
+                self._flat[buffer] = self.flatten(buffer)
+        return self._flat[buffer]
+
     def dim(self, buffer: ir.Value, position: int) -> Index:
         """Return a dimension of a memref."""
         type_ = buffer.type
@@ -258,6 +281,24 @@ class Emitter:
     def splat(self, value: ir.Value, type_: ir.VectorType) -> ir.Value:
         """Return a vector with a scalar in every lane."""
         return self.op("vector.broadcast", [value], type_)
+
+    def extract(self, vector: ir.Value, lane: int) -> ir.Value:
+        """Return one lane."""
+        where = ir.DenseI64ArrayAttr.get([lane])
+        return self.op("vector.extract", [vector], vector.type.element_type, static_position=where)
+
+    def insert(self, value: ir.Value, vector: ir.Value, lane: int) -> ir.Value:
+        """Return a vector with one lane replaced."""
+        where = ir.DenseI64ArrayAttr.get([lane])
+        return self.op("vector.insert", [value, vector], vector.type, static_position=where)
+
+    def part(self, vector: ir.Value, lane: int, count: int) -> ir.Value:
+        """Return adjacent lanes of a vector."""
+        numbers = [ir.ArrayAttr.get([ir.IntegerAttr.get(self._i64, n)]) for n in (lane, count, 1)]
+        names = ("offsets", "sizes", "strides")
+        type_ = ir.VectorType.get([count], vector.type.element_type)
+        attributes = dict(zip(names, numbers, strict=True))
+        return self.op("vector.extract_strided_slice", [vector], type_, **attributes)
 
     @contextmanager
     def loop(

@@ -5,11 +5,13 @@ from relax_mlir.errors import PassError
 from relax_mlir.lowering.tir_to_vector.analysis import match_nest, top_level
 from relax_mlir.lowering.tir_to_vector.contraction import Contraction, match_contraction
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
+from relax_mlir.lowering.tir_to_vector.flat import NotFlat, collapse, flatten_nest
 from relax_mlir.lowering.tir_to_vector.generic import lower_block
 from relax_mlir.lowering.tir_to_vector.init import split_inits
 from relax_mlir.lowering.tir_to_vector.machine import Machine
 from relax_mlir.lowering.tir_to_vector.matmul import emit_contraction
 from relax_mlir.lowering.tir_to_vector.symbols import replace_symbols
+from relax_mlir.lowering.tir_to_vector.vector_nest import NestWriter, vector_iter
 
 FLAG = "lower-tir"
 
@@ -49,6 +51,19 @@ def _lower_function(func: ir.OpView, machine: Machine) -> list[str]:
             with ir.InsertionPoint(op), op.location:
                 emit_contraction(found, emit, machine)
             op.erase()
+            continue
+        try:
+            flat = collapse(flatten_nest(nest))
+        except NotFlat as e:
+            print(nest.name, e)
+            continue
+        vector = vector_iter(flat)
+        if isinstance(vector, str):
+            print(nest.name, vector)
+            continue
+        with ir.InsertionPoint(op), op.location:
+            NestWriter(flat, vector, emit, machine).write([])
+        op.erase()
     split_inits(func, emit)
     lower_block(func.entry_block, emit)
     problems = replace_symbols(func, emit)

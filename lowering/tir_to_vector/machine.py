@@ -26,6 +26,10 @@ class Machine:
         bits = _VECTOR_TYPES.get(str(element))
         return None if bits is None else max(1, self.vector_bits // bits)
 
+    def can_mask(self, bits: int) -> bool:
+        """Whether loads and stores of elements of that size have masks."""
+        return self.vector_bits >= (512 if bits < 32 else 256)
+
     @property
     def row_tiles(self) -> tuple[int, ...]:
         """How many rows a register tile of a contraction has: the largest first, then for remainders.

@@ -18,6 +18,8 @@ NC = 512
 PACK_ROWS = 32
 PACK_ELEMENTS = 8192
 VECTORS = 2
+# A single row has no neighbours to share B with: it takes long runs of B instead.
+WIDE = 8
 
 
 def emit_contraction(found: Contraction, emit: Emitter, machine: Machine) -> None:
@@ -44,6 +46,10 @@ class _Writer:
         self.n_block = min(NC, self.n) if isinstance(self.n, int) else NC
         packed = self._packed_buffer()
         self.rows_buffer = self._rows_buffer()
+        self.init = found.init
+        if found.init is not None and found.outer_reductions:
+            self._fill()
+            self.init = None
         with ExitStack() as loops:
             env: dict[int, Index] = {}
             for position in [*found.outer, *found.outer_reductions]:
@@ -53,6 +59,15 @@ class _Writer:
                 with self._blocks(self.k, KC) as (k0, k1):
                     panels = self._panels(b, packed, j0, j1, k0, k1)
                     self._rows(a, panels, c, j0, j1, k0, k1)
+
+    def _fill(self) -> None:
+        """Set C to its initial value: several reduction loops have no one first block."""
+        emit, found = self.emit, self.found
+        value = emit.constant_of(found.element, found.init)
+        with ExitStack() as loops:
+            spatial = [i for i in found.c.iters if i >= 0]
+            env = {i: loops.enter_context(self._outer(i)) for i in spatial}
+            emit.store(value, found.c.buffer, [env.get(i, 0) for i in found.c.iters])
 
     @contextmanager
     def _outer(self, position: int) -> Iterator[Index]:
@@ -140,7 +155,8 @@ class _Writer:
         emit, found = self.emit, self.found
         n_stride, k_stride = b.stride(found.n), b.stride(found.k)
         start = emit.add(b.offset, emit.add(emit.mul(j0, n_stride), emit.mul(k0, k_stride)))
-        direct = _Panels(b.base, start, k_stride, self.width)
+        direct = _Panels(b.base, start, k_stride, self.width, contiguous=True)
+        self.direct = direct if n_stride == 1 else None
         if self.pack is False:
             return direct
         size = emit.mul(self.k_block, self.width)
@@ -199,40 +215,45 @@ class _Writer:
                 steps = emit.sub(k1, k0)
                 if self.rows_buffer is not None and tile > 1:
                     rows = self._copy_rows(tile, rows, steps)
+                source = self.direct if tile == 1 and self.direct is not None else panels
                 place = emit.add(c.offset, emit.add(emit.mul(row.counter, c.stride(found.m)), j0))
                 out = Flat(c.base, place, {"m": c.stride(found.m)})
-                self._columns(tile, rows, panels, out, emit.sub(j1, j0), k0, steps)
+                self._columns(tile, rows, source, out, emit.sub(j1, j0), k0, steps)
             done = upto
 
     def _columns(
         self, tile: int, a: Flat, panels: "_Panels", c: Flat, columns: Index, k0: Index, steps: Index
     ) -> None:
-        emit = self.emit
-        full = emit.round_down(columns, self.width)
-        init = self.found.init
-        kernel = Tile(tile, VECTORS, self.vector, self.machine.fma)
+        emit, init = self.emit, self.init
         first = None if init is None else k0 == 0 if isinstance(k0, int) else emit.compare("eq", k0, 0)
-
-        def at(column: Index) -> tuple[Flat, Flat]:
-            panel = emit.mul(emit.div(column, self.width), panels.panel_stride)
-            if panels.panel_stride == self.width:
-                panel = column
-            source = Flat(panels.base, emit.add(panels.offset, panel), {"k": panels.row_stride})
-            return source, Flat(c.base, emit.add(c.offset, column), c.strides)
-
-        if not (isinstance(full, int) and full == 0):
-            with emit.loop(0, full, self.width) as column:
-                source, target = at(column.counter)
-                emit_tile(emit, kernel, a, source, target, steps, first, init, [None] * VECTORS)
-        left = emit.sub(columns, full)
+        done: Index = 0
+        for vectors in (WIDE, VECTORS) if tile == 1 and panels.contiguous else (VECTORS,):
+            kernel = Tile(tile, vectors, self.vector, self.machine.fma)
+            width = vectors * self.lanes
+            upto = emit.add(done, emit.round_down(emit.sub(columns, done), width))
+            if not isinstance(upto, int) or upto != done:
+                with emit.loop(done, upto, width) as column:
+                    b, to = self._at(panels, c, column.counter)
+                    emit_tile(emit, kernel, a, b, to, steps, first, init, [None] * vectors)
+            done = upto
+        left = emit.sub(columns, done)
+        at = self._at(panels, c, done)
         if isinstance(left, int):
-            self._tail(kernel, a, at(full), left, steps, first, init, -(-left // self.lanes))
+            self._tail(kernel, a, at, left, steps, first, init, -(-left // self.lanes))
             return
         with emit.when(emit.compare("sgt", left, self.lanes)):
-            self._tail(kernel, a, at(full), left, steps, first, init, 2)
+            self._tail(kernel, a, at, left, steps, first, init, 2)
         narrow = emit.both(emit.compare("sgt", left, 0), emit.compare("sle", left, self.lanes))
         with emit.when(narrow):
-            self._tail(kernel, a, at(full), left, steps, first, init, 1)
+            self._tail(kernel, a, at, left, steps, first, init, 1)
+
+    def _at(self, panels: "_Panels", c: Flat, column: Index) -> tuple[Flat, Flat]:
+        emit = self.emit
+        panel = column
+        if not panels.contiguous:
+            panel = emit.mul(emit.div(column, self.width), panels.panel_stride)
+        source = Flat(panels.base, emit.add(panels.offset, panel), {"k": panels.row_stride})
+        return source, Flat(c.base, emit.add(c.offset, column), c.strides)
 
     def _tail(
         self, kernel: Tile, a: Flat, at: tuple[Flat, Flat], left: Index, steps: Index,
@@ -256,6 +277,7 @@ class _Panels:
     offset: Index
     row_stride: Index
     panel_stride: Index
+    contiguous: bool = False
 
 
 class _Layout:

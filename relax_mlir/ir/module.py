@@ -1,12 +1,18 @@
 """`IRModule`: the MLIR module that is the only copy of a program."""
 
+from collections.abc import Iterator
+from typing import Any
+
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.context import default_context
-from relax_mlir.errors import VerifyError
+from relax_mlir.errors import VerifyError, did_you_mean
 
 
 class IRModule:
-    """A program: one MLIR module of functions."""
+    """A program: one MLIR module of Relax functions and prim funcs (decision 1).
+
+    `str(mod)` is MLIR text, `mod.script()` TVMScript, `mod["main"]` the `func.func` of that name.
+    """
 
     def __init__(self, module: ir.Module) -> None:
         self._module = module
@@ -31,18 +37,94 @@ class IRModule:
         try:
             return cls(ir.Module.parse(text, context or default_context()))
         except ir.MLIRError as error:
-            raise VerifyError(str(error)) from error
+            raise _verify_error("the module cannot be read", error) from error
+
+    def verify(self) -> None:
+        """Check every operation against the rules of its dialect.
+
+        Raises:
+            VerifyError: something breaks a rule; says which, where.
+        """
+        try:
+            with self.context:
+                self._module.operation.verify()
+        except ir.MLIRError as error:
+            raise _verify_error("the module breaks the rules of its dialects", error) from error
 
     def clone(self) -> "IRModule":
         """Return a deep copy in the same context."""
         with self.context, self._module.operation.location:
             copy = ir.Module.create()
-            for name in self._module.operation.attributes:
-                copy.operation.attributes[name] = self._module.operation.attributes[name]
+            for attribute in self._module.operation.attributes:
+                copy.operation.attributes[attribute.name] = attribute.attr
             with ir.InsertionPoint(copy.body):
                 for operation in self._module.body.operations:
                     operation.operation.clone()
         return IRModule(copy)
 
+    @property
+    def function_names(self) -> list[str]:
+        """The names of all functions, in order."""
+        return [
+            op.operation.attributes["sym_name"].value
+            for op in self._module.body.operations
+            if "sym_name" in op.operation.attributes
+        ]
+
+    def __getitem__(self, name: str) -> Any:
+        """Return the `func.func` operation of that name.
+
+        Raises:
+            KeyError: there is none.
+        """
+        for op in self._module.body.operations:
+            attributes = op.operation.attributes
+            if "sym_name" in attributes and attributes["sym_name"].value == name:
+                return op
+        raise KeyError(f"no function '{name}'{did_you_mean(name, self.function_names)}")
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.function_names
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.function_names)
+
+    def __len__(self) -> int:
+        return len(self.function_names)
+
+    def script(self) -> str:
+        """Return the program as TVMScript, which parses back to the same program (R04)."""
+        from relax_mlir.script import script
+
+        return script(self)
+
+    def show(self) -> None:
+        """Print the program as TVMScript."""
+        print(self.script())
+
+    def as_text(self, *, debug_info: bool = False, elide: int | None = None) -> str:
+        """Return MLIR text with the program's own names for values.
+
+        Args:
+            debug_info: also print locations; the text then keeps names when read back.
+            elide: leave out the elements of constants with more than so many; such text is for
+                reading only.
+        """
+        limits = {} if elide is None else {
+            "large_elements_limit": elide,
+            "large_resource_limit": elide,
+        }  # fmt: skip
+        return self._module.operation.get_asm(
+            enable_debug_info=debug_info, use_name_loc_as_prefix=not debug_info, **limits
+        )
+
     def __str__(self) -> str:
         return str(self._module)
+
+    def __repr__(self) -> str:
+        return f"IRModule({', '.join(self.function_names)})"
+
+
+def _verify_error(message: str, error: ir.MLIRError) -> VerifyError:
+    lines = [f"{item.location}: {item.message}" for item in error.error_diagnostics]
+    return VerifyError(message, lines or [str(error)])

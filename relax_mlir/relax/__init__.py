@@ -9,7 +9,7 @@ _EXPORTS = {
     "ExecBuilder": "relax_mlir.runtime",
     "Executable": "relax_mlir.runtime",
     "VirtualMachine": "relax_mlir.runtime",
-    "build": "relax_mlir.relax.build",
+    "build": "relax_mlir.relax.pipeline",
 }
 
 

@@ -12,6 +12,7 @@ from relax_mlir.runtime.values import to_value
 # One table, so that a look-up is one dictionary access.
 BUILTINS.update(SHAPE_BUILTINS)
 
+LIBRARY_PREFIX = "vm.op."
 _FUNCTIONS: dict[str, Callable[..., Any]] = {}
 _LOCK = threading.RLock()
 
@@ -47,7 +48,7 @@ def register_func(
         return to_value(func(*[to_value(a) for a in args]))
 
     with _LOCK:
-        known = name in _FUNCTIONS or tvm_ffi.get_global_func(name, allow_missing=True) is not None
+        known = find_func(name) is not None
         if known and not override:
             raise ValueError(f"a function '{name}' is registered already; pass override=True")
         shared = func if isinstance(func, tvm_ffi.Function) else from_ffi
@@ -57,13 +58,20 @@ def register_func(
 
 
 def find_func(name: str) -> Callable[..., Any] | None:
-    """Return what a name stands for, as registered, or None: builtins, ours, TVM FFI's."""
+    """Return what a name stands for, or None: builtins, ours, TVM FFI's, the library's (D0)."""
     func = BUILTINS.get(name) or _FUNCTIONS.get(name)
     if func is None:
         import tvm_ffi
 
         func = tvm_ffi.get_global_func(name, allow_missing=True)
-    return func
+    return _library().get(name) if func is None and name.startswith(LIBRARY_PREFIX) else func
+
+
+def _library() -> dict[str, Callable[..., Any]]:
+    # Most programs have all shapes compiled and need none of it.
+    from relax_mlir.runtime.library import LIBRARY
+
+    return LIBRARY
 
 
 def get_global_func(name: str, allow_missing: bool = False) -> Callable[..., Any] | None:
@@ -84,7 +92,8 @@ def get_global_func(name: str, allow_missing: bool = False) -> Callable[..., Any
 
 def not_found(name: str, more: tuple[str, ...] = ()) -> FunctionNotFoundError:
     """Return the error for a function that no registry has; `more` are further candidates."""
-    candidates = (*more, *BUILTINS, *list_global_func_names())
+    library = _library() if name.startswith(LIBRARY_PREFIX) else ()
+    candidates = (*more, *BUILTINS, *library, *list_global_func_names())
     return FunctionNotFoundError(
         f"packed function '{name}' is not registered; "
         f"register it with relax_mlir.register_func('{name}')" + did_you_mean(name, candidates)

@@ -17,7 +17,14 @@ if TYPE_CHECKING:
 PREFIXES = ("relax.transform.", "tir.transform.", "transform.")
 
 # Flag -> PassSpec of the passes written in relax_mlir.transform itself.
-TRANSFORM_PASSES: dict[str, PassSpec] = {}
+TRANSFORM_PASSES: dict[str, PassSpec] = {
+    "outline-native": PassSpec(
+        flag="outline-native",
+        name="OutlineNative",
+        entry="relax_mlir.transform.outline_native:outline_native",
+        summary="Merge straight-line runs of call_tir into one native function",
+    ),
+}
 
 _ACRONYM_END = re.compile(r"([A-Z]+)([A-Z][a-z])")
 _WORD_END = re.compile(r"([a-z0-9])([A-Z])")

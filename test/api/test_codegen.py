@@ -496,6 +496,25 @@ def test_target_vectors(text: str, bits: int, registers: int) -> None:
     assert (target.vector_bits, target.max_vector_registers) == (bits, registers)
 
 
+def test_spilled_vectors_are_aligned() -> None:
+    loads = "\n".join(
+        f"%c{k} = arith.constant {k} : index\n%v{k} = vector.load %A[%c{k}] : memref<?xf32>, "
+        f"vector<16xf32>\n%r{k} = math.roundeven %v{k} : vector<16xf32>"
+        for k in range(40)
+    )
+    stores = "\n".join(
+        f"vector.store %r{k}, %Y[%c{k}] : memref<?xf32>, vector<16xf32>" for k in range(40)
+    )
+    params = ", ".join(buffer(p, "n", "s0", "memref<?xf32>", "float32") for p in "AY")
+    text = f"""func.func @f({params}) attributes {{tir.prim_func}} {{
+      {loads}
+      {stores}
+      return
+    }}"""
+    assembly = compile_text(text, Target.parse("llvm -mtriple=x86_64-linux-gnu -mcpu=znver4"))
+    assert "%rsp), %zmm" not in assembly.assembly() or "andq\t$-64, %rsp" in assembly.assembly()
+
+
 def test_cross_compile() -> None:
     arm = Target.parse("llvm -mtriple=aarch64-linux-gnu")
     code = compile_text(unary("exp", "f32", "float32"), arm)

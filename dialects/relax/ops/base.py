@@ -89,7 +89,9 @@ class CheckedOp(Relax.Operation):
                 if problem:
                     return op_error(self, f"{what} {index}: {problem}")
         try:
-            with op.location:  # making types takes a context and a location; the parser gives neither
+            with (
+                op.location
+            ):  # making types takes a context and a location; the parser gives neither
                 return self.check()
         except ValueError as error:
             return op_error(self, str(error))
@@ -178,6 +180,10 @@ def build(
     attributes = {
         p.name: to_attribute(p.kind, values[p.name]) for p in cls.PARAMS if not p.is_operand
     }
+    # Back from the attributes, where one axis has become a list.
+    values = {
+        p.name: from_attribute(p.kind, attributes[p.name]) for p in cls.PARAMS if not p.is_operand
+    }
     result = cls.infer([operand.type for operand in operands], values)
     return ir.Operation.create(
         f"relax.{name}", results=[result], operands=list(operands), attributes=attributes, loc=loc
@@ -187,9 +193,7 @@ def build(
 COMPUTE_OPS: dict[str, type[ComputeOp]] = {}
 
 
-def define(
-    base: type[ComputeOp], name: str, doc: str, **members: Any
-) -> type[ComputeOp]:
+def define(base: type[ComputeOp], name: str, doc: str, **members: Any) -> type[ComputeOp]:
     """Make the operation class `relax.<name>` from an unnamed base and register it: one table entry."""
     camel = "".join(part.capitalize() for part in name.split("_")) + "Op"
     members = {"__doc__": doc, "__module__": base.__module__, "__qualname__": camel, **members}

@@ -9,7 +9,8 @@ from relax_mlir.dialects.relax.dialect import Dims, Shape
 from relax_mlir.dialects.relax.infer import compatible, describe
 from relax_mlir.dialects.relax.ops.base import CheckedOp
 from relax_mlir.dialects.relax.tuples import is_make_tuple, is_tuple
-from relax_mlir.dialects.verify import expect_parent, only_block, op_error
+from relax_mlir.dialects.relax.validity import dims_problem
+from relax_mlir.dialects.verify import attribute, expect_parent, only_block, op_error
 
 
 class ConstantOp(CheckedOp, name="constant", traits=[ext.Pure]):
@@ -53,9 +54,14 @@ class PrimValueOp(CheckedOp, name="prim_value", traits=[ext.Pure]):
 
     def check(self) -> bool:
         op = self.operation
-        value = op.attributes["value"] if "value" in op.attributes else None
-        if not isinstance(value, Dims) or len(value.dims) != 1:
-            return op_error(self, f"needs 'value' to be #relax.dims of one expression, got {value}")
+        value = attribute(op, "value")
+        problem = dims_problem(value)
+        if problem:
+            return op_error(self, f"attribute 'value': {problem}")
+        if len(value.dims) != 1:
+            return op_error(self, f"needs 'value' to be one expression, got {value}")
+        if len(op.results) != 1 or str(op.results[0].type) != "i64":
+            return op_error(self, "has one result of type i64")
         return True
 
 
@@ -71,6 +77,12 @@ class ShapeOfOp(CheckedOp, name="shape_of", traits=[ext.Pure]):
             return op_error(self, "takes one tensor")
         if len(op.results) != 1 or not isinstance(op.results[0].type, Shape):
             return op_error(self, "has one result of type !relax.shape")
+        tensor, declared = op.operands[0].type, op.results[0].type
+        inferred = T.shape_type(T.tensor_dims(tensor), T.tensor_ndim(tensor))
+        if not compatible(declared, inferred):
+            return op_error(
+                self, f"result must be {describe(inferred)}, declared {describe(declared)}"
+            )
         return True
 
 
@@ -282,6 +294,16 @@ class AllocTensorOp(CheckedOp, name="alloc_tensor"):
             return op_error(self, "takes one shape")
         if len(op.results) != 1 or not T.is_tensor(op.results[0].type):
             return op_error(self, "has one tensor result")
+        dtype = attribute(op, "dtype")
+        if not isinstance(dtype, ir.StringAttr):
+            return op_error(self, f"attribute 'dtype' must be a string, got {dtype}")
+        shape, result = op.operands[0].type, op.results[0].type
+        wanted, found = T.normalize_dtype(dtype.value), T.tensor_dtype(result)
+        if T.UNKNOWN_DTYPE not in (wanted, found) and wanted != found:
+            return op_error(self, f"result must be {wanted}, got {found}")
+        expected = T.tensor_type(T.shape_dims(shape), wanted, T.shape_ndim(shape))
+        if not compatible(result, expected):
+            return op_error(self, f"result must be {describe(expected)}, got {describe(result)}")
         return True
 
 
@@ -326,8 +348,9 @@ def verify_destination_passing(view: ir.OpView) -> bool:
     if not verify_arguments(view, 2):
         return False
     shape, result = op.operands[0].type, op.results[0].type
-    if "tir_vars" in op.attributes and not isinstance(op.attributes["tir_vars"], Dims):
-        return op_error(view, f"'tir_vars' must be #relax.dims, got {op.attributes['tir_vars']}")
+    problem = dims_problem(op.attributes["tir_vars"]) if "tir_vars" in op.attributes else ""
+    if problem:
+        return op_error(view, f"attribute 'tir_vars': {problem}")
     if isinstance(shape, ir.TupleType):
         if not isinstance(result, ir.TupleType) or result.num_types != shape.num_types:
             return op_error(

@@ -144,7 +144,7 @@ def _shape_of_call(p: ExprParser, node: ast.Call, name: str | None, hint: Hint) 
 def _const(p: ExprParser, node: ast.Call, name: str | None, hint: Hint) -> Any:
     given = _arguments(p, node, ["value", "dtype"], 1)
     dtype = AnnotationParser(p.scope).dtype(given.get("dtype"))
-    return p.constant(literal(p, given["value"]), node, name, dtype)
+    return p.constant(literal(p.scope, given["value"]), node, name, dtype)
 
 
 def _make_tuple(p: ExprParser, node: ast.Call, name: str | None, hint: Hint) -> Any:
@@ -206,7 +206,7 @@ def _target(p: ExprParser, node: ast.AST, packed: bool) -> _Target | None:
         prim = None if packed else p.module.functions.get(node.value)
         return _Target(prim) if prim is not None and prim.kind == "tir" else _Target(packed=node.value)
     if isinstance(node, ast.Call) and p.scope.path(node.func) == "R.ExternFunc":
-        return _Target(packed=str(literal(p, node.args[0])))
+        return _Target(packed=str(literal(p.scope, node.args[0])))
     function = p.module.find(p.scope, node)
     if function is None:
         return None
@@ -350,7 +350,7 @@ def _call_dps_packed(p: ExprParser, node: ast.Call, name: str | None, hint: Hint
 def _call_packed(p: ExprParser, node: ast.Call, name: str | None, hint: Hint, pure: bool = False) -> Any:
     if not node.args:
         p.scope.fail(node, f"{ast.unparse(node.func)} needs the name of the function")
-    func = literal(p, node.args[0])
+    func = literal(p.scope, node.args[0])
     if not isinstance(func, str):
         p.scope.fail(node.args[0], "the name of a packed function is a string")
     types = None

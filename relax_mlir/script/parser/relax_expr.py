@@ -315,7 +315,7 @@ class ExprParser:
         if path and path.startswith("T."):
             return DimParser(self.scope).dim(node)
         if isinstance(node.func, ast.Name) and node.func.id == "float":
-            return literal(self, node)
+            return literal(self.scope, node)
         if isinstance(node.func, ast.Name):
             near = did_you_mean(node.func.id, self.module.names)
             self.scope.fail(node.func, f"undefined function '{node.func.id}'{near}")
@@ -341,7 +341,7 @@ class ExprParser:
             elif param.is_operand:
                 operands.append((given[param.name], self.evaluate(given[param.name])))
             else:
-                attrs[param.name] = literal(self, given[param.name])
+                attrs[param.name] = literal(self.scope, given[param.name])
         return self.compute(op, operands, node, name, attrs)
 
     def _bind(self, op: str, names: list[str], node: ast.Call) -> dict[str, ast.AST]:
@@ -367,7 +367,7 @@ class ExprParser:
         return given
 
 
-def literal(parser: ExprParser, node: ast.AST) -> Any:
+def literal(scope: Scope, node: ast.AST) -> Any:
     """Return the Python value of a literal, possibly nested, or of a captured name.
 
     Raises:
@@ -376,15 +376,15 @@ def literal(parser: ExprParser, node: ast.AST) -> Any:
     if isinstance(node, ast.Constant):
         return node.value
     if isinstance(node, (ast.Tuple, ast.List)):
-        return [literal(parser, item) for item in node.elts]
+        return [literal(scope, item) for item in node.elts]
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-        return -literal(parser, node.operand)
+        return -literal(scope, node.operand)
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "float":
         try:
-            return float(literal(parser, node.args[0]))
+            return float(literal(scope, node.args[0]))
         except (ValueError, TypeError, IndexError) as error:
-            parser.scope.fail(node, str(error))
-    captured = captured_value(parser.scope, node)
+            scope.fail(node, str(error))
+    captured = captured_value(scope, node)
     if captured is MISSING:
-        parser.scope.fail(node, "expected a literal or a Python value from around the script")
+        scope.fail(node, "expected a literal or a Python value from around the script")
     return captured

@@ -67,7 +67,7 @@ class StmtParser:
         if isinstance(node, ast.Call):
             path = self.scope.path(node.func)
             if path == "R.func_attr":
-                self.func_attrs.update(_func_attrs(self.expr, node))
+                self.func_attrs.update(func_attrs(self.scope, node))
                 return
             if path in ("R.output", "R.outputs"):
                 self.scope.fail(node, f"{path} belongs at the end of a 'with R.dataflow()' block")
@@ -315,15 +315,16 @@ def _is_output(scope: Scope, node: ast.stmt) -> bool:
     return isinstance(call, ast.Call) and scope.path(call.func) in ("R.output", "R.outputs")
 
 
-def _func_attrs(expr: ExprParser, node: ast.Call) -> dict[str, Any]:
+def func_attrs(scope: Scope, node: ast.Call) -> dict[str, Any]:
+    """Return the dictionary of `func_attr({...})`."""
     given = node.args[0] if len(node.args) == 1 else None
     if not isinstance(given, ast.Dict):
-        expr.scope.fail(node, "func_attr takes one dictionary")
+        scope.fail(node, "func_attr takes one dictionary")
     attrs = {}
     for key, value in zip(given.keys, given.values, strict=True):
         if not isinstance(key, ast.Constant) or not isinstance(key.value, str):
-            expr.scope.fail(key or given, "the names of attributes are strings")
-        attrs[key.value] = literal(expr, value)
+            scope.fail(key or given, "the names of attributes are strings")
+        attrs[key.value] = literal(scope, value)
     return attrs
 
 

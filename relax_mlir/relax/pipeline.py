@@ -18,6 +18,7 @@ from relax_mlir.transform.context import PassContext
 DEFAULT_PIPELINE = (
     "WellFormed",
     "LegalizeOps",
+    "OutlineNative",
     "ToNonDataflow",
     "CallTIRRewrite",
     "VMMemoryLower",

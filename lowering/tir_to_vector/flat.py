@@ -1,0 +1,254 @@
+"""Nests over flat memory: every access an offset and one stride for each iterator (decision 8)."""
+
+from dataclasses import dataclass, replace
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.lowering.tir_to_vector.analysis import Access, Nest
+from relax_mlir.lowering.tir_to_vector.symbols import expression
+
+_ELEMENTWISE = ("arith.", "math.")
+_ZERO, _ONE = SymExpr.const(0), SymExpr.const(1)
+# How two values are combined, the identity of floats, and of integers given their width.
+COMBINERS = {
+    "arith.addf": 0.0, "arith.mulf": 1.0,
+    "arith.maximumf": float("-inf"), "arith.minimumf": float("inf"),
+    "arith.maxnumf": float("-inf"), "arith.minnumf": float("inf"),
+    "arith.addi": lambda _: 0, "arith.muli": lambda _: 1,
+    "arith.maxsi": lambda width: -(1 << (width - 1)), "arith.minsi": lambda w: (1 << (w - 1)) - 1,
+    "arith.maxui": lambda _: 0, "arith.minui": lambda _: -1,
+    "arith.andi": lambda _: -1, "arith.ori": lambda _: 0, "arith.xori": lambda _: 0,
+}  # fmt: skip
+
+
+class NotFlat(Exception):
+    """A nest that has no flat form; the message says why."""
+
+
+@dataclass
+class FlatAccess:
+    """Where an access is: `offset + sum(strides[i] * i)` in a row-major buffer."""
+
+    buffer: ir.Value
+    offset: SymExpr
+    strides: list[SymExpr]
+
+
+@dataclass
+class FlatIter:
+    """An iterator: how often it steps, and whether it reduces."""
+
+    extent: SymExpr
+    reduction: bool
+
+
+@dataclass
+class FlatNest:
+    """A block over flat memory.
+
+    Attributes:
+        nest: what it was.
+        iters: outermost first.
+        accesses: for each load and store operation.
+        store: the store.
+        total: for a reduction the load of what it adds to.
+        value: for a reduction what is combined, else what is stored.
+        slice: the operations that compute the value, in order.
+        init: what a reduction starts from, None for what the buffer holds.
+    """
+
+    nest: Nest
+    iters: list[FlatIter]
+    accesses: dict[ir.Operation, FlatAccess]
+    store: ir.Operation
+    total: ir.Operation | None
+    value: ir.Value
+    slice: list[ir.Operation]
+    init: ir.Attribute | None
+
+    @property
+    def combiner(self) -> str:
+        """The name of the operation that combines."""
+        return self.store.operands[0].owner.operation.name
+
+    def read_buffers(self) -> list[ir.Value]:
+        """Return the buffers that it reads, besides what a reduction adds to."""
+        return [self.accesses[op].buffer for op in self.slice if op.name == "memref.load"]
+
+    @property
+    def written(self) -> ir.Value:
+        """The buffer that it writes."""
+        return self.accesses[self.store].buffer
+
+
+def flatten_nest(nest: Nest) -> FlatNest:
+    """Return the flat form of a nest.
+
+    Raises:
+        NotFlat: it stores more than once, computes an address from data, or has a size without a name.
+    """
+    if len(nest.stores) != 1:
+        raise NotFlat(f"it stores {len(nest.stores)} times")
+    if any(kind not in ("spatial", "reduction") for kind in nest.types):
+        raise NotFlat("it has an iterator that neither maps nor reduces")
+    store = nest.stores[0]
+    order = sorted(range(len(nest.types)), key=lambda i: nest.loop_of[i])
+    iters = [
+        FlatIter(_extent(nest.loops[nest.loop_of[i]].operands[1]), nest.types[i] == "reduction")
+        for i in order
+    ]
+    accesses = {access.op: _flat(access, order) for access in (*nest.loads, store)}
+    value, total, init = store.op.operands[0], None, None
+    if "reduction" in nest.types:
+        total, value = _split_reduction(nest, store)
+        init = _init(nest, store)
+    elif nest.has_init():
+        raise NotFlat("it has an init region and no reduction")
+    flat = FlatNest(nest, iters, accesses, store.op, total, value, _slice(nest, value), init)
+    _check_writes(flat)
+    return flat
+
+
+def _extent(value: ir.Value) -> SymExpr:
+    owner = value.owner
+    if not isinstance(owner, ir.Block):
+        if owner.operation.name == "arith.constant":
+            return SymExpr.const(ir.IntegerAttr(owner.operation.attributes["value"]).value)
+        if owner.operation.name == "tir.symbol":
+            return expression(owner.operation)
+    raise NotFlat("a loop's extent is computed")
+
+
+def dims_of(buffer: ir.Value) -> list[SymExpr]:
+    """Return the dimensions of a buffer.
+
+    Raises:
+        NotFlat: one has no name.
+    """
+    type_ = buffer.type
+    owner = buffer.owner
+    attr = None
+    if isinstance(owner, ir.Block):
+        attrs = owner.owner.attributes
+        if "arg_attrs" in attrs:
+            number = list(owner.arguments).index(buffer)
+            found = ir.DictAttr(ir.ArrayAttr(attrs["arg_attrs"])[number])
+            attr = found["tir.shape"] if "tir.shape" in found else None
+    elif "tir.shape" in owner.operation.attributes:
+        attr = owner.operation.attributes["tir.shape"]
+    if attr is not None:
+        return list(attr.dims)
+    if not type_.has_static_shape:
+        raise NotFlat("a buffer's dimension has no name")
+    return [SymExpr.const(dim) for dim in type_.shape]
+
+
+def _flat(access: Access, order: list[int]) -> FlatAccess:
+    if not access.is_affine:
+        raise NotFlat("it computes an index from data, or with a quotient")
+    offset, strides = _ZERO, [_ZERO] * len(order)
+    stride = _ONE
+    for dim, expr in zip(reversed(dims_of(access.buffer)), reversed(access.exprs), strict=True):
+        constant, factors = _linear(expr)
+        offset = offset + stride * constant
+        for position, factor in factors.items():
+            where = order.index(position)
+            strides[where] = strides[where] + stride * factor
+        stride = stride * dim
+    return FlatAccess(access.buffer, offset, strides)
+
+
+def _linear(expr: ir.AffineExpr) -> tuple[int, dict[int, int]]:
+    expr = expr.maybe_downcast()
+    if isinstance(expr, ir.AffineConstantExpr):
+        return expr.value, {}
+    if isinstance(expr, ir.AffineDimExpr):
+        return 0, {expr.position: 1}
+    if not isinstance(expr, (ir.AffineAddExpr, ir.AffineMulExpr)):
+        raise NotFlat("an index divides")
+    (a, left), (b, right) = _linear(expr.lhs), _linear(expr.rhs)
+    if isinstance(expr, ir.AffineAddExpr):
+        return a + b, {i: left.get(i, 0) + right.get(i, 0) for i in {**left, **right}}
+    factor, terms, constant = (b, left, a) if not right else (a, right, b)
+    return constant * factor, {i: value * factor for i, value in terms.items()}
+
+
+def _split_reduction(nest: Nest, store: Access) -> tuple[ir.Operation, ir.Value]:
+    owner = store.op.operands[0].owner
+    if isinstance(owner, ir.Block) or owner.operation.name not in COMBINERS:
+        raise NotFlat("it does not combine what it stores with one operation")
+    loads = {load.op.results[0]: load for load in nest.loads}
+    left, right = owner.operation.operands
+    for total, value in ((left, right), (right, left)):
+        load = loads.get(total)
+        if load is not None and load.buffer == store.buffer and load.exprs == store.exprs:
+            return load.op, value
+    raise NotFlat("it does not combine what it stores with what it held")
+
+
+def _init(nest: Nest, store: Access) -> ir.Attribute | None:
+    from relax_mlir.lowering.tir_to_vector.contraction import init_value
+
+    init = init_value(nest, store)
+    if isinstance(init, str):
+        raise NotFlat(init)
+    return init
+
+
+def _slice(nest: Nest, value: ir.Value) -> list[ir.Operation]:
+    """Return what computes a value, loads included and addresses not."""
+    needed: set[ir.Operation] = set()
+    body = nest.block.regions[0].blocks[0]
+    todo = [value]
+    while todo:
+        owner = todo.pop().owner
+        if isinstance(owner, ir.Block):
+            if owner == body:
+                raise NotFlat("it computes with an iterator's value")
+            continue
+        op = owner.operation
+        if op in needed or op.block != body:
+            continue
+        if op.name != "memref.load":
+            if not op.name.startswith(_ELEMENTWISE) or len(op.results) != 1:
+                raise NotFlat(f"'{op.name}' has no vector form")
+            todo.extend(op.operands)
+        needed.add(op)
+    return [op for op in nest.body() if op in needed]
+
+
+def _check_writes(flat: FlatNest) -> None:
+    store = flat.accesses[flat.store]
+    for op in flat.slice:
+        if op.name == "memref.load" and flat.accesses[op].buffer == store.buffer:
+            same = flat.accesses[op]
+            if flat.total is not None or (same.offset, same.strides) != (store.offset, store.strides):
+                raise NotFlat("it reads the buffer that it writes")
+    for position, it in enumerate(flat.iters):
+        # Writing one element on several steps is an order that vectors would change.
+        if not it.reduction and store.strides[position] == 0 and it.extent != 1:
+            raise NotFlat("it writes an element more than once")
+
+
+def collapse(flat: FlatNest, keep: int = 0) -> FlatNest:
+    """Drop iterators of one step, and merge neighbours that every access walks as if they were one.
+
+    The first `keep` iterators stay as they are.
+    """
+    chosen = [i for i, it in enumerate(flat.iters) if i < keep or it.extent != 1]
+    iters = [flat.iters[i] for i in chosen]
+    strides = {op: [access.strides[i] for i in chosen] for op, access in flat.accesses.items()}
+    for position in reversed(range(keep, len(iters) - 1)):
+        outer, inner = iters[position], iters[position + 1]
+        if outer.reduction == inner.reduction and all(
+            s[position] == s[position + 1] * inner.extent for s in strides.values()
+        ):
+            merged = FlatIter(outer.extent * inner.extent, outer.reduction)
+            iters[position : position + 2] = [merged]
+            for s in strides.values():
+                del s[position]
+    accesses = {
+        op: FlatAccess(access.buffer, access.offset, strides[op])
+        for op, access in flat.accesses.items()
+    }
+    return replace(flat, iters=iters, accesses=accesses)

@@ -1,0 +1,277 @@
+"""Vector code of elementwise, broadcast and reduction nests over flat memory (decision 8)."""
+
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.lowering.tir_to_vector.emit import Emitter, Index
+from relax_mlir.lowering.tir_to_vector.flat import COMBINERS, FlatNest
+from relax_mlir.lowering.tir_to_vector.machine import Machine
+
+# Sums of several vectors at a time: one alone would wait for itself, latency after latency.
+_SUMS = 4
+_DIVIDES = (
+    "arith.divsi", "arith.divui", "arith.remsi", "arith.remui", "arith.floordivsi",
+    "arith.ceildivsi", "arith.ceildivui", "math.ipowi",
+)  # fmt: skip
+
+
+def vector_iter(flat: FlatNest, keep: int = 0) -> int | str | None:
+    """Return the iterator to vectorise, None for a nest of single elements, or why there is none.
+
+    It is one along which every access walks adjacent elements or stays; the store walks, except that
+    a reduction may go along what its load walks.
+    """
+    store = flat.accesses[flat.store]
+    loads = [flat.accesses[op] for op in flat.slice if op.name == "memref.load"]
+    along: int | None = None
+    for position in range(keep, len(flat.iters)):
+        strides = [access.strides[position] for access in loads]
+        if any(stride not in (0, 1) for stride in strides):
+            continue
+        reduction = flat.iters[position].reduction
+        if not reduction and store.strides[position] == 1:
+            return position
+        if reduction and store.strides[position] == 0 and any(s == 1 for s in strides):
+            along = position
+    if along is None and len(flat.iters) > keep:
+        return "no loop walks adjacent elements of all it reads and writes"
+    return along
+
+
+class NestWriter:
+    """Writes one nest, given the counters of the leading iterators."""
+
+    def __init__(self, flat: FlatNest, vector: int | None, emit: Emitter, machine: Machine) -> None:
+        self.flat, self.vector, self.emit = flat, vector, emit
+        types = [op.results[0].type for op in flat.slice] + [flat.store.operands[0].type]
+        widest = max(_bits(type_) for type_ in types)
+        stored = [_bits(access.buffer.type.element_type) for access in flat.accesses.values()]
+        self.lanes = max(1, machine.vector_bits // widest)
+        self.masked = machine.can_mask(min(stored)) and not any(
+            op.name in _DIVIDES for op in flat.slice
+        )
+        self.bases = {
+            op: emit.flatten_once(access.buffer) for op, access in flat.accesses.items()
+        }
+
+    def write(self, counters: Sequence[Index]) -> None:
+        """Write the loops over the other iterators and what they do."""
+        env: dict[int, Index] = dict(enumerate(counters))
+        rest = range(len(counters), len(self.flat.iters))
+        free = [i for i in rest if i != self.vector and not self.flat.iters[i].reduction]
+        reductions = [i for i in rest if i != self.vector and self.flat.iters[i].reduction]
+        with ExitStack() as loops:
+            for position in free:
+                extent = self.emit.size(self.flat.iters[position].extent)
+                env[position] = loops.enter_context(self.emit.loop(0, extent)).counter
+            if self.flat.total is None:
+                self._map(env)
+            elif self.vector is not None and self.flat.iters[self.vector].reduction:
+                self._reduce_along(env, reductions)
+            else:
+                self._reduce_across(env, reductions)
+
+    def _map(self, env: dict[int, Index]) -> None:
+        def chunk(at: Index, lanes: int, mask: ir.Value | None) -> None:
+            self._put(self._value(env, at, lanes, mask), env, at, mask)
+
+        self._chunks((1,), lambda at, count, lanes, mask: chunk(at, lanes, mask))
+
+    def _reduce_across(self, env: dict[int, Index], reductions: list[int]) -> None:
+        """Reduce with a lane for each element stored: the sums stay in registers."""
+
+        def chunk(at: Index, count: int, lanes: int, mask: ir.Value | None) -> None:
+            places = [self.emit.add(at, u * lanes) for u in range(count)]
+            start = [self._start(env, place, lanes, mask) for place in places]
+
+            def step(inner: dict[int, Index], sums: list[ir.Value]) -> list[ir.Value]:
+                return [
+                    self._combine(total, self._value(inner, place, lanes, mask))
+                    for total, place in zip(sums, places, strict=True)
+                ]
+
+            sums = self._loops(env, reductions, start, step)
+            for value, place in zip(sums, places, strict=True):
+                self._put(value, env, place, mask)
+
+        self._chunks((_SUMS, 1), chunk)
+
+    def _reduce_along(self, env: dict[int, Index], reductions: list[int]) -> None:
+        """Reduce with lanes that are combined at the end, in one fixed order."""
+        emit, lanes = self.emit, self.lanes
+        extent = self.flat.iters[self.vector].extent
+        known = extent.value
+        count = _SUMS if known is None or known >= 2 * _SUMS * lanes else 1
+        element = self.flat.value.type
+        identity = COMBINERS[self.flat.combiner]
+        identity = identity if isinstance(identity, float) else identity(element.width)
+        neutral = emit.constant(self._typed(element, lanes), identity)
+
+        def run(inner: dict[int, Index], sums: list[ir.Value]) -> list[ir.Value]:
+            size, done = emit.size(extent), 0
+            for width in (count, 1) if count > 1 else (1,):
+                upto = emit.add(done, emit.round_down(emit.sub(size, done), width * lanes))
+                if isinstance(upto, int) and upto == done:
+                    continue
+                with emit.loop(done, upto, width * lanes, sums[:width]) as loop:
+                    places = [emit.add(loop.counter, u * lanes) for u in range(width)]
+                    loop.carry(
+                        self._combine(total, self._value(inner, place, lanes, None))
+                        for total, place in zip(loop.carried, places, strict=True)
+                    )
+                sums = [*loop.results, *sums[width:]]
+                done = upto
+            return [self._rest(inner, sums[0], done, size), *sums[1:]]
+
+        sums = self._loops(env, reductions, [neutral] * count, run)
+        while len(sums) > 1:
+            sums = [self._combine(sums[i], sums[i + 1]) for i in range(0, len(sums), 2)]
+        total = self._combine(self._start(env, 0, 1, None), self._across(sums[0]))
+        self._put(total, env, 0, None)
+
+    def _rest(self, env: dict[int, Index], total: ir.Value, done: Index, size: Index) -> ir.Value:
+        """Combine the last elements, fewer than a vector, into a sum."""
+        emit, lanes = self.emit, self.lanes
+        left = emit.sub(size, done)
+        if isinstance(left, int) and left == 0:
+            return total
+        if self.masked:
+            mask = emit.mask(left, lanes)
+            more = self._combine(total, self._value(env, done, lanes, mask))
+            return emit.op("arith.select", [mask, more, total], total.type)
+        first = emit.extract(total, 0)
+        with emit.loop(done, size, 1, [first]) as loop:
+            loop.carry([self._combine(loop.carried[0], self._value(env, loop.counter, 1, None))])
+        return emit.insert(loop.results[0], total, 0)
+
+    def _chunks(
+        self, counts: tuple[int, ...],
+        chunk: Callable[[Index, int, int, ir.Value | None], None],
+    ) -> None:  # fmt: skip
+        """Run over the vectorised iterator by so many vectors, then by one, then by what is left."""
+        emit, lanes = self.emit, self.lanes
+        if self.vector is None:
+            chunk(0, 1, 1, None)
+            return
+        size, done = emit.size(self.flat.iters[self.vector].extent), 0
+        for count in counts:
+            upto = emit.add(done, emit.round_down(emit.sub(size, done), count * lanes))
+            if not isinstance(upto, int) or upto != done:
+                with emit.loop(done, upto, count * lanes) as loop:
+                    chunk(loop.counter, count, lanes, None)
+            done = upto
+        left = emit.sub(size, done)
+        if isinstance(left, int) and left == 0:
+            return
+        if not self.masked:
+            with emit.loop(done, size) as loop:
+                chunk(loop.counter, 1, 1, None)
+        elif isinstance(left, int):
+            chunk(done, 1, lanes, emit.mask(left, lanes))
+        else:
+            mask = emit.mask(left, lanes)
+            with emit.when(emit.compare("sgt", left, 0)):
+                chunk(done, 1, lanes, mask)
+
+    def _loops(
+        self, env: dict[int, Index], positions: list[int], carried: list[ir.Value],
+        body: Callable[[dict[int, Index], list[ir.Value]], list[ir.Value]],
+    ) -> list[ir.Value]:  # fmt: skip
+        """Write loops over iterators that carry sums through."""
+        if not positions:
+            return body(env, carried)
+        extent = self.emit.size(self.flat.iters[positions[0]].extent)
+        with self.emit.loop(0, extent, 1, carried) as loop:
+            inner = {**env, positions[0]: loop.counter}
+            loop.carry(self._loops(inner, positions[1:], loop.carried, body))
+        return loop.results
+
+    def _start(self, env: dict[int, Index], at: Index, lanes: int, mask: ir.Value | None) -> ir.Value:
+        if self.flat.init is None:
+            return self._get(self.flat.store, env, at, lanes, mask)
+        type_ = self._typed(self.flat.value.type, lanes)
+        if lanes == 1:
+            return self.emit.constant_of(type_, self.flat.init)
+        return self.emit.constant_of(type_, ir.DenseElementsAttr.get_splat(type_, self.flat.init))
+
+    def _combine(self, a: ir.Value, b: ir.Value) -> ir.Value:
+        return self.emit.op(self.flat.combiner, [a, b], a.type)
+
+    def _across(self, value: ir.Value) -> ir.Value:
+        """Combine a vector's lanes, halves first, so that the order is the same everywhere."""
+        lanes = value.type.shape[0]
+        while lanes > 1:
+            lanes //= 2
+            parts = [self.emit.part(value, lanes * i, lanes) for i in (0, 1)]
+            value = self._combine(*parts)
+        return self.emit.extract(value, 0)
+
+    def _typed(self, element: ir.Type, lanes: int) -> ir.Type:
+        return element if lanes == 1 else ir.VectorType.get([lanes], element)
+
+    def _address(self, op: ir.Operation, env: dict[int, Index], at: Index) -> tuple[Index, bool]:
+        """Return where an access is, and whether it walks along the vector."""
+        emit, access = self.emit, self.flat.accesses[op]
+        place = emit.size(access.offset)
+        for position, counter in env.items():
+            place = emit.add(place, emit.mul(counter, emit.size(access.strides[position])))
+        walks = self.vector is not None and access.strides[self.vector] == 1
+        return (emit.add(place, at) if walks else place), walks
+
+    def _get(
+        self, op: ir.Operation, env: dict[int, Index], at: Index, lanes: int, mask: ir.Value | None
+    ) -> ir.Value:
+        emit, base = self.emit, self.bases[op]
+        place, walks = self._address(op, env, at)
+        type_ = self._typed(base.type.element_type, lanes)
+        if walks and lanes > 1:
+            return emit.vector_load(base, [place], type_, mask)
+        value = emit.load(base, [place])
+        return value if lanes == 1 else emit.splat(value, type_)
+
+    def _put(
+        self, value: ir.Value, env: dict[int, Index], at: Index, mask: ir.Value | None
+    ) -> None:
+        place, _ = self._address(self.flat.store, env, at)
+        base = self.bases[self.flat.store]
+        if isinstance(value.type, ir.VectorType):
+            self.emit.vector_store(value, base, [place], mask)
+        else:
+            self.emit.store(value, base, [place])
+
+    def _value(
+        self, env: dict[int, Index], at: Index, lanes: int, mask: ir.Value | None
+    ) -> ir.Value:
+        """Copy what the block computes, for one element or a vector of them."""
+        made: dict[ir.Value, ir.Value] = {}
+
+        def operand(value: ir.Value) -> ir.Value:
+            if value not in made:
+                made[value] = value
+                if lanes > 1:
+                    made[value] = self.emit.splat(value, self._typed(value.type, lanes))
+            return made[value]
+
+        for op in self.flat.slice:
+            if op.name == "memref.load":
+                made[op.results[0]] = self._get(op, env, at, lanes, mask)
+                continue
+            if op.name == "arith.constant":
+                value = self.emit.constant_of(op.results[0].type, op.attributes["value"])
+                made[op.results[0]] = operand(value) if lanes > 1 else value
+                continue
+            operands = [operand(value) for value in op.operands]
+            copy = op.clone()
+            for position, value in enumerate(operands):
+                copy.operands[position] = value
+            copy.results[0].set_type(self._typed(op.results[0].type, lanes))
+            made[op.results[0]] = copy.results[0]
+        return operand(self.flat.value)
+
+
+def _bits(type_: ir.Type) -> int:
+    if isinstance(type_, ir.IndexType):
+        return 64
+    return max(8, type_.width)
+

@@ -1,0 +1,292 @@
+"""Computations on whatever shapes and dtypes arrive: what only run time knows ends here (D0)."""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from relax_mlir.errors import ArgumentTypeError, ShapeMismatchError, VMError
+from relax_mlir.runtime.builtins import binary_broadcast_shape_infer, unique
+from relax_mlir.runtime.registry import LIBRARY_PREFIX as PREFIX
+from relax_mlir.runtime.values import DTYPES, describe, numpy_dtype
+
+ndarray = np.ndarray
+# Name with the prefix -> function of the operands, then the attributes in their declared order.
+# Results are the caller's own, C-contiguous, and of the dtype that the compiler's rules give.
+LIBRARY: dict[str, Callable[..., Any]] = {}
+
+_Array = np.ndarray
+_KNOWN = frozenset(DTYPES.values())
+_HALF, _SINGLE = np.dtype("float16"), np.dtype("float32")
+_BOOL = np.dtype("bool")
+
+
+def _define(name: str, compute: Callable[..., Any]) -> None:
+    def call(*args: Any) -> np.ndarray:
+        try:
+            with np.errstate(all="ignore"):
+                return np.asarray(compute(*args), order="C")
+        except MemoryError as error:
+            raise VMError(f"{name}: {error}") from None
+        except TypeError as error:
+            raise ArgumentTypeError(f"{name}: {error}") from None
+        except (ValueError, IndexError) as error:
+            raise ShapeMismatchError(f"{name}: {error}") from None
+
+    call.__name__ = call.__qualname__ = PREFIX + name
+    LIBRARY[PREFIX + name] = call
+
+
+def _check(value: Any, kinds: str = "biuf") -> None:
+    """Raise ArgumentTypeError unless the value is a tensor of a dtype of these kinds."""
+    if not isinstance(value, ndarray):
+        raise ArgumentTypeError(f"expected a tensor, got {describe(value)}")
+    if value.dtype not in _KNOWN or value.dtype.kind not in kinds:
+        if value.dtype == _BOOL and "i" in kinds:
+            raise ArgumentTypeError("not defined for bool: cast the operands first")
+        wanted = "a floating-point" if kinds == "f" else "a numeric"
+        raise ArgumentTypeError(f"needs {wanted} dtype, got {value.dtype.name}")
+
+
+def _widen(x: _Array) -> _Array:
+    """Return half precision as float32: its few bits do not survive several steps."""
+    return x.astype(_SINGLE) if x.dtype == _HALF else x
+
+
+def _axes(axes: Sequence[int] | None, ndim: int) -> tuple[int, ...]:
+    """Return distinct axes counted from 0, all of them for None.
+
+    Raises:
+        ArgumentTypeError: there is no such axis, or one is there twice.
+    """
+    axes = range(ndim) if axes is None else axes
+    for axis in axes:
+        if not -ndim <= axis < ndim:
+            raise ArgumentTypeError(f"axis {axis} is out of range for a tensor of rank {ndim}")
+    result = tuple([axis % ndim for axis in axes])
+    if len(set(result)) != len(result):
+        raise ArgumentTypeError(f"axes must be distinct, got {tuple(axes)} for rank {ndim}")
+    return result
+
+
+# Elementwise, one operand
+
+
+def _erf(x: _Array) -> _Array:
+    values = map(math.erf, x.reshape(x.size).tolist())
+    return np.fromiter(values, np.float64, x.size).reshape(x.shape).astype(x.dtype)
+
+
+def _sigmoid(x: _Array) -> _Array:
+    one = x.dtype.type(1)
+    return one / (one + np.exp(-x))
+
+
+def _gelu(x: _Array) -> _Array:
+    scalar = x.dtype.type
+    return x * scalar(0.5) * (_erf(x * scalar(math.sqrt(0.5))) + scalar(1))
+
+
+_FLOAT_UNARY: dict[str, Callable[[_Array], Any]] = {
+    **{name: getattr(np, name) for name in ("exp", "log", "sqrt", "sin", "cos", "tanh")},
+    "floor": np.floor,
+    "ceil": np.ceil,
+    "round": np.rint,
+    "rsqrt": lambda x: x.dtype.type(1) / np.sqrt(x),
+    "erf": _erf,
+    "sigmoid": _sigmoid,
+    "gelu": _gelu,
+    "silu": lambda x: x * _sigmoid(x),
+}
+# Name -> (function, kinds of dtypes); numpy, too, has no difference of two bools.
+_ANY_UNARY: dict[str, tuple[Callable[[_Array], Any], str]] = {
+    "abs": (np.abs, "biuf"),
+    "negative": (np.negative, "iuf"),
+    "relu": (lambda x: np.maximum(x, x.dtype.type(0)), "biuf"),
+    "square": (lambda x: x * x, "biuf"),
+}
+
+
+def _unary(function: Callable[[_Array], Any], kinds: str) -> Callable[[_Array], Any]:
+    def compute(x: _Array) -> Any:
+        _check(x, kinds)
+        return np.asarray(function(_widen(x))).astype(x.dtype, copy=False)
+
+    return compute
+
+
+# Elementwise, two operands
+
+
+def _truncated(a: _Array, b: _Array) -> Any:
+    """Divide integers towards zero; by zero it is 0, as in the compiled kernels."""
+    quotient = np.floor_divide(a, b)
+    if a.dtype.kind == "i":
+        uneven = (np.remainder(a, b) != 0) & ((a < 0) != (b < 0))
+        quotient = quotient + uneven.astype(a.dtype)
+    return quotient
+
+
+def _divide(a: _Array, b: _Array) -> Any:
+    return np.divide(a, b) if a.dtype.kind == "f" else _truncated(a, b)
+
+
+def _power(a: _Array, b: _Array) -> Any:
+    if a.dtype.kind != "i" or not (b < 0).any():
+        return np.power(a, b)
+    scalar = a.dtype.type
+    # The reciprocal of an integer is an integer only for 1 and -1; towards zero all others are 0.
+    sign = np.where((b & scalar(1)) == 1, scalar(-1), scalar(1))
+    inverse = np.where(a == 1, scalar(1), np.where(a == -1, sign, scalar(0)))
+    return np.where(b < 0, inverse, np.power(a, np.maximum(b, scalar(0))))
+
+
+_BINARY: dict[str, tuple[Callable[[_Array, _Array], Any], str]] = {
+    "add": (np.add, "biuf"),
+    "subtract": (np.subtract, "iuf"),
+    "multiply": (np.multiply, "biuf"),
+    "divide": (_divide, "iuf"),
+    "floor_divide": (np.floor_divide, "iuf"),
+    "power": (_power, "iuf"),
+    "maximum": (np.maximum, "biuf"),
+    "minimum": (np.minimum, "biuf"),
+}
+_COMPARISON: dict[str, Callable[[_Array, _Array], Any]] = {
+    name: getattr(np, name)
+    for name in ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal")
+}
+
+
+def _check_pair(a: Any, b: Any, kinds: str = "biuf") -> None:
+    _check(a, kinds)
+    _check(b, kinds)
+    if a.dtype != b.dtype:
+        raise ArgumentTypeError(f"operand dtypes must match, got {a.dtype.name} and {b.dtype.name}")
+
+
+def _binary(function: Callable[[_Array, _Array], Any], kinds: str, is_bool: bool) -> Callable:
+    def compute(a: _Array, b: _Array) -> Any:
+        _check_pair(a, b, kinds)
+        binary_broadcast_shape_infer(a.shape, b.shape)
+        return np.asarray(function(a, b)).astype(_BOOL if is_bool else a.dtype, copy=False)
+
+    return compute
+
+
+# The rest
+
+
+def _astype(x: _Array, dtype: str) -> Any:
+    _check(x)
+    return x.astype(numpy_dtype(dtype))
+
+
+def _matmul(a: _Array, b: _Array) -> Any:
+    _check_pair(a, b)
+    if not a.ndim or not b.ndim:
+        raise ArgumentTypeError(
+            f"operands must have at least one dimension, got {describe(a)} and {describe(b)}"
+        )
+    if a.shape[-1] != b.shape[-2 if b.ndim > 1 else -1]:
+        raise ShapeMismatchError(f"shapes {a.shape} and {b.shape} do not match")
+    binary_broadcast_shape_infer(a.shape[:-2], b.shape[:-2])
+    return np.asarray(np.matmul(_widen(a), _widen(b))).astype(a.dtype, copy=False)
+
+
+def _reshape(x: _Array, shape: Any) -> Any:
+    _check(x)
+    if type(shape) is not tuple or not all(type(dim) is int for dim in shape):
+        raise ArgumentTypeError(f"expected a shape, got {describe(shape)}")
+    if min(shape, default=0) < 0 or math.prod(shape) != x.size:
+        raise ShapeMismatchError(f"{describe(x)} has {x.size} elements, cannot take shape {shape}")
+    return x.copy(order="C").reshape(shape)
+
+
+def _flatten(x: _Array) -> Any:
+    _check(x)
+    return x.flatten()
+
+
+def _permute_dims(x: _Array, axes: Sequence[int] | None = None) -> Any:
+    _check(x)
+    order = _axes(axes, x.ndim)
+    if len(order) != x.ndim:
+        raise ArgumentTypeError(f"needs {x.ndim} axes, got {len(order)}: {order}")
+    return x.transpose(order if axes is not None else None).copy(order="C")
+
+
+def _limit(dtype: np.dtype, largest: bool) -> Any:
+    """Return the largest or smallest value of a dtype."""
+    if dtype == _BOOL:
+        return largest
+    if dtype.kind == "f":
+        return math.inf if largest else -math.inf
+    return np.iinfo(dtype).max if largest else np.iinfo(dtype).min
+
+
+def _mean(x: _Array, axis: tuple[int, ...], keepdims: bool) -> Any:
+    wide = x.dtype if x.dtype.kind == "f" else np.dtype(f"{x.dtype.kind}8")
+    total = np.asarray(np.sum(x, axis=axis, dtype=wide, keepdims=keepdims))
+    return _divide(total, np.array(math.prod([x.shape[i] for i in axis]), wide))
+
+
+# Of no elements, each is the identity of what it combines.
+_REDUCTIONS: dict[str, Callable[[_Array, tuple[int, ...], bool], Any]] = {
+    "sum": lambda x, axis, keep: np.sum(x, axis=axis, dtype=x.dtype, keepdims=keep),
+    "prod": lambda x, axis, keep: np.prod(x, axis=axis, dtype=x.dtype, keepdims=keep),
+    "max": lambda x, axis, keep: x.max(axis=axis, keepdims=keep, initial=_limit(x.dtype, False)),
+    "min": lambda x, axis, keep: x.min(axis=axis, keepdims=keep, initial=_limit(x.dtype, True)),
+    "mean": _mean,
+}
+
+
+def _reduction(name: str) -> Callable[..., Any]:
+    combine = _REDUCTIONS[name]
+    kinds = "iuf" if name == "mean" else "biuf"
+
+    def compute(x: _Array, axis: Sequence[int] | None = None, keepdims: bool = False) -> Any:
+        _check(x, kinds)
+        result = np.asarray(combine(_widen(x), _axes(axis, x.ndim), keepdims))
+        return result.astype(x.dtype, copy=False)
+
+    return compute
+
+
+def _softmax(logarithm: bool) -> Callable[..., Any]:
+    def compute(x: _Array, axis: int = -1) -> Any:
+        _check(x, "f")
+        (axis,) = _axes([axis], x.ndim)
+        wide = _widen(x)
+        shifted = wide - wide.max(axis=axis, keepdims=True, initial=-math.inf)
+        powers = np.exp(shifted)
+        total = powers.sum(axis=axis, keepdims=True)
+        result = shifted - np.log(total) if logarithm else powers / total
+        return result.astype(x.dtype, copy=False)
+
+    return compute
+
+
+def _unique(x: _Array) -> Any:
+    _check(x)
+    return unique(x)
+
+
+for _name, _function in _FLOAT_UNARY.items():
+    _define(_name, _unary(_function, "f"))
+for _name, (_function, _kinds) in _ANY_UNARY.items():
+    _define(_name, _unary(_function, _kinds))
+for _name, (_function, _kinds) in _BINARY.items():
+    _define(_name, _binary(_function, _kinds, False))
+for _name, _function in _COMPARISON.items():
+    _define(_name, _binary(_function, "biuf", True))
+for _name in _REDUCTIONS:
+    _define(_name, _reduction(_name))
+_define("astype", _astype)
+_define("matmul", _matmul)
+_define("reshape", _reshape)
+_define("flatten", _flatten)
+_define("permute_dims", _permute_dims)
+_define("softmax", _softmax(False))
+_define("log_softmax", _softmax(True))
+_define("unique", _unique)

@@ -1,0 +1,411 @@
+"""Expressions of the TIR language: scalar arithmetic, intrinsics, loads."""
+
+import ast
+import math
+from collections.abc import Callable
+from typing import Any
+
+from relax_mlir.dialects.bindings import ir, submodule
+from relax_mlir.dialects.relax import types as T
+from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.tir import scalar as S
+from relax_mlir.dialects.tir.builder import Buffer, PrimFuncBuilder
+from relax_mlir.dialects.tir.scalar import INDEX, DtypeError, Scalar
+from relax_mlir.errors import did_you_mean
+from relax_mlir.script.parser.dims import captured_value
+from relax_mlir.script.parser.env import MISSING
+from relax_mlir.script.parser.scope import Scope
+
+scf = submodule("dialects.scf")
+
+OPERATORS = {
+    ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div", ast.FloorDiv: "floordiv",
+    ast.Mod: "mod", ast.Pow: "pow", ast.BitAnd: "and", ast.BitOr: "or", ast.BitXor: "xor",
+    ast.LShift: "shl", ast.RShift: "shr",
+}  # fmt: skip
+COMPARISONS = {
+    ast.Eq: "eq", ast.NotEq: "ne", ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge",
+}  # fmt: skip
+UNARY = {
+    **{name: name for name in S.UNARY_NAMES},
+    "fabs": "abs",
+    "nearbyint": "round",
+}
+BINARY = {
+    "max": "max", "min": "min", "pow": "pow", "power": "pow", "floordiv": "floordiv",
+    "floormod": "mod", "truncdiv": "div", "truncmod": "truncmod", "bitwise_and": "and",
+    "bitwise_or": "or", "bitwise_xor": "xor", "shift_left": "shl", "shift_right": "shr",
+}  # fmt: skip
+_OTHERS = (
+    "cast", "Cast", "if_then_else", "Select", "And", "Or", "Not", "ceildiv", "min_value",
+    "max_value", "infinity", "likely", "meta_var", "block", "grid", "serial", "parallel", "axis",
+    "reads", "writes", "init", "where", "evaluate", "alloc_buffer", "match_buffer",
+)  # fmt: skip
+_SYMBOLIC: dict[str, Callable[[SymExpr, SymExpr], SymExpr]] = {
+    "add": lambda a, b: a + b,
+    "sub": lambda a, b: a - b,
+    "mul": lambda a, b: a * b,
+    "floordiv": lambda a, b: a // b,
+    "mod": lambda a, b: a % b,
+}
+
+
+class TirExprParser:
+    """Turns expressions into scalars at the current insertion point.
+
+    An expression is a `Scalar`, a symbolic integer that no load or loop variable has entered yet, or
+    a Python number, which takes the dtype of what it meets.
+    """
+
+    def __init__(self, scope: Scope, builder: PrimFuncBuilder) -> None:
+        self.scope = scope
+        self.builder = builder
+
+    def scalar(self, node: ast.AST, dtype: str = "") -> Scalar:
+        """Return an expression as a scalar; a bare number takes `dtype`.
+
+        Raises:
+            ScriptError: the expression is wrong.
+        """
+        return self.settle(self.evaluate(node), node, dtype)
+
+    def settle(self, raw: Any, node: ast.AST, dtype: str = "") -> Scalar:
+        """Return a scalar for what `evaluate` gave."""
+        if isinstance(raw, SymExpr):
+            return self.builder.symbol(raw)
+        if isinstance(raw, Scalar):
+            return raw
+        if isinstance(raw, Buffer):
+            self.scope.fail(node, f"'{raw.name}' is a buffer; index it")
+        if isinstance(raw, bool):
+            return S.const(raw, dtype or "bool")
+        if isinstance(raw, (int, float)):
+            wanted = dtype or ("float32" if isinstance(raw, float) else "int32")
+            if isinstance(raw, float) and not S.is_float(wanted):
+                self.scope.fail(node, f"{raw} is not an integer, {wanted} is needed")
+            return S.const(raw, wanted)
+        self.scope.fail(node, "this has no meaning as a scalar")
+
+    def evaluate(self, node: ast.AST) -> Any:
+        """Return the value of an expression.
+
+        Raises:
+            ScriptError: the expression is wrong.
+        """
+        method = getattr(self, f"_{type(node).__name__.lower()}", None)
+        if method is None:
+            self.scope.fail(node, "this Python expression means nothing in a prim func")
+        try:
+            with self.scope.location(node):
+                return method(node)
+        except DtypeError as error:
+            self.scope.fail(node, str(error))
+        except ZeroDivisionError as error:
+            self.scope.fail(node, str(error))
+
+    def binary(self, kind: str, left: Any, right: Any, node: ast.AST) -> Any:
+        """Apply a binary operation to what `evaluate` gave."""
+        symbolic = [isinstance(x, SymExpr) or type(x) is int for x in (left, right)]
+        if all(symbolic) and kind in _SYMBOLIC:
+            return _SYMBOLIC[kind](SymExpr.of(left), SymExpr.of(right))
+        left, right = self._pair(left, right, node)
+        if kind == "div" and not S.is_float(left.dtype):
+            self.scope.fail(node, "'/' needs floating-point operands; use // or T.truncdiv")
+        return S.binary(kind, left, right)
+
+    def _pair(self, left: Any, right: Any, node: ast.AST) -> tuple[Scalar, Scalar]:
+        # A constant symbolic integer is a number again.
+        left, right = (
+            x.value if isinstance(x, SymExpr) and x.is_const else x for x in (left, right)
+        )
+        if not isinstance(left, Scalar):
+            left = self.settle(left, node, right.dtype if isinstance(right, Scalar) else "")
+        if not isinstance(right, Scalar):
+            right = self.settle(right, node, left.dtype)
+        return S.unify(left, right)
+
+    def indices(self, node: ast.Subscript) -> tuple[Scalar, ...]:
+        """Return the indices of a load or a store."""
+        items = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        for item in items:
+            if isinstance(item, ast.Slice):
+                self.scope.fail(item, "a buffer is read and written one element at a time")
+        return tuple(self.scalar(item, INDEX) for item in items)
+
+    def buffer(self, node: ast.AST) -> Buffer:
+        """Return the buffer that a node names.
+
+        Raises:
+            ScriptError: it names none.
+        """
+        if isinstance(node, ast.Name):
+            value = self.scope.lookup_or(node, MISSING)
+            if isinstance(value, Buffer):
+                return value
+            names = [n for n, v in self.scope.values.items() if isinstance(v, Buffer)]
+            if value is MISSING:
+                near = did_you_mean(node.id, names)
+                self.scope.fail(node, f"undefined buffer '{node.id}'{near}")
+            self.scope.fail(node, f"'{node.id}' is not a buffer")
+        self.scope.fail(node, "only buffers can be indexed")
+
+    def _constant(self, node: ast.Constant) -> Any:
+        if isinstance(node.value, (bool, int, float)):
+            return node.value
+        self.scope.fail(node, f"{node.value!r} has no meaning as a scalar")
+
+    def _name(self, node: ast.Name) -> Any:
+        value = self.scope.lookup_or(node, MISSING)
+        if value is MISSING:
+            self.scope.undefined(node, node.id)
+        if isinstance(value, (Scalar, SymExpr, Buffer, bool, int, float)):
+            return value
+        if hasattr(value, "__index__"):
+            return int(value)
+        if hasattr(value, "__float__"):
+            return float(value)
+        self.scope.fail(node, f"'{node.id}' has no meaning as a scalar")
+
+    def _attribute(self, node: ast.Attribute) -> Any:
+        value = captured_value(self.scope, node)
+        if isinstance(value, (bool, int, float)):
+            return value
+        self.scope.fail(node, f"'{ast.unparse(node)}' has no meaning as a scalar")
+
+    def _subscript(self, node: ast.Subscript) -> Any:
+        if isinstance(node.value, ast.Attribute) and node.value.attr == "shape":
+            dims = self.buffer(node.value.value).dims
+            try:
+                return dims[ast.literal_eval(node.slice)]
+            except (ValueError, TypeError, IndexError):
+                self.scope.fail(node.slice, f"expected a dimension below {len(dims)}")
+        if not isinstance(node.value, ast.Name) or node.value.id not in self.scope.values:
+            value = captured_value(self.scope, node)
+            if isinstance(value, (bool, int, float)):
+                return value
+        return self.buffer(node.value)[self.indices(node)]
+
+    def _unaryop(self, node: ast.UnaryOp) -> Any:
+        raw = self.evaluate(node.operand)
+        if isinstance(node.op, ast.USub):
+            return -raw
+        if isinstance(node.op, ast.Not):
+            return S.compare("eq", self._condition(raw, node.operand), S.const(False, "bool"))
+        self.scope.fail(node, "this operator is not part of the TIR language")
+
+    def _binop(self, node: ast.BinOp) -> Any:
+        kind = OPERATORS.get(type(node.op))
+        if kind is None:
+            self.scope.fail(node, "this operator is not part of the TIR language")
+        return self.binary(kind, self.evaluate(node.left), self.evaluate(node.right), node)
+
+    def _compare(self, node: ast.Compare) -> Any:
+        operands = [node.left, *node.comparators]
+        values = [self.evaluate(item) for item in operands]
+        result = None
+        for i, op in enumerate(node.ops):
+            kind = COMPARISONS.get(type(op))
+            if kind is None:
+                self.scope.fail(node, "this comparison is not part of the TIR language")
+            left, right = self._pair(values[i], values[i + 1], node)
+            step = S.compare(kind, left, right)
+            result = step if result is None else S.binary("and", result, step)
+        return result
+
+    def _boolop(self, node: ast.BoolOp) -> Any:
+        return self._lazy(isinstance(node.op, ast.And), node.values, node)
+
+    def _lazy(self, conjunction: bool, nodes: list[ast.AST], node: ast.AST) -> Scalar:
+        """Evaluate the second operand only where the first does not decide, as Python does."""
+        first = self.condition(nodes[0])
+        if len(nodes) == 1:
+            return first
+        rest = lambda: self._lazy(conjunction, nodes[1:], node)  # noqa: E731
+        decided = lambda: S.const(not conjunction, "bool")  # noqa: E731
+        return self.choose(first, *((rest, decided) if conjunction else (decided, rest)), node)
+
+    def _ifexp(self, node: ast.IfExp) -> Any:
+        return self._if_then_else(node.test, node.body, node.orelse, node)
+
+    def condition(self, node: ast.AST) -> Scalar:
+        """Return an expression that must be a bool."""
+        return self._condition(self.evaluate(node), node)
+
+    def _condition(self, raw: Any, node: ast.AST) -> Scalar:
+        scalar = self.settle(raw, node)
+        if scalar.dtype != "bool":
+            self.scope.fail(node, f"the condition must be a bool, got {scalar.dtype}")
+        return scalar
+
+    def choose(
+        self, condition: Scalar, then: Callable[[], Any], other: Callable[[], Any], node: ast.AST
+    ) -> Scalar:
+        """Evaluate one of two expressions, so that the other one's loads do not happen."""
+        loc = self.scope.location(node)
+        holder = ir.Operation.create("scf.if", operands=[condition.value], regions=2, loc=loc)
+        blocks, raws = [], []
+        for region, build in zip(holder.regions, (then, other), strict=True):
+            blocks.append(region.blocks.append())
+            with ir.InsertionPoint(blocks[-1]):
+                raws.append(build())
+        # A bare number takes the dtype of the other value.
+        raws = [raw.value if isinstance(raw, SymExpr) and raw.is_const else raw for raw in raws]
+        dtypes = [raw.dtype if isinstance(raw, Scalar) else INDEX for raw in raws
+                  if isinstance(raw, (Scalar, SymExpr))]  # fmt: skip
+        if len(set(dtypes)) > 1:
+            self.scope.fail(
+                node, f"both values must have one dtype, got {dtypes[0]} and {dtypes[1]}"
+            )
+        floats = any(isinstance(raw, float) for raw in raws)
+        dtype = dtypes[0] if dtypes else "float32" if floats else ""
+        values = []
+        for block, raw in zip(blocks, raws, strict=True):
+            with ir.InsertionPoint(block):
+                values.append(self.settle(raw, node, dtype))
+                scf.YieldOp([values[-1].value])
+        final = ir.Operation.create(
+            "scf.if", operands=[condition.value], results=[values[0].value.type], regions=2, loc=loc,
+            ip=ir.InsertionPoint(holder),
+        )  # fmt: skip
+        for i, block in enumerate(blocks):
+            block.append_to(final.regions[i])
+        holder.erase()
+        return Scalar(final.results[0], values[0].dtype)
+
+    def _if_then_else(self, test: ast.AST, then: ast.AST, other: ast.AST, node: ast.AST) -> Scalar:
+        return self.choose(
+            self.condition(test), lambda: self.evaluate(then), lambda: self.evaluate(other), node
+        )
+
+    def _call(self, node: ast.Call) -> Any:
+        if isinstance(node.func, ast.Attribute) and node.func.attr == "astype":
+            return self._cast(self.evaluate(node.func.value), node.args[0], node)
+        path = self.scope.path(node.func) or ""
+        if isinstance(node.func, ast.Name) and node.func.id in ("max", "min", "abs", "float"):
+            path = path or f"T.{node.func.id}"
+        if not path.startswith("T."):
+            self.scope.fail(node.func, "only names of the TIR language can be called here")
+        name = path[2:]
+        if name in ("cast", "Cast"):
+            value, dtype = node.args if name == "cast" else reversed(node.args)
+            return self._cast(self.evaluate(value), dtype, node)
+        special = getattr(self, f"_t_{name.lower()}", None)
+        if special is not None:
+            return special(node)
+        if name in UNARY:
+            self._count(node, 1)
+            raw = self.evaluate(node.args[0])
+            return S.unary(UNARY[name], self.settle(raw, node.args[0], "float32"))
+        if name in BINARY:
+            self._count(node, 2)
+            left, right = (self.evaluate(arg) for arg in node.args)
+            if name == "truncdiv":
+                return S.binary("div", *self._pair(left, right, node))
+            return self.binary(BINARY[name], left, right, node)
+        if self._is_dtype(name):
+            return self._convert(name, node)
+        near = did_you_mean(name, [*UNARY, *BINARY, *_OTHERS, "float32", "int64"])
+        self.scope.fail(node.func, f"there is no T.{name}{near}")
+
+    def _count(self, node: ast.Call, count: int) -> None:
+        if len(node.args) != count or node.keywords:
+            self.scope.fail(
+                node, f"{ast.unparse(node.func)} takes {count} arguments, got {len(node.args)}"
+            )
+
+    def _is_dtype(self, name: str) -> bool:
+        try:
+            return bool(T.normalize_dtype(name))
+        except ValueError:
+            return False
+
+    def _convert(self, dtype: str, node: ast.Call) -> Scalar:
+        self._count(node, 1)
+        value = node.args[0]
+        if isinstance(value, ast.Constant) and isinstance(value.value, str):
+            return S.const(float(value.value), dtype)
+        return self._to(self.evaluate(value), dtype, value)
+
+    def _cast(self, raw: Any, dtype: ast.AST, node: ast.AST) -> Scalar:
+        name = dtype.value if isinstance(dtype, ast.Constant) else captured_value(self.scope, dtype)
+        try:
+            return self._to(raw, T.normalize_dtype(str(name)), node)
+        except ValueError as error:
+            self.scope.fail(dtype, str(error))
+
+    def _to(self, raw: Any, dtype: str, node: ast.AST) -> Scalar:
+        if isinstance(raw, SymExpr) and raw.is_const:
+            raw = raw.value
+        if isinstance(raw, (int, float)) and not isinstance(raw, Scalar):
+            return S.const(raw, dtype)
+        return S.cast(self.settle(raw, node), dtype)
+
+    def _t_float(self, node: ast.Call) -> float:
+        try:
+            return float(ast.literal_eval(node.args[0]))
+        except (ValueError, IndexError) as error:
+            self.scope.fail(node, str(error))
+
+    def _t_if_then_else(self, node: ast.Call) -> Scalar:
+        self._count(node, 3)
+        return self._if_then_else(*node.args, node)
+
+    def _t_select(self, node: ast.Call) -> Scalar:
+        self._count(node, 3)
+        condition = self.condition(node.args[0])
+        left, right = (self.evaluate(arg) for arg in node.args[1:])
+        return S.select(condition, *self._pair(left, right, node))
+
+    def _t_and(self, node: ast.Call) -> Scalar:
+        self._count(node, 2)
+        return S.binary("and", *(self.condition(arg) for arg in node.args))
+
+    def _t_or(self, node: ast.Call) -> Scalar:
+        self._count(node, 2)
+        return S.binary("or", *(self.condition(arg) for arg in node.args))
+
+    def _t_not(self, node: ast.Call) -> Scalar:
+        self._count(node, 1)
+        return S.compare("eq", self.condition(node.args[0]), S.const(False, "bool"))
+
+    def _t_ceildiv(self, node: ast.Call) -> Any:
+        self._count(node, 2)
+        left, right = (self.evaluate(arg) for arg in node.args)
+        if all(isinstance(x, (int, SymExpr)) for x in (left, right)):
+            return SymExpr.of(left).ceildiv(right)
+        left, right = self._pair(left, right, node)
+        return (left + right - 1) // right
+
+    def _t_likely(self, node: ast.Call) -> Any:
+        return self.evaluate(node.args[0])
+
+    _t_meta_var = _t_likely
+
+    def _limit(self, node: ast.Call, which: str) -> Scalar:
+        self._count(node, 1)
+        dtype = T.normalize_dtype(str(getattr(node.args[0], "value", "")))
+        if dtype == "bool":
+            return S.const(which == "max", dtype)
+        if S.is_float(dtype):
+            return S.const({"min": -1, "max": 1}[which] * _LARGEST[dtype], dtype)
+        bits = 8 * T.dtype_size(dtype)
+        low, high = (0, 2**bits - 1) if S.is_unsigned(dtype) else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
+        return S.const(low if which == "min" else high, dtype)
+
+    def _t_min_value(self, node: ast.Call) -> Scalar:
+        return self._limit(node, "min")
+
+    def _t_max_value(self, node: ast.Call) -> Scalar:
+        return self._limit(node, "max")
+
+    def _t_infinity(self, node: ast.Call) -> Scalar:
+        self._count(node, 1)
+        return S.const(math.inf, T.normalize_dtype(str(getattr(node.args[0], "value", ""))))
+
+
+_LARGEST = {
+    "float16": 65504.0,
+    "bfloat16": 3.3895313892515355e38,
+    "float32": 3.4028234663852886e38,
+    "float64": 1.7976931348623157e308,
+}

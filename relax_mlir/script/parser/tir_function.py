@@ -1,0 +1,188 @@
+"""A prim func: parameters, buffers, and the builder that its body fills."""
+
+import ast
+from typing import TYPE_CHECKING, Any
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.tir.builder import BufferDecl, PrimFuncBuilder
+from relax_mlir.script.parser.annotations import AnnotationParser
+from relax_mlir.script.parser.env import Env
+from relax_mlir.script.parser.relax_function import python_attribute
+from relax_mlir.script.parser.scope import Scope
+from relax_mlir.script.parser.source import Source
+from relax_mlir.script.parser.tir_expr import TirExprParser
+from relax_mlir.script.parser.tir_stmt import TirStmtParser
+
+if TYPE_CHECKING:
+    from relax_mlir.script.parser.module import Function
+
+_INTEGERS = ("T.int64", "T.int32", "T.int")
+_SYMBOL_CALLS = ("T.int64", "T.int32", "T.var", "T.Var", "tir.Var")
+
+
+class PrimFuncParser:
+    """Parses one prim func: first what it takes, then its body."""
+
+    def __init__(self, source: Source, env: Env, function: "Function") -> None:
+        self.scope = Scope(source, env)
+        self.function = function
+        self.node = function.node
+        self.reader = AnnotationParser(self.scope, define=True)
+        # Parameter name -> its buffer, None for a handle that no match_buffer has named yet.
+        self.buffers: dict[str, BufferDecl | None] = {}
+        self.integers: list[str] = []
+        self.attrs: dict[str, Any] = {}
+
+    def parse(self) -> Any:
+        """Create the function at the current insertion point.
+
+        Raises:
+            ScriptError: the function is wrong.
+        """
+        scope = self.scope
+        for arg in self.node.args.args:
+            self._parameter(arg)
+        first = 0
+        for statement in self.node.body:
+            if not self._prelude(statement):
+                break
+            first += 1
+        for name, decl in self.buffers.items():
+            if decl is None:
+                arg = next(a for a in self.node.args.args if a.arg == name)
+                scope.fail(arg, f"no T.match_buffer says what '{name}' points to")
+        self.reader.dims.finish()
+        decls = [decl for decl in self.buffers.values() if decl is not None]
+        with scope.location(self.node):
+            builder = PrimFuncBuilder(
+                self.function.name,
+                decls,
+                self.integers,
+                private=bool(self.function.options.get("private", False)),
+                loc=scope.location(self.node),
+            )
+            for buffer in builder.buffers:
+                scope.bind(buffer.name, buffer)
+            with builder.body():
+                TirStmtParser(TirExprParser(scope, builder)).body(self.node.body[first:])
+        for name, value in self.attrs.items():
+            if name != "global_symbol":
+                key = name if "." in name else f"tir.{name}"
+                builder.op.attributes[key] = python_attribute(value)
+        return builder.op
+
+    def _parameter(self, arg: ast.arg) -> None:
+        scope, annotation = self.scope, arg.annotation
+        if annotation is None:
+            self.buffers[arg.arg] = None
+            return
+        call = annotation.func if isinstance(annotation, ast.Call) else annotation
+        call = call.value if isinstance(call, ast.Subscript) else call
+        path = scope.path(call)
+        if path == "T.Buffer":
+            self._add_buffer(arg.arg, arg.arg, annotation)
+        elif path in ("T.handle", "T.Ptr"):
+            self.buffers[arg.arg] = None
+        elif path in _INTEGERS:
+            self.integers.append(arg.arg)
+            scope.symbols[arg.arg] = True
+            return
+        else:
+            scope.fail(annotation, "expected T.handle, T.Buffer(shape, dtype) or T.int64")
+        if self.integers:
+            scope.fail(arg, "buffers come before integers in the parameters of a prim func")
+
+    def _prelude(self, node: ast.stmt) -> bool:
+        """Parse a statement that belongs to the signature; whether it was one."""
+        if isinstance(node, ast.Expr):
+            if isinstance(node.value, ast.Constant):
+                return True
+            if not isinstance(node.value, ast.Call):
+                return False
+            if self.scope.path(node.value.func) != "T.func_attr":
+                return False
+            from relax_mlir.script.parser.relax_stmt import func_attrs
+
+            self.attrs.update(func_attrs(self.scope, node.value))
+            return True
+        if not isinstance(node, (ast.Assign, ast.AnnAssign)) or node.value is None:
+            return False
+        target = node.targets[0] if isinstance(node, ast.Assign) else node.target
+        targets, values = [target], [node.value]
+        if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
+            targets, values = target.elts, node.value.elts
+        paths = [self.scope.path(v.func) if isinstance(v, ast.Call) else None for v in values]
+        if all(path in _SYMBOL_CALLS for path in paths) and len(targets) == len(values):
+            for item, value in zip(targets, values, strict=True):
+                if not self._symbol(item, value):
+                    return False
+            return True
+        if paths == ["T.match_buffer"] and isinstance(target, ast.Name):
+            self._match_buffer(target, node.value)
+            return True
+        return False
+
+    def _symbol(self, target: ast.AST, call: ast.Call) -> bool:
+        text = call.args[0] if call.args else None
+        if not isinstance(target, ast.Name):
+            return False
+        if text is not None and not isinstance(getattr(text, "value", None), str):
+            return False
+        symbol = text.value if text is not None else target.id
+        self.scope.symbols.setdefault(symbol, False)
+        if symbol != target.id:
+            self.scope.bind(target.id, SymExpr.var(symbol))
+        return True
+
+    def _match_buffer(self, target: ast.Name, call: ast.Call) -> None:
+        param = call.args[0] if call.args else None
+        if not isinstance(param, ast.Name) or param.id not in self.buffers:
+            from relax_mlir.errors import did_you_mean
+
+            name = ast.unparse(param) if param is not None else ""
+            near = did_you_mean(name, list(self.buffers))
+            self.scope.fail(param or call, f"'{name}' is not a handle of this function{near}")
+        if self.buffers[param.id] is not None:
+            self.scope.fail(param, f"'{param.id}' already has a buffer")
+        self._add_buffer(param.id, target.id, call, call.args[1:])
+
+    def _add_buffer(
+        self, param: str, name: str, node: ast.AST, args: list[ast.AST] | None = None
+    ) -> None:
+        scope = self.scope
+        keywords = {}
+        if isinstance(node, ast.Subscript):
+            args = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+            if len(args) != 2 or not isinstance(args[0], (ast.Tuple, ast.List)):
+                args = [ast.copy_location(ast.Tuple(args, ast.Load()), node)]
+        elif isinstance(node, ast.Call):
+            args = node.args if args is None else args
+            keywords = {k.arg: k.value for k in node.keywords}
+        else:
+            scope.fail(node, "expected T.Buffer(shape, dtype)")
+        given = {**dict(zip(("shape", "dtype"), args, strict=False)), **keywords}
+        if "shape" not in given:
+            scope.fail(node, "a buffer needs a shape")
+        shape_node = given["shape"]
+        if isinstance(shape_node, (ast.Tuple, ast.List)):
+            shape = self.reader.dims.dims(shape_node.elts)
+        elif isinstance(shape_node, ast.Name) and isinstance(
+            scope.env.lookup(shape_node.id), (tuple, list)
+        ):
+            shape = self.reader.shape(shape_node)
+        else:
+            shape = [self.reader.dims.dim(shape_node)]
+        dtype = self.reader.dtype(given.get("dtype")) or "float32"
+        if name in [decl.name for decl in self.buffers.values() if decl]:
+            scope.fail(node, f"there is already a buffer '{name}'")
+        self.buffers[param] = BufferDecl(name, shape, dtype)
+
+
+def parse_prim_func(source: Source, env: Env, function: "Function") -> ir.Operation:
+    """Parse a prim func at the current insertion point.
+
+    Raises:
+        ScriptError: the function is wrong.
+    """
+    return PrimFuncParser(source, env, function).parse()

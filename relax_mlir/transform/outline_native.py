@@ -1,0 +1,354 @@
+"""The pass `outline-native`: straight-line runs of call_tir become one native function (decision 10).
+
+Between two operations that need the virtual machine, every intermediate tensor whose shape is known
+symbolically can live in one workspace, whose size is a symbolic expression too. The run then is one
+`relax.call_tir` of a prim func that carves up the workspace and calls the original prim funcs.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from relax_mlir.dialects.bindings import ir, submodule
+from relax_mlir.dialects.relax import types as T
+from relax_mlir.dialects.relax.dialect import Dims
+from relax_mlir.dialects.relax.symbolic import SymExpr, product
+from relax_mlir.dialects.relax.tuples import call_arguments, is_make_tuple, make_tuple
+from relax_mlir.dialects.tir.builder import Buffer, BufferDecl, PrimFuncBuilder, buffer_type
+from relax_mlir.dialects.tir.scalar import cast
+
+memref = submodule("dialects.memref")
+func = submodule("dialects.func")
+
+ALIGNMENT = 64
+# Operations that need no instruction of their own between the calls of a run.
+_TRANSPARENT = ("relax.shape_expr", "relax.constant", "relax.prim_value")
+
+
+def outline_native(module: ir.Operation) -> None:
+    """Merge every run of at least two calls of prim funcs with symbolically known shapes."""
+    symbols = ir.SymbolTable(module)
+    for view in list(module.regions[0].blocks[0].operations):
+        op = view.operation
+        if "relax.function" in op.attributes and op.regions[0].blocks:
+            for run in _runs(op, symbols):
+                # Matched again, as rewriting the run before has replaced values that this one uses.
+                calls = [_match(call, symbols) for call in run]
+                _Outliner(module, symbols, op.attributes["sym_name"].value, calls).rewrite()
+    mark_internal(module)
+
+
+@dataclass
+class _Call:
+    """One call of a run: its prim func, and the caller's values of the prim func's symbols."""
+
+    op: ir.Operation
+    callee: ir.OpView
+    arguments: list[ir.Value]
+    symbols: dict[str, SymExpr]
+
+    @property
+    def result(self) -> ir.Value:
+        return self.op.results[0]
+
+
+def _runs(function: ir.Operation, symbols: ir.SymbolTable) -> list[list[ir.Operation]]:
+    runs: list[list[ir.Operation]] = []
+
+    def block(block_: ir.Block) -> None:
+        current: list[ir.Operation] = []
+        for view in block_.operations:
+            op = view.operation
+            if op.name == "relax.call_tir" and _match(op, symbols) is not None:
+                current.append(op)
+                continue
+            if op.name in _TRANSPARENT or is_make_tuple(op):
+                continue
+            runs.append(current)
+            current = []
+            for region in op.regions:
+                for inner in region.blocks:
+                    block(inner)
+        runs.append(current)
+
+    for block_ in function.regions[0].blocks:
+        block(block_)
+    return [run for run in runs if len(run) > 1]
+
+
+def _match(op: ir.Operation, symbols: ir.SymbolTable) -> _Call | None:
+    """Return the call when compile time can vouch for every check its callee would make."""
+    name = op.attributes["callee"].value
+    if name not in symbols or isinstance(op.results[0].type, ir.TupleType):
+        return None
+    callee = symbols[name]
+    arguments = call_arguments(op)
+    tensors = [*arguments, op.results[0]]
+    parameters = list(callee.entry_block.arguments)
+    attributes = [
+        {item.name: item.attr for item in ir.DictAttr(each)}
+        for each in ir.ArrayAttr(callee.operation.attributes["arg_attrs"])
+    ]
+    integers = Dims(op.attributes["tir_vars"]).dims if "tir_vars" in op.attributes else []
+    if len(parameters) != len(tensors) + len(integers):
+        return None
+    known: dict[str, SymExpr] = {}
+    for expr, each in zip(integers, attributes[len(tensors) :], strict=True):
+        known[ir.StringAttr(each["tir.name"]).value] = expr
+    pairs: list[tuple[SymExpr, SymExpr]] = []
+    for value, each in zip(tensors, attributes, strict=False):
+        dims = T.tensor_dims(value.type) if T.is_tensor(value.type) else None
+        if dims is None or "tir.shape" not in each or "tir.inplace" in each:
+            return None
+        declared = Dims(each["tir.shape"]).dims
+        dtype = ir.StringAttr(each["tir.dtype"]).value
+        if len(declared) != len(dims) or dtype != T.tensor_dtype(value.type):
+            return None
+        pairs += zip(declared, dims, strict=True)
+    for declared, actual in pairs:
+        if declared.name:
+            known.setdefault(declared.name, actual)
+    for declared, actual in pairs:
+        if not declared.symbols <= known.keys() or declared.substitute(known) != actual:
+            return None
+    return _Call(op, callee, arguments, known)
+
+
+@dataclass
+class _Workspace:
+    """Offsets in one buffer; a slot is used again by a tensor of provably the same size."""
+
+    end: SymExpr = field(default_factory=lambda: SymExpr.const(0))
+    free: list[tuple[SymExpr, SymExpr]] = field(default_factory=list)
+
+    def take(self, size: SymExpr) -> SymExpr:
+        for slot in self.free:
+            if slot[0] == size:
+                self.free.remove(slot)
+                return slot[1]
+        offset = self.end
+        self.end = offset + size
+        return offset
+
+    def release(self, size: SymExpr, offset: SymExpr) -> None:
+        self.free.append((size, offset))
+
+
+def _bytes(type_: ir.Type) -> SymExpr:
+    """Return the size of a tensor's slot, rounded up so that every slot is aligned."""
+    size = product(T.tensor_dims(type_)) * T.dtype_size(T.tensor_dtype(type_))
+    return (size + (ALIGNMENT - 1)) // ALIGNMENT * ALIGNMENT
+
+
+class _Outliner:
+    """Rewrites one run of calls."""
+
+    def __init__(
+        self, module: ir.Operation, symbols: ir.SymbolTable, function: str, run: Sequence[_Call]
+    ) -> None:
+        self._module, self._symbols, self._function, self._run = module, symbols, function, run
+        made = [call.result for call in run]
+        calls = [call.op for call in run]
+        self._outputs = [value for value in made if _escapes(value, calls)]
+        self._inputs: list[ir.Value] = []
+        for call in run:
+            for value in call.arguments:
+                if value not in made and value not in self._inputs:
+                    self._inputs.append(value)
+        self._last = {
+            value: position for position, call in enumerate(run) for value in call.arguments
+        }
+
+    def rewrite(self) -> None:
+        """Define the prim func and put one call in place of the run."""
+        places, total = self._plan()
+        results = [value.type for value in self._outputs]
+        if total != 0:
+            results.append(T.tensor_type([total], "uint8"))
+        name, integers = self._define(places, total)
+        last = self._run[-1].op
+        with ir.InsertionPoint(last), last.location:
+            call = self._call(name, integers, results)
+            values = (
+                [call]
+                if len(results) == 1
+                else [_get_item(call, index) for index in range(len(self._outputs))]
+            )
+        _sink(self._run, values[-1].owner.operation)
+        for old, new in zip(self._outputs, values, strict=True):
+            old.replace_all_uses_with(new)
+        for each in reversed(self._run):
+            arguments = each.op.operands[1].owner.operation
+            each.op.erase()
+            if not list(arguments.results[0].uses):
+                arguments.erase()
+
+    def _plan(self) -> tuple[dict[ir.Value, SymExpr], SymExpr]:
+        """Return the offset of every intermediate, and the size of the workspace."""
+        workspace = _Workspace()
+        places: dict[ir.Value, SymExpr] = {}
+        for position, call in enumerate(self._run):
+            if call.result not in self._outputs:
+                places[call.result] = workspace.take(_bytes(call.result.type))
+            for value in places:
+                if self._last.get(value, -1) == position:
+                    workspace.release(_bytes(value.type), places[value])
+        return places, workspace.end
+
+    def _define(
+        self, places: Mapping[ir.Value, SymExpr], total: SymExpr
+    ) -> tuple[str, list[SymExpr]]:
+        decls = [
+            BufferDecl(f"arg{index}", T.tensor_dims(value.type), T.tensor_dtype(value.type))
+            for index, value in enumerate(self._inputs)
+        ]
+        decls += [
+            BufferDecl(f"out{index}", T.tensor_dims(value.type), T.tensor_dtype(value.type))
+            for index, value in enumerate(self._outputs)
+        ]
+        if total != 0:
+            decls.append(BufferDecl("workspace", [total], "uint8"))
+        bound = {SymExpr.of(dim).name for decl in decls for dim in decl.shape}
+        used = {name for decl in decls for dim in decl.shape for name in SymExpr.of(dim).symbols}
+        for call in self._run:
+            for expr in [*T.tensor_dims(call.result.type), *call.symbols.values()]:
+                used |= expr.symbols
+        integers = sorted(used - bound)
+        block = self._module.regions[0].blocks[0]
+        with ir.InsertionPoint(block), ir.Location.name(f"{self._function}_native"):
+            builder = PrimFuncBuilder(self._unique(), decls, integers)
+            with builder.body():
+                self._body(builder, places, builder.buffers[-1])
+        self._symbols.insert(builder.op)
+        _mark(builder.op, len(self._inputs))
+        return builder.op.name.value, [SymExpr.var(name) for name in integers]
+
+    def _unique(self) -> str:
+        count = 0
+        while f"{self._function}_native{count}" in self._symbols:
+            count += 1
+        return f"{self._function}_native{count}"
+
+    def _body(
+        self, builder: PrimFuncBuilder, places: Mapping[ir.Value, SymExpr], workspace: Buffer
+    ) -> None:
+        tensors = [*self._inputs, *self._outputs]
+        buffers = {
+            value: buffer.value for value, buffer in zip(tensors, builder.buffers, strict=False)
+        }
+        for call in self._run:
+            if call.result in places:
+                buffers[call.result] = _view(builder, workspace, places[call.result], call.result)
+            operands = [buffers[value] for value in (*call.arguments, call.result)]
+            types = call.callee.type.inputs
+            operands = [
+                value if value.type == type_ else memref.CastOp(type_, value).result
+                for value, type_ in zip(operands, types, strict=False)
+            ]
+            names = call.callee.operation.attributes["arg_attrs"]
+            for each in list(names)[len(operands) :]:
+                name = ir.StringAttr(ir.DictAttr(each)["tir.name"]).value
+                operands.append(cast(builder.symbol(call.symbols[name]), "int64").value)
+            with call.op.location:
+                func.CallOp([], call.callee.name.value, operands)
+
+    def _call(
+        self, name: str, integers: Sequence[SymExpr], results: Sequence[ir.Type]
+    ) -> ir.Value:
+        shapes = [
+            ir.Operation.create(
+                "relax.shape_expr", results=[T.shape_type(T.tensor_dims(type_))]
+            ).result
+            for type_ in results
+        ]
+        single = len(results) == 1
+        attributes: dict[str, ir.Attribute] = {"callee": ir.FlatSymbolRefAttr.get(name)}
+        if integers:
+            attributes["tir_vars"] = Dims.of(integers)
+        return ir.Operation.create(
+            "relax.call_tir",
+            results=[results[0] if single else ir.TupleType.get_tuple(list(results))],
+            operands=[shapes[0] if single else make_tuple(shapes), make_tuple(self._inputs)],
+            attributes=attributes,
+        ).result
+
+
+def _escapes(value: ir.Value, calls: Sequence[ir.Operation]) -> bool:
+    """Whether anything but the calls of the run uses a value."""
+    for use in value.uses:
+        user = use.owner.operation
+        if user in calls:
+            continue
+        if not is_make_tuple(user):
+            return True
+        if any(inner.owner.operation not in calls for inner in user.results[0].uses):
+            return True
+    return False
+
+
+def _view(
+    builder: PrimFuncBuilder, workspace: Buffer, offset: SymExpr, value: ir.Value
+) -> ir.Value:
+    dims = T.tensor_dims(value.type)
+    sizes = [builder.symbol(dim).value for dim in dims if not dim.is_const]
+    type_ = buffer_type(dims, T.tensor_dtype(value.type))
+    return memref.ViewOp(type_, workspace.value, builder.symbol(offset).value, sizes).result
+
+
+def _get_item(value: ir.Value, index: int) -> ir.Value:
+    return ir.Operation.create(
+        "relax.tuple_get_item",
+        results=[value.type.get_type(index)],
+        operands=[value],
+        attributes={"index": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), index)},
+    ).result
+
+
+def _sink(run: Sequence[_Call], after: ir.Operation) -> None:
+    """Move tuples made between the calls behind them, where the new values are."""
+    made = [call.result for call in run]
+    stale = [call.op.operands[1].owner.operation for call in run]
+    point = after
+    begun = False
+    for view in list(run[0].op.block.operations):
+        op = view.operation
+        begun = begun or op == run[0].op
+        if op == run[-1].op:
+            return
+        if begun and is_make_tuple(op) and op not in stale:
+            if any(operand in made for operand in op.operands):
+                op.move_after(point)
+                point = op
+                made.append(op.results[0])
+
+
+def _mark(function: ir.OpView, inputs: int) -> None:
+    """Note that the first parameters are only read; the calls in the body do not show it."""
+    attributes = []
+    for index, each in enumerate(ir.ArrayAttr(function.operation.attributes["arg_attrs"])):
+        items = {item.name: item.attr for item in ir.DictAttr(each)}
+        if index < inputs:
+            items["tir.readonly"] = ir.UnitAttr.get()
+        attributes.append(ir.DictAttr.get(items))
+    function.arg_attrs = ir.ArrayAttr.get(attributes)
+
+
+def mark_internal(module: ir.Operation) -> None:
+    """Mark private prim funcs that only other prim funcs call: they need no calling convention."""
+    outside: set[str] = set()
+    inside: set[str] = set()
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        if op.name == "func.call":
+            inside.add(op.attributes["callee"].value)
+        elif op.name.startswith(("relax.", "vm.")):
+            for name in ("callee", "func"):
+                if name in op.attributes:
+                    outside.add(op.attributes[name].value)
+        return ir.WalkResult.ADVANCE
+
+    module.walk(visit)
+    for view in module.regions[0].blocks[0].operations:
+        attributes = view.operation.attributes
+        if "tir.prim_func" in attributes and attributes["sym_name"].value in inside - outside:
+            if "sym_visibility" in attributes:
+                attributes["tir.internal"] = ir.UnitAttr.get()

@@ -1,0 +1,108 @@
+"""OutlineNative: whole runs of kernels as one native function compute what they did apart."""
+
+import numpy as np
+import pytest
+
+from relax_mlir import register_func, relax
+from relax_mlir.relax.pipeline import DEFAULT_PIPELINE
+from relax_mlir.script import from_source
+
+APART = tuple(name for name in DEFAULT_PIPELINE if name != "OutlineNative")
+
+PROGRAM = """
+from relax_mlir.script import ir as I, relax as R
+
+@I.ir_module
+class Module:
+    @R.function
+    def chain(x: R.Tensor(("n", 4), "float32"), w: R.Tensor((4, "m"), "float32")):
+        with R.dataflow():
+            a = R.matmul(x, w)
+            b = R.nn.relu(a)
+            c = R.exp(b)
+            d = R.add(a, c)
+            R.output(d)
+        return d
+
+    @R.function
+    def several(x: R.Tensor(("n",), "float32")):
+        with R.dataflow():
+            a = R.exp(x)
+            b = R.add(a, a)
+            c = R.multiply(a, b)
+            R.output(a, c)
+        return (c, (a, c))
+
+    @R.function
+    def interrupted(x: R.Tensor(("n",), "float32")):
+        a = R.exp(x)
+        b = R.add(a, a)
+        s = R.call_packed("test.outline.double_in_place", b, sinfo_args=R.Tensor(("n",), "float32"))
+        c = R.add(b, b)
+        d = R.multiply(c, a)
+        return (b, d)
+
+    @R.function
+    def branches(flag: R.Tensor((), "bool"), x: R.Tensor(("n", 3), "float32")):
+        if flag:
+            a = R.exp(x)
+            b = R.sum(a, axis=1)
+            r = R.add(b, b)
+        else:
+            c = R.negative(x)
+            d = R.sum(c, axis=1)
+            r = R.multiply(d, d)
+        return r
+
+    @R.function
+    def compound(x: R.Tensor(("n", 4), "float32")):
+        a = R.flatten(x)
+        b = R.exp(a)
+        c = R.add(b, b)
+        return c
+"""
+
+
+@register_func("test.outline.double_in_place", override=True)
+def double_in_place(x):
+    x *= 2
+    return x
+
+
+@pytest.fixture(scope="module", params=["outlined", "apart"])
+def vm(request):
+    pipeline = None if request.param == "outlined" else APART
+    executable = relax.build(from_source(PROGRAM), pipeline=pipeline)
+    outlined = any("native" in name for name in executable.func_names)
+    assert outlined == (request.param == "outlined")
+    return relax.VirtualMachine(executable)
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 7, 33, 200])
+def test_results(vm, n):
+    rng = np.random.default_rng(n)
+    x = rng.standard_normal((n, 4), dtype=np.float32)
+    w = rng.standard_normal((4, n + 1), dtype=np.float32)
+    a = x @ w
+    np.testing.assert_allclose(vm["chain"](x, w), a + np.exp(np.maximum(a, 0)), rtol=2e-5)
+    v = rng.standard_normal(n, dtype=np.float32)
+    e = np.exp(v)
+    c, (first, again) = vm["several"](v)
+    np.testing.assert_allclose(c, 2 * e * e, rtol=1e-5)
+    np.testing.assert_allclose(first, e, rtol=1e-5)
+    np.testing.assert_array_equal(again, c)
+    b, d = vm["interrupted"](v)
+    np.testing.assert_allclose(b, 4 * e, rtol=1e-5)
+    np.testing.assert_allclose(d, 8 * e * e, rtol=1e-5)
+    y = rng.standard_normal((n, 3), dtype=np.float32)
+    np.testing.assert_allclose(vm["branches"](np.array(True), y), 2 * np.exp(y).sum(1), rtol=1e-5)
+    np.testing.assert_allclose(vm["branches"](np.array(False), y), y.sum(1) ** 2, rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(vm["compound"](x), 2 * np.exp(x.ravel()), rtol=1e-5)
+
+
+def test_results_of_two_calls_share_nothing(vm):
+    x = np.ones(5, np.float32)
+    first = vm["several"](x)[0]
+    kept = first.copy()
+    vm["several"](2 * x)
+    np.testing.assert_array_equal(first, kept)

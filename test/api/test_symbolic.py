@@ -1,0 +1,227 @@
+"""Symbolic integers: values against Python's, normal forms, round trips, the prover."""
+
+import operator
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.context import default_context
+from relax_mlir.dialects.relax import prover
+from relax_mlir.dialects.relax.dialect import Dims
+from relax_mlir.dialects.relax.symbolic import SymExpr, product
+
+NAMES = ("n", "m", "k")
+n, m, k = map(SymExpr.var, NAMES)
+
+
+def ceildiv(a, b):
+    if isinstance(a, SymExpr) or isinstance(b, SymExpr):
+        return SymExpr.of(a).ceildiv(b)
+    return -(-a // b)
+
+
+def tree():
+    """Expressions as trees: a name, an integer, or an operator and two trees."""
+    leaf = st.sampled_from(NAMES) | st.integers(-6, 12)
+    arithmetic = st.sampled_from((operator.add, operator.sub, operator.mul))
+    division = st.sampled_from((operator.floordiv, operator.mod, ceildiv))
+    divisor = st.integers(1, 8) | st.sampled_from(NAMES)
+    return st.recursive(
+        leaf,
+        lambda inner: (
+            st.tuples(arithmetic, inner, inner) | st.tuples(division, inner, divisor)
+        ),
+        max_leaves=7,
+    )
+
+
+def build(node, leaf):
+    """Compute a tree with `leaf` in the place of names; operators are those of what leaf returns."""
+    if isinstance(node, str):
+        return leaf(node)
+    if isinstance(node, int):
+        return node
+    function, lhs, rhs = node
+    return function(build(lhs, leaf), build(rhs, leaf))
+
+
+def symbolic(node):
+    try:
+        return SymExpr.of(build(node, SymExpr.var))
+    except ZeroDivisionError:
+        assume(False)
+
+
+VALUES = st.fixed_dictionaries({name: st.integers(1, 40) for name in NAMES})
+
+
+@settings(max_examples=600)
+@given(tree(), VALUES)
+def test_value_is_pythons(node, values) -> None:
+    try:
+        expected = build(node, values.__getitem__)
+    except ZeroDivisionError:
+        assume(False)
+    assert symbolic(node).evaluate(values) == expected
+
+
+@settings(max_examples=600)
+@given(tree(), VALUES)
+def test_affine_round_trip_keeps_the_normal_form(node, values) -> None:
+    expr = symbolic(node)
+    with default_context():
+        dims = Dims.of([expr, 4])
+        back = dims.dims
+        text = str(dims)
+        again = ir.Attribute.parse(text)
+    assert back == [expr, 4]
+    assert str(again) == text
+    assert dims.symbol_names == sorted(set(dims.symbol_names))
+    assert back[0].evaluate(values) == expr.evaluate(values)
+
+
+@settings(max_examples=400)
+@given(tree(), tree(), VALUES)
+def test_equal_forms_have_equal_values(left, right, values) -> None:
+    a, b = symbolic(left), symbolic(right)
+    assert (a + b) - b == a
+    assert a - a == 0
+    assert a * b == b * a
+    if a == b:
+        assert hash(a) == hash(b)
+        assert a.evaluate(values) == b.evaluate(values)
+
+
+@settings(max_examples=400)
+@given(tree(), tree(), VALUES)
+def test_substitution_commutes_with_evaluation(node, inner, values) -> None:
+    expr, replaced = symbolic(node), symbolic(inner)
+    value = replaced.evaluate(values)
+    try:
+        expected = expr.evaluate({**values, "n": value})
+        substituted = expr.substitute({"n": replaced})
+        found = substituted.evaluate(values)
+    except ZeroDivisionError:
+        assume(False)
+    assert found == expected
+
+
+@settings(max_examples=400)
+@given(tree(), VALUES)
+def test_printed_text_is_the_expression(node, values) -> None:
+    class T:
+        ceildiv = staticmethod(ceildiv)
+
+    expr = symbolic(node)
+    names = {name: SymExpr.var(name) for name in NAMES}
+    assert SymExpr.of(eval(str(expr), {"T": T, **names})) == expr
+
+
+@settings(max_examples=600)
+@given(tree(), tree(), VALUES)
+def test_what_is_proved_holds(left, right, values) -> None:
+    a, b = symbolic(left), symbolic(right)
+    x, y = a.evaluate(values), b.evaluate(values)
+    low, high = prover.lower_bound(a), prover.upper_bound(a)
+    assert low is None or low <= x
+    assert high is None or x <= high
+    if prover.can_prove_less_equal(a, b):
+        assert x <= y
+    if prover.can_prove_equal(a, b):
+        assert x == y
+    if prover.can_prove_different(a, b):
+        assert x != y
+    for divisor in (2, 3, 4, n):
+        if prover.can_prove_divisible(a, divisor):
+            by = divisor if isinstance(divisor, int) else divisor.evaluate(values)
+            assert x % by == 0
+
+
+@pytest.mark.parametrize(
+    ("left", "right"),
+    [
+        (n * 4, 4 * n),
+        ((n + 1) * (m + 2), n * m + 2 * n + m + 2),
+        (n * 4 // 4, n),
+        ((6 * n + 4) // 4, (3 * n + 2) // 2),
+        ((4 * n + 3) // 8, n // 2),
+        (n - n // 4 * 4, n % 4),
+        (n * m % m, SymExpr.const(0)),
+        (n.ceildiv(4), (n + 3) // 4),
+        (n // -4, (-n) // 4),
+        ((n - 3) // 2 + 1, (n - 1) // 2),
+        ((n % 6) % 3, n % 3),
+    ],
+)
+def test_proved_equal(left, right) -> None:
+    assert prover.can_prove_equal(left, right)
+    assert hash(left) == hash(right)
+
+
+def test_prover_says_no_where_it_cannot_tell() -> None:
+    assert not prover.can_prove_equal(n, m)
+    assert not prover.can_prove_less_equal(n, m)
+    assert not prover.can_prove_different(n, m)
+    assert not prover.can_prove_divisible(n, 0)
+    assert prover.can_prove_less_equal(n % 4, 3)
+    assert prover.can_prove_less_equal(n, n + m)
+    assert prover.can_prove_different(n + 1, 0)
+    assert prover.can_prove_divisible(n * 6, 3)
+
+
+@pytest.mark.parametrize(
+    ("expr", "text"),
+    [
+        (n * 4, "n * 4"),
+        (n % 4, "(n % 4)"),
+        ((n + 1) % 4 + 3, "((n + 1) % 4) + 3"),
+        (n - m, "-m + n"),
+        (SymExpr.const(0), "0"),
+        (n.ceildiv(m), "T.ceildiv(n, m)"),
+        (product([n, m, SymExpr.const(2)]), "m * n * 2"),
+    ],
+)
+def test_text(expr, text) -> None:
+    assert str(expr) == text
+
+
+@pytest.mark.parametrize("value", [1.5, "n", None, True, [1]])
+def test_only_integers_become_dimensions(value) -> None:
+    with pytest.raises(TypeError, match="must be an integer or symbolic"):
+        SymExpr.of(value)
+
+
+def test_integers_of_numpy_are_integers() -> None:
+    import numpy as np
+
+    assert SymExpr.of(np.int64(3)) == 3
+    assert n * np.int32(2) == 2 * n
+
+
+def test_errors() -> None:
+    for divide in (lambda: n // 0, lambda: n % 0, lambda: n.ceildiv(0), lambda: n // (m - m)):
+        with pytest.raises(ZeroDivisionError):
+            divide()
+    with pytest.raises(KeyError):
+        n.evaluate({})
+    with default_context():
+        with pytest.raises(ValueError, match="64 bits"):
+            Dims.of([n + 2**63])
+        for affine, message in [
+            ("affine_map<(d0)[s0] -> (d0)>", "cannot contain 'd0'"),
+            ("affine_map<()[s0, s1] -> (s1)>", "has no name"),
+            ("affine_map<()[s0] -> (s0 floordiv 0)>", "by zero"),
+        ]:
+            expr = ir.AffineMapAttr(ir.Attribute.parse(affine)).value.results[0]
+            with pytest.raises(ValueError, match=message):
+                SymExpr.from_affine(expr, ["n"])
+
+
+def test_a_long_sum_needs_no_deep_stack() -> None:
+    total = SymExpr.const(0)
+    for i in range(1200):
+        total = total + SymExpr.var(f"s{i}")
+    with default_context():
+        assert Dims.of([total]).dims == [total]
