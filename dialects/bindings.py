@@ -6,7 +6,7 @@ from types import ModuleType
 
 from relax_mlir.errors import BindingsError
 
-# On PyPI the upstream bindings come inside torch-mlir; elsewhere the same modules are called `mlir`.
+# On PyPI the upstream bindings are inside torch-mlir; elsewhere the same modules are called `mlir`.
 CANDIDATES = ("torch_mlir", "mlir")
 INSTALL_HINT = "pip install torch-mlir==20261001"
 
@@ -49,3 +49,7 @@ PACKAGE = _resolve()
 ir = submodule("ir")
 ext = submodule("dialects.ext")
 passmanager = submodule("passmanager")
+
+# The bindings look for a Python module of a dialect whenever they hand out one of its attributes or
+# types, and search the disk again each time they find none: 40 microseconds a time.
+submodule("_mlir_libs._mlir").globals.append_dialect_search_prefix("relax_mlir.dialects")

@@ -1,10 +1,10 @@
-"""What the verifiers of all our dialects share. A verifier emits and returns False, it never raises."""
+"""What the verifiers of our dialects share. A verifier emits and returns False, never raises."""
 
 from relax_mlir.dialects.bindings import ir
 
-# IRDL carries no traits, so a stock mlir-opt sees no terminator in ours. `export-stock` ends regions with
-# this upstream one instead, which is allowed anywhere with any operands; verifiers accept it in the
-# place of ours so that such a module can be printed and read.
+# IRDL carries no traits, so a stock mlir-opt sees no terminator in ours. `export-stock` ends
+# regions with this upstream one instead, which is allowed anywhere with any operands; verifiers
+# accept it in the place of ours so that such a module can be printed and read.
 STOCK_TERMINATOR = "smt.yield"
 
 

@@ -1,8 +1,8 @@
 """The design document's compile flow: one function after each of the four lowering passes.
 
-`myfunc` calls a TIR function of its module and a packed one, `flatten`, both through `call_tir`. The
-passes make its effects, its memory and its shapes explicit, one floor after the other, until what is
-left is what the virtual machine runs.
+`myfunc` calls a TIR function of its module and a packed one, `flatten`, both through `call_tir`.
+The passes make its effects, its memory and its shapes explicit, one floor after the other, until
+what is left is what the virtual machine runs.
 """
 
 from __future__ import annotations  # the annotations name shapes that only the script defines

@@ -22,7 +22,6 @@ from sklearn.datasets import load_digits
 from threadpoolctl import threadpool_info
 
 from relax_mlir import relax
-from relax_mlir.dialects.context import default_context
 from relax_mlir.errors import RelaxMLIRError
 from relax_mlir.script import ir as I
 from relax_mlir.script import relax as R
@@ -108,26 +107,27 @@ def best_times(functions, seconds):
     return best
 
 
-def build_timed(weights, log):
-    """Compile; return the executable and the seconds of loading MLIR, of reading the script, of all."""
-    start = time.perf_counter()
-    default_context()
-    loaded = time.perf_counter()
+def compile_model(weights, folder):
+    """Return the executable, the log, all that took time, and the seconds of writing the IR."""
+    times = [time.perf_counter()]
+    build, log = relax.build, relax.BuildLog(folder)  # MLIR and LLVM are loaded when asked for
+    times.append(time.perf_counter())
     module = digits_module(weights)
-    read = time.perf_counter()
-    executable = relax.build(module, log=log)
-    end = time.perf_counter()
-    return executable, (loaded - start, read - loaded, end - start)
-
-
-def show_stages(log, loading, reading, together):
-    stages = [("load MLIR", loading), ("read script", reading)]
+    times.append(time.perf_counter())
+    executable = build(module, log=log)
+    times.append(time.perf_counter())
+    loading, reading, building = np.diff(times)
+    stages = [("load compiler", loading), ("read script", reading)]
     stages += [(stage.name, stage.seconds) for stage in log.stages if stage.seconds > 1e-3]
-    stages += [("write the IR", together - sum(seconds for _, seconds in stages))]
+    return executable, log, stages, building - log.seconds
+
+
+def show_stages(stages):
+    width = max(len(name) for name, _ in stages)
     longest = max(seconds for _, seconds in stages)
     for name, seconds in stages:
-        print(f"  {name:<15}{1e3 * seconds:7.1f} ms  {'#' * round(30 * seconds / longest)}".rstrip())
-    print(f"  {'together':<15}{1e3 * together:7.1f} ms")
+        bar = "#" * max(1, round(30 * seconds / longest))
+        print(f"  {name:<{width}} {1e3 * seconds:7.1f} ms  {bar}")
 
 
 def show_size(executable, path):
@@ -175,6 +175,14 @@ def numpy_kernels():
     )
 
 
+def empty(folder):
+    """Return the folder without what an earlier run left: its stages may have had other names."""
+    for path in folder.glob("[0-9][0-9]_*.*"):
+        if path.suffix in (".mlir", ".ll", ".s"):
+            path.unlink()
+    return folder
+
+
 def heading(text):
     print(f"\n{text}")
 
@@ -188,35 +196,34 @@ def main() -> int:
     images, labels, training, test = digits()
     start = time.perf_counter()
     weights = train(images[training], labels[training])
-    trained = time.perf_counter() - start
+    seconds = time.perf_counter() - start
     heading("1. A classifier: 64 pixels -> 128, relu -> 10, softmax")
-    print(f"  trained with numpy in {trained:.2f} s on {len(training):,} of {len(images):,} images")
+    print(f"  trained with numpy on {len(training):,} of {len(images):,} images in {seconds:.2f} s")
 
-    log = relax.BuildLog(options.out)
-    executable, seconds = build_timed(weights, log)
-    heading("2. Compiled once, for any batch n")
-    show_stages(log, *seconds)
+    executable, log, stages, writing = compile_model(weights, empty(options.out))
+    heading(f"2. Compiled once, for any batch n, in {sum(s for _, s in stages):.2f} s")
+    show_stages(stages)
     show_size(executable, options.out / "digits.rxe")
 
     compiled = relax.VirtualMachine(executable)["main"]
     guessed = compiled(images).argmax(axis=1)
-    heading("3. Right answers")
     right = guessed == labels
     same = np.sum(guessed == forward(weights, images)[1].argmax(axis=1))
+    heading("3. Right answers")
     print(f"  on the {len(test)} images held out of training  {100 * right[test].mean():6.2f} %")
-    print(f"  on all {len(images):,} images                   {100 * right.mean():6.2f} %")
-    print(f"  the same answer as numpy              {same:,} of {len(images):,} images")
+    print(f"  on all {len(images):,} images                     {100 * right.mean():6.2f} %")
+    print(f"  the same answer as numpy on {same:,} of {len(images):,}")
 
-    heading("4. Against numpy doing the same layers, best times, one thread each")
+    heading("4. Against numpy doing the same layers: best times, one thread each")
     show_batches(compiled, weights, images, 0.02 if options.quick else 0.7)
     print(f"  {numpy_kernels()}")
 
-    heading("5. A wrong input, 63 pixels")
+    heading("5. A wrong input: 63 pixels")
     show_error(compiled)
 
-    heading(f"The program after each stage is in {options.out}{os.sep}:")
-    files = [str(stage.path.name) for stage in log.stages if stage.path]
-    print(textwrap.fill(", ".join(files), 96, initial_indent="  ", subsequent_indent="  "))
+    heading(f"The program after each stage ({writing:.2f} s to write) is in {options.out}{os.sep}")
+    files = ", ".join(stage.path.name for stage in log.stages if stage.path)
+    print(textwrap.fill(files, 96, initial_indent="  ", subsequent_indent="  "))
     return 0
 
 

@@ -1,7 +1,7 @@
 """Both meanings of `match_shape` in the design document, and what a wrong shape gets.
 
-Where a symbol occurs for the first time it is defined, where it occurs again it is an assertion. What
-is matched is a tensor or a shape.
+Where a symbol occurs for the first time it is defined, where it occurs again it is an assertion.
+What is matched is a tensor or a shape.
 """
 
 from __future__ import annotations  # the annotations name shapes that only the script defines

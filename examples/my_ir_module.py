@@ -1,6 +1,6 @@
 """The first program of the Relax design document: three kinds of function in one module.
 
-A dataflow block with symbolic shapes calls a TIR function that the module defines, and after the block
+A dataflow block with symbolic shapes calls a TIR function that the module defines; after the block
 a packed function with side effects, here written in Python, changes the result in place.
 """
 

@@ -1,4 +1,4 @@
-"""The design document's shapes: symbolic ones, one that arbitrary code computes, and data-dependent ones.
+"""The design document's shapes: symbolic, computed by arbitrary code, and data-dependent.
 
 `myshape_func` takes a shape and returns one; `custom_func` fills an output of that shape; `unique`
 gives as many elements as the data has; `match_shape` names that number and symbolic shapes go on.

@@ -8,6 +8,7 @@ from relax_mlir.dialects.relax.dialect import Dims, Shape
 from relax_mlir.dialects.relax.infer import compatible, describe
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.dialects.relax.tuples import field_types, is_tuple
+from relax_mlir.dialects.tir.effects import first_write
 from relax_mlir.errors import did_you_mean
 
 
@@ -60,8 +61,10 @@ def _call_problem(op: ir.Operation, name: str, signature: ir.FunctionType) -> st
 
 
 def _dims(type_: ir.Type) -> Sequence[SymExpr] | None:
-    return T.shape_dims(type_) if isinstance(type_, Shape) else (
-        T.tensor_dims(type_) if T.is_tensor(type_) else None
+    return (
+        T.shape_dims(type_)
+        if isinstance(type_, Shape)
+        else (T.tensor_dims(type_) if T.is_tensor(type_) else None)
     )
 
 
@@ -90,8 +93,11 @@ def _call_tir_problem(
     op: ir.Operation, name: str, func: ir.Operation, signature: ir.FunctionType
 ) -> str:
     result = op.results[0].type
-    given = [*field_types(op.operands[1].type), *(field_types(result) if is_tuple(result) else [result])]
-    extra = op.attributes["tir_vars"] if "tir_vars" in op.attributes else None
+    given = [
+        *field_types(op.operands[1].type),
+        *(field_types(result) if is_tuple(result) else [result]),
+    ]
+    extra = op.attributes.get("tir_vars")
     integers = len(extra.dims) if isinstance(extra, Dims) else 0
     parameters = signature.inputs
     if len(given) + integers != len(parameters):
@@ -100,18 +106,29 @@ def _call_tir_problem(
             f"passes {len(given) - outputs} arguments, {outputs} outputs and {integers} integers, "
             f"@{name} takes {len(parameters)} in all"
         )
-    attributes = func.attributes["arg_attrs"] if "arg_attrs" in func.attributes else None
+    attributes = func.attributes.get("arg_attrs")
     for index, parameter in enumerate(parameters):
         argument = given[index] if index < len(given) else ir.IntegerType.get_signless(64)
         problem = _buffer_problem(argument, parameter, attributes and attributes[index])
         if problem:
             return f"argument {index} is {describe(argument)}, @{name} takes {problem}"
+    return _write_problem(name, func, op.operands[1].type.num_types)
+
+
+def _write_problem(name: str, func: ir.Operation, inputs: int) -> str:
+    """Return which input a callee may write, which a pure call must not (R16)."""
+    blocks = func.regions[0].blocks
+    parameters = list(blocks[0].arguments)[:inputs] if len(blocks) else []
+    for index, parameter in enumerate(parameters):
+        if isinstance(parameter.type, ir.MemRefType) and first_write(parameter) is not None:
+            return (
+                f"passes argument {index} to @{name}, which writes it; call_tir is pure, so a "
+                "prim func writes its outputs only"
+            )
     return ""
 
 
-def _buffer_problem(
-    argument: ir.Type, parameter: ir.Type, attributes: ir.DictAttr | None
-) -> str:
+def _buffer_problem(argument: ir.Type, parameter: ir.Type, attributes: ir.DictAttr | None) -> str:
     """Return what the parameter takes when the argument is not that, `""` when it is."""
     if not isinstance(parameter, ir.MemRefType):
         return "" if argument == parameter else str(parameter)
@@ -119,10 +136,16 @@ def _buffer_problem(
         return f"a buffer, {parameter}"
     if T.tensor_ndim(argument) not in (-1, parameter.rank):
         return f"a buffer of {parameter.rank} dimensions"
-    if attributes is not None and "tir.dtype" in attributes:
-        wanted = T.normalize_dtype(ir.StringAttr(attributes["tir.dtype"]).value)
-    else:
-        wanted = T.dtype_of_element(parameter.element_type)
+    dtype = (
+        attributes["tir.dtype"] if attributes is not None and "tir.dtype" in attributes else None
+    )
+    try:
+        if isinstance(dtype, ir.StringAttr):
+            wanted = T.normalize_dtype(dtype.value)
+        else:
+            wanted = T.dtype_of_element(parameter.element_type)
+    except ValueError as error:
+        return f"a buffer that no tensor fits: {error}"
     if T.tensor_dtype(argument) not in (T.UNKNOWN_DTYPE, wanted):
         return f"a buffer of {wanted}"
     for index, dim in enumerate(T.tensor_dims(argument) or ()):

@@ -6,6 +6,18 @@ from typing import Any
 from relax_mlir.dialects.bindings import ext, ir
 from relax_mlir.dialects.relax.symbolic import IntLike, SymExpr
 
+# Verifiers and rules ask the same few attributes again and again. The text is the key because it
+# and an expression belong to no context, which an attribute as key would keep alive.
+_DIMS_OF_TEXT: dict[str, tuple[SymExpr, ...]] = {}
+_REMEMBERED = 4096
+
+
+def remember(table: dict[str, Any], key: str, value: Any) -> None:
+    """Store an answer in a table that starts over when it is full."""
+    if len(table) >= _REMEMBERED:
+        table.clear()
+    table[key] = value
+
 
 class Relax(ext.Dialect, name="relax"):
     """Tensor programs whose shapes are symbolic and part of the program (R01)."""
@@ -40,16 +52,21 @@ class Dims(Relax.Attribute, name="dims"):
     @property
     def dims(self) -> list[SymExpr]:
         """One expression per dimension."""
-        names = self.symbol_names
-        affine = ir.AffineMapAttr(self.exprs).value
-        return [SymExpr.from_affine(expr, names) for expr in affine.results]
+        text = str(self)
+        known = _DIMS_OF_TEXT.get(text)
+        if known is None:
+            names = self.symbol_names
+            affine = ir.AffineMapAttr(self.exprs).value
+            known = tuple(SymExpr.from_affine(expr, names) for expr in affine.results)
+            remember(_DIMS_OF_TEXT, text, known)
+        return list(known)
 
 
 class Shape(Relax.Type, name="shape"):
     """A tuple of integers at run time.
 
-    The parameter is `#relax.dims<...>` where the values are known symbolically, `N : i64` where only
-    their number is, and `unit` where nothing is.
+    The parameter is `#relax.dims<...>` where the values are known symbolically, `N : i64` where
+    only their number is, and `unit` where nothing is.
     """
 
     known: Any

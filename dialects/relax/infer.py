@@ -1,7 +1,8 @@
 """Type and shape rules shared by verifiers and builders (FInferShape, R12).
 
-A rule takes operand types and returns the result type. It uses what is known symbolically and answers
-with less (known rank, or nothing) where that does not suffice; only a certain contradiction is an error.
+A rule takes operand types and returns the result type. It uses what is known symbolically and
+answers with less (known rank, or nothing) where that does not suffice; only a certain contradiction
+is an error.
 """
 
 from collections.abc import Sequence

@@ -1,9 +1,9 @@
 """Symbolic integers: MLIR affine expressions over named symbols, kept in one normal form.
 
-Products of symbols are allowed (semi-affine expressions). MLIR folds eagerly in C++ as expressions are
-built; on top of that every expression is brought to a sum of sorted monomials, so two expressions whose
-normal forms are equal have equal values (R07). In that form whole parts are drawn out of quotients, and a
-remainder is spelled through its quotient: MLIR folds either way, and both must end in the same form.
+Products of symbols are allowed (semi-affine expressions). MLIR folds eagerly in C++ as expressions
+are built; on top of that every expression is brought to a sum of sorted monomials, so two whose
+normal forms are equal have equal values (R07). There whole parts are drawn out of quotients, and a
+remainder is spelled through its quotient: MLIR folds either way, and both must end the same.
 Divisors are taken to be other than zero.
 """
 
@@ -235,10 +235,9 @@ class SymExpr:
         total = 0
         for factors, coefficient in self._summands():
             bounds = [factor.bounds() for factor in factors]
-            if any(low is None or low < 0 for low, _ in bounds):
-                # Only products of what is not negative have simple bounds; one factor has its own.
-                if len(bounds) > 1:
-                    return None
+            # Only products of what is not negative have simple bounds; one factor has its own.
+            if len(bounds) > 1 and any(low is None or low < 0 for low, _ in bounds):
+                return None
             side = [low if coefficient > 0 else high for low, high in bounds]
             if None in side:
                 return None
@@ -338,7 +337,8 @@ class _Atom:
 def _operand(expr: SymExpr) -> str:
     text = str(expr)
     single = [factors for factors, count in expr._summands() if count == 1 and len(factors) == 1]
-    return text if single and len(expr._terms) == 1 or expr.is_const else f"({text})"
+    plain = expr.is_const or (single and len(expr._terms) == 1)
+    return text if plain else f"({text})"
 
 
 def _order(item: tuple[_Monomial, int]) -> tuple[int, _Monomial]:

@@ -1,13 +1,16 @@
 """What MLIR cannot check where it is written: whether attributes and types of ours make sense.
 
-Neither attributes nor types have verifiers in the Python bindings, so the verifiers of operations ask
-here about every type they meet, and the checks of whole functions about signatures.
+Neither attributes nor types have verifiers in the Python bindings, so the verifiers of operations
+ask here about every type they meet, and the checks of whole functions about signatures.
 """
 
+from itertools import pairwise
+
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.dialects.relax.dialect import AnyDtype, Dims, Shape
+from relax_mlir.dialects.relax.dialect import AnyDtype, Dims, Shape, remember
 
 _INTEGERS = (8, 16, 32, 64)
+_PROBLEM_OF_TEXT: dict[str, str] = {}
 _FLOATS = (ir.F16Type, ir.BF16Type, ir.F32Type, ir.F64Type)
 
 
@@ -26,7 +29,7 @@ def dims_problem(attribute: ir.Attribute) -> str:
     for name in spelled:
         if not name.isidentifier():
             return f"a symbol of #relax.dims must be an identifier, got '{name}'"
-    for before, name in zip(spelled, spelled[1:], strict=False):
+    for before, name in pairwise(spelled):
         if before == name:
             return f"symbol '{name}' occurs twice in #relax.dims"
         if before > name:
@@ -62,6 +65,15 @@ def element_problem(element: ir.Type) -> str:
 
 def type_problem(type_: ir.Type) -> str:
     """Return what is wrong with the type of a Relax value, `""` when nothing is."""
+    text = str(type_)
+    known = _PROBLEM_OF_TEXT.get(text)
+    if known is None:
+        known = _type_problem(type_)
+        remember(_PROBLEM_OF_TEXT, text, known)
+    return known
+
+
+def _type_problem(type_: ir.Type) -> str:
     if isinstance(type_, ir.RankedTensorType):
         return element_problem(type_.element_type) or _encoding_problem(type_)
     if isinstance(type_, ir.UnrankedTensorType):

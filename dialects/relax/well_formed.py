@@ -1,7 +1,7 @@
-"""Checks of whole functions, which no single operation can make: symbols, callees, signatures (R14).
+"""Checks of whole functions, which no operation can make: symbols, callees, signatures (R14).
 
-Verifiers see one operation; here every symbol must be bound where it is used, and every call must fit
-what it calls. Symbols belong to a function: parameters bind them, and `relax.match_cast` binds more.
+Verifiers see one operation; here every symbol must be bound where it is used, and every call must
+fit what it calls. Symbols belong to a function: parameters and `relax.match_cast` bind them.
 """
 
 from collections.abc import Iterable, Iterator
@@ -72,9 +72,7 @@ class _Function:
             return
         bound = {dim.name for arg in arguments for dim in type_dims(arg.type) if dim.name}
         for index, argument in enumerate(arguments):
-            self._require(
-                type_dims(argument.type), bound, argument.location, f"parameter {index}"
-            )
+            self._require(type_dims(argument.type), bound, argument.location, f"parameter {index}")
         self._walk(block, bound)
         results = ir.FunctionType(ir.TypeAttr(func.attributes["function_type"]).value).results
         for type_ in results:
@@ -99,7 +97,7 @@ class _Function:
                     self._require(attribute.dims, bound, op.location, f"'{op.name}'")
             for region in op.regions:
                 for inner in region.blocks:
-                    # What a dataflow block binds stays bound after it, what a branch binds does not.
+                    # What a dataflow block binds stays bound after it, unlike in a branch.
                     self._walk(inner, bound if op.name == "relax.dataflow" else set(bound))
             for value in op.results:
                 self._require(type_dims(value.type), bound, op.location, f"'{op.name}'")
@@ -145,8 +143,8 @@ def _prim_func_problems(func: ir.Operation) -> list[Problem]:
                 problems.append((argument.location, f"{where}: {problem}"))
                 continue
             bound |= {dim.name for dim in shape.dims if dim.name}
-        elif str(argument.type) == "i64" and "tir.name" in attributes:
-            bound.add(ir.StringAttr(attributes["tir.name"]).value)
+        elif str(argument.type) == "i64" and isinstance(attributes.get("tir.name"), ir.StringAttr):
+            bound.add(attributes["tir.name"].value)
 
     def visit(op: ir.Operation) -> ir.WalkResult:
         if op.name == "tir.symbol":

@@ -57,8 +57,8 @@ class BlockOp(Tir.Operation, name="block"):
     """A computation over one point of its iteration domain.
 
     Operands: for each iterator its value, then for each its extent. The first region is the body,
-    which may begin with `tir.reads` and `tir.writes`; the second, if not empty, runs before the body
-    on the first step of every reduction (R22, G06).
+    which may begin with `tir.reads` and `tir.writes`; the second, if not empty, runs before the
+    body on the first step of every reduction (R22, G06).
     """
 
     iters: Sequence[ext.Operand[ir.IndexType]]

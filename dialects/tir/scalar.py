@@ -257,8 +257,11 @@ def unary(kind: str, operand: Scalar) -> Scalar:
     Raises:
         DtypeError: the dtype has no such function.
     """
-    if kind == "sigmoid":
-        return binary("div", 1, binary("add", 1, unary("exp", -operand)))
+    if kind == "sigmoid" and is_float(operand.dtype):
+        # With the exponent always negative nothing overflows, and small results keep their digits.
+        power = unary("exp", unary("neg", unary("abs", operand)))
+        numerator = select(compare("lt", operand, 0), power, 1)
+        return binary("div", numerator, binary("add", 1, power))
     if kind == "abs" and not is_float(operand.dtype):
         if is_unsigned(operand.dtype):
             return operand

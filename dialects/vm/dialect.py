@@ -4,7 +4,7 @@ from relax_mlir.dialects.bindings import ext
 
 
 class Vm(ext.Dialect, name="vm"):
-    """Explicit memory and run-time shapes: one operation is one call of the virtual machine (V03)."""
+    """Explicit memory and run-time shapes: one operation is one call of the machine (V03)."""
 
 
 class Storage(Vm.Type, name="storage"):

@@ -251,8 +251,9 @@ class LoadShapeOp(VmOp, name="load_shape"):
 class CheckOp(VmOp, name="check"):
     """Check the kind of a value before its first use.
 
-    `kind` is one of CHECK_KINDS; `ndim` a tensor's dimensions, a shape's length or a tuple's fields,
-    -1 when any; `dtype` a tensor's dtype, empty when any.
+    `kind` is one of CHECK_KINDS; `ndim` a tensor's dimensions, a shape's length, a tuple's fields,
+    -1 when any; `dtype` a tensor's dtype, empty when any. The optional `dims` gives the constant
+    dimensions of a tensor or shape, -1 where any will do.
     """
 
     OPERANDS = ("any",)
@@ -262,6 +263,15 @@ class CheckOp(VmOp, name="check"):
     ndim: ir.IntegerAttr
     dtype: ir.StringAttr
     context: ir.StringAttr
+
+    def check(self) -> bool:
+        dims = attribute(self.operation, "dims")
+        if dims is None:
+            return True
+        problem = _attribute_problem("slots", dims)
+        if not problem and len(dims) != self.operation.attributes["ndim"].value:
+            problem = f"needs one entry for each dimension, got {len(dims)}"
+        return op_error(self, f"attribute 'dims' {problem}") if problem else True
 
 
 class ReinterpretOp(VmOp, name="reinterpret"):

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.tir.effects import first_write
 from relax_mlir.errors import CompileError
 from relax_mlir.lowering.tir_to_llvm.expand_copy import is_row_major
 
@@ -13,18 +14,6 @@ _DTYPES = {
     "f16": "float16", "bf16": "bfloat16", "f32": "float32", "f64": "float64", "i1": "bool",
     "i8": "int8", "i16": "int16", "i32": "int32", "i64": "int64",
 }  # fmt: skip
-# Operand number of the buffer that an operation writes, and the operations that only read one.
-_WRITES = {
-    "memref.store": 1,
-    "memref.copy": 1,
-    "vector.store": 1,
-    "vector.transfer_write": 1,
-    "vector.maskedstore": 0,
-}
-_READS = ("memref.load", "memref.dim", "vector.load", "vector.transfer_read", "vector.maskedload",
-          "vector.gather")  # fmt: skip
-_VIEWS = ("memref.subview", "memref.cast", "memref.collapse_shape", "memref.expand_shape",
-          "memref.reinterpret_cast", "memref.assume_alignment", "memref.transpose")  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -156,7 +145,7 @@ def _param(
             STAGE, f"prim func '{function}': buffer '{name}' has {type_.rank} dimensions and "
             f"'tir.shape' {len(dims)}"
         )  # fmt: skip
-    written = "tir.readonly" not in attrs and is_written(arg)
+    written = "tir.readonly" not in attrs and first_write(arg) is not None
     return BufferParam(name, dtype, dims, static, written)
 
 
@@ -168,21 +157,6 @@ def _dims(shape: ir.Attribute | None, static: tuple[int | None, ...]) -> tuple[D
     names = tuple(ir.StringAttr(name).value for name in ir.ArrayAttr(shape.names))
     results = [expr.maybe_downcast() for expr in ir.AffineMapAttr(shape.exprs).value.results]
     return tuple(Dim(expr, names) for expr in results)
-
-
-def is_written(buffer: ir.Value) -> bool:
-    """Whether a function may write to a buffer, itself or through a view; unknown users may."""
-    for use in buffer.uses:
-        user = use.owner.operation
-        if user.name in _WRITES:
-            if use.operand_number == _WRITES[user.name]:
-                return True
-        elif user.name in _VIEWS:
-            if is_written(user.results[0]):
-                return True
-        elif user.name not in _READS:
-            return True
-    return False
 
 
 def _rename(module: ir.Operation, function: ir.OpView, symbol: str) -> None:

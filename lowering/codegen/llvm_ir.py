@@ -12,6 +12,7 @@ import numpy as np
 
 from relax_mlir.dialects.bindings import ir, submodule
 from relax_mlir.errors import CompileError
+from relax_mlir.lowering.codegen.translate import translate
 
 llvm = submodule("dialects.llvm")
 
@@ -29,7 +30,7 @@ def to_llvm_ir(op: ir.Operation) -> str:
     """
     check_translatable(op)
     hide_float_literals(op)
-    return llvm.translate_module_to_llvmir(op)
+    return translate(op)
 
 
 def check_translatable(op: ir.Operation) -> None:

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import llvmlite.binding as llvm
+from llvmlite.binding.newpassmanagers import NewPassManager
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.errors import CompileError
@@ -112,7 +113,14 @@ def _optimize(source: str, target: Target) -> tuple[llvm.ModuleRef, llvm.TargetM
     tuning.loop_vectorization = target.opt_level >= 2
     tuning.slp_vectorization = target.opt_level >= 2
     builder = llvm.create_pass_builder(machine, tuning)
-    builder.getModulePassManager().run(module, builder)
+    manager = builder.getModulePassManager()
+    try:
+        manager.run(module, builder)
+    finally:
+        # In llvmlite 0.50 ObjectRef's empty `_dispose` shadows the one that frees the passes: left
+        # alone, every compilation would leak 100 KB.
+        NewPassManager._dispose(manager)
+        manager.detach()
     return module, machine
 
 

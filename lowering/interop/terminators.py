@@ -5,7 +5,7 @@ from collections.abc import Callable
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.verify import STOCK_TERMINATOR
 
-# Operation with regions -> what ends them here; so the parent alone tells which one a stock terminator is.
+# Operation with regions -> what ends them: the parent tells what a stock terminator stands for.
 OURS = {
     "relax.dataflow": "relax.output",
     "relax.if": "relax.yield",

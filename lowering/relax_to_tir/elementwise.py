@@ -43,11 +43,12 @@ UNARY: dict[str, Callable[[Scalar], Scalar]] = {
     **{
         name: _named(name)
         for name in (
-            "exp", "log", "sqrt", "rsqrt", "sin", "cos", "tanh", "erf", "sigmoid", "floor",
-            "ceil", "round", "abs",
+            "exp", "log", "sqrt", "rsqrt", "sin", "cos", "tanh", "erf", "floor", "ceil",
+            "round", "abs",
         )
     },
     "gelu": _wide(_gelu),
+    "sigmoid": _wide(_named("sigmoid")),
     "silu": _wide(lambda x: x * unary("sigmoid", x)),
     "negative": lambda x: -x,
     "relu": lambda x: binary("max", x, 0),
@@ -72,14 +73,15 @@ def _floor_divide(a: Scalar, b: Scalar) -> Scalar:
     return select(compare("eq", b, 0), ratio, whole)
 
 
-def _arithmetic(kind: str, of_bools: str) -> Callable[[Scalar, Scalar], Scalar]:
+def arithmetic(kind: str, of_bools: str) -> Callable[[Scalar, Scalar], Scalar]:
+    """Return a binary operation that is another one on bools, numpy's: their sum is `or`."""
     return lambda a, b: binary(of_bools if a.dtype == "bool" else kind, a, b)
 
 
 BINARY: dict[str, Callable[[Scalar, Scalar], Scalar]] = {
-    "add": _arithmetic("add", "or"),
+    "add": arithmetic("add", "or"),
     "subtract": lambda a, b: a - b,
-    "multiply": _arithmetic("mul", "and"),
+    "multiply": arithmetic("mul", "and"),
     "divide": lambda a, b: binary("div", a, b),
     "floor_divide": _floor_divide,
     "power": lambda a, b: binary("pow", a, b),

@@ -9,7 +9,8 @@ from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS, read_attributes
 from relax_mlir.dialects.relax.symbolic import product
 from relax_mlir.dialects.tir.builder import Buffer, PrimFuncBuilder
 from relax_mlir.dialects.tir.scalar import Scalar, binary, cast, is_float, is_unsigned
-from relax_mlir.lowering.relax_to_tir.elementwise import spatial
+from relax_mlir.errors import PassError
+from relax_mlir.lowering.relax_to_tir.elementwise import arithmetic, spatial
 from relax_mlir.lowering.relax_to_tir.emit import Legalizer
 from relax_mlir.lowering.relax_to_tir.linear_algebra import ACCUMULATE
 
@@ -33,8 +34,8 @@ def highest(dtype: str) -> int | float:
 
 # Name -> (identity element of the dtype, combiner).
 COMBINERS: dict[str, tuple[Callable[[str], int | float], Callable[[Scalar, Scalar], Scalar]]] = {
-    "sum": (lambda _: 0, lambda a, b: a + b),
-    "prod": (lambda _: 1, lambda a, b: a * b),
+    "sum": (lambda _: 0, arithmetic("add", "or")),
+    "prod": (lambda _: 1, arithmetic("mul", "and")),
     "max": (lowest, lambda a, b: binary("max", a, b)),
     "min": (highest, lambda a, b: binary("min", a, b)),
     "mean": (lambda _: 0, lambda a, b: a + b),
@@ -42,12 +43,22 @@ COMBINERS: dict[str, tuple[Callable[[str], int | float], Callable[[Scalar, Scala
 
 
 def legalize_reduce(legalizer: Legalizer, op: ir.Operation) -> ir.Value | None:
-    """Legalise a reduction over any axes."""
+    """Legalise a reduction over any axes; what they leave empty gets the combiner's identity.
+
+    Raises:
+        PassError: a mean of bools.
+    """
     name = op.name.removeprefix("relax.")
     attrs = read_attributes(op, COMPUTE_OPS[name].PARAMS)
     dims = T.tensor_dims(op.operands[0].type)
     dtype = T.tensor_dtype(op.operands[0].type)
-    if dims is None or dtype == "bool" or name == "mean" and not is_float(dtype):
+    if dtype == "bool" and name == "mean":
+        op.location.emit_error(
+            f"'{op.name}' op is not defined for bool: cast the operand first, as in "
+            f'R.{name}(R.astype(x, "float32"))'
+        )
+        raise PassError("LegalizeOps", f"'{op.name}' of a bool tensor")
+    if dims is None:
         return None
     ndim = len(dims)
     axes = {a % ndim for a in attrs["axis"]} if attrs["axis"] is not None else set(range(ndim))
@@ -56,6 +67,9 @@ def legalize_reduce(legalizer: Legalizer, op: ir.Operation) -> ir.Value | None:
     def body(builder: PrimFuncBuilder, buffers: Sequence[Buffer]) -> None:
         source, out = buffers
         wide = ACCUMULATE.get(out.dtype, out.dtype)
+        if name == "mean" and not is_float(wide):
+            # The sum of the elements need not fit their dtype, their mean does.
+            wide = "uint64" if is_unsigned(wide) else "int64"
         target = out if wide == out.dtype else builder.alloc("Acc", out.dims, wide)
         iters = [("reduction" if i in axes else "spatial", d) for i, d in enumerate(source.dims)]
 

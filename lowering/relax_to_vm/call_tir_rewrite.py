@@ -4,7 +4,7 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.dialect import Dims
 from relax_mlir.dialects.relax.infer import describe
-from relax_mlir.dialects.relax.tuples import call_arguments, field_types, known_fields, make_tuple
+from relax_mlir.dialects.relax.tuples import field_types, known_fields, make_tuple
 from relax_mlir.errors import PassError
 from relax_mlir.lowering.relax_to_vm.walk import collect
 
@@ -18,41 +18,63 @@ def call_tir_rewrite(module: ir.Operation) -> None:
         PassError: the dtype of an output is unknown, so there is nothing to allocate.
     """
     for op in collect(module, lambda op: op.name in _REWRITTEN):
-        arguments = op.operands[1]
+        tuples = [value for value in op.operands if known_fields(value) is not None]
         with ir.InsertionPoint(op), op.location:
-            op.results[0].replace_all_uses_with(_rewrite(op))
+            outputs = _rewrite(op)
+            if isinstance(op.results[0].type, ir.TupleType):
+                _replace_tuple(op, outputs)
+            else:
+                op.results[0].replace_all_uses_with(outputs[0])
         op.erase()
-        if not list(arguments.uses):
-            arguments.owner.operation.erase()
+        for value in tuples:
+            if not list(value.uses):
+                value.owner.operation.erase()
 
 
-def _rewrite(op: ir.Operation) -> ir.Value:
+def _rewrite(op: ir.Operation) -> list[ir.Value]:
     shape, result = op.operands[0], op.results[0].type
     if isinstance(result, ir.TupleType):
-        shapes = known_fields(shape) or [
-            ir.Operation.create(
-                "relax.tuple_get_item",
-                results=[type_],
-                operands=[shape],
-                attributes={"index": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), i)},
-            ).result
-            for i, type_ in enumerate(field_types(shape.type))
-        ]
-        outputs = [
-            _allocate(op, item, type_)
-            for item, type_ in zip(shapes, field_types(result), strict=True)
-        ]
-        value = make_tuple(outputs)
+        pairs = zip(_fields(shape), field_types(result), strict=True)
+        outputs = [_allocate(op, item, type_) for item, type_ in pairs]
     else:
-        outputs = [value := _allocate(op, shape, result)]
-    operands = [make_tuple([*call_arguments(op), *outputs])]
-    name, kind = _callee(op), "vm.call"
+        outputs = [_allocate(op, shape, result)]
+    operands = [make_tuple([*_fields(op.operands[1]), *outputs])]
+    kind = "vm.call"
     if "tir_vars" in op.attributes:
         integers = T.shape_type(Dims(op.attributes["tir_vars"]).dims)
         operands.append(ir.Operation.create("relax.shape_expr", results=[integers]).result)
         kind = "vm.call_tir_dyn"
-    ir.Operation.create(kind, operands=operands, attributes={"func": ir.StringAttr.get(name)})
-    return value
+    name = ir.StringAttr.get(_callee(op))
+    ir.Operation.create(kind, operands=operands, attributes={"func": name})
+    return outputs
+
+
+def _fields(value: ir.Value) -> list[ir.Value]:
+    """Return the fields of a tuple, taken out of it where it was not made in the program."""
+    fields = known_fields(value)
+    if fields is not None:
+        return fields
+    i64 = ir.IntegerType.get_signless(64)
+    return [
+        ir.Operation.create(
+            "relax.tuple_get_item",
+            results=[type_],
+            operands=[value],
+            attributes={"index": ir.IntegerAttr.get(i64, index)},
+        ).result
+        for index, type_ in enumerate(field_types(value.type))
+    ]
+
+
+def _replace_tuple(op: ir.Operation, outputs: list[ir.Value]) -> None:
+    """Give users of a tuple of outputs the outputs; the tuple is only made where it is one value."""
+    result = op.results[0]
+    for user in [use.owner.operation for use in result.uses]:
+        if user.name == "relax.tuple_get_item":
+            user.results[0].replace_all_uses_with(outputs[user.attributes["index"].value])
+            user.erase()
+    if list(result.uses):
+        result.replace_all_uses_with(make_tuple(outputs))
 
 
 def _allocate(op: ir.Operation, shape: ir.Value, type_: ir.Type) -> ir.Value:
@@ -62,7 +84,7 @@ def _allocate(op: ir.Operation, shape: ir.Value, type_: ir.Type) -> ir.Value:
             f"'{op.name}' op cannot allocate {describe(type_)}: give the result's dtype, as in "
             'R.call_tir(..., out_sinfo=R.Tensor(..., dtype="float32"))'
         )
-        raise PassError("call-tir-rewrite", f"the output of '{_callee(op)}' has no dtype")
+        raise PassError("CallTIRRewrite", f"the output of '{_callee(op)}' has no dtype")
     return ir.Operation.create(
         "relax.alloc_tensor",
         results=[type_],

@@ -2,6 +2,7 @@
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
+from relax_mlir.dialects.relax.dialect import Dims
 from relax_mlir.dialects.relax.symbolic import product
 from relax_mlir.dialects.relax.tuples import is_make_tuple, make_tuple
 from relax_mlir.dialects.vm.dialect import Storage
@@ -11,7 +12,7 @@ from relax_mlir.lowering.relax_to_vm.walk import collect, relax_functions
 # may return its argument, so its result counts as an alias of everything it was given.
 _ALIASING = (
     "relax.match_cast", "relax.tuple_get_item", "relax.call_packed", "relax.call_pure_packed",
-    "relax.call",
+    "relax.call", "vm.reinterpret",
 )  # fmt: skip
 _ESCAPING = ("func.return", "relax.yield")
 
@@ -33,15 +34,17 @@ def vm_memory_lower(module: ir.Operation) -> None:
 
 def _split(op: ir.Operation) -> tuple[ir.Value, ir.Value]:
     shape, dtype = op.operands[0], op.attributes["dtype"]
-    one = T.shape_type(None, 1)
+    i64 = ir.IntegerType.get_signless(64)
     dims = T.shape_dims(shape.type)
     if dims is not None:
-        bytes_ = product(dims) * T.dtype_size(dtype.value)
-        size = ir.Operation.create("relax.shape_expr", results=[T.shape_type([bytes_])]).result
+        expr = product(dims) * T.dtype_size(dtype.value)
+        size = ir.Operation.create(
+            "relax.prim_value", results=[i64], attributes={"value": Dims.of([expr])}
+        ).result
     else:
         size = ir.Operation.create(
             "relax.call_pure_packed",
-            results=[one],
+            results=[i64],
             operands=[make_tuple([shape])],
             attributes={
                 "func": ir.StringAttr.get("vm.builtin.storage_size"),
@@ -54,7 +57,7 @@ def _split(op: ir.Operation) -> tuple[ir.Value, ir.Value]:
         operands=[size],
         attributes={"device": ir.StringAttr.get("cpu")},
     ).result
-    zero = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 0)
+    zero = ir.IntegerAttr.get(i64, 0)
     tensor = ir.Operation.create(
         "vm.alloc_tensor",
         results=[op.results[0].type],

@@ -1,5 +1,6 @@
 """The pass `vm-shape-lower`: symbolic integers move to the shape heap (C1 of the compile flow, V05)."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from relax_mlir.dialects.bindings import ir
@@ -22,7 +23,8 @@ def vm_shape_lower(module: ir.Operation) -> None:
 
     Parameters and `relax.match_cast` check what is declared and store first occurrences of symbols in
     the heap; generated shape functions compute compound expressions once each; shape values are
-    loaded. Afterwards no type mentions a symbol (V03).
+    loaded. Constant dimensions are checked without the heap, so a static function has none.
+    Afterwards no type mentions a symbol (V03).
 
     Raises:
         PassError: an expression uses a symbol that nothing binds before.
@@ -33,13 +35,20 @@ def vm_shape_lower(module: ir.Operation) -> None:
 
 @dataclass
 class _Known:
-    """The symbols bound and the expressions whose slots hold a value at a point of the program."""
+    """What holds at a point of the program.
+
+    Attributes:
+        symbols: the bound ones.
+        exprs: expressions whose slots hold their values.
+        loaded: shapes and integers that were loaded before, by their expressions.
+    """
 
     symbols: set[str] = field(default_factory=set)
     exprs: set[SymExpr] = field(default_factory=set)
+    loaded: dict[SymExpr | tuple[SymExpr, ...], ir.Value] = field(default_factory=dict)
 
     def copy(self) -> "_Known":
-        return _Known(set(self.symbols), set(self.exprs))
+        return _Known(set(self.symbols), set(self.exprs), dict(self.loaded))
 
 
 class _FunctionLowering:
@@ -52,47 +61,44 @@ class _FunctionLowering:
     def run(self) -> None:
         entry = self._func.regions[0].blocks[0]
         for argument in entry.arguments:
-            self._reserve(argument.type)
+            self._reserve_type(argument.type)
         for op in collect(self._func, lambda op: op.name in _SHAPED):
             if op.name == "relax.prim_value":
-                self._reserve_dims(Dims(op.attributes["value"]).dims)
+                self._reserve(Dims(op.attributes["value"]).dims)
+            elif op.name == "relax.shape_expr":
+                dims = T.shape_dims(op.results[0].type)
+                if not all(dim.is_const for dim in dims):
+                    self._reserve(dims, constants=True)
             else:
-                self._reserve(op.results[0].type, shape_expr=op.name == "relax.shape_expr")
+                self._reserve_type(op.results[0].type)
         operations = [op.operation for op in entry.operations]
         with ir.InsertionPoint(operations[0]), self._func.location:
             known = self._enter(entry)
         self._block(operations, known)
         self._strip()
 
-    def _reserve(self, type_: ir.Type, *, shape_expr: bool = False) -> None:
+    def _reserve_type(self, type_: ir.Type) -> None:
         if isinstance(type_, ir.TupleType):
             for item in field_types(type_):
-                self._reserve(item)
-            return
-        dims = _dims(type_)
-        if dims and not (shape_expr and all(dim.is_const for dim in dims)):
-            self._reserve_dims(dims)
+                self._reserve_type(item)
+        else:
+            self._reserve(_dims(type_) or [])
 
-    def _reserve_dims(self, dims: list[SymExpr]) -> None:
+    def _reserve(self, dims: list[SymExpr], *, constants: bool = False) -> None:
         for dim in dims:
             for name in sorted(dim.symbols):
                 self._slots.setdefault(SymExpr.var(name), len(self._slots))
-            self._slots.setdefault(dim, len(self._slots))
+            if constants or not dim.is_const:
+                self._slots.setdefault(dim, len(self._slots))
 
     def _enter(self, entry: ir.Block) -> _Known:
         known = _Known()
-        constants = [expr for expr in self._slots if expr.is_const]
         if self._slots:
-            size = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), len(self._slots))
             self._heap = ir.Operation.create(
-                "vm.alloc_shape_heap", results=[ShapeHeap.get()], attributes={"size": size}
+                "vm.alloc_shape_heap",
+                results=[ShapeHeap.get()],
+                attributes={"size": _i64(len(self._slots))},
             ).result
-        if constants:
-            values = ir.Operation.create(
-                "relax.shape_expr", results=[T.shape_type(constants)]
-            ).result
-            self._store(values, [self._slots[expr] for expr in constants])
-            known.exprs.update(constants)
         names = self._parameter_names(len(entry.arguments))
         checks: list[_Check] = []
         for argument, name in zip(entry.arguments, names, strict=True):
@@ -116,33 +122,32 @@ class _FunctionLowering:
     ) -> None:
         """Check the kind of a value now, bind its new symbols, and note what to assert later."""
         if isinstance(type_, ir.TupleType):
-            self._check_kind(value, "tuple", type_.num_types, "", context)
+            self._check_kind(value, "tuple", type_.num_types, context)
             for index, item in enumerate(field_types(type_)):
-                number = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), index)
                 part = ir.Operation.create(
                     "relax.tuple_get_item",
                     results=[item],
                     operands=[value],
-                    attributes={"index": number},
+                    attributes={"index": _i64(index)},
                 ).result
                 self._check(part, item, f"{context}, field {index}", known, checks)
             return
+        dims = _dims(type_) or []
+        constants = [-1 if dim.value is None else dim.value for dim in dims]
         if T.is_tensor(type_):
-            self._check_kind(value, "tensor", T.tensor_ndim(type_), T.tensor_dtype(type_), context)
+            dtype = T.tensor_dtype(type_)
+            self._check_kind(value, "tensor", T.tensor_ndim(type_), context, dtype, constants)
         elif isinstance(type_, Shape):
-            self._check_kind(value, "shape", T.shape_ndim(type_), "", context)
+            self._check_kind(value, "shape", T.shape_ndim(type_), context, "", constants)
         elif str(type_) == "i64":
-            self._check_kind(value, "int", -1, "", context)
-        dims = _dims(type_)
-        if not dims:
-            return
+            self._check_kind(value, "int", -1, context)
         store, later = [-1] * len(dims), [-1] * len(dims)
         for position, dim in enumerate(dims):
             if dim.name and dim.name not in known.symbols:
                 known.symbols.add(dim.name)
                 known.exprs.add(dim)
                 store[position] = self._slots[dim]
-            else:
+            elif not dim.is_const:
                 later[position] = self._slots[dim]
         if any(slot >= 0 for slot in store):
             self._store(value, store)
@@ -150,18 +155,23 @@ class _FunctionLowering:
             checks.append(_Check(value, later, context, dims))
 
     def _check_kind(
-        self, value: ir.Value, kind: str, ndim: int, dtype: str, context: str
+        self,
+        value: ir.Value,
+        kind: str,
+        ndim: int,
+        context: str,
+        dtype: str = "",
+        constants: Sequence[int] = (),
     ) -> None:
-        ir.Operation.create(
-            "vm.check",
-            operands=[value],
-            attributes={
-                "kind": ir.StringAttr.get(kind),
-                "ndim": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), ndim),
-                "dtype": ir.StringAttr.get(dtype),
-                "context": ir.StringAttr.get(context),
-            },
-        )
+        attributes = {
+            "kind": ir.StringAttr.get(kind),
+            "ndim": _i64(ndim),
+            "dtype": ir.StringAttr.get(dtype),
+            "context": ir.StringAttr.get(context),
+        }
+        if any(size >= 0 for size in constants):
+            attributes["dims"] = ir.DenseI64ArrayAttr.get(constants)
+        ir.Operation.create("vm.check", operands=[value], attributes=attributes)
 
     def _store(self, value: ir.Value, slots: list[int]) -> None:
         ir.Operation.create(
@@ -177,17 +187,21 @@ class _FunctionLowering:
             for expr in self._slots
             if expr not in known.exprs and expr.symbols <= known.symbols
         ]
-        if ready:
+        if ready and all(expr.is_const for expr in ready):
+            values = ir.Operation.create("relax.shape_expr", results=[T.shape_type(ready)]).result
+            self._store(values, [self._slots[expr] for expr in ready])
+        elif ready:
             name = define_shape_func(self._module, self._name, self._slots, ready)
             ir.Operation.create(
                 "vm.call",
                 operands=[make_tuple([self._heap])],
                 attributes={"func": ir.StringAttr.get(name)},
             )
-            known.exprs.update(ready)
+        known.exprs.update(ready)
         for check in checks:
             for dim in check.dims:
-                self._require(dim, known, op)
+                if not dim.is_const:
+                    self._require(dim, known, op)
             ir.Operation.create(
                 "vm.assert_shape",
                 operands=[check.value, self._heap],
@@ -205,7 +219,7 @@ class _FunctionLowering:
             f"'{op.name}' op uses {expr}, but nothing before it binds {missing}: symbols are bound "
             "by a parameter's plain dimension or by an earlier match_cast"
         )
-        raise PassError("vm-shape-lower", f"function '{self._name}' uses unbound {missing}")
+        raise PassError("VMShapeLower", f"function '{self._name}' uses unbound {missing}")
 
     def _block(self, operations: list[ir.Operation], known: _Known) -> None:
         lower = {
@@ -219,45 +233,61 @@ class _FunctionLowering:
                 continue
             for region in op.regions:
                 for block in region.blocks:
-                    inner = known if op.name == "relax.dataflow" else known.copy()
+                    inner = known.copy()
+                    if op.name == "relax.dataflow":
+                        # What a dataflow block binds stays bound, its values stay inside.
+                        inner = _Known(known.symbols, known.exprs, dict(known.loaded))
                     self._block([nested.operation for nested in block.operations], inner)
 
     def _shape_expr(self, op: ir.Operation, known: _Known) -> None:
-        dims = T.shape_dims(op.results[0].type)
+        dims = tuple(T.shape_dims(op.results[0].type))
         if all(dim.is_const for dim in dims):
             return
-        for dim in dims:
-            self._require(dim, known, op)
-        slots = [self._slots[dim] for dim in dims]
-        with ir.InsertionPoint(op), op.location:
-            loaded = ir.Operation.create(
-                "vm.load_shape",
-                results=[op.results[0].type],
-                operands=[self._heap],
-                attributes={"slots": ir.DenseI64ArrayAttr.get(slots)},
-            ).result
-        op.results[0].replace_all_uses_with(loaded)
+        if dims not in known.loaded:
+            for dim in dims:
+                self._require(dim, known, op)
+            slots = [self._slots[dim] for dim in dims]
+            with ir.InsertionPoint(op), op.location:
+                loaded = ir.Operation.create(
+                    "vm.load_shape",
+                    results=[op.results[0].type],
+                    operands=[self._heap],
+                    attributes={"slots": ir.DenseI64ArrayAttr.get(slots)},
+                ).result
+                if not all(map(_never_negative, dims)):
+                    self._refuse_negative(loaded, op)
+            known.loaded[dims] = loaded
+        op.results[0].replace_all_uses_with(known.loaded[dims])
         op.erase()
+
+    def _refuse_negative(self, shape: ir.Value, op: ir.Operation) -> None:
+        context = f"{self._name}: {describe(op.results[0].type)}{at_source(op.location)}"
+        ir.Operation.create(
+            "vm.call",
+            operands=[make_tuple([shape])],
+            attributes={
+                "func": ir.StringAttr.get("vm.builtin.check_sizes"),
+                "static_args": ir.ArrayAttr.get([ir.StringAttr.get(context)]),
+            },
+        )
 
     def _prim_value(self, op: ir.Operation, known: _Known) -> None:
         (expr,) = Dims(op.attributes["value"]).dims
         if expr.is_const:
             return
-        self._require(expr, known, op)
-        i64 = ir.IntegerType.get_signless(64)
-        with ir.InsertionPoint(op), op.location:
-            loaded = ir.Operation.create(
-                "vm.call",
-                results=[i64],
-                operands=[make_tuple([self._heap])],
-                attributes={
-                    "func": ir.StringAttr.get("vm.builtin.load_value"),
-                    "static_args": ir.ArrayAttr.get(
-                        [ir.IntegerAttr.get(i64, self._slots[expr])]
-                    ),
-                },
-            ).result
-        op.results[0].replace_all_uses_with(loaded)
+        if expr not in known.loaded:
+            self._require(expr, known, op)
+            with ir.InsertionPoint(op), op.location:
+                known.loaded[expr] = ir.Operation.create(
+                    "vm.call",
+                    results=[ir.IntegerType.get_signless(64)],
+                    operands=[make_tuple([self._heap])],
+                    attributes={
+                        "func": ir.StringAttr.get("vm.builtin.load_value"),
+                        "static_args": ir.ArrayAttr.get([_i64(self._slots[expr])]),
+                    },
+                ).result
+        op.results[0].replace_all_uses_with(known.loaded[expr])
         op.erase()
 
     def _match_cast(self, op: ir.Operation, known: _Known) -> None:
@@ -307,6 +337,23 @@ class _Check:
     slots: list[int]
     context: str
     dims: list[SymExpr]
+
+
+def _i64(value: int) -> ir.IntegerAttr:
+    return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), value)
+
+
+def _never_negative(expr: SymExpr) -> bool:
+    """Whether no run makes the expression negative; what divides by a symbol may be (it is -1)."""
+    divisors: list[bool] = []
+
+    def divide(kind: str, lhs: SymExpr, rhs: SymExpr) -> SymExpr:
+        divisors.append(rhs.is_const)
+        return SymExpr.const(0)
+
+    expr.fold(SymExpr.var, SymExpr.const, divide)
+    low = expr.lower_bound()
+    return all(divisors) and low is not None and low >= 0
 
 
 def _dims(type_: ir.Type) -> list[SymExpr] | None:

@@ -40,9 +40,9 @@ class Access:
         """For each dimension the iterator it is, -1 for the constant 0, None for all else."""
         return [_plain(expr) for expr in self.exprs]
 
-    def uses(self, position: int) -> bool:
-        """Whether any dimension involves an iterator, or may."""
-        return any(expr is None or expr.is_function_of_dim(position) for expr in self.exprs)
+    def dims_of_iter(self, position: int) -> list[int]:
+        """Return the dimensions whose index an iterator takes part in, or may."""
+        return [dim for dim, expr in enumerate(self.exprs) if _involves(expr, position)]
 
     @property
     def is_affine(self) -> bool:
@@ -177,14 +177,23 @@ def _plain(expr: ir.AffineExpr | None) -> int | None:
     return None
 
 
+def _involves(expr: ir.AffineExpr | None, position: int) -> bool:
+    expr = None if expr is None else expr.maybe_downcast()
+    if expr is None:
+        return True
+    if isinstance(expr, ir.AffineDimExpr):
+        return expr.position == position
+    if isinstance(expr, ir.AffineConstantExpr):
+        return False
+    return _involves(expr.lhs, position) or _involves(expr.rhs, position)
+
+
 def kind_of(nest: Nest) -> str:
-    """Return the class of a nest's block."""
+    """Return the class of a nest's block; a contraction is a reduction here."""
     if any(kind in ("scan", "opaque") for kind in nest.types):
         return "scan" if "scan" in nest.types else "opaque"
     if "reduction" in nest.types:
-        from relax_mlir.lowering.tir_to_vector.contraction import match_contraction
-
-        return "reduction" if isinstance(match_contraction(nest), str) else "contraction"
+        return "reduction"
     if len(nest.stores) != 1:
         return "opaque"
     written = nest.stores[0].iters

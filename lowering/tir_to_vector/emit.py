@@ -10,6 +10,8 @@ from relax_mlir.dialects.relax.dialect import Dims
 from relax_mlir.dialects.relax.symbolic import SymExpr
 
 Index = Union[int, ir.Value]
+# Elements up to which a buffer may live on the stack.
+_STACK = 256
 _DYNAMIC = ir.ShapedType.get_dynamic_size()
 CMP = {"eq": 0, "ne": 1, "slt": 2, "sle": 3, "sgt": 4, "sge": 5, "ult": 6}
 
@@ -41,6 +43,7 @@ class Emitter:
         self._constants: dict[tuple[ir.Type, ir.Attribute], ir.Value] = {}
         self._sizes: dict[SymExpr, ir.Value] = {}
         self._flat: dict[ir.Value, ir.Value] = {}
+        self._masks: dict[tuple[int, int], ir.Value] = {}
         self.index_type = ir.IndexType.get()
         self.bool_type = i1
         self._i64 = ir.IntegerType.get_signless(64)
@@ -169,10 +172,13 @@ class Emitter:
         return kind(attr).value == 0
 
     def alloc(self, size: Index, element: ir.Type) -> ir.Value:
-        """Allocate a one-dimensional buffer, aligned for vectors."""
+        """Allocate a one-dimensional buffer, aligned for vectors; a small one on the stack.
+
+        Not to be called inside a loop: the stack is only given back on return.
+        """
         known = isinstance(size, int)
         return self.op(
-            "memref.alloc",
+            "memref.alloca" if known and size <= _STACK else "memref.alloc",
             [] if known else [size],
             ir.MemRefType.get([size if known else _DYNAMIC], element),
             operandSegmentSizes=ir.DenseI32ArrayAttr.get([0 if known else 1, 0]),
@@ -276,7 +282,13 @@ class Emitter:
     def mask(self, live: Index, lanes: int) -> ir.Value:
         """Return a mask whose first `live` lanes are on; none when that is negative."""
         type_ = ir.VectorType.get([lanes], self.bool_type)
-        return self.op("vector.create_mask", [self.index(live)], type_)
+        if not isinstance(live, int):
+            return self.op("vector.create_mask", [live], type_)
+        if (live, lanes) not in self._masks:
+            operand = self.index(live)
+            with ir.InsertionPoint(self._marks[0]):
+                self._masks[live, lanes] = self.op("vector.create_mask", [operand], type_)
+        return self._masks[live, lanes]
 
     def splat(self, value: ir.Value, type_: ir.VectorType) -> ir.Value:
         """Return a vector with a scalar in every lane."""
@@ -299,6 +311,12 @@ class Emitter:
         type_ = ir.VectorType.get([count], vector.type.element_type)
         attributes = dict(zip(names, numbers, strict=True))
         return self.op("vector.extract_strided_slice", [vector], type_, **attributes)
+
+    def shuffle(self, a: ir.Value, b: ir.Value, lanes: Sequence[int]) -> ir.Value:
+        """Return lanes picked from two vectors, those of the second numbered after the first's."""
+        mask = ir.DenseI64ArrayAttr.get(list(lanes))
+        type_ = ir.VectorType.get([len(lanes)], a.type.element_type)
+        return self.op("vector.shuffle", [a, b], type_, mask=mask)
 
     @contextmanager
     def loop(
@@ -334,17 +352,16 @@ class Emitter:
             ir.Operation.create("scf.reduce")
 
     @contextmanager
-    def when(self, condition: ir.Value) -> Iterator[None]:
-        """Write an `scf.if` without results."""
+    def when(self, condition: ir.Value) -> Iterator[ir.Operation]:
+        """Write an `scf.if` without results; yields it, for `otherwise`."""
         made = ir.Operation.create("scf.if", operands=[condition], regions=2)
         with ir.InsertionPoint(made.regions[0].blocks.append()):
-            yield
+            yield made
             self.op("scf.yield", [])
 
     @contextmanager
-    def otherwise(self) -> Iterator[None]:
-        """Write the other branch of the `scf.if` that was just written."""
-        made = list(ir.InsertionPoint.current.block.operations)[-1].operation
+    def otherwise(self, made: ir.Operation) -> Iterator[None]:
+        """Write the other branch of an `scf.if`."""
         with ir.InsertionPoint(made.regions[1].blocks.append()):
             yield
             self.op("scf.yield", [])

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.symbolic import SymExpr
-from relax_mlir.lowering.tir_to_vector.analysis import Access, Nest
+from relax_mlir.lowering.tir_to_vector.analysis import Access, Nest, affine_of
 from relax_mlir.lowering.tir_to_vector.symbols import expression
 
 _ELEMENTWISE = ("arith.", "math.")
@@ -187,12 +187,19 @@ def _split_reduction(nest: Nest, store: Access) -> tuple[ir.Operation, ir.Value]
 
 
 def _init(nest: Nest, store: Access) -> ir.Attribute | None:
-    from relax_mlir.lowering.tir_to_vector.contraction import init_value
-
-    init = init_value(nest, store)
-    if isinstance(init, str):
-        raise NotFlat(init)
-    return init
+    if not nest.has_init():
+        return None
+    block = nest.block.regions[1].blocks[0]
+    ops = [view.operation for view in block.operations]
+    stores = [op for op in ops if op.name == "memref.store"]
+    others = {op.name for op in ops} - {"memref.store", "arith.constant", "tir.yield", "tir.writes"}
+    if len(stores) != 1 or others or stores[0].operands[1] != store.buffer:
+        raise NotFlat("its init is not one store of a constant")
+    value, _, *indices = stores[0].operands
+    arguments = list(block.arguments)
+    if [affine_of(index, arguments) for index in indices] != store.exprs:
+        raise NotFlat("its init writes elsewhere than its body")
+    return value.owner.operation.attributes["value"]
 
 
 def _slice(nest: Nest, value: ir.Value) -> list[ir.Operation]:

@@ -2,32 +2,32 @@
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.errors import PassError
-from relax_mlir.lowering.tir_to_vector.analysis import match_nest, top_level
-from relax_mlir.lowering.tir_to_vector.contraction import Contraction, match_contraction
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
-from relax_mlir.lowering.tir_to_vector.flat import NotFlat, collapse, flatten_nest
 from relax_mlir.lowering.tir_to_vector.generic import lower_block
 from relax_mlir.lowering.tir_to_vector.init import split_inits
 from relax_mlir.lowering.tir_to_vector.machine import Machine
-from relax_mlir.lowering.tir_to_vector.matmul import emit_contraction
+from relax_mlir.lowering.tir_to_vector.plan import Plan, plan_function
 from relax_mlir.lowering.tir_to_vector.symbols import replace_symbols
-from relax_mlir.lowering.tir_to_vector.vector_nest import NestWriter, vector_iter
 
 FLAG = "lower-tir"
 
 
-def lower_tir(op: ir.Operation, *, vector_bits: int = 512, vector_registers: int = 32, fma: bool = True) -> None:
+def lower_tir(
+    op: ir.Operation, *, vector_bits: int = 512, vector_registers: int = 32, fma: bool = True
+) -> None:
     """Lower every prim func of a module in place; other functions stay as they are (decision 8).
 
     Args:
         op: the module.
         vector_bits: width of a vector register.
+        vector_registers: how many vector registers there are.
+        fma: whether the target has a fused multiply-add instruction.
 
     Raises:
         PassError: a symbol of a prim func has no value.
     """
-    problems: list[str] = []
     machine = Machine(vector_bits, vector_registers, fma)
+    problems: list[str] = []
     with op.context, op.location:
         for view in op.regions[0].blocks[0].operations:
             if (
@@ -42,30 +42,24 @@ def lower_tir(op: ir.Operation, *, vector_bits: int = 512, vector_registers: int
 
 def _lower_function(func: ir.OpView, machine: Machine) -> list[str]:
     emit = Emitter(func.entry_block)
-    for op in top_level(func):
-        nest = match_nest(op)
-        if isinstance(nest, str):
-            continue
-        found = match_contraction(nest) if "reduction" in nest.types else ""
-        if isinstance(found, Contraction) and machine.lanes(found.element):
-            with ir.InsertionPoint(op), op.location:
-                emit_contraction(found, emit, machine)
-            op.erase()
-            continue
-        try:
-            flat = collapse(flatten_nest(nest))
-        except NotFlat as e:
-            print(nest.name, e)
-            continue
-        vector = vector_iter(flat)
-        if isinstance(vector, str):
-            print(nest.name, vector)
-            continue
-        with ir.InsertionPoint(op), op.location:
-            NestWriter(flat, vector, emit, machine).write([])
-        op.erase()
+    for plan in plan_function(func, machine):
+        if plan.write is not None:
+            _write(plan, emit, machine)
+    for view in list(func.entry_block.operations):
+        # Intermediate buffers whose nests keep single rows are no longer used.
+        if view.operation.name == "memref.alloc" and not list(view.operation.results[0].uses):
+            view.operation.erase()
     split_inits(func, emit)
     lower_block(func.entry_block, emit)
     problems = replace_symbols(func, emit)
     emit.close()
     return problems
+
+
+def _write(plan: Plan, emit: Emitter, machine: Machine) -> None:
+    # At the last of the nests: the buffers that the others use were allocated before them.
+    last = plan.tops[-1]
+    with ir.InsertionPoint(last), last.location:
+        plan.write(emit, machine)
+    for top in plan.tops:
+        top.erase()

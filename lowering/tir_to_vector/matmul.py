@@ -5,11 +5,13 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.lowering.tir_to_vector.analysis import Access
 from relax_mlir.lowering.tir_to_vector.contraction import Contraction
 from relax_mlir.lowering.tir_to_vector.emit import Emitter, Index
+from relax_mlir.lowering.tir_to_vector.flat import FlatAccess
 from relax_mlir.lowering.tir_to_vector.machine import Machine
 from relax_mlir.lowering.tir_to_vector.microkernel import Flat, Tile, emit_tile
+from relax_mlir.lowering.tir_to_vector.packing import Loader, PanelPacker, copy_rows
+from relax_mlir.lowering.tir_to_vector.vector_nest import NestWriter
 
 # A block of B, KC * NC elements, stays in the second-level cache while rows of A pass by.
 KC = 384
@@ -17,14 +19,25 @@ NC = 512
 # Packing B pays when enough rows share it, and it is too big for the first-level cache.
 PACK_ROWS = 32
 PACK_ELEMENTS = 8192
+DOT_ROWS = 4
 VECTORS = 2
-# A single row has no neighbours to share B with: it takes long runs of B instead.
-WIDE = 8
 
 
 def emit_contraction(found: Contraction, emit: Emitter, machine: Machine) -> None:
     """Write the kernel of a contraction at the insertion point."""
-    _Writer(found, emit, machine).write()
+    writer = _Writer(found, emit, machine)
+    few = writer.few_rows()
+    if few is None:
+        writer.write()
+        return
+    dots = NestWriter(found.flat, found.k, emit, machine)
+    if few is True:
+        dots.write([])
+        return
+    with emit.when(few) as branch:
+        dots.write([])
+    with emit.otherwise(branch):
+        writer.write()
 
 
 class _Writer:
@@ -33,12 +46,27 @@ class _Writer:
         self.lanes = machine.lanes(found.element)
         self.width = VECTORS * self.lanes
         self.vector = ir.VectorType.get([self.lanes], found.element)
-        nest = found.nest
-        self.m = 1 if found.m is None else nest.extent(found.m)
-        self.n, self.k = nest.extent(found.n), nest.extent(found.k)
+        self.m = 1 if found.m is None else self._extent(found.m)
+        self.n, self.k = self._extent(found.n), self._extent(found.k)
         self.a, self.b, self.c = (_Layout(x, emit) for x in (found.a, found.b, found.c))
 
+    def _extent(self, position: int) -> Index:
+        return self.emit.size(self.found.flat.iters[position].extent)
+
+    def few_rows(self) -> bool | ir.Value | None:
+        """Return whether there are too few rows to pay for rearranging B; None when that never is so.
+
+        Where both operands run along k, what is left is a product of vectors for each element.
+        """
+        found = self.found
+        if found.a.strides[found.k] != 1 or found.b.strides[found.k] != 1:
+            return None
+        if isinstance(self.m, int):
+            return True if self.m < DOT_ROWS else None
+        return self.emit.compare("slt", self.m, DOT_ROWS)
+
     def write(self) -> None:
+        """Write the loops."""
         emit, found = self.emit, self.found
         unit = self.b.stride(found.n) == 1
         self.pack = self._pack_when(unit)
@@ -46,8 +74,8 @@ class _Writer:
         self.n_block = min(NC, self.n) if isinstance(self.n, int) else NC
         packed = self._packed_buffer()
         self.rows_buffer = self._rows_buffer()
-        self.init = found.init
-        if found.init is not None and found.outer_reductions:
+        self.init = found.flat.init
+        if self.init is not None and found.outer_reductions:
             self._fill()
             self.init = None
         with ExitStack() as loops:
@@ -63,15 +91,15 @@ class _Writer:
     def _fill(self) -> None:
         """Set C to its initial value: several reduction loops have no one first block."""
         emit, found = self.emit, self.found
-        value = emit.constant_of(found.element, found.init)
+        value = emit.constant_of(found.element, self.init)
         with ExitStack() as loops:
-            spatial = [i for i in found.c.iters if i >= 0]
+            spatial = [i for i in (*found.outer, found.m, found.n) if i is not None]
             env = {i: loops.enter_context(self._outer(i)) for i in spatial}
-            emit.store(value, found.c.buffer, [env.get(i, 0) for i in found.c.iters])
+            emit.store(value, self.c.base, [self.c.at(env).offset])
 
     @contextmanager
     def _outer(self, position: int) -> Iterator[Index]:
-        extent = self.found.nest.extent(position)
+        extent = self._extent(position)
         if extent == 1:
             yield 0
             return
@@ -90,7 +118,7 @@ class _Writer:
             yield loop.counter, emit.min(emit.add(loop.counter, size), extent)
 
     def _pack_when(self, unit: bool) -> bool | ir.Value:
-        if not unit:
+        if not unit or self.found.widen[1] is not None:
             return True
         emit = self.emit
         conditions = []
@@ -108,7 +136,8 @@ class _Writer:
             return None
         emit = self.emit
         panels = emit.div(emit.add(emit.min(self.n, NC), self.width - 1), self.width)
-        size = emit.mul(emit.mul(self.k_block, self.width), panels)
+        rows = emit.add(emit.mul(self.k_block, panels), self.lanes)
+        size = emit.mul(rows, self.width)
         if self.pack is not True:
             size = emit.select(self.pack, size, 0)
         return emit.alloc(size, self.found.element)
@@ -121,33 +150,11 @@ class _Writer:
         """
         stride = self.a.stride(self.found.m)
         bytes_ = self.vector.element_type.width // 8
-        if self.m == 1 or isinstance(stride, int) and (stride * bytes_ % 1024 or stride <= 256):
+        fixed = isinstance(stride, int) and (stride * bytes_ % 1024 or stride <= 256)
+        if self.found.widen[0] is None and (self.m == 1 or fixed):
             return None
         self.rows_stride = (min(KC, self.k) if isinstance(self.k, int) else KC) + self.lanes
         return self.emit.alloc(self.machine.row_tiles[0] * self.rows_stride, self.found.element)
-
-    def _copy_rows(self, tile: int, a: Flat, steps: Index) -> Flat:
-        emit, lanes = self.emit, self.lanes
-        m_stride, k_stride = a.stride("m"), a.stride("k")
-        width = lanes if k_stride == 1 else 1
-        whole = emit.round_down(steps, width)
-        with emit.loop(0, whole, width) as p:
-            for row in range(tile):
-                at = emit.add(a.offset, emit.add(emit.mul(row, m_stride), emit.mul(p.counter, k_stride)))
-                to = emit.add(p.counter, row * self.rows_stride)
-                if k_stride == 1:
-                    value = emit.vector_load(a.base, [at], self.vector)
-                    emit.vector_store(value, self.rows_buffer, [to])
-                else:
-                    emit.store(emit.load(a.base, [at]), self.rows_buffer, [to])
-        if whole is not steps and whole != steps:
-            mask = emit.mask(emit.sub(steps, whole), lanes)
-            for row in range(tile):
-                at = emit.add(a.offset, emit.add(emit.mul(row, m_stride), whole))
-                value = emit.vector_load(a.base, [at], self.vector, mask)
-                to = emit.add(whole, row * self.rows_stride)
-                emit.vector_store(value, self.rows_buffer, [to])
-        return Flat(self.rows_buffer, 0, {"m": self.rows_stride, "k": 1})
 
     def _panels(
         self, b: Flat, packed: ir.Value | None, j0: Index, j1: Index, k0: Index, k1: Index
@@ -156,47 +163,25 @@ class _Writer:
         n_stride, k_stride = b.stride(found.n), b.stride(found.k)
         start = emit.add(b.offset, emit.add(emit.mul(j0, n_stride), emit.mul(k0, k_stride)))
         direct = _Panels(b.base, start, k_stride, self.width, contiguous=True)
-        self.direct = direct if n_stride == 1 else None
+        self.direct = direct if n_stride == 1 and found.widen[1] is None else None
         if self.pack is False:
             return direct
         size = emit.mul(self.k_block, self.width)
+        load = Loader(emit, b.base, found.widen[1], self.vector)
+        packer = PanelPacker(load, self.width, packed, size)
+        block = Flat(b.base, start, {"n": n_stride, "k": k_stride})
+        columns, steps = emit.sub(j1, j0), emit.sub(k1, k0)
         if self.pack is True:
-            self._pack(b.base, start, n_stride, k_stride, packed, j0, j1, k0, k1)
+            packer.pack(block, columns, steps)
             return _Panels(packed, 0, self.width, size)
         with emit.when(self.pack):
-            self._pack(b.base, start, n_stride, k_stride, packed, j0, j1, k0, k1)
+            packer.pack(block, columns, steps)
         return _Panels(
             emit.select(self.pack, emit.dynamic(packed), emit.dynamic(b.base)),
             emit.select(self.pack, 0, start),
             emit.select(self.pack, self.width, k_stride),
             emit.select(self.pack, size, self.width),
         )
-
-    def _pack(
-        self, base: ir.Value, start: Index, n_stride: Index, k_stride: Index, packed: ir.Value,
-        j0: Index, j1: Index, k0: Index, k1: Index,
-    ) -> None:  # fmt: skip
-        emit, lanes = self.emit, self.lanes
-        columns, steps = emit.sub(j1, j0), emit.sub(k1, k0)
-        size = emit.mul(self.k_block, self.width)
-        with emit.loop(0, columns, self.width) as panel:
-            left = emit.sub(columns, panel.counter)
-            target = emit.mul(emit.div(panel.counter, self.width), size)
-            source = emit.add(start, emit.mul(panel.counter, n_stride))
-            if n_stride == 1:
-                masks = [emit.mask(emit.sub(left, h * lanes), lanes) for h in range(VECTORS)]
-            with emit.loop(0, steps) as p:
-                to = emit.add(target, emit.mul(p.counter, self.width))
-                at = emit.add(source, emit.mul(p.counter, k_stride))
-                for h in range(VECTORS if n_stride == 1 else 0):
-                    value = emit.vector_load(base, [emit.add(at, h * lanes)], self.vector, masks[h])
-                    emit.vector_store(value, packed, [emit.add(to, h * lanes)])
-                if n_stride != 1:
-                    # Columns beyond the last keep what they held: they are never stored from.
-                    with emit.loop(0, emit.min(left, self.width)) as column:
-                        element = emit.add(at, emit.mul(column.counter, n_stride))
-                        value = emit.load(base, [element])
-                        emit.store(value, packed, [emit.add(to, column.counter)])
 
     def _rows(
         self, a: Flat, panels: "_Panels", c: Flat, j0: Index, j1: Index, k0: Index, k1: Index
@@ -213,8 +198,10 @@ class _Writer:
                 start = emit.add(start, emit.mul(k0, a.stride(found.k)))
                 rows = Flat(a.base, start, {"m": m_stride, "k": a.stride(found.k)})
                 steps = emit.sub(k1, k0)
-                if self.rows_buffer is not None and tile > 1:
-                    rows = self._copy_rows(tile, rows, steps)
+                if self.rows_buffer is not None and (tile > 1 or found.widen[0] is not None):
+                    load = Loader(emit, a.base, found.widen[0], self.vector)
+                    copy_rows(load, rows, tile, steps, self.rows_buffer, self.rows_stride)
+                    rows = Flat(self.rows_buffer, 0, {"m": self.rows_stride, "k": 1})
                 source = self.direct if tile == 1 and self.direct is not None else panels
                 place = emit.add(c.offset, emit.add(emit.mul(row.counter, c.stride(found.m)), j0))
                 out = Flat(c.base, place, {"m": c.stride(found.m)})
@@ -227,7 +214,8 @@ class _Writer:
         emit, init = self.emit, self.init
         first = None if init is None else k0 == 0 if isinstance(k0, int) else emit.compare("eq", k0, 0)
         done: Index = 0
-        for vectors in (WIDE, VECTORS) if tile == 1 and panels.contiguous else (VECTORS,):
+        # A single row has no neighbours to share B with: it takes long runs of B instead.
+        for vectors in (self.machine.registers // 2, VECTORS) if tile == 1 and panels.contiguous else (VECTORS,):
             kernel = Tile(tile, vectors, self.vector, self.machine.fma)
             width = vectors * self.lanes
             upto = emit.add(done, emit.round_down(emit.sub(columns, done), width))
@@ -281,22 +269,23 @@ class _Panels:
 
 
 class _Layout:
-    """A row-major buffer as one dimension, and the stride of each iterator in it."""
+    """An access as an offset and a stride for each iterator, as values."""
 
-    def __init__(self, access: Access, emit: Emitter) -> None:
-        self._emit, self._iters = emit, access.iters
-        self._strides: dict[int | None, Index] = {None: 0}
-        stride: Index = 1
-        for position in reversed(range(len(access.iters))):
-            self._strides[access.iters[position]] = stride
-            stride = emit.mul(stride, emit.dim(access.buffer, position))
-        self.base = emit.flatten(access.buffer)
+    def __init__(self, access: FlatAccess, emit: Emitter) -> None:
+        self._emit = emit
+        self._offset = emit.size(access.offset)
+        self._strides: dict[object, Index] = {
+            position: emit.size(stride) for position, stride in enumerate(access.strides)
+        }
+        self.base = emit.flatten_once(access.buffer)
 
     def stride(self, iterator: int | None) -> Index:
+        """Return the stride of an iterator, 0 for none."""
         return self._strides.get(iterator, 0)
 
     def at(self, env: dict[int, Index]) -> Flat:
-        offset: Index = 0
+        """Return the place at given counters."""
+        offset = self._offset
         for iterator, value in env.items():
             offset = self._emit.add(offset, self._emit.mul(value, self.stride(iterator)))
         return Flat(self.base, offset, self._strides)

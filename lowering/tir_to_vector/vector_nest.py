@@ -44,6 +44,7 @@ class NestWriter:
 
     def __init__(self, flat: FlatNest, vector: int | None, emit: Emitter, machine: Machine) -> None:
         self.flat, self.vector, self.emit = flat, vector, emit
+        self.inner = {vector}
         types = [op.results[0].type for op in flat.slice] + [flat.store.operands[0].type]
         widest = max(_bits(type_) for type_ in types)
         stored = [_bits(access.buffer.type.element_type) for access in flat.accesses.values()]
@@ -58,9 +59,9 @@ class NestWriter:
     def write(self, counters: Sequence[Index]) -> None:
         """Write the loops over the other iterators and what they do."""
         env: dict[int, Index] = dict(enumerate(counters))
-        rest = range(len(counters), len(self.flat.iters))
-        free = [i for i in rest if i != self.vector and not self.flat.iters[i].reduction]
-        reductions = [i for i in rest if i != self.vector and self.flat.iters[i].reduction]
+        rest = [i for i in range(len(counters), len(self.flat.iters)) if i not in self.inner]
+        free = [i for i in rest if not self.flat.iters[i].reduction]
+        reductions = [i for i in rest if self.flat.iters[i].reduction]
         with ExitStack() as loops:
             for position in free:
                 extent = self.emit.size(self.flat.iters[position].extent)

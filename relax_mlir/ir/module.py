@@ -55,8 +55,9 @@ class IRModule:
         """Return a deep copy in the same context."""
         with self.context, self._module.operation.location:
             copy = ir.Module.create()
-            for attribute in self._module.operation.attributes:
-                copy.operation.attributes[attribute.name] = attribute.attr
+            attributes = self._module.operation.attributes
+            for name in attributes:
+                copy.operation.attributes[name] = attributes[name]
             with ir.InsertionPoint(copy.body):
                 for operation in self._module.body.operations:
                     operation.operation.clone()

@@ -7,7 +7,7 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.constants import constant_array
 from relax_mlir.dialects.relax.dialect import Dims
-from relax_mlir.dialects.relax.tuples import call_arguments, is_make_tuple, known_fields
+from relax_mlir.dialects.relax.tuples import is_make_tuple, known_fields
 from relax_mlir.errors import CompileError
 from relax_mlir.lowering.relax_to_vm.locations import at_source
 from relax_mlir.lowering.relax_to_vm.walk import function_name, relax_functions
@@ -15,9 +15,10 @@ from relax_mlir.runtime.bytecode import Arg
 from relax_mlir.runtime.exec_builder import ExecBuilder
 
 _PREFIX = "vm.builtin."
-# Calls take their arguments apart, so that the tuple itself is never made.
-_CALLS = (
+# These take the tuple apart where they see it made, so that it never is.
+_TAKE_FIELDS = (
     "vm.call", "vm.call_tir_dyn", "relax.call", "relax.call_packed", "relax.call_pure_packed",
+    "relax.tuple_get_item",
 )  # fmt: skip
 _CHECKS = {
     "tensor": ("check_tensor", ("ndim", "dtype", "context")),
@@ -81,7 +82,7 @@ class _FunctionCodegen:
             if emit is not None:
                 emit(self, op)
             elif is_make_tuple(op):
-                if any(use.owner.operation.name not in _CALLS for use in op.results[0].uses):
+                if any(use.owner.operation.name not in _TAKE_FIELDS for use in op.results[0].uses):
                     self._operand(op.results[0])
             else:
                 raise CompileError(
@@ -91,7 +92,10 @@ class _FunctionCodegen:
                 )
 
     def _constant(self, op: ir.Operation) -> None:
-        array = constant_array(op.attributes["value"])
+        try:
+            array = constant_array(op.attributes["value"])
+        except ValueError as error:
+            raise CompileError("CodeGenVM", f"'{op.name}'{at_source(op.location)}: {error}") from None
         self._values[op.results[0]] = self._builder.emit_constant(array)
 
     def _shape_expr(self, op: ir.Operation) -> None:
@@ -121,17 +125,27 @@ class _FunctionCodegen:
         args = [self._operand(op.operands[0]), index]
         self._call(f"{_PREFIX}tuple_getitem", args, op.results[0])
 
+    def _arguments(self, op: ir.Operation) -> list[Any]:
+        value = op.operands[0]
+        fields = known_fields(value)
+        if fields is not None:
+            return [self._operand(item) for item in fields]
+        source, args = self._operand(value), []
+        for index in range(value.type.num_types):
+            args.append(self._register())
+            self._builder.emit_call(f"{_PREFIX}tuple_getitem", [source, index], dst=args[-1])
+        return args
+
     def _function_call(self, op: ir.Operation) -> None:
         name = op.attributes["callee" if op.name == "relax.call" else "func"].value
-        args: list[Any] = [self._operand(value) for value in call_arguments(op)]
+        args = self._arguments(op)
         if "static_args" in op.attributes:
             args += [_static_value(item) for item in op.attributes["static_args"]]
         self._call(name, args, op.results[0] if len(op.results) else None)
 
     def _call_tir_dyn(self, op: ir.Operation) -> None:
-        fields = known_fields(op.operands[0]) or []
-        args = [self._builder.f(op.attributes["func"].value)]
-        args += [self._operand(value) for value in (*fields, op.operands[1])]
+        function = self._builder.f(op.attributes["func"].value)
+        args = [function, *self._arguments(op), self._operand(op.operands[1])]
         self._builder.emit_call("vm.call_tir_dyn", args=args)
 
     def _alloc_tensor(self, op: ir.Operation) -> None:
@@ -162,6 +176,8 @@ class _FunctionCodegen:
         name, attributes = _CHECKS[op.attributes["kind"].value]
         args: list[Any] = [self._operand(op.operands[0])]
         args += [op.attributes[attribute].value for attribute in attributes]
+        if "dims" in op.attributes:
+            args.append(tuple(op.attributes["dims"]))
         self._builder.emit_call(_PREFIX + name, args=args)
 
     def _reinterpret(self, op: ir.Operation) -> None:
@@ -198,7 +214,11 @@ class _FunctionCodegen:
 
     def _return(self, op: ir.Operation) -> None:
         if len(op.operands) > 1:
-            raise CompileError("CodeGenVM", "a Relax function returns one value; return a tuple")
+            raise CompileError(
+                "CodeGenVM",
+                f"function '{function_name(self._func)}'{at_source(op.location)} returns "
+                f"{len(op.operands)} values; return one tuple of them",
+            )
         value = self._operand(op.operands[0]) if len(op.operands) else None
         self._builder.emit_ret(self._builder.emit_constant(None) if value is None else value)
 

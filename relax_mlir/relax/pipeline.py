@@ -7,17 +7,22 @@ from relax_mlir.errors import CompileError
 from relax_mlir.ir.module import IRModule
 from relax_mlir.lowering.codegen.native import NativeCode, compile_module
 from relax_mlir.lowering.codegen.target import Target
+from relax_mlir.lowering.relax_to_vm.locations import at_source
 from relax_mlir.relax.build_log import BuildLog
 from relax_mlir.relax.codegen_vm import codegen_vm
 from relax_mlir.runtime.exec_builder import ExecBuilder
 from relax_mlir.runtime.executable import Executable, NativeObject
 from relax_mlir.transform import registry
 from relax_mlir.transform.context import PassContext
+from relax_mlir.transform.passes import Pass, mlir
 
 # The names of the passes that every build runs, in order. The last four are the document's (V02).
+# `symbol-dce` is upstream's: private prim funcs that nothing calls are not compiled.
 DEFAULT_PIPELINE = (
     "WellFormed",
     "LegalizeOps",
+    "EliminateCommonSubexpr",
+    "symbol-dce",
     "OutlineNative",
     "ToNonDataflow",
     "CallTIRRewrite",
@@ -38,7 +43,8 @@ def build(
     Args:
         mod: Relax functions and prim funcs.
         target: `llvm` means this machine; TVM's options `-mcpu`, `-mattr`, `-mtriple` are understood.
-        pipeline: names of passes instead of `DEFAULT_PIPELINE`; they must end in the VM dialect.
+        pipeline: passes instead of `DEFAULT_PIPELINE`, names of ours or pipeline text of upstream's;
+            they must end in the VM dialect.
         log: filled with the stages, their times and, if it has a folder, the IR after each.
 
     Raises:
@@ -53,17 +59,21 @@ def build(
     resolved = Target.parse(target) if isinstance(target, str) else target
     log = log if log is not None else BuildLog()
     context = PassContext.current()
-    with log.stage("input"):
+    with log.stage("input", mod.mlir_module):
         working = mod.clone()
     with working.context, ir.Location.unknown():
         for name in DEFAULT_PIPELINE if pipeline is None else pipeline:
             with log.stage(name, working.mlir_module):
-                registry.get_pass(name).run_in_place(working, context)
+                _pass(name).run_in_place(working, context)
         builder = ExecBuilder(warn_unused_inputs=False)
         with log.stage("CodeGenVM"):
             codegen_vm(working.mlir_module, builder)
         native = _native(working, resolved, context, log)
     return builder.get(native=native, metadata={"target": str(resolved)})
+
+
+def _pass(name: str) -> Pass:
+    return registry.get_pass(name) if registry.find(name) else mlir(name)
 
 
 def _native(
@@ -112,7 +122,10 @@ def _prim_funcs(mod: IRModule) -> IRModule | None:
         elif "relax.function" in op.operation.attributes:
             op.operation.erase()
         else:
+            name = op.operation.attributes.get("sym_name", op.operation.name)
             raise CompileError(
-                "build", f"'{op.operation.name}' at module level is neither Relax nor a prim func"
+                "build",
+                f"{name}{at_source(op.location)} is neither a Relax function (marked "
+                "'relax.function') nor a prim func ('tir.prim_func')",
             )
     return kernels if found else None

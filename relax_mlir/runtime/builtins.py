@@ -83,6 +83,21 @@ def alloc_tensor(storage: Storage, offset: Any, shape: Any, dtype: Any = "float3
 
 
 @_builtin()
+def storage_size(shape: tuple[int, ...], dtype: str) -> int:
+    """Return the bytes of a tensor whose shape only run time knows (V1 of R06).
+
+    Raises:
+        ArgumentTypeError: not a shape.
+        ShapeMismatchError: a dimension is negative.
+    """
+    if type(shape) is not tuple or not all([type(dim) is int for dim in shape]):
+        raise ArgumentTypeError(f"expected a shape to allocate, got {describe(shape)}")
+    if min(shape, default=0) < 0:
+        raise ShapeMismatchError(f"a tensor cannot have the shape {shape}")
+    return math.prod(shape) * numpy_dtype(dtype).itemsize
+
+
+@_builtin()
 def kill_object(value: Any) -> None:
     """Forget a value; its destination register becomes None."""
 

@@ -11,7 +11,6 @@ from relax_mlir.runtime.builtins import binary_broadcast_shape_infer, unique
 from relax_mlir.runtime.registry import LIBRARY_PREFIX as PREFIX
 from relax_mlir.runtime.values import DTYPES, describe, numpy_dtype
 
-ndarray = np.ndarray
 # Name with the prefix -> function of the operands, then the attributes in their declared order.
 # Results are the caller's own, C-contiguous, and of the dtype that the compiler's rules give.
 LIBRARY: dict[str, Callable[..., Any]] = {}
@@ -40,7 +39,7 @@ def _define(name: str, compute: Callable[..., Any]) -> None:
 
 def _check(value: Any, kinds: str = "biuf") -> None:
     """Raise ArgumentTypeError unless the value is a tensor of a dtype of these kinds."""
-    if not isinstance(value, ndarray):
+    if not isinstance(value, np.ndarray):
         raise ArgumentTypeError(f"expected a tensor, got {describe(value)}")
     if value.dtype not in _KNOWN or value.dtype.kind not in kinds:
         if value.dtype == _BOOL and "i" in kinds:

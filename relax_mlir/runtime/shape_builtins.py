@@ -11,6 +11,7 @@ from relax_mlir.runtime.values import DTYPES, describe, numpy_dtype
 
 ndarray = np.ndarray
 _I64 = np.dtype("int64")
+_MAX = (1 << 63) - 1
 _zeros = np.zeros
 SHAPE_BUILTINS: dict[str, Callable[..., Any]] = {}
 
@@ -43,16 +44,20 @@ def store_shape(value: Any, heap: np.ndarray, *slots: int) -> None:
     """Store the dimensions of a tensor, a shape or one int in the heap; slot -1 is skipped (V05).
 
     Raises:
-        ShapeMismatchError: the value has another number of dimensions than there are slots.
+        ShapeMismatchError: the value has another number of dimensions than there are slots, or one
+            is too large.
     """
     dims = value.shape if type(value) is ndarray else _dims(value, "store_shape")
     if len(dims) != len(slots):
         raise ShapeMismatchError(
             f"store_shape: {describe(value)} has {len(dims)} dimensions, expected {len(slots)}"
         )
-    for slot, dim in zip(slots, dims):  # noqa: B905 - lengths were compared
-        if slot >= 0:
-            heap[slot] = dim
+    try:
+        for slot, dim in zip(slots, dims):  # noqa: B905 - lengths were compared
+            if slot >= 0:
+                heap[slot] = dim
+    except OverflowError:
+        raise ShapeMismatchError(f"store_shape: {dim} does not fit in 64 bits") from None
 
 
 @_builtin
@@ -82,8 +87,9 @@ def assert_shape(value: Any, heap: np.ndarray, context: str, *slots: int) -> Non
     for i, slot in enumerate(slots):
         if slot >= 0 and item(slot) != dims[i]:
             where = "value" if isinstance(value, int) else f"dimension {i}"
+            impossible = ", which is negative or divides by zero" if item(slot) < 0 else ""
             raise ShapeMismatchError(
-                f"{context}: {where} is {dims[i]}, expected {item(slot)}"
+                f"{context}: {where} is {dims[i]}, expected {item(slot)}{impossible}"
                 + (f" (got {describe(value)})" if len(dims) > 1 else "")
             )
 
@@ -93,11 +99,14 @@ def _rank(ndim: int) -> str:
 
 
 @_builtin
-def check_tensor(value: Any, ndim: int, dtype: str, context: str) -> None:
-    """Check that a value is a tensor of a rank (-1: any) and dtype ("": any).
+def check_tensor(
+    value: Any, ndim: int, dtype: str, context: str, dims: tuple[int, ...] | None = None
+) -> None:
+    """Check that a value is a tensor of a rank (-1: any), dtype ("": any) and constant dimensions.
 
     Raises:
         ArgumentTypeError: says the context, what was expected and what came.
+        ShapeMismatchError: a dimension is not the one in `dims` (-1: any).
     """
     if type(value) is not ndarray:
         hint = ""
@@ -112,15 +121,51 @@ def check_tensor(value: Any, ndim: int, dtype: str, context: str) -> None:
         )
     if dtype and value.dtype is not DTYPES.get(dtype) and value.dtype != numpy_dtype(dtype):
         raise ArgumentTypeError(f"{context}: expected dtype {dtype}, got {value.dtype.name}")
+    if dims is not None and value.shape != dims:
+        _check_dims(value, value.shape, dims, context)
+
+
+def _check_dims(value: Any, found: tuple, wanted: tuple[int, ...], context: str) -> None:
+    for i, (size, dim) in enumerate(zip(wanted, found, strict=True)):
+        if size not in (-1, dim):
+            raise ShapeMismatchError(
+                f"{context}: dimension {i} is {dim}, expected {size}"
+                + (f" (got {describe(value)})" if len(found) > 1 else "")
+            )
 
 
 @_builtin
-def check_shape_value(value: Any, ndim: int, context: str) -> None:
-    """Check that a value is a shape of a length (-1: any); ArgumentTypeError when it is not."""
+def check_sizes(shape: tuple[int, ...], context: str) -> None:
+    """Check that a computed shape is one that a tensor can have.
+
+    Raises:
+        ShapeMismatchError: a dimension is negative, or divides by a symbol that is zero.
+    """
+    if min(shape, default=0) < 0:
+        raise ShapeMismatchError(
+            f"{context} is {shape}: a dimension is negative or divides by zero"
+        )
+
+
+@_builtin
+def check_shape_value(
+    value: Any, ndim: int, context: str, dims: tuple[int, ...] | None = None
+) -> None:
+    """Check that a value is a shape of a length (-1: any) and of constant dimensions (-1: any).
+
+    Raises:
+        ArgumentTypeError: it is no such shape.
+        ShapeMismatchError: a dimension is not the one in `dims`, negative or above 64 bits.
+    """
     if type(value) is not tuple or not all([type(v) is int for v in value]):
-        raise ArgumentTypeError(f"{context}: expected a shape, got {describe(value)}")
+        hint = "; its dimensions must be Python integers" if type(value) is tuple else ""
+        raise ArgumentTypeError(f"{context}: expected a shape, got {describe(value)}{hint}")
     if ndim >= 0 and len(value) != ndim:
         raise ArgumentTypeError(f"{context}: expected a shape of {_rank(ndim)}, got {value}")
+    if value and not 0 <= min(value) <= max(value) <= _MAX:
+        raise ShapeMismatchError(f"{context}: dimensions must be from 0 to 2^63 - 1, got {value}")
+    if dims is not None and value != dims:
+        _check_dims(value, value, dims, context)
 
 
 @_builtin
@@ -133,9 +178,11 @@ def check_tuple(value: Any, length: int, context: str) -> None:
 
 @_builtin
 def check_int(value: Any, context: str) -> None:
-    """Check that a value is an integer; ArgumentTypeError when it is not."""
+    """Check that a value is an integer of 64 bits; ArgumentTypeError when it is not."""
     if type(value) is not int:
         raise ArgumentTypeError(f"{context}: expected an integer, got {describe(value)}")
+    if not -_MAX <= value <= _MAX:
+        raise ArgumentTypeError(f"{context}: {value} does not fit in 64 bits")
 
 
 @_builtin

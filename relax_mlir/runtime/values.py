@@ -87,7 +87,7 @@ def _convert(value: Any) -> Any:
         return to_value(value.view(ndarray))
     if isinstance(value, np.generic):
         return np.array(value)
-    if kind.__module__.partition(".")[0] == "tvm_ffi":
+    if str(kind.__module__).partition(".")[0] == "tvm_ffi":
         return _from_ffi(value)
     if isinstance(value, (tuple, list)):
         return tuple([to_value(v) for v in value])

@@ -15,10 +15,20 @@ from relax_mlir.errors import (
     VMError,
     did_you_mean,
 )
-from relax_mlir.runtime.builtins import alloc_storage, shape_of, storage_function, truth
+from relax_mlir.runtime.builtins import BUILTINS, alloc_storage, shape_of, storage_function, truth
 from relax_mlir.runtime.bytecode import Opcode
 from relax_mlir.runtime.executable import Executable, VMFunction
-from relax_mlir.runtime.memory import PooledStorage, Storage, VMState
+from relax_mlir.runtime.memory import VMState
+from relax_mlir.runtime.ownership import (
+    STORAGE,
+    arrays_of,
+    frozen,
+    guarded,
+    read_only_owner,
+    root_of,
+    unlocked,
+    write_back,
+)
 from relax_mlir.runtime.registry import find_func, not_found
 from relax_mlir.runtime.translate import translate
 from relax_mlir.runtime.values import to_value
@@ -65,9 +75,9 @@ class VirtualMachine:
         self._bodies: dict[int, Callable[..., Any]] = {}
         self._lines: dict[int, list[int]] = {}
         self._calls: dict[str, Callable[..., Any]] = {}
-        constants = [to_value(c) for c in executable.constants]
-        arrays = [a for c in constants for a in _arrays(c)]
-        self._constant_ids = {id(a) for a in arrays} | {id(_root(a)) for a in arrays}
+        constants = [frozen(to_value(c)) for c in executable.constants]
+        arrays = [a for c in constants for a in arrays_of(c)]
+        self._constant_ids = {id(a) for a in arrays} | {id(root_of(a)) for a in arrays}
         self._namespace: dict[str, Any] = {
             "vm_state": self.state,
             "truth": truth,
@@ -119,7 +129,10 @@ class VirtualMachine:
         def call(*args: Any, **kwargs: Any) -> Any:
             if kwargs or len(args) != count:
                 args = _bind(func, args, kwargs)
-            values = [to_value(a) for a in args]
+            try:
+                values = [to_value(a) for a in args]
+            except Exception:
+                values = _convert(func, args)
             try:
                 result = body(*values)
             except RecursionError as error:
@@ -128,7 +141,7 @@ class VirtualMachine:
                     "(see sys.setrecursionlimit)"
                 ) from error
             if type(result) is ndarray:
-                return result if type(result.base) in _STORAGE else own(result, args, values)
+                return result if type(result.base) in STORAGE else own(result, args, values)
             return own(result, args, values) if type(result) is tuple else result
 
         parameter, kind = inspect.Parameter, inspect.Parameter.POSITIONAL_OR_KEYWORD
@@ -144,9 +157,14 @@ class VirtualMachine:
 
         def call(*args: Any) -> Any:
             try:
-                return to_value(func(*[to_value(a) for a in args]))
+                values = [unlocked(to_value(a)) for a in args]
+                result = to_value(func(*values))
             except Exception as error:
                 raise _native_error(error) from None
+            for i, (arg, value) in enumerate(zip(args, values, strict=True)):
+                if value is not arg and isinstance(arg, ndarray):
+                    write_back(arg, value, f"{name}: argument {i}")
+            return result
 
         call.__name__ = call.__qualname__ = name
         call.__doc__ = f"Native function '{name}' of an executable; the last arguments are outputs."
@@ -156,18 +174,17 @@ class VirtualMachine:
         """Return a result that shares memory with no constant and no argument but itself."""
         if type(result) is tuple:
             return tuple([self._own(r, args, values) for r in result])
-        if type(result) is not ndarray or type(result.base) in _STORAGE:
+        if type(result) is not ndarray or type(result.base) in STORAGE:
             return result
-        inputs = [a for v in values for a in _arrays(v)]
+        inputs = [a for v in values for a in arrays_of(v)]
         if any(result is a for a in inputs):
-            owner = getattr(result.base, "read_only_owner", None)
+            owner = read_only_owner(result.base)
             return result if owner is None else owner
-        roots = {id(_root(a)) for a in inputs}
-        root = _root(result)
+        roots = {id(root_of(a)) for a in inputs}
+        root = root_of(result)
         if id(result) in self._constant_ids or id(root) in self._constant_ids | roots:
             return result.copy()
-        base = getattr(root, "read_only_owner", None)
-        return result if base is None else result.copy()
+        return result if read_only_owner(root) is None else result.copy()
 
     # Calls from the bytecode
 
@@ -196,7 +213,11 @@ class VirtualMachine:
         func = self._native.get(name) or find_func(name)
         if func is None:
             raise not_found(name, self.functions)
-        return storage_function(self.state) if func is alloc_storage else func
+        if func is alloc_storage:
+            return storage_function(self.state)
+        own = name in self._native or name in BUILTINS
+        # An FFI function takes its tensors through DLPack, which has none that are read-only.
+        return func if own or type(func).__module__.startswith("tvm_ffi") else guarded(func)
 
     def _fail(self, error: Exception, index: int) -> None:
         """Say where an exception came from; raise our own in place of a native function's."""
@@ -220,7 +241,17 @@ class VirtualMachine:
             _add_note(error, where)
 
 
-_STORAGE = (Storage, PooledStorage)
+def _convert(func: VMFunction, args: tuple) -> list[Any]:
+    """Return the arguments as values; VMError and ArgumentTypeError name the parameter."""
+    values = []
+    for name, arg in zip(func.param_names, args, strict=True):
+        try:
+            values.append(to_value(arg))
+        except MemoryError as error:
+            raise VMError(f"{func.name}: argument '{name}': {error}") from error
+        except (ArgumentTypeError, RecursionError) as error:
+            raise ArgumentTypeError(f"{func.name}: argument '{name}': {error}") from error
+    return values
 
 
 def _native_error(error: Exception) -> Exception:
@@ -246,19 +277,6 @@ def _add_note(error: Exception, where: str) -> None:
             add_note(where)
         else:
             error.__notes__ = [*notes, where]  # type: ignore[attr-defined]
-
-
-def _arrays(value: Any) -> list[np.ndarray]:
-    if isinstance(value, ndarray):
-        return [value]
-    return [a for v in value for a in _arrays(v)] if type(value) is tuple else []
-
-
-def _root(array: Any) -> Any:
-    """Return the object at the end of a chain of views: the owner of the memory."""
-    while isinstance(array, ndarray) and array.base is not None:
-        array = array.base
-    return array
 
 
 def _bind(func: VMFunction, args: tuple, kwargs: dict[str, Any]) -> tuple:

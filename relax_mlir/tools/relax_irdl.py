@@ -1,4 +1,4 @@
-"""Writes the dialects as the `.irdl.mlir` files that are shipped, or checks that they are up to date."""
+"""Writes the dialects as the `.irdl.mlir` files that are shipped, or checks those."""
 
 import argparse
 import sys
@@ -8,7 +8,7 @@ from relax_mlir.errors import RelaxMLIRError
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run the tool and return its exit code: 1 for an error, or files that `--check` finds stale."""
+    """Run the tool and return its exit code: 1 for an error or files that `--check` finds stale."""
     parser = argparse.ArgumentParser(prog="relax-irdl", description=__doc__)
     parser.add_argument("-o", metavar="DIR", type=Path, help="folder (default: the shipped files')")
     parser.add_argument("--check", action="store_true", help="write nothing, name what is stale")

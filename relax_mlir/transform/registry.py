@@ -24,6 +24,39 @@ TRANSFORM_PASSES: dict[str, PassSpec] = {
         entry="relax_mlir.transform.outline_native:outline_native",
         summary="Merge straight-line runs of call_tir into one native function",
     ),
+    "eliminate-common-subexpr": PassSpec(
+        flag="eliminate-common-subexpr",
+        name="EliminateCommonSubexpr",
+        entry="relax_mlir.transform.eliminate_common_subexpr:eliminate_common_subexpr",
+        summary="Merge equal bindings and drop unused ones",
+        opt_level=3,
+    ),
+    "dead-code-elimination": PassSpec(
+        flag="dead-code-elimination",
+        name="DeadCodeElimination",
+        entry="relax_mlir.transform.dead_code_elimination:dead_code_elimination",
+        summary="Remove unused bindings, outputs, parameters and functions",
+        opt_level=1,
+        options=(PassOption("entry_functions", str, "", "functions to keep, by comma"),),
+    ),
+    "canonicalize-bindings": PassSpec(
+        flag="canonicalize-bindings",
+        name="CanonicalizeBindings",
+        entry="relax_mlir.transform.canonicalize_bindings:canonicalize_bindings",
+        summary="Remove bindings that only rename something, and symbols that only repeat one",
+        opt_level=1,
+    ),
+    "fold-constant": PassSpec(
+        flag="fold-constant",
+        name="FoldConstant",
+        entry="relax_mlir.transform.fold_constant:fold_constant",
+        summary="Compute at compile time what is known then",
+        opt_level=2,
+        options=(
+            PassOption("max_bytes", int, 65536, "limit for results larger than their operands"),
+            PassOption("evaluate_tir", bool, True, "compile and run prim funcs on constants"),
+        ),
+    ),
 }
 
 _ACRONYM_END = re.compile(r"([A-Z]+)([A-Z][a-z])")

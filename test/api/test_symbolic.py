@@ -30,15 +30,13 @@ def tree():
     divisor = st.integers(1, 8) | st.sampled_from(NAMES)
     return st.recursive(
         leaf,
-        lambda inner: (
-            st.tuples(arithmetic, inner, inner) | st.tuples(division, inner, divisor)
-        ),
+        lambda inner: st.tuples(arithmetic, inner, inner) | st.tuples(division, inner, divisor),
         max_leaves=7,
     )
 
 
 def build(node, leaf):
-    """Compute a tree with `leaf` in the place of names; operators are those of what leaf returns."""
+    """Compute a tree with `leaf` in the place of names; the operators are those of its results."""
     if isinstance(node, str):
         return leaf(node)
     if isinstance(node, int):

@@ -9,6 +9,7 @@ from relax_mlir.dialects.relax.dialect import Relax
 from relax_mlir.dialects.relax.infer import InferError, compatible, describe
 from relax_mlir.dialects.relax.validity import type_problem
 from relax_mlir.dialects.verify import op_error
+from relax_mlir.errors import did_you_mean
 
 REQUIRED = object()
 
@@ -19,8 +20,8 @@ class Param:
 
     Attributes:
         name: keyword.
-        kind: `"tensor"` or `"shape"` for operands; `"int"`, `"ints"`, `"bool"`, `"float"`, `"str"` or
-            `"dtype"` for attributes (`"ints"` may be None).
+        kind: `"tensor"` or `"shape"` for operands; `"int"`, `"ints"`, `"bool"`, `"float"`, `"str"`
+            or `"dtype"` for attributes (`"ints"` may be None).
         default: REQUIRED, or the value used when left out.
     """
 
@@ -54,7 +55,7 @@ def to_attribute(kind: str, value: Any) -> ir.Attribute:
         if kind == "float":
             return ir.FloatAttr.get(ir.F64Type.get(), float(value))
         return ir.StringAttr.get(str(value))
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise InferError(f"expected {kind}, got {value!r}") from error
 
 
@@ -78,7 +79,7 @@ def from_attribute(kind: str, attribute: ir.Attribute) -> Any:
 class CheckedOp(Relax.Operation):
     """An operation whose operands and results have types that make sense before it looks at them.
 
-    MLIR asks Python first and the declared counts and kinds afterwards, so `check` still has to count.
+    MLIR asks Python first and the declared counts and kinds afterwards, so `check` has to count.
     """
 
     def verify_invariants(self) -> bool:
@@ -171,20 +172,29 @@ def build(
         loc: location, the current one when None.
 
     Raises:
-        InferError: the operands contradict each other.
+        InferError: operands contradict each other, or an attribute is missing, unknown or wrong.
         KeyError: there is no such operation.
     """
     cls = COMPUTE_OPS[name]
+    wanted = [p for p in cls.PARAMS if p.is_operand]
+    if len(operands) != len(wanted):
+        raise InferError(f"{name} takes {len(wanted)} operands, got {len(operands)}")
     values = {p.name: p.default for p in cls.PARAMS if not p.is_operand}
+    for key in attrs:
+        if key not in values:
+            raise InferError(f"{name} has no attribute '{key}'{did_you_mean(key, values)}")
     values.update(attrs)
+    for key, value in values.items():
+        if value is REQUIRED:
+            raise InferError(f"{name} needs attribute '{key}'")
     attributes = {
         p.name: to_attribute(p.kind, values[p.name]) for p in cls.PARAMS if not p.is_operand
     }
-    # Back from the attributes, where one axis has become a list.
-    values = {
+    # The rule sees what a verifier will read back: `axis=1` has become [1].
+    given = {
         p.name: from_attribute(p.kind, attributes[p.name]) for p in cls.PARAMS if not p.is_operand
     }
-    result = cls.infer([operand.type for operand in operands], values)
+    result = cls.infer([operand.type for operand in operands], given)
     return ir.Operation.create(
         f"relax.{name}", results=[result], operands=list(operands), attributes=attributes, loc=loc
     ).result
@@ -194,7 +204,7 @@ COMPUTE_OPS: dict[str, type[ComputeOp]] = {}
 
 
 def define(base: type[ComputeOp], name: str, doc: str, **members: Any) -> type[ComputeOp]:
-    """Make the operation class `relax.<name>` from an unnamed base and register it: one table entry."""
+    """Make the class of `relax.<name>` from an unnamed base and register it: one table entry."""
     camel = "".join(part.capitalize() for part in name.split("_")) + "Op"
     members = {"__doc__": doc, "__module__": base.__module__, "__qualname__": camel, **members}
     cls = type(base)(camel, (base,), members, name=name, traits=[ext.Pure])

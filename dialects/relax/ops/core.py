@@ -5,7 +5,7 @@ from typing import Any
 
 from relax_mlir.dialects.bindings import ext, ir
 from relax_mlir.dialects.relax import types as T
-from relax_mlir.dialects.relax.dialect import Dims, Shape
+from relax_mlir.dialects.relax.dialect import Shape
 from relax_mlir.dialects.relax.infer import compatible, describe
 from relax_mlir.dialects.relax.ops.base import CheckedOp
 from relax_mlir.dialects.relax.tuples import is_make_tuple, is_tuple
@@ -228,14 +228,14 @@ class CallOp(CheckedOp, name="call"):
     result: ext.Result[Any]
 
     def check(self) -> bool:
-        return verify_arguments(self, 1)
+        return verify_callee(self) and verify_arguments(self, 1)
 
 
 class CallTirOp(CheckedOp, name="call_tir", traits=[ext.Pure]):
     """Call a prim func in destination-passing style and return what it wrote (R16, R17).
 
     Operand 0 is the output shape, or a tuple of shapes for several outputs; operand 1 the tuple of
-    arguments. They are passed in order, the fresh outputs after them, then the integers of `tir_vars`.
+    arguments. They are passed in order, the fresh outputs after them, then those of `tir_vars`.
     """
 
     out_shape: ext.Operand[Any]
@@ -244,7 +244,7 @@ class CallTirOp(CheckedOp, name="call_tir", traits=[ext.Pure]):
     result: ext.Result[Any]
 
     def check(self) -> bool:
-        return verify_destination_passing(self)
+        return verify_callee(self) and verify_destination_passing(self)
 
 
 class CallDpsPackedOp(CheckedOp, name="call_dps_packed", traits=[ext.Pure]):
@@ -325,6 +325,14 @@ def impurity(op: ir.Operation) -> str:
     if op.name.startswith("relax.") or is_make_tuple(op):
         return ""
     return "is not a Relax operation"
+
+
+def verify_callee(view: ir.OpView) -> bool:
+    """Check that a call names a function of the module; IRDL would let `@a::@b` through."""
+    callee = attribute(view.operation, "callee")
+    if isinstance(callee, ir.FlatSymbolRefAttr):
+        return True
+    return op_error(view, f"attribute 'callee' must be a function's symbol, got {callee}")
 
 
 def verify_arguments(view: ir.OpView, count: int) -> bool:

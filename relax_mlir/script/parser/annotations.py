@@ -9,6 +9,7 @@ from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.dialect import Shape
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.errors import did_you_mean
+from relax_mlir.script.parser.arguments import arguments
 from relax_mlir.script.parser.dims import DimParser, captured_value
 from relax_mlir.script.parser.env import MISSING
 from relax_mlir.script.parser.scope import Scope
@@ -78,7 +79,7 @@ class AnnotationParser:
         if path and path.startswith("R.Callable"):
             self.scope.fail(node, "function types are not supported")
         near = did_you_mean(path, list(_SIMPLE)) if path else ""
-        self.scope.fail(node, f"expected a type such as R.Tensor((n, 4), \"float32\"){near}")
+        self.scope.fail(node, f'expected a type such as R.Tensor((n, 4), "float32"){near}')
 
     def shape(self, node: ast.AST) -> list[SymExpr] | ir.Value | None:
         """Return the shape that a node spells: dimensions, a shape value, or None for `_`."""
@@ -116,7 +117,7 @@ class AnnotationParser:
         if value is not MISSING and not isinstance(value, str):
             value = getattr(value, "name", None) or getattr(value, "__name__", None)
         if not isinstance(value, str):
-            self.scope.fail(node, "expected a dtype such as \"float32\"")
+            self.scope.fail(node, 'expected a dtype such as "float32"')
         try:
             return T.normalize_dtype(value)
         except ValueError as error:
@@ -158,21 +159,6 @@ class AnnotationParser:
                 return True
         return self._is_dtype(second)
 
-    def _keywords(self, node: ast.Call, names: tuple[str, ...]) -> dict[str, ast.AST]:
-        values: dict[str, ast.AST] = {}
-        what = ast.unparse(node.func)
-        if len(node.args) > len(names):
-            self.scope.fail(node.args[len(names)], f"{what} takes at most {len(names)} arguments")
-        values.update(zip(names, node.args, strict=False))
-        for keyword in node.keywords:
-            if keyword.arg not in names:
-                near = did_you_mean(str(keyword.arg), names)
-                self.scope.fail(keyword, f"{what} has no argument '{keyword.arg}'{near}")
-            if keyword.arg in values:
-                self.scope.fail(keyword, f"argument '{keyword.arg}' is given twice")
-            values[keyword.arg] = keyword.value
-        return values
-
     def _count(self, node: ast.AST | None) -> int:
         if node is None:
             return -1
@@ -185,7 +171,7 @@ class AnnotationParser:
         return value
 
     def _tensor(self, node: ast.Call) -> Annotation:
-        values = self._keywords(node, ("shape", "dtype", "ndim", "vdevice"))
+        values = arguments(self.scope, node, ("shape", "dtype", "ndim", "vdevice"), 0)
         shape_node, dtype_node = values.get("shape"), values.get("dtype")
         if shape_node is not None and dtype_node is None and self._is_dtype(shape_node):
             shape_node, dtype_node = None, shape_node
@@ -196,7 +182,7 @@ class AnnotationParser:
         return Annotation(self.tensor(shape, self.dtype(dtype_node), ndim))
 
     def _shape(self, node: ast.Call) -> Annotation:
-        values = self._keywords(node, ("values", "ndim"))
+        values = arguments(self.scope, node, ("values", "ndim"), 0)
         ndim = self._count(values.get("ndim"))
         if "values" not in values:
             return Annotation(T.shape_type(None, ndim))
@@ -206,7 +192,7 @@ class AnnotationParser:
         return Annotation(T.shape_type(shape, ndim))
 
     def _prim(self, node: ast.Call) -> Annotation:
-        values = self._keywords(node, ("dtype", "value"))
+        values = arguments(self.scope, node, ("dtype", "value"), 0)
         i64 = ir.IntegerType.get_signless(64)
         dtype = values.get("dtype")
         if dtype is not None and self.dtype(dtype) != "int64":

@@ -164,7 +164,9 @@ class DimParser:
             if known is not None:
                 return known
             if isinstance(bound.type, Shape):
-                scope.fail(place, f"'{name}' is a shape, not a dimension; use it without parentheses")
+                scope.fail(
+                    place, f"'{name}' is a shape, not a dimension; use it without parentheses"
+                )
             scope.fail(place, f"'{name}' is not an integer; a dimension must be one")
         if name not in scope.symbols:
             value = scope.env.lookup(name) if captured else MISSING

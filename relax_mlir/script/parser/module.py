@@ -132,9 +132,7 @@ class ModuleParser:
             function.signature = RelaxFunctionParser(self, function).signature()
         return function.signature.types
 
-    def result_of(
-        self, function: Function, node: ast.AST, scope: Scope
-    ) -> tuple[ir.Type, bool]:
+    def result_of(self, function: Function, node: ast.AST, scope: Scope) -> tuple[ir.Type, bool]:
         """Return what a Relax function returns, and whether it is pure.
 
         Raises:
@@ -148,7 +146,8 @@ class ModuleParser:
         declared = function.signature.result
         if declared is None:
             scope.fail(
-                node, f"'{function.name}' calls itself, so it must declare what it returns: '-> ...'"
+                node,
+                f"'{function.name}' calls itself, so it must declare what it returns: '-> ...'",
             )
         return declared, bool(function.options.get("pure", False))
 
@@ -178,8 +177,8 @@ class ModuleParser:
             line = column = 1
             if diagnostics:
                 place = diagnostics[0].location
-                place = place.child_loc if place.is_a_name() else place
-                if place.is_a_file():
+                place = place.child_loc if isinstance(place, ir.NameLoc) else place
+                if isinstance(place, ir.FileLineColLoc):
                     line, column = place.start_line, place.start_col
             raise ScriptError(
                 message,

@@ -2,22 +2,20 @@
 
 import ast
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
-from relax_mlir.dialects.relax.dialect import Dims, Shape
+from relax_mlir.dialects.relax.dialect import Shape
 from relax_mlir.dialects.relax.infer import compatible, describe
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.dialects.relax.tuples import make_tuple
 from relax_mlir.errors import did_you_mean
 from relax_mlir.script.parser.annotations import AnnotationParser
+from relax_mlir.script.parser.arguments import TYPE_KEYWORDS, arguments
 from relax_mlir.script.parser.dims import DimParser
+from relax_mlir.script.parser.relax_dps import call_dps_packed, call_tir
 from relax_mlir.script.parser.relax_expr import ExprParser, Hint, literal
-
-_TYPE_KEYWORDS = ("sinfo_args", "ty_args", "type_args")
-_RESULT_KEYWORDS = ("out_sinfo", "out_ty")
 
 
 def shape_of(p: ExprParser, value: ir.Value, node: ast.AST, name: str | None) -> ir.Value:
@@ -28,7 +26,9 @@ def shape_of(p: ExprParser, value: ir.Value, node: ast.AST, name: str | None) ->
     return p.emit("relax.shape_of", [value], type_, node, name)
 
 
-def match_cast(p: ExprParser, value: ir.Value, type_: ir.Type, node: ast.AST, name: str | None) -> ir.Value:
+def match_cast(
+    p: ExprParser, value: ir.Value, type_: ir.Type, node: ast.AST, name: str | None
+) -> ir.Value:
     """Create `relax.match_cast`; certain failure is an error here."""
     if not compatible(type_, value.type):
         p.scope.fail(
@@ -50,9 +50,7 @@ def call_function(p: ExprParser, function: Any, node: ast.Call, name: str | None
     args = [p.value(arg) for arg in node.args]
     types = p.module.parameter_types(function)
     if len(types) != len(args):
-        p.scope.fail(
-            node, f"'{function.name}' takes {len(types)} arguments, got {len(args)}"
-        )
+        p.scope.fail(node, f"'{function.name}' takes {len(types)} arguments, got {len(args)}")
     for i, (type_, arg) in enumerate(zip(types, args, strict=True)):
         if not compatible(type_, arg.type):
             p.scope.fail(
@@ -81,7 +79,11 @@ def _instantiate(result: ir.Type, params: Sequence[ir.Type], args: Sequence[ir.T
     known: dict[str, SymExpr] = {}
     for param, arg in zip(params, args, strict=True):
         pair = [
-            T.tensor_dims(t) if T.is_tensor(t) else T.shape_dims(t) if isinstance(t, Shape) else None
+            T.tensor_dims(t)
+            if T.is_tensor(t)
+            else T.shape_dims(t)
+            if isinstance(t, Shape)
+            else None
             for t in (param, arg)
         ]
         for dim, actual in zip(pair[0] or (), pair[1] or (), strict=False):
@@ -109,40 +111,13 @@ def substitute(type_: ir.Type, known: dict[str, SymExpr]) -> ir.Type:
     return T.shape_type(None, len(dims))
 
 
-def _arguments(
-    p: ExprParser, node: ast.Call, names: Sequence[str], required: int
-) -> dict[str, ast.AST]:
-    what = ast.unparse(node.func)
-    if len(node.args) > len(names):
-        p.scope.fail(
-            node.args[len(names)], f"{what} takes at most {len(names)} arguments, got {len(node.args)}"
-        )
-    given = dict(zip(names, node.args, strict=False))
-    for keyword in node.keywords:
-        key = keyword.arg
-        if key in _RESULT_KEYWORDS and "result" in names:
-            key = "result"
-        if key in _TYPE_KEYWORDS and "types" in names:
-            key = "types"
-        if key not in names:
-            near = did_you_mean(str(key), names)
-            p.scope.fail(keyword, f"{what} has no argument '{keyword.arg}'{near}")
-        if key in given:
-            p.scope.fail(keyword, f"argument '{key}' is given twice")
-        given[key] = keyword.value
-    for missing in list(names)[:required]:
-        if missing not in given:
-            p.scope.fail(node, f"{what} needs argument '{missing}'")
-    return given
-
-
 def _shape_of_call(p: ExprParser, node: ast.Call, name: str | None, hint: Hint) -> Any:
-    given = _arguments(p, node, ["x"], 1)
+    given = arguments(p.scope, node, ["x"], 1)
     return shape_of(p, p.value(given["x"]), node, name)
 
 
 def _const(p: ExprParser, node: ast.Call, name: str | None, hint: Hint) -> Any:
-    given = _arguments(p, node, ["value", "dtype"], 1)
+    given = arguments(p.scope, node, ["value", "dtype"], 1)
     dtype = AnnotationParser(p.scope).dtype(given.get("dtype"))
     return p.constant(literal(p.scope, given["value"]), node, name, dtype)
 
@@ -153,22 +128,22 @@ def _make_tuple(p: ExprParser, node: ast.Call, name: str | None, hint: Hint) -> 
 
 
 def _make_shape(p: ExprParser, node: ast.Call, name: str | None, hint: Hint) -> Any:
-    given = _arguments(p, node, ["values"], 1)
+    given = arguments(p.scope, node, ["values"], 1)
     return p.shape(p.evaluate(given["values"]), node, name)
 
 
 def _prim_value(p: ExprParser, node: ast.Call, name: str | None, hint: Hint) -> Any:
-    given = _arguments(p, node, ["value"], 1)
+    given = arguments(p.scope, node, ["value"], 1)
     return p.materialize(DimParser(p.scope).integer(given["value"]), node, name)
 
 
 def _emit(p: ExprParser, node: ast.Call, name: str | None, hint: Hint) -> Any:
-    given = _arguments(p, node, ["value"], 1)
+    given = arguments(p.scope, node, ["value"], 1)
     return p.value(given["value"], name, hint)
 
 
 def _match_cast(p: ExprParser, node: ast.Call, name: str | None, hint: Hint) -> Any:
-    given = _arguments(p, node, ["value", "type"], 2)
+    given = arguments(p.scope, node, ["value", "type"], 2)
     value = p.value(given["value"])
     reader = AnnotationParser(p.scope, define=True)
     type_ = reader.parse(given["type"]).type
@@ -177,7 +152,7 @@ def _match_cast(p: ExprParser, node: ast.Call, name: str | None, hint: Hint) -> 
 
 
 def _match_shape(p: ExprParser, node: ast.Call, name: str | None, hint: Hint) -> Any:
-    given = _arguments(p, node, ["value", "pattern"], 2)
+    given = arguments(p.scope, node, ["value", "pattern"], 2)
     value = p.value(given["value"])
     reader = AnnotationParser(p.scope, define=True)
     shape = reader.shape(given["pattern"])
@@ -193,161 +168,9 @@ def _match_shape(p: ExprParser, node: ast.Call, name: str | None, hint: Hint) ->
     return match_cast(p, value, type_, node, name)
 
 
-@dataclass
-class _Target:
-    """What a destination-passing call calls: a prim func of the module, or a packed function."""
-
-    prim: Any = None
-    packed: str = ""
-
-
-def _target(p: ExprParser, node: ast.AST, packed: bool) -> _Target | None:
-    if isinstance(node, ast.Constant) and isinstance(node.value, str):
-        prim = None if packed else p.module.functions.get(node.value)
-        return _Target(prim) if prim is not None and prim.kind == "tir" else _Target(packed=node.value)
-    if isinstance(node, ast.Call) and p.scope.path(node.func) == "R.ExternFunc":
-        return _Target(packed=str(literal(p.scope, node.args[0])))
-    function = p.module.find(p.scope, node)
-    if function is None:
-        return None
-    if function.kind != "tir":
-        p.scope.fail(node, f"'{function.name}' is a Relax function; call it as {function.name}(...)")
-    return _Target(function)
-
-
-def _is_many(p: ExprParser, node: ast.AST) -> bool:
-    """Whether a shape argument spells several shapes rather than the dimensions of one."""
-    if not isinstance(node, (ast.Tuple, ast.List)) or not node.elts:
-        return False
-    first = node.elts[0]
-    if isinstance(first, ast.Name):
-        value = p.scope.values.get(first.id)
-        return isinstance(value, ir.Value) and isinstance(value.type, Shape)
-    return isinstance(first, (ast.Tuple, ast.List))
-
-
-def _call_tir(p: ExprParser, node: ast.Call, name: str | None, hint: Hint, packed: bool = False) -> Any:
-    first = node.args[0] if node.args else None
-    modern = first is None or _target(p, first, packed) is not None
-    if modern:
-        names = ["func", "args", "result", "tir_vars"]
-    else:
-        names = ["shape", "func", "args", "tir_vars", "dtype"]
-    given = _arguments(p, node, names, 3)
-    target = _target(p, given["func"], packed)
-    if target is None:
-        near = did_you_mean(ast.unparse(given["func"]), p.module.names)
-        p.scope.fail(given["func"], f"expected a prim func or the name of a packed function{near}")
-    args = p.fields(given["args"])
-    if modern:
-        shapes, results, many = _modern_outputs(p, given["result"])
-    else:
-        shapes, results, many = _design_outputs(p, given, target, args, hint)
-    if target.prim is not None:
-        _check_count(p, node, target.prim, len(args), len(shapes), given.get("tir_vars"))
-    attributes: dict[str, ir.Attribute] = {}
-    if "tir_vars" in given:
-        raw = given["tir_vars"]
-        dims = AnnotationParser(p.scope).shape(raw)
-        if isinstance(dims, ir.Value):
-            dims = T.shape_dims(dims.type)
-        if dims is None:
-            p.scope.fail(raw, "the symbolic integers must be a tuple of expressions")
-        attributes["tir_vars"] = Dims.of(dims)
-    loc = p.scope.location(node)
-    out_shape = make_tuple(shapes, loc) if many else shapes[0]
-    result = ir.TupleType.get_tuple(results) if many else results[0]
-    op = "relax.call_dps_packed"
-    if target.prim is not None:
-        op, attributes["callee"] = "relax.call_tir", ir.FlatSymbolRefAttr.get(target.prim.name)
-    else:
-        attributes["func"] = ir.StringAttr.get(target.packed)
-    return p.emit(op, [out_shape, make_tuple(args, loc)], result, node, name, **attributes)
-
-
-def _check_count(
-    p: ExprParser, node: ast.AST, prim: Any, args: int, outputs: int, variables: ast.AST | None
-) -> None:
-    buffers = p.module.buffer_count(prim)
-    if buffers != args + outputs:
-        p.scope.fail(
-            node,
-            f"'{prim.name}' takes {buffers} buffers, the call passes {args} and {outputs} "
-            f"output{'s' if outputs != 1 else ''}",
-        )
-    integers = p.module.integer_count(prim)
-    if integers and variables is None:
-        p.scope.fail(node, f"'{prim.name}' takes {integers} integers after its buffers: add tir_vars=")
-
-
-def _modern_outputs(p: ExprParser, node: ast.AST) -> tuple[list[ir.Value], list[ir.Type], bool]:
-    many = isinstance(node, (ast.List, ast.Tuple))
-    nodes = node.elts if many else [node]
-    shapes, results = [], []
-    for item in nodes:
-        type_ = AnnotationParser(p.scope).parse(item).type
-        shape = _shape_name(p, item)
-        if not T.is_tensor(type_):
-            p.scope.fail(item, f"the output must be a tensor, got {describe(type_)}")
-        dims = T.tensor_dims(type_)
-        if shape is None and dims is None:
-            p.scope.fail(item, "the shape of the output must be known")
-        results.append(type_)
-        shapes.append(shape if shape is not None else p.shape(dims, item))
-    return shapes, results, many
-
-
-def _shape_name(p: ExprParser, node: ast.AST) -> ir.Value | None:
-    """Return the shape value that `R.Tensor(lv3, dtype=...)` names, so that it is not made again."""
-    if isinstance(node, ast.Call):
-        shape = next((k.value for k in node.keywords if k.arg == "shape"), None)
-        shape = node.args[0] if node.args else shape
-    elif isinstance(node, ast.Subscript):
-        shape = node.slice.elts[0] if isinstance(node.slice, ast.Tuple) else node.slice
-    else:
-        return None
-    if isinstance(shape, ast.Name):
-        value = p.scope.values.get(shape.id)
-        if isinstance(value, ir.Value) and isinstance(value.type, Shape):
-            return value
-    return None
-
-
-def _design_outputs(
-    p: ExprParser, given: dict[str, ast.AST], target: _Target, args: list[ir.Value], hint: Hint
-) -> tuple[list[ir.Value], list[ir.Type], bool]:
-    """Read the design document's order, where the dtype is derived: annotation, callee, argument."""
-    node = given["shape"]
-    many = _is_many(p, node)
-    nodes = node.elts if many else [node]
-    shapes = [p.shape(p.evaluate(item), item) for item in nodes]
-    declared = hint.get()
-    types: list[ir.Type | None] = [declared.type if declared else None]
-    if many:
-        types = [None] * len(nodes)
-        if declared and isinstance(declared.type, ir.TupleType):
-            types = [declared.type.get_type(i) for i in range(declared.type.num_types)]
-    explicit = AnnotationParser(p.scope).dtype(given.get("dtype"))
-    results = []
-    for i, shape in enumerate(shapes):
-        annotated = types[i] if i < len(types) else None
-        dtype = explicit or (
-            T.tensor_dtype(annotated) if annotated is not None and T.is_tensor(annotated) else ""
-        )
-        if not dtype and target.prim is not None:
-            dtype = p.module.output_dtype(target.prim, i - len(shapes))
-        if not dtype:
-            known = [T.tensor_dtype(a.type) for a in args if T.is_tensor(a.type)]
-            dtype = next((d for d in known if d), "float32")
-        results.append(T.tensor_type(T.shape_dims(shape.type), dtype, T.shape_ndim(shape.type)))
-    return shapes, results, many
-
-
-def _call_dps_packed(p: ExprParser, node: ast.Call, name: str | None, hint: Hint) -> Any:
-    return _call_tir(p, node, name, hint, packed=True)
-
-
-def _call_packed(p: ExprParser, node: ast.Call, name: str | None, hint: Hint, pure: bool = False) -> Any:
+def _call_packed(
+    p: ExprParser, node: ast.Call, name: str | None, hint: Hint, pure: bool = False
+) -> Any:
     if not node.args:
         p.scope.fail(node, f"{ast.unparse(node.func)} needs the name of the function")
     func = literal(p.scope, node.args[0])
@@ -355,8 +178,8 @@ def _call_packed(p: ExprParser, node: ast.Call, name: str | None, hint: Hint, pu
         p.scope.fail(node.args[0], "the name of a packed function is a string")
     types = None
     for keyword in node.keywords:
-        if keyword.arg not in _TYPE_KEYWORDS:
-            near = did_you_mean(str(keyword.arg), _TYPE_KEYWORDS)
+        if keyword.arg not in TYPE_KEYWORDS:
+            near = did_you_mean(str(keyword.arg), TYPE_KEYWORDS)
             p.scope.fail(keyword, f"R.call_packed has no argument '{keyword.arg}'{near}")
         types = keyword.value
     declared = hint.get()
@@ -407,7 +230,8 @@ def _builtin(func: str) -> Callable[..., Any]:
     def call(p: ExprParser, node: ast.Call, name: str | None, hint: Hint) -> Any:
         if p.in_dataflow:
             p.scope.fail(
-                node, f"{ast.unparse(node.func)} has a side effect; move it outside the dataflow block"
+                node,
+                f"{ast.unparse(node.func)} has a side effect; move it outside the dataflow block",
             )
         for keyword in node.keywords:
             p.scope.fail(keyword, f"{ast.unparse(node.func)} takes only values")
@@ -428,9 +252,9 @@ def _is_statement(p: ExprParser, node: ast.Call, name: str | None, hint: Hint) -
 
 
 SPECIAL: dict[str, Callable[..., Any]] = {
-    "call_tir": _call_tir,
-    "call_tir_dyn": _call_tir,
-    "call_dps_packed": _call_dps_packed,
+    "call_tir": call_tir,
+    "call_tir_dyn": call_tir,
+    "call_dps_packed": call_dps_packed,
     "call_packed": _call_packed,
     "call_pure_packed": _call_pure_packed,
     "match_cast": _match_cast,

@@ -10,7 +10,7 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.constants import constant_attribute, numpy_dtype
 from relax_mlir.dialects.relax.dialect import Dims, Shape
-from relax_mlir.dialects.relax.infer import InferError, describe
+from relax_mlir.dialects.relax.infer import describe
 from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS, REQUIRED, build
 from relax_mlir.dialects.relax.symbolic import SymExpr, product
 from relax_mlir.dialects.relax.tuples import field_types, known_fields, make_tuple
@@ -190,7 +190,7 @@ class ExprParser:
                 operands.append(self.materialize(raw, place))
         try:
             return build(op, operands, attrs or {}, self.scope.location(node, name))
-        except (InferError, ValueError) as error:
+        except (ValueError, TypeError) as error:
             self.scope.fail(node, f"R.{op}: {error}")
 
     def _resolve_reshape(self, raw: Any, operand: Any, place: ast.AST) -> Any:
@@ -271,7 +271,9 @@ class ExprParser:
             if isinstance(raw, (int, float, SymExpr)):
                 return -raw
             return self.compute("negative", [(node.operand, raw)], node, name)
-        self.scope.fail(node, f"operator '{ast.unparse(node)[0]}' is not part of the Relax language")
+        self.scope.fail(
+            node, f"operator '{ast.unparse(node)[0]}' is not part of the Relax language"
+        )
 
     def _binop(self, node: ast.BinOp, name: str | None, hint: Hint) -> Any:
         left, right = self.evaluate(node.left), self.evaluate(node.right)
@@ -341,7 +343,9 @@ class ExprParser:
             elif param.is_operand:
                 operands.append((given[param.name], self.evaluate(given[param.name])))
             else:
-                attrs[param.name] = literal(self.scope, given[param.name])
+                value = literal(self.scope, given[param.name])
+                one = param.kind == "ints" and isinstance(value, int)
+                attrs[param.name] = [value] if one else value
         return self.compute(op, operands, node, name, attrs)
 
     def _bind(self, op: str, names: list[str], node: ast.Call) -> dict[str, ast.AST]:

@@ -1,6 +1,5 @@
 """A Relax function: signature, body, and the `func.func` that holds them."""
 
-import ast
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -130,7 +129,9 @@ class RelaxFunctionParser:
         annotations = []
         for arg in args.args:
             if arg.annotation is None:
-                self.scope.fail(arg, f"parameter '{arg.arg}' needs a type, such as R.Tensor or R.Object")
+                self.scope.fail(
+                    arg, f"parameter '{arg.arg}' needs a type, such as R.Tensor or R.Object"
+                )
             annotations.append(reader.parse(arg.annotation))
         reader.dims.finish()
         return annotations

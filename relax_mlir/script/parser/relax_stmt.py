@@ -104,7 +104,9 @@ class StmtParser:
         if declared is None:
             if isinstance(raw, (tuple, list)) or symbolic:
                 return self.expr.materialize(raw, node.value, name)
-            return raw if isinstance(raw, ir.Value) else self.expr.materialize(raw, node.value, name)
+            return (
+                raw if isinstance(raw, ir.Value) else self.expr.materialize(raw, node.value, name)
+            )
         if isinstance(declared.type, Shape):
             value = self.expr.shape(raw, node.value, name)
         elif isinstance(raw, (int, float)) and T.is_tensor(declared.type):

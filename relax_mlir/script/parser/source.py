@@ -69,7 +69,7 @@ def parse_python(text: str, filename: str) -> tuple[Source, ast.Module]:
             filename=filename,
             lineno=line,
             col_offset=start,
-            end_col_offset=end - 1 if end and end - 1 > start else None,
+            end_col_offset=end - 1 if end and end - 1 > start else start + 1,
             source_line=source.line(line),
         ) from None
 

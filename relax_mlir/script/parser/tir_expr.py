@@ -1,8 +1,8 @@
 """Expressions of the TIR language: scalar arithmetic, intrinsics, loads."""
 
 import ast
-import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from relax_mlir.dialects.bindings import ir, submodule
@@ -37,9 +37,8 @@ BINARY = {
     "bitwise_or": "or", "bitwise_xor": "xor", "shift_left": "shl", "shift_right": "shr",
 }  # fmt: skip
 _OTHERS = (
-    "cast", "Cast", "if_then_else", "Select", "And", "Or", "Not", "ceildiv", "min_value",
-    "max_value", "infinity", "likely", "meta_var", "block", "grid", "serial", "parallel", "axis",
-    "reads", "writes", "init", "where", "evaluate", "alloc_buffer", "match_buffer",
+    "cast", "Cast", "block", "grid", "serial", "parallel", "axis", "reads", "writes", "init", "where",
+    "evaluate", "alloc_buffer", "match_buffer",
 )  # fmt: skip
 _SYMBOLIC: dict[str, Callable[[SymExpr, SymExpr], SymExpr]] = {
     "add": lambda a, b: a + b,
@@ -50,11 +49,19 @@ _SYMBOLIC: dict[str, Callable[[SymExpr, SymExpr], SymExpr]] = {
 }
 
 
+@dataclass(frozen=True)
+class Number:
+    """A number with a dtype, `T.uint8(3)`, that nothing has needed as a value yet."""
+
+    value: bool | int | float
+    dtype: str
+
+
 class TirExprParser:
     """Turns expressions into scalars at the current insertion point.
 
-    An expression is a `Scalar`, a symbolic integer that no load or loop variable has entered yet, or
-    a Python number, which takes the dtype of what it meets.
+    An expression is a `Scalar`, a symbolic integer that no load or loop variable has entered yet, a
+    `Number`, or a Python number, which takes the dtype of what it meets.
     """
 
     def __init__(self, scope: Scope, builder: PrimFuncBuilder) -> None:
@@ -75,6 +82,8 @@ class TirExprParser:
             return self.builder.symbol(raw)
         if isinstance(raw, Scalar):
             return raw
+        if isinstance(raw, Number):
+            return S.const(raw.value, raw.dtype)
         if isinstance(raw, Buffer):
             self.scope.fail(node, f"'{raw.name}' is a buffer; index it")
         if isinstance(raw, bool):
@@ -108,16 +117,24 @@ class TirExprParser:
         symbolic = [isinstance(x, SymExpr) or type(x) is int for x in (left, right)]
         if all(symbolic) and kind in _SYMBOLIC:
             return _SYMBOLIC[kind](SymExpr.of(left), SymExpr.of(right))
-        left, right = self._pair(left, right, node)
-        if kind == "div" and not S.is_float(left.dtype):
+        left, right = self._operands(left, right, node)
+        dtype = next(x.dtype for x in (left, right) if isinstance(x, Scalar))
+        if kind == "div" and not S.is_float(dtype):
             self.scope.fail(node, "'/' needs floating-point operands; use // or T.truncdiv")
         return S.binary(kind, left, right)
 
-    def _pair(self, left: Any, right: Any, node: ast.AST) -> tuple[Scalar, Scalar]:
-        # A constant symbolic integer is a number again.
-        left, right = (
-            x.value if isinstance(x, SymExpr) and x.is_const else x for x in (left, right)
-        )
+    def _operands(self, left: Any, right: Any, node: ast.AST) -> tuple[Any, Any]:
+        """Return two operands; a number beside a scalar stays one, as division treats it better."""
+        left, right = _bare(left, right), _bare(right, left)
+        for number, other in ((left, right), (right, left)):
+            if isinstance(other, Scalar) and other.dtype != "bool":
+                if type(number) is int or (type(number) is float and S.is_float(other.dtype)):
+                    return left, right
+        return self.pair(left, right, node)
+
+    def pair(self, left: Any, right: Any, node: ast.AST) -> tuple[Scalar, Scalar]:
+        """Return two operands as scalars of one dtype."""
+        left, right = _bare(left, right), _bare(right, left)
         if not isinstance(left, Scalar):
             left = self.settle(left, node, right.dtype if isinstance(right, Scalar) else "")
         if not isinstance(right, Scalar):
@@ -130,7 +147,13 @@ class TirExprParser:
         for item in items:
             if isinstance(item, ast.Slice):
                 self.scope.fail(item, "a buffer is read and written one element at a time")
-        return tuple(self.scalar(item, INDEX) for item in items)
+        return tuple(self._index(item) for item in items)
+
+    def _index(self, node: ast.AST) -> Scalar:
+        scalar = self.scalar(node, INDEX)
+        if S.is_float(scalar.dtype):
+            self.scope.fail(node, f"an index must be an integer, got {scalar.dtype}")
+        return scalar
 
     def buffer(self, node: ast.AST) -> Buffer:
         """Return the buffer that a node names.
@@ -158,7 +181,7 @@ class TirExprParser:
         value = self.scope.lookup_or(node, MISSING)
         if value is MISSING:
             self.scope.undefined(node, node.id)
-        if isinstance(value, (Scalar, SymExpr, Buffer, bool, int, float)):
+        if isinstance(value, (Scalar, SymExpr, Number, Buffer, bool, int, float)):
             return value
         if hasattr(value, "__index__"):
             return int(value)
@@ -188,7 +211,7 @@ class TirExprParser:
     def _unaryop(self, node: ast.UnaryOp) -> Any:
         raw = self.evaluate(node.operand)
         if isinstance(node.op, ast.USub):
-            return -raw
+            return Number(-raw.value, raw.dtype) if isinstance(raw, Number) else -raw
         if isinstance(node.op, ast.Not):
             return S.compare("eq", self._condition(raw, node.operand), S.const(False, "bool"))
         self.scope.fail(node, "this operator is not part of the TIR language")
@@ -207,7 +230,7 @@ class TirExprParser:
             kind = COMPARISONS.get(type(op))
             if kind is None:
                 self.scope.fail(node, "this comparison is not part of the TIR language")
-            left, right = self._pair(values[i], values[i + 1], node)
+            left, right = self.pair(values[i], values[i + 1], node)
             step = S.compare(kind, left, right)
             result = step if result is None else S.binary("and", result, step)
         return result
@@ -220,12 +243,12 @@ class TirExprParser:
         first = self.condition(nodes[0])
         if len(nodes) == 1:
             return first
-        rest = lambda: self._lazy(conjunction, nodes[1:], node)  # noqa: E731
-        decided = lambda: S.const(not conjunction, "bool")  # noqa: E731
+        rest = lambda: self._lazy(conjunction, nodes[1:], node)
+        decided = lambda: S.const(not conjunction, "bool")
         return self.choose(first, *((rest, decided) if conjunction else (decided, rest)), node)
 
     def _ifexp(self, node: ast.IfExp) -> Any:
-        return self._if_then_else(node.test, node.body, node.orelse, node)
+        return self.if_then_else(node.test, node.body, node.orelse, node)
 
     def condition(self, node: ast.AST) -> Scalar:
         """Return an expression that must be a bool."""
@@ -250,8 +273,8 @@ class TirExprParser:
                 raws.append(build())
         # A bare number takes the dtype of the other value.
         raws = [raw.value if isinstance(raw, SymExpr) and raw.is_const else raw for raw in raws]
-        dtypes = [raw.dtype if isinstance(raw, Scalar) else INDEX for raw in raws
-                  if isinstance(raw, (Scalar, SymExpr))]  # fmt: skip
+        dtypes = [raw.dtype if isinstance(raw, (Scalar, Number)) else INDEX for raw in raws
+                  if isinstance(raw, (Scalar, SymExpr, Number))]  # fmt: skip
         if len(set(dtypes)) > 1:
             self.scope.fail(
                 node, f"both values must have one dtype, got {dtypes[0]} and {dtypes[1]}"
@@ -272,12 +295,15 @@ class TirExprParser:
         holder.erase()
         return Scalar(final.results[0], values[0].dtype)
 
-    def _if_then_else(self, test: ast.AST, then: ast.AST, other: ast.AST, node: ast.AST) -> Scalar:
+    def if_then_else(self, test: ast.AST, then: ast.AST, other: ast.AST, node: ast.AST) -> Scalar:
+        """Return one of two expressions, of which only that one is evaluated."""
         return self.choose(
             self.condition(test), lambda: self.evaluate(then), lambda: self.evaluate(other), node
         )
 
     def _call(self, node: ast.Call) -> Any:
+        from relax_mlir.script.parser.tir_intrinsics import INTRINSICS
+
         if isinstance(node.func, ast.Attribute) and node.func.attr == "astype":
             return self._cast(self.evaluate(node.func.value), node.args[0], node)
         path = self.scope.path(node.func) or ""
@@ -289,25 +315,26 @@ class TirExprParser:
         if name in ("cast", "Cast"):
             value, dtype = node.args if name == "cast" else reversed(node.args)
             return self._cast(self.evaluate(value), dtype, node)
-        special = getattr(self, f"_t_{name.lower()}", None)
-        if special is not None:
-            return special(node)
+        if name in INTRINSICS:
+            return INTRINSICS[name](self, node)
         if name in UNARY:
-            self._count(node, 1)
+            self.count(node, 1)
             raw = self.evaluate(node.args[0])
-            return S.unary(UNARY[name], self.settle(raw, node.args[0], "float32"))
+            wanted = "float32" if isinstance(raw, (int, float)) else ""
+            return S.unary(UNARY[name], self.settle(raw, node.args[0], wanted))
         if name in BINARY:
-            self._count(node, 2)
+            self.count(node, 2)
             left, right = (self.evaluate(arg) for arg in node.args)
             if name == "truncdiv":
-                return S.binary("div", *self._pair(left, right, node))
+                return S.binary("div", *self._operands(left, right, node))
             return self.binary(BINARY[name], left, right, node)
         if self._is_dtype(name):
             return self._convert(name, node)
-        near = did_you_mean(name, [*UNARY, *BINARY, *_OTHERS, "float32", "int64"])
+        near = did_you_mean(name, [*UNARY, *BINARY, *INTRINSICS, *_OTHERS, "float32", "int64"])
         self.scope.fail(node.func, f"there is no T.{name}{near}")
 
-    def _count(self, node: ast.Call, count: int) -> None:
+    def count(self, node: ast.Call, count: int) -> None:
+        """Check how many arguments an intrinsic gets."""
         if len(node.args) != count or node.keywords:
             self.scope.fail(
                 node, f"{ast.unparse(node.func)} takes {count} arguments, got {len(node.args)}"
@@ -319,93 +346,32 @@ class TirExprParser:
         except ValueError:
             return False
 
-    def _convert(self, dtype: str, node: ast.Call) -> Scalar:
-        self._count(node, 1)
+    def _convert(self, dtype: str, node: ast.Call) -> Any:
+        self.count(node, 1)
         value = node.args[0]
         if isinstance(value, ast.Constant) and isinstance(value.value, str):
-            return S.const(float(value.value), dtype)
+            return Number(float(value.value), dtype)
         return self._to(self.evaluate(value), dtype, value)
 
-    def _cast(self, raw: Any, dtype: ast.AST, node: ast.AST) -> Scalar:
+    def _cast(self, raw: Any, dtype: ast.AST, node: ast.AST) -> Any:
         name = dtype.value if isinstance(dtype, ast.Constant) else captured_value(self.scope, dtype)
         try:
             return self._to(raw, T.normalize_dtype(str(name)), node)
         except ValueError as error:
             self.scope.fail(dtype, str(error))
 
-    def _to(self, raw: Any, dtype: str, node: ast.AST) -> Scalar:
+    def _to(self, raw: Any, dtype: str, node: ast.AST) -> Any:
         if isinstance(raw, SymExpr) and raw.is_const:
             raw = raw.value
         if isinstance(raw, (int, float)) and not isinstance(raw, Scalar):
-            return S.const(raw, dtype)
+            return Number(raw if S.is_float(dtype) else int(raw), dtype)
         return S.cast(self.settle(raw, node), dtype)
 
-    def _t_float(self, node: ast.Call) -> float:
-        try:
-            return float(ast.literal_eval(node.args[0]))
-        except (ValueError, IndexError) as error:
-            self.scope.fail(node, str(error))
 
-    def _t_if_then_else(self, node: ast.Call) -> Scalar:
-        self._count(node, 3)
-        return self._if_then_else(*node.args, node)
-
-    def _t_select(self, node: ast.Call) -> Scalar:
-        self._count(node, 3)
-        condition = self.condition(node.args[0])
-        left, right = (self.evaluate(arg) for arg in node.args[1:])
-        return S.select(condition, *self._pair(left, right, node))
-
-    def _t_and(self, node: ast.Call) -> Scalar:
-        self._count(node, 2)
-        return S.binary("and", *(self.condition(arg) for arg in node.args))
-
-    def _t_or(self, node: ast.Call) -> Scalar:
-        self._count(node, 2)
-        return S.binary("or", *(self.condition(arg) for arg in node.args))
-
-    def _t_not(self, node: ast.Call) -> Scalar:
-        self._count(node, 1)
-        return S.compare("eq", self.condition(node.args[0]), S.const(False, "bool"))
-
-    def _t_ceildiv(self, node: ast.Call) -> Any:
-        self._count(node, 2)
-        left, right = (self.evaluate(arg) for arg in node.args)
-        if all(isinstance(x, (int, SymExpr)) for x in (left, right)):
-            return SymExpr.of(left).ceildiv(right)
-        left, right = self._pair(left, right, node)
-        return (left + right - 1) // right
-
-    def _t_likely(self, node: ast.Call) -> Any:
-        return self.evaluate(node.args[0])
-
-    _t_meta_var = _t_likely
-
-    def _limit(self, node: ast.Call, which: str) -> Scalar:
-        self._count(node, 1)
-        dtype = T.normalize_dtype(str(getattr(node.args[0], "value", "")))
-        if dtype == "bool":
-            return S.const(which == "max", dtype)
-        if S.is_float(dtype):
-            return S.const({"min": -1, "max": 1}[which] * _LARGEST[dtype], dtype)
-        bits = 8 * T.dtype_size(dtype)
-        low, high = (0, 2**bits - 1) if S.is_unsigned(dtype) else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
-        return S.const(low if which == "min" else high, dtype)
-
-    def _t_min_value(self, node: ast.Call) -> Scalar:
-        return self._limit(node, "min")
-
-    def _t_max_value(self, node: ast.Call) -> Scalar:
-        return self._limit(node, "max")
-
-    def _t_infinity(self, node: ast.Call) -> Scalar:
-        self._count(node, 1)
-        return S.const(math.inf, T.normalize_dtype(str(getattr(node.args[0], "value", ""))))
-
-
-_LARGEST = {
-    "float16": 65504.0,
-    "bfloat16": 3.3895313892515355e38,
-    "float32": 3.4028234663852886e38,
-    "float64": 1.7976931348623157e308,
-}
+def _bare(operand: Any, other: Any) -> Any:
+    """Return a number without its dtype where the other operand has the same one."""
+    if isinstance(operand, SymExpr) and operand.is_const:
+        return operand.value
+    if isinstance(operand, Number) and isinstance(other, Scalar) and operand.dtype == other.dtype:
+        return operand.value
+    return operand

@@ -4,7 +4,8 @@ from typing import Any
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.ir.module import IRModule
-from relax_mlir.script.printer.relax import Metadata, RelaxPrinter
+from relax_mlir.script.printer.relax import RelaxPrinter
+from relax_mlir.script.printer.relax_expr import Metadata
 from relax_mlir.script.printer.tir import TirPrinter
 
 HEADER = "# from relax_mlir.script import ir as I, relax as R, tir as T"
@@ -16,7 +17,10 @@ def print_module(module: IRModule) -> tuple[str, dict[str, list[Any]]]:
     lines: list[str] = []
     with module.context:
         for op in module.mlir_module.body.operations:
-            lines += ["", *(f"    {line}" if line else "" for line in _member(op.operation, metadata))]
+            lines += [
+                "",
+                *(f"    {line}" if line else "" for line in _member(op.operation, metadata)),
+            ]
     if not lines:
         lines = ["    pass"]
     elif lines[0] == "":

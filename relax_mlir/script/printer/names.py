@@ -11,11 +11,24 @@ _RESERVED = {"R", "T", "I", "cls", "range", "float", "metadata", "_", "Tensor", 
 
 def location_name(location: ir.Location) -> str:
     """Return the variable's name that a location carries, `""` when it carries none."""
-    if location.is_a_name():
+    if isinstance(location, ir.NameLoc):
         return location.name_str
-    if location.is_a_fused():
+    if isinstance(location, ir.FusedLoc):
         return next((n for n in map(location_name, location.locations) if n), "")
     return ""
+
+
+def own_name(op: ir.Operation) -> str:
+    """Return the variable's name of an operation, `""` when it only helps to make that variable.
+
+    A pass that replaces one operation by several gives all of them its location.
+    """
+    name = location_name(op.location)
+    if name and len(op.results) == 1:
+        for use in op.results[0].uses:
+            if use.owner.operation.location == op.location:
+                return ""
+    return name
 
 
 def identifier(text: str) -> str:
@@ -39,7 +52,11 @@ class Namer:
         base = name = identifier(hint)
         while name in self._taken:
             self._counts[base] = self._counts.get(base, 0) + 1
-            name = f"{base}_{self._counts[base]}" if base[-1].isdigit() else f"{base}{self._counts[base]}"
+            name = (
+                f"{base}_{self._counts[base]}"
+                if base[-1].isdigit()
+                else f"{base}{self._counts[base]}"
+            )
         self._taken.add(name)
         return name
 
@@ -47,6 +64,15 @@ class Namer:
         """Name a value."""
         self._names[value] = self.fresh(hint)
         return self._names[value]
+
+    def mark(self) -> set[str]:
+        """Return what is taken now, for `release`."""
+        return set(self._taken)
+
+    def release(self, mark: set[str]) -> None:
+        """Free the names given since: the values of a loop mean nothing after it."""
+        self._taken = mark
+        self._counts = {}
 
     def set(self, value: ir.Value, text: str) -> None:
         """Have a value appear as this text."""

@@ -1,5 +1,6 @@
 """Types, dimensions and numbers as script spells them."""
 
+import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -93,4 +94,4 @@ def attribute(attr: ir.Attribute) -> str | None:
 
 def quote(text: str) -> str:
     """Return a string literal in double quotes."""
-    return '"' + repr("'" + text)[2:-1].replace('\\"', '"').replace('"', '\\"') + '"'
+    return json.dumps(text, ensure_ascii=False)

@@ -171,3 +171,11 @@ func.func @alloc_tensor_dtype(%s: !relax.shape<unit>) {
   %0 = "relax.alloc_tensor"(%s) {dtype = "float16"} : (!relax.shape<unit>) -> tensor<*xf32>
   return
 }
+
+// -----
+
+func.func @callee_elsewhere(%t: tuple<>) {
+  // expected-error@+1 {{'relax.call' op attribute 'callee' must be a function's symbol, got @a::@b}}
+  %0 = "relax.call"(%t) {callee = @a::@b} : (tuple<>) -> !relax.object
+  return
+}

@@ -1,7 +1,7 @@
 // RUN: relax-opt %s | relax-opt | FileCheck %s
 
 #n4 = affine_map<()[s0] -> (s0, 4)>
-#4n = affine_map<()[s0] -> (4, s0)>
+#swapped = affine_map<()[s0] -> (4, s0)>
 #flat = affine_map<()[s0] -> (s0 * 4)>
 !n4 = tensor<?x4xf32, #relax.dims<["n"], #n4>>
 !flat = tensor<?xf32, #relax.dims<["n"], #flat>>
@@ -34,6 +34,6 @@ func.func @permute(%x: tensor<2x3x4xi1>, %y: !n4) -> tensor<4x2x3xi1> attributes
   // CHECK-NEXT: "relax.permute_dims"(%{{.*}}) {axes = array<i64: 2, 0, 1>} : (tensor<2x3x4xi1>) -> tensor<4x2x3xi1>
   %0 = "relax.permute_dims"(%x) {axes = array<i64: 2, 0, 1>} : (tensor<2x3x4xi1>) -> tensor<4x2x3xi1>
   // CHECK-NEXT: "relax.permute_dims"(%{{.*}}) {axes} : ({{.*}}) -> tensor<4x?xf32
-  %1 = "relax.permute_dims"(%y) {axes} : (!n4) -> tensor<4x?xf32, #relax.dims<["n"], #4n>>
+  %1 = "relax.permute_dims"(%y) {axes} : (!n4) -> tensor<4x?xf32, #relax.dims<["n"], #swapped>>
   return %0 : tensor<4x2x3xi1>
 }

@@ -1,0 +1,145 @@
+"""Running several nests row by row: what one writes is still in the cache when the next reads it."""
+
+from dataclasses import replace
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.relax.symbolic import SymExpr, product
+from relax_mlir.lowering.tir_to_vector.analysis import Access
+from relax_mlir.lowering.tir_to_vector.emit import Emitter, Index
+from relax_mlir.lowering.tir_to_vector.flat import FlatAccess, FlatNest, NotFlat, collapse, dims_of
+from relax_mlir.lowering.tir_to_vector.machine import Machine
+from relax_mlir.lowering.tir_to_vector.vector_nest import NestWriter, vector_iter
+
+
+def shared_loops(group: list[FlatNest]) -> int:
+    """Return how many outer loops nests can share, 0 when they must run one after the other.
+
+    They can where each step touches slices, of every buffer that one writes and another uses, that no
+    other step touches; and where each nest can still be vectorised inside.
+    """
+    count = min(len(flat.iters) for flat in group)
+    for position in range(count):
+        first = group[0].iters[position]
+        if any(
+            flat.iters[position].reduction or flat.iters[position].extent != first.extent
+            for flat in group
+        ):
+            count = position
+            break
+    while count and not all(_vectorizes(flat, count) for flat in group):
+        count -= 1
+    while count and not _rows_apart(group, count):
+        count -= 1
+    return count
+
+
+def _vectorizes(flat: FlatNest, keep: int) -> bool:
+    inner = collapse(flat, keep)
+    # A single element for each step would leave nothing to vectorise.
+    return isinstance(vector_iter(inner, keep), int)
+
+
+def _rows_apart(group: list[FlatNest], count: int) -> bool:
+    shared = _shared_buffers(group)
+    if not shared:
+        return False
+    for buffer in shared:
+        places = {
+            _outer_places(flat, access, count)
+            for flat in group
+            for access in _accesses(flat)
+            if access.buffer == buffer
+        }
+        if len(places) != 1 or None in places:
+            return False
+    return True
+
+
+def _shared_buffers(group: list[FlatNest]) -> list[ir.Value]:
+    """Return the buffers that one nest writes and another uses."""
+    found = []
+    for flat in group:
+        others = [other for other in group if other is not flat]
+        used = [access.buffer for other in others for access in _accesses(other)]
+        if flat.written in used and flat.written not in found:
+            found.append(flat.written)
+    return found
+
+
+def _accesses(flat: FlatNest) -> list[Access]:
+    return [*flat.nest.loads, *flat.nest.stores]
+
+
+def _outer_places(flat: FlatNest, access: Access, count: int) -> tuple[int, ...] | None:
+    """Return for each shared loop the one dimension that its counter alone indexes."""
+    nest = flat.nest
+    order = sorted(range(len(nest.types)), key=lambda i: nest.loop_of[i])
+    places = []
+    for position in order[:count]:
+        using = access.dims_of_iter(position)
+        if len(using) != 1 or access.iters[using[0]] != position:
+            return None
+        places.append(using[0])
+    return tuple(places)
+
+
+def emit_fused(group: list[FlatNest], count: int, emit: Emitter, machine: Machine) -> None:
+    """Write nests inside shared outer loops at the insertion point."""
+    extents = [it.extent for it in group[0].iters[:count]]
+    if count:
+        group = _shrink(group, count, emit)
+    inner = [collapse(flat, count) for flat in group]
+    writers = [NestWriter(flat, vector_iter(flat, count), emit, machine) for flat in inner]
+    _rows(extents, [], writers, emit)
+
+
+def _rows(
+    extents: list[SymExpr], counters: list[Index], writers: list[NestWriter], emit: Emitter
+) -> None:
+    if len(counters) == len(extents):
+        for writer in writers:
+            writer.write(counters)
+        return
+    with emit.loop(0, emit.size(extents[len(counters)])) as loop:
+        _rows(extents, [*counters, loop.counter], writers, emit)
+
+
+def _shrink(group: list[FlatNest], count: int, emit: Emitter) -> list[FlatNest]:
+    """Give buffers that only these nests use, row by row, the size of one row."""
+    for buffer in _shared_buffers(group):
+        owner = buffer.owner
+        if isinstance(owner, ir.Block) or owner.operation.name != "memref.alloc":
+            continue
+        blocks = [flat.nest.block for flat in group]
+        if any(_block_of(use.owner.operation) not in blocks for use in buffer.uses):
+            continue
+        flat, access = next(
+            (flat, a) for flat in group for a in _accesses(flat) if a.buffer == buffer
+        )
+        if _outer_places(flat, access, count) != tuple(range(count)):
+            continue
+        try:
+            size = product(dims_of(buffer)[count:])
+        except NotFlat:
+            continue
+        row = emit.alloc(emit.size(size), buffer.type.element_type)
+        group = [_on_row(flat, buffer, row, count) for flat in group]
+    return group
+
+
+def _block_of(op: ir.Operation) -> ir.Operation | None:
+    parent = op.parent
+    while parent is not None and parent.operation.name != "tir.block":
+        parent = parent.operation.parent
+    return None if parent is None else parent.operation
+
+
+def _on_row(flat: FlatNest, buffer: ir.Value, row: ir.Value, count: int) -> FlatNest:
+    zero = SymExpr.const(0)
+    accesses = {
+        op: FlatAccess(row, access.offset, [zero] * count + access.strides[count:])
+        if access.buffer == buffer
+        else access
+        for op, access in flat.accesses.items()
+    }
+    return replace(flat, accesses=accesses)

@@ -1,0 +1,138 @@
+"""Copying the operands of a contraction to where its register tiles want them."""
+
+from dataclasses import dataclass
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.lowering.tir_to_vector.emit import Emitter, Index
+from relax_mlir.lowering.tir_to_vector.microkernel import Flat
+from relax_mlir.lowering.tir_to_vector.transposed import transpose
+
+
+@dataclass(frozen=True)
+class Loader:
+    """Loads elements of one operand as what is added.
+
+    Attributes:
+        emit: where to write.
+        base: the operand.
+        widen: the conversion to what is added, or None.
+        vector: a vector of what is added.
+    """
+
+    emit: Emitter
+    base: ir.Value
+    widen: str | None
+    vector: ir.VectorType
+
+    def vectors(self, at: Index, mask: ir.Value | None) -> ir.Value:
+        """Load adjacent elements."""
+        type_ = ir.VectorType.get(self.vector.shape, self.base.type.element_type)
+        return self._converted(self.emit.vector_load(self.base, [at], type_, mask), self.vector)
+
+    def one(self, at: Index) -> ir.Value:
+        """Load one element."""
+        return self._converted(self.emit.load(self.base, [at]), self.vector.element_type)
+
+    def _converted(self, value: ir.Value, type_: ir.Type) -> ir.Value:
+        return value if self.widen is None else self.emit.op(self.widen, [value], type_)
+
+
+def copy_rows(
+    load: Loader, a: Flat, rows: int, steps: Index, to: ir.Value, distance: int
+) -> None:
+    """Copy rows of A side by side, each `distance` after the one before.
+
+    Args:
+        load: loads A.
+        a: its first element; strides "m" and "k".
+        rows: how many.
+        steps: elements of each.
+        to: where to.
+        distance: elements from one row to the next, at least a vector more than `steps`.
+    """
+    emit, lanes = load.emit, load.vector.shape[0]
+    m_stride, k_stride = a.stride("m"), a.stride("k")
+    adjacent = k_stride == 1
+    whole = emit.round_down(steps, lanes) if adjacent else steps
+
+    def place(row: int, k: Index) -> Index:
+        return emit.add(a.offset, emit.add(emit.mul(row, m_stride), emit.mul(k, k_stride)))
+
+    with emit.loop(0, whole, lanes if adjacent else 1) as p:
+        for row in range(rows):
+            there = [emit.add(p.counter, row * distance)]
+            if adjacent:
+                emit.vector_store(load.vectors(place(row, p.counter), None), to, there)
+            else:
+                emit.store(load.one(place(row, p.counter)), to, there)
+    left = emit.sub(steps, whole)
+    if not adjacent or isinstance(left, int) and left == 0:
+        return
+    mask = emit.mask(left, lanes)
+    for row in range(rows):
+        value = load.vectors(place(row, whole), mask)
+        emit.vector_store(value, to, [emit.add(whole, row * distance)])
+
+
+@dataclass(frozen=True)
+class PanelPacker:
+    """Copies a block of B into panels: `width` columns beside each other for every step of k.
+
+    Columns beyond the last are not written, or hold what is of no use; nothing is stored from them.
+    A panel may be written up to a vector's number of rows beyond its last: the next one is written
+    later, and the buffer is that much longer.
+    """
+
+    load: Loader
+    width: int
+    to: ir.Value
+    panel_size: Index
+
+    def pack(self, b: Flat, columns: Index, steps: Index) -> None:
+        """Copy a block that begins at `b`; strides "n" and "k"."""
+        emit = self.load.emit
+        with emit.loop(0, columns, self.width) as panel:
+            left = emit.sub(columns, panel.counter)
+            target = emit.mul(emit.div(panel.counter, self.width), self.panel_size)
+            source = emit.add(b.offset, emit.mul(panel.counter, b.stride("n")))
+            place = Flat(b.base, source, b.strides)
+            if b.stride("n") == 1:
+                self._along_n(place, target, left, steps)
+            elif b.stride("k") == 1:
+                self._along_k(place, target, left, steps)
+            else:
+                self._singly(place, target, left, steps)
+
+    def _along_n(self, b: Flat, target: Index, left: Index, steps: Index) -> None:
+        emit, lanes = self.load.emit, self.load.vector.shape[0]
+        starts = range(0, self.width, lanes)
+        masks = [emit.mask(emit.sub(left, start), lanes) for start in starts]
+        with emit.loop(0, steps) as p:
+            to = emit.add(target, emit.mul(p.counter, self.width))
+            at = emit.add(b.offset, emit.mul(p.counter, b.stride("k")))
+            for start, mask in zip(starts, masks, strict=True):
+                value = self.load.vectors(emit.add(at, start), mask)
+                emit.vector_store(value, self.to, [emit.add(to, start)])
+
+    def _along_k(self, b: Flat, target: Index, left: Index, steps: Index) -> None:
+        emit, lanes = self.load.emit, self.load.vector.shape[0]
+        last = emit.sub(left, 1)
+        with emit.loop(0, self.width, lanes) as part:
+            # A column that is not there is read as the last one.
+            columns = [emit.min(emit.add(part.counter, i), last) for i in range(lanes)]
+            starts = [emit.add(b.offset, emit.mul(c, b.stride("n"))) for c in columns]
+            with emit.loop(0, steps, lanes) as p:
+                mask = emit.mask(emit.sub(steps, p.counter), lanes)
+                rows = [self.load.vectors(emit.add(s, p.counter), mask) for s in starts]
+                for i, value in enumerate(transpose(emit, rows)):
+                    row = emit.mul(emit.add(p.counter, i), self.width)
+                    there = emit.add(target, emit.add(row, part.counter))
+                    emit.vector_store(value, self.to, [there])
+
+    def _singly(self, b: Flat, target: Index, left: Index, steps: Index) -> None:
+        emit = self.load.emit
+        with emit.loop(0, steps) as p, emit.loop(0, emit.min(left, self.width)) as column:
+            along = emit.add(b.offset, emit.mul(p.counter, b.stride("k")))
+            value = self.load.one(emit.add(along, emit.mul(column.counter, b.stride("n"))))
+            to = emit.add(target, emit.mul(p.counter, self.width))
+            emit.store(value, self.to, [emit.add(to, column.counter)])

@@ -1,0 +1,154 @@
+"""Choosing how each nest of a prim func is lowered, and saying so (decision 8)."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.lowering.tir_to_vector.analysis import (
+    BlockInfo,
+    Nest,
+    kind_of,
+    match_nest,
+    top_level,
+)
+from relax_mlir.lowering.tir_to_vector.contraction import Contraction, match_contraction
+from relax_mlir.lowering.tir_to_vector.emit import Emitter
+from relax_mlir.lowering.tir_to_vector.flat import FlatNest, NotFlat, collapse, flatten_nest
+from relax_mlir.lowering.tir_to_vector.fusion import emit_fused, shared_loops
+from relax_mlir.lowering.tir_to_vector.machine import Machine
+from relax_mlir.lowering.tir_to_vector.matmul import emit_contraction
+from relax_mlir.lowering.tir_to_vector.transposed import TransposeWriter, transposed_iters
+from relax_mlir.lowering.tir_to_vector.vector_nest import vector_iter
+
+Writer = Callable[[Emitter, Machine], None]
+_MOVABLE = ("memref.alloc", "arith.", "tir.symbol", "memref.dim")
+
+
+@dataclass
+class Plan:
+    """What happens to the operation at the top of a nest.
+
+    Attributes:
+        tops: the operations that it replaces.
+        blocks: what is said about their blocks.
+        write: writes the fast code; None leaves the generic path.
+    """
+
+    tops: list[ir.Operation]
+    blocks: list[BlockInfo]
+    write: Writer | None = None
+
+
+@dataclass
+class _Transpose:
+    """A nest that reads along one iterator and writes along another."""
+
+    flat: FlatNest
+    along: tuple[int, int]
+
+
+def plan_function(func: ir.OpView, machine: Machine) -> list[Plan]:
+    """Return the plans of a prim func's nests, in order."""
+    plans: list[Plan] = []
+    group: list[tuple[Nest, FlatNest]] = []
+    for op in top_level(func):
+        nest = match_nest(op)
+        found = nest if isinstance(nest, str) else _fast_form(nest, machine)
+        if isinstance(found, FlatNest):
+            if group and not (
+                _adjacent(group[-1][0].top, op)
+                and shared_loops([flat for _, flat in group] + [found])
+            ):
+                plans.append(_fused(group))
+                group = []
+            group.append((nest, found))
+            continue
+        if group:
+            plans.append(_fused(group))
+            group = []
+        if isinstance(found, Contraction):
+            plans.append(_contraction(nest, found))
+        elif isinstance(found, _Transpose):
+            plans.append(_transpose(nest, found))
+        elif isinstance(nest, str):
+            plans.append(Plan([op], [_slow(block, nest) for block in _blocks_in(op)]))
+        else:
+            plans.append(Plan([op], [BlockInfo(nest.name, kind_of(nest), False, found)]))
+    if group:
+        plans.append(_fused(group))
+    return plans
+
+
+def classify(func: ir.OpView, machine: Machine | None = None) -> list[BlockInfo]:
+    """Return for each block of a prim func what it is and whether it becomes vector code."""
+    plans = plan_function(func, machine or Machine())
+    return [info for plan in plans for info in plan.blocks]
+
+
+def _fast_form(nest: Nest, machine: Machine) -> "Contraction | FlatNest | _Transpose | str":
+    try:
+        flat = flatten_nest(nest)
+    except NotFlat as why:
+        return str(why)
+    merged = collapse(flat)
+    found = match_contraction(merged)
+    if isinstance(found, Contraction) and machine.lanes(found.element) is not None:
+        return found
+    if not isinstance(vector_iter(merged), str):
+        return flat
+    along = transposed_iters(merged)
+    return along if isinstance(along, str) else _Transpose(merged, along)
+
+
+def _fused(group: list[tuple[Nest, FlatNest]]) -> Plan:
+    flats = [flat for _, flat in group]
+    count = shared_loops(flats) if len(flats) > 1 else 0
+    return Plan(
+        [nest.top for nest, _ in group],
+        [BlockInfo(nest.name, kind_of(nest), True) for nest, _ in group],
+        lambda emit, machine: emit_fused(flats, count, emit, machine),
+    )
+
+
+def _contraction(nest: Nest, found: Contraction) -> Plan:
+    info = BlockInfo(nest.name, "contraction", True)
+    return Plan([nest.top], [info], lambda emit, machine: emit_contraction(found, emit, machine))
+
+
+def _transpose(nest: Nest, found: _Transpose) -> Plan:
+    return Plan(
+        [nest.top],
+        [BlockInfo(nest.name, kind_of(nest), True)],
+        lambda emit, machine: TransposeWriter(found.flat, found.along, emit, machine).write([]),
+    )
+
+
+def _adjacent(first: ir.Operation, second: ir.Operation) -> bool:
+    """Whether nothing between two operations of a block keeps them from running together."""
+    inside = False
+    for view in first.block.operations:
+        op = view.operation
+        if op == second:
+            return True
+        if inside and not op.name.startswith(_MOVABLE):
+            return False
+        inside = inside or op == first
+    return False
+
+
+def _blocks_in(op: ir.Operation) -> list[ir.Operation]:
+    found: list[ir.Operation] = []
+
+    def visit(inner: ir.Operation) -> ir.WalkResult:
+        if inner.name == "tir.block":
+            found.append(inner)
+        return ir.WalkResult.ADVANCE
+
+    op.walk(visit)
+    return found
+
+
+def _slow(block: ir.Operation, reason: str) -> BlockInfo:
+    types = [ir.StringAttr(kind).value for kind in block.attributes["iter_types"]]
+    kind = "reduction" if "reduction" in types else "opaque"
+    return BlockInfo(ir.StringAttr(block.attributes["block_name"]).value, kind, False, reason)

@@ -1,0 +1,43 @@
+"""Arguments of the language's own calls, by position and keyword."""
+
+import ast
+from collections.abc import Sequence
+
+from relax_mlir.errors import did_you_mean
+from relax_mlir.script.parser.scope import Scope
+
+TYPE_KEYWORDS = ("sinfo_args", "ty_args", "type_args")
+_RESULT_KEYWORDS = ("out_sinfo", "out_ty")
+
+
+def arguments(
+    scope: Scope, node: ast.Call, names: Sequence[str], required: int
+) -> dict[str, ast.AST]:
+    """Match the arguments of a call to names, the first `required` of which it must give.
+
+    Raises:
+        ScriptError: too many, too few, or one that there is not.
+    """
+    what = ast.unparse(node.func)
+    if len(node.args) > len(names):
+        scope.fail(
+            node.args[len(names)],
+            f"{what} takes at most {len(names)} arguments, got {len(node.args)}",
+        )
+    given = dict(zip(names, node.args, strict=False))
+    for keyword in node.keywords:
+        key = keyword.arg
+        if key in _RESULT_KEYWORDS and "result" in names:
+            key = "result"
+        if key in TYPE_KEYWORDS and "types" in names:
+            key = "types"
+        if key not in names:
+            near = did_you_mean(str(key), names)
+            scope.fail(keyword, f"{what} has no argument '{keyword.arg}'{near}")
+        if key in given:
+            scope.fail(keyword, f"argument '{key}' is given twice")
+        given[key] = keyword.value
+    for missing in list(names)[:required]:
+        if missing not in given:
+            scope.fail(node, f"{what} needs argument '{missing}'")
+    return given

@@ -1,0 +1,177 @@
+"""Destination-passing calls: call_tir in the orders of the design document and of TVM (R16, R17)."""
+
+import ast
+from dataclasses import dataclass
+from typing import Any
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.relax import types as T
+from relax_mlir.dialects.relax.dialect import Dims, Shape
+from relax_mlir.dialects.relax.infer import describe
+from relax_mlir.dialects.relax.tuples import make_tuple
+from relax_mlir.errors import did_you_mean
+from relax_mlir.script.parser.annotations import AnnotationParser
+from relax_mlir.script.parser.arguments import arguments
+from relax_mlir.script.parser.relax_expr import ExprParser, Hint, literal
+
+
+@dataclass
+class _Target:
+    """What a destination-passing call calls: a prim func of the module, or a packed function."""
+
+    prim: Any = None
+    packed: str = ""
+
+
+def _target(p: ExprParser, node: ast.AST, packed: bool) -> _Target | None:
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        prim = None if packed else p.module.functions.get(node.value)
+        return (
+            _Target(prim) if prim is not None and prim.kind == "tir" else _Target(packed=node.value)
+        )
+    if isinstance(node, ast.Call) and p.scope.path(node.func) == "R.ExternFunc":
+        return _Target(packed=str(literal(p.scope, node.args[0])))
+    function = p.module.find(p.scope, node)
+    if function is None:
+        return None
+    if function.kind != "tir":
+        p.scope.fail(
+            node, f"'{function.name}' is a Relax function; call it as {function.name}(...)"
+        )
+    return _Target(function)
+
+
+def _is_many(p: ExprParser, node: ast.AST) -> bool:
+    """Whether a shape argument spells several shapes rather than the dimensions of one."""
+    if not isinstance(node, (ast.Tuple, ast.List)) or not node.elts:
+        return False
+    first = node.elts[0]
+    if isinstance(first, ast.Name):
+        value = p.scope.values.get(first.id)
+        return isinstance(value, ir.Value) and isinstance(value.type, Shape)
+    return isinstance(first, (ast.Tuple, ast.List))
+
+
+def call_tir(
+    p: ExprParser, node: ast.Call, name: str | None, hint: Hint, packed: bool = False
+) -> Any:
+    first = node.args[0] if node.args else None
+    modern = first is None or _target(p, first, packed) is not None
+    if modern:
+        names = ["func", "args", "result", "tir_vars"]
+    else:
+        names = ["shape", "func", "args", "tir_vars", "dtype"]
+    given = arguments(p.scope, node, names, 3)
+    target = _target(p, given["func"], packed)
+    if target is None:
+        near = did_you_mean(ast.unparse(given["func"]), p.module.names)
+        p.scope.fail(given["func"], f"expected a prim func or the name of a packed function{near}")
+    args = p.fields(given["args"])
+    if modern:
+        shapes, results, many = _modern_outputs(p, given["result"])
+    else:
+        shapes, results, many = _design_outputs(p, given, target, args, hint)
+    if target.prim is not None:
+        _check_count(p, node, target.prim, len(args), len(shapes), given.get("tir_vars"))
+    attributes: dict[str, ir.Attribute] = {}
+    if "tir_vars" in given:
+        raw = given["tir_vars"]
+        dims = AnnotationParser(p.scope).shape(raw)
+        if isinstance(dims, ir.Value):
+            dims = T.shape_dims(dims.type)
+        if dims is None:
+            p.scope.fail(raw, "the symbolic integers must be a tuple of expressions")
+        attributes["tir_vars"] = Dims.of(dims)
+    loc = p.scope.location(node)
+    out_shape = make_tuple(shapes, loc) if many else shapes[0]
+    result = ir.TupleType.get_tuple(results) if many else results[0]
+    op = "relax.call_dps_packed"
+    if target.prim is not None:
+        op, attributes["callee"] = "relax.call_tir", ir.FlatSymbolRefAttr.get(target.prim.name)
+    else:
+        attributes["func"] = ir.StringAttr.get(target.packed)
+    return p.emit(op, [out_shape, make_tuple(args, loc)], result, node, name, **attributes)
+
+
+def _check_count(
+    p: ExprParser, node: ast.AST, prim: Any, args: int, outputs: int, variables: ast.AST | None
+) -> None:
+    buffers = p.module.buffer_count(prim)
+    if buffers != args + outputs:
+        p.scope.fail(
+            node,
+            f"'{prim.name}' takes {buffers} buffers, the call passes {args} and {outputs} "
+            f"output{'s' if outputs != 1 else ''}",
+        )
+    integers = p.module.integer_count(prim)
+    if integers and variables is None:
+        p.scope.fail(
+            node, f"'{prim.name}' takes {integers} integers after its buffers: add tir_vars="
+        )
+
+
+def _modern_outputs(p: ExprParser, node: ast.AST) -> tuple[list[ir.Value], list[ir.Type], bool]:
+    many = isinstance(node, (ast.List, ast.Tuple))
+    nodes = node.elts if many else [node]
+    shapes, results = [], []
+    for item in nodes:
+        type_ = AnnotationParser(p.scope).parse(item).type
+        shape = _shape_name(p, item)
+        if not T.is_tensor(type_):
+            p.scope.fail(item, f"the output must be a tensor, got {describe(type_)}")
+        dims = T.tensor_dims(type_)
+        if shape is None and dims is None:
+            p.scope.fail(item, "the shape of the output must be known")
+        results.append(type_)
+        shapes.append(shape if shape is not None else p.shape(dims, item))
+    return shapes, results, many
+
+
+def _shape_name(p: ExprParser, node: ast.AST) -> ir.Value | None:
+    """Return the shape value that `R.Tensor(lv3, dtype=...)` names, so that it is not made again."""
+    if isinstance(node, ast.Call):
+        shape = next((k.value for k in node.keywords if k.arg == "shape"), None)
+        shape = node.args[0] if node.args else shape
+    elif isinstance(node, ast.Subscript):
+        shape = node.slice.elts[0] if isinstance(node.slice, ast.Tuple) else node.slice
+    else:
+        return None
+    if isinstance(shape, ast.Name):
+        value = p.scope.values.get(shape.id)
+        if isinstance(value, ir.Value) and isinstance(value.type, Shape):
+            return value
+    return None
+
+
+def _design_outputs(
+    p: ExprParser, given: dict[str, ast.AST], target: _Target, args: list[ir.Value], hint: Hint
+) -> tuple[list[ir.Value], list[ir.Type], bool]:
+    """Read the design document's order, where the dtype is derived: annotation, callee, argument."""
+    node = given["shape"]
+    many = _is_many(p, node)
+    nodes = node.elts if many else [node]
+    shapes = [p.shape(p.evaluate(item), item) for item in nodes]
+    declared = hint.get()
+    types: list[ir.Type | None] = [declared.type if declared else None]
+    if many:
+        types = [None] * len(nodes)
+        if declared and isinstance(declared.type, ir.TupleType):
+            types = [declared.type.get_type(i) for i in range(declared.type.num_types)]
+    explicit = AnnotationParser(p.scope).dtype(given.get("dtype"))
+    results = []
+    for i, shape in enumerate(shapes):
+        annotated = types[i] if i < len(types) else None
+        dtype = explicit or (
+            T.tensor_dtype(annotated) if annotated is not None and T.is_tensor(annotated) else ""
+        )
+        if not dtype and target.prim is not None:
+            dtype = p.module.output_dtype(target.prim, i - len(shapes))
+        if not dtype:
+            known = [T.tensor_dtype(a.type) for a in args if T.is_tensor(a.type)]
+            dtype = next((d for d in known if d), "float32")
+        results.append(T.tensor_type(T.shape_dims(shape.type), dtype, T.shape_ndim(shape.type)))
+    return shapes, results, many
+
+
+def call_dps_packed(p: ExprParser, node: ast.Call, name: str | None, hint: Hint) -> Any:
+    return call_tir(p, node, name, hint, packed=True)

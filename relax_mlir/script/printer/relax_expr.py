@@ -1,0 +1,171 @@
+"""Relax operations as expressions."""
+
+from typing import Any
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.relax import types as T
+from relax_mlir.dialects.relax.constants import constant_array
+from relax_mlir.dialects.relax.dialect import Dims, Shape
+from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS, REQUIRED, from_attribute
+from relax_mlir.dialects.relax.tuples import is_make_tuple, known_fields
+from relax_mlir.script.printer import spelling
+from relax_mlir.script.printer.names import Namer
+
+INLINE_ELEMENTS = 64
+_NN = ("relu", "gelu", "silu", "softmax", "log_softmax")
+_BUILTINS = {"vm.builtin.print": "print", "vm.builtin.assert_op": "assert_op"}
+
+
+class Metadata:
+    """Constants too large to print, in the order they were met."""
+
+    def __init__(self) -> None:
+        self.arrays: list[Any] = []
+        self._known: dict[str, int] = {}
+
+    def index(self, attribute: ir.Attribute) -> int:
+        """Return the position of a constant, added when it is new."""
+        key = str(attribute)
+        if key not in self._known:
+            self._known[key] = len(self.arrays)
+            self.arrays.append(constant_array(attribute))
+        return self._known[key]
+
+
+class RelaxExprPrinter:
+    """Writes operations as expressions over the names that values have."""
+
+    def __init__(self, namer: Namer, metadata: Metadata) -> None:
+        self.namer = namer
+        self.metadata = metadata
+
+    def value(self, value: ir.Value) -> str:
+        """Return a value as its name, or as the expression that makes it."""
+        known = self.namer.get(value)
+        if known is not None:
+            return known
+        if not isinstance(value.owner, ir.Block):
+            text = self.expression(value.owner.operation)
+            if text is not None:
+                return text
+        return "unknown"
+
+    def _arguments(self, value: ir.Value) -> list[str]:
+        fields = known_fields(value)
+        return [self.value(value)] if fields is None else [self.value(field) for field in fields]
+
+    def expression(self, op: ir.Operation) -> str | None:
+        """Return an operation as an expression, None when script has no word for it."""
+        name = op.name.removeprefix("relax.")
+        if op.name.startswith("relax.") and name in COMPUTE_OPS:
+            return self._compute(op, name)
+        if is_make_tuple(op):
+            return spelling.sequence([self.value(v) for v in op.operands])
+        method = getattr(self, f"_op_{name}", None) if op.name.startswith("relax.") else None
+        if method is not None:
+            return method(op)
+        if op.name.startswith(("relax.", "vm.")) and not len(op.regions):
+            return self._generic(op)
+        return None
+
+    def _compute(self, op: ir.Operation, name: str) -> str:
+        params = COMPUTE_OPS[name].PARAMS
+        args = [self.value(operand) for operand in op.operands]
+        for param in params:
+            if param.is_operand or param.name not in op.attributes:
+                continue
+            value = from_attribute(param.kind, op.attributes[param.name])
+            if param.default is REQUIRED or value != param.default:
+                text = spelling.quote(value) if isinstance(value, str) else repr(value)
+                args.append(f"{param.name}={text}")
+        return f"R.{'nn.' if name in _NN else ''}{name}({', '.join(args)})"
+
+    def _generic(self, op: ir.Operation) -> str:
+        """Return a lowered operation, whose spelling is for people only."""
+        args = []
+        for operand in op.operands:
+            args += self._arguments(operand)
+        for name, attribute in op.attributes.items():
+            text = spelling.attribute(attribute)
+            args.append(f"{name}={text if text is not None else attribute}")
+        path = op.name if op.name.startswith("vm.") else f"builtin.{op.name.removeprefix('relax.')}"
+        return f"R.{path}({', '.join(args)})"
+
+    def _op_constant(self, op: ir.Operation) -> str:
+        value = op.attributes["value"]
+        dtype = T.tensor_dtype(op.results[0].type)
+        dims = T.tensor_dims(op.results[0].type)
+        count = 1
+        for dim in dims:
+            count *= dim.value
+        if count > INLINE_ELEMENTS or (count == 0 and len(dims) > 1):
+            return f'metadata["relax.expr.Constant"][{self.metadata.index(value)}]'
+        return f'R.const({spelling.array(constant_array(value), dtype)}, "{dtype}")'
+
+    def _op_shape_expr(self, op: ir.Operation) -> str:
+        dims = T.shape_dims(op.results[0].type)
+        return f"R.shape([{', '.join(spelling.dims(dims))}])"
+
+    def _op_prim_value(self, op: ir.Operation) -> str:
+        return f"R.prim_value({op.attributes['value'].maybe_downcast().dims[0]})"
+
+    def _op_shape_of(self, op: ir.Operation) -> str:
+        return f"R.shape_of({self.value(op.operands[0])})"
+
+    def _op_tuple_get_item(self, op: ir.Operation) -> str:
+        return f"{self.value(op.operands[0])}[{ir.IntegerAttr(op.attributes['index']).value}]"
+
+    def _op_match_cast(self, op: ir.Operation) -> str:
+        pattern = spelling.type_text(op.results[0].type)
+        return f"R.match_cast({self.value(op.operands[0])}, {pattern})"
+
+    def _op_call(self, op: ir.Operation) -> str:
+        callee = ir.FlatSymbolRefAttr(op.attributes["callee"]).value
+        return f"cls.{callee}({', '.join(self._arguments(op.operands[0]))})"
+
+    def _op_call_packed(self, op: ir.Operation) -> str:
+        return self._packed(op)
+
+    def _op_call_pure_packed(self, op: ir.Operation) -> str:
+        return self._packed(op)
+
+    def _packed(self, op: ir.Operation) -> str:
+        func = ir.StringAttr(op.attributes["func"]).value
+        args = self._arguments(op.operands[0])
+        result = op.results[0].type
+        if func in _BUILTINS and op.name == "relax.call_packed" and str(result) == "!relax.object":
+            return f"R.{_BUILTINS[func]}({', '.join(args)})"
+        types = f"sinfo_args=({spelling.type_text(result)},)"
+        name = op.name.removeprefix("relax.")
+        return f"R.{name}({', '.join([spelling.quote(func), *args, types])})"
+
+    def _op_call_tir(self, op: ir.Operation) -> str:
+        return self._destination(op, f"cls.{ir.FlatSymbolRefAttr(op.attributes['callee']).value}")
+
+    def _op_call_dps_packed(self, op: ir.Operation) -> str:
+        return self._destination(op, spelling.quote(ir.StringAttr(op.attributes["func"]).value))
+
+    def _destination(self, op: ir.Operation, func: str) -> str:
+        result = op.results[0].type
+        shapes = (
+            known_fields(op.operands[0]) if isinstance(result, ir.TupleType) else [op.operands[0]]
+        )
+        types = [result.get_type(i) for i in range(result.num_types)] \
+            if isinstance(result, ir.TupleType) else [result]  # fmt: skip
+        outputs = [self._output(s, t) for s, t in zip(shapes or [], types, strict=False)]
+        out = f"[{', '.join(outputs)}]" if isinstance(result, ir.TupleType) else outputs[0]
+        args = spelling.sequence(self._arguments(op.operands[1]))
+        parts = [func, args, f"out_sinfo={out}"]
+        if "tir_vars" in op.attributes:
+            dims: Dims = op.attributes["tir_vars"].maybe_downcast()
+            parts.append(f"tir_vars=R.shape([{', '.join(spelling.dims(dims.dims))}])")
+        return f"R.{op.name.removeprefix('relax.')}({', '.join(parts)})"
+
+    def _output(self, shape: ir.Value, type_: ir.Type) -> str:
+        """Return an output type; a shape that has a name is named rather than written again."""
+        dtype = T.tensor_dtype(type_)
+        name = self.namer.get(shape)
+        if name is not None:
+            return spelling.tensor(name, dtype)
+        dims = T.shape_dims(shape.type) if isinstance(shape.type, Shape) else None
+        return spelling.tensor(dims, dtype, T.tensor_ndim(type_))

@@ -1,0 +1,293 @@
+"""Prim funcs as script: loops, blocks, stores."""
+
+from typing import Any
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.script.printer import spelling
+from relax_mlir.script.printer.names import Namer, identifier, location_name
+from relax_mlir.script.printer.tir_expr import ATOM, TirExprPrinter
+
+_LOOPS = {"serial": "range", "parallel": "T.parallel", "vectorized": "T.vectorized",
+          "unrolled": "T.unroll"}  # fmt: skip
+_AXES = {"spatial": "spatial", "reduction": "reduce", "scan": "scan", "opaque": "opaque"}
+_LETTERS = {"spatial": "S", "reduction": "R", "scan": "C"}
+_OWN_ATTRIBUTES = ("sym_name", "function_type", "sym_visibility", "arg_attrs", "res_attrs",
+                   "tir.prim_func")  # fmt: skip
+_SILENT = ("func.return", "tir.yield", "scf.yield", "tir.reads", "tir.writes", "arith.constant",
+           "tir.symbol", "memref.dealloc")  # fmt: skip
+
+
+class TirPrinter:
+    """Prints one prim func."""
+
+    def __init__(self, op: ir.Operation) -> None:
+        self.op = op
+        self.lines: list[str] = []
+        self.depth = 1
+        self.symbols = _symbols(op)
+        self.namer = Namer(set(self.symbols))
+        self.expr = TirExprPrinter(self.namer, op)
+        # Extent of each loop variable that begins at 0, for T.axis.remap.
+        self.extents: dict[ir.Value, ir.Value] = {}
+
+    def text(self) -> list[str]:
+        """Return the function's lines."""
+        attributes = self.op.attributes
+        private = (
+            "sym_visibility" in attributes and str(attributes["sym_visibility"]) == '"private"'
+        )
+        self._line(f"@T.prim_func{'(private=True)' if private else ''}", 0)
+        block = self.op.regions[0].blocks[0]
+        params, matches, integers = self._parameters(block)
+        self._line(f"def {ir.StringAttr(attributes['sym_name']).value}({', '.join(params)}):", 0)
+        self._func_attrs()
+        for symbol in self.symbols:
+            if symbol not in integers:
+                self._line(f"{symbol} = T.int64()")
+        for match in matches:
+            self._line(match)
+        start = len(self.lines)
+        self._block(block)
+        if len(self.lines) == start:
+            self._line("T.evaluate(0)")
+        return self.lines
+
+    def _parameters(self, block: ir.Block) -> tuple[list[str], list[str], set[str]]:
+        details = list(self.op.attributes["arg_attrs"]) if "arg_attrs" in self.op.attributes else []
+        params, matches, integers = [], [], set()
+        for argument, raw in zip(block.arguments, details, strict=True):
+            detail = ir.DictAttr(raw)
+            hint = ir.StringAttr(detail["tir.name"]).value
+            if not isinstance(argument.type, ir.MemRefType):
+                integers.add(hint)
+                # The parameter and the symbol of that name are one thing.
+                self.namer.set(argument, hint)
+                params.append(f"{hint}: T.int64")
+                continue
+            name = self.namer.name(argument, hint)
+            dims = detail["tir.shape"].maybe_downcast().dims
+            dtype = ir.StringAttr(detail["tir.dtype"]).value
+            self.expr.buffers[argument] = (name, dtype)
+            shape = spelling.sequence(spelling.dims(dims))
+            if all(dim.is_const for dim in dims):
+                params.append(f'{name}: T.Buffer({shape}, "{dtype}")')
+            else:
+                handle = self.namer.fresh(f"var_{name}")
+                params.append(f"{handle}: T.handle")
+                matches.append(f'{name} = T.match_buffer({handle}, {shape}, "{dtype}")')
+        return params, matches, integers
+
+    def _hint(self, op: ir.Operation, default: str) -> str:
+        """Return the name that a value's location carries, unless it is that of the function."""
+        name = location_name(op.location)
+        function = ir.StringAttr(self.op.attributes["sym_name"]).value
+        return default if name in ("", function) else name
+
+    def _func_attrs(self) -> None:
+        items = []
+        for name, attribute in self.op.attributes.items():
+            if name in _OWN_ATTRIBUTES:
+                continue
+            text = spelling.attribute(attribute)
+            if text is not None and text != "None":
+                items.append(f"{spelling.quote(name.removeprefix('tir.'))}: {text}")
+        if items:
+            self._line(f"T.func_attr({{{', '.join(items)}}})")
+
+    def _line(self, text: str, depth: int | None = None) -> None:
+        self.lines.append("    " * (self.depth if depth is None else depth) + text)
+
+    def _block(self, block: ir.Block) -> None:
+        for op in block.operations:
+            self._statement(op.operation)
+
+    def _nested(self, block: ir.Block) -> None:
+        self.depth += 1
+        start = len(self.lines)
+        self._block(block)
+        if len(self.lines) == start:
+            self._line("T.evaluate(0)")
+        self.depth -= 1
+
+    def _statement(self, op: ir.Operation) -> None:
+        if op.name in _SILENT:
+            return
+        if op.name == "tir.for":
+            self._for(op)
+        elif op.name == "tir.block":
+            self._tir_block(op)
+        elif op.name == "memref.store":
+            name, _ = self.expr.buffers.get(op.operands[1], ("unknown", ""))
+            value = self.expr.stored(op.operands[0])
+            self._line(f"{name}[{self.expr.indices(op.operands, 2)}] = {value}")
+        elif op.name == "memref.alloc":
+            self._alloc(op)
+        elif op.name == "memref.reinterpret_cast" and self._view(op):
+            return
+        elif op.name == "scf.if" and not len(op.results):
+            self._if(op)
+        elif len(op.results) == 1 and self.expr.can_spell(op):
+            if not self.expr.is_inlined(op):
+                text = self.expr.text(op)
+                name = self.namer.name(op.results[0], self._hint(op, "v"))
+                self._line(f"{name} = {text}")
+        else:
+            asm = op.get_asm(assume_verified=True).splitlines()[0]
+            for result in op.results:
+                self.namer.name(result, "v")
+            self._line(f"# mlir: {asm}")
+
+    def _alloc(self, op: ir.Operation) -> None:
+        attributes = op.attributes
+        hint = self._hint(op, "buffer")
+        if "tir.name" in attributes:
+            hint = ir.StringAttr(attributes["tir.name"]).value
+        name = self.namer.name(op.results[0], hint)
+        if "tir.shape" in attributes and "tir.dtype" in attributes:
+            dims = spelling.dims(attributes["tir.shape"].maybe_downcast().dims)
+            dtype = ir.StringAttr(attributes["tir.dtype"]).value
+        else:
+            type_ = ir.MemRefType(op.results[0].type)
+            sizes = iter(op.operands)
+            dims = [
+                self.expr.value(next(sizes)) if type_.is_dynamic_dim(i) else str(type_.shape[i])
+                for i in range(type_.rank)
+            ]
+            dtype = self.expr.dtype_of_element(type_.element_type)
+        self.expr.buffers[op.results[0]] = (name, dtype)
+        self._line(f'{name} = T.alloc_buffer({spelling.sequence(dims)}, "{dtype}")')
+
+    def _view(self, op: ir.Operation) -> bool:
+        """Print a view of all of a buffer's elements in one row; whether it is one."""
+        base = self.expr.buffers.get(op.operands[0])
+        type_ = ir.MemRefType(op.results[0].type)
+        if base is None or type_.rank != 1 or len(op.operands) > 2:
+            return False
+        size = str(type_.shape[0]) if len(op.operands) == 1 else self.expr.value(op.operands[1])
+        name = self.namer.name(op.results[0], self._hint(op, base[0]))
+        self.expr.buffers[op.results[0]] = (name, base[1])
+        self._line(f'{name} = T.decl_buffer(({size},), "{base[1]}", data={base[0]}.data)')
+        return True
+
+    def _if(self, op: ir.Operation) -> None:
+        self._line(f"if {self.expr.value(op.operands[0])}:")
+        self._nested(op.regions[0].blocks[0])
+        if len(op.regions[1].blocks):
+            self._line("else:")
+            self._nested(op.regions[1].blocks[0])
+
+    def _for(self, op: ir.Operation) -> None:
+        chain, mark = [op], self.namer.mark()
+        while self._is_grid(chain[-1]):
+            inner = self._only_loop(chain[-1])
+            if inner is None or not self._is_grid(inner):
+                break
+            chain.append(inner)
+        names, extents = [], []
+        for loop in chain:
+            variable = loop.regions[0].blocks[0].arguments[0]
+            extents.append(self.expr.value(loop.operands[1]))
+            names.append(self.namer.name(variable, location_name(variable.location) or "i"))
+            if self.expr.constant(loop.operands[0]) == 0:
+                self.extents[variable] = loop.operands[1]
+        if len(chain) > 1:
+            self._line(f"for {', '.join(names)} in T.grid({', '.join(extents)}):")
+        else:
+            kind = _LOOPS[ir.StringAttr(op.attributes["kind"]).value]
+            start = self.expr.constant(op.operands[0])
+            bounds = extents[0] if start == 0 else self._bounds(op)
+            self._line(f"for {names[0]} in {kind}({bounds}):")
+        self._nested(chain[-1].regions[0].blocks[0])
+        self.namer.release(mark)
+
+    def _bounds(self, op: ir.Operation) -> str:
+        start, extent = op.operands
+        known = [self.expr.symbolic(value) for value in (start, extent)]
+        if known[0] is not None and known[1] is not None:
+            return f"{known[0]}, {known[0] + known[1]}"
+        first = self.expr.value(start)
+        return f"{first}, {self.expr.value(start, ATOM)} + {self.expr.value(extent, ATOM)}"
+
+    def _is_grid(self, op: ir.Operation) -> bool:
+        return (
+            ir.StringAttr(op.attributes["kind"]).value == "serial"
+            and self.expr.constant(op.operands[0]) == 0
+        )
+
+    def _only_loop(self, op: ir.Operation) -> ir.Operation | None:
+        """Return the loop that is all of another loop's body, None when there is more or none."""
+        found = None
+        for inner in op.regions[0].blocks[0].operations:
+            inner = inner.operation
+            if inner.name in ("arith.constant", "tir.yield", "tir.symbol"):
+                continue
+            if inner.name != "tir.for" or found is not None:
+                return None
+            found = inner
+        if found is None:
+            return None
+        # An extent that depends on the outer variable cannot stand in one T.grid.
+        variable = op.regions[0].blocks[0].arguments[0]
+        return None if found.operands[1] == variable else found
+
+    def _tir_block(self, op: ir.Operation) -> None:
+        title = ir.StringAttr(op.attributes["block_name"]).value
+        kinds = [ir.StringAttr(kind).value for kind in op.attributes["iter_types"]]
+        count = len(kinds)
+        values, extents = list(op.operands)[:count], list(op.operands)[count:]
+        body = op.regions[0].blocks[0]
+        self._line(f"with T.block({spelling.quote(title)}):")
+        self.depth += 1
+        start = len(self.lines)
+        names = [
+            self.namer.name(a, location_name(a.location) or f"v{i}")
+            for i, a in enumerate(body.arguments)
+        ]
+        self._axes(names, kinds, values, extents)
+        if len(op.regions[1].blocks):
+            init = op.regions[1].blocks[0]
+            for name, argument in zip(names, init.arguments, strict=True):
+                self.namer.set(argument, name)
+            self._line("with T.init():")
+            self._nested(init)
+        self._block(body)
+        if len(self.lines) == start:
+            self._line("T.evaluate(0)")
+        self.depth -= 1
+
+    def _axes(
+        self, names: list[str], kinds: list[str], values: list[ir.Value], extents: list[ir.Value]
+    ) -> None:
+        plain = [
+            kind in _LETTERS and value in self.extents
+            and self._same(self.extents[value], extent)
+            for kind, value, extent in zip(kinds, values, extents, strict=True)
+        ]  # fmt: skip
+        if all(plain) and len(names) > 1:
+            letters = "".join(_LETTERS[kind] for kind in kinds)
+            loops = ", ".join(self.expr.value(value) for value in values)
+            self._line(f'{", ".join(names)} = T.axis.remap("{letters}", [{loops}])')
+            return
+        for name, kind, value, extent in zip(names, kinds, values, extents, strict=True):
+            axis = f"T.axis.{_AXES[kind]}({self.expr.value(extent)}, {self.expr.value(value)})"
+            self._line(f"{name} = {axis}")
+
+    def _same(self, a: ir.Value, b: ir.Value) -> bool:
+        if a == b:
+            return True
+        known: list[SymExpr | None] = [self.expr.symbolic(a), self.expr.symbolic(b)]
+        return known[0] is not None and known[0] == known[1]
+
+
+def _symbols(op: ir.Operation) -> list[str]:
+    """Return the symbols that the shapes of buffers mention, in order of appearance."""
+    names: dict[str, Any] = {}
+    for raw in op.attributes["arg_attrs"] if "arg_attrs" in op.attributes else []:
+        detail = ir.DictAttr(raw)
+        if "tir.shape" in detail:
+            for dim in detail["tir.shape"].maybe_downcast().dims:
+                names.update(dict.fromkeys(sorted(dim.symbols)))
+        elif "tir.name" in detail:
+            names[identifier(ir.StringAttr(detail["tir.name"]).value)] = None
+    return list(names)

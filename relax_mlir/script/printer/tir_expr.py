@@ -1,0 +1,376 @@
+"""Scalar expressions of prim funcs: from arith, math and memref back to Python's operators.
+
+A value is written where it is used when it is used once and nothing between could change it; any other
+value gets a variable. MLIR's integers carry no sign, so the dtype of each value is found again from the
+buffers that it comes from and goes to.
+"""
+
+from collections.abc import Sequence
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.relax import types as T
+from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.tir.scalar import INDEX, is_float
+from relax_mlir.script.printer import spelling
+from relax_mlir.script.printer.divisions import find_divisions
+from relax_mlir.script.printer.names import Namer
+
+# Python's precedences.
+OR, AND, NOT, COMPARE, BITOR, BITXOR, BITAND, SHIFT, SUM, PRODUCT, SIGN, ATOM = range(12)
+_INFIX = {
+    "addf": ("+", SUM), "addi": ("+", SUM), "subf": ("-", SUM), "subi": ("-", SUM),
+    "mulf": ("*", PRODUCT), "muli": ("*", PRODUCT), "divf": ("/", PRODUCT),
+    "floordivsi": ("//", PRODUCT), "divui": ("//", PRODUCT), "remui": ("%", PRODUCT),
+    "andi": ("&", BITAND), "ori": ("|", BITOR), "xori": ("^", BITXOR),
+    "shli": ("<<", SHIFT), "shrsi": (">>", SHIFT), "shrui": (">>", SHIFT),
+}  # fmt: skip
+_BINARY = {
+    "arith.divsi": "T.truncdiv", "arith.remsi": "T.truncmod", "arith.remf": "T.truncmod",
+    "arith.maximumf": "T.max", "arith.maxsi": "T.max", "arith.maxui": "T.max",
+    "arith.minimumf": "T.min", "arith.minsi": "T.min", "arith.minui": "T.min",
+    "math.powf": "T.pow", "math.ipowi": "T.pow",
+}  # fmt: skip
+_UNARY = {
+    **{f"math.{n}": f"T.{n}" for n in ("exp", "exp2", "log", "log2", "log1p", "sqrt", "rsqrt", "sin",
+                                       "cos", "tan", "tanh", "erf", "floor", "ceil", "trunc")},
+    "math.roundeven": "T.round", "math.absf": "T.abs", "math.absi": "T.abs",
+}  # fmt: skip
+_CASTS = ("extf", "truncf", "extsi", "extui", "trunci", "sitofp", "uitofp", "fptosi", "fptoui",
+          "index_cast", "index_castui")  # fmt: skip
+_UNSIGNED = ("arith.divui", "arith.remui", "arith.maxui", "arith.minui", "arith.shrui",
+             "arith.uitofp", "arith.extui", "arith.index_castui")  # fmt: skip
+_COMPARE = ("==", "!=", "<", "<=", ">", ">=")
+_FLOAT_COMPARE = {1: "==", 13: "!=", 4: "<", 5: "<=", 2: ">", 3: ">="}
+_EFFECTS = ("memref.store", "tir.for", "tir.block", "scf.if", "scf.for")
+
+
+class TirExprPrinter:
+    """Writes scalar values.
+
+    Attributes:
+        buffers: name and dtype of each buffer.
+    """
+
+    def __init__(self, namer: Namer, function: ir.Operation) -> None:
+        self.namer = namer
+        self._divisions = find_divisions(function)
+        # An operation inside a guard counts as the division that it belongs to.
+        self._roots = {i: root for root, d in self._divisions.items() for i in d.inner}
+        self.buffers: dict[ir.Value, tuple[str, str]] = {}
+        self._dtypes: dict[ir.Value, str] = {}
+
+    def can_spell(self, op: ir.Operation) -> bool:
+        """Whether script has a word for the operation."""
+        short = op.name.removeprefix("arith.")
+        if op.name == "arith.cmpf":
+            return ir.IntegerAttr(op.attributes["predicate"]).value in _FLOAT_COMPARE
+        if op.name == "memref.load":
+            return op.operands[0] in self.buffers
+        if op.name == "scf.if":
+            return len(op.results) == 1 and all(
+                self._is_pure(inner.operation)
+                for region in op.regions for inner in region.blocks[0].operations
+            )  # fmt: skip
+        return op.name in (
+            *_BINARY, *_UNARY, "arith.cmpi", "arith.negf", "arith.select", "arith.constant",
+            "tir.symbol",
+        ) or (op.name.startswith("arith.") and (short in _INFIX or short in _CASTS))  # fmt: skip
+
+    def _is_pure(self, op: ir.Operation) -> bool:
+        return op.name == "scf.yield" or (len(op.results) == 1 and self.can_spell(op))
+
+    def is_inlined(self, op: ir.Operation) -> bool:
+        """Whether a value is written where it is used."""
+        if op.name in ("arith.constant", "tir.symbol") or op in self._roots:
+            return True
+        users = self._users(op)
+        if self._is_bool_load(op):
+            return True
+        if len(users) != 1:
+            return not users
+        if users[0].block != op.block:
+            return False
+        # Pure arithmetic may move to its use.
+        return not self._loads(op) or not self._changes_between(op, users[0])
+
+    def _users(self, op: ir.Operation) -> list[ir.Operation]:
+        users: list[ir.Operation] = []
+        for use in op.results[0].uses:
+            user = use.owner.operation
+            user = self._roots.get(user, user)
+            if user == op:
+                continue
+            if user not in users or user not in self._divisions:
+                users.append(user)
+        return users
+
+    def _changes_between(self, op: ir.Operation, user: ir.Operation) -> bool:
+        """Whether memory may change between a load and the statement that it is written in."""
+        seen = False
+        while user is not None and not _is_statement(user):
+            users = self._users(user) if len(user.results) == 1 else []
+            if len(users) != 1 or users[0].block != op.block:
+                break
+            user = users[0]
+        for inner in op.block.operations:
+            inner = inner.operation
+            if inner == op:
+                seen = True
+            elif inner == user:
+                return False
+            elif (
+                seen
+                and inner.name in _EFFECTS
+                and not (inner.name == "scf.if" and len(inner.results))
+            ):
+                return True
+        return False
+
+    def _loads(self, op: ir.Operation) -> bool:
+        """Whether a value depends on memory by what is written inside it."""
+        if op.name in ("memref.load", "scf.if"):
+            return True
+        for operand in op.operands:
+            if isinstance(operand.owner, ir.Block) or self.namer.get(operand) is not None:
+                continue
+            if self._loads(operand.owner.operation):
+                return True
+        return False
+
+    def constant(self, value: ir.Value) -> int | float | None:
+        """Return the number that a value is, None when it is not constant."""
+        if isinstance(value.owner, ir.Block) or value.owner.operation.name != "arith.constant":
+            return None
+        attribute = value.owner.operation.attributes["value"].maybe_downcast()
+        number = attribute.value
+        return int(number) if isinstance(number, bool) else number
+
+    def symbolic(self, value: ir.Value) -> SymExpr | None:
+        """Return the symbolic integer that a value is, None for any other."""
+        if isinstance(value.owner, ir.Block):
+            return None
+        op = value.owner.operation
+        if op.name == "tir.symbol":
+            return op.attributes["value"].maybe_downcast().dims[0]
+        number = self.constant(value)
+        return SymExpr.const(number) if isinstance(number, int) else None
+
+    def stored(self, value: ir.Value) -> str:
+        """Return a value that is stored; a bool is widened to its byte by the store itself."""
+        if not isinstance(value.owner, ir.Block):
+            op = value.owner.operation
+            if op.name == "arith.extui" and str(op.operands[0].type) == "i1":
+                value = op.operands[0]
+        number = self.constant(value)
+        if number is not None:
+            return self._number(number, value)
+        return self.value(value)
+
+    def indices(self, operands: Sequence[ir.Value], first: int) -> str:
+        """Return the indices of a load or a store, whose operands they end."""
+        items = [self._as_index(value) for value in list(operands)[first:]]
+        return ", ".join(items) if items else "()"
+
+    def _as_index(self, value: ir.Value) -> str:
+        """Return an integer where an index is needed, which converts it by itself."""
+        if self.namer.get(value) is None and not isinstance(value.owner, ir.Block):
+            op = value.owner.operation
+            if op.name == "arith.index_cast":
+                return self.value(op.operands[0])
+        return self.value(value)
+
+    def value(self, value: ir.Value, precedence: int = OR) -> str:
+        """Return a value as an expression, in parentheses where the context binds tighter."""
+        name = self.namer.get(value)
+        if name is not None:
+            return name
+        if isinstance(value.owner, ir.Block):
+            return "unknown"
+        op = value.owner.operation
+        if not self.can_spell(op):
+            return "unknown"
+        text, own = self._spell(op)
+        return f"({text})" if own < precedence else text
+
+    def text(self, op: ir.Operation) -> str:
+        """Return an operation as an expression."""
+        return self._spell(op)[0]
+
+    def _number(self, number: float, value: ir.Value) -> str:
+        dtype = self.dtype(value)
+        if dtype == INDEX:
+            return str(int(number))
+        text = spelling.number(_unsigned(number, dtype), dtype)
+        return f"T.{dtype}({text})" if text.startswith("float(") else text
+
+    def _typed(self, value: ir.Value) -> str:
+        """Return a value whose dtype nothing beside it tells."""
+        number = self.constant(value)
+        if number is None:
+            return self.value(value)
+        dtype = self.dtype(value)
+        text = spelling.number(_unsigned(number, dtype), dtype) if dtype != INDEX else ""
+        return str(number) if dtype == INDEX else f"T.{dtype}({text})"
+
+    def _pair(self, operands: Sequence[ir.Value], left: int, right: int) -> tuple[str, str]:
+        """Return two operands; one constant takes its dtype from the other operand."""
+        a, b = operands[0], operands[1]
+        known = [self.constant(v) is not None for v in (a, b)]
+        if all(known):
+            return self._typed(a), self._typed(b)
+        texts = []
+        for value, constant, precedence in zip((a, b), known, (left, right), strict=True):
+            text = self._number(self.constant(value), value) if constant else ""
+            if constant and text.startswith("-") and precedence > SUM:
+                text = f"({text})"
+            texts.append(text if constant else self.value(value, precedence))
+        return texts[0], texts[1]
+
+    def _spell(self, op: ir.Operation) -> tuple[str, int]:
+        name, short = op.name, op.name.removeprefix("arith.")
+        if op in self._divisions:
+            division = self._divisions[op]
+            infix = division.word in ("//", "%")
+            inner = (PRODUCT, SIGN) if infix else (OR, OR)
+            texts = self._pair((division.lhs, division.rhs), *inner)
+            if infix:
+                return f" {division.word} ".join(texts), PRODUCT
+            return f"{division.word}({', '.join(texts)})", ATOM
+        if name == "tir.symbol":
+            text = str(op.attributes["value"].maybe_downcast().dims[0])
+            return text, ATOM if text.isidentifier() else SUM
+        if name == "arith.constant":
+            return self._typed(op.results[0]), ATOM
+        if name == "memref.load":
+            buffer = self.buffers[op.operands[0]][0]
+            return f"{buffer}[{self.indices(op.operands, 1)}]", ATOM
+        if name == "arith.negf":
+            return f"-{self.value(op.operands[0], SIGN)}", SIGN
+        if name in _UNARY:
+            return f"{_UNARY[name]}({self._typed(op.operands[0])})", ATOM
+        if name in _BINARY:
+            return f"{_BINARY[name]}({', '.join(self._pair(op.operands, OR, OR))})", ATOM
+        if name in ("arith.cmpi", "arith.cmpf"):
+            return self._compare(op)
+        if name == "arith.select":
+            return self._select(op), ATOM
+        if name == "scf.if":
+            return self._choice(op)
+        if short in _CASTS:
+            target = self.dtype(op.results[0])
+            return f'T.cast({self._typed(op.operands[0])}, "{target}")', ATOM
+        sign, precedence = _INFIX[short]
+        left, right = self._pair(op.operands, precedence, precedence + 1)
+        return f"{left} {sign} {right}", precedence
+
+    def _is_bool_load(self, op: ir.Operation) -> bool:
+        """Whether a load of a bool buffer's byte is only compared with 0, as every such load is."""
+        if op.name != "memref.load" or self.buffers.get(op.operands[0], ("", ""))[1] != "bool":
+            return False
+        return all(use.owner.operation.name == "arith.cmpi" for use in op.results[0].uses)
+
+    def _compare(self, op: ir.Operation) -> tuple[str, int]:
+        predicate = ir.IntegerAttr(op.attributes["predicate"]).value
+        if op.name == "arith.cmpf":
+            sign = _FLOAT_COMPARE[predicate]
+        else:
+            sign = _COMPARE[predicate if predicate < 6 else predicate - 4]
+            a, b = op.operands
+            zero = self.constant(b) == 0
+            if zero and not isinstance(a.owner, ir.Block) and self._is_bool_load(a.owner.operation):
+                return self.value(a), ATOM
+            if zero and sign == "==" and str(a.type) == "i1":
+                return f"not {self.value(a, NOT)}", NOT
+        left, right = self._pair(op.operands, BITOR, BITOR)
+        return f"{left} {sign} {right}", COMPARE
+
+    def _select(self, op: ir.Operation) -> str:
+        condition, a, b = op.operands
+        texts = [self._alone(a, b), self._alone(b, a)]
+        return f"T.Select({self.value(condition)}, {', '.join(texts)})"
+
+    def _alone(self, value: ir.Value, other: ir.Value) -> str:
+        number = self.constant(value)
+        if number is None:
+            return self.value(value)
+        bare = self.constant(other) is None
+        return self._number(number, value) if bare else self._typed(value)
+
+    def _choice(self, op: ir.Operation) -> tuple[str, int]:
+        condition = op.operands[0]
+        yields = [
+            list(region.blocks[0].operations)[-1].operation.operands[0] for region in op.regions
+        ]
+        if str(op.results[0].type) == "i1":
+            for i, (word, precedence, decided) in enumerate((("or", OR, 1), ("and", AND, 0))):
+                # `a or b` is: true if a, else b; `a and b` is: b if a, else false.
+                if self.constant(yields[i]) in (decided, -decided):
+                    first = self.value(condition, precedence)
+                    return f"{first} {word} {self.value(yields[1 - i], precedence + 1)}", precedence
+        texts = [self._alone(yields[0], yields[1]), self._alone(yields[1], yields[0])]
+        return f"T.if_then_else({self.value(condition)}, {', '.join(texts)})", ATOM
+
+    def dtype_of_element(self, type_: ir.Type) -> str:
+        """Return the signed dtype of an MLIR element type."""
+        return INDEX if str(type_) == "index" else T.dtype_of_element(type_)
+
+    def dtype(self, value: ir.Value) -> str:
+        """Return the dtype of a value, the sign of an integer found from its neighbours."""
+        if value not in self._dtypes:
+            plain = self.dtype_of_element(value.type)
+            self._dtypes[value] = plain
+            if not is_float(plain) and plain not in (INDEX, "bool"):
+                self._dtypes[value] = self._source(value) or self._wanted(value) or plain
+        return self._dtypes[value]
+
+    def _source(self, value: ir.Value) -> str | None:
+        if isinstance(value.owner, ir.Block):
+            return None
+        op = value.owner.operation
+        if op.name == "memref.load" and op.operands[0] in self.buffers:
+            dtype = self.buffers[op.operands[0]][1]
+            return "uint8" if dtype == "bool" else dtype
+        if op.name == "arith.fptoui" or op.name in _UNSIGNED[:5]:
+            return f"u{self.dtype_of_element(value.type)}"
+        if op.name.startswith("arith.") and op.name.removeprefix("arith.") in _INFIX:
+            for operand in op.operands:
+                if not isinstance(operand.owner, ir.Block):
+                    found = self._source(operand)
+                    if found is not None:
+                        return found
+        return None
+
+    def _wanted(self, value: ir.Value, limit: int = 8) -> str | None:
+        """Return the dtype that the uses of an integer need, None when they do not tell."""
+        unsigned = f"u{self.dtype_of_element(value.type)}"
+        for use in value.uses:
+            user = use.owner.operation
+            if user.name == "memref.store" and use.operand_number == 0:
+                return self.buffers.get(user.operands[1], ("", ""))[1] or None
+            if user.name in _UNSIGNED:
+                return unsigned
+            if user.name == "arith.cmpi":
+                if ir.IntegerAttr(user.attributes["predicate"]).value >= 6:
+                    return unsigned
+                other = user.operands[1 - use.operand_number]
+                if not isinstance(other.owner, ir.Block) and self._source(other):
+                    return self._source(other)
+            if user.name.removeprefix("arith.") in (*_INFIX, "select") and limit:
+                for operand in user.operands:
+                    if operand != value and operand.type == value.type and self._source(operand):
+                        return self._source(operand)
+                found = self._wanted(user.results[0], limit - 1)
+                if found is not None:
+                    return found
+        return None
+
+
+def _unsigned(number: float, dtype: str) -> float:
+    """Return a number of MLIR's signed attribute as the unsigned one it stands for."""
+    if dtype.startswith("uint") and number < 0:
+        return number + (1 << (8 * T.dtype_size(dtype)))
+    return number
+
+
+def _is_statement(op: ir.Operation) -> bool:
+    return not len(op.results) or op.name in ("tir.for", "tir.block")

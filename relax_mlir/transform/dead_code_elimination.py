@@ -1,0 +1,244 @@
+"""The pass `dead-code-elimination`: what nobody can observe goes (P22)."""
+
+from collections.abc import Iterable
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.relax import types as T
+from relax_mlir.dialects.relax.tuples import call_arguments, field_types, make_tuple
+from relax_mlir.dialects.relax.well_formed import type_dims
+from relax_mlir.transform.effects import functions_to_optimize, is_pure, operations_in
+from relax_mlir.transform.rebuild import get_item, keep_results, replace_output
+
+_FUNCTIONS = ("relax.function", "tir.prim_func")
+
+
+def dead_code_elimination(module: ir.Operation, entry_functions: str = "") -> None:
+    """Remove unused bindings, outputs of dataflow blocks, parameters and functions.
+
+    What has an effect stays, and so does a `match_cast` that asserts something or binds a symbol.
+
+    Args:
+        module: a `builtin.module`.
+        entry_functions: names, separated by commas, of the functions to keep with all they reach;
+            by default every function that is not private.
+    """
+    entries = {name.strip() for name in entry_functions.split(",") if name.strip()}
+    _remove_unreachable(module, entries)
+    for func in functions_to_optimize(module):
+        remove_unused(func)
+    _remove_unused_parameters(module, entries)
+    _remove_unreachable(module, entries)
+
+
+def remove_unused(func: ir.Operation) -> None:
+    """Remove what a function computes and does not use, its effects excepted."""
+    for block in func.regions[0].blocks:
+        _sweep(block)
+
+
+def _sweep(block: ir.Block) -> None:
+    """Remove from the end, so that what only the removed ones used goes in the same sweep."""
+    for view in reversed(list(block.operations)):
+        op = view.operation
+        used = any(next(iter(result.uses), None) is not None for result in op.results)
+        if not used and len(op.results) and (_says_nothing(op) or is_pure(op)):
+            op.erase()
+            continue
+        if op.name == "relax.dataflow":
+            op = _trim_outputs(op)
+        elif op.name == "relax.if" and len(op.results) and not used:
+            op = _drop_result(op)
+        for region in op.regions:
+            for inner in region.blocks:
+                _sweep(inner)
+        if op.name == "relax.dataflow" and not len(op.results) and len(list(operations_in(op))) == 1:
+            op.erase()
+
+
+def _says_nothing(op: ir.Operation) -> bool:
+    return op.name == "relax.match_cast" and op.operands[0].type == op.results[0].type
+
+
+def _drop_result(op: ir.Operation) -> ir.Operation:
+    """Rebuild an `if` without its unused result."""
+    for region in op.regions:
+        replace_output(region.blocks[0], "relax.yield", [])
+    return keep_results(op, [])
+
+
+def _trim_outputs(op: ir.Operation) -> ir.Operation:
+    """Rebuild a dataflow block with only the outputs that are used."""
+    if not len(op.results):
+        return op
+    result, block = op.results[0], op.regions[0].blocks[0]
+    uses = [use.owner.operation for use in result.uses]
+    if not uses:
+        replace_output(block, "relax.output", [])
+        return keep_results(op, [])
+    value = list(block.operations)[-1].operation.operands[0]
+    if any(user.name != "relax.tuple_get_item" for user in uses):
+        return op
+    wanted = sorted({user.attributes["index"].value for user in uses})
+    types = field_types(result.type)
+    if len(wanted) == len(types):
+        return op
+    with ir.InsertionPoint(list(block.operations)[-1].operation), op.location:
+        fields = [get_item(value, index) for index in wanted]
+        new = fields[0] if len(fields) == 1 else make_tuple(fields)
+    replace_output(block, "relax.output", [new])
+    rebuilt = keep_results(op, [new.type])
+    for user in uses:
+        position = wanted.index(user.attributes["index"].value)
+        if len(wanted) == 1:
+            user.results[0].replace_all_uses_with(rebuilt.results[0])
+            user.erase()
+        else:
+            user.operands[0] = rebuilt.results[0]
+            user.attributes["index"] = ir.IntegerAttr.get(
+                ir.IntegerType.get_signless(64), position
+            )
+    return rebuilt
+
+
+# Functions
+
+
+def _name(op: ir.Operation) -> str:
+    return op.attributes["sym_name"].value
+
+
+def _functions(module: ir.Operation) -> dict[str, ir.Operation]:
+    return {
+        _name(view.operation): view.operation
+        for view in module.regions[0].blocks[0].operations
+        if "sym_name" in view.operation.attributes
+    }
+
+
+def _mentioned(op: ir.Operation) -> set[str]:
+    """Return the names of functions that an operation or anything in it refers to."""
+    names: set[str] = set()
+
+    def visit(inner: ir.Operation) -> ir.WalkResult:
+        for attribute in inner.attributes.values():
+            if isinstance(attribute, ir.FlatSymbolRefAttr):
+                names.add(attribute.value)
+        if "func" in inner.attributes and inner.name.startswith(("relax.", "vm.")):
+            # A packed function is looked up by name, in the executable too.
+            names.add(ir.StringAttr(inner.attributes["func"]).value)
+        return ir.WalkResult.ADVANCE
+
+    op.walk(visit)
+    return names
+
+
+def _is_kept(op: ir.Operation, entries: set[str]) -> bool:
+    if not any(marker in op.attributes for marker in _FUNCTIONS):
+        return True
+    return _name(op) in entries if entries else not _is_private(op)
+
+
+def _is_private(op: ir.Operation) -> bool:
+    visibility = op.attributes.get("sym_visibility")
+    return visibility is not None and ir.StringAttr(visibility).value == "private"
+
+
+def _remove_unreachable(module: ir.Operation, entries: set[str]) -> None:
+    functions = _functions(module)
+    reached: set[str] = set()
+    pending = [name for name, op in functions.items() if _is_kept(op, entries)]
+    while pending:
+        name = pending.pop()
+        if name in functions and name not in reached:
+            reached.add(name)
+            pending += _mentioned(functions[name])
+    for name, op in functions.items():
+        if name not in reached:
+            op.erase()
+
+
+def _remove_unused_parameters(module: ir.Operation, entries: set[str]) -> None:
+    functions = _functions(module)
+    calls: dict[str, list[ir.Operation]] = {}
+    others: set[str] = set()
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        if op.name == "relax.call":
+            calls.setdefault(op.attributes["callee"].value, []).append(op)
+        elif op.name != "builtin.module" and not len(op.regions):
+            others.update(_mentioned(op))
+        return ir.WalkResult.ADVANCE
+
+    module.walk(visit)
+    for func in functions_to_optimize(module):
+        name = _name(func)
+        if _is_kept(func, entries) or name in others or name not in calls:
+            continue
+        unused = _unused_parameters(func)
+        if unused:
+            _drop_parameters(func, unused)
+            for call in calls[name]:
+                _drop_arguments(call, unused)
+            for caller in {_enclosing(call) for call in calls[name]}:
+                remove_unused(functions[caller])
+
+
+def _enclosing(op: ir.Operation) -> str:
+    while op.name != "func.func":
+        op = op.parent.operation
+    return _name(op)
+
+
+def _unused_parameters(func: ir.Operation) -> list[int]:
+    """Return the positions of parameters without a use, also of the symbols that only they bind."""
+    arguments = list(func.regions[0].blocks[0].arguments)
+    unused = [i for i, a in enumerate(arguments) if next(iter(a.uses), None) is None]
+    types = [a.type for i, a in enumerate(arguments) if i not in unused]
+    bound = {dim.name for type_ in types for dim in type_dims(type_) if dim.name}
+    needed: set[str] = set()
+
+    def note(types: Iterable[ir.Type]) -> None:
+        for type_ in types:
+            for dim in type_dims(type_):
+                needed.update(dim.symbols)
+
+    note(types)
+    note(ir.FunctionType(ir.TypeAttr(func.attributes["function_type"]).value).results)
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        note(result.type for result in op.results)
+        for attribute in op.attributes.values():
+            for dim in getattr(attribute, "dims", ()):
+                needed.update(dim.symbols)
+        return ir.WalkResult.ADVANCE
+
+    for op in operations_in(func):
+        op.walk(visit)
+    missing = needed - bound
+    return [
+        i
+        for i in unused
+        if T.is_tensor(arguments[i].type)
+        and not missing & {s for dim in type_dims(arguments[i].type) for s in dim.symbols}
+    ]
+
+
+def _drop_parameters(func: ir.Operation, positions: list[int]) -> None:
+    block = func.regions[0].blocks[0]
+    for position in reversed(positions):
+        block.erase_argument(position)
+    signature = ir.FunctionType(ir.TypeAttr(func.attributes["function_type"]).value)
+    kept = [t for i, t in enumerate(signature.inputs) if i not in positions]
+    func.attributes["function_type"] = ir.TypeAttr.get(
+        ir.FunctionType.get(kept, signature.results)
+    )
+    for name in ("arg_attrs", "relax.params"):
+        if name in func.attributes:
+            items = [a for i, a in enumerate(func.attributes[name]) if i not in positions]
+            func.attributes[name] = ir.ArrayAttr.get(items)
+
+
+def _drop_arguments(call: ir.Operation, positions: list[int]) -> None:
+    kept = [v for i, v in enumerate(call_arguments(call)) if i not in positions]
+    with ir.InsertionPoint(call), call.location:
+        call.operands[0] = make_tuple(kept)

@@ -1,0 +1,117 @@
+"""What the passes over Relax may assume: which operations have effects, which values share memory."""
+
+from collections.abc import Iterable, Iterator
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.relax.tuples import is_make_tuple, known_fields
+
+# Attributes that keep a function out of optimisations: it is done, or another compiler owns it.
+_SKIP = tuple(
+    prefix + name
+    for name in ("SkipOptimization", "Codegen", "Compiler")
+    for prefix in ("", "relax.")
+)
+# Packed functions that have an effect but change no tensor.
+_READ_ONLY = ("vm.builtin.print", "vm.builtin.assert_op")
+_SCOPES = ("relax.if", "relax.dataflow")
+_TERMINATORS = ("relax.output", "relax.yield")
+
+
+def functions_to_optimize(module: ir.Operation) -> list[ir.Operation]:
+    """Return the Relax functions with a body that no attribute keeps out of optimisations."""
+    return [
+        view.operation
+        for view in module.regions[0].blocks[0].operations
+        if "relax.function" in view.operation.attributes
+        and view.operation.regions[0].blocks
+        and not any(_is_set(view.operation, name) for name in _SKIP)
+    ]
+
+
+def _is_set(op: ir.Operation, name: str) -> bool:
+    attribute = op.attributes[name] if name in op.attributes else False
+    return bool(getattr(attribute, "value", attribute))
+
+
+def operations_in(op: ir.Operation) -> Iterator[ir.Operation]:
+    """Yield the operations directly in the regions of an operation."""
+    for region in op.regions:
+        for block in region.blocks:
+            for view in block.operations:
+                yield view.operation
+
+
+def is_pure(op: ir.Operation) -> bool:
+    """Whether an operation may be left out, repeated or moved: no effect, and nothing is asserted."""
+    name = op.name
+    if name in _SCOPES:
+        return all(is_pure(inner) for inner in operations_in(op))
+    if name == "relax.call":
+        return "pure" in op.attributes
+    if name in ("relax.match_cast", "relax.call_packed", "relax.alloc_tensor"):
+        return False
+    return name.startswith("relax.") or is_make_tuple(op)
+
+
+def may_write(op: ir.Operation) -> bool:
+    """Whether an operation may change a tensor that exists already (R03)."""
+    name = op.name
+    if name in _SCOPES:
+        return any(may_write(inner) for inner in operations_in(op))
+    if name == "relax.call_packed":
+        return op.attributes["func"].value not in _READ_ONLY
+    return name != "relax.match_cast" and not is_pure(op)
+
+
+def sources(value: ir.Value) -> list[ir.Value]:
+    """Return the values that a value may share memory with because it was made from them."""
+    if isinstance(value.owner, ir.Block):
+        return []
+    op = value.owner.operation
+    name = op.name
+    if name == "relax.tuple_get_item":
+        fields = known_fields(op.operands[0])
+        return [op.operands[0]] if fields is None else [fields[op.attributes["index"].value]]
+    if name in _SCOPES:
+        ends = [inner for inner in operations_in(op) if inner.name in _TERMINATORS]
+        return [operand for end in ends for operand in end.operands]
+    shares = ("relax.match_cast", "relax.call", "relax.call_packed", "relax.call_pure_packed")
+    if name in shares or is_make_tuple(op):
+        return list(op.operands)
+    return []
+
+
+def closure(values: Iterable[ir.Value]) -> set[ir.Value]:
+    """Return the values and all that they may share memory with."""
+    found: set[ir.Value] = set()
+    pending = list(values)
+    while pending:
+        value = pending.pop()
+        if value not in found:
+            found.add(value)
+            pending += sources(value)
+    return found
+
+
+def written_values(func: ir.Operation) -> set[ir.Value]:
+    """Return the values whose memory an impure operation of a function may change.
+
+    Computing such a value once instead of twice, or at compile time, would be seen.
+    """
+    handed: list[ir.Value] = []
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        if op.name not in _SCOPES and op.name != "func.func" and may_write(op):
+            handed.extend(op.operands)
+        return ir.WalkResult.ADVANCE
+
+    for op in operations_in(func):
+        if op.name != "func.return":
+            op.walk(visit)
+    return closure(handed)
+
+
+def returned_values(func: ir.Operation) -> set[ir.Value]:
+    """Return the values whose memory the caller of a function may get hold of."""
+    ends = [op for op in operations_in(func) if op.name == "func.return"]
+    return closure(operand for end in ends for operand in end.operands)

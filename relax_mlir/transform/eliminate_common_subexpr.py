@@ -1,0 +1,140 @@
+"""The pass `eliminate-common-subexpr`: what is computed twice is computed once (P22)."""
+
+from typing import Any
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.relax.tuples import is_make_tuple, known_fields
+from relax_mlir.transform.dead_code_elimination import remove_unused
+from relax_mlir.transform.effects import (
+    functions_to_optimize,
+    is_pure,
+    may_write,
+    returned_values,
+    written_values,
+)
+from relax_mlir.transform.rebuild import get_item
+
+_COMMUTATIVE = frozenset(
+    f"relax.{name}" for name in ("add", "multiply", "maximum", "minimum", "equal", "not_equal")
+)
+# Their results own no tensor that was not there before, so merging them makes no new sharing.
+_NO_MEMORY = ("relax.tuple_get_item", "relax.shape_expr", "relax.shape_of", "relax.prim_value")
+
+
+def eliminate_common_subexpr(module: ir.Operation) -> None:
+    """Merge equal pure bindings and drop the ones that this leaves unused.
+
+    Tensors have identity once something may write to them: after `y1 = f(x); y2 = f(x)` an impure
+    call that updates `y1` in place must not show in `y2`, nor may two results of a function become
+    one tensor. Reads do not move over an impure operation either: it may have written to `x`.
+    """
+    for func in functions_to_optimize(module):
+        _Eliminator(func).run()
+        remove_unused(func)
+
+
+class _Scope:
+    """What has been computed and still holds; inner blocks see what is around them."""
+
+    def __init__(self, outer: "_Scope | None" = None) -> None:
+        self._outer = outer
+        self._known: dict[Any, Any] = {}
+        self.stale = False
+
+    def find(self, key: Any) -> Any:
+        found = self._known.get(key)
+        if found is None and self._outer is not None and not self.stale:
+            return self._outer.find(key)
+        return found
+
+    def add(self, key: Any, value: Any) -> None:
+        self._known[key] = value
+
+    def forget(self) -> None:
+        """Something may have been written: nothing that reads memory holds any more."""
+        self._known.clear()
+        self.stale = True
+
+
+class _Eliminator:
+    """Works through one function."""
+
+    def __init__(self, func: ir.Operation) -> None:
+        self._func = func
+        self._written = written_values(func)
+        self._returned = returned_values(func)
+
+    def run(self) -> None:
+        for block in self._func.regions[0].blocks:
+            self._block(block, _Scope())
+
+    def _block(self, block: ir.Block, scope: _Scope) -> None:
+        for view in list(block.operations):
+            op = view.operation
+            if len(op.regions):
+                for region in op.regions:
+                    inner = _Scope(scope)
+                    for each in region.blocks:
+                        self._block(each, inner)
+                if may_write(op):
+                    scope.forget()
+                elif op.name == "relax.dataflow" and len(op.results):
+                    self._export(op, scope)
+            elif may_write(op):
+                scope.forget()
+            elif is_pure(op) and len(op.results) == 1:
+                self._merge(op, scope)
+
+    def _merge(self, op: ir.Operation, scope: _Scope) -> None:
+        key, result = _key(op), op.results[0]
+        found = scope.find(key)
+        if found is None:
+            scope.add(key, result)
+            return
+        earlier = found if isinstance(found, ir.Value) else found[0]
+        if not self._may_share(op, earlier):
+            return
+        if not isinstance(found, ir.Value):
+            earlier = _field_after(*found[1:])
+        if result in self._returned:
+            self._returned.add(earlier)
+        result.replace_all_uses_with(earlier)
+        op.erase()
+
+    def _may_share(self, op: ir.Operation, earlier: ir.Value) -> bool:
+        result = op.results[0]
+        if op.name in _NO_MEMORY or is_make_tuple(op):
+            return True
+        if result in self._written or earlier in self._written:
+            return False
+        return not (result in self._returned and earlier in self._returned)
+
+    def _export(self, op: ir.Operation, scope: _Scope) -> None:
+        """Make what a dataflow block computed and handed out known after it."""
+        block = op.regions[0].blocks[0]
+        output = list(block.operations)[-1].operation.operands[0]
+        fields = known_fields(output)
+        for index, value in enumerate([output] if fields is None else fields):
+            if isinstance(value.owner, ir.Block) or value.owner.operation.block != block:
+                continue
+            made = value.owner.operation
+            if is_pure(made) and len(made.results) == 1 and not len(made.regions):
+                scope.add(_key(made), (value, op, None if fields is None else index))
+
+
+def _field_after(op: ir.Operation, index: int | None) -> ir.Value:
+    """Return an output of a dataflow block as a value right after it."""
+    if index is None:
+        return op.results[0]
+    block = op.block
+    following = list(block.operations)
+    position = next(i for i, view in enumerate(following) if view.operation == op)
+    with ir.InsertionPoint(following[position + 1]), op.location:
+        return get_item(op.results[0], index)
+
+
+def _key(op: ir.Operation) -> Any:
+    operands = tuple(op.operands)
+    if op.name in _COMMUTATIVE:
+        operands = frozenset(operands)
+    return op.name, operands, op.results[0].type, tuple(op.attributes.items())

@@ -1,0 +1,212 @@
+"""The pass `fold-constant`: what is known at compile time is computed at compile time (P16, P22)."""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.relax import types as T
+from relax_mlir.dialects.relax.constants import constant_array, constant_attribute
+from relax_mlir.dialects.relax.dialect import Shape
+from relax_mlir.dialects.relax.infer import compatible
+from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS, read_attributes
+from relax_mlir.dialects.relax.tuples import is_make_tuple, is_tuple, known_fields
+from relax_mlir.errors import RelaxMLIRError
+from relax_mlir.runtime.library import LIBRARY
+from relax_mlir.runtime.registry import LIBRARY_PREFIX
+from relax_mlir.transform.dead_code_elimination import remove_unused
+from relax_mlir.transform.effects import functions_to_optimize, operations_in, written_values
+from relax_mlir.transform.evaluate import Evaluator
+
+
+def fold_constant(
+    module: ir.Operation, max_bytes: int = 65536, evaluate_tir: bool = True
+) -> None:
+    """Replace operations on constants by their results, and branches on constants by the one taken.
+
+    Left as they are: what fails when it is computed, so that it still fails at run time; what an
+    impure call may write to, as every run needs a tensor of its own; and what would make the program
+    larger than `max_bytes` where its operands are smaller.
+
+    Args:
+        module: a `builtin.module`.
+        max_bytes: how large a result may be that is larger than its operands together.
+        evaluate_tir: whether to compile and run prim funcs called on constants.
+    """
+    evaluator = Evaluator(module) if evaluate_tir else None
+    for func in functions_to_optimize(module):
+        while _Folder(func, max_bytes, evaluator).run():
+            pass
+        remove_unused(func)
+
+
+class _Folder:
+    """One walk over a function; prim funcs that it meets are evaluated together at its end."""
+
+    def __init__(self, func: ir.Operation, max_bytes: int, evaluator: Evaluator | None) -> None:
+        self._func, self._max_bytes, self._evaluator = func, max_bytes, evaluator
+        self._written = written_values(func)
+        self._pending: list[tuple[ir.Operation, list[np.ndarray]]] = []
+
+    def run(self) -> bool:
+        """Return whether another walk could find more."""
+        for block in self._func.regions[0].blocks:
+            self._block(block)
+        if not self._pending:
+            return False
+        results = self._evaluator.run(self._pending)
+        progress = False
+        for (op, arrays), outputs in zip(self._pending, results, strict=True):
+            if outputs is not None and self._is_small(outputs, arrays):
+                _put_constants(op, outputs)
+                progress = True
+        return progress
+
+    def _block(self, block: ir.Block) -> None:
+        for view in list(block.operations):
+            op = view.operation
+            if op.name == "relax.if":
+                branch = self._taken(op)
+                if branch is not None:
+                    self._inline(op, branch)
+                    continue
+            for region in op.regions:
+                for inner in region.blocks:
+                    self._block(inner)
+            self._operation(op)
+
+    def _operation(self, op: ir.Operation) -> None:
+        if any(result in self._written for result in op.results):
+            return
+        name = op.name.removeprefix("relax.")
+        if op.name == "relax.shape_of":
+            _fold_shape_of(op)
+        elif op.name == "relax.tuple_get_item":
+            fields = known_fields(op.operands[0])
+            if fields is not None:
+                op.results[0].replace_all_uses_with(fields[op.attributes["index"].value])
+                op.erase()
+        elif name in COMPUTE_OPS:
+            self._compute(op, name)
+        elif op.name == "relax.call_tir" and self._evaluator is not None:
+            arrays = [_known(value) for value in known_fields(op.operands[1]) or (None,)]
+            if all(isinstance(a, np.ndarray) for a in arrays) and _is_static(op.results[0].type):
+                if "tir_vars" not in op.attributes:
+                    self._pending.append((op, arrays))
+
+    def _compute(self, op: ir.Operation, name: str) -> None:
+        operands = [_known(value) for value in op.operands]
+        if any(operand is None for operand in operands):
+            return
+        arrays = [operand for operand in operands if isinstance(operand, np.ndarray)]
+        compute = LIBRARY.get(LIBRARY_PREFIX + name)
+        if compute is None:
+            if self._evaluator is not None and len(arrays) == len(operands):
+                self._pending.append((op, arrays))
+            return
+        outputs = _evaluate(op, name, compute, operands)
+        if outputs is not None and self._is_small(outputs, arrays):
+            _put_constants(op, outputs)
+
+    def _is_small(self, outputs: Sequence[np.ndarray], operands: Sequence[np.ndarray]) -> bool:
+        size = sum(array.nbytes for array in outputs)
+        return size <= max(self._max_bytes, sum(array.nbytes for array in operands))
+
+    def _taken(self, op: ir.Operation) -> ir.Block | None:
+        condition = _known(op.operands[0])
+        if not isinstance(condition, np.ndarray) or condition.ndim:
+            return None
+        return op.regions[0 if condition[()] else 1].blocks[0]
+
+    def _inline(self, op: ir.Operation, branch: ir.Block) -> None:
+        """Put the operations of a branch in the place of the whole `if`."""
+        *body, end = [view.operation for view in branch.operations]
+        for inner in body:
+            inner.move_before(op)
+        for result, value in zip(op.results, end.operands, strict=True):
+            result.replace_all_uses_with(value)
+        op.erase()
+        for inner in body:
+            for region in inner.regions:
+                for block in region.blocks:
+                    self._block(block)
+            self._operation(inner)
+
+
+def _known(value: ir.Value) -> np.ndarray | tuple[int, ...] | None:
+    """Return a value known at compile time: a tensor's elements or a shape's integers."""
+    if isinstance(value.type, Shape):
+        dims = T.shape_dims(value.type)
+        if dims is None or not all(dim.is_const for dim in dims):
+            return None
+        return tuple(dim.value for dim in dims)
+    if isinstance(value.owner, ir.Block) or value.owner.operation.name != "relax.constant":
+        return None
+    try:
+        return constant_array(value.owner.operation.attributes["value"])
+    except ValueError:
+        return None
+
+
+def _evaluate(
+    op: ir.Operation, name: str, compute: Callable, operands: Sequence[object]
+) -> list[np.ndarray] | None:
+    """Return the results, None when the operation fails or its result is not what is declared."""
+    params = COMPUTE_OPS[name].PARAMS
+    attrs = read_attributes(op, params)
+    static = [attrs[p.name] for p in params if not p.is_operand]
+    try:
+        result = compute(*operands, *static)
+    except (RelaxMLIRError, ArithmeticError):
+        return None
+    return list(result) if isinstance(result, tuple) else [result]
+
+
+def _is_static(type_: ir.Type) -> bool:
+    types = [type_.get_type(i) for i in range(type_.num_types)] if is_tuple(type_) else [type_]
+    return all(
+        T.is_tensor(t) and T.tensor_dtype(t) and T.tensor_dims(t) is not None
+        and all(dim.is_const for dim in T.tensor_dims(t))
+        for t in types
+    )  # fmt: skip
+
+
+def _fold_shape_of(op: ir.Operation) -> None:
+    dims = T.tensor_dims(op.operands[0].type)
+    if dims is None or T.shape_type(dims) != op.results[0].type:
+        return
+    with ir.InsertionPoint(op):
+        shape = ir.Operation.create(
+            "relax.shape_expr", results=[op.results[0].type], loc=op.location
+        )
+    op.results[0].replace_all_uses_with(shape.result)
+    op.erase()
+
+
+def _put_constants(op: ir.Operation, arrays: Sequence[np.ndarray]) -> None:
+    """Replace an operation by constants; a type that differs from the declared one is matched."""
+    declared = op.results[0].type
+    fields = [declared.get_type(i) for i in range(declared.num_types)] if is_tuple(declared) else [declared]
+    with ir.InsertionPoint(op), op.location:
+        attributes = [constant_attribute(array) for array in arrays]
+        if len(attributes) != len(fields) or not all(
+            compatible(field, attribute.type)
+            for field, attribute in zip(fields, attributes, strict=True)
+        ):
+            return
+        values = []
+        for attribute, field in zip(attributes, fields, strict=True):
+            value = ir.Operation.create(
+                "relax.constant", results=[attribute.type], attributes={"value": attribute}
+            ).result
+            if attribute.type != field:
+                value = ir.Operation.create(
+                    "relax.match_cast", results=[field], operands=[value]
+                ).result
+            values.append(value)
+        if is_tuple(declared):
+            values = [ir.Operation.create(
+                "builtin.unrealized_conversion_cast", results=[declared], operands=values
+            ).result]
+    op.results[0].replace_all_uses_with(values[0])
+    op.erase()

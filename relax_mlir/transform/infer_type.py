@@ -1,0 +1,200 @@
+"""The pass `infer-type`: every binding's type says what follows from its operands (R12, R13)."""
+
+from collections.abc import Mapping, Sequence
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.relax import types as T
+from relax_mlir.dialects.relax.dialect import Shape
+from relax_mlir.dialects.relax.infer import InferError
+from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS, read_attributes
+from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.relax.tuples import field_types, is_make_tuple, is_tuple
+from relax_mlir.dialects.relax.well_formed import type_dims
+from relax_mlir.transform.effects import operations_in
+from relax_mlir.transform.rebuild import result_types, set_result_types, substitute_type
+
+
+def infer_type(module: ir.Operation) -> None:
+    """Refine the types of all bindings and of what functions return.
+
+    Nothing that a type says is lost: an annotation that says something else than the rule is kept, as
+    it is checked at run time; one that says less is completed. Functions come after those they call.
+    """
+    functions = {
+        view.operation.attributes["sym_name"].value: view.operation
+        for view in module.regions[0].blocks[0].operations
+        if "relax.function" in view.operation.attributes and view.operation.regions[0].blocks
+    }
+    done: set[str] = set()
+
+    def visit(name: str) -> None:
+        if name in done or name not in functions:
+            return
+        done.add(name)
+        for callee in _callees(functions[name]):
+            visit(callee)
+        _Function(functions[name], functions).run()
+
+    for name in functions:
+        visit(name)
+
+
+def refine(declared: ir.Type, inferred: ir.Type) -> ir.Type:
+    """Return the declared type with what only the inferred one knows added."""
+    if T.is_tensor(declared) and T.is_tensor(inferred):
+        dtype = T.tensor_dtype(declared) or T.tensor_dtype(inferred)
+        dims = T.tensor_dims(declared)
+        ndim = max(T.tensor_ndim(declared), T.tensor_ndim(inferred))
+        return T.tensor_type(T.tensor_dims(inferred) if dims is None else dims, dtype, ndim)
+    if isinstance(declared, Shape) and isinstance(inferred, Shape):
+        dims = T.shape_dims(declared)
+        ndim = max(T.shape_ndim(declared), T.shape_ndim(inferred))
+        return T.shape_type(T.shape_dims(inferred) if dims is None else dims, ndim)
+    if is_tuple(declared) and is_tuple(inferred) and declared.num_types == inferred.num_types:
+        pairs = zip(field_types(declared), field_types(inferred), strict=True)
+        return ir.TupleType.get_tuple([refine(a, b) for a, b in pairs])
+    return declared
+
+
+def _callees(func: ir.Operation) -> list[str]:
+    names: list[str] = []
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        if op.name == "relax.call":
+            names.append(op.attributes["callee"].value)
+        return ir.WalkResult.ADVANCE
+
+    func.walk(visit)
+    return names
+
+
+class _Function:
+    """Infers through one function, in order."""
+
+    def __init__(self, func: ir.Operation, functions: Mapping[str, ir.Operation]) -> None:
+        self._func, self._functions = func, functions
+
+    def run(self) -> None:
+        block = self._func.regions[0].blocks[0]
+        bound = {dim.name for arg in block.arguments for dim in type_dims(arg.type) if dim.name}
+        self._block(block, bound)
+        end = list(block.operations)[-1].operation
+        returned = [operand.type for operand in end.operands]
+        if end.name == "func.return" and returned != result_types(self._func):
+            if all(_symbols(type_) <= bound for type_ in returned):
+                set_result_types(self._func, returned)
+            else:
+                _cast_operands(end, result_types(self._func))
+
+    def _block(self, block: ir.Block, bound: set[str]) -> None:
+        for view in block.operations:
+            op = view.operation
+            for region in op.regions:
+                for inner in region.blocks:
+                    self._block(inner, bound if op.name == "relax.dataflow" else set(bound))
+            if op.name == "relax.if":
+                self._branches(op, bound)
+            elif len(op.results) == 1:
+                inferred = self._infer(op)
+                if inferred is not None and inferred != op.results[0].type:
+                    op.results[0].set_type(inferred)
+            if op.name == "relax.match_cast":
+                bound |= {dim.name for dim in type_dims(op.results[0].type) if dim.name}
+
+    def _infer(self, op: ir.Operation) -> ir.Type | None:
+        name = op.name.removeprefix("relax.")
+        types, declared = [operand.type for operand in op.operands], op.results[0].type
+        if name in COMPUTE_OPS:
+            cls = COMPUTE_OPS[name]
+            try:
+                return refine(declared, cls.infer(types, read_attributes(op, cls.PARAMS)))
+            except InferError:
+                return None
+        if is_make_tuple(op):
+            return ir.TupleType.get_tuple(types)
+        if name == "tuple_get_item":
+            return types[0].get_type(op.attributes["index"].value)
+        if name == "shape_of":
+            return refine(declared, T.shape_type(T.tensor_dims(types[0]), T.tensor_ndim(types[0])))
+        if name in ("call_tir", "call_dps_packed"):
+            return refine(declared, _of_shape(types[0], declared))
+        if name == "dataflow":
+            output = list(operations_in(op))[-1]
+            return output.operands[0].type
+        if name == "call":
+            return self._call(op, declared)
+        return None
+
+    def _call(self, op: ir.Operation, declared: ir.Type) -> ir.Type | None:
+        callee = self._functions.get(op.attributes["callee"].value)
+        if callee is None or len(result_types(callee)) != 1:
+            return None
+        parameters = [a.type for a in callee.regions[0].blocks[0].arguments]
+        known: dict[str, SymExpr] = {}
+        for parameter, argument in zip(parameters, field_types(op.operands[0].type), strict=False):
+            _bind(parameter, argument, known)
+        (returned,) = result_types(callee)
+        return refine(declared, _express(returned, known))
+
+    def _branches(self, op: ir.Operation, bound: set[str]) -> None:
+        ends = [inner for inner in operations_in(op) if inner.name == "relax.yield"]
+        if not len(op.results) or len(ends) != 2:
+            return
+        types = [end.operands[0].type for end in ends]
+        if types[0] == types[1] and _symbols(types[0]) <= bound:
+            op.results[0].set_type(types[0])
+            return
+        for end in ends:
+            _cast_operands(end, [op.results[0].type])
+
+
+def _symbols(type_: ir.Type) -> set[str]:
+    return {name for dim in type_dims(type_) for name in dim.symbols}
+
+
+def _of_shape(shape: ir.Type, result: ir.Type) -> ir.Type:
+    """Return what a destination-passing call gives for output shapes of these types."""
+    if is_tuple(shape) and is_tuple(result):
+        pairs = zip(field_types(shape), field_types(result), strict=True)
+        return ir.TupleType.get_tuple([_of_shape(a, b) for a, b in pairs])
+    return T.tensor_type(T.shape_dims(shape), T.tensor_dtype(result), T.shape_ndim(shape))
+
+
+def _dims(type_: ir.Type) -> Sequence[SymExpr] | None:
+    if T.is_tensor(type_):
+        return T.tensor_dims(type_)
+    return T.shape_dims(type_) if isinstance(type_, Shape) else None
+
+
+def _bind(parameter: ir.Type, argument: ir.Type, known: dict[str, SymExpr]) -> None:
+    """Note which expressions of the caller a callee's symbols are."""
+    if is_tuple(parameter) and is_tuple(argument):
+        for a, b in zip(field_types(parameter), field_types(argument), strict=False):
+            _bind(a, b, known)
+        return
+    inner, outer = _dims(parameter), _dims(argument)
+    if inner is not None and outer is not None and len(inner) == len(outer):
+        for a, b in zip(inner, outer, strict=True):
+            if a.name:
+                known.setdefault(a.name, b)
+
+
+def _express(type_: ir.Type, known: Mapping[str, SymExpr]) -> ir.Type:
+    """Return a callee's type in the caller's symbols, without what those cannot say."""
+    if is_tuple(type_):
+        return ir.TupleType.get_tuple([_express(t, known) for t in field_types(type_)])
+    if _symbols(type_) <= known.keys():
+        return substitute_type(type_, known)
+    if T.is_tensor(type_):
+        return T.tensor_type(None, T.tensor_dtype(type_), T.tensor_ndim(type_))
+    return T.shape_type(None, T.shape_ndim(type_)) if isinstance(type_, Shape) else type_
+
+
+def _cast_operands(end: ir.Operation, types: Sequence[ir.Type]) -> None:
+    """Give a terminator operands of these types, which say less than what it has."""
+    for index, type_ in enumerate(types):
+        if end.operands[index].type != type_:
+            with ir.InsertionPoint(end), end.location:
+                end.operands[index] = ir.Operation.create(
+                    "relax.match_cast", results=[type_], operands=[end.operands[index]]
+                ).result

@@ -1,0 +1,155 @@
+"""Reductions and softmax against numpy."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from programs import Program
+from samples import FLOATS, INTEGERS, check, sample
+
+from relax_mlir.dialects.relax.ops.reduce import REDUCTIONS
+from relax_mlir.errors import PassError
+
+pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
+# Sizes of n, m and k: empty, ones, odd and prime, longer than any tile on one side.
+SIZES = ((1, 1, 1), (0, 3, 2), (3, 0, 2), (17, 13, 11), (67, 131, 3), (2, 1009, 2), (1009, 2, 3))
+# Shape, axes, keepdims.
+LAYOUTS = (
+    (["n"], None, False),
+    (["n", "m"], [1], False),
+    (["n", "m"], [0], True),
+)
+MORE_LAYOUTS = (
+    (["n", "m", "k"], [1], False),
+    (["n", "m", "k"], [0, 2], False),
+    (["n", "m", "k"], [-1, 0], True),
+    ([], None, False),
+    ([3, 5], None, True),
+    ([3, 5], [], False),
+    ([3, 0], [1], False),
+)
+
+
+def _shape(dims: list[Any], sizes: tuple[int, ...]) -> list[int]:
+    named = dict(zip("nmk", sizes, strict=True))
+    return [named.get(dim, dim) for dim in dims]
+
+
+def _reference(op: str, x: np.ndarray, axes: list[int] | None, keepdims: bool) -> np.ndarray:
+    kept = {"axis": None if axes is None else tuple(axes), "keepdims": keepdims}
+    if op in ("max", "min"):
+        limits = np.iinfo(x.dtype) if x.dtype.kind in "iu" else np.array([False, True])
+        if x.dtype.kind == "f":
+            initial = -np.inf if op == "max" else np.inf
+        elif x.dtype == np.bool_:
+            initial = limits[0] if op == "max" else limits[1]
+        else:
+            initial = limits.min if op == "max" else limits.max
+        return getattr(np, op)(x, initial=initial, **kept)
+    if x.dtype.kind == "f":
+        return getattr(np, op)(x.astype("float64"), **kept).astype(x.dtype)
+    if op == "mean":
+        total = np.sum(x, dtype=f"{x.dtype.kind}8", **kept)
+        count = x.size // max(np.size(total), 1)
+        # Towards zero, and 0 of nothing.
+        quotient = np.trunc(total.astype("longdouble") / max(count, 1))
+        return np.asarray(quotient).astype(x.dtype)
+    return getattr(np, op)(x, dtype=x.dtype, **kept)
+
+
+@pytest.mark.parametrize("op", REDUCTIONS)
+def test_reduction(op: str) -> None:
+    program, cases = Program(), []
+    dtypes = (*FLOATS, *INTEGERS, *(("bool",) if op != "mean" else ()))
+    for dtype in dtypes:
+        layouts = LAYOUTS if dtype in FLOATS else LAYOUTS[1:2]
+        layouts += MORE_LAYOUTS if dtype == "float32" else ()
+        for dims, axes, keepdims in layouts:
+            name = f"f{len(cases)}"
+            program.op(name, op, (dims, dtype), axis=axes, keepdims=keepdims)
+            cases.append((name, dtype, dims, axes, keepdims))
+    vm = program.build()
+    for name, dtype, dims, axes, keepdims in cases:
+        for sizes in SIZES:
+            x = sample(_shape(dims, sizes), dtype)
+            if op == "prod" and dtype in FLOATS:
+                x = np.exp2(np.round(x / 3)).astype(dtype)
+            wanted = _reference(op, x, axes, keepdims)
+            longest = x.size // max(wanted.size, 1)
+            check(
+                vm[name](x), wanted, ulps=8 + longest**0.5, scale=3 * longest**0.5,
+                what=(op, dtype, dims, axes, sizes),
+            )  # fmt: skip
+
+
+def test_nan_wins() -> None:
+    program = Program()
+    for op in ("max", "min", "sum"):
+        program.op(op, op, (["n", "m"], "float32"), axis=[1])
+    vm = program.build()
+    x = sample((5, 67), "float32")
+    x[np.arange(5), [0, 1, 15, 16, 66]] = np.nan
+    for op in ("max", "min", "sum"):
+        assert np.isnan(vm[op](x)).all(), op
+
+
+def test_half_precision_is_summed_in_float32() -> None:
+    program = Program()
+    program.op("sum", "sum", (["n"], "float16"))
+    program.op("mean", "mean", (["n"], "float16"))
+    vm = program.build()
+    ones = np.ones(5000, "float16")
+    assert vm["sum"](ones) == 5000
+    assert vm["mean"](np.full(60000, 2, "float16")) == 2
+
+
+def test_no_mean_of_bools() -> None:
+    program = Program()
+    program.op("f", "mean", (["n"], "bool"))
+    with pytest.raises(PassError, match="not defined for bool: cast"):
+        program.build()
+
+
+def _softmax(logarithm: bool) -> Callable[[np.ndarray, int], np.ndarray]:
+    def compute(x: np.ndarray, axis: int) -> np.ndarray:
+        if not x.size:
+            return x
+        shifted = x.astype("float64") - x.max(axis, keepdims=True)
+        powers = np.exp(shifted)
+        total = powers.sum(axis, keepdims=True)
+        return (shifted - np.log(total) if logarithm else powers / total).astype(x.dtype)
+
+    return compute
+
+
+@pytest.mark.parametrize("op", ["softmax", "log_softmax"])
+def test_softmax(op: str) -> None:
+    program, cases = Program(), []
+    for dtype in FLOATS:
+        for dims, axis in [(["n"], 0), (["n", "m"], -1), (["n", "m"], 0), (["n", "m", "k"], 1)]:
+            name = f"f{len(cases)}"
+            program.op(name, op, (dims, dtype), axis=axis)
+            cases.append((name, dtype, dims, axis))
+    program.op("static", op, ([7, 33], "float32"), axis=-1)
+    cases.append(("static", "float32", [7, 33], -1))
+    vm = program.build()
+    reference = _softmax(op == "log_softmax")
+    for name, dtype, dims, axis in cases:
+        for sizes in SIZES:
+            x = sample(_shape(dims, sizes), dtype, scale=8)
+            check(
+                vm[name](x), reference(x, axis), ulps=32, scale=float(op == "log_softmax"),
+                what=(op, dtype, dims, axis, sizes),
+            )  # fmt: skip
+
+
+def test_softmax_of_large_numbers() -> None:
+    program = Program()
+    program.op("f", "softmax", (["n", "m"], "float32"))
+    vm = program.build()
+    x = np.array([[1e4, 1e4, -1e4], [-1e30, -1e30, -1e30], [np.inf, 0, 0], [np.nan, 0, 1]], "float32")
+    got = vm["f"](x)
+    check(got[:2], np.array([[0.5, 0.5, 0], [1 / 3, 1 / 3, 1 / 3]], "float32"))
+    assert np.isnan(got[2, 0])
+    assert np.isnan(got[3]).all()

@@ -1,0 +1,111 @@
+"""The documents: what they run gives the output shown, links lead somewhere, lists are whole."""
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from checkout import ROOT
+
+from relax_mlir.relax.pipeline import DEFAULT_PIPELINE
+
+README = ROOT / "README.md"
+DOCUMENTS = ("README.md", "CONTRIBUTING.md", "docs/architecture.md", "benchmarks/README.md")
+_FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.M | re.S)
+_RUNNABLE = ("python", "console")
+
+
+@dataclass
+class Example:
+    """A program or a command, and what the README says comes out."""
+
+    kind: str
+    code: str
+    output: str
+    line: int
+    # What the programs that this one continues have written already.
+    before: str = ""
+
+
+def read_examples(text: str) -> list[Example]:
+    """Return what can be run: a console's output follows each command, a program's in a text block.
+
+    A program that imports nothing continues the one before it.
+    """
+    examples: list[Example] = []
+    for fence in _FENCE.finditer(text):
+        kind, body = fence.groups()
+        line = text.count("\n", 0, fence.start()) + 1
+        if kind == "console":
+            command, _, output = body.partition("\n")
+            examples.append(Example(kind, command.removeprefix("$ "), output, line))
+        elif kind == "python":
+            new = Example(kind, body, "", line)
+            if not re.search(r"^(import|from) ", body, re.M):
+                last = examples[-1]
+                new.code, new.before = last.code + body, last.before + last.output
+            examples.append(new)
+        elif kind == "text":
+            examples[-1].output = body
+    return examples
+
+
+def run(example: Example, folder: Path) -> str:
+    """Return what an example writes, a traceback cut down to its last part."""
+    if example.kind == "python":
+        program = folder / "program.py"
+        program.write_text(example.code)
+        command = [sys.executable, str(program)]
+    else:
+        tool = f"{shlex.quote(sys.executable)} -m relax_mlir.tools.relax_opt"
+        command = ["sh", "-c", re.sub(r"(?<![\w/])relax-opt", tool, example.code)]
+    environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+    done = subprocess.run(
+        command,
+        cwd=ROOT,
+        env=environment,
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
+    output = done.stdout.replace(f"{folder}/", "")
+    return re.sub(r"(?s)Traceback \(most.*\n(?=\w*\.\w)", "", output)
+
+
+EXAMPLES = [e for e in read_examples(README.read_text()) if e.kind in _RUNNABLE]
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda e: f"line{e.line}")
+def test_output_is_what_the_readme_shows(example: Example, tmp_path: Path) -> None:
+    if "mlir-opt-22" in example.code and shutil.which("mlir-opt-22") is None:
+        pytest.skip("no mlir-opt-22")
+    assert run(example, tmp_path).split() == (example.before + example.output).split()
+
+
+def test_there_are_examples() -> None:
+    assert [e.kind for e in EXAMPLES].count("python") >= 3
+    assert [e.kind for e in EXAMPLES].count("console") >= 3
+
+
+@pytest.mark.parametrize(
+    "document", ["README.md", "CONTRIBUTING.md", "docs/architecture.md", "benchmarks/README.md"]
+)
+def test_links_lead_to_files(document: str) -> None:
+    text = (ROOT / document).read_text()
+    links = re.findall(r"\]\((?!https?:)([^)#]+)", _FENCE.sub("", text))
+    assert not [link for link in links if not ((ROOT / document).parent / link).exists()]
+
+
+def test_readme_names_the_command_that_ci_runs() -> None:
+    command = (ROOT / ".ci" / "run").read_text().split()[-2:]
+    assert " ".join(command) in README.read_text()
+
+
+def test_architecture_names_every_stage_of_a_build() -> None:
+    text = (ROOT / "docs" / "architecture.md").read_text()
+    assert not [name for name in DEFAULT_PIPELINE if name not in text]

@@ -1,0 +1,123 @@
+// RUN: relax-opt %s --canonicalize-bindings --split-input-file | FileCheck %s
+
+// A match_cast that says nothing new goes; one that checks or binds stays.
+
+#n = affine_map<()[s0] -> (s0)>
+#n4 = affine_map<()[s0] -> (s0, 4)>
+#nk = affine_map<()[s0, s1] -> (s1, s0)>
+!X = tensor<?x4xf32, #relax.dims<["n"], #n4>>
+!Y = tensor<?x?xf32>
+
+// CHECK-LABEL: func.func @casts
+// CHECK-SAME: (%[[X:.*]]: tensor<?x4xf32{{.*}}>, %[[Y:.*]]: tensor<?x?xf32>)
+// CHECK-NEXT: %[[C:.*]] = "relax.match_cast"(%[[Y]])
+// CHECK-NEXT: %[[E:.*]] = "relax.exp"(%[[X]])
+// CHECK-NEXT: "relax.add"(%[[E]], %[[C]])
+// CHECK-NEXT: return
+func.func @casts(%x: !X, %y: !Y) -> !X attributes {relax.function} {
+  %same = "relax.match_cast"(%x) : (!X) -> !X
+  %less = "relax.match_cast"(%same) : (!X) -> !Y
+  %new = "relax.match_cast"(%y) : (!Y) -> !X
+  %e = "relax.exp"(%less) : (!Y) -> !X
+  %s = "relax.add"(%e, %new) : (!X, !X) -> !X
+  return %s : !X
+}
+
+// A symbol bound to a dimension that is known is that dimension, also in what follows.
+
+!K = tensor<?x?xf32, #relax.dims<["k", "m"], #nk>>
+!S = !relax.shape<#relax.dims<["k"], affine_map<()[s0] -> (s0 * 2)>>>
+
+// CHECK-LABEL: func.func @symbols
+// CHECK-SAME: -> tuple<tensor<?x4xf32, #relax.dims<["n"], {{.*}}>>, !relax.shape<#relax.dims<[], #[[EIGHT:.*]]>>>
+// CHECK-NOT: "relax.match_cast"
+// CHECK: "relax.exp"(%{{.*}}) : (tensor<?x4xf32, #relax.dims<["n"], {{.*}}>>) -> tensor<?x4xf32, #relax.dims<["n"]
+// CHECK: "relax.shape_expr"() : () -> !relax.shape<#relax.dims<[], #{{.*}}>>
+func.func @symbols(%x: !X) -> tuple<!K, !S> attributes {relax.function} {
+  %c = "relax.match_cast"(%x) : (!X) -> !K
+  %e = "relax.exp"(%c) : (!K) -> !K
+  %s = "relax.shape_expr"() : () -> !S
+  %t = builtin.unrealized_conversion_cast %e, %s : !K, !S to tuple<!K, !S>
+  return %t : tuple<!K, !S>
+}
+
+// What a branch learns does not hold in the other one, where the same name is another number.
+
+// CHECK-LABEL: func.func @branches
+// CHECK: "relax.if"
+// CHECK-NOT: "relax.match_cast"
+// CHECK: "relax.yield"
+// CHECK: "relax.match_cast"(%{{.*}}) : (tensor<?x?xf32>) -> tensor<?x?xf32, #relax.dims<["k", "m"]
+func.func @branches(%flag: tensor<i1>, %x: !X, %y: !Y) -> tensor<f32> attributes {relax.function} {
+  %r = "relax.if"(%flag) ({
+    %c = "relax.match_cast"(%x) : (!X) -> !K
+    %e = "relax.exp"(%c) : (!K) -> !K
+    %s = "relax.sum"(%e) {axis, keepdims = false} : (!K) -> tensor<f32>
+    "relax.yield"(%s) : (tensor<f32>) -> ()
+  }, {
+    %c = "relax.match_cast"(%y) : (!Y) -> !K
+    %e = "relax.exp"(%c) : (!K) -> !K
+    %s = "relax.sum"(%e) {axis, keepdims = false} : (!K) -> tensor<f32>
+    "relax.yield"(%s) : (tensor<f32>) -> ()
+  }) : (tensor<i1>) -> tensor<f32>
+  return %r : tensor<f32>
+}
+
+// -----
+
+// Tuples that are taken apart and put together, outputs that were there before their block.
+
+!T = tensor<4xf32>
+!P = tuple<!T, !T>
+
+// CHECK-LABEL: func.func @tuples
+// CHECK-SAME: (%[[P:.*]]: tuple
+// CHECK-NEXT: return %[[P]]
+func.func @tuples(%p: !P) -> !P attributes {relax.function} {
+  %a = "relax.tuple_get_item"(%p) {index = 0} : (!P) -> !T
+  %b = "relax.tuple_get_item"(%p) {index = 1} : (!P) -> !T
+  %q = builtin.unrealized_conversion_cast %b, %a : !T, !T to !P
+  %c = "relax.tuple_get_item"(%q) {index = 1} : (!P) -> !T
+  %d = "relax.tuple_get_item"(%q) {index = 0} : (!P) -> !T
+  %r = builtin.unrealized_conversion_cast %c, %d : !T, !T to !P
+  return %r : !P
+}
+
+// The arguments of a call stay where they are made.
+
+// CHECK-LABEL: func.func @call
+// CHECK: %[[ARGS:.*]] = builtin.unrealized_conversion_cast
+// CHECK-NEXT: "relax.call"(%[[ARGS]])
+func.func @call(%p: !P) -> !P attributes {relax.function} {
+  %a = "relax.tuple_get_item"(%p) {index = 0} : (!P) -> !T
+  %t = builtin.unrealized_conversion_cast %p : !P to tuple<!P>
+  %r = "relax.call"(%t) {callee = @tuples} : (tuple<!P>) -> !P
+  return %r : !P
+}
+
+// CHECK-LABEL: func.func @outputs
+// CHECK-SAME: (%{{.*}}, %[[X:.*]]: tensor<4xf32>)
+// CHECK-NEXT: %[[D:.*]] = "relax.dataflow"
+// CHECK-NEXT: %[[E:.*]] = "relax.exp"(%[[X]])
+// CHECK-NEXT: "relax.output"(%[[E]])
+// CHECK: %[[S:.*]] = "relax.add"(%[[D]], %[[X]])
+// CHECK-NEXT: "relax.multiply"(%[[S]], %[[D]])
+// CHECK-NOT: "relax.if"
+func.func @outputs(%flag: tensor<i1>, %x: !T) -> !T attributes {relax.function} {
+  %d = "relax.dataflow"() ({
+    %e = "relax.exp"(%x) : (!T) -> !T
+    %o = builtin.unrealized_conversion_cast %e, %x, %e : !T, !T, !T to tuple<!T, !T, !T>
+    "relax.output"(%o) : (tuple<!T, !T, !T>) -> ()
+  }) : () -> tuple<!T, !T, !T>
+  %e = "relax.tuple_get_item"(%d) {index = 0} : (tuple<!T, !T, !T>) -> !T
+  %y = "relax.tuple_get_item"(%d) {index = 1} : (tuple<!T, !T, !T>) -> !T
+  %f = "relax.tuple_get_item"(%d) {index = 2} : (tuple<!T, !T, !T>) -> !T
+  %i = "relax.if"(%flag) ({
+    "relax.yield"(%y) : (!T) -> ()
+  }, {
+    "relax.yield"(%y) : (!T) -> ()
+  }) : (tensor<i1>) -> !T
+  %s = "relax.add"(%e, %i) : (!T, !T) -> !T
+  %p = "relax.multiply"(%s, %f) : (!T, !T) -> !T
+  return %p : !T
+}
