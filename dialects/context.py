@@ -1,6 +1,14 @@
-"""MLIR contexts with our dialects loaded: one per thread, made on first use."""
+"""MLIR contexts with our dialects loaded: one per thread, made on first use, replaced when old.
 
+A context keeps every attribute, type, location and constant that was ever made in it. A process that
+compiles one module after the other would grow for ever, so a thread's context is given up after a
+while, at a moment when nothing of it is alive but whole modules: those live on in it, and what is
+made from then on cannot be mixed with anything older.
+"""
+
+import sys
 import threading
+import weakref
 
 from relax_mlir.dialects.bindings import ir
 
@@ -8,6 +16,13 @@ from relax_mlir.dialects.bindings import ir
 # process, so loading is serialised (llvm/llvm-project#215781 is the sibling report).
 _LOAD_LOCK = threading.Lock()
 _LOCAL = threading.local()
+
+# When a context is old: so many times asked for, or so many bytes of constants in it.
+MOST_USES = 128
+MOST_BYTES = 64 << 20
+_CONSTANT_BYTES: "weakref.WeakKeyDictionary[ir.Context, int]" = weakref.WeakKeyDictionary()
+# The thread's own reference, the one in `default_context`, and those of `_is_old` and the call.
+_OWN_REFERENCES = 4
 
 
 def load_all(context: ir.Context) -> None:
@@ -32,8 +47,25 @@ def make_context() -> ir.Context:
 
 
 def default_context() -> ir.Context:
-    """Return this thread's context, made on first use. MLIR objects of two contexts do not mix."""
+    """Return this thread's context, made on first use. MLIR objects of two contexts do not mix.
+
+    Whoever holds more of it than modules (a type, an operation, the context itself) keeps it in use.
+    """
     context = getattr(_LOCAL, "context", None)
-    if context is None:
+    if context is None or _is_old(context):
         context = _LOCAL.context = make_context()
+        _LOCAL.uses = 0
+    _LOCAL.uses += 1
     return context
+
+
+def count_constant(context: ir.Context, size: int) -> None:
+    """Note that a context now holds so many more bytes of constants, until it dies."""
+    _CONSTANT_BYTES[context] = _CONSTANT_BYTES.get(context, 0) + size
+
+
+def _is_old(context: ir.Context) -> bool:
+    if _LOCAL.uses < MOST_USES and _CONSTANT_BYTES.get(context, 0) < MOST_BYTES:
+        return False
+    # Every live object of the bindings holds a reference to its context, a module exactly one.
+    return sys.getrefcount(context) - context._get_live_module_count() <= _OWN_REFERENCES

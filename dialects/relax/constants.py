@@ -7,6 +7,7 @@ import weakref
 import numpy as np
 
 from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.context import count_constant
 from relax_mlir.dialects.relax import types as T
 
 # MLIR keeps the blob alive through the buffer it was made from; this table only finds the array again.
@@ -58,6 +59,7 @@ def constant_attribute(array: np.ndarray, name: str | None = None) -> ir.Attribu
     )
     blob = _RESOURCE.search(str(attribute)).group(1)
     _ARRAYS.setdefault(ir.Context.current, {})[blob] = array
+    count_constant(ir.Context.current, array.nbytes)
     return attribute
 
 

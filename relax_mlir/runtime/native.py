@@ -14,6 +14,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from relax_mlir.errors import ExecutableFormatError
 from relax_mlir.runtime.executable import NativeObject
 
@@ -161,3 +163,12 @@ def load_objects(objects: Iterable[NativeObject]) -> dict[str, Any]:
     return {
         name: make(tracker[symbol], keep_alive_object=library) for name, symbol in names.items()
     }
+
+
+def ffi_tensor(value: Any) -> Any:
+    """Return an array as TVM FFI's tensor over the same memory, any other value as it is."""
+    if not isinstance(value, np.ndarray):
+        return value
+    import tvm_ffi
+
+    return tvm_ffi.from_dlpack(value)

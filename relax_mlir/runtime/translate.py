@@ -5,7 +5,7 @@ the leaves of a tree of `if` in a loop. Names and texts of the executable never 
 only numbers do.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from typing import Any
 
 from relax_mlir.runtime.builtins import BUILTINS, PREFIX
@@ -35,10 +35,16 @@ def _operand(arg: Arg) -> str:
     return f"c{arg.value}" if arg.kind is ArgKind.CONSTANT else f"p{arg.value}"
 
 
-def _call(executable: Executable, instr: Instruction) -> str:
+def _call(executable: Executable, instr: Instruction, native: Container[str]) -> str:
     name = executable.func_names[instr.func_idx]
     dst = f"r{instr.dst.value}" if instr.dst.is_plain_register else ""
     args = [_operand(a) for a in instr.args]
+    if name in native:
+        # Constants are handed to native code as the FFI's own tensors, wrapped once.
+        args = [
+            f"t{a.value}" if a.kind is ArgKind.CONSTANT else text
+            for a, text in zip(instr.args, args, strict=True)
+        ]
     own = any(f.name == name for f in executable.global_funcs)
     if not own and name == PREFIX + "kill_object":
         registers = [_operand(a) for a in instr.args if a.is_plain_register]
@@ -85,12 +91,18 @@ def _block_starts(code: list[Instruction]) -> list[int]:
 
 
 def _write_block(
-    out: _Writer, executable: Executable, code: list[Instruction], start: int, end: int, depth: int
+    out: _Writer,
+    executable: Executable,
+    native: Container[str],
+    code: list[Instruction],
+    start: int,
+    end: int,
+    depth: int,
 ) -> None:
     for i in range(start, end):
         instr = code[i]
         if instr.op is Opcode.CALL:
-            out.add(depth, _call(executable, instr), i)
+            out.add(depth, _call(executable, instr, native), i)
         elif instr.op is Opcode.RET:
             out.add(depth, f"return r{instr.reg.value}", i)
         elif instr.op is Opcode.GOTO:
@@ -103,25 +115,31 @@ def _write_block(
 
 
 def _write_tree(
-    out: _Writer, executable: Executable, code: list[Instruction], starts: list[int], depth: int
+    out: _Writer,
+    executable: Executable,
+    native: Container[str],
+    code: list[Instruction],
+    starts: list[int],
+    depth: int,
 ) -> None:
     """Write a binary search for `pc` among the blocks `starts[:-1]`; the last entry is the end."""
     if len(starts) == 2:
-        _write_block(out, executable, code, starts[0], starts[1], depth)
+        _write_block(out, executable, native, code, starts[0], starts[1], depth)
         return
     middle = len(starts) // 2
     out.add(depth, f"if pc < {starts[middle]}:")
-    _write_tree(out, executable, code, starts[: middle + 1], depth + 1)
+    _write_tree(out, executable, native, code, starts[: middle + 1], depth + 1)
     out.add(depth, "else:")
-    _write_tree(out, executable, code, starts[middle:], depth + 1)
+    _write_tree(out, executable, native, code, starts[middle:], depth + 1)
 
 
 def translate(
-    executable: Executable, func: VMFunction, namespace: dict[str, Any]
+    executable: Executable, func: VMFunction, namespace: dict[str, Any], native: Container[str] = ()
 ) -> tuple[Callable[..., Any], list[int]]:
     """Return a Python function and, for each line of its source, the instruction it came from.
 
-    The namespace has `p<i>` (functions), `c<i>` (constants), `vm_state`, `truth`, `shape_of`,
+    The namespace has `p<i>` (functions), `c<i>` (constants), `t<i>` (constants as the functions named
+    in `native` take them), `vm_state`, `truth`, `shape_of`,
     `to_value` and `fail`, which is called with an exception and the index of the function.
     """
     code = executable.instructions(func)
@@ -142,11 +160,11 @@ def translate(
                 break
             # Memory is free for the next instruction as soon as the last reader is done.
             kill = "".join(f"; r{r} = None" for r in dead.get(i, ()))
-            out.add(2, _call(executable, instr) + kill, i)
+            out.add(2, _call(executable, instr, native) + kill, i)
     else:
         out.add(2, "pc = 0")
         out.add(2, "while True:")
-        _write_tree(out, executable, code, [*starts, len(code)], 3)
+        _write_tree(out, executable, native, code, [*starts, len(code)], 3)
     out.add(1, "except Exception as error:")
     index = executable.global_funcs.index(func)
     out.add(2, f"fail(error, {index})")

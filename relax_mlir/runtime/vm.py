@@ -19,6 +19,7 @@ from relax_mlir.runtime.builtins import BUILTINS, alloc_storage, shape_of, stora
 from relax_mlir.runtime.bytecode import Opcode
 from relax_mlir.runtime.executable import Executable, VMFunction
 from relax_mlir.runtime.memory import VMState
+from relax_mlir.runtime.native import ffi_tensor
 from relax_mlir.runtime.ownership import (
     STORAGE,
     arrays_of,
@@ -71,6 +72,7 @@ class VirtualMachine:
         self.state = VMState(memory)
         self._funcs = {f.name: i for i, f in enumerate(executable.global_funcs)}
         self._native = executable.load_native()
+        self._native_only = frozenset(self._native) - frozenset(self._funcs)
         self._lock = threading.RLock()
         self._bodies: dict[int, Callable[..., Any]] = {}
         self._lines: dict[int, list[int]] = {}
@@ -85,6 +87,7 @@ class VirtualMachine:
             "to_value": to_value,
             "fail": self._fail,
             **{f"c{i}": c for i, c in enumerate(constants)},
+            **{f"t{i}": ffi_tensor(c) if self._native else c for i, c in enumerate(constants)},
             **{f"p{i}": self._stub(i, n) for i, n in enumerate(executable.func_names)},
         }
 
@@ -193,7 +196,9 @@ class VirtualMachine:
         if body is None:
             with self._lock:
                 func = self.executable.global_funcs[index]
-                body, self._lines[index] = translate(self.executable, func, self._namespace)
+                body, self._lines[index] = translate(
+                    self.executable, func, self._namespace, self._native_only
+                )
                 body = self._bodies.setdefault(index, body)
         return body
 
@@ -235,7 +240,7 @@ class VirtualMachine:
             where += f", instruction {position} ({what})"
         if isinstance(error, VMError):
             _annotate(error, where)
-        elif name in self._native and name not in self._funcs:
+        elif name in self._native_only:
             raise _annotate(_native_error(error), where) from None
         else:
             _add_note(error, where)

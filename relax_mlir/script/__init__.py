@@ -1,7 +1,7 @@
 """TVMScript: programs written as Python text, in and out.
 
-`from relax_mlir.script import ir as I, relax as R, tir as T` is how a script begins. Nothing here loads
-MLIR until a script is parsed.
+`from relax_mlir.script import ir as I, relax as R, tir as T` is how a script begins.
+Nothing here loads MLIR until a script is parsed.
 """
 
 from collections.abc import Mapping

@@ -4,6 +4,8 @@ import sys
 import types
 from typing import Any
 
+from relax_mlir.errors import ScriptError
+
 
 def _closure(fn: types.FunctionType) -> dict[str, Any]:
     variables = {}
@@ -32,7 +34,11 @@ def parse_function(fn: Any, depth: int) -> Any:
     from relax_mlir.script.parser.source import find_function
 
     variables = {**fn.__globals__, **frame.f_locals, **_closure(fn)}
-    return parse_definition(*find_function(fn), variables)
+    try:
+        return parse_definition(*find_function(fn), variables)
+    except ScriptError as error:
+        # What matters is the script's own line; where in the parser it was noticed does not.
+        raise error.with_traceback(None) from None
 
 
 def parse_class(cls: type, depth: int) -> Any:
@@ -53,4 +59,7 @@ def parse_class(cls: type, depth: int) -> Any:
     for member in vars(cls).values():
         if isinstance(member, types.FunctionType):
             variables.update(_closure(member))
-    return parse_definition(*find_class(cls, frame), variables)
+    try:
+        return parse_definition(*find_class(cls, frame), variables)
+    except ScriptError as error:
+        raise error.with_traceback(None) from None

@@ -6,8 +6,8 @@ from typing import Any, NoReturn
 class Marker:
     """A name of the script language.
 
-    Python evaluates the annotations and decorators of a script before the parser reads its source, so
-    the language's names exist as objects. They carry their path (`R.Tensor`) and nothing else.
+    Python evaluates the annotations and decorators of a script before the parser reads its source,
+    so the language's names exist as objects. They carry their path (`R.Tensor`) and nothing else.
     """
 
     def __init__(self, path: str) -> None:
@@ -21,7 +21,7 @@ class Marker:
     def __getitem__(self, item: Any) -> "Marker":
         return self
 
-    def __call__(self, *args: Any, **kwargs: Any) -> "Marker":
+    def __call__(self, *args: Any, **kwargs: Any) -> "Marker":  # noqa: D102
         return self
 
     def __iter__(self) -> NoReturn:

@@ -9,7 +9,7 @@ from relax_mlir.script.markers import Marker
 def prim_func(fn: Any = None, **options: Any) -> Any:
     """Parse a TIR prim func; alone it gives an `IRModule` that holds it.
 
-    Inside an `I.ir_module` class the function is left to the class decorator, which knows all names.
+    Inside an `I.ir_module` class the function is left to the class decorator, which knows them all.
 
     Args:
         fn: the function, when the decorator is used without parentheses.

@@ -89,13 +89,13 @@ class _Folder:
         elif name in COMPUTE_OPS:
             self._compute(op, name)
         elif op.name == "relax.call_tir" and self._evaluator is not None:
-            arrays = [_known(value) for value in known_fields(op.operands[1]) or (None,)]
-            if all(isinstance(a, np.ndarray) for a in arrays) and _is_static(op.results[0].type):
+            arrays = [self._known(value) for value in known_fields(op.operands[1]) or ()]
+            if arrays and all(isinstance(a, np.ndarray) for a in arrays) and _is_static(op.results[0].type):
                 if "tir_vars" not in op.attributes:
                     self._pending.append((op, arrays))
 
     def _compute(self, op: ir.Operation, name: str) -> None:
-        operands = [_known(value) for value in op.operands]
+        operands = [self._known(value) for value in op.operands]
         if any(operand is None for operand in operands):
             return
         arrays = [operand for operand in operands if isinstance(operand, np.ndarray)]
@@ -108,15 +108,35 @@ class _Folder:
         if outputs is not None and self._is_small(outputs, arrays):
             _put_constants(op, outputs)
 
+    def _known(self, value: ir.Value) -> np.ndarray | tuple[int, ...] | None:
+        """Return a value known at compile time: a tensor's elements or a shape's integers."""
+        if isinstance(value.type, Shape):
+            dims = T.shape_dims(value.type)
+            if dims is None or not all(dim.is_const for dim in dims):
+                return None
+            return tuple(dim.value for dim in dims)
+        if isinstance(value.owner, ir.Block) or value.owner.operation.name != "relax.constant":
+            return None
+        if value in self._written:
+            return None
+        try:
+            return constant_array(value.owner.operation.attributes["value"])
+        except ValueError:
+            return None
+
     def _is_small(self, outputs: Sequence[np.ndarray], operands: Sequence[np.ndarray]) -> bool:
         size = sum(array.nbytes for array in outputs)
         return size <= max(self._max_bytes, sum(array.nbytes for array in operands))
 
     def _taken(self, op: ir.Operation) -> ir.Block | None:
-        condition = _known(op.operands[0])
+        condition = self._known(op.operands[0])
         if not isinstance(condition, np.ndarray) or condition.ndim:
             return None
-        return op.regions[0 if condition[()] else 1].blocks[0]
+        branch = op.regions[0 if condition[()] else 1].blocks[0]
+        # A symbol that it binds would stay bound after it.
+        if any(view.operation.name == "relax.match_cast" for view in branch.operations):
+            return None
+        return branch
 
     def _inline(self, op: ir.Operation, branch: ir.Block) -> None:
         """Put the operations of a branch in the place of the whole `if`."""
@@ -131,21 +151,6 @@ class _Folder:
                 for block in region.blocks:
                     self._block(block)
             self._operation(inner)
-
-
-def _known(value: ir.Value) -> np.ndarray | tuple[int, ...] | None:
-    """Return a value known at compile time: a tensor's elements or a shape's integers."""
-    if isinstance(value.type, Shape):
-        dims = T.shape_dims(value.type)
-        if dims is None or not all(dim.is_const for dim in dims):
-            return None
-        return tuple(dim.value for dim in dims)
-    if isinstance(value.owner, ir.Block) or value.owner.operation.name != "relax.constant":
-        return None
-    try:
-        return constant_array(value.owner.operation.attributes["value"])
-    except ValueError:
-        return None
 
 
 def _evaluate(

@@ -6,6 +6,7 @@ and every operation has a name or can be given one. What is left to choose is ch
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.tuples import is_make_tuple, is_tuple, known_fields, make_tuple
+from relax_mlir.lowering.relax_to_vm.locations import value_name
 from relax_mlir.transform.effects import operations_in
 from relax_mlir.transform.rebuild import get_item
 
@@ -76,18 +77,16 @@ class _Names:
         self._count: dict[str, int] = {}
 
         def visit(op: ir.Operation) -> ir.WalkResult:
-            if op.location.is_a_name():
-                self._taken.add(op.location.name_str)
+            self._taken.add(value_name(op.location))
             return ir.WalkResult.ADVANCE
 
         func.walk(visit)
         for argument in func.regions[0].blocks[0].arguments:
-            if argument.location.is_a_name():
-                self._taken.add(argument.location.name_str)
+            self._taken.add(value_name(argument.location))
 
     def give(self, op: ir.Operation, prefix: str) -> None:
         """Name an operation that has no name, unless it only carries arguments to calls."""
-        if op.location.is_a_name():
+        if value_name(op.location):
             return
         users = [use.owner.operation.name for use in op.results[0].uses]
         if is_make_tuple(op) and users and all(name.startswith("relax.call") for name in users):

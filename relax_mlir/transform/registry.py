@@ -57,6 +57,25 @@ TRANSFORM_PASSES: dict[str, PassSpec] = {
             PassOption("evaluate_tir", bool, True, "compile and run prim funcs on constants"),
         ),
     ),
+    "infer-type": PassSpec(
+        flag="infer-type",
+        name="InferType",
+        entry="relax_mlir.transform.infer_type:infer_type",
+        summary="Refine the types of bindings by what their operands say",
+    ),
+    "normalize": PassSpec(
+        flag="normalize",
+        name="Normalize",
+        entry="relax_mlir.transform.normalize:normalize",
+        summary="Bring Relax functions into the normal form that passes count on",
+    ),
+    "to-a-normal-form": PassSpec(
+        flag="to-a-normal-form",
+        name="ToANormalForm",
+        entry="relax_mlir.transform.normalize:normalize",
+        summary="Relay's name of normalize",
+        opt_level=1,
+    ),
 }
 
 _ACRONYM_END = re.compile(r"([A-Z]+)([A-Z][a-z])")

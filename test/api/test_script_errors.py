@@ -1,5 +1,7 @@
 """What is wrong is said where it is: each message, and the exact text under its carets."""
 
+# ruff: noqa: E501
+
 import pytest
 
 from relax_mlir.errors import ScriptError
@@ -178,7 +180,9 @@ def test_tir_signatures() -> None:
 
 
 def test_calls_between_functions() -> None:
-    module = HEAD + """@I.ir_module
+    module = (
+        HEAD
+        + """@I.ir_module
 class M:
     @T.prim_func
     def g(A: T.Buffer((2,), "float32"), B: T.Buffer((2,), "float32"), n: T.int64):
@@ -190,10 +194,13 @@ class M:
     def main(x: R.Tensor((2,), "float32")):
         return {}
 """
+    )
     out = 'R.Tensor((2,), "float32")'
     check(module.format("cls.g(x)"), "cls.g", "'g' is a prim func; call it by R.call_tir")
     check(module.format("cls.h(x, x)"), "cls.h(x, x)", "'h' takes 1 arguments, got 2")
-    check(module.format("cls.h(R.exp(R.const([1.0])))"), "R.exp(R.const([1.0]))", "argument 0 of 'h'")
+    check(
+        module.format("cls.h(R.exp(R.const([1.0])))"), "R.exp(R.const([1.0]))", "argument 0 of 'h'"
+    )
     call = f"R.call_tir(cls.g, (x, x), {out})"
     check(module.format(call), call, "'g' takes 2 buffers, the call passes 2 and 1 output")
     call = f"R.call_tir(cls.g, (x,), {out})"

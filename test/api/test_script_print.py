@@ -1,5 +1,7 @@
 """Printing gives script that parses back to the same module (issue 2, item 5)."""
 
+# ruff: noqa: E501
+
 import numpy as np
 import pytest
 from scripts import DOCUMENT, assembly, round_trip
@@ -129,7 +131,9 @@ def test_large_constants_travel_beside_the_text() -> None:
 def test_small_constants_are_exact(dtype: str, values: list[float]) -> None:
     if dtype == "bfloat16":
         pytest.importorskip("ml_dtypes")
-    text = ", ".join(f'float("{v}")' if v in (float("inf"), -float("inf")) else repr(v) for v in values)
+    text = ", ".join(
+        f'float("{v}")' if v in (float("inf"), -float("inf")) else repr(v) for v in values
+    )
     printed = round_trip(f'{HEAD}@R.function\ndef f():\n    return R.const([{text}], "{dtype}")\n')
     assert "R.const([" in printed
 

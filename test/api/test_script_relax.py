@@ -1,5 +1,7 @@
 """The Relax language: operators, call forms, blocks, branches, what is captured from Python."""
 
+# ruff: noqa: E501
+
 import numpy as np
 import pytest
 from scripts import assembly
@@ -85,7 +87,9 @@ def test_python_values_in_shapes_and_attributes() -> None:
     assert "axis = array<i64: 0, 2>" in str(module.mlir_module)
 
 
-@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int8", "uint8", "int64", "bool"])
+@pytest.mark.parametrize(
+    "dtype", ["float16", "float32", "float64", "int8", "uint8", "int64", "bool"]
+)
 def test_const(dtype: str) -> None:
     module = function(f'return R.const([[0, 1], [1, 0]], "{dtype}")', "")
     array = constant_array(operations(module)[0].attributes["value"])
@@ -199,7 +203,9 @@ def test_return_annotation_is_asserted() -> None:
 
 
 def test_attributes_of_functions() -> None:
-    module = function('R.func_attr({"num_input": 1, "global_symbol": "f", "a.b": [1.5, "s"]})\nreturn x')
+    module = function(
+        'R.func_attr({"num_input": 1, "global_symbol": "f", "a.b": [1.5, "s"]})\nreturn x'
+    )
     attributes = module.mlir_module.body.operations[0].attributes
     assert attributes["relax.num_input"].value == 1
     assert str(attributes["a.b"]) == '[1.500000e+00, "s"]'
@@ -207,6 +213,8 @@ def test_attributes_of_functions() -> None:
 
 
 def test_pure_is_checked() -> None:
-    text = HEAD + '@R.function(pure=True)\ndef f(x: R.Object):\n    R.call_packed("g")\n    return x\n'
+    text = (
+        HEAD + '@R.function(pure=True)\ndef f(x: R.Object):\n    R.call_packed("g")\n    return x\n'
+    )
     with pytest.raises(ScriptError, match="declared pure"):
         from_source(text)

@@ -1,6 +1,8 @@
 # RUN: %PYTHON %s | FileCheck %s
 """What a module looks like as script."""
 
+# ruff: noqa: E501
+
 from relax_mlir.script import ir as I
 from relax_mlir.script import relax as R
 from relax_mlir.script import script

@@ -32,7 +32,7 @@ class DimParser:
 
     Args:
         scope: the function being parsed.
-        define: whether a name that means nothing yet becomes a symbol (signatures and the patterns of
+        define: whether a name that means nothing yet becomes a symbol (signatures, patterns of
             match_cast), or is an error.
     """
 
@@ -73,8 +73,8 @@ class DimParser:
             if not self.scope.symbols.get(name, False):
                 self.scope.fail(
                     node,
-                    f"symbol '{name}' has no value here: no parameter's shape has it as a dimension; "
-                    f"bind it first, as in R.match_cast(x, R.Tensor((..., {name})))",
+                    f"symbol '{name}' has no value here: no parameter's shape has it as a "
+                    f"dimension; bind it first, as in R.match_cast(x, R.Tensor((..., {name})))",
                 )
 
     def finish(self) -> None:
@@ -87,8 +87,8 @@ class DimParser:
             if name not in self.plain and not self.scope.symbols.get(name, False):
                 self.scope.fail(
                     node,
-                    f"symbol '{name}' occurs only inside expressions; one dimension must be '{name}' "
-                    "itself to give it a value",
+                    f"symbol '{name}' occurs only inside expressions; one dimension must be "
+                    f"'{name}' itself to give it a value",
                 )
         for name in self.plain:
             self.scope.symbols[name] = True
@@ -127,7 +127,7 @@ class DimParser:
             return args[0]
         self.scope.fail(
             place,
-            "a dimension cannot be a call; compute a shape with R.call_pure_packed and use that shape",
+            "a dimension cannot be a call; compute a whole shape with R.call_pure_packed",
         )
 
     def _apply(self, function: Any, args: list[SymExpr], place: ast.AST) -> SymExpr:

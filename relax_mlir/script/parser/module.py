@@ -1,4 +1,4 @@
-"""From a definition to an `IRModule`: functions by name, parsed in the order they need each other."""
+"""From a definition to an `IRModule`: functions by name, parsed as they need each other."""
 
 import ast
 from collections.abc import Mapping, Sequence
@@ -121,10 +121,11 @@ class ModuleParser:
         """Return the function that `f`, `cls.f` or `MyModule.f` names, None when it names none."""
         if isinstance(node, ast.Name):
             return None if node.id in scope.values else self.functions.get(node.id)
-        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-            if node.value.id in ("cls", self.class_name) and node.value.id not in scope.values:
-                return self.functions.get(node.attr)
-        return None
+        if not isinstance(node, ast.Attribute) or not isinstance(node.value, ast.Name):
+            return None
+        module = node.value.id
+        known = module in ("cls", self.class_name) and module not in scope.values
+        return self.functions.get(node.attr) if known else None
 
     def parameter_types(self, function: Function) -> Sequence[ir.Type]:
         """Return the types of a Relax function's parameters."""

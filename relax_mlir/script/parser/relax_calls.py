@@ -1,4 +1,4 @@
-"""Call forms and constructors of the Relax language: call_tir, call_packed, match_cast, const, ..."""
+"""Call forms and constructors of the Relax language: call_packed, match_cast, const and so on."""
 
 import ast
 from collections.abc import Callable, Sequence

@@ -1,4 +1,4 @@
-"""Destination-passing calls: call_tir in the orders of the design document and of TVM (R16, R17)."""
+"""Destination-passing calls: call_tir as the design document has it and as TVM (R16, R17)."""
 
 import ast
 from dataclasses import dataclass
@@ -55,6 +55,11 @@ def _is_many(p: ExprParser, node: ast.AST) -> bool:
 def call_tir(
     p: ExprParser, node: ast.Call, name: str | None, hint: Hint, packed: bool = False
 ) -> Any:
+    """Parse `R.call_tir`, and `R.call_dps_packed` when `packed`.
+
+    Raises:
+        ScriptError: the call is wrong.
+    """
     first = node.args[0] if node.args else None
     modern = first is None or _target(p, first, packed) is not None
     if modern:
@@ -128,7 +133,7 @@ def _modern_outputs(p: ExprParser, node: ast.AST) -> tuple[list[ir.Value], list[
 
 
 def _shape_name(p: ExprParser, node: ast.AST) -> ir.Value | None:
-    """Return the shape value that `R.Tensor(lv3, dtype=...)` names, so that it is not made again."""
+    """Return the shape value that `R.Tensor(lv3, dtype=...)` names; it is not made again."""
     if isinstance(node, ast.Call):
         shape = next((k.value for k in node.keywords if k.arg == "shape"), None)
         shape = node.args[0] if node.args else shape
@@ -146,7 +151,7 @@ def _shape_name(p: ExprParser, node: ast.AST) -> ir.Value | None:
 def _design_outputs(
     p: ExprParser, given: dict[str, ast.AST], target: _Target, args: list[ir.Value], hint: Hint
 ) -> tuple[list[ir.Value], list[ir.Type], bool]:
-    """Read the design document's order, where the dtype is derived: annotation, callee, argument."""
+    """Read the design document's order: the dtype is the annotation's, callee's or argument's."""
     node = given["shape"]
     many = _is_many(p, node)
     nodes = node.elts if many else [node]
@@ -174,4 +179,5 @@ def _design_outputs(
 
 
 def call_dps_packed(p: ExprParser, node: ast.Call, name: str | None, hint: Hint) -> Any:
+    """Parse `R.call_dps_packed`, whose callee is never a prim func of the module."""
     return call_tir(p, node, name, hint, packed=True)

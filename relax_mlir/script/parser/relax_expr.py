@@ -66,7 +66,7 @@ class ExprParser:
         return self.materialize(self.evaluate(node, name, hint), node, name)
 
     def evaluate(self, node: ast.AST, name: str | None = None, hint: Hint | None = None) -> Any:
-        """Return an expression's value: MLIR value, symbolic integer, Python value, or tuple of them."""
+        """Return an expression: MLIR value, symbolic integer, Python value, or tuple of them."""
         hint = hint or Hint(self.scope, None)
         method = getattr(self, f"_{type(node).__name__.lower()}", None)
         if method is None:
@@ -138,7 +138,7 @@ class ExprParser:
         return self.emit("relax.constant", [], attribute.type, node, name, value=attribute)
 
     def fields(self, node: ast.AST) -> list[ir.Value]:
-        """Return the values that an argument list holds: `[x, y]`, `(x, y)`, `x`, or a tuple value."""
+        """Return the values of an argument list: `[x, y]`, `(x, y)`, `x`, or a tuple value."""
         if isinstance(node, (ast.List, ast.Tuple)):
             return [self.value(item) for item in node.elts]
         value = self.value(node)

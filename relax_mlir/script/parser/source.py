@@ -81,8 +81,8 @@ def _file_tree(filename: str, what: str, module_globals: dict | None) -> tuple[S
         lines = linecache.getlines(filename, module_globals)
     if not lines:
         raise ScriptError(
-            f"the source of '{what}' is not available; put the script in a file, or pass its text to "
-            "relax_mlir.script.from_source",
+            f"the source of '{what}' is not available; put the script in a file, or pass its text "
+            "to relax_mlir.script.from_source",
             filename=filename,
         )
     return parse_python("".join(lines), filename)

@@ -124,7 +124,7 @@ class BlockParser:
         self, node: ast.With, title: str, iters: list[Any], names: list[str], labels: list[str],
         body: Sequence[ast.stmt],
     ) -> None:  # fmt: skip
-        """Create a block; `names` are what the body calls its iterators, `labels` what we call them."""
+        """Create a block; the body calls its iterators `names`, the block itself `labels`."""
         with self.builder.block(title, iters, labels) as block:
             for name, scalar in zip(names, block.iters, strict=True):
                 self.scope.bind(name, scalar)

@@ -37,8 +37,8 @@ BINARY = {
     "bitwise_or": "or", "bitwise_xor": "xor", "shift_left": "shl", "shift_right": "shr",
 }  # fmt: skip
 _OTHERS = (
-    "cast", "Cast", "block", "grid", "serial", "parallel", "axis", "reads", "writes", "init", "where",
-    "evaluate", "alloc_buffer", "match_buffer",
+    "cast", "Cast", "block", "grid", "serial", "parallel", "axis", "reads", "writes", "init",
+    "where", "evaluate", "alloc_buffer", "match_buffer",
 )  # fmt: skip
 _SYMBOLIC: dict[str, Callable[[SymExpr, SymExpr], SymExpr]] = {
     "add": lambda a, b: a + b,
@@ -127,9 +127,10 @@ class TirExprParser:
         """Return two operands; a number beside a scalar stays one, as division treats it better."""
         left, right = _bare(left, right), _bare(right, left)
         for number, other in ((left, right), (right, left)):
-            if isinstance(other, Scalar) and other.dtype != "bool":
-                if type(number) is int or (type(number) is float and S.is_float(other.dtype)):
-                    return left, right
+            if not isinstance(other, Scalar) or other.dtype == "bool":
+                continue
+            if type(number) is int or (type(number) is float and S.is_float(other.dtype)):
+                return left, right
         return self.pair(left, right, node)
 
     def pair(self, left: Any, right: Any, node: ast.AST) -> tuple[Scalar, Scalar]:
@@ -243,8 +244,13 @@ class TirExprParser:
         first = self.condition(nodes[0])
         if len(nodes) == 1:
             return first
-        rest = lambda: self._lazy(conjunction, nodes[1:], node)
-        decided = lambda: S.const(not conjunction, "bool")
+
+        def rest() -> Scalar:
+            return self._lazy(conjunction, nodes[1:], node)
+
+        def decided() -> Scalar:
+            return S.const(not conjunction, "bool")
+
         return self.choose(first, *((rest, decided) if conjunction else (decided, rest)), node)
 
     def _ifexp(self, node: ast.IfExp) -> Any:
@@ -287,8 +293,8 @@ class TirExprParser:
                 values.append(self.settle(raw, node, dtype))
                 scf.YieldOp([values[-1].value])
         final = ir.Operation.create(
-            "scf.if", operands=[condition.value], results=[values[0].value.type], regions=2, loc=loc,
-            ip=ir.InsertionPoint(holder),
+            "scf.if", operands=[condition.value], results=[values[0].value.type], regions=2,
+            loc=loc, ip=ir.InsertionPoint(holder),
         )  # fmt: skip
         for i, block in enumerate(blocks):
             block.append_to(final.regions[i])

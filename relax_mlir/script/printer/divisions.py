@@ -1,6 +1,7 @@
 """Recognising integer divisions that are guarded against a divisor of 0 or -1.
 
-Building `a // b` makes half a dozen operations when nothing is known of `b`; script shows one operator.
+Building `a // b` makes half a dozen operations when nothing is known of `b`; script shows one
+operator.
 """
 
 from dataclasses import dataclass

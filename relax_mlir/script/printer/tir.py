@@ -54,7 +54,7 @@ class TirPrinter:
         return self.lines
 
     def _parameters(self, block: ir.Block) -> tuple[list[str], list[str], set[str]]:
-        details = list(self.op.attributes["arg_attrs"]) if "arg_attrs" in self.op.attributes else []
+        details = _details(self.op)
         params, matches, integers = [], [], set()
         for argument, raw in zip(block.arguments, details, strict=True):
             detail = ir.DictAttr(raw)
@@ -280,10 +280,15 @@ class TirPrinter:
         return known[0] is not None and known[0] == known[1]
 
 
+def _details(op: ir.Operation) -> list[ir.Attribute]:
+    """Return what the function says of each parameter."""
+    return list(op.attributes["arg_attrs"]) if "arg_attrs" in op.attributes else []
+
+
 def _symbols(op: ir.Operation) -> list[str]:
     """Return the symbols that the shapes of buffers mention, in order of appearance."""
     names: dict[str, Any] = {}
-    for raw in op.attributes["arg_attrs"] if "arg_attrs" in op.attributes else []:
+    for raw in _details(op):
         detail = ir.DictAttr(raw)
         if "tir.shape" in detail:
             for dim in detail["tir.shape"].maybe_downcast().dims:

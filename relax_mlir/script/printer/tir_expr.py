@@ -1,8 +1,8 @@
 """Scalar expressions of prim funcs: from arith, math and memref back to Python's operators.
 
-A value is written where it is used when it is used once and nothing between could change it; any other
-value gets a variable. MLIR's integers carry no sign, so the dtype of each value is found again from the
-buffers that it comes from and goes to.
+A value is written where it is used when it is used once and nothing between could change it; any
+other value gets a variable. MLIR's integers carry no sign, so the dtype of each value is found
+again from the buffers that it comes from and goes to.
 """
 
 from collections.abc import Sequence
@@ -31,8 +31,9 @@ _BINARY = {
     "math.powf": "T.pow", "math.ipowi": "T.pow",
 }  # fmt: skip
 _UNARY = {
-    **{f"math.{n}": f"T.{n}" for n in ("exp", "exp2", "log", "log2", "log1p", "sqrt", "rsqrt", "sin",
-                                       "cos", "tan", "tanh", "erf", "floor", "ceil", "trunc")},
+    **{f"math.{n}": f"T.{n}" for n in ("exp", "exp2", "log", "log2", "log1p", "sqrt", "rsqrt",
+                                       "sin", "cos", "tan", "tanh", "erf", "floor", "ceil",
+                                       "trunc")},
     "math.roundeven": "T.round", "math.absf": "T.abs", "math.absi": "T.abs",
 }  # fmt: skip
 _CASTS = ("extf", "truncf", "extsi", "extui", "trunci", "sitofp", "uitofp", "fptosi", "fptoui",

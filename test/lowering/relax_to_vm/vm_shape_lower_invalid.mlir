@@ -1,0 +1,46 @@
+// RUN: relax-opt %s --vm-shape-lower --split-input-file --verify-diagnostics
+
+#m = #relax.dims<["m"], affine_map<()[s0] -> (s0)>>
+
+func.func @unbound(%x: tensor<?xf32>) -> !relax.shape<#m> attributes {relax.function} {
+  // expected-error@below {{'relax.shape_expr' op uses m, but nothing before it binds 'm'}}
+  %s = "relax.shape_expr"() : () -> !relax.shape<#m>
+  return %s : !relax.shape<#m>
+}
+
+// -----
+
+#m = #relax.dims<["m"], affine_map<()[s0] -> (s0)>>
+
+// A branch's symbol is gone after it.
+func.func @left_branch(%c: tensor<i1>, %x: tensor<?xf32>) -> !relax.shape<#m> attributes {relax.function} {
+  "relax.if"(%c) ({
+    %y = "relax.match_cast"(%x) : (tensor<?xf32>) -> tensor<?xf32, #m>
+    "relax.yield"() : () -> ()
+  }, {
+    "relax.yield"() : () -> ()
+  }) : (tensor<i1>) -> ()
+  // expected-error@below {{binds 'm'}}
+  %s = "relax.shape_expr"() : () -> !relax.shape<#m>
+  return %s : !relax.shape<#m>
+}
+
+// -----
+
+#n2 = #relax.dims<["n"], affine_map<()[s0] -> (s0 * 2)>>
+
+// A compound expression does not bind its symbols.
+// expected-error@below {{'func.func' op uses n * 2, but nothing before it binds 'n': symbols are bound by a parameter's plain dimension or by an earlier match_cast}}
+func.func @compound_only(%x: tensor<?xf32, #n2>) -> tensor<?xf32, #n2> attributes {relax.function} {
+  return %x : tensor<?xf32, #n2>
+}
+
+// -----
+
+#nm = #relax.dims<["m", "n"], affine_map<()[s0, s1] -> (s0 + s1)>>
+
+func.func @match_cast(%x: tensor<?xf32>) -> tensor<?xf32> attributes {relax.function} {
+  // expected-error@below {{'relax.match_cast' op uses m + n, but nothing before it binds 'm', 'n'}}
+  %y = "relax.match_cast"(%x) : (tensor<?xf32>) -> tensor<?xf32, #nm>
+  return %x : tensor<?xf32>
+}
