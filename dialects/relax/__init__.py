@@ -3,11 +3,13 @@
 from relax_mlir.dialects.relax.dialect import AnyDtype, Dims, Object, Relax, Shape
 from relax_mlir.dialects.relax.infer import InferError, describe
 from relax_mlir.dialects.relax.ops import (
+    convolution,
     core,
     elementwise,
     linear_algebra,
     manipulate,
     nn,
+    normalization,
     reduce,
     set,
 )
@@ -25,12 +27,14 @@ __all__ = [
     "Shape",
     "SymExpr",
     "build",
+    "convolution",
     "core",
     "describe",
     "elementwise",
     "linear_algebra",
     "manipulate",
     "nn",
+    "normalization",
     "reduce",
     "set",
 ]

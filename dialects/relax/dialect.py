@@ -9,7 +9,7 @@ from relax_mlir.dialects.relax.symbolic import IntLike, SymExpr
 # Verifiers and rules ask the same few attributes again and again. The text is the key because it
 # and an expression belong to no context, which an attribute as key would keep alive.
 _DIMS_OF_TEXT: dict[str, tuple[SymExpr, ...]] = {}
-_REMEMBERED = 4096
+_REMEMBERED = 1024
 
 
 def remember(table: dict[str, Any], key: str, value: Any) -> None:

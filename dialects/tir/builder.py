@@ -43,7 +43,7 @@ class _Accesses:
     """What the block being built has read and written so far."""
 
     iters: int
-    seen: list[tuple[str, ir.Value, ir.AffineMap | None]] = field(default_factory=list)
+    seen: list[tuple[str, ir.Value, ir.Attribute]] = field(default_factory=list)
 
 
 class Buffer:
@@ -91,7 +91,7 @@ class Buffer:
                 f"buffer '{self.name}' has {len(self.dims)} dimensions, indexed with {len(items)}"
             )
         for item in items:
-            if isinstance(item, float) or isinstance(item, Scalar) and "float" in item.dtype:
+            if isinstance(item, float) or (isinstance(item, Scalar) and "float" in item.dtype):
                 raise DtypeError(f"an index of buffer '{self.name}' must be an integer")
         return [cast(item, INDEX) for item in items]
 
@@ -176,13 +176,15 @@ class PrimFuncBuilder:
         if expr not in self._symbols:
             with ir.InsertionPoint.at_block_begin(self._entry):
                 if expr.is_const:
-                    return const(expr.value, INDEX)
-                value = ir.Operation.create(
-                    "tir.symbol",
-                    results=[ir.IndexType.get()],
-                    attributes={"value": Dims.of([expr])},
-                ).result
-            self._symbols[expr] = Scalar(value, INDEX)
+                    scalar = const(expr.value, INDEX)
+                else:
+                    value = ir.Operation.create(
+                        "tir.symbol",
+                        results=[ir.IndexType.get()],
+                        attributes={"value": Dims.of([expr])},
+                    ).result
+                    scalar = Scalar(value, INDEX)
+            self._symbols[expr] = scalar
         return self._symbols[expr]
 
     def size(self, value: "IntLike | Scalar") -> Scalar:
@@ -226,9 +228,7 @@ class PrimFuncBuilder:
             attributes={"kind": ir.StringAttr.get(kind)},
             regions=1,
         )
-        block = op.regions[0].blocks.append(
-            ir.IndexType.get(), arg_locs=[ir.Location.name(name)]
-        )
+        block = op.regions[0].blocks.append(ir.IndexType.get(), arg_locs=[ir.Location.name(name)])
         with ir.InsertionPoint(block):
             yield Scalar(block.arguments[0], INDEX)
             ir.Operation.create("tir.yield")
@@ -299,27 +299,32 @@ class PrimFuncBuilder:
             return
         accesses = self._accesses[-1]
         exprs = [index.affine for index in indices]
-        affine = None
+        # An attribute rather than the map itself, which does not compare with None.
+        access = ir.UnitAttr.get()
         if all(expr is not None for expr in exprs):
-            affine = ir.AffineMap.get(accesses.iters, 0, exprs)
-        entry = (kind, buffer.value, affine)
+            access = ir.AffineMapAttr.get(ir.AffineMap.get(accesses.iters, 0, exprs))
+        entry = (kind, buffer.value, access)
         if entry not in accesses.seen:
             accesses.seen.append(entry)
 
     def _declare(self, accesses: _Accesses, body: ir.Block) -> None:
-        inside = set()
         with ir.InsertionPoint.at_block_begin(body):
-            for kind, value, affine in accesses.seen:
-                if value.owner in inside or _defined_in(value, body):
-                    continue
-                attribute = ir.UnitAttr.get() if affine is None else ir.AffineMapAttr.get(affine)
-                ir.Operation.create(kind, operands=[value], attributes={"map": attribute})
+            # Reads come first; the sort is stable.
+            for kind, value, access in sorted(accesses.seen, key=lambda entry: entry[0]):
+                if not _defined_in(value, body):
+                    ir.Operation.create(kind, operands=[value], attributes={"map": access})
 
 
 def _defined_in(value: ir.Value, body: ir.Block) -> bool:
-    """Whether a value is made inside a block's body, so nothing outside can see it."""
+    """Whether a value is made inside a block's body or deeper, so nothing outside can see it."""
     owner = value.owner
-    return not isinstance(owner, ir.Block) and owner.operation.block == body
+    block = owner if isinstance(owner, ir.Block) else owner.operation.block
+    while block != body:
+        parent = block.owner.operation
+        if parent.name == "func.func":
+            return False
+        block = parent.block
+    return True
 
 
 class _Block:

@@ -110,8 +110,14 @@ class Scalar:
 
 
 def const(value: bool | int | float, dtype: str) -> Scalar:
-    """Return a constant of a dtype."""
+    """Return a constant of a dtype.
+
+    Raises:
+        DtypeError: an integer dtype does not have the number.
+    """
     type_ = scalar_type(dtype)
+    if not is_float(dtype):
+        _check_integer(value, dtype)
     if is_float(dtype):
         attribute = ir.FloatAttr.get(type_, float(value))
     else:
@@ -121,6 +127,15 @@ def const(value: bool | int | float, dtype: str) -> Scalar:
         attribute = ir.IntegerAttr.get(type_, signed if bits > 1 else bool(value))
     affine = ir.AffineConstantExpr.get(int(value)) if dtype == INDEX else None
     return Scalar(arith.ConstantOp(type_, attribute).result, dtype, affine)
+
+
+def _check_integer(value: bool | int | float, dtype: str) -> None:
+    if isinstance(value, float) and not value.is_integer():
+        raise DtypeError(f"{value} is not of dtype {dtype}; cast the other operand")
+    bits = 64 if dtype == INDEX else scalar_type(dtype).width
+    low, high = (0, 1 << bits) if is_unsigned(dtype) else (-1 << (bits - 1), 1 << (bits - 1))
+    if not low <= value < high:
+        raise DtypeError(f"{value} does not fit {dtype}")
 
 
 def unify(lhs: ScalarLike, rhs: ScalarLike) -> tuple[Scalar, Scalar]:
@@ -189,7 +204,7 @@ def _combine(kind: str, a: ir.AffineExpr | None, b: ir.AffineExpr | None) -> ir.
         return None
     if kind == "mul":
         return a * b if _is_constant(a) or _is_constant(b) else None
-    if kind in ("floordiv", "mod") and not _is_constant(b):
+    if kind in ("floordiv", "mod") and not (_is_constant(b) and b.maybe_downcast().value > 0):
         return None
     return _AFFINE[kind](a, b) if kind in _AFFINE else None
 
@@ -204,12 +219,26 @@ def binary(kind: str, lhs: ScalarLike, rhs: ScalarLike) -> Scalar:
     affine = _combine(kind, a.affine, b.affine)
     if kind in _DIVISIONS and not is_float(a.dtype):
         return Scalar(_divide(kind, a, b, rhs).value, a.dtype, affine)
+    if kind in ("shl", "shr") and not is_float(a.dtype):
+        return _shift(kind, a, b)
     if kind == "floordiv":
         return unary("floor", binary("div", a, b))
     if kind == "mod":
         return binary("sub", a, binary("mul", binary("floordiv", a, b), b))
     operation = _pick(a.dtype, _BINARY[kind], kind)
     return Scalar(operation(a.value, b.value), a.dtype, affine)
+
+
+def _shift(kind: str, a: Scalar, b: Scalar) -> Scalar:
+    """Shift by any amount: what is not below the width shifts everything out."""
+    last = const((64 if a.dtype == INDEX else scalar_type(a.dtype).width) - 1, a.dtype)
+    amount = arith.minui(b.value, last.value)
+    shifted = Scalar(_pick(a.dtype, _BINARY[kind], kind)(a.value, amount), a.dtype)
+    if kind == "shr" and not is_unsigned(a.dtype):
+        return shifted
+    return select(
+        Scalar(arith.cmpi(_PREDICATES["le"] + 4, b.value, last.value), "bool"), shifted, 0
+    )
 
 
 _DIVISIONS = ("div", "floordiv", "mod", "truncmod")
@@ -289,7 +318,9 @@ def compare(kind: str, lhs: ScalarLike, rhs: ScalarLike) -> Scalar:
 
 
 def select(condition: Scalar, lhs: ScalarLike, rhs: ScalarLike) -> Scalar:
-    """Return `lhs` where the condition holds, else `rhs`; both are evaluated."""
+    """Return `lhs` where the condition holds (is not 0), else `rhs`; both are evaluated."""
+    if condition.dtype != "bool":
+        condition = compare("ne", condition, 0)
     a, b = unify(lhs, rhs)
     return Scalar(arith.select(condition.value, a.value, b.value), a.dtype)
 

@@ -79,9 +79,7 @@ class Legalizer:
         body: Body,
     ) -> str | None:
         letters = [chr(ord("A") + i) for i in range(len(shapes) - 1)] + ["Out"]
-        decls = [
-            BufferDecl(*item) for item in zip(letters, shapes, dtypes, strict=True)
-        ]
+        decls = [BufferDecl(*item) for item in zip(letters, shapes, dtypes, strict=True)]
         with ir.InsertionPoint(self._block), ir.Location.name(name):
             builder = PrimFuncBuilder(self._unique(name), decls, integers)
             try:
@@ -108,15 +106,11 @@ class Legalizer:
         name = op.name.removeprefix("relax.")
         cls = COMPUTE_OPS[name]
         attrs = read_attributes(op, cls.PARAMS)
-        static = [
-            to_attribute(p.kind, attrs[p.name]) for p in cls.PARAMS if not p.is_operand
-        ]
+        static = [to_attribute(p.kind, attrs[p.name]) for p in cls.PARAMS if not p.is_operand]
         declared = op.results[0].type
         loose = T.tensor_type(None, T.tensor_dtype(declared), T.tensor_ndim(declared))
         with ir.InsertionPoint(op), op.location:
-            result = call_pure_packed(
-                f"{LIBRARY_PREFIX}{name}", list(op.operands), loose, static
-            )
+            result = call_pure_packed(f"{LIBRARY_PREFIX}{name}", list(op.operands), loose, static)
             if loose != declared:
                 result = ir.Operation.create(
                     "relax.match_cast", results=[declared], operands=[result]

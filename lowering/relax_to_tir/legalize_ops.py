@@ -4,7 +4,16 @@ from collections.abc import Callable
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS
-from relax_mlir.lowering.relax_to_tir import elementwise, linear_algebra, manipulate, nn, reduce
+from relax_mlir.lowering.relax_to_tir import (
+    elementwise,
+    linear_algebra,
+    manipulate,
+    nn,
+    normalization,
+    reduce,
+    windows,
+)
+from relax_mlir.lowering.relax_to_tir.decompose import decompose_ops
 from relax_mlir.lowering.relax_to_tir.emit import Legalizer, call_pure_packed
 
 Legalization = Callable[[Legalizer, ir.Operation], ir.Value | None]
@@ -21,6 +30,8 @@ LEGALIZE: dict[str, Legalization] = {
     **manipulate.LEGALIZE,
     **reduce.LEGALIZE,
     **nn.LEGALIZE,
+    **normalization.LEGALIZE,
+    **windows.LEGALIZE,
     "unique": _unique,
 }
 
@@ -31,6 +42,7 @@ def legalize_ops(module: ir.Operation) -> None:
     One whose shapes and dtypes are known symbolically becomes `relax.call_tir` of a generated prim
     func; any other a call of the runtime's library, which dispatches on what it gets (D0 of R11).
     """
+    decompose_ops(module)
     legalizer = Legalizer(module)
     pending: list[ir.Operation] = []
 

@@ -7,6 +7,8 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.generic import constant_or_value
 
 _IGNORED = ("tir.reads", "tir.writes", "tir.yield")
+# What may stand beside the one block of a nest: sizes, and the end of the loop.
+_INDEX_ONLY = ("tir.yield", "tir.symbol", "arith.")
 _INDEX_OPS = {"arith.addi": "__add__", "arith.subi": "__sub__", "arith.muli": "__mul__"}
 
 
@@ -77,10 +79,6 @@ class Nest:
         """The outermost operation."""
         return self.loops[0] if self.loops else self.block
 
-    def extent(self, position: int) -> int | ir.Value:
-        """Return how often an iterator steps."""
-        return constant_or_value(self.loops[self.loop_of[position]].operands[1])
-
     def has_init(self) -> bool:
         """Whether the block has an init region."""
         return len(self.block.regions[1].blocks) > 0
@@ -104,7 +102,7 @@ def match_nest(op: ir.Operation) -> Nest | str:
         inner = [
             view.operation
             for view in op.regions[0].blocks[0].operations
-            if view.operation.name not in ("tir.yield", "arith.constant")
+            if not view.operation.name.startswith(_INDEX_ONLY)
         ]
         if len(inner) != 1:
             return "its loops hold more than one block"

@@ -4,9 +4,14 @@ from dataclasses import dataclass, replace
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.lowering.tir_to_llvm.expand_copy import is_row_major
 from relax_mlir.lowering.tir_to_vector.analysis import Access, Nest, affine_of
-from relax_mlir.lowering.tir_to_vector.symbols import expression
+from relax_mlir.lowering.tir_to_vector.symbols import symbolic
 
+_VIEWS = (
+    "memref.cast", "memref.collapse_shape", "memref.expand_shape", "memref.reinterpret_cast",
+    "memref.subview", "memref.view",
+)  # fmt: skip
 _ELEMENTWISE = ("arith.", "math.")
 _ZERO, _ONE = SymExpr.const(0), SymExpr.const(1)
 # How two values are combined, the identity of floats, and of integers given their width.
@@ -71,10 +76,6 @@ class FlatNest:
         """The name of the operation that combines."""
         return self.store.operands[0].owner.operation.name
 
-    def read_buffers(self) -> list[ir.Value]:
-        """Return the buffers that it reads, besides what a reduction adds to."""
-        return [self.accesses[op].buffer for op in self.slice if op.name == "memref.load"]
-
     @property
     def written(self) -> ir.Value:
         """The buffer that it writes."""
@@ -85,7 +86,7 @@ def flatten_nest(nest: Nest) -> FlatNest:
     """Return the flat form of a nest.
 
     Raises:
-        NotFlat: it stores more than once, computes an address from data, or has a size without a name.
+        NotFlat: it has several stores, an address computed from data, or a size without a name.
     """
     if len(nest.stores) != 1:
         raise NotFlat(f"it stores {len(nest.stores)} times")
@@ -110,22 +111,23 @@ def flatten_nest(nest: Nest) -> FlatNest:
 
 
 def _extent(value: ir.Value) -> SymExpr:
-    owner = value.owner
-    if not isinstance(owner, ir.Block):
-        if owner.operation.name == "arith.constant":
-            return SymExpr.const(ir.IntegerAttr(owner.operation.attributes["value"]).value)
-        if owner.operation.name == "tir.symbol":
-            return expression(owner.operation)
-    raise NotFlat("a loop's extent is computed")
+    found = symbolic(value)
+    if found is None:
+        raise NotFlat("a loop's extent is no expression of the function's symbols")
+    return found
 
 
-def dims_of(buffer: ir.Value) -> list[SymExpr]:
-    """Return the dimensions of a buffer.
+def inner_dims(buffer: ir.Value) -> list[SymExpr]:
+    """Return the dimensions of a row-major buffer after the first.
 
     Raises:
-        NotFlat: one has no name.
+        NotFlat: one has no name, or the buffer has gaps.
     """
     type_ = buffer.type
+    if not is_row_major(type_):
+        raise NotFlat("a buffer is not row-major")
+    if type_.rank <= 1:
+        return []
     owner = buffer.owner
     attr = None
     if isinstance(owner, ir.Block):
@@ -133,22 +135,29 @@ def dims_of(buffer: ir.Value) -> list[SymExpr]:
         if "arg_attrs" in attrs:
             number = list(owner.arguments).index(buffer)
             found = ir.DictAttr(ir.ArrayAttr(attrs["arg_attrs"])[number])
-            attr = found["tir.shape"] if "tir.shape" in found else None
+            attr = {named.name: named.attr for named in found}.get("tir.shape")
     elif "tir.shape" in owner.operation.attributes:
         attr = owner.operation.attributes["tir.shape"]
     if attr is not None:
-        return list(attr.dims)
-    if not type_.has_static_shape:
+        return list(attr.dims)[1:]
+    if any(type_.is_dynamic_dim(i) for i in range(1, type_.rank)):
         raise NotFlat("a buffer's dimension has no name")
-    return [SymExpr.const(dim) for dim in type_.shape]
+    return [SymExpr.const(dim) for dim in type_.shape[1:]]
+
+
+def root(buffer: ir.Value) -> ir.Value:
+    """Return the buffer that a value is a view of, through all views."""
+    while not isinstance(buffer.owner, ir.Block) and buffer.owner.operation.name in _VIEWS:
+        buffer = buffer.owner.operation.operands[0]
+    return buffer
 
 
 def _flat(access: Access, order: list[int]) -> FlatAccess:
     if not access.is_affine:
         raise NotFlat("it computes an index from data, or with a quotient")
-    offset, strides = _ZERO, [_ZERO] * len(order)
-    stride = _ONE
-    for dim, expr in zip(reversed(dims_of(access.buffer)), reversed(access.exprs), strict=True):
+    offset, strides, stride = _ZERO, [_ZERO] * len(order), _ONE
+    dims = [_ONE, *inner_dims(access.buffer)][: len(access.exprs)]
+    for dim, expr in zip(reversed(dims), reversed(access.exprs), strict=True):
         constant, factors = _linear(expr)
         offset = offset + stride * constant
         for position, factor in factors.items():
@@ -203,18 +212,23 @@ def _init(nest: Nest, store: Access) -> ir.Attribute | None:
 
 
 def _slice(nest: Nest, value: ir.Value) -> list[ir.Operation]:
-    """Return what computes a value, loads included and addresses not."""
+    """Return what computes a value: loads too, but neither their addresses nor constants."""
     needed: set[ir.Operation] = set()
     body = nest.block.regions[0].blocks[0]
     todo = [value]
     while todo:
         owner = todo.pop().owner
         if isinstance(owner, ir.Block):
-            if owner == body:
+            if owner.owner.operation.name != "func.func":
                 raise NotFlat("it computes with an iterator's value")
             continue
         op = owner.operation
-        if op in needed or op.block != body:
+        # Constants are made anew where they are used.
+        if op in needed or op.name == "arith.constant":
+            continue
+        if op.block != body:
+            if op.parent.operation.name != "func.func":
+                raise NotFlat("it computes with a value of its loops")
             continue
         if op.name != "memref.load":
             if not op.name.startswith(_ELEMENTWISE) or len(op.results) != 1:
@@ -226,11 +240,13 @@ def _slice(nest: Nest, value: ir.Value) -> list[ir.Operation]:
 
 def _check_writes(flat: FlatNest) -> None:
     store = flat.accesses[flat.store]
+    written = root(store.buffer)
     for op in flat.slice:
-        if op.name == "memref.load" and flat.accesses[op].buffer == store.buffer:
-            same = flat.accesses[op]
-            if flat.total is not None or (same.offset, same.strides) != (store.offset, store.strides):
-                raise NotFlat("it reads the buffer that it writes")
+        load = flat.accesses.get(op)
+        if load is None or root(load.buffer) != written:
+            continue
+        if flat.total is not None or (load.offset, load.strides) != (store.offset, store.strides):
+            raise NotFlat("it reads the buffer that it writes")
     for position, it in enumerate(flat.iters):
         # Writing one element on several steps is an order that vectors would change.
         if not it.reduction and store.strides[position] == 0 and it.extent != 1:

@@ -1,12 +1,13 @@
-"""Running several nests row by row: what one writes is still in the cache when the next reads it."""
+"""Running several nests row by row: what one writes is in the cache when the next reads it."""
 
 from dataclasses import replace
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.symbolic import SymExpr, product
 from relax_mlir.lowering.tir_to_vector.analysis import Access
-from relax_mlir.lowering.tir_to_vector.emit import Emitter, Index
-from relax_mlir.lowering.tir_to_vector.flat import FlatAccess, FlatNest, NotFlat, collapse, dims_of
+from relax_mlir.lowering.tir_to_vector.emit import Emitter
+from relax_mlir.lowering.tir_to_vector.flat import FlatAccess, FlatNest, collapse, inner_dims, root
+from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.machine import Machine
 from relax_mlir.lowering.tir_to_vector.vector_nest import NestWriter, vector_iter
 
@@ -14,8 +15,8 @@ from relax_mlir.lowering.tir_to_vector.vector_nest import NestWriter, vector_ite
 def shared_loops(group: list[FlatNest]) -> int:
     """Return how many outer loops nests can share, 0 when they must run one after the other.
 
-    They can where each step touches slices, of every buffer that one writes and another uses, that no
-    other step touches; and where each nest can still be vectorised inside.
+    They can where each step touches slices of the buffers that go between them which no other step
+    touches, and where each nest can still be vectorised inside.
     """
     count = min(len(flat.iters) for flat in group)
     for position in range(count):
@@ -41,7 +42,9 @@ def _vectorizes(flat: FlatNest, keep: int) -> bool:
 
 def _rows_apart(group: list[FlatNest], count: int) -> bool:
     shared = _shared_buffers(group)
-    if not shared:
+    buffers = {access.buffer for flat in group for access in _accesses(flat)}
+    # Two views of one buffer: who touches what is not seen by comparing places.
+    if not shared or len({root(buffer) for buffer in buffers}) != len(buffers):
         return False
     for buffer in shared:
         places = {
@@ -118,10 +121,7 @@ def _shrink(group: list[FlatNest], count: int, emit: Emitter) -> list[FlatNest]:
         )
         if _outer_places(flat, access, count) != tuple(range(count)):
             continue
-        try:
-            size = product(dims_of(buffer)[count:])
-        except NotFlat:
-            continue
+        size = product(inner_dims(buffer)[count - 1 :])
         row = emit.alloc(emit.size(size), buffer.type.element_type)
         group = [_on_row(flat, buffer, row, count) for flat in group]
     return group

@@ -9,8 +9,8 @@ _PURE = ("arith.", "affine.apply", "tir.symbol", "memref.dim")
 def split_inits(func: ir.OpView, emit: Emitter) -> None:
     """Give every init region of a function a place of its own.
 
-    Where nothing else runs inside the reduction loops, it becomes a nest in front of them: no branch
-    is left inside, and a reduction over nothing gives its identity. Elsewhere it is guarded.
+    Where nothing else runs inside the reduction loops, it becomes a nest in front of them: no
+    branch is left inside, and a reduction over nothing gives its identity. Elsewhere it is guarded.
     """
     blocks: list[ir.Operation] = []
 
@@ -28,7 +28,7 @@ def split_inits(func: ir.OpView, emit: Emitter) -> None:
 def _split(op: ir.Operation, emit: Emitter) -> None:
     kinds = [ir.StringAttr(kind).value for kind in op.attributes["iter_types"]]
     values = list(op.operands)[: len(kinds)]
-    reduced = [value for kind, value in zip(kinds, values) if kind == "reduction"]
+    reduced = [value for kind, value in zip(kinds, values, strict=True) if kind == "reduction"]
     loops = _loops_around(op)
     fed = [loop for loop in loops if any(_depends(value, loop) for value in reduced)]
     if not fed:
@@ -37,9 +37,9 @@ def _split(op: ir.Operation, emit: Emitter) -> None:
     outermost = fed[-1]
     inside = loops[: loops.index(outermost) + 1]
     free = [loop for loop in inside if loop not in fed]
-    spatial = [value for kind, value in zip(kinds, values) if kind != "reduction"]
+    spatial = [value for kind, value in zip(kinds, values, strict=True) if kind != "reduction"]
     sizes = [value for loop in free for value in loop.operands]
-    alone = all(_only(loop, inner) for loop, inner in zip(inside, [op, *inside]))
+    alone = all(_only(loop, inner) for loop, inner in zip(inside, [op, *inside], strict=False))
     if not alone or any(_depends(value, loop) for value in spatial + sizes for loop in fed):
         _guard(op, values, kinds, emit)
         return
@@ -62,7 +62,7 @@ def _split(op: ir.Operation, emit: Emitter) -> None:
     with point:
         iters = [
             emit.index(0) if kind == "reduction" else _copy(value, outermost, copies)
-            for kind, value in zip(kinds, values)
+            for kind, value in zip(kinds, values, strict=True)
         ]
     _move_init(op, point, iters)
 
@@ -70,7 +70,7 @@ def _split(op: ir.Operation, emit: Emitter) -> None:
 def _guard(op: ir.Operation, values: list[ir.Value], kinds: list[str], emit: Emitter) -> None:
     with ir.InsertionPoint(op):
         first = None
-        for kind, value in zip(kinds, values):
+        for kind, value in zip(kinds, values, strict=True):
             if kind == "reduction":
                 at_start = emit.compare("eq", value, 0)
                 both = [first, at_start]
@@ -134,10 +134,8 @@ def _depends(value: ir.Value, loop: ir.Operation) -> bool:
     return any(_depends(operand, loop) for operand in owner.operation.operands)
 
 
-def _copy(
-    value: ir.Value, outermost: ir.Operation, copies: dict[ir.Value, ir.Value]
-) -> ir.Value:
-    """Return a value for use in front of a loop, copying the pure operations inside that make it."""
+def _copy(value: ir.Value, outermost: ir.Operation, copies: dict[ir.Value, ir.Value]) -> ir.Value:
+    """Return a value for use in front of a loop; what makes it inside is copied."""
     if value in copies:
         return copies[value]
     owner = value.owner

@@ -32,7 +32,7 @@ class Machine:
 
     @property
     def row_tiles(self) -> tuple[int, ...]:
-        """How many rows a register tile of a contraction has: the largest first, then for remainders.
+        """How many rows a register tile of a contraction has: the most first, then for remainders.
 
         The largest fills the registers with accumulators, less those for two vectors and a splat.
         """

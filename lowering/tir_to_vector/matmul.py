@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.contraction import Contraction
-from relax_mlir.lowering.tir_to_vector.emit import Emitter, Index
+from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.flat import FlatAccess
+from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.machine import Machine
 from relax_mlir.lowering.tir_to_vector.microkernel import Flat, Tile, emit_tile
 from relax_mlir.lowering.tir_to_vector.packing import Loader, PanelPacker, copy_rows
@@ -19,7 +20,9 @@ NC = 512
 # Packing B pays when enough rows share it, and it is too big for the first-level cache.
 PACK_ROWS = 32
 PACK_ELEMENTS = 8192
+# With fewer rows, an operand that would have to be transposed is better read as it lies.
 DOT_ROWS = 4
+# Columns of a register tile, in vectors.
 VECTORS = 2
 
 
@@ -54,7 +57,7 @@ class _Writer:
         return self.emit.size(self.found.flat.iters[position].extent)
 
     def few_rows(self) -> bool | ir.Value | None:
-        """Return whether there are too few rows to pay for rearranging B; None when that never is so.
+        """Return whether too few rows would pay for rearranging B; None when that never is so.
 
         Where both operands run along k, what is left is a product of vectors for each element.
         """
@@ -71,7 +74,6 @@ class _Writer:
         unit = self.b.stride(found.n) == 1
         self.pack = self._pack_when(unit)
         self.k_block = min(KC, self.k) if isinstance(self.k, int) else emit.min(KC, self.k)
-        self.n_block = min(NC, self.n) if isinstance(self.n, int) else NC
         packed = self._packed_buffer()
         self.rows_buffer = self._rows_buffer()
         self.init = found.flat.init
@@ -83,10 +85,10 @@ class _Writer:
             for position in [*found.outer, *found.outer_reductions]:
                 env[position] = loops.enter_context(self._outer(position))
             a, b, c = (x.at(env) for x in (self.a, self.b, self.c))
-            with self._blocks(self.n, NC) as (j0, j1):
-                with self._blocks(self.k, KC) as (k0, k1):
-                    panels = self._panels(b, packed, j0, j1, k0, k1)
-                    self._rows(a, panels, c, j0, j1, k0, k1)
+            j0, j1 = loops.enter_context(self._blocks(self.n, NC))
+            k0, k1 = loops.enter_context(self._blocks(self.k, KC))
+            panels = self._panels(b, packed, j0, j1, k0, k1)
+            self._rows(a, panels, c, j0, j1, k0, k1)
 
     def _fill(self) -> None:
         """Set C to its initial value: several reduction loops have no one first block."""
@@ -145,8 +147,8 @@ class _Writer:
     def _rows_buffer(self) -> ir.Value | None:
         """Return where rows of A are copied to: at fixed distances, and off the powers of two.
 
-        A register tile reads its rows side by side. With distances known, one register addresses them
-        all; at multiples of a page they would evict each other from the first-level cache.
+        A register tile reads its rows side by side. With distances known, one register addresses
+        them all; at multiples of a page they would evict each other from the first-level cache.
         """
         stride = self.a.stride(self.found.m)
         bytes_ = self.vector.element_type.width // 8
@@ -209,13 +211,23 @@ class _Writer:
             done = upto
 
     def _columns(
-        self, tile: int, a: Flat, panels: "_Panels", c: Flat, columns: Index, k0: Index, steps: Index
+        self,
+        tile: int,
+        a: Flat,
+        panels: "_Panels",
+        c: Flat,
+        columns: Index,
+        k0: Index,
+        steps: Index,
     ) -> None:
         emit, init = self.emit, self.init
-        first = None if init is None else k0 == 0 if isinstance(k0, int) else emit.compare("eq", k0, 0)
+        first: bool | ir.Value | None = None
+        if init is not None:
+            first = k0 == 0 if isinstance(k0, int) else emit.compare("eq", k0, 0)
         done: Index = 0
         # A single row has no neighbours to share B with: it takes long runs of B instead.
-        for vectors in (self.machine.registers // 2, VECTORS) if tile == 1 and panels.contiguous else (VECTORS,):
+        alone = tile == 1 and panels.contiguous
+        for vectors in (self.machine.registers // 2, VECTORS) if alone else (VECTORS,):
             kernel = Tile(tile, vectors, self.vector, self.machine.fma)
             width = vectors * self.lanes
             upto = emit.add(done, emit.round_down(emit.sub(columns, done), width))

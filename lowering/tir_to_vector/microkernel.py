@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.lowering.tir_to_vector.emit import Emitter, Index
+from relax_mlir.lowering.tir_to_vector.emit import Emitter
+from relax_mlir.lowering.tir_to_vector.index_emit import Index
 
 # Fewer accumulators than this wait for each other: latency times throughput of a multiply-add.
 _IN_FLIGHT = 8
@@ -97,9 +98,7 @@ def _step(
     return result
 
 
-def _multiply_add(
-    emit: Emitter, tile: Tile, x: ir.Value, y: ir.Value, total: ir.Value
-) -> ir.Value:
+def _multiply_add(emit: Emitter, tile: Tile, x: ir.Value, y: ir.Value, total: ir.Value) -> ir.Value:
     floating = not isinstance(tile.vector.element_type, ir.IntegerType)
     if floating and tile.fma:
         return emit.op("vector.fma", [x, y, total], tile.vector)
@@ -116,8 +115,10 @@ def _store(
     emit: Emitter, tile: Tile, c: Flat, first: bool | ir.Value | None,
     init: ir.Attribute | None, masks: list[ir.Value | None], sums: list[ir.Value],
 ) -> None:  # fmt: skip
-    start = None if init is None else emit.constant_of(
-        tile.vector, ir.DenseElementsAttr.get_splat(tile.vector, init)
+    start = (
+        None
+        if init is None
+        else emit.constant_of(tile.vector, ir.DenseElementsAttr.get_splat(tile.vector, init))
     )
     before: list[ir.Value | None] = list(masks)
     if isinstance(first, ir.Value):

@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.lowering.tir_to_vector.emit import Emitter, Index
+from relax_mlir.lowering.tir_to_vector.emit import Emitter
+from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.microkernel import Flat
 from relax_mlir.lowering.tir_to_vector.transposed import transpose
 
@@ -37,9 +38,7 @@ class Loader:
         return value if self.widen is None else self.emit.op(self.widen, [value], type_)
 
 
-def copy_rows(
-    load: Loader, a: Flat, rows: int, steps: Index, to: ir.Value, distance: int
-) -> None:
+def copy_rows(load: Loader, a: Flat, rows: int, steps: Index, to: ir.Value, distance: int) -> None:
     """Copy rows of A side by side, each `distance` after the one before.
 
     Args:
@@ -66,7 +65,7 @@ def copy_rows(
             else:
                 emit.store(load.one(place(row, p.counter)), to, there)
     left = emit.sub(steps, whole)
-    if not adjacent or isinstance(left, int) and left == 0:
+    if not adjacent or (isinstance(left, int) and left == 0):
         return
     mask = emit.mask(left, lanes)
     for row in range(rows):

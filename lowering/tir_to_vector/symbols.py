@@ -1,10 +1,13 @@
-"""Run-time values of the symbols of a prim func: sizes of its buffers, integer arguments (R04, R22)."""
+"""Run-time values of a prim func's symbols: sizes of its buffers, integer arguments (R04, R22)."""
 
+import operator
 from collections.abc import Callable
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
+
+_ARITHMETIC = {"arith.addi": operator.add, "arith.subi": operator.sub, "arith.muli": operator.mul}
 
 
 def symbol_ops(func: ir.OpView) -> list[ir.Operation]:
@@ -25,11 +28,39 @@ def expression(op: ir.Operation) -> SymExpr:
     return op.attributes["value"].dims[0]
 
 
-def replace_symbols(func: ir.OpView, emit: Emitter) -> list[str]:
-    """Replace every `tir.symbol` by code at the function's entry; returns what went wrong.
+def symbolic(value: ir.Value) -> SymExpr | None:
+    """Return an index as an expression of the function's symbols, None where it is none."""
+    owner = value.owner
+    if isinstance(owner, ir.Block):
+        return None
+    op = owner.operation
+    if op.name == "tir.symbol":
+        return expression(op)
+    if op.name == "arith.constant":
+        return SymExpr.const(ir.IntegerAttr(op.attributes["value"]).value)
+    if op.name == "arith.index_cast":
+        return _named_argument(op.operands[0])
+    if op.name in _ARITHMETIC:
+        lhs, rhs = (symbolic(operand) for operand in op.operands)
+        return None if lhs is None or rhs is None else _ARITHMETIC[op.name](lhs, rhs)
+    return None
 
-    A symbol is read from an `i64` parameter of its name, or from the first buffer parameter that has
-    it as a plain dimension. Each is read once.
+
+def _named_argument(value: ir.Value) -> SymExpr | None:
+    owner = value.owner
+    if not isinstance(owner, ir.Block) or owner.owner.operation.name != "func.func":
+        return None
+    for name, (argument, dimension) in _sources(owner.owner).items():
+        if dimension is None and argument == value:
+            return SymExpr.var(name)
+    return None
+
+
+def replace_symbols(func: ir.OpView, emit: Emitter) -> list[str]:
+    """Replace each `tir.symbol` by code at the function's entry; returns what went wrong.
+
+    A symbol is read from an `i64` parameter of its name, or from the first buffer parameter that
+    has it as a plain dimension. Each is read once.
     """
     ops = symbol_ops(func)
     if not ops:
@@ -59,7 +90,7 @@ def replace_symbols(func: ir.OpView, emit: Emitter) -> list[str]:
 
 
 def _sources(func: ir.OpView) -> dict[str, tuple[ir.Value, int | None]]:
-    """Return for each symbol the argument that gives it, and the dimension when that is a buffer."""
+    """Return for each symbol the argument that gives it, and which dimension of a buffer."""
     arguments = list(func.entry_block.arguments)
     attrs = func.operation.attributes
     if "arg_attrs" not in attrs:

@@ -1,8 +1,9 @@
 """Nests that read along one dimension and write along another, by square tiles in registers."""
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.lowering.tir_to_vector.emit import Emitter, Index
+from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.flat import FlatNest
+from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.machine import Machine
 from relax_mlir.lowering.tir_to_vector.vector_nest import NestWriter
 
@@ -11,7 +12,7 @@ _MOST_LANES = 16
 
 
 def transposed_iters(flat: FlatNest) -> tuple[int, int] | str:
-    """Return the iterators that the store and the loads walk along, or why there are no such two."""
+    """Return the iterators that the store and the loads walk along, or why there are none."""
     if flat.total is not None:
         return "it reduces over elements that are not adjacent"
     store = flat.accesses[flat.store]
@@ -29,7 +30,9 @@ def transposed_iters(flat: FlatNest) -> tuple[int, int] | str:
 class TransposeWriter(NestWriter):
     """Writes a nest that transposes: tiles of vectors, and single elements at the edges."""
 
-    def __init__(self, flat: FlatNest, along: tuple[int, int], emit: Emitter, machine: Machine) -> None:
+    def __init__(
+        self, flat: FlatNest, along: tuple[int, int], emit: Emitter, machine: Machine
+    ) -> None:
         super().__init__(flat, along[0], emit, machine)
         self.lanes = min(self.lanes, _MOST_LANES)
         self.across = along[1]
@@ -88,7 +91,7 @@ class TransposeWriter(NestWriter):
 
 
 def transpose(emit: Emitter, vectors: list[ir.Value]) -> list[ir.Value]:
-    """Return the columns of a square of vectors: blocks off the diagonal change places, each size once."""
+    """Return the columns of a square of vectors, swapping blocks off the diagonal, size by size."""
     lanes = len(vectors)
     width = 1
     while width < lanes:

@@ -4,8 +4,9 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.lowering.tir_to_vector.emit import Emitter, Index
+from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.flat import COMBINERS, FlatNest
+from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.machine import Machine
 
 # Sums of several vectors at a time: one alone would wait for itself, latency after latency.
@@ -19,8 +20,8 @@ _DIVIDES = (
 def vector_iter(flat: FlatNest, keep: int = 0) -> int | str | None:
     """Return the iterator to vectorise, None for a nest of single elements, or why there is none.
 
-    It is one along which every access walks adjacent elements or stays; the store walks, except that
-    a reduction may go along what its load walks.
+    It is one along which every access walks adjacent elements or stays; the store walks, except
+    that a reduction may go along what its load walks.
     """
     store = flat.accesses[flat.store]
     loads = [flat.accesses[op] for op in flat.slice if op.name == "memref.load"]
@@ -52,9 +53,7 @@ class NestWriter:
         self.masked = machine.can_mask(min(stored)) and not any(
             op.name in _DIVIDES for op in flat.slice
         )
-        self.bases = {
-            op: emit.flatten_once(access.buffer) for op, access in flat.accesses.items()
-        }
+        self.bases = {op: emit.flatten_once(access.buffer) for op, access in flat.accesses.items()}
 
     def write(self, counters: Sequence[Index]) -> None:
         """Write the loops over the other iterators and what they do."""
@@ -150,7 +149,7 @@ class NestWriter:
         self, counts: tuple[int, ...],
         chunk: Callable[[Index, int, int, ir.Value | None], None],
     ) -> None:  # fmt: skip
-        """Run over the vectorised iterator by so many vectors, then by one, then by what is left."""
+        """Run along the vectorised iterator by so many vectors, then by one, then the rest."""
         emit, lanes = self.emit, self.lanes
         if self.vector is None:
             chunk(0, 1, 1, None)
@@ -188,7 +187,9 @@ class NestWriter:
             loop.carry(self._loops(inner, positions[1:], loop.carried, body))
         return loop.results
 
-    def _start(self, env: dict[int, Index], at: Index, lanes: int, mask: ir.Value | None) -> ir.Value:
+    def _start(
+        self, env: dict[int, Index], at: Index, lanes: int, mask: ir.Value | None
+    ) -> ir.Value:
         if self.flat.init is None:
             return self._get(self.flat.store, env, at, lanes, mask)
         type_ = self._typed(self.flat.value.type, lanes)
@@ -241,6 +242,13 @@ class NestWriter:
         else:
             self.emit.store(value, base, [place])
 
+    def _anew(self, value: ir.Value) -> ir.Value:
+        """Return a value from outside, its constant anew: one in the nest goes with the nest."""
+        owner = value.owner
+        if isinstance(owner, ir.Block) or owner.operation.name != "arith.constant":
+            return value
+        return self.emit.constant_of(value.type, owner.operation.attributes["value"])
+
     def _value(
         self, env: dict[int, Index], at: Index, lanes: int, mask: ir.Value | None
     ) -> ir.Value:
@@ -249,18 +257,15 @@ class NestWriter:
 
         def operand(value: ir.Value) -> ir.Value:
             if value not in made:
-                made[value] = value
+                single = self._anew(value)
+                made[value] = single
                 if lanes > 1:
-                    made[value] = self.emit.splat(value, self._typed(value.type, lanes))
+                    made[value] = self.emit.splat(single, self._typed(value.type, lanes))
             return made[value]
 
         for op in self.flat.slice:
             if op.name == "memref.load":
                 made[op.results[0]] = self._get(op, env, at, lanes, mask)
-                continue
-            if op.name == "arith.constant":
-                value = self.emit.constant_of(op.results[0].type, op.attributes["value"])
-                made[op.results[0]] = operand(value) if lanes > 1 else value
                 continue
             operands = [operand(value) for value in op.operands]
             copy = op.clone()
@@ -275,4 +280,3 @@ def _bits(type_: ir.Type) -> int:
     if isinstance(type_, ir.IndexType):
         return 64
     return max(8, type_.width)
-

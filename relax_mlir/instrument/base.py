@@ -1,4 +1,4 @@
-"""What may watch passes run: five hooks, all optional (P24, P25)."""
+"""What may watch passes run: TVM's five hooks and one more, all optional (P24, P25)."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -38,6 +38,9 @@ class PassInstrument:
 
     def run_after_pass(self, mod: "IRModule", info: "PassInfo") -> None:
         """Called just after the pass, unless it failed."""
+
+    def pass_failed(self, mod: "IRModule", info: "PassInfo", error: BaseException) -> None:
+        """Called when the pass raised; the module is as it left it. Not one of TVM's hooks."""
 
 
 def pass_instrument(pi_cls: type | None = None) -> Any:

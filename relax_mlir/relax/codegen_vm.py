@@ -95,7 +95,9 @@ class _FunctionCodegen:
         try:
             array = constant_array(op.attributes["value"])
         except ValueError as error:
-            raise CompileError("CodeGenVM", f"'{op.name}'{at_source(op.location)}: {error}") from None
+            raise CompileError(
+                "CodeGenVM", f"'{op.name}'{at_source(op.location)}: {error}"
+            ) from None
         self._values[op.results[0]] = self._builder.emit_constant(array)
 
     def _shape_expr(self, op: ir.Operation) -> None:

@@ -8,6 +8,7 @@ import numpy as np
 
 from relax_mlir.errors import ArgumentTypeError, ShapeMismatchError, VMError
 from relax_mlir.runtime.builtins import binary_broadcast_shape_infer, unique
+from relax_mlir.runtime.library_nn import NN
 from relax_mlir.runtime.registry import LIBRARY_PREFIX as PREFIX
 from relax_mlir.runtime.values import DTYPES, describe, numpy_dtype
 
@@ -22,10 +23,13 @@ _BOOL = np.dtype("bool")
 
 
 def _define(name: str, compute: Callable[..., Any]) -> None:
-    def call(*args: Any) -> np.ndarray:
+    def call(*args: Any) -> Any:
         try:
             with np.errstate(all="ignore"):
-                return np.asarray(compute(*args), order="C")
+                result = compute(*args)
+                if isinstance(result, tuple):
+                    return tuple([np.asarray(field, order="C") for field in result])
+                return np.asarray(result, order="C")
         except MemoryError as error:
             raise VMError(f"{name}: {error}") from None
         except TypeError as error:
@@ -289,3 +293,5 @@ _define("permute_dims", _permute_dims)
 _define("softmax", _softmax(False))
 _define("log_softmax", _softmax(True))
 _define("unique", _unique)
+for _name, _function in NN.items():
+    _define(_name, _function)

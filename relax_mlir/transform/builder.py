@@ -8,7 +8,7 @@ from relax_mlir.errors import PipelineError, did_you_mean
 from relax_mlir.transform import registry
 from relax_mlir.transform.execution import Execution
 from relax_mlir.transform.options import parse_options
-from relax_mlir.transform.passes import Pass
+from relax_mlir.transform.passes import MLIRPass, Pass
 from relax_mlir.transform.per_function import FunctionPass
 from relax_mlir.transform.pipeline import MODULE, Pipeline, Step
 
@@ -34,13 +34,25 @@ def build(pipeline: Pipeline, execution: Execution) -> None:
     _add_upstream(execution, pending)
 
 
+def passes_of(pipeline: Pipeline) -> list[Pass]:
+    """Return a pipeline's elements as passes, upstream's too.
+
+    Raises:
+        PipelineError: a pass or an option does not exist, or a pass stands under the wrong anchor.
+    """
+    found: list[Pass] = []
+    for step in _flatten(pipeline.steps, ()):
+        found.append(MLIRPass(str(step)) if isinstance(step, Step) else step[1])
+    return found
+
+
 def make_pass(step: Step) -> Pass:
     """Build the pass of ours that a step names, with its options.
 
     Raises:
         PipelineError: the pass or an option does not exist, or an option has a wrong value.
     """
-    return registry.lookup(step.name).make(**parse_options(step.options or ""))
+    return registry.get_pass(step.name, **parse_options(step.options or ""))
 
 
 def nest_implicitly(step: Step, context: ir.Context) -> Step:

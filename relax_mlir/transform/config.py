@@ -19,6 +19,13 @@ class ConfigOption:
 
 _OPTIONS: dict[str, ConfigOption] = {}
 
+# Keys of the options that the infrastructure itself reads.
+TRANSITIVE_REQUIRED = "transform.transitive_required"
+REQUIRED_ON_CALL = "transform.required_on_call"
+VERIFY_EACH = "transform.verify_each"
+REPRODUCER = "reproducer"
+IMMUTABLE_MODULE = "testing.immutable_module"
+
 
 def register_config_option(
     key: str, type: type | Callable[..., Any], default: Any = None, doc: str = ""
@@ -32,6 +39,17 @@ def register_config_option(
     if known is not None and known.type is not type:
         raise ValueError(f"config option '{key}' is already registered with type {known.type}")
     _OPTIONS[key] = ConfigOption(key, type, default, doc)
+
+
+def default_of(key: str) -> Any:
+    """Return an option's value where a context does not set it.
+
+    Raises:
+        AttributeError: there is no such option.
+    """
+    if key not in _OPTIONS:
+        raise _unknown(key)
+    return _OPTIONS[key].default
 
 
 def list_configs() -> dict[str, dict[str, Any]]:
@@ -59,10 +77,7 @@ def resolve(given: Mapping[str, Any]) -> dict[str, Any]:
 def _legalise(key: str, value: Any) -> Any:
     option = _OPTIONS.get(key)
     if option is None:
-        raise AttributeError(
-            f"Invalid config option '{key}'{did_you_mean(key, _OPTIONS)} "
-            f"candidates are: {', '.join(sorted(_OPTIONS)) or 'none'}"
-        )
+        raise _unknown(key)
     if value is None:
         raise TypeError(f"config option '{key}' cannot be None")
     wanted = option.type
@@ -80,3 +95,35 @@ def _legalise(key: str, value: Any) -> Any:
             f"config option '{key}' wants {wanted.__name__}, got {type(value).__name__} {value!r}"
         )
     return wanted(value)
+
+
+def _unknown(key: str) -> AttributeError:
+    return AttributeError(
+        f"Invalid config option '{key}'{did_you_mean(key, _OPTIONS)} "
+        f"candidates are: {', '.join(sorted(_OPTIONS))}"
+    )
+
+
+register_config_option(
+    TRANSITIVE_REQUIRED,
+    bool,
+    True,
+    "Run what required passes require in turn, and none of them again while its result stands; "
+    "false is TVM's rule: one level, every time",
+)
+register_config_option(
+    REQUIRED_ON_CALL, bool, False, "Run the required passes also of a pass that is called directly"
+)
+register_config_option(VERIFY_EACH, bool, True, "Run MLIR's verifier after every pass")
+register_config_option(
+    REPRODUCER,
+    str,
+    "",
+    "Where to write the module before a pass that fails and the passes that remained",
+)
+register_config_option(
+    IMMUTABLE_MODULE,
+    bool,
+    False,
+    "Check after every pass that the module it was called on is as it was",
+)

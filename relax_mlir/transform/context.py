@@ -11,8 +11,11 @@ from relax_mlir.transform.info import PassInfo
 
 if TYPE_CHECKING:
     from relax_mlir.ir.module import IRModule
+    from relax_mlir.transform.diagnostics import DiagnosticContext
 
 DEFAULT_OPT_LEVEL = 2
+# DLPack's number of the CPU, the one device there is.
+DLCPU = 1
 
 
 class PassContext:
@@ -24,8 +27,12 @@ class PassContext:
         disabled_pass: names of passes that a Sequential leaves out; wins over `required_pass`.
         instruments: called around every pass, in this order.
         config: options by registered key, see `list_configs`.
+        diag_ctx: collects what MLIR reports while passes run; without one, what a pass that
+            succeeds reports goes to standard error. May be set later.
+        fallback_device: where things run that name no device: the CPU, `"cpu"` or DLPack's 1.
 
     Raises:
+        ValueError: the fallback device is none that there is.
         TypeError: a list of names is not a list or tuple of strings, or something else than an
             instrument is among the instruments.
         AttributeError: an unknown option; names the candidates (P23).
@@ -38,12 +45,22 @@ class PassContext:
         disabled_pass: Iterable[str] | None = None,
         instruments: Iterable[PassInstrument] | None = None,
         config: Mapping[str, Any] | None = None,
+        *,
+        diag_ctx: "DiagnosticContext | None" = None,
+        fallback_device: Any = DLCPU,
     ) -> None:
         self.opt_level = int(opt_level)
         self.required_pass = _names("required_pass", required_pass)
         self.disabled_pass = _names("disabled_pass", disabled_pass)
         self.instruments = _instruments(instruments)
         self.config = config_options.resolve(config or {})
+        self.diag_ctx = diag_ctx
+        self.fallback_device = _device(fallback_device)
+
+    @staticmethod
+    def create() -> "PassContext":
+        """Return a context with every default; TVM's name of the constructor (P04)."""
+        return PassContext()
 
     @staticmethod
     def current() -> "PassContext":
@@ -55,6 +72,16 @@ class PassContext:
     def list_configs() -> dict[str, dict[str, Any]]:
         """Return the registered options: key to `type`, `default` and `doc` (P23)."""
         return config_options.list_configs()
+
+    def option(self, key: str) -> Any:
+        """Return the value of a registered option here: the one given, or its default.
+
+        Raises:
+            AttributeError: no such option is registered.
+        """
+        if key in self.config:
+            return self.config[key]
+        return config_options.default_of(key)
 
     def pass_enabled(self, info: PassInfo) -> bool:
         """Whether a Sequential runs the pass: disabled, then required, then the level (P12)."""
@@ -130,6 +157,13 @@ class PassContext:
         for instrument in self.instruments:
             instrument.run_after_pass(mod, info)
 
+    def instrument_pass_failed(
+        self, mod: "IRModule", info: PassInfo, error: BaseException
+    ) -> None:
+        """Tell every instrument in order that the pass has failed: a hook that TVM lacks."""
+        for instrument in self.instruments:
+            instrument.pass_failed(mod, info, error)
+
     def __repr__(self) -> str:
         return (
             f"PassContext(opt_level={self.opt_level}, required_pass={self.required_pass}, "
@@ -140,13 +174,27 @@ class PassContext:
 
 def build_config(
     opt_level: int = DEFAULT_OPT_LEVEL,
+    fallback_device: Any = DLCPU,
     required_pass: Iterable[str] | None = None,
     disabled_pass: Iterable[str] | None = None,
     instruments: Iterable[PassInstrument] | None = None,
     config: Mapping[str, Any] | None = None,
 ) -> PassContext:
-    """Return a PassContext; the older name of its constructor (P05)."""
-    return PassContext(opt_level, required_pass, disabled_pass, instruments, config)
+    """Return a PassContext; Relay's name of its constructor, in Relay's order (P05)."""
+    return PassContext(
+        opt_level,
+        required_pass,
+        disabled_pass,
+        instruments,
+        config,
+        fallback_device=fallback_device,
+    )
+
+
+def _device(device: Any) -> int:
+    if device in ("cpu", "llvm") or getattr(device, "dlpack_device_type", lambda: device)() == DLCPU:
+        return DLCPU
+    raise ValueError(f"fallback_device must be the CPU ('cpu' or {DLCPU}), got {device!r}")
 
 
 def _names(what: str, names: Iterable[str] | None) -> list[str]:

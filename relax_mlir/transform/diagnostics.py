@@ -1,8 +1,10 @@
 """MLIR's diagnostics as plain data: captured while something runs, then rendered or checked."""
 
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
 from relax_mlir.dialects.bindings import ir
 
@@ -26,6 +28,55 @@ class Diagnostic:
     def lines(self) -> list[str]:
         """Return this diagnostic and its notes, rendered."""
         return [self.render(), *(line for note in self.notes for line in note.lines())]
+
+
+class DiagnosticContext:
+    """Collects what is reported while passes run; `PassContext(diag_ctx=DiagnosticContext())` (P03).
+
+    Attributes:
+        diagnostics: everything reported so far, in order.
+    """
+
+    def __init__(self) -> None:
+        self.diagnostics: list[Diagnostic] = []
+
+    def emit(self, diagnostic: Diagnostic) -> None:
+        """Add a diagnostic of one's own."""
+        self.diagnostics.append(diagnostic)
+
+    @property
+    def errors(self) -> list[Diagnostic]:
+        """The errors among the diagnostics."""
+        return [each for each in self.diagnostics if each.severity == "error"]
+
+    def render(self) -> str:
+        """Return every diagnostic with its notes, and the line of source where it can be read."""
+        return "".join(line + "\n" for each in self.diagnostics for line in excerpt(each))
+
+
+def hand_over(diagnostics: Iterable[Diagnostic], sink: DiagnosticContext | None) -> None:
+    """Give diagnostics to who collects them, else print them as MLIR itself would."""
+    for diagnostic in diagnostics:
+        if sink is not None:
+            sink.emit(diagnostic)
+        else:
+            print(*diagnostic.lines(), sep="\n", file=sys.stderr)
+
+
+def excerpt(diagnostic: Diagnostic) -> list[str]:
+    """Return the lines of a diagnostic, with the source underlined where its file is at hand (P36)."""
+    lines = diagnostic.lines()
+    if not diagnostic.line or not diagnostic.column or not diagnostic.file:
+        return lines
+    try:
+        with Path(diagnostic.file).open(encoding="utf-8") as file:
+            source = next(line for number, line in enumerate(file, 1) if number == diagnostic.line)
+    except (OSError, UnicodeDecodeError, StopIteration):
+        return lines
+    source = source.rstrip("\n")
+    before = source[: diagnostic.column - 1]
+    padding = "".join("\t" if char == "\t" else " " for char in before)
+    return [lines[0], source, f"{padding}^", *lines[1:]]
 
 
 def from_mlir(diagnostic: "ir.Diagnostic | ir.DiagnosticInfo") -> Diagnostic:

@@ -6,7 +6,7 @@ from typing import Any
 
 from relax_mlir.dialects.bindings import ir, passmanager
 from relax_mlir.errors import PassError, RelaxMLIRError
-from relax_mlir.transform.diagnostics import Diagnostic, captured
+from relax_mlir.transform.diagnostics import Diagnostic, captured, excerpt
 
 # MLIR aborts the process on a Python pass whose op_name differs from the anchor, so every manager
 # here is anchored on the module and no Python pass names an operation.
@@ -79,7 +79,7 @@ class Execution:
             self._state.module = None
 
     def _raise_failure(self, name: str) -> None:
-        lines = [line for diagnostic in self.diagnostics for line in diagnostic.lines()]
+        lines = [line for diagnostic in self.diagnostics for line in excerpt(diagnostic)]
         if self._state.failure is None:
             raise PassError(name, "see the diagnostics", lines) from None
         name, error = self._state.failure

@@ -76,8 +76,6 @@ class _Folder:
             self._operation(op)
 
     def _operation(self, op: ir.Operation) -> None:
-        if any(result in self._written for result in op.results):
-            return
         name = op.name.removeprefix("relax.")
         if op.name == "relax.shape_of":
             _fold_shape_of(op)
@@ -86,6 +84,8 @@ class _Folder:
             if fields is not None:
                 op.results[0].replace_all_uses_with(fields[op.attributes["index"].value])
                 op.erase()
+        elif any(result in self._written for result in op.results):
+            return
         elif name in COMPUTE_OPS:
             self._compute(op, name)
         elif op.name == "relax.call_tir" and self._evaluator is not None:

@@ -1,19 +1,23 @@
-"""Passes as Python objects: module to module, run by MLIR's PassManager, instrumented (P07-P14)."""
+"""Passes as Python objects: module to module, run by MLIR's PassManager, instrumented (P07-P10)."""
 
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.errors import PipelineError
+from relax_mlir.errors import PassError, PipelineError
 from relax_mlir.ir.module import IRModule
 from relax_mlir.lowering.pass_spec import PassSpec
-from relax_mlir.transform import registry
+from relax_mlir.transform import config, registry
 from relax_mlir.transform.context import PassContext
+from relax_mlir.transform.diagnostics import hand_over
 from relax_mlir.transform.execution import Execution
+from relax_mlir.transform.fingerprint import fingerprint
 from relax_mlir.transform.info import PassInfo
 from relax_mlir.transform.options import coerce_options, format_options
 from relax_mlir.transform.pipeline import MODULE, Pipeline, Step, parse_steps
+from relax_mlir.transform.reproducer import recording
+from relax_mlir.transform.required import required_passes
 
 ModuleLike = TypeVar("ModuleLike", IRModule, ir.Module)
 
@@ -23,47 +27,100 @@ class Pass:
 
     Attributes:
         info: the pass's PassInfo.
+        element: the pass in a pipeline's text, where it was made from one with options.
     """
 
     info: PassInfo
+    element: str | None = None
+    # Whether it runs other passes with all that the infrastructure does around each.
+    is_sequence = False
 
-    def __call__(self, mod: ModuleLike, ctx: PassContext | None = None) -> ModuleLike:
+    def __call__(
+        self, mod: ModuleLike, ctx: PassContext | None = None, *, required: bool | None = None
+    ) -> ModuleLike:
         """Run on a copy of a module under a context, by default the current one (P07).
 
         The argument stays as it was, also when the pass fails. The pass runs whatever the context's
-        level says, and without its `required` passes: only Sequential looks at those (P13).
+        level says: only Sequential looks at that (P13).
+
+        Args:
+            mod: the module.
+            ctx: the context.
+            required: whether the passes that this one requires run before it; by default what the
+                context's option `transform.required_on_call` says, which is no (P13).
 
         Raises:
             PassError: the pass failed or left IR that does not verify.
+            PipelineError: a required pass does not exist, or passes require each other.
             TypeError: `mod` is not a module.
         """
         if isinstance(mod, ir.Module):
-            return self(IRModule(mod), ctx).mlir_module
+            return self(IRModule(mod), ctx, required=required).mlir_module
         if not isinstance(mod, IRModule):
             raise TypeError(f"a pass runs on an IRModule, got {type(mod).__name__}")
         ctx = ctx or PassContext.current()
-        if not ctx.instrument_before_pass(mod, self.info):
-            return mod
-        working = mod.clone()
-        self.execute(working, ctx)
-        ctx.instrument_after_pass(working, self.info)
+        if required is None:
+            required = ctx.option(config.REQUIRED_ON_CALL)
+        before = fingerprint(mod.mlir_module) if ctx.option(config.IMMUTABLE_MODULE) else None
+        first: list[Pass] = []
+        if required:
+            first = required_passes(self, transitive=ctx.option(config.TRANSITIVE_REQUIRED))
+        if first:
+            working = mod.clone()
+            for each in first:
+                each.run_in_place(working, ctx)
+            self.run_in_place(working, ctx)
+        else:
+            if not ctx.instrument_before_pass(mod, self.info):
+                return mod
+            working = mod.clone()
+            self._run(working, ctx)
+        if before is not None and fingerprint(mod.mlir_module) != before:
+            raise PassError(
+                self.info.name, f"Immutable module has been modified in pass: {self.info.name}"
+            )
         return working
 
-    def run_in_place(self, mod: IRModule, ctx: PassContext) -> None:
+    def run_in_place(self, mod: IRModule, ctx: PassContext) -> bool:
         """Run on the module itself, with the instruments around it (P26).
+
+        Returns:
+            Whether the pass ran: an instrument may have refused it.
 
         Raises:
             PassError: as `__call__`; the module is then in an unknown state.
         """
-        if ctx.instrument_before_pass(mod, self.info):
-            self.execute(mod, ctx)
-            ctx.instrument_after_pass(mod, self.info)
+        if not ctx.instrument_before_pass(mod, self.info):
+            return False
+        self._run(mod, ctx)
+        return True
+
+    def _run(self, mod: IRModule, ctx: PassContext) -> None:
+        try:
+            path = ctx.option(config.REPRODUCER)
+            if path:
+                with recording(path, mod.mlir_module, self):
+                    self.execute(mod, ctx)
+            else:
+                self.execute(mod, ctx)
+        except BaseException as error:
+            ctx.instrument_pass_failed(mod, self.info, error)
+            raise
+        ctx.instrument_after_pass(mod, self.info)
 
     def execute(self, mod: IRModule, ctx: PassContext) -> None:
         """Run on the module itself through MLIR's PassManager, which verifies the result."""
         execution = Execution(mod.context)
+        if not ctx.option(config.VERIFY_EACH):
+            execution.manager.enable_verifier(False)
         self.add_to(execution, ctx)
-        execution.run(mod.mlir_module, self.info.name)
+        try:
+            execution.run(mod.mlir_module, self.info.name)
+        except PassError:
+            if ctx.diag_ctx is not None:
+                hand_over(execution.diagnostics, ctx.diag_ctx)
+            raise
+        hand_over(execution.diagnostics, ctx.diag_ctx)
 
     def add_to(self, execution: Execution, ctx: PassContext | None = None) -> None:
         """Append this pass to a PassManager."""
@@ -79,8 +136,24 @@ class Pass:
         """Change the module in place: the pass's own work."""
         raise NotImplementedError(f"{type(self).__name__} does not say what it does")
 
+    @property
+    def pipeline(self) -> str:
+        """The text that recreates this pass, and that `relax-opt --pass-pipeline=` takes.
+
+        Raises:
+            PipelineError: a pass in it is not registered, so that no text names it.
+        """
+        if self.element is None and registry.find(self.info.name) is None:
+            raise PipelineError(
+                f"no text can recreate pass '{self.info.name}', which is not registered: "
+                f"register_pass('{self.info.name}', ...) gives it a name"
+            )
+        return f"{MODULE}({self})"
+
     def __str__(self) -> str:
         """Return the pass as a pipeline element."""
+        if self.element is not None:
+            return self.element
         entry = registry.find(self.info.name)
         return entry.flag if entry else registry.flag_of(self.info.name)
 
@@ -128,16 +201,14 @@ class MLIRPass(Pass):
         if len(steps) == 1 and steps[0].children is not None and steps[0].name in (MODULE, "any"):
             steps = steps[0].children
         self.steps = steps
-        self.info = PassInfo(name or ",".join(map(str, steps)), opt_level)
+        self.element = ",".join(map(str, steps))
+        self.info = PassInfo(name or self.element, opt_level)
 
     def add_to(self, execution: Execution, ctx: PassContext | None = None) -> None:
         """Append the text; a name of ours inside it is built as ours."""
         from relax_mlir.transform.builder import build
 
         build(Pipeline(self.steps), execution)
-
-    def __str__(self) -> str:
-        return ",".join(map(str, self.steps))
 
 
 class ModulePass(Pass):
@@ -170,56 +241,13 @@ class PrintIR(Pass):
     def __init__(self, header: str = "") -> None:
         self.header = header
         self.info = PassInfo("PrintIR")
+        # In a pipeline's text it is upstream's pass of that name, which prints the same.
+        options = format_options({"label": header}) if header else None
+        self.element = str(Step("print-ir", options=options))
 
     def apply(self, mod: IRModule, ctx: PassContext) -> None:
         """Print header and module."""
         print(f"PrintIR({self.header}):\n{mod.mlir_module}", file=sys.stderr)
-
-
-class Sequential(Pass):
-    """Passes in a row, nesting allowed; leaves out what the context does not enable (P11-P14).
-
-    Raises:
-        TypeError: `passes` is not a list or tuple, or holds something that is not a pass.
-    """
-
-    def __init__(
-        self,
-        passes: Sequence[Pass] | None = None,
-        opt_level: int = 0,
-        name: str = "sequential",
-        required: Iterable[str] | None = None,
-    ) -> None:
-        if not isinstance(passes or (), (list, tuple)):
-            raise TypeError("passes must be a list of Pass objects.")
-        self.passes = list(passes or ())
-        for each in self.passes:
-            if each is None:
-                raise TypeError("Found undefined pass for optimization.")
-            if not isinstance(each, Pass):
-                raise TypeError(f"passes must be a list of Pass objects, got {each!r} in it.")
-        self.info = make_info(name, opt_level, required)
-
-    def execute(self, mod: IRModule, ctx: PassContext) -> None:
-        """Run the enabled passes, each after the passes that it requires (P14)."""
-        for each in self.passes:
-            if not ctx.pass_enabled(each.info):
-                continue
-            for name in each.info.required:
-                registry.get_pass(name).run_in_place(mod, ctx)
-            each.run_in_place(mod, ctx)
-
-    def apply(self, mod: IRModule, ctx: PassContext) -> None:
-        """Run as one step of a PassManager."""
-        self.execute(mod, ctx)
-
-    def __str__(self) -> str:
-        return ",".join(map(str, self.passes))
-
-    @property
-    def pipeline(self) -> str:
-        """The text that `relax-opt --pass-pipeline=` takes to run the same passes."""
-        return f"{MODULE}({self})"
 
 
 def make_info(name: str, opt_level: int, required: Iterable[str] | None) -> PassInfo:

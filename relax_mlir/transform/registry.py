@@ -1,5 +1,6 @@
 """Every pass of ours by name: the lowering table, this package's, and those of users."""
 
+import functools
 import importlib
 import re
 from collections.abc import Callable, Iterable
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from relax_mlir.errors import PipelineError, did_you_mean
 from relax_mlir.lowering import PASSES
 from relax_mlir.lowering.pass_spec import PassOption, PassSpec
+from relax_mlir.transform.options import format_options
 from relax_mlir.transform.upstream import NAMES as UPSTREAM_NAMES
 
 if TYPE_CHECKING:
@@ -154,12 +156,9 @@ def find(name: str) -> Entry | None:
         if name.startswith(prefix):
             name = name[len(prefix) :]
             break
-    for table in (PASSES, TRANSFORM_PASSES):
-        if name in table:
-            return _from_spec(table[name])
-        for spec in table.values():
-            if spec.name == name:
-                return _from_spec(spec)
+    spec = _specs().get(name)
+    if spec is not None:
+        return _from_spec(spec)
     if name in _USER_ENTRIES:
         return _USER_ENTRIES[name]
     return next((entry for entry in _USER_ENTRIES.values() if entry.name == name), None)
@@ -183,7 +182,13 @@ def get_pass(name: str, **options: Any) -> "Pass":
     Raises:
         PipelineError: there is no such pass, or it has no such option.
     """
-    return lookup(name).make(**options)
+    entry = lookup(name)
+    made = entry.make(**options)
+    if entry.flag in _USER_ENTRIES:
+        # A pass of a table knows its options; what a user's factory makes is told.
+        text = format_options(options)
+        made.element = f"{entry.flag}{{{text}}}" if text else entry.flag
+    return made
 
 
 def unknown_pass(name: str) -> PipelineError:
@@ -198,6 +203,14 @@ def unknown_pass(name: str) -> PipelineError:
     return PipelineError(f"unknown pass '{name}'{hint}")
 
 
+@functools.cache
+def _specs() -> dict[str, PassSpec]:
+    """Return the tables' passes by flag and by name."""
+    specs = [*PASSES.values(), *TRANSFORM_PASSES.values()]
+    return {**{spec.name: spec for spec in specs}, **{spec.flag: spec for spec in specs}}
+
+
+@functools.cache
 def _from_spec(spec: PassSpec) -> Entry:
     def make(*values: Any, **options: Any) -> "Pass":
         passes = importlib.import_module("relax_mlir.transform.passes")

@@ -1,4 +1,4 @@
-"""Prim funcs lowered to vector code: numbers against numpy, at every edge, and no byte beside a buffer."""
+"""Prim funcs as vector code: numbers against numpy at every edge, and no byte beside a buffer."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -57,7 +57,9 @@ class Guarded:
         assert (self._raw[self._end :] == CANARY).all()
 
 
-def run(function: Any, inputs: Sequence[np.ndarray], shape: Sequence[int], dtype: str) -> np.ndarray:
+def run(
+    function: Any, inputs: Sequence[np.ndarray], shape: Sequence[int], dtype: str
+) -> np.ndarray:
     """Call a kernel between canaries; what it does not write is garbage."""
     garbage = np.full(shape, np.nan if "float" in dtype else 77, dtype)
     arguments = [Guarded(value) for value in (*inputs, garbage)]
@@ -139,7 +141,9 @@ EXTENTS = (
 )
 
 
-def check_contraction(function: Any, spec: str, dims: dict[str, int], dtypes: tuple[str, str]) -> None:
+def check_contraction(
+    function: Any, spec: str, dims: dict[str, int], dtypes: tuple[str, str]
+) -> None:
     inputs, out = spec.split("->")
     arrays = [values([dims[x] for x in letters], dtypes[0]) for letters in inputs.split(",")]
     exact = "float64" if "float" in dtypes[0] else "int64"
@@ -179,7 +183,7 @@ def test_contraction_dtypes(dtypes: tuple[str, str]) -> None:
             check_contraction(made[f"f{i}"], spec, dims, dtypes)
 
 
-@pytest.mark.parametrize("bits, registers, fma", [(256, 16, True), (128, 16, False)])
+@pytest.mark.parametrize(("bits", "registers", "fma"), [(256, 16, True), (128, 16, False)])
 def test_narrower_machines(bits: int, registers: int, fma: bool) -> None:
     options = {"vector_bits": bits, "vector_registers": registers, "fma": fma}
     made = build([contraction("f", "mk,kn->mn", DYNAMIC), softmax("g", ["m", "n"], 1)], **options)
@@ -272,7 +276,9 @@ def test_elementwise_and_broadcast() -> None:
     close(run(made["scalar"], [np.float32(2)], (), "float32"), np.float32(3))
 
 
-def permutation(name: str, dims: Sequence[Size], order: Sequence[int], dtype: str) -> Callable[[], None]:
+def permutation(
+    name: str, dims: Sequence[Size], order: Sequence[int], dtype: str
+) -> Callable[[], None]:
     return elementwise(
         name, lambda x: x, [dims, [dims[i] for i in order]], [dtype] * 2,
         lambda at, _: tuple(at[list(order).index(i)] for i in range(len(order))),
@@ -368,7 +374,9 @@ def test_maximum_keeps_nan() -> None:
         assert np.isnan(got[0, 1])
 
 
-def softmax(name: str, dims: Sequence[Size], axis: int, dtype: str = "float32") -> Callable[[], None]:
+def softmax(
+    name: str, dims: Sequence[Size], axis: int, dtype: str = "float32"
+) -> Callable[[], None]:
     """Return a builder of softmax as legalisation writes it: four nests, two or three buffers."""
 
     def function() -> None:
@@ -431,9 +439,59 @@ def test_softmax() -> None:
         check_softmax(ten, (rows, 10), 1, "float32")
 
 
+def flat_copy() -> None:
+    (n,) = sizes(["n"])
+    decls = [BufferDecl("A", [n, 6], "float32"), BufferDecl("C", [n * 2, 3], "float32")]
+    builder = PrimFuncBuilder("reshape", decls)
+    with builder.body():
+        source, out = (builder.linear(buffer) for buffer in builder.buffers)
+        with builder.nest("reshape", [("spatial", n * 6)]) as (i,):
+            out.store(source[i], i)
+        # Through the buffer itself: the views must not hide that this reads what is written above.
+        _, whole = builder.buffers
+        with builder.nest("twice", [("spatial", n * 2), ("spatial", 3)]) as (i, j):
+            whole.store(whole[i, j] + whole[i, j], (i, j))
+
+
+def test_flat_views() -> None:
+    made = build([flat_copy])
+    for rows in (0, 1, 5, 40):
+        x = values((rows, 6), "float32")
+        close(run(made["reshape"], [x], (rows * 2, 3), "float32"), 2 * x.reshape(rows * 2, 3))
+
+
+def window() -> None:
+    h, w, n = sizes(["h", "w", "n"])
+    decls = [
+        BufferDecl("A", [h + 2, w + 2, 4], "float32"),
+        BufferDecl("B", [3, 3, 4, n], "float32"),
+        BufferDecl("C", [h, w, n], "float32"),
+    ]
+    builder = PrimFuncBuilder("window", decls)
+    axes = [*(("spatial", dim) for dim in (h, w, n)), *(("reduction", dim) for dim in (3, 3, 4))]
+    with builder.body():
+        a, b, c = builder.buffers
+        with builder.nest("window", axes) as (i, j, o, p, q, k):
+            c.store(c[i, j, o] + a[i + p, j + q, k] * b[p, q, k, o], (i, j, o))
+
+
+def test_window_is_a_contraction_too() -> None:
+    made = build([window])
+    for h, w, n in [(1, 1, 1), (5, 7, 20), (14, 13, 33)]:
+        a, b = values((h + 2, w + 2, 4), "float32"), values((3, 3, 4, n), "float32")
+        out = np.ones((h, w, n), np.float32)
+        made["window"](a, b, out)
+        views = np.lib.stride_tricks.sliding_window_view(a, (3, 3), (0, 1))
+        close(out, 1 + np.einsum("ijkpq,pqko->ijo", views, b))
+
+
 def gather() -> None:
     n, m = sizes(["n", "m"])
-    decls = [BufferDecl("A", [m], "float32"), BufferDecl("I", [n], "int64"), BufferDecl("C", [n], "float32")]
+    decls = [
+        BufferDecl("A", [m], "float32"),
+        BufferDecl("I", [n], "int64"),
+        BufferDecl("C", [n], "float32"),
+    ]
     builder = PrimFuncBuilder("gather", decls)
     with builder.body():
         table, index, out = builder.buffers

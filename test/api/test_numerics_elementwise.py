@@ -51,7 +51,9 @@ def test_unary(op: str) -> None:
     for dtype in dtypes:
         program.op(dtype, op, (["n"], dtype))
     vm = program.build()
-    function = REFERENCE.get(op) or (_wide(getattr(np, op)) if op in FLOAT_UNARY else getattr(np, op))
+    function = REFERENCE.get(op) or (
+        _wide(getattr(np, op)) if op in FLOAT_UNARY else getattr(np, op)
+    )
     for dtype in dtypes:
         for length in LENGTHS:
             x = with_edges(length, dtype)

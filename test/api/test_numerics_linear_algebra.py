@@ -11,7 +11,8 @@ from samples import FLOATS, INTEGERS, check, sample
 
 # Sizes of n, m and k: empty, ones, odd and prime, larger than any tile.
 SIZES = (
-    (1, 1, 1), (0, 3, 2), (3, 0, 2), (3, 4, 0), (1, 67, 31), (67, 1, 31), (17, 13, 11), (67, 131, 67),
+    (1, 1, 1), (0, 3, 2), (3, 0, 2), (3, 4, 0), (1, 67, 31), (67, 1, 31), (17, 13, 11),
+    (67, 131, 67),
 )  # fmt: skip
 RANKS = (
     (["n", "k"], ["k", "m"]),

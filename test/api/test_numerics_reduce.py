@@ -148,7 +148,9 @@ def test_softmax_of_large_numbers() -> None:
     program = Program()
     program.op("f", "softmax", (["n", "m"], "float32"))
     vm = program.build()
-    x = np.array([[1e4, 1e4, -1e4], [-1e30, -1e30, -1e30], [np.inf, 0, 0], [np.nan, 0, 1]], "float32")
+    x = np.array(
+        [[1e4, 1e4, -1e4], [-1e30, -1e30, -1e30], [np.inf, 0, 0], [np.nan, 0, 1]], "float32"
+    )
     got = vm["f"](x)
     check(got[:2], np.array([[0.5, 0.5, 0], [1 / 3, 1 / 3, 1 / 3]], "float32"))
     assert np.isnan(got[2, 0])

@@ -164,6 +164,8 @@ def test_signatures(params: str, underlined: str, message: str) -> None:
             "T.axis.spacial", "there is no T.axis.spacial; did you mean 'spatial'?",
         ),
         ("while True:\n    pass", "while True:", "this Python statement has no meaning"),
+        ("B[0] = k", "k", "undefined variable 'k'"),
+        ("k = T.int64()\nB[0] = k", "k", "symbol 'k' has no value: no buffer has it as a dimension"),
         ("C = T.alloc_buffer((k,))", "k", "undefined symbol 'k'"),
     ],
 )  # fmt: skip

@@ -175,6 +175,8 @@ def f(A: T.Buffer((16, 16), "int32"), B: T.Buffer[(16, 16), "uint8"], C: T.Buffe
         B[i, 0] = B[i, 1] // T.uint8(3) + T.cast(A[0, i], "uint8") % B[i, 2]
         C[i] = C[i] and not A[i, 0] < 3 or B[i, 0] >= 200
         A[i, 0] = (A[i, 1] & 7) | (A[i, 2] ^ 1) << 2
+        A[i, 3] = A[i, 1] >> A[i, 2] + 1
+        B[i, 3] = B[i, 1] >> B[i, 2] << B[i, 3]
         A[i, 1] = T.cast(B[i, i], "int32") + T.cast(C[i], "int32")
 """,
     "floats": """

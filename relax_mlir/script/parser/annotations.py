@@ -13,6 +13,7 @@ from relax_mlir.script.parser.arguments import arguments
 from relax_mlir.script.parser.dims import DimParser, captured_value
 from relax_mlir.script.parser.env import MISSING
 from relax_mlir.script.parser.scope import Scope
+from relax_mlir.script.parser.source import Node
 
 _SIMPLE = {
     "R.Tensor": lambda: T.tensor_type(),
@@ -44,7 +45,7 @@ class AnnotationParser:
         self.scope = scope
         self.dims = DimParser(scope, define)
 
-    def parse(self, node: ast.AST) -> Annotation:
+    def parse(self, node: Node) -> Annotation:
         """Return the type that an annotation spells.
 
         Raises:
@@ -81,7 +82,7 @@ class AnnotationParser:
         near = did_you_mean(path, list(_SIMPLE)) if path else ""
         self.scope.fail(node, f'expected a type such as R.Tensor((n, 4), "float32"){near}')
 
-    def shape(self, node: ast.AST) -> list[SymExpr] | ir.Value | None:
+    def shape(self, node: Node) -> Any:
         """Return the shape that a node spells: dimensions, a shape value, or None for `_`."""
         if isinstance(node, (ast.Tuple, ast.List)):
             return self.dims.dims(node.elts)
@@ -107,7 +108,7 @@ class AnnotationParser:
                 self.scope.undefined(node, node.id)
         self.scope.fail(node, "expected a shape: a tuple of dimensions, a shape value or '_'")
 
-    def dtype(self, node: ast.AST | None) -> str:
+    def dtype(self, node: Node) -> str:
         """Return the dtype a node spells, `""` for `_` or none."""
         if node is None or (isinstance(node, ast.Constant) and node.value is None):
             return ""
@@ -129,7 +130,7 @@ class AnnotationParser:
             return T.tensor_type(T.shape_dims(shape.type), dtype, T.shape_ndim(shape.type))
         return T.tensor_type(shape, dtype, ndim)
 
-    def _is_dtype(self, node: ast.AST) -> bool:
+    def _is_dtype(self, node: Node) -> bool:
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             try:
                 return bool(T.normalize_dtype(node.value))
@@ -137,7 +138,7 @@ class AnnotationParser:
                 return False
         return False
 
-    def _tensor_items(self, node: ast.Subscript) -> ir.Type:
+    def _tensor_items(self, node: Node) -> ir.Type:
         item = node.slice
         if isinstance(item, ast.Tuple) and len(item.elts) == 2 and self._is_pair(*item.elts):
             return self.tensor(self.shape(item.elts[0]), self.dtype(item.elts[1]), -1)
@@ -147,7 +148,7 @@ class AnnotationParser:
             return T.tensor_type(None, self.dtype(item))
         return self.tensor(self.shape(item), "", -1)
 
-    def _is_pair(self, first: ast.AST, second: ast.AST) -> bool:
+    def _is_pair(self, first: Node, second: Node) -> bool:
         """Whether two subscripts are a shape and a dtype rather than two dimensions."""
         if isinstance(first, (ast.Tuple, ast.List)):
             return True
@@ -159,7 +160,7 @@ class AnnotationParser:
                 return True
         return self._is_dtype(second)
 
-    def _count(self, node: ast.AST | None) -> int:
+    def _count(self, node: Node) -> int:
         if node is None:
             return -1
         try:
@@ -170,7 +171,7 @@ class AnnotationParser:
             self.scope.fail(node, "ndim must be an integer, -1 when unknown")
         return value
 
-    def _tensor(self, node: ast.Call) -> Annotation:
+    def _tensor(self, node: Node) -> Annotation:
         values = arguments(self.scope, node, ("shape", "dtype", "ndim", "vdevice"), 0)
         shape_node, dtype_node = values.get("shape"), values.get("dtype")
         if shape_node is not None and dtype_node is None and self._is_dtype(shape_node):
@@ -181,7 +182,7 @@ class AnnotationParser:
             self.scope.fail(values["ndim"], f"ndim is {ndim}, the shape has {len(shape)}")
         return Annotation(self.tensor(shape, self.dtype(dtype_node), ndim))
 
-    def _shape(self, node: ast.Call) -> Annotation:
+    def _shape(self, node: Node) -> Annotation:
         values = arguments(self.scope, node, ("values", "ndim"), 0)
         ndim = self._count(values.get("ndim"))
         if "values" not in values:
@@ -191,7 +192,7 @@ class AnnotationParser:
             return Annotation(shape.type)
         return Annotation(T.shape_type(shape, ndim))
 
-    def _prim(self, node: ast.Call) -> Annotation:
+    def _prim(self, node: Node) -> Annotation:
         values = arguments(self.scope, node, ("dtype", "value"), 0)
         i64 = ir.IntegerType.get_signless(64)
         dtype = values.get("dtype")
@@ -201,16 +202,16 @@ class AnnotationParser:
             return Annotation(i64)
         return Annotation(i64, self.dims.dim(values["value"]))
 
-    def _tuple(self, node: ast.Call) -> Annotation:
+    def _tuple(self, node: Node) -> Annotation:
         items = node.args
         if len(items) == 1 and isinstance(items[0], (ast.List, ast.Tuple)):
             items = items[0].elts
         return Annotation(self._fields(items))
 
-    def _fields(self, items: list[ast.AST]) -> ir.Type:
+    def _fields(self, items: list[Node]) -> ir.Type:
         return ir.TupleType.get_tuple([self.parse(item).type for item in items])
 
-    def _object(self, node: ast.Call) -> Annotation:
+    def _object(self, node: Node) -> Annotation:
         return Annotation(T.object_type())
 
     _any = _object

@@ -5,14 +5,13 @@ from collections.abc import Sequence
 
 from relax_mlir.errors import did_you_mean
 from relax_mlir.script.parser.scope import Scope
+from relax_mlir.script.parser.source import Node
 
 TYPE_KEYWORDS = ("sinfo_args", "ty_args", "type_args")
 _RESULT_KEYWORDS = ("out_sinfo", "out_ty")
 
 
-def arguments(
-    scope: Scope, node: ast.Call, names: Sequence[str], required: int
-) -> dict[str, ast.AST]:
+def arguments(scope: Scope, node: Node, names: Sequence[str], required: int) -> dict[str, Node]:
     """Match the arguments of a call to names, the first `required` of which it must give.
 
     Raises:

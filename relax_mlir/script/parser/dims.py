@@ -11,6 +11,7 @@ from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.errors import did_you_mean
 from relax_mlir.script.parser.env import MISSING
 from relax_mlir.script.parser.scope import Scope
+from relax_mlir.script.parser.source import Node
 
 BINARY = {
     ast.Add: lambda a, b: a + b,
@@ -40,9 +41,9 @@ class DimParser:
         self.scope = scope
         self.define = define
         self.plain: set[str] = set()
-        self.fresh: dict[str, ast.AST] = {}
+        self.fresh: dict[str, Node] = {}
 
-    def dims(self, nodes: Sequence[ast.AST]) -> list[SymExpr]:
+    def dims(self, nodes: Sequence[Node]) -> list[SymExpr]:
         """Return the dimensions that the nodes spell.
 
         Raises:
@@ -50,24 +51,23 @@ class DimParser:
         """
         return [self.dim(node) for node in nodes]
 
-    def dim(self, node: ast.AST) -> SymExpr:
+    def dim(self, node: Node) -> SymExpr:
         """Return one dimension; a name that stands alone can bind its symbol."""
         expr = self._quoted(node) if _is_text(node) else self._expr(node, None, True)
-        if expr.is_const and expr.value < 0:
-            self.scope.fail(node, f"a dimension cannot be negative, got {expr}")
+        check_size(self.scope, node, expr)
         if expr.name is not None:
             self.plain.add(expr.name)
         if not self.define:
             self.check_bound(node, expr)
         return expr
 
-    def integer(self, node: ast.AST) -> SymExpr:
+    def integer(self, node: Node) -> SymExpr:
         """Return an integer expression that may be negative, such as `-1` in a reshape."""
         expr = self._quoted(node) if _is_text(node) else self._expr(node, None, True)
         self.check_bound(node, expr)
         return expr
 
-    def check_bound(self, node: ast.AST, expr: SymExpr) -> None:
+    def check_bound(self, node: Node, expr: SymExpr) -> None:
         """Raise a ScriptError when nothing gives a symbol of the expression its value."""
         for name in sorted(expr.symbols):
             if not self.scope.symbols.get(name, False):
@@ -93,14 +93,14 @@ class DimParser:
         for name in self.plain:
             self.scope.symbols[name] = True
 
-    def _quoted(self, node: ast.Constant) -> SymExpr:
+    def _quoted(self, node: Node) -> SymExpr:
         try:
             tree = ast.parse(node.value.strip(), mode="eval").body
         except SyntaxError:
             self.scope.fail(node, f"'{node.value}' is not an integer expression")
         return self._expr(tree, node, False)
 
-    def _expr(self, node: ast.AST, at: ast.AST | None, captured: bool) -> SymExpr:
+    def _expr(self, node: Node, at: Node, captured: bool) -> SymExpr:
         """Read a node; `at` is where errors point when the node comes from quoted text."""
         place = at or node
         if isinstance(node, ast.Constant) and type(node.value) is int:
@@ -118,7 +118,7 @@ class DimParser:
             return self._known(node)
         self.scope.fail(place, "a dimension must be an integer expression over symbols")
 
-    def _call(self, node: ast.Call, at: ast.AST | None, captured: bool) -> SymExpr:
+    def _call(self, node: Node, at: Node, captured: bool) -> SymExpr:
         place, path = at or node, self.scope.path(node.func) or ""
         args = [self._expr(arg, at, captured) for arg in node.args]
         if path in _CALLS and len(args) == 2:
@@ -130,29 +130,29 @@ class DimParser:
             "a dimension cannot be a call; compute a whole shape with R.call_pure_packed",
         )
 
-    def _apply(self, function: Any, args: list[SymExpr], place: ast.AST) -> SymExpr:
+    def _apply(self, function: Any, args: list[SymExpr], place: Node) -> SymExpr:
         try:
             return function(*args)
         except ZeroDivisionError as error:
             self.scope.fail(place, str(error))
 
-    def _known(self, node: ast.AST) -> SymExpr:
+    def _known(self, node: Node) -> SymExpr:
         """Read `x.shape[0]`, or an attribute or item of a captured Python value."""
         if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Attribute):
-            base, index = node.value, node.slice
-            local = isinstance(base.value, ast.Name) and base.value.id in self.scope.values
-            if local and base.attr == "shape" and isinstance(index, ast.Constant):
-                value = self.scope.values[base.value.id]
+            tensor, index = node.value.value, _literal_index(node.slice)
+            name = tensor.id if isinstance(tensor, ast.Name) else ""
+            if name in self.scope.values and node.value.attr == "shape" and index is not None:
+                value = self.scope.values[name]
                 dims = T.tensor_dims(value.type) if isinstance(value, ir.Value) else None
-                if dims is None or not -len(dims) <= index.value < len(dims):
+                if dims is None or not -len(dims) <= index < len(dims):
                     self.scope.fail(node, "this dimension is not known here; bind it by match_cast")
-                return dims[index.value]
+                return dims[index]
         value = captured_value(self.scope, node)
         if value is MISSING or not hasattr(value, "__index__"):
             self.scope.fail(node, "a dimension must be an integer expression over symbols")
         return SymExpr.of(value)
 
-    def _name(self, name: str, place: ast.AST, captured: bool) -> SymExpr:
+    def _name(self, name: str, place: Node, captured: bool) -> SymExpr:
         scope = self.scope
         bound = scope.values.get(name, MISSING)
         if isinstance(bound, SymExpr):
@@ -169,7 +169,7 @@ class DimParser:
                 )
             scope.fail(place, f"'{name}' is not an integer; a dimension must be one")
         if name not in scope.symbols:
-            value = scope.env.lookup(name) if captured else MISSING
+            value: Any = scope.env.lookup(name) if captured else MISSING
             if value is not MISSING and hasattr(value, "__index__") and not isinstance(value, bool):
                 return SymExpr.of(value)
             if not self.define:
@@ -185,11 +185,25 @@ class DimParser:
         return SymExpr.var(name)
 
 
-def _is_text(node: ast.AST) -> bool:
+def _literal_index(node: Node) -> int | None:
+    try:
+        index = ast.literal_eval(node)
+    except ValueError:
+        return None
+    return index if type(index) is int else None
+
+
+def _is_text(node: Node) -> bool:
     return isinstance(node, ast.Constant) and isinstance(node.value, str)
 
 
-def captured_value(scope: Scope, node: ast.AST) -> Any:
+def check_size(scope: Scope, node: Node, dim: SymExpr) -> None:
+    """Raise a ScriptError for a dimension that is certainly negative."""
+    if (dim.value or 0) < 0:
+        scope.fail(node, f"a dimension cannot be negative, got {dim}")
+
+
+def captured_value(scope: Scope, node: Node) -> Any:
     """Return an attribute or item of a captured Python value, MISSING when it is none.
 
     Only attributes and constant subscripts are followed: the text of a script is never executed.
@@ -201,13 +215,8 @@ def captured_value(scope: Scope, node: ast.AST) -> Any:
         return MISSING if base is MISSING else getattr(base, node.attr, MISSING)
     if isinstance(node, ast.Subscript):
         base = captured_value(scope, node.value)
-        index = node.slice
-        negative = isinstance(index, ast.UnaryOp) and isinstance(index.op, ast.USub)
-        index = index.operand if negative else index
-        if base is MISSING or not isinstance(index, ast.Constant):
-            return MISSING
         try:
-            return base[-index.value if negative else index.value]
-        except (LookupError, TypeError):
+            return MISSING if base is MISSING else base[ast.literal_eval(node.slice)]
+        except (LookupError, TypeError, ValueError):
             return MISSING
     return MISSING

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from relax_mlir.script.markers import Marker
+from relax_mlir.script.parser.source import Node
 
 MISSING = object()
 _MODULES = {
@@ -39,7 +40,7 @@ class Env:
         value = self._variables.get(name, MISSING)
         return MISSING if _namespace(value) else value
 
-    def path(self, node: ast.AST) -> str | None:
+    def path(self, node: Node) -> str | None:
         """Return `R.nn.relu` for a name of the script language, None for anything else."""
         if isinstance(node, ast.Attribute):
             base = self.path(node.value)
@@ -67,7 +68,7 @@ def _imports(tree: ast.Module) -> dict[str, str]:
     return aliases
 
 
-def decorator_kind(env: Env, node: ast.AST) -> str | None:
+def decorator_kind(env: Env, node: Node) -> str | None:
     """Return `"module"`, `"relax"` or `"tir"` for a decorator of the script language."""
     node = node.func if isinstance(node, ast.Call) else node
     last = node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", None)
@@ -78,4 +79,4 @@ def decorator_kind(env: Env, node: ast.AST) -> str | None:
         return "relax"
     if path in ("T.prim_func", "T.func"):
         return "tir"
-    return {"prim_func": "tir"}.get(last) if not path else None
+    return "tir" if last == "prim_func" and not path else None

@@ -12,7 +12,7 @@ from relax_mlir.ir.module import IRModule
 from relax_mlir.script.parser.env import Env, decorator_kind
 from relax_mlir.script.parser.relax_function import RelaxFunctionParser, Signature
 from relax_mlir.script.parser.scope import Scope
-from relax_mlir.script.parser.source import Definition, Source, parse_python
+from relax_mlir.script.parser.source import Definition, Node, Source, parse_python
 
 
 @dataclass
@@ -90,14 +90,14 @@ class ModuleParser:
         """
         with default_context(), ir.Location.file(self.source.filename, 1, 1):
             module = ir.Module.create()
-            self.body = module.body
+            self.body = body = module.body
             # Prim funcs first: calls take dtypes and counts from them.
             for kind in ("tir", "relax"):
                 for function in self.functions.values():
                     if function.kind == kind:
                         self.ensure(function)
             for function in self.functions.values():
-                function.op.operation.move_after(self.body.operations[len(self.functions) - 1])
+                function.op.operation.move_after(body.operations[len(self.functions) - 1])
             self._verify(module)
         return IRModule(module)
 
@@ -117,7 +117,7 @@ class ModuleParser:
                 function.op = parser.parse()
         function.state = "done"
 
-    def find(self, scope: Scope, node: ast.AST) -> Function | None:
+    def find(self, scope: Scope, node: Node) -> Function | None:
         """Return the function that `f`, `cls.f` or `MyModule.f` names, None when it names none."""
         if isinstance(node, ast.Name):
             return None if node.id in scope.values else self.functions.get(node.id)
@@ -129,11 +129,15 @@ class ModuleParser:
 
     def parameter_types(self, function: Function) -> Sequence[ir.Type]:
         """Return the types of a Relax function's parameters."""
+        return self.signature(function).types
+
+    def signature(self, function: Function) -> Signature:
+        """Return the signature of a Relax function."""
         if function.signature is None:
             function.signature = RelaxFunctionParser(self, function).signature()
-        return function.signature.types
+        return function.signature
 
-    def result_of(self, function: Function, node: ast.AST, scope: Scope) -> tuple[ir.Type, bool]:
+    def result_of(self, function: Function, node: Node, scope: Scope) -> tuple[ir.Type, bool]:
         """Return what a Relax function returns, and whether it is pure.
 
         Raises:
@@ -143,8 +147,7 @@ class ModuleParser:
             self.ensure(function)
         if function.state == "done":
             return function.op.attributes["function_type"].value.results[0], function.pure
-        self.parameter_types(function)
-        declared = function.signature.result
+        declared = self.signature(function).result
         if declared is None:
             scope.fail(
                 node,
@@ -221,7 +224,7 @@ def parse_definition(
     return parser.parse()
 
 
-def _is_note(env: Env, node: ast.AST) -> bool:
+def _is_note(env: Env, node: Node) -> bool:
     """Whether a statement of a module says nothing: a docstring, or TVM's module attributes."""
     return isinstance(node, ast.Constant) or (
         isinstance(node, ast.Call) and (env.path(node.func) or "").startswith("I.")

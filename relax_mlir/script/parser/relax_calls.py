@@ -16,9 +16,10 @@ from relax_mlir.script.parser.arguments import TYPE_KEYWORDS, arguments
 from relax_mlir.script.parser.dims import DimParser
 from relax_mlir.script.parser.relax_dps import call_dps_packed, call_tir
 from relax_mlir.script.parser.relax_expr import ExprParser, Hint, literal
+from relax_mlir.script.parser.source import Node
 
 
-def shape_of(p: ExprParser, value: ir.Value, node: ast.AST, name: str | None) -> ir.Value:
+def shape_of(p: ExprParser, value: ir.Value, node: Node, name: str | None) -> ir.Value:
     """Create `relax.shape_of`."""
     if not T.is_tensor(value.type):
         p.scope.fail(node, f"only tensors have a shape, this is {describe(value.type)}")
@@ -27,7 +28,7 @@ def shape_of(p: ExprParser, value: ir.Value, node: ast.AST, name: str | None) ->
 
 
 def match_cast(
-    p: ExprParser, value: ir.Value, type_: ir.Type, node: ast.AST, name: str | None
+    p: ExprParser, value: ir.Value, type_: ir.Type, node: Node, name: str | None
 ) -> ir.Value:
     """Create `relax.match_cast`; certain failure is an error here."""
     if not compatible(type_, value.type):
@@ -37,7 +38,7 @@ def match_cast(
     return p.emit("relax.match_cast", [value], type_, node, name)
 
 
-def call_function(p: ExprParser, function: Any, node: ast.Call, name: str | None) -> ir.Value:
+def call_function(p: ExprParser, function: Any, node: Node, name: str | None) -> ir.Value:
     """Create a call of another function of the module."""
     if function.kind == "tir":
         p.scope.fail(
@@ -111,38 +112,38 @@ def substitute(type_: ir.Type, known: dict[str, SymExpr]) -> ir.Type:
     return T.shape_type(None, len(dims))
 
 
-def _shape_of_call(p: ExprParser, node: ast.Call, name: str | None, hint: Hint) -> Any:
+def _shape_of_call(p: ExprParser, node: Node, name: str | None, hint: Hint) -> Any:
     given = arguments(p.scope, node, ["x"], 1)
     return shape_of(p, p.value(given["x"]), node, name)
 
 
-def _const(p: ExprParser, node: ast.Call, name: str | None, hint: Hint) -> Any:
+def _const(p: ExprParser, node: Node, name: str | None, hint: Hint) -> Any:
     given = arguments(p.scope, node, ["value", "dtype"], 1)
     dtype = AnnotationParser(p.scope).dtype(given.get("dtype"))
     return p.constant(literal(p.scope, given["value"]), node, name, dtype)
 
 
-def _make_tuple(p: ExprParser, node: ast.Call, name: str | None, hint: Hint) -> Any:
+def _make_tuple(p: ExprParser, node: Node, name: str | None, hint: Hint) -> Any:
     values = [p.value(arg) for arg in node.args]
     return make_tuple(values, p.scope.location(node, name))
 
 
-def _make_shape(p: ExprParser, node: ast.Call, name: str | None, hint: Hint) -> Any:
+def _make_shape(p: ExprParser, node: Node, name: str | None, hint: Hint) -> Any:
     given = arguments(p.scope, node, ["values"], 1)
     return p.shape(p.evaluate(given["values"]), node, name)
 
 
-def _prim_value(p: ExprParser, node: ast.Call, name: str | None, hint: Hint) -> Any:
+def _prim_value(p: ExprParser, node: Node, name: str | None, hint: Hint) -> Any:
     given = arguments(p.scope, node, ["value"], 1)
     return p.materialize(DimParser(p.scope).integer(given["value"]), node, name)
 
 
-def _emit(p: ExprParser, node: ast.Call, name: str | None, hint: Hint) -> Any:
+def _emit(p: ExprParser, node: Node, name: str | None, hint: Hint) -> Any:
     given = arguments(p.scope, node, ["value"], 1)
     return p.value(given["value"], name, hint)
 
 
-def _match_cast(p: ExprParser, node: ast.Call, name: str | None, hint: Hint) -> Any:
+def _match_cast(p: ExprParser, node: Node, name: str | None, hint: Hint) -> Any:
     given = arguments(p.scope, node, ["value", "type"], 2)
     value = p.value(given["value"])
     reader = AnnotationParser(p.scope, define=True)
@@ -151,7 +152,7 @@ def _match_cast(p: ExprParser, node: ast.Call, name: str | None, hint: Hint) -> 
     return match_cast(p, value, type_, node, name)
 
 
-def _match_shape(p: ExprParser, node: ast.Call, name: str | None, hint: Hint) -> Any:
+def _match_shape(p: ExprParser, node: Node, name: str | None, hint: Hint) -> Any:
     given = arguments(p.scope, node, ["value", "pattern"], 2)
     value = p.value(given["value"])
     reader = AnnotationParser(p.scope, define=True)
@@ -169,7 +170,7 @@ def _match_shape(p: ExprParser, node: ast.Call, name: str | None, hint: Hint) ->
 
 
 def _call_packed(
-    p: ExprParser, node: ast.Call, name: str | None, hint: Hint, pure: bool = False
+    p: ExprParser, node: Node, name: str | None, hint: Hint, pure: bool = False
 ) -> Any:
     if not node.args:
         p.scope.fail(node, f"{ast.unparse(node.func)} needs the name of the function")
@@ -222,12 +223,12 @@ def _unchecked(type_: ir.Type) -> ir.Type:
     return type_
 
 
-def _call_pure_packed(p: ExprParser, node: ast.Call, name: str | None, hint: Hint) -> Any:
+def _call_pure_packed(p: ExprParser, node: Node, name: str | None, hint: Hint) -> Any:
     return _call_packed(p, node, name, hint, pure=True)
 
 
 def _builtin(func: str) -> Callable[..., Any]:
-    def call(p: ExprParser, node: ast.Call, name: str | None, hint: Hint) -> Any:
+    def call(p: ExprParser, node: Node, name: str | None, hint: Hint) -> Any:
         if p.in_dataflow:
             p.scope.fail(
                 node,
@@ -243,11 +244,11 @@ def _builtin(func: str) -> Callable[..., Any]:
     return call
 
 
-def _is_type(p: ExprParser, node: ast.Call, name: str | None, hint: Hint) -> Any:
+def _is_type(p: ExprParser, node: Node, name: str | None, hint: Hint) -> Any:
     p.scope.fail(node, f"{ast.unparse(node.func)} is a type, not a value")
 
 
-def _is_statement(p: ExprParser, node: ast.Call, name: str | None, hint: Hint) -> Any:
+def _is_statement(p: ExprParser, node: Node, name: str | None, hint: Hint) -> Any:
     p.scope.fail(node, f"{ast.unparse(node.func)} is a statement of its own, not a value")
 
 

@@ -13,6 +13,7 @@ from relax_mlir.errors import did_you_mean
 from relax_mlir.script.parser.annotations import AnnotationParser
 from relax_mlir.script.parser.arguments import arguments
 from relax_mlir.script.parser.relax_expr import ExprParser, Hint, literal
+from relax_mlir.script.parser.source import Node
 
 
 @dataclass
@@ -23,7 +24,7 @@ class _Target:
     packed: str = ""
 
 
-def _target(p: ExprParser, node: ast.AST, packed: bool) -> _Target | None:
+def _target(p: ExprParser, node: Node, packed: bool) -> _Target | None:
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         prim = None if packed else p.module.functions.get(node.value)
         return (
@@ -41,20 +42,18 @@ def _target(p: ExprParser, node: ast.AST, packed: bool) -> _Target | None:
     return _Target(function)
 
 
-def _is_many(p: ExprParser, node: ast.AST) -> bool:
+def _is_many(p: ExprParser, node: Node) -> bool:
     """Whether a shape argument spells several shapes rather than the dimensions of one."""
     if not isinstance(node, (ast.Tuple, ast.List)) or not node.elts:
         return False
     first = node.elts[0]
     if isinstance(first, ast.Name):
-        value = p.scope.values.get(first.id)
+        value: Any = p.scope.values.get(first.id)
         return isinstance(value, ir.Value) and isinstance(value.type, Shape)
     return isinstance(first, (ast.Tuple, ast.List))
 
 
-def call_tir(
-    p: ExprParser, node: ast.Call, name: str | None, hint: Hint, packed: bool = False
-) -> Any:
+def call_tir(p: ExprParser, node: Node, name: str | None, hint: Hint, packed: bool = False) -> Any:
     """Parse `R.call_tir`, and `R.call_dps_packed` when `packed`.
 
     Raises:
@@ -99,7 +98,7 @@ def call_tir(
 
 
 def _check_count(
-    p: ExprParser, node: ast.AST, prim: Any, args: int, outputs: int, variables: ast.AST | None
+    p: ExprParser, node: Node, prim: Any, args: int, outputs: int, variables: Node
 ) -> None:
     buffers = p.module.buffer_count(prim)
     if buffers != args + outputs:
@@ -115,7 +114,7 @@ def _check_count(
         )
 
 
-def _modern_outputs(p: ExprParser, node: ast.AST) -> tuple[list[ir.Value], list[ir.Type], bool]:
+def _modern_outputs(p: ExprParser, node: Node) -> tuple[list[ir.Value], list[ir.Type], bool]:
     many = isinstance(node, (ast.List, ast.Tuple))
     nodes = node.elts if many else [node]
     shapes, results = [], []
@@ -132,7 +131,7 @@ def _modern_outputs(p: ExprParser, node: ast.AST) -> tuple[list[ir.Value], list[
     return shapes, results, many
 
 
-def _shape_name(p: ExprParser, node: ast.AST) -> ir.Value | None:
+def _shape_name(p: ExprParser, node: Node) -> ir.Value | None:
     """Return the shape value that `R.Tensor(lv3, dtype=...)` names; it is not made again."""
     if isinstance(node, ast.Call):
         shape = next((k.value for k in node.keywords if k.arg == "shape"), None)
@@ -142,14 +141,14 @@ def _shape_name(p: ExprParser, node: ast.AST) -> ir.Value | None:
     else:
         return None
     if isinstance(shape, ast.Name):
-        value = p.scope.values.get(shape.id)
+        value: Any = p.scope.values.get(shape.id)
         if isinstance(value, ir.Value) and isinstance(value.type, Shape):
             return value
     return None
 
 
 def _design_outputs(
-    p: ExprParser, given: dict[str, ast.AST], target: _Target, args: list[ir.Value], hint: Hint
+    p: ExprParser, given: dict[str, Node], target: _Target, args: list[ir.Value], hint: Hint
 ) -> tuple[list[ir.Value], list[ir.Type], bool]:
     """Read the design document's order: the dtype is the annotation's, callee's or argument's."""
     node = given["shape"]
@@ -178,6 +177,6 @@ def _design_outputs(
     return shapes, results, many
 
 
-def call_dps_packed(p: ExprParser, node: ast.Call, name: str | None, hint: Hint) -> Any:
+def call_dps_packed(p: ExprParser, node: Node, name: str | None, hint: Hint) -> Any:
     """Parse `R.call_dps_packed`, whose callee is never a prim func of the module."""
     return call_tir(p, node, name, hint, packed=True)

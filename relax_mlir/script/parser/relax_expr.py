@@ -17,9 +17,10 @@ from relax_mlir.dialects.relax.tuples import field_types, known_fields, make_tup
 from relax_mlir.errors import did_you_mean
 from relax_mlir.script.parser import tables
 from relax_mlir.script.parser.annotations import Annotation, AnnotationParser
-from relax_mlir.script.parser.dims import BINARY, DimParser, captured_value
+from relax_mlir.script.parser.dims import BINARY, DimParser, captured_value, check_size
 from relax_mlir.script.parser.env import MISSING
 from relax_mlir.script.parser.scope import Scope
+from relax_mlir.script.parser.source import Node
 
 if TYPE_CHECKING:
     from relax_mlir.script.parser.module import ModuleParser
@@ -31,7 +32,7 @@ class Hint:
     A match_cast binds the symbols that its own annotation mentions, so the value is read first.
     """
 
-    def __init__(self, scope: Scope, node: ast.AST | None) -> None:
+    def __init__(self, scope: Scope, node: Node) -> None:
         self._scope, self.node = scope, node
 
     def get(self) -> Annotation | None:
@@ -57,7 +58,7 @@ class ExprParser:
         self.in_dataflow = False
         self.impure = False
 
-    def value(self, node: ast.AST, name: str | None = None, hint: Hint | None = None) -> ir.Value:
+    def value(self, node: Node, name: str | None = None, hint: Hint | None = None) -> ir.Value:
         """Return the MLIR value of an expression.
 
         Raises:
@@ -65,7 +66,7 @@ class ExprParser:
         """
         return self.materialize(self.evaluate(node, name, hint), node, name)
 
-    def evaluate(self, node: ast.AST, name: str | None = None, hint: Hint | None = None) -> Any:
+    def evaluate(self, node: Node, name: str | None = None, hint: Hint | None = None) -> Any:
         """Return an expression: MLIR value, symbolic integer, Python value, or tuple of them."""
         hint = hint or Hint(self.scope, None)
         method = getattr(self, f"_{type(node).__name__.lower()}", None)
@@ -74,7 +75,7 @@ class ExprParser:
         return method(node, name, hint)
 
     def emit(
-        self, op: str, operands: Sequence[ir.Value], result: ir.Type, node: ast.AST,
+        self, op: str, operands: Sequence[ir.Value], result: ir.Type, node: Node,
         name: str | None = None, **attributes: ir.Attribute,
     ) -> ir.Value:  # fmt: skip
         """Create an operation with one result."""
@@ -86,7 +87,7 @@ class ExprParser:
             loc=self.scope.location(node, name),
         ).result
 
-    def materialize(self, raw: Any, node: ast.AST, name: str | None = None) -> ir.Value:
+    def materialize(self, raw: Any, node: Node, name: str | None = None) -> ir.Value:
         """Return a value for what `evaluate` gave."""
         if isinstance(raw, ir.Value):
             return raw
@@ -106,7 +107,7 @@ class ExprParser:
             return make_tuple(values, self.scope.location(node, name))
         self.scope.fail(node, f"a Python {type(raw).__name__} has no meaning as a Relax value")
 
-    def shape(self, raw: Any, node: ast.AST, name: str | None = None) -> ir.Value:
+    def shape(self, raw: Any, node: Node, name: str | None = None) -> ir.Value:
         """Return a shape value for a tuple of integers, or check that a value is one."""
         if isinstance(raw, (tuple, list)):
             for item in raw:
@@ -115,17 +116,14 @@ class ExprParser:
             dims = [SymExpr.of(item) for item in raw]
             for dim in dims:
                 DimParser(self.scope).check_bound(node, dim)
-                if dim.is_const and dim.value < 0:
-                    self.scope.fail(node, f"a dimension cannot be negative, got {dim}")
+                check_size(self.scope, node, dim)
             return self.emit("relax.shape_expr", [], T.shape_type(dims), node, name)
         if isinstance(raw, ir.Value) and isinstance(raw.type, Shape):
             return raw
         found = describe(raw.type) if isinstance(raw, ir.Value) else f"a {type(raw).__name__}"
         self.scope.fail(node, f"expected a shape such as (n, 4), got {found}")
 
-    def constant(
-        self, raw: Any, node: ast.AST, name: str | None = None, dtype: str = ""
-    ) -> ir.Value:
+    def constant(self, raw: Any, node: Node, name: str | None = None, dtype: str = "") -> ir.Value:
         """Return a constant tensor of a number, nested list or array."""
         try:
             if not dtype and not hasattr(raw, "dtype"):
@@ -137,7 +135,7 @@ class ExprParser:
             self.scope.fail(node, f"not a constant of the Relax language: {error}")
         return self.emit("relax.constant", [], attribute.type, node, name, value=attribute)
 
-    def fields(self, node: ast.AST) -> list[ir.Value]:
+    def fields(self, node: Node) -> list[ir.Value]:
         """Return the values of an argument list: `[x, y]`, `(x, y)`, `x`, or a tuple value."""
         if isinstance(node, (ast.List, ast.Tuple)):
             return [self.value(item) for item in node.elts]
@@ -149,9 +147,7 @@ class ExprParser:
             return known
         return [self.field(value, i, node) for i in range(value.type.num_types)]
 
-    def field(
-        self, value: ir.Value, index: int, node: ast.AST, name: str | None = None
-    ) -> ir.Value:
+    def field(self, value: ir.Value, index: int, node: Node, name: str | None = None) -> ir.Value:
         """Return one field of a tuple value.
 
         Raises:
@@ -169,7 +165,7 @@ class ExprParser:
         )
 
     def compute(
-        self, op: str, args: Sequence[tuple[ast.AST, Any]], node: ast.AST, name: str | None,
+        self, op: str, args: Sequence[tuple[Node, Any]], node: Node, name: str | None,
         attrs: dict[str, Any] | None = None,
     ) -> ir.Value:  # fmt: skip
         """Create an operation of the dialect's table; Python numbers become constants."""
@@ -193,12 +189,14 @@ class ExprParser:
         except (ValueError, TypeError) as error:
             self.scope.fail(node, f"R.{op}: {error}")
 
-    def _resolve_reshape(self, raw: Any, operand: Any, place: ast.AST) -> Any:
+    def _resolve_reshape(self, raw: Any, operand: Any, place: Node) -> Any:
         """Replace the one -1 of a new shape by what the number of elements leaves for it."""
         if not isinstance(raw, (tuple, list)):
             return raw
-        dims = [SymExpr.of(d) if isinstance(d, int) else d for d in raw]
-        holes = [i for i, d in enumerate(dims) if isinstance(d, SymExpr) and d == -1]
+        if not all(isinstance(d, (int, SymExpr)) for d in raw):
+            return raw
+        dims = [SymExpr.of(int(d) if isinstance(d, bool) else d) for d in raw]
+        holes = [i for i, d in enumerate(dims) if d == -1]
         if not holes:
             return raw
         old = T.tensor_dims(operand.type) if isinstance(operand, ir.Value) else None
@@ -210,12 +208,12 @@ class ExprParser:
         dims[holes[0]] = product(old) // rest
         return dims
 
-    def _constant(self, node: ast.Constant, name: str | None, hint: Hint) -> Any:
+    def _constant(self, node: Node, name: str | None, hint: Hint) -> Any:
         if node.value is None or node.value is Ellipsis:
             self.scope.fail(node, f"{node.value} has no meaning as a Relax value")
         return node.value
 
-    def _name(self, node: ast.Name, name: str | None, hint: Hint) -> Any:
+    def _name(self, node: Node, name: str | None, hint: Hint) -> Any:
         raw = self.scope.lookup_or(node, MISSING)
         if raw is MISSING:
             if self.module.find(self.scope, node) is not None:
@@ -225,12 +223,12 @@ class ExprParser:
             return self.scope.undefined(node, node.id)
         return raw
 
-    def _tuple(self, node: ast.Tuple | ast.List, name: str | None, hint: Hint) -> Any:
+    def _tuple(self, node: Node, name: str | None, hint: Hint) -> Any:
         return tuple(self.evaluate(item) for item in node.elts)
 
     _list = _tuple
 
-    def _attribute(self, node: ast.Attribute, name: str | None, hint: Hint) -> Any:
+    def _attribute(self, node: Node, name: str | None, hint: Hint) -> Any:
         captured = captured_value(self.scope, node)
         if captured is not MISSING:
             return captured
@@ -242,7 +240,7 @@ class ExprParser:
             self.value(node.value)
         self.scope.fail(node, f"'{ast.unparse(node)}' has no meaning as a Relax value")
 
-    def _subscript(self, node: ast.Subscript, name: str | None, hint: Hint) -> Any:
+    def _subscript(self, node: Node, name: str | None, hint: Hint) -> Any:
         captured = captured_value(self.scope, node)
         if captured is not MISSING:
             return captured
@@ -265,7 +263,7 @@ class ExprParser:
             self.scope.fail(node, "this dimension is not known here; bind it by R.match_cast")
         return self.field(value, index, node, name)
 
-    def _unaryop(self, node: ast.UnaryOp, name: str | None, hint: Hint) -> Any:
+    def _unaryop(self, node: Node, name: str | None, hint: Hint) -> Any:
         raw = self.evaluate(node.operand)
         if isinstance(node.op, ast.USub):
             if isinstance(raw, (int, float, SymExpr)):
@@ -275,7 +273,7 @@ class ExprParser:
             node, f"operator '{ast.unparse(node)[0]}' is not part of the Relax language"
         )
 
-    def _binop(self, node: ast.BinOp, name: str | None, hint: Hint) -> Any:
+    def _binop(self, node: Node, name: str | None, hint: Hint) -> Any:
         left, right = self.evaluate(node.left), self.evaluate(node.right)
         if all(isinstance(side, (int, float, SymExpr)) for side in (left, right)):
             function = BINARY.get(type(node.op))
@@ -290,7 +288,7 @@ class ExprParser:
             self.scope.fail(node, "this operator is not defined for tensors")
         return self.compute(op, [(node.left, left), (node.right, right)], node, name)
 
-    def _compare(self, node: ast.Compare, name: str | None, hint: Hint) -> Any:
+    def _compare(self, node: Node, name: str | None, hint: Hint) -> Any:
         op = tables.COMPARISONS.get(type(node.ops[0]))
         if len(node.ops) != 1 or op is None:
             self.scope.fail(node, "compare two tensors at a time, with == != < <= > >=")
@@ -300,7 +298,7 @@ class ExprParser:
             self.scope.fail(node, "a comparison needs a tensor on one side")
         return self.compute(op, args, node, name)
 
-    def _call(self, node: ast.Call, name: str | None, hint: Hint) -> Any:
+    def _call(self, node: Node, name: str | None, hint: Hint) -> Any:
         from relax_mlir.script.parser import relax_calls
 
         path = self.scope.path(node.func)
@@ -326,7 +324,7 @@ class ExprParser:
             self.scope.fail(node.func, f"undefined function '{ast.unparse(node.func)}'{near}")
         self.scope.fail(node.func, "this cannot be called in a Relax function")
 
-    def _operation(self, written: str, node: ast.Call, name: str | None) -> ir.Value:
+    def _operation(self, written: str, node: Node, name: str | None) -> ir.Value:
         op = tables.ALIASES.get(written, written)
         op = op.removeprefix("nn.")
         if op not in COMPUTE_OPS:
@@ -348,9 +346,9 @@ class ExprParser:
                 attrs[param.name] = [value] if one else value
         return self.compute(op, operands, node, name, attrs)
 
-    def _bind(self, op: str, names: list[str], node: ast.Call) -> dict[str, ast.AST]:
+    def _bind(self, op: str, names: list[str], node: Node) -> dict[str, Node]:
         """Match arguments to parameters by position and keyword."""
-        args: list[ast.AST] = list(node.args)
+        args: list[Node] = list(node.args)
         if len(args) > len(names):
             if "axes" in names or "axis" in names:
                 # R.permute_dims(x, 1, 0)
@@ -371,7 +369,7 @@ class ExprParser:
         return given
 
 
-def literal(scope: Scope, node: ast.AST) -> Any:
+def literal(scope: Scope, node: Node) -> Any:
     """Return the Python value of a literal, possibly nested, or of a captured name.
 
     Raises:

@@ -13,6 +13,7 @@ from relax_mlir.dialects.relax.tuples import make_tuple
 from relax_mlir.script.parser.relax_calls import match_cast, substitute
 from relax_mlir.script.parser.relax_expr import ExprParser, Hint, literal
 from relax_mlir.script.parser.scope import Scope
+from relax_mlir.script.parser.source import Node
 
 _SYMBOL_CALLS = ("T.int64", "T.int32", "T.var", "T.Var", "tir.Var")
 
@@ -25,7 +26,7 @@ class StmtParser:
         self.scope: Scope = expr.scope
         self.func_attrs: dict[str, Any] = {}
 
-    def body(self, statements: Sequence[ast.stmt]) -> ir.Value:
+    def body(self, statements: Sequence[Node]) -> ir.Value:
         """Parse a function's statements; the value it returns.
 
         Raises:
@@ -41,7 +42,7 @@ class StmtParser:
             self.statement(statement)
         self.scope.fail(statements[-1], "a Relax function must end with 'return'")
 
-    def statement(self, node: ast.stmt) -> str | None:
+    def statement(self, node: Node) -> str | None:
         """Parse one statement; the name of the variable it binds last, if any."""
         if isinstance(node, (ast.Assign, ast.AnnAssign)):
             return self._assign(node)
@@ -59,7 +60,7 @@ class StmtParser:
             self.scope.fail(node, "loops are not part of the Relax language; use a prim func")
         self.scope.fail(node, "this Python statement has no meaning in a Relax function")
 
-    def _expression(self, node: ast.AST) -> None:
+    def _expression(self, node: Node) -> None:
         if isinstance(node, ast.Constant):
             if not isinstance(node.value, str):
                 self.scope.fail(node, "this statement has no effect")
@@ -77,7 +78,7 @@ class StmtParser:
             return
         self.scope.fail(node, "this statement has no effect")
 
-    def _assign(self, node: ast.Assign | ast.AnnAssign) -> str:
+    def _assign(self, node: Node) -> str:
         if isinstance(node, ast.Assign):
             if len(node.targets) != 1:
                 self.scope.fail(node.targets[1], "bind one variable at a time")
@@ -97,7 +98,7 @@ class StmtParser:
         self.scope.bind(target.id, self._declared(raw, target.id, hint, node))
         return target.id
 
-    def _declared(self, raw: Any, name: str, hint: Hint, node: ast.Assign | ast.AnnAssign) -> Any:
+    def _declared(self, raw: Any, name: str, hint: Hint, node: Node) -> Any:
         """Bring a value and the annotation of its variable together."""
         symbolic = isinstance(raw, (int, SymExpr)) and not isinstance(raw, bool)
         declared = hint.get()
@@ -117,7 +118,7 @@ class StmtParser:
         return self.refine(value, declared.type, hint.node, node.value, name)
 
     def refine(
-        self, value: ir.Value, declared: ir.Type, at: ast.AST, node: ast.AST, name: str | None
+        self, value: ir.Value, declared: ir.Type, at: Node, node: Node, name: str | None
     ) -> ir.Value:
         """Return the value with a declared type, asserting what is not known to hold.
 
@@ -133,22 +134,22 @@ class StmtParser:
             return value
         return match_cast(self.expr, value, target, node, name)
 
-    def _symbol(self, name: str, node: ast.AST) -> bool:
+    def _symbol(self, name: str, node: Node) -> bool:
         """Parse `n = T.int64()` or `n = T.var("n")`: a symbol that a type binds later."""
         if not isinstance(node, ast.Call) or self.scope.path(node.func) not in _SYMBOL_CALLS:
             return False
         text = node.args[0] if node.args else None
-        if text is not None and not isinstance(getattr(text, "value", None), str):
+        symbol = getattr(text, "value", None) if text is not None else name
+        if not isinstance(symbol, str):
             return False
-        symbol = text.value if text is not None else name
         self.scope.symbols.setdefault(symbol, False)
         if symbol != name:
             self.scope.bind(name, SymExpr.var(symbol))
         return True
 
-    def _unpack(self, target: ast.Tuple | ast.List, node: ast.AST) -> str:
+    def _unpack(self, target: Node, node: Node) -> str:
         raw = self.expr.evaluate(node)
-        value = raw if isinstance(raw, (tuple, list)) else self.expr.materialize(raw, node)
+        value: Any = raw if isinstance(raw, (tuple, list)) else self.expr.materialize(raw, node)
         if isinstance(value, ir.Value) and not isinstance(value.type, ir.TupleType):
             self.scope.fail(target, f"only tuples can be unpacked, this is {describe(value.type)}")
         count = value.type.num_types if isinstance(value, ir.Value) else len(value)
@@ -166,7 +167,7 @@ class StmtParser:
             self.scope.bind(element.id, item)
         return target.elts[-1].id
 
-    def _with(self, node: ast.With) -> str | None:
+    def _with(self, node: Node) -> str | None:
         item = node.items[0]
         call = item.context_expr
         path = self.scope.path(call.func) if isinstance(call, ast.Call) else self.scope.path(call)
@@ -178,11 +179,11 @@ class StmtParser:
             self.scope.fail(call, "a dataflow block cannot stand inside another")
         return self._dataflow(node)
 
-    def _dataflow(self, node: ast.With) -> str | None:
+    def _dataflow(self, node: Node) -> str | None:
         loc = self.scope.location(node)
         holder = ir.Operation.create("relax.dataflow", regions=1, loc=loc)
         block = holder.regions[0].blocks.append()
-        outputs: list[ast.Name] = []
+        outputs: list[Node] = []
         values: list[ir.Value] = []
         self.expr.in_dataflow = True
         try:
@@ -219,7 +220,7 @@ class StmtParser:
             self.scope.bind(name.id, result)
         return outputs[-1].id if outputs else None
 
-    def _outputs(self, call: ast.Call) -> list[ast.Name]:
+    def _outputs(self, call: Node) -> list[Node]:
         nodes = call.args
         if len(nodes) == 1 and isinstance(nodes[0], (ast.Tuple, ast.List)):
             nodes = nodes[0].elts
@@ -232,14 +233,14 @@ class StmtParser:
                 self.scope.fail(node, f"'{node.id}' is named twice in R.output")
         return list(nodes)
 
-    def _escaping(self, node: ast.Name, names: set[str]) -> ir.Value:
+    def _escaping(self, node: Node, names: set[str]) -> ir.Value:
         if node.id not in names:
             if node.id in self.scope.values:
                 self.scope.fail(node, f"'{node.id}' is bound outside this dataflow block")
             self.scope.undefined(node, node.id)
         return self.expr.materialize(self.scope.values[node.id], node)
 
-    def _if(self, node: ast.If) -> str | None:
+    def _if(self, node: Node) -> str | None:
         if self.expr.in_dataflow:
             self.scope.fail(
                 node, "a dataflow block holds no control flow; move the 'if' outside the block"
@@ -273,7 +274,7 @@ class StmtParser:
         for block, value in ((then_block, then_value), (else_block, else_value)):
             with ir.InsertionPoint(block):
                 operands = [value] if value is not None else []
-                if types and value.type != types[0]:
+                if value is not None and value.type != types[0]:
                     operands = [match_cast(self.expr, value, types[0], node, None)]
                 ir.Operation.create("relax.yield", operands=operands, loc=loc)
         if then_name:
@@ -289,7 +290,7 @@ class StmtParser:
             self.scope.bind(then_name, final.results[0])
         return then_name
 
-    def _check_condition(self, value: ir.Value, node: ast.AST) -> None:
+    def _check_condition(self, value: ir.Value, node: Node) -> None:
         type_ = value.type
         if T.is_tensor(type_):
             fine = T.tensor_ndim(type_) <= 0 and T.tensor_dtype(type_) in ("bool", "")
@@ -299,7 +300,7 @@ class StmtParser:
             self.scope.fail(node, f"the condition must be a scalar bool, got {describe(type_)}")
 
     def _branch(
-        self, region: ir.Region, body: Sequence[ast.stmt]
+        self, region: ir.Region, body: Sequence[Node]
     ) -> tuple[str | None, ir.Value | None, ir.Block]:
         block = region.blocks.append()
         last: str | None = None
@@ -312,12 +313,12 @@ class StmtParser:
         return last, value, block
 
 
-def _is_output(scope: Scope, node: ast.stmt) -> bool:
+def _is_output(scope: Scope, node: Node) -> bool:
     call = node.value if isinstance(node, ast.Expr) else None
     return isinstance(call, ast.Call) and scope.path(call.func) in ("R.output", "R.outputs")
 
 
-def func_attrs(scope: Scope, node: ast.Call) -> dict[str, Any]:
+def func_attrs(scope: Scope, node: Node) -> dict[str, Any]:
     """Return the dictionary of `func_attr({...})`."""
     given = node.args[0] if len(node.args) == 1 else None
     if not isinstance(given, ast.Dict):

@@ -9,7 +9,7 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.errors import did_you_mean
 from relax_mlir.script.parser.env import MISSING, Env
-from relax_mlir.script.parser.source import Source
+from relax_mlir.script.parser.source import Node, Source
 
 
 class Scope:
@@ -31,11 +31,11 @@ class Scope:
         self.integers: list[tuple[ir.Value, SymExpr]] = []
         self.block_names: list[set[str]] = []
 
-    def fail(self, node: ast.AST, message: str) -> NoReturn:
+    def fail(self, node: Node, message: str) -> NoReturn:
         """Raise a ScriptError that underlines the node."""
         self.source.fail(node, message)
 
-    def location(self, node: ast.AST, name: str | None = None) -> ir.Location:
+    def location(self, node: Node, name: str | None = None) -> ir.Location:
         """Return the location of a node, carrying a variable's name where there is one."""
         line = getattr(node, "lineno", 1)
         column = self.source.column(line, getattr(node, "col_offset", 0)) + 1
@@ -49,7 +49,7 @@ class Scope:
         if self.block_names:
             self.block_names[-1].add(name)
 
-    def path(self, node: ast.AST) -> str | None:
+    def path(self, node: Node) -> str | None:
         """Return the path of a name of the script language unless a variable shadows it."""
         root = node
         while isinstance(root, ast.Attribute):
@@ -58,7 +58,7 @@ class Scope:
             return None
         return self.env.path(node)
 
-    def lookup_or(self, node: ast.Name, default: Any) -> Any:
+    def lookup_or(self, node: Node, default: Any) -> Any:
         """Return what a name means here: variable, symbol, or captured Python value."""
         name = node.id
         if name in self.values:
@@ -71,7 +71,7 @@ class Scope:
                 return captured
         return default
 
-    def undefined(self, node: ast.AST, name: str) -> NoReturn:
+    def undefined(self, node: Node, name: str) -> NoReturn:
         """Raise a ScriptError that a name means nothing here and says what may have been meant."""
         if self.ended.get(name) == "dataflow":
             self.fail(

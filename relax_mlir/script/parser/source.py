@@ -5,10 +5,12 @@ import inspect
 import linecache
 import types
 from dataclasses import dataclass
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from relax_mlir.errors import ScriptError
 
+# A node of Python's syntax tree, whose class decides what becomes of it.
+Node = Any
 Definition = ast.FunctionDef | ast.ClassDef
 
 
@@ -32,7 +34,7 @@ class Source:
         """Return the character position for a byte offset, which is what syntax trees have."""
         return len(self.line(number).encode()[:offset].decode(errors="ignore"))
 
-    def fail(self, node: ast.AST, message: str) -> NoReturn:
+    def fail(self, node: Node, message: str) -> NoReturn:
         """Raise a ScriptError that underlines the node."""
         line = getattr(node, "lineno", 1)
         start = self.column(line, getattr(node, "col_offset", 0))
@@ -88,9 +90,11 @@ def _file_tree(filename: str, what: str, module_globals: dict | None) -> tuple[S
     return parse_python("".join(lines), filename)
 
 
-def _pick(source: Source, tree: ast.Module, name: str, kind: type, line: int) -> Definition:
-    found = [n for n in ast.walk(tree) if isinstance(n, kind) and n.name == name]
+def _pick(source: Source, tree: ast.Module, name: str, kind: type, line: int) -> Node:
+    found: list[Node] = [n for n in ast.walk(tree) if isinstance(n, kind)]
     for node in found:
+        if node.name != name:
+            continue
         first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
         if first <= line <= node.lineno:
             return node

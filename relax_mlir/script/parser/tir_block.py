@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.symbolic import SymExpr
-from relax_mlir.dialects.tir.scalar import INDEX, const
 from relax_mlir.errors import did_you_mean
+from relax_mlir.script.parser.source import Node
 
 if TYPE_CHECKING:
     from relax_mlir.script.parser.tir_stmt import TirStmtParser
@@ -30,7 +30,7 @@ class BlockParser:
         self.expr = stmts.expr
         self.builder = stmts.builder
 
-    def parse(self, node: ast.With) -> None:
+    def parse(self, node: Node) -> None:
         """Parse a block, a loop nest in the short form, or a grid.
 
         Raises:
@@ -40,12 +40,12 @@ class BlockParser:
         call = item.context_expr
         path = self.scope.path(call.func) if isinstance(call, ast.Call) else None
         extents = list(call.args) if isinstance(call, ast.Call) else []
-        target = item.optional_vars
+        target: Node = item.optional_vars
         # `with T.block(n, m) as i, j:` is two items to Python: the second is a bare name.
         for extra in node.items[1:]:
             if not isinstance(extra.context_expr, ast.Name) or not isinstance(target, ast.AST):
                 self.scope.fail(extra.context_expr, "expected one T.grid or T.block")
-            elements = target.elts if isinstance(target, ast.Tuple) else [target]
+            elements: list[Node] = target.elts if isinstance(target, ast.Tuple) else [target]
             target = ast.copy_location(
                 ast.Tuple([*elements, extra.context_expr], ast.Store()), item.context_expr
             )
@@ -64,9 +64,7 @@ class BlockParser:
             near = did_you_mean(path or "", ["T.block", "T.grid", "T.init"])
             self.scope.fail(call, f"expected T.block, T.grid or T.init{near}")
 
-    def _with_grid(
-        self, node: ast.With, call: ast.Call, extents: list[ast.AST], target: ast.AST | None
-    ) -> None:
+    def _with_grid(self, node: Node, call: Node, extents: list[Node], target: Node) -> None:
         names = self.stmts.names(target, len(extents), call)
         inner = (n for statement in node.body for n in ast.walk(statement))
         nested = any(
@@ -86,7 +84,7 @@ class BlockParser:
             self.stmts.body(node.body)
 
     def _loops_and_block(
-        self, node: ast.With, names: list[str], extents: list[ast.AST], kinds: list[str]
+        self, node: Node, names: list[str], extents: list[Node], kinds: list[str]
     ) -> None:
         """Parse the design document's short form: loops with one block right inside."""
         with self.stmts.scoped(), ExitStack() as stack:
@@ -99,7 +97,7 @@ class BlockParser:
             title = _first_stored(node.body) or "block"
             self._block(node, title, iters, names, [f"v{name}" for name in names], node.body)
 
-    def _with_block(self, node: ast.With, call: ast.Call) -> None:
+    def _with_block(self, node: Node, call: Node) -> None:
         title = call.args[0] if call.args else None
         if title is not None and not isinstance(getattr(title, "value", None), str):
             self.scope.fail(title, "the name of a block is a string; extents need 'as i, j'")
@@ -121,8 +119,8 @@ class BlockParser:
             )  # fmt: skip
 
     def _block(
-        self, node: ast.With, title: str, iters: list[Any], names: list[str], labels: list[str],
-        body: Sequence[ast.stmt],
+        self, node: Node, title: str, iters: list[Any], names: list[str], labels: list[str],
+        body: Sequence[Node],
     ) -> None:  # fmt: skip
         """Create a block; the body calls its iterators `names`, the block itself `labels`."""
         with self.builder.block(title, iters, labels) as block:
@@ -139,7 +137,7 @@ class BlockParser:
                     self._guarded(guard, init[0].body)
             self._guarded(guard, [s for s in body if not self._is_init(s)])
 
-    def _guard(self, body: Sequence[ast.stmt]) -> tuple[ast.AST | None, Sequence[ast.stmt]]:
+    def _guard(self, body: Sequence[Node]) -> tuple[Node, Sequence[Node]]:
         """Take `T.where(condition)` out of a block's statements."""
         guard, rest = None, []
         for statement in body:
@@ -150,7 +148,7 @@ class BlockParser:
                 rest.append(statement)
         return guard, rest
 
-    def _guarded(self, guard: ast.AST | None, body: Sequence[ast.stmt]) -> None:
+    def _guarded(self, guard: Node, body: Sequence[Node]) -> None:
         if guard is None:
             self.stmts.body(body)
             return
@@ -160,21 +158,19 @@ class BlockParser:
             self.stmts.body(body)
             ir.Operation.create("scf.yield")
 
-    def _is_init(self, node: ast.stmt) -> bool:
+    def _is_init(self, node: Node) -> bool:
         if not isinstance(node, ast.With):
             return False
         call = node.items[0].context_expr
         return isinstance(call, ast.Call) and self.scope.path(call.func) == "T.init"
 
-    def _axis(self, node: ast.stmt) -> list[tuple[str, tuple[str, Any, Any]]] | None:
+    def _axis(self, node: Node) -> list[tuple[str, tuple[str, Any, Any]]] | None:
         """Parse `vi = T.axis.spatial(n, i)` or `vi, vj = T.axis.remap("SS", [i, j])`."""
-        if isinstance(node, ast.AnnAssign):
-            target, call = node.target, node.value
-        elif isinstance(node, ast.Assign) and len(node.targets) == 1:
-            target, call = node.targets[0], node.value
-        else:
+        target = getattr(node, "target", None) or (getattr(node, "targets", None) or [None])[0]
+        call = getattr(node, "value", None)
+        if not isinstance(node, (ast.Assign, ast.AnnAssign)) or not isinstance(call, ast.Call):
             return None
-        path = (self.scope.path(call.func) if isinstance(call, ast.Call) else None) or ""
+        path = self.scope.path(call.func) or ""
         if not path.startswith("T.axis."):
             return None
         kind = path.removeprefix("T.axis.")
@@ -192,13 +188,11 @@ class BlockParser:
             extent = extent.elts[1]
         return [(target.id, (_AXES[kind], self._value(value), self.stmts.extent(extent)))]
 
-    def _value(self, node: ast.AST) -> Any:
+    def _value(self, node: Node) -> Any:
         raw = self.expr.evaluate(node)
-        if isinstance(raw, SymExpr):
-            return const(raw.value, INDEX) if raw.is_const else self.builder.symbol(raw)
-        return raw
+        return self.builder.symbol(raw) if isinstance(raw, SymExpr) else raw
 
-    def _remap(self, target: ast.AST, call: ast.Call) -> list[tuple[str, tuple[str, Any, Any]]]:
+    def _remap(self, target: Node, call: Node) -> list[tuple[str, tuple[str, Any, Any]]]:
         kinds = getattr(call.args[0], "value", None) if call.args else None
         loops = call.args[1] if len(call.args) == 2 else None
         if not isinstance(kinds, str) or not isinstance(loops, (ast.List, ast.Tuple)):
@@ -217,20 +211,20 @@ class BlockParser:
         return found
 
 
-def _store_indices(body: Sequence[ast.stmt]) -> set[str]:
+def _store_indices(body: Sequence[Node]) -> set[str]:
     """Return the names that occur in the indices of stores."""
     names: set[str] = set()
     for statement in body:
         for node in ast.walk(statement):
-            targets = getattr(node, "targets", None) or [getattr(node, "target", None)]
-            if isinstance(node, (ast.Assign, ast.AugAssign)) and isinstance(
-                targets[0], ast.Subscript
-            ):
-                names |= {n.id for n in ast.walk(targets[0].slice) if isinstance(n, ast.Name)}
+            if not isinstance(node, (ast.Assign, ast.AugAssign)):
+                continue
+            target = node.targets[0] if isinstance(node, ast.Assign) else node.target
+            if isinstance(target, ast.Subscript):
+                names |= {n.id for n in ast.walk(target.slice) if isinstance(n, ast.Name)}
     return names
 
 
-def _first_stored(body: Sequence[ast.stmt]) -> str:
+def _first_stored(body: Sequence[Node]) -> str:
     """Return the name of the first buffer that is written."""
     for statement in body:
         for node in ast.walk(statement):

@@ -15,6 +15,7 @@ from relax_mlir.errors import did_you_mean
 from relax_mlir.script.parser.dims import captured_value
 from relax_mlir.script.parser.env import MISSING
 from relax_mlir.script.parser.scope import Scope
+from relax_mlir.script.parser.source import Node
 
 scf = submodule("dialects.scf")
 
@@ -68,7 +69,7 @@ class TirExprParser:
         self.scope = scope
         self.builder = builder
 
-    def scalar(self, node: ast.AST, dtype: str = "") -> Scalar:
+    def scalar(self, node: Node, dtype: str = "") -> Scalar:
         """Return an expression as a scalar; a bare number takes `dtype`.
 
         Raises:
@@ -76,7 +77,7 @@ class TirExprParser:
         """
         return self.settle(self.evaluate(node), node, dtype)
 
-    def settle(self, raw: Any, node: ast.AST, dtype: str = "") -> Scalar:
+    def settle(self, raw: Any, node: Node, dtype: str = "") -> Scalar:
         """Return a scalar for what `evaluate` gave."""
         if isinstance(raw, SymExpr):
             return self.builder.symbol(raw)
@@ -95,7 +96,7 @@ class TirExprParser:
             return S.const(raw, wanted)
         self.scope.fail(node, "this has no meaning as a scalar")
 
-    def evaluate(self, node: ast.AST) -> Any:
+    def evaluate(self, node: Node) -> Any:
         """Return the value of an expression.
 
         Raises:
@@ -112,7 +113,7 @@ class TirExprParser:
         except ZeroDivisionError as error:
             self.scope.fail(node, str(error))
 
-    def binary(self, kind: str, left: Any, right: Any, node: ast.AST) -> Any:
+    def binary(self, kind: str, left: Any, right: Any, node: Node) -> Any:
         """Apply a binary operation to what `evaluate` gave."""
         symbolic = [isinstance(x, SymExpr) or type(x) is int for x in (left, right)]
         if all(symbolic) and kind in _SYMBOLIC:
@@ -123,7 +124,7 @@ class TirExprParser:
             self.scope.fail(node, "'/' needs floating-point operands; use // or T.truncdiv")
         return S.binary(kind, left, right)
 
-    def _operands(self, left: Any, right: Any, node: ast.AST) -> tuple[Any, Any]:
+    def _operands(self, left: Any, right: Any, node: Node) -> tuple[Any, Any]:
         """Return two operands; a number beside a scalar stays one, as division treats it better."""
         left, right = _bare(left, right), _bare(right, left)
         for number, other in ((left, right), (right, left)):
@@ -133,7 +134,7 @@ class TirExprParser:
                 return left, right
         return self.pair(left, right, node)
 
-    def pair(self, left: Any, right: Any, node: ast.AST) -> tuple[Scalar, Scalar]:
+    def pair(self, left: Any, right: Any, node: Node) -> tuple[Scalar, Scalar]:
         """Return two operands as scalars of one dtype."""
         left, right = _bare(left, right), _bare(right, left)
         if not isinstance(left, Scalar):
@@ -142,7 +143,7 @@ class TirExprParser:
             right = self.settle(right, node, left.dtype)
         return S.unify(left, right)
 
-    def indices(self, node: ast.Subscript) -> tuple[Scalar, ...]:
+    def indices(self, node: Node) -> tuple[Scalar, ...]:
         """Return the indices of a load or a store."""
         items = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
         for item in items:
@@ -150,13 +151,13 @@ class TirExprParser:
                 self.scope.fail(item, "a buffer is read and written one element at a time")
         return tuple(self._index(item) for item in items)
 
-    def _index(self, node: ast.AST) -> Scalar:
+    def _index(self, node: Node) -> Scalar:
         scalar = self.scalar(node, INDEX)
         if S.is_float(scalar.dtype):
             self.scope.fail(node, f"an index must be an integer, got {scalar.dtype}")
         return scalar
 
-    def buffer(self, node: ast.AST) -> Buffer:
+    def buffer(self, node: Node) -> Buffer:
         """Return the buffer that a node names.
 
         Raises:
@@ -173,15 +174,21 @@ class TirExprParser:
             self.scope.fail(node, f"'{node.id}' is not a buffer")
         self.scope.fail(node, "only buffers can be indexed")
 
-    def _constant(self, node: ast.Constant) -> Any:
+    def _constant(self, node: Node) -> Any:
         if isinstance(node.value, (bool, int, float)):
             return node.value
         self.scope.fail(node, f"{node.value!r} has no meaning as a scalar")
 
-    def _name(self, node: ast.Name) -> Any:
+    def _name(self, node: Node) -> Any:
         value = self.scope.lookup_or(node, MISSING)
         if value is MISSING:
             self.scope.undefined(node, node.id)
+        if isinstance(value, SymExpr):
+            for name in sorted(value.symbols):
+                if not self.scope.symbols[name]:
+                    self.scope.fail(
+                        node, f"symbol '{name}' has no value: no buffer has it as a dimension"
+                    )
         if isinstance(value, (Scalar, SymExpr, Number, Buffer, bool, int, float)):
             return value
         if hasattr(value, "__index__"):
@@ -190,13 +197,13 @@ class TirExprParser:
             return float(value)
         self.scope.fail(node, f"'{node.id}' has no meaning as a scalar")
 
-    def _attribute(self, node: ast.Attribute) -> Any:
+    def _attribute(self, node: Node) -> Any:
         value = captured_value(self.scope, node)
         if isinstance(value, (bool, int, float)):
             return value
         self.scope.fail(node, f"'{ast.unparse(node)}' has no meaning as a scalar")
 
-    def _subscript(self, node: ast.Subscript) -> Any:
+    def _subscript(self, node: Node) -> Any:
         if isinstance(node.value, ast.Attribute) and node.value.attr == "shape":
             dims = self.buffer(node.value.value).dims
             try:
@@ -209,7 +216,7 @@ class TirExprParser:
                 return value
         return self.buffer(node.value)[self.indices(node)]
 
-    def _unaryop(self, node: ast.UnaryOp) -> Any:
+    def _unaryop(self, node: Node) -> Any:
         raw = self.evaluate(node.operand)
         if isinstance(node.op, ast.USub):
             return Number(-raw.value, raw.dtype) if isinstance(raw, Number) else -raw
@@ -217,13 +224,13 @@ class TirExprParser:
             return S.compare("eq", self._condition(raw, node.operand), S.const(False, "bool"))
         self.scope.fail(node, "this operator is not part of the TIR language")
 
-    def _binop(self, node: ast.BinOp) -> Any:
+    def _binop(self, node: Node) -> Any:
         kind = OPERATORS.get(type(node.op))
         if kind is None:
             self.scope.fail(node, "this operator is not part of the TIR language")
         return self.binary(kind, self.evaluate(node.left), self.evaluate(node.right), node)
 
-    def _compare(self, node: ast.Compare) -> Any:
+    def _compare(self, node: Node) -> Any:
         operands = [node.left, *node.comparators]
         values = [self.evaluate(item) for item in operands]
         result = None
@@ -236,10 +243,10 @@ class TirExprParser:
             result = step if result is None else S.binary("and", result, step)
         return result
 
-    def _boolop(self, node: ast.BoolOp) -> Any:
+    def _boolop(self, node: Node) -> Any:
         return self._lazy(isinstance(node.op, ast.And), node.values, node)
 
-    def _lazy(self, conjunction: bool, nodes: list[ast.AST], node: ast.AST) -> Scalar:
+    def _lazy(self, conjunction: bool, nodes: list[Node], node: Node) -> Scalar:
         """Evaluate the second operand only where the first does not decide, as Python does."""
         first = self.condition(nodes[0])
         if len(nodes) == 1:
@@ -253,21 +260,21 @@ class TirExprParser:
 
         return self.choose(first, *((rest, decided) if conjunction else (decided, rest)), node)
 
-    def _ifexp(self, node: ast.IfExp) -> Any:
+    def _ifexp(self, node: Node) -> Any:
         return self.if_then_else(node.test, node.body, node.orelse, node)
 
-    def condition(self, node: ast.AST) -> Scalar:
+    def condition(self, node: Node) -> Scalar:
         """Return an expression that must be a bool."""
         return self._condition(self.evaluate(node), node)
 
-    def _condition(self, raw: Any, node: ast.AST) -> Scalar:
+    def _condition(self, raw: Any, node: Node) -> Scalar:
         scalar = self.settle(raw, node)
         if scalar.dtype != "bool":
             self.scope.fail(node, f"the condition must be a bool, got {scalar.dtype}")
         return scalar
 
     def choose(
-        self, condition: Scalar, then: Callable[[], Any], other: Callable[[], Any], node: ast.AST
+        self, condition: Scalar, then: Callable[[], Any], other: Callable[[], Any], node: Node
     ) -> Scalar:
         """Evaluate one of two expressions, so that the other one's loads do not happen."""
         loc = self.scope.location(node)
@@ -301,13 +308,13 @@ class TirExprParser:
         holder.erase()
         return Scalar(final.results[0], values[0].dtype)
 
-    def if_then_else(self, test: ast.AST, then: ast.AST, other: ast.AST, node: ast.AST) -> Scalar:
+    def if_then_else(self, test: Node, then: Node, other: Node, node: Node) -> Scalar:
         """Return one of two expressions, of which only that one is evaluated."""
         return self.choose(
             self.condition(test), lambda: self.evaluate(then), lambda: self.evaluate(other), node
         )
 
-    def _call(self, node: ast.Call) -> Any:
+    def _call(self, node: Node) -> Any:
         from relax_mlir.script.parser.tir_intrinsics import INTRINSICS
 
         if isinstance(node.func, ast.Attribute) and node.func.attr == "astype":
@@ -319,6 +326,7 @@ class TirExprParser:
             self.scope.fail(node.func, "only names of the TIR language can be called here")
         name = path[2:]
         if name in ("cast", "Cast"):
+            self.count(node, 2)
             value, dtype = node.args if name == "cast" else reversed(node.args)
             return self._cast(self.evaluate(value), dtype, node)
         if name in INTRINSICS:
@@ -339,7 +347,7 @@ class TirExprParser:
         near = did_you_mean(name, [*UNARY, *BINARY, *INTRINSICS, *_OTHERS, "float32", "int64"])
         self.scope.fail(node.func, f"there is no T.{name}{near}")
 
-    def count(self, node: ast.Call, count: int) -> None:
+    def count(self, node: Node, count: int) -> None:
         """Check how many arguments an intrinsic gets."""
         if len(node.args) != count or node.keywords:
             self.scope.fail(
@@ -352,21 +360,21 @@ class TirExprParser:
         except ValueError:
             return False
 
-    def _convert(self, dtype: str, node: ast.Call) -> Any:
+    def _convert(self, dtype: str, node: Node) -> Any:
         self.count(node, 1)
         value = node.args[0]
         if isinstance(value, ast.Constant) and isinstance(value.value, str):
             return Number(float(value.value), dtype)
         return self._to(self.evaluate(value), dtype, value)
 
-    def _cast(self, raw: Any, dtype: ast.AST, node: ast.AST) -> Any:
+    def _cast(self, raw: Any, dtype: Node, node: Node) -> Any:
         name = dtype.value if isinstance(dtype, ast.Constant) else captured_value(self.scope, dtype)
         try:
             return self._to(raw, T.normalize_dtype(str(name)), node)
         except ValueError as error:
             self.scope.fail(dtype, str(error))
 
-    def _to(self, raw: Any, dtype: str, node: ast.AST) -> Any:
+    def _to(self, raw: Any, dtype: str, node: Node) -> Any:
         if isinstance(raw, SymExpr) and raw.is_const:
             raw = raw.value
         if isinstance(raw, (int, float)) and not isinstance(raw, Scalar):

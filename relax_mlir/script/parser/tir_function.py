@@ -10,7 +10,7 @@ from relax_mlir.script.parser.annotations import AnnotationParser
 from relax_mlir.script.parser.env import Env
 from relax_mlir.script.parser.relax_function import python_attribute
 from relax_mlir.script.parser.scope import Scope
-from relax_mlir.script.parser.source import Source
+from relax_mlir.script.parser.source import Node, Source
 from relax_mlir.script.parser.tir_expr import TirExprParser
 from relax_mlir.script.parser.tir_stmt import TirStmtParser
 
@@ -93,7 +93,7 @@ class PrimFuncParser:
         if self.integers:
             scope.fail(arg, "buffers come before integers in the parameters of a prim func")
 
-    def _prelude(self, node: ast.stmt) -> bool:
+    def _prelude(self, node: Node) -> bool:
         """Parse a statement that belongs to the signature; whether it was one."""
         if isinstance(node, ast.Expr):
             if isinstance(node.value, ast.Constant):
@@ -123,7 +123,7 @@ class PrimFuncParser:
             return True
         return False
 
-    def _symbol(self, target: ast.AST, call: ast.Call) -> bool:
+    def _symbol(self, target: Node, call: Node) -> bool:
         text = call.args[0] if call.args else None
         if not isinstance(target, ast.Name):
             return False
@@ -135,7 +135,7 @@ class PrimFuncParser:
             self.scope.bind(target.id, SymExpr.var(symbol))
         return True
 
-    def _match_buffer(self, target: ast.Name, call: ast.Call) -> None:
+    def _match_buffer(self, target: Node, call: Node) -> None:
         param = call.args[0] if call.args else None
         if not isinstance(param, ast.Name) or param.id not in self.buffers:
             from relax_mlir.errors import did_you_mean
@@ -147,9 +147,7 @@ class PrimFuncParser:
             self.scope.fail(param, f"'{param.id}' already has a buffer")
         self._add_buffer(param.id, target.id, call, call.args[1:])
 
-    def _add_buffer(
-        self, param: str, name: str, node: ast.AST, args: list[ast.AST] | None = None
-    ) -> None:
+    def _add_buffer(self, param: str, name: str, node: Node, args: Node = None) -> None:
         scope = self.scope
         keywords = {}
         if isinstance(node, ast.Subscript):
@@ -170,7 +168,7 @@ class PrimFuncParser:
         elif isinstance(shape_node, ast.Name) and isinstance(
             scope.env.lookup(shape_node.id), (tuple, list)
         ):
-            shape = self.reader.shape(shape_node)
+            shape = [SymExpr.of(dim) for dim in scope.env.lookup(shape_node.id)]
         else:
             shape = [self.reader.dims.dim(shape_node)]
         dtype = self.reader.dtype(given.get("dtype")) or "float32"

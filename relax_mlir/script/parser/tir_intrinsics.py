@@ -9,6 +9,7 @@ from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.dialects.tir import scalar as S
 from relax_mlir.dialects.tir.scalar import Scalar
+from relax_mlir.script.parser.source import Node
 from relax_mlir.script.parser.tir_expr import Number, TirExprParser
 
 _LARGEST = {
@@ -19,41 +20,42 @@ _LARGEST = {
 }
 
 
-def _float(p: TirExprParser, node: ast.Call) -> float:
+def _float(p: TirExprParser, node: Node) -> float:
     try:
         return float(ast.literal_eval(node.args[0]))
     except (ValueError, IndexError) as error:
         p.scope.fail(node, str(error))
 
 
-def _if_then_else(p: TirExprParser, node: ast.Call) -> Scalar:
+def _if_then_else(p: TirExprParser, node: Node) -> Scalar:
     p.count(node, 3)
-    return p.if_then_else(*node.args, node)
+    test, then, other = node.args
+    return p.if_then_else(test, then, other, node)
 
 
-def _select(p: TirExprParser, node: ast.Call) -> Scalar:
+def _select(p: TirExprParser, node: Node) -> Scalar:
     p.count(node, 3)
     condition = p.condition(node.args[0])
     left, right = (p.evaluate(arg) for arg in node.args[1:])
     return S.select(condition, *p.pair(left, right, node))
 
 
-def _and(p: TirExprParser, node: ast.Call) -> Scalar:
+def _and(p: TirExprParser, node: Node) -> Scalar:
     p.count(node, 2)
     return S.binary("and", *(p.condition(arg) for arg in node.args))
 
 
-def _or(p: TirExprParser, node: ast.Call) -> Scalar:
+def _or(p: TirExprParser, node: Node) -> Scalar:
     p.count(node, 2)
     return S.binary("or", *(p.condition(arg) for arg in node.args))
 
 
-def _not(p: TirExprParser, node: ast.Call) -> Scalar:
+def _not(p: TirExprParser, node: Node) -> Scalar:
     p.count(node, 1)
     return S.compare("eq", p.condition(node.args[0]), S.const(False, "bool"))
 
 
-def _ceildiv(p: TirExprParser, node: ast.Call) -> Any:
+def _ceildiv(p: TirExprParser, node: Node) -> Any:
     p.count(node, 2)
     left, right = (p.evaluate(arg) for arg in node.args)
     if all(isinstance(x, (int, SymExpr)) for x in (left, right)):
@@ -62,11 +64,11 @@ def _ceildiv(p: TirExprParser, node: ast.Call) -> Any:
     return (left + right - 1) // right
 
 
-def _likely(p: TirExprParser, node: ast.Call) -> Any:
+def _likely(p: TirExprParser, node: Node) -> Any:
     return p.evaluate(node.args[0])
 
 
-def _limit(p: TirExprParser, node: ast.Call, sign: int) -> Number:
+def _limit(p: TirExprParser, node: Node, sign: int) -> Number:
     """Return the lowest or the largest number of a dtype."""
     p.count(node, 1)
     dtype = _dtype_argument(p, node.args[0])
@@ -80,7 +82,7 @@ def _limit(p: TirExprParser, node: ast.Call, sign: int) -> Number:
     return Number(2 ** (bits - 1) - 1 if sign > 0 else -(2 ** (bits - 1)), dtype)
 
 
-def _dtype_argument(p: TirExprParser, node: ast.AST) -> str:
+def _dtype_argument(p: TirExprParser, node: Node) -> str:
     try:
         dtype = T.normalize_dtype(str(getattr(node, "value", "")))
     except ValueError as error:
@@ -88,20 +90,20 @@ def _dtype_argument(p: TirExprParser, node: ast.AST) -> str:
     return dtype or p.scope.fail(node, 'expected a dtype such as "float32"')
 
 
-def _min_value(p: TirExprParser, node: ast.Call) -> Number:
+def _min_value(p: TirExprParser, node: Node) -> Number:
     return _limit(p, node, -1)
 
 
-def _max_value(p: TirExprParser, node: ast.Call) -> Number:
+def _max_value(p: TirExprParser, node: Node) -> Number:
     return _limit(p, node, 1)
 
 
-def _infinity(p: TirExprParser, node: ast.Call) -> Number:
+def _infinity(p: TirExprParser, node: Node) -> Number:
     p.count(node, 1)
     return Number(math.inf, _dtype_argument(p, node.args[0]))
 
 
-INTRINSICS: dict[str, Callable[[TirExprParser, ast.Call], Any]] = {
+INTRINSICS: dict[str, Callable[[TirExprParser, Node], Any]] = {
     "float": _float,
     "if_then_else": _if_then_else,
     "Select": _select,

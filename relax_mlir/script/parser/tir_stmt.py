@@ -11,6 +11,7 @@ from relax_mlir.dialects.tir.builder import Buffer
 from relax_mlir.dialects.tir.scalar import DtypeError, Scalar
 from relax_mlir.errors import did_you_mean
 from relax_mlir.script.parser.annotations import AnnotationParser
+from relax_mlir.script.parser.source import Node
 from relax_mlir.script.parser.tir_expr import TirExprParser
 
 _LOOPS = {
@@ -29,7 +30,7 @@ class TirStmtParser:
         # Extents of the open loops by variable, for T.axis.remap.
         self.extents: dict[str, Any] = {}
 
-    def body(self, statements: Sequence[ast.stmt]) -> None:
+    def body(self, statements: Sequence[Node]) -> None:
         """Parse statements.
 
         Raises:
@@ -38,7 +39,7 @@ class TirStmtParser:
         for statement in statements:
             self.statement(statement)
 
-    def statement(self, node: ast.stmt) -> None:
+    def statement(self, node: Node) -> None:
         """Parse one statement."""
         with self.scope.location(node):
             method = getattr(self, f"_{type(node).__name__.lower()}", None)
@@ -49,13 +50,13 @@ class TirStmtParser:
             except DtypeError as error:
                 self.scope.fail(node, str(error))
 
-    def _pass(self, node: ast.Pass) -> None:
+    def _pass(self, node: Node) -> None:
         """Nothing to do."""
 
-    def _return(self, node: ast.Return) -> None:
+    def _return(self, node: Node) -> None:
         self.scope.fail(node, "a prim func returns nothing; it writes its last buffers")
 
-    def _expr(self, node: ast.Expr) -> None:
+    def _expr(self, node: Node) -> None:
         call = node.value
         if isinstance(call, ast.Constant):
             return
@@ -72,17 +73,17 @@ class TirStmtParser:
             self.scope.fail(node, "T.func_attr belongs at the beginning of the function")
         self.scope.fail(node, "this statement has no effect")
 
-    def _assign(self, node: ast.Assign) -> None:
+    def _assign(self, node: Node) -> None:
         if len(node.targets) != 1:
             self.scope.fail(node.targets[1], "bind one variable at a time")
         self._bind(node.targets[0], node.value, node)
 
-    def _annassign(self, node: ast.AnnAssign) -> None:
+    def _annassign(self, node: Node) -> None:
         if node.value is None:
             self.scope.fail(node, "a binding needs a value")
         self._bind(node.target, node.value, node)
 
-    def _bind(self, target: ast.AST, value: ast.AST, node: ast.stmt) -> None:
+    def _bind(self, target: Node, value: Node, node: Node) -> None:
         if isinstance(target, ast.Subscript):
             buffer = self.expr.buffer(target.value)
             self._store(buffer, target, self.expr.evaluate(value), value)
@@ -109,7 +110,7 @@ class TirStmtParser:
                 op.location = self.scope.location(node, target.id)
         self.scope.bind(target.id, raw)
 
-    def _store(self, buffer: Buffer, target: ast.Subscript, raw: Any, value: ast.AST) -> None:
+    def _store(self, buffer: Buffer, target: Node, raw: Any, value: Node) -> None:
         indices = self.expr.indices(target)
         if len(indices) != len(buffer.dims):
             self.scope.fail(
@@ -125,7 +126,7 @@ class TirStmtParser:
         except DtypeError as error:
             self.scope.fail(value, str(error))
 
-    def _augassign(self, node: ast.AugAssign) -> None:
+    def _augassign(self, node: Node) -> None:
         from relax_mlir.script.parser.tir_expr import OPERATORS
 
         if not isinstance(node.target, ast.Subscript):
@@ -138,7 +139,7 @@ class TirStmtParser:
         raw = self.expr.binary(kind, old, self.expr.evaluate(node.value), node)
         self._store(buffer, node.target, raw, node.value)
 
-    def _view(self, name: str, node: ast.Call) -> Buffer:
+    def _view(self, name: str, node: Node) -> Buffer:
         """Parse `T.decl_buffer((n * m,), "float32", data=A.data)`: the elements of A in one row."""
         data = next((k.value for k in node.keywords if k.arg == "data"), None)
         if not isinstance(data, ast.Attribute) or data.attr != "data":
@@ -154,9 +155,9 @@ class TirStmtParser:
         op.location = self.scope.location(node, name)
         return view
 
-    def _alloc(self, name: str, node: ast.Call) -> Buffer:
-        given = dict(zip(("shape", "dtype"), node.args, strict=False))
-        given.update({str(k.arg): k.value for k in node.keywords})
+    def _alloc(self, name: str, node: Node) -> Buffer:
+        given: dict[str, Node] = dict(zip(("shape", "dtype"), node.args, strict=False))
+        given |= {k.arg: k.value for k in node.keywords}
         reader = AnnotationParser(self.scope)
         shape_node = given.get("shape")
         if shape_node is None:
@@ -167,12 +168,12 @@ class TirStmtParser:
             shape = [reader.dims.dim(shape_node)]
         return self.builder.alloc(name, shape, reader.dtype(given.get("dtype")) or "float32")
 
-    def _with(self, node: ast.With) -> None:
+    def _with(self, node: Node) -> None:
         from relax_mlir.script.parser.tir_block import BlockParser
 
         BlockParser(self).parse(node)
 
-    def _if(self, node: ast.If) -> None:
+    def _if(self, node: Node) -> None:
         condition = self.expr.condition(node.test)
         op = ir.Operation.create("scf.if", operands=[condition.value], regions=2)
         for region, body in zip(op.regions, (node.body, node.orelse), strict=True):
@@ -186,7 +187,7 @@ class TirStmtParser:
         """Open a scope whose variables end with it."""
         return self.scope.nested("block")
 
-    def _for(self, node: ast.For) -> None:
+    def _for(self, node: Node) -> None:
         if node.orelse:
             self.scope.fail(node.orelse[0], "'for' has no 'else' here")
         call = node.iter
@@ -224,7 +225,7 @@ class TirStmtParser:
             self.open(stack, node.target.id, extent, start, _LOOPS[kind])
             self.body(node.body)
 
-    def extent(self, node: ast.AST) -> Any:
+    def extent(self, node: Node) -> Any:
         """Return an integer expression for a loop's or an iterator's extent."""
         raw = self.expr.evaluate(node)
         if isinstance(raw, Scalar) and "float" not in raw.dtype:
@@ -240,7 +241,7 @@ class TirStmtParser:
         self.extents[name] = extent if type(start) is int and start == 0 else None
         return variable
 
-    def names(self, target: ast.AST | None, count: int, at: ast.AST) -> list[str]:
+    def names(self, target: Node, count: int, at: Node) -> list[str]:
         """Return the names of `count` variables that a loop or a block binds."""
         nodes = target.elts if isinstance(target, (ast.Tuple, ast.List)) else [target]
         names = [node.id for node in nodes if isinstance(node, ast.Name)]

@@ -5,8 +5,7 @@ import re
 
 from relax_mlir.dialects.bindings import ir
 
-_RESERVED = {"R", "T", "I", "cls", "range", "float", "metadata", "_", "Tensor", "Shape", "ty",
-             "relax", "tir", "max", "min", "abs"}  # fmt: skip
+_RESERVED = {"R", "T", "I", "cls", "range", "float", "metadata", "_"}
 
 
 def location_name(location: ir.Location) -> str:

@@ -1,5 +1,6 @@
 """Relax operations as expressions."""
 
+import math
 from typing import Any
 
 from relax_mlir.dialects.bindings import ir
@@ -94,16 +95,15 @@ class RelaxExprPrinter:
     def _op_constant(self, op: ir.Operation) -> str:
         value = op.attributes["value"]
         dtype = T.tensor_dtype(op.results[0].type)
-        dims = T.tensor_dims(op.results[0].type)
-        count = 1
-        for dim in dims:
-            count *= dim.value
-        if count > INLINE_ELEMENTS or (count == 0 and len(dims) > 1):
+        sizes = list(op.results[0].type.shape)
+        count = math.prod(sizes)
+        # Nested lists cannot tell (0, 3) from (0, 4).
+        if count > INLINE_ELEMENTS or (count == 0 and len(sizes) > 1):
             return f'metadata["relax.expr.Constant"][{self.metadata.index(value)}]'
         return f'R.const({spelling.array(constant_array(value), dtype)}, "{dtype}")'
 
     def _op_shape_expr(self, op: ir.Operation) -> str:
-        dims = T.shape_dims(op.results[0].type)
+        dims = T.shape_dims(op.results[0].type) or []
         return f"R.shape([{', '.join(spelling.dims(dims))}])"
 
     def _op_prim_value(self, op: ir.Operation) -> str:

@@ -12,7 +12,7 @@ from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.dialects.tir.scalar import INDEX, is_float
 from relax_mlir.script.printer import spelling
-from relax_mlir.script.printer.divisions import find_divisions
+from relax_mlir.script.printer.guards import find_guarded
 from relax_mlir.script.printer.names import Namer
 
 # Python's precedences.
@@ -54,9 +54,9 @@ class TirExprPrinter:
 
     def __init__(self, namer: Namer, function: ir.Operation) -> None:
         self.namer = namer
-        self._divisions = find_divisions(function)
-        # An operation inside a guard counts as the division that it belongs to.
-        self._roots = {i: root for root, d in self._divisions.items() for i in d.inner}
+        self._guarded = find_guarded(function)
+        # An operation inside a guard counts as the one operation that is guarded.
+        self._roots = {i: root for root, g in self._guarded.items() for i in g.inner}
         self.buffers: dict[ir.Value, tuple[str, str]] = {}
         self._dtypes: dict[ir.Value, str] = {}
 
@@ -101,7 +101,7 @@ class TirExprPrinter:
             user = self._roots.get(user, user)
             if user == op:
                 continue
-            if user not in users or user not in self._divisions:
+            if user not in users or user not in self._guarded:
                 users.append(user)
         return users
 
@@ -216,27 +216,27 @@ class TirExprPrinter:
     def _pair(self, operands: Sequence[ir.Value], left: int, right: int) -> tuple[str, str]:
         """Return two operands; one constant takes its dtype from the other operand."""
         a, b = operands[0], operands[1]
-        known = [self.constant(v) is not None for v in (a, b)]
-        if all(known):
+        numbers = [self.constant(a), self.constant(b)]
+        if None not in numbers:
             return self._typed(a), self._typed(b)
         texts = []
-        for value, constant, precedence in zip((a, b), known, (left, right), strict=True):
-            text = self._number(self.constant(value), value) if constant else ""
-            if constant and text.startswith("-") and precedence > SUM:
-                text = f"({text})"
-            texts.append(text if constant else self.value(value, precedence))
+        for value, number, precedence in zip((a, b), numbers, (left, right), strict=True):
+            if number is None:
+                texts.append(self.value(value, precedence))
+                continue
+            text = self._number(number, value)
+            texts.append(f"({text})" if text.startswith("-") and precedence > SUM else text)
         return texts[0], texts[1]
 
     def _spell(self, op: ir.Operation) -> tuple[str, int]:
         name, short = op.name, op.name.removeprefix("arith.")
-        if op in self._divisions:
-            division = self._divisions[op]
-            infix = division.word in ("//", "%")
-            inner = (PRODUCT, SIGN) if infix else (OR, OR)
-            texts = self._pair((division.lhs, division.rhs), *inner)
-            if infix:
-                return f" {division.word} ".join(texts), PRODUCT
-            return f"{division.word}({', '.join(texts)})", ATOM
+        if op in self._guarded:
+            guarded = self._guarded[op]
+            operands = (guarded.lhs, guarded.rhs)
+            if guarded.word.startswith("T."):
+                return f"{guarded.word}({', '.join(self._pair(operands, OR, OR))})", ATOM
+            own = PRODUCT if guarded.word in ("//", "%") else SHIFT
+            return f" {guarded.word} ".join(self._pair(operands, own, own + 1)), own
         if name == "tir.symbol":
             text = str(op.attributes["value"].maybe_downcast().dims[0])
             return text, ATOM if text.isidentifier() else SUM

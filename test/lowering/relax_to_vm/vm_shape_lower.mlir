@@ -80,7 +80,8 @@ func.func @may_be_negative(%x: tensor<?xf32, #n>) -> !relax.shape<#relax.dims<["
 }
 
 // CHECK-LABEL: func.func @integer(
-// CHECK: %[[A:.*]] = builtin.unrealized_conversion_cast %{{.*}} : !vm.heap
+// CHECK: "vm.call"(%{{.*}}) {func = "shape_func_integer"}
+// CHECK-NEXT: %[[A:.*]] = builtin.unrealized_conversion_cast %{{.*}} : !vm.heap
 // CHECK-NEXT: %[[V:.*]] = "vm.call"(%[[A]]) {func = "vm.builtin.load_value", static_args = [1]} : (tuple<!vm.heap>) -> i64
 // CHECK-NEXT: return %[[V]] : i64
 func.func @integer(%x: tensor<?xf32, #n>) -> i64 attributes {relax.function} {

@@ -1,4 +1,4 @@
-"""Recognising integer divisions that are guarded against a divisor of 0 or -1.
+"""Recognising integer operations that are guarded: division by 0 or -1, shifts beyond the width.
 
 Building `a // b` makes half a dozen operations when nothing is known of `b`; script shows one
 operator.
@@ -10,13 +10,13 @@ from relax_mlir.dialects.bindings import ir
 
 
 @dataclass(frozen=True)
-class Division:
-    """A guarded division.
+class Guarded:
+    """A guarded operation.
 
     Attributes:
-        word: `//`, `%`, `T.truncdiv` or `T.truncmod`.
-        lhs: dividend.
-        rhs: divisor as written.
+        word: `//`, `%`, `<<`, `>>`, `T.truncdiv` or `T.truncmod`.
+        lhs: left operand.
+        rhs: right operand as written.
         inner: the operations that the guard is made of.
     """
 
@@ -30,15 +30,15 @@ _QUOTIENTS = {"arith.floordivsi": "//", "arith.divsi": "T.truncdiv", "arith.divu
 _REMAINDERS = {"arith.remsi": "T.truncmod", "arith.remui": "%"}
 
 
-def find_divisions(op: ir.Operation) -> dict[ir.Operation, Division]:
-    """Return the guarded divisions of a function by their last operation."""
-    found: dict[ir.Operation, Division] = {}
+def find_guarded(op: ir.Operation) -> dict[ir.Operation, Guarded]:
+    """Return the guarded operations of a function by their last operation."""
+    found: dict[ir.Operation, Guarded] = {}
 
     def visit(inner: ir.Operation) -> ir.WalkResult:
         inner = inner.operation
-        division = _quotient(inner) or _remainder(inner)
-        if division is not None:
-            found[inner] = division
+        guarded = _quotient(inner) or _remainder(inner) or _shift(inner)
+        if guarded is not None:
+            found[inner] = guarded
         return ir.WalkResult.ADVANCE
 
     op.walk(visit)
@@ -54,7 +54,9 @@ def _made_by(value: ir.Value, *names: str) -> ir.Operation | None:
 
 def _is_number(value: ir.Value, number: int) -> bool:
     op = _made_by(value, "arith.constant")
-    attribute = op.attributes["value"].maybe_downcast() if op else None
+    if op is None:
+        return False
+    attribute = op.attributes["value"].maybe_downcast()
     return isinstance(attribute, ir.IntegerAttr) and attribute.value == number
 
 
@@ -84,7 +86,7 @@ def _divisor(value: ir.Value) -> tuple[ir.Value, list[ir.Operation]] | None:
     return op.operands[2], inner
 
 
-def _quotient(op: ir.Operation) -> Division | None:
+def _quotient(op: ir.Operation) -> Guarded | None:
     if op.name != "arith.select" or not _is_number(op.operands[1], 0):
         return None
     middle = _made_by(op.operands[2], "arith.select")
@@ -106,23 +108,44 @@ def _quotient(op: ir.Operation) -> Division | None:
     ):
         return None
     inner = [*inner, division, *divisor[1]]
-    return Division(_QUOTIENTS[division.name], division.operands[0], divisor[0], tuple(inner))
+    return Guarded(_QUOTIENTS[division.name], division.operands[0], divisor[0], tuple(inner))
 
 
-def _remainder(op: ir.Operation) -> Division | None:
+def _remainder(op: ir.Operation) -> Guarded | None:
     if op.name in _REMAINDERS:
         divisor = _divisor(op.operands[1])
         if divisor is None:
             return None
-        return Division(_REMAINDERS[op.name], op.operands[0], divisor[0], tuple(divisor[1]))
+        return Guarded(_REMAINDERS[op.name], op.operands[0], divisor[0], tuple(divisor[1]))
     if op.name != "arith.subi":
         return None
     product = _made_by(op.operands[1], "arith.muli")
-    division = _made_by(product.operands[0], "arith.floordivsi") if product else None
+    if product is None:
+        return None
+    division = _made_by(product.operands[0], "arith.floordivsi")
     if division is None or division.operands[0] != op.operands[0]:
         return None
     if product.operands[1] != division.operands[1]:
         return None
     divisor = _divisor(division.operands[1])
     rhs, inner = divisor if divisor is not None else (division.operands[1], [])
-    return Division("%", op.operands[0], rhs, (product, division, *inner))
+    return Guarded("%", op.operands[0], rhs, (product, division, *inner))
+
+
+def _shift(op: ir.Operation) -> Guarded | None:
+    """Recognise select(b <= last, a << min(b, last), 0), and a >> min(b, last) where signed."""
+    shift = op if op.name == "arith.shrsi" else None
+    inner: list[ir.Operation] = []
+    if op.name == "arith.select" and _is_number(op.operands[2], 0):
+        shift = _made_by(op.operands[1], "arith.shli", "arith.shrui")
+        compare = _made_by(op.operands[0], "arith.cmpi")
+        if shift is None or compare is None:
+            return None
+        inner = [shift, compare]
+    clamp = _made_by(shift.operands[1], "arith.minui") if shift is not None else None
+    if shift is None or clamp is None:
+        return None
+    if len(inner) == 2 and list(inner[1].operands) != list(clamp.operands):
+        return None
+    word = "<<" if shift.name == "arith.shli" else ">>"
+    return Guarded(word, shift.operands[0], clamp.operands[0], (*inner, clamp))

@@ -1,0 +1,132 @@
+"""Normalisation over batches and layers, and dropout.
+
+Attributes with defaults are not declared to MLIR, so that text may leave them out.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from relax_mlir.dialects.bindings import ext, ir
+from relax_mlir.dialects.relax import types as T
+from relax_mlir.dialects.relax.infer import InferError, expect_tensor, join_dtypes, normalize_axes
+from relax_mlir.dialects.relax.ops.base import ComputeOp, Param, define
+from relax_mlir.dialects.relax.symbolic import SymExpr
+
+
+def _float(type_: ir.Type, what: str) -> None:
+    expect_tensor(type_, what)
+    dtype = T.tensor_dtype(type_)
+    if dtype and "float" not in dtype:
+        raise InferError(f"{what} must have a floating-point dtype, got {dtype}")
+
+
+def _parameter(type_: ir.Type, what: str, expected: Sequence[SymExpr] | int) -> None:
+    """Check a tensor of parameters against the dimensions, or the count of them, it must have."""
+    expect_tensor(type_, what)
+    rank = expected if isinstance(expected, int) else len(expected)
+    if T.tensor_ndim(type_) not in (-1, rank):
+        raise InferError(f"{what} must have {rank} dimensions, got {T.tensor_ndim(type_)}")
+    dims = T.tensor_dims(type_)
+    if dims is None or isinstance(expected, int):
+        return
+    for found, wanted in zip(dims, expected, strict=True):
+        if found.is_const and wanted.is_const and found != wanted:
+            raise InferError(f"{what} must have {wanted} elements along an axis, got {found}")
+
+
+class BatchNormBase(ComputeOp):
+    """Normalise over all axes but one, then scale and shift.
+
+    The result is a tuple of the normalised data and the new running mean and variance. In training
+    the statistics are those of the batch; else they are the running ones, which stay as they are.
+    """
+
+    PARAMS = (
+        Param("data", "tensor"),
+        Param("gamma", "tensor"),
+        Param("beta", "tensor"),
+        Param("moving_mean", "tensor"),
+        Param("moving_var", "tensor"),
+        Param("axis", "int", 1),
+        Param("epsilon", "float", 1e-5),
+        Param("center", "bool", True),
+        Param("scale", "bool", True),
+        Param("momentum", "float", 0.1),
+        Param("training", "bool", True),
+    )
+    data: ext.Operand[Any]
+    gamma: ext.Operand[Any]
+    beta: ext.Operand[Any]
+    moving_mean: ext.Operand[Any]
+    moving_var: ext.Operand[Any]
+    result: ext.Result[Any]
+
+    @classmethod
+    def infer(cls, types: Sequence[ir.Type], attrs: dict[str, Any]) -> ir.Type:
+        _float(types[0], "data")
+        join_dtypes(types)
+        ndim, dims = T.tensor_ndim(types[0]), T.tensor_dims(types[0])
+        expected: Sequence[SymExpr] | int = 1
+        if ndim >= 0:
+            (axis,) = normalize_axes([attrs["axis"]], ndim)
+            expected = 1 if dims is None else [dims[axis]]
+        names = [p.name for p in cls.PARAMS if p.is_operand]
+        for name, type_ in zip(names[1:], types[1:], strict=True):
+            _parameter(type_, name, expected)
+        return ir.TupleType.get_tuple([types[0], types[3], types[4]])
+
+
+class LayerNormBase(ComputeOp):
+    """Normalise over some axes, then scale and shift element by element of those axes."""
+
+    PARAMS = (
+        Param("data", "tensor"),
+        Param("gamma", "tensor"),
+        Param("beta", "tensor"),
+        Param("axes", "ints", [-1]),
+        Param("epsilon", "float", 1e-5),
+        Param("center", "bool", True),
+        Param("scale", "bool", True),
+    )
+    data: ext.Operand[Any]
+    gamma: ext.Operand[Any]
+    beta: ext.Operand[Any]
+    result: ext.Result[Any]
+
+    @classmethod
+    def infer(cls, types: Sequence[ir.Type], attrs: dict[str, Any]) -> ir.Type:
+        _float(types[0], "data")
+        join_dtypes(types)
+        axes, ndim, dims = attrs["axes"], T.tensor_ndim(types[0]), T.tensor_dims(types[0])
+        if not axes:
+            raise InferError("layer_norm needs at least one axis")
+        expected: Sequence[SymExpr] | int = len(axes)
+        if ndim >= 0:
+            axes = normalize_axes(axes, ndim)
+            expected = len(axes) if dims is None else [dims[axis] for axis in axes]
+        for name, type_ in zip(("gamma", "beta"), types[1:], strict=True):
+            _parameter(type_, name, expected)
+        return types[0]
+
+
+class DropoutBase(ComputeOp):
+    """Zero elements at random and scale the others, in training; a tuple with the mask.
+
+    What compiles here runs inference, where it changes nothing and the mask is all ones.
+    """
+
+    PARAMS = (Param("x", "tensor"), Param("rate", "float", 0.5))
+    x: ext.Operand[Any]
+    result: ext.Result[Any]
+
+    @classmethod
+    def infer(cls, types: Sequence[ir.Type], attrs: dict[str, Any]) -> ir.Type:
+        _float(types[0], "operand")
+        if not 0 <= attrs["rate"] < 1:
+            raise InferError(f"rate must be at least 0 and below 1, got {attrs['rate']}")
+        return ir.TupleType.get_tuple([types[0], types[0]])
+
+
+define(BatchNormBase, "batch_norm", "Batch normalisation.")
+define(LayerNormBase, "layer_norm", "Layer normalisation.")
+define(DropoutBase, "dropout", "Dropout.")

@@ -1,0 +1,191 @@
+"""Operations that are written out in simpler ones of Relax, by LegalizeOps and SimplifyInference."""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.relax import types as T
+from relax_mlir.dialects.relax.constants import constant_attribute, numpy_dtype
+from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS, build, read_attributes
+from relax_mlir.dialects.relax.tuples import make_tuple
+from relax_mlir.lowering.relax_to_tir.linear_algebra import ACCUMULATE
+
+# Given an operation and whether its results must be tensors of their own, return what takes its place;
+# None where too little is known of the operands.
+Decomposition = Callable[[ir.Operation, bool], ir.Value | None]
+
+
+def constant(value: float, dtype: str) -> ir.Value:
+    """Create a scalar constant at the current insertion point."""
+    attribute = constant_attribute(np.asarray(value, dtype=numpy_dtype(dtype)))
+    return ir.Operation.create(
+        "relax.constant", results=[attribute.type], attributes={"value": attribute}
+    ).result
+
+
+def reshape(value: ir.Value, dims: Sequence[object]) -> ir.Value:
+    """Create a reshape to known dimensions at the current insertion point."""
+    shape = ir.Operation.create("relax.shape_expr", results=[T.shape_type(dims)]).result
+    return build("reshape", [value, shape], {})
+
+
+def _op(name: str, *operands: ir.Value, **attrs: object) -> ir.Value:
+    return build(name, operands, attrs)
+
+
+def _cast(value: ir.Value, dtype: str) -> ir.Value:
+    return value if T.tensor_dtype(value.type) == dtype else _op("astype", value, dtype=dtype)
+
+
+def _attributes(op: ir.Operation) -> dict:
+    return read_attributes(op, COMPUTE_OPS[op.name.removeprefix("relax.")].PARAMS)
+
+
+def batch_norm(op: ir.Operation, own: bool, training: bool | None = None) -> ir.Value | None:
+    """Write batch normalisation as one multiplication and one addition by channel.
+
+    Args:
+        op: the operation.
+        own: whether the results must share no memory with the operands.
+        training: instead of the operation's attribute.
+    """
+    attrs = _attributes(op)
+    data, gamma, beta, mean, var = op.operands
+    dtype, ndim = T.tensor_dtype(data.type), T.tensor_ndim(data.type)
+    if ndim < 0 or not dtype:
+        return None
+    axis = attrs["axis"] % ndim
+    known = [T.tensor_dims(data.type), *(T.tensor_dims(v.type) for v in op.operands[1:])]
+    channels = (
+        known[0][axis] if known[0] is not None else next((d[0] for d in known[1:] if d), None)
+    )
+    if channels is None:
+        return None
+    training = attrs["training"] if training is None else training
+    wide = ACCUMULATE.get(dtype, dtype)
+    with ir.InsertionPoint(op), op.location:
+        data = _cast(data, wide)
+        running = [mean, var]
+        mean, var = (_cast(value, wide) for value in running)
+        if training:
+            axes = [i for i in range(ndim) if i != axis]
+            old, (mean, var) = (mean, var), _statistics(data, axes)
+            running = [
+                _cast(_blend(before, now, attrs["momentum"], wide), dtype)
+                for before, now in zip(
+                    old, (_flat(mean, channels), _flat(var, channels)), strict=True
+                )
+            ]
+            mean, var = _flat(mean, channels), _flat(var, channels)
+        elif own:
+            running = [_op("astype", value, dtype=dtype) for value in running]
+        factor = _op("rsqrt", _op("add", var, constant(attrs["epsilon"], wide)))
+        if attrs["scale"]:
+            factor = _op("multiply", factor, _cast(gamma, wide))
+        shift = _op("negative", _op("multiply", mean, factor))
+        if attrs["center"]:
+            shift = _op("add", shift, _cast(beta, wide))
+        around = [channels if i == axis else 1 for i in range(ndim)]
+        scaled = _op("multiply", data, reshape(factor, around))
+        out = _cast(_op("add", scaled, reshape(shift, around)), dtype)
+        return make_tuple([out, *running])
+
+
+def _flat(value: ir.Value, channels: object) -> ir.Value:
+    return reshape(value, [channels])
+
+
+def _statistics(data: ir.Value, axes: Sequence[int]) -> tuple[ir.Value, ir.Value]:
+    mean = _op("mean", data, axis=list(axes), keepdims=True)
+    centred = _op("subtract", data, mean)
+    return mean, _op("mean", _op("square", centred), axis=list(axes), keepdims=True)
+
+
+def _blend(before: ir.Value, now: ir.Value, momentum: float, dtype: str) -> ir.Value:
+    kept = _op("multiply", before, constant(1 - momentum, dtype))
+    return _op("add", kept, _op("multiply", now, constant(momentum, dtype)))
+
+
+def layer_norm(op: ir.Operation, own: bool) -> ir.Value | None:
+    """Write layer normalisation in means and elementwise operations."""
+    attrs = _attributes(op)
+    data, gamma, beta = op.operands
+    dtype, dims = T.tensor_dtype(data.type), T.tensor_dims(data.type)
+    if dims is None or not dtype:
+        return None
+    axes = [axis % len(dims) for axis in attrs["axes"]]
+    if axes != sorted(axes):
+        return None
+    wide = ACCUMULATE.get(dtype, dtype)
+    around = [dim if i in axes else 1 for i, dim in enumerate(dims)]
+    with ir.InsertionPoint(op), op.location:
+        data = _cast(data, wide)
+        mean, var = _statistics(data, axes)
+        factor = _op("rsqrt", _op("add", var, constant(attrs["epsilon"], wide)))
+        out = _op("multiply", _op("subtract", data, mean), factor)
+        if attrs["scale"]:
+            out = _op("multiply", out, reshape(_cast(gamma, wide), around))
+        if attrs["center"]:
+            out = _op("add", out, reshape(_cast(beta, wide), around))
+        return _cast(out, dtype)
+
+
+def dropout(op: ir.Operation, own: bool) -> ir.Value | None:
+    """Write dropout as what it is in inference: its operand, and a mask of ones."""
+    x = op.operands[0]
+    dtype = T.tensor_dtype(x.type)
+    if not dtype:
+        return None
+    uses = [use.owner.operation for use in op.results[0].uses]
+    masked = any(
+        user.name != "relax.tuple_get_item" or user.attributes["index"].value for user in uses
+    )
+    with ir.InsertionPoint(op), op.location:
+        mask = x
+        if masked:
+            # True of NaN as of any other number.
+            every = _op("add", _op("equal", x, x), _op("not_equal", x, x))
+            mask = _op("astype", every, dtype=dtype)
+        return make_tuple([_op("astype", x, dtype=dtype) if own else x, mask])
+
+
+DECOMPOSE: dict[str, Decomposition] = {"batch_norm": batch_norm, "dropout": dropout}
+
+
+def replace(op: ir.Operation, value: ir.Value) -> None:
+    """Put a value in the place of an operation, tuples taken apart where their fields are used."""
+    if isinstance(value.type, ir.TupleType):
+        fields = list(value.owner.operation.operands)
+        for use in list(op.results[0].uses):
+            user = use.owner.operation
+            if user.name == "relax.tuple_get_item":
+                user.results[0].replace_all_uses_with(fields[user.attributes["index"].value])
+                user.erase()
+    op.results[0].replace_all_uses_with(value)
+    op.erase()
+
+
+def decompose_ops(module: ir.Operation) -> None:
+    """Write out every operation of the table, in functions that may write to tensors with copies."""
+    for view in module.regions[0].blocks[0].operations:
+        found: list[ir.Operation] = []
+        writes = False
+
+        def visit(op: ir.Operation, found: list[ir.Operation] = found) -> ir.WalkResult:
+            nonlocal writes
+            writes = (
+                writes
+                or op.name == "relax.call_packed"
+                or (op.name == "relax.call" and "pure" not in op.attributes)
+            )
+            if op.name.removeprefix("relax.") in DECOMPOSE:
+                found.append(op)
+            return ir.WalkResult.ADVANCE
+
+        if "relax.function" in view.operation.attributes:
+            view.operation.walk(visit)
+        for op in found:
+            value = DECOMPOSE[op.name.removeprefix("relax.")](op, writes)
+            if value is not None:
+                replace(op, value)

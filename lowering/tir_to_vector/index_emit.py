@@ -1,0 +1,162 @@
+"""Index arithmetic that folds known numbers as it is written; constants and sizes of a function."""
+
+from collections.abc import Sequence
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.relax.dialect import Dims
+from relax_mlir.dialects.relax.symbolic import SymExpr
+
+Index = int | ir.Value
+_PREDICATES = {"eq": 0, "ne": 1, "slt": 2, "sle": 3, "sgt": 4, "sge": 5}
+
+
+class IndexEmitter:
+    """Writes operations at the current insertion point; constants go to the function's entry.
+
+    An `Index` is an `index` value or a Python integer; the latter becomes a constant on use.
+    """
+
+    def __init__(self, entry: ir.Block) -> None:
+        # Constants go before the first mark, other code of the entry between the two.
+        i1 = ir.IntegerType.get_signless(1)
+        with ir.InsertionPoint.at_block_begin(entry):
+            self._marks = [ir.Operation.create("ub.poison", results=[i1]) for _ in "ab"]
+        self._constants: dict[tuple[ir.Type, ir.Attribute], ir.Value] = {}
+        self._sizes: dict[SymExpr, ir.Value] = {}
+        self.index_type = ir.IndexType.get()
+        self.bool_type = i1
+        self._i64 = ir.IntegerType.get_signless(64)
+
+    def op(
+        self,
+        name: str,
+        operands: Sequence[ir.Value],
+        result: ir.Type | None = None,
+        **attributes: ir.Attribute,
+    ) -> ir.Value | ir.Operation:
+        """Write an operation; returns its result, or the operation when it has none."""
+        made = ir.Operation.create(
+            name,
+            results=[] if result is None else [result],
+            operands=list(operands),
+            attributes=attributes,
+        )
+        return made if result is None else made.results[0]
+
+    def constant(self, type_: ir.Type, value: float) -> ir.Value:
+        """Return a scalar or splat constant; NaN and infinities are fine."""
+        vector = isinstance(type_, ir.VectorType)
+        element = type_.element_type if vector else type_
+        floating = not isinstance(element, (ir.IntegerType, ir.IndexType))
+        attr = (
+            ir.FloatAttr.get(element, float(value))
+            if floating
+            else ir.IntegerAttr.get(element, int(value))
+        )
+        if vector:
+            attr = ir.DenseElementsAttr.get_splat(type_, attr)
+        return self.constant_of(type_, attr)
+
+    def constant_of(self, type_: ir.Type, attr: ir.Attribute) -> ir.Value:
+        """Return the constant of that attribute."""
+        key = (type_, attr)
+        if key not in self._constants:
+            with ir.InsertionPoint(self._marks[0]):
+                self._constants[key] = self.op("arith.constant", [], type_, value=attr)
+        return self._constants[key]
+
+    def at_entry(self) -> ir.InsertionPoint:
+        """Return where code goes that the whole function may use."""
+        return ir.InsertionPoint(self._marks[1])
+
+    def close(self) -> None:
+        """Remove what marked the places at the entry; nothing can be written afterwards."""
+        for mark in self._marks:
+            mark.erase()
+
+    def index(self, value: Index) -> ir.Value:
+        """Return an index value."""
+        return self.constant(self.index_type, value) if isinstance(value, int) else value
+
+    def add(self, a: Index, b: Index) -> Index:
+        """Return a + b."""
+        if isinstance(a, int) and isinstance(b, int):
+            return a + b
+        if isinstance(a, int):
+            a, b = b, a
+        return a if _is(b, 0) else self._index_op("arith.addi", a, b)
+
+    def sub(self, a: Index, b: Index) -> Index:
+        """Return a - b."""
+        if isinstance(a, int) and isinstance(b, int):
+            return a - b
+        return a if _is(b, 0) else self._index_op("arith.subi", a, b)
+
+    def mul(self, a: Index, b: Index) -> Index:
+        """Return a * b."""
+        if isinstance(a, int) and isinstance(b, int):
+            return a * b
+        if isinstance(a, int):
+            a, b = b, a
+        if _is(b, 0):
+            return 0
+        return a if _is(b, 1) else self._index_op("arith.muli", a, b)
+
+    def div(self, a: Index, b: Index) -> Index:
+        """Return a // b of non-negative numbers."""
+        if isinstance(a, int) and isinstance(b, int) and b:
+            return a // b
+        return a if _is(b, 1) else self._index_op("arith.divui", a, b)
+
+    def min(self, a: Index, b: Index) -> Index:
+        """Return the smaller."""
+        if isinstance(a, int) and isinstance(b, int):
+            return min(a, b)
+        return self._index_op("arith.minsi", a, b)
+
+    def max(self, a: Index, b: Index) -> Index:
+        """Return the larger."""
+        if isinstance(a, int) and isinstance(b, int):
+            return max(a, b)
+        return self._index_op("arith.maxsi", a, b)
+
+    def round_down(self, a: Index, step: int) -> Index:
+        """Return the largest multiple of a number that is not above a."""
+        return self.mul(self.div(a, step), step)
+
+    def compare(self, predicate: str, a: Index, b: Index) -> ir.Value:
+        """Return whether `a predicate b`, as an i1."""
+        attr = ir.IntegerAttr.get(self._i64, _PREDICATES[predicate])
+        operands = [self.index(a), self.index(b)]
+        return self.op("arith.cmpi", operands, self.bool_type, predicate=attr)
+
+    def both(self, a: ir.Value, b: ir.Value) -> ir.Value:
+        """Return the conjunction of conditions or of masks."""
+        return self.op("arith.andi", [a, b], a.type)
+
+    def select(self, condition: ir.Value, a: Index, b: Index) -> ir.Value:
+        """Return a where the condition holds, else b; indices or values of one type."""
+        a, b = self.index(a), self.index(b)
+        return self.op("arith.select", [condition, a, b], a.type)
+
+    def is_zero(self, attr: ir.Attribute) -> bool:
+        """Whether a number's attribute is zero."""
+        kind = ir.FloatAttr if isinstance(attr, ir.FloatAttr) else ir.IntegerAttr
+        return kind(attr).value == 0
+
+    def _index_op(self, name: str, a: Index, b: Index) -> ir.Value:
+        return self.op(name, [self.index(a), self.index(b)], self.index_type)
+
+    def size(self, expr: SymExpr) -> Index:
+        """Return the value of a symbolic size."""
+        if expr.is_const:
+            return expr.value
+        if expr not in self._sizes:
+            with ir.InsertionPoint(self._marks[0]):
+                value = Dims.of([expr])
+                self._sizes[expr] = self.op("tir.symbol", [], self.index_type, value=value)
+        return self._sizes[expr]
+
+
+def _is(value: Index, number: int) -> bool:
+    return isinstance(value, int) and value == number

@@ -1,0 +1,16 @@
+"""Whether two modules are the same program: a hash of what they are, not of where they live."""
+
+import hashlib
+
+from relax_mlir.dialects.bindings import ir
+
+
+def fingerprint(module: "ir.Module | ir.Operation") -> str:
+    """Return a hash of operations, types and attributes; locations and value names do not count.
+
+    Big constants count by their identity, which no pass changes: their numbers are not read.
+    """
+    text = module.operation.get_asm(
+        print_generic_op_form=True, assume_verified=True, large_resource_limit=0, binary=True
+    )
+    return hashlib.blake2b(text, digest_size=16).hexdigest()

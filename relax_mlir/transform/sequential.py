@@ -1,0 +1,118 @@
+"""Sequential: passes in a row under the rules of enabling and of required passes (P11-P14)."""
+
+from collections.abc import Iterable, Sequence
+
+from relax_mlir.ir.module import IRModule
+from relax_mlir.transform import config
+from relax_mlir.transform.context import PassContext
+from relax_mlir.transform.fingerprint import fingerprint
+from relax_mlir.transform.passes import MODULE, Pass, make_info
+from relax_mlir.transform.pipeline import Pipeline
+from relax_mlir.transform.reproducer import remaining
+from relax_mlir.transform.required import required_passes
+
+
+class Sequential(Pass):
+    """Passes in a row, nesting allowed; leaves out what the context does not enable (P11-P14).
+
+    The module is copied once for all of them. Before each pass run those that it requires, and what
+    these require; one whose result still stands, because nothing has changed the module since, is
+    not run again. `PassContext(config={"transform.transitive_required": False})` gives TVM's rule.
+
+    Raises:
+        TypeError: `passes` is not a list or tuple, or holds something that is not a pass.
+    """
+
+    is_sequence = True
+
+    def __init__(
+        self,
+        passes: Sequence[Pass] | None = None,
+        opt_level: int = 0,
+        name: str = "sequential",
+        required: Iterable[str] | None = None,
+    ) -> None:
+        if not isinstance(passes or (), (list, tuple)):
+            raise TypeError("passes must be a list of Pass objects.")
+        self.passes = list(passes or ())
+        for each in self.passes:
+            if each is None:
+                raise TypeError("Found undefined pass for optimization.")
+            if not isinstance(each, Pass):
+                raise TypeError(f"passes must be a list of Pass objects, got {each!r} in it.")
+        self.info = make_info(name, opt_level, required)
+
+    @classmethod
+    def parse(cls, pipeline: str, opt_level: int = 0, name: str = "sequential") -> "Sequential":
+        """Return the passes of a pipeline's text, ours and upstream's: the inverse of `pipeline`.
+
+        Raises:
+            PipelineError: the text is malformed, or names a pass or an option that does not exist.
+        """
+        from relax_mlir.transform.builder import passes_of
+
+        return cls(passes_of(Pipeline.parse(pipeline)), opt_level, name)
+
+    def execute(self, mod: IRModule, ctx: PassContext) -> None:
+        """Run the enabled passes, each after the passes that it requires (P14).
+
+        Raises:
+            PassError: a pass failed.
+            PipelineError: a required pass does not exist, or passes require each other.
+        """
+        transitive = ctx.option(config.TRANSITIVE_REQUIRED)
+        results = _Results() if transitive and any(p.info.required for p in self.passes) else None
+        for index, each in enumerate(self.passes):
+            if not ctx.pass_enabled(each.info):
+                continue
+            first = required_passes(each, transitive=transitive)
+            for number, step in enumerate([*first, each]):
+                if step is not each and results is not None and results.stands(step, mod):
+                    continue
+                with remaining(lambda n=number, f=first, i=index: self._rest(f, n, i, ctx)):
+                    ran = step.run_in_place(mod, ctx)
+                if ran and results is not None:
+                    results.note(step, mod)
+
+    def apply(self, mod: IRModule, ctx: PassContext) -> None:
+        """Run as one step of a PassManager."""
+        self.execute(mod, ctx)
+
+    @property
+    def pipeline(self) -> str:
+        """The text that recreates the passes, and that `relax-opt --pass-pipeline=` takes.
+
+        Raises:
+            PipelineError: a pass in it is not registered, so that no text names it.
+        """
+        for each in self.passes:
+            _ = each.pipeline
+        return f"{MODULE}({self})"
+
+    def _rest(self, first: Sequence[Pass], number: int, index: int, ctx: PassContext) -> list[str]:
+        """Return what comes after a step: the number-th of `first`, or the index-th pass itself."""
+        rest = [*first[number + 1 :], self.passes[index]] if number < len(first) else []
+        for each in self.passes[index + 1 :]:
+            if ctx.pass_enabled(each.info):
+                transitive = ctx.option(config.TRANSITIVE_REQUIRED)
+                rest += [*required_passes(each, transitive=transitive), each]
+        return [text for text in map(str, rest) if text]
+
+    def __str__(self) -> str:
+        return ",".join(text for text in map(str, self.passes) if text)
+
+
+class _Results:
+    """What each pass left behind, to see whether anything has changed the module since."""
+
+    def __init__(self) -> None:
+        self._left: dict[str, str] = {}
+
+    def note(self, step: Pass, mod: IRModule) -> None:
+        """Remember the module as it is after a pass."""
+        self._left[str(step)] = fingerprint(mod.mlir_module)
+
+    def stands(self, step: Pass, mod: IRModule) -> bool:
+        """Whether the pass has run and the module is as it left it."""
+        left = self._left.get(str(step))
+        return left is not None and left == fingerprint(mod.mlir_module)

@@ -1,0 +1,160 @@
+"""`relax.build`: shapes at run time, computed, matched, asserted, and refused (R05-R09, V05)."""
+
+import timeit
+from typing import Any
+
+import numpy as np
+import pytest
+from programs import Program
+from relax_text import (
+    MARK,
+    TM,
+    TN,
+    X3,
+    X6,
+    X23,
+    function,
+    m,
+    n,
+    names_called,
+    shape,
+    tensor,
+    tuple_of,
+)
+
+from relax_mlir import register_func
+from relax_mlir.errors import ArgumentTypeError, ShapeMismatchError
+
+
+@pytest.fixture(autouse=True)
+def _packed_functions() -> None:
+    register_func("test_build.shape", lambda x: (int(x.shape[0]) + 1, 2), override=True)
+    register_func("test_build.same", lambda x: x, override=True)
+    register_func("test_build.negative", lambda x: (-1, -1), override=True)
+
+    def fill(x: np.ndarray, *outputs: np.ndarray) -> None:
+        for out in outputs:
+            out[...] = x.sum()
+
+    register_func("test_build.fill", fill, override=True)
+
+
+def test_shape_of_other_code() -> None:
+    text = f"""func.func @f(%x: {TN}) -> tensor<?x?xf32> {MARK} {{
+      {tuple_of("%a", ("%x", TN))}
+      %s = "relax.call_pure_packed"(%a) {{func = "test_build.shape"}}
+        : (tuple<{TN}>) -> !relax.shape<2 : i64>
+      %r = "relax.call_dps_packed"(%s, %a) {{func = "test_build.fill"}}
+        : (!relax.shape<2 : i64>, tuple<{TN}>) -> tensor<?x?xf32>
+      return %r : tensor<?x?xf32> }}"""
+    np.testing.assert_array_equal(function(text)(X3), np.full((4, 2), 3))
+    unranked = text.replace("2 : i64", "unit").replace("tensor<?x?xf32>", "tensor<*xf32>")
+    np.testing.assert_array_equal(function(unranked)(X3), np.full((4, 2), 3))
+    with pytest.raises(ShapeMismatchError, match=r"cannot have the shape \(-1, -1\)"):
+        function(text.replace("test_build.shape", "test_build.negative"))(X3)
+    with pytest.raises(ArgumentTypeError, match="expected a shape to allocate, got a float32"):
+        function(text.replace("test_build.shape", "test_build.same"))(X3)
+
+
+def test_shape_of_other_code_is_matched() -> None:
+    wanted = shape(m, 2)
+    text = f"""func.func @f(%x: {TN}) -> {tensor(m, 2)} {MARK} {{
+      {tuple_of("%a", ("%x", TN))}
+      %s = "relax.call_pure_packed"(%a) {{func = "test_build.shape"}}
+        : (tuple<{TN}>) -> !relax.shape<2 : i64>
+      %t = "relax.match_cast"(%s) : (!relax.shape<2 : i64>) -> {wanted}
+      %r = "relax.call_dps_packed"(%t, %a) {{func = "test_build.fill"}}
+        : ({wanted}, tuple<{TN}>) -> {tensor(m, 2)}
+      return %r : {tensor(m, 2)} }}"""
+    np.testing.assert_array_equal(function(text)(X3), np.full((4, 2), 3))
+    three = text.replace(wanted, shape(m, 3)).replace(tensor(m, 2), tensor(m, 3))
+    with pytest.raises(ShapeMismatchError, match=r"\[m, 3\]\).*dimension 1 is 2, expected 3"):
+        function(three)(X3)
+
+
+def _filled(*dims: Any, parameters: str = f"%x: {TN}, %y: {TM}") -> str:
+    """Return a function whose result is a tensor of computed dimensions."""
+    return f"""func.func @f({parameters}) -> {tensor(*dims)} {MARK} {{
+      {tuple_of("%a", ("%x", TN))}
+      %s = "relax.shape_expr"() : () -> {shape(*dims)}
+      %r = "relax.call_dps_packed"(%s, %a) {{func = "test_build.fill"}}
+        : ({shape(*dims)}, tuple<{TN}>) -> {tensor(*dims)}
+      return %r : {tensor(*dims)} }}"""
+
+
+def test_computed_dimensions() -> None:
+    f = function(_filled(n // m, n % m, n.ceildiv(m), n * m, n + 2 * m + 3))
+    for a, b in [(6, 4), (7, 2), (0, 1), (5, 5)]:
+        x, y = np.zeros(a, "float32"), np.zeros(b, "float32")
+        assert f(x, y).shape == (a // b, a % b, -(-a // b), a * b, a + 2 * b + 3)
+    with pytest.raises(ShapeMismatchError, match="is negative or divides by zero"):
+        f(X6, X3[:0])
+
+
+def test_negative_dimensions() -> None:
+    f = function(_filled(n - 4))
+    assert f(X6, X3).shape == (2,)
+    assert f(X6[:4], X3).shape == (0,)
+    with pytest.raises(ShapeMismatchError, match=r"f: R.Shape\(\[n - 4\]\).* is \(-1,\)"):
+        f(X3, X3)
+
+
+def test_dimensions_that_no_operand_binds() -> None:
+    product = tensor(n * m)
+    f = function(f"""func.func @f(%s: {shape(n, m)}, %x: {product}) -> {product} {MARK} {{
+      %e = "relax.exp"(%x) : ({product}) -> {product}
+      return %e : {product} }}""")
+    np.testing.assert_allclose(f((3, 1), X3), np.exp(X3), rtol=1e-6)
+    assert f((0, 9), X3[:0]).shape == (0,)
+    with pytest.raises(ShapeMismatchError, match=r"'arg1'.*dimension 0 is 3, expected 6"):
+        f((3, 2), X3)
+    with pytest.raises(ArgumentTypeError, match="expected a shape of 2 dimensions"):
+        f((3,), X3)
+
+
+def test_compound_dimension_before_its_symbol() -> None:
+    double = tensor(n * 2)
+    f = function(f"""func.func @f(%y: {double}, %x: {TN}) -> {double} {MARK} {{
+      %e = "relax.exp"(%y) : ({double}) -> {double}
+      return %e : {double} }}""")
+    np.testing.assert_allclose(f(X6, X3), np.exp(X6), rtol=1e-6)
+    with pytest.raises(ShapeMismatchError, match=r"'arg0'.*dimension 0 is 6, expected 12"):
+        f(X6, X6)
+
+
+def test_division_by_a_zero_symbol() -> None:
+    quotient = tensor(n // m)
+    f = function(f"""func.func @f(%x: {TN}, %y: {TM}, %z: {quotient}) -> {quotient} {MARK} {{
+      %e = "relax.exp"(%z) : ({quotient}) -> {quotient}
+      return %e : {quotient} }}""")
+    assert f(X6, X3, X3[:2]).shape == (2,)
+    with pytest.raises(ShapeMismatchError, match="expected -1, which is negative or"):
+        f(X6, X3[:0], X3)
+
+
+@pytest.mark.parametrize(
+    "source", ["tensor<*x!relax.any_dtype>", "!relax.object", "tensor<?x?xf32>"]
+)
+def test_match_cast_checks_everything(source: str) -> None:
+    pattern = tensor(n, n * 2)
+    f = function(f"""func.func @f(%x: {source}) -> {pattern} {MARK} {{
+      %y = "relax.match_cast"(%x) : ({source}) -> {pattern}
+      %e = "relax.exp"(%y) : ({pattern}) -> {pattern}
+      return %e : {pattern} }}""")
+    assert f(np.ones((2, 4), "float32")).shape == (2, 4)
+    for bad in (X23, X3, np.ones((2, 4)), 3, "x", None):
+        with pytest.raises((ArgumentTypeError, ShapeMismatchError), match=r"(match_cast|argument)"):
+            f(bad)
+
+
+def test_static_functions_need_no_heap() -> None:
+    program = Program()
+    program.op("f", "exp", ([4, 8], "float32"))
+    vm = program.build()
+    called = [name.removeprefix("vm.builtin.") for name in names_called(vm)]
+    assert called == ["check_tensor", "alloc_storage", "alloc_tensor", "exp"]
+    with pytest.raises(ShapeMismatchError, match="dimension 0 is 8, expected 4"):
+        vm["f"](np.ones((8, 4), "float32"))
+    x, f = np.ones((4, 8), "float32"), vm["f"]
+    best = min(timeit.repeat(lambda: f(x), number=500, repeat=9)) / 500
+    assert best < 20e-6, f"{best * 1e6:.1f} microseconds for a call"
