@@ -46,7 +46,11 @@ PASSES: dict[str, PassSpec] = _table(
         name="LowerTIR",
         entry="relax_mlir.lowering.tir_to_vector.lower_tir:lower_tir",
         summary="Lower prim funcs to loops over vectors",
-        options=(PassOption("vector_bits", int, 512, "width of a vector register"),),
+        options=(
+            PassOption("vector_bits", int, 512, "width of a vector register"),
+            PassOption("vector_registers", int, 32, "how many vector registers there are"),
+            PassOption("fma", bool, True, "the target has a fused multiply-add instruction"),
+        ),
     ),
     PassSpec(
         flag="expand-math",

@@ -22,6 +22,7 @@ class PassSpec:
 
     The function changes the module in place and takes the options as keyword arguments. It reports a
     failure by emitting diagnostics at the operations concerned and raising `relax_mlir.errors.PassError`.
+    A pass with `parts` is the sequence of the passes called so, and has no entry.
     """
 
     flag: str
@@ -31,6 +32,7 @@ class PassSpec:
     opt_level: int = 0
     required: tuple[str, ...] = ()
     options: tuple[PassOption, ...] = ()
+    parts: tuple[str, ...] = ()
 
     def load(self) -> Callable[..., None]:
         """Import and return the function."""

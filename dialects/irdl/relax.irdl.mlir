@@ -19,6 +19,25 @@ module {
       %1 = irdl.base "#builtin.affine_map"
       irdl.parameters(names: %0, exprs: %1)
     }
+    irdl.operation @conv2d {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(data: %0, weight: %1)
+      %2 = irdl.any
+      irdl.results(result: %2)
+    }
+    irdl.operation @max_pool2d {
+      %0 = irdl.any
+      irdl.operands(data: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @avg_pool2d {
+      %0 = irdl.any
+      irdl.operands(data: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
     irdl.operation @constant {
       %0 = irdl.any
       irdl.attributes {"value" = %0}
@@ -385,6 +404,30 @@ module {
       irdl.attributes {"axis" = %1}
       %2 = irdl.any
       irdl.results(result: %2)
+    }
+    irdl.operation @batch_norm {
+      %0 = irdl.any
+      %1 = irdl.any
+      %2 = irdl.any
+      %3 = irdl.any
+      %4 = irdl.any
+      irdl.operands(data: %0, gamma: %1, beta: %2, moving_mean: %3, moving_var: %4)
+      %5 = irdl.any
+      irdl.results(result: %5)
+    }
+    irdl.operation @layer_norm {
+      %0 = irdl.any
+      %1 = irdl.any
+      %2 = irdl.any
+      irdl.operands(data: %0, gamma: %1, beta: %2)
+      %3 = irdl.any
+      irdl.results(result: %3)
+    }
+    irdl.operation @dropout {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
     }
     irdl.operation @sum {
       %0 = irdl.any

@@ -26,8 +26,12 @@ def numpy_dtype(dtype: str) -> np.dtype:
         TypeError: numpy has no such dtype.
     """
     if dtype == "bfloat16":
-        import ml_dtypes
-
+        try:
+            import ml_dtypes
+        except ImportError as error:
+            raise TypeError(
+                "numpy has no bfloat16 of its own: pip install ml_dtypes for bfloat16 constants"
+            ) from error
         return np.dtype(ml_dtypes.bfloat16)
     return np.dtype(dtype)
 

@@ -100,7 +100,8 @@ class PrimFuncBuilder:
     """Creates one prim func in a module and fills its body.
 
     ```
-    builder = PrimFuncBuilder("scale", [BufferDecl("A", [n], "float32"), BufferDecl("B", [n], "float32")])
+    buffers = [BufferDecl("A", [n], "float32"), BufferDecl("B", [n], "float32")]
+    builder = PrimFuncBuilder("scale", buffers)
     with builder.body():
         a, b = builder.buffers
         with builder.nest("B", [("spatial", n)]) as (i,):
@@ -289,9 +290,11 @@ class PrimFuncBuilder:
         if len(outer) == len(axes):
             yield outer
             return
-        with self.loop(axes[len(outer)][1], kind=kind, name=f"i{len(outer)}") as variable:
-            with self._loops(axes, [*outer, variable], kind) as variables:
-                yield variables
+        with (
+            self.loop(axes[len(outer)][1], kind=kind, name=f"i{len(outer)}") as variable,
+            self._loops(axes, [*outer, variable], kind) as variables,
+        ):
+            yield variables
 
     def record(self, kind: str, buffer: Buffer, indices: list[Scalar]) -> None:
         """Note an access of the innermost open block."""

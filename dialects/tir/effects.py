@@ -18,6 +18,7 @@ _READS = (
 _VIEWS = (
     "memref.subview", "memref.cast", "memref.collapse_shape", "memref.expand_shape",
     "memref.reinterpret_cast", "memref.assume_alignment", "memref.transpose", "memref.view",
+    "arith.select",
 )  # fmt: skip
 
 

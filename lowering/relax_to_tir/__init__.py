@@ -1,1 +1,1 @@
-"""Legalisation: every Relax operation becomes a prim func, one module per category of operations."""
+"""Legalisation: Relax operations become prim funcs, one module per category of operations."""

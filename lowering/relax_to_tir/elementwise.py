@@ -1,4 +1,4 @@
-"""Elementwise operations as prim funcs: one block over the output, broadcast operands at index 0."""
+"""Elementwise operations as prim funcs: one block, broadcast operands read at index 0."""
 
 import math
 from collections.abc import Callable, Sequence

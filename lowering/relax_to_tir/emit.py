@@ -99,9 +99,9 @@ class Legalizer:
         return candidate
 
     def call_library(self, op: ir.Operation) -> ir.Value:
-        """Replace an operation by a call of the runtime's library, which looks at actual shapes (D0).
+        """Replace an operation by a call of the runtime's library, which sees actual shapes (D0).
 
-        A result type that says more than the operands could is asserted by `relax.match_cast`.
+        A result type that says more than the operands do is asserted by `relax.match_cast`.
         """
         name = op.name.removeprefix("relax.")
         cls = COMPUTE_OPS[name]

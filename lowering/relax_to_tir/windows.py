@@ -69,30 +69,36 @@ def legalize_conv2d(legalizer: Legalizer, op: ir.Operation) -> ir.Value | None:
     def body(builder: PrimFuncBuilder, buffers: Sequence[Buffer]) -> None:
         data, weight, out = buffers
         wide = ACCUMULATE.get(out.dtype, out.dtype)
-        target = out if wide == out.dtype else builder.alloc("Sum", out.dims, wide)
+        split = out_axes[1]
+        dims = [*out.dims[:split], SymExpr.const(groups), *out.dims[split:]]
+        dims[split + 1] = weight.dims[o] // groups
+        if groups == 1 or weight.dims[o] == groups:
+            # One group, or one channel in each: the axis of the other has nothing to tell.
+            del dims[split + (groups != 1)]
+        whole = len(dims) == 4
+        target = out if whole and wide == out.dtype else builder.alloc("Sum", dims, wide)
         image = _padded(builder, data, {h: (top, bottom), w: (left, right)}, 0)
         reduced = [("reduction", weight.dims[axis]) for axis in (i, kh, kw)]
-        per_group = weight.dims[o] // groups
-        with builder.nest("conv2d", [*spatial(out.dims), *reduced]) as block:
+        with builder.nest("conv2d", [*spatial(dims), *reduced]) as block:
             *at, ci, y, x = block
             image_at: list[Scalar | int] = [0] * 4
             weight_at: list[Scalar | int] = [0] * 4
-            first = at[out_axes[1]]
-            channel = ci
-            if groups > 1:
-                channel = first // builder.symbol(per_group) * builder.symbol(weight.dims[i]) + ci
-            image_at[n], image_at[c] = at[out_axes[0]], channel
-            image_at[h] = at[out_axes[2]] * strides[0] + y * dilation[0]
-            image_at[w] = at[out_axes[3]] * strides[1] + x * dilation[1]
+            place = at if whole else [*at[:split], *at[split + 1 :]]
+            group = at[split]
+            first = place[split] if whole else group * builder.symbol(dims[split + 1]) + place[split]
+            channel = ci if groups == 1 else group * builder.symbol(weight.dims[i]) + ci
+            image_at[n], image_at[c] = place[out_axes[0]], channel
+            image_at[h] = place[out_axes[2]] * strides[0] + y * dilation[0]
+            image_at[w] = place[out_axes[3]] * strides[1] + x * dilation[1]
             weight_at[o], weight_at[i], weight_at[kh], weight_at[kw] = first, ci, y, x
             with block.init() as init:
-                target.store(cast(0, wide), tuple(init[:4]))
+                target.store(cast(0, wide), tuple(init[: len(dims)]))
             term = cast(image[tuple(image_at)], wide) * cast(weight[tuple(weight_at)], wide)
             target.store(target[tuple(at)] + term, tuple(at))
         if target is not out:
-            with builder.nest("cast", spatial(out.dims)) as block:
-                end = tuple(block)
-                out.store(cast(target[end], out.dtype), end)
+            source, result = builder.linear(target), builder.linear(out)
+            with builder.nest("cast", spatial(result.dims)) as (at,):
+                result.store(cast(source[at], out.dtype), at)
 
     return legalizer.call_prim(op, "conv2d", list(op.operands), body, key=str(attrs))
 

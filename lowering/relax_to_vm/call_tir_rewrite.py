@@ -1,4 +1,4 @@
-"""The pass `call-tir-rewrite`: destination-passing calls get explicit outputs (C0 of the compile flow)."""
+"""The pass `call-tir-rewrite`: destination-passing calls get explicit outputs (R16, V03)."""
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
@@ -67,7 +67,7 @@ def _fields(value: ir.Value) -> list[ir.Value]:
 
 
 def _replace_tuple(op: ir.Operation, outputs: list[ir.Value]) -> None:
-    """Give users of a tuple of outputs the outputs; the tuple is only made where it is one value."""
+    """Give users of a tuple of outputs the outputs; the tuple is made only where it is used."""
     result = op.results[0]
     for user in [use.owner.operation for use in result.uses]:
         if user.name == "relax.tuple_get_item":

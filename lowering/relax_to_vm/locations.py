@@ -15,6 +15,10 @@ def source_line(location: ir.Location) -> str:
         location = location.child_loc
     if isinstance(location, ir.FileLineColLoc):
         return f"{location.filename}:{location.start_line}"
+    if isinstance(location, ir.CallSiteLoc):
+        return source_line(location.callee)
+    if isinstance(location, ir.FusedLoc):
+        return next(filter(None, map(source_line, location.locations)), "")
     return ""
 
 

@@ -2,10 +2,16 @@
 
 from collections.abc import Mapping, Sequence
 
-from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.bindings import ir, submodule
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.dialects.tir.builder import Buffer, BufferDecl, PrimFuncBuilder
 from relax_mlir.dialects.tir.scalar import Scalar, binary, compare, const, select
+
+arith = submodule("dialects.arith")
+
+# What an expression is that has no value, as it divides by zero or does not fit 64 bits. The checks
+# of the virtual machine know it; as a size it is refused like every negative number.
+NO_VALUE = -(2**63)
 
 
 def define_shape_func(
@@ -13,8 +19,8 @@ def define_shape_func(
 ) -> str:
     """Add a prim func that fills the slots of `exprs` from those of their symbols; return its name.
 
-    A division by a symbol that is zero at run time gives -1, which no allocation and no dimension
-    accepts, instead of ending the process.
+    A division by a symbol that is zero at run time, or a number past 64 bits, gives NO_VALUE
+    instead of ending the process or wrapping around.
     """
     table = ir.SymbolTable(module)
     name, count = f"shape_func_{function}", 0
@@ -34,18 +40,41 @@ def define_shape_func(
 
 
 def _evaluate(expr: SymExpr, heap: Buffer, slots: Mapping[SymExpr, int]) -> Scalar:
-    def symbol(name: str) -> Scalar:
-        return heap[const(slots[SymExpr.var(name)], "index")]
+    failures: list[Scalar] = []
 
-    def divide(kind: str, lhs: Scalar, rhs: Scalar) -> Scalar:
-        zero = compare("eq", rhs, 0)
-        divisor = select(zero, 1, rhs)
-        if kind == "mod":
-            quotient = binary("mod", lhs, divisor)
-        elif kind == "floordiv":
-            quotient = binary("floordiv", lhs, divisor)
-        else:
-            quotient = -binary("floordiv", -lhs, divisor)
-        return select(zero, -1, quotient)
+    def symbol(name: str) -> _Checked:
+        return _Checked(heap[const(slots[SymExpr.var(name)], "index")], failures)
 
-    return expr.fold(symbol, lambda value: const(value, "int64"), divide)
+    def constant(value: int) -> _Checked:
+        return _Checked(const(value, "int64"), failures)
+
+    def divide(kind: str, lhs: _Checked, rhs: _Checked) -> _Checked:
+        failures.append(compare("eq", rhs.value, 0))
+        if kind == "ceildiv":
+            return _Checked(-binary("floordiv", -lhs.value, rhs.value), failures)
+        return _Checked(binary(kind, lhs.value, rhs.value), failures)
+
+    result = expr.fold(symbol, constant, divide).value
+    for failed in failures:
+        result = select(failed, NO_VALUE, result)
+    return result
+
+
+class _Checked:
+    """An integer under construction; `failures` collects the conditions that spoil it."""
+
+    def __init__(self, value: Scalar, failures: list[Scalar]) -> None:
+        self.value, self._failures = value, failures
+
+    def __add__(self, other: "_Checked") -> "_Checked":
+        total = self.value + other.value
+        # It overflowed when both operands differ from it in sign.
+        signs = binary("and", binary("xor", self.value, total), binary("xor", other.value, total))
+        self._failures.append(compare("lt", signs, 0))
+        return _Checked(total, self._failures)
+
+    def __mul__(self, other: "_Checked") -> "_Checked":
+        operation = arith.MulSIExtendedOp(self.value.value, other.value.value)
+        low, high = (Scalar(result, "int64") for result in operation.results)
+        self._failures.append(compare("ne", high, binary("shr", low, 63)))
+        return _Checked(low, self._failures)

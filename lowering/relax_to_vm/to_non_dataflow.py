@@ -1,4 +1,4 @@
-"""The pass `to-non-dataflow`: inline dataflow blocks, whose freedom to reorder is no longer used."""
+"""The pass `to-non-dataflow`: inline dataflow blocks once nothing is reordered any more (V02)."""
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.relax_to_vm.walk import collect

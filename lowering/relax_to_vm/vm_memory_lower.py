@@ -1,4 +1,4 @@
-"""The pass `vm-memory-lower`: tensors are placed in storage, and released after their last use (V04)."""
+"""The pass `vm-memory-lower`: tensors get storage and are released after their last use (V04)."""
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T

@@ -1,4 +1,4 @@
-"""The pass `vm-shape-lower`: symbolic integers move to the shape heap (C1 of the compile flow, V05)."""
+"""The pass `vm-shape-lower`: symbolic integers move to the shape heap (V05)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -21,8 +21,8 @@ _SHAPED = ("relax.shape_expr", "relax.prim_value", "relax.match_cast")
 def vm_shape_lower(module: ir.Operation) -> None:
     """Compute every symbolic shape at run time.
 
-    Parameters and `relax.match_cast` check what is declared and store first occurrences of symbols in
-    the heap; generated shape functions compute compound expressions once each; shape values are
+    Parameters and `relax.match_cast` check what is declared and store first occurrences of symbols
+    in the heap; generated shape functions compute compound expressions once each; shape values are
     loaded. Constant dimensions are checked without the heap, so a static function has none.
     Afterwards no type mentions a symbol (V03).
 
@@ -254,17 +254,17 @@ class _FunctionLowering:
                     operands=[self._heap],
                     attributes={"slots": ir.DenseI64ArrayAttr.get(slots)},
                 ).result
-                if not all(map(_never_negative, dims)):
-                    self._refuse_negative(loaded, op)
+                if any(map(_is_computed, dims)):
+                    self._check_sizes(loaded, describe(op.results[0].type), op)
             known.loaded[dims] = loaded
         op.results[0].replace_all_uses_with(known.loaded[dims])
         op.erase()
 
-    def _refuse_negative(self, shape: ir.Value, op: ir.Operation) -> None:
-        context = f"{self._name}: {describe(op.results[0].type)}{at_source(op.location)}"
+    def _check_sizes(self, value: ir.Value, what: str, op: ir.Operation) -> None:
+        context = f"{self._name}: {what}{at_source(op.location)}"
         ir.Operation.create(
             "vm.call",
-            operands=[make_tuple([shape])],
+            operands=[make_tuple([value])],
             attributes={
                 "func": ir.StringAttr.get("vm.builtin.check_sizes"),
                 "static_args": ir.ArrayAttr.get([ir.StringAttr.get(context)]),
@@ -287,6 +287,8 @@ class _FunctionLowering:
                         "static_args": ir.ArrayAttr.get([_i64(self._slots[expr])]),
                     },
                 ).result
+                if _is_computed(expr) and not _is_storage_size(op.results[0]):
+                    self._check_sizes(known.loaded[expr], str(expr), op)
         op.results[0].replace_all_uses_with(known.loaded[expr])
         op.erase()
 
@@ -343,17 +345,14 @@ def _i64(value: int) -> ir.IntegerAttr:
     return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), value)
 
 
-def _never_negative(expr: SymExpr) -> bool:
-    """Whether no run makes the expression negative; what divides by a symbol may be (it is -1)."""
-    divisors: list[bool] = []
+def _is_computed(expr: SymExpr) -> bool:
+    """Whether shape functions compute it, so that it may be negative or have no value."""
+    return not expr.is_const and not expr.name
 
-    def divide(kind: str, lhs: SymExpr, rhs: SymExpr) -> SymExpr:
-        divisors.append(rhs.is_const)
-        return SymExpr.const(0)
 
-    expr.fold(SymExpr.var, SymExpr.const, divide)
-    low = expr.lower_bound()
-    return all(divisors) and low is not None and low >= 0
+def _is_storage_size(value: ir.Value) -> bool:
+    # Allocation refuses what is no size.
+    return all(use.owner.operation.name == "vm.alloc_storage" for use in value.uses)
 
 
 def _dims(type_: ir.Type) -> list[SymExpr] | None:

@@ -6,7 +6,7 @@ from relax_mlir.dialects.bindings import ir
 
 
 def collect(root: ir.Operation, wanted: Callable[[ir.Operation], bool]) -> list[ir.Operation]:
-    """Return the operations below `root` that are wanted, inner ones of a region after its owner."""
+    """Return the operations below `root` that are wanted, those in a region after its owner."""
     found: list[ir.Operation] = []
 
     def visit(op: ir.Operation) -> ir.WalkResult:

@@ -1,6 +1,11 @@
 """Instruments: what can watch and steer passes from a PassContext."""
 
 from relax_mlir.instrument.base import PassInstrument, pass_instrument
+from relax_mlir.instrument.bisect import Culprit, PassBisect, PassLimit, find_culprit
+from relax_mlir.instrument.change import ChangeInstrument
+from relax_mlir.instrument.diff import IRDiff
+from relax_mlir.instrument.dump import DumpIR
+from relax_mlir.instrument.immutable import ImmutableModule
 from relax_mlir.instrument.printing import (
     PassPrintingInstrument,
     PrintAfter,
@@ -8,11 +13,22 @@ from relax_mlir.instrument.printing import (
     PrintAll,
     PrintBefore,
     PrintBeforeAll,
+    PrintOnChange,
+    PrintOnFailure,
 )
+from relax_mlir.instrument.statistics import StatisticsInstrument
 from relax_mlir.instrument.timing import PassTimingInstrument
+from relax_mlir.instrument.well_formed import WellFormedInstrument
 
 __all__ = [
+    "ChangeInstrument",
+    "Culprit",
+    "DumpIR",
+    "IRDiff",
+    "ImmutableModule",
+    "PassBisect",
     "PassInstrument",
+    "PassLimit",
     "PassPrintingInstrument",
     "PassTimingInstrument",
     "PrintAfter",
@@ -20,5 +36,10 @@ __all__ = [
     "PrintAll",
     "PrintBefore",
     "PrintBeforeAll",
+    "PrintOnChange",
+    "PrintOnFailure",
+    "StatisticsInstrument",
+    "WellFormedInstrument",
+    "find_culprit",
     "pass_instrument",
 ]

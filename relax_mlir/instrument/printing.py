@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, TextIO
 
 from relax_mlir.instrument.base import PassInstrument
+from relax_mlir.instrument.nesting import PairedInstrument
 
 if TYPE_CHECKING:
     from relax_mlir.ir.module import IRModule
@@ -35,9 +36,7 @@ class PassPrintingInstrument(PassInstrument):
             self._print("After", mod, info)
 
     def _print(self, when: str, mod: "IRModule", info: "PassInfo") -> None:
-        # MLIR's own heading, so that tools which read its dumps read these too.
-        heading = f"// -----// IR Dump {when} {info.name} //----- //"
-        print(heading, mod.mlir_module, sep="\n", file=self.file or sys.stderr)
+        print_module(f"{when} {info.name}", mod, self.file)
 
 
 class PrintBefore(PassPrintingInstrument):
@@ -73,6 +72,55 @@ class PrintAll(PassPrintingInstrument):
 
     def __init__(self, file: TextIO | None = None) -> None:
         super().__init__(None, None, file)
+
+
+class PrintOnChange(PairedInstrument):
+    """Prints the module after each pass that changed it, a Sequential by the passes inside it."""
+
+    def __init__(self, file: TextIO | None = None) -> None:
+        super().__init__()
+        self.file = file
+
+    def before(self, mod: "IRModule", info: "PassInfo") -> str:
+        """Hash the program."""
+        return _hash(mod)
+
+    def after(self, mod: "IRModule", info: "PassInfo", state: str, leaf: bool) -> None:
+        """Print it if its hash is another."""
+        if leaf and _hash(mod) != state:
+            print_module(f"After {info.name}", mod, self.file)
+
+
+class PrintOnFailure(PassInstrument):
+    """Prints the module that a failing pass left, once, however many Sequentials are around it."""
+
+    def __init__(self, file: TextIO | None = None) -> None:
+        self.file = file
+        self._printed: BaseException | None = None
+
+    def pass_failed(self, mod: "IRModule", info: "PassInfo", error: BaseException) -> None:
+        """Print if no pass inside has."""
+        if self._printed is not error:
+            print_module(f"After {info.name} Failed", mod, self.file)
+        self._printed = error
+
+    def exit_pass_ctx(self) -> None:
+        """Let go of the error."""
+        self._printed = None
+
+
+def print_module(title: str, mod: "IRModule", file: TextIO | None = None) -> None:
+    """Print a module under MLIR's own heading: tools which read its dumps read these too."""
+    # Assumed to verify: what a failing pass leaves does not, and is wanted all the same.
+    text = mod.mlir_module.operation.get_asm(assume_verified=True)
+    heading = f"// -----// IR Dump {title} //----- //"
+    print(heading, f"{text.rstrip()}\n", sep="\n", file=file or sys.stderr)
+
+
+def _hash(mod: "IRModule") -> str:
+    from relax_mlir.transform.fingerprint import fingerprint
+
+    return fingerprint(mod.mlir_module)
 
 
 def _names(names: Iterable[str] | None) -> frozenset[str] | None:

@@ -1,8 +1,11 @@
 """How long each pass took, as a tree: a Sequential holds the passes in it (P35)."""
 
+import json
+import os
+import threading
 import time
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from relax_mlir.instrument.base import PassInstrument
 
@@ -78,8 +81,40 @@ class PassTimingInstrument(PassInstrument):
             add(each, everything, 0)
         return "".join(line + "\n" for line in lines)
 
+    def to_json(self) -> str:
+        """Return the tree as JSON: objects with `name`, `total_us`, `self_us` and `passes`."""
+
+        def node(each: PassTime) -> dict[str, Any]:
+            return {
+                "name": each.name,
+                "total_us": each.total * 1e6,
+                "self_us": each.own * 1e6,
+                "passes": [node(child) for child in each.children],
+            }
+
+        return json.dumps([node(each) for each in self.passes], indent=1)
+
+    def to_chrome_trace(self) -> str:
+        """Return the passes as Chrome trace events, for chrome://tracing or ui.perfetto.dev."""
+        events: list[dict[str, Any]] = []
+        process, thread = os.getpid(), threading.get_ident()
+
+        def add(each: PassTime) -> None:
+            times = {"ts": each.start * 1e6, "dur": each.total * 1e6}
+            place = {"pid": process, "tid": thread}
+            events.append({"name": each.name, "cat": "pass", "ph": "X", **times, **place})
+            for child in each.children:
+                add(child)
+
+        for each in self.passes:
+            add(each)
+        return json.dumps({"traceEvents": events, "displayTimeUnit": "ms"})
+
+    def pass_failed(self, mod: "IRModule", info: "PassInfo", error: BaseException) -> None:
+        """Stop the clock of a pass that failed."""
+        self._close()
+
     def _close(self) -> None:
-        # A pass that an exception ended was never reported as done and may still be open here.
         if self._open:
             ended = self._open.pop()
             ended.duration = time.perf_counter() - ended.start

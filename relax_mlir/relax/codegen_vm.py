@@ -88,7 +88,7 @@ class _FunctionCodegen:
                 raise CompileError(
                     "CodeGenVM",
                     f"'{op.name}'{at_source(op.location)} has no instruction; run the passes "
-                    "LegalizeOps, ToNonDataflow, CallTIRRewrite, VMMemoryLower and VMShapeLower first",
+                    "LegalizeOps, ToNonDataflow, CallTIRRewrite, VMMemoryLower, VMShapeLower first",
                 )
 
     def _constant(self, op: ir.Operation) -> None:

@@ -42,8 +42,8 @@ def build(
 
     Args:
         mod: Relax functions and prim funcs.
-        target: `llvm` means this machine; TVM's options `-mcpu`, `-mattr`, `-mtriple` are understood.
-        pipeline: passes instead of `DEFAULT_PIPELINE`, names of ours or pipeline text of upstream's;
+        target: `llvm` means this machine; TVM's options `-mcpu`, `-mattr`, `-mtriple` are known.
+        pipeline: passes instead of `DEFAULT_PIPELINE`, names of ours or upstream's pipeline text;
             they must end in the VM dialect.
         log: filled with the stages, their times and, if it has a folder, the IR after each.
 
@@ -83,7 +83,12 @@ def _native(
     if kernels is None:
         return []
     with log.stage("LowerTIR", kernels.mlir_module):
-        lower = registry.get_pass("LowerTIR", vector_bits=target.vector_bits)
+        lower = registry.get_pass(
+            "LowerTIR",
+            vector_bits=target.vector_bits,
+            vector_registers=target.max_vector_registers,
+            fma=target.has_fma,
+        )
         lower.run_in_place(kernels, context)
     code = compile_module(kernels.mlir_module, target)
     _note(code, log)

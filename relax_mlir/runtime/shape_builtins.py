@@ -14,6 +14,9 @@ _I64 = np.dtype("int64")
 _MAX = (1 << 63) - 1
 _zeros = np.zeros
 SHAPE_BUILTINS: dict[str, Callable[..., Any]] = {}
+# What generated shape functions store for an expression that cannot be computed.
+NO_VALUE = -(2**63)
+_WITHOUT_VALUE = "divides by zero or does not fit 64 bits"
 
 
 def _builtin(func: Callable[..., Any]) -> Callable[..., Any]:
@@ -87,9 +90,11 @@ def assert_shape(value: Any, heap: np.ndarray, context: str, *slots: int) -> Non
     for i, slot in enumerate(slots):
         if slot >= 0 and item(slot) != dims[i]:
             where = "value" if isinstance(value, int) else f"dimension {i}"
-            impossible = ", which is negative or divides by zero" if item(slot) < 0 else ""
+            wanted = f"expected {item(slot)}"
+            if item(slot) == NO_VALUE:
+                wanted = f"the expected one {_WITHOUT_VALUE}"
             raise ShapeMismatchError(
-                f"{context}: {where} is {dims[i]}, expected {item(slot)}{impossible}"
+                f"{context}: {where} is {dims[i]}, {wanted}"
                 + (f" (got {describe(value)})" if len(dims) > 1 else "")
             )
 
@@ -135,16 +140,20 @@ def _check_dims(value: Any, found: tuple, wanted: tuple[int, ...], context: str)
 
 
 @_builtin
-def check_sizes(shape: tuple[int, ...], context: str) -> None:
-    """Check that a computed shape is one that a tensor can have.
+def check_sizes(value: Any, context: str) -> None:
+    """Check that a computed shape is one that a tensor can have, or that an int has a value.
 
     Raises:
-        ShapeMismatchError: a dimension is negative, or divides by a symbol that is zero.
+        ShapeMismatchError: a dimension is negative, divides by zero or does not fit 64 bits.
     """
-    if min(shape, default=0) < 0:
-        raise ShapeMismatchError(
-            f"{context} is {shape}: a dimension is negative or divides by zero"
-        )
+    if type(value) is int:
+        if value == NO_VALUE:
+            raise ShapeMismatchError(f"{context}: {_WITHOUT_VALUE}")
+        return
+    for i, dim in enumerate(value):
+        if dim < 0:
+            reason = _WITHOUT_VALUE if dim == NO_VALUE else f"is {dim}, a size cannot be negative"
+            raise ShapeMismatchError(f"{context}: dimension {i} {reason}")
 
 
 @_builtin

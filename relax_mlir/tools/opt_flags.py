@@ -36,6 +36,19 @@ FLAGS = (
     Flag("mlir-print-ir-module-scope", "Print the whole module, not only what the pass ran on"),
     Flag("mlir-print-ir-tree-dir", "Print to files in this folder instead", "folder"),
     Flag("mlir-timing", "Report the time of each pass to standard error"),
+    Flag("time-passes", "Report the time of each pass as a tree, with self time and percentages"),
+    Flag("time-trace", "Write the times as a Chrome trace", "file"),
+    Flag("pass-statistics", "Report operations and memory before and after each pass"),
+    Flag("print-ir-diff", "Print what each pass changed to standard error"),
+    Flag("dump-ir-dir", "Write the IR after each pass to numbered files in this folder", "folder"),
+    Flag("check-well-formed", "Check symbols and calls of whole functions after each pass"),
+    Flag("opt-bisect-limit", "Run only the first so many passes, and say which", "count", int),
+    Flag(
+        "mlir-pass-pipeline-crash-reproducer",
+        "Write the IR before a pass that fails and the passes that remain",
+        "file",
+    ),
+    Flag("run-reproducer", "Run the pipeline that the input, a reproducer, carries"),
     Flag("mlir-print-debuginfo", "Print locations"),
     Flag("mlir-pretty-debuginfo", "Print locations for people; does not parse back"),
     Flag("mlir-print-op-generic", "Print the generic form of operations"),
@@ -113,6 +126,8 @@ def parse(argv: Sequence[str], is_pass: Callable[[str], bool]) -> Options:
         raise UsageError(
             f"give either --pass-pipeline or passes as flags ('--{options.passes[0][0]}'), not both"
         )
+    if options["run-reproducer"] and (options.passes or "pass-pipeline" in options.values):
+        raise UsageError("a reproducer brings its pipeline: give no passes with --run-reproducer")
     options.file = files[0] if files else "-"
     return options
 

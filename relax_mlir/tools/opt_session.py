@@ -12,14 +12,16 @@ from pathlib import Path
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.context import make_context
 from relax_mlir.errors import PassError
-from relax_mlir.tools import expected
+from relax_mlir.tools import expected, opt_instruments
 from relax_mlir.tools.hints import hint
 from relax_mlir.tools.opt_flags import Options
+from relax_mlir.tools.opt_instruments import Stepwise
 from relax_mlir.tools.sources import Source
 from relax_mlir.transform.builder import build, nest_implicitly
 from relax_mlir.transform.diagnostics import Diagnostic, captured
 from relax_mlir.transform.execution import Execution
 from relax_mlir.transform.pipeline import Pipeline, Step
+from relax_mlir.transform.reproducer import read_pipeline
 
 # MLIR calls a buffer that is not a file so.
 _BUFFER = "-"
@@ -36,14 +38,15 @@ class Session:
         self.options = options
         self.context = make_context()
         self.context.allow_unregistered_dialects = bool(options["allow-unregistered-dialect"])
-        self.pipeline = self._read_pipeline()
-        if options["dump-pass-pipeline"]:
-            print(f"Pass Manager with {len(self.pipeline.steps)} passes:", file=sys.stderr)
-            print(self.pipeline, file=sys.stderr)
-        self.execution = self._make_execution()
+        self.execution: Execution | Stepwise | None = None
+        # A reproducer brings its pipeline with it.
+        if not options["run-reproducer"]:
+            self._prepare(self._read_pipeline())
 
     def process(self, source: Source) -> int:
         """Handle a whole input and write the output; return the exit code."""
+        if self.execution is None:
+            self._prepare(Pipeline.parse(read_pipeline(source.text or "")))
         parts = source.split() if self.options["split-input-file"] else [source]
         outputs: list[bytes] = []
         failed = False
@@ -58,7 +61,7 @@ class Session:
             if output is not None:
                 outputs.append(output)
         # MLIR reports the times when its PassManager goes.
-        del self.execution
+        self.execution = None
         self._write(outputs, failed)
         return 1 if failed else 0
 
@@ -69,11 +72,20 @@ class Session:
         steps = [Step(name, options=value or None) for name, value in self.options.passes]
         return Pipeline(tuple(nest_implicitly(step, self.context) for step in steps))
 
-    def _make_execution(self) -> Execution:
+    def _prepare(self, pipeline: Pipeline) -> None:
+        if self.options["dump-pass-pipeline"]:
+            print(f"Pass Manager with {len(pipeline.steps)} passes:", file=sys.stderr)
+            print(pipeline, file=sys.stderr)
+        stepwise = opt_instruments.wanted(self.options)
+        # Also where the passes run one by one: this is what finds mistakes in the pipeline.
+        execution = self._make_execution(pipeline)
+        self.execution = Stepwise(pipeline, self.options) if stepwise else execution
+
+    def _make_execution(self, pipeline: Pipeline) -> Execution:
         execution = Execution(self.context)
         options = self.options
         with _muted_stderr():
-            build(self.pipeline, execution)
+            build(pipeline, execution)
         if options["verify-each"] is False:
             execution.manager.enable_verifier(False)
         if options["mlir-timing"]:
@@ -98,7 +110,9 @@ class Session:
     def _process_part(self, source: Source) -> tuple[bytes | None, list[Diagnostic]]:
         """Return the output, or None after a failure, and everything that was reported."""
         module, diagnostics = self._parse(source)
-        if module is None:
+        if self.options["run-reproducer"]:
+            diagnostics = [each for each in diagnostics if "'mlir_reproducer'" not in each.message]
+        if module is None or self.execution is None:
             return None, diagnostics
         try:
             self.execution.run(module)

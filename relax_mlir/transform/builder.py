@@ -52,7 +52,10 @@ def make_pass(step: Step) -> Pass:
     Raises:
         PipelineError: the pass or an option does not exist, or an option has a wrong value.
     """
-    return registry.get_pass(step.name, **parse_options(step.options or ""))
+    made = registry.get_pass(step.name, **parse_options(step.options or ""))
+    if made.element is not None:
+        made.element = str(step)
+    return made
 
 
 def nest_implicitly(step: Step, context: ir.Context) -> Step:

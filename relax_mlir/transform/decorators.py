@@ -1,12 +1,14 @@
-"""`@module_pass`, `@function_pass` and `@prim_func_pass`, on a function or on a class (P18)."""
+"""`@module_pass`, `@function_pass` and their kin, on a function or on a class (P17, P18)."""
 
 import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from relax_mlir.transform.dataflow_block import DataflowBlockPass
 from relax_mlir.transform.info import PassInfo
-from relax_mlir.transform.passes import ModulePass, make_info
+from relax_mlir.transform.passes import ModulePass, Pass, make_info
 from relax_mlir.transform.per_function import FunctionPass, PrimFuncPass
+from relax_mlir.transform.sequential import Sequential
 
 
 def module_pass(
@@ -52,6 +54,63 @@ def prim_func_pass(
         TypeError: `required` is no list, or what is decorated is not callable.
     """
     return _decorate(PrimFuncPass, "transform_function", pass_func, opt_level, name, required)
+
+
+def dataflowblock_pass(
+    pass_func: Callable[..., Any] | type | None = None,
+    opt_level: int | None = None,
+    name: str | None = None,
+    required: Sequence[str] | None = None,
+) -> Any:
+    """Make a pass over dataflow blocks of `f(block, mod, ctx)`.
+
+    A class has the method `transform_dataflowblock(self, block, mod, ctx)`.
+
+    Raises:
+        ValueError: no opt_level.
+        TypeError: `required` is no list, or what is decorated is not callable.
+    """
+    return _decorate(
+        DataflowBlockPass, "transform_dataflowblock", pass_func, opt_level, name, required
+    )
+
+
+def CreateModulePass(
+    pass_func: Callable[..., Any], opt_level: int, name: str, required: Sequence[str] = ()
+) -> ModulePass:
+    """Return a module pass of `pass_func(mod, ctx)` (P17)."""
+    return ModulePass(pass_func, make_info(name, opt_level, required))
+
+
+def CreateFunctionPass(
+    pass_func: Callable[..., Any], opt_level: int, name: str, required: Sequence[str] = ()
+) -> FunctionPass:
+    """Return a function pass of `pass_func(func, mod, ctx)` (P17)."""
+    return FunctionPass(pass_func, make_info(name, opt_level, required))
+
+
+def CreatePrimFuncPass(
+    pass_func: Callable[..., Any], opt_level: int, name: str, required: Sequence[str] = ()
+) -> PrimFuncPass:
+    """Return a pass over prim funcs of `pass_func(func, mod, ctx)` (P17)."""
+    return PrimFuncPass(pass_func, make_info(name, opt_level, required))
+
+
+def CreateDataflowBlockPass(
+    pass_func: Callable[..., Any], opt_level: int, name: str, required: Sequence[str] = ()
+) -> DataflowBlockPass:
+    """Return a pass over dataflow blocks of `pass_func(block, mod, ctx)` (P17)."""
+    return DataflowBlockPass(pass_func, make_info(name, opt_level, required))
+
+
+def CreateSequentialPass(
+    passes: Sequence[Pass],
+    opt_level: int = 0,
+    name: str = "sequential",
+    required: Sequence[str] = (),
+) -> Sequential:
+    """Return the passes in a row as one (P17)."""
+    return Sequential(passes, opt_level, name, required)
 
 
 def _decorate(

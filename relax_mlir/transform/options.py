@@ -69,7 +69,7 @@ def coerce_options(
     by_python_name = {option.name.replace("-", "_"): option for option in declared}
     values = {option.name.replace("-", "_"): option.default for option in declared}
     for name, value in given.items():
-        option = known.get(name) or by_python_name.get(name)
+        option = by_python_name.get(name.replace("-", "_"))
         if option is None:
             hint = did_you_mean(name, known)
             if not known:

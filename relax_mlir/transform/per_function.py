@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from relax_mlir.dialects.bindings import ir
+from relax_mlir.errors import RelaxMLIRError
 from relax_mlir.ir.module import IRModule
 from relax_mlir.transform.context import PassContext
 from relax_mlir.transform.info import PassInfo
@@ -45,7 +46,7 @@ class FunctionPass(Pass):
                 continue
             name = _symbol(function)
             copy = function.operation.clone(ip=False)
-            results.append((name, self._checked(name, self.pass_func(copy, mod, ctx))))
+            results.append((name, self._checked(name, self._call(name, copy, mod, ctx))))
             if _symbols(body) != before:
                 raise ValueError(f"a {self.kind} cannot add or remove functions (at '@{name}')")
         table = {_symbol(function): function for function in body.operations}
@@ -54,6 +55,21 @@ class FunctionPass(Pass):
             if result is not None:
                 ir.InsertionPoint(original).insert(result)
             original.erase()
+
+    def transform(self, function: ir.Operation, mod: IRModule, ctx: PassContext) -> Any:
+        """Return what takes the place of one function."""
+        return self.pass_func(function, mod, ctx)
+
+    def _call(self, name: str, function: ir.Operation, mod: IRModule, ctx: PassContext) -> Any:
+        try:
+            return self.transform(function, mod, ctx)
+        except RelaxMLIRError:
+            raise
+        except Exception as error:
+            # The error itself goes on up; this says in which function, and where that is.
+            message = f"'func.func' op @{name}: {type(error).__name__}: {error}"
+            function.location.emit_error(message)
+            raise
 
     def _handles(self, function: ir.OpView) -> bool:
         operation = function.operation

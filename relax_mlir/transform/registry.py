@@ -4,12 +4,13 @@ import functools
 import importlib
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from relax_mlir.errors import PipelineError, did_you_mean
 from relax_mlir.lowering import PASSES
 from relax_mlir.lowering.pass_spec import PassOption, PassSpec
+from relax_mlir.transform.layouts import DesiredLayouts
 from relax_mlir.transform.options import format_options
 from relax_mlir.transform.upstream import NAMES as UPSTREAM_NAMES
 
@@ -77,6 +78,55 @@ TRANSFORM_PASSES: dict[str, PassSpec] = {
         entry="relax_mlir.transform.normalize:normalize",
         summary="Relay's name of normalize",
         opt_level=1,
+    ),
+    "simplify-inference": PassSpec(
+        flag="simplify-inference",
+        name="SimplifyInference",
+        entry="relax_mlir.transform.simplify_inference:simplify_inference",
+        summary="Write normalisation and dropout as the arithmetic that inference needs",
+    ),
+    "backward-fold-scale-axis": PassSpec(
+        flag="backward-fold-scale-axis",
+        name="BackwardFoldScaleAxis",
+        entry="relax_mlir.transform.fold_scale_axis:backward_fold_scale_axis",
+        summary="Move scales of what convolutions return into their weights",
+        opt_level=3,
+    ),
+    "forward-fold-scale-axis": PassSpec(
+        flag="forward-fold-scale-axis",
+        name="ForwardFoldScaleAxis",
+        entry="relax_mlir.transform.fold_scale_axis:forward_fold_scale_axis",
+        summary="Move scales of what convolutions take into their weights",
+        opt_level=3,
+    ),
+    "fold-scale-axis": PassSpec(
+        flag="fold-scale-axis",
+        name="FoldScaleAxis",
+        entry="",
+        summary="Move scales by channel into the weights of convolutions, backward and forward",
+        opt_level=3,
+        parts=("BackwardFoldScaleAxis", "ForwardFoldScaleAxis"),
+    ),
+    "convert-layout": PassSpec(
+        flag="convert-layout",
+        name="ConvertLayout",
+        entry="relax_mlir.transform.convert_layout:convert_layout",
+        summary="Bring convolutions and pooling to the layouts asked for",
+        options=(
+            PassOption(
+                "desired_layouts",
+                DesiredLayouts,
+                "conv2d=NHWC,HWIO",
+                "as in conv2d=NHWC,HWIO;max_pool2d=NHWC",
+            ),
+        ),
+    ),
+    "alter-op-layout": PassSpec(
+        flag="alter-op-layout",
+        name="AlterOpLayout",
+        entry="relax_mlir.transform.convert_layout:alter_op_layout",
+        summary="Bring convolutions to the layouts in which kernels are fastest",
+        opt_level=3,
     ),
 }
 
@@ -213,7 +263,18 @@ def _specs() -> dict[str, PassSpec]:
 @functools.cache
 def _from_spec(spec: PassSpec) -> Entry:
     def make(*values: Any, **options: Any) -> "Pass":
+        if spec.parts:
+            return _sequence(spec, *values, **options)
         passes = importlib.import_module("relax_mlir.transform.passes")
         return passes.SpecPass(spec, *values, **options)
 
     return Entry(spec.flag, spec.name, spec.summary, spec.options, make)
+
+
+def _sequence(spec: PassSpec) -> "Pass":
+    transform = importlib.import_module("relax_mlir.transform")
+    parts = [get_pass(part) for part in spec.parts]
+    for part in parts:
+        # Whoever runs the whole runs its parts: the level is asked for once.
+        part.info = replace(part.info, opt_level=0)
+    return transform.Sequential(parts, spec.opt_level, spec.name, spec.required)

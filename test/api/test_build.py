@@ -371,7 +371,9 @@ def test_build_leaves_the_module_as_it_was() -> None:
 def test_pipeline_is_a_list_of_names() -> None:
     module = IRModule.parse(_prim("p") + _calls("p"))
     names = [name for name in DEFAULT_PIPELINE if name != "OutlineNative"]
-    executable = relax.build(module, pipeline=[*names[:2], "func.func(cse)", *names[2:]])
+    executable = relax.build(
+        module, pipeline=[*names[:2], "func.func(cse,canonicalize)", *names[2:]]
+    )
     np.testing.assert_array_equal(relax.VirtualMachine(executable)["f"](X3), 2 * X3)
     with pytest.raises(PipelineError, match="did you mean 'VMShapeLower'"):
         relax.build(module, pipeline=["VMShapeLowr"])

@@ -5,7 +5,10 @@ import threading
 import pytest
 
 from relax_mlir import transform
-from relax_mlir.errors import PipelineError
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.context import default_context
+from relax_mlir.errors import PassError, PipelineError
+from relax_mlir.instrument import pass_instrument
 from relax_mlir.ir.module import IRModule
 from relax_mlir.transform import PassContext, Sequential, module_pass
 from relax_mlir.transform.registry import register_pass, unregister_pass
@@ -63,6 +66,61 @@ def test_p03_fields_and_defaults():
     assert ctx.config == {}
 
 
+def test_p03_fallback_device_is_the_cpu():
+    assert PassContext().fallback_device == 1
+    assert PassContext(fallback_device="cpu").fallback_device == 1
+    with pytest.raises(ValueError, match="fallback_device must be the CPU"):
+        PassContext(fallback_device="cuda")
+
+
+class TestDiagnostics:
+    """P03: `diag_ctx` collects what is reported while passes run."""
+
+    @staticmethod
+    def complain(severity):
+        @module_pass(opt_level=0, name="Complain")
+        def run(mod, ctx):
+            op = mod["main"].regions[0].blocks[0].operations[2]
+            op.location.emit_error("not nice")
+            if severity == "error":
+                raise PassError("Complain", "cannot go on")
+            return mod
+
+        return run
+
+    def test_of_a_pass_that_fails(self, mod):
+        diagnostics = transform.DiagnosticContext()
+        with pytest.raises(PassError), PassContext(diag_ctx=diagnostics):
+            self.complain("error")(mod)
+        assert diagnostics.render() == "-:5:8: error: not nice\n"
+        assert [each.line for each in diagnostics.errors] == [5]
+
+    def test_of_a_pass_that_succeeds(self, mod, capfd):
+        ctx = PassContext()
+        ctx.diag_ctx = transform.DiagnosticContext()
+        self.complain("warning")(mod, ctx)
+        assert ctx.diag_ctx.render() == "-:5:8: error: not nice\n"
+        assert capfd.readouterr() == ("", "")
+
+    def test_without_one_they_are_printed(self, mod, capfd):
+        self.complain("warning")(mod)
+        assert capfd.readouterr() == ("", "-:5:8: error: not nice\n")
+
+    def test_the_source_is_underlined_where_it_is_at_hand(self, tmp_path):
+        file = tmp_path / "in.mlir"
+        file.write_text("func.func @f(%x: f32) {\n\treturn\n}\n")
+        module = ir.Module.parseFile(str(file), default_context())
+
+        @module_pass(opt_level=0, name="Refuse")
+        def refuse(mod, ctx):
+            mod["f"].regions[0].blocks[0].operations[0].location.emit_error("no")
+            raise PassError("Refuse", "cannot")
+
+        with pytest.raises(PassError) as caught:
+            refuse(module)
+        assert list(caught.value.diagnostics) == [f"{file}:2:2: error: no", "\treturn", "\t^"]
+
+
 @pytest.mark.parametrize("names", ["A", [1], {"A": 1}])
 def test_p03_pass_lists_are_lists_of_names(names):
     with pytest.raises(TypeError, match="required_pass is expected"):
@@ -101,6 +159,18 @@ def test_p05_build_config_is_the_constructor():
     ctx = transform.build_config(opt_level=3, disabled_pass=["A"])
     assert isinstance(ctx, PassContext)
     assert (ctx.opt_level, ctx.disabled_pass) == (3, ["A"])
+
+
+def test_p05_build_config_takes_arguments_in_relays_order():
+    ctx = transform.build_config(3, "cpu", ["A"], ["B"])
+    assert (ctx.fallback_device, ctx.required_pass, ctx.disabled_pass) == (1, ["A"], ["B"])
+
+
+def test_p06_a_level_runs_all_its_passes_but_the_disabled(mod, make, log):
+    passes = Sequential([make(f"L{level}", opt_level=level) for level in range(5)])
+    with PassContext(opt_level=3, disabled_pass=["L2"]):
+        passes(mod)
+    assert log == ["L0", "L1", "L3"]
 
 
 def test_p11_sequential_runs_in_order_and_nests(mod, make, log):
@@ -160,18 +230,114 @@ def test_p13_a_direct_call_does_not_run_required(mod, make, log):
     assert log == ["A"]
 
 
+ONE_LEVEL = {"transform.transitive_required": False}
+
+
 def test_p14_required_run_before_the_pass_and_are_not_deduplicated(mod, make, log):
     make("Before", register=True)
     a = make("A", required=["Before"])
-    Sequential([a, a])(mod)
+    with PassContext(config=ONE_LEVEL):
+        Sequential([a, a])(mod)
     assert log == ["Before", "A", "Before", "A"]
 
 
 def test_p14_required_of_a_required_pass_are_not_resolved(mod, make, log):
     make("First", register=True)
     make("Second", required=["First"], register=True)
-    Sequential([make("A", required=["Second"])])(mod)
+    with PassContext(config=ONE_LEVEL):
+        Sequential([make("A", required=["Second"])])(mod)
     assert log == ["Second", "A"]
+
+
+class TestRequired:
+    """Our rule for required passes: all levels, nothing twice for nothing, no cycles."""
+
+    def test_all_levels_and_in_order(self, mod, make, log):
+        make("First", register=True)
+        make("Second", required=["First"], register=True)
+        make("Third", required=["Second", "First"], register=True)
+        Sequential([make("A", required=["Third"])])(mod)
+        assert log == ["First", "Second", "Third", "A"]
+
+    def test_a_diamond_runs_its_top_once(self, mod, make, log):
+        make("Top", register=True)
+        make("Left", required=["Top"], register=True)
+        make("Right", required=["Top"], register=True)
+        Sequential([make("A", required=["Left", "Right"])])(mod)
+        assert log == ["Top", "Left", "Right", "A"]
+
+    def test_not_again_while_nothing_has_changed_the_module(self, mod, make, log):
+        make("Before", register=True)
+        a, b = make("A", required=["Before"]), make("B", required=["Before"])
+        Sequential([a, b])(mod)
+        assert log == ["Before", "A", "B"]
+
+    def test_not_again_after_it_ran_by_itself(self, mod, make, log):
+        before = make("Before", register=True)
+        Sequential([before, make("A", required=["Before"])])(mod)
+        assert log == ["Before", "A"]
+
+    def test_again_after_a_change(self, mod, make, log):
+        make("Before", register=True)
+        a = make("A", required=["Before"])
+
+        @module_pass(opt_level=0, name="Change")
+        def change(mod, ctx):
+            log.append("Change")
+            return transform.mlir("cse")(mod)
+
+        Sequential([a, change, a])(mod)
+        assert log == ["Before", "A", "Change", "Before", "A"]
+
+    def test_a_cycle_is_reported(self, mod, make, log):
+        make("A", required=["B"], register=True)
+        make("B", required=["C"], register=True)
+        make("C", required=["B"], register=True)
+        with pytest.raises(PipelineError, match="passes require each other: B -> C -> B"):
+            Sequential([make("Start", required=["A"])])(mod)
+        assert log == []
+
+    def test_a_pass_that_requires_itself(self, mod, make):
+        a = make("A", required=["A"], register=True)
+        with pytest.raises(PipelineError, match="passes require each other: A -> A"):
+            Sequential([a])(mod)
+
+    def test_a_direct_call_runs_required_if_asked(self, mod, make, log):
+        make("First", register=True)
+        make("Second", required=["First"], register=True)
+        a = make("A", required=["Second"])
+        a(mod, required=True)
+        assert log == ["First", "Second", "A"]
+        log.clear()
+        with PassContext(config={"transform.required_on_call": True}):
+            a(mod)
+            assert log == ["First", "Second", "A"]
+            log.clear()
+            a(mod, required=False)
+        assert log == ["A"]
+
+    def test_a_direct_call_with_required_leaves_its_argument(self, mod):
+        register_pass("TestCse", lambda: transform.mlir("cse", name="TestCse"))
+        try:
+            out = module_pass(lambda mod, ctx: mod, opt_level=0, name="A", required=["TestCse"])(
+                mod, required=True
+            )
+        finally:
+            unregister_pass("TestCse")
+        assert str(out).count("arith.addf") == 1
+        assert str(mod).count("arith.addf") == 2
+
+    def test_a_required_pass_is_refused_by_an_instrument(self, mod, make, log):
+        make("Before", register=True)
+
+        @pass_instrument
+        class Refuse:
+            def should_run(self, mod, info):
+                return info.name != "Before"
+
+        with PassContext(instruments=[Refuse()]):
+            Sequential([make("A", required=["Before"])])(mod)
+        assert log == ["A"]
 
 
 def test_p14_a_disabled_pass_still_runs_when_required_by_one(mod, make, log):
@@ -254,6 +420,43 @@ class TestConfig:
             "default": 8,
             "doc": "how deep",
         }
+
+    def test_every_option_has_type_default_and_documentation(self):
+        for key, option in PassContext.list_configs().items():
+            if not key.startswith("test."):
+                assert set(option) == {"type", "default", "doc"}
+                assert option["doc"], key
+
+    def test_option_is_the_value_or_the_default(self):
+        ctx = PassContext(config={"test.depth": 3})
+        assert (ctx.option("test.depth"), PassContext().option("test.depth")) == (3, 8)
+        with pytest.raises(AttributeError, match=r"Invalid config option 'test\.dept'"):
+            ctx.option("test.dept")
+
+    def test_verify_each(self, mod):
+        @module_pass(opt_level=0, name="Break")
+        def break_it(mod, ctx):
+            mod["main"].regions[0].blocks[0].operations[3].operation.erase()
+            return mod
+
+        with pytest.raises(PassError):
+            break_it(mod)
+        with PassContext(config={"transform.verify_each": False}):
+            break_it(mod)
+
+    def test_p36_immutable_module(self, mod):
+        @module_pass(opt_level=0, name="Sneaky")
+        def sneaky(_, ctx):
+            mod["main"].operation.attributes["test.x"] = ir.UnitAttr.get()
+            return _
+
+        sneaky(mod)
+        del mod["main"].operation.attributes["test.x"]
+        with (
+            PassContext(config={"testing.immutable_module": True}),
+            pytest.raises(PassError, match="Immutable module has been modified in pass: Sneaky"),
+        ):
+            sneaky(mod)
 
     def test_the_type_of_a_key_is_fixed(self):
         with pytest.raises(ValueError, match="already registered"):

@@ -6,11 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from relax_mlir import transform
 from relax_mlir.dialects.context import default_context
 from relax_mlir.errors import PipelineError
 from relax_mlir.ir.module import IRModule
 from relax_mlir.lowering.pass_spec import PassOption
-from relax_mlir.transform import FunctionPass, PassInfo, Pipeline, module_pass
+from relax_mlir.transform import FunctionPass, PassInfo, Pipeline, Sequential, module_pass
 from relax_mlir.transform.builder import build
 from relax_mlir.transform.execution import Execution
 from relax_mlir.transform.options import coerce_options, format_options, parse_options
@@ -144,7 +145,7 @@ def test_ours_and_upstreams_in_one_pass_manager(log):
     assert log == [DEFAULTS | {"opt": 3}]
     printed = str(execution.manager)
     assert printed.startswith("builtin.module(cse,func.func(canonicalize{")
-    assert printed.endswith(",test-log,symbol-dce)")
+    assert printed.endswith(",test-log{opt=3},symbol-dce)")
 
 
 def test_a_function_pass_of_ours_may_stand_under_func_func(log):
@@ -241,3 +242,45 @@ def test_format_options_parses_back():
 )
 def test_flags(name, flag):
     assert flag_of(name) == flag
+
+
+class TestSequentialAsText:
+    """A Sequential prints the pipeline that recreates it."""
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "builtin.module()",
+            "builtin.module(cse)",
+            "builtin.module(cse,func.func(canonicalize{max-iterations=3}),to-non-dataflow)",
+            "builtin.module(test-log{opt=3 target=\"x y\" names=a,b},test-each,symbol-dce)",
+            "builtin.module(lower-tir{vector-bits=256})",
+        ],
+    )
+    def test_there_and_back(self, text):
+        passes = Sequential.parse(text)
+        assert passes.pipeline == text
+        assert Sequential.parse(passes.pipeline).pipeline == text
+
+    def test_recreated_passes_do_the_same(self, log):
+        mod = IRModule.parse(MODULE)
+        Sequential.parse("builtin.module(test-log{opt=7},func.func(cse,test-each))")(mod)
+        assert log == [DEFAULTS | {"opt": 7}, "f"]
+
+    def test_from_passes(self):
+        inner = Sequential([transform.mlir("cse"), transform.LowerTIR(vector_bits=128)])
+        passes = Sequential([transform.ToNonDataflow(), Sequential([]), inner])
+        assert passes.pipeline == "builtin.module(to-non-dataflow,cse,lower-tir{vector-bits=128})"
+        assert [type(each) for each in Sequential.parse(passes.pipeline).passes] == [
+            type(each) for each in (*passes.passes[:1], *inner.passes)
+        ]
+
+    def test_print_ir_is_upstreams(self):
+        passes = Sequential([transform.PrintIR("here now")])
+        assert passes.pipeline == 'builtin.module(print-ir{label="here now"})'
+
+    def test_a_pass_without_a_name(self):
+        passes = Sequential([module_pass(lambda mod, ctx: mod, opt_level=0, name="Mine")])
+        with pytest.raises(PipelineError, match=r"'Mine', which is not registered: register_pass"):
+            _ = passes.pipeline
+        assert str(passes) == "mine"

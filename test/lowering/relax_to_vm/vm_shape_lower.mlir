@@ -51,6 +51,8 @@ func.func @repeats(%x: tensor<?x?xf32, #nn>, %y: tensor<?xf32, #n>) -> tensor<?x
 // CHECK-NEXT: "vm.call"(%[[A]]) {func = "shape_func_compound"}
 // CHECK-NEXT: "vm.assert_shape"(%[[Y]], %[[H]]) {{.*}}slots = array<i64: 1>
 // CHECK-NEXT: %[[S:.*]] = "vm.load_shape"(%[[H]]) {slots = array<i64: 3, 4>} : (!vm.heap) -> !relax.shape<2 : i64>
+// CHECK-NEXT: %[[A:.*]] = builtin.unrealized_conversion_cast %[[S]]
+// CHECK-NEXT: "vm.call"(%[[A]]) {func = "vm.builtin.check_sizes", static_args = ["compound: R.Shape([m * n, (n // 2)]) at {{.*}}"]}
 // CHECK-NEXT: return %[[S]]
 func.func @compound(%y: tensor<?xf32, #relax.dims<["n"], affine_map<()[s0] -> (s0 * 2)>>>, %x: tensor<?x?xf32, #nm>) -> !relax.shape<#relax.dims<["m", "n"], affine_map<()[s0, s1] -> (s0 * s1, s1 floordiv 2)>>> attributes {relax.function} {
   %s = "relax.shape_expr"() : () -> !relax.shape<#relax.dims<["m", "n"], affine_map<()[s0, s1] -> (s0 * s1, s1 floordiv 2)>>>
@@ -69,7 +71,7 @@ func.func @constant_in_shape(%x: tensor<?xf32, #n>) -> !relax.shape<#n4> attribu
   return %again : !relax.shape<#n4>
 }
 
-// A size that may turn out negative is checked where it is made.
+// A computed size may turn out negative: it is checked where it is loaded.
 // CHECK-LABEL: func.func @may_be_negative(
 // CHECK: %[[S:.*]] = "vm.load_shape"
 // CHECK-NEXT: %[[A:.*]] = builtin.unrealized_conversion_cast %[[S]]
@@ -83,6 +85,7 @@ func.func @may_be_negative(%x: tensor<?xf32, #n>) -> !relax.shape<#relax.dims<["
 // CHECK: "vm.call"(%{{.*}}) {func = "shape_func_integer"}
 // CHECK-NEXT: %[[A:.*]] = builtin.unrealized_conversion_cast %{{.*}} : !vm.heap
 // CHECK-NEXT: %[[V:.*]] = "vm.call"(%[[A]]) {func = "vm.builtin.load_value", static_args = [1]} : (tuple<!vm.heap>) -> i64
+// CHECK: "vm.call"(%{{.*}}) {func = "vm.builtin.check_sizes", static_args = ["integer: n * 4 at {{.*}}"]}
 // CHECK-NEXT: return %[[V]] : i64
 func.func @integer(%x: tensor<?xf32, #n>) -> i64 attributes {relax.function} {
   %v = "relax.prim_value"() {value = #relax.dims<["n"], affine_map<()[s0] -> (s0 * 4)>>} : () -> i64
@@ -160,11 +163,13 @@ func.func @branches(%c: tensor<i1>, %x: tensor<?xf32>) -> !relax.shape<1 : i64> 
   return %r : !relax.shape<1 : i64>
 }
 
-// A shape function is a prim func over the heap; what divides by zero is -1.
+// A shape function is a prim func over the heap. What overflows or divides by zero becomes the lowest
+// number, which is no size.
 // CHECK-LABEL: func.func private @shape_func_compound(
 // CHECK-SAME: memref<5xi64> {tir.dtype = "int64", tir.name = "heap"
 // CHECK: "tir.block"
 // CHECK: memref.load
-// CHECK: arith.muli
+// CHECK: arith.mulsi_extended
+// CHECK: arith.select %{{.*}}, %c-9223372036854775808_i64
 // CHECK: memref.store
 // CHECK: arith.floordivsi

@@ -1,0 +1,167 @@
+"""Which pass is to blame: the first after which something is wrong, or which fails itself."""
+
+import contextlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from relax_mlir.instrument.base import PassInstrument
+from relax_mlir.instrument.nesting import PairedInstrument
+
+if TYPE_CHECKING:
+    from relax_mlir.ir.module import IRModule
+    from relax_mlir.transform.info import PassInfo
+    from relax_mlir.transform.passes import Pass
+
+IsBad = Callable[["IRModule"], bool]
+
+
+@dataclass(frozen=True)
+class Culprit:
+    """The pass to blame.
+
+    Attributes:
+        name: its name; `<input>` when the program was bad before any pass.
+        index: how many passes ran before it.
+        before: the module that it was given.
+        error: what it raised, if it failed.
+    """
+
+    name: str
+    index: int
+    before: "IRModule"
+    error: BaseException | None = None
+
+
+class PassBisect(PairedInstrument):
+    """Asks a predicate after each pass; for a cheap one, in one run of the passes.
+
+    Args:
+        is_bad: whether something is wrong with a module.
+
+    Attributes:
+        culprit: the first pass that made it true, or that failed; None so far.
+        count: how many passes have run.
+    """
+
+    def __init__(self, is_bad: IsBad) -> None:
+        super().__init__()
+        self.is_bad = is_bad
+        self.culprit: Culprit | None = None
+        self.count = 0
+
+    def enter_pass_ctx(self) -> None:
+        """Start over."""
+        super().enter_pass_ctx()
+        self.culprit, self.count = None, 0
+
+    def before(self, mod: "IRModule", info: "PassInfo") -> "IRModule | None":
+        """Keep what the pass is given."""
+        if self.culprit is not None:
+            return None
+        if self.count == 0 and not self._open and self.is_bad(mod):
+            self.culprit = Culprit("<input>", 0, mod.clone())
+        return mod.clone()
+
+    def after(
+        self, mod: "IRModule", info: "PassInfo", state: "IRModule | None", leaf: bool
+    ) -> None:
+        """Ask the predicate."""
+        if leaf and self.culprit is None and state is not None and self.is_bad(mod):
+            self.culprit = Culprit(info.name, self.count, state)
+        self.count += leaf
+
+    def failed(
+        self,
+        mod: "IRModule",
+        info: "PassInfo",
+        state: "IRModule | None",
+        leaf: bool,
+        error: BaseException,
+    ) -> None:
+        """Blame the pass that failed."""
+        if self.culprit is None and state is not None:
+            self.culprit = Culprit(info.name, self.count, state, error)
+
+
+class PassLimit(PassInstrument):
+    """Refuses every pass after the first so many, Sequentials counted: LLVM's opt-bisect-limit.
+
+    Attributes:
+        names: the passes that asked, in order; those past the limit did not run.
+    """
+
+    def __init__(self, limit: int | None = None) -> None:
+        self.limit = limit
+        self.names: list[str] = []
+
+    def enter_pass_ctx(self) -> None:
+        """Start over."""
+        self.names = []
+
+    def should_run(self, mod: "IRModule", info: "PassInfo") -> bool:
+        """Count, and refuse past the limit."""
+        self.names.append(info.name)
+        return self.limit is None or len(self.names) <= self.limit
+
+
+def find_culprit(passes: "Pass", mod: "IRModule", is_bad: IsBad) -> Culprit | None:
+    """Find the first pass that makes a predicate true, or fails, with few questions.
+
+    For a predicate that takes long (compile, run, compare): it is asked about log2 of the number of
+    passes. The module must get bad once and stay so, else one of the passes that made it bad is
+    found. The passes run under the current context, with its instruments left out.
+
+    Returns:
+        The culprit, or None where the module is good after all passes.
+    """
+    count = _number(passes, mod)
+    if not _is_bad_after(passes, mod, count, is_bad):
+        return None
+    if is_bad(mod):
+        return Culprit("<input>", 0, mod)
+    good, bad = 0, count
+    while bad - good > 1:
+        middle = (good + bad) // 2
+        if _is_bad_after(passes, mod, middle, is_bad):
+            bad = middle
+        else:
+            good = middle
+    limit = PassLimit(bad)
+    error: BaseException | None = None
+    try:
+        _run(passes, mod, limit)
+    except Exception as raised:
+        error = raised
+    return Culprit(limit.names[bad - 1], bad - 1, _run(passes, mod, PassLimit(good)), error)
+
+
+def _number(passes: "Pass", mod: "IRModule") -> int:
+    limit = PassLimit()
+    with contextlib.suppress(Exception):
+        _run(passes, mod, limit)
+    return len(limit.names)
+
+
+def _is_bad_after(passes: "Pass", mod: "IRModule", count: int, is_bad: IsBad) -> bool:
+    try:
+        result = _run(passes, mod, PassLimit(count))
+    except Exception:
+        return True
+    return is_bad(result)
+
+
+def _run(passes: "Pass", mod: "IRModule", limit: PassLimit) -> "IRModule":
+    from relax_mlir.transform.context import PassContext
+
+    current = PassContext.current()
+    # Nobody asks an instrument about `required_pass`, so these always run: they cannot be found.
+    ctx = PassContext(
+        current.opt_level,
+        current.required_pass,
+        current.disabled_pass,
+        [limit],
+        current.config,
+    )
+    with ctx:
+        return passes(mod)

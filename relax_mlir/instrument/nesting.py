@@ -1,0 +1,47 @@
+"""Base of instruments that compare the module before and after: it pairs the two hooks."""
+
+from typing import TYPE_CHECKING, Any
+
+from relax_mlir.instrument.base import PassInstrument
+
+if TYPE_CHECKING:
+    from relax_mlir.ir.module import IRModule
+    from relax_mlir.transform.info import PassInfo
+
+
+class PairedInstrument(PassInstrument):
+    """Gives `after` and `failed` what `before` returned, and whether the pass ran others inside."""
+
+    def __init__(self) -> None:
+        self._open: list[list[Any]] = []
+
+    def before(self, mod: "IRModule", info: "PassInfo") -> Any:
+        """Look at the module before a pass; what it returns comes back afterwards."""
+
+    def after(self, mod: "IRModule", info: "PassInfo", state: Any, leaf: bool) -> None:
+        """Look at the module after a pass; `leaf` says that no pass ran inside it."""
+
+    def failed(
+        self, mod: "IRModule", info: "PassInfo", state: Any, leaf: bool, error: BaseException
+    ) -> None:
+        """Look at the module that a failing pass left."""
+
+    def enter_pass_ctx(self) -> None:
+        """Start over."""
+        self._open = []
+
+    def run_before_pass(self, mod: "IRModule", info: "PassInfo") -> None:
+        """Keep what `before` returns."""
+        for around in self._open:
+            around[1] = False
+        self._open.append([self.before(mod, info), True])
+
+    def run_after_pass(self, mod: "IRModule", info: "PassInfo") -> None:
+        """Hand it to `after`."""
+        state, leaf = self._open.pop() if self._open else (None, True)
+        self.after(mod, info, state, leaf)
+
+    def pass_failed(self, mod: "IRModule", info: "PassInfo", error: BaseException) -> None:
+        """Hand it to `failed`."""
+        state, leaf = self._open.pop() if self._open else (None, True)
+        self.failed(mod, info, state, leaf, error)

@@ -1,0 +1,94 @@
+"""relax-reduce: a smaller module for which a test command still fails."""
+
+import argparse
+import shlex
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from relax_mlir.errors import RelaxMLIRError
+
+_DESCRIPTION = """Make a failing module smaller by removing functions, bindings, outputs and
+parameters while a test command still fails on it. The command gets the module's file where it says
+{}, or else at its end; it fails by an exit code other than 0."""
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run the tool and return its exit code: 0, 1 for an error, 130 when interrupted."""
+    options = _parser().parse_args(argv)
+    try:
+        return _main(options)
+    except KeyboardInterrupt:
+        return 130
+    except (RelaxMLIRError, OSError, ValueError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="relax-reduce", description=_DESCRIPTION)
+    parser.add_argument("file", help="MLIR text or bytecode; '-' is standard input")
+    parser.add_argument("--test", required=True, metavar="COMMAND", help="the command that fails")
+    parser.add_argument(
+        "--expect", metavar="TEXT", help="its output must contain this: not any failure will do"
+    )
+    parser.add_argument("-o", metavar="FILE", help="where to write (default: standard output)")
+    parser.add_argument(
+        "--max-tests", type=int, default=2000, metavar="N", help="give up after so many"
+    )
+    parser.add_argument(
+        "--timeout", type=float, default=60.0, metavar="S", help="a test that takes longer fails"
+    )
+    parser.add_argument("-q", "--quiet", action="store_true", help="say nothing on the way")
+    return parser
+
+
+def _main(options: argparse.Namespace) -> int:
+    # Only now: `--help` needs no MLIR.
+    from relax_mlir.dialects.context import make_context
+    from relax_mlir.ir.module import IRModule
+    from relax_mlir.tools.reduction import reduce_module, size
+    from relax_mlir.tools.sources import read
+
+    mod = IRModule.parse(read(options.file).data, make_context())
+    log = (lambda line: None) if options.quiet else (lambda line: print(line, file=sys.stderr))
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "candidate.mlir"
+
+        def still_fails(candidate: IRModule) -> bool:
+            path.write_text(str(candidate), encoding="utf-8")
+            return _fails(options, path)
+
+        log(f"start: {size(mod)} operations")
+        smaller = reduce_module(mod, still_fails, max_tests=options.max_tests, log=log)
+    text = f"{str(smaller).rstrip()}\n"
+    if options.o:
+        Path(options.o).write_text(text, encoding="utf-8")
+    else:
+        sys.stdout.write(text)
+    return 0
+
+
+def _fails(options: argparse.Namespace, path: Path) -> bool:
+    words = [word.replace("{}", str(path)) for word in shlex.split(options.test)]
+    if "{}" not in options.test:
+        words.append(str(path))
+    try:
+        run = subprocess.run(
+            words,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            timeout=options.timeout,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return options.expect is None
+    if run.returncode == 0:
+        return False
+    return options.expect is None or options.expect.encode() in run.stdout
+
+
+if __name__ == "__main__":
+    sys.exit(main())

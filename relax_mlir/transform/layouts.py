@@ -1,0 +1,53 @@
+"""Which layouts a pass shall bring operations to, as text and as a dictionary; no MLIR needed."""
+
+import ast
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from relax_mlir.errors import did_you_mean
+
+# Operation -> how many layouts it takes: of the data, of the weight.
+CONVERTIBLE = {"conv2d": 2, "max_pool2d": 1, "avg_pool2d": 1}
+# What a layout of images says of the weight when that is left open.
+_WEIGHTS = {"NCHW": "OIHW", "NHWC": "HWIO"}
+
+
+class _AnyMapping(type):
+    def __instancecheck__(cls, value: object) -> bool:
+        return isinstance(value, Mapping)
+
+
+class DesiredLayouts(dict[str, list[str]], metaclass=_AnyMapping):
+    """`{"relax.nn.conv2d": ["NHWC", "HWIO"]}`, also written `conv2d=NHWC,HWIO;max_pool2d=NHWC`.
+
+    Any dictionary counts as an instance, so that it passes for an option of this type.
+
+    Raises:
+        ValueError: an operation has no layout, or is given none.
+    """
+
+    def __init__(self, given: str | Mapping[str, Any] = "") -> None:
+        if isinstance(given, str) and given.startswith("{"):
+            # How a pipeline prints a dictionary.
+            given = ast.literal_eval(given)
+        elif isinstance(given, str):
+            entries = [entry.partition("=") for entry in given.split(";") if entry.strip()]
+            given = {name: value.split(",") for name, _, value in entries}
+        super().__init__({})
+        for name, layouts in given.items():
+            op = name.strip().removeprefix("relax.").removeprefix("nn.")
+            if op not in CONVERTIBLE:
+                raise ValueError(f"'{op}' has no layout{did_you_mean(op, CONVERTIBLE)}")
+            self[op] = _complete(op, [layouts] if isinstance(layouts, str) else list(layouts))
+
+    def __str__(self) -> str:
+        return ";".join(f"{op}={','.join(layouts)}" for op, layouts in self.items())
+
+
+def _complete(op: str, layouts: Sequence[str]) -> list[str]:
+    names = [layout.strip() for layout in layouts]
+    if not names or not names[0] or len(names) > CONVERTIBLE[op]:
+        raise ValueError(f"'{op}' takes {CONVERTIBLE[op]} layouts, got {names}")
+    if names[1:] in ([], ["default"]) and CONVERTIBLE[op] == 2:
+        names[1:] = [_WEIGHTS.get(names[0], "OIHW")]
+    return names

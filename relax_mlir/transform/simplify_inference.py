@@ -1,0 +1,42 @@
+"""The pass `simplify-inference`: what training needs becomes the arithmetic that inference needs."""
+
+from collections.abc import Callable
+from functools import partial
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.lowering.relax_to_tir.decompose import batch_norm, dropout, layer_norm, replace
+from relax_mlir.transform.effects import functions_to_optimize, written_values
+
+# Operation -> (what it is written as, whether its results can be its operands themselves).
+_RULES: dict[str, tuple[Callable[..., ir.Value | None], bool]] = {
+    "relax.batch_norm": (partial(batch_norm, training=False), True),
+    "relax.dropout": (dropout, True),
+    "relax.layer_norm": (layer_norm, False),
+}
+
+
+def simplify_inference(module: ir.Operation) -> None:
+    """Write out batch and layer normalisation and dropout in simpler operations (P22).
+
+    The module is taken to be used for inference: `batch_norm` takes the running statistics whatever
+    its attribute `training` says, and `dropout` changes nothing. An operation whose operands are
+    known too little to do so stays.
+    """
+    for func in functions_to_optimize(module):
+        found: list[ir.Operation] = []
+
+        def visit(op: ir.Operation, found: list[ir.Operation] = found) -> ir.WalkResult:
+            if op.name in _RULES:
+                found.append(op)
+            return ir.WalkResult.ADVANCE
+
+        func.walk(visit)
+        written = written_values(func) if found else set()
+        for op in found:
+            decompose, may_alias = _RULES[op.name]
+            fields = [use.owner.operation.results for use in op.results[0].uses]
+            named = [op.results[0], *(value for results in fields for value in results)]
+            own = may_alias and any(value in written for value in named)
+            value = decompose(op, own)
+            if value is not None:
+                replace(op, value)

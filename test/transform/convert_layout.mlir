@@ -1,0 +1,78 @@
+// RUN: relax-opt %s --pass-pipeline='builtin.module(convert-layout{desired-layouts=conv2d=NHWC,HWIO})' --split-input-file | FileCheck %s
+// RUN: relax-opt %s --alter-op-layout --split-input-file | FileCheck %s --check-prefix=ALTER
+
+!X = tensor<1x8x8x8xf32>
+!W = tensor<8x8x3x3xf32>
+!B = tensor<8x1x1xf32>
+
+// Transposes are left where the chain begins and ends, and for the weights.
+
+// CHECK-LABEL: func.func @chain
+// CHECK-SAME: (%[[X:.*]]: tensor<1x8x8x8xf32>, %[[W:.*]]: tensor<8x8x3x3xf32>
+// CHECK: %[[T:.*]] = "relax.permute_dims"(%[[X]]) {axes = array<i64: 0, 2, 3, 1>}
+// CHECK: %[[V:.*]] = "relax.permute_dims"(%[[W]]) {axes = array<i64: 2, 3, 1, 0>}
+// CHECK: %[[C:.*]] = "relax.conv2d"(%[[T]], %[[V]]) {data_layout = "NHWC", {{.*}}kernel_layout = "HWIO"
+// CHECK: %[[B:.*]] = "relax.permute_dims"({{.*}}) {axes = array<i64: 0, 2, 3, 1>}{{.*}} -> tensor<1x1x1x8xf32>
+// CHECK: %[[A:.*]] = "relax.add"(%[[C]], %[[B]])
+// CHECK: %[[R:.*]] = "relax.relu"(%[[A]])
+// CHECK: %[[P:.*]] = "relax.max_pool2d"(%[[R]]) {{.*}}layout = "NHWC"
+// CHECK: %[[W2:.*]] = "relax.permute_dims"(%[[W]])
+// CHECK: %[[C2:.*]] = "relax.conv2d"(%[[P]], %[[W2]])
+// CHECK: %[[S:.*]] = "relax.add"(%[[C2]], %[[P]])
+// CHECK: %[[Y:.*]] = "relax.permute_dims"(%[[S]]) {axes = array<i64: 0, 3, 1, 2>}
+// CHECK: return %[[Y]]
+func.func @chain(%x: !X, %w: !W, %b: !B) -> tensor<1x8x8x8xf32> attributes {relax.function} {
+  %c = "relax.conv2d"(%x, %w) {padding = array<i64: 1>} : (!X, !W) -> !X
+  %a = "relax.add"(%c, %b) : (!X, !B) -> !X
+  %r = "relax.relu"(%a) : (!X) -> !X
+  %p = "relax.max_pool2d"(%r) {pool_size = array<i64: 3>, padding = array<i64: 1>} : (!X) -> !X
+  %d = "relax.conv2d"(%p, %w) {padding = array<i64: 1>} : (!X, !W) -> !X
+  %s = "relax.add"(%d, %p) : (!X, !X) -> !X
+  return %s : !X
+}
+
+// Reductions follow, and a transpose of the program that undoes the pass's own.
+
+// CHECK-LABEL: func.func @ends
+// CHECK: %[[C:.*]] = "relax.conv2d"
+// CHECK: %[[M:.*]] = "relax.mean"(%[[C]]) {axis = array<i64: 1, 2>, keepdims = false} : {{.*}} -> tensor<1x8xf32>
+// CHECK-NOT: "relax.permute_dims"
+// CHECK: builtin.unrealized_conversion_cast %[[M]], %[[C]]
+func.func @ends(%x: !X, %w: !W) -> tuple<tensor<1x8xf32>, !X> attributes {relax.function} {
+  %c = "relax.conv2d"(%x, %w) {padding = array<i64: 1>} : (!X, !W) -> !X
+  %m = "relax.mean"(%c) {axis = array<i64: 2, 3>, keepdims = false} : (!X) -> tensor<1x8xf32>
+  %t = "relax.permute_dims"(%c) {axes = array<i64: 0, 2, 3, 1>} : (!X) -> !X
+  %r = builtin.unrealized_conversion_cast %m, %t : tensor<1x8xf32>, !X to tuple<tensor<1x8xf32>, !X>
+  return %r : tuple<tensor<1x8xf32>, !X>
+}
+
+// A result that is written to in place has one memory: whoever reads it later reads that.
+
+// CHECK-LABEL: func.func @impure
+// CHECK: %[[C:.*]] = "relax.conv2d"(%{{.*}}, %{{.*}}) {padding
+// CHECK: "relax.call_packed"
+// CHECK: "relax.relu"(%[[C]])
+func.func @impure(%x: !X, %w: !W) -> !X attributes {relax.function} {
+  %c = "relax.conv2d"(%x, %w) {padding = array<i64: 1>} : (!X, !W) -> !X
+  %t = builtin.unrealized_conversion_cast %c : !X to tuple<!X>
+  %p = "relax.call_packed"(%t) {func = "update"} : (tuple<!X>) -> !relax.object
+  %r = "relax.relu"(%c) : (!X) -> !X
+  return %r : !X
+}
+
+// -----
+
+// A convolution of few channels reads them as they are and hands on what the next one wants.
+
+!X = tensor<1x3x8x8xf32>
+
+// ALTER-LABEL: func.func @stem
+// ALTER-SAME: (%[[X:.*]]: tensor<1x3x8x8xf32>
+// ALTER: "relax.conv2d"(%[[X]], %{{.*}}) {data_layout = "NCHW", {{.*}}out_layout = "NHWC"
+// ALTER: "relax.conv2d"({{.*}}data_layout = "NHWC"
+// ALTER: "relax.permute_dims"({{.*}}) {axes = array<i64: 0, 3, 1, 2>}
+func.func @stem(%x: !X, %w: tensor<8x3x3x3xf32>, %v: tensor<8x8x3x3xf32>) -> tensor<1x8x4x4xf32> attributes {relax.function} {
+  %a = "relax.conv2d"(%x, %w) : (!X, tensor<8x3x3x3xf32>) -> tensor<1x8x6x6xf32>
+  %b = "relax.conv2d"(%a, %v) : (tensor<1x8x6x6xf32>, tensor<8x8x3x3xf32>) -> tensor<1x8x4x4xf32>
+  return %b : tensor<1x8x4x4xf32>
+}
