@@ -71,6 +71,10 @@ class _Function:
         if not self._types_make_sense(func, arguments):
             return
         bound = {dim.name for arg in arguments for dim in type_dims(arg.type) if dim.name}
+        for attributes in argument_attributes(func):
+            value = attributes.get("relax.value")
+            if isinstance(value, Dims) and not dims_problem(value):
+                bound |= {dim.name for dim in value.dims if dim.name}
         for index, argument in enumerate(arguments):
             self._require(type_dims(argument.type), bound, argument.location, f"parameter {index}")
         self._walk(block, bound)

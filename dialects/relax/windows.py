@@ -18,8 +18,13 @@ def layout_axes(layout: str, letters: str) -> list[int]:
 
 
 def permutation(source: str, target: str) -> list[int]:
-    """Return the axes for permute_dims that take a tensor from one layout to another."""
-    return [source.index(letter) for letter in target]
+    """Return the axes for permute_dims that take a tensor from one layout to another.
+
+    Raises:
+        InferError: one has letters that the other lacks.
+    """
+    layout_axes(target, source)
+    return layout_axes(source, target)
 
 
 def pair(values: Sequence[int], what: str) -> tuple[int, int]:

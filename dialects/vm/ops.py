@@ -218,7 +218,10 @@ class StoreShapeOp(_SlotsOp, name="store_shape"):
 
 
 class AssertShapeOp(_SlotsOp, name="assert_shape"):
-    """Check dimensions against slots; a failure raises with `context` in front."""
+    """Check dimensions against slots; a failure raises with `context` in front.
+
+    The optional `dims`, an array of strings, says what each dimension is.
+    """
 
     OPERANDS = ("dims", "heap")
     ATTRIBUTES = (("slots", "slots"), ("context", "str"))

@@ -16,6 +16,9 @@ from relax_mlir.lowering.relax_to_vm.shape_func import define_shape_func
 from relax_mlir.lowering.relax_to_vm.walk import collect, function_name, relax_functions
 
 _SHAPED = ("relax.shape_expr", "relax.prim_value", "relax.match_cast")
+# Other people's functions: what they return is not taken on trust, unlike the runtime's own.
+_FOREIGN = ("relax.call_packed", "relax.call_pure_packed")
+_TRUSTED_PREFIX = "vm."
 
 
 def vm_shape_lower(module: ir.Operation) -> None:
@@ -38,17 +41,17 @@ class _Known:
     """What holds at a point of the program.
 
     Attributes:
-        symbols: the bound ones.
+        symbols: the bound ones, and what bound each.
         exprs: expressions whose slots hold their values.
         loaded: shapes and integers that were loaded before, by their expressions.
     """
 
-    symbols: set[str] = field(default_factory=set)
+    symbols: dict[str, str] = field(default_factory=dict)
     exprs: set[SymExpr] = field(default_factory=set)
     loaded: dict[SymExpr | tuple[SymExpr, ...], ir.Value] = field(default_factory=dict)
 
     def copy(self) -> "_Known":
-        return _Known(set(self.symbols), set(self.exprs), dict(self.loaded))
+        return _Known(dict(self.symbols), set(self.exprs), dict(self.loaded))
 
 
 class _FunctionLowering:
@@ -60,9 +63,10 @@ class _FunctionLowering:
 
     def run(self) -> None:
         entry = self._func.regions[0].blocks[0]
-        for argument in entry.arguments:
+        for argument, value in zip(entry.arguments, parameter_values(self._func), strict=True):
             self._reserve_type(argument.type)
-        for op in collect(self._func, lambda op: op.name in _SHAPED):
+            self._reserve(value)
+        for op in collect(self._func, lambda op: op.name in _SHAPED or _is_foreign(op)):
             if op.name == "relax.prim_value":
                 self._reserve(Dims(op.attributes["value"]).dims)
             elif op.name == "relax.shape_expr":
@@ -100,13 +104,16 @@ class _FunctionLowering:
                 attributes={"size": _i64(len(self._slots))},
             ).result
         names = self._parameter_names(len(entry.arguments))
+        values = parameter_values(self._func)
         checks: list[_Check] = []
-        for argument, name in zip(entry.arguments, names, strict=True):
-            context = (
-                f"{self._name}: argument '{name}' (declared {describe(argument.type)}"
-                f"{at_source(self._func.location)})"
+        for argument, name, value in zip(entry.arguments, names, values, strict=True):
+            spelled = f'R.Prim(value="{value[0]}")' if value else describe(argument.type)
+            subject = _Subject(
+                f"argument '{name}'",
+                f"{self._name}: argument '{name}' (declared {spelled}"
+                f"{at_source(self._func.location)})",
             )
-            self._check(argument, argument.type, context, known, checks)
+            self._check(argument, argument.type, subject, known, checks, value)
         self._settle(known, checks, self._func)
         return known
 
@@ -118,9 +125,19 @@ class _FunctionLowering:
         return [f"arg{i}" for i in range(count)]
 
     def _check(
-        self, value: ir.Value, type_: ir.Type, context: str, known: _Known, checks: "list[_Check]"
+        self,
+        value: ir.Value,
+        type_: ir.Type,
+        subject: "_Subject",
+        known: _Known,
+        checks: "list[_Check]",
+        integer: Sequence[SymExpr] = (),
     ) -> None:
-        """Check the kind of a value now, bind its new symbols, and note what to assert later."""
+        """Check the kind of a value now, bind its new symbols, and note what to assert later.
+
+        `integer` is the expression that an `i64` stands for, if any.
+        """
+        context = subject.context
         if isinstance(type_, ir.TupleType):
             self._check_kind(value, "tuple", type_.num_types, context)
             for index, item in enumerate(field_types(type_)):
@@ -130,9 +147,12 @@ class _FunctionLowering:
                     operands=[value],
                     attributes={"index": _i64(index)},
                 ).result
-                self._check(part, item, f"{context}, field {index}", known, checks)
+                field_ = _Subject(
+                    f"field {index} of {subject.name}", f"{context}, field {index}"
+                )
+                self._check(part, item, field_, known, checks)
             return
-        dims = _dims(type_) or []
+        dims = list(integer) or _dims(type_) or []
         constants = [-1 if dim.value is None else dim.value for dim in dims]
         if T.is_tensor(type_):
             dtype = T.tensor_dtype(type_)
@@ -144,7 +164,7 @@ class _FunctionLowering:
         store, later = [-1] * len(dims), [-1] * len(dims)
         for position, dim in enumerate(dims):
             if dim.name and dim.name not in known.symbols:
-                known.symbols.add(dim.name)
+                known.symbols[dim.name] = subject.name
                 known.exprs.add(dim)
                 store[position] = self._slots[dim]
             elif not dim.is_const:
@@ -152,7 +172,11 @@ class _FunctionLowering:
         if any(slot >= 0 for slot in store):
             self._store(value, store)
         if any(slot >= 0 for slot in later):
-            checks.append(_Check(value, later, context, dims))
+            names = [
+                f"{dim}, bound by {known.symbols[dim.name]}" if dim.name else str(dim)
+                for dim in dims
+            ]
+            checks.append(_Check(value, later, context, dims, names))
 
     def _check_kind(
         self,
@@ -185,7 +209,7 @@ class _FunctionLowering:
         ready = [
             expr
             for expr in self._slots
-            if expr not in known.exprs and expr.symbols <= known.symbols
+            if expr not in known.exprs and expr.symbols <= known.symbols.keys()
         ]
         if ready and all(expr.is_const for expr in ready):
             values = ir.Operation.create("relax.shape_expr", results=[T.shape_type(ready)]).result
@@ -208,13 +232,14 @@ class _FunctionLowering:
                 attributes={
                     "slots": ir.DenseI64ArrayAttr.get(check.slots),
                     "context": ir.StringAttr.get(check.context),
+                    "dims": ir.ArrayAttr.get([ir.StringAttr.get(name) for name in check.names]),
                 },
             )
 
     def _require(self, expr: SymExpr, known: _Known, op: ir.Operation) -> None:
         if expr in known.exprs:
             return
-        missing = ", ".join(f"'{name}'" for name in sorted(expr.symbols - known.symbols))
+        missing = ", ".join(f"'{name}'" for name in sorted(expr.symbols - known.symbols.keys()))
         op.location.emit_error(
             f"'{op.name}' op uses {expr}, but nothing before it binds {missing}: symbols are bound "
             "by a parameter's plain dimension or by an earlier match_cast"
@@ -231,6 +256,8 @@ class _FunctionLowering:
             if op.name in lower:
                 lower[op.name](op, known)
                 continue
+            if _is_foreign(op):
+                self._foreign_result(op, known)
             for region in op.regions:
                 for block in region.blocks:
                     inner = known.copy()
@@ -295,13 +322,11 @@ class _FunctionLowering:
     def _match_cast(self, op: ir.Operation, known: _Known) -> None:
         value, type_ = op.operands[0], op.results[0].type
         name = value_name(op.location)
-        context = (
-            f"{self._name}: match_cast{f' of {name!r}' if name else ''} to {describe(type_)}"
-            f"{at_source(op.location)}"
-        )
+        what = f"match_cast of '{name}'" if name else "match_cast"
+        context = f"{self._name}: {what} to {describe(type_)}{at_source(op.location)}"
         with ir.InsertionPoint(op), op.location:
             checks: list[_Check] = []
-            self._check(value, type_, context, known, checks)
+            self._check(value, type_, _Subject(what, context), known, checks)
             self._settle(known, checks, op)
             result = value
             if stripped(type_) != stripped(value.type):
@@ -310,6 +335,18 @@ class _FunctionLowering:
                 ).result
         op.results[0].replace_all_uses_with(result)
         op.erase()
+
+    def _foreign_result(self, op: ir.Operation, known: _Known) -> None:
+        """Check what a packed function returned against what the program declares of it (R14)."""
+        result = op.results[0]
+        what = f"the result of '{op.attributes['func'].value}'"
+        context = (
+            f"{self._name}: {what} (declared {describe(result.type)}{at_source(op.location)})"
+        )
+        with ir.InsertionPoint.after(op), op.location:
+            checks: list[_Check] = []
+            self._check(result, result.type, _Subject(what, context), known, checks)
+            self._settle(known, checks, op)
 
     def _strip(self) -> None:
         """Drop symbols from every type of the function."""
@@ -339,6 +376,31 @@ class _Check:
     slots: list[int]
     context: str
     dims: list[SymExpr]
+    names: list[str]
+
+
+@dataclass(frozen=True)
+class _Subject:
+    """What is checked: how a later message refers to it, and what its own messages begin with."""
+
+    name: str
+    context: str
+
+
+def parameter_values(func: ir.Operation) -> list[list[SymExpr]]:
+    """Return for each parameter the expression that an integer parameter stands for, or nothing."""
+    count = len(func.regions[0].blocks[0].arguments)
+    if "arg_attrs" not in func.attributes:
+        return [[]] * count
+    values = []
+    for each in ir.ArrayAttr(func.attributes["arg_attrs"]):
+        attributes = {item.name: item.attr for item in ir.DictAttr(each)}
+        values.append(Dims(attributes["relax.value"]).dims if "relax.value" in attributes else [])
+    return values
+
+
+def _is_foreign(op: ir.Operation) -> bool:
+    return op.name in _FOREIGN and not op.attributes["func"].value.startswith(_TRUSTED_PREFIX)
 
 
 def _i64(value: int) -> ir.IntegerAttr:

@@ -166,7 +166,9 @@ class _FunctionCodegen:
     def _shape(self, op: ir.Operation) -> None:
         args: list[Any] = [self._operand(value) for value in op.operands]
         if "context" in op.attributes:
-            args.append(op.attributes["context"].value)
+            context = op.attributes["context"].value
+            names = [ir.StringAttr(name).value for name in op.attributes.get("dims") or ()]
+            args.append((context, *names) if names else context)
         args += list(op.attributes["slots"])
         name = _PREFIX + op.name.removeprefix("vm.")
         self._call(name, args, op.results[0] if len(op.results) else None)

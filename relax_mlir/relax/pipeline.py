@@ -69,7 +69,18 @@ def build(
         with log.stage("CodeGenVM"):
             codegen_vm(working.mlir_module, builder)
         native = _native(working, resolved, context, log)
-    return builder.get(native=native, metadata={"target": str(resolved)})
+    private = _private_names(working)
+    return builder.get(native=native, metadata={"target": str(resolved), "private": private})
+
+
+def _private_names(mod: IRModule) -> list[str]:
+    """Return the functions that are nobody's business outside: what passes made, what is private."""
+    attributes = [op.operation.attributes for op in mod.mlir_module.body.operations]
+    return [
+        each["sym_name"].value
+        for each in attributes
+        if "sym_visibility" in each and each["sym_visibility"].value == "private"
+    ]
 
 
 def _pass(name: str) -> Pass:

@@ -77,12 +77,15 @@ def load_value(heap: np.ndarray, slot: int) -> int:
 
 
 @_builtin
-def assert_shape(value: Any, heap: np.ndarray, context: str, *slots: int) -> None:
+def assert_shape(value: Any, heap: np.ndarray, context: str | tuple, *slots: int) -> None:
     """Check the dimensions of a tensor, a shape or one int against the heap; slot -1 is skipped.
+
+    With the context may come, in one tuple, what each dimension is: `(context, "n", "n * 2")`.
 
     Raises:
         ShapeMismatchError: says the context, which dimension, its value and the one expected.
     """
+    context, *names = context if type(context) is tuple else (context,)
     dims = value.shape if type(value) is ndarray else _dims(value, context)
     if len(dims) != len(slots):
         raise ShapeMismatchError(f"{context}: expected {_rank(len(slots))}, got {dims}")
@@ -93,6 +96,8 @@ def assert_shape(value: Any, heap: np.ndarray, context: str, *slots: int) -> Non
             wanted = f"expected {item(slot)}"
             if item(slot) == NO_VALUE:
                 wanted = f"the expected one {_WITHOUT_VALUE}"
+            if names:
+                wanted += f" ({names[i]})"
             raise ShapeMismatchError(
                 f"{context}: {where} is {dims[i]}, {wanted}"
                 + (f" (got {describe(value)})" if len(dims) > 1 else "")

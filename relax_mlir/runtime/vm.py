@@ -93,8 +93,10 @@ class VirtualMachine:
 
     @property
     def functions(self) -> tuple[str, ...]:
-        """The names that `vm[...]` takes: bytecode functions, then native ones."""
-        return (*self._funcs, *[n for n in self._native if n not in self._funcs])
+        """The public functions: of the bytecode, then native ones. `vm[...]` finds private ones too."""
+        private = self.executable.metadata.get("private", ())
+        names = (*self._funcs, *[n for n in self._native if n not in self._funcs])
+        return tuple([name for name in names if name not in private])
 
     def __getitem__(self, name: str) -> Callable[..., Any]:
         """Return a function that may be called with positional or keyword arguments.

@@ -42,7 +42,8 @@ def wanted(options: Options) -> bool:
     Raises:
         UsageError: it also asks for what MLIR's PassManager does with a whole pipeline.
     """
-    given = [flag for flag in FLAGS if options[flag] not in (None, False)]
+    # A limit of 0 is one.
+    given = [flag for flag in FLAGS if options[flag] is not None and options[flag] is not False]
     both = [flag for flag in _WHOLE if options[flag]]
     if given and both:
         raise UsageError(f"give either '--{given[0]}' or '--{both[0]}', not both")

@@ -1,8 +1,12 @@
 """The pass `eliminate-common-subexpr`: what is computed twice is computed once (P22)."""
 
+import hashlib
 from typing import Any
 
+import numpy as np
+
 from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.relax.constants import constant_array
 from relax_mlir.dialects.relax.tuples import is_make_tuple, known_fields
 from relax_mlir.transform.dead_code_elimination import remove_unused
 from relax_mlir.transform.effects import (
@@ -61,6 +65,7 @@ class _Eliminator:
 
     def __init__(self, func: ir.Operation) -> None:
         self._func = func
+        self._contents = _contents_of_constants(func)
         self._written = written_values(func)
         self._returned = returned_values(func)
 
@@ -86,7 +91,7 @@ class _Eliminator:
                 self._merge(op, scope)
 
     def _merge(self, op: ir.Operation, scope: _Scope) -> None:
-        key, result = _key(op), op.results[0]
+        key, result = self._key(op), op.results[0]
         found = scope.find(key)
         if found is None:
             scope.add(key, result)
@@ -119,7 +124,38 @@ class _Eliminator:
                 continue
             made = value.owner.operation
             if is_pure(made) and len(made.results) == 1 and not len(made.regions):
-                scope.add(_key(made), (value, op, None if fields is None else index))
+                scope.add(self._key(made), (value, op, None if fields is None else index))
+
+    def _key(self, op: ir.Operation) -> Any:
+        operands = tuple(op.operands)
+        if op.name in _COMMUTATIVE:
+            operands = frozenset(operands)
+        attributes = self._contents.get(op.results[0]) or tuple(op.attributes.items())
+        return op.name, operands, op.results[0].type, attributes
+
+
+def _contents_of_constants(func: ir.Operation) -> dict[ir.Value, bytes]:
+    """Return a digest of the elements of every constant that could equal another of its type.
+
+    Attributes do not tell: the elements lie beside the module under names of their own.
+    """
+    by_type: dict[ir.Type, list[ir.Operation]] = {}
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        if op.name == "relax.constant":
+            by_type.setdefault(op.results[0].type, []).append(op)
+        return ir.WalkResult.ADVANCE
+
+    func.walk(visit)
+    digests: dict[ir.Value, bytes] = {}
+    for op in (op for group in by_type.values() if len(group) > 1 for op in group):
+        try:
+            array = constant_array(op.attributes["value"])
+        except ValueError:
+            continue
+        elements = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+        digests[op.results[0]] = hashlib.blake2b(elements).digest()
+    return digests
 
 
 def _field_after(op: ir.Operation, index: int | None) -> ir.Value:
@@ -131,10 +167,3 @@ def _field_after(op: ir.Operation, index: int | None) -> ir.Value:
     position = next(i for i, view in enumerate(following) if view.operation == op)
     with ir.InsertionPoint(following[position + 1]), op.location:
         return get_item(op.results[0], index)
-
-
-def _key(op: ir.Operation) -> Any:
-    operands = tuple(op.operands)
-    if op.name in _COMMUTATIVE:
-        operands = frozenset(operands)
-    return op.name, operands, op.results[0].type, tuple(op.attributes.items())

@@ -12,7 +12,7 @@ from relax_mlir.dialects.bindings import ir, submodule
 from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.dialect import Dims
 from relax_mlir.dialects.relax.symbolic import SymExpr, product
-from relax_mlir.dialects.relax.tuples import call_arguments, is_make_tuple, make_tuple
+from relax_mlir.dialects.relax.tuples import is_make_tuple, known_fields, make_tuple
 from relax_mlir.dialects.tir.builder import Buffer, BufferDecl, PrimFuncBuilder, buffer_type
 from relax_mlir.dialects.tir.scalar import cast
 
@@ -81,7 +81,9 @@ def _match(op: ir.Operation, symbols: ir.SymbolTable) -> _Call | None:
     if name not in symbols or isinstance(op.results[0].type, ir.TupleType):
         return None
     callee = symbols[name]
-    arguments = call_arguments(op)
+    arguments = known_fields(op.operands[1])
+    if arguments is None:
+        return None
     tensors = [*arguments, op.results[0]]
     parameters = list(callee.entry_block.arguments)
     attributes = [

@@ -1,0 +1,151 @@
+"""Threads: contexts of their own, and eight compilations at once (issue 3); MLIR contexts."""
+
+import random
+import threading
+import traceback
+
+import numpy as np
+import pytest
+from programs import Program
+
+from relax_mlir import IRModule, relax
+from relax_mlir.dialects import context as contexts
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.context import default_context, make_context
+from relax_mlir.instrument import PassTimingInstrument
+from relax_mlir.transform import PassContext, Sequential, mlir, module_pass
+
+THREADS = 8
+
+
+def at_once(work, threads=THREADS):
+    """Run `work(k)` in so many threads that start together; raise what one of them raised."""
+    barrier = threading.Barrier(threads)
+    errors = []
+
+    def run(k):
+        try:
+            barrier.wait()
+            work(k)
+        except BaseException:
+            errors.append(traceback.format_exc())
+
+    started = [threading.Thread(target=run, args=(k,)) for k in range(threads)]
+    for thread in started:
+        thread.start()
+    for thread in started:
+        thread.join()
+    assert not errors, "\n".join(errors)
+
+
+def program(rows):
+    made = Program()
+    made.op("add", "add", ((rows, "n"),), ((rows, "n"),))
+    made.op("exp", "exp", ((rows,),))
+    return IRModule(made.module)
+
+
+def compile_and_run(rows):
+    vm = relax.VirtualMachine(relax.build(program(rows)))
+    x = np.random.default_rng(rows).random((rows, 3), dtype="float32")
+    np.testing.assert_array_equal(vm["add"](x, x), x + x)
+    np.testing.assert_allclose(vm["exp"](x[:, 0].copy()), np.exp(x[:, 0]), rtol=1e-6)
+
+
+@pytest.mark.parametrize("repetition", range(2))
+def test_different_modules_compile_at_once(repetition):
+    def work(k):
+        for i in range(2):
+            compile_and_run(2 + k * 5 + i + repetition * 50)
+
+    at_once(work)
+
+
+def test_one_module_compiles_in_its_own_thread_only_but_its_text_anywhere():
+    text = str(program(3))
+
+    def work(k):
+        vm = relax.VirtualMachine(relax.build(IRModule.parse(text)))
+        x = np.full((3, 2), k, dtype="float32")
+        np.testing.assert_array_equal(vm["add"](x, x), x + x)
+
+    at_once(work)
+
+
+def test_dialects_load_at_once():
+    def work(k):
+        for _ in range(3):
+            context = make_context()
+            text = 'func.func @f(%x: f32) { %0 = "relax.prim_value"() {value = #relax.dims<["n"], '
+            text += "affine_map<()[s0] -> (s0)>>} : () -> i64 return }"
+            assert ir.Module.parse(text, context).operation.verify()
+
+    at_once(work)
+
+
+def test_pass_contexts_and_instruments_do_not_meet():
+    def work(k):
+        rng = random.Random(k)
+        mod = IRModule.parse(
+            f"func.func @f{k}(%x: f32) -> f32 attributes {{relax.function}} {{ return %x : f32 }}"
+        )
+        for _ in range(30):
+            timing = PassTimingInstrument()
+            names = [f"P{k}_{i}" for i in range(rng.randrange(1, 5))]
+
+            def check(mod, ctx, k=k):
+                assert PassContext.current() is ctx
+                assert ctx.opt_level == k
+                assert mod.function_names == [f"f{k}"]
+                return mod
+
+            passes = [module_pass(check, opt_level=0, name=name) for name in names]
+            with PassContext(opt_level=k, instruments=[timing]):
+                Sequential([*passes, mlir("cse")])(mod)
+            (outer,) = timing.passes
+            assert [each.name for each in outer.children] == [*names, "cse"]
+
+    at_once(work)
+
+
+class TestDefaultContext:
+    """A thread's context is replaced when it is old and nothing but modules is left of it."""
+
+    @pytest.fixture(autouse=True)
+    def impatient(self, monkeypatch):
+        monkeypatch.setattr(contexts, "MOST_USES", 3)
+        monkeypatch.setattr(contexts._LOCAL, "context", None, raising=False)
+        yield
+        contexts._LOCAL.context = None
+
+    def test_modules_live_on_in_theirs(self):
+        kept = [IRModule.parse(f"func.func private @f{i}()") for i in range(8)]
+        found = {mod.context for mod in kept}
+        assert len(found) == 3
+        for i, mod in enumerate(kept):
+            assert mod.function_names == [f"f{i}"]
+            assert str(mlir("cse")(mod)) == str(mod)
+
+    def test_not_while_a_type_is_held(self):
+        held = ir.Type.parse("tensor<4xf32>", default_context())
+        kept = [IRModule.parse("func.func private @f()") for _ in range(8)]
+        assert {mod.context for mod in kept} == {held.context}
+
+    def test_not_while_it_is_entered(self):
+        with default_context():
+            inside = ir.Context.current
+            kept = [IRModule.parse("func.func private @f()") for _ in range(8)]
+            assert {mod.context for mod in kept} == {inside}
+
+    def test_many_bytes_of_constants_make_it_old(self, monkeypatch):
+        from relax_mlir.dialects.relax.constants import constant_attribute
+
+        monkeypatch.setattr(contexts, "MOST_USES", 1000)
+        monkeypatch.setattr(contexts, "MOST_BYTES", 1 << 20)
+        first = IRModule.parse("func.func private @f()")
+        with first.context, ir.Location.unknown():
+            attribute = constant_attribute(np.zeros(1 << 17))
+            first.mlir_module.operation.attributes["test.value"] = attribute
+            del attribute
+        second = IRModule.parse("func.func private @f()")
+        assert second.context != first.context
