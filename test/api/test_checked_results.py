@@ -32,6 +32,11 @@ class Module:
     def hidden(x: R.Tensor(("n",), "float32")):
         y = R.exp(x)
         return y
+
+    @R.function
+    def user(x: R.Tensor(("n",), "float32")):
+        y = cls.hidden(x)
+        return y
 """
 ANSWERS = {
     3: np.zeros(6, np.float32),
@@ -82,5 +87,5 @@ def test_an_integer_parameter_binds_its_symbol(vm):
 
 
 def test_generated_and_private_functions_are_not_listed(vm):
-    assert vm.functions == ("integer", "impure", "pure")
-    np.testing.assert_allclose(vm["hidden"](np.zeros(2, np.float32)), np.ones(2))
+    assert vm.functions == ("integer", "impure", "pure", "user")
+    np.testing.assert_allclose(vm["user"](np.zeros(2, np.float32)), np.ones(2))
