@@ -9,6 +9,8 @@ made from then on cannot be mixed with anything older.
 import sys
 import threading
 import weakref
+from contextlib import AbstractContextManager
+from typing import Any
 
 from relax_mlir.dialects.bindings import ir
 
@@ -20,6 +22,8 @@ _LOCAL = threading.local()
 # When a context is old: so many times asked for, or so many bytes of constants in it.
 MOST_USES = 128
 MOST_BYTES = 64 << 20
+_LOCKS: "weakref.WeakKeyDictionary[ir.Context, Any]" = weakref.WeakKeyDictionary()
+_LOCKS_LOCK = threading.Lock()
 _CONSTANT_BYTES: "weakref.WeakKeyDictionary[ir.Context, int]" = weakref.WeakKeyDictionary()
 # The thread's own reference, the one in `default_context`, and those of `_is_old` and the call.
 _OWN_REFERENCES = 4
@@ -57,6 +61,21 @@ def default_context() -> ir.Context:
         _LOCAL.uses = 0
     _LOCAL.uses += 1
     return context
+
+
+def lock_of(context: ir.Context) -> AbstractContextManager[Any]:
+    """Return the lock under which a context is used: passes and `relax.build` hold it.
+
+    MLIR lets go of the GIL while passes run, and a context without threads of its own has no locks:
+    two modules of one context are therefore worked on one after the other. Those of different
+    contexts, such as modules made in different threads, are not held up. Who changes a module while
+    another thread runs passes on one of the same context takes this lock too.
+    """
+    lock = _LOCKS.get(context)
+    if lock is None:
+        with _LOCKS_LOCK:
+            lock = _LOCKS.setdefault(context, threading.RLock())
+    return lock
 
 
 def count_constant(context: ir.Context, size: int) -> None:

@@ -1,4 +1,4 @@
-"""How a pass of this package describes itself: one entry of a table, nothing imported until it runs."""
+"""How a pass of this package describes itself: an entry of a table, loaded when it first runs."""
 
 import importlib
 from collections.abc import Callable
@@ -18,10 +18,10 @@ class PassOption:
 
 @dataclass(frozen=True)
 class PassSpec:
-    """A module pass: `entry` is `package.module:function`, called with the `builtin.module` operation.
+    """A module pass; `entry` is `package.module:function`, called with the `builtin.module`.
 
-    The function changes the module in place and takes the options as keyword arguments. It reports a
-    failure by emitting diagnostics at the operations concerned and raising `relax_mlir.errors.PassError`.
+    The function changes the module in place and takes the options as keyword arguments. It reports
+    a failure by emitting diagnostics at the operations concerned and raising `PassError`.
     A pass with `parts` is the sequence of the passes called so, and has no entry.
     """
 

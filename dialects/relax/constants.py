@@ -10,7 +10,7 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.context import count_constant
 from relax_mlir.dialects.relax import types as T
 
-# MLIR keeps the blob alive through the buffer it was made from; this table only finds the array again.
+# MLIR keeps the blob alive through the buffer it was made from; this only finds the array again.
 _ARRAYS: "weakref.WeakKeyDictionary[ir.Context, dict[str, np.ndarray]]" = (
     weakref.WeakKeyDictionary()
 )
@@ -116,9 +116,7 @@ def _from_dense(attribute: ir.Attribute, shape: list[int], dtype: np.dtype) -> n
     return np.array([float(item) for item in elements], dtype=dtype).reshape(shape)
 
 
-def _from_text(
-    attribute: ir.Attribute, name: str, shape: list[int], dtype: np.dtype
-) -> np.ndarray:
+def _from_text(attribute: ir.Attribute, name: str, shape: list[int], dtype: np.dtype) -> np.ndarray:
     # The bindings cannot read a resource's blob; MLIR prints it in hexadecimal after the module.
     with attribute.context, ir.Location.unknown():
         holder = ir.Module.create()

@@ -1,4 +1,4 @@
-"""Operations that are written out in simpler ones of Relax, by LegalizeOps and SimplifyInference."""
+"""Operations written out in simpler ones of Relax, for LegalizeOps and SimplifyInference."""
 
 from collections.abc import Callable, Sequence
 
@@ -11,8 +11,8 @@ from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS, build, read_attribut
 from relax_mlir.dialects.relax.tuples import make_tuple
 from relax_mlir.lowering.relax_to_tir.linear_algebra import ACCUMULATE
 
-# Given an operation and whether its results must be tensors of their own, return what takes its place;
-# None where too little is known of the operands.
+# Given an operation and whether its results must be tensors of their own, return what takes its
+# place; None where too little is known of the operands.
 Decomposition = Callable[[ir.Operation, bool], ir.Value | None]
 
 
@@ -167,7 +167,7 @@ def replace(op: ir.Operation, value: ir.Value) -> None:
 
 
 def decompose_ops(module: ir.Operation) -> None:
-    """Write out every operation of the table, in functions that may write to tensors with copies."""
+    """Write out every operation of the table; with copies where a function may write to tensors."""
     for view in module.regions[0].blocks[0].operations:
         found: list[ir.Operation] = []
         writes = False

@@ -15,7 +15,7 @@ from relax_mlir.lowering.relax_to_tir.linear_algebra import ACCUMULATE
 
 
 def legalize_layer_norm(legalizer: Legalizer, op: ir.Operation) -> ir.Value | None:
-    """Legalise layer normalisation: sums, sums of squares of what is centred, then every element."""
+    """Legalise layer normalisation: sums, sums of centred squares, then every element."""
     attrs = read_attributes(op, COMPUTE_OPS["layer_norm"].PARAMS)
     dims = T.tensor_dims(op.operands[0].type)
     if dims is None or op.results[0].type != op.operands[0].type:

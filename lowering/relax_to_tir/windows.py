@@ -85,7 +85,9 @@ def legalize_conv2d(legalizer: Legalizer, op: ir.Operation) -> ir.Value | None:
             weight_at: list[Scalar | int] = [0] * 4
             place = at if whole else [*at[:split], *at[split + 1 :]]
             group = at[split]
-            first = place[split] if whole else group * builder.symbol(dims[split + 1]) + place[split]
+            first = (
+                place[split] if whole else group * builder.symbol(dims[split + 1]) + place[split]
+            )
             channel = ci if groups == 1 else group * builder.symbol(weight.dims[i]) + ci
             image_at[n], image_at[c] = place[out_axes[0]], channel
             image_at[h] = place[out_axes[2]] * strides[0] + y * dilation[0]

@@ -147,9 +147,7 @@ class _FunctionLowering:
                     operands=[value],
                     attributes={"index": _i64(index)},
                 ).result
-                field_ = _Subject(
-                    f"field {index} of {subject.name}", f"{context}, field {index}"
-                )
+                field_ = _Subject(f"field {index} of {subject.name}", f"{context}, field {index}")
                 self._check(part, item, field_, known, checks)
             return
         dims = list(integer) or _dims(type_) or []
@@ -340,9 +338,7 @@ class _FunctionLowering:
         """Check what a packed function returned against what the program declares of it (R14)."""
         result = op.results[0]
         what = f"the result of '{op.attributes['func'].value}'"
-        context = (
-            f"{self._name}: {what} (declared {describe(result.type)}{at_source(op.location)})"
-        )
+        context = f"{self._name}: {what} (declared {describe(result.type)}{at_source(op.location)})"
         with ir.InsertionPoint.after(op), op.location:
             checks: list[_Check] = []
             self._check(result, result.type, _Subject(what, context), known, checks)

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.context import lock_of
 from relax_mlir.errors import CompileError
 from relax_mlir.ir.module import IRModule
 from relax_mlir.lowering.codegen.native import NativeCode, compile_module
@@ -59,9 +60,10 @@ def build(
     resolved = Target.parse(target) if isinstance(target, str) else target
     log = log if log is not None else BuildLog()
     context = PassContext.current()
-    with log.stage("input", mod.mlir_module):
+    # Any number of threads may build, also modules of one context: these wait here.
+    with log.stage("input", mod.mlir_module), lock_of(mod.context):
         working = mod.clone()
-    with working.context, ir.Location.unknown():
+    with lock_of(mod.context), working.context, ir.Location.unknown():
         for name in DEFAULT_PIPELINE if pipeline is None else pipeline:
             with log.stage(name, working.mlir_module):
                 _pass(name).run_in_place(working, context)
@@ -74,7 +76,7 @@ def build(
 
 
 def _private_names(mod: IRModule) -> list[str]:
-    """Return the functions that are nobody's business outside: what passes made, what is private."""
+    """Return the functions that are nobody's business outside: made by passes, or private."""
     attributes = [op.operation.attributes for op in mod.mlir_module.body.operations]
     return [
         each["sym_name"].value

@@ -99,7 +99,9 @@ def _pool(average: bool) -> Callable[..., _Array]:
             around.append((before, after + extra))
             inside.append((0, extra) if count_include_pad else (before, after + extra))
         kind = image.dtype.kind
-        fill = 0 if average or kind in "bu" else -np.inf if kind == "f" else np.iinfo(image.dtype).min
+        fill = (
+            0 if average or kind in "bu" else -np.inf if kind == "f" else np.iinfo(image.dtype).min
+        )
         wide = image.astype(_wide(image.dtype), copy=False) if average else image
         view = _windows(np.pad(wide, around, constant_values=fill), size, strides, dilation)
         if not average:

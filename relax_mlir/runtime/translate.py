@@ -138,7 +138,7 @@ def translate(
 ) -> tuple[Callable[..., Any], list[int]]:
     """Return a Python function and, for each line of its source, the instruction it came from.
 
-    The namespace has `p<i>` (functions), `c<i>` (constants), `t<i>` (constants as the functions named
+    The namespace has `p<i>` (functions), `c<i>` (constants), `t<i>` (constants as functions named
     in `native` take them), `vm_state`, `truth`, `shape_of`,
     `to_value` and `fail`, which is called with an exception and the index of the function.
     """

@@ -93,7 +93,7 @@ class VirtualMachine:
 
     @property
     def functions(self) -> tuple[str, ...]:
-        """The public functions: of the bytecode, then native ones. `vm[...]` finds private ones too."""
+        """The public functions, of the bytecode and then native; `vm[...]` finds others too."""
         private = self.executable.metadata.get("private", ())
         names = (*self._funcs, *[n for n in self._native if n not in self._funcs])
         return tuple([name for name in names if name not in private])

@@ -46,7 +46,7 @@ def says_no_more(target: ir.Type, source: ir.Type) -> bool:
 
 
 class _Symbols:
-    """Finds symbols that a `match_cast` binds to a dimension that is known, and puts that in place."""
+    """Finds symbols that a `match_cast` binds to a known dimension, and puts that in place."""
 
     def __init__(self, func: ir.Operation) -> None:
         self._func = func

@@ -1,7 +1,7 @@
-"""The passes `convert-layout` and `alter-op-layout`: images in the layout that suits a kernel (P19).
+"""The passes `convert-layout` and `alter-op-layout`: images in the layout that kernels like (P19).
 
 A value keeps its name and layout for whoever does not care; beside it a copy in the new layout is
-handed from one operation to the next, so that a transpose is left only where a chain begins or ends.
+handed from one operation to the next, so that a transpose is left only at the ends of a chain.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -47,8 +47,8 @@ def convert_layout(module: ir.Operation, desired_layouts: Mapping[str, Any]) -> 
 def alter_op_layout(module: ir.Operation) -> None:
     """Bring convolutions to the layouts in which the kernels of this compiler are fastest.
 
-    Those are NHWC and HWIO: vectors then run along the channels, which are many and of a fixed number.
-    A convolution that takes only a few channels reads them as they come and returns NHWC.
+    Those are NHWC and HWIO: vectors then run along the channels, which are many and of a fixed
+    number. A convolution that takes only a few channels reads them as they come and returns NHWC.
     """
     _convert(module, _suitable)
 

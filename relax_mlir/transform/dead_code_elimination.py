@@ -51,7 +51,11 @@ def _sweep(block: ir.Block) -> None:
         for region in op.regions:
             for inner in region.blocks:
                 _sweep(inner)
-        if op.name == "relax.dataflow" and not len(op.results) and len(list(operations_in(op))) == 1:
+        if (
+            op.name == "relax.dataflow"
+            and not len(op.results)
+            and len(list(operations_in(op))) == 1
+        ):
             op.erase()
 
 
@@ -94,9 +98,7 @@ def _trim_outputs(op: ir.Operation) -> ir.Operation:
             user.erase()
         else:
             user.operands[0] = rebuilt.results[0]
-            user.attributes["index"] = ir.IntegerAttr.get(
-                ir.IntegerType.get_signless(64), position
-            )
+            user.attributes["index"] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), position)
     return rebuilt
 
 
@@ -229,9 +231,7 @@ def _drop_parameters(func: ir.Operation, positions: list[int]) -> None:
         block.erase_argument(position)
     signature = ir.FunctionType(ir.TypeAttr(func.attributes["function_type"]).value)
     kept = [t for i, t in enumerate(signature.inputs) if i not in positions]
-    func.attributes["function_type"] = ir.TypeAttr.get(
-        ir.FunctionType.get(kept, signature.results)
-    )
+    func.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(kept, signature.results))
     for name in ("arg_attrs", "relax.params"):
         if name in func.attributes:
             items = [a for i, a in enumerate(func.attributes[name]) if i not in positions]

@@ -1,4 +1,4 @@
-"""What the passes over Relax may assume: which operations have effects, which values share memory."""
+"""What passes over Relax may assume: which operations have effects, which values share memory."""
 
 from collections.abc import Iterable, Iterator
 
@@ -29,7 +29,7 @@ def functions_to_optimize(module: ir.Operation) -> list[ir.Operation]:
 
 
 def _is_set(op: ir.Operation, name: str) -> bool:
-    attribute = op.attributes[name] if name in op.attributes else False
+    attribute = op.attributes.get(name, False)
     return bool(getattr(attribute, "value", attribute))
 
 
@@ -42,7 +42,7 @@ def operations_in(op: ir.Operation) -> Iterator[ir.Operation]:
 
 
 def is_pure(op: ir.Operation) -> bool:
-    """Whether an operation may be left out, repeated or moved: no effect, and nothing is asserted."""
+    """Whether an operation may be left out, repeated or moved: no effect, nothing asserted."""
     name = op.name
     if name in _SCOPES:
         return all(is_pure(inner) for inner in operations_in(op))

@@ -35,8 +35,7 @@ class Evaluator:
         except RelaxMLIRError:
             return [None] * len(requests)
         return [
-            _call(machine, f"evaluate{index}", arrays)
-            for index, (_, arrays) in enumerate(requests)
+            _call(machine, f"evaluate{index}", arrays) for index, (_, arrays) in enumerate(requests)
         ]
 
     def _program(self, requests: Sequence[Request]) -> ir.Module:
@@ -63,7 +62,11 @@ def _function(name: str, op: ir.Operation, arrays: Sequence[np.ndarray]) -> None
     operands = list(block.arguments)
     with ir.InsertionPoint(block):
         if op.name == "relax.call_tir":
-            outputs = [result.get_type(i) for i in range(result.num_types)] if is_tuple(result) else [result]
+            outputs = (
+                [result.get_type(i) for i in range(result.num_types)]
+                if is_tuple(result)
+                else [result]
+            )
             shapes = [
                 ir.Operation.create(
                     "relax.shape_expr", results=[T.shape_type(T.tensor_dims(output))]
@@ -86,4 +89,6 @@ def _call(machine: object, name: str, arrays: Sequence[np.ndarray]) -> list[np.n
         result = machine[name](*arrays)
     except (RelaxMLIRError, RuntimeError, ValueError, TypeError):
         return None
-    return [np.asarray(item) for item in result] if isinstance(result, tuple) else [np.asarray(result)]
+    return (
+        [np.asarray(item) for item in result] if isinstance(result, tuple) else [np.asarray(result)]
+    )

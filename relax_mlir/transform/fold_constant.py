@@ -1,4 +1,4 @@
-"""The pass `fold-constant`: what is known at compile time is computed at compile time (P16, P22)."""
+"""The pass `fold-constant`: what is known at compile time is computed then (P16, P22)."""
 
 from collections.abc import Callable, Sequence
 
@@ -10,23 +10,21 @@ from relax_mlir.dialects.relax.constants import constant_array, constant_attribu
 from relax_mlir.dialects.relax.dialect import Shape
 from relax_mlir.dialects.relax.infer import compatible
 from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS, read_attributes
-from relax_mlir.dialects.relax.tuples import is_make_tuple, is_tuple, known_fields
+from relax_mlir.dialects.relax.tuples import is_tuple, known_fields
 from relax_mlir.errors import RelaxMLIRError
 from relax_mlir.runtime.library import LIBRARY
 from relax_mlir.runtime.registry import LIBRARY_PREFIX
 from relax_mlir.transform.dead_code_elimination import remove_unused
-from relax_mlir.transform.effects import functions_to_optimize, operations_in, written_values
+from relax_mlir.transform.effects import functions_to_optimize, written_values
 from relax_mlir.transform.evaluate import Evaluator
 
 
-def fold_constant(
-    module: ir.Operation, max_bytes: int = 65536, evaluate_tir: bool = True
-) -> None:
+def fold_constant(module: ir.Operation, max_bytes: int = 65536, evaluate_tir: bool = True) -> None:
     """Replace operations on constants by their results, and branches on constants by the one taken.
 
     Left as they are: what fails when it is computed, so that it still fails at run time; what an
-    impure call may write to, as every run needs a tensor of its own; and what would make the program
-    larger than `max_bytes` where its operands are smaller.
+    impure call may write to, as every run needs a tensor of its own; and what is larger than its
+    operands and larger than `max_bytes`.
 
     Args:
         module: a `builtin.module`.
@@ -88,11 +86,18 @@ class _Folder:
             return
         elif name in COMPUTE_OPS:
             self._compute(op, name)
-        elif op.name == "relax.call_tir" and self._evaluator is not None:
-            arrays = [self._known(value) for value in known_fields(op.operands[1]) or ()]
-            if arrays and all(isinstance(a, np.ndarray) for a in arrays) and _is_static(op.results[0].type):
-                if "tir_vars" not in op.attributes:
-                    self._pending.append((op, arrays))
+        elif op.name == "relax.call_tir":
+            self._call_tir(op)
+
+    def _call_tir(self, op: ir.Operation) -> None:
+        arrays = [self._known(value) for value in known_fields(op.operands[1]) or ()]
+        known = bool(arrays) and all(isinstance(array, np.ndarray) for array in arrays)
+        if known and _is_static(op.results[0].type) and "tir_vars" not in op.attributes:
+            self._put_off(op, arrays)
+
+    def _put_off(self, op: ir.Operation, arrays: list[np.ndarray]) -> None:
+        if self._evaluator is not None:
+            self._pending.append((op, arrays))
 
     def _compute(self, op: ir.Operation, name: str) -> None:
         operands = [self._known(value) for value in op.operands]
@@ -101,8 +106,8 @@ class _Folder:
         arrays = [operand for operand in operands if isinstance(operand, np.ndarray)]
         compute = LIBRARY.get(LIBRARY_PREFIX + name)
         if compute is None:
-            if self._evaluator is not None and len(arrays) == len(operands):
-                self._pending.append((op, arrays))
+            if len(arrays) == len(operands):
+                self._put_off(op, arrays)
             return
         outputs = _evaluate(op, name, compute, operands)
         if outputs is not None and self._is_small(outputs, arrays):
@@ -191,7 +196,11 @@ def _fold_shape_of(op: ir.Operation) -> None:
 def _put_constants(op: ir.Operation, arrays: Sequence[np.ndarray]) -> None:
     """Replace an operation by constants; a type that differs from the declared one is matched."""
     declared = op.results[0].type
-    fields = [declared.get_type(i) for i in range(declared.num_types)] if is_tuple(declared) else [declared]
+    fields = (
+        [declared.get_type(i) for i in range(declared.num_types)]
+        if is_tuple(declared)
+        else [declared]
+    )
     with ir.InsertionPoint(op), op.location:
         attributes = [constant_attribute(array) for array in arrays]
         if len(attributes) != len(fields) or not all(
@@ -210,8 +219,10 @@ def _put_constants(op: ir.Operation, arrays: Sequence[np.ndarray]) -> None:
                 ).result
             values.append(value)
         if is_tuple(declared):
-            values = [ir.Operation.create(
-                "builtin.unrealized_conversion_cast", results=[declared], operands=values
-            ).result]
+            values = [
+                ir.Operation.create(
+                    "builtin.unrealized_conversion_cast", results=[declared], operands=values
+                ).result
+            ]
     op.results[0].replace_all_uses_with(values[0])
     op.erase()

@@ -13,7 +13,6 @@ from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.constants import constant_array
 from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS, build, read_attributes
 from relax_mlir.dialects.relax.symbolic import SymExpr
-from relax_mlir.dialects.relax.windows import layout_axes
 from relax_mlir.lowering.relax_to_tir.decompose import reshape
 from relax_mlir.transform.dead_code_elimination import remove_unused
 from relax_mlir.transform.effects import functions_to_optimize, is_pure, may_write
@@ -42,7 +41,9 @@ def forward_fold_scale_axis(module: ir.Operation) -> None:
     for op in _found(module, "relax.conv2d"):
         path: list[ir.Operation] = []
         value = op.operands[0]
-        while (producer := _only_producer(value)) is not None and producer.name in _LINEAR + _POSITIVE:
+        while (
+            producer := _only_producer(value)
+        ) is not None and producer.name in _LINEAR + _POSITIVE:
             path.append(producer)
             value = producer.operands[0]
         if producer is not None and producer.name == "relax.multiply":
@@ -148,7 +149,7 @@ def _precedes(op: ir.Operation, target: ir.Operation) -> bool:
 
 
 def _undisturbed(first: ir.Operation, last: ir.Operation) -> bool:
-    """Whether nothing between two operations of one block can write to what the scale is read from."""
+    """Whether nothing between two operations of one block can write to the scale's sources."""
     if first.block != last.block:
         return False
     between = False
@@ -175,14 +176,14 @@ class _Chain:
             return False
         if op.name == "relax.conv2d":
             return self._fits(op, value)
-        if op.name in _LINEAR or op.name in _POSITIVE and _is_positive(self._scale):
+        if op.name in _LINEAR or (op.name in _POSITIVE and _is_positive(self._scale)):
             return self.applies(op.operands[0])
         if op.name == "relax.add":
             # A bias is scaled on its own; the sum of two results of convolutions by scaling both.
             a, b = op.operands
             return op.results[0].type in (a.type, b.type) and (
-                self.applies(a) and (self.applies(b) or self._is_small(b, op))
-                or self.applies(b) and self._is_small(a, op)
+                (self.applies(a) and (self.applies(b) or self._is_small(b, op)))
+                or (self.applies(b) and self._is_small(a, op))
             )
         return False
 
@@ -210,7 +211,9 @@ class _Chain:
             if op.name == "relax.conv2d":
                 scale = self._hoists[op].value(self._scale)
                 axis = _attributes(op)["kernel_layout"].index("O")
-                return _with_operands(op, [op.operands[0], _scale_weight(op.operands[1], scale, axis)])
+                return _with_operands(
+                    op, [op.operands[0], _scale_weight(op.operands[1], scale, axis)]
+                )
             if op.name == "relax.add":
                 return _with_operands(op, [self._term(operand, op) for operand in op.operands])
             inner = self.scaled(op.operands[0])
@@ -233,14 +236,18 @@ def _scale_weight(weight: ir.Value, scale: ir.Value, axis: int) -> ir.Value:
     """Return a weight with everything along one axis multiplied by its own number."""
     dims = T.tensor_dims(scale.type)
     count = next((dim for dim in dims if dim != 1), SymExpr.const(1))
-    return build("multiply", [weight, reshape(scale, [count if i == axis else 1 for i in range(4)])], {})
+    return build(
+        "multiply", [weight, reshape(scale, [count if i == axis else 1 for i in range(4)])], {}
+    )
 
 
 def _push_into(op: ir.Operation, path: list[ir.Operation], multiply: ir.Operation) -> None:
     """Rewrite `conv2d(f(x * s), w)` to `conv2d(f(x), w * s)` where that is the same."""
     attrs = _attributes(op)
     axis = attrs["data_layout"].index("C")
-    if attrs["groups"] != 1 or any(_channel_axis(each) != axis for each in path if each.name != "relax.relu"):
+    if attrs["groups"] != 1 or any(
+        _channel_axis(each) != axis for each in path if each.name != "relax.relu"
+    ):
         return
     dims = T.tensor_dims(op.operands[0].type)
     for data, scale in (list(multiply.operands), list(multiply.operands)[::-1]):

@@ -17,8 +17,9 @@ from relax_mlir.transform.rebuild import result_types, set_result_types, substit
 def infer_type(module: ir.Operation) -> None:
     """Refine the types of all bindings and of what functions return.
 
-    Nothing that a type says is lost: an annotation that says something else than the rule is kept, as
-    it is checked at run time; one that says less is completed. Functions come after those they call.
+    Nothing that a type says is lost: an annotation that says something else than the rule is kept,
+    as it is checked at run time; one that says less is completed. Functions come after those that
+    they call.
     """
     functions = {
         view.operation.attributes["sym_name"].value: view.operation

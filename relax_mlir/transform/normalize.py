@@ -1,7 +1,7 @@
 """The pass `normalize`: the one spelling of a program that other passes may count on (P22).
 
-Bindings are operations in a block, so a program is in A-normal form as it stands: operands are values,
-and every operation has a name or can be given one. What is left to choose is chosen here.
+Bindings are operations in a block, so a program is in A-normal form as it stands: operands are
+values, and every operation has a name or can be given one. What is left to choose is chosen here.
 """
 
 from relax_mlir.dialects.bindings import ir
@@ -17,8 +17,8 @@ _LITERALS = ("relax.shape_expr", "relax.prim_value", "relax.constant")
 def normalize(module: ir.Operation) -> None:
     """Bring every Relax function into normal form.
 
-    The arguments of a call are made right where they are passed; a shape, number or constant is bound
-    once per scope; dataflow blocks that hold no bindings are gone; every binding has a name.
+    The arguments of a call are made right where they are passed; a shape, number or constant is
+    bound once per scope; dataflow blocks that hold no bindings are gone; every binding has a name.
     """
     for view in module.regions[0].blocks[0].operations:
         func = view.operation
@@ -63,7 +63,7 @@ def _make_arguments(op: ir.Operation) -> None:
 
 
 def _inline_empty(op: ir.Operation) -> None:
-    output = list(operations_in(op))[0]
+    output = next(operations_in(op))
     for result, value in zip(op.results, output.operands, strict=True):
         result.replace_all_uses_with(value)
     op.erase()

@@ -1,4 +1,4 @@
-"""The pass `outline-native`: straight-line runs of call_tir become one native function (decision 10).
+"""The pass `outline-native`: runs of call_tir become one native function (decision 10).
 
 Between two operations that need the virtual machine, every intermediate tensor whose shape is known
 symbolically can live in one workspace, whose size is a symbolic expression too. The run then is one
@@ -253,9 +253,7 @@ class _Outliner:
             with call.op.location:
                 func.CallOp([], call.callee.name.value, operands)
 
-    def _call(
-        self, name: str, integers: Sequence[SymExpr], results: Sequence[ir.Type]
-    ) -> ir.Value:
+    def _call(self, name: str, integers: Sequence[SymExpr], results: Sequence[ir.Type]) -> ir.Value:
         shapes = [
             ir.Operation.create(
                 "relax.shape_expr", results=[T.shape_type(T.tensor_dims(type_))]
@@ -316,11 +314,11 @@ def _sink(run: Sequence[_Call], after: ir.Operation) -> None:
         begun = begun or op == run[0].op
         if op == run[-1].op:
             return
-        if begun and is_make_tuple(op) and op not in stale:
-            if any(operand in made for operand in op.operands):
-                op.move_after(point)
-                point = op
-                made.append(op.results[0])
+        uses = any(operand in made for operand in op.operands)
+        if begun and uses and is_make_tuple(op) and op not in stale:
+            op.move_after(point)
+            point = op
+            made.append(op.results[0])
 
 
 def _mark(function: ir.OpView, inputs: int) -> None:
@@ -351,6 +349,7 @@ def mark_internal(module: ir.Operation) -> None:
     module.walk(visit)
     for view in module.regions[0].blocks[0].operations:
         attributes = view.operation.attributes
-        if "tir.prim_func" in attributes and attributes["sym_name"].value in inside - outside:
-            if "sym_visibility" in attributes:
-                attributes["tir.internal"] = ir.UnitAttr.get()
+        if "tir.prim_func" not in attributes or "sym_visibility" not in attributes:
+            continue
+        if attributes["sym_name"].value in inside - outside:
+            attributes["tir.internal"] = ir.UnitAttr.get()

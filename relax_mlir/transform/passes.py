@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.context import lock_of
 from relax_mlir.errors import PassError, PipelineError
 from relax_mlir.ir.module import IRModule
 from relax_mlir.lowering.pass_spec import PassSpec
@@ -58,7 +59,10 @@ class Pass:
             return self(IRModule(mod), ctx, required=required).mlir_module
         if not isinstance(mod, IRModule):
             raise TypeError(f"a pass runs on an IRModule, got {type(mod).__name__}")
-        ctx = ctx or PassContext.current()
+        with lock_of(mod.context):
+            return self._on_copy(mod, ctx or PassContext.current(), required)
+
+    def _on_copy(self, mod: IRModule, ctx: PassContext, required: bool | None) -> IRModule:
         if required is None:
             required = ctx.option(config.REQUIRED_ON_CALL)
         before = fingerprint(mod.mlir_module) if ctx.option(config.IMMUTABLE_MODULE) else None
@@ -90,10 +94,11 @@ class Pass:
         Raises:
             PassError: as `__call__`; the module is then in an unknown state.
         """
-        if not ctx.instrument_before_pass(mod, self.info):
-            return False
-        self._run(mod, ctx)
-        return True
+        with lock_of(mod.context):
+            if not ctx.instrument_before_pass(mod, self.info):
+                return False
+            self._run(mod, ctx)
+            return True
 
     def _run(self, mod: IRModule, ctx: PassContext) -> None:
         try:

@@ -31,7 +31,7 @@ def replace_output(block: ir.Block, name: str, values: Sequence[ir.Value]) -> No
 
 
 def keep_results(op: ir.Operation, types: Sequence[ir.Type]) -> ir.Operation:
-    """Rebuild an operation with results of other types, its regions moved; uses are the caller's."""
+    """Rebuild an operation with results of other types, its regions moved into the new one."""
     attributes = dict(op.attributes.items())
     with ir.InsertionPoint(op):
         new = ir.Operation.create(

@@ -1,4 +1,4 @@
-"""The pass `simplify-inference`: what training needs becomes the arithmetic that inference needs."""
+"""The pass `simplify-inference`: what training needs becomes plain arithmetic (P22)."""
 
 from collections.abc import Callable
 from functools import partial

@@ -82,7 +82,7 @@ def test_an_integer_parameter_binds_its_symbol(vm):
     np.testing.assert_array_equal(vm["integer"](2, x), x.ravel())
     with pytest.raises(ShapeMismatchError, match=r"expected 3 \(n, bound by argument 'n'\)"):
         vm["integer"](3, x)
-    with pytest.raises(ArgumentTypeError, match="expected an integer, got the Python float 2.5"):
+    with pytest.raises(ArgumentTypeError, match=r"expected an integer, got the Python float 2\.5"):
         vm["integer"](2.5, x)
 
 

@@ -96,7 +96,9 @@ def test_results(vm, n):
     np.testing.assert_allclose(d, 8 * e * e, rtol=1e-5)
     y = rng.standard_normal((n, 3), dtype=np.float32)
     np.testing.assert_allclose(vm["branches"](np.array(True), y), 2 * np.exp(y).sum(1), rtol=1e-5)
-    np.testing.assert_allclose(vm["branches"](np.array(False), y), y.sum(1) ** 2, rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(
+        vm["branches"](np.array(False), y), y.sum(1) ** 2, rtol=1e-4, atol=1e-6
+    )
     np.testing.assert_allclose(vm["compound"](x), 2 * np.exp(x.ravel()), rtol=1e-5)
 
 

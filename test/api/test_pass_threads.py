@@ -61,6 +61,21 @@ def test_different_modules_compile_at_once(repetition):
     at_once(work)
 
 
+def test_modules_of_one_context_compile_at_once():
+    # They wait for each other inside: MLIR's context is locked while passes run.
+    mods = [program(2 + k) for k in range(THREADS)]
+    assert len({mod.context for mod in mods}) == 1
+
+    def work(k):
+        for _ in range(2):
+            vm = relax.VirtualMachine(relax.build(mods[k]))
+            x = np.full((2 + k, 2), k, dtype="float32")
+            np.testing.assert_array_equal(vm["add"](x, x), x + x)
+            Sequential([mlir("cse"), relax.transform.LegalizeOps()])(mods[k])
+
+    at_once(work)
+
+
 def test_one_module_compiles_in_its_own_thread_only_but_its_text_anywhere():
     text = str(program(3))
 
