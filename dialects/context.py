@@ -2,8 +2,7 @@
 
 A context keeps every attribute, type, location and constant that was ever made in it. A process that
 compiles one module after the other would grow for ever, so a thread's context is given up after a
-while, at a moment when nothing of it is alive but whole modules: those live on in it, and what is
-made from then on cannot be mixed with anything older.
+while: when nothing of it is alive but one module at most, such as the one that a loop made last.
 """
 
 import sys
@@ -18,6 +17,7 @@ from relax_mlir.dialects.bindings import ir
 # process, so loading is serialised (llvm/llvm-project#215781 is the sibling report).
 _LOAD_LOCK = threading.Lock()
 _LOCAL = threading.local()
+_NAMESPACES = ("relax", "tir", "vm")
 
 # When a context is old: so many times asked for, or so many bytes of constants in it.
 MOST_USES = 128
@@ -51,10 +51,14 @@ def make_context() -> ir.Context:
 
 
 def default_context() -> ir.Context:
-    """Return this thread's context, made on first use. MLIR objects of two contexts do not mix.
+    """Return the context that this thread has entered, else the thread's own, made on first use.
 
-    Whoever holds more of it than modules (a type, an operation, the context itself) keeps it in use.
+    MLIR objects of two contexts do not mix: MLIR crashes. Whoever holds a type, an operation or two
+    modules of the thread's context keeps it in use; inside a pass it is that of the pass's module.
     """
+    entered = _entered()
+    if entered is not None:
+        return entered
     context = getattr(_LOCAL, "context", None)
     if context is None or _is_old(context):
         context = _LOCAL.context = make_context()
@@ -83,8 +87,29 @@ def count_constant(context: ir.Context, size: int) -> None:
     _CONSTANT_BYTES[context] = _CONSTANT_BYTES.get(context, 0) + size
 
 
+def _entered() -> ir.Context | None:
+    """Return the innermost `with context:` of this thread if our dialects are loaded there."""
+    try:
+        context = ir.Context.current
+    except ValueError:
+        return None
+    if context is None or not all(map(context.is_dialect_loaded, _NAMESPACES)):
+        return None
+    return context
+
+
 def _is_old(context: ir.Context) -> bool:
     if _LOCAL.uses < MOST_USES and _CONSTANT_BYTES.get(context, 0) < MOST_BYTES:
         return False
+    modules = context._get_live_module_count()
     # Every live object of the bindings holds a reference to its context, a module exactly one.
-    return sys.getrefcount(context) - context._get_live_module_count() <= _OWN_REFERENCES
+    others = sys.getrefcount(context) - modules - _OWN_REFERENCES
+    return others <= 0 and modules - _definitions_in(context) <= 1
+
+
+def _definitions_in(context: ir.Context) -> int:
+    """Return how many of the live modules are our dialects' definitions, which load_all made."""
+    from relax_mlir.dialects import relax, tir, vm
+
+    made = [getattr(each, "_mlir_module", None) for each in (relax.Relax, tir.Tir, vm.Vm)]
+    return sum(each is not None and each.context == context for each in made)

@@ -22,7 +22,7 @@ class PassSpec:
 
     The function changes the module in place and takes the options as keyword arguments. It reports
     a failure by emitting diagnostics at the operations concerned and raising `PassError`.
-    A pass with `parts` is the sequence of the passes called so, and has no entry.
+    A pass with `parts` is the sequence of the passes called so; `entry` then does the same at once.
     """
 
     flag: str

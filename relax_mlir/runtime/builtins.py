@@ -13,6 +13,8 @@ from relax_mlir.runtime.values import DTYPES, describe, numpy_dtype, to_value
 ndarray = np.ndarray
 _I64 = np.dtype("int64")
 PREFIX = "vm.builtin."
+# Bytes up to which a tensor alone in its storage is numpy's own allocation.
+SMALL_TENSOR = 1 << 16
 BUILTINS: dict[str, Callable[..., Any]] = {}
 
 
@@ -100,6 +102,26 @@ def storage_size(shape: tuple[int, ...], dtype: str) -> int:
 @_builtin()
 def kill_object(value: Any) -> None:
     """Forget a value; its destination register becomes None."""
+
+
+def tensor_function(state: VMState) -> Callable[..., np.ndarray]:
+    """Return a function of size, shape and dtype that gives a tensor in a storage of its own."""
+    storage = storage_function(state)
+    most = SMALL_TENSOR if state.allocators[0].kind == "pooled" else -1
+
+    def new_tensor(size: Any, shape: Any, dtype: Any) -> np.ndarray:
+        # numpy's own memory costs a tenth of a storage; only large blocks are worth keeping.
+        if type(size) is int and 0 <= size <= most and dtype in DTYPES:
+            try:
+                tensor = np.empty(shape, DTYPES[dtype])
+            except (TypeError, ValueError):
+                pass
+            else:
+                if tensor.nbytes <= size:
+                    return tensor
+        return alloc_tensor(storage(size, "cpu"), 0, shape, dtype)
+
+    return new_tensor
 
 
 # Values

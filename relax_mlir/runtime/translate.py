@@ -82,6 +82,46 @@ def _last_uses(code: list[Instruction]) -> dict[int, list[int]]:
     return dead
 
 
+def _own_tensors(code: list[Instruction], names: list[str]) -> dict[int, int]:
+    """Return, for straight code, the tensors that are alone in a storage nothing else looks at.
+
+    The result maps the index of an `alloc_tensor` to that of its `alloc_storage`.
+    """
+    made: dict[int, int] = {}
+    used: dict[int, list[int]] = {}
+    written: dict[int, int] = {}
+    for i, instr in enumerate(code):
+        name = names[instr.func_idx] if instr.op is Opcode.CALL else ""
+        kill = name == PREFIX + "kill_object"
+        for arg in (*instr.args, instr.reg):
+            if arg.is_plain_register and not kill:
+                used.setdefault(arg.value, []).append(i)
+        if instr.dst.is_plain_register and not kill:
+            written[instr.dst.value] = written.get(instr.dst.value, 0) + 1
+            if name == PREFIX + "alloc_storage" and len(instr.args) == 2:
+                made[instr.dst.value] = i
+    pairs: dict[int, int] = {}
+    for register, start in made.items():
+        users = used.get(register, [])
+        if written[register] != 1 or len(users) != 1:
+            continue
+        instr = code[users[0]]
+        if instr.op is not Opcode.CALL or names[instr.func_idx] != PREFIX + "alloc_tensor":
+            continue
+        offset = instr.args[1] if len(instr.args) == 4 else None
+        if instr.args[0].value == register and offset == Arg(ArgKind.IMMEDIATE, 0):
+            pairs[users[0]] = start
+    return pairs
+
+
+def _returns_own_tensor(executable: Executable, code: list[Instruction]) -> bool:
+    """Whether straight code returns a tensor that it allocated itself."""
+    result = next(instr.reg for instr in code if instr.op is Opcode.RET)
+    makers = [instr for instr in code if instr.op is Opcode.CALL and instr.dst == result]
+    names = [executable.func_names[instr.func_idx] for instr in makers]
+    return names == [PREFIX + "alloc_tensor"]
+
+
 def _block_starts(code: list[Instruction]) -> list[int]:
     starts = {0}
     for i, instr in enumerate(code):
@@ -140,7 +180,7 @@ def translate(
 
     The namespace has `p<i>` (functions), `c<i>` (constants), `t<i>` (constants as functions named
     in `native` take them), `vm_state`, `truth`, `shape_of`,
-    `to_value` and `fail`, which is called with an exception and the index of the function.
+    `new_tensor`, `to_value` and `fail`, which is called with an exception and the index of the function.
     """
     code = executable.instructions(func)
     out = _Writer()
@@ -154,7 +194,15 @@ def translate(
     out.add(1, "try:")
     if straight:
         dead = _last_uses(code)
+        own = _own_tensors(code, executable.func_names)
         for i, instr in enumerate(code):
+            if i in own.values():
+                continue
+            if i in own:
+                size = _operand(code[own[i]].args[0])
+                shape, dtype = (_operand(arg) for arg in instr.args[2:])
+                out.add(2, f"{_operand(instr.dst)} = new_tensor({size}, {shape}, {dtype})", i)
+                continue
             if instr.op is Opcode.RET:
                 out.add(2, f"return r{instr.reg.value}", i)
                 break
@@ -171,4 +219,5 @@ def translate(
     out.add(2, "raise")
     scope: dict[str, Any] = {}
     exec(compile("\n".join(out.lines), f"<vm function {index}>", "exec"), namespace, scope)
+    scope["function"].returns_own_tensor = straight and _returns_own_tensor(executable, code)
     return scope["function"], out.instruction

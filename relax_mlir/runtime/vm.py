@@ -15,7 +15,14 @@ from relax_mlir.errors import (
     VMError,
     did_you_mean,
 )
-from relax_mlir.runtime.builtins import BUILTINS, alloc_storage, shape_of, storage_function, truth
+from relax_mlir.runtime.builtins import (
+    BUILTINS,
+    alloc_storage,
+    shape_of,
+    storage_function,
+    tensor_function,
+    truth,
+)
 from relax_mlir.runtime.bytecode import Opcode
 from relax_mlir.runtime.executable import Executable, VMFunction
 from relax_mlir.runtime.memory import VMState
@@ -84,6 +91,7 @@ class VirtualMachine:
             "vm_state": self.state,
             "truth": truth,
             "shape_of": shape_of,
+            "new_tensor": tensor_function(self.state),
             "to_value": to_value,
             "fail": self._fail,
             **{f"c{i}": c for i, c in enumerate(constants)},
@@ -130,6 +138,7 @@ class VirtualMachine:
         func = self.executable.global_funcs[index]
         body = self._body(index)
         count, own = func.num_args, self._own
+        returns_own = body.returns_own_tensor
 
         def call(*args: Any, **kwargs: Any) -> Any:
             if kwargs or len(args) != count:
@@ -145,6 +154,8 @@ class VirtualMachine:
                     f"{name}: functions of the executable call each other too deeply "
                     "(see sys.setrecursionlimit)"
                 ) from error
+            if returns_own:
+                return result
             if type(result) is ndarray:
                 return result if type(result.base) in STORAGE else own(result, args, values)
             return own(result, args, values) if type(result) is tuple else result

@@ -52,6 +52,12 @@ def forward_fold_scale_axis(module: ir.Operation) -> None:
         remove_unused(func)
 
 
+def fold_scale_axis(module: ir.Operation) -> None:
+    """Do both, backward first."""
+    backward_fold_scale_axis(module)
+    forward_fold_scale_axis(module)
+
+
 def _found(module: ir.Operation, name: str) -> list[ir.Operation]:
     found: list[ir.Operation] = []
 

@@ -29,6 +29,10 @@ def normalize(module: ir.Operation) -> None:
             _block(block, {}, names, "gv")
 
 
+# Relay's name; it had expressions to flatten.
+to_a_normal_form = normalize
+
+
 def _block(block: ir.Block, literals: dict, names: "_Names", prefix: str) -> None:
     for view in list(block.operations):
         op = view.operation

@@ -75,7 +75,7 @@ TRANSFORM_PASSES: dict[str, PassSpec] = {
     "to-a-normal-form": PassSpec(
         flag="to-a-normal-form",
         name="ToANormalForm",
-        entry="relax_mlir.transform.normalize:normalize",
+        entry="relax_mlir.transform.normalize:to_a_normal_form",
         summary="Relay's name of normalize",
         opt_level=1,
     ),
@@ -102,7 +102,7 @@ TRANSFORM_PASSES: dict[str, PassSpec] = {
     "fold-scale-axis": PassSpec(
         flag="fold-scale-axis",
         name="FoldScaleAxis",
-        entry="",
+        entry="relax_mlir.transform.fold_scale_axis:fold_scale_axis",
         summary="Move scales by channel into the weights of convolutions, backward and forward",
         opt_level=3,
         parts=("BackwardFoldScaleAxis", "ForwardFoldScaleAxis"),

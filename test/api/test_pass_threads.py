@@ -124,7 +124,7 @@ def test_pass_contexts_and_instruments_do_not_meet():
 
 
 class TestDefaultContext:
-    """A thread's context is replaced when it is old and nothing but modules is left of it."""
+    """A thread's context is replaced when it is old and hardly anything of it is left."""
 
     @pytest.fixture(autouse=True)
     def impatient(self, monkeypatch):
@@ -133,24 +133,58 @@ class TestDefaultContext:
         yield
         contexts._LOCAL.context = None
 
-    def test_modules_live_on_in_theirs(self):
-        kept = [IRModule.parse(f"func.func private @f{i}()") for i in range(8)]
-        found = {mod.context for mod in kept}
-        assert len(found) == 3
-        for i, mod in enumerate(kept):
+    @staticmethod
+    def contexts_of_a_loop(count=8):
+        """Return how many contexts a loop goes through whose variable keeps its last module."""
+        changes, before = 0, None
+        for i in range(count):
+            mod = IRModule.parse(f"func.func private @f{i}()")
             assert mod.function_names == [f"f{i}"]
-            assert str(mlir("cse")(mod)) == str(mod)
+            # An address, not the context: that would keep it.
+            now = id(contexts._LOCAL.context)
+            changes += now != before or contexts._LOCAL.uses == 1
+            before = now
+        return changes
+
+    def test_a_loop_goes_through_several(self):
+        assert self.contexts_of_a_loop() == 3
+
+    def test_the_last_module_lives_on_in_its_own(self):
+        kept = IRModule.parse("func.func private @kept()")
+        for _ in range(3):
+            default_context()
+        IRModule.parse("func.func private @new()")
+        assert default_context() != kept.context
+        assert str(mlir("cse")(kept)) == str(kept)
+
+    def test_not_while_two_modules_live(self):
+        kept = [IRModule.parse(f"func.func private @f{i}()") for i in range(8)]
+        assert len({mod.context for mod in kept}) == 1
 
     def test_not_while_a_type_is_held(self):
         held = ir.Type.parse("tensor<4xf32>", default_context())
-        kept = [IRModule.parse("func.func private @f()") for _ in range(8)]
-        assert {mod.context for mod in kept} == {held.context}
+        assert self.contexts_of_a_loop() == 1
+        assert IRModule.parse("func.func private @f()").context == held.context
 
     def test_not_while_it_is_entered(self):
         with default_context():
             inside = ir.Context.current
             kept = [IRModule.parse("func.func private @f()") for _ in range(8)]
             assert {mod.context for mod in kept} == {inside}
+
+    def test_inside_a_pass_it_is_the_modules(self):
+        mod = IRModule.parse("func.func private @f()", make_context())
+
+        @module_pass(opt_level=0, name="Look")
+        def look(mod, ctx):
+            assert default_context() == mod.context
+            return IRModule.parse("func.func private @g()")
+
+        assert look(mod).function_names == ["g"]
+
+    def test_a_foreign_context_is_not_taken(self):
+        with ir.Context() as foreign:
+            assert default_context() != foreign
 
     def test_many_bytes_of_constants_make_it_old(self, monkeypatch):
         from relax_mlir.dialects.relax.constants import constant_attribute

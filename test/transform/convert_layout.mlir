@@ -1,5 +1,4 @@
-// RUN: relax-opt %s --pass-pipeline='builtin.module(convert-layout{desired-layouts=conv2d=NHWC,HWIO})' --split-input-file | FileCheck %s
-// RUN: relax-opt %s --alter-op-layout --split-input-file | FileCheck %s --check-prefix=ALTER
+// RUN: relax-opt %s --pass-pipeline='builtin.module(convert-layout{desired-layouts=conv2d=NHWC,HWIO})' | FileCheck %s
 
 !X = tensor<1x8x8x8xf32>
 !W = tensor<8x8x3x3xf32>
@@ -58,21 +57,4 @@ func.func @impure(%x: !X, %w: !W) -> !X attributes {relax.function} {
   %p = "relax.call_packed"(%t) {func = "update"} : (tuple<!X>) -> !relax.object
   %r = "relax.relu"(%c) : (!X) -> !X
   return %r : !X
-}
-
-// -----
-
-// A convolution of few channels reads them as they are and hands on what the next one wants.
-
-!X = tensor<1x3x8x8xf32>
-
-// ALTER-LABEL: func.func @stem
-// ALTER-SAME: (%[[X:.*]]: tensor<1x3x8x8xf32>
-// ALTER: "relax.conv2d"(%[[X]], %{{.*}}) {data_layout = "NCHW", {{.*}}out_layout = "NHWC"
-// ALTER: "relax.conv2d"({{.*}}data_layout = "NHWC"
-// ALTER: "relax.permute_dims"({{.*}}) {axes = array<i64: 0, 3, 1, 2>}
-func.func @stem(%x: !X, %w: tensor<8x3x3x3xf32>, %v: tensor<8x8x3x3xf32>) -> tensor<1x8x4x4xf32> attributes {relax.function} {
-  %a = "relax.conv2d"(%x, %w) : (!X, tensor<8x3x3x3xf32>) -> tensor<1x8x6x6xf32>
-  %b = "relax.conv2d"(%a, %v) : (tensor<1x8x6x6xf32>, tensor<8x8x3x3xf32>) -> tensor<1x8x4x4xf32>
-  return %b : tensor<1x8x4x4xf32>
 }

@@ -1,25 +1,7 @@
 // RUN: relax-opt %s --normalize --mlir-print-debuginfo | FileCheck %s
-// RUN: relax-opt %s --to-a-normal-form | FileCheck %s --check-prefix=ANF
 
 !T = tensor<4xf32>
 !S = !relax.shape<#relax.dims<[], affine_map<() -> (4)>>>
-
-// The arguments of a call are made where they are passed.
-
-// CHECK-LABEL: func.func private @callee
-func.func private @callee(%x: !T, %y: !T) -> !T attributes {relax.function} {
-  return %x : !T
-}
-
-// ANF-LABEL: func.func @arguments
-// ANF-DAG: %[[A:.*]] = "relax.tuple_get_item"(%[[P:.*]]) {index = 0 : i64}
-// ANF-DAG: %[[B:.*]] = "relax.tuple_get_item"(%[[P]]) {index = 1 : i64}
-// ANF: %[[ARGS:.*]] = builtin.unrealized_conversion_cast %[[A]], %[[B]]
-// ANF: "relax.call"(%[[ARGS]])
-func.func @arguments(%p: tuple<!T, !T>) -> !T attributes {relax.function} {
-  %r = "relax.call"(%p) {callee = @callee} : (tuple<!T, !T>) -> !T
-  return %r : !T
-}
 
 // A literal is bound once per scope, an empty block is gone, and every binding has a name.
 

@@ -1,0 +1,88 @@
+// RUN: relax-opt %s --backward-fold-scale-axis | FileCheck %s
+
+!X = tensor<1x2x5x5xf32>
+!W = tensor<3x2x3x3xf32>
+!Y = tensor<1x3x3x3xf32>
+!S = tensor<3x1x1xf32>
+
+// The scale of a result, through an addition whose other side is scaled too, and a ReLU.
+
+// CHECK-LABEL: func.func @result
+// CHECK: %[[S:.*]] = "relax.constant"() {value = dense<{{.*}}> : tensor<3x1x1xf32>}
+// CHECK: %[[S4:.*]] = "relax.reshape"(%[[S]], {{.*}} -> tensor<3x1x1x1xf32>
+// CHECK: %[[W:.*]] = "relax.multiply"(%{{.*}}, %[[S4]]){{.*}} -> tensor<3x2x3x3xf32>
+// CHECK: %[[C:.*]] = "relax.conv2d"(%{{.*}}, %[[W]])
+// CHECK: %[[B:.*]] = "relax.multiply"(%{{.*}}, %{{.*}}) : (tensor<3x1x1xf32>, tensor<3x1x1xf32>)
+// CHECK: %[[A:.*]] = "relax.add"(%[[C]], %[[B]])
+// CHECK: %[[R:.*]] = "relax.relu"(%[[A]])
+// CHECK-NEXT: return %[[R]]
+func.func @result(%x: !X, %w: !W, %b: !S) -> !Y attributes {relax.function} {
+  %c = "relax.conv2d"(%x, %w) : (!X, !W) -> !Y
+  %a = "relax.add"(%c, %b) : (!Y, !S) -> !Y
+  %r = "relax.relu"(%a) : (!Y) -> !Y
+  %s = "relax.constant"() {value = dense<[[[1.0]], [[2.0]], [[3.0]]]> : !S} : () -> !S
+  %m = "relax.multiply"(%r, %s) : (!Y, !S) -> !Y
+  return %m : !Y
+}
+
+// What must stay: a negative scale after a ReLU, a result with another use, a scale that differs along
+// the width, a scale that an impure call may have changed since.
+
+// CHECK-LABEL: func.func @negative
+// CHECK: "relax.relu"
+// CHECK: "relax.multiply"
+func.func @negative(%x: !X, %w: !W) -> !Y attributes {relax.function} {
+  %c = "relax.conv2d"(%x, %w) : (!X, !W) -> !Y
+  %r = "relax.relu"(%c) : (!Y) -> !Y
+  %s = "relax.constant"() {value = dense<[[[1.0]], [[-2.0]], [[3.0]]]> : !S} : () -> !S
+  %m = "relax.multiply"(%r, %s) : (!Y, !S) -> !Y
+  return %m : !Y
+}
+
+// CHECK-LABEL: func.func @used_twice
+// CHECK: "relax.conv2d"
+// CHECK: "relax.multiply"
+func.func @used_twice(%x: !X, %w: !W, %s: !S) -> tuple<!Y, !Y> attributes {relax.function} {
+  %c = "relax.conv2d"(%x, %w) : (!X, !W) -> !Y
+  %m = "relax.multiply"(%c, %s) : (!Y, !S) -> !Y
+  %t = builtin.unrealized_conversion_cast %c, %m : !Y, !Y to tuple<!Y, !Y>
+  return %t : tuple<!Y, !Y>
+}
+
+// CHECK-LABEL: func.func @by_width
+// CHECK: "relax.conv2d"
+// CHECK: "relax.multiply"
+func.func @by_width(%x: !X, %w: !W, %s: tensor<3xf32>) -> !Y attributes {relax.function} {
+  %c = "relax.conv2d"(%x, %w) : (!X, !W) -> !Y
+  %m = "relax.multiply"(%c, %s) : (!Y, tensor<3xf32>) -> !Y
+  return %m : !Y
+}
+
+// CHECK-LABEL: func.func @impure
+// CHECK: "relax.conv2d"
+// CHECK: "relax.call_packed"
+// CHECK: "relax.multiply"
+func.func @impure(%x: !X, %w: !W, %s: !S) -> !Y attributes {relax.function} {
+  %c = "relax.conv2d"(%x, %w) : (!X, !W) -> !Y
+  %t = builtin.unrealized_conversion_cast %s : !S to tuple<!S>
+  %p = "relax.call_packed"(%t) {func = "update"} : (tuple<!S>) -> !relax.object
+  %m = "relax.multiply"(%c, %s) : (!Y, !S) -> !Y
+  return %m : !Y
+}
+
+// A scale that is computed after the convolution is computed before it.
+
+// CHECK-LABEL: func.func @later
+// CHECK: %[[R:.*]] = "relax.rsqrt"
+// CHECK: "relax.conv2d"
+// CHECK-NOT: "relax.rsqrt"
+// CHECK: return
+func.func @later(%x: !X, %w: !W, %v: !S) -> !Y attributes {relax.function} {
+  %d = "relax.dataflow"() ({
+    %c = "relax.conv2d"(%x, %w) : (!X, !W) -> !Y
+    %s = "relax.rsqrt"(%v) : (!S) -> !S
+    %m = "relax.multiply"(%c, %s) : (!Y, !S) -> !Y
+    "relax.output"(%m) : (!Y) -> ()
+  }) : () -> !Y
+  return %d : !Y
+}
