@@ -3,6 +3,8 @@
 from relax_mlir.lowering.pass_spec import PassOption, PassSpec
 
 _RELAX_TO_VM = "relax_mlir.lowering.relax_to_vm"
+_TIR_TO_LLVM = "relax_mlir.lowering.tir_to_llvm"
+_FMA = PassOption("fma", bool, True, "the target has a fused multiply-add instruction")
 
 
 def _table(*specs: PassSpec) -> dict[str, PassSpec]:
@@ -49,14 +51,43 @@ PASSES: dict[str, PassSpec] = _table(
         options=(
             PassOption("vector_bits", int, 512, "width of a vector register"),
             PassOption("vector_registers", int, 32, "how many vector registers there are"),
-            PassOption("fma", bool, True, "the target has a fused multiply-add instruction"),
+            _FMA,
         ),
+    ),
+    PassSpec(
+        flag="bool-to-byte",
+        name="BoolToByte",
+        entry=f"{_TIR_TO_LLVM}.bool_to_byte:bool_to_byte",
+        summary="Keep booleans in memory as bytes, as DLPack does",
+    ),
+    PassSpec(
+        flag="free-allocs",
+        name="FreeAllocs",
+        entry=f"{_TIR_TO_LLVM}.free_allocs:free_allocs",
+        summary="Free buffers at the end of the block that allocated them",
+    ),
+    PassSpec(
+        flag="expand-copy",
+        name="ExpandCopy",
+        entry=f"{_TIR_TO_LLVM}.expand_copy:expand_copy",
+        summary="Turn strided memref.copy into loops",
     ),
     PassSpec(
         flag="expand-math",
         name="ExpandMath",
-        entry="relax_mlir.lowering.tir_to_llvm.math_approx:expand_math",
-        summary="Expand transcendental functions on vectors into polynomials",
+        entry=f"{_TIR_TO_LLVM}.math_approx:expand_math",
+        summary="Compute exp, log, tanh, erf and their kin by polynomials that vectorise",
+        options=(_FMA,),
+    ),
+    PassSpec(
+        flag="memref-to-llvm",
+        name="MemrefToLLVM",
+        entry=f"{_TIR_TO_LLVM}.memref_to_llvm:memref_to_llvm",
+        summary="Lower prim funcs from memrefs and vectors to the LLVM dialect",
+        options=(
+            PassOption("threads", int, 1, "most threads; with more than one, OpenMP is used"),
+            _FMA,
+        ),
     ),
     PassSpec(
         flag="export-stock",

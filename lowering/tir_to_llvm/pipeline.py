@@ -5,39 +5,8 @@ from collections.abc import Sequence
 
 from relax_mlir.dialects.bindings import ir, passmanager
 from relax_mlir.errors import PassError
-from relax_mlir.lowering.pass_spec import PassOption, PassSpec
-
-_HERE = "relax_mlir.lowering.tir_to_llvm"
-
-PASSES = (
-    PassSpec(
-        flag="bool-to-byte",
-        name="BoolToByte",
-        entry=f"{_HERE}.bool_to_byte:bool_to_byte",
-        summary="Keep booleans in memory as bytes, as DLPack does",
-    ),
-    PassSpec(
-        flag="expand-copy",
-        name="ExpandCopy",
-        entry=f"{_HERE}.expand_copy:expand_copy",
-        summary="Turn strided memref.copy into loops",
-    ),
-    PassSpec(
-        flag="expand-math",
-        name="ExpandMath",
-        entry=f"{_HERE}.math_approx:expand_math",
-        summary="Compute exp, log, tanh, erf and their kin by polynomials that vectorise",
-        options=(PassOption("fma", bool, True, "the target has a fused multiply-add instruction"),),
-    ),
-    PassSpec(
-        flag="free-allocs",
-        name="FreeAllocs",
-        entry=f"{_HERE}.free_allocs:free_allocs",
-        summary="Free buffers at the end of the block that allocated them",
-    ),
-)
-
-_OWN = {spec.flag: spec for spec in PASSES}
+from relax_mlir.lowering import PASSES
+from relax_mlir.lowering.pass_spec import PassSpec
 
 # One step per line, so that each can be timed and printed. Order matters in three places:
 # masks and transfers go before affine maps are lowered, because lowering them makes such maps;
@@ -97,8 +66,8 @@ def run_step(op: ir.Operation, step: str) -> None:
         PassError: it failed.
     """
     flag, _, options = step.partition("{")
-    if flag in _OWN:
-        _OWN[flag].load()(op, **_options(_OWN[flag], options.rstrip("}")))
+    if flag in PASSES:
+        PASSES[flag].load()(op, **_options(PASSES[flag], options.rstrip("}")))
         return
     with op.context:
         manager = passmanager.PassManager.parse(f"builtin.module({step})")

@@ -1,5 +1,6 @@
 """`IRModule`: the MLIR module that is the only copy of a program."""
 
+import io
 from collections.abc import Iterator
 from typing import Any
 
@@ -62,6 +63,22 @@ class IRModule:
                 for operation in self._module.body.operations:
                     operation.operation.clone()
         return IRModule(copy)
+
+    def update(self, other: "IRModule") -> None:
+        """Take over another module's functions, in place of those of the same name; `other` stays.
+
+        The modules may live in different MLIR contexts.
+        """
+        if other.context != self.context:
+            data = io.BytesIO()
+            other.mlir_module.operation.write_bytecode(data)
+            other = IRModule.parse(data.getvalue(), self.context)
+        for operation in other.mlir_module.body.operations:
+            attributes = operation.operation.attributes
+            name = attributes["sym_name"].value if "sym_name" in attributes else None
+            if name is not None and name in self:
+                self[name].operation.erase()
+            operation.operation.clone(ip=ir.InsertionPoint(self._module.body))
 
     @property
     def function_names(self) -> list[str]:

@@ -46,6 +46,10 @@ class DataflowBlockPass(FunctionPass):
         if operation is None or operation.name != "relax.dataflow":
             got = "None" if result is None else type(result).__name__
             raise TypeError(f"a {self.kind} returns a dataflow block, got {got}")
+        if operation.context != block.context:
+            raise ValueError(
+                f"a {self.kind} returns a block of the module's MLIR context: make it inside"
+            )
         if _escapes(operation) != escapes:
             raise ValueError(
                 f"a {self.kind} cannot change what escapes from the block: it was "

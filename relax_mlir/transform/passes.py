@@ -1,5 +1,6 @@
 """Passes as Python objects: module to module, run by MLIR's PassManager, instrumented (P07-P10)."""
 
+import io
 import sys
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
@@ -230,7 +231,6 @@ class ModulePass(Pass):
 
         Raises:
             TypeError: it returned something that is not a module.
-            ValueError: it returned a module of another MLIR context.
         """
         result = self.pass_func(mod, ctx)
         module = result.mlir_module if isinstance(result, IRModule) else result
@@ -278,7 +278,9 @@ def mlir(pipeline: str, opt_level: int = 0, name: str | None = None) -> MLIRPass
 
 def _replace_contents(target: ir.Module, source: ir.Module) -> None:
     if source.context != target.context:
-        raise ValueError("the module that a pass returns must be of the same MLIR context")
+        data = io.BytesIO()
+        source.operation.write_bytecode(data)
+        source = ir.Module.parse(data.getvalue(), target.context)
     for operation in list(target.body.operations):
         operation.operation.erase()
     for operation in list(source.body.operations):

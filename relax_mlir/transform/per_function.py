@@ -84,6 +84,11 @@ class FunctionPass(Pass):
         if operation is None or operation.name != "func.func":
             got = "None" if result is None else type(result).__name__
             raise TypeError(f"a {self.kind} returns a function, got {got} for '@{name}'")
+        if operation.context != ir.Context.current:
+            raise ValueError(
+                f"a {self.kind} returns a function of the module's MLIR context: make it inside "
+                f"the pass (for '@{name}')"
+            )
         if _symbol(operation) != name:
             raise ValueError(f"a {self.kind} cannot rename '@{name}' to '@{_symbol(operation)}'")
         if operation.attached:

@@ -4,6 +4,7 @@ import pytest
 
 from relax_mlir import transform
 from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.context import make_context
 from relax_mlir.errors import PassError, PipelineError
 from relax_mlir.ir.module import IRModule
 from relax_mlir.transform import (
@@ -102,8 +103,9 @@ class TestModulePass:
     def test_module_of_another_context(self, mod):
         with ir.Context():
             foreign = ir.Module.parse("func.func private @f()")
-        with pytest.raises(PassError, match="same MLIR context"):
-            module_pass(lambda mod, ctx: foreign, opt_level=0, name="Bad")(mod)
+        out = module_pass(lambda mod, ctx: foreign, opt_level=0, name="Move")(mod)
+        assert out.context == mod.context
+        assert str(out) == str(foreign)
 
 
 class TestFunctionPass:
@@ -181,6 +183,23 @@ class TestFunctionPass:
         with pytest.raises(PassError, match="cannot add or remove functions"):
             add(mod)
         assert symbols(mod) == ["main", "other", "prim"]
+
+    def test_function_of_another_context(self, mod):
+        foreign = IRModule.parse(TEXT, make_context())
+
+        @function_pass(opt_level=0)
+        def replace(func, mod, ctx):
+            return foreign["main"].operation.clone(ip=False)
+
+        with pytest.raises(PassError, match="function of the module's MLIR context: make it in"):
+            replace(mod)
+
+    def test_the_error_says_in_which_function_and_where(self, mod):
+        with pytest.raises(PassError, match="pass 'Bug' failed: ZeroDivisionError") as caught:
+            function_pass(lambda func, mod, ctx: 1 / 0, opt_level=0, name="Bug")(mod)
+        assert caught.value.diagnostics == (
+            "-:2:1: error: 'func.func' op @main: ZeroDivisionError: division by zero",
+        )
 
     def test_cannot_remove(self, mod):
         with pytest.raises(PassError, match="a function pass returns a function, got None"):

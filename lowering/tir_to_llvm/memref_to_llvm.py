@@ -1,0 +1,13 @@
+"""The pass `memref-to-llvm`: all steps to the LLVM dialect at once, for reading them in relax-opt."""
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.lowering.tir_to_llvm import pipeline
+
+
+def memref_to_llvm(op: ir.Operation, *, threads: int = 1, fma: bool = True) -> None:
+    """Lower the functions of a module that use only upstream dialects.
+
+    Raises:
+        PassError: a step failed; the diagnostics say where.
+    """
+    pipeline.run_steps(op, pipeline.memref_to_llvm(threads=threads, fma=fma))
