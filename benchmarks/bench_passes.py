@@ -20,7 +20,7 @@ NO_VERIFIER = {"transform.verify_each": False}
 
 
 def chain(count):
-    """Return a module of so many operations: kinds in turn, every fourth twice, every fifth dead."""
+    """Return a module of so many operations: every fourth a copy, every fifth dead."""
     lines, last = [], "x"
     for i in range(count):
         operand = lines[-1][1] if i % 4 == 3 else last
@@ -90,7 +90,7 @@ def facade(passes=100):
 
 
 def ten_patterns():
-    """Nine that each turn one kind of operation into `negative`, and one that undoes two of those."""
+    """Nine that turn one kind of operation each into `negative`, one that undoes two of those."""
 
     def to_negative(name):
         return pattern(f"relax.{name}")(
@@ -134,8 +134,8 @@ def memory(count=1000, warm=50):
 
     def compile_one(i):
         text = "\n".join(
-            f'func.func @{name}{i}(%x: tensor<{i + 1}x{i % 7 + 2}xf32>) -> '
-            f'tensor<{i + 1}x{i % 7 + 2}xf32> attributes {{relax.function}} {{\n'
+            f"func.func @{name}{i}(%x: tensor<{i + 1}x{i % 7 + 2}xf32>) -> "
+            f"tensor<{i + 1}x{i % 7 + 2}xf32> attributes {{relax.function}} {{\n"
             f'  %0 = "relax.{op}"(%x) : (tensor<{i + 1}x{i % 7 + 2}xf32>) -> '
             f"tensor<{i + 1}x{i % 7 + 2}xf32>\n"
             f"  return %0 : tensor<{i + 1}x{i % 7 + 2}xf32>\n}}"

@@ -1,8 +1,8 @@
 """MLIR contexts with our dialects loaded: one per thread, made on first use, replaced when old.
 
-A context keeps every attribute, type, location and constant that was ever made in it. A process that
-compiles one module after the other would grow for ever, so a thread's context is given up after a
-while: when nothing of it is alive but one module at most, such as the one that a loop made last.
+A context keeps every attribute, type, location and constant that was ever made in it. A process
+that compiles one module after the other would grow for ever, so a thread's context is given up
+after a while: when nothing of it is alive but one module at most, such as the last one of a loop.
 """
 
 import sys

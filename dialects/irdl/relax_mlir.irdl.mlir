@@ -19,6 +19,27 @@ module {
       %1 = irdl.base "#builtin.affine_map"
       irdl.parameters(names: %0, exprs: %1)
     }
+    irdl.operation @lambda {
+      %0 = irdl.any
+      irdl.results(result: %0)
+      %1 = irdl.region
+      irdl.regions(body: %1)
+    }
+    irdl.operation @make_closure {
+      %0 = irdl.any
+      irdl.operands(captured: %0)
+      %1 = irdl.base "#builtin.symbol_ref"
+      irdl.attributes {"callee" = %1}
+      %2 = irdl.any
+      irdl.results(result: %2)
+    }
+    irdl.operation @invoke_closure {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(closure: %0, args: %1)
+      %2 = irdl.any
+      irdl.results(result: %2)
+    }
     irdl.operation @conv2d {
       %0 = irdl.any
       %1 = irdl.any

@@ -3,6 +3,7 @@
 from relax_mlir.dialects.relax.dialect import AnyDtype, Dims, Object, Relax, Shape
 from relax_mlir.dialects.relax.infer import InferError, describe
 from relax_mlir.dialects.relax.ops import (
+    closure,
     convolution,
     core,
     elementwise,
@@ -27,6 +28,7 @@ __all__ = [
     "Shape",
     "SymExpr",
     "build",
+    "closure",
     "convolution",
     "core",
     "describe",

@@ -101,8 +101,11 @@ class _Function:
                     self._require(attribute.dims, bound, op.location, f"'{op.name}'")
             for region in op.regions:
                 for inner in region.blocks:
-                    # What a dataflow block binds stays bound after it, unlike in a branch.
-                    self._walk(inner, bound if op.name == "relax.dataflow" else set(bound))
+                    # What a dataflow block binds stays bound after it, unlike in a branch; the
+                    # parameters of a lambda bind what is not bound around it.
+                    names = {d.name for a in inner.arguments for d in type_dims(a.type) if d.name}
+                    inside = bound if op.name == "relax.dataflow" else bound | names
+                    self._walk(inner, inside)
             for value in op.results:
                 self._require(type_dims(value.type), bound, op.location, f"'{op.name}'")
             problem = call_problem(op, self._functions)

@@ -1,5 +1,6 @@
 """A module of prim funcs to one native object: lowering, calling convention, LLVM (V14)."""
 
+import functools
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -46,13 +47,16 @@ class NativeCode:
         """Return the module as LLVM IR text, before or after LLVM's optimiser."""
         if not optimized:
             return self._source
-        module, _ = _optimize(self._source, self.target)
-        return str(module)
+        return str(self._optimized[0])
 
     def assembly(self) -> str:
         """Return the target's assembly text."""
-        module, machine = _optimize(self._source, self.target)
+        module, machine = self._optimized
         return machine.emit_assembly(module)
+
+    @functools.cached_property
+    def _optimized(self) -> tuple[llvm.ModuleRef, llvm.TargetMachine]:
+        return _optimize(self._source, self.target)
 
 
 def compile_module(module: ir.Module, target: Target | None = None) -> NativeCode:

@@ -1,4 +1,4 @@
-"""MLIR's translation of the LLVM dialect to text, without the copy that its Python binding leaks."""
+"""MLIR's translation of the LLVM dialect to text, without the leak of its Python binding."""
 
 import ctypes
 import functools
@@ -28,7 +28,7 @@ def translate(op: ir.Operation) -> str:
 @functools.cache
 def _library() -> Any:
     """Return the bindings' C library, None where they are built without it or with another name."""
-    folder = Path(submodule("_mlir_libs").__file__).parent
+    folder = Path(str(submodule("_mlir_libs").__file__)).parent
     for path in sorted(folder.glob("*CAPI*")):
         try:
             # PyDLL keeps the GIL as the binding does: verifiers and handlers may be Python.

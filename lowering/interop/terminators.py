@@ -9,6 +9,7 @@ from relax_mlir.dialects.verify import STOCK_TERMINATOR
 OURS = {
     "relax.dataflow": "relax.output",
     "relax.if": "relax.yield",
+    "relax.lambda": "relax.yield",
     "tir.for": "tir.yield",
     "tir.block": "tir.yield",
 }

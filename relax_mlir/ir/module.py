@@ -137,7 +137,7 @@ class IRModule:
         )
 
     def __str__(self) -> str:
-        return str(self._module)
+        return self.as_text()
 
     def __repr__(self) -> str:
         return f"IRModule({', '.join(self.function_names)})"

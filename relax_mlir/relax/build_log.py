@@ -10,6 +10,7 @@ from relax_mlir.dialects.bindings import ir
 
 # Constants are not program text; past this many elements they are elided in dumps.
 ELIDE_ELEMENTS = 16
+_SUFFIXES = (".mlir", ".ll", ".s")
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,8 @@ class BuildLog:
     """Pass one to `relax.build` to see what happened.
 
     Args:
-        dump_dir: folder for the IR after each stage, `NN_stage.mlir`; made when missing.
+        dump_dir: folder for the IR after each stage, `NN_stage.mlir`; made when missing, and
+            cleared of what an earlier log left.
 
     Attributes:
         stages: what ran, in order.
@@ -42,6 +44,9 @@ class BuildLog:
         self._dir = Path(dump_dir) if dump_dir is not None else None
         if self._dir is not None:
             self._dir.mkdir(parents=True, exist_ok=True)
+            for stale in self._dir.glob("[0-9][0-9]_*.*"):
+                if stale.suffix in _SUFFIXES:
+                    stale.unlink()
 
     @property
     def seconds(self) -> float:

@@ -18,7 +18,7 @@ _PREFIX = "vm.builtin."
 # These take the tuple apart where they see it made, so that it never is.
 _TAKE_FIELDS = (
     "vm.call", "vm.call_tir_dyn", "relax.call", "relax.call_packed", "relax.call_pure_packed",
-    "relax.tuple_get_item",
+    "relax.make_closure", "relax.tuple_get_item",
 )  # fmt: skip
 _CHECKS = {
     "tensor": ("check_tensor", ("ndim", "dtype", "context")),
@@ -145,6 +145,10 @@ class _FunctionCodegen:
             args += [_static_value(item) for item in op.attributes["static_args"]]
         self._call(name, args, op.results[0] if len(op.results) else None)
 
+    def _make_closure(self, op: ir.Operation) -> None:
+        function = self._builder.f(op.attributes["callee"].value)
+        self._call(f"{_PREFIX}make_closure", [function, *self._arguments(op)], op.results[0])
+
     def _call_tir_dyn(self, op: ir.Operation) -> None:
         function = self._builder.f(op.attributes["func"].value)
         args = [function, *self._arguments(op), self._operand(op.operands[1])]
@@ -236,6 +240,7 @@ _EMIT = {
     "relax.call": _FunctionCodegen._function_call,
     "relax.call_packed": _FunctionCodegen._function_call,
     "relax.call_pure_packed": _FunctionCodegen._function_call,
+    "relax.make_closure": _FunctionCodegen._make_closure,
     "relax.if": _FunctionCodegen._if,
     "relax.yield": _FunctionCodegen._yield,
     "vm.call": _FunctionCodegen._function_call,

@@ -13,9 +13,10 @@ from relax_mlir.relax.build_log import BuildLog
 from relax_mlir.relax.codegen_vm import codegen_vm
 from relax_mlir.runtime.exec_builder import ExecBuilder
 from relax_mlir.runtime.executable import Executable, NativeObject
-from relax_mlir.transform import registry
+from relax_mlir.transform import config, registry
 from relax_mlir.transform.context import PassContext
 from relax_mlir.transform.passes import Pass, mlir
+from relax_mlir.transform.reproducer import recorded, remaining
 
 # The names of the passes that every build runs, in order. The last four are the document's (V02).
 # `symbol-dce` is upstream's: private prim funcs that nothing calls are not compiled.
@@ -23,6 +24,7 @@ DEFAULT_PIPELINE = (
     "WellFormed",
     "LegalizeOps",
     "EliminateCommonSubexpr",
+    "FuseOps",
     "symbol-dce",
     "OutlineNative",
     "ToNonDataflow",
@@ -63,10 +65,18 @@ def build(
     # Any number of threads may build, also modules of one context: these wait here.
     with log.stage("input", mod.mlir_module), lock_of(mod.context):
         working = mod.clone()
-    with lock_of(mod.context), working.context, ir.Location.unknown():
-        for name in DEFAULT_PIPELINE if pipeline is None else pipeline:
-            with log.stage(name, working.mlir_module):
-                _pass(name).run_in_place(working, context)
+    names = list(DEFAULT_PIPELINE if pipeline is None else pipeline)
+    passes = [_pass(name) for name in names]
+    with (
+        lock_of(mod.context),
+        working.context,
+        ir.Location.unknown(),
+        recorded(context.option(config.REPRODUCER)),
+    ):
+        for i, (name, each) in enumerate(zip(names, passes, strict=True)):
+            rest = passes[i + 1 :]
+            with log.stage(name, working.mlir_module), remaining(lambda r=rest: [*map(str, r)]):
+                each.run_in_place(working, context)
         builder = ExecBuilder(warn_unused_inputs=False)
         with log.stage("CodeGenVM"):
             codegen_vm(working.mlir_module, builder)

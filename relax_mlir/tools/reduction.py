@@ -1,8 +1,8 @@
 """Making a module smaller while something stays true of it: delta debugging over MLIR.
 
-Every step is tried on a copy and kept if the copy still verifies and is still interesting. The steps
-go from coarse to fine: functions, what the clean-up passes remove, what a function returns, ranges of
-bindings from halves down to one, parameters. They start over until none is left to take.
+Every step is tried on a copy and kept if the copy still verifies and is still interesting. The
+steps go from coarse to fine: functions, what the clean-up passes remove, what a function returns,
+ranges of bindings from halves down to one, parameters. They start over until none is left to take.
 """
 
 from collections.abc import Callable, Iterator
@@ -267,7 +267,7 @@ def _with_bodies(mod: IRModule) -> list[ir.Operation]:
 
 
 def _removable(root: ir.Operation) -> list[ir.Operation]:
-    """Return every operation inside functions that does not end a block, in the order of the text."""
+    """Return every operation inside functions that does not end a block, in textual order."""
     return [
         operation
         for operation in _operations(root)

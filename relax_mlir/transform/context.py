@@ -157,9 +157,7 @@ class PassContext:
         for instrument in self.instruments:
             instrument.run_after_pass(mod, info)
 
-    def instrument_pass_failed(
-        self, mod: "IRModule", info: PassInfo, error: BaseException
-    ) -> None:
+    def instrument_pass_failed(self, mod: "IRModule", info: PassInfo, error: BaseException) -> None:
         """Tell every instrument in order that the pass has failed: a hook that TVM lacks."""
         for instrument in self.instruments:
             instrument.pass_failed(mod, info, error)
@@ -192,7 +190,10 @@ def build_config(
 
 
 def _device(device: Any) -> int:
-    if device in ("cpu", "llvm") or getattr(device, "dlpack_device_type", lambda: device)() == DLCPU:
+    if (
+        device in ("cpu", "llvm")
+        or getattr(device, "dlpack_device_type", lambda: device)() == DLCPU
+    ):
         return DLCPU
     raise ValueError(f"fallback_device must be the CPU ('cpu' or {DLCPU}), got {device!r}")
 

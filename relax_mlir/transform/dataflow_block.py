@@ -3,18 +3,21 @@
 from typing import Any
 
 from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.relax.infer import describe
 from relax_mlir.dialects.relax.well_formed import type_dims
 from relax_mlir.ir.module import IRModule
 from relax_mlir.transform.context import PassContext
 from relax_mlir.transform.per_function import FunctionPass
 
+_END = "relax.output"
+
 
 class DataflowBlockPass(FunctionPass):
-    """`pass_func(block, mod, ctx)` returns the `relax.dataflow` operation to put in `block`'s place.
+    """`pass_func(block, mod, ctx)` returns the `relax.dataflow` to put in `block`'s place.
 
     Change the block and return it, or return another. What escapes from it keeps number, order and
-    types, the symbols that a `relax.match_cast` in it binds stay bound, and what stands around it is
-    not the pass's business.
+    types, the symbols that a `relax.match_cast` in it binds stay bound, and what stands around it
+    is not the pass's business.
     """
 
     kind = "dataflow block pass"
@@ -77,12 +80,9 @@ def _blocks_in(function: ir.Operation) -> list[ir.Operation]:
 
 
 def _escapes(block: ir.Operation) -> list[str]:
-    """Return the types of what the block hands out: those declared, and those of `relax.output`."""
-    body = block.regions[0].blocks[0]
-    yielded = [operand.type for inner in body.operations if inner.operation.name == "relax.output"
-               for operand in inner.operation.operands]  # fmt: skip
-    declared = [result.type for result in block.results]
-    return [str(type_) for type_ in (declared if declared == yielded else [*declared, *yielded])]
+    """Return the types of what the block hands out; the verifier holds its results to the same."""
+    ends = [op for op in block.regions[0].blocks[0].operations if op.operation.name == _END]
+    return [describe(operand.type) for end in ends for operand in end.operation.operands]
 
 
 def _symbols(block: ir.Operation) -> set[str]:

@@ -31,7 +31,7 @@ class Diagnostic:
 
 
 class DiagnosticContext:
-    """Collects what is reported while passes run; `PassContext(diag_ctx=DiagnosticContext())` (P03).
+    """Collects what passes report: `PassContext(diag_ctx=DiagnosticContext())` (P03).
 
     Attributes:
         diagnostics: everything reported so far, in order.
@@ -64,7 +64,7 @@ def hand_over(diagnostics: Iterable[Diagnostic], sink: DiagnosticContext | None)
 
 
 def excerpt(diagnostic: Diagnostic) -> list[str]:
-    """Return the lines of a diagnostic, with the source underlined where its file is at hand (P36)."""
+    """Return a diagnostic's lines, with the source underlined where its file is at hand (P36)."""
     lines = diagnostic.lines()
     if not diagnostic.line or not diagnostic.column or not diagnostic.file:
         return lines

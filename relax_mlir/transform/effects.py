@@ -13,6 +13,11 @@ _SKIP = tuple(
 )
 # Packed functions that have an effect but change no tensor.
 _READ_ONLY = ("vm.builtin.print", "vm.builtin.assert_op")
+# What they return may be, or hold, what they are given.
+_SHARING = (
+    "relax.match_cast", "relax.call", "relax.call_packed", "relax.call_pure_packed",
+    "relax.make_closure", "relax.invoke_closure",
+)  # fmt: skip
 _SCOPES = ("relax.if", "relax.dataflow")
 _TERMINATORS = ("relax.output", "relax.yield")
 
@@ -46,7 +51,7 @@ def is_pure(op: ir.Operation) -> bool:
     name = op.name
     if name in _SCOPES:
         return all(is_pure(inner) for inner in operations_in(op))
-    if name == "relax.call":
+    if name in ("relax.call", "relax.invoke_closure"):
         return "pure" in op.attributes
     if name in ("relax.match_cast", "relax.call_packed", "relax.alloc_tensor"):
         return False
@@ -75,10 +80,34 @@ def sources(value: ir.Value) -> list[ir.Value]:
     if name in _SCOPES:
         ends = [inner for inner in operations_in(op) if inner.name in _TERMINATORS]
         return [operand for end in ends for operand in end.operands]
-    shares = ("relax.match_cast", "relax.call", "relax.call_packed", "relax.call_pure_packed")
-    if name in shares or is_make_tuple(op):
+    if name == "relax.lambda":
+        return captured_values(op)
+    if name in _SHARING or is_make_tuple(op):
         return list(op.operands)
     return []
+
+
+def captured_values(op: ir.Operation) -> list[ir.Value]:
+    """Return the values from around an operation that its regions use, in order."""
+    inside: set[ir.Value] = set()
+    found: dict[ir.Value, None] = {}
+
+    def visit(inner: ir.Operation) -> ir.WalkResult:
+        for operand in inner.operands:
+            if operand not in inside:
+                found[operand] = None
+        inside.update(inner.results)
+        for region in inner.regions:
+            for block in region.blocks:
+                inside.update(block.arguments)
+        return ir.WalkResult.ADVANCE
+
+    for region in op.regions:
+        for block in region.blocks:
+            inside.update(block.arguments)
+            for view in block.operations:
+                view.operation.walk(visit, ir.WalkOrder.PRE_ORDER)
+    return list(found)
 
 
 def closure(values: Iterable[ir.Value]) -> set[ir.Value]:

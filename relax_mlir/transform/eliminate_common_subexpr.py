@@ -78,7 +78,8 @@ class _Eliminator:
             op = view.operation
             if len(op.regions):
                 for region in op.regions:
-                    inner = _Scope(scope)
+                    # A function body runs at another time, when what was read may be written to.
+                    inner = _Scope() if op.name == "relax.lambda" else _Scope(scope)
                     for each in region.blocks:
                         self._block(each, inner)
                 if may_write(op):
@@ -162,8 +163,5 @@ def _field_after(op: ir.Operation, index: int | None) -> ir.Value:
     """Return an output of a dataflow block as a value right after it."""
     if index is None:
         return op.results[0]
-    block = op.block
-    following = list(block.operations)
-    position = next(i for i, view in enumerate(following) if view.operation == op)
-    with ir.InsertionPoint(following[position + 1]), op.location:
+    with ir.InsertionPoint.after(op), op.location:
         return get_item(op.results[0], index)

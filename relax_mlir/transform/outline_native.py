@@ -12,9 +12,10 @@ from relax_mlir.dialects.bindings import ir, submodule
 from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.dialect import Dims
 from relax_mlir.dialects.relax.symbolic import SymExpr, product
-from relax_mlir.dialects.relax.tuples import is_make_tuple, known_fields, make_tuple
+from relax_mlir.dialects.relax.tuples import is_make_tuple, make_tuple
 from relax_mlir.dialects.tir.builder import Buffer, BufferDecl, PrimFuncBuilder, buffer_type
 from relax_mlir.dialects.tir.scalar import cast
+from relax_mlir.transform.tir_calls import TirCall, match_call, unique_name
 
 memref = submodule("dialects.memref")
 func = submodule("dialects.func")
@@ -32,23 +33,9 @@ def outline_native(module: ir.Operation) -> None:
         if "relax.function" in op.attributes and op.regions[0].blocks:
             for run in _runs(op, symbols):
                 # Matched again, as rewriting the run before has replaced values that this one uses.
-                calls = [_match(call, symbols) for call in run]
+                calls = [match_call(call, symbols) for call in run]
                 _Outliner(module, symbols, op.attributes["sym_name"].value, calls).rewrite()
     mark_internal(module)
-
-
-@dataclass
-class _Call:
-    """One call of a run: its prim func, and the caller's values of the prim func's symbols."""
-
-    op: ir.Operation
-    callee: ir.OpView
-    arguments: list[ir.Value]
-    symbols: dict[str, SymExpr]
-
-    @property
-    def result(self) -> ir.Value:
-        return self.op.results[0]
 
 
 def _runs(function: ir.Operation, symbols: ir.SymbolTable) -> list[list[ir.Operation]]:
@@ -58,7 +45,7 @@ def _runs(function: ir.Operation, symbols: ir.SymbolTable) -> list[list[ir.Opera
         current: list[ir.Operation] = []
         for view in block_.operations:
             op = view.operation
-            if op.name == "relax.call_tir" and _match(op, symbols) is not None:
+            if op.name == "relax.call_tir" and match_call(op, symbols) is not None:
                 current.append(op)
                 continue
             if op.name in _TRANSPARENT or is_make_tuple(op):
@@ -73,46 +60,6 @@ def _runs(function: ir.Operation, symbols: ir.SymbolTable) -> list[list[ir.Opera
     for block_ in function.regions[0].blocks:
         block(block_)
     return [run for run in runs if len(run) > 1]
-
-
-def _match(op: ir.Operation, symbols: ir.SymbolTable) -> _Call | None:
-    """Return the call when compile time can vouch for every check its callee would make."""
-    name = op.attributes["callee"].value
-    if name not in symbols or isinstance(op.results[0].type, ir.TupleType):
-        return None
-    callee = symbols[name]
-    arguments = known_fields(op.operands[1])
-    if arguments is None:
-        return None
-    tensors = [*arguments, op.results[0]]
-    parameters = list(callee.entry_block.arguments)
-    attributes = [
-        {item.name: item.attr for item in ir.DictAttr(each)}
-        for each in ir.ArrayAttr(callee.operation.attributes["arg_attrs"])
-    ]
-    integers = Dims(op.attributes["tir_vars"]).dims if "tir_vars" in op.attributes else []
-    if len(parameters) != len(tensors) + len(integers):
-        return None
-    known: dict[str, SymExpr] = {}
-    for expr, each in zip(integers, attributes[len(tensors) :], strict=True):
-        known[ir.StringAttr(each["tir.name"]).value] = expr
-    pairs: list[tuple[SymExpr, SymExpr]] = []
-    for value, each in zip(tensors, attributes, strict=False):
-        dims = T.tensor_dims(value.type) if T.is_tensor(value.type) else None
-        if dims is None or "tir.shape" not in each or "tir.inplace" in each:
-            return None
-        declared = Dims(each["tir.shape"]).dims
-        dtype = ir.StringAttr(each["tir.dtype"]).value
-        if len(declared) != len(dims) or dtype != T.tensor_dtype(value.type):
-            return None
-        pairs += zip(declared, dims, strict=True)
-    for declared, actual in pairs:
-        if declared.name:
-            known.setdefault(declared.name, actual)
-    for declared, actual in pairs:
-        if not declared.symbols <= known.keys() or declared.substitute(known) != actual:
-            return None
-    return _Call(op, callee, arguments, known)
 
 
 @dataclass
@@ -145,7 +92,7 @@ class _Outliner:
     """Rewrites one run of calls."""
 
     def __init__(
-        self, module: ir.Operation, symbols: ir.SymbolTable, function: str, run: Sequence[_Call]
+        self, module: ir.Operation, symbols: ir.SymbolTable, function: str, run: Sequence[TirCall]
     ) -> None:
         self._module, self._symbols, self._function, self._run = module, symbols, function, run
         made = [call.result for call in run]
@@ -216,19 +163,14 @@ class _Outliner:
                 used |= expr.symbols
         integers = sorted(used - bound)
         block = self._module.regions[0].blocks[0]
-        with ir.InsertionPoint(block), ir.Location.name(f"{self._function}_native"):
-            builder = PrimFuncBuilder(self._unique(), decls, integers)
+        name = unique_name(f"{self._function}_native", self._symbols)
+        with ir.InsertionPoint(block), ir.Location.name(name):
+            builder = PrimFuncBuilder(name, decls, integers)
             with builder.body():
                 self._body(builder, places, builder.buffers[-1])
         self._symbols.insert(builder.op)
         _mark(builder.op, len(self._inputs))
         return builder.op.name.value, [SymExpr.var(name) for name in integers]
-
-    def _unique(self) -> str:
-        count = 0
-        while f"{self._function}_native{count}" in self._symbols:
-            count += 1
-        return f"{self._function}_native{count}"
 
     def _body(
         self, builder: PrimFuncBuilder, places: Mapping[ir.Value, SymExpr], workspace: Buffer
@@ -303,7 +245,7 @@ def _get_item(value: ir.Value, index: int) -> ir.Value:
     ).result
 
 
-def _sink(run: Sequence[_Call], after: ir.Operation) -> None:
+def _sink(run: Sequence[TirCall], after: ir.Operation) -> None:
     """Move tuples made between the calls behind them, where the new values are."""
     made = [call.result for call in run]
     stale = [call.op.operands[1].owner.operation for call in run]

@@ -11,7 +11,7 @@ from relax_mlir.errors import PipelineError, did_you_mean
 from relax_mlir.lowering import PASSES
 from relax_mlir.lowering.pass_spec import PassOption, PassSpec
 from relax_mlir.transform.layouts import DesiredLayouts
-from relax_mlir.transform.options import format_options
+from relax_mlir.transform.options import coerce_options, format_options
 from relax_mlir.transform.upstream import NAMES as UPSTREAM_NAMES
 
 if TYPE_CHECKING:
@@ -21,6 +21,12 @@ PREFIXES = ("relax.transform.", "tir.transform.", "transform.")
 
 # Flag -> PassSpec of the passes written in relax_mlir.transform itself.
 TRANSFORM_PASSES: dict[str, PassSpec] = {
+    "fuse-ops": PassSpec(
+        flag="fuse-ops",
+        name="FuseOps",
+        entry="relax_mlir.transform.fuse_ops:fuse_ops",
+        summary="Merge chains of elementwise call_tir into one kernel each",
+    ),
     "outline-native": PassSpec(
         flag="outline-native",
         name="OutlineNative",
@@ -128,6 +134,20 @@ TRANSFORM_PASSES: dict[str, PassSpec] = {
         summary="Bring convolutions to the layouts in which kernels are fastest",
         opt_level=3,
     ),
+    "convert-to-dataflow": PassSpec(
+        flag="convert-to-dataflow",
+        name="ConvertToDataflow",
+        entry="relax_mlir.transform.convert_to_dataflow:convert_to_dataflow",
+        summary="Put runs of pure bindings into dataflow blocks",
+        options=(PassOption("min_size", int, 2, "how many bindings are worth a block"),),
+    ),
+    "lambda-lift": PassSpec(
+        flag="lambda-lift",
+        name="LambdaLift",
+        entry="relax_mlir.transform.lambda_lift:lambda_lift",
+        summary="Make functions of the module of functions written in place",
+        opt_level=1,
+    ),
 }
 
 _ACRONYM_END = re.compile(r"([A-Z]+)([A-Z][a-z])")
@@ -166,7 +186,8 @@ def register_pass(
 
     Args:
         name: the pass's name, such as `FoldConstant`.
-        make: called with the options to build the pass; without it this returns a decorator.
+        make: called with the options that are given, in their types and with `_` for `-`, to
+            build the pass; without it this returns a decorator.
         flag: its name in pipelines; by default the name in kebab case.
         summary: one line for listings.
         options: the options that a pipeline may give.
@@ -233,11 +254,14 @@ def get_pass(name: str, **options: Any) -> "Pass":
         PipelineError: there is no such pass, or it has no such option.
     """
     entry = lookup(name)
-    made = entry.make(**options)
-    if entry.flag in _USER_ENTRIES:
-        # A pass of a table knows its options; what a user's factory makes is told.
-        text = format_options(options)
-        made.element = f"{entry.flag}{{{text}}}" if text else entry.flag
+    if entry.flag not in _USER_ENTRIES:
+        return entry.make(**options)
+    # A pass of a table knows its options; a user's factory gets those given, in their types.
+    values = coerce_options(entry.flag, entry.options, options)
+    given = {option.replace("-", "_") for option in options}
+    made = entry.make(**{name: value for name, value in values.items() if name in given})
+    text = format_options(options)
+    made.element = f"{entry.flag}{{{text}}}" if text else entry.flag
     return made
 
 

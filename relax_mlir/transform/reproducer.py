@@ -1,8 +1,8 @@
 """Reproducers: one file with the module before a failing pass and the passes that remained.
 
-The file is written before each pass and removed after the last one, so it is there also when a pass
-takes the process down. It has the form of MLIR's own reproducers: `relax-opt FILE --run-reproducer`,
-or `mlir-opt FILE --run-reproducer` where only upstream passes remain.
+The file is written before each pass and removed after the last one, so it is there also when a
+pass takes the process down. It has the form of MLIR's own: `relax-opt FILE --run-reproducer`, or
+`mlir-opt FILE --run-reproducer` where only upstream passes remain.
 """
 
 import json
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from relax_mlir.transform.passes import Pass
 
 _PIPELINE = re.compile(r'^\s*pipeline:\s*("(?:[^"\\]|\\.)*")', re.MULTILINE)
-
 
 
 class _Thread(threading.local):
@@ -43,31 +42,43 @@ _THREAD = _Thread()
 
 
 @contextmanager
-def recording(path: str, module: ir.Module, running: "Pass") -> Iterator[None]:
-    """Keep the reproducer up to date while a pass runs; what the pass calls itself is part of it."""
-    outermost = _THREAD.path is None
-    if outermost:
-        _THREAD.path, _THREAD.after = Path(path), []
-    leaf = not running.is_sequence and not _THREAD.in_pass
-    try:
-        if leaf:
-            _THREAD.in_pass = True
-            after = [each for level in reversed(_THREAD.after) for each in level()]
-            pipeline = f"builtin.module({','.join([str(running), *after])})"
-            write_reproducer(_THREAD.path, module, pipeline)
+def recorded(path: str | Path) -> Iterator[None]:
+    """Make the passes of the body one run: its file goes when all have succeeded.
+
+    Args:
+        path: the file; nothing is recorded without one, or inside of another run.
+    """
+    if not path or _THREAD.path is not None:
         yield
-        if outermost:
-            _THREAD.path.unlink(missing_ok=True)
-    except PassError as error:
-        # Told once, by the innermost pass, whose module is in the file.
-        if leaf:
-            error.args = (f"{error}\nreproducer: {_THREAD.path}",)
-        raise
+        return
+    file = Path(path)
+    _THREAD.path, _THREAD.after = file, []
+    try:
+        yield
+        file.unlink(missing_ok=True)
     finally:
-        if leaf:
+        _THREAD.path = None
+
+
+@contextmanager
+def recording(path: str, module: ir.Module, running: "Pass") -> Iterator[None]:
+    """Keep the reproducer up to date while a pass runs; what it calls itself is part of it."""
+    with recorded(path):
+        if running.is_sequence or _THREAD.in_pass:
+            yield
+            return
+        file = _THREAD.path or Path(path)
+        after = [each for level in reversed(_THREAD.after) for each in level()]
+        pipeline = f"builtin.module({','.join([str(running), *after])})"
+        write_reproducer(file, module, pipeline)
+        _THREAD.in_pass = True
+        try:
+            yield
+        except PassError as error:
+            error.args = (f"{error}\nreproducer: {file}",)
+            raise
+        finally:
             _THREAD.in_pass = False
-        if outermost:
-            _THREAD.path = None
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""Rewrite patterns as passes: Python functions or PDL under MLIR's greedy driver, in a few lines."""
+"""Rewrite patterns as passes: Python functions or PDL under MLIR's greedy driver."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

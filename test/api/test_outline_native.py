@@ -1,4 +1,4 @@
-"""OutlineNative: whole runs of kernels as one native function compute what they did apart."""
+"""FuseOps and OutlineNative: merged kernels compute what they did apart."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,12 @@ from relax_mlir import register_func, relax
 from relax_mlir.relax.pipeline import DEFAULT_PIPELINE
 from relax_mlir.script import from_source
 
-APART = tuple(name for name in DEFAULT_PIPELINE if name != "OutlineNative")
+PIPELINES = {
+    "default": DEFAULT_PIPELINE,
+    "unfused": tuple(name for name in DEFAULT_PIPELINE if name != "FuseOps"),
+    "not outlined": tuple(name for name in DEFAULT_PIPELINE if name != "OutlineNative"),
+    "apart": tuple(n for n in DEFAULT_PIPELINE if n not in ("FuseOps", "OutlineNative")),
+}
 
 PROGRAM = """
 from relax_mlir.script import ir as I, relax as R
@@ -55,6 +60,24 @@ class Module:
         return r
 
     @R.function
+    def gate(x: R.Tensor(("n", "m"), "float32"), s: R.Tensor(("m",), "float32")):
+        with R.dataflow():
+            a = R.multiply(x, s)
+            g = R.multiply(a, R.sigmoid(a))
+            v = R.minimum(R.maximum(g, R.const(-0.5, "float32")), R.const(0.5, "float32"))
+            k = R.astype(R.less(v, R.const(0.1, "float32")), "float32")
+            z = R.sum(R.multiply(R.add(v, v), k), axis=0)
+            R.output(z)
+        return z
+
+    @R.function
+    def changed(x: R.Tensor(("n",), "float32")):
+        a = R.exp(x)
+        b = R.call_packed("test.outline.double_in_place", x)
+        c = R.negative(a)
+        return c
+
+    @R.function
     def compound(x: R.Tensor(("n", 4), "float32")):
         a = R.flatten(x)
         b = R.exp(a)
@@ -69,12 +92,11 @@ def double_in_place(x):
     return x
 
 
-@pytest.fixture(scope="module", params=["outlined", "apart"])
+@pytest.fixture(scope="module", params=list(PIPELINES))
 def vm(request):
-    pipeline = None if request.param == "outlined" else APART
-    executable = relax.build(from_source(PROGRAM), pipeline=pipeline)
+    executable = relax.build(from_source(PROGRAM), pipeline=PIPELINES[request.param])
     outlined = any("native" in name for name in executable.func_names)
-    assert outlined == (request.param == "outlined")
+    assert outlined == ("OutlineNative" in PIPELINES[request.param])
     return relax.VirtualMachine(executable)
 
 
@@ -100,6 +122,22 @@ def test_results(vm, n):
         vm["branches"](np.array(False), y), y.sum(1) ** 2, rtol=1e-4, atol=1e-6
     )
     np.testing.assert_allclose(vm["compound"](x), 2 * np.exp(x.ravel()), rtol=1e-5)
+
+
+@pytest.mark.parametrize("shape", [(0, 3), (3, 1), (7, 33), (130, 65)])
+def test_long_chain(vm, shape):
+    rng = np.random.default_rng(1)
+    x = rng.standard_normal(shape, dtype=np.float32)
+    s = rng.standard_normal(shape[1], dtype=np.float32)
+    a = (x * s).astype(np.float64)
+    v = np.clip(a / (1 + np.exp(-a)), -0.5, 0.5)
+    np.testing.assert_allclose(vm["gate"](x, s), (2 * v * (v < 0.1)).sum(0), rtol=1e-4, atol=1e-5)
+
+
+def test_what_a_packed_function_changes_is_not_read_late(vm):
+    x = np.ones(5, np.float32)
+    np.testing.assert_allclose(vm["changed"](x), np.full(5, -np.e), rtol=1e-6)
+    np.testing.assert_array_equal(x, np.full(5, 2))
 
 
 def test_results_of_two_calls_share_nothing(vm):

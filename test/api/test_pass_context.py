@@ -355,7 +355,6 @@ def test_p14_required_of_a_pass_that_is_off_do_not_run(mod, make, log):
 
 
 def test_p15_a_required_pass_that_does_not_exist(mod, make):
-    make("FuseOps", register=True)
     with pytest.raises(PipelineError, match=r"unknown pass 'FuseOpps'; did you mean 'FuseOps'\?"):
         Sequential([make("A", required=["FuseOpps"])])(mod)
 

@@ -1,4 +1,4 @@
-"""DataflowBlockPass: what a pass over one block may do, and what it may not; Create* helpers (P17)."""
+"""DataflowBlockPass: what a pass over one block may do and may not; Create* helpers (P17)."""
 
 import pytest
 
@@ -143,7 +143,10 @@ def outside(block, mod, ctx):
     [
         (erase_match_cast, r"bindings of symbols: the block bound n, now it binds nothing"),
         (add_match_cast, r"bindings of symbols: the block bound n, now it binds k, n"),
-        (other_output, r"cannot change what escapes from the block: it was tensor<4xf32>, now"),
+        (
+            other_output,
+            r"cannot change what escapes from the block: it was R.Tensor\(\(4,\), .float32.\), now",
+        ),
         (outside, "cannot add or remove bindings outside the block"),
         (lambda block, mod, ctx: None, "returns a dataflow block, got None"),
         (lambda block, mod, ctx: block.parent, "returns a dataflow block, got"),

@@ -253,7 +253,7 @@ class TestSequentialAsText:
             "builtin.module()",
             "builtin.module(cse)",
             "builtin.module(cse,func.func(canonicalize{max-iterations=3}),to-non-dataflow)",
-            "builtin.module(test-log{opt=3 target=\"x y\" names=a,b},test-each,symbol-dce)",
+            'builtin.module(test-log{opt=3 target="x y" names=a,b},test-each,symbol-dce)',
             "builtin.module(lower-tir{vector-bits=256})",
         ],
     )

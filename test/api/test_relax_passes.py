@@ -18,6 +18,7 @@ PASSES = {
         "FoldConstant",
         "InferType",
         "Normalize",
+        "ConvertToDataflow",
     )
 }
 

@@ -17,7 +17,7 @@ func.func private @double(%a: memref<?xf32> {tir.name = "A", tir.dtype = "float3
 // CHECK-NOT: @double
 // CHECK: "relax.shape_expr"() : () -> !relax.shape<#relax.dims<["n"], #[[OUT:.*]]>>
 // CHECK: "relax.shape_expr"() : () -> !relax.shape<#relax.dims<["n"], #[[BYTES:.*]]>>
-// CHECK: %[[CALL:.*]] = "relax.call_tir"({{.*}}) {callee = @chain_native0}
+// CHECK: %[[CALL:.*]] = "relax.call_tir"({{.*}}) {callee = @chain_native}
 // CHECK: %[[RESULT:.*]] = "relax.tuple_get_item"(%[[CALL]]) {index = 0 : i64}
 // CHECK: return %[[RESULT]]
 func.func @chain(%x: !T) -> !T attributes {relax.function} {
@@ -29,7 +29,7 @@ func.func @chain(%x: !T) -> !T attributes {relax.function} {
   return %z : !T
 }
 
-// CHECK-LABEL: func.func private @chain_native0
+// CHECK-LABEL: func.func private @chain_native
 // CHECK-SAME: %[[IN:[^:]*]]: memref<?xf32> {{{.*}}tir.readonly
 // CHECK-SAME: %[[RES:[^:]*]]: memref<?xf32>
 // CHECK-SAME: %[[WORK:[^:]*]]: memref<?xi8>

@@ -212,12 +212,12 @@ class IfOp(CheckedOp, name="if"):
 
 
 class YieldOp(CheckedOp, name="yield", traits=[ir.IsTerminatorTrait]):
-    """Ends a branch of `relax.if`."""
+    """Ends a branch of `relax.if`, or the body of a `relax.lambda`."""
 
     values: Sequence[ext.Operand[Any]]
 
     def check(self) -> bool:
-        return expect_parent(self, "relax.if")
+        return expect_parent(self, "relax.if", "relax.lambda")
 
 
 class CallOp(CheckedOp, name="call"):
@@ -312,13 +312,14 @@ _IMPURE = {
     "relax.dataflow": "is a nested scope",
     "relax.call_packed": "may have side effects",
     "relax.call": "may have side effects unless it is marked 'pure'",
+    "relax.invoke_closure": "may have side effects unless it is marked 'pure'",
     "relax.alloc_tensor": "has a side effect",
 }
 
 
 def impurity(op: ir.Operation) -> str:
     """Return why an operation may not stand in a dataflow block, `""` when it may."""
-    if op.name == "relax.call" and "pure" in op.attributes:
+    if op.name in ("relax.call", "relax.invoke_closure") and "pure" in op.attributes:
         return ""
     if op.name in _IMPURE:
         return _IMPURE[op.name]

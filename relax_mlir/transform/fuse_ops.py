@@ -1,0 +1,304 @@
+"""The pass `fuse-ops`: chains of elementwise kernels become one kernel each (W0 of R14).
+
+What passes between them is then never written to memory. A kernel takes part when it is one nest of
+spatial loops over its output with plain arithmetic inside. It is computed where its result is used,
+so that must be one place, and nothing on the way there may change a tensor.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.relax import types as T
+from relax_mlir.dialects.relax.dialect import Dims
+from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.relax.tuples import make_tuple
+from relax_mlir.dialects.tir.builder import BufferDecl, PrimFuncBuilder
+from relax_mlir.transform.effects import functions_to_optimize, may_write
+from relax_mlir.transform.tir_calls import TirCall, match_call, unique_name
+
+_ARITHMETIC = ("arith.", "math.")
+_DECLARATIONS = ("tir.reads", "tir.writes", "tir.yield")
+# Past so many characters the name of a fused kernel tells nobody more.
+_LONGEST_NAME = 40
+
+
+def fuse_ops(module: ir.Operation) -> None:
+    """Merge elementwise `relax.call_tir`s into the elementwise calls that use their results."""
+    fuser = _Fuser(module)
+    for function in functions_to_optimize(module):
+        for block in function.regions[0].blocks:
+            fuser.block(block)
+
+
+@dataclass
+class _Kernel:
+    """An elementwise call: the block of its prim func, and where that reads each parameter."""
+
+    call: TirCall
+    block: ir.Operation
+    store: ir.Operation
+    loads: dict[int, list[ir.Operation]]
+
+    @property
+    def body(self) -> ir.Block:
+        return self.block.regions[0].blocks[0]
+
+
+def _kernel(call: TirCall | None) -> _Kernel | None:
+    """Return a call as an elementwise kernel, None when it is none."""
+    if call is None:
+        return None
+    entry = call.callee.operation.regions[0].blocks[0]
+    loops = _nest(entry)
+    if loops is None:
+        return None
+    *variables, block = loops
+    kinds = [ir.StringAttr(kind).value for kind in block.attributes["iter_types"]]
+    iters = list(block.operands)[: len(kinds)]
+    if block.regions[1].blocks or any(kind != "spatial" for kind in kinds):
+        return None
+    if len(iters) != len(variables) or any(a != b for a, b in zip(iters, variables, strict=True)):
+        return None
+    parameters = list(entry.arguments)
+    output = parameters[len(call.arguments)]
+    if len(kinds) != output.type.rank:
+        return None
+    body = block.regions[0].blocks[0]
+    loads: dict[int, list[ir.Operation]] = {}
+    store = None
+    for view in body.operations:
+        op = view.operation
+        if op.name == "memref.store":
+            if store is not None or op.operands[1] != output or not _identity(op, 2, body):
+                return None
+            store = op
+        elif op.name == "memref.load":
+            if op.operands[0] not in parameters or op.operands[0] == output:
+                return None
+            loads.setdefault(parameters.index(op.operands[0]), []).append(op)
+        elif op.name not in _DECLARATIONS and (
+            not op.name.startswith(_ARITHMETIC) or len(op.regions)
+        ):
+            return None
+    return _Kernel(call, block, store, loads) if store is not None else None
+
+
+def _nest(entry: ir.Block) -> list | None:
+    """Return the variables of a function's only nest and the block inside it."""
+    found: list = []
+    block = entry
+    while True:
+        inner = [
+            view.operation
+            for view in block.operations
+            if view.operation.name in ("tir.for", "tir.block")
+        ]
+        others = [
+            view.operation
+            for view in block.operations
+            if view.operation.name
+            not in ("tir.for", "tir.block", "tir.symbol", "tir.yield", "func.return")
+            and not view.operation.name.startswith("arith.constant")
+        ]
+        if len(inner) != 1 or others:
+            return None
+        (op,) = inner
+        if op.name == "tir.block":
+            return [*found, op]
+        if op.attributes["kind"].value != "serial":
+            return None
+        block = op.regions[0].blocks[0]
+        found.append(block.arguments[0])
+
+
+def _identity(op: ir.Operation, first: int, body: ir.Block) -> bool:
+    indices = list(op.operands)[first:]
+    return len(indices) == len(body.arguments) and all(
+        a == b for a, b in zip(indices, body.arguments, strict=True)
+    )
+
+
+class _Fuser:
+    def __init__(self, module: ir.Operation) -> None:
+        self._module = module
+        self._symbols = ir.SymbolTable(module)
+        self._made: dict[str, str] = {}
+        # How many operations that may change a tensor stand before an operation in its block.
+        self._writes: dict[ir.Operation, int] = {}
+
+    def block(self, block: ir.Block) -> None:
+        """Fuse within one block, from its first operation on, then within its regions."""
+        writes = 0
+        for view in list(block.operations):
+            op = view.operation
+            writes += may_write(op)
+            if op.name == "relax.call_tir":
+                while True:
+                    self._writes[op] = writes
+                    fused = self._fuse_into(op)
+                    if fused is None:
+                        break
+                    op = fused
+                continue
+            for region in op.regions:
+                for inner in region.blocks:
+                    self.block(inner)
+
+    def _fuse_into(self, op: ir.Operation) -> ir.Operation | None:
+        """Merge one producer into a call and return what replaces the call, None when none fits."""
+        consumer = _kernel(match_call(op, self._symbols))
+        if consumer is None:
+            return None
+        for argument in consumer.call.arguments:
+            producer = self._producer(argument, consumer)
+            if producer is not None:
+                return self._merge(producer, consumer, argument)
+        return None
+
+    def _producer(self, value: ir.Value, consumer: _Kernel) -> _Kernel | None:
+        if isinstance(value.owner, ir.Block) or value.owner.operation.name != "relax.call_tir":
+            return None
+        op = value.owner.operation
+        users = {use.owner.operation for use in value.uses}
+        tuple_ = consumer.call.op.operands[1]
+        if users != {tuple_.owner.operation} or len(list(tuple_.uses)) != 1:
+            return None
+        if op.block != consumer.call.op.block:
+            return None
+        if self._writes[op] != self._writes[consumer.call.op]:
+            return None
+        if T.tensor_dims(value.type) != T.tensor_dims(consumer.call.result.type):
+            return None
+        positions = [i for i, other in enumerate(consumer.call.arguments) if other == value]
+        loads = [load for i in positions for load in consumer.loads.get(i, [])]
+        if not all(_identity(load, 1, consumer.body) for load in loads):
+            return None
+        return _kernel(match_call(op, self._symbols))
+
+    def _merge(self, producer: _Kernel, consumer: _Kernel, between: ir.Value) -> ir.Operation:
+        result = consumer.call.result
+        inputs: list[ir.Value] = []
+        for value in (*producer.call.arguments, *consumer.call.arguments):
+            if value != between and value not in inputs:
+                inputs.append(value)
+        decls = [
+            BufferDecl(f"arg{i}", T.tensor_dims(value.type), T.tensor_dtype(value.type))
+            for i, value in enumerate(inputs)
+        ]
+        decls.append(BufferDecl("out", T.tensor_dims(result.type), T.tensor_dtype(result.type)))
+        bound = {SymExpr.of(dim).name for decl in decls for dim in decl.shape}
+        used = {name for decl in decls for dim in decl.shape for name in SymExpr.of(dim).symbols}
+        for kernel in (producer, consumer):
+            for expr in kernel.call.symbols.values():
+                used |= expr.symbols
+        integers = sorted(used - bound)
+        wiring = [
+            inputs.index(value) if value != between else -1
+            for kernel in (producer, consumer)
+            for value in kernel.call.arguments
+        ]
+        names = (producer.call.callee.name.value, consumer.call.callee.name.value)
+        # Layers repeat: what is fused from the same kernels in the same way is the same kernel.
+        key = f"{names}{wiring}{[str(value.type) for value in inputs]}{result.type}"
+        if key not in self._made:
+            name = self._name(names)
+            with ir.InsertionPoint(self._module.regions[0].blocks[0]), ir.Location.name(name):
+                builder = PrimFuncBuilder(name, decls, integers)
+                with builder.body():
+                    _Body(builder, inputs, between).write(producer, consumer)
+            self._symbols.insert(builder.op)
+            self._made[key] = builder.op.name.value
+        op = consumer.call.op
+        with ir.InsertionPoint(op), op.location:
+            attributes: dict[str, ir.Attribute] = {
+                "callee": ir.FlatSymbolRefAttr.get(self._made[key])
+            }
+            if integers:
+                attributes["tir_vars"] = Dims.of([SymExpr.var(item) for item in integers])
+            fused = ir.Operation.create(
+                "relax.call_tir",
+                results=[result.type],
+                operands=[op.operands[0], make_tuple(inputs)],
+                attributes=attributes,
+            )
+        result.replace_all_uses_with(fused.results[0])
+        for old in (op, producer.call.op):
+            del self._writes[old]
+            arguments = old.operands[1].owner.operation
+            old.erase()
+            if not list(arguments.results[0].uses):
+                arguments.erase()
+        return fused
+
+    def _name(self, names: Sequence[str]) -> str:
+        name = "_".join(name.rstrip("0123456789") for name in names)
+        return unique_name(name if len(name) <= _LONGEST_NAME else "fused", self._symbols)
+
+
+class _Body:
+    """Writes the fused block."""
+
+    def __init__(
+        self, builder: PrimFuncBuilder, inputs: Sequence[ir.Value], between: ir.Value
+    ) -> None:
+        self._builder, self._inputs, self._between = builder, list(inputs), between
+
+    def write(self, producer: _Kernel, consumer: _Kernel) -> None:
+        """Write both computations over the output, the first one's value going to the second."""
+        out = self._builder.buffers[-1]
+        axes = [("spatial", dim) for dim in out.dims]
+        with self._builder.nest(out.name, axes) as block:
+            at = [scalar.value for scalar in block]
+            value = self._clone(producer, at, None)
+            value = self._clone(consumer, at, value)
+            ir.Operation.create("memref.store", operands=[value, out.value, *at])
+
+    def _clone(self, kernel: _Kernel, at: Sequence[ir.Value], given: ir.Value | None) -> ir.Value:
+        """Write a kernel's computation at one point and return the value that it would store."""
+        mapping: dict[ir.Value, ir.Value] = dict(zip(kernel.body.arguments, at, strict=True))
+        parameters = list(kernel.call.callee.operation.regions[0].blocks[0].arguments)
+        for view in kernel.body.operations:
+            op = view.operation
+            if op == kernel.store:
+                return self._operand(op.operands[0], mapping, kernel)
+            if op.name in ("tir.reads", "tir.writes"):
+                continue
+            if op.name == "memref.load":
+                argument = kernel.call.arguments[parameters.index(op.operands[0])]
+                if given is not None and argument == self._between:
+                    mapping[op.results[0]] = given
+                else:
+                    mapping[op.results[0]] = self._load(op, argument, mapping, kernel)
+                continue
+            clone = op.clone()
+            for index, operand in enumerate(op.operands):
+                clone.operation.operands[index] = self._operand(operand, mapping, kernel)
+            for old, new in zip(op.results, clone.operation.results, strict=True):
+                mapping[old] = new
+        raise AssertionError("an elementwise kernel stores its result")
+
+    def _load(
+        self,
+        op: ir.Operation,
+        argument: ir.Value,
+        mapping: Mapping[ir.Value, ir.Value],
+        kernel: _Kernel,
+    ) -> ir.Value:
+        buffer = self._builder.buffers[self._inputs.index(argument)]
+        indices = [self._operand(index, mapping, kernel) for index in list(op.operands)[1:]]
+        return ir.Operation.create(
+            "memref.load", results=[op.results[0].type], operands=[buffer.value, *indices]
+        ).result
+
+    def _operand(
+        self, value: ir.Value, mapping: Mapping[ir.Value, ir.Value], kernel: _Kernel
+    ) -> ir.Value:
+        """Return the fused function's value for one of a kernel's."""
+        if value in mapping:
+            return mapping[value]
+        op = value.owner.operation
+        if op.name == "tir.symbol":
+            (expr,) = Dims(op.attributes["value"]).dims
+            return self._builder.symbol(expr.substitute(kernel.call.symbols)).value
+        return op.clone().operation.results[0]

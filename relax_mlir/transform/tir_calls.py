@@ -1,0 +1,87 @@
+"""Calls of prim funcs as passes that merge them see them: symbols resolved, checks vouched for."""
+
+from dataclasses import dataclass
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.relax import types as T
+from relax_mlir.dialects.relax.dialect import Dims
+from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.relax.tuples import known_fields
+
+
+@dataclass
+class TirCall:
+    """One `relax.call_tir` with a single output.
+
+    Attributes:
+        op: the operation.
+        callee: its prim func.
+        arguments: the tensors passed.
+        symbols: the caller's values of the prim func's symbols.
+    """
+
+    op: ir.Operation
+    callee: ir.OpView
+    arguments: list[ir.Value]
+    symbols: dict[str, SymExpr]
+
+    @property
+    def result(self) -> ir.Value:
+        """The output."""
+        return self.op.results[0]
+
+
+def match_call(op: ir.Operation, symbols: ir.SymbolTable) -> TirCall | None:
+    """Return the call when compile time can vouch for every check its callee would make."""
+    name = op.attributes["callee"].value
+    if name not in symbols or isinstance(op.results[0].type, ir.TupleType):
+        return None
+    callee = symbols[name]
+    arguments = known_fields(op.operands[1])
+    if arguments is None or not callee.operation.regions[0].blocks:
+        return None
+    tensors = [*arguments, op.results[0]]
+    attributes = _argument_attributes(callee)
+    integers = Dims(op.attributes["tir_vars"]).dims if "tir_vars" in op.attributes else []
+    if len(attributes) != len(tensors) + len(integers):
+        return None
+    known: dict[str, SymExpr] = {}
+    for expr, each in zip(integers, attributes[len(tensors) :], strict=True):
+        if "tir.name" in each:
+            known[ir.StringAttr(each["tir.name"]).value] = expr
+    pairs: list[tuple[SymExpr, SymExpr]] = []
+    for value, each in zip(tensors, attributes, strict=False):
+        dims = T.tensor_dims(value.type) if T.is_tensor(value.type) else None
+        if dims is None or not {"tir.shape", "tir.dtype"} <= each.keys() or "tir.inplace" in each:
+            return None
+        declared = Dims(each["tir.shape"]).dims
+        dtype = ir.StringAttr(each["tir.dtype"]).value
+        if len(declared) != len(dims) or dtype != T.tensor_dtype(value.type):
+            return None
+        pairs += zip(declared, dims, strict=True)
+    for declared, actual in pairs:
+        if declared.name:
+            known.setdefault(declared.name, actual)
+    for declared, actual in pairs:
+        if not declared.symbols <= known.keys() or declared.substitute(known) != actual:
+            return None
+    return TirCall(op, callee, arguments, known)
+
+
+def _argument_attributes(function: ir.OpView) -> list[dict[str, ir.Attribute]]:
+    attributes = function.operation.attributes
+    if "arg_attrs" not in attributes:
+        return []
+    return [
+        {item.name: item.attr for item in ir.DictAttr(each)}
+        for each in ir.ArrayAttr(attributes["arg_attrs"])
+    ]
+
+
+def unique_name(base: str, symbols: ir.SymbolTable) -> str:
+    """Return a symbol name that the module does not have yet."""
+    candidate, count = base, 0
+    while candidate in symbols:
+        count += 1
+        candidate = f"{base}{count}"
+    return candidate
