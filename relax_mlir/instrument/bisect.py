@@ -10,6 +10,7 @@ from relax_mlir.instrument.nesting import PairedInstrument
 
 if TYPE_CHECKING:
     from relax_mlir.ir.module import IRModule
+    from relax_mlir.transform.context import PassContext
     from relax_mlir.transform.info import PassInfo
     from relax_mlir.transform.passes import Pass
 
@@ -59,7 +60,7 @@ class PassBisect(PairedInstrument):
         """Keep what the pass is given."""
         if self.culprit is not None:
             return None
-        if self.count == 0 and not self._open and self.is_bad(mod):
+        if self.count == 0 and not self._open and self._ask(mod):
             self.culprit = Culprit("<input>", 0, mod.clone())
         return mod.clone()
 
@@ -67,7 +68,7 @@ class PassBisect(PairedInstrument):
         self, mod: "IRModule", info: "PassInfo", state: "IRModule | None", leaf: bool
     ) -> None:
         """Ask the predicate."""
-        if leaf and self.culprit is None and state is not None and self.is_bad(mod):
+        if leaf and self.culprit is None and state is not None and self._ask(mod):
             self.culprit = Culprit(info.name, self.count, state)
         self.count += leaf
 
@@ -82,6 +83,11 @@ class PassBisect(PairedInstrument):
         """Blame the pass that failed."""
         if self.culprit is None and state is not None:
             self.culprit = Culprit(info.name, self.count, state, error)
+
+    def _ask(self, mod: "IRModule") -> bool:
+        # The question may compile and run the module: none of the instruments watches that.
+        with _without_instruments([]):
+            return self.is_bad(mod)
 
 
 class PassLimit(PassInstrument):
@@ -152,16 +158,22 @@ def _is_bad_after(passes: "Pass", mod: "IRModule", count: int, is_bad: IsBad) ->
 
 
 def _run(passes: "Pass", mod: "IRModule", limit: PassLimit) -> "IRModule":
+    with _without_instruments([limit]):
+        return passes(mod)
+
+
+def _without_instruments(instead: "list[PassInstrument]") -> "PassContext":
+    """Return the current context with other instruments.
+
+    Nobody asks an instrument about `required_pass`: these always run, and cannot be found.
+    """
     from relax_mlir.transform.context import PassContext
 
     current = PassContext.current()
-    # Nobody asks an instrument about `required_pass`, so these always run: they cannot be found.
-    ctx = PassContext(
+    return PassContext(
         current.opt_level,
         current.required_pass,
         current.disabled_pass,
-        [limit],
+        instead,
         current.config,
     )
-    with ctx:
-        return passes(mod)

@@ -9,7 +9,12 @@ from relax_mlir.dialects.relax.tuples import is_make_tuple, is_tuple, known_fiel
 from relax_mlir.dialects.relax.well_formed import type_dims
 from relax_mlir.transform.dead_code_elimination import remove_unused
 from relax_mlir.transform.effects import functions_to_optimize, operations_in
-from relax_mlir.transform.rebuild import result_types, set_result_types, substitute_type
+from relax_mlir.transform.rebuild import (
+    bound_by_arguments,
+    result_types,
+    set_result_types,
+    substitute_type,
+)
 
 
 def canonicalize_bindings(module: ir.Operation) -> None:
@@ -54,7 +59,7 @@ class _Symbols:
     def run(self) -> None:
         """Work through the function; its result type is rewritten too."""
         block = self._func.regions[0].blocks[0]
-        bound = {dim.name for arg in block.arguments for dim in type_dims(arg.type) if dim.name}
+        bound = bound_by_arguments(block)
         known: dict[str, SymExpr] = {}
         self._block(block, bound, known)
         if known:
@@ -72,7 +77,7 @@ class _Symbols:
                     if op.name == "relax.dataflow":
                         self._block(inner, bound, known)
                     else:
-                        self._block(inner, set(bound), dict(known))
+                        self._block(inner, bound | bound_by_arguments(inner), dict(known))
             if known:
                 for result in op.results:
                     result.set_type(substitute_type(result.type, known))

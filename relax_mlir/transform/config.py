@@ -1,5 +1,6 @@
 """The options that `PassContext(config={...})` accepts, registered by key (P23)."""
 
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -94,7 +95,10 @@ def _legalise(key: str, value: Any) -> Any:
         raise TypeError(
             f"config option '{key}' wants {wanted.__name__}, got {type(value).__name__} {value!r}"
         )
-    return wanted(value)
+    try:
+        return wanted(value)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"config option '{key}': {error}") from None
 
 
 def _unknown(key: str) -> AttributeError:
@@ -102,6 +106,11 @@ def _unknown(key: str) -> AttributeError:
         f"Invalid config option '{key}'{did_you_mean(key, _OPTIONS)} "
         f"candidates are: {', '.join(sorted(_OPTIONS))}"
     )
+
+
+def path(value: "str | os.PathLike[str]") -> str:
+    """Return a path as text: the type of options that name a file."""
+    return os.fspath(value)
 
 
 register_config_option(
@@ -117,7 +126,7 @@ register_config_option(
 register_config_option(VERIFY_EACH, bool, True, "Run MLIR's verifier after every pass")
 register_config_option(
     REPRODUCER,
-    str,
+    path,
     "",
     "Where to write the module before a pass that fails and the passes that remained",
 )

@@ -13,12 +13,14 @@ from relax_mlir.dialects.relax.infer import InferError
 from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS, build, read_attributes
 from relax_mlir.dialects.relax.ops.elementwise import BinaryOp, CastOp, UnaryOp
 from relax_mlir.dialects.relax.ops.reduce import ReduceOp
+from relax_mlir.dialects.relax.tuples import known_fields, make_tuple
 from relax_mlir.dialects.relax.windows import permutation
 from relax_mlir.errors import PassError
 from relax_mlir.lowering.relax_to_tir.decompose import reshape
 from relax_mlir.transform.dead_code_elimination import remove_unused
 from relax_mlir.transform.effects import functions_to_optimize, written_values
 from relax_mlir.transform.layouts import DesiredLayouts
+from relax_mlir.transform.rebuild import get_item
 
 _WINDOWED = ("relax.conv2d", "relax.max_pool2d", "relax.avg_pool2d")
 # Below so many input channels a kernel along them does not fill a vector.
@@ -92,6 +94,12 @@ class _Converter:
                     self.block(inner)
                 self._variants = before
             name = op.name.removeprefix("relax.")
+            if name == "tuple_get_item" and known_fields(op.operands[0]) is not None:
+                op.results[0].replace_all_uses_with(
+                    get_item(op.operands[0], op.attributes["index"].value)
+                )
+                op.erase()
+                continue
             # What is written to in place has one memory, and a variant of it would go stale.
             if name not in COMPUTE_OPS or op.results[0] in self._written:
                 continue
@@ -122,6 +130,12 @@ class _Converter:
             value, order = known[0]
             axis = order.index(attrs["axis"] % len(order))
             return build(name, [value], {"axis": axis}), order
+        if name == "layer_norm" and known[0] is not None:
+            value, order = known[0]
+            axes = [order.index(axis % len(order)) for axis in attrs["axes"]]
+            return build(name, [value, *list(op.operands)[1:]], {**attrs, "axes": axes}), order
+        if name == "batch_norm" and known[0] is not None:
+            return self._batch_norm(op, attrs, *known[0])
         if name == "permute_dims":
             return _permuted(op, attrs, *known[0])
         return None
@@ -151,6 +165,17 @@ class _Converter:
             operands.append(self._in_order(op.operands[1], axes))
             new["kernel_layout"] = kernel
         return build(name, operands, new), tuple(permutation(target, result))
+
+    def _batch_norm(
+        self, op: ir.Operation, attrs: dict[str, Any], value: ir.Value, order: tuple[int, ...]
+    ) -> tuple[ir.Value, None]:
+        """Normalise the variant; the first field of the tuple is data, the others are vectors."""
+        axis = order.index(attrs["axis"] % len(order))
+        made = build("batch_norm", [value, *list(op.operands)[1:]], {**attrs, "axis": axis})
+        data, *statistics = (get_item(made, index) for index in range(made.type.num_types))
+        back = build("permute_dims", [data], {"axes": _inverse(order)})
+        self._variants[back] = (data, order)
+        return make_tuple([back, *statistics]), None
 
     def _in_order(self, value: ir.Value, order: Sequence[int]) -> ir.Value:
         """Return a value with its axes in an order, the variant where that is the one."""
@@ -189,8 +214,7 @@ class _Converter:
         back = value
         with ir.InsertionPoint(op), op.location:
             if order is not None and order != tuple(range(len(order))):
-                inverse = [order.index(axis) for axis in range(len(order))]
-                back = build("permute_dims", [value], {"axes": inverse})
+                back = build("permute_dims", [value], {"axes": _inverse(order)})
             if back.type != old.type:
                 back = ir.Operation.create(
                     "relax.match_cast", results=[old.type], operands=[back]
@@ -199,6 +223,10 @@ class _Converter:
         if back != value:
             self._variants[back] = (value, order)
         op.erase()
+
+
+def _inverse(order: tuple[int, ...]) -> list[int]:
+    return [order.index(axis) for axis in range(len(order))]
 
 
 def _reduction(

@@ -7,7 +7,7 @@ import numpy as np
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.constants import constant_array
-from relax_mlir.dialects.relax.tuples import is_make_tuple, known_fields
+from relax_mlir.dialects.relax.tuples import is_make_tuple, is_tuple, known_fields
 from relax_mlir.transform.dead_code_elimination import remove_unused
 from relax_mlir.transform.effects import (
     functions_to_optimize,
@@ -88,7 +88,8 @@ class _Eliminator:
                     self._export(op, scope)
             elif may_write(op):
                 scope.forget()
-            elif is_pure(op) and len(op.results) == 1:
+            elif is_pure(op) and len(op.results) == 1 and not is_make_tuple(op):
+                # A tuple costs nothing, and every call likes its arguments made beside it.
                 self._merge(op, scope)
 
     def _merge(self, op: ir.Operation, scope: _Scope) -> None:
@@ -109,7 +110,7 @@ class _Eliminator:
 
     def _may_share(self, op: ir.Operation, earlier: ir.Value) -> bool:
         result = op.results[0]
-        if op.name in _NO_MEMORY or is_make_tuple(op):
+        if op.name in _NO_MEMORY:
             return True
         if result in self._written or earlier in self._written:
             return False
@@ -128,11 +129,17 @@ class _Eliminator:
                 scope.add(self._key(made), (value, op, None if fields is None else index))
 
     def _key(self, op: ir.Operation) -> Any:
-        operands = tuple(op.operands)
+        operands = tuple(map(_structure, op.operands))
         if op.name in _COMMUTATIVE:
             operands = frozenset(operands)
         attributes = self._contents.get(op.results[0]) or tuple(op.attributes.items())
         return op.name, operands, op.results[0].type, attributes
+
+
+def _structure(value: ir.Value) -> Any:
+    """Return a value, a tuple as its fields."""
+    fields = known_fields(value) if is_tuple(value.type) else None
+    return value if fields is None else tuple(map(_structure, fields))
 
 
 def _contents_of_constants(func: ir.Operation) -> dict[ir.Value, bytes]:

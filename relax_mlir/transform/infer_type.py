@@ -11,7 +11,12 @@ from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.dialects.relax.tuples import field_types, is_make_tuple, is_tuple
 from relax_mlir.dialects.relax.well_formed import type_dims
 from relax_mlir.transform.effects import operations_in
-from relax_mlir.transform.rebuild import result_types, set_result_types, substitute_type
+from relax_mlir.transform.rebuild import (
+    bound_by_arguments,
+    result_types,
+    set_result_types,
+    substitute_type,
+)
 
 
 def infer_type(module: ir.Operation) -> None:
@@ -77,7 +82,7 @@ class _Function:
 
     def run(self) -> None:
         block = self._func.regions[0].blocks[0]
-        bound = {dim.name for arg in block.arguments for dim in type_dims(arg.type) if dim.name}
+        bound = bound_by_arguments(block)
         self._block(block, bound)
         end = list(block.operations)[-1].operation
         returned = [operand.type for operand in end.operands]
@@ -92,7 +97,8 @@ class _Function:
             op = view.operation
             for region in op.regions:
                 for inner in region.blocks:
-                    self._block(inner, bound if op.name == "relax.dataflow" else set(bound))
+                    shared = op.name == "relax.dataflow"
+                    self._block(inner, bound if shared else bound | bound_by_arguments(inner))
             if op.name == "relax.if":
                 self._branches(op, bound)
             elif len(op.results) == 1:

@@ -7,6 +7,7 @@ from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.dialect import Shape
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.dialects.relax.tuples import field_types, is_make_tuple, known_fields
+from relax_mlir.dialects.relax.well_formed import type_dims
 
 
 def get_item(value: ir.Value, index: int) -> ir.Value:
@@ -76,6 +77,11 @@ def substitute_type(type_: ir.Type, values: Mapping[str, SymExpr]) -> ir.Type:
         if dims is not None:
             return T.shape_type([dim.substitute(values) for dim in dims])
     return type_
+
+
+def bound_by_arguments(block: ir.Block) -> set[str]:
+    """Return the symbols that a block's arguments bind, of a function or a lambda."""
+    return {dim.name for arg in block.arguments for dim in type_dims(arg.type) if dim.name}
 
 
 def result_types(func: ir.Operation) -> list[ir.Type]:

@@ -199,6 +199,14 @@ def test_convert_layout_keeps_results(module, expected, layouts):
     assert str(again) == f"builtin.module({convert})"
 
 
+def test_layout_goes_through_batch_norm(module, expected):
+    result = transform.Sequential([transform.ConvertLayout(), transform.FoldConstant()])(module)
+    # The image comes in and nothing goes out transposed.
+    assert operations(result).count("permute_dims") == 1
+    assert "axis = 3" in str(result)
+    check(result, expected)
+
+
 def test_convert_layout_reads_both_spellings(module):
     for text in ("conv2d=NHWC,OHWI", "relax.nn.conv2d=NHWC,OHWI"):
         a = transform.ConvertLayout(desired_layouts=text)(module)

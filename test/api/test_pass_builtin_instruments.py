@@ -3,10 +3,12 @@
 import io
 import json
 
+import numpy as np
 import pytest
 
-from relax_mlir import instrument
+from relax_mlir import instrument, relax
 from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.relax import build
 from relax_mlir.errors import PassError
 from relax_mlir.instrument import (
     ChangeInstrument,
@@ -299,6 +301,27 @@ class TestBisect:
         assert isinstance(bisect.culprit.error, PassError)
         assert "test.half" not in str(bisect.culprit.before)
 
+    def test_a_wrong_number(self, mod):
+        @module_pass(opt_level=0, name="Wrong")
+        def wrong(mod, ctx):
+            for op in mod["main"].regions[0].blocks[0].operations:
+                if op.operation.name == "relax.add":
+                    with ir.InsertionPoint(op):
+                        new = build("multiply", list(op.operation.operands), {})
+                    op.operation.results[0].replace_all_uses_with(new)
+                    op.operation.erase()
+            return mod
+
+        def is_wrong(mod):
+            x = np.zeros(4, "float32")
+            return relax.VirtualMachine(relax.build(mod))["main"](x)[0] != 2
+
+        passes = Sequential([CSE, wrong, noop("After")])
+        bisect = PassBisect(is_wrong)
+        with PassContext(instruments=[bisect]):
+            passes(mod)
+        assert bisect.culprit.name == find_culprit(passes, mod, is_wrong).name == "Wrong"
+
     def test_search_asks_few_questions(self, mod):
         asked = []
 
@@ -342,6 +365,30 @@ def test_p36_immutable_module(mod):
         CSE(mod)
         with pytest.raises(PassError, match="modified in pass: Sneaky"):
             sneaky(mod)
+
+
+def test_all_of_them_around_a_compilation(mod, tmp_path):
+    file = io.StringIO()
+    timing, statistics, change = PassTimingInstrument(), StatisticsInstrument(), ChangeInstrument()
+    instruments = [
+        WellFormedInstrument(check_input=True),
+        ImmutableModule(mod),
+        IRDiff(file=file),
+        PrintOnChange(file),
+        DumpIR(tmp_path, before=True),
+        PassBisect(lambda mod: False),
+        statistics,
+        change,
+        timing,
+    ]
+    with PassContext(instruments=instruments, config={"testing.immutable_module": True}):
+        vm = relax.VirtualMachine(relax.build(mod))
+    np.testing.assert_array_equal(vm["main"](np.zeros(4, "float32")), np.full(4, 2, "float32"))
+    names = [each.name for each in timing.passes]
+    assert "LegalizeOps" in names
+    assert [each.name for each in statistics.passes] == [each.name for each in change.passes]
+    assert "LegalizeOps" in change.changed
+    assert "--- before LegalizeOps" in file.getvalue()
 
 
 def test_every_export_exists_and_is_documented():

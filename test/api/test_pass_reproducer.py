@@ -1,5 +1,8 @@
 """When a pass fails: the reproducer it leaves, running that again, and making a module smaller."""
 
+import subprocess
+import sys
+
 import pytest
 
 from relax_mlir import relax
@@ -72,9 +75,13 @@ class TestReproducer:
 
     def test_nothing_is_left_when_nothing_fails(self, mod, tmp_path):
         path = tmp_path / "r.mlir"
-        with PassContext(config={"reproducer": str(path)}):
+        with PassContext(config={"reproducer": path}):
             Sequential([mlir("cse"), mlir("canonicalize")])(mod)
         assert not path.exists()
+
+    def test_the_option_is_a_path(self):
+        with pytest.raises(TypeError, match="config option 'reproducer': expected str"):
+            PassContext(config={"reproducer": 3})
 
     def test_it_is_there_while_a_pass_runs(self, mod, tmp_path):
         # So it is also when the pass takes the process down.
@@ -138,6 +145,23 @@ class TestReproducer:
         assert f"{source}:3:8: error: not this one" in capfd.readouterr().err
         assert relax_opt.main([str(path), "--run-reproducer"]) == 1
         assert f"{source}:3:8: error: not this one" in capfd.readouterr().err
+
+    def test_it_survives_the_process(self, tmp_path):
+        source, path = tmp_path / "in.mlir", tmp_path / "r.mlir"
+        source.write_text(TEXT)
+        program = f"""
+import os
+from relax_mlir.tools import relax_opt
+from relax_mlir.transform import module_pass, register_pass
+crash = module_pass(lambda mod, ctx: os.abort(), opt_level=0, name="Crash")
+register_pass("Crash", lambda: crash)
+relax_opt.main([{str(source)!r}, "--cse", "--crash", "--symbol-dce",
+                "--mlir-pass-pipeline-crash-reproducer={path}"])
+"""
+        run = subprocess.run([sys.executable, "-c", program], capture_output=True, check=False)
+        assert run.returncode < 0
+        assert read_pipeline(path.read_text()) == "builtin.module(crash,symbol-dce)"
+        assert path.read_text().count("relax.exp") == 1
 
     def test_what_is_no_reproducer(self):
         with pytest.raises(PipelineError, match="is not a reproducer"):

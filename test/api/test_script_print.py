@@ -6,6 +6,9 @@ import numpy as np
 import pytest
 from scripts import DOCUMENT, assembly, round_trip
 
+import relax_mlir
+from relax_mlir import relax, transform
+from relax_mlir.errors import ScriptError
 from relax_mlir.script import from_source, script, script_with_metadata
 
 HEAD = "from relax_mlir.script import ir as I, relax as R, tir as T\n"
@@ -225,3 +228,94 @@ def test_tir(name: str) -> None:
 def test_a_load_stays_before_the_store_that_changes_it() -> None:
     printed = round_trip(HEAD + TIR["floats"])
     assert printed.index("x = S[i]") < printed.index("S[i] = 2.0")
+
+
+def test_casts_are_spelled_as_tvm_does() -> None:
+    printed = round_trip(
+        HEAD
+        + """
+@T.prim_func
+def f(A: T.Buffer((16,), "float32"), B: T.Buffer((16,), "int32")):
+    for k in range(16):
+        A[k] = T.Cast("float32", k) + T.Cast("float32", B[k])
+        wide = T.Cast("int64", k)
+        A[15 - k] = T.Cast("float32", wide) * T.Cast("float32", wide)
+        B[k] = T.Cast("int32", A[k])
+"""
+    )
+    assert 'A[k] = T.Cast("float32", k) + T.Cast("float32", B[k])' in printed
+    assert 'wide = T.Cast("int64", k)' in printed
+    assert 'A[15 - k] = T.Cast("float32", wide) * T.Cast("float32", wide)' in printed
+    assert "T.cast(" not in printed
+
+
+def test_variables_of_prim_funcs_survive() -> None:
+    printed = round_trip(
+        HEAD
+        + """
+@T.prim_func
+def f(A: T.Buffer((16,), "float32")):
+    for k in range(16):
+        half = A[k] / 2.0
+        rest = A[15 - k] - half
+        A[k] = rest * rest
+        A[15 - k] = half
+"""
+    )
+    assert "half = A[k] / 2.0\n" in printed
+    assert "rest = A[15 - k] - half\n" in printed
+
+
+PROGRAM = """
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor(("n", 8), "float32"), w: R.Tensor((8, 4), "float32"), b: R.Tensor((4,), "float32")):
+        with R.dataflow():
+            lv = R.matmul(x, w)
+            lv1 = R.add(lv, b)
+            lv2 = R.nn.relu(lv1)
+            gv = R.nn.softmax(lv2, axis=-1)
+            R.output(gv)
+        return gv
+"""
+
+
+def compute(module: relax_mlir.IRModule, *args: np.ndarray) -> np.ndarray:
+    return relax.VirtualMachine(relax.build(module))["main"](*args)
+
+
+@pytest.mark.parametrize("outlined", [False, True])
+def test_what_passes_make_is_readable_and_reads_back(outlined: bool) -> None:
+    passes = [transform.LegalizeOps(), transform.FuseOps()]
+    if outlined:
+        passes.append(transform.OutlineNative())
+    module = transform.Sequential(passes)(from_source(HEAD + PROGRAM))
+    printed = script(module)
+    assert "# mlir:" not in printed
+    assert "unknown" not in printed
+    assert "out[v0, v1] = T.max(arg0[v0, v1] + arg1[v1], 0.0)" in printed
+    if outlined:
+        assert "        cls = Module\n        view = T.decl_buffer((n, 4), " in printed
+        assert "        cls.add_relu(view, arg2, view1)\n" in printed
+    again = from_source(printed)
+    assert script(again) == printed
+    args = [
+        np.random.default_rng(i).random(s, "float32") for i, s in enumerate(((5, 8), (8, 4), 4))
+    ]
+    np.testing.assert_allclose(compute(again, *args), compute(module, *args), rtol=1e-5)
+
+
+def test_what_script_cannot_say_is_not_dropped() -> None:
+    module = from_source(HEAD + PROGRAM)
+    module.update(relax_mlir.IRModule.parse("func.func private @g(i64)"))
+    printed = script(module)
+    assert "    # mlir: func.func private @g(i64)\n" in printed
+    with pytest.raises(ScriptError, match="script has no words for this operation"):
+        from_source(printed)
+
+
+def test_show_prints_script(capsys: pytest.CaptureFixture[str]) -> None:
+    module = from_source(HEAD + PROGRAM)
+    module.show()
+    assert capsys.readouterr().out.strip() == module.script().strip()

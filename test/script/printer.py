@@ -41,6 +41,7 @@ class Module:
     # CHECK: @R.function
     # CHECK-NEXT: def main(x: R.Tensor(("m", 8), dtype="float32")) -> R.Tensor(("m",), dtype="float32"):
     # CHECK-NEXT: m = T.int64()
+    # CHECK-NEXT: cls = Module
     # CHECK-NEXT: with R.dataflow():
     # CHECK-NEXT: lv: R.Tensor((m, 8), dtype="float32") = R.nn.relu(x)
     # CHECK-NEXT: total = R.call_tir(cls.row_sum, (lv,), out_sinfo=R.Tensor((m,), dtype="float32"))

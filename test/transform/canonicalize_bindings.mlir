@@ -121,3 +121,23 @@ func.func @outputs(%flag: tensor<i1>, %x: !T) -> !T attributes {relax.function} 
   %p = "relax.multiply"(%s, %f) : (!T, !T) -> !T
   return %p : !T
 }
+
+// -----
+
+// The parameters of a lambda bind symbols too: what is cast to those is checked, not renamed.
+
+#n = affine_map<()[s0] -> (s0)>
+!N = tensor<?xf32, #relax.dims<["n"], #n>>
+!K = tensor<?xf32, #relax.dims<["k"], #n>>
+
+// CHECK-LABEL: func.func @lambda
+// CHECK: "relax.match_cast"(%{{.*}}) : (tensor<?xf32, #relax.dims<["n"], {{.*}}>>) -> tensor<?xf32, #relax.dims<["k"]
+func.func @lambda(%x: !N) -> !relax.object attributes {relax.function} {
+  %f = "relax.lambda"() ({
+  ^bb0(%a: !K):
+    %c = "relax.match_cast"(%x) : (!N) -> !K
+    %s = "relax.add"(%a, %c) : (!K, !K) -> !K
+    "relax.yield"(%s) : (!K) -> ()
+  }) : () -> !relax.object
+  return %f : !relax.object
+}

@@ -26,6 +26,7 @@ _CALLS = {
     "T.ceildiv": lambda a, b: a.ceildiv(b),
     "T.truncdiv": lambda a, b: a // b,
 }
+_CHOICES = {"T.max": max, "T.min": min}
 
 
 class DimParser:
@@ -120,11 +121,21 @@ class DimParser:
 
     def _call(self, node: Node, at: Node, captured: bool) -> SymExpr:
         place, path = at or node, self.scope.path(node.func) or ""
+        if path in ("T.cast", "T.Cast", "T.IntImm") and len(node.args) == 2:
+            # A dimension is an int64 whatever it is cast to.
+            value = node.args[0] if path == "T.cast" else node.args[1]
+            return self._expr(value, at, captured)
         args = [self._expr(arg, at, captured) for arg in node.args]
         if path in _CALLS and len(args) == 2:
             return self._apply(_CALLS[path], args, place)
-        if path in ("T.int64", "T.int32", "T.cast", "T.Cast") and len(args) == 1:
+        if path in ("T.int64", "T.int32") and len(args) == 1:
             return args[0]
+        if path in _CHOICES and len(args) == 2:
+            known = [arg.value for arg in args if arg.is_const]
+            if args[0] == args[1]:
+                return args[0]
+            if len(known) == 2:
+                return SymExpr.const(_CHOICES[path](known))
         self.scope.fail(
             place,
             "a dimension cannot be a call; compute a whole shape with R.call_pure_packed",

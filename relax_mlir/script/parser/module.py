@@ -13,6 +13,7 @@ from relax_mlir.script.parser.env import Env, decorator_kind
 from relax_mlir.script.parser.relax_function import RelaxFunctionParser, Signature
 from relax_mlir.script.parser.scope import Scope
 from relax_mlir.script.parser.source import Definition, Node, Source, parse_python
+from relax_mlir.script.printer.spelling import UNSPOKEN
 
 
 @dataclass
@@ -111,7 +112,7 @@ class ModuleParser:
             if function.kind == "tir":
                 from relax_mlir.script.parser.tir_function import parse_prim_func
 
-                function.op = parse_prim_func(self.source, self.env, function)
+                function.op = parse_prim_func(self, function)
             else:
                 parser = RelaxFunctionParser(self, function)
                 function.op = parser.parse()
@@ -123,9 +124,12 @@ class ModuleParser:
             return None if node.id in scope.values else self.functions.get(node.id)
         if not isinstance(node, ast.Attribute) or not isinstance(node.value, ast.Name):
             return None
-        module = node.value.id
-        known = module in ("cls", self.class_name) and module not in scope.values
-        return self.functions.get(node.attr) if known else None
+        return self.functions.get(node.attr) if self.is_module(scope, node.value) else None
+
+    def is_module(self, scope: Scope, node: Node) -> bool:
+        """Whether a name is the module's own: `cls`, or that of its class."""
+        names = ("cls", self.class_name, *scope.modules)
+        return isinstance(node, ast.Name) and node.id in names and node.id not in scope.values
 
     def parameter_types(self, function: Function) -> Sequence[ir.Type]:
         """Return the types of a Relax function's parameters."""
@@ -231,6 +235,25 @@ def _is_note(env: Env, node: Node) -> bool:
     )
 
 
+def _check_complete(source: Source) -> None:
+    """Raise a ScriptError when the text is a printed module of which a part was left as a comment.
+
+    Read without that part it would be another program.
+    """
+    for number, line in enumerate(source.lines, 1):
+        if line.lstrip().startswith(UNSPOKEN):
+            column = len(line) - len(line.lstrip())
+            raise ScriptError(
+                "script has no words for this operation, so the text cannot be read back; keep the "
+                "module as MLIR text, str(module)",
+                filename=source.filename,
+                lineno=number,
+                col_offset=column,
+                end_col_offset=len(line),
+                source_line=line,
+            )
+
+
 def parse_text(text: str, variables: Mapping[str, Any], filename: str) -> IRModule:
     """Parse the text of a script.
 
@@ -240,6 +263,7 @@ def parse_text(text: str, variables: Mapping[str, Any], filename: str) -> IRModu
     import textwrap
 
     source, tree = parse_python(textwrap.dedent(text), filename)
+    _check_complete(source)
     env = Env(variables, tree)
     classes = [n for n in tree.body if isinstance(n, ast.ClassDef)]
     functions = [

@@ -12,6 +12,7 @@ from relax_mlir.dialects.relax.tuples import make_tuple
 from relax_mlir.errors import did_you_mean
 from relax_mlir.script.parser.annotations import AnnotationParser
 from relax_mlir.script.parser.arguments import arguments
+from relax_mlir.script.parser.env import MISSING
 from relax_mlir.script.parser.relax_expr import ExprParser, Hint, literal
 from relax_mlir.script.parser.source import Node
 
@@ -42,6 +43,23 @@ def _target(p: ExprParser, node: Node, packed: bool) -> _Target | None:
     return _Target(function)
 
 
+def _check_defined(p: ExprParser, node: Node) -> None:
+    """Raise a ScriptError for a name that nothing defines, before guessing the form of the call."""
+    if isinstance(node, ast.Name):
+        known = p.scope.lookup_or(node, MISSING) is not MISSING or p.scope.path(node) is not None
+        if not known and p.module.find(p.scope, node) is None:
+            if node.id in p.scope.ended:
+                p.scope.undefined(node, node.id)
+            near = did_you_mean(node.id, [*p.module.names, *p.scope.values])
+            p.scope.fail(node, f"undefined variable '{node.id}'{near}")
+        return
+    if not isinstance(node, ast.Attribute) or not isinstance(node.value, ast.Name):
+        return
+    if p.module.is_module(p.scope, node.value) and p.module.find(p.scope, node) is None:
+        near = did_you_mean(node.attr, p.module.names)
+        p.scope.fail(node, f"undefined function '{ast.unparse(node)}'{near}")
+
+
 def _is_many(p: ExprParser, node: Node) -> bool:
     """Whether a shape argument spells several shapes rather than the dimensions of one."""
     if not isinstance(node, (ast.Tuple, ast.List)) or not node.elts:
@@ -60,12 +78,14 @@ def call_tir(p: ExprParser, node: Node, name: str | None, hint: Hint, packed: bo
         ScriptError: the call is wrong.
     """
     first = node.args[0] if node.args else None
+    _check_defined(p, first)
     modern = first is None or _target(p, first, packed) is not None
     if modern:
         names = ["func", "args", "result", "tir_vars"]
     else:
         names = ["shape", "func", "args", "tir_vars", "dtype"]
     given = arguments(p.scope, node, names, 3)
+    _check_defined(p, given["func"])
     target = _target(p, given["func"], packed)
     if target is None:
         near = did_you_mean(ast.unparse(given["func"]), p.module.names)

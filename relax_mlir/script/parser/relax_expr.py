@@ -187,7 +187,7 @@ class ExprParser:
         try:
             return build(op, operands, attrs or {}, self.scope.location(node, name))
         except (ValueError, TypeError) as error:
-            self.scope.fail(node, f"R.{op}: {error}")
+            self.scope.fail(node, f"{_written(op, node)}: {error}")
 
     def _resolve_reshape(self, raw: Any, operand: Any, place: Node) -> Any:
         """Replace the one -1 of a new shape by what the number of elements leaves for it."""
@@ -218,6 +218,8 @@ class ExprParser:
         if raw is MISSING:
             if self.module.find(self.scope, node) is not None:
                 self.scope.fail(node, f"'{node.id}' is a function; call it")
+            if node.id in ("cls", self.module.class_name):
+                self.scope.fail(node, f"'{node.id}' is the module; name a function of it")
             if (path := self.scope.path(node)) is not None:
                 self.scope.fail(node, f"{path} is not a value")
             return self.scope.undefined(node, node.id)
@@ -349,6 +351,7 @@ class ExprParser:
     def _bind(self, op: str, names: list[str], node: Node) -> dict[str, Node]:
         """Match arguments to parameters by position and keyword."""
         args: list[Node] = list(node.args)
+        what = _written(op, node)
         if len(args) > len(names):
             if "axes" in names or "axis" in names:
                 # R.permute_dims(x, 1, 0)
@@ -356,17 +359,30 @@ class ExprParser:
                 args = [*args[:keep], ast.copy_location(ast.Tuple(args[keep:], ast.Load()), node)]
             else:
                 self.scope.fail(
-                    args[len(names)], f"R.{op} takes {len(names)} arguments, got {len(args)}"
+                    args[len(names)],
+                    f"{what} takes {len(names)} arguments, got {len(args)}",
                 )
         given = dict(zip(names, args, strict=False))
         for keyword in node.keywords:
             if keyword.arg not in names:
                 near = did_you_mean(str(keyword.arg), names)
-                self.scope.fail(keyword, f"R.{op} has no argument '{keyword.arg}'{near}")
+                self.scope.fail(keyword, f"{what} has no argument '{keyword.arg}'{near}")
             if keyword.arg in given:
                 self.scope.fail(keyword, f"argument '{keyword.arg}' is given twice")
             given[keyword.arg] = keyword.value
         return given
+
+
+def _written(op: str, node: Node) -> str:
+    """Return an operation as the script calls it: `R.nn.softmax`, and `R.add` for `+`."""
+    return ast.unparse(node.func) if isinstance(node, ast.Call) else f"R.{op}"
+
+
+# TVM spells `{"tir.noalias": T.bool(True)}` and `R.const(T.float32(1))`.
+_TYPED_LITERALS = {
+    "T.bool": bool, "T.int32": int, "T.int64": int, "T.float32": float, "T.float64": float,
+    "R.prim_value": int,
+}  # fmt: skip
 
 
 def literal(scope: Scope, node: Node) -> Any:
@@ -386,6 +402,10 @@ def literal(scope: Scope, node: Node) -> Any:
             return float(literal(scope, node.args[0]))
         except (ValueError, TypeError, IndexError) as error:
             scope.fail(node, str(error))
+    if isinstance(node, ast.Call) and len(node.args) == 1 and not node.keywords:
+        convert = _TYPED_LITERALS.get(scope.path(node.func) or "")
+        if convert is not None:
+            return convert(literal(scope, node.args[0]))
     captured = captured_value(scope, node)
     if captured is MISSING:
         scope.fail(node, "expected a literal or a Python value from around the script")

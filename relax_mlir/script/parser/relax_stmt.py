@@ -78,7 +78,11 @@ class StmtParser:
             return
         self.scope.fail(node, "this statement has no effect")
 
-    def _assign(self, node: Node) -> str:
+    def _is_module(self, target: Node, value: Node) -> bool:
+        """Whether a binding is `cls = Module`, with which TVM begins the bodies that it prints."""
+        return isinstance(target, ast.Name) and self.expr.module.is_module(self.scope, value)
+
+    def _assign(self, node: Node) -> str | None:
         if isinstance(node, ast.Assign):
             if len(node.targets) != 1:
                 self.scope.fail(node.targets[1], "bind one variable at a time")
@@ -87,6 +91,9 @@ class StmtParser:
             target, annotation = node.target, node.annotation
             if node.value is None:
                 self.scope.fail(node, "a binding needs a value")
+        if self._is_module(target, node.value):
+            self.scope.modules.add(target.id)
+            return None
         if isinstance(target, (ast.Tuple, ast.List)):
             return self._unpack(target, node.value)
         if not isinstance(target, ast.Name):

@@ -19,6 +19,7 @@ class Scope:
         values: variables by name: MLIR values, symbolic integers, or tuples of them.
         symbols: names of symbolic integers; whether something binds each at run time.
         ended: names whose block has ended, with the kind of block.
+        modules: what the function calls its own module, beside `cls`.
         integers: the symbolic integer that an `i64` value stands for.
     """
 
@@ -30,6 +31,7 @@ class Scope:
         self.ended: dict[str, str] = {}
         self.integers: list[tuple[ir.Value, SymExpr]] = []
         self.block_names: list[set[str]] = []
+        self.modules: set[str] = set()
 
     def fail(self, node: Node, message: str) -> NoReturn:
         """Raise a ScriptError that underlines the node."""

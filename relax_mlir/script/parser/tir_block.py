@@ -9,6 +9,7 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.errors import did_you_mean
 from relax_mlir.script.parser.source import Node
+from relax_mlir.script.parser.tir_expr import Number
 
 if TYPE_CHECKING:
     from relax_mlir.script.parser.tir_stmt import TirStmtParser
@@ -190,6 +191,8 @@ class BlockParser:
 
     def _value(self, node: Node) -> Any:
         raw = self.expr.evaluate(node)
+        if isinstance(raw, Number) and raw.index is not None:
+            return raw.index
         return self.builder.symbol(raw) if isinstance(raw, SymExpr) else raw
 
     def _remap(self, target: Node, call: Node) -> list[tuple[str, tuple[str, Any, Any]]]:

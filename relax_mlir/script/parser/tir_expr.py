@@ -1,6 +1,7 @@
 """Expressions of the TIR language: scalar arithmetic, intrinsics, loads."""
 
 import ast
+import operator
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -36,10 +37,12 @@ BINARY = {
     "max": "max", "min": "min", "pow": "pow", "power": "pow", "floordiv": "floordiv",
     "floormod": "mod", "truncdiv": "div", "truncmod": "truncmod", "bitwise_and": "and",
     "bitwise_or": "or", "bitwise_xor": "xor", "shift_left": "shl", "shift_right": "shr",
+    "Add": "add", "Sub": "sub", "Mul": "mul", "Div": "div", "FloorDiv": "floordiv",
+    "FloorMod": "mod", "Max": "max", "Min": "min",
 }  # fmt: skip
 _OTHERS = (
-    "cast", "Cast", "block", "grid", "serial", "parallel", "axis", "reads", "writes", "init",
-    "where", "evaluate", "alloc_buffer", "match_buffer",
+    "cast", "Cast", "IntImm", "FloatImm", "block", "grid", "serial", "parallel", "axis", "reads",
+    "writes", "init", "where", "evaluate", "alloc_buffer", "match_buffer",
 )  # fmt: skip
 _SYMBOLIC: dict[str, Callable[[SymExpr, SymExpr], SymExpr]] = {
     "add": lambda a, b: a + b,
@@ -50,12 +53,26 @@ _SYMBOLIC: dict[str, Callable[[SymExpr, SymExpr], SymExpr]] = {
 }
 
 
+# What TVM gives to extents and indices, which are the machine's own integers here.
+_INDEX_DTYPES = ("int64", "int32")
+
+_WHOLE: dict[str, Callable[[int, int], int]] = {
+    "add": operator.add, "sub": operator.sub, "mul": operator.mul, "floordiv": operator.floordiv,
+    "mod": operator.mod, "max": max, "min": min,
+}  # fmt: skip
+
+
 @dataclass(frozen=True)
 class Number:
     """A number with a dtype, `T.uint8(3)`, that nothing has needed as a value yet."""
 
     value: bool | int | float
     dtype: str
+
+    @property
+    def index(self) -> int | None:
+        """The number as an extent or an index, None when its dtype is not one of these."""
+        return int(self.value) if self.dtype in _INDEX_DTYPES else None
 
 
 class TirExprParser:
@@ -115,6 +132,12 @@ class TirExprParser:
 
     def binary(self, kind: str, left: Any, right: Any, node: Node) -> Any:
         """Apply a binary operation to what `evaluate` gave."""
+        whole = _whole(left, right)
+        if whole is not None and kind in _WHOLE:
+            dtype, *numbers = whole
+            number = _WHOLE[kind](*numbers)
+            return Number(number, dtype) if dtype else number
+        left, right = _bare(left, right), _bare(right, left)
         symbolic = [isinstance(x, SymExpr) or type(x) is int for x in (left, right)]
         if all(symbolic) and kind in _SYMBOLIC:
             return _SYMBOLIC[kind](SymExpr.of(left), SymExpr.of(right))
@@ -152,7 +175,10 @@ class TirExprParser:
         return tuple(self._index(item) for item in items)
 
     def _index(self, node: Node) -> Scalar:
-        scalar = self.scalar(node, INDEX)
+        raw = self.evaluate(node)
+        if isinstance(raw, Number) and raw.index is not None:
+            raw = raw.index
+        scalar = self.settle(raw, node, INDEX)
         if S.is_float(scalar.dtype):
             self.scope.fail(node, f"an index must be an integer, got {scalar.dtype}")
         return scalar
@@ -285,6 +311,7 @@ class TirExprParser:
             with ir.InsertionPoint(blocks[-1]):
                 raws.append(build())
         # A bare number takes the dtype of the other value.
+        raws = [_bare(raw, other) for raw, other in zip(raws, raws[::-1], strict=True)]
         raws = [raw.value if isinstance(raw, SymExpr) and raw.is_const else raw for raw in raws]
         dtypes = [raw.dtype if isinstance(raw, (Scalar, Number)) else INDEX for raw in raws
                   if isinstance(raw, (Scalar, SymExpr, Number))]  # fmt: skip
@@ -329,6 +356,9 @@ class TirExprParser:
             self.count(node, 2)
             value, dtype = node.args if name == "cast" else reversed(node.args)
             return self._cast(self.evaluate(value), dtype, node)
+        if name in ("IntImm", "FloatImm"):
+            self.count(node, 2)
+            return self._cast(self.evaluate(node.args[1]), node.args[0], node)
         if name in INTRINSICS:
             return INTRINSICS[name](self, node)
         if name in UNARY:
@@ -377,15 +407,31 @@ class TirExprParser:
     def _to(self, raw: Any, dtype: str, node: Node) -> Any:
         if isinstance(raw, SymExpr) and raw.is_const:
             raw = raw.value
+        if isinstance(raw, Number) and raw.index is not None and dtype != "bool":
+            raw = raw.index
         if isinstance(raw, (int, float)) and not isinstance(raw, Scalar):
             return Number(raw if S.is_float(dtype) else int(raw), dtype)
         return S.cast(self.settle(raw, node), dtype)
 
 
 def _bare(operand: Any, other: Any) -> Any:
-    """Return a number without its dtype where the other operand has the same one."""
+    """Return a number without its dtype where the other operand has the same one, or an index."""
     if isinstance(operand, SymExpr) and operand.is_const:
         return operand.value
-    if isinstance(operand, Number) and isinstance(other, Scalar) and operand.dtype == other.dtype:
+    if not isinstance(operand, Number):
+        return operand
+    if isinstance(other, Scalar) and operand.dtype == other.dtype:
         return operand.value
-    return operand
+    index = (isinstance(other, Scalar) and other.dtype == INDEX) or (
+        isinstance(other, SymExpr) and not other.is_const
+    )
+    return operand.index if index and operand.index is not None else operand
+
+
+def _whole(left: Any, right: Any) -> tuple[str, int, int] | None:
+    """Return the dtype (`""` for none) and the values of two whole numbers of one dtype."""
+    dtypes = {x.dtype for x in (left, right) if isinstance(x, Number)}
+    values = [x.index if isinstance(x, Number) else x for x in (left, right)]
+    if len(dtypes) > 1 or not all(type(x) is int for x in values):
+        return None
+    return next(iter(dtypes), ""), values[0], values[1]

@@ -7,15 +7,14 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.dialects.tir.builder import BufferDecl, PrimFuncBuilder
 from relax_mlir.script.parser.annotations import AnnotationParser
-from relax_mlir.script.parser.env import Env
 from relax_mlir.script.parser.relax_function import python_attribute
 from relax_mlir.script.parser.scope import Scope
-from relax_mlir.script.parser.source import Node, Source
+from relax_mlir.script.parser.source import Node
 from relax_mlir.script.parser.tir_expr import TirExprParser
 from relax_mlir.script.parser.tir_stmt import TirStmtParser
 
 if TYPE_CHECKING:
-    from relax_mlir.script.parser.module import Function
+    from relax_mlir.script.parser.module import Function, ModuleParser
 
 _INTEGERS = ("T.int64", "T.int32", "T.int")
 _SYMBOL_CALLS = ("T.int64", "T.int32", "T.var", "T.Var", "tir.Var")
@@ -24,8 +23,9 @@ _SYMBOL_CALLS = ("T.int64", "T.int32", "T.var", "T.Var", "tir.Var")
 class PrimFuncParser:
     """Parses one prim func: first what it takes, then its body."""
 
-    def __init__(self, source: Source, env: Env, function: "Function") -> None:
-        self.scope = Scope(source, env)
+    def __init__(self, module: "ModuleParser", function: "Function") -> None:
+        self.module = module
+        self.scope = Scope(module.source, module.env)
         self.function = function
         self.node = function.node
         self.reader = AnnotationParser(self.scope, define=True)
@@ -65,7 +65,9 @@ class PrimFuncParser:
             for buffer in builder.buffers:
                 scope.bind(buffer.name, buffer)
             with builder.body():
-                TirStmtParser(TirExprParser(scope, builder)).body(self.node.body[first:])
+                TirStmtParser(TirExprParser(scope, builder), self.module).body(
+                    self.node.body[first:]
+                )
         for name, value in self.attrs.items():
             if name != "global_symbol":
                 key = name if "." in name else f"tir.{name}"
@@ -177,10 +179,10 @@ class PrimFuncParser:
         self.buffers[param] = BufferDecl(name, shape, dtype)
 
 
-def parse_prim_func(source: Source, env: Env, function: "Function") -> ir.Operation:
+def parse_prim_func(module: "ModuleParser", function: "Function") -> ir.Operation:
     """Parse a prim func at the current insertion point.
 
     Raises:
         ScriptError: the function is wrong.
     """
-    return PrimFuncParser(source, env, function).parse()
+    return PrimFuncParser(module, function).parse()

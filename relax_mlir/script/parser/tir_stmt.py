@@ -3,16 +3,20 @@
 import ast
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, ExitStack
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.dialects.tir.builder import Buffer
 from relax_mlir.dialects.tir.scalar import DtypeError, Scalar
 from relax_mlir.errors import did_you_mean
+from relax_mlir.script.parser import tir_calls
 from relax_mlir.script.parser.annotations import AnnotationParser
 from relax_mlir.script.parser.source import Node
-from relax_mlir.script.parser.tir_expr import TirExprParser
+from relax_mlir.script.parser.tir_expr import Number, TirExprParser
+
+if TYPE_CHECKING:
+    from relax_mlir.script.parser.module import ModuleParser
 
 _LOOPS = {
     "serial": "serial", "parallel": "parallel", "vectorized": "vectorized", "unroll": "unrolled",
@@ -23,8 +27,9 @@ _LOOPS = {
 class TirStmtParser:
     """Turns statements into operations at the current insertion point."""
 
-    def __init__(self, expr: TirExprParser) -> None:
+    def __init__(self, expr: TirExprParser, module: "ModuleParser") -> None:
         self.expr = expr
+        self.module = module
         self.scope = expr.scope
         self.builder = expr.builder
         # Extents of the open loops by variable, for T.axis.remap.
@@ -71,6 +76,10 @@ class TirStmtParser:
             self.scope.fail(node, f"{path} belongs at the beginning of a block")
         if path == "T.func_attr":
             self.scope.fail(node, "T.func_attr belongs at the beginning of the function")
+        callee = self.module.find(self.scope, call.func) if isinstance(call, ast.Call) else None
+        if callee is not None:
+            tir_calls.call(self.expr, self.module, callee, call)
+            return
         self.scope.fail(node, "this statement has no effect")
 
     def _assign(self, node: Node) -> None:
@@ -90,6 +99,9 @@ class TirStmtParser:
             return
         if not isinstance(target, ast.Name):
             self.scope.fail(target, "only variables and elements of buffers can be bound")
+        if self.module.is_module(self.scope, value):
+            self.scope.modules.add(target.id)
+            return
         path = self.scope.path(value.func) if isinstance(value, ast.Call) else None
         if path in ("T.alloc_buffer", "T.sblock_alloc_buffer"):
             self.scope.bind(target.id, self._alloc(target.id, value))
@@ -141,9 +153,12 @@ class TirStmtParser:
 
     def _view(self, name: str, node: Node) -> Buffer:
         """Parse `T.decl_buffer((n * m,), "float32", data=A.data)`: the elements of A in one row."""
-        data = next((k.value for k in node.keywords if k.arg == "data"), None)
+        keywords = {k.arg: k.value for k in node.keywords}
+        data, offset = keywords.get("data"), keywords.get("elem_offset")
         if not isinstance(data, ast.Attribute) or data.attr != "data":
             self.scope.fail(data or node, "T.decl_buffer needs data=, the data of another buffer")
+        if offset is not None:
+            return tir_calls.part(self.expr, self.expr.buffer(data.value), name, node, offset)
         view = self.builder.linear(self.expr.buffer(data.value))
         shape = AnnotationParser(self.scope).shape(node.args[0]) if node.args else None
         if shape != view.dims:
@@ -214,20 +229,45 @@ class TirStmtParser:
             )
         if not isinstance(node.target, ast.Name):
             self.scope.fail(node.target, "this loop has one variable")
-        if len(call.args) not in (1, 2):
-            self.scope.fail(call, f"a loop takes one or two bounds, got {len(call.args)}")
-        start, extent = 0, self.extent(call.args[-1])
-        if len(call.args) == 2:
-            start = self.extent(call.args[0])
+        bounds, step = self._bounds(call)
+        start, extent = 0, self.extent(bounds[-1])
+        if len(bounds) == 2:
+            start = self.extent(bounds[0])
             extent = self.expr.binary("sub", extent, start, call)
-            start = start if isinstance(start, (int, Scalar)) else self.builder.size(start)
         with self.scoped(), ExitStack() as stack:
-            self.open(stack, node.target.id, extent, start, _LOOPS[kind])
+            if step == 1:
+                start = start if isinstance(start, (int, Scalar)) else self.builder.size(start)
+                self.open(stack, node.target.id, extent, start, _LOOPS[kind])
+            else:
+                last = self.expr.binary("add", extent, step - 1, call)
+                count = self.expr.binary("floordiv", last, step, call)
+                turn = self.open(stack, node.target.id, count, 0, _LOOPS[kind])
+                value = self.expr.binary("mul", turn, step, call)
+                if type(start) is not int or start != 0:
+                    value = self.expr.binary("add", value, start, call)
+                self.scope.bind(node.target.id, value)
+                self.extents[node.target.id] = None
             self.body(node.body)
+
+    def _bounds(self, call: Node) -> tuple[list[Node], int]:
+        """Return a loop's bounds and its step."""
+        bounds = list(call.args)
+        node = next((k.value for k in call.keywords if k.arg == "step"), None)
+        if len(bounds) == 3 and node is None:
+            node = bounds.pop()
+        if len(bounds) not in (1, 2):
+            self.scope.fail(call, f"a loop takes one or two bounds, got {len(bounds)}")
+        step = self.extent(node) if node is not None else 1
+        step = step.value if isinstance(step, SymExpr) else step
+        if type(step) is not int or step < 1:
+            self.scope.fail(node, "the step of a loop must be a positive integer literal")
+        return bounds, step
 
     def extent(self, node: Node) -> Any:
         """Return an integer expression for a loop's or an iterator's extent."""
         raw = self.expr.evaluate(node)
+        if isinstance(raw, Number) and raw.index is not None:
+            return raw.index
         if isinstance(raw, Scalar) and "float" not in raw.dtype:
             return raw
         if isinstance(raw, SymExpr) or type(raw) is int:

@@ -6,6 +6,7 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.ir.module import IRModule
 from relax_mlir.script.printer.relax import RelaxPrinter
 from relax_mlir.script.printer.relax_expr import Metadata
+from relax_mlir.script.printer.spelling import UNSPOKEN
 from relax_mlir.script.printer.tir import TirPrinter
 
 HEADER = "# from relax_mlir.script import ir as I, relax as R, tir as T"
@@ -36,4 +37,4 @@ def _member(op: ir.Operation, metadata: Metadata) -> list[str]:
         if "tir.prim_func" in op.attributes:
             return TirPrinter(op).text()
     first = op.get_asm(assume_verified=True, large_elements_limit=8).splitlines()[0]
-    return [f"# mlir: {first}"]
+    return [f"{UNSPOKEN}{first}"]

@@ -17,6 +17,15 @@ def location_name(location: ir.Location) -> str:
     return ""
 
 
+def is_variable(op: ir.Operation) -> bool:
+    """Whether script has a variable for a scalar: its name has a place there.
+
+    Kernels that the compiler makes have names without places, those of the whole kernel.
+    """
+    location = op.location
+    return isinstance(location, ir.NameLoc) and isinstance(location.child_loc, ir.FileLineColLoc)
+
+
 def own_name(op: ir.Operation) -> str:
     """Return the variable's name of an operation, `""` when it only helps to make that variable.
 

@@ -45,6 +45,8 @@ class RelaxPrinter:
         for symbol in sorted(_symbols(self.op, body_only=True) - bound):
             self._line(f"{symbol} = T.int64()")
         self._func_attrs()
+        if _calls_functions(self.op):
+            self._line("cls = Module")
         self._block(block)
         return self.lines
 
@@ -223,7 +225,7 @@ class RelaxPrinter:
             asm = op.get_asm(assume_verified=True).splitlines()[0]
             for result in op.results:
                 self.namer.name(result, own_name(op) or "lv")
-            self._line(f"# mlir: {asm}")
+            self._line(f"{spelling.UNSPOKEN}{asm}")
             return
         if len(op.results) == 0:
             self._line(text)
@@ -255,6 +257,20 @@ _TUPLE_USERS = (
     "relax.call", "relax.call_tir", "relax.call_dps_packed", "relax.call_packed",
     "relax.call_pure_packed", "relax.output", "func.return", "vm.call", "vm.call_tir_dyn",
 )  # fmt: skip
+
+
+def _calls_functions(op: ir.Operation) -> bool:
+    """Whether a function mentions others of its module, which script calls `cls.name`."""
+    found: list[bool] = []
+
+    def visit(inner: ir.Operation) -> ir.WalkResult:
+        if inner.operation.name in ("relax.call", "relax.call_tir"):
+            found.append(True)
+            return ir.WalkResult.INTERRUPT
+        return ir.WalkResult.ADVANCE
+
+    op.walk(visit)
+    return bool(found)
 
 
 def _is_bare(op: ir.Operation) -> bool:

@@ -11,6 +11,9 @@ from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.dialect import Shape
 from relax_mlir.dialects.relax.symbolic import SymExpr
 
+# How the line of an operation begins that script has no words for.
+UNSPOKEN = "# mlir: "
+
 
 def dims(items: Sequence[SymExpr], quoted: bool = False) -> list[str]:
     """Return dimensions; quoted in signatures, which Python evaluates."""

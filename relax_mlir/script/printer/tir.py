@@ -3,6 +3,7 @@
 from typing import Any
 
 from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.script.printer import spelling
 from relax_mlir.script.printer.names import Namer, identifier, location_name
@@ -14,6 +15,8 @@ _AXES = {"spatial": "spatial", "reduction": "reduce", "scan": "scan", "opaque": 
 _LETTERS = {"spatial": "S", "reduction": "R", "scan": "C"}
 _OWN_ATTRIBUTES = ("sym_name", "function_type", "sym_visibility", "arg_attrs", "res_attrs",
                    "tir.prim_func")  # fmt: skip
+# Prim funcs of TVM carry these with the prefix, all others without.
+_TVM_ATTRIBUTES = ("tir.noalias", "tir.is_scheduled", "tir.is_entry_func")
 _SILENT = ("func.return", "tir.yield", "scf.yield", "tir.reads", "tir.writes", "arith.constant",
            "tir.symbol", "memref.dealloc")  # fmt: skip
 
@@ -47,6 +50,8 @@ class TirPrinter:
                 self._line(f"{symbol} = T.int64()")
         for match in matches:
             self._line(match)
+        if any(inner.operation.name == "func.call" for inner in block.operations):
+            self._line("cls = Module")
         start = len(self.lines)
         self._block(block)
         if len(self.lines) == start:
@@ -91,7 +96,8 @@ class TirPrinter:
                 continue
             text = spelling.attribute(attribute)
             if text is not None and text != "None":
-                items.append(f"{spelling.quote(name.removeprefix('tir.'))}: {text}")
+                name = name if name in _TVM_ATTRIBUTES else name.removeprefix("tir.")
+                items.append(f"{spelling.quote(name)}: {text}")
         if items:
             self._line(f"T.func_attr({{{', '.join(items)}}})")
 
@@ -119,12 +125,19 @@ class TirPrinter:
             self._tir_block(op)
         elif op.name == "memref.store":
             name, _ = self.expr.buffers.get(op.operands[1], ("unknown", ""))
-            value = self.expr.stored(op.operands[0])
+            value = self.expr.stored(op)
             self._line(f"{name}[{self.expr.indices(op.operands, 2)}] = {value}")
         elif op.name == "memref.alloc":
             self._alloc(op)
         elif op.name == "memref.reinterpret_cast" and self._view(op):
             return
+        elif op.name == "memref.cast" and op.operands[0] in self.expr.buffers:
+            self.expr.buffers[op.results[0]] = self.expr.buffers[op.operands[0]]
+        elif op.name == "memref.view" and self._part(op):
+            return
+        elif op.name == "func.call" and not len(op.results):
+            callee = ir.FlatSymbolRefAttr(op.attributes["callee"]).value
+            self._line(f"cls.{callee}({', '.join(map(self._argument, op.operands))})")
         elif op.name == "scf.if" and not len(op.results):
             self._if(op)
         elif len(op.results) == 1 and self.expr.can_spell(op):
@@ -136,7 +149,7 @@ class TirPrinter:
             asm = op.get_asm(assume_verified=True).splitlines()[0]
             for result in op.results:
                 self.namer.name(result, "v")
-            self._line(f"# mlir: {asm}")
+            self._line(f"{spelling.UNSPOKEN}{asm}")
 
     def _alloc(self, op: ir.Operation) -> None:
         attributes = op.attributes
@@ -148,13 +161,7 @@ class TirPrinter:
             dims = spelling.dims(attributes["tir.shape"].maybe_downcast().dims)
             dtype = ir.StringAttr(attributes["tir.dtype"]).value
         else:
-            type_ = ir.MemRefType(op.results[0].type)
-            sizes = iter(op.operands)
-            dims = [
-                self.expr.value(next(sizes)) if type_.is_dynamic_dim(i) else str(type_.shape[i])
-                for i in range(type_.rank)
-            ]
-            dtype = self.expr.dtype_of_element(type_.element_type)
+            dims, dtype = self._sizes(op, list(op.operands))
         self.expr.buffers[op.results[0]] = (name, dtype)
         self._line(f'{name} = T.alloc_buffer({spelling.sequence(dims)}, "{dtype}")')
 
@@ -169,6 +176,32 @@ class TirPrinter:
         self.expr.buffers[op.results[0]] = (name, base[1])
         self._line(f'{name} = T.decl_buffer(({size},), "{base[1]}", data={base[0]}.data)')
         return True
+
+    def _part(self, op: ir.Operation) -> bool:
+        """Print a tensor that lies somewhere in a workspace; whether it is one."""
+        base = self.expr.buffers.get(op.operands[0])
+        offset = self.expr.symbolic(op.operands[1])
+        if base is None or offset is None:
+            return False
+        dims, dtype = self._sizes(op, list(op.operands)[2:])
+        name = self.namer.name(op.results[0], self._hint(op, "view"))
+        self.expr.buffers[op.results[0]] = (name, dtype)
+        start = offset // T.dtype_size(dtype)
+        place = f"data={base[0]}.data, elem_offset={start}"
+        self._line(f'{name} = T.decl_buffer({spelling.sequence(dims)}, "{dtype}", {place})')
+        return True
+
+    def _sizes(self, op: ir.Operation, dynamic: list[ir.Value]) -> tuple[list[str], str]:
+        """Return the dimensions and the dtype of a buffer that an operation makes."""
+        type_, sizes = ir.MemRefType(op.results[0].type), iter(dynamic)
+        dims = [
+            self.expr.value(next(sizes)) if type_.is_dynamic_dim(i) else str(type_.shape[i])
+            for i in range(type_.rank)
+        ]
+        return dims, self.expr.dtype_of_element(type_.element_type)
+
+    def _argument(self, value: ir.Value) -> str:
+        return self.expr.buffers[value][0] if value in self.expr.buffers else self.expr.value(value)
 
     def _if(self, op: ir.Operation) -> None:
         self._line(f"if {self.expr.value(op.operands[0])}:")

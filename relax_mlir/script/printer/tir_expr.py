@@ -13,7 +13,7 @@ from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.dialects.tir.scalar import INDEX, is_float
 from relax_mlir.script.printer import spelling
 from relax_mlir.script.printer.guards import find_guarded
-from relax_mlir.script.printer.names import Namer
+from relax_mlir.script.printer.names import Namer, is_variable
 
 # Python's precedences.
 OR, AND, NOT, COMPARE, BITOR, BITXOR, BITAND, SHIFT, SUM, PRODUCT, SIGN, ATOM = range(12)
@@ -87,6 +87,8 @@ class TirExprPrinter:
         users = self._users(op)
         if self._is_bool_load(op):
             return True
+        if is_variable(op):
+            return not users
         if len(users) != 1:
             return not users
         if users[0].block != op.block:
@@ -110,7 +112,7 @@ class TirExprPrinter:
         seen = False
         while user is not None and not _is_statement(user):
             users = self._users(user) if len(user.results) == 1 else []
-            if len(users) != 1 or users[0].block != op.block:
+            if len(users) != 1 or users[0].block != op.block or is_variable(user):
                 break
             user = users[0]
         for inner in op.block.operations:
@@ -156,11 +158,13 @@ class TirExprPrinter:
         number = self.constant(value)
         return SymExpr.const(number) if isinstance(number, int) else None
 
-    def stored(self, value: ir.Value) -> str:
-        """Return a value that is stored; a bool is widened to its byte by the store itself."""
-        if not isinstance(value.owner, ir.Block):
+    def stored(self, store: ir.Operation) -> str:
+        """Return what is stored; the store itself widens a bool to its byte, and casts an index."""
+        value = store.operands[0]
+        if not isinstance(value.owner, ir.Block) and self.namer.get(value) is None:
             op = value.owner.operation
-            if op.name == "arith.extui" and str(op.operands[0].type) == "i1":
+            widened = op.name == "arith.extui" and str(op.operands[0].type) == "i1"
+            if widened or (op.name == "arith.index_cast" and _is_next(op, store)):
                 value = op.operands[0]
         number = self.constant(value)
         if number is not None:
@@ -259,10 +263,19 @@ class TirExprPrinter:
             return self._choice(op)
         if short in _CASTS:
             target = self.dtype(op.results[0])
-            return f'T.cast({self._typed(op.operands[0])}, "{target}")', ATOM
+            return f'T.Cast("{target}", {self._typed(self._cast_from(op))})', ATOM
         sign, precedence = _INFIX[short]
         left, right = self._pair(op.operands, precedence, precedence + 1)
         return f"{left} {sign} {right}", precedence
+
+    def _cast_from(self, op: ir.Operation) -> ir.Value:
+        """Return what a cast converts: an index becomes a float by way of an int64."""
+        value = op.operands[0]
+        if op.name == "arith.sitofp" and not isinstance(value.owner, ir.Block):
+            inner = value.owner.operation
+            if inner.name == "arith.index_cast" and self.namer.get(value) is None:
+                return inner.operands[0] if str(value.type) == "i64" else value
+        return value
 
     def _is_bool_load(self, op: ir.Operation) -> bool:
         """Whether a load of a bool buffer's byte is only compared with 0, as every such load is."""
@@ -371,6 +384,12 @@ def _unsigned(number: float, dtype: str) -> float:
     if dtype.startswith("uint") and number < 0:
         return number + (1 << (8 * T.dtype_size(dtype)))
     return number
+
+
+def _is_next(op: ir.Operation, after: ir.Operation) -> bool:
+    """Whether one operation directly follows another."""
+    operations = [view.operation for view in op.block.operations]
+    return op in operations[:-1] and operations[operations.index(op) + 1] == after
 
 
 def _is_statement(op: ir.Operation) -> bool:

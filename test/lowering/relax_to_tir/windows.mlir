@@ -1,0 +1,63 @@
+// RUN: relax-opt %s --legalize-ops --split-input-file | FileCheck %s
+
+// The padded image first, then one block over output elements and the window.
+
+#image = affine_map<()[s0] -> (s0, 2, 5, 5)>
+#out = affine_map<()[s0] -> (s0, 3, 5, 5)>
+!X = tensor<?x2x5x5xf32, #relax.dims<["n"], #image>>
+!Y = tensor<?x3x5x5xf32, #relax.dims<["n"], #out>>
+!W = tensor<3x2x3x3xf32>
+
+// CHECK-LABEL: func.func @plain(
+// CHECK: "relax.call_tir"(%{{.*}}, %{{.*}}) {callee = @conv2d}
+// CHECK-LABEL: func.func private @conv2d(
+// CHECK: memref.alloc(%{{.*}}) {{.*}}tir.name = "Padded"{{.*}} : memref<?x2x7x7xf32>
+// CHECK: block_name = "pad"
+// CHECK: block_name = "image"
+// CHECK: "tir.block"
+// CHECK: "tir.reads"(%{{.*}}) {map = #[[WINDOW:.*]]} : (memref<?x2x7x7xf32>) -> ()
+// CHECK: arith.mulf
+// CHECK: block_name = "conv2d", iter_types = ["spatial", "spatial", "spatial", "spatial", "reduction", "reduction", "reduction"]
+func.func @plain(%x: !X, %w: !W) -> !Y attributes {relax.function} {
+  %y = "relax.conv2d"(%x, %w) {padding = array<i64: 1>} : (!X, !W) -> !Y
+  return %y : !Y
+}
+
+// -----
+
+// Without padding there is no copy; a group is an axis of its own.
+
+// CHECK-LABEL: func.func @grouped
+// CHECK-LABEL: func.func private @conv2d(
+// CHECK-NOT: Padded
+// CHECK: memref.alloc() {{.*}}tir.name = "Sum"{{.*}} : memref<1x2x3x3x3xf32>
+// CHECK: iter_types = ["spatial", "spatial", "spatial", "spatial", "spatial", "reduction", "reduction", "reduction"]
+func.func @grouped(%x: tensor<1x4x5x5xf32>, %w: tensor<6x2x3x3xf32>) -> tensor<1x6x3x3xf32> attributes {relax.function} {
+  %y = "relax.conv2d"(%x, %w) {groups = 2} : (tensor<1x4x5x5xf32>, tensor<6x2x3x3xf32>) -> tensor<1x6x3x3xf32>
+  return %y : tensor<1x6x3x3xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @pools
+// CHECK-LABEL: func.func private @max_pool2d
+// CHECK: arith.maximumf
+// CHECK-LABEL: func.func private @avg_pool2d
+// CHECK: arith.addf
+// CHECK: block_name = "mean"
+func.func @pools(%x: tensor<1x4x6x6xf32>) -> tensor<1x4x3x3xf32> attributes {relax.function} {
+  %y = "relax.max_pool2d"(%x) {pool_size = array<i64: 2>, strides = array<i64: 2>} : (tensor<1x4x6x6xf32>) -> tensor<1x4x3x3xf32>
+  %z = "relax.avg_pool2d"(%y) {pool_size = array<i64: 3>, padding = array<i64: 1>} : (tensor<1x4x3x3xf32>) -> tensor<1x4x3x3xf32>
+  return %z : tensor<1x4x3x3xf32>
+}
+
+// -----
+
+// Of unknown shape it is the library's.
+
+// CHECK-LABEL: func.func @unknown
+// CHECK: "relax.call_pure_packed"({{.*}}) {func = "vm.op.conv2d", static_args = [array<i64: 1, 1>, array<i64: 0, 0>, array<i64: 1, 1>, 1, "NCHW", "OIHW", "", ""]}
+func.func @unknown(%x: tensor<?x?x?x?xf32>, %w: tensor<?x?x?x?xf32>) -> tensor<?x?x?x?xf32> attributes {relax.function} {
+  %y = "relax.conv2d"(%x, %w) : (tensor<?x?x?x?xf32>, tensor<?x?x?x?xf32>) -> tensor<?x?x?x?xf32>
+  return %y : tensor<?x?x?x?xf32>
+}
