@@ -25,8 +25,6 @@ MOST_BYTES = 64 << 20
 _LOCKS: "weakref.WeakKeyDictionary[ir.Context, Any]" = weakref.WeakKeyDictionary()
 _LOCKS_LOCK = threading.Lock()
 _CONSTANT_BYTES: "weakref.WeakKeyDictionary[ir.Context, int]" = weakref.WeakKeyDictionary()
-# The thread's own reference, the one in `default_context`, and those of `_is_old` and the call.
-_OWN_REFERENCES = 4
 
 
 def load_all(context: ir.Context) -> None:
@@ -103,8 +101,31 @@ def _is_old(context: ir.Context) -> bool:
         return False
     modules = context._get_live_module_count()
     # Every live object of the bindings holds a reference to its context, a module exactly one.
-    others = sys.getrefcount(context) - modules - _OWN_REFERENCES
+    others = _references(context) - modules - _OWN_REFERENCES
     return others <= 0 and modules - _definitions_in(context) <= 1
+
+
+def _references(thing: object) -> int:
+    return sys.getrefcount(thing)
+
+
+def _own_references() -> int:
+    """Return how many references `_is_old` sees to an object that only its thread holds.
+
+    How many of them calls add is CPython's business and differs from version to version, so they
+    are counted on an object that is held and handed on as a context is.
+    """
+
+    def is_old(context: object) -> int:
+        return _references(context)
+
+    holder = threading.local()
+    holder.context = object()
+    context = getattr(holder, "context", None)
+    return is_old(context)
+
+
+_OWN_REFERENCES = _own_references()
 
 
 def _definitions_in(context: ir.Context) -> int:

@@ -1,5 +1,7 @@
 """What the verifiers of our dialects share. A verifier emits and returns False, never raises."""
 
+from typing import Any
+
 from relax_mlir.dialects.bindings import ir
 
 # IRDL carries no traits, so a stock mlir-opt sees no terminator in ours. `export-stock` ends
@@ -14,7 +16,7 @@ def op_error(view: ir.OpView, message: str) -> bool:
     return False
 
 
-def attribute(op: ir.Operation, name: str) -> ir.Attribute | None:
+def attribute(op: ir.Operation, name: str) -> Any:
     """Return an attribute, None when the operation lacks it."""
     return op.attributes.get(name)
 

@@ -61,6 +61,12 @@ PASSES: dict[str, PassSpec] = _table(
         summary="Keep booleans in memory as bytes, as DLPack does",
     ),
     PassSpec(
+        flag="check-allocs",
+        name="CheckAllocs",
+        entry=f"{_TIR_TO_LLVM}.check_allocs:check_allocs",
+        summary="Let functions return a status when there is no memory for what they allocate",
+    ),
+    PassSpec(
         flag="free-allocs",
         name="FreeAllocs",
         entry=f"{_TIR_TO_LLVM}.free_allocs:free_allocs",

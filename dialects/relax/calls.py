@@ -140,7 +140,7 @@ def _buffer_problem(argument: ir.Type, parameter: ir.Type, attributes: ir.DictAt
         attributes["tir.dtype"] if attributes is not None and "tir.dtype" in attributes else None
     )
     try:
-        if isinstance(dtype, ir.StringAttr):
+        if dtype is not None and isinstance(dtype, ir.StringAttr):
             wanted = T.normalize_dtype(dtype.value)
         else:
             wanted = T.dtype_of_element(parameter.element_type)

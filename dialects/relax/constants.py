@@ -3,6 +3,8 @@
 import itertools
 import re
 import weakref
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -59,10 +61,11 @@ def constant_attribute(array: np.ndarray, name: str | None = None) -> ir.Attribu
         return _dense(array, type_)
     data = np.frombuffer(array.reshape(-1).view(np.uint8), dtype=np.uint8)
     attribute = ir.DenseResourceElementsAttr.get_from_buffer(
-        memoryview(data), key, type_, array.dtype.alignment, False
+        data.data, key, type_, array.dtype.alignment, False
     )
-    blob = _RESOURCE.search(str(attribute)).group(1)
-    _ARRAYS.setdefault(ir.Context.current, {})[blob] = array
+    match = _RESOURCE.search(str(attribute))
+    assert match is not None, "MLIR prints a resource by its name"
+    _ARRAYS.setdefault(ir.Context.current, {})[match.group(1)] = array
     count_constant(ir.Context.current, array.nbytes)
     return attribute
 
@@ -79,7 +82,7 @@ def _dense(array: np.ndarray, type_: ir.Type) -> ir.Attribute:
     return ir.Attribute.parse(f"dense<{text if array.size else ''}> : {type_}")
 
 
-def _nested(array: np.ndarray, spell: "object") -> str:
+def _nested(array: np.ndarray, spell: Callable[[Any], str]) -> str:
     if array.ndim == 0:
         return spell(array[()])
     return f"[{', '.join(_nested(item, spell) for item in array)}]"
@@ -94,7 +97,7 @@ def constant_array(attribute: ir.Attribute) -> np.ndarray:
         ValueError: the attribute holds no elements (an elided or missing resource).
     """
     type_ = attribute.type
-    shape = [dim.value for dim in T.tensor_dims(type_)]
+    shape = list(type_.shape)
     dtype = numpy_dtype(T.tensor_dtype(type_))
     match = _RESOURCE.match(str(attribute))
     if match is None:

@@ -16,6 +16,7 @@ from relax_mlir.dialects.bindings import ir
 IntLike = Union[int, "SymExpr"]
 # A monomial is a sorted tuple of atom keys; an atom is a symbol or an opaque quotient.
 _Monomial = tuple[str, ...]
+_Atom = Union["_Symbol", "_Quotient"]
 
 
 class SymExpr:
@@ -26,7 +27,7 @@ class SymExpr:
 
     __slots__ = ("_atoms", "_terms")
 
-    def __init__(self, terms: Mapping[_Monomial, int], atoms: Mapping[str, "_Atom"]) -> None:
+    def __init__(self, terms: Mapping[_Monomial, int], atoms: Mapping[str, _Atom]) -> None:
         self._terms = {m: c for m, c in sorted(terms.items(), key=_order) if c}
         used = {key for monomial in self._terms for key in monomial}
         self._atoms = {key: atoms[key] for key in sorted(used)}
@@ -39,7 +40,7 @@ class SymExpr:
     @staticmethod
     def var(name: str) -> "SymExpr":
         """Return the symbol of that name."""
-        return SymExpr({(name,): 1}, {name: _Atom("symbol", name)})
+        return SymExpr({(name,): 1}, {name: _Symbol(name)})
 
     @staticmethod
     def of(value: IntLike) -> "SymExpr":
@@ -73,7 +74,7 @@ class SymExpr:
             (monomial, coefficient), *_ = self._terms.items()
             if coefficient == 1 and len(monomial) == 1:
                 atom = self._atoms[monomial[0]]
-                return atom.name if atom.kind == "symbol" else None
+                return atom.name if isinstance(atom, _Symbol) else None
         return None
 
     @property
@@ -186,7 +187,7 @@ class SymExpr:
             term = None if coefficient == 1 and monomial else constant(coefficient)
             for key in monomial:
                 atom = self._atoms[key]
-                if atom.kind == "symbol":
+                if isinstance(atom, _Symbol):
                     factor = symbol(atom.name)
                 else:
                     sides = (side.fold(symbol, constant, divide) for side in (atom.lhs, atom.rhs))
@@ -238,19 +239,22 @@ class SymExpr:
             # Only products of what is not negative have simple bounds; one factor has its own.
             if len(bounds) > 1 and any(low is None or low < 0 for low, _ in bounds):
                 return None
-            side = [low if coefficient > 0 else high for low, high in bounds]
-            if None in side:
+            ends = (low if coefficient > 0 else high for low, high in bounds)
+            known = [end for end in ends if end is not None]
+            if len(known) != len(factors):
                 return None
-            total += coefficient * math.prod(side)
+            total += coefficient * math.prod(known)
         return total
 
-    def _summands(self) -> "Iterator[tuple[list[_Atom], int]]":
+    def _summands(self) -> Iterator[tuple[list[_Atom], int]]:
         """Yield products of atoms and their coefficients, remainders put together again."""
         rest = self
         for monomial in self._terms:
             for key in monomial:
                 quotient = self._atoms[key]
-                if quotient.kind != "floordiv" or len(quotient.rhs._terms) != 1:
+                if isinstance(quotient, _Symbol) or quotient.kind != "floordiv":
+                    continue
+                if len(quotient.rhs._terms) != 1:
                     continue
                 remainder = quotient.lhs - SymExpr({(key,): 1}, {key: quotient}) * quotient.rhs
                 count = -rest._terms.get(monomial, 0) // quotient.rhs._lead
@@ -258,7 +262,7 @@ class SymExpr:
                 if count and len(without._terms) + len(remainder._terms) <= len(rest._terms) + (
                     () in quotient.lhs._terms
                 ):
-                    yield [_Atom("mod", "", quotient.lhs, quotient.rhs)], count
+                    yield [_Quotient("mod", quotient.lhs, quotient.rhs)], count
                     rest = without
         for monomial, coefficient in rest._terms.items():
             yield [self._atoms[key] for key in monomial], coefficient
@@ -277,40 +281,54 @@ class SymExpr:
         return total
 
 
-class _Atom:
-    """A symbol, or a quotient that does not simplify; a remainder only while one is written out."""
+class _Symbol:
+    """A symbol."""
 
-    __slots__ = ("kind", "lhs", "name", "rhs", "symbols")
+    __slots__ = ("name", "symbols")
 
-    def __init__(
-        self, kind: str, name: str, lhs: SymExpr | None = None, rhs: SymExpr | None = None
-    ) -> None:
-        self.kind, self.name, self.lhs, self.rhs = kind, name, lhs, rhs
-        self.symbols = frozenset({name}) if kind == "symbol" else lhs.symbols | rhs.symbols
+    def __init__(self, name: str) -> None:
+        self.name, self.symbols = name, frozenset({name})
 
     def __str__(self) -> str:
-        if self.kind == "symbol":
-            return self.name
+        return self.name
+
+    def map(self, leaf: Callable[[str], SymExpr]) -> SymExpr:
+        return leaf(self.name)
+
+    def evaluate(self, values: Mapping[str, int]) -> int:
+        return values[self.name]
+
+    def bounds(self) -> tuple[int | None, int | None]:
+        return 0, None
+
+    def to_affine(self, names: Mapping[str, int]) -> ir.AffineExpr:
+        return ir.AffineSymbolExpr.get(names[self.name])
+
+
+class _Quotient:
+    """A quotient that does not simplify; a remainder only while one is written out."""
+
+    __slots__ = ("kind", "lhs", "rhs", "symbols")
+
+    def __init__(self, kind: str, lhs: SymExpr, rhs: SymExpr) -> None:
+        self.kind, self.lhs, self.rhs = kind, lhs, rhs
+        self.symbols = lhs.symbols | rhs.symbols
+
+    def __str__(self) -> str:
         left, right = (_operand(side) for side in (self.lhs, self.rhs))
         if self.kind == "ceildiv":
             return f"T.ceildiv({self.lhs}, {self.rhs})"
         return f"({left} {'//' if self.kind == 'floordiv' else '%'} {right})"
 
     def map(self, leaf: Callable[[str], SymExpr]) -> SymExpr:
-        if self.kind == "symbol":
-            return leaf(self.name)
         return _divide(self.lhs._map(leaf), self.rhs._map(leaf), self.kind)
 
     def evaluate(self, values: Mapping[str, int]) -> int:
-        if self.kind == "symbol":
-            return values[self.name]
         lhs, rhs = self.lhs.evaluate(values), self.rhs.evaluate(values)
         return lhs // rhs if self.kind == "floordiv" else -(-lhs // rhs)
 
     def bounds(self) -> tuple[int | None, int | None]:
         """Return bounds for non-negative symbols and positive divisors; None is no bound."""
-        if self.kind == "symbol":
-            return 0, None
         divisor = self.rhs.value
         if self.kind == "mod":
             return 0, None if divisor is None else divisor - 1
@@ -324,8 +342,6 @@ class _Atom:
         )
 
     def to_affine(self, names: Mapping[str, int]) -> ir.AffineExpr:
-        if self.kind == "symbol":
-            return ir.AffineSymbolExpr.get(names[self.name])
         build = {
             "floordiv": ir.AffineExpr.get_floor_div,
             "ceildiv": ir.AffineExpr.get_ceil_div,
@@ -395,7 +411,7 @@ def _draw_out(expr: SymExpr, divisor: SymExpr) -> tuple[SymExpr, SymExpr]:
 
 
 def _opaque(kind: str, lhs: SymExpr, rhs: SymExpr) -> SymExpr:
-    atom = _Atom(kind, "", lhs, rhs)
+    atom = _Quotient(kind, lhs, rhs)
     key = f"{kind}({lhs}, {rhs})"
     return SymExpr({(key,): 1}, {key: atom})
 

@@ -1,6 +1,6 @@
 """Relax types: making them, asking them, and the shape field of a value (R05, R06)."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from relax_mlir.dialects.bindings import ir
@@ -88,8 +88,9 @@ def tensor_type(
         return ir.RankedTensorType.get([_DYNAMIC] * ndim, element)
     dims = [SymExpr.of(dim) for dim in shape]
     for dim in dims:
-        if dim.is_const and not 0 <= dim.value < 2**63:
-            reason = "cannot be negative" if dim.value < 0 else "does not fit 64 bits"
+        size = dim.value
+        if size is not None and not 0 <= size < 2**63:
+            reason = "cannot be negative" if size < 0 else "does not fit 64 bits"
             raise ValueError(f"a dimension {reason}, got {dim}")
     sizes = [dim.value if dim.is_const else _DYNAMIC for dim in dims]
     encoding = None if all(dim.is_const for dim in dims) else Dims.of(dims)
@@ -136,6 +137,29 @@ def shape_dims(type_: ir.Type) -> list[SymExpr] | None:
     """Return the values of a shape type where known symbolically, else None."""
     known = type_.known.maybe_downcast()
     return known.dims if isinstance(known, Dims) else None
+
+
+def known_dims(type_: ir.Type) -> list[SymExpr]:
+    """Return the dimensions of a tensor or shape type that are known to be known.
+
+    Raises:
+        ValueError: they are not.
+    """
+    dims = tensor_dims(type_) if is_tensor(type_) else shape_dims(type_)
+    if dims is None:
+        raise ValueError(f"the dimensions of {type_} are not known")
+    return dims
+
+
+def all_dims(types: Iterable[ir.Type]) -> list[list[SymExpr]] | None:
+    """Return the dimensions of each tensor type, None unless those of all are known."""
+    found = []
+    for type_ in types:
+        dims = tensor_dims(type_)
+        if dims is None:
+            return None
+        found.append(dims)
+    return found
 
 
 def shape_ndim(type_: ir.Type) -> int:

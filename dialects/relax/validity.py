@@ -123,7 +123,7 @@ def _shape_problem(type_: Shape) -> str:
         if problem:
             return problem
         for index, dim in enumerate(known.dims):
-            if dim.is_const and dim.value < 0:
+            if dim.value is not None and dim.value < 0:
                 return f"dimension {index} of a shape cannot be negative, got {dim}"
         return ""
     return f"!relax.shape takes #relax.dims, a length or unit, got {known}"

@@ -49,7 +49,7 @@ def four_pads(padding: Sequence[int]) -> tuple[int, int, int, int]:
     if any(item < 0 for item in items):
         raise InferError(f"padding cannot be negative, got {items}")
     if len(items) == 1:
-        return (items[0],) * 4
+        return (items[0], items[0], items[0], items[0])
     if len(items) == 2:
         return (items[0], items[1], items[0], items[1])
     if len(items) == 4:
@@ -66,6 +66,6 @@ def window_count(
         InferError: the window is certainly larger than the padded axis.
     """
     room = size + pads - (window - 1) * dilation - 1
-    if room.is_const and room.value < 0:
+    if room.value is not None and room.value < 0:
         raise InferError(f"a window of {window} is larger than the padded size {size + pads}")
     return (room + (stride - 1 if ceil_mode else 0)) // stride + 1

@@ -88,7 +88,7 @@ class VmOp(Vm.Operation):
         return True
 
 
-def _attribute_problem(kind: str, value: ir.Attribute | None) -> str:
+def _attribute_problem(kind: str, value: Any) -> str:
     """Return what is wrong with an attribute of that kind, `""` when nothing is."""
     if kind == "slots":
         if not isinstance(value, ir.DenseI64ArrayAttr):

@@ -27,8 +27,12 @@ def emit_wrappers(module: ir.Operation, signatures: list[Signature], target: Tar
         CompileError: a symbol of a shape that no argument gives a value.
     """
     strings: dict[str, str] = {}
+    fallible = _fallible(module)
     exported = [signature for signature in signatures if not signature.internal]
-    wrappers = [_Wrapper(signature, strings).text(target) for signature in exported]
+    wrappers = [
+        _Wrapper(signature, strings, signature.kernel in fallible).text(target)
+        for signature in exported
+    ]
     parts = [c_string(name, text) for text, name in strings.items()]
     text = "\n".join([helpers(), *parts, *wrappers])
     by_name = {signature.kernel: signature for signature in signatures}
@@ -40,7 +44,9 @@ def emit_wrappers(module: ir.Operation, signatures: list[Signature], target: Tar
         if not exported:
             return
         # The kernels' declarations let the text parse by itself; the real ones are in the module.
-        parsed = ir.Module.parse("\n".join([text, *(_declaration(s) for s in exported)]))
+        parsed = ir.Module.parse(
+            "\n".join([text, *(_declaration(s, s.kernel in fallible) for s in exported)])
+        )
         first = block.operations[0].operation
         for op in list(parsed.body.operations):
             name = _symbol(op)
@@ -68,8 +74,20 @@ def _kernel_types(signature: Signature) -> list[str]:
     return types
 
 
-def _declaration(signature: Signature) -> str:
-    return f"llvm.func @{_quoted(signature.kernel)}({', '.join(_kernel_types(signature))})"
+def _fallible(module: ir.Operation) -> set[str]:
+    """Return the functions that `check-allocs` gave a status to return."""
+    return {
+        _symbol(op)
+        for op in module.regions[0].blocks[0].operations
+        if op.operation.name == "llvm.func"
+        and str(op.operation.attributes["function_type"]).startswith("!llvm.func<i32 ")
+    }
+
+
+def _declaration(signature: Signature, fallible: bool) -> str:
+    result = " -> i32" if fallible else ""
+    types = ", ".join(_kernel_types(signature))
+    return f"llvm.func @{_quoted(signature.kernel)}({types}){result}"
 
 
 def _describe(function: ir.Operation, signature: Signature, target: Target) -> None:
@@ -109,9 +127,10 @@ def _quoted(symbol: str) -> str:
 class _Wrapper(FunctionText):
     """Writes one exported function as LLVM-dialect text."""
 
-    def __init__(self, signature: Signature, strings: dict[str, str]) -> None:
+    def __init__(self, signature: Signature, strings: dict[str, str], fallible: bool) -> None:
         super().__init__()
         self._signature = signature
+        self._fallible = fallible
         self._strings = strings
         self._values: dict[str, str] = {}  # symbol -> SSA name
         self._extents: dict[tuple[int, int], str] = {}  # (parameter, axis) -> SSA name
@@ -165,6 +184,13 @@ class _Wrapper(FunctionText):
             " : (!llvm.ptr, i32, i32) -> i32",
             "  llvm.return %failed_count : i32",
         ]
+        if self._fallible:
+            lines += [
+                "^bad_memory:",
+                f"  %failed_memory = llvm.call @relax_ffi_fail_memory({self._function})"
+                " : (!llvm.ptr) -> i32",
+                "  llvm.return %failed_memory : i32",
+            ]
         if any("^bad_dim(" in line for line in self._lines):
             lines += [
                 "^bad_dim(%name: !llvm.ptr, %axis: i32, %wanted: i64, %meaning: !llvm.ptr, "
@@ -287,7 +313,15 @@ class _Wrapper(FunctionText):
             given += [data, data, self._constant(0), *sizes, *self._strides(param, sizes)]
         types = ", ".join(_kernel_types(self._signature))
         kernel = _quoted(self._signature.kernel)
-        self._lines.append(f"  llvm.call @{kernel}({', '.join(given)}) : ({types}) -> ()")
+        call = f"llvm.call @{kernel}({', '.join(given)}) : ({types}) -> "
+        if self._fallible:
+            zero = self._constant(0, "i32")
+            self._branch(
+                self._emit(f'llvm.icmp "eq" {self._emit(call + "i32")}, {zero} : i32'),
+                "^bad_memory",
+            )
+        else:
+            self._lines.append(f"  {call}()")
         zero64 = self._constant(0)
         self._lines.append(f"  llvm.store {zero64}, %result : i64, !llvm.ptr")
         self._lines.append(f"  llvm.store {zero64}, {self._at('%result', 8)} : i64, !llvm.ptr")

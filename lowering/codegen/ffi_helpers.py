@@ -62,6 +62,9 @@ def helpers() -> str:
                 for name in ("int", "uint", "float", "handle", "bfloat", "complex", "bool", "code")
             ),
         ),
+        c_string("relax_ffi_MemoryError", "MemoryError"),
+        c_string("relax_ffi_memory_format", "%s: there is no memory for its intermediate results"),
+        _failure("memory", "MemoryError", "relax_ffi_memory_format", ("ptr",)),
         _failure("count", "TypeError", "relax_ffi_count_format", ("ptr", "i32", "i32")),
     ]
     for name, (kind, text, types) in _FAILURES.items():

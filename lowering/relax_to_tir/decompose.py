@@ -8,6 +8,7 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.constants import constant_attribute, numpy_dtype
 from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS, build, read_attributes
+from relax_mlir.dialects.relax.symbolic import IntLike
 from relax_mlir.dialects.relax.tuples import make_tuple
 from relax_mlir.lowering.relax_to_tir.linear_algebra import ACCUMULATE
 
@@ -24,7 +25,7 @@ def constant(value: float, dtype: str) -> ir.Value:
     ).result
 
 
-def reshape(value: ir.Value, dims: Sequence[object]) -> ir.Value:
+def reshape(value: ir.Value, dims: Sequence[IntLike]) -> ir.Value:
     """Create a reshape to known dimensions at the current insertion point."""
     shape = ir.Operation.create("relax.shape_expr", results=[T.shape_type(dims)]).result
     return build("reshape", [value, shape], {})
@@ -92,7 +93,7 @@ def batch_norm(op: ir.Operation, own: bool, training: bool | None = None) -> ir.
         return make_tuple([out, *running])
 
 
-def _flat(value: ir.Value, channels: object) -> ir.Value:
+def _flat(value: ir.Value, channels: IntLike) -> ir.Value:
     return reshape(value, [channels])
 
 

@@ -110,20 +110,21 @@ def _refuse_bools(op: ir.Operation) -> None:
         raise PassError("LegalizeOps", f"'{op.name}' of bool tensors")
 
 
+def broadcasts(dims: Sequence[SymExpr], out_dims: Sequence[SymExpr]) -> bool:
+    """Whether an operand is certain to broadcast to the output."""
+    last = out_dims[len(out_dims) - len(dims) :]
+    return all(dim == out or dim == 1 for dim, out in zip(dims, last, strict=True))
+
+
 def broadcast_indices(
     dims: Sequence[SymExpr], out_dims: Sequence[SymExpr], indices: Sequence[Scalar]
-) -> tuple[Scalar | int, ...] | None:
-    """Return the indices of an operand for an output element, None where not provably broadcast."""
+) -> tuple[Scalar | int, ...]:
+    """Return the indices of an operand that broadcasts, for an output element."""
     offset = len(out_dims) - len(dims)
-    result: list[Scalar | int] = []
-    for axis, dim in enumerate(dims):
-        if dim == out_dims[offset + axis]:
-            result.append(indices[offset + axis])
-        elif dim == 1:
-            result.append(0)
-        else:
-            return None
-    return tuple(result)
+    return tuple(
+        indices[offset + axis] if dim == out_dims[offset + axis] else 0
+        for axis, dim in enumerate(dims)
+    )
 
 
 def spatial(dims: Sequence[SymExpr]) -> list[tuple[str, SymExpr]]:
@@ -157,11 +158,11 @@ def legalize_binary(legalizer: Legalizer, op: ir.Operation) -> ir.Value | None:
     """
     _refuse_bools(op)
     name = op.name.removeprefix("relax.")
-    shapes = [T.tensor_dims(value.type) for value in (*op.operands, op.results[0])]
-    if any(dims is None for dims in shapes):
+    shapes = T.all_dims(value.type for value in (*op.operands, op.results[0]))
+    if shapes is None:
         return None
     *sources, out_dims = shapes
-    if any(broadcast_indices(dims, out_dims, out_dims) is None for dims in sources):
+    if not all(broadcasts(dims, out_dims) for dims in sources):
         return None
 
     def body(builder: PrimFuncBuilder, buffers: Sequence[Buffer]) -> None:

@@ -42,9 +42,9 @@ class Legalizer:
             The result, or None where shapes or dtypes are not known well enough.
         """
         types = [value.type for value in operands] + [op.results[0].type]
-        shapes = [T.tensor_dims(type_) for type_ in types]
+        shapes = T.all_dims(types)
         dtypes = [T.tensor_dtype(type_) for type_ in types]
-        if any(dims is None for dims in shapes) or not all(dtypes):
+        if shapes is None or not all(dtypes):
             return None
         bound = {dim.name for dims in shapes for dim in dims if dim.name}
         used = set().union(*(dim.symbols for dims in shapes for dim in dims))

@@ -6,7 +6,7 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.tir.builder import Buffer, PrimFuncBuilder
 from relax_mlir.dialects.tir.scalar import Scalar, cast
-from relax_mlir.lowering.relax_to_tir.elementwise import broadcast_indices, spatial
+from relax_mlir.lowering.relax_to_tir.elementwise import broadcast_indices, broadcasts, spatial
 from relax_mlir.lowering.relax_to_tir.emit import Legalizer
 
 # Sums of half-precision products lose all accuracy unless they are kept in float32.
@@ -15,8 +15,8 @@ ACCUMULATE = {"float16": "float32", "bfloat16": "float32"}
 
 def legalize_matmul(legalizer: Legalizer, op: ir.Operation) -> ir.Value | None:
     """Legalise numpy-style matmul."""
-    shapes = [T.tensor_dims(value.type) for value in (*op.operands, op.results[0])]
-    if any(dims is None for dims in shapes):
+    shapes = T.all_dims(value.type for value in (*op.operands, op.results[0]))
+    if shapes is None:
         return None
     a_dims, b_dims, out_dims = shapes
     inner = a_dims[-1], b_dims[-2] if len(b_dims) > 1 else b_dims[-1]
@@ -24,9 +24,8 @@ def legalize_matmul(legalizer: Legalizer, op: ir.Operation) -> ir.Value | None:
         return None
     rows, columns = len(a_dims) > 1, len(b_dims) > 1
     batch = out_dims[: len(out_dims) - rows - columns]
-    for dims in (a_dims[:-2], b_dims[:-2]):
-        if broadcast_indices(dims, batch, batch) is None:
-            return None
+    if not all(broadcasts(dims, batch) for dims in (a_dims[:-2], b_dims[:-2])):
+        return None
 
     def body(builder: PrimFuncBuilder, buffers: Sequence[Buffer]) -> None:
         a, b, out = buffers

@@ -51,8 +51,8 @@ def _padded(
 def legalize_conv2d(legalizer: Legalizer, op: ir.Operation) -> ir.Value | None:
     """Legalise a convolution in any layouts, grouped or not."""
     attrs = _attributes(op)
-    weight_dims = T.tensor_dims(op.operands[1].type)
-    if attrs is None or any(dim == 0 for dim in T.tensor_dims(op.operands[0].type)):
+    data_dims, weight_dims = (T.tensor_dims(value.type) for value in op.operands)
+    if attrs is None or data_dims is None or weight_dims is None or 0 in data_dims:
         return None
     n, c, h, w = layout_axes(attrs["data_layout"], "NCHW")
     o, i, kh, kw = layout_axes(attrs["kernel_layout"], "OIHW")
@@ -60,7 +60,7 @@ def legalize_conv2d(legalizer: Legalizer, op: ir.Operation) -> ir.Value | None:
     strides, dilation = pair(attrs["strides"], "strides"), pair(attrs["dilation"], "dilation")
     top, left, bottom, right = four_pads(attrs["padding"])
     groups = attrs["groups"]
-    if T.tensor_dims(op.operands[0].type)[c] != weight_dims[i] * groups:
+    if data_dims[c] != weight_dims[i] * groups:
         return None
 
     def body(builder: PrimFuncBuilder, buffers: Sequence[Buffer]) -> None:
@@ -105,8 +105,8 @@ def legalize_conv2d(legalizer: Legalizer, op: ir.Operation) -> ir.Value | None:
 def legalize_pool2d(legalizer: Legalizer, op: ir.Operation) -> ir.Value | None:
     """Legalise max and mean over windows; windows may hang over the end in `ceil_mode`."""
     attrs = _attributes(op)
-    dims = T.tensor_dims(op.operands[0].type)
-    if attrs is None or any(dim == 0 for dim in dims):
+    dims, out_dims = T.tensor_dims(op.operands[0].type), T.tensor_dims(op.results[0].type)
+    if attrs is None or dims is None or out_dims is None or 0 in dims:
         return None
     name = op.name.removeprefix("relax.")
     _, _, h, w = layout_axes(attrs["layout"], "NCHW")
@@ -114,14 +114,13 @@ def legalize_pool2d(legalizer: Legalizer, op: ir.Operation) -> ir.Value | None:
     out_axes = layout_axes(attrs["out_layout"] or attrs["layout"], "NCHW")
     size, strides = pair(attrs["pool_size"], "pool_size"), pair(attrs["strides"], "strides")
     dilation, pads = pair(attrs["dilation"], "dilation"), four_pads(attrs["padding"])
-    out_dims = T.tensor_dims(op.results[0].type)
     around: dict[int, tuple[int, int]] = {}
     for position, axis in enumerate((h, w)):
         # What the last window reaches beyond the declared padding, of a known size at least.
         windows = out_dims[out_axes[2 + position]]
         reach = (windows - 1) * strides[position] + (size[position] - 1) * dilation[position] + 1
         beyond = reach - dims[axis] - pads[position] - pads[position + 2]
-        extra = beyond.value if beyond.is_const else strides[position] - 1
+        extra = strides[position] - 1 if beyond.value is None else beyond.value
         overhang = max(0, extra) if attrs["ceil_mode"] else 0
         around[axis] = (pads[position], pads[position + 2] + overhang)
     average = name == "avg_pool2d"
@@ -154,15 +153,15 @@ def legalize_pool2d(legalizer: Legalizer, op: ir.Operation) -> ir.Value | None:
     def _divide(builder: PrimFuncBuilder, data: Buffer, target: Buffer, out: Buffer) -> None:
         with builder.nest("mean", spatial(out.dims)) as block:
             at = tuple(block)
-            count: Scalar | None = None
-            for position, axis in enumerate((h, w)):
-                extent = _count(
+            rows, columns = (
+                _count(
                     at[out_axes[2 + position]], builder.symbol(data.dims[axis]), size[position],
                     strides[position], dilation[position], pads[position], pads[position + 2],
                     attrs["count_include_pad"],
-                )  # fmt: skip
-                count = extent if count is None else count * extent
-            divisor = cast(cast(count, "int64"), target.dtype)
+                )
+                for position, axis in enumerate((h, w))
+            )  # fmt: skip
+            divisor = cast(cast(rows * columns, "int64"), target.dtype)
             out.store(cast(target[at] / divisor, out.dtype), at)
 
     key = f"{attrs}{around}"

@@ -15,6 +15,7 @@ from relax_mlir.lowering.pass_spec import PassSpec
 # libm (erf), both while vectors are still MLIR's, because libm calls unroll them.
 MEMREF_TO_LLVM = (
     "bool-to-byte",
+    "check-allocs",
     "free-allocs",
     "expand-copy",
     "expand-math",

@@ -167,12 +167,12 @@ def affine_of(value: ir.Value, arguments: list[ir.Value]) -> ir.AffineExpr | Non
 
 
 def _plain(expr: ir.AffineExpr | None) -> int | None:
-    expr = None if expr is None else expr.maybe_downcast()
-    if isinstance(expr, ir.AffineDimExpr):
-        return expr.position
-    if isinstance(expr, ir.AffineConstantExpr) and expr.value == 0:
-        return -1
-    return None
+    if expr is None:
+        return None
+    known = expr.maybe_downcast()
+    if isinstance(known, ir.AffineDimExpr):
+        return known.position
+    return -1 if isinstance(known, ir.AffineConstantExpr) and known.value == 0 else None
 
 
 def _involves(expr: ir.AffineExpr | None, position: int) -> bool:
@@ -203,9 +203,8 @@ def kind_of(nest: Nest) -> str:
         iters = load.iters
         if iters == written:
             continue
-        if None in iters or [i for i in iters if i >= 0] != sorted(
-            (i for i in iters if i >= 0), key=written.index
-        ):
+        moving = [i for i in iters if i is not None and i >= 0]
+        if None in iters or moving != sorted(moving, key=written.index):
             return "injective"
         kind = "broadcast"
     return kind

@@ -92,7 +92,11 @@ def emit_fused(group: list[FlatNest], count: int, emit: Emitter, machine: Machin
     if count:
         group = _shrink(group, count, emit)
     inner = [collapse(flat, count) for flat in group]
-    writers = [NestWriter(flat, vector_iter(flat, count), emit, machine) for flat in inner]
+    writers = []
+    for flat in inner:
+        along = vector_iter(flat, count)
+        assert not isinstance(along, str), along  # or the nest would not have come here
+        writers.append(NestWriter(flat, along, emit, machine))
     _rows(extents, [], writers, emit)
 
 

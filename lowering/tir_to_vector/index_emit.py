@@ -136,8 +136,8 @@ class IndexEmitter:
 
     def select(self, condition: ir.Value, a: Index, b: Index) -> ir.Value:
         """Return a where the condition holds, else b; indices or values of one type."""
-        a, b = self.index(a), self.index(b)
-        return self.op("arith.select", [condition, a, b], a.type)
+        yes, no = self.index(a), self.index(b)
+        return self.op("arith.select", [condition, yes, no], yes.type)
 
     def is_zero(self, attr: ir.Attribute) -> bool:
         """Whether a number's attribute is zero."""

@@ -6,7 +6,7 @@ from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.generic import lower_block
 from relax_mlir.lowering.tir_to_vector.init import split_inits
 from relax_mlir.lowering.tir_to_vector.machine import Machine
-from relax_mlir.lowering.tir_to_vector.plan import Plan, plan_function
+from relax_mlir.lowering.tir_to_vector.plan import Writer, plan_function
 from relax_mlir.lowering.tir_to_vector.symbols import replace_symbols
 
 FLAG = "lower-tir"
@@ -44,7 +44,7 @@ def _lower_function(func: ir.OpView, machine: Machine) -> list[str]:
     emit = Emitter(func.entry_block)
     for plan in plan_function(func, machine):
         if plan.write is not None:
-            _write(plan, emit, machine)
+            _write(plan.tops, plan.write, emit, machine)
     for view in list(func.entry_block.operations):
         # Intermediate buffers whose nests keep single rows are no longer used.
         if view.operation.name == "memref.alloc" and not list(view.operation.results[0].uses):
@@ -56,10 +56,10 @@ def _lower_function(func: ir.OpView, machine: Machine) -> list[str]:
     return problems
 
 
-def _write(plan: Plan, emit: Emitter, machine: Machine) -> None:
+def _write(tops: list[ir.Operation], write: Writer, emit: Emitter, machine: Machine) -> None:
     # At the last of the nests: the buffers that the others use were allocated before them.
-    last = plan.tops[-1]
+    last = tops[-1]
     with ir.InsertionPoint(last), last.location:
-        plan.write(emit, machine)
-    for top in plan.tops:
+        write(emit, machine)
+    for top in tops:
         top.erase()

@@ -46,7 +46,9 @@ def emit_contraction(found: Contraction, emit: Emitter, machine: Machine) -> Non
 class _Writer:
     def __init__(self, found: Contraction, emit: Emitter, machine: Machine) -> None:
         self.found, self.emit, self.machine = found, emit, machine
-        self.lanes = machine.lanes(found.element)
+        lanes = machine.lanes(found.element)
+        assert lanes is not None  # contractions of other elements are left to plain loops
+        self.lanes = lanes
         self.width = VECTORS * self.lanes
         self.vector = ir.VectorType.get([self.lanes], found.element)
         self.m = 1 if found.m is None else self._extent(found.m)

@@ -54,7 +54,7 @@ def plan_function(func: ir.OpView, machine: Machine) -> list[Plan]:
     for op in top_level(func):
         nest = match_nest(op)
         found = nest if isinstance(nest, str) else _fast_form(nest, machine)
-        if isinstance(found, FlatNest):
+        if isinstance(nest, Nest) and isinstance(found, FlatNest):
             if group and not (
                 _adjacent(group[-1][0].top, op)
                 and shared_loops([flat for _, flat in group] + [found])
@@ -66,13 +66,13 @@ def plan_function(func: ir.OpView, machine: Machine) -> list[Plan]:
         if group:
             plans.append(_fused(group))
             group = []
-        if isinstance(found, Contraction):
+        if isinstance(nest, str):
+            plans.append(Plan([op], [_slow(block, nest) for block in _blocks_in(op)]))
+        elif isinstance(found, Contraction):
             plans.append(_contraction(nest, found))
         elif isinstance(found, _Transpose):
             plans.append(_transpose(nest, found))
-        elif isinstance(nest, str):
-            plans.append(Plan([op], [_slow(block, nest) for block in _blocks_in(op)]))
-        else:
+        elif isinstance(found, str):
             plans.append(Plan([op], [BlockInfo(nest.name, kind_of(nest), False, found)]))
     if group:
         plans.append(_fused(group))

@@ -9,6 +9,11 @@ from relax_mlir.lowering.tir_to_vector.emit import Emitter
 
 _ARITHMETIC = {"arith.addi": operator.add, "arith.subi": operator.sub, "arith.muli": operator.mul}
 
+# Sizes of buffers that exist have fewer than 48 bits.
+_SMALL = 1 << 14
+_LARGEST = float(1 << 62)
+_ABOVE = 2  # arith's ordered greater-than
+
 
 def symbol_ops(func: ir.OpView) -> list[ir.Operation]:
     """Return the `tir.symbol` operations of a function."""
@@ -145,7 +150,7 @@ class _Writer:
         if isinstance(expr, ir.AffineAddExpr):
             return emit.add(lhs, rhs)
         if isinstance(expr, ir.AffineMulExpr):
-            return emit.mul(lhs, rhs)
+            return self._times(lhs, rhs)
         # Sizes may be differences, so quotients round as the language says, not as the CPU does.
         quotient = self._divide(
             "arith.ceildivsi" if isinstance(expr, ir.AffineCeilDivExpr) else "arith.floordivsi",
@@ -156,7 +161,36 @@ class _Writer:
             return emit.sub(lhs, emit.mul(quotient, rhs))
         return quotient
 
+    def _times(self, lhs: ir.Value | int, rhs: ir.Value | int) -> ir.Value | int:
+        """Return a product, -1 where it does not fit: no loop runs and no allocation accepts it."""
+        emit = self._emit
+        product = emit.mul(lhs, rhs)
+        if isinstance(product, int) or _is_small(lhs) or _is_small(rhs):
+            return product
+        f64, i64 = ir.F64Type.get(), ir.IntegerType.get_signless(64)
+        factors = [
+            emit.op("arith.sitofp", [emit.op("arith.index_cast", [emit.index(side)], i64)], f64)
+            for side in (lhs, rhs)
+        ]
+        size = emit.op("math.absf", [emit.op("arith.mulf", factors, f64)], f64)
+        limit = emit.constant_of(f64, ir.FloatAttr.get(f64, _LARGEST))
+        too_large = emit.op(
+            "arith.cmpf", [size, limit], emit.bool_type, predicate=ir.IntegerAttr.get(i64, _ABOVE)
+        )
+        return emit.select(too_large, -1, product)
+
     def _divide(self, name: str, lhs: ir.Value | int, rhs: ir.Value | int) -> ir.Value:
-        write: Callable[..., ir.Value] = self._emit.op
-        operands = [self._emit.index(lhs), self._emit.index(rhs)]
-        return write(name, operands, self._emit.index_type)
+        emit = self._emit
+        write: Callable[..., ir.Value] = emit.op
+        if isinstance(rhs, int):
+            return write(name, [emit.index(lhs), emit.index(rhs)], emit.index_type)
+        # The CPU would end the process; -1 is a size that nothing accepts.
+        zero = emit.compare("eq", rhs, 0)
+        divisor = emit.select(zero, 1, rhs)
+        quotient = write(name, [emit.index(lhs), divisor], emit.index_type)
+        return emit.select(zero, -1, quotient)
+
+
+def _is_small(value: ir.Value | int) -> bool:
+    """Whether a factor is so small that no size times it leaves 64 bits."""
+    return isinstance(value, int) and abs(value) <= _SMALL

@@ -1,12 +1,14 @@
 """Nests that read along one dimension and write along another, by square tiles in registers."""
 
 from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.flat import FlatNest
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.machine import Machine
 from relax_mlir.lowering.tir_to_vector.vector_nest import NestWriter
 
+_ONE = SymExpr.const(1)
 # Wider tiles would not fit the registers.
 _MOST_LANES = 16
 
@@ -17,12 +19,12 @@ def transposed_iters(flat: FlatNest) -> tuple[int, int] | str:
         return "it reduces over elements that are not adjacent"
     store = flat.accesses[flat.store]
     loads = [flat.accesses[op] for op in flat.slice if op.name == "memref.load"]
-    if 1 not in store.strides:
+    if _ONE not in store.strides:
         return "it does not write adjacent elements"
-    along = store.strides.index(1)
+    along = store.strides.index(_ONE)
     crossing = [load for load in loads if load.strides[along] not in (0, 1)]
-    others = {load.strides.index(1) if 1 in load.strides else None for load in crossing}
-    if len(others) != 1 or None in others:
+    others = {load.strides.index(_ONE) for load in crossing if _ONE in load.strides}
+    if len(others) != 1 or any(_ONE not in load.strides for load in crossing):
         return "it reads elements that are not adjacent"
     return along, others.pop()
 
@@ -35,7 +37,7 @@ class TransposeWriter(NestWriter):
     ) -> None:
         super().__init__(flat, along[0], emit, machine)
         self.lanes = min(self.lanes, _MOST_LANES)
-        self.across = along[1]
+        self.along, self.across = along
         self.inner = set(along)
         self._tiles: dict[ir.Operation, list[ir.Value]] = {}
         self._row = 0
@@ -43,7 +45,7 @@ class TransposeWriter(NestWriter):
     def _map(self, env: dict[int, Index]) -> None:
         emit, lanes = self.emit, self.lanes
         columns, rows = (
-            emit.size(self.flat.iters[position].extent) for position in (self.vector, self.across)
+            emit.size(self.flat.iters[position].extent) for position in (self.along, self.across)
         )
         whole = emit.round_down(columns, lanes), emit.round_down(rows, lanes)
         with emit.loop(0, whole[1], lanes) as down, emit.loop(0, whole[0], lanes) as right:
@@ -55,13 +57,13 @@ class TransposeWriter(NestWriter):
         emit, lanes = self.emit, self.lanes
         self._tiles = {}
         for op, access in self.flat.accesses.items():
-            if op.name != "memref.load" or access.strides[self.vector] in (0, 1):
+            if op.name != "memref.load" or access.strides[self.along] in (0, 1):
                 continue
             base = self.bases[op]
             type_ = ir.VectorType.get([lanes], base.type.element_type)
             vectors = []
             for lane in range(lanes):
-                where = {**env, self.across: row, self.vector: emit.add(column, lane)}
+                where = {**env, self.across: row, self.along: emit.add(column, lane)}
                 place, _ = self._address(op, where, 0)
                 vectors.append(emit.vector_load(base, [place], type_))
             self._tiles[op] = transpose(emit, vectors)
@@ -85,8 +87,8 @@ class TransposeWriter(NestWriter):
     ) -> ir.Value:
         if op in self._tiles:
             return self._tiles[op][self._row]
-        if self.flat.accesses[op].strides[self.vector] not in (0, 1):
-            env = {**env, self.vector: at}
+        if self.flat.accesses[op].strides[self.along] not in (0, 1):
+            env = {**env, self.along: at}
         return super()._get(op, env, at, lanes, mask)
 
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 
 from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.flat import COMBINERS, FlatNest
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
@@ -68,7 +69,7 @@ class NestWriter:
             if self.flat.total is None:
                 self._map(env)
             elif self.vector is not None and self.flat.iters[self.vector].reduction:
-                self._reduce_along(env, reductions)
+                self._reduce_along(env, reductions, self.flat.iters[self.vector].extent)
             else:
                 self._reduce_across(env, reductions)
 
@@ -97,10 +98,11 @@ class NestWriter:
 
         self._chunks((_SUMS, 1), chunk)
 
-    def _reduce_along(self, env: dict[int, Index], reductions: list[int]) -> None:
+    def _reduce_along(
+        self, env: dict[int, Index], reductions: list[int], extent: SymExpr
+    ) -> None:
         """Reduce with lanes that are combined at the end, in one fixed order."""
         emit, lanes = self.emit, self.lanes
-        extent = self.flat.iters[self.vector].extent
         known = extent.value
         count = _SUMS if known is None or known >= 2 * _SUMS * lanes else 1
         element = self.flat.value.type
@@ -117,8 +119,10 @@ class NestWriter:
                 with emit.loop(done, upto, width * lanes, sums[:width]) as loop:
                     places = [emit.add(loop.counter, u * lanes) for u in range(width)]
                     loop.carry(
-                        self._combine(total, self._value(inner, place, lanes, None))
-                        for total, place in zip(loop.carried, places, strict=True)
+                        [
+                            self._combine(total, self._value(inner, place, lanes, None))
+                            for total, place in zip(loop.carried, places, strict=True)
+                        ]
                     )
                 sums = [*loop.results, *sums[width:]]
                 done = upto

@@ -61,10 +61,12 @@ class _FunctionCodegen:
         return self._builder.r(self._next - 1)
 
     def _call(self, name: str, args: Sequence[Any], result: ir.Value | None) -> None:
-        dst = self._register() if result is not None else None
+        if result is None:
+            self._builder.emit_call(name, args=list(args))
+            return
+        dst = self._register()
         self._builder.emit_call(name, args=list(args), dst=dst)
-        if result is not None:
-            self._values[result] = dst
+        self._values[result] = dst
 
     def _operand(self, value: ir.Value) -> Arg:
         if value in self._values:
@@ -101,7 +103,7 @@ class _FunctionCodegen:
         self._values[op.results[0]] = self._builder.emit_constant(array)
 
     def _shape_expr(self, op: ir.Operation) -> None:
-        dims = T.shape_dims(op.results[0].type)
+        dims = T.known_dims(op.results[0].type)
         self._values[op.results[0]] = self._builder.emit_constant(
             tuple(self._static(op, dim) for dim in dims)
         )

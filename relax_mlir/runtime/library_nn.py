@@ -30,7 +30,8 @@ def _pair(values: Sequence[int]) -> tuple[int, int]:
 
 def _pads(padding: Sequence[int]) -> tuple[int, int, int, int]:
     if len(padding) == 4:
-        return tuple(padding)
+        top, left, bottom, right = padding
+        return top, left, bottom, right
     return (padding[0], padding[-1], padding[0], padding[-1])
 
 

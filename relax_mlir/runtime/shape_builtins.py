@@ -77,7 +77,9 @@ def load_value(heap: np.ndarray, slot: int) -> int:
 
 
 @_builtin
-def assert_shape(value: Any, heap: np.ndarray, context: str | tuple, *slots: int) -> None:
+def assert_shape(
+    value: Any, heap: np.ndarray, context: str | tuple[str, ...], *slots: int
+) -> None:
     """Check the dimensions of a tensor, a shape or one int against the heap; slot -1 is skipped.
 
     With the context may come, in one tuple, what each dimension is: `(context, "n", "n * 2")`.
@@ -85,10 +87,10 @@ def assert_shape(value: Any, heap: np.ndarray, context: str | tuple, *slots: int
     Raises:
         ShapeMismatchError: says the context, which dimension, its value and the one expected.
     """
-    context, *names = context if type(context) is tuple else (context,)
-    dims = value.shape if type(value) is ndarray else _dims(value, context)
+    what, *names = context if isinstance(context, tuple) else (context,)
+    dims = value.shape if type(value) is ndarray else _dims(value, what)
     if len(dims) != len(slots):
-        raise ShapeMismatchError(f"{context}: expected {_rank(len(slots))}, got {dims}")
+        raise ShapeMismatchError(f"{what}: expected {_rank(len(slots))}, got {dims}")
     item = heap.item
     for i, slot in enumerate(slots):
         if slot >= 0 and item(slot) != dims[i]:
@@ -99,7 +101,7 @@ def assert_shape(value: Any, heap: np.ndarray, context: str | tuple, *slots: int
             if names:
                 wanted += f" ({names[i]})"
             raise ShapeMismatchError(
-                f"{context}: {where} is {dims[i]}, {wanted}"
+                f"{what}: {where} is {dims[i]}, {wanted}"
                 + (f" (got {describe(value)})" if len(dims) > 1 else "")
             )
 

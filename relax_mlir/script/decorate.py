@@ -38,7 +38,7 @@ def parse_function(fn: Any, depth: int) -> Any:
         return parse_definition(*find_function(fn), variables)
     except ScriptError as error:
         # What matters is the script's own line; where in the parser it was noticed does not.
-        raise error.with_traceback(None) from None
+        raise error.with_traceback(None) from error.__cause__
 
 
 def parse_class(cls: type, depth: int) -> Any:
@@ -62,4 +62,4 @@ def parse_class(cls: type, depth: int) -> Any:
     try:
         return parse_definition(*find_class(cls, frame), variables)
     except ScriptError as error:
-        raise error.with_traceback(None) from None
+        raise error.with_traceback(None) from error.__cause__

@@ -12,7 +12,7 @@ from pathlib import Path
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.context import make_context
 from relax_mlir.errors import PassError
-from relax_mlir.tools import expected, opt_instruments
+from relax_mlir.tools import expected, opt_instruments, trial
 from relax_mlir.tools.hints import hint
 from relax_mlir.tools.opt_flags import Options
 from relax_mlir.tools.opt_instruments import Stepwise
@@ -127,6 +127,18 @@ class Session:
         return self._print(module), diagnostics + self.execution.diagnostics
 
     def _parse(self, source: Source) -> tuple[ir.Module | None, list[Diagnostic]]:
+        failed = trial.failure(source, lambda: self._try(source))
+        return (None, failed) if failed else self._read(source)
+
+    def _try(self, source: Source) -> list[Diagnostic]:
+        module, diagnostics = self._read(source)
+        if module is None:
+            return diagnostics
+        # What is nested too deep to be printed is no use either.
+        str(module)
+        return []
+
+    def _read(self, source: Source) -> tuple[ir.Module | None, list[Diagnostic]]:
         with captured(self.context) as diagnostics:
             try:
                 # MLIR's locations name the file only if MLIR reads it, and a pipe is read once.

@@ -119,25 +119,25 @@ class _Converter:
             return None
         cls = COMPUTE_OPS[name]
         attrs = read_attributes(op, cls.PARAMS)
-        if issubclass(cls, (UnaryOp, CastOp)):
-            value, order = known[0]
-            return build(name, [value], attrs), order
         if issubclass(cls, BinaryOp):
             return self._binary(op, name, known)
+        if known[0] is None:
+            return None
+        value, order = known[0]
+        if issubclass(cls, (UnaryOp, CastOp)):
+            return build(name, [value], attrs), order
         if issubclass(cls, ReduceOp):
-            return _reduction(name, attrs, *known[0])
+            return _reduction(name, attrs, value, order)
         if name in ("softmax", "log_softmax"):
-            value, order = known[0]
             axis = order.index(attrs["axis"] % len(order))
             return build(name, [value], {"axis": axis}), order
-        if name == "layer_norm" and known[0] is not None:
-            value, order = known[0]
+        if name == "layer_norm":
             axes = [order.index(axis % len(order)) for axis in attrs["axes"]]
             return build(name, [value, *list(op.operands)[1:]], {**attrs, "axes": axes}), order
-        if name == "batch_norm" and known[0] is not None:
-            return self._batch_norm(op, attrs, *known[0])
+        if name == "batch_norm":
+            return self._batch_norm(op, attrs, value, order)
         if name == "permute_dims":
-            return _permuted(op, attrs, *known[0])
+            return _permuted(op, attrs, value, order)
         return None
 
     def _window(
@@ -148,14 +148,13 @@ class _Converter:
         source, desired = attrs[key], self._choose(op)
         target = attrs["out_layout"] or source
         known = self._variants.get(op.operands[0])
-        if desired is not None:
-            layout = desired[0]
-        elif known is not None and name != "conv2d":
-            layout = "".join(source[axis] for axis in known[1])
-        else:
+        if desired is None and known is not None and name != "conv2d":
+            desired = ["".join(source[axis] for axis in known[1])]
+        if desired is None:
             return None
-        result = desired[2] if name == "conv2d" and len(desired) > 2 else layout
-        kernel = desired[1] if name == "conv2d" else ""
+        layout = desired[0]
+        result = desired[2] if len(desired) > 2 else layout
+        kernel = desired[1] if len(desired) > 1 else ""
         if (layout, result) == (source, target) and attrs.get("kernel_layout", "") == kernel:
             return None
         new = {**attrs, key: layout, "out_layout": result if result != layout else ""}
@@ -220,7 +219,7 @@ class _Converter:
                     "relax.match_cast", results=[old.type], operands=[back]
                 ).result
         old.replace_all_uses_with(back)
-        if back != value:
+        if back != value and order is not None:
             self._variants[back] = (value, order)
         op.erase()
 

@@ -1,6 +1,6 @@
 """The pass `dead-code-elimination`: what nobody can observe goes (P22)."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
@@ -12,17 +12,17 @@ from relax_mlir.transform.rebuild import get_item, keep_results, replace_output
 _FUNCTIONS = ("relax.function", "tir.prim_func")
 
 
-def dead_code_elimination(module: ir.Operation, entry_functions: str = "") -> None:
+def dead_code_elimination(module: ir.Operation, entry_functions: Sequence[str] = ()) -> None:
     """Remove unused bindings, outputs of dataflow blocks, parameters and functions.
 
     What has an effect stays, and so does a `match_cast` that asserts something or binds a symbol.
 
     Args:
         module: a `builtin.module`.
-        entry_functions: names, separated by commas, of the functions to keep with all they reach;
-            by default every function that is not private.
+        entry_functions: names of the functions to keep with all they reach; by default every
+            function that is not private.
     """
-    entries = {name.strip() for name in entry_functions.split(",") if name.strip()}
+    entries = set(entry_functions)
     _remove_unreachable(module, entries)
     for func in functions_to_optimize(module):
         remove_unused(func)

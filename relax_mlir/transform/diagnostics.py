@@ -1,5 +1,6 @@
 """MLIR's diagnostics as plain data: captured while something runs, then rendered or checked."""
 
+import re
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -7,6 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from relax_mlir.dialects.bindings import ir
+
+# What is said where MLIR's own words cannot be handed to Python, which knows strings of text only.
+NOT_TEXT = "(MLIR's message holds a name that is not UTF-8 text)"
+_ESCAPE = re.compile(rb"\\([0-9A-F]{2}|.)")
 
 
 @dataclass(frozen=True)
@@ -84,7 +89,7 @@ def from_mlir(diagnostic: "ir.Diagnostic | ir.DiagnosticInfo") -> Diagnostic:
     file, line, column = source_position(diagnostic.location)
     return Diagnostic(
         severity=diagnostic.severity.name.lower(),
-        message=diagnostic.message,
+        message=_message(diagnostic),
         file=file,
         line=line,
         column=column,
@@ -92,10 +97,33 @@ def from_mlir(diagnostic: "ir.Diagnostic | ir.DiagnosticInfo") -> Diagnostic:
     )
 
 
+def _message(diagnostic: "ir.Diagnostic | ir.DiagnosticInfo") -> str:
+    # Names in quotes and in bytecode may hold any bytes, and an exception that leaves a diagnostic
+    # handler prints a traceback.
+    try:
+        return diagnostic.message
+    except (RuntimeError, UnicodeDecodeError):
+        return NOT_TEXT
+
+
+def _file_name(location: "ir.FileLineColLoc") -> str:
+    # Where the name is not UTF-8 text the bindings' `filename` ends the process.
+    printed = str(location)
+    if "\\" not in printed:
+        return location.filename
+    quoted = printed[printed.index('"') + 1 : printed.rindex('"')].encode()
+    return _ESCAPE.sub(_unescape, quoted).decode(errors="backslashreplace")
+
+
+def _unescape(match: re.Match[bytes]) -> bytes:
+    code = match[1]
+    return bytes([int(code, 16)]) if len(code) == 2 else code
+
+
 def source_position(location: ir.Location) -> tuple[str, int, int]:
     """Return file, line and column of the first file position in a location, or `("", 0, 0)`."""
     if isinstance(location, ir.FileLineColLoc):
-        return location.filename, location.start_line, location.start_col
+        return _file_name(location), location.start_line, location.start_col
     if isinstance(location, ir.NameLoc):
         return source_position(location.child_loc)
     if isinstance(location, ir.CallSiteLoc):

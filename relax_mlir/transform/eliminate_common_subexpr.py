@@ -162,7 +162,7 @@ def _contents_of_constants(func: ir.Operation) -> dict[ir.Value, bytes]:
         except ValueError:
             continue
         elements = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
-        digests[op.results[0]] = hashlib.blake2b(elements).digest()
+        digests[op.results[0]] = hashlib.blake2b(elements.data).digest()
     return digests
 
 

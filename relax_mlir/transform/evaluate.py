@@ -1,6 +1,7 @@
 """Running operations of a module at compile time, by compiling them."""
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -10,6 +11,9 @@ from relax_mlir.dialects.relax.tuples import is_tuple, make_tuple
 from relax_mlir.errors import RelaxMLIRError
 from relax_mlir.ir.module import IRModule
 from relax_mlir.transform.context import PassContext
+
+if TYPE_CHECKING:
+    from relax_mlir.runtime.vm import VirtualMachine
 
 func = submodule("dialects.func")
 
@@ -84,7 +88,9 @@ def _function(name: str, op: ir.Operation, arrays: Sequence[np.ndarray]) -> None
         func.ReturnOp([call.result])
 
 
-def _call(machine: object, name: str, arrays: Sequence[np.ndarray]) -> list[np.ndarray] | None:
+def _call(
+    machine: "VirtualMachine", name: str, arrays: Sequence[np.ndarray]
+) -> list[np.ndarray] | None:
     try:
         result = machine[name](*arrays)
     except (RelaxMLIRError, RuntimeError, ValueError, TypeError):

@@ -50,7 +50,7 @@ class _Folder:
         """Return whether another walk could find more."""
         for block in self._func.regions[0].blocks:
             self._block(block)
-        if not self._pending:
+        if not self._pending or self._evaluator is None:
             return False
         results = self._evaluator.run(self._pending)
         progress = False
@@ -90,8 +90,9 @@ class _Folder:
             self._call_tir(op)
 
     def _call_tir(self, op: ir.Operation) -> None:
-        arrays = [self._known(value) for value in known_fields(op.operands[1]) or ()]
-        known = bool(arrays) and all(isinstance(array, np.ndarray) for array in arrays)
+        values = [self._known(value) for value in known_fields(op.operands[1]) or ()]
+        arrays = [value for value in values if isinstance(value, np.ndarray)]
+        known = bool(arrays) and len(arrays) == len(values)
         if known and _is_static(op.results[0].type) and "tir_vars" not in op.attributes:
             self._put_off(op, arrays)
 
@@ -117,9 +118,8 @@ class _Folder:
         """Return a value known at compile time: a tensor's elements or a shape's integers."""
         if isinstance(value.type, Shape):
             dims = T.shape_dims(value.type)
-            if dims is None or not all(dim.is_const for dim in dims):
-                return None
-            return tuple(dim.value for dim in dims)
+            sizes = [dim.value for dim in dims or () if dim.value is not None]
+            return None if dims is None or len(sizes) != len(dims) else tuple(sizes)
         if isinstance(value.owner, ir.Block) or value.owner.operation.name != "relax.constant":
             return None
         if value in self._written:
@@ -174,11 +174,11 @@ def _evaluate(
 
 def _is_static(type_: ir.Type) -> bool:
     types = [type_.get_type(i) for i in range(type_.num_types)] if is_tuple(type_) else [type_]
-    return all(
-        T.is_tensor(t) and T.tensor_dtype(t) and T.tensor_dims(t) is not None
-        and all(dim.is_const for dim in T.tensor_dims(t))
-        for t in types
-    )  # fmt: skip
+    for each in types:
+        dims = T.tensor_dims(each) if T.is_tensor(each) else None
+        if dims is None or not T.tensor_dtype(each) or not all(dim.is_const for dim in dims):
+            return False
+    return True
 
 
 def _fold_shape_of(op: ir.Operation) -> None:

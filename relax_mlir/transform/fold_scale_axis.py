@@ -240,7 +240,7 @@ def _with_operands(op: ir.Operation, operands: Sequence[ir.Value]) -> ir.Value:
 
 def _scale_weight(weight: ir.Value, scale: ir.Value, axis: int) -> ir.Value:
     """Return a weight with everything along one axis multiplied by its own number."""
-    dims = T.tensor_dims(scale.type)
+    dims = T.tensor_dims(scale.type) or []
     count = next((dim for dim in dims if dim != 1), SymExpr.const(1))
     return build(
         "multiply", [weight, reshape(scale, [count if i == axis else 1 for i in range(4)])], {}

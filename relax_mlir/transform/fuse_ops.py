@@ -15,7 +15,7 @@ from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.dialects.relax.tuples import make_tuple
 from relax_mlir.dialects.tir.builder import BufferDecl, PrimFuncBuilder
 from relax_mlir.transform.effects import functions_to_optimize, may_write
-from relax_mlir.transform.tir_calls import TirCall, match_call, unique_name
+from relax_mlir.transform.tir_calls import TirCall, erase_call, match_call, unique_name
 
 _ARITHMETIC = ("arith.", "math.")
 _DECLARATIONS = ("tir.reads", "tir.writes", "tir.yield")
@@ -225,10 +225,7 @@ class _Fuser:
         result.replace_all_uses_with(fused.results[0])
         for old in (op, producer.call.op):
             del self._writes[old]
-            arguments = old.operands[1].owner.operation
-            old.erase()
-            if not list(arguments.results[0].uses):
-                arguments.erase()
+            erase_call(old)
         return fused
 
     def _name(self, names: Sequence[str]) -> str:

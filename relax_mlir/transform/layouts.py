@@ -27,14 +27,8 @@ class DesiredLayouts(dict[str, list[str]], metaclass=_AnyMapping):
     """
 
     def __init__(self, given: str | Mapping[str, Any] = "") -> None:
-        if isinstance(given, str) and given.startswith("{"):
-            # How a pipeline prints a dictionary.
-            given = ast.literal_eval(given)
-        elif isinstance(given, str):
-            entries = [entry.partition("=") for entry in given.split(";") if entry.strip()]
-            given = {name: value.split(",") for name, _, value in entries}
         super().__init__({})
-        for name, layouts in given.items():
+        for name, layouts in _entries(given).items():
             op = name.strip().removeprefix("relax.").removeprefix("nn.")
             if op not in CONVERTIBLE:
                 raise ValueError(f"'{op}' has no layout{did_you_mean(op, CONVERTIBLE)}")
@@ -42,6 +36,16 @@ class DesiredLayouts(dict[str, list[str]], metaclass=_AnyMapping):
 
     def __str__(self) -> str:
         return ";".join(f"{op}={','.join(layouts)}" for op, layouts in self.items())
+
+
+def _entries(given: str | Mapping[str, Any]) -> Mapping[str, Any]:
+    if not isinstance(given, str):
+        return given
+    if given.startswith("{"):
+        # How a pipeline prints a dictionary.
+        return ast.literal_eval(given)
+    entries = [entry.partition("=") for entry in given.split(";") if entry.strip()]
+    return {name: value.split(",") for name, _, value in entries}
 
 
 def _complete(op: str, layouts: Sequence[str]) -> list[str]:

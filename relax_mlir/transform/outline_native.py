@@ -15,7 +15,7 @@ from relax_mlir.dialects.relax.symbolic import SymExpr, product
 from relax_mlir.dialects.relax.tuples import is_make_tuple, make_tuple
 from relax_mlir.dialects.tir.builder import Buffer, BufferDecl, PrimFuncBuilder, buffer_type
 from relax_mlir.dialects.tir.scalar import cast
-from relax_mlir.transform.tir_calls import TirCall, match_call, unique_name
+from relax_mlir.transform.tir_calls import TirCall, erase_call, match_call, unique_name
 
 memref = submodule("dialects.memref")
 func = submodule("dialects.func")
@@ -126,10 +126,7 @@ class _Outliner:
         for old, new in zip(self._outputs, values, strict=True):
             old.replace_all_uses_with(new)
         for each in reversed(self._run):
-            arguments = each.op.operands[1].owner.operation
-            each.op.erase()
-            if not list(arguments.results[0].uses):
-                arguments.erase()
+            erase_call(each.op)
 
     def _plan(self) -> tuple[dict[ir.Value, SymExpr], SymExpr]:
         """Return the offset of every intermediate, and the size of the workspace."""

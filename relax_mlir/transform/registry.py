@@ -46,7 +46,7 @@ TRANSFORM_PASSES: dict[str, PassSpec] = {
         entry="relax_mlir.transform.dead_code_elimination:dead_code_elimination",
         summary="Remove unused bindings, outputs, parameters and functions",
         opt_level=1,
-        options=(PassOption("entry_functions", str, "", "functions to keep, by comma"),),
+        options=(PassOption("entry_functions", tuple, (), "functions to keep, by comma"),),
     ),
     "canonicalize-bindings": PassSpec(
         flag="canonicalize-bindings",

@@ -6,7 +6,7 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.dialect import Dims
 from relax_mlir.dialects.relax.symbolic import SymExpr
-from relax_mlir.dialects.relax.tuples import known_fields
+from relax_mlir.dialects.relax.tuples import is_make_tuple, known_fields
 
 
 @dataclass
@@ -85,3 +85,13 @@ def unique_name(base: str, symbols: ir.SymbolTable) -> str:
         count += 1
         candidate = f"{base}{count}"
     return candidate
+
+
+def erase_call(op: ir.Operation) -> None:
+    """Erase a call that nothing uses, with its shape and tuple of arguments when they were its own."""
+    made = [value.owner.operation for value in op.operands if not isinstance(value.owner, ir.Block)]
+    op.erase()
+    for owner in made:
+        removable = owner.name == "relax.shape_expr" or is_make_tuple(owner)
+        if removable and not list(owner.results[0].uses):
+            owner.erase()

@@ -144,3 +144,9 @@ def test_all_passes_keep_results(program, expected):
 def test_pass_reaches_a_fixed_point(program, name):
     once = PASSES[name]()(program)
     assert str(PASSES[name]()(once)) == str(once)
+
+
+def test_dead_code_elimination_from_entry_functions(program):
+    kept = transform.DeadCodeElimination(["branches"])(program)
+    assert kept.function_names == ["helper", "branches"]
+    assert str(transform.DeadCodeElimination("branches")(program)) == str(kept)

@@ -228,3 +228,46 @@ def test_the_module_is_untouched_by_an_error() -> None:
     for _ in range(3):
         failure(HEAD + RELAX + "    with R.dataflow():\n        y = R.nope(x)\n    return y\n")
     assert from_source(HEAD + RELAX + "    return x\n").mlir_module.operation.verify()
+
+
+CALLS = """@I.ir_module
+class Module:
+    @T.prim_func(private=True)
+    def copy(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")):
+        for i in range(8):
+            B[i] = A[i]
+
+    @R.function
+    def g(x: R.Tensor((8,), "float32")):
+        return x
+
+    @T.prim_func
+    def f(A: T.Buffer((8,), "float32"), W: T.Buffer((64,), "uint8")):
+        cls = Module
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "underlined", "message"),
+    [
+        ("cls.copi(A, A)", "cls.copi", "undefined function 'cls.copi'; did you mean 'copy'?"),
+        ("cls.g(A)", "cls.g(A)", "'g' is a Relax function; a prim func cannot call it"),
+        ("cls.f(A, W)", "cls.f(A, W)", "'f' calls itself; a prim func cannot be recursive"),
+        ("cls.copy(A)", "cls.copy(A)", "'copy' takes 2 arguments, got 1"),
+        ("cls.copy(A, W)", "W", "'copy' needs memref<8xf32>, 'W' is memref<64xi8>"),
+        ("cls.copy(A, 3)", "3", "'copy' needs a buffer here"),
+        (
+            "for i in range(2):\n    cls.copy(A, A)",
+            "cls.copy(A, A)",
+            "call prim funcs outside loops",
+        ),
+        (
+            "B = T.decl_buffer((4,), data=A.data, elem_offset=4)",
+            "4",
+            "elem_offset needs the data of",
+        ),
+    ],
+)
+def test_calls_of_prim_funcs(body: str, underlined: str, message: str) -> None:
+    lines = "".join(f"        {line}\n" for line in body.splitlines())
+    check(HEAD + CALLS + lines, underlined, message)

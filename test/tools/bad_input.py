@@ -56,6 +56,35 @@ show("bytecode of the future", data=b"ML\xefRabc")
 # CHECK-NEXT: {{^}}error: {{.*}}No such file or directory
 show("unwritable output", "-o", str(FOLDER / "none" / "out.mlir"), data=b"module {}")
 
+# CHECK-LABEL: bytes in a symbol: 1 ''
+# CHECK-NEXT: {{^}}<stdin>:2:1: error: (MLIR's message holds a name that is not UTF-8 text)
+# CHECK-NEXT: func.func private @"\FF"()
+show("bytes in a symbol", data=b'func.func private @"\\FF"()\n' * 2)
+
+# CHECK-LABEL: bytes in an operation: 1 ''
+# CHECK-NEXT: {{^}}<stdin>:1:1: error: (MLIR's message holds a name that is not UTF-8 text)
+show("bytes in an operation", data=b'"relax.\\FF"() : () -> ()')
+
+symbolic = b'func.func private @f(tensor<?xf32, #relax.dims<["n"], affine_map<()[s0] -> (s0)>>>)'
+good = subprocess.run([*TOOL, "--emit-bytecode"], input=symbolic, capture_output=True).stdout
+# What the position names is text inside the bytecode.
+# CHECK-LABEL: bytes in a position: 1 ''
+# CHECK-NEXT: #relax.dims<["n"]\xe4 affine_map{{.*}}:1:18: error: unexpected character
+show("bytes in a position", data=good.replace(b'["n"],', b'["n"]\xe4'))
+
+# CHECK-LABEL: bytes in a dialect: 1 ''
+# CHECK-NEXT: {{.*}}error: (MLIR's message holds a name that is not UTF-8 text)
+show("bytes in a dialect", data=good.replace(b"builtin", b"\xe2uiltin"))
+
+# CHECK-LABEL: deep regions: 1 ''
+# CHECK-NEXT: {{^}}<stdin>: error: MLIR's parser crashes on it: brackets are nested 20000 deep
+show("deep regions", data=b"module {" * 20000 + b"}" * 20000)
+
+# CHECK-LABEL: deep types: 1 ''
+# CHECK-NEXT: {{^}}<stdin>: error: MLIR's parser crashes on it: brackets are nested 20001 deep
+deep = b"tuple<" * 20000 + b">" * 20000
+show("deep types", data=b"func.func private @f(" + deep + b")")
+
 # CHECK-LABEL: broken pipe: 1 b''
 closed = subprocess.Popen([*TOOL, "--list-passes"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 closed.stdout.close()

@@ -43,7 +43,7 @@ def to_attribute(kind: str, value: Any) -> ir.Attribute:
     """
     i64 = ir.IntegerType.get_signless(64)
     try:
-        if value is None and kind == "ints":
+        if kind == "ints" and value is None:
             return ir.UnitAttr.get()
         if kind == "int":
             return ir.IntegerAttr.get(i64, int(value))
@@ -179,7 +179,7 @@ def build(
     wanted = [p for p in cls.PARAMS if p.is_operand]
     if len(operands) != len(wanted):
         raise InferError(f"{name} takes {len(wanted)} operands, got {len(operands)}")
-    values = {p.name: p.default for p in cls.PARAMS if not p.is_operand}
+    values: dict[str, Any] = {p.name: p.default for p in cls.PARAMS if not p.is_operand}
     for key in attrs:
         if key not in values:
             raise InferError(f"{name} has no attribute '{key}'{did_you_mean(key, values)}")
@@ -191,7 +191,7 @@ def build(
         p.name: to_attribute(p.kind, values[p.name]) for p in cls.PARAMS if not p.is_operand
     }
     # The rule sees what a verifier will read back: `axis=1` has become [1].
-    given = {
+    given: dict[str, Any] = {
         p.name: from_attribute(p.kind, attributes[p.name]) for p in cls.PARAMS if not p.is_operand
     }
     result = cls.infer([operand.type for operand in operands], given)

@@ -10,7 +10,7 @@ from relax_mlir.dialects.relax.dialect import Shape
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.errors import did_you_mean
 from relax_mlir.script.parser.arguments import arguments
-from relax_mlir.script.parser.dims import DimParser, captured_value
+from relax_mlir.script.parser.dims import DimParser, captured_dims, captured_value, check_bytes
 from relax_mlir.script.parser.env import MISSING
 from relax_mlir.script.parser.scope import Scope
 from relax_mlir.script.parser.source import Node
@@ -49,8 +49,15 @@ class AnnotationParser:
         """Return the type that an annotation spells.
 
         Raises:
-            ScriptError: it spells none.
+            ScriptError: it spells none, or a tensor beyond all memory.
         """
+        found = self._parse(node)
+        if T.is_tensor(found.type):
+            dims = T.tensor_dims(found.type)
+            check_bytes(self.scope, node, dims or (), T.tensor_dtype(found.type))
+        return found
+
+    def _parse(self, node: Node) -> Annotation:
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             try:
                 inner = ast.parse(node.value.strip(), mode="eval").body
@@ -89,6 +96,8 @@ class AnnotationParser:
         if isinstance(node, ast.Constant) and node.value is None:
             return None
         if isinstance(node, ast.Call) and self.scope.path(node.func) in ("R.shape", "R.ShapeExpr"):
+            if len(node.args) != 1:
+                self.scope.fail(node, f"{ast.unparse(node.func)} needs the dimensions of the shape")
             return self.shape(node.args[0])
         if isinstance(node, ast.Name):
             value = self.scope.values.get(node.id, MISSING)
@@ -97,7 +106,7 @@ class AnnotationParser:
             if value is MISSING and node.id == "_":
                 return None
             if isinstance(value, (tuple, list)):
-                return [SymExpr.of(dim) for dim in value]
+                return captured_dims(self.scope, node, value)
             if isinstance(value, ir.Value) and isinstance(value.type, Shape):
                 return value
             if isinstance(value, ir.Value):

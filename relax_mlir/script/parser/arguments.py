@@ -26,6 +26,8 @@ def arguments(scope: Scope, node: Node, names: Sequence[str], required: int) -> 
     given = dict(zip(names, node.args, strict=False))
     for keyword in node.keywords:
         key = keyword.arg
+        if key is None:
+            scope.fail(keyword, f"write the arguments of {what} one by one, not as '**'")
         if key in _RESULT_KEYWORDS and "result" in names:
             key = "result"
         if key in TYPE_KEYWORDS and "types" in names:

@@ -1,6 +1,7 @@
 """Shape positions: expressions over integers and symbols, `n * 4` or `"n * 4"`."""
 
 import ast
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -184,6 +185,8 @@ class DimParser:
             if value is not MISSING and hasattr(value, "__index__") and not isinstance(value, bool):
                 return SymExpr.of(value)
             if not self.define:
+                if name in scope.ended:
+                    scope.undefined(place, name)
                 near = did_you_mean(name, [*scope.symbols, *scope.values])
                 near = near or (
                     "; it can be bound by R.match_cast or R.match_shape, or by the signature"
@@ -209,9 +212,34 @@ def _is_text(node: Node) -> bool:
 
 
 def check_size(scope: Scope, node: Node, dim: SymExpr) -> None:
-    """Raise a ScriptError for a dimension that is certainly negative."""
+    """Raise a ScriptError for a dimension that is certainly negative or beyond 64 bits."""
     if (dim.value or 0) < 0:
         scope.fail(node, f"a dimension cannot be negative, got {dim}")
+    if (dim.value or 0) >= 2**63:
+        scope.fail(node, f"a dimension does not fit 64 bits, got {dim}")
+
+
+def check_bytes(scope: Scope, node: Node, dims: Sequence[SymExpr], dtype: str) -> None:
+    """Raise a ScriptError for a tensor that no memory can hold, whatever its symbols are."""
+    size = math.prod(dim.value for dim in dims if dim.is_const) * T.dtype_size(dtype or "int8")
+    if size >= 2**63:
+        scope.fail(node, f"a tensor of {size} bytes is more than 64 bits can address")
+
+
+def captured_dims(scope: Scope, node: Node, values: Sequence[Any]) -> list[SymExpr]:
+    """Return the dimensions of a shape that is a Python value around the script.
+
+    Raises:
+        ScriptError: it holds something else than dimensions.
+    """
+    dims = []
+    for value in values:
+        whole = hasattr(value, "__index__") and not isinstance(value, bool)
+        if not whole and not isinstance(value, SymExpr):
+            scope.fail(node, f"a dimension must be an integer, got {value!r} in {ast.unparse(node)}")
+        dims.append(SymExpr.of(value))
+        check_size(scope, node, dims[-1])
+    return dims
 
 
 def captured_value(scope: Scope, node: Node) -> Any:

@@ -108,7 +108,8 @@ class ModuleParser:
             return
         function.state = "open"
         assert self.body is not None
-        with ir.InsertionPoint(self.body):
+        place = Scope(self.source, self.env)
+        with place.guarded(function.node), ir.InsertionPoint(self.body):
             if function.kind == "tir":
                 from relax_mlir.script.parser.tir_function import parse_prim_func
 
@@ -262,6 +263,10 @@ def parse_text(text: str, variables: Mapping[str, Any], filename: str) -> IRModu
     """
     import textwrap
 
+    if not isinstance(text, str):
+        raise ScriptError(
+            f"expected the text of a script, got a {type(text).__name__}", filename=filename
+        )
     source, tree = parse_python(textwrap.dedent(text), filename)
     _check_complete(source)
     env = Env(variables, tree)

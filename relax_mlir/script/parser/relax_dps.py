@@ -55,6 +55,11 @@ def _check_defined(p: ExprParser, node: Node) -> None:
         return
     if not isinstance(node, ast.Attribute) or not isinstance(node.value, ast.Name):
         return
+    base = node.value
+    if not p.module.is_module(p.scope, base):
+        if p.scope.lookup_or(base, MISSING) is MISSING and p.scope.path(base) is None:
+            p.scope.undefined(base, base.id)
+        return
     if p.module.is_module(p.scope, node.value) and p.module.find(p.scope, node) is None:
         near = did_you_mean(node.attr, p.module.names)
         p.scope.fail(node, f"undefined function '{ast.unparse(node)}'{near}")

@@ -97,7 +97,11 @@ class ExprParser:
             expr = SymExpr.of(raw)
             DimParser(self.scope).check_bound(node, expr)
             i64 = ir.IntegerType.get_signless(64)
-            value = self.emit("relax.prim_value", [], i64, node, name, value=Dims.of([expr]))
+            try:
+                attribute = Dims.of([expr])
+            except ValueError as error:
+                self.scope.fail(node, str(error))
+            value = self.emit("relax.prim_value", [], i64, node, name, value=attribute)
             self.scope.integers.append((value, expr))
             return value
         if isinstance(raw, (tuple, list)):
@@ -117,7 +121,11 @@ class ExprParser:
             for dim in dims:
                 DimParser(self.scope).check_bound(node, dim)
                 check_size(self.scope, node, dim)
-            return self.emit("relax.shape_expr", [], T.shape_type(dims), node, name)
+            try:
+                type_ = T.shape_type(dims)
+            except ValueError as error:
+                self.scope.fail(node, str(error))
+            return self.emit("relax.shape_expr", [], type_, node, name)
         if isinstance(raw, ir.Value) and isinstance(raw.type, Shape):
             return raw
         found = describe(raw.type) if isinstance(raw, ir.Value) else f"a {type(raw).__name__}"
@@ -130,6 +138,7 @@ class ExprParser:
                 raw = np.asarray(raw)
                 dtype = {"f": "float32", "i": "int32", "b": "bool"}.get(raw.dtype.kind, "")
             array = np.asarray(raw, dtype=numpy_dtype(T.normalize_dtype(dtype)) if dtype else None)
+            _check_exact(np.asarray(raw), array)
             attribute = constant_attribute(array, name)
         except (TypeError, ValueError, OverflowError, ImportError) as error:
             self.scope.fail(node, f"not a constant of the Relax language: {error}")
@@ -364,13 +373,26 @@ class ExprParser:
                 )
         given = dict(zip(names, args, strict=False))
         for keyword in node.keywords:
+            if keyword.arg is None:
+                self.scope.fail(keyword, f"write the arguments of {what} one by one, not as '**'")
             if keyword.arg not in names:
-                near = did_you_mean(str(keyword.arg), names)
+                near = did_you_mean(keyword.arg, names)
                 self.scope.fail(keyword, f"{what} has no argument '{keyword.arg}'{near}")
             if keyword.arg in given:
                 self.scope.fail(keyword, f"argument '{keyword.arg}' is given twice")
             given[keyword.arg] = keyword.value
         return given
+
+
+def _check_exact(given: np.ndarray, array: np.ndarray) -> None:
+    """Raise a ValueError when numbers were changed to fit an integer dtype, as numpy does."""
+    if array.dtype.kind not in "iu" or given.dtype.kind not in "iuf":
+        return
+    if given.dtype == array.dtype:
+        return
+    changed = given != array
+    if changed.any():
+        raise ValueError(f"{given[changed].flat[0]} is not a number of dtype {array.dtype}")
 
 
 def _written(op: str, node: Node) -> str:
@@ -392,15 +414,25 @@ def literal(scope: Scope, node: Node) -> Any:
         ScriptError: it is neither.
     """
     if isinstance(node, ast.Constant):
+        if isinstance(node.value, str):
+            try:
+                node.value.encode()
+            except UnicodeEncodeError:
+                scope.fail(node, "this string is not valid Unicode: it holds half a character")
         return node.value
     if isinstance(node, (ast.Tuple, ast.List)):
         return [literal(scope, item) for item in node.elts]
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-        return -literal(scope, node.operand)
+        number = literal(scope, node.operand)
+        if not isinstance(number, (int, float, np.number, np.ndarray)):
+            scope.fail(node, f"'-' needs a number, got {number!r}")
+        return -number
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "float":
+        if len(node.args) != 1:
+            scope.fail(node, f"float takes 1 argument, got {len(node.args)}")
         try:
             return float(literal(scope, node.args[0]))
-        except (ValueError, TypeError, IndexError) as error:
+        except (ValueError, TypeError, OverflowError) as error:
             scope.fail(node, str(error))
     if isinstance(node, ast.Call) and len(node.args) == 1 and not node.keywords:
         convert = _TYPED_LITERALS.get(scope.path(node.func) or "")

@@ -50,7 +50,8 @@ class RelaxFunctionParser:
             # Symbols that the body binds mean nothing to a caller.
             reader = AnnotationParser(self.scope, define=True)
             bound = {name: SymExpr.var(name) for name, known in self.scope.symbols.items() if known}
-            result = substitute(reader.parse(self.node.returns).type, bound)
+            with self.scope.guarded(self.node.returns):
+                result = substitute(reader.parse(self.node.returns).type, bound)
         return Signature(types, result)
 
     def parse(self) -> Any:
@@ -84,8 +85,9 @@ class RelaxFunctionParser:
         with ir.InsertionPoint(block):
             value = statements.body(node.body)
             if node.returns is not None:
-                declared = AnnotationParser(scope).parse(node.returns).type
-                value = statements.refine(value, declared, node.returns, node.returns, None)
+                with scope.guarded(node.returns):
+                    declared = AnnotationParser(scope).parse(node.returns).type
+                    value = statements.refine(value, declared, node.returns, node.returns, None)
             ir.Operation.create("func.return", operands=[value], loc=scope.location(node.body[-1]))
         op.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(types, [value.type]))
         self._finish(op, expr, statements)
@@ -126,13 +128,18 @@ class RelaxFunctionParser:
         if args.defaults:
             self.scope.fail(args.defaults[0], "a Relax function has no default arguments")
         reader = AnnotationParser(self.scope, define=True)
-        annotations = []
+        annotations: list[Annotation] = []
+        seen: set[str] = set()
         for arg in args.args:
             if arg.annotation is None:
                 self.scope.fail(
                     arg, f"parameter '{arg.arg}' needs a type, such as R.Tensor or R.Object"
                 )
-            annotations.append(reader.parse(arg.annotation))
+            if arg.arg in seen:
+                self.scope.fail(arg, f"there is already a parameter '{arg.arg}'")
+            seen.add(arg.arg)
+            with self.scope.guarded(arg):
+                annotations.append(reader.parse(arg.annotation))
         reader.dims.finish()
         return annotations
 

@@ -38,12 +38,17 @@ class StmtParser:
                     self.scope.fail(statements[i + 1], "nothing can follow 'return'")
                 if statement.value is None:
                     self.scope.fail(statement, "a Relax function returns a value")
-                return self.expr.value(statement.value)
+                with self.scope.guarded(statement):
+                    return self.expr.value(statement.value)
             self.statement(statement)
         self.scope.fail(statements[-1], "a Relax function must end with 'return'")
 
     def statement(self, node: Node) -> str | None:
         """Parse one statement; the name of the variable it binds last, if any."""
+        with self.scope.guarded(node):
+            return self._statement(node)
+
+    def _statement(self, node: Node) -> str | None:
         if isinstance(node, (ast.Assign, ast.AnnAssign)):
             return self._assign(node)
         if isinstance(node, ast.With):
@@ -78,10 +83,6 @@ class StmtParser:
             return
         self.scope.fail(node, "this statement has no effect")
 
-    def _is_module(self, target: Node, value: Node) -> bool:
-        """Whether a binding is `cls = Module`, with which TVM begins the bodies that it prints."""
-        return isinstance(target, ast.Name) and self.expr.module.is_module(self.scope, value)
-
     def _assign(self, node: Node) -> str | None:
         if isinstance(node, ast.Assign):
             if len(node.targets) != 1:
@@ -91,7 +92,8 @@ class StmtParser:
             target, annotation = node.target, node.annotation
             if node.value is None:
                 self.scope.fail(node, "a binding needs a value")
-        if self._is_module(target, node.value):
+        # TVM begins the bodies that it prints with `cls = Module`.
+        if isinstance(target, ast.Name) and self.expr.module.is_module(self.scope, node.value):
             self.scope.modules.add(target.id)
             return None
         if isinstance(target, (ast.Tuple, ast.List)):
@@ -99,7 +101,8 @@ class StmtParser:
         if not isinstance(target, ast.Name):
             self.scope.fail(target, "only variables can be bound; tensors are not changed in place")
         if self._symbol(target.id, node.value):
-            return target.id
+            # A symbol is no value that a branch could give.
+            return None
         hint = Hint(self.scope, annotation)
         raw = self.expr.evaluate(node.value, target.id, hint)
         self.scope.bind(target.id, self._declared(raw, target.id, hint, node))
@@ -260,7 +263,8 @@ class StmtParser:
         holder = ir.Operation.create("relax.if", operands=[condition], regions=2, loc=loc)
         branches = [self._branch(holder.regions[i], body)
                     for i, body in enumerate((node.body, node.orelse))]  # fmt: skip
-        (then_name, then_value, then_block), (else_name, else_value, else_block) = branches
+        then_name, then_value, then_block, then_names = branches[0]
+        else_name, else_value, else_block, else_names = branches[1]
         if then_name != else_name:
             self.scope.fail(
                 node.orelse[-1],
@@ -293,6 +297,7 @@ class StmtParser:
         then_block.append_to(final.regions[0])
         else_block.append_to(final.regions[1])
         holder.erase()
+        self.scope.hide(then_names | else_names, "branch")
         if then_name:
             self.scope.bind(then_name, final.results[0])
         return then_name
@@ -308,16 +313,16 @@ class StmtParser:
 
     def _branch(
         self, region: ir.Region, body: Sequence[Node]
-    ) -> tuple[str | None, ir.Value | None, ir.Block]:
+    ) -> tuple[str | None, ir.Value | None, ir.Block, set[str]]:
         block = region.blocks.append()
         last: str | None = None
-        with self.scope.nested("branch"), ir.InsertionPoint(block):
+        with self.scope.nested("branch") as names, ir.InsertionPoint(block):
             for statement in body:
                 last = self.statement(statement)
             value = None
             if last is not None:
                 value = self.expr.materialize(self.scope.values.get(last), body[-1])
-        return last, value, block
+        return last, value, block, names
 
 
 def _is_output(scope: Scope, node: Node) -> bool:
@@ -335,6 +340,8 @@ def func_attrs(scope: Scope, node: Node) -> dict[str, Any]:
         if not isinstance(key, ast.Constant) or not isinstance(key.value, str):
             scope.fail(key or given, "the names of attributes are strings")
         attrs[key.value] = literal(scope, value)
+        if isinstance(attrs[key.value], int) and not -(2**63) <= attrs[key.value] < 2**63:
+            scope.fail(value, "an integer attribute has 64 bits")
     return attrs
 
 

@@ -1,15 +1,19 @@
 """Names bound inside a script function: variables, symbolic integers, and dataflow-local names."""
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, NoReturn
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.symbolic import SymExpr
-from relax_mlir.errors import did_you_mean
+from relax_mlir.errors import ScriptError, did_you_mean
 from relax_mlir.script.parser.env import MISSING, Env
 from relax_mlir.script.parser.source import Node, Source
+
+# What library calls raise for operands that nobody has thought of.
+UNFORESEEN = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, RuntimeError,
+              MemoryError, ir.MLIRError)  # fmt: skip
 
 
 class Scope:
@@ -37,6 +41,32 @@ class Scope:
         """Raise a ScriptError that underlines the node."""
         self.source.fail(node, message)
 
+    @contextmanager
+    def guarded(self, node: Node) -> Iterator[None]:
+        """Turn what the code inside did not foresee into a ScriptError that underlines the node.
+
+        Raises:
+            ScriptError: chained to the error that it stands for.
+        """
+        try:
+            yield
+        except ScriptError:
+            raise
+        except RecursionError as error:
+            message, cause = "this is nested too deeply; split it into several statements", error
+        except MemoryError as error:
+            message, cause = "this needs more memory than there is", error
+        except UNFORESEEN as error:
+            # The bindings list every overload after the first line.
+            detail = (str(error).splitlines() or [""])[0]
+            message, cause = f"this cannot be read: {type(error).__name__}: {detail}", error
+        else:
+            return
+        try:
+            self.fail(node, message)
+        except ScriptError as wrong:
+            raise wrong from cause
+
     def location(self, node: Node, name: str | None = None) -> ir.Location:
         """Return the location of a node, carrying a variable's name where there is one."""
         line = getattr(node, "lineno", 1)
@@ -50,6 +80,20 @@ class Scope:
         self.ended.pop(name, None)
         if self.block_names:
             self.block_names[-1].add(name)
+
+    def is_outer(self, name: str) -> bool:
+        """Whether a name belongs to a scope around the innermost open block."""
+        if not self.block_names or name in self.block_names[-1]:
+            return False
+        return name in self.values or name in self.symbols
+
+    def hide(self, names: Iterable[str], kind: str) -> None:
+        """Make variables mean nothing after blocks of a kind that have bound them again."""
+        for name in names:
+            if self.values.pop(name, MISSING) is not MISSING:
+                self.ended[name] = f"changed {kind}"
+                if self.block_names:
+                    self.block_names[-1].add(name)
 
     def path(self, node: Node) -> str | None:
         """Return the path of a name of the script language unless a variable shadows it."""
@@ -80,6 +124,13 @@ class Scope:
                 node,
                 f"'{name}' is local to its dataflow block; add it to R.output(...) to use it here",
             )
+        if self.ended.get(name, "").startswith("changed"):
+            kind = self.ended[name].removeprefix("changed ")
+            self.fail(
+                node,
+                f"'{name}' was bound again in a {kind} that does not give it back, so it means "
+                "nothing here; use another name there",
+            )
         if name in self.ended:
             self.fail(node, f"'{name}' is local to its branch and means nothing here")
         near = did_you_mean(name, [*self.values, *self.symbols])
@@ -97,7 +148,11 @@ class Scope:
             if name not in outer:
                 self.ended[name] = kind
         if kind == "branch":
+            for name in self.symbols.keys() - symbols.keys():
+                self.ended[name] = kind
             self.symbols = symbols
+        if kind == "dataflow":
+            self.hide(names, "dataflow block")
 
     def integer_of(self, value: ir.Value) -> SymExpr | None:
         """Return the symbolic integer that a value is known to be."""

@@ -74,6 +74,16 @@ def parse_python(text: str, filename: str) -> tuple[Source, ast.Module]:
             end_col_offset=end - 1 if end and end - 1 > start else start + 1,
             source_line=source.line(line),
         ) from None
+    except (RecursionError, MemoryError) as error:
+        # Python does not say where; what is too deep for it is most often one long line.
+        line = max(range(len(source.lines)), key=lambda i: len(source.lines[i]), default=0) + 1
+        raise ScriptError(
+            "this is nested too deeply for Python to parse it; split it into several statements",
+            filename=filename,
+            lineno=line,
+            end_col_offset=len(source.line(line)),
+            source_line=source.line(line),
+        ) from error
 
 
 def _file_tree(filename: str, what: str, module_globals: dict | None) -> tuple[Source, ast.Module]:

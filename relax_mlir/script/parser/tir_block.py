@@ -104,20 +104,30 @@ class BlockParser:
             self.scope.fail(title, "the name of a block is a string; extents need 'as i, j'")
         iters: list[tuple[str, Any, Any]] = []
         names: list[str] = []
-        rest = 0
+        # T.where, T.reads and T.writes may stand before the axes.
+        notes: list[Node] = []
+        rest = list(node.body)
         with self.stmts.scoped():
-            for statement in node.body:
-                found = self._axis(statement)
-                if found is None:
+            while rest:
+                found = self._axis(rest[0])
+                if found is None and not self._is_note(rest[0]):
                     break
+                statement = rest.pop(0)
+                if found is None:
+                    notes.append(statement)
+                    continue
                 for name, iterator in found:
                     names.append(name)
                     iters.append(iterator)
-                rest += 1
             self._block(
                 node, title.value if title is not None else "block", iters, names, names,
-                node.body[rest:],
+                [*notes, *rest],
             )  # fmt: skip
+
+    def _is_note(self, node: Node) -> bool:
+        call = node.value if isinstance(node, ast.Expr) else None
+        path = self.scope.path(call.func) if isinstance(call, ast.Call) else None
+        return path in ("T.where", "T.reads", "T.writes")
 
     def _block(
         self, node: Node, title: str, iters: list[Any], names: list[str], labels: list[str],

@@ -166,18 +166,33 @@ class TirExprParser:
             right = self.settle(right, node, left.dtype)
         return S.unify(left, right)
 
-    def indices(self, node: Node) -> tuple[Scalar, ...]:
-        """Return the indices of a load or a store."""
+    def indices(self, node: Node, buffer: Buffer) -> tuple[Scalar, ...]:
+        """Return the indices of a load or a store.
+
+        Raises:
+            ScriptError: one is no integer, or is certainly outside the buffer.
+        """
         items = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
         for item in items:
             if isinstance(item, ast.Slice):
                 self.scope.fail(item, "a buffer is read and written one element at a time")
-        return tuple(self._index(item) for item in items)
+        # A wrong number of indices is the buffer's own complaint.
+        dims = buffer.dims if len(buffer.dims) == len(items) else [None] * len(items)
+        return tuple(self._index(*pair) for pair in zip(items, dims, strict=True))
 
-    def _index(self, node: Node) -> Scalar:
+    def _index(self, node: Node, dim: SymExpr | None) -> Scalar:
         raw = self.evaluate(node)
         if isinstance(raw, Number) and raw.index is not None:
             raw = raw.index
+        if isinstance(raw, (int, SymExpr)):
+            index = SymExpr.of(int(raw) if isinstance(raw, bool) else raw)
+            if index.is_const and index.value < 0:
+                self.scope.fail(
+                    node, f"index {index} is outside the buffer: indices do not count from the end"
+                )
+            beyond = index - dim if dim is not None else None
+            if beyond is not None and beyond.is_const and beyond.value >= 0:
+                self.scope.fail(node, f"index {index} is outside a dimension of {dim}")
         scalar = self.settle(raw, node, INDEX)
         if S.is_float(scalar.dtype):
             self.scope.fail(node, f"an index must be an integer, got {scalar.dtype}")
@@ -240,11 +255,14 @@ class TirExprParser:
             value = captured_value(self.scope, node)
             if isinstance(value, (bool, int, float)):
                 return value
-        return self.buffer(node.value)[self.indices(node)]
+        buffer = self.buffer(node.value)
+        return buffer[self.indices(node, buffer)]
 
     def _unaryop(self, node: Node) -> Any:
         raw = self.evaluate(node.operand)
         if isinstance(node.op, ast.USub):
+            if isinstance(raw, Buffer):
+                return self.settle(raw, node.operand)
             return Number(-raw.value, raw.dtype) if isinstance(raw, Number) else -raw
         if isinstance(node.op, ast.Not):
             return S.compare("eq", self._condition(raw, node.operand), S.const(False, "bool"))
@@ -345,6 +363,7 @@ class TirExprParser:
         from relax_mlir.script.parser.tir_intrinsics import INTRINSICS
 
         if isinstance(node.func, ast.Attribute) and node.func.attr == "astype":
+            self.count(node, 1)
             return self._cast(self.evaluate(node.func.value), node.args[0], node)
         path = self.scope.path(node.func) or ""
         if isinstance(node.func, ast.Name) and node.func.id in ("max", "min", "abs", "float"):
@@ -394,7 +413,10 @@ class TirExprParser:
         self.count(node, 1)
         value = node.args[0]
         if isinstance(value, ast.Constant) and isinstance(value.value, str):
-            return Number(float(value.value), dtype)
+            try:
+                return Number(float(value.value), dtype)
+            except ValueError:
+                self.scope.fail(value, f"'{value.value}' is not a number")
         return self._to(self.evaluate(value), dtype, value)
 
     def _cast(self, raw: Any, dtype: Node, node: Node) -> Any:
@@ -410,7 +432,10 @@ class TirExprParser:
         if isinstance(raw, Number) and raw.index is not None and dtype != "bool":
             raw = raw.index
         if isinstance(raw, (int, float)) and not isinstance(raw, Scalar):
-            return Number(raw if S.is_float(dtype) else int(raw), dtype)
+            try:
+                return Number(raw if S.is_float(dtype) else int(raw), dtype)
+            except (ValueError, OverflowError):
+                self.scope.fail(node, f"{raw} has no value in {dtype}")
         return S.cast(self.settle(raw, node), dtype)
 
 
@@ -431,7 +456,7 @@ def _bare(operand: Any, other: Any) -> Any:
 def _whole(left: Any, right: Any) -> tuple[str, int, int] | None:
     """Return the dtype (`""` for none) and the values of two whole numbers of one dtype."""
     dtypes = {x.dtype for x in (left, right) if isinstance(x, Number)}
-    values = [x.index if isinstance(x, Number) else x for x in (left, right)]
+    values: list[Any] = [x.index if isinstance(x, Number) else x for x in (left, right)]
     if len(dtypes) > 1 or not all(type(x) is int for x in values):
         return None
     return next(iter(dtypes), ""), values[0], values[1]

@@ -7,6 +7,7 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.dialects.tir.builder import BufferDecl, PrimFuncBuilder
 from relax_mlir.script.parser.annotations import AnnotationParser
+from relax_mlir.script.parser.dims import captured_dims, check_bytes
 from relax_mlir.script.parser.relax_function import python_attribute
 from relax_mlir.script.parser.scope import Scope
 from relax_mlir.script.parser.source import Node
@@ -42,10 +43,15 @@ class PrimFuncParser:
         """
         scope = self.scope
         for arg in self.node.args.args:
-            self._parameter(arg)
+            if arg.arg in self.buffers or arg.arg in self.integers:
+                scope.fail(arg, f"there is already a parameter '{arg.arg}'")
+            with scope.guarded(arg):
+                self._parameter(arg)
         first = 0
         for statement in self.node.body:
-            if not self._prelude(statement):
+            with scope.guarded(statement):
+                known = self._prelude(statement)
+            if not known:
                 break
             first += 1
         for name, decl in self.buffers.items():
@@ -139,12 +145,14 @@ class PrimFuncParser:
 
     def _match_buffer(self, target: Node, call: Node) -> None:
         param = call.args[0] if call.args else None
+        if param is None:
+            self.scope.fail(call, "T.match_buffer needs a handle of the function, and a shape")
         if not isinstance(param, ast.Name) or param.id not in self.buffers:
             from relax_mlir.errors import did_you_mean
 
-            name = ast.unparse(param) if param is not None else ""
+            name = ast.unparse(param)
             near = did_you_mean(name, list(self.buffers))
-            self.scope.fail(param or call, f"'{name}' is not a handle of this function{near}")
+            self.scope.fail(param, f"'{name}' is not a handle of this function{near}")
         if self.buffers[param.id] is not None:
             self.scope.fail(param, f"'{param.id}' already has a buffer")
         self._add_buffer(param.id, target.id, call, call.args[1:])
@@ -170,10 +178,11 @@ class PrimFuncParser:
         elif isinstance(shape_node, ast.Name) and isinstance(
             scope.env.lookup(shape_node.id), (tuple, list)
         ):
-            shape = [SymExpr.of(dim) for dim in scope.env.lookup(shape_node.id)]
+            shape = captured_dims(scope, shape_node, scope.env.lookup(shape_node.id))
         else:
             shape = [self.reader.dims.dim(shape_node)]
         dtype = self.reader.dtype(given.get("dtype")) or "float32"
+        check_bytes(scope, node, shape, dtype)
         if name in [decl.name for decl in self.buffers.values() if decl]:
             scope.fail(node, f"there is already a buffer '{name}'")
         self.buffers[param] = BufferDecl(name, shape, dtype)

@@ -65,6 +65,7 @@ def _ceildiv(p: TirExprParser, node: Node) -> Any:
 
 
 def _likely(p: TirExprParser, node: Node) -> Any:
+    p.count(node, 1)
     return p.evaluate(node.args[0])
 
 

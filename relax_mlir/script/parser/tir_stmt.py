@@ -12,6 +12,7 @@ from relax_mlir.dialects.tir.scalar import DtypeError, Scalar
 from relax_mlir.errors import did_you_mean
 from relax_mlir.script.parser import tir_calls
 from relax_mlir.script.parser.annotations import AnnotationParser
+from relax_mlir.script.parser.dims import check_bytes
 from relax_mlir.script.parser.source import Node
 from relax_mlir.script.parser.tir_expr import Number, TirExprParser
 
@@ -46,7 +47,7 @@ class TirStmtParser:
 
     def statement(self, node: Node) -> None:
         """Parse one statement."""
-        with self.scope.location(node):
+        with self.scope.guarded(node), self.scope.location(node):
             method = getattr(self, f"_{type(node).__name__.lower()}", None)
             if method is None:
                 self.scope.fail(node, "this Python statement has no meaning in a prim func")
@@ -70,6 +71,7 @@ class TirStmtParser:
             # Accesses are derived from the body.
             return
         if path == "T.evaluate":
+            self.expr.count(call, 1)
             self.expr.evaluate(call.args[0])
             return
         if path in ("T.where", "T.init"):
@@ -80,6 +82,10 @@ class TirStmtParser:
         if callee is not None:
             tir_calls.call(self.expr, self.module, callee, call)
             return
+        called: Node = getattr(call, "func", None)
+        if isinstance(called, ast.Attribute) and self.module.is_module(self.scope, called.value):
+            near = did_you_mean(called.attr, self.module.names)
+            self.scope.fail(called, f"undefined function '{ast.unparse(called)}'{near}")
         self.scope.fail(node, "this statement has no effect")
 
     def _assign(self, node: Node) -> None:
@@ -102,6 +108,12 @@ class TirStmtParser:
         if self.module.is_module(self.scope, value):
             self.scope.modules.add(target.id)
             return
+        if self.scope.is_outer(target.id):
+            self.scope.fail(
+                target,
+                f"'{target.id}' of the outer scope cannot change here; use a buffer of one "
+                "element, T.alloc_buffer((1,), ...)",
+            )
         path = self.scope.path(value.func) if isinstance(value, ast.Call) else None
         if path in ("T.alloc_buffer", "T.sblock_alloc_buffer"):
             self.scope.bind(target.id, self._alloc(target.id, value))
@@ -123,7 +135,7 @@ class TirStmtParser:
         self.scope.bind(target.id, raw)
 
     def _store(self, buffer: Buffer, target: Node, raw: Any, value: Node) -> None:
-        indices = self.expr.indices(target)
+        indices = self.expr.indices(target, buffer)
         if len(indices) != len(buffer.dims):
             self.scope.fail(
                 target,
@@ -181,7 +193,9 @@ class TirStmtParser:
             shape = reader.dims.dims(shape_node.elts)
         else:
             shape = [reader.dims.dim(shape_node)]
-        return self.builder.alloc(name, shape, reader.dtype(given.get("dtype")) or "float32")
+        dtype = reader.dtype(given.get("dtype")) or "float32"
+        check_bytes(self.scope, node, shape, dtype)
+        return self.builder.alloc(name, shape, dtype)
 
     def _with(self, node: Node) -> None:
         from relax_mlir.script.parser.tir_block import BlockParser
