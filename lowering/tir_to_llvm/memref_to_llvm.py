@@ -1,4 +1,4 @@
-"""The pass `memref-to-llvm`: all steps to the LLVM dialect at once, for reading them in relax-opt."""
+"""The pass `memref-to-llvm`: all steps to the LLVM dialect at once, to be read in relax-opt."""
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_llvm import pipeline

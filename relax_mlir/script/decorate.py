@@ -1,8 +1,9 @@
 """Decorators: from a Python function or class to its source, its surroundings, and the parser."""
 
+import linecache
 import sys
 import types
-from typing import Any
+from typing import Any, NoReturn
 
 from relax_mlir.errors import ScriptError
 
@@ -15,6 +16,21 @@ def _closure(fn: types.FunctionType) -> dict[str, Any]:
         except ValueError:  # the enclosing function has not assigned it yet
             continue
     return variables
+
+
+def _refuse(frame: types.FrameType, message: str) -> NoReturn:
+    """Raise a ScriptError at the line that a decorator stands in."""
+    filename, line = frame.f_code.co_filename, frame.f_lineno
+    text = linecache.getline(filename, line, frame.f_globals).rstrip("\r\n")
+    start = len(text) - len(text.lstrip())
+    raise ScriptError(
+        message,
+        filename=filename,
+        lineno=line,
+        col_offset=start,
+        end_col_offset=len(text),
+        source_line=text,
+    )
 
 
 def parse_function(fn: Any, depth: int) -> Any:
@@ -30,6 +46,10 @@ def parse_function(fn: Any, depth: int) -> Any:
     frame = sys._getframe(depth)
     if "__qualname__" in frame.f_locals and "__module__" in frame.f_locals:
         return fn
+    if not isinstance(fn, types.FunctionType):
+        _refuse(frame, f"only a function can be a script function, this is a {type(fn).__name__}")
+    if fn.__name__ == "<lambda>":
+        _refuse(frame, "a lambda cannot be a script function; write it with 'def'")
     from relax_mlir.script.parser.module import parse_definition
     from relax_mlir.script.parser.source import find_function
 
@@ -55,6 +75,10 @@ def parse_class(cls: type, depth: int) -> Any:
     from relax_mlir.script.parser.source import find_class
 
     frame = sys._getframe(depth)
+    if isinstance(cls, types.FunctionType):
+        _refuse(frame, f"I.ir_module takes a class; '{cls.__name__}' alone is a module without it")
+    if not isinstance(cls, type):
+        _refuse(frame, f"I.ir_module takes a class, this is a {type(cls).__name__}")
     variables = {**frame.f_globals, **frame.f_locals}
     for member in vars(cls).values():
         if isinstance(member, types.FunctionType):

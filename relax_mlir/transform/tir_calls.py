@@ -88,7 +88,7 @@ def unique_name(base: str, symbols: ir.SymbolTable) -> str:
 
 
 def erase_call(op: ir.Operation) -> None:
-    """Erase a call that nothing uses, with its shape and tuple of arguments when they were its own."""
+    """Erase a call that nothing uses, and its shape and tuple of arguments if only it did."""
     made = [value.owner.operation for value in op.operands if not isinstance(value.owner, ir.Block)]
     op.erase()
     for owner in made:

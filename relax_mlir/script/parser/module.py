@@ -7,6 +7,7 @@ from typing import Any
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.context import default_context
+from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.errors import ScriptError
 from relax_mlir.ir.module import IRModule
 from relax_mlir.script.parser.env import Env, decorator_kind
@@ -163,6 +164,18 @@ class ModuleParser:
     def buffer_count(self, function: Function) -> int:
         """Return how many buffers a prim func takes."""
         return sum(isinstance(t, ir.MemRefType) for t in self._inputs(function))
+
+    def buffers(self, function: Function) -> list[tuple[str, list[SymExpr], str]]:
+        """Return the name, the shape in the function's own symbols and the dtype of each buffer."""
+        attrs = list(function.op.attributes["arg_attrs"])[: self.buffer_count(function)]
+        return [
+            (
+                ir.StringAttr(item["tir.name"]).value,
+                item["tir.shape"].maybe_downcast().dims,
+                ir.StringAttr(item["tir.dtype"]).value,
+            )
+            for item in attrs
+        ]
 
     def integer_count(self, function: Function) -> int:
         """Return how many integers a prim func takes."""

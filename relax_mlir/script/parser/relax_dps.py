@@ -1,6 +1,7 @@
 """Destination-passing calls: call_tir as the design document has it and as TVM (R16, R17)."""
 
 import ast
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -101,7 +102,8 @@ def call_tir(p: ExprParser, node: Node, name: str | None, hint: Hint, packed: bo
     else:
         shapes, results, many = _design_outputs(p, given, target, args, hint)
     if target.prim is not None:
-        _check_count(p, node, target.prim, len(args), len(shapes), given.get("tir_vars"))
+        types = [*(arg.type for arg in args), *results]
+        _check_call(p, node, target.prim, types, len(args), given.get("tir_vars"))
     attributes: dict[str, ir.Attribute] = {}
     if "tir_vars" in given:
         raw = given["tir_vars"]
@@ -122,16 +124,36 @@ def call_tir(p: ExprParser, node: Node, name: str | None, hint: Hint, packed: bo
     return p.emit(op, [out_shape, make_tuple(args, loc)], result, node, name, **attributes)
 
 
-def _check_count(
-    p: ExprParser, node: Node, prim: Any, args: int, outputs: int, variables: Node
+def _check_buffers(p: ExprParser, node: Node, prim: Any, types: Sequence[ir.Type]) -> None:
+    """Raise a ScriptError where a tensor can never be what a prim func's buffer declares."""
+    for i, (type_, (name, dims, dtype)) in enumerate(
+        zip(types, p.module.buffers(prim), strict=True)
+    ):
+        if not T.is_tensor(type_):
+            continue
+        known = T.tensor_dims(type_) or ()
+        ndim = T.tensor_ndim(type_)
+        fits = T.tensor_dtype(type_) in ("", dtype) and ndim in (-1, len(dims))
+        if not fits or any(
+            a.is_const and b.is_const and a != b for a, b in zip(known, dims, strict=False)
+        ):
+            declared = describe(T.tensor_type(dims, dtype))
+            p.scope.fail(
+                node, f"buffer {i} of '{prim.name}', '{name}', is {declared}, got {describe(type_)}"
+            )
+
+
+def _check_call(
+    p: ExprParser, node: Node, prim: Any, types: Sequence[ir.Type], args: int, variables: Node
 ) -> None:
-    buffers = p.module.buffer_count(prim)
+    buffers, outputs = p.module.buffer_count(prim), len(types) - args
     if buffers != args + outputs:
         p.scope.fail(
             node,
             f"'{prim.name}' takes {buffers} buffers, the call passes {args} and {outputs} "
             f"output{'s' if outputs != 1 else ''}",
         )
+    _check_buffers(p, node, prim, types)
     integers = p.module.integer_count(prim)
     if integers and variables is None:
         p.scope.fail(

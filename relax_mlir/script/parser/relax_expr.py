@@ -385,8 +385,8 @@ class ExprParser:
 
 
 def _check_exact(given: np.ndarray, array: np.ndarray) -> None:
-    """Raise a ValueError when numbers were changed to fit an integer dtype, as numpy does."""
-    if array.dtype.kind not in "iu" or given.dtype.kind not in "iuf":
+    """Raise a ValueError when numbers were changed to fit an integer or bool, as numpy does."""
+    if array.dtype.kind not in "iub" or given.dtype.kind not in "iuf":
         return
     if given.dtype == array.dtype:
         return

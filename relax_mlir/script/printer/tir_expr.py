@@ -173,16 +173,16 @@ class TirExprPrinter:
 
     def indices(self, operands: Sequence[ir.Value], first: int) -> str:
         """Return the indices of a load or a store, whose operands they end."""
-        items = [self._as_index(value) for value in list(operands)[first:]]
+        items = [self.index(value) for value in list(operands)[first:]]
         return ", ".join(items) if items else "()"
 
-    def _as_index(self, value: ir.Value) -> str:
+    def index(self, value: ir.Value, precedence: int = OR) -> str:
         """Return an integer where an index is needed, which converts it by itself."""
         if self.namer.get(value) is None and not isinstance(value.owner, ir.Block):
             op = value.owner.operation
-            if op.name == "arith.index_cast":
-                return self.value(op.operands[0])
-        return self.value(value)
+            if op.name in ("arith.index_cast", "arith.index_castui"):
+                return self.value(op.operands[0], precedence)
+        return self.value(value, precedence)
 
     def value(self, value: ir.Value, precedence: int = OR) -> str:
         """Return a value as an expression, in parentheses where the context binds tighter."""
@@ -263,6 +263,8 @@ class TirExprPrinter:
             return self._choice(op)
         if short in _CASTS:
             target = self.dtype(op.results[0])
+            # Script has no such dtype; what needs an index takes an int64 as well.
+            target = "int64" if target == INDEX else target
             return f'T.Cast("{target}", {self._typed(self._cast_from(op))})', ATOM
         sign, precedence = _INFIX[short]
         left, right = self._pair(op.operands, precedence, precedence + 1)
@@ -341,6 +343,8 @@ class TirExprPrinter:
         if isinstance(value.owner, ir.Block):
             return None
         op = value.owner.operation
+        if op in self._guarded:
+            return self._source(self._guarded[op].lhs)
         if op.name == "memref.load" and op.operands[0] in self.buffers:
             dtype = self.buffers[op.operands[0]][1]
             return "uint8" if dtype == "bool" else dtype
@@ -359,6 +363,17 @@ class TirExprPrinter:
         unsigned = f"u{self.dtype_of_element(value.type)}"
         for use in value.uses:
             user = use.owner.operation
+            root = self._roots.get(user, user)
+            guarded = self._guarded.get(root)
+            if guarded is not None and guarded.word in ("<<", ">>"):
+                # The guard compares the amount as if unsigned; its sign is that of what it shifts.
+                if value == guarded.rhs and limit:
+                    lhs = guarded.lhs
+                    return self._source(lhs) or self._wanted(lhs, limit - 1)
+                if user.name == "arith.shrui":
+                    return unsigned
+                if limit and root is not user:
+                    return self._wanted(root.results[0], limit - 1)
             if user.name == "memref.store" and use.operand_number == 0:
                 return self.buffers.get(user.operands[1], ("", ""))[1] or None
             if user.name in _UNSIGNED:
