@@ -2,6 +2,7 @@
 
 import importlib.util
 import os
+import shlex
 import shutil
 import sys
 from pathlib import Path
@@ -25,8 +26,8 @@ if (
 
 
 def tool(*names: str) -> str | None:
-    """Return the path of the first of these programs that is on PATH."""
-    return next(filter(None, map(shutil.which, names)), None)
+    """Return the path of the first of these programs that is on PATH, quoted for a command."""
+    return next((shlex.quote(path) for path in map(shutil.which, names) if path), None)
 
 
 def substitute(word: str, command: str) -> None:
@@ -34,9 +35,10 @@ def substitute(word: str, command: str) -> None:
     config.substitutions.append((rf"(?<![\w./-]){word}(?![\w./-])", command.replace("\\", r"\\")))
 
 
-config.substitutions.append(("%PYTHON", sys.executable))
-substitute("relax-opt", f"{sys.executable} -m relax_mlir.tools.relax_opt")
-substitute("FileCheck", tool("FileCheck", "FileCheck-22") or f"{sys.executable} -m filecheck")
+python = shlex.quote(sys.executable)
+substitute("%PYTHON", python)
+substitute("relax-opt", f"{python} -m relax_mlir.tools.relax_opt")
+substitute("FileCheck", tool("FileCheck", "FileCheck-22") or f"{python} -m filecheck")
 if mlir_opt := tool("mlir-opt-22"):
     config.available_features.add("mlir-opt")
     substitute("mlir-opt", mlir_opt)

@@ -49,6 +49,10 @@ def main() -> int:
     cores = min(os.cpu_count() or 1, 8)
     parser.add_argument("-j", "--jobs", type=int, default=cores, help="tests at a time")
     jobs = parser.parse_args().jobs
+    if len(str(TEST).split()) > 1:
+        message = f"lit's commands cannot have spaces in file names: move {TEST.parent}"
+        print(f"error: {message}", file=sys.stderr)
+        return 1
     parts, failed = [], False
     with tempfile.TemporaryDirectory() as folder:
         for name, runner in (("lit", run_lit), ("pytest", run_pytest)):

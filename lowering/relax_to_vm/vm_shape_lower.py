@@ -70,7 +70,7 @@ class _FunctionLowering:
             if op.name == "relax.prim_value":
                 self._reserve(Dims(op.attributes["value"]).dims)
             elif op.name == "relax.shape_expr":
-                dims = T.shape_dims(op.results[0].type)
+                dims = T.known_dims(op.results[0].type)
                 if not all(dim.is_const for dim in dims):
                     self._reserve(dims, constants=True)
             else:
@@ -265,7 +265,7 @@ class _FunctionLowering:
                     self._block([nested.operation for nested in block.operations], inner)
 
     def _shape_expr(self, op: ir.Operation, known: _Known) -> None:
-        dims = tuple(T.shape_dims(op.results[0].type))
+        dims = tuple(T.known_dims(op.results[0].type))
         if all(dim.is_const for dim in dims):
             return
         if dims not in known.loaded:

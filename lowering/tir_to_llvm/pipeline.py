@@ -37,7 +37,7 @@ MEMREF_TO_LLVM = (
 
 def memref_to_llvm(*, threads: int = 1, fma: bool = True) -> tuple[str, ...]:
     """Return the steps for a target: with more than one thread `scf.parallel` becomes OpenMP."""
-    steps = list(MEMREF_TO_LLVM)
+    steps: list[str] = list(MEMREF_TO_LLVM)
     if not fma:
         steps[steps.index("expand-math")] = "expand-math{fma=false}"
     if threads > 1:

@@ -15,6 +15,7 @@ from relax_mlir.runtime.exec_builder import ExecBuilder
 from relax_mlir.runtime.executable import Executable, NativeObject
 from relax_mlir.transform import config, registry
 from relax_mlir.transform.context import PassContext
+from relax_mlir.transform.interrupt import interruptible
 from relax_mlir.transform.passes import Pass, mlir
 from relax_mlir.transform.reproducer import recorded, remaining
 
@@ -32,8 +33,11 @@ DEFAULT_PIPELINE = (
     "VMMemoryLower",
     "VMShapeLower",
 )
+# Those that only make the result better: left out below opt_level 1.
+_OPTIMIZATIONS = ("EliminateCommonSubexpr", "FuseOps", "OutlineNative")
 
 
+@interruptible()
 def build(
     mod: IRModule,
     target: str | Target = "llvm",
@@ -42,6 +46,9 @@ def build(
     log: BuildLog | None = None,
 ) -> Executable:
     """Compile a module for a target; the module stays as it was.
+
+    The current PassContext's instruments see every pass; its `disabled_pass` leaves passes out, and
+    below `opt_level=1` so are those that only optimise, unless `required_pass` names them.
 
     Args:
         mod: Relax functions and prim funcs.
@@ -65,7 +72,7 @@ def build(
     # Any number of threads may build, also modules of one context: these wait here.
     with log.stage("input", mod.mlir_module), lock_of(mod.context):
         working = mod.clone()
-    names = list(DEFAULT_PIPELINE if pipeline is None else pipeline)
+    names = [n for n in (DEFAULT_PIPELINE if pipeline is None else pipeline) if _runs(n, context)]
     passes = [_pass(name) for name in names]
     with (
         lock_of(mod.context),
@@ -93,6 +100,12 @@ def _private_names(mod: IRModule) -> list[str]:
         for each in attributes
         if "sym_visibility" in each and each["sym_visibility"].value == "private"
     ]
+
+
+def _runs(name: str, context: PassContext) -> bool:
+    if name in context.disabled_pass:
+        return False
+    return name not in _OPTIMIZATIONS or context.opt_level > 0 or name in context.required_pass
 
 
 def _pass(name: str) -> Pass:

@@ -179,8 +179,8 @@ def translate(
     """Return a Python function and, for each line of its source, the instruction it came from.
 
     The namespace has `p<i>` (functions), `c<i>` (constants), `t<i>` (constants as functions named
-    in `native` take them), `vm_state`, `truth`, `shape_of`,
-    `new_tensor`, `to_value` and `fail`, which is called with an exception and the index of the function.
+    in `native` take them), `vm_state`, `truth`, `shape_of`, `new_tensor`, `to_value` and `fail`,
+    which is called with an exception and the index of the function.
     """
     code = executable.instructions(func)
     out = _Writer()

@@ -7,6 +7,7 @@ from typing import Any
 from relax_mlir.dialects.bindings import ir, passmanager
 from relax_mlir.errors import PassError, RelaxMLIRError
 from relax_mlir.transform.diagnostics import Diagnostic, captured, excerpt
+from relax_mlir.transform.interrupt import was_interrupted
 
 # MLIR aborts the process on a Python pass whose op_name differs from the anchor, so every manager
 # here is anchored on the module and no Python pass names an operation.
@@ -54,7 +55,8 @@ class Execution:
             # MLIR must see a failed pass (it then prints and stops as for its own), and the
             # exception must survive the way through C++ unchanged, KeyboardInterrupt included.
             except BaseException as error:
-                state.failure = (name, error)
+                interrupted = was_interrupted(error)
+                state.failure = (name, KeyboardInterrupt() if interrupted else error)
                 external_pass.signal_pass_failure()
 
         self.manager.add(step, name, argument=flag)

@@ -6,6 +6,7 @@ import pytest
 from relax_mlir import register_func, relax
 from relax_mlir.relax.pipeline import DEFAULT_PIPELINE
 from relax_mlir.script import from_source
+from relax_mlir.transform import PassContext
 
 PIPELINES = {
     "default": DEFAULT_PIPELINE,
@@ -138,6 +139,20 @@ def test_what_a_packed_function_changes_is_not_read_late(vm):
     x = np.ones(5, np.float32)
     np.testing.assert_allclose(vm["changed"](x), np.full(5, -np.e), rtol=1e-6)
     np.testing.assert_array_equal(x, np.full(5, 2))
+
+
+def test_the_pass_context_says_what_build_runs():
+    def stages(**settings):
+        log = relax.BuildLog()
+        with PassContext(**settings):
+            relax.build(from_source(PROGRAM), log=log)
+        return {stage.name for stage in log.stages}
+
+    optimizations = {"EliminateCommonSubexpr", "FuseOps", "OutlineNative"}
+    assert stages() >= optimizations
+    assert not stages(opt_level=0) & optimizations
+    assert stages(opt_level=0, required_pass=["FuseOps"]) & optimizations == {"FuseOps"}
+    assert stages(disabled_pass=["FuseOps"]) & optimizations == optimizations - {"FuseOps"}
 
 
 def test_results_of_two_calls_share_nothing(vm):

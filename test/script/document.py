@@ -1,8 +1,6 @@
 # RUN: %PYTHON %s | FileCheck %s
 """The design document's first program, in its own spelling, as IR."""
 
-# ruff: noqa: UP037
-
 from __future__ import annotations
 
 from relax_mlir.script import ir as I

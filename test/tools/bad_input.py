@@ -82,7 +82,7 @@ show("deep regions", data=b"module {" * 20000 + b"}" * 20000)
 
 # CHECK-LABEL: deep types: 1 ''
 # CHECK-NEXT: {{^}}<stdin>: error: MLIR's parser crashes on it: brackets are nested 20001 deep
-deep = b"tuple<" * 20000 + b">" * 20000
+deep = b"(" * 20000 + b"i1" + b")->()" * 20000
 show("deep types", data=b"func.func private @f(" + deep + b")")
 
 # CHECK-LABEL: broken pipe: 1 b''

@@ -2,10 +2,11 @@
 
 import keyword
 import re
+import unicodedata
 
 from relax_mlir.dialects.bindings import ir
 
-_RESERVED = {"R", "T", "I", "cls", "range", "float", "metadata", "_"}
+_RESERVED = {"R", "T", "cls", "range", "float", "metadata", "_"}
 
 
 def location_name(location: ir.Location) -> str:
@@ -41,8 +42,13 @@ def own_name(op: ir.Operation) -> str:
 
 def identifier(text: str) -> str:
     """Return the text as a Python identifier."""
-    name = re.sub(r"\W", "_", text, flags=re.ASCII)
+    # What Python makes of the letters of a name; MLIR's names can hold others.
+    name = re.sub(r"\W", "_", unicodedata.normalize("NFKC", text))
+    if not f"v{name}".isidentifier():
+        name = re.sub(r"\W", "_", text, flags=re.ASCII)
     if not name or name[0].isdigit():
+        name = f"v{name}"
+    if not name.isidentifier():
         name = f"v{name}"
     return f"{name}_" if keyword.iskeyword(name) else name
 

@@ -220,7 +220,7 @@ class TirPrinter:
         names, extents = [], []
         for loop in chain:
             variable = loop.regions[0].blocks[0].arguments[0]
-            extents.append(self.expr.value(loop.operands[1]))
+            extents.append(self.expr.index(loop.operands[1]))
             names.append(self.namer.name(variable, location_name(variable.location) or "i"))
             if self.expr.constant(loop.operands[0]) == 0:
                 self.extents[variable] = loop.operands[1]
@@ -239,8 +239,10 @@ class TirPrinter:
         known = [self.expr.symbolic(value) for value in (start, extent)]
         if known[0] is not None and known[1] is not None:
             return f"{known[0]}, {known[0] + known[1]}"
-        first = self.expr.value(start)
-        return f"{first}, {self.expr.value(start, ATOM)} + {self.expr.value(extent, ATOM)}"
+        first, end = self.expr.index(start), self.expr.end_of(start, extent)
+        if end is not None:
+            return f"{first}, {end}"
+        return f"{first}, {self.expr.index(start, ATOM)} + {self.expr.index(extent, ATOM)}"
 
     def _is_grid(self, op: ir.Operation) -> bool:
         return (
@@ -303,7 +305,7 @@ class TirPrinter:
             self._line(f'{", ".join(names)} = T.axis.remap("{letters}", [{loops}])')
             return
         for name, kind, value, extent in zip(names, kinds, values, extents, strict=True):
-            axis = f"T.axis.{_AXES[kind]}({self.expr.value(extent)}, {self.expr.value(value)})"
+            axis = f"T.axis.{_AXES[kind]}({self.expr.index(extent)}, {self.expr.index(value)})"
             self._line(f"{name} = {axis}")
 
     def _same(self, a: ir.Value, b: ir.Value) -> bool:

@@ -178,11 +178,25 @@ class TirExprPrinter:
 
     def index(self, value: ir.Value, precedence: int = OR) -> str:
         """Return an integer where an index is needed, which converts it by itself."""
+        return self.value(self._uncast(value), precedence)
+
+    def end_of(self, start: ir.Value, extent: ir.Value) -> str | None:
+        """Return the end of a loop whose extent is written as its end minus its start."""
+        start, extent = self._uncast(start), self._uncast(extent)
+        if self.namer.get(extent) is not None or isinstance(extent.owner, ir.Block):
+            return None
+        op = extent.owner.operation
+        if op.name != "arith.subi" or op in self._roots or op in self._guarded:
+            return None
+        return self.index(op.operands[0]) if self._uncast(op.operands[1]) == start else None
+
+    def _uncast(self, value: ir.Value) -> ir.Value:
+        """Return what is converted to an index, or the value itself."""
         if self.namer.get(value) is None and not isinstance(value.owner, ir.Block):
             op = value.owner.operation
             if op.name in ("arith.index_cast", "arith.index_castui"):
-                return self.value(op.operands[0], precedence)
-        return self.value(value, precedence)
+                return op.operands[0]
+        return value
 
     def value(self, value: ir.Value, precedence: int = OR) -> str:
         """Return a value as an expression, in parentheses where the context binds tighter."""
@@ -367,13 +381,17 @@ class TirExprPrinter:
             guarded = self._guarded.get(root)
             if guarded is not None and guarded.word in ("<<", ">>"):
                 # The guard compares the amount as if unsigned; its sign is that of what it shifts.
-                if value == guarded.rhs and limit:
-                    lhs = guarded.lhs
-                    return self._source(lhs) or self._wanted(lhs, limit - 1)
+                found = None
                 if user.name == "arith.shrui":
-                    return unsigned
-                if limit and root is not user:
-                    return self._wanted(root.results[0], limit - 1)
+                    found = unsigned
+                elif limit and value == guarded.rhs:
+                    lhs = guarded.lhs
+                    found = self._source(lhs) or self._wanted(lhs, limit - 1)
+                elif limit:
+                    found = self._wanted(root.results[0], limit - 1)
+                if found is not None:
+                    return found
+                continue
             if user.name == "memref.store" and use.operand_number == 0:
                 return self.buffers.get(user.operands[1], ("", ""))[1] or None
             if user.name in _UNSIGNED:

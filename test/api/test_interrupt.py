@@ -1,0 +1,74 @@
+"""Ctrl-C is Ctrl-C wherever it arrives: in a callback of MLIR's and while MLIR is imported."""
+
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from relax_mlir import relax
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.errors import PassError
+from relax_mlir.ir.module import IRModule
+from relax_mlir.tools import relax_opt
+from relax_mlir.transform import module_pass
+from relax_mlir.transform.registry import register_pass, unregister_pass
+
+TEXT = "func.func @f(%x: tensor<2xf32>) -> tensor<2xf32> attributes {relax.function} { return %x : tensor<2xf32> }"  # noqa: E501
+
+
+def interrupt(op):
+    signal.raise_signal(signal.SIGINT)
+    return ir.WalkResult.ADVANCE
+
+
+def walks(*, nested=False, wrapped=False):
+    """Return a pass that is interrupted while it walks over the module."""
+
+    def outer(op):
+        op.walk(interrupt)
+        return ir.WalkResult.ADVANCE
+
+    def run(mod, ctx):
+        try:
+            mod.mlir_module.operation.walk(outer if nested else interrupt)
+        except Exception as error:
+            if wrapped:
+                raise PassError("Walks", "something went wrong") from error
+            raise
+        return mod
+
+    return module_pass(run, opt_level=0, name="Walks")
+
+
+@pytest.mark.parametrize("how", [{}, {"nested": True}, {"wrapped": True}])
+def test_in_the_callback_of_a_pass(how):
+    with pytest.raises(KeyboardInterrupt):
+        walks(**how)(IRModule.parse(TEXT))
+
+
+def test_other_exceptions_in_a_callback_stay():
+    def run(mod, ctx):
+        mod.mlir_module.operation.walk(lambda op: 1 / 0)
+
+    with pytest.raises(PassError, match="ZeroDivisionError"):
+        module_pass(run, opt_level=0, name="Divides")(IRModule.parse(TEXT))
+
+
+def test_in_a_build(monkeypatch):
+    def codegen(module, builder):
+        module.operation.walk(interrupt)
+
+    monkeypatch.setattr("relax_mlir.relax.pipeline.codegen_vm", codegen)
+    with pytest.raises(KeyboardInterrupt):
+        relax.build(IRModule.parse(TEXT))
+
+
+def test_in_relax_opt(tmp_path):
+    path = tmp_path / "in.mlir"
+    path.write_text(TEXT)
+    register_pass("Walks", walks)
+    try:
+        assert relax_opt.main(["--walks", str(path)]) == 130
+    finally:
+        unregister_pass("Walks")
