@@ -49,13 +49,17 @@ def _call_problem(op: ir.Operation, name: str, signature: ir.FunctionType) -> st
         return f"passes {len(arguments)} arguments, @{name} takes {len(parameters)}"
     bound: dict[str, SymExpr] = {}
     for index, (given, wanted) in enumerate(zip(arguments, parameters, strict=True)):
-        if not compatible(wanted, given) or not _unify(_dims(wanted), _dims(given), bound):
+        # An `n` of the callee is another than the caller's.
+        if not compatible(wanted, given, same_symbols=False) or not _unify(
+            _dims(wanted), _dims(given), bound
+        ):
             return (
                 f"argument {index} is {describe(given)}, @{name} takes {describe(wanted)}"
                 f"{_where(bound, wanted)}"
             )
-    if len(signature.results) == 1 and not compatible(op.results[0].type, signature.results[0]):
-        returned = describe(signature.results[0])
+    results = signature.results
+    if len(results) == 1 and not compatible(op.results[0].type, results[0], same_symbols=False):
+        returned = describe(results[0])
         return f"result is {describe(op.results[0].type)}, @{name} returns {returned}"
     return ""
 

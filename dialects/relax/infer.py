@@ -204,31 +204,39 @@ def permute(operand: ir.Type, axes: Sequence[int] | None) -> ir.Type:
     return T.tensor_type([dims[i] for i in order], dtype)
 
 
-def compatible(declared: ir.Type, inferred: ir.Type) -> bool:
+def compatible(declared: ir.Type, inferred: ir.Type, *, same_symbols: bool = True) -> bool:
     """Whether a declared result type can hold for some run, given what the rule inferred.
 
-    Unknown ranks, dtypes and dimensions agree with everything, symbols with everything but a
-    different constant in their own place; what is only possibly equal is checked at run time.
+    Unknown ranks, dtypes and dimensions agree with everything, two dimensions unless they differ
+    by a constant, like `n` and `n + 1`; what is only possibly equal is checked at run time.
+
+    Args:
+        declared: the type that is said to hold.
+        inferred: the type that does.
+        same_symbols: whether both types are of one function, so that an `n` is the other's `n`.
     """
     if T.is_tensor(declared) and T.is_tensor(inferred):
         dtypes = {T.tensor_dtype(t) for t in (declared, inferred)} - {T.UNKNOWN_DTYPE}
         ranks = {T.tensor_ndim(t) for t in (declared, inferred)} - {-1}
         if len(dtypes) > 1 or len(ranks) > 1:
             return False
-        return _dims_agree(T.tensor_dims(declared), T.tensor_dims(inferred))
+        return _dims_agree(T.tensor_dims(declared), T.tensor_dims(inferred), same_symbols)
     if isinstance(declared, Shape) and isinstance(inferred, Shape):
         if len({T.shape_ndim(t) for t in (declared, inferred)} - {-1}) > 1:
             return False
-        return _dims_agree(T.shape_dims(declared), T.shape_dims(inferred))
+        return _dims_agree(T.shape_dims(declared), T.shape_dims(inferred), same_symbols)
     if isinstance(declared, ir.TupleType) and isinstance(inferred, ir.TupleType):
         return declared.num_types == inferred.num_types and all(
-            compatible(declared.get_type(i), inferred.get_type(i))
+            compatible(declared.get_type(i), inferred.get_type(i), same_symbols=same_symbols)
             for i in range(declared.num_types)
         )
     return declared == inferred or "!relax.object" in (str(declared), str(inferred))
 
 
-def _dims_agree(a: list[SymExpr] | None, b: list[SymExpr] | None) -> bool:
+def _dims_agree(a: list[SymExpr] | None, b: list[SymExpr] | None, same_symbols: bool) -> bool:
     if a is None or b is None:
         return True
-    return all(not (x.is_const and y.is_const) or x == y for x, y in zip(a, b, strict=True))
+    return not any(
+        x != y and (same_symbols or (x.is_const and y.is_const)) and (x - y).is_const
+        for x, y in zip(a, b, strict=True)
+    )

@@ -12,6 +12,16 @@ from relax_mlir.dialects.relax.dialect import AnyDtype, Dims, Shape, remember
 _INTEGERS = (8, 16, 32, 64)
 _PROBLEM_OF_TEXT: dict[str, str] = {}
 _FLOATS = (ir.F16Type, ir.BF16Type, ir.F32Type, ir.F64Type)
+# Those of other dialects are not ours to judge.
+_FOREIGN = (
+    ir.FloatType,
+    ir.IndexType,
+    ir.NoneType,
+    ir.ComplexType,
+    ir.VectorType,
+    ir.MemRefType,
+    ir.UnrankedMemRefType,
+)
 
 
 def dims_problem(attribute: ir.Attribute) -> str:
@@ -85,6 +95,10 @@ def _type_problem(type_: ir.Type) -> str:
             problem = type_problem(type_.get_type(index))
             if problem:
                 return problem
+    if isinstance(type_, _FOREIGN) or (
+        isinstance(type_, ir.IntegerType) and not (type_.is_signless and type_.width == 64)
+    ):
+        return f"no Relax value has type '{type_}'"
     return ""
 
 

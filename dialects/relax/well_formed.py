@@ -45,6 +45,43 @@ def well_formed(module: ir.Operation) -> None:
         raise PassError("WellFormed", f"{len(problems)} problem{'s' * (len(problems) > 1)} found")
 
 
+def require_sound_types(module: ir.Operation, pass_name: str) -> None:
+    """Emit what is wrong with the types in the signatures of Relax functions.
+
+    Raises:
+        PassError: something is; the pass that asks would stumble over it.
+    """
+    with module.location:
+        problems = [
+            problem
+            for func in functions_of(module).values()
+            if "relax.function" in func.attributes
+            for problem in _signature_problems(func)
+        ]
+    for location, message in problems:
+        location.emit_error(message)
+    if problems:
+        raise PassError(pass_name, "a signature has a type that makes no sense")
+
+
+def _signature_problems(func: ir.Operation) -> list[Problem]:
+    # The types of operations were verified with them; nobody verified those of the signature.
+    name = ir.StringAttr(func.attributes["sym_name"]).value
+    signature = ir.FunctionType(ir.TypeAttr(func.attributes["function_type"]).value)
+    block = next(iter(func.regions[0].blocks), None)
+    problems: list[Problem] = []
+    for index, type_ in enumerate(signature.inputs):
+        problem = type_problem(type_)
+        if problem:
+            location = func.location if block is None else block.arguments[index].location
+            problems.append((location, f"parameter {index} of @{name}: {problem}"))
+    for index, type_ in enumerate(signature.results):
+        problem = type_problem(type_)
+        if problem:
+            problems.append((func.location, f"result {index} of @{name}: {problem}"))
+    return problems
+
+
 def type_dims(type_: ir.Type) -> Iterator[SymExpr]:
     """Yield every symbolically known dimension in a type, those of a tuple's fields included."""
     if is_tuple(type_):
@@ -60,16 +97,14 @@ class _Function:
     """One Relax function; `problems` holds what is wrong with it."""
 
     def __init__(self, func: ir.Operation, functions: dict[str, ir.Operation]) -> None:
-        self.problems: list[Problem] = []
+        self.problems = _signature_problems(func)
         self._functions = functions
         self._name = ir.StringAttr(func.attributes["sym_name"]).value
         self._reported: set[str] = set()
         block = next(iter(func.regions[0].blocks), None)
-        if block is None:
+        if block is None or self.problems:
             return
         arguments = list(block.arguments)
-        if not self._types_make_sense(func, arguments):
-            return
         bound = {dim.name for arg in arguments for dim in type_dims(arg.type) if dim.name}
         for attributes in argument_attributes(func):
             value = attributes.get("relax.value")
@@ -81,15 +116,6 @@ class _Function:
         results = ir.FunctionType(ir.TypeAttr(func.attributes["function_type"]).value).results
         for type_ in results:
             self._require(type_dims(type_), bound, func.location, "the result")
-
-    def _types_make_sense(self, func: ir.Operation, arguments: list[ir.BlockArgument]) -> bool:
-        # Those of operations were verified with them; nobody verified those of the signature.
-        for index, argument in enumerate(arguments):
-            problem = type_problem(argument.type)
-            if problem:
-                message = f"parameter {index} of @{self._name}: {problem}"
-                self.problems.append((argument.location, message))
-        return not self.problems
 
     def _walk(self, block: ir.Block, bound: set[str]) -> None:
         for view in block.operations:

@@ -176,7 +176,7 @@ class PrimFuncBuilder:
         expr = SymExpr.of(expr)
         if expr not in self._symbols:
             with ir.InsertionPoint.at_block_begin(self._entry):
-                if expr.is_const:
+                if expr.value is not None:
                     scalar = const(expr.value, INDEX)
                 else:
                     value = ir.Operation.create(

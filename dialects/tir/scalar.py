@@ -5,7 +5,7 @@ made of block iterators also carries its affine expression, from which accesses 
 """
 
 from collections.abc import Callable
-from typing import Union
+from typing import Any, Union
 
 from relax_mlir.dialects.bindings import ir, submodule
 from relax_mlir.dialects.relax import types as T
@@ -46,7 +46,6 @@ class Scalar:
     """A value with a dtype, or `"index"` for loop variables and sizes."""
 
     __slots__ = ("affine", "dtype", "value")
-    __hash__ = None  # type: ignore[assignment]
 
     def __init__(self, value: ir.Value, dtype: str, affine: ir.AffineExpr | None = None) -> None:
         self.value, self.dtype, self.affine = value, dtype, affine
@@ -102,10 +101,10 @@ class Scalar:
     def __ge__(self, other: ScalarLike) -> "Scalar":
         return compare("ge", self, other)
 
-    def __eq__(self, other: object) -> "Scalar":  # type: ignore[override]
+    def __eq__(self, other: Any) -> "Scalar":
         return compare("eq", self, other)
 
-    def __ne__(self, other: object) -> "Scalar":  # type: ignore[override]
+    def __ne__(self, other: Any) -> "Scalar":
         return compare("ne", self, other)
 
 
@@ -144,9 +143,9 @@ def unify(lhs: ScalarLike, rhs: ScalarLike) -> tuple[Scalar, Scalar]:
     Raises:
         DtypeError: two scalars of different dtypes.
     """
-    if not isinstance(lhs, Scalar) and not isinstance(rhs, Scalar):
-        raise DtypeError("at least one operand must be a scalar of the program")
     if not isinstance(lhs, Scalar):
+        if not isinstance(rhs, Scalar):
+            raise DtypeError("at least one operand must be a scalar of the program")
         return const(lhs, rhs.dtype), rhs
     if not isinstance(rhs, Scalar):
         return lhs, const(rhs, lhs.dtype)

@@ -6,6 +6,7 @@ from relax_mlir.dialects.relax.dialect import Dims
 from relax_mlir.dialects.relax.infer import describe
 from relax_mlir.dialects.relax.tuples import field_types, known_fields, make_tuple
 from relax_mlir.errors import PassError
+from relax_mlir.lowering.order import require_absent
 from relax_mlir.lowering.relax_to_vm.walk import collect
 
 _REWRITTEN = ("relax.call_tir", "relax.call_dps_packed")
@@ -15,8 +16,10 @@ def call_tir_rewrite(module: ir.Operation) -> None:
     """Replace each such call by `relax.alloc_tensor` for every output and a `vm.call` (R16, V03).
 
     Raises:
-        PassError: the dtype of an output is unknown, so there is nothing to allocate.
+        PassError: the dtype of an output is unknown, so there is nothing to allocate, or there are
+            dataflow blocks left, which hold no calls with effects.
     """
+    require_absent(module, "relax.dataflow", "CallTIRRewrite", "to-non-dataflow")
     for op in collect(module, lambda op: op.name in _REWRITTEN):
         tuples = [value for value in op.operands if known_fields(value) is not None]
         with ir.InsertionPoint(op), op.location:

@@ -9,8 +9,10 @@ from relax_mlir.dialects.relax.dialect import Dims, Shape
 from relax_mlir.dialects.relax.infer import describe
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.dialects.relax.tuples import field_types, make_tuple
+from relax_mlir.dialects.relax.well_formed import require_sound_types
 from relax_mlir.dialects.vm.dialect import ShapeHeap
 from relax_mlir.errors import PassError
+from relax_mlir.lowering.order import require_absent
 from relax_mlir.lowering.relax_to_vm.locations import at_source, value_name
 from relax_mlir.lowering.relax_to_vm.shape_func import define_shape_func
 from relax_mlir.lowering.relax_to_vm.walk import collect, function_name, relax_functions
@@ -30,8 +32,11 @@ def vm_shape_lower(module: ir.Operation) -> None:
     Afterwards no type mentions a symbol (V03).
 
     Raises:
-        PassError: an expression uses a symbol that nothing binds before.
+        PassError: an expression uses a symbol that nothing binds before, a signature has a type
+            that makes no sense, or there are dataflow blocks left.
     """
+    require_absent(module, "relax.dataflow", "VMShapeLower", "to-non-dataflow")
+    require_sound_types(module, "VMShapeLower")
     for func in relax_functions(module):
         _FunctionLowering(module, func).run()
 

@@ -1,6 +1,7 @@
 """The pass `memref-to-llvm`: all steps to the LLVM dialect at once, to be read in relax-opt."""
 
 from relax_mlir.dialects.bindings import ir
+from relax_mlir.lowering.order import require_absent
 from relax_mlir.lowering.tir_to_llvm import pipeline
 
 
@@ -8,6 +9,7 @@ def memref_to_llvm(op: ir.Operation, *, threads: int = 1, fma: bool = True) -> N
     """Lower the functions of a module that use only upstream dialects.
 
     Raises:
-        PassError: a step failed; the diagnostics say where.
+        PassError: a step failed, or there are tir operations left; the diagnostics say where.
     """
+    require_absent(op, "tir.", "MemrefToLLVM", "lower-tir")
     pipeline.run_steps(op, pipeline.memref_to_llvm(threads=threads, fma=fma))

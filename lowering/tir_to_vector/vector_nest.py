@@ -98,9 +98,7 @@ class NestWriter:
 
         self._chunks((_SUMS, 1), chunk)
 
-    def _reduce_along(
-        self, env: dict[int, Index], reductions: list[int], extent: SymExpr
-    ) -> None:
+    def _reduce_along(self, env: dict[int, Index], reductions: list[int], extent: SymExpr) -> None:
         """Reduce with lanes that are combined at the end, in one fixed order."""
         emit, lanes = self.emit, self.lanes
         known = extent.value

@@ -23,6 +23,11 @@ from relax_mlir.transform.reproducer import recorded, remaining
 # `symbol-dce` is upstream's: private prim funcs that nothing calls are not compiled.
 DEFAULT_PIPELINE = (
     "WellFormed",
+    "LambdaLift",
+    "CanonicalizeBindings",
+    "FoldScaleAxis",
+    "AlterOpLayout",
+    "FoldConstant",
     "LegalizeOps",
     "EliminateCommonSubexpr",
     "FuseOps",
@@ -33,8 +38,17 @@ DEFAULT_PIPELINE = (
     "VMMemoryLower",
     "VMShapeLower",
 )
-# Those that only make the result better: left out below opt_level 1.
-_OPTIMIZATIONS = ("EliminateCommonSubexpr", "FuseOps", "OutlineNative")
+# Passes that only make the result better, and the opt_level from which on a build runs them. The
+# levels are a build's own: a Sequential goes by those that the passes declare.
+_LEVELS = {
+    "CanonicalizeBindings": 1,
+    "EliminateCommonSubexpr": 1,
+    "FuseOps": 1,
+    "OutlineNative": 1,
+    "FoldConstant": 2,
+    "FoldScaleAxis": 3,
+    "AlterOpLayout": 3,
+}
 
 
 @interruptible()
@@ -47,8 +61,9 @@ def build(
 ) -> Executable:
     """Compile a module for a target; the module stays as it was.
 
-    The current PassContext's instruments see every pass; its `disabled_pass` leaves passes out, and
-    below `opt_level=1` so are those that only optimise, unless `required_pass` names them.
+    The current PassContext's instruments see every pass. Its `disabled_pass` leaves passes out, and
+    its `opt_level` those that only optimise: at 0 all of them; 2, the default, leaves out what
+    moves scales into weights and changes layouts; `required_pass` overrides that.
 
     Args:
         mod: Relax functions and prim funcs.
@@ -105,7 +120,7 @@ def _private_names(mod: IRModule) -> list[str]:
 def _runs(name: str, context: PassContext) -> bool:
     if name in context.disabled_pass:
         return False
-    return name not in _OPTIMIZATIONS or context.opt_level > 0 or name in context.required_pass
+    return context.opt_level >= _LEVELS.get(name, 0) or name in context.required_pass
 
 
 def _pass(name: str) -> Pass:

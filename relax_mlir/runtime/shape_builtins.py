@@ -77,9 +77,7 @@ def load_value(heap: np.ndarray, slot: int) -> int:
 
 
 @_builtin
-def assert_shape(
-    value: Any, heap: np.ndarray, context: str | tuple[str, ...], *slots: int
-) -> None:
+def assert_shape(value: Any, heap: np.ndarray, context: str | tuple[str, ...], *slots: int) -> None:
     """Check the dimensions of a tensor, a shape or one int against the heap; slot -1 is skipped.
 
     With the context may come, in one tuple, what each dimension is: `(context, "n", "n * 2")`.

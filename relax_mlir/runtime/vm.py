@@ -165,7 +165,7 @@ class VirtualMachine:
         call.__doc__ = f"Function '{name}' of an executable: ({', '.join(func.param_names)})."
         if all(p.isidentifier() for p in func.param_names):
             params = [parameter(p, kind) for p in func.param_names]
-            call.__signature__ = inspect.Signature(params)  # type: ignore[attr-defined]
+            vars(call)["__signature__"] = inspect.Signature(params)
         return call
 
     def _make_native_call(self, name: str) -> Callable[..., Any]:
@@ -294,7 +294,7 @@ def _add_note(error: Exception, where: str) -> None:
         if add_note is not None:
             add_note(where)
         else:
-            error.__notes__ = [*notes, where]  # type: ignore[attr-defined]
+            vars(error)["__notes__"] = [*notes, where]
 
 
 def _bind(func: VMFunction, args: tuple, kwargs: dict[str, Any]) -> tuple:

@@ -12,7 +12,7 @@ _EXPECTED = re.compile(
     r"expected-(?P<severity>error|note|remark|warning)(?P<re>-re)?[ ]*"
     r"(?:@(?P<where>[+-][0-9]+|above|below|unknown))?[ ]*\{\{(?P<text>.*)\}\}\s*$"
 )
-_ANY = re.compile(r"expected-(error|note|remark|warning)")
+_ANY = re.compile(r"expected-(?:(?P<known>error|note|remark|warning)|[\w-]+(?=[^{]*\{\{))")
 _UNKNOWN = 0
 
 
@@ -86,21 +86,18 @@ def _read(source: Source) -> tuple[list[_Expectation], list[Diagnostic]]:
     problems: list[Diagnostic] = []
     waiting: list[_Expectation] = []
     above = 0
-    for number, line in enumerate((source.text or "").split("\n"), start=1):
+    lines = (source.text or "").split("\n")
+    for number, line in enumerate(lines, start=1):
         match = _EXPECTED.search(line)
         if match is None:
             loose = _ANY.search(line)
             if loose and "//" in line[: loose.start()]:
+                wanted = "{{text}} up to the end of line"
+                if not loose["known"]:
+                    wanted = "expected-error, expected-note, expected-remark or expected-warning"
+                message = f"malformed {loose.group()}: expected {wanted}"
                 column = loose.start() + 1
-                problems.append(
-                    Diagnostic(
-                        "error",
-                        f"malformed {loose.group()}: expected {{{{text}}}} up to the end of line",
-                        source.name,
-                        number,
-                        column,
-                    )
-                )
+                problems.append(Diagnostic("error", message, source.name, number, column))
             for each in waiting:
                 each.line = number
             waiting = []
@@ -112,6 +109,11 @@ def _read(source: Source) -> tuple[list[_Expectation], list[Diagnostic]]:
             target = _UNKNOWN
         elif where[0] in "+-":
             target = number + int(where)
+            if not 1 <= target <= len(lines):
+                message = f"malformed {match.group().split()[0]}: there is no line {target}"
+                column = match.start() + 1
+                problems.append(Diagnostic("error", message, source.name, number, column))
+                continue
         elif where == "above":
             target = above
         expectation = _Expectation(

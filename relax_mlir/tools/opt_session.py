@@ -11,7 +11,7 @@ from pathlib import Path
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.context import make_context
-from relax_mlir.errors import PassError
+from relax_mlir.errors import PassError, RelaxMLIRError
 from relax_mlir.tools import expected, opt_instruments, trial
 from relax_mlir.tools.hints import hint
 from relax_mlir.tools.opt_flags import Options
@@ -93,6 +93,11 @@ class Session:
         only = options["mlir-print-ir-after-change"] or options["mlir-print-ir-after-failure"]
         after = options["mlir-print-ir-after-all"] or only
         if after or options["mlir-print-ir-before-all"]:
+            folder = options["mlir-print-ir-tree-dir"]
+            if folder is not None:
+                # MLIR would say so for every file, and go on.
+                with _told(f"make folder '{folder}'"):
+                    Path(folder).mkdir(parents=True, exist_ok=True)
             execution.manager.enable_ir_printing(
                 print_before_all=bool(options["mlir-print-ir-before-all"]),
                 print_after_all=bool(after),
@@ -103,7 +108,7 @@ class Session:
                 large_resource_limit=options["mlir-elide-resource-strings-if-larger"],
                 enable_debug_info=bool(options["mlir-print-debuginfo"]),
                 print_generic_op_form=bool(options["mlir-print-op-generic"]),
-                tree_printing_dir_path=options["mlir-print-ir-tree-dir"],
+                tree_printing_dir_path=folder,
             )
         return execution
 
@@ -205,12 +210,25 @@ class Session:
         if path is None or path == "-":
             if sys.stdout is None:
                 raise OSError("standard output is closed")
-            sys.stdout.flush()
-            sys.stdout.buffer.write(data)
-            sys.stdout.buffer.flush()
+            with _told("write to standard output"):
+                sys.stdout.flush()
+                sys.stdout.buffer.write(data)
+                sys.stdout.buffer.flush()
         elif not failed:
             # A failed run leaves the file that was there alone.
-            Path(path).write_bytes(data)
+            with _told(f"write output file '{path}'"):
+                Path(path).write_bytes(data)
+
+
+@contextlib.contextmanager
+def _told(what: str) -> Iterator[None]:
+    """Make an error of the system a line that says what could not be done."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise RelaxMLIRError(f"cannot {what}: {error.strerror}") from None
 
 
 @contextlib.contextmanager

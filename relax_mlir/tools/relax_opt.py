@@ -32,7 +32,10 @@ def main(argv: list[str] | None = None) -> int:
     except InputError as error:
         message = str(error)
         return _fail(message if ": error: " in message else f"error: {message}")
-    except (RelaxMLIRError, OSError, MemoryError, RecursionError) as error:
+    except OSError as error:
+        where = f"'{error.filename}': " if error.filename else ""
+        return _fail(f"error: {where}{error.strerror or error}")
+    except (RelaxMLIRError, MemoryError, RecursionError) as error:
         return _fail(f"error: {error or type(error).__name__}")
 
 

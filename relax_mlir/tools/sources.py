@@ -1,5 +1,7 @@
 """What a tool reads: files or standard input, text or bytecode, whole or split at `// -----`."""
 
+import errno
+import os
 import re
 import sys
 from dataclasses import dataclass
@@ -61,6 +63,8 @@ def read(path: str) -> Source:
     else:
         name = path
         try:
+            if not path:
+                raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
             data = Path(path).read_bytes()
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or str(error)

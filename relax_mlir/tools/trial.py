@@ -53,14 +53,14 @@ def _in_child(read: Callable[[], list[Diagnostic]]) -> list[Diagnostic] | None:
     if child == 0:
         try:
             _be_quiet()
-            with open(told, "wb") as pipe:
+            with os.fdopen(told, "wb") as pipe:
                 pickle.dump(read(), pipe)
         finally:
             # Nothing of this process may run twice: no handlers, no flushing.
             os._exit(0)
     os.close(told)
     try:
-        with open(answer, "rb") as pipe:
+        with os.fdopen(answer, "rb") as pipe:
             data = pipe.read()
         _, status = os.waitpid(child, 0)
     except BaseException:

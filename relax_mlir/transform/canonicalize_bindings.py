@@ -6,7 +6,7 @@ from relax_mlir.dialects.relax.dialect import Dims, Shape
 from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.dialects.relax.tuples import is_make_tuple, is_tuple, known_fields
-from relax_mlir.dialects.relax.well_formed import type_dims
+from relax_mlir.dialects.relax.well_formed import require_sound_types, type_dims
 from relax_mlir.transform.dead_code_elimination import remove_unused
 from relax_mlir.transform.effects import functions_to_optimize, operations_in
 from relax_mlir.transform.rebuild import (
@@ -23,7 +23,11 @@ def canonicalize_bindings(module: ir.Operation) -> None:
     A `match_cast` goes when its value's type says as much already; one that checks something stays.
     So do tuples taken apart and put together again, and outputs of blocks and branches that were
     there before the block.
+
+    Raises:
+        PassError: a signature has a type that makes no sense.
     """
+    require_sound_types(module, "CanonicalizeBindings")
     for func in functions_to_optimize(module):
         _Symbols(func).run()
         for block in func.regions[0].blocks:

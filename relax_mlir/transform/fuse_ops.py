@@ -183,10 +183,10 @@ class _Fuser:
             if value != between and value not in inputs:
                 inputs.append(value)
         decls = [
-            BufferDecl(f"arg{i}", T.tensor_dims(value.type), T.tensor_dtype(value.type))
+            BufferDecl(f"arg{i}", T.known_dims(value.type), T.tensor_dtype(value.type))
             for i, value in enumerate(inputs)
         ]
-        decls.append(BufferDecl("out", T.tensor_dims(result.type), T.tensor_dtype(result.type)))
+        decls.append(BufferDecl("out", T.known_dims(result.type), T.tensor_dtype(result.type)))
         bound = {SymExpr.of(dim).name for decl in decls for dim in decl.shape}
         used = {name for decl in decls for dim in decl.shape for name in SymExpr.of(dim).symbols}
         for kernel in (producer, consumer):

@@ -9,7 +9,7 @@ from relax_mlir.dialects.relax.infer import InferError
 from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS, read_attributes
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.dialects.relax.tuples import field_types, is_make_tuple, is_tuple
-from relax_mlir.dialects.relax.well_formed import type_dims
+from relax_mlir.dialects.relax.well_formed import require_sound_types, type_dims
 from relax_mlir.transform.effects import operations_in
 from relax_mlir.transform.rebuild import (
     bound_by_arguments,
@@ -25,7 +25,11 @@ def infer_type(module: ir.Operation) -> None:
     Nothing that a type says is lost: an annotation that says something else than the rule is kept,
     as it is checked at run time; one that says less is completed. Functions come after those that
     they call.
+
+    Raises:
+        PassError: a signature has a type that makes no sense.
     """
+    require_sound_types(module, "InferType")
     functions = {
         view.operation.attributes["sym_name"].value: view.operation
         for view in module.regions[0].blocks[0].operations

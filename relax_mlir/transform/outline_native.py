@@ -33,7 +33,7 @@ def outline_native(module: ir.Operation) -> None:
         if "relax.function" in op.attributes and op.regions[0].blocks:
             for run in _runs(op, symbols):
                 # Matched again, as rewriting the run before has replaced values that this one uses.
-                calls = [match_call(call, symbols) for call in run]
+                calls = [_matched(call, symbols) for call in run]
                 _Outliner(module, symbols, op.attributes["sym_name"].value, calls).rewrite()
     mark_internal(module)
 
@@ -62,6 +62,12 @@ def _runs(function: ir.Operation, symbols: ir.SymbolTable) -> list[list[ir.Opera
     return [run for run in runs if len(run) > 1]
 
 
+def _matched(op: ir.Operation, symbols: ir.SymbolTable) -> TirCall:
+    call = match_call(op, symbols)
+    assert call is not None  # as it was when the runs were found
+    return call
+
+
 @dataclass
 class _Workspace:
     """Offsets in one buffer; a slot is used again by a tensor of provably the same size."""
@@ -84,7 +90,7 @@ class _Workspace:
 
 def _bytes(type_: ir.Type) -> SymExpr:
     """Return the size of a tensor's slot, rounded up so that every slot is aligned."""
-    size = product(T.tensor_dims(type_)) * T.dtype_size(T.tensor_dtype(type_))
+    size = product(T.known_dims(type_)) * T.dtype_size(T.tensor_dtype(type_))
     return (size + (ALIGNMENT - 1)) // ALIGNMENT * ALIGNMENT
 
 
@@ -144,11 +150,11 @@ class _Outliner:
         self, places: Mapping[ir.Value, SymExpr], total: SymExpr
     ) -> tuple[str, list[SymExpr]]:
         decls = [
-            BufferDecl(f"arg{index}", T.tensor_dims(value.type), T.tensor_dtype(value.type))
+            BufferDecl(f"arg{index}", T.known_dims(value.type), T.tensor_dtype(value.type))
             for index, value in enumerate(self._inputs)
         ]
         decls += [
-            BufferDecl(f"out{index}", T.tensor_dims(value.type), T.tensor_dtype(value.type))
+            BufferDecl(f"out{index}", T.known_dims(value.type), T.tensor_dtype(value.type))
             for index, value in enumerate(self._outputs)
         ]
         if total != 0:
@@ -156,7 +162,7 @@ class _Outliner:
         bound = {SymExpr.of(dim).name for decl in decls for dim in decl.shape}
         used = {name for decl in decls for dim in decl.shape for name in SymExpr.of(dim).symbols}
         for call in self._run:
-            for expr in [*T.tensor_dims(call.result.type), *call.symbols.values()]:
+            for expr in [*T.known_dims(call.result.type), *call.symbols.values()]:
                 used |= expr.symbols
         integers = sorted(used - bound)
         block = self._module.regions[0].blocks[0]
@@ -227,7 +233,7 @@ def _escapes(value: ir.Value, calls: Sequence[ir.Operation]) -> bool:
 def _view(
     builder: PrimFuncBuilder, workspace: Buffer, offset: SymExpr, value: ir.Value
 ) -> ir.Value:
-    dims = T.tensor_dims(value.type)
+    dims = T.known_dims(value.type)
     sizes = [builder.symbol(dim).value for dim in dims if not dim.is_const]
     type_ = buffer_type(dims, T.tensor_dtype(value.type))
     return memref.ViewOp(type_, workspace.value, builder.symbol(offset).value, sizes).result
@@ -245,7 +251,12 @@ def _get_item(value: ir.Value, index: int) -> ir.Value:
 def _sink(run: Sequence[TirCall], after: ir.Operation) -> None:
     """Move tuples made between the calls behind them, where the new values are."""
     made = [call.result for call in run]
-    stale = [call.op.operands[1].owner.operation for call in run]
+    calls = [call.op for call in run]
+    stale = [
+        tuple_
+        for tuple_ in (op.operands[1].owner.operation for op in calls)
+        if all(use.owner.operation in calls for use in tuple_.results[0].uses)
+    ]
     point = after
     begun = False
     for view in list(run[0].op.block.operations):

@@ -11,7 +11,7 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.context import default_context
 from relax_mlir.dialects.relax import infer
 from relax_mlir.dialects.relax import types as T
-from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS, build
+from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS, build, to_attribute
 from relax_mlir.dialects.relax.symbolic import SymExpr
 
 n, m = SymExpr.var("n"), SymExpr.var("m")
@@ -172,3 +172,46 @@ def test_every_operation_says_what_it_is() -> None:
     for name, cls in COMPUTE_OPS.items():
         assert cls.__doc__.endswith("."), name
         assert cls.PARAMS, name
+
+
+@pytest.mark.parametrize("kind", ["int", "ints", "bool", "float"])
+def test_a_string_is_no_number_and_no_sequence(kind) -> None:
+    with pytest.raises(infer.InferError, match=f"expected {kind}, got '1'"):
+        to_attribute(kind, "1")
+
+
+@pytest.mark.parametrize(("kind", "value"), [("int", 1.5), ("ints", [1, 2.5]), ("str", 3)])
+def test_attributes_are_not_rounded(kind, value) -> None:
+    with pytest.raises(infer.InferError, match=re.escape(f"expected {kind}, got {value!r}")):
+        to_attribute(kind, value)
+
+
+def test_numbers_of_numpy_are_numbers() -> None:
+    assert list(to_attribute("ints", np.array([1, -1]))) == [1, -1]
+    assert list(to_attribute("ints", np.int64(2))) == [2]
+
+
+@pytest.mark.parametrize(
+    ("declared", "inferred", "agree"),
+    [
+        ([n + 1], [n], False),
+        ([n * 2 - 3], [n * 2], False),
+        ([n * m, m + 1], [m * n, m], False),
+        ([n], [m], True),
+        ([n], [3], True),
+        ([n * 2], [n], True),
+        ([n + 1], [1 + n], True),
+        ([3], [4], False),
+    ],
+)
+def test_dimensions_that_differ_by_a_constant_never_agree(declared, inferred, agree) -> None:
+    assert infer.compatible(tensor(*declared), tensor(*inferred)) is agree
+    shapes = T.shape_type(declared), T.shape_type(inferred)
+    assert infer.compatible(*shapes) is agree
+    nested = [ir.TupleType.get_tuple([tensor(*dims)]) for dims in (declared, inferred)]
+    assert infer.compatible(*nested) is agree
+
+
+def test_the_symbols_of_two_functions_are_not_the_same() -> None:
+    assert infer.compatible(tensor(n + 1), tensor(n), same_symbols=False)
+    assert not infer.compatible(tensor(3), tensor(4), same_symbols=False)

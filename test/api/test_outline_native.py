@@ -148,8 +148,9 @@ def test_the_pass_context_says_what_build_runs():
             relax.build(from_source(PROGRAM), log=log)
         return {stage.name for stage in log.stages}
 
-    optimizations = {"EliminateCommonSubexpr", "FuseOps", "OutlineNative"}
+    optimizations = {"FoldConstant", "EliminateCommonSubexpr", "FuseOps", "OutlineNative"}
     assert stages() >= optimizations
+    assert stages(opt_level=3) >= optimizations | {"FoldScaleAxis", "AlterOpLayout"}
     assert not stages(opt_level=0) & optimizations
     assert stages(opt_level=0, required_pass=["FuseOps"]) & optimizations == {"FuseOps"}
     assert stages(disabled_pass=["FuseOps"]) & optimizations == optimizations - {"FuseOps"}

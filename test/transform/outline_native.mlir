@@ -91,3 +91,31 @@ func.func @unproved(%x: !T, %y: !U) -> !T attributes {relax.function} {
   %q = "relax.call_tir"(%s, %b) {callee = @add} : (!S, tuple<!T, !U>) -> !T
   return %q : !T
 }
+
+// -----
+
+// A tuple of arguments that something outside the run uses too stays behind what makes its fields.
+
+#n = affine_map<()[s0] -> (s0)>
+!T = tensor<?xf32, #relax.dims<["n"], #n>>
+!S = !relax.shape<#relax.dims<["n"], #n>>
+
+func.func private @double(%a: memref<?xf32> {tir.name = "A", tir.dtype = "float32", tir.shape = #relax.dims<["m"], #n>},
+                          %b: memref<?xf32> {tir.name = "B", tir.dtype = "float32", tir.shape = #relax.dims<["m"], #n>}) attributes {tir.prim_func} {
+  return
+}
+
+// CHECK-LABEL: func.func @shared_tuple
+// CHECK: %[[CALL:.*]] = "relax.call_tir"({{.*}}) {callee = @shared_tuple_native}
+// CHECK: %[[FIRST:.*]] = "relax.tuple_get_item"(%[[CALL]]) {index = 0 : i64}
+// CHECK: %[[SHARED:.*]] = builtin.unrealized_conversion_cast %[[FIRST]]
+// CHECK: "relax.call_packed"(%[[SHARED]])
+func.func @shared_tuple(%x: !T) -> !T attributes {relax.function} {
+  %s = "relax.shape_expr"() : () -> !S
+  %a = builtin.unrealized_conversion_cast %x : !T to tuple<!T>
+  %y = "relax.call_tir"(%s, %a) {callee = @double} : (!S, tuple<!T>) -> !T
+  %b = builtin.unrealized_conversion_cast %y : !T to tuple<!T>
+  %z = "relax.call_tir"(%s, %b) {callee = @double} : (!S, tuple<!T>) -> !T
+  %p = "relax.call_packed"(%b) {func = "observe"} : (tuple<!T>) -> !relax.object
+  return %z : !T
+}

@@ -1,5 +1,6 @@
 """What every Relax computation shares: declared parameters, an inference rule, a total verifier."""
 
+import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -45,11 +46,14 @@ def to_attribute(kind: str, value: Any) -> ir.Attribute:
     try:
         if kind == "ints" and value is None:
             return ir.UnitAttr.get()
+        # A string is a sequence, true, and perhaps a number, but no parameter means that.
+        if isinstance(value, (str, bytes)) != (kind in ("str", "dtype")):
+            raise TypeError(kind)
         if kind == "int":
-            return ir.IntegerAttr.get(i64, int(value))
+            return ir.IntegerAttr.get(i64, operator.index(value))
         if kind == "ints":
-            items = [value] if isinstance(value, int) else list(value)
-            return ir.DenseI64ArrayAttr.get([int(item) for item in items])
+            items = list(value) if hasattr(value, "__iter__") else [value]
+            return ir.DenseI64ArrayAttr.get([operator.index(item) for item in items])
         if kind == "bool":
             return ir.BoolAttr.get(bool(value))
         if kind == "float":

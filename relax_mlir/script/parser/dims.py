@@ -221,7 +221,8 @@ def check_size(scope: Scope, node: Node, dim: SymExpr) -> None:
 
 def check_bytes(scope: Scope, node: Node, dims: Sequence[SymExpr], dtype: str) -> None:
     """Raise a ScriptError for a tensor that no memory can hold, whatever its symbols are."""
-    size = math.prod(dim.value for dim in dims if dim.is_const) * T.dtype_size(dtype or "int8")
+    known = [dim.value for dim in dims if dim.value is not None]
+    size = math.prod(known) * T.dtype_size(dtype or "int8")
     if size >= 2**63:
         scope.fail(node, f"a tensor of {size} bytes is more than 64 bits can address")
 
@@ -236,7 +237,9 @@ def captured_dims(scope: Scope, node: Node, values: Sequence[Any]) -> list[SymEx
     for value in values:
         whole = hasattr(value, "__index__") and not isinstance(value, bool)
         if not whole and not isinstance(value, SymExpr):
-            scope.fail(node, f"a dimension must be an integer, got {value!r} in {ast.unparse(node)}")
+            scope.fail(
+                node, f"a dimension must be an integer, got {value!r} in {ast.unparse(node)}"
+            )
         dims.append(SymExpr.of(value))
         check_size(scope, node, dims[-1])
     return dims

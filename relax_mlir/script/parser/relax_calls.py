@@ -53,7 +53,7 @@ def call_function(p: ExprParser, function: Any, node: Node, name: str | None) ->
     if len(types) != len(args):
         p.scope.fail(node, f"'{function.name}' takes {len(types)} arguments, got {len(args)}")
     for i, (type_, arg) in enumerate(zip(types, args, strict=True)):
-        if not compatible(type_, arg.type):
+        if not compatible(type_, arg.type, same_symbols=False):
             p.scope.fail(
                 node.args[i],
                 f"argument {i} of '{function.name}' must be {describe(type_)}, "

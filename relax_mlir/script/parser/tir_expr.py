@@ -186,12 +186,12 @@ class TirExprParser:
             raw = raw.index
         if isinstance(raw, (int, SymExpr)):
             index = SymExpr.of(int(raw) if isinstance(raw, bool) else raw)
-            if index.is_const and index.value < 0:
+            if index.value is not None and index.value < 0:
                 self.scope.fail(
                     node, f"index {index} is outside the buffer: indices do not count from the end"
                 )
-            beyond = index - dim if dim is not None else None
-            if beyond is not None and beyond.is_const and beyond.value >= 0:
+            beyond = (index - dim).value if dim is not None else None
+            if beyond is not None and beyond >= 0:
                 self.scope.fail(node, f"index {index} is outside a dimension of {dim}")
         scalar = self.settle(raw, node, INDEX)
         if S.is_float(scalar.dtype):

@@ -34,7 +34,7 @@ func.func @prim_value_of_two() {
 
 func.func @prim_value_type() {
   // expected-error@+1 {{'relax.prim_value' op has one result of type i64}}
-  %0 = "relax.prim_value"() {value = #relax.dims<["n"], affine_map<()[s0] -> (s0)>>} : () -> i32
+  %0 = "relax.prim_value"() {value = #relax.dims<["n"], affine_map<()[s0] -> (s0)>>} : () -> !relax.object
   return
 }
 

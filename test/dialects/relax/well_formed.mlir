@@ -76,6 +76,25 @@ func.func @signature(%x: tensor<2xi7>) attributes {relax.function} {
 
 // -----
 
+// expected-error@+1 {{parameter 0 of @vector: no Relax value has type 'vector<4xf32>'}}
+func.func @vector(%x: vector<4xf32>) attributes {relax.function} {
+  return
+}
+
+// -----
+
+// expected-error@+1 {{parameter 0 of @nested: no Relax value has type 'i32'}}
+func.func @nested(%x: tuple<tensor<2xf32>, i32>) attributes {relax.function} {
+  return
+}
+
+// -----
+
+// expected-error@+1 {{result 0 of @declared: 'i7' is not an element type of a Relax tensor}}
+func.func private @declared() -> tensor<2xi7> attributes {relax.function}
+
+// -----
+
 func.func @missing(%s: !relax.shape<unit>, %t: tuple<>) attributes {relax.function} {
   // expected-error@+1 {{'relax.call_tir' op calls @kernl, which is not in the module; did you mean 'kernel'?}}
   %0 = "relax.call_tir"(%s, %t) {callee = @kernl} : (!relax.shape<unit>, tuple<>) -> tensor<*xf32>

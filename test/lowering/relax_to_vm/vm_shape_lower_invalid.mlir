@@ -44,3 +44,21 @@ func.func @match_cast(%x: tensor<?xf32>) -> tensor<?xf32> attributes {relax.func
   %y = "relax.match_cast"(%x) : (tensor<?xf32>) -> tensor<?xf32, #nm>
   return %x : tensor<?xf32>
 }
+
+// -----
+
+func.func @out_of_order(%x: tensor<2xf32>) -> tensor<2xf32> attributes {relax.function} {
+  // expected-error@+1 {{'relax.dataflow' op must be lowered before VMShapeLower: run to-non-dataflow first}}
+  %0 = "relax.dataflow"() ({
+    %1 = "relax.exp"(%x) : (tensor<2xf32>) -> tensor<2xf32>
+    "relax.output"(%1) : (tensor<2xf32>) -> ()
+  }) : () -> tensor<2xf32>
+  return %0 : tensor<2xf32>
+}
+
+// -----
+
+// expected-error@+1 {{parameter 0 of @signature: the names in #relax.dims are strings, got 3 : i64}}
+func.func @signature(%x: tensor<?xf32, #relax.dims<[3], affine_map<()[s0] -> (s0)>>>) attributes {relax.function} {
+  return
+}
