@@ -2,6 +2,10 @@
 
 import importlib
 import importlib.util
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import ModuleType
 
 from relax_mlir.errors import BindingsError
@@ -9,6 +13,28 @@ from relax_mlir.errors import BindingsError
 # On PyPI the upstream bindings are inside torch-mlir; elsewhere the same modules are called `mlir`.
 CANDIDATES = ("torch_mlir", "mlir")
 INSTALL_HINT = "pip install torch-mlir==20261001"
+
+
+@contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Hold Ctrl-C back until the body is done.
+
+    MLIR registers dialects, types and builders once per process: an import of its modules, or of
+    classes on top of them, that stopped half way cannot be repeated, and trying may crash.
+    """
+    # Signals arrive in the main thread; a handler that Python did not install is not ours to move.
+    handler = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(handler):
+        yield
+        return
+    arrived: list[int] = []
+    signal.signal(signal.SIGINT, lambda number, frame: arrived.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, handler)
+        if arrived:
+            signal.raise_signal(signal.SIGINT)
 
 
 def _resolve() -> str:
@@ -37,7 +63,8 @@ def submodule(path: str) -> ModuleType:
         BindingsError: the bindings cannot be loaded on this interpreter.
     """
     try:
-        return importlib.import_module(f"{PACKAGE}.{path}")
+        with uninterrupted():
+            return importlib.import_module(f"{PACKAGE}.{path}")
     except ImportError as error:
         raise BindingsError(
             f"the MLIR bindings in '{PACKAGE}' cannot load '{path}' ({error}); "
@@ -45,11 +72,12 @@ def submodule(path: str) -> ModuleType:
         ) from error
 
 
-PACKAGE = _resolve()
-ir = submodule("ir")
-ext = submodule("dialects.ext")
-passmanager = submodule("passmanager")
+with uninterrupted():
+    PACKAGE = _resolve()
+    ir = submodule("ir")
+    ext = submodule("dialects.ext")
+    passmanager = submodule("passmanager")
 
-# The bindings look for a Python module of a dialect whenever they hand out one of its attributes or
-# types, and search the disk again each time they find none: 40 microseconds a time.
-submodule("_mlir_libs._mlir").globals.append_dialect_search_prefix("relax_mlir.dialects")
+    # The bindings look for a Python module of a dialect whenever they hand out one of its
+    # attributes or types, and search the disk again each time they find none: 40 microseconds.
+    submodule("_mlir_libs._mlir").globals.append_dialect_search_prefix("relax_mlir.dialects")

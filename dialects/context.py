@@ -11,7 +11,7 @@ import weakref
 from contextlib import AbstractContextManager
 from typing import Any
 
-from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.bindings import ir, uninterrupted
 
 # Dialect.load writes a class attribute while MLIR may drop the GIL; two threads there crash the
 # process, so loading is serialised (llvm/llvm-project#215781 is the sibling report).
@@ -31,7 +31,7 @@ def load_all(context: ir.Context) -> None:
     """Load the relax, tir and vm dialects into a context; a second call does nothing."""
     from relax_mlir.dialects import relax, tir, vm
 
-    with _LOAD_LOCK, context:
+    with _LOAD_LOCK, context, uninterrupted():
         for dialect in (relax.Relax, tir.Tir, vm.Vm):
             if not context.is_dialect_loaded(dialect.DIALECT_NAMESPACE):
                 dialect.load()

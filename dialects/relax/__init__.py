@@ -1,21 +1,24 @@
 """The Relax dialect: tensor programs with symbolic shapes, and everything they are made of."""
 
-from relax_mlir.dialects.relax.dialect import AnyDtype, Dims, Object, Relax, Shape
-from relax_mlir.dialects.relax.infer import InferError, describe
-from relax_mlir.dialects.relax.ops import (
-    closure,
-    convolution,
-    core,
-    elementwise,
-    linear_algebra,
-    manipulate,
-    nn,
-    normalization,
-    reduce,
-    set,
-)
-from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS, Param, build
-from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.bindings import uninterrupted
+
+with uninterrupted():
+    from relax_mlir.dialects.relax.dialect import AnyDtype, Dims, Object, Relax, Shape
+    from relax_mlir.dialects.relax.infer import InferError, describe
+    from relax_mlir.dialects.relax.ops import (
+        closure,
+        convolution,
+        core,
+        elementwise,
+        linear_algebra,
+        manipulate,
+        nn,
+        normalization,
+        reduce,
+        set,
+    )
+    from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS, Param, build
+    from relax_mlir.dialects.relax.symbolic import SymExpr
 
 __all__ = [
     "COMPUTE_OPS",

@@ -1,6 +1,9 @@
 """The TIR dialect: loops and blocks over memrefs."""
 
-from relax_mlir.dialects.tir import ops
-from relax_mlir.dialects.tir.dialect import Tir
+from relax_mlir.dialects.bindings import uninterrupted
+
+with uninterrupted():
+    from relax_mlir.dialects.tir import ops
+    from relax_mlir.dialects.tir.dialect import Tir
 
 __all__ = ["Tir", "ops"]

@@ -118,7 +118,10 @@ def const(value: bool | int | float, dtype: str) -> Scalar:
     if not is_float(dtype):
         _check_integer(value, dtype)
     if is_float(dtype):
-        attribute = ir.FloatAttr.get(type_, float(value))
+        try:
+            attribute = ir.FloatAttr.get(type_, float(value))
+        except OverflowError:
+            raise DtypeError(f"the integer is too large for {dtype}") from None
     else:
         bits = 64 if dtype == INDEX else type_.width
         wrapped = int(value) & ((1 << bits) - 1)

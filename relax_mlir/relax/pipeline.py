@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.context import lock_of
-from relax_mlir.errors import CompileError
+from relax_mlir.errors import CompileError, PipelineError, did_you_mean
 from relax_mlir.ir.module import IRModule
 from relax_mlir.lowering.codegen.native import NativeCode, compile_module
 from relax_mlir.lowering.codegen.target import Target
@@ -84,27 +84,87 @@ def build(
     resolved = Target.parse(target) if isinstance(target, str) else target
     log = log if log is not None else BuildLog()
     context = PassContext.current()
-    # Any number of threads may build, also modules of one context: these wait here.
-    with log.stage("input", mod.mlir_module), lock_of(mod.context):
-        working = mod.clone()
-    names = [n for n in (DEFAULT_PIPELINE if pipeline is None else pipeline) if _runs(n, context)]
-    passes = [_pass(name) for name in names]
+    working = _copy(mod, log)
     with (
         lock_of(mod.context),
         working.context,
         ir.Location.unknown(),
         recorded(context.option(config.REPRODUCER)),
     ):
-        for i, (name, each) in enumerate(zip(names, passes, strict=True)):
-            rest = passes[i + 1 :]
-            with log.stage(name, working.mlir_module), remaining(lambda r=rest: [*map(str, r)]):
-                each.run_in_place(working, context)
+        _run(stages(pipeline), working, context, log)
         builder = ExecBuilder(warn_unused_inputs=False)
         with log.stage("CodeGenVM"):
             codegen_vm(working.mlir_module, builder)
         native = _native(working, resolved, context, log)
     private = _private_names(working)
     return builder.get(native=native, metadata={"target": str(resolved), "private": private})
+
+
+@interruptible()
+def lower(
+    mod: IRModule,
+    to: str,
+    *,
+    pipeline: Sequence[str] | None = None,
+    log: BuildLog | None = None,
+) -> IRModule:
+    """Return a module as it is after one of the passes of a build; the module itself stays.
+
+    Args:
+        mod: Relax functions and prim funcs.
+        to: the last pass to run, one of `stages(pipeline)`.
+        pipeline: as in `build`.
+        log: as in `build`.
+
+    Raises:
+        PipelineError: the pass is none that a build runs under the current PassContext.
+        PassError: a pass failed.
+    """
+    names = stages(pipeline)
+    if to not in names:
+        hint = did_you_mean(to, names) or f"; the stages are {', '.join(names)}"
+        raise PipelineError(f"a build runs no stage '{to}'{hint}")
+    log = log if log is not None else BuildLog()
+    context = PassContext.current()
+    working = _copy(mod, log)
+    with (
+        lock_of(mod.context),
+        working.context,
+        ir.Location.unknown(),
+        recorded(context.option(config.REPRODUCER)),
+    ):
+        _run(names[: names.index(to) + 1], working, context, log)
+    return working
+
+
+def stages(pipeline: Sequence[str] | None = None) -> list[str]:
+    """Return the passes of a pipeline that a build runs under the current PassContext."""
+    context = PassContext.current()
+    return [n for n in (DEFAULT_PIPELINE if pipeline is None else pipeline) if _runs(n, context)]
+
+
+def is_optional(name: str) -> bool:
+    """Whether a build can do without a pass, which then only makes the result better."""
+    return name in _LEVELS or name not in (*DEFAULT_PIPELINE, "LowerTIR")
+
+
+def level_of(name: str) -> int:
+    """Return the opt_level from which on a build runs a pass."""
+    return _LEVELS.get(name, 0)
+
+
+def _copy(mod: IRModule, log: BuildLog) -> IRModule:
+    # Any number of threads may build, also modules of one context: these wait here.
+    with log.stage("input", mod.mlir_module), lock_of(mod.context):
+        return mod.clone()
+
+
+def _run(names: Sequence[str], working: IRModule, context: PassContext, log: BuildLog) -> None:
+    passes = [_pass(name) for name in names]
+    for i, (name, each) in enumerate(zip(names, passes, strict=True)):
+        rest = passes[i + 1 :]
+        with log.stage(name, working.mlir_module), remaining(lambda r=rest: [*map(str, r)]):
+            each.run_in_place(working, context)
 
 
 def _private_names(mod: IRModule) -> list[str]:
@@ -120,7 +180,7 @@ def _private_names(mod: IRModule) -> list[str]:
 def _runs(name: str, context: PassContext) -> bool:
     if name in context.disabled_pass:
         return False
-    return context.opt_level >= _LEVELS.get(name, 0) or name in context.required_pass
+    return context.opt_level >= level_of(name) or name in context.required_pass
 
 
 def _pass(name: str) -> Pass:

@@ -92,10 +92,10 @@ def _read(source: Source) -> tuple[list[_Expectation], list[Diagnostic]]:
         if match is None:
             loose = _ANY.search(line)
             if loose and "//" in line[: loose.start()]:
-                wanted = "{{text}} up to the end of line"
+                message = "expected {{text}} up to the end of line"
                 if not loose["known"]:
-                    wanted = "expected-error, expected-note, expected-remark or expected-warning"
-                message = f"malformed {loose.group()}: expected {wanted}"
+                    message = "there are expected-error, -warning, -remark and -note"
+                message = f"malformed {loose.group()}: {message}"
                 column = loose.start() + 1
                 problems.append(Diagnostic("error", message, source.name, number, column))
             for each in waiting:

@@ -1,25 +1,9 @@
 """The command line of relax-opt: mlir-opt's flags, plus every pass as a flag in the order given."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from typing import Any
 
-from relax_mlir.errors import RelaxMLIRError, did_you_mean
-
-
-class UsageError(RelaxMLIRError):
-    """The command line is wrong; the message is one line."""
-
-
-@dataclass(frozen=True)
-class Flag:
-    """One flag: without `value` it is a switch, with it it takes a value of that kind."""
-
-    name: str
-    doc: str
-    value: str = ""
-    type: Callable[[str], Any] = str
-
+from relax_mlir.errors import did_you_mean
+from relax_mlir.tools.flags import Flag, Options, UsageError, scan, table
 
 FLAGS = (
     Flag("o", "Write the result here instead of to standard output", "file"),
@@ -63,28 +47,6 @@ FLAGS = (
     Flag("help", "Show this text and leave"),
     Flag("version", "Show the versions and leave"),
 )
-_BY_NAME = {flag.name: flag for flag in FLAGS}
-_ALIASES = {"h": "help"}
-_TRUE = ("true", "1", "TRUE", "True")
-_FALSE = ("false", "0", "FALSE", "False")
-
-
-@dataclass
-class Options:
-    """The parsed command line.
-
-    Attributes:
-        file: the input; `-` is standard input.
-        passes: flags that are passes, with the text of their options, in the order given.
-        values: the other flags.
-    """
-
-    file: str = "-"
-    passes: list[tuple[str, str]] = field(default_factory=list)
-    values: dict[str, Any] = field(default_factory=dict)
-
-    def __getitem__(self, name: str) -> Any:
-        return self.values.get(name)
 
 
 def parse(argv: Sequence[str], is_pass: Callable[[str], bool]) -> Options:
@@ -97,38 +59,13 @@ def parse(argv: Sequence[str], is_pass: Callable[[str], bool]) -> Options:
     Raises:
         UsageError: an unknown flag, a missing or wrong value, or two inputs.
     """
-    options = Options()
-    files: list[str] = []
-    words = list(argv)
-    while words:
-        word = words.pop(0)
-        if word == "--":
-            files += words
-            break
-        if not word.startswith("-") or word == "-":
-            files.append(word)
-            continue
-        name, equals, value = word.lstrip("-").partition("=")
-        flag = _BY_NAME.get(_ALIASES.get(name, name))
-        if flag is None:
-            if not is_pass(name):
-                raise _unknown(word, name)
-            options.passes.append((name, value))
-            continue
-        if flag.value and flag.value != "bool" and not equals:
-            if not words:
-                raise UsageError(f"flag '{word}' needs a value: {word}=<{flag.value}>")
-            value = words.pop(0)
-        options.values[flag.name] = _value(flag, word, value, bool(equals))
-    if len(files) > 1:
-        raise UsageError(f"one input at a time, got '{files[0]}' and '{files[1]}'")
+    options = scan(argv, FLAGS, _unknown, is_pass)
     if options.passes and "pass-pipeline" in options.values:
         raise UsageError(
             f"give either --pass-pipeline or passes as flags ('--{options.passes[0][0]}'), not both"
         )
     if options["run-reproducer"] and (options.passes or "pass-pipeline" in options.values):
         raise UsageError("a reproducer brings its pipeline: give no passes with --run-reproducer")
-    options.file = files[0] if files else "-"
     return options
 
 
@@ -142,31 +79,19 @@ def usage() -> str:
         "they run in the order given. --list-passes names them.",
         "",
         "flags:",
+        *table(FLAGS),
     ]
-    for flag in FLAGS:
-        dash = "-" if len(flag.name) == 1 else "--"
-        value = f"=<{flag.value}>" if flag.value else ""
-        lines.append(f"  {dash + flag.name + value:<52} {flag.doc}")
     return "\n".join(lines)
-
-
-def _value(flag: Flag, word: str, value: str, given: bool) -> Any:
-    if flag.value and flag.value != "bool":
-        try:
-            return flag.type(value)
-        except ValueError:
-            raise UsageError(f"flag '--{flag.name}' wants a number, got '{value}'") from None
-    if not given or value in _TRUE:
-        return True
-    if value in _FALSE:
-        return False
-    raise UsageError(f"flag '{word.partition('=')[0]}' is true or false, got '{value}'")
 
 
 def _unknown(word: str, name: str) -> UsageError:
     # Only now are the passes' names worth loading.
     from relax_mlir.transform import registry, upstream
 
-    candidates = [*_BY_NAME, *(entry.flag for entry in registry.entries()), *upstream.NAMES]
+    candidates = [
+        *(flag.name for flag in FLAGS),
+        *(entry.flag for entry in registry.entries()),
+        *upstream.NAMES,
+    ]
     hint = did_you_mean(name, candidates).replace("'", "'--", 1)
     return UsageError(f"unknown flag or pass '{word.partition('=')[0]}'{hint}")

@@ -1,13 +1,14 @@
 """relax-opt's flags that watch and steer passes one by one: instruments and reproducers."""
 
 import sys
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
 from relax_mlir import instrument
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.ir.module import IRModule
-from relax_mlir.tools.opt_flags import Options, UsageError
+from relax_mlir.tools.flags import Options, UsageError
 from relax_mlir.transform import config
 from relax_mlir.transform.builder import passes_of
 from relax_mlir.transform.context import PassContext
@@ -50,39 +51,24 @@ def wanted(options: Options) -> bool:
     return bool(given)
 
 
-class Stepwise:
-    """Runs a pipeline pass by pass, as the command line has it, under instruments.
+class Watch:
+    """The instruments that a command line asks for, and what they have to say in the end.
 
-    Attributes:
-        diagnostics: what MLIR reported during the last `run`.
+    Args:
+        options: the command line.
+        without: flags that the tool itself answers.
     """
 
-    def __init__(self, pipeline: Pipeline, options: Options) -> None:
-        self.options = options
-        self.diagnostics: list[Diagnostic] = []
-        self._passes = _Steps(passes_of(pipeline), name="pipeline")
+    def __init__(self, options: Options, without: Collection[str] = ()) -> None:
+        self.options = Options(
+            values={name: v for name, v in options.values.items() if name not in without}
+        )
         self._timing = instrument.PassTimingInstrument()
         self._statistics = instrument.StatisticsInstrument()
         self._dump: instrument.DumpIR | None = None
 
-    def run(self, module: ir.Module) -> None:
-        """Run on a module in place.
-
-        Raises:
-            PassError: a pass failed.
-        """
-        collected = DiagnosticContext()
-        ctx = PassContext(
-            instruments=self._instruments(), config=self._config(), diag_ctx=collected
-        )
-        self.diagnostics = collected.diagnostics
-        try:
-            with ctx:
-                self._passes.run_in_place(IRModule(module), ctx)
-        finally:
-            self._report()
-
-    def _instruments(self) -> list[instrument.PassInstrument]:
+    def instruments(self) -> list[instrument.PassInstrument]:
+        """Return the instruments in their order, the same ones every time where they count."""
         options = self.options
         limit = options["opt-bisect-limit"]
         found: list[Any] = []
@@ -103,6 +89,46 @@ class Stepwise:
             found.append(self._timing)
         return found
 
+    def report(self) -> None:
+        """Print tables to standard error, and write the trace."""
+        if self.options["time-passes"]:
+            sys.stderr.write(self._timing.render())
+        if self.options["time-trace"]:
+            Path(self.options["time-trace"]).write_text(self._timing.to_chrome_trace())
+        if self.options["pass-statistics"]:
+            sys.stderr.write(self._statistics.render())
+
+
+class Stepwise:
+    """Runs a pipeline pass by pass, as the command line has it, under instruments.
+
+    Attributes:
+        diagnostics: what MLIR reported during the last `run`.
+    """
+
+    def __init__(self, pipeline: Pipeline, options: Options) -> None:
+        self.options = options
+        self.diagnostics: list[Diagnostic] = []
+        self._passes = _Steps(passes_of(pipeline), name="pipeline")
+        self._watch = Watch(options)
+
+    def run(self, module: ir.Module) -> None:
+        """Run on a module in place.
+
+        Raises:
+            PassError: a pass failed.
+        """
+        collected = DiagnosticContext()
+        ctx = PassContext(
+            instruments=self._watch.instruments(), config=self._config(), diag_ctx=collected
+        )
+        self.diagnostics = collected.diagnostics
+        try:
+            with ctx:
+                self._passes.run_in_place(IRModule(module), ctx)
+        finally:
+            self._watch.report()
+
     def _config(self) -> dict[str, Any]:
         values: dict[str, Any] = {}
         if self.options["verify-each"] is False:
@@ -111,14 +137,6 @@ class Stepwise:
         if path:
             values[config.REPRODUCER] = path
         return values
-
-    def _report(self) -> None:
-        if self.options["time-passes"]:
-            sys.stderr.write(self._timing.render())
-        if self.options["time-trace"]:
-            Path(self.options["time-trace"]).write_text(self._timing.to_chrome_trace())
-        if self.options["pass-statistics"]:
-            sys.stderr.write(self._statistics.render())
 
 
 class _Steps(Sequential):

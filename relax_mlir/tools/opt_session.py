@@ -11,20 +11,16 @@ from pathlib import Path
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.context import make_context
-from relax_mlir.errors import PassError, RelaxMLIRError
-from relax_mlir.tools import expected, opt_instruments, trial
-from relax_mlir.tools.hints import hint
+from relax_mlir.errors import PassError
+from relax_mlir.tools import expected, opt_instruments, output, reading
 from relax_mlir.tools.opt_flags import Options
 from relax_mlir.tools.opt_instruments import Stepwise
 from relax_mlir.tools.sources import Source
 from relax_mlir.transform.builder import build, nest_implicitly
-from relax_mlir.transform.diagnostics import Diagnostic, captured
+from relax_mlir.transform.diagnostics import Diagnostic
 from relax_mlir.transform.execution import Execution
 from relax_mlir.transform.pipeline import Pipeline, Step
 from relax_mlir.transform.reproducer import read_pipeline
-
-# MLIR calls a buffer that is not a file so.
-_BUFFER = "-"
 
 
 class Session:
@@ -51,15 +47,15 @@ class Session:
         outputs: list[bytes] = []
         failed = False
         for part in parts:
-            output, diagnostics = self._process_part(part)
+            result, diagnostics = self._process_part(part)
             if self.options["verify-diagnostics"]:
                 diagnostics = expected.check(part, diagnostics)
                 failed |= bool(diagnostics)
             else:
-                failed |= output is None
-            self._report(part, diagnostics)
-            if output is not None:
-                outputs.append(output)
+                failed |= result is None
+            reading.report(part, diagnostics, self.context)
+            if result is not None:
+                outputs.append(result)
         # MLIR reports the times when its PassManager goes.
         self.execution = None
         self._write(outputs, failed)
@@ -96,7 +92,7 @@ class Session:
             folder = options["mlir-print-ir-tree-dir"]
             if folder is not None:
                 # MLIR would say so for every file, and go on.
-                with _told(f"make folder '{folder}'"):
+                with output.told(f"make folder '{folder}'"):
                     Path(folder).mkdir(parents=True, exist_ok=True)
             execution.manager.enable_ir_printing(
                 print_before_all=bool(options["mlir-print-ir-before-all"]),
@@ -114,7 +110,8 @@ class Session:
 
     def _process_part(self, source: Source) -> tuple[bytes | None, list[Diagnostic]]:
         """Return the output, or None after a failure, and everything that was reported."""
-        module, diagnostics = self._parse(source)
+        split = bool(self.options["split-input-file"])
+        module, diagnostics = reading.parse(source, self.context, part=split)
         if self.options["run-reproducer"]:
             diagnostics = [each for each in diagnostics if "'mlir_reproducer'" not in each.message]
         if module is None or self.execution is None:
@@ -123,38 +120,8 @@ class Session:
             self.execution.run(module)
         except PassError as error:
             self._show_stacktrace(error)
-            found = list(self.execution.diagnostics)
-            # What a pass raised without meaning to is told even where it also emitted diagnostics.
-            meant = error.__cause__ is None or isinstance(error.__cause__, PassError)
-            if not found or not meant:
-                found.append(Diagnostic("error", str(error).splitlines()[0]))
-            return None, diagnostics + found
+            return None, diagnostics + reading.failure(error, self.execution.diagnostics)
         return self._print(module), diagnostics + self.execution.diagnostics
-
-    def _parse(self, source: Source) -> tuple[ir.Module | None, list[Diagnostic]]:
-        failed = trial.failure(source, lambda: self._try(source))
-        return (None, failed) if failed else self._read(source)
-
-    def _try(self, source: Source) -> list[Diagnostic]:
-        module, diagnostics = self._read(source)
-        if module is None:
-            return diagnostics
-        # What is nested too deep to be printed is no use either.
-        str(module)
-        return []
-
-    def _read(self, source: Source) -> tuple[ir.Module | None, list[Diagnostic]]:
-        with captured(self.context) as diagnostics:
-            try:
-                # MLIR's locations name the file only if MLIR reads it, and a pipe is read once.
-                if Path(source.name).is_file() and not self.options["split-input-file"]:
-                    return ir.Module.parseFile(source.name, self.context), diagnostics
-                return ir.Module.parse(source.data, self.context), diagnostics
-            except ir.MLIRError:
-                pass
-        if not diagnostics:
-            diagnostics = [Diagnostic("error", f"{source.name} is not valid MLIR")]
-        return None, diagnostics
 
     def _print(self, module: ir.Module) -> bytes:
         options = self.options
@@ -176,29 +143,6 @@ class Session:
         )
         return buffer.getvalue().rstrip(b"\n") + b"\n"
 
-    def _report(self, source: Source, diagnostics: list[Diagnostic]) -> None:
-        for diagnostic in diagnostics:
-            for each in (diagnostic, *diagnostic.notes):
-                # A note that lists fifty dialects helps less than the one that was meant.
-                if not each.message.startswith("Available dialects:"):
-                    print(self._render(source, each), file=sys.stderr)
-
-    def _render(self, source: Source, diagnostic: Diagnostic) -> str:
-        """Return a diagnostic as mlir-opt prints it, with the line of source and a caret."""
-        inside = diagnostic.file in (_BUFFER, source.name)
-        if not diagnostic.line:
-            where = f"{source.name}: " if inside else ""
-            return f"{where}{diagnostic.severity}: {diagnostic.message}"
-        file = source.name if inside else diagnostic.file
-        line = source.line(diagnostic.line).rstrip() if inside else ""
-        before = line[: max(diagnostic.column - 1, 0)]
-        message = diagnostic.message + hint(diagnostic.message, before, self.context)
-        text = f"{file}:{diagnostic.line}:{diagnostic.column}: {diagnostic.severity}: {message}"
-        if not line or not diagnostic.column:
-            return text
-        padding = "".join("\t" if char == "\t" else " " for char in before)
-        return f"{text}\n{line}\n{padding}^"
-
     def _show_stacktrace(self, error: PassError) -> None:
         if self.options["print-stacktrace"] and error.__cause__ is not None:
             traceback.print_exception(error.__cause__)
@@ -207,28 +151,9 @@ class Session:
         separator = b"" if self.options["emit-bytecode"] else b"// -----\n"
         data = separator.join(outputs)
         path = self.options["o"]
-        if path is None or path == "-":
-            if sys.stdout is None:
-                raise OSError("standard output is closed")
-            with _told("write to standard output"):
-                sys.stdout.flush()
-                sys.stdout.buffer.write(data)
-                sys.stdout.buffer.flush()
-        elif not failed:
-            # A failed run leaves the file that was there alone.
-            with _told(f"write output file '{path}'"):
-                Path(path).write_bytes(data)
-
-
-@contextlib.contextmanager
-def _told(what: str) -> Iterator[None]:
-    """Make an error of the system a line that says what could not be done."""
-    try:
-        yield
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        raise RelaxMLIRError(f"cannot {what}: {error.strerror}") from None
+        # A failed run leaves the file that was there alone.
+        if not failed or path in (None, "-"):
+            output.write(path, data)
 
 
 @contextlib.contextmanager

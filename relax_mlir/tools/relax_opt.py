@@ -1,49 +1,21 @@
 """relax-opt: mlir-opt for our dialects and passes."""
 
-import contextlib
-import os
 import re
 import sys
 from collections.abc import Sequence
 from typing import Any
 
 from relax_mlir.errors import BindingsError, RelaxMLIRError
-from relax_mlir.tools import opt_flags
+from relax_mlir.tools import entry, opt_flags
 from relax_mlir.tools.opt_flags import Options
-from relax_mlir.tools.sources import InputError, read
+from relax_mlir.tools.sources import read
 
 _PASS_NAME = re.compile(r"[A-Za-z_][\w-]*")
 
 
 def main(argv: list[str] | None = None) -> int:
     """Run the tool and return its exit code: 0, 1 for an error, 130 when interrupted."""
-    try:
-        code = _main(sys.argv[1:] if argv is None else argv)
-        if sys.stdout is not None:
-            sys.stdout.flush()
-        return code
-    except KeyboardInterrupt:
-        return 130
-    except BrokenPipeError:
-        # The reader left: say nothing, and keep the interpreter from flushing into the dead pipe.
-        with contextlib.suppress(OSError, ValueError):
-            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-        return 1
-    except InputError as error:
-        message = str(error)
-        return _fail(message if ": error: " in message else f"error: {message}")
-    except OSError as error:
-        where = f"'{error.filename}': " if error.filename else ""
-        return _fail(f"error: {where}{error.strerror or error}")
-    except (RelaxMLIRError, MemoryError, RecursionError) as error:
-        return _fail(f"error: {error or type(error).__name__}")
-
-
-def _fail(message: str) -> int:
-    # Python has no stream where the shell closed it (`2>&-`), and print would take stdout then.
-    if sys.stderr is not None:
-        print(message, file=sys.stderr)
-    return 1
+    return entry.run(lambda: _main(sys.argv[1:] if argv is None else argv))
 
 
 def _main(argv: Sequence[str]) -> int:

@@ -3,18 +3,46 @@
 import signal
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from relax_mlir import relax
-from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.bindings import ir, submodule
 from relax_mlir.errors import PassError
 from relax_mlir.ir.module import IRModule
 from relax_mlir.tools import relax_opt
 from relax_mlir.transform import module_pass
 from relax_mlir.transform.registry import register_pass, unregister_pass
 
-TEXT = "func.func @f(%x: tensor<2xf32>) -> tensor<2xf32> attributes {relax.function} { return %x : tensor<2xf32> }"  # noqa: E501
+TEXT = """
+func.func @f(%x: tensor<2xf32>) -> tensor<2xf32> attributes {relax.function} {
+  return %x : tensor<2xf32>
+}
+"""
+# Interrupts the first import at the tenth call of a function of MLIR's, then imports again.
+IMPORT = f"""
+import signal, sys
+
+def interrupt(frame, event, value):
+    if event == "call" and frame.f_code.co_name == sys.argv[1]:
+        calls.append(frame)
+        if len(calls) == 10:
+            signal.raise_signal(signal.SIGINT)
+
+calls = []
+sys.setprofile(interrupt)
+try:
+    from relax_mlir.dialects.context import make_context
+    make_context()
+except KeyboardInterrupt:
+    print("interrupted")
+sys.setprofile(None)
+from relax_mlir import relax
+from relax_mlir.ir.module import IRModule
+relax.build(IRModule.parse({TEXT!r}))
+print("built")
+"""
 
 
 def interrupt(op):
@@ -72,3 +100,17 @@ def test_in_relax_opt(tmp_path):
         assert relax_opt.main(["--walks", str(path)]) == 130
     finally:
         unregister_pass("Walks")
+
+
+# While MLIR's own modules are imported, our classes are made, and the dialects are loaded.
+@pytest.mark.parametrize("call", ["register_attribute_builder", "param_kind", "_emit_operation"])
+def test_while_mlir_is_imported(call):
+    command = [sys.executable, "-c", IMPORT, call]
+    run = subprocess.run(command, capture_output=True, text=True)
+    assert (run.stdout, run.stderr) == ("interrupted\nbuilt\n", "")
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_imports_off_the_main_thread_leave_signals_alone():
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(submodule, "dialects.scf").result().__name__.endswith("dialects.scf")

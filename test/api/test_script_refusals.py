@@ -138,9 +138,15 @@ def test_both_branches_see_the_variable_before_them() -> None:
             f"a tensor of {2**66} bytes",
         ),
         (f"B[0] = {'-' * 700}B[0]", f"B[0] = {'-' * 700}B[0]", "this is nested too deeply"),
+        (f"A[0] = {10**400}", str(10**400), "the integer is too large for float32"),
+        ('with T.block("b"):\n    T.where()\n    A[0] = A[1]', "T.where()", "T.where takes 1 arg"),
+        (
+            'with T.block("b"):\n    T.where(B[0] > 0)\n    T.where(B[0] < 9)\n    A[0] = A[1]',
+            "T.where(B[0] < 9)", "a block has one T.where",
+        ),
         ("D = T.match_buffer()", "T.match_buffer()", "T.match_buffer needs a handle"),
     ],
-)
+)  # fmt: skip
 def test_tir(body: str, underlined: str, message: str) -> None:
     check(TIR + indented(body), underlined, message)
 
@@ -170,6 +176,10 @@ BIG = f"n * {2**63 - 1} * {2**63 - 1}"
             "if R.const(True):\n    y = R.match_cast(x, R.Tensor((m, 2)))\nelse:\n    y = x\n"
             "return R.reshape(y, (m, 2))",
             "m", "'m' is local to its branch",
+        ),
+        (
+            "return R.call_tir(R.ExternFunc(), (x,), out_sinfo=R.Tensor((2,)))",
+            "R.ExternFunc()", "R.ExternFunc needs argument 'global_symbol'",
         ),
         (
             "return R.call_tir(M.ff, (x,), out_sinfo=R.Tensor((2,)))",
@@ -244,6 +254,11 @@ def test_captured_shapes(shape: Any, message: str) -> None:
     if shape is not None:
         text = HEAD + '@T.prim_func\ndef f(A: T.Buffer(shp, "float32")):\n    pass\n'
         check(text, "shp", message, shp=shape)
+
+
+def test_prim_funcs_have_plain_parameters() -> None:
+    for params, extra in (("*a", "a"), ("**a", "a"), ("*, a", "a"), ("a, /", "a"), ("a=3", "3")):
+        check(f"{HEAD}@T.prim_func\ndef f({params}):\n    pass\n", extra, "a prim func has plain")
 
 
 def test_prim_funcs_have_no_parameter_twice() -> None:

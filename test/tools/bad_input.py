@@ -32,9 +32,9 @@ show("missing file", "no_such_file.mlir")
 # CHECK-NEXT: {{^}}error: cannot open input file '{{.*}}': Is a directory
 show("folder", str(FOLDER))
 
-# CHECK-LABEL: null in name: 1 ''
-# CHECK-NEXT: {{^}}error: cannot open input file
-show("null in name", "")
+# CHECK-LABEL: no name: 1 ''
+# CHECK-NEXT: {{^}}error: cannot open input file '': No such file or directory
+show("no name", "")
 
 # CHECK-LABEL: garbage: 1 ''
 # CHECK-NEXT: garbage.mlir:1:5: error: neither MLIR bytecode nor UTF-8 text
@@ -53,8 +53,21 @@ show("from stdin", data=b"\xff\xfe\x00\x01")
 show("bytecode of the future", data=b"ML\xefRabc")
 
 # CHECK-LABEL: unwritable output: 1 ''
-# CHECK-NEXT: {{^}}error: {{.*}}No such file or directory
+# CHECK-NEXT: {{^}}error: cannot write output file '{{.*}}out.mlir': No such file or directory
 show("unwritable output", "-o", str(FOLDER / "none" / "out.mlir"), data=b"module {}")
+
+# CHECK-LABEL: full disk: 1 ''
+# CHECK-NEXT: {{^}}error: cannot write output file '/dev/full': No space left on device
+show("full disk", "-o=/dev/full", data=b"module {}")
+
+# CHECK-LABEL: unwritable folder: 1 ''
+# CHECK-NEXT: {{^}}error: cannot make folder '/proc/none': No such file or directory
+flags = ["--mlir-print-ir-after-all", "--mlir-print-ir-tree-dir=/proc/none"]
+show("unwritable folder", "--cse", *flags, data=b"module {}")
+
+# CHECK-LABEL: unwritable trace: 1 ''
+# CHECK-NEXT: {{^}}error: '{{.*}}none/trace.json': No such file or directory
+show("unwritable trace", "--cse", f"--time-trace={FOLDER}/none/trace.json", data=b"module {}")
 
 # CHECK-LABEL: bytes in a symbol: 1 ''
 # CHECK-NEXT: {{^}}<stdin>:2:1: error: (MLIR's message holds a name that is not UTF-8 text)

@@ -9,3 +9,7 @@
 // CHECK: unmet.mlir:13:10: error: unexpected error: use of undeclared SSA value name
 // CHECK: unmet.mlir:13:22: error: expected error "another text" was not produced
 // CHECK: unmet.mlir:17:32: error: malformed expected-error
+// CHECK: unmet.mlir:21:4: error: malformed expected-eror: there are expected-error, -warning, -remark and -note
+// CHECK: unmet.mlir:22:4: error: malformed expected-note@+1000: there is no line 1022
+// CHECK: unmet.mlir:23:4: error: malformed expected-note@-30: there is no line -7
+// CHECK-NOT: malformed

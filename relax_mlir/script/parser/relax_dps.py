@@ -33,7 +33,8 @@ def _target(p: ExprParser, node: Node, packed: bool) -> _Target | None:
             _Target(prim) if prim is not None and prim.kind == "tir" else _Target(packed=node.value)
         )
     if isinstance(node, ast.Call) and p.scope.path(node.func) == "R.ExternFunc":
-        return _Target(packed=str(literal(p.scope, node.args[0])))
+        given = arguments(p.scope, node, ["global_symbol"], 1)
+        return _Target(packed=str(literal(p.scope, given["global_symbol"])))
     function = p.module.find(p.scope, node)
     if function is None:
         return None

@@ -154,7 +154,10 @@ class BlockParser:
         for statement in body:
             call = statement.value if isinstance(statement, ast.Expr) else None
             if isinstance(call, ast.Call) and self.scope.path(call.func) == "T.where":
-                guard = call.args[0] if call.args else None
+                self.expr.count(call, 1)
+                if guard is not None:
+                    self.scope.fail(call, "a block has one T.where; join the conditions by 'and'")
+                guard = call.args[0]
             else:
                 rest.append(statement)
         return guard, rest

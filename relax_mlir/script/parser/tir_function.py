@@ -41,8 +41,11 @@ class PrimFuncParser:
         Raises:
             ScriptError: the function is wrong.
         """
-        scope = self.scope
-        for arg in self.node.args.args:
+        scope, args = self.scope, self.node.args
+        for extra in (args.vararg, args.kwarg, *args.kwonlyargs, *args.posonlyargs, *args.defaults):
+            if extra is not None:
+                scope.fail(extra, "a prim func has plain positional parameters without defaults")
+        for arg in args.args:
             if arg.arg in self.buffers or arg.arg in self.integers:
                 scope.fail(arg, f"there is already a parameter '{arg.arg}'")
             with scope.guarded(arg):

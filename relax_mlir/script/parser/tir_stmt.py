@@ -144,9 +144,8 @@ class TirStmtParser:
             )
         if isinstance(raw, SymExpr) and raw.is_const:
             raw = raw.value
-        stored = self.expr.settle(raw, value, buffer.dtype)
         try:
-            buffer.store(stored, indices)
+            buffer.store(self.expr.settle(raw, value, buffer.dtype), indices)
         except DtypeError as error:
             self.scope.fail(value, str(error))
 

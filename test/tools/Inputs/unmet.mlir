@@ -15,3 +15,10 @@ func.func @other_text() -> f32 {
 
 // -----
 func.func private @typo()   // expected-error {never comes}
+
+// -----
+
+// expected-eror {{misspelt}}
+// expected-note@+1000 {{far below}}
+// expected-note@-30 {{far above}}
+// The expected-value of a thing is prose.
