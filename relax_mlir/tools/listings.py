@@ -6,11 +6,11 @@ from relax_mlir.transform import registry
 from relax_mlir.transform.upstream import NAMES
 
 
-def version() -> str:
-    """Return this project's version and the bindings'."""
+def version(tool: str = "relax-opt") -> str:
+    """Return a tool's version, which is this project's, and the bindings'."""
     from relax_mlir.dialects.bindings import PACKAGE
 
-    lines = [f"relax-opt {_version('relax-mlir')}"]
+    lines = [f"{tool} {_version('relax-mlir')}"]
     lines.append(f"MLIR bindings: {PACKAGE} {_version(PACKAGE.replace('_', '-'))}")
     return "\n".join(lines)
 

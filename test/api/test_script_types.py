@@ -2,6 +2,8 @@
 
 import pytest
 
+from relax_mlir.dialects.relax.well_formed import check_well_formed
+from relax_mlir.errors import ScriptError
 from relax_mlir.script import from_source
 
 
@@ -79,3 +81,31 @@ def f(x: R.Tensor(("n",), "float32"), y: R.Tensor("float32", ndim=1)):
     return R.shape([n + m + k])
 """
     assert '["m", "n", "q"]' in str(from_source(text).mlir_module)
+
+
+def test_an_annotation_that_never_holds_is_refused() -> None:
+    text = """
+from tvm.script import relax as R
+@R.function
+def f(x: R.Tensor(("n",), "float32")):
+    y: R.Tensor((n + 1,), "float32") = R.exp(x)
+    return y
+"""
+    with pytest.raises(ScriptError, match=r"declared R.Tensor\(\(n \+ 1,\).* is R.Tensor\(\(n,\)"):
+        from_source(text)
+
+
+def test_a_symbol_of_the_callee_is_not_the_callers() -> None:
+    text = """
+from tvm.script import ir as I, relax as R
+@I.ir_module
+class M:
+    @R.function
+    def g(x: R.Tensor(("n",), "float32"), y: R.Tensor(("n + 1",), "float32")):
+        return y
+    @R.function
+    def f(y: R.Tensor(("n",), "float32"), x: R.Tensor(("n - 1",), "float32")):
+        z = M.g(x, y)
+        return z
+"""
+    assert not check_well_formed(from_source(text).mlir_module)
