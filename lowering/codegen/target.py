@@ -78,7 +78,10 @@ class Target:
         Raises:
             PipelineError: unknown kind or option, or a malformed value.
         """
-        kind, *words = shlex.split(text) or [""]
+        try:
+            kind, *words = shlex.split(text) or [""]
+        except ValueError as error:
+            raise PipelineError(f"malformed target '{text}': {error}") from error
         if kind not in KINDS:
             raise PipelineError(
                 f"unknown target kind '{kind}'{did_you_mean(kind, KINDS)}; "

@@ -58,8 +58,10 @@ class Session:
         for name in self.pipeline:
             level = builds.level_of(name)
             note = f"from --opt-level={level}" if level else ""
-            if name not in run:
-                note = f"left out ({note})" if note else "left out"
+            if name in self._pass_context.disabled_pass:
+                note = "left out (--disable-pass)"
+            elif name not in run:
+                note = f"left out ({note})"
             lines.append(f"{name:<{width}}  {note}".rstrip())
         return "\n".join(lines)
 

@@ -1,4 +1,4 @@
-"""relax-opt's flags that watch and steer passes one by one: instruments and reproducers."""
+"""The flags that watch and steer passes one by one: instruments and reproducers."""
 
 import sys
 from collections.abc import Collection

@@ -62,8 +62,8 @@ def run(example: Example, folder: Path) -> str:
         program.write_text(example.code)
         command = [sys.executable, str(program)]
     else:
-        tool = f"{shlex.quote(sys.executable)} -m relax_mlir.tools.relax_opt"
-        command = ["sh", "-c", re.sub(r"(?<![\w/])relax-opt", tool, example.code)]
+        tool = rf"{shlex.quote(sys.executable)} -m relax_mlir.tools.relax_\1"
+        command = ["sh", "-c", re.sub(r"(?<![\w/])relax-(opt|compile)", tool, example.code)]
     environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
     done = subprocess.run(
         command,

@@ -77,3 +77,4 @@ def test_wheel_works_outside_the_checkout(wheel: Path, tmp_path: Path) -> None:
     used = Path(run(python, "smoke.py", cwd=tmp_path).splitlines()[-1])
     assert used.is_relative_to(tmp_path)
     assert (python.parent / "relax-opt").exists()
+    assert (python.parent / "relax-compile").exists()

@@ -1,0 +1,162 @@
+"""relax-compile as a function: what it writes runs, and what is wrong is one line."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from checkout import ROOT
+
+from relax_mlir import relax
+from relax_mlir.errors import PassError, PipelineError
+from relax_mlir.ir.module import IRModule
+from relax_mlir.relax import pipeline as builds
+from relax_mlir.tools import relax_compile
+from relax_mlir.transform import PassContext
+
+TWICE = str(ROOT / "examples" / "twice.mlir")
+RELU = str(ROOT / "test" / "tools" / "Inputs" / "relu.py")
+X = np.linspace(-2, 2, 28, dtype="float32").reshape(7, 4)
+
+
+def run(path, x=X):
+    return relax.VirtualMachine(relax.Executable.load(path))["main"](x)
+
+
+@pytest.mark.parametrize("rows", [0, 1, 7, 65])
+def test_what_it_writes_runs(tmp_path, rows):
+    out = tmp_path / "twice.rxe"
+    assert relax_compile.main([TWICE, "-o", str(out)]) == 0
+    x = np.linspace(-2, 2, rows * 4, dtype="float32").reshape(rows, 4)
+    np.testing.assert_allclose(run(out, x), 2 * np.exp(x), rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [
+        ["--opt-level=0"],
+        ["--opt-level=3"],
+        ["--opt-level=0", "--required-pass=fuse-ops"],
+        ["--disable-pass=FuseOps,OutlineNative", "--disable-pass=fold-constant"],
+        ["--target=llvm -mcpu=x86-64 -O1"],
+        ["--opt-bisect-limit=0"],
+        ["--opt-bisect-limit=2", "--check-well-formed"],
+        ["--pass-config=transform.verify_each=false"],
+        [f"--pipeline=cse,{','.join(builds.DEFAULT_PIPELINE)}"],
+    ],
+    ids=lambda flags: " ".join(flags)[:40],
+)
+def test_flags_leave_the_result_alone(tmp_path, flags):
+    out = tmp_path / "twice.rxe"
+    assert relax_compile.main([TWICE, f"-o={out}", *flags]) == 0
+    np.testing.assert_allclose(run(out), 2 * np.exp(X), rtol=1e-6)
+
+
+def test_a_script_is_parsed_and_not_executed(tmp_path):
+    out = tmp_path / "relu.rxe"
+    assert relax_compile.main([RELU, "-o", str(out)]) == 0
+    np.testing.assert_array_equal(run(out), 2 * np.maximum(X, 0))
+
+
+@pytest.mark.parametrize(
+    ("kind", "suffix", "start"),
+    [
+        ("exe", ".rxe", b""),
+        ("obj", ".o", b"\x7fELF"),
+        ("asm", ".s", b"\t.file"),
+        ("llvm", ".ll", b"; ModuleID"),
+    ],
+)
+def test_the_result_lies_beside_the_input(tmp_path, kind, suffix, start):
+    source = tmp_path / "model.mlir"
+    source.write_bytes((ROOT / "examples" / "twice.mlir").read_bytes())
+    assert relax_compile.main([str(source), f"--emit={kind}"]) == 0
+    assert {path.name for path in tmp_path.iterdir()} == {"model.mlir", f"model{suffix}"}
+    assert (tmp_path / f"model{suffix}").read_bytes().startswith(start)
+
+
+def test_a_stage_can_be_compiled_on(tmp_path):
+    half, out = tmp_path / "half.mlir", tmp_path / "twice.rxe"
+    assert relax_compile.main([TWICE, "--to=FuseOps", "-o", str(half)]) == 0
+    assert "call_tir" in half.read_text()
+    assert relax_compile.main([str(half), "-o", str(out)]) == 0
+    np.testing.assert_allclose(run(out), 2 * np.exp(X), rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (["--opt-levl=3"], "unknown flag '--opt-levl'; did you mean '--opt-level'?"),
+        (["--opt-level=4"], "'--opt-level' is 0 to 3, got 4"),
+        (["--opt-level=x"], "flag '--opt-level' wants a number, got 'x'"),
+        (["--emit=object"], "'--emit' cannot be 'object'; did you mean 'obj'?"),
+        (["--pipeline=legalise-ops"], "unknown pass 'legalise-ops'; did you mean 'legalize-ops'?"),
+        (["--required-pass=FuseOp"], "unknown pass 'FuseOp'; did you mean 'FuseOps'?"),
+        (["--pass-config=a"], "flag '--pass-config' wants key=value, got 'a'"),
+        (
+            ["--pass-config=transform.verify_each=maybe"],
+            "flag '--pass-config': config option 'transform.verify_each' wants bool, "
+            "got str 'maybe'",
+        ),
+        (["--target=llvm '"], "flag '--target': No closing quotation"),
+        (["--to=FuseOp"], "unknown stage 'FuseOp'; did you mean 'FuseOps'?"),
+        (
+            ["--to=AlterOpLayout"],
+            "stage 'AlterOpLayout' does not run at this level; see --list-stages",
+        ),
+        (["--to=FuseOps", "--stats"], "give either '--to' or '--stats', not both: nothing is"),
+        ([], "standard input has no name to write to: give one with -o"),
+        (["/no/such.mlir"], "cannot open input file '/no/such.mlir': No such file or directory"),
+        ([TWICE, "-o", "/no/x.rxe"], "cannot write output file '/no/x.rxe': No such file"),
+        ([TWICE, "-o=x", "--pipeline=LegalizeOps"], "CodeGenVM: 'relax.dataflow' at "),
+    ],
+    ids=lambda value: " ".join(value)[:30] if isinstance(value, list) else "",
+)
+def test_a_mistake_is_one_line(flags, message, capfd):
+    assert relax_compile.main(flags) == 1
+    out, err = capfd.readouterr()
+    assert out == ""
+    assert err.startswith(f"error: {message}")
+    assert err.count("\n") == 1
+
+
+def test_an_unknown_config_option_names_the_one_that_was_meant(capfd):
+    assert relax_compile.main(["--pass-config=transform.verify_eac=1", TWICE]) == 1
+    err = capfd.readouterr().err
+    assert "did you mean 'transform.verify_each'?" in err
+    assert err.count("\n") == 1
+
+
+def test_a_mistake_in_a_script_is_underlined(tmp_path, capfd):
+    script = tmp_path / "wrong.py"
+    script.write_text(Path(RELU).read_text().replace("nn.relu(x)\n", "nn.rlu(x)\n"))
+    assert relax_compile.main([str(script)]) == 1
+    err = capfd.readouterr().err
+    assert err.startswith(f"{script}:14:17: error: there is no operation R.nn.rlu; did you mean")
+    assert list(tmp_path.iterdir()) == [script]
+
+
+def test_a_program_without_kernels_has_no_object(tmp_path, capfd):
+    source = tmp_path / "empty.mlir"
+    source.write_text("// nothing\n")
+    assert relax_compile.main([str(source), "--emit=obj"]) == 1
+    assert capfd.readouterr().err == "error: the program has no native code to emit as obj\n"
+
+
+def test_lower_leaves_the_module_and_names_the_stages():
+    mod = IRModule.parse((ROOT / "examples" / "twice.mlir").read_bytes())
+    before = str(mod)
+    log = relax.BuildLog()
+    lowered = builds.lower(mod, "LegalizeOps", log=log)
+    assert "call_tir" in str(lowered)
+    assert str(mod) == before
+    assert [stage.name for stage in log.stages][-1] == "LegalizeOps"
+    with pytest.raises(PipelineError, match="a build runs no stage 'FuseOp'; did you mean"):
+        builds.lower(mod, "FuseOp")
+    with PassContext(opt_level=0), pytest.raises(PipelineError, match="no stage 'FuseOps'"):
+        builds.lower(mod, "FuseOps")
+
+
+def test_lower_raises_what_a_pass_raises():
+    text = (ROOT / "test" / "tools" / "Inputs" / "not_well_formed.mlir").read_text()
+    with pytest.raises(PassError, match="symbol 'n'"):
+        builds.lower(IRModule.parse(text), "WellFormed")
