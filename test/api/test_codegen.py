@@ -530,6 +530,7 @@ def test_cross_compile() -> None:
         ("llvm -mtriple=quux", "unknown target triple 'quux'"),
         ("llvm -mcpu", "needs a value"),
         ("llvm -O9", "must be 0 to 3"),
+        ('llvm -mcpu="x', "No closing quotation"),
         ("llvm -num-threads=many", "must be a number"),
     ],
 )
