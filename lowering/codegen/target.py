@@ -81,7 +81,7 @@ class Target:
         try:
             kind, *words = shlex.split(text) or [""]
         except ValueError as error:
-            raise PipelineError(f"malformed target '{text}': {error}") from error
+            raise PipelineError(f'malformed target "{text}": {error}') from error
         if kind not in KINDS:
             raise PipelineError(
                 f"unknown target kind '{kind}'{did_you_mean(kind, KINDS)}; "

@@ -97,7 +97,7 @@ def test_a_stage_can_be_compiled_on(tmp_path):
             "flag '--pass-config': config option 'transform.verify_each' wants bool, "
             "got str 'maybe'",
         ),
-        (["--target=llvm '"], "flag '--target': No closing quotation"),
+        (["--target=llvm '"], "flag '--target': malformed target \"llvm '\": No closing"),
         (["--to=FuseOp"], "unknown stage 'FuseOp'; did you mean 'FuseOps'?"),
         (
             ["--to=AlterOpLayout"],
