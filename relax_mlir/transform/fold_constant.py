@@ -139,9 +139,7 @@ class _Folder:
             return None
         branch = op.regions[0 if condition[()] else 1].blocks[0]
         # A symbol that it binds would stay bound after it.
-        if any(view.operation.name == "relax.match_cast" for view in branch.operations):
-            return None
-        return branch
+        return None if _binds_symbols(branch) else branch
 
     def _inline(self, op: ir.Operation, branch: ir.Block) -> None:
         """Put the operations of a branch in the place of the whole `if`."""
@@ -156,6 +154,18 @@ class _Folder:
                 for block in region.blocks:
                     self._block(block)
             self._operation(inner)
+
+
+def _binds_symbols(block: ir.Block) -> bool:
+    """Whether a block may bind symbols that hold after it; a dataflow block is no scope of them."""
+    return any(
+        view.operation.name == "relax.match_cast"
+        or (
+            view.operation.name == "relax.dataflow"
+            and _binds_symbols(view.operation.regions[0].blocks[0])
+        )
+        for view in block.operations
+    )
 
 
 def _evaluate(

@@ -86,11 +86,10 @@ def _only_producer(value: ir.Value) -> ir.Operation | None:
     return value.owner.operation
 
 
-def _channel_axis(op: ir.Operation) -> int:
-    attrs = _attributes(op)
-    if op.name == "relax.conv2d":
-        return (attrs["out_layout"] or attrs["data_layout"]).index("C")
-    return (attrs["out_layout"] or attrs["layout"]).index("C")
+def _channel_axis(conv: ir.Operation) -> int:
+    """Return which axis of a convolution's result the channels are."""
+    attrs = _attributes(conv)
+    return (attrs["out_layout"] or attrs["data_layout"]).index("C")
 
 
 def _channels(scale: ir.Value, axis: int) -> SymExpr | None:
@@ -102,6 +101,20 @@ def _channels(scale: ir.Value, axis: int) -> SymExpr | None:
     if any(dim != 1 for i, dim in enumerate(dims) if i != axis):
         return None
     return dims[axis]
+
+
+def _commutes(op: ir.Operation, scale: ir.Value) -> bool:
+    """Whether an operation can be done before a multiplication by a scale as well as after it.
+
+    Pooling can when it leaves the axis of the scale alone: does not slide over it, nor move it.
+    """
+    if op.name in _POSITIVE and not _is_positive(scale):
+        return False
+    if op.name == "relax.relu":
+        return True
+    attrs = _attributes(op)
+    layouts = {attrs["layout"], attrs["out_layout"] or attrs["layout"]}
+    return all(_channels(scale, layout.index("C")) is not None for layout in layouts)
 
 
 def _is_positive(value: ir.Value) -> bool:
@@ -175,15 +188,15 @@ class _Chain:
         self._multiply, self._scale = multiply, scale
         self._hoists: dict[ir.Operation, _Hoist] = {}
 
-    def applies(self, value: ir.Value, axis: int | None = None) -> bool:
+    def applies(self, value: ir.Value) -> bool:
         """Whether the factor can be taken to the convolution that makes a value."""
         op = _only_producer(value)
         if op is None or op.block != self._multiply.block:
             return False
         if op.name == "relax.conv2d":
             return self._fits(op, value)
-        if op.name in _LINEAR or (op.name in _POSITIVE and _is_positive(self._scale)):
-            return self.applies(op.operands[0])
+        if op.name in _LINEAR + _POSITIVE:
+            return _commutes(op, self._scale) and self.applies(op.operands[0])
         if op.name == "relax.add":
             # A bias is scaled on its own; the sum of two results of convolutions by scaling both.
             a, b = op.operands
@@ -251,9 +264,7 @@ def _push_into(op: ir.Operation, path: list[ir.Operation], multiply: ir.Operatio
     """Rewrite `conv2d(f(x * s), w)` to `conv2d(f(x), w * s)` where that is the same."""
     attrs = _attributes(op)
     axis = attrs["data_layout"].index("C")
-    if attrs["groups"] != 1 or any(
-        _channel_axis(each) != axis for each in path if each.name != "relax.relu"
-    ):
+    if attrs["groups"] != 1:
         return
     dims = T.tensor_dims(op.operands[0].type)
     for data, scale in (list(multiply.operands), list(multiply.operands)[::-1]):
@@ -264,7 +275,7 @@ def _push_into(op: ir.Operation, path: list[ir.Operation], multiply: ir.Operatio
             continue
         if T.tensor_dtype(scale.type) != T.tensor_dtype(op.operands[1].type):
             continue
-        if any(each.name in _POSITIVE for each in path) and not _is_positive(scale):
+        if not all(_commutes(each, scale) for each in path):
             continue
         if not _undisturbed(multiply, op):
             continue

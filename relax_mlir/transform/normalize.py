@@ -7,7 +7,7 @@ values, and every operation has a name or can be given one. What is left to choo
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.tuples import is_make_tuple, is_tuple, known_fields, make_tuple
 from relax_mlir.lowering.relax_to_vm.locations import value_name
-from relax_mlir.transform.effects import operations_in
+from relax_mlir.transform.effects import functions_to_optimize, operations_in
 from relax_mlir.transform.rebuild import get_item
 
 # Their values are in their types and attributes alone.
@@ -15,15 +15,12 @@ _LITERALS = ("relax.shape_expr", "relax.prim_value", "relax.constant")
 
 
 def normalize(module: ir.Operation) -> None:
-    """Bring every Relax function into normal form.
+    """Bring every Relax function into normal form, save those kept out of optimisations.
 
     The arguments of a call are made right where they are passed; a shape, number or constant is
     bound once per scope; dataflow blocks that hold no bindings are gone; every binding has a name.
     """
-    for view in module.regions[0].blocks[0].operations:
-        func = view.operation
-        if "relax.function" not in func.attributes or not func.regions[0].blocks:
-            continue
+    for func in functions_to_optimize(module):
         names = _Names(func)
         for block in func.regions[0].blocks:
             _block(block, {}, names, "gv")

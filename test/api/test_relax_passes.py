@@ -150,3 +150,31 @@ def test_dead_code_elimination_from_entry_functions(program):
     kept = transform.DeadCodeElimination(["branches"])(program)
     assert kept.function_names == ["helper", "branches"]
     assert str(transform.DeadCodeElimination("branches")(program)) == str(kept)
+
+
+def test_fold_constant_keeps_scopes_of_symbols():
+    module = from_source(
+        """
+from relax_mlir.script import ir as I, relax as R
+
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor, y: R.Tensor):
+        if R.const(True):
+            with R.dataflow():
+                a = R.match_cast(x, R.Tensor(("m", 4), "float32"))
+                b = R.exp(a)
+                R.output(b)
+            r = R.sum(b)
+        else:
+            r = R.const(1.0)
+        z = R.match_cast(y, R.Tensor(("m", 4), "float32"))
+        q = R.exp(z)
+        return (r, q)
+"""
+    )
+    x, y = np.ones((2, 4), np.float32), np.ones((3, 4), np.float32)
+    folded = transform.FoldConstant()(module)
+    total, exp = relax.VirtualMachine(relax.build(folded))["main"](x, y)
+    compare((total, exp), (np.exp(x).sum(), np.exp(y)))

@@ -86,3 +86,43 @@ func.func @later(%x: !X, %w: !W, %v: !S) -> !Y attributes {relax.function} {
   }) : () -> !Y
   return %d : !Y
 }
+
+// Not past pooling that slides over the channels or moves them; one number for all goes past either.
+
+!P = tensor<1x3x3x3xf32>
+!One = tensor<1x1x1xf32>
+
+// CHECK-LABEL: func.func @pools_channels
+// CHECK: %[[C:.*]] = "relax.conv2d"
+// CHECK: %[[P:.*]] = "relax.avg_pool2d"(%[[C]])
+// CHECK: %[[M:.*]] = "relax.multiply"(%[[P]]
+// CHECK-NEXT: return %[[M]]
+func.func @pools_channels(%x: !X, %w: !W, %s: !S) -> !P attributes {relax.function} {
+  %c = "relax.conv2d"(%x, %w) : (!X, !W) -> !Y
+  %p = "relax.avg_pool2d"(%c) {pool_size = array<i64: 2, 1>, padding = array<i64: 1, 0, 0, 0>, layout = "NHWC"} : (!Y) -> !P
+  %m = "relax.multiply"(%p, %s) : (!P, !S) -> !P
+  return %m : !P
+}
+
+// CHECK-LABEL: func.func @moves_channels
+// CHECK: %[[C:.*]] = "relax.conv2d"
+// CHECK: %[[P:.*]] = "relax.max_pool2d"(%[[C]])
+// CHECK: %[[M:.*]] = "relax.multiply"(%[[P]]
+// CHECK-NEXT: return %[[M]]
+func.func @moves_channels(%x: !X, %w: !W) -> !P attributes {relax.function} {
+  %c = "relax.conv2d"(%x, %w) : (!X, !W) -> !Y
+  %p = "relax.max_pool2d"(%c) {pool_size = array<i64: 1>, layout = "NCHW", out_layout = "NHWC"} : (!Y) -> !P
+  %s = "relax.constant"() {value = dense<[[[1.0]], [[2.0]], [[3.0]]]> : !S} : () -> !S
+  %m = "relax.multiply"(%p, %s) : (!P, !S) -> !P
+  return %m : !P
+}
+
+// CHECK-LABEL: func.func @one_number
+// CHECK: %[[P:.*]] = "relax.avg_pool2d"
+// CHECK-NEXT: return %[[P]]
+func.func @one_number(%x: !X, %w: !W, %s: !One) -> !P attributes {relax.function} {
+  %c = "relax.conv2d"(%x, %w) : (!X, !W) -> !Y
+  %p = "relax.avg_pool2d"(%c) {pool_size = array<i64: 1>, layout = "NCHW", out_layout = "NHWC"} : (!Y) -> !P
+  %m = "relax.multiply"(%p, %s) : (!P, !One) -> !P
+  return %m : !P
+}

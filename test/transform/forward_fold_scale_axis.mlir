@@ -48,3 +48,20 @@ func.func @passes(%x: !X, %w: tensor<3x2x1x1xf32>) -> tensor<1x3x4x4xf32> attrib
   %c = "relax.conv2d"(%p, %w) : (tensor<1x2x4x4xf32>, tensor<3x2x1x1xf32>) -> tensor<1x3x4x4xf32>
   return %c : tensor<1x3x4x4xf32>
 }
+
+// Not past pooling that moves the channels.
+
+!Q = tensor<1x4x4x4xf32>
+
+// CHECK-LABEL: func.func @moves_channels
+// CHECK: %[[M:.*]] = "relax.multiply"
+// CHECK: %[[P:.*]] = "relax.avg_pool2d"(%[[M]])
+// CHECK: "relax.conv2d"(%[[P]], %{{.*}})
+// CHECK-NOT: "relax.multiply"
+// CHECK: return
+func.func @moves_channels(%x: !Q, %w: tensor<3x4x1x1xf32>, %s: tensor<4x1x1xf32>) -> tensor<1x3x4x4xf32> attributes {relax.function} {
+  %m = "relax.multiply"(%x, %s) : (!Q, tensor<4x1x1xf32>) -> !Q
+  %p = "relax.avg_pool2d"(%m) {pool_size = array<i64: 1>, layout = "NHWC", out_layout = "NCHW"} : (!Q) -> !Q
+  %c = "relax.conv2d"(%p, %w) : (!Q, tensor<3x4x1x1xf32>) -> tensor<1x3x4x4xf32>
+  return %c : tensor<1x3x4x4xf32>
+}

@@ -3,6 +3,20 @@
 !T = tensor<4xf32>
 !S = !relax.shape<#relax.dims<[], affine_map<() -> (4)>>>
 
+// A function that is kept out of optimisations stays as it is, names included.
+
+// CHECK-LABEL: func.func @kept
+// CHECK: "relax.shape_expr"
+// CHECK: "relax.shape_expr"
+// CHECK: "relax.reshape"
+func.func @kept(%x: !T) -> !T attributes {relax.function, relax.SkipOptimization = true} {
+  %s = "relax.shape_expr"() : () -> !S
+  %r = "relax.shape_expr"() : () -> !S
+  %y = "relax.reshape"(%x, %s) : (!T, !S) -> !T
+  %z = "relax.reshape"(%y, %r) : (!T, !S) -> !T
+  return %z : !T
+}
+
 // A literal is bound once per scope, an empty block is gone, and every binding has a name.
 
 // CHECK-LABEL: func.func @literals
