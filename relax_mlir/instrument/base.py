@@ -40,7 +40,10 @@ class PassInstrument:
         """Called just after the pass, unless it failed."""
 
     def pass_failed(self, mod: "IRModule", info: "PassInfo", error: BaseException) -> None:
-        """Called when the pass raised; the module is as it left it. Not one of TVM's hooks."""
+        """Called when the pass raised; the module is as it left it. Not one of TVM's hooks.
+
+        Also called in place of `run_after_pass` when the hook of another instrument raised.
+        """
 
 
 def pass_instrument(pi_cls: type | None = None) -> Any:

@@ -58,6 +58,6 @@ class ChangeInstrument(PairedInstrument):
 
 
 def _hash(mod: "IRModule") -> str:
-    from relax_mlir.transform.fingerprint import fingerprint
+    from relax_mlir.transform.program_hash import fingerprint
 
     return fingerprint(mod.mlir_module)

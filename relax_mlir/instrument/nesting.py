@@ -34,14 +34,24 @@ class PairedInstrument(PassInstrument):
         """Keep what `before` returns."""
         for around in self._open:
             around[1] = False
-        self._open.append([self.before(mod, info), True])
+        self._open.append([self.before(mod, info), True, info.name])
 
     def run_after_pass(self, mod: "IRModule", info: "PassInfo") -> None:
         """Hand it to `after`."""
-        state, leaf = self._open.pop() if self._open else (None, True)
-        self.after(mod, info, state, leaf)
+        if (found := self._close(info)) is not None:
+            self.after(mod, info, *found)
 
     def pass_failed(self, mod: "IRModule", info: "PassInfo", error: BaseException) -> None:
         """Hand it to `failed`."""
-        state, leaf = self._open.pop() if self._open else (None, True)
-        self.failed(mod, info, state, leaf, error)
+        if (found := self._close(info)) is not None:
+            self.failed(mod, info, *found, error)
+
+    def _close(self, info: "PassInfo") -> tuple[Any, bool] | None:
+        """Return what `before` returned and whether it is a leaf; None for a pass not seen."""
+        if all(name != info.name for _, _, name in self._open):
+            return None
+        while True:
+            # Whatever is still open inside it has ended without a word.
+            state, leaf, name = self._open.pop()
+            if name == info.name:
+                return state, leaf

@@ -118,7 +118,7 @@ def print_module(title: str, mod: "IRModule", file: TextIO | None = None) -> Non
 
 
 def _hash(mod: "IRModule") -> str:
-    from relax_mlir.transform.fingerprint import fingerprint
+    from relax_mlir.transform.program_hash import fingerprint
 
     return fingerprint(mod.mlir_module)
 

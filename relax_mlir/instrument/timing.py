@@ -49,7 +49,7 @@ class PassTimingInstrument(PassInstrument):
     def exit_pass_ctx(self) -> None:
         """Close the passes that an exception left open."""
         while self._open:
-            self._close()
+            self._close_innermost()
 
     def run_before_pass(self, mod: "IRModule", info: "PassInfo") -> None:
         """Start the clock of a pass."""
@@ -59,8 +59,8 @@ class PassTimingInstrument(PassInstrument):
         self._open.append(started)
 
     def run_after_pass(self, mod: "IRModule", info: "PassInfo") -> None:
-        """Stop the clock of the innermost pass."""
-        self._close()
+        """Stop the clock of the pass."""
+        self._close(info)
 
     def render(self) -> str:
         """Return one line per pass: `name: total us [self us] (% of all; % of the pass around)`."""
@@ -112,9 +112,15 @@ class PassTimingInstrument(PassInstrument):
 
     def pass_failed(self, mod: "IRModule", info: "PassInfo", error: BaseException) -> None:
         """Stop the clock of a pass that failed."""
-        self._close()
+        self._close(info)
 
-    def _close(self) -> None:
-        if self._open:
-            ended = self._open.pop()
-            ended.duration = time.perf_counter() - ended.start
+    def _close(self, info: "PassInfo") -> None:
+        # What is still open inside the pass has ended without a word.
+        if any(each.name == info.name for each in self._open):
+            while self._close_innermost() != info.name:
+                pass
+
+    def _close_innermost(self) -> str:
+        ended = self._open.pop()
+        ended.duration = time.perf_counter() - ended.start
+        return ended.name

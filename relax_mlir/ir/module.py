@@ -90,7 +90,7 @@ class IRModule:
         ]
 
     def __getitem__(self, name: str) -> Any:
-        """Return the `func.func` operation of that name.
+        """Return the `func.func` operation of that name; what is returned keeps the module alive.
 
         Raises:
             KeyError: there is none.
@@ -98,7 +98,7 @@ class IRModule:
         for op in self._module.body.operations:
             attributes = op.operation.attributes
             if "sym_name" in attributes and attributes["sym_name"].value == name:
-                return op
+                return _keeping(op, self._module)
         raise KeyError(f"no function '{name}'{did_you_mean(name, self.function_names)}")
 
     def __contains__(self, name: object) -> bool:
@@ -141,6 +141,18 @@ class IRModule:
 
     def __repr__(self) -> str:
         return f"IRModule({', '.join(self.function_names)})"
+
+
+class _View(ir.OpView):
+    """An operation without a Python class of its own; unlike the base it takes attributes."""
+
+
+def _keeping(view: ir.OpView, module: ir.Module) -> ir.OpView:
+    # The bindings' operations do not hold the module that they are in, and its end is theirs.
+    if type(view) is ir.OpView:
+        view = _View(view.operation)
+    view._relax_module = module
+    return view
 
 
 def _verify_error(message: str, error: ir.MLIRError) -> VerifyError:

@@ -26,7 +26,7 @@ _EXPORTS = {
     "CreatePrimFuncPass": "decorators",
     "CreateDataflowBlockPass": "decorators",
     "CreateSequentialPass": "decorators",
-    "fingerprint": "fingerprint",
+    "fingerprint": "program_hash",
     "pattern": "rewriting",
     "rewrite": "rewriting",
     "pdl": "rewriting",

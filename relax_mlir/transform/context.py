@@ -141,26 +141,44 @@ class PassContext:
             raise
 
     def instrument_before_pass(self, mod: "IRModule", info: PassInfo) -> bool:
-        """Ask every instrument whether the pass runs, then announce it (P27, P31)."""
+        """Ask every instrument whether the pass runs, then announce it (P27, P31).
+
+        Where a `run_before_pass` raises, those that heard of the pass are told that it failed.
+        """
         run = True
         if info.name not in self.required_pass:
             # Everyone is asked, also after a no.
             for instrument in self.instruments:
                 run &= bool(instrument.should_run(mod, info))
         if run:
-            for instrument in self.instruments:
-                instrument.run_before_pass(mod, info)
+            instruments = list(self.instruments)
+            for index, instrument in enumerate(instruments):
+                try:
+                    instrument.run_before_pass(mod, info)
+                except BaseException as error:
+                    _tell_failed(instruments[:index], mod, info, error)
+                    raise
         return run
 
     def instrument_after_pass(self, mod: "IRModule", info: PassInfo) -> None:
-        """Tell every instrument in order that the pass has run (P32)."""
-        for instrument in self.instruments:
-            instrument.run_after_pass(mod, info)
+        """Tell every instrument in order that the pass has run (P32).
+
+        Where a `run_after_pass` raises, the instruments after it are told that the pass failed.
+        """
+        instruments = list(self.instruments)
+        for index, instrument in enumerate(instruments):
+            try:
+                instrument.run_after_pass(mod, info)
+            except BaseException as error:
+                _tell_failed(instruments[index + 1 :], mod, info, error)
+                raise
 
     def instrument_pass_failed(self, mod: "IRModule", info: PassInfo, error: BaseException) -> None:
-        """Tell every instrument in order that the pass has failed: a hook that TVM lacks."""
-        for instrument in self.instruments:
-            instrument.pass_failed(mod, info, error)
+        """Tell every instrument in order that the pass has failed: a hook that TVM lacks.
+
+        What a hook raises becomes a note on `error` and keeps it from nobody else.
+        """
+        _tell_failed(self.instruments, mod, info, error)
 
     def __repr__(self) -> str:
         return (
@@ -187,6 +205,20 @@ def build_config(
         config,
         fallback_device=fallback_device,
     )
+
+
+def _tell_failed(
+    instruments: Iterable[PassInstrument], mod: "IRModule", info: PassInfo, error: BaseException
+) -> None:
+    for instrument in list(instruments):
+        try:
+            instrument.pass_failed(mod, info, error)
+        except Exception as another:
+            # What `add_note` does, which Python 3.10 lacks.
+            vars(error).setdefault("__notes__", []).append(
+                f"instrument '{instrument.name}' failed in pass_failed as well: "
+                f"{type(another).__name__}: {another}"
+            )
 
 
 def _device(device: Any) -> int:

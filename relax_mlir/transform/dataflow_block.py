@@ -31,7 +31,7 @@ class DataflowBlockPass(FunctionPass):
         """
         for block in _blocks_in(function):
             escapes, symbols = _escapes(block), _symbols(block)
-            around = _around(block)
+            around = _around(function, block)
             result = self.pass_func(block, mod, ctx)
             self._place(block, result, escapes)
             new = result.operation
@@ -40,8 +40,10 @@ class DataflowBlockPass(FunctionPass):
                     f"a {self.kind} cannot add, change or remove bindings of symbols: the block "
                     f"bound {_listed(symbols)}, now it binds {_listed(_symbols(new))}"
                 )
-            if _around(new) != around:
-                raise ValueError(f"a {self.kind} cannot add or remove bindings outside the block")
+            if _around(function, new) != around:
+                raise ValueError(
+                    f"a {self.kind} cannot add, remove or change anything outside the block"
+                )
         return function
 
     def _place(self, block: ir.Operation, result: Any, escapes: list[str]) -> None:
@@ -96,8 +98,46 @@ def _symbols(block: ir.Operation) -> set[str]:
     }
 
 
-def _around(block: ir.Operation) -> int:
-    return len(block.block.operations)
+def _around(function: ir.Operation, block: ir.Operation) -> list[object]:
+    """Return all that is in a function but not in a block of it, to compare with later.
+
+    Operations count by what they are and values by where they are defined, so that the block may be
+    another one and locations may change.
+    """
+    numbers: dict[ir.Value, int] = {}
+    outside: list[ir.Operation] = []
+
+    def visit(operation: ir.Operation) -> ir.WalkResult:
+        for value in operation.results:
+            numbers[value] = len(numbers)
+        if operation == block:
+            outside.append(block)
+            return ir.WalkResult.SKIP
+        outside.append(operation)
+        for region in operation.regions:
+            for each in region.blocks:
+                for argument in each.arguments:
+                    numbers[argument] = len(numbers)
+        return ir.WalkResult.ADVANCE
+
+    function.walk(visit, ir.WalkOrder.PRE_ORDER)
+    return [
+        "the block"
+        if operation == block
+        else (
+            operation.name,
+            # Not their text: that of a constant is all its numbers.
+            {name: operation.attributes[name] for name in operation.attributes},
+            [numbers.get(operand) for operand in operation.operands],
+            [value.type for value in operation.results],
+            [_shape(region) for region in operation.regions],
+        )
+        for operation in outside
+    ]
+
+
+def _shape(region: ir.Region) -> list[object]:
+    return [([a.type for a in each.arguments], len(each.operations)) for each in region.blocks]
 
 
 def _listed(names: "list[str] | set[str]") -> str:

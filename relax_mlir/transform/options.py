@@ -82,7 +82,11 @@ def coerce_options(
 
 
 def format_options(values: Mapping[str, Any]) -> str:
-    """Return options as a pipeline writes them, without braces."""
+    """Return options as a pipeline writes them, without braces.
+
+    Raises:
+        PipelineError: a value holds both kinds of quotes, which no pipeline can write.
+    """
     return " ".join(f"{name.replace('_', '-')}={_format(value)}" for name, value in values.items())
 
 
@@ -99,7 +103,13 @@ def _format(value: Any) -> str:
     if isinstance(value, (list, tuple)):
         return ",".join(_format(item) for item in value)
     text = str(value)
-    return f'"{text}"' if not text or any(char in " \t{}(),\"'" for char in text) else text
+    if text and not any(char in " \t\n{}(),\"'" for char in text):
+        return text
+    # MLIR knows both quotes and no escapes.
+    quote = "'" if '"' in text else '"'
+    if quote in text:
+        raise PipelineError(f"a pipeline cannot write both kinds of quotes: {text!r}")
+    return f"{quote}{text}{quote}"
 
 
 def _coerce(pass_name: str, option: PassOption, value: Any) -> Any:

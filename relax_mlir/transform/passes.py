@@ -14,12 +14,12 @@ from relax_mlir.transform import config, registry
 from relax_mlir.transform.context import PassContext
 from relax_mlir.transform.diagnostics import hand_over
 from relax_mlir.transform.execution import Execution
-from relax_mlir.transform.fingerprint import fingerprint
 from relax_mlir.transform.info import PassInfo
 from relax_mlir.transform.options import coerce_options, format_options
 from relax_mlir.transform.pipeline import MODULE, Pipeline, Step, parse_steps
+from relax_mlir.transform.program_hash import fingerprint
 from relax_mlir.transform.reproducer import recording
-from relax_mlir.transform.required import required_passes
+from relax_mlir.transform.required import required_passes, results_of
 
 ModuleLike = TypeVar("ModuleLike", IRModule, ir.Module)
 
@@ -72,9 +72,11 @@ class Pass:
             first = required_passes(self, transitive=ctx.option(config.TRANSITIVE_REQUIRED))
         if first:
             working = mod.clone()
-            for each in first:
-                each.run_in_place(working, ctx)
-            self.run_in_place(working, ctx)
+            with results_of(self, working, ctx) as results:
+                for each in first:
+                    if each.run_in_place(working, ctx) and results is not None:
+                        results.note(each)
+                self.run_in_place(working, ctx)
         else:
             if not ctx.instrument_before_pass(mod, self.info):
                 return mod
@@ -192,7 +194,16 @@ class SpecPass(Pass):
         self.spec.load()(mod.mlir_module.operation, **self.options)
 
     def __str__(self) -> str:
-        return str(Step(self.spec.flag, options=format_options(self.given)))
+        return str(Step(self.spec.flag, options=format_options(self._written)))
+
+    @property
+    def _written(self) -> dict[str, Any]:
+        """The options given; lists as lists, however they were given, to be written in one way."""
+        read = {name: self.options[name.replace("-", "_")] for name in self.given}
+        return {
+            name: read[name] if isinstance(read[name], (list, tuple)) else value
+            for name, value in self.given.items()
+        }
 
 
 class MLIRPass(Pass):
@@ -247,7 +258,8 @@ class PrintIR(Pass):
         self.header = header
         self.info = PassInfo("PrintIR")
         # In a pipeline's text it is upstream's pass of that name, which prints the same.
-        options = format_options({"label": header}) if header else None
+        label = header.replace('"', "'") if "'" in header else header
+        options = format_options({"label": label}) if header else None
         self.element = str(Step("print-ir", options=options))
 
     def apply(self, mod: IRModule, ctx: PassContext) -> None:

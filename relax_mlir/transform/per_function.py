@@ -9,6 +9,7 @@ from relax_mlir.ir.module import IRModule
 from relax_mlir.transform.context import PassContext
 from relax_mlir.transform.info import PassInfo
 from relax_mlir.transform.passes import Pass
+from relax_mlir.transform.program_hash import fingerprint
 
 # Attributes that keep a function out of function passes: it is done, or another compiler owns it.
 SKIP_ATTRIBUTES = ("SkipOptimization", "Codegen", "Compiler")
@@ -36,10 +37,10 @@ class FunctionPass(Pass):
 
         Raises:
             TypeError: it returned something that is not a function.
-            ValueError: it added, removed or renamed a function.
+            ValueError: it added, removed or renamed a function, or changed the module around it.
         """
         body = mod.mlir_module.body
-        before = _symbols(body)
+        before, state = _symbols(body), _state(mod)
         results: list[tuple[str, ir.Operation | None]] = []
         for function in list(body.operations):
             if not self._handles(function):
@@ -49,6 +50,12 @@ class FunctionPass(Pass):
             results.append((name, self._checked(name, self._call(name, copy, mod, ctx))))
             if _symbols(body) != before:
                 raise ValueError(f"a {self.kind} cannot add or remove functions (at '@{name}')")
+        changed = [what for what, hash_ in _state(mod).items() if hash_ != state[what]]
+        if changed:
+            raise ValueError(
+                f"a {self.kind} changes the function it is given and nothing else of the module: "
+                f"it changed {', '.join(changed)}"
+            )
         table = {_symbol(function): function for function in body.operations}
         for name, result in results:
             original = table[name].operation
@@ -112,6 +119,17 @@ def _symbol(operation: ir.OpView | ir.Operation) -> str:
 
 def _symbols(body: ir.Block) -> list[str]:
     return [_symbol(operation) for operation in body.operations]
+
+
+def _state(mod: IRModule) -> dict[str, object]:
+    """Return what the parts of a module are, to see later whether they still are the same."""
+    attributes = mod.mlir_module.operation.attributes
+    own = {name: attributes[name] for name in attributes}
+    operations = {
+        f"'@{_symbol(each)}'" if _symbol(each) else f"operation {index}": fingerprint(each)
+        for index, each in enumerate(mod.mlir_module.body.operations)
+    }
+    return {"the module's attributes": own, **operations}
 
 
 def _is_set(operation: ir.Operation, name: str) -> bool:

@@ -1,5 +1,6 @@
 """Every pass of ours by name: the lowering table, this package's, and those of users."""
 
+import copy
 import functools
 import importlib
 import re
@@ -12,6 +13,7 @@ from relax_mlir.lowering import PASSES
 from relax_mlir.lowering.pass_spec import PassOption, PassSpec
 from relax_mlir.transform.layouts import DesiredLayouts
 from relax_mlir.transform.options import coerce_options, format_options
+from relax_mlir.transform.pipeline import Pipeline, Step
 from relax_mlir.transform.upstream import NAMES as UPSTREAM_NAMES
 
 if TYPE_CHECKING:
@@ -152,6 +154,9 @@ TRANSFORM_PASSES: dict[str, PassSpec] = {
 
 _ACRONYM_END = re.compile(r"([A-Z]+)([A-Z][a-z])")
 _WORD_END = re.compile(r"([a-z0-9])([A-Z])")
+_UPSTREAM_NAME = re.compile(r"[a-z][\w.-]*")
+# What a pipeline's text can name.
+_NAME = re.compile(r"[A-Za-z_][\w.-]*")
 
 
 @dataclass(frozen=True)
@@ -193,13 +198,25 @@ def register_pass(
         options: the options that a pipeline may give.
 
     Raises:
-        PipelineError: the name or flag belongs to another pass of ours.
+        PipelineError: the name or flag belongs to another pass, ours or upstream's, or cannot be
+            written in a pipeline. The same name with the same flag replaces what it was.
+        TypeError: `make` is not callable.
     """
     if make is None:
         return lambda factory: register_pass(
             name, factory, flag=flag, summary=summary, options=options
         )
+    if not callable(make):
+        raise TypeError(f"what makes a pass is callable, got {type(make).__name__}")
     entry = Entry(flag or flag_of(name), name, summary, tuple(options), make)
+    for word in (entry.name, entry.flag):
+        if not _NAME.fullmatch(word):
+            raise PipelineError(f"'{word}' cannot be the name of a pass in a pipeline")
+    if entry.flag in UPSTREAM_NAMES:
+        raise PipelineError(f"pass '{name}': upstream has a pass '{entry.flag}'")
+    for known in _USER_ENTRIES.values():
+        if (known.name == name) != (known.flag == entry.flag):
+            raise PipelineError(f"pass '{name}' is already registered as '{known.flag}'")
     for taken in (PASSES, TRANSFORM_PASSES):
         for spec in taken.values():
             if entry.flag == spec.flag or entry.name == spec.name:
@@ -236,30 +253,35 @@ def find(name: str) -> Entry | None:
 
 
 def lookup(name: str) -> Entry:
-    """Return the pass of ours called so.
+    """Return the pass called so, ours before upstream's.
 
     Raises:
         PipelineError: there is none; names the closest.
     """
     entry = find(name)
-    if entry is None:
+    if entry is not None:
+        return entry
+    if not _UPSTREAM_NAME.fullmatch(name):
         raise unknown_pass(name)
-    return entry
+    make = functools.partial(_make_upstream, name)
+    make()
+    return Entry(name, name, "", (), make)
 
 
 def get_pass(name: str, **options: Any) -> "Pass":
-    """Build the pass called so (P15).
+    """Build the pass called so, ours or upstream's (P15).
 
     Raises:
         PipelineError: there is no such pass, or it has no such option.
     """
     entry = lookup(name)
-    if entry.flag not in _USER_ENTRIES:
+    if _USER_ENTRIES.get(entry.flag) is not entry:
         return entry.make(**options)
     # A pass of a table knows its options; a user's factory gets those given, in their types.
     values = coerce_options(entry.flag, entry.options, options)
     given = {option.replace("-", "_") for option in options}
-    made = entry.make(**{name: value for name, value in values.items() if name in given})
+    # A copy: the factory may hand out the same pass every time.
+    made = copy.copy(entry.make(**{name: values[name] for name in values if name in given}))
     text = format_options(options)
     made.element = f"{entry.flag}{{{text}}}" if text else entry.flag
     return made
@@ -295,10 +317,28 @@ def _from_spec(spec: PassSpec) -> Entry:
     return Entry(spec.flag, spec.name, spec.summary, spec.options, make)
 
 
+def _make_upstream(name: str, **options: Any) -> "Pass":
+    """Return upstream's pass; MLIR is asked at once whether it and its options exist.
+
+    Raises:
+        PipelineError: they do not.
+    """
+    builder = importlib.import_module("relax_mlir.transform.builder")
+    execution = importlib.import_module("relax_mlir.transform.execution")
+    passes = importlib.import_module("relax_mlir.transform.passes")
+    context = importlib.import_module("relax_mlir.dialects.context").default_context()
+    step = builder.nest_implicitly(Step(name, options=format_options(options) or None), context)
+    builder.build(Pipeline((step,)), execution.Execution(context))
+    return passes.MLIRPass(str(step), name=name)
+
+
 def _sequence(spec: PassSpec) -> "Pass":
     transform = importlib.import_module("relax_mlir.transform")
     parts = [get_pass(part) for part in spec.parts]
     for part in parts:
         # Whoever runs the whole runs its parts: the level is asked for once.
         part.info = replace(part.info, opt_level=0)
-    return transform.Sequential(parts, spec.opt_level, spec.name, spec.required)
+    whole = transform.Sequential(parts, spec.opt_level, spec.name, spec.required)
+    # Its text is its own name: written as its parts they would have their own levels again.
+    whole.element = spec.flag
+    return whole

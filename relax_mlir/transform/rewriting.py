@@ -10,6 +10,12 @@ from relax_mlir.ir.module import IRModule
 from relax_mlir.transform.context import PassContext
 from relax_mlir.transform.info import PassInfo
 from relax_mlir.transform.passes import Pass
+from relax_mlir.transform.rewriting_checks import (
+    NativeCall,
+    Rewriter,
+    check_operation,
+    native_calls,
+)
 
 # A pattern that feeds itself never ends by iterations alone: MLIR then runs for ever.
 MAX_REWRITES = 100_000
@@ -42,7 +48,8 @@ def pattern(root: str, benefit: int = 1) -> Callable[[Rewrite], Pattern]:
 
     It returns None where it does not match; the value, the list of values or the operation that
     replaces `op`; or True where it has itself changed something. An `op` whose results nobody uses
-    goes away by `rewriter.erase_op(op)` and True.
+    goes away by `rewriter.erase_op(op)` and True. Every other operation that was there before goes
+    away by `rewriter.erase_op` only: its own `erase()` leaves MLIR's driver a dangling pointer.
     """
     return lambda rewrite: Pattern(root, rewrite, benefit)
 
@@ -75,11 +82,17 @@ class RewritePass(Pass):
         """Run the driver on the module.
 
         Raises:
-            PassError: the patterns do not come to an end.
+            PassError: a pattern's root does not exist, a rewrite fails or gives what cannot
+                replace its operation, or the patterns do not come to an end.
         """
         driver = _Driver(self)
         rewrites = submodule("rewrite").RewritePatternSet()
         for each in self.patterns:
+            try:
+                check_operation(each.root, mod.context)
+            except ValueError as error:
+                message = f"the root of pattern '{each.name}': {error}"
+                raise PassError(self.info.name, message) from error
             rewrites.add(each.root, driver.callback(each), each.benefit)
         _apply(self, mod.mlir_module, rewrites.freeze(), driver)
 
@@ -115,18 +128,26 @@ class PDLPass(Pass):
         """Run the driver on the module.
 
         Raises:
-            PassError: the patterns do not parse, or do not come to an end.
+            PassError: the patterns do not parse, name what does not exist or was not passed, a
+                function fails or gives something else than the PDL takes, or the patterns do
+                not come to an end.
         """
         try:
             patterns = ir.Module.parse(self.text, mod.context)
         except ir.MLIRError as error:
             raise PassError(self.info.name, f"the patterns do not parse: {error}") from error
+        try:
+            constraints, rewrites = native_calls(patterns, self.constraints, self.rewrites)
+        except ValueError as error:
+            raise PassError(self.info.name, str(error)) from error
         module = submodule("rewrite").PDLModule(patterns)
         driver = _Driver(self)
-        for name, holds in self.constraints.items():
-            module.register_constraint_function(name, driver.constraint(name, holds))
-        for name, rewrite_function in self.rewrites.items():
-            module.register_rewrite_function(name, driver.native(name, rewrite_function))
+        for call in constraints:
+            holds = driver.constraint(call.name, self.constraints[call.name])
+            module.register_constraint_function(call.symbol, holds)
+        for call in rewrites:
+            make = driver.native(call, self.rewrites[call.name])
+            module.register_rewrite_function(call.symbol, make)
         _apply(self, mod.mlir_module, module.freeze(), driver)
 
 
@@ -178,17 +199,22 @@ class _Driver:
             if self.error is not None:
                 return True
             op = op.operation
+            # Read now: after the rewrite the operation may be gone.
+            place, what = op.location, f"'{op.name}' op pattern '{each.name}'"
+            checked = Rewriter(rewriter, op)
             try:
-                with op.location, rewriter.ip:
-                    result = each.rewrite(op, rewriter)
+                with place, rewriter.ip:
+                    result = each.rewrite(op, checked)
                 if result is None or result is False:
+                    if checked.root_is_gone:
+                        raise ValueError("it removed the operation, so it has to return True")
                     return True
                 self._count()
                 if result is not True:
-                    rewriter.replace_op(op, _replacement(result))
+                    checked.replace_op(op, result)
             except BaseException as error:
-                self._keep(error, op, f"pattern '{each.name}'")
-                return True
+                self._keep(error, place, what)
+            # A match also after an error, so that MLIR leaves an operation alone that may be gone.
             return False
 
         return run
@@ -207,21 +233,28 @@ class _Driver:
 
         return run
 
-    def native(self, name: str, make: Rewrite) -> Callable[..., Any]:
-        """Return MLIR's form of a native rewrite."""
+    def native(self, call: NativeCall, make: Rewrite) -> Callable[..., Any]:
+        """Return MLIR's form of a native rewrite, which never fails: MLIR would abort."""
 
         def run(rewriter: Any, results: Any, values: Any) -> bool:
-            if self.error is not None:
-                return True
-            try:
-                self._count()
-                with ir.Location.unknown(), rewriter.ip:
-                    made = make(rewriter, *values)
-                if made is not None:
-                    results.append(getattr(made, "operation", made))
-            except BaseException as error:
-                self._keep(error, None, f"rewrite '{name}'")
-                return True
+            root = rewriter.ip.ref_operation.operation
+            # Read now: after the rewrite the operation may be gone.
+            block, place = root.block, root.location
+            types = [value.type for value in root.results]
+            made = None
+            if self.error is None:
+                try:
+                    self._count()
+                    checked = Rewriter(rewriter, root, call.keeps_root)
+                    with ir.Location.unknown(), rewriter.ip:
+                        made = call.results(make(checked, *values), checked)
+                except BaseException as error:
+                    self._keep(error, place, f"rewrite '{call.name}'")
+            if made is None:
+                with ir.Location.unknown(), ir.InsertionPoint.at_block_begin(block):
+                    made = call.dummies(types)
+            for each in made:
+                results.append(each)
             return False
 
         return run
@@ -235,11 +268,10 @@ class _Driver:
                 "makes?",
             )
 
-    def _keep(self, error: BaseException, op: ir.Operation | None, what: str) -> None:
+    def _keep(self, error: BaseException, place: ir.Location | None, what: str) -> None:
         self.error = error
-        if op is not None and not isinstance(error, PassError):
-            message = f"'{op.name}' op {what}: {type(error).__name__}: {error}"
-            op.location.emit_error(message)
+        if place is not None and not isinstance(error, PassError):
+            place.emit_error(f"{what}: {type(error).__name__}: {error}")
 
 
 def _apply(
@@ -261,11 +293,3 @@ def _apply(
             owner.info.name,
             "the patterns did not come to an end: does one match what it makes?",
         )
-
-
-def _replacement(result: Any) -> Any:
-    if isinstance(result, (list, tuple)):
-        return list(result)
-    if isinstance(result, (ir.OpView, ir.Operation)):
-        return result.operation
-    return [result]

@@ -5,11 +5,10 @@ from collections.abc import Iterable, Sequence
 from relax_mlir.ir.module import IRModule
 from relax_mlir.transform import config
 from relax_mlir.transform.context import PassContext
-from relax_mlir.transform.fingerprint import fingerprint
 from relax_mlir.transform.passes import MODULE, Pass, make_info
 from relax_mlir.transform.pipeline import Pipeline
 from relax_mlir.transform.reproducer import remaining
-from relax_mlir.transform.required import required_passes
+from relax_mlir.transform.required import Results, required_passes, results_of
 
 
 class Sequential(Pass):
@@ -60,19 +59,22 @@ class Sequential(Pass):
             PassError: a pass failed.
             PipelineError: a required pass does not exist, or passes require each other.
         """
+        with results_of(self, mod, ctx) as results:
+            self._execute(mod, ctx, results)
+
+    def _execute(self, mod: IRModule, ctx: PassContext, results: Results | None) -> None:
         transitive = ctx.option(config.TRANSITIVE_REQUIRED)
-        results = _Results() if transitive and any(p.info.required for p in self.passes) else None
         for index, each in enumerate(self.passes):
             if not ctx.pass_enabled(each.info):
                 continue
             first = required_passes(each, transitive=transitive)
             for number, step in enumerate([*first, each]):
-                if step is not each and results is not None and results.stands(step, mod):
+                if step is not each and results is not None and results.stands(step):
                     continue
                 with remaining(lambda n=number, f=first, i=index: self._rest(f, n, i, ctx)):
                     ran = step.run_in_place(mod, ctx)
                 if ran and results is not None:
-                    results.note(step, mod)
+                    results.note(step)
 
     def apply(self, mod: IRModule, ctx: PassContext) -> None:
         """Run as one step of a PassManager."""
@@ -99,20 +101,6 @@ class Sequential(Pass):
         return [text for text in map(str, rest) if text]
 
     def __str__(self) -> str:
+        if self.element is not None:
+            return self.element
         return ",".join(text for text in map(str, self.passes) if text)
-
-
-class _Results:
-    """What each pass left behind, to see whether anything has changed the module since."""
-
-    def __init__(self) -> None:
-        self._left: dict[str, str] = {}
-
-    def note(self, step: Pass, mod: IRModule) -> None:
-        """Remember the module as it is after a pass."""
-        self._left[str(step)] = fingerprint(mod.mlir_module)
-
-    def stands(self, step: Pass, mod: IRModule) -> bool:
-        """Whether the pass has run and the module is as it left it."""
-        left = self._left.get(str(step))
-        return left is not None and left == fingerprint(mod.mlir_module)

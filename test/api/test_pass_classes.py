@@ -1,5 +1,7 @@
 """Pass classes and decorators: P07-P10, P18, P19, P21, value semantics and errors."""
 
+import gc
+
 import pytest
 
 from relax_mlir import transform
@@ -43,9 +45,27 @@ def symbols(mod):
     return [each.attributes["sym_name"].value for each in mod.mlir_module.body.operations]
 
 
+def symbol(func):
+    return func.attributes["sym_name"].value
+
+
 def mark(func, name="test.mark"):
     func.attributes[name] = ir.UnitAttr.get()
     return func
+
+
+@pytest.mark.parametrize("text", ["func.func private @g()", '"x.y"() {sym_name = "g"} : () -> ()'])
+def test_what_is_taken_out_of_a_module_keeps_it(text):
+    context = make_context()
+    context.allow_unregistered_dialects = True
+    before = context._get_live_module_count()
+    taken = IRModule.parse(text, context)["g"]
+    gc.collect()
+    assert context._get_live_module_count() == before + 1
+    assert "g" in str(taken)
+    del taken
+    # Nothing goes round in a circle: it ends with the last that holds it.
+    assert context._get_live_module_count() == before
 
 
 class TestModulePass:
@@ -183,6 +203,36 @@ class TestFunctionPass:
         with pytest.raises(PassError, match="cannot add or remove functions"):
             add(mod)
         assert symbols(mod) == ["main", "other", "prim"]
+
+    @pytest.mark.parametrize(
+        ("change", "what"),
+        [
+            (lambda mod: mark(mod["prim"]), "it changed '@prim'"),
+            (lambda mod: mark(mod["main"]), "it changed '@main'"),
+            (lambda mod: mod["other"].body.blocks[0].arguments[0].set_type(ir.F64Type.get()), None),
+            (lambda mod: mark(mod.mlir_module.operation), "it changed the module's attributes"),
+        ],
+    )
+    def test_cannot_change_the_module_around(self, mod, change, what):
+        @function_pass(opt_level=0)
+        def sneak(func, mod, ctx):
+            change(mod)
+            return func
+
+        before = str(mod)
+        with pytest.raises(PassError, match=what or "it changed '@other'"):
+            sneak(mod)
+        assert str(mod) == before
+
+    def test_a_function_of_a_module_that_nobody_holds(self, mod):
+        text = "func.func @other(%x: f32) -> f32 attributes {relax.function, test.new} {"
+        text += "%0 = arith.negf %x : f32 return %0 : f32 }"
+
+        @function_pass(opt_level=0)
+        def replace(func, mod, ctx):
+            return IRModule.parse(text)["other"] if symbol(func) == "other" else func
+
+        assert str(replace(mod)["other"]).count("arith.negf") == 1
 
     def test_function_of_another_context(self, mod):
         foreign = IRModule.parse(TEXT, make_context())

@@ -289,6 +289,37 @@ class TestRequired:
         Sequential([a, change, a])(mod)
         assert log == ["Before", "A", "Change", "Before", "A"]
 
+    def test_once_in_all_the_sequentials_of_a_run(self, mod, make, log):
+        before = make("Before", register=True)
+        a, b = make("A", required=["Before"]), make("B", required=["Before"])
+        Sequential([Sequential([a]), Sequential([b])])(mod)
+        assert log == ["Before", "A", "B"]
+        log.clear()
+        Sequential([before, Sequential([a])])(mod)
+        assert log == ["Before", "A"]
+        log.clear()
+        Sequential([a, b], required=["Before"])(mod, required=True)
+        assert log == ["Before", "A", "B"]
+
+    def test_again_in_another_run(self, mod, make, log):
+        make("Before", register=True)
+        a = make("A", required=["Before"])
+        Sequential([a])(mod)
+        Sequential([a])(mod)
+        assert log == ["Before", "A"] * 2
+
+    def test_again_after_a_change_in_another_sequential(self, mod, make, log):
+        make("Before", register=True)
+        a = make("A", required=["Before"])
+        Sequential([Sequential([a]), Sequential([transform.mlir("cse")]), Sequential([a])])(mod)
+        assert log == ["Before", "A", "Before", "A"]
+
+    def test_upstream_passes_can_be_required(self, mod, make):
+        a = make("A", required=["cse"])
+        merged = str(transform.mlir("cse")(mod).mlir_module)
+        assert merged != str(mod.mlir_module)
+        assert str(Sequential([a])(mod).mlir_module) == merged
+
     def test_a_cycle_is_reported(self, mod, make, log):
         make("A", required=["B"], register=True)
         make("B", required=["C"], register=True)

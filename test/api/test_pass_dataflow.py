@@ -138,16 +138,37 @@ def outside(block, mod, ctx):
     return block
 
 
+def other_argument(block, mod, ctx):
+    # Escapes and the number of bindings stay as they are, but somebody else reads something else.
+    block.results[0].replace_all_uses_with(block.parent.regions[0].blocks[0].arguments[1])
+    return block
+
+
+def attribute_outside(block, mod, ctx):
+    block.parent.attributes["test.mark"] = ir.UnitAttr.get()
+    return block
+
+
+def other_block(block, mod, ctx):
+    for other in block.parent.regions[0].blocks[0].operations:
+        if other.operation.name == "relax.dataflow" and other.operation != block:
+            operations(other.operation)[0].operation.attributes["test.mark"] = ir.UnitAttr.get()
+    return block
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
+        (other_argument, "anything outside the block"),
+        (attribute_outside, "anything outside the block"),
+        (other_block, "anything outside the block"),
         (erase_match_cast, r"bindings of symbols: the block bound n, now it binds nothing"),
         (add_match_cast, r"bindings of symbols: the block bound n, now it binds k, n"),
         (
             other_output,
             r"cannot change what escapes from the block: it was R.Tensor\(\(4,\), .float32.\), now",
         ),
-        (outside, "cannot add or remove bindings outside the block"),
+        (outside, "cannot add, remove or change anything outside the block"),
         (lambda block, mod, ctx: None, "returns a dataflow block, got None"),
         (lambda block, mod, ctx: block.parent, "returns a dataflow block, got"),
     ],

@@ -6,6 +6,7 @@ import pytest
 
 from relax_mlir.errors import PassError
 from relax_mlir.instrument import (
+    ChangeInstrument,
     PassInstrument,
     PassPrintingInstrument,
     PassTimingInstrument,
@@ -234,6 +235,79 @@ def test_p33_a_failing_pass_has_no_after(mod):
     with pytest.raises(PassError, match="'Bad'"), PassContext(instruments=[recorder(log)]):
         bad(mod)
     assert log == ["enter", "should Bad", "before Bad", "exit"]
+
+
+@pytest.mark.parametrize("hook", ["before", "after"])
+def test_the_hook_of_another_that_raises_ends_the_pass_for_everyone(mod, hook):
+    log = []
+
+    def watcher(tag):
+        watch = recorder(log, tag)
+        watch.pass_failed = lambda mod, info, error: log.append(f"{tag}failed {info.name} {error}")
+        return watch
+
+    instruments = [watcher("a:"), recorder(log, "b:", (hook,)), watcher("c:")]
+    with pytest.raises(ValueError, match=f"b:{hook}"), PassContext(instruments=instruments):
+        noop()(mod)
+    told = [line for line in log if "failed" in line]
+    # Whoever has heard of the beginning and not of the end.
+    assert told == [f"{'a' if hook == 'before' else 'c'}:failed P b:{hook}"]
+
+
+def test_timing_stays_right_when_another_instrument_raises(mod):
+    timing = PassTimingInstrument()
+
+    @pass_instrument
+    class Refuse:
+        def run_before_pass(self, mod, info):
+            if info.name == "B":
+                raise ValueError("no")
+
+    with PassContext(instruments=[timing, Refuse()]):
+        with pytest.raises(ValueError, match="no"):
+            Sequential([noop("A"), noop("B")], name="outer")(mod)
+        noop("C")(mod)
+        assert [each.name for each in timing.passes] == ["outer", "C"]
+        assert all(each.duration is not None for each in timing.passes[0].children)
+
+
+@pytest.mark.parametrize("instrument", [PassTimingInstrument, ChangeInstrument])
+def test_an_end_without_a_beginning_does_no_harm(mod, instrument):
+    made = instrument()
+    outer, inner, other = (noop(name).info for name in ("outer", "inner", "other"))
+    made.enter_pass_ctx()
+    made.run_before_pass(mod, outer)
+    made.run_before_pass(mod, inner)
+    made.run_after_pass(mod, other)
+    assert len(made._open) == 2
+    made.run_after_pass(mod, outer)
+    assert not made._open
+
+
+def test_a_failing_pass_failed_hides_neither_the_error_nor_the_pass_from_others(mod):
+    told = []
+
+    @pass_instrument
+    class Clumsy:
+        def pass_failed(self, mod, info, error):
+            raise ValueError("clumsy")
+
+    @pass_instrument
+    class Listener:
+        def pass_failed(self, mod, info, error):
+            told.append(info.name)
+
+    @module_pass(opt_level=0, name="Bad")
+    def bad(mod, ctx):
+        raise ValueError("the reason")
+
+    with (
+        pytest.raises(PassError, match="the reason") as raised,
+        PassContext(instruments=[Clumsy(), Listener()]),
+    ):
+        bad(mod)
+    assert told == ["Bad"]
+    assert "'Clumsy' failed in pass_failed" in raised.value.__notes__[0]
 
 
 def test_p34_override_exits_the_old_and_enters_the_new(mod):

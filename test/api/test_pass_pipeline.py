@@ -1,6 +1,8 @@
 """Pipelines as text: parsing, printing, options, anchors and the suggestions for misspelt ones."""
 
 import contextlib
+import subprocess
+import sys
 
 import pytest
 from hypothesis import given
@@ -16,7 +18,7 @@ from relax_mlir.transform.builder import build
 from relax_mlir.transform.execution import Execution
 from relax_mlir.transform.options import coerce_options, format_options, parse_options
 from relax_mlir.transform.pipeline import Step
-from relax_mlir.transform.registry import flag_of, register_pass, unregister_pass
+from relax_mlir.transform.registry import flag_of, get_pass, register_pass, unregister_pass
 
 MODULE = "func.func @f() attributes {relax.function} { return }"
 
@@ -284,3 +286,72 @@ class TestSequentialAsText:
         with pytest.raises(PipelineError, match=r"'Mine', which is not registered: register_pass"):
             _ = passes.pipeline
         assert str(passes) == "mine"
+
+
+def test_upstream_passes_by_name():
+    assert get_pass("cse").pipeline == "builtin.module(cse)"
+    text = "builtin.module(canonicalize{top-down=true})"
+    assert get_pass("canonicalize", top_down=True).pipeline == text
+    # One that runs on functions only, under the anchor that it wants.
+    assert str(get_pass("affine-loop-tile")) == "func.func(affine-loop-tile)"
+    with pytest.raises(PipelineError, match="unknown pass 'csee'; did you mean 'cse'"):
+        get_pass("csee")
+    with pytest.raises(PipelineError, match="'cse' has no option 'nope'"):
+        get_pass("cse", nope=1)
+
+
+def test_the_name_of_the_hash_is_a_function_whatever_was_imported():
+    code = (
+        "import relax_mlir.transform.passes; from relax_mlir import transform; "
+        "assert callable(transform.fingerprint)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize(
+    ("make", "text"),
+    [
+        (lambda: transform.FoldScaleAxis(), "fold-scale-axis"),
+        (lambda: transform.PrintIR('he "llo'), "print-ir{label='he \"llo'}"),
+        (lambda: transform.PrintIR('a\'b "c"'), "print-ir{label=\"a'b 'c'\"}"),
+        (
+            lambda: transform.DeadCodeElimination(["main", "g"]),
+            "dead-code-elimination{entry-functions=main,g}",
+        ),
+    ],
+)
+def test_a_printed_pass_reads_back_as_itself(make, text):
+    printed = make().pipeline
+    assert printed == f"builtin.module({text})"
+    assert Sequential.parse(printed).pipeline == printed
+
+
+def test_both_quotes_cannot_be_written():
+    with pytest.raises(PipelineError, match="both kinds of quotes"):
+        format_options({"label": "a'b\"c"})
+
+
+def test_get_pass_leaves_a_shared_pass_alone():
+    shared = module_pass(lambda mod, ctx: mod, opt_level=0, name="TestShared")
+    register_pass("TestShared", lambda **given: shared, options=OPTIONS)
+    try:
+        assert str(get_pass("TestShared", opt=3)) == "test-shared{opt=3}"
+        assert str(shared) == "test-shared"
+    finally:
+        unregister_pass("TestShared")
+
+
+@pytest.mark.parametrize(
+    ("name", "make", "flag", "error", "message"),
+    [
+        ("Has Space", list, None, PipelineError, "cannot be the name"),
+        ("Fine", list, "a,b", PipelineError, "cannot be the name"),
+        ("Fine", list, "cse", PipelineError, "upstream has a pass 'cse'"),
+        ("TestLog", list, "another-flag", PipelineError, "already registered as 'test-log'"),
+        ("Another", list, "test-log", PipelineError, "already registered as 'test-log'"),
+        ("Fine", 5, None, TypeError, "callable"),
+    ],
+)
+def test_what_cannot_be_registered(name, make, flag, error, message):
+    with pytest.raises(error, match=message):
+        register_pass(name, make, flag=flag)

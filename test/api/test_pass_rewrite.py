@@ -1,5 +1,8 @@
 """Rewrite patterns as passes: Python functions and PDL under MLIR's greedy driver."""
 
+import subprocess
+import sys
+
 import pytest
 
 from relax_mlir.dialects.bindings import ir
@@ -169,3 +172,184 @@ def test_pdl_with_a_bug_in_python(mod):
     ).replace("REWRITE", TO_MULTIPLY)
     with pytest.raises(PassError, match="ZeroDivisionError"):
         pdl(text, constraints={"bug": lambda lhs, rhs: 1 / 0})(mod)
+
+
+# Each of these took the process down with it, hence the processes of their own.
+BAD_RESULTS = """
+from relax_mlir.errors import PassError
+from relax_mlir.ir.module import IRModule
+from relax_mlir.transform import pattern, rewrite
+
+mod = IRModule.parse(TEXT)
+
+def erase(op, rewriter):
+    rewriter.erase_op(op)
+    return True
+
+def twice(op, rewriter):
+    rewriter.replace_op(op, op.operands[0])
+    return op.operands[0]
+
+def silent(op, rewriter):
+    rewriter.replace_op(op, op.operands[0])
+
+def replace_itself(op, rewriter):
+    rewriter.replace_op(op, op)
+    return True
+
+for each in (
+    lambda op, rewriter: [],
+    lambda op, rewriter: [op.operands[0]] * 2,
+    lambda op, rewriter: op.results[0],
+    lambda op, rewriter: op,
+    lambda op, rewriter: op.clone(ip=False),
+    lambda op, rewriter: list(op.block.operations)[1].operation.results[0]
+    if op == list(op.block.operations)[0].operation else None,
+    lambda op, rewriter: 5,
+    erase, twice, silent, replace_itself,
+):
+    try:
+        rewrite(pattern("relax.add")(each), name="bad")(mod)
+        print("accepted")
+    except PassError as error:
+        print(str(error).splitlines()[0])
+"""
+
+
+def test_results_that_cannot_replace():
+    assert _lines_of(BAD_RESULTS) == [
+        f"pass 'bad' failed: {line}"
+        for line in (
+            "ValueError: 0 values for 1 results",
+            "ValueError: 2 values for 1 results",
+            "ValueError: the replacement is the operation's own result",
+            "ValueError: the replacement is the operation itself",
+            "ValueError: the replacement's 'relax.add' is in no block",
+            "ValueError: the replacement is not defined in front of the operation",
+            "TypeError: 5 cannot replace a result: it is no value",
+            "ValueError: 'relax.add' cannot be erased: its results are in use",
+            "ValueError: the operation is already erased or replaced",
+            "ValueError: it removed the operation, so it has to return True",
+            "ValueError: the replacement is the operation itself",
+        )
+    ]
+
+
+BAD_NATIVES = """
+from relax_mlir.errors import PassError
+from relax_mlir.ir.module import IRModule
+from relax_mlir.transform import pdl
+
+mod = IRModule.parse(TEXT)
+call = '%new = apply_native_rewrite "make"(%root : !pdl.operation) : !pdl.'
+as_value = call + "value\\n replace %root with (%new : !pdl.value)"
+as_operation = call + "operation\\n replace %root with %new"
+natives = [
+    (as_value, lambda rewriter, op: 1 / 0),
+    (as_operation, lambda rewriter, op: 1 / 0),
+    (as_value, lambda rewriter, op: None),
+    (as_value, lambda rewriter, op: 5),
+    (as_value, lambda rewriter, op: op),
+    (as_value, lambda rewriter, op: op.results[0]),
+    (as_operation, lambda rewriter, op: op.results[0]),
+    (as_operation, lambda rewriter, op: op.operation.clone(ip=False)),
+    (as_value, lambda rewriter, op: rewriter.replace_op(op, op.operands[0])),
+    (call + "range<value>\\n replace %root with (%new : !pdl.range<value>)", list),
+]
+runs = [
+    pdl(PDL.replace("CONSTRAINT", "").replace("REWRITE", text), rewrites={"make": make})
+    for text, make in natives
+]
+runs.append(pdl(PDL.replace("CONSTRAINT", "").replace("REWRITE", as_value)))
+held = PDL.replace("CONSTRAINT", 'apply_native_constraint "holds"(%lhs : !pdl.value)')
+runs.append(pdl(held.replace("REWRITE", "erase %root"), rewrites={"holds": print}))
+for run in runs:
+    try:
+        run(mod)
+        print("accepted")
+    except PassError as error:
+        print(str(error).splitlines()[0])
+"""
+
+
+def test_native_rewrites_that_fail():
+    lines = [line.removeprefix("pass 'pdl' failed: ") for line in _lines_of(BAD_NATIVES)]
+    assert lines[:4] == [
+        "ZeroDivisionError: division by zero",
+        "ZeroDivisionError: division by zero",
+        "ValueError: 0 results where the PDL takes 1",
+        "TypeError: 5 where the PDL takes a value",
+    ]
+    assert lines[4].endswith("where the PDL takes a value")
+    assert lines[5] == "ValueError: the replacement is the operation's own result"
+    assert lines[6].endswith("where the PDL takes an operation")
+    assert lines[7:] == [
+        "ValueError: the replacement's 'relax.add' is in no block",
+        "ValueError: the PDL itself replaces or erases the operation",
+        "the rewrite 'make' gives !pdl.range<value>: not supported",
+        "the patterns name the rewrite 'make', which was not passed",
+        "the patterns name the constraint 'holds', which was not passed",
+    ]
+
+
+def test_one_native_rewrite_in_two_places(mod):
+    text = PDL.replace("CONSTRAINT", "").replace(
+        "REWRITE",
+        '%one = apply_native_rewrite "pick"(%lhs : !pdl.value) : !pdl.value\n'
+        '  apply_native_rewrite "pick"(%rhs, %rhs : !pdl.value, !pdl.value)\n'
+        "  replace %root with (%one : !pdl.value)",
+    )
+    given = {"pick": lambda rewriter, *values: values[0] if len(values) == 1 else None}
+    run = pdl(text, rewrites=given)
+    assert names(run(mod)) == ["func.return"]
+
+
+def test_a_rewrite_all_in_python(mod):
+    text = PDL[: PDL.index("CONSTRAINT")] + 'rewrite %root with "forward"(%lhs : !pdl.value)\n}'
+    run = pdl(text, rewrites={"forward": lambda rewriter, op, lhs: rewriter.replace_op(op, lhs)})
+    assert names(run(mod)) == ["func.return"]
+
+
+@pytest.mark.parametrize("root", ["", "exp", "relax.", "relax.nope", "nope.exp"])
+def test_a_root_that_does_not_exist(mod, root):
+    nothing = pattern(root)(lambda op, rewriter: None)
+    with pytest.raises(PassError, match=f"the root of pattern '<lambda>': .* named '{root}'"):
+        rewrite(nothing)(mod)
+
+
+def test_roots_of_other_dialects(mod):
+    for root in ("func.return", "linalg.generic", "arith.addf", "tensor.empty"):
+        rewrite(pattern(root)(lambda op, rewriter: None))(mod)
+
+
+@pytest.mark.parametrize("text", ["", "func.func private @f()"])
+def test_pdl_without_patterns(mod, text):
+    with pytest.raises(PassError, match=r"pass 'pdl' failed: the text has no pdl\.pattern"):
+        pdl(text)(mod)
+
+
+def test_pdl_of_an_operation_that_does_not_exist(mod):
+    text = PDL.replace("CONSTRAINT", "").replace("REWRITE", TO_MULTIPLY)
+    with pytest.raises(PassError, match=r"no operation is named 'relax\.nope'"):
+        pdl(text.replace("relax.add", "relax.nope"))(mod)
+
+
+def test_a_value_of_the_enclosing_function():
+    inside = """
+func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> attributes {relax.function} {
+  %0 = "relax.dataflow"() ({
+    %1 = "relax.add"(%x, %x) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    "relax.output"(%1) : (tensor<4xf32>) -> ()
+  }) : () -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+"""
+    forward = pattern("relax.add")(lambda op, rewriter: op.operands[0])
+    assert "relax.add" not in str(rewrite(forward)(IRModule.parse(inside)))
+
+
+def _lines_of(script):
+    source = f"TEXT = {TEXT!r}\nPDL = {PDL!r}\n{script}"
+    done = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-500:]
+    return done.stdout.splitlines()

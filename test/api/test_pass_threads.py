@@ -2,6 +2,7 @@
 
 import random
 import threading
+import time
 import traceback
 
 import numpy as np
@@ -12,6 +13,7 @@ from relax_mlir import IRModule, relax
 from relax_mlir.dialects import context as contexts
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.context import default_context, make_context
+from relax_mlir.errors import PassError
 from relax_mlir.instrument import PassTimingInstrument
 from relax_mlir.transform import PassContext, Sequential, mlir, module_pass
 
@@ -85,6 +87,66 @@ def test_one_module_compiles_in_its_own_thread_only_but_its_text_anywhere():
         np.testing.assert_array_equal(vm["add"](x, x), x + x)
 
     at_once(work)
+
+
+@pytest.mark.parametrize("threads", [2, 3])
+def test_passes_that_wait_for_each_others_modules_fail(threads):
+    barrier = threading.Barrier(threads)
+    mods, outcomes = [None] * threads, []
+
+    def work(k):
+        mods[k] = IRModule.parse("func.func private @f()")
+
+        @module_pass(opt_level=0, name="Crossing")
+        def crossing(mod, ctx):
+            barrier.wait()
+            mlir("cse")(mods[(k + 1) % threads])
+            return mod
+
+        try:
+            crossing(mods[k])
+            outcomes.append(None)
+        except PassError as error:
+            outcomes.append(error)
+
+    # Daemons: without the error they never end.
+    started = [threading.Thread(target=work, args=(k,), daemon=True) for k in range(threads)]
+    for thread in started:
+        thread.start()
+    for thread in started:
+        thread.join(20)
+    errors = [each for each in outcomes if each is not None]
+    assert len(outcomes) == threads
+    assert len(errors) == 1
+    assert errors[0].pass_name == "Crossing"
+    assert "deadlock: this thread uses a module of one MLIR context" in str(errors[0])
+    assert not contexts._ContextLock.waits
+    # Nothing is left locked.
+    for mod in mods:
+        assert str(mlir("cse")(mod)) == str(mod)
+
+
+def test_a_pass_may_wait_for_another_context():
+    mine, other = (IRModule.parse("func.func private @f()", make_context()) for _ in range(2))
+    taken = threading.Event()
+
+    def hold():
+        with contexts.lock_of(other.context):
+            taken.set()
+            time.sleep(0.6)
+
+    @module_pass(opt_level=0, name="Waits")
+    def waits(mod, ctx):
+        mlir("cse")(other)
+        return mod
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    taken.wait()
+    try:
+        assert str(waits(mine)) == str(mine)
+    finally:
+        thread.join()
 
 
 def test_dialects_load_at_once():
