@@ -39,7 +39,8 @@ class _ContextLock:
     waits: ClassVar["dict[int, _ContextLock]"] = {}
 
     def __init__(self) -> None:
-        self._lock = threading.RLock()
+        # Any: `_is_owned`, which threading itself uses, is not in the type's stub.
+        self._lock: Any = threading.RLock()
         # Who took it last: when somebody waits for it, the thread that has it.
         self._owner = 0
 
