@@ -7,7 +7,7 @@ from relax_mlir.dialects.relax.infer import describe
 from relax_mlir.dialects.relax.tuples import field_types, known_fields, make_tuple
 from relax_mlir.errors import PassError
 from relax_mlir.lowering.order import require_absent
-from relax_mlir.lowering.relax_to_vm.walk import collect
+from relax_mlir.lowering.walk import collect
 
 _REWRITTEN = ("relax.call_tir", "relax.call_dps_packed")
 

@@ -1,7 +1,7 @@
 """The pass `to-non-dataflow`: inline dataflow blocks once nothing is reordered any more (V02)."""
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.lowering.relax_to_vm.walk import collect
+from relax_mlir.lowering.walk import collect
 
 
 def to_non_dataflow(module: ir.Operation) -> None:

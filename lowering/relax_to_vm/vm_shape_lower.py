@@ -15,7 +15,7 @@ from relax_mlir.errors import PassError
 from relax_mlir.lowering.order import require_absent
 from relax_mlir.lowering.relax_to_vm.locations import at_source, value_name
 from relax_mlir.lowering.relax_to_vm.shape_func import define_shape_func
-from relax_mlir.lowering.relax_to_vm.walk import collect, function_name, relax_functions
+from relax_mlir.lowering.walk import collect, function_name, relax_functions
 
 _SHAPED = ("relax.shape_expr", "relax.prim_value", "relax.match_cast")
 # Other people's functions: what they return is not taken on trust, unlike the runtime's own.

@@ -5,6 +5,7 @@ memory. What follows an allocation or such a call runs only when it succeeded.
 """
 
 from relax_mlir.dialects.bindings import ir, submodule
+from relax_mlir.lowering.walk import collect
 
 arith = submodule("dialects.arith")
 func = submodule("dialects.func")
@@ -43,16 +44,8 @@ def check_allocs(op: ir.Operation) -> None:
 def _allocations(view: ir.OpView) -> list[ir.Operation]:
     """Return the function's allocations directly in its body, moving there those that can."""
     body = view.operation.regions[0].blocks[0]
-    found: list[ir.Operation] = []
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        if op.name == "memref.alloc":
-            found.append(op)
-        return ir.WalkResult.ADVANCE
-
-    view.operation.walk(visit)
     checked = []
-    for op in found:
+    for op in collect(view.operation, lambda op: op.name == "memref.alloc"):
         outer = op
         while outer.block != body:
             outer = outer.parent.operation
@@ -84,7 +77,7 @@ def _rewrite(view: ir.OpView, fallible: set[str]) -> None:
     i32 = ir.IntegerType.get_signless(32)
     body = view.operation.regions[0].blocks[0]
     with view.operation.location:
-        status = _guard(body, 0, fallible)
+        status = _guard(body, fallible)
         old = list(body.operations)[-1].operation
         with ir.InsertionPoint(old):
             func.ReturnOp([status])
@@ -93,15 +86,14 @@ def _rewrite(view: ir.OpView, fallible: set[str]) -> None:
         view.operation.attributes["function_type"] = ir.TypeAttr.get(type_)
 
 
-def _guard(block: ir.Block, start: int, fallible: set[str]) -> ir.Value:
+def _guard(block: ir.Block, fallible: set[str]) -> ir.Value:
     """Put what follows the first fallible operation of a block under a condition.
 
     Returns the status, an operand for the block's terminator, which stays where it is.
     """
     operations = [view.operation for view in block.operations]
     terminator = operations[-1]
-    for position in range(start, len(operations) - 1):
-        op = operations[position]
+    for position, op in enumerate(operations[:-1]):
         if op.name == "memref.alloc":
             with ir.InsertionPoint.after(op):
                 succeeded = _allocated(op)
@@ -119,7 +111,7 @@ def _guard(block: ir.Block, start: int, fallible: set[str]) -> ir.Value:
             rest.move_before(end.operation)
         with ir.InsertionPoint(branch.else_block):
             scf.YieldOp([_status(1)])
-        inner = _guard(branch.then_block, 0, fallible)
+        inner = _guard(branch.then_block, fallible)
         end.operation.operands[0] = inner
         return branch.results[0]
     with ir.InsertionPoint(terminator):

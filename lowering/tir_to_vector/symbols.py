@@ -6,6 +6,7 @@ from collections.abc import Callable
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
+from relax_mlir.lowering.walk import collect
 
 _ARITHMETIC = {"arith.addi": operator.add, "arith.subi": operator.sub, "arith.muli": operator.mul}
 
@@ -17,15 +18,7 @@ _ABOVE = 2  # arith's ordered greater-than
 
 def symbol_ops(func: ir.OpView) -> list[ir.Operation]:
     """Return the `tir.symbol` operations of a function."""
-    found: list[ir.Operation] = []
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        if op.name == "tir.symbol":
-            found.append(op)
-        return ir.WalkResult.ADVANCE
-
-    func.operation.walk(visit)
-    return found
+    return collect(func.operation, lambda op: op.name == "tir.symbol")
 
 
 def expression(op: ir.Operation) -> SymExpr:

@@ -10,7 +10,7 @@ from relax_mlir.dialects.relax.dialect import Dims
 from relax_mlir.dialects.relax.tuples import is_make_tuple, known_fields
 from relax_mlir.errors import CompileError
 from relax_mlir.lowering.relax_to_vm.locations import at_source
-from relax_mlir.lowering.relax_to_vm.walk import function_name, relax_functions
+from relax_mlir.lowering.walk import function_name, relax_functions
 from relax_mlir.runtime.bytecode import Arg
 from relax_mlir.runtime.exec_builder import ExecBuilder
 

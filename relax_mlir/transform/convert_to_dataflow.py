@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.ops.core import impurity
 from relax_mlir.dialects.relax.tuples import is_make_tuple, known_fields, make_tuple
-from relax_mlir.lowering.relax_to_vm.walk import collect
+from relax_mlir.lowering.walk import collect
 from relax_mlir.transform.effects import functions_to_optimize
 from relax_mlir.transform.rebuild import get_item
 

@@ -6,6 +6,7 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.infer import describe
 from relax_mlir.dialects.relax.well_formed import type_dims
 from relax_mlir.ir.module import IRModule
+from relax_mlir.lowering.walk import collect
 from relax_mlir.transform.context import PassContext
 from relax_mlir.transform.per_function import FunctionPass
 
@@ -70,15 +71,7 @@ class DataflowBlockPass(FunctionPass):
 
 
 def _blocks_in(function: ir.Operation) -> list[ir.Operation]:
-    found: list[ir.Operation] = []
-
-    def visit(operation: ir.Operation) -> ir.WalkResult:
-        if operation.name == "relax.dataflow":
-            found.append(operation)
-        return ir.WalkResult.ADVANCE
-
-    function.walk(visit)
-    return found
+    return collect(function, lambda operation: operation.name == "relax.dataflow")
 
 
 def _escapes(block: ir.Operation) -> list[str]:

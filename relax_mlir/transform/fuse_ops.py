@@ -11,11 +11,17 @@ from dataclasses import dataclass
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.dialect import Dims
-from relax_mlir.dialects.relax.symbolic import SymExpr
-from relax_mlir.dialects.relax.tuples import make_tuple
 from relax_mlir.dialects.tir.builder import BufferDecl, PrimFuncBuilder
 from relax_mlir.transform.effects import functions_to_optimize, may_write
-from relax_mlir.transform.tir_calls import TirCall, erase_call, match_call, unique_name
+from relax_mlir.transform.tir_calls import (
+    TirCall,
+    buffer_decls,
+    create_call,
+    erase_call,
+    integer_parameters,
+    match_call,
+    unique_name,
+)
 
 _ARITHMETIC = ("arith.", "math.")
 _DECLARATIONS = ("tir.reads", "tir.writes", "tir.yield")
@@ -182,17 +188,9 @@ class _Fuser:
         for value in (*producer.call.arguments, *consumer.call.arguments):
             if value != between and value not in inputs:
                 inputs.append(value)
-        decls = [
-            BufferDecl(f"arg{i}", T.known_dims(value.type), T.tensor_dtype(value.type))
-            for i, value in enumerate(inputs)
-        ]
-        decls.append(BufferDecl("out", T.known_dims(result.type), T.tensor_dtype(result.type)))
-        bound = {SymExpr.of(dim).name for decl in decls for dim in decl.shape}
-        used = {name for decl in decls for dim in decl.shape for name in SymExpr.of(dim).symbols}
-        for kernel in (producer, consumer):
-            for expr in kernel.call.symbols.values():
-                used |= expr.symbols
-        integers = sorted(used - bound)
+        out = BufferDecl("out", T.known_dims(result.type), T.tensor_dtype(result.type))
+        decls = [*buffer_decls("arg", inputs), out]
+        integers = integer_parameters(decls, [producer.call, consumer.call])
         wiring = [
             inputs.index(value) if value != between else -1
             for kernel in (producer, consumer)
@@ -211,17 +209,7 @@ class _Fuser:
             self._made[key] = builder.op.name.value
         op = consumer.call.op
         with ir.InsertionPoint(op), op.location:
-            attributes: dict[str, ir.Attribute] = {
-                "callee": ir.FlatSymbolRefAttr.get(self._made[key])
-            }
-            if integers:
-                attributes["tir_vars"] = Dims.of([SymExpr.var(item) for item in integers])
-            fused = ir.Operation.create(
-                "relax.call_tir",
-                results=[result.type],
-                operands=[op.operands[0], make_tuple(inputs)],
-                attributes=attributes,
-            )
+            fused = create_call(self._made[key], op.operands[0], inputs, integers, result.type)
         result.replace_all_uses_with(fused.results[0])
         for old in (op, producer.call.op):
             del self._writes[old]

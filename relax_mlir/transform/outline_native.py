@@ -5,17 +5,25 @@ symbolically can live in one workspace, whose size is a symbolic expression too.
 `relax.call_tir` of a prim func that carves up the workspace and calls the original prim funcs.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 
 from relax_mlir.dialects.bindings import ir, submodule
 from relax_mlir.dialects.relax import types as T
-from relax_mlir.dialects.relax.dialect import Dims
 from relax_mlir.dialects.relax.symbolic import SymExpr, product
 from relax_mlir.dialects.relax.tuples import is_make_tuple, make_tuple
 from relax_mlir.dialects.tir.builder import Buffer, BufferDecl, PrimFuncBuilder, buffer_type
 from relax_mlir.dialects.tir.scalar import cast
-from relax_mlir.transform.tir_calls import TirCall, erase_call, match_call, unique_name
+from relax_mlir.transform.rebuild import get_item
+from relax_mlir.transform.tir_calls import (
+    TirCall,
+    buffer_decls,
+    create_call,
+    erase_call,
+    integer_parameters,
+    match_call,
+    unique_name,
+)
 
 memref = submodule("dialects.memref")
 func = submodule("dialects.func")
@@ -101,20 +109,19 @@ class _Outliner:
         self, module: ir.Operation, symbols: ir.SymbolTable, function: str, run: Sequence[TirCall]
     ) -> None:
         self._module, self._symbols, self._function, self._run = module, symbols, function, run
-        made = [call.result for call in run]
-        calls = [call.op for call in run]
-        self._outputs = [value for value in made if _escapes(value, calls)]
-        self._inputs: list[ir.Value] = []
-        for call in run:
-            for value in call.arguments:
-                if value not in made and value not in self._inputs:
-                    self._inputs.append(value)
+        made = {call.result for call in run}
+        calls = {call.op for call in run}
+        self._outputs = [call.result for call in run if _escapes(call.result, calls)]
+        arguments = dict.fromkeys(value for call in run for value in call.arguments)
+        self._inputs = [value for value in arguments if value not in made]
         self._last = {
             value: position for position, call in enumerate(run) for value in call.arguments
         }
 
     def rewrite(self) -> None:
-        """Define the prim func and put one call in place of the run."""
+        """Define the prim func and put one call in place of the run, unless nothing uses it."""
+        if not self._outputs:
+            return
         places, total = self._plan()
         results = [value.type for value in self._outputs]
         if total != 0:
@@ -126,7 +133,7 @@ class _Outliner:
             values = (
                 [call]
                 if len(results) == 1
-                else [_get_item(call, index) for index in range(len(self._outputs))]
+                else [get_item(call, index) for index in range(len(self._outputs))]
             )
         _sink(self._run, values[-1].owner.operation)
         for old, new in zip(self._outputs, values, strict=True):
@@ -146,25 +153,12 @@ class _Outliner:
                     workspace.release(_bytes(value.type), places[value])
         return places, workspace.end
 
-    def _define(
-        self, places: Mapping[ir.Value, SymExpr], total: SymExpr
-    ) -> tuple[str, list[SymExpr]]:
-        decls = [
-            BufferDecl(f"arg{index}", T.known_dims(value.type), T.tensor_dtype(value.type))
-            for index, value in enumerate(self._inputs)
-        ]
-        decls += [
-            BufferDecl(f"out{index}", T.known_dims(value.type), T.tensor_dtype(value.type))
-            for index, value in enumerate(self._outputs)
-        ]
+    def _define(self, places: Mapping[ir.Value, SymExpr], total: SymExpr) -> tuple[str, list[str]]:
+        decls = [*buffer_decls("arg", self._inputs), *buffer_decls("out", self._outputs)]
         if total != 0:
             decls.append(BufferDecl("workspace", [total], "uint8"))
-        bound = {SymExpr.of(dim).name for decl in decls for dim in decl.shape}
-        used = {name for decl in decls for dim in decl.shape for name in SymExpr.of(dim).symbols}
-        for call in self._run:
-            for expr in [*T.known_dims(call.result.type), *call.symbols.values()]:
-                used |= expr.symbols
-        integers = sorted(used - bound)
+        inner = [dim for call in self._run for dim in T.known_dims(call.result.type)]
+        integers = integer_parameters(decls, self._run, inner)
         block = self._module.regions[0].blocks[0]
         name = unique_name(f"{self._function}_native", self._symbols)
         with ir.InsertionPoint(block), ir.Location.name(name):
@@ -173,7 +167,7 @@ class _Outliner:
                 self._body(builder, places, builder.buffers[-1])
         self._symbols.insert(builder.op)
         _mark(builder.op, len(self._inputs))
-        return builder.op.name.value, [SymExpr.var(name) for name in integers]
+        return builder.op.name.value, integers
 
     def _body(
         self, builder: PrimFuncBuilder, places: Mapping[ir.Value, SymExpr], workspace: Buffer
@@ -198,7 +192,7 @@ class _Outliner:
             with call.op.location:
                 func.CallOp([], call.callee.name.value, operands)
 
-    def _call(self, name: str, integers: Sequence[SymExpr], results: Sequence[ir.Type]) -> ir.Value:
+    def _call(self, name: str, integers: Sequence[str], results: Sequence[ir.Type]) -> ir.Value:
         shapes = [
             ir.Operation.create(
                 "relax.shape_expr", results=[T.shape_type(T.tensor_dims(type_))]
@@ -206,26 +200,21 @@ class _Outliner:
             for type_ in results
         ]
         single = len(results) == 1
-        attributes: dict[str, ir.Attribute] = {"callee": ir.FlatSymbolRefAttr.get(name)}
-        if integers:
-            attributes["tir_vars"] = Dims.of(integers)
-        return ir.Operation.create(
-            "relax.call_tir",
-            results=[results[0] if single else ir.TupleType.get_tuple(list(results))],
-            operands=[shapes[0] if single else make_tuple(shapes), make_tuple(self._inputs)],
-            attributes=attributes,
-        ).result
+        type_ = results[0] if single else ir.TupleType.get_tuple(list(results))
+        shape = shapes[0] if single else make_tuple(shapes)
+        return create_call(name, shape, self._inputs, integers, type_).results[0]
 
 
-def _escapes(value: ir.Value, calls: Sequence[ir.Operation]) -> bool:
-    """Whether anything but the calls of the run uses a value."""
+def _escapes(value: ir.Value, calls: Set[ir.Operation]) -> bool:
+    """Whether anything but the calls of the run uses a value; a tuple that nobody uses does."""
     for use in value.uses:
         user = use.owner.operation
         if user in calls:
             continue
         if not is_make_tuple(user):
             return True
-        if any(inner.owner.operation not in calls for inner in user.results[0].uses):
+        users = {inner.owner.operation for inner in user.results[0].uses}
+        if not users or users - calls:
             return True
     return False
 
@@ -239,24 +228,15 @@ def _view(
     return memref.ViewOp(type_, workspace.value, builder.symbol(offset).value, sizes).result
 
 
-def _get_item(value: ir.Value, index: int) -> ir.Value:
-    return ir.Operation.create(
-        "relax.tuple_get_item",
-        results=[value.type.get_type(index)],
-        operands=[value],
-        attributes={"index": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), index)},
-    ).result
-
-
 def _sink(run: Sequence[TirCall], after: ir.Operation) -> None:
     """Move tuples made between the calls behind them, where the new values are."""
-    made = [call.result for call in run]
-    calls = [call.op for call in run]
-    stale = [
+    made = {call.result for call in run}
+    calls = {call.op for call in run}
+    stale = {
         tuple_
         for tuple_ in (op.operands[1].owner.operation for op in calls)
         if all(use.owner.operation in calls for use in tuple_.results[0].uses)
-    ]
+    }
     point = after
     begun = False
     for view in list(run[0].op.block.operations):
@@ -268,7 +248,7 @@ def _sink(run: Sequence[TirCall], after: ir.Operation) -> None:
         if begun and uses and is_make_tuple(op) and op not in stale:
             op.move_after(point)
             point = op
-            made.append(op.results[0])
+            made.add(op.results[0])
 
 
 def _mark(function: ir.OpView, inputs: int) -> None:

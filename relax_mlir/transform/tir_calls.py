@@ -1,12 +1,14 @@
 """Calls of prim funcs as passes that merge them see them: symbols resolved, checks vouched for."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.dialect import Dims
 from relax_mlir.dialects.relax.symbolic import SymExpr
-from relax_mlir.dialects.relax.tuples import is_make_tuple, known_fields
+from relax_mlir.dialects.relax.tuples import is_make_tuple, known_fields, make_tuple
+from relax_mlir.dialects.tir.builder import BufferDecl
 
 
 @dataclass
@@ -76,6 +78,57 @@ def _argument_attributes(function: ir.OpView) -> list[dict[str, ir.Attribute]]:
         {item.name: item.attr for item in ir.DictAttr(each)}
         for each in ir.ArrayAttr(attributes["arg_attrs"])
     ]
+
+
+def buffer_decls(prefix: str, values: Sequence[ir.Value]) -> list[BufferDecl]:
+    """Return a buffer parameter for each tensor, of its shape and dtype."""
+    return [
+        BufferDecl(f"{prefix}{i}", T.known_dims(value.type), T.tensor_dtype(value.type))
+        for i, value in enumerate(values)
+    ]
+
+
+def integer_parameters(
+    decls: Sequence[BufferDecl], calls: Sequence[TirCall], dims: Sequence[SymExpr] = ()
+) -> list[str]:
+    """Return the symbols that a prim func in place of calls needs and no buffer of it binds (R22).
+
+    Args:
+        decls: its buffers.
+        calls: what it stands for.
+        dims: further expressions of its body.
+    """
+    shapes = [SymExpr.of(dim) for decl in decls for dim in decl.shape]
+    inner = [expr for call in calls for expr in call.symbols.values()]
+    used = frozenset().union(*(expr.symbols for expr in (*shapes, *inner, *dims)))
+    return sorted(used - {dim.name for dim in shapes})
+
+
+def create_call(
+    name: str,
+    shape: ir.Value,
+    arguments: Sequence[ir.Value],
+    integers: Sequence[str],
+    result: ir.Type,
+) -> ir.Operation:
+    """Create a `relax.call_tir` at the current insertion point.
+
+    Args:
+        name: the prim func.
+        shape: the output's shape, or the tuple of shapes.
+        arguments: the tensors passed.
+        integers: the symbols passed after the outputs.
+        result: the result's type.
+    """
+    attributes: dict[str, ir.Attribute] = {"callee": ir.FlatSymbolRefAttr.get(name)}
+    if integers:
+        attributes["tir_vars"] = Dims.of([SymExpr.var(item) for item in integers])
+    return ir.Operation.create(
+        "relax.call_tir",
+        results=[result],
+        operands=[shape, make_tuple(arguments)],
+        attributes=attributes,
+    )
 
 
 def unique_name(base: str, symbols: ir.SymbolTable) -> str:

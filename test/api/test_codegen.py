@@ -11,7 +11,7 @@ import tvm_ffi
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.context import make_context
-from relax_mlir.errors import CompileError, PassError, PipelineError
+from relax_mlir.errors import CompileError, PassError
 from relax_mlir.lowering.codegen.native import NativeCode, compile_module
 from relax_mlir.lowering.codegen.target import Target
 
@@ -472,30 +472,6 @@ def test_a_failing_step_is_named() -> None:
         compile_text(text)
 
 
-# --- targets
-
-
-def test_target_host() -> None:
-    host = Target.host()
-    assert Target.parse("llvm") == Target.parse("llvm -mcpu=native") == host
-    assert host.vector_bits in (128, 256, 512)
-    assert Target.parse("llvm -O1").opt_level == 1
-
-
-@pytest.mark.parametrize(
-    ("text", "bits", "registers"),
-    [
-        ("llvm -mtriple=x86_64-linux-gnu -mcpu=x86-64", 128, 16),
-        ("llvm -mtriple=x86_64-linux-gnu -mcpu=haswell", 256, 16),
-        ("llvm -mtriple=x86_64-linux-gnu -mcpu=skylake-avx512", 512, 32),
-        ("llvm -mtriple=aarch64-linux-gnu", 128, 32),
-    ],
-)
-def test_target_vectors(text: str, bits: int, registers: int) -> None:
-    target = Target.parse(text)
-    assert (target.vector_bits, target.max_vector_registers) == (bits, registers)
-
-
 def test_spilled_vectors_are_aligned() -> None:
     loads = "\n".join(
         f"%c{k} = arith.constant {k} : index\n%v{k} = vector.load %A[%c{k}] : memref<?xf32>, "
@@ -520,21 +496,3 @@ def test_cross_compile() -> None:
     code = compile_text(unary("exp", "f32", "float32"), arm)
     assert code.object[:4] == b"\x7fELF"
     assert "fmla" in code.assembly()
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("llvn", "unknown target kind 'llvn'; did you mean 'llvm'?"),
-        ("llvm -mcup=native", "did you mean '-mcpu'?"),
-        ("llvm -mtriple=quux", "unknown target triple 'quux'"),
-        ("llvm -mcpu", "needs a value"),
-        ("llvm -O9", "must be 0 to 3"),
-        ('llvm -mcpu="x', "No closing quotation"),
-        ("llvm -num-threads=many", "must be a number"),
-    ],
-)
-def test_target_refused(text: str, message: str) -> None:
-    with pytest.raises(PipelineError) as caught:
-        Target.parse(text)
-    assert message in str(caught.value)

@@ -119,3 +119,41 @@ func.func @shared_tuple(%x: !T) -> !T attributes {relax.function} {
   %p = "relax.call_packed"(%b) {func = "observe"} : (tuple<!T>) -> !relax.object
   return %z : !T
 }
+
+// -----
+
+// Calls whose results nobody uses, or only a tuple that nobody uses, leave valid IR.
+
+#n = affine_map<()[s0] -> (s0)>
+!T = tensor<?xf32, #relax.dims<["n"], #n>>
+!S = !relax.shape<#relax.dims<["n"], #n>>
+
+func.func private @double(%a: memref<?xf32> {tir.name = "A", tir.dtype = "float32", tir.shape = #relax.dims<["m"], #n>},
+                          %b: memref<?xf32> {tir.name = "B", tir.dtype = "float32", tir.shape = #relax.dims<["m"], #n>}) attributes {tir.prim_func} {
+  return
+}
+
+// CHECK-LABEL: func.func @dead
+// CHECK-COUNT-2: "relax.call_tir"{{.*}}@double
+// CHECK: return
+func.func @dead(%x: !T) -> !T attributes {relax.function} {
+  %s = "relax.shape_expr"() : () -> !S
+  %a = builtin.unrealized_conversion_cast %x : !T to tuple<!T>
+  %y = "relax.call_tir"(%s, %a) {callee = @double} : (!S, tuple<!T>) -> !T
+  %b = builtin.unrealized_conversion_cast %y : !T to tuple<!T>
+  %z = "relax.call_tir"(%s, %b) {callee = @double} : (!S, tuple<!T>) -> !T
+  return %x : !T
+}
+
+// CHECK-LABEL: func.func @dead_tuple
+// CHECK: %[[CALL:.*]] = "relax.call_tir"({{.*}}) {callee = @dead_tuple_native}
+// CHECK: return
+func.func @dead_tuple(%x: !T) -> !T attributes {relax.function} {
+  %s = "relax.shape_expr"() : () -> !S
+  %a = builtin.unrealized_conversion_cast %x : !T to tuple<!T>
+  %y = "relax.call_tir"(%s, %a) {callee = @double} : (!S, tuple<!T>) -> !T
+  %b = builtin.unrealized_conversion_cast %y : !T to tuple<!T>
+  %t = builtin.unrealized_conversion_cast %y, %y : !T, !T to tuple<!T, !T>
+  %z = "relax.call_tir"(%s, %b) {callee = @double} : (!S, tuple<!T>) -> !T
+  return %z : !T
+}
