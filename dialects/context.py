@@ -1,8 +1,9 @@
 """MLIR contexts with our dialects loaded: one per thread, made on first use, replaced when old.
 
 A context keeps every attribute, type, location and constant that was ever made in it. A process
-that compiles one module after the other would grow for ever, so a thread's context is given up
-after a while: when nothing of it is alive but one module at most, such as the last one of a loop.
+that compiles one module after the other would grow for ever, so after a while a thread makes its
+new modules in a new context. The old one lives on in the modules that are still there and ends with
+the last of them; what puts two modules together moves one of them, see `IRModule.moved_to`.
 """
 
 import sys
@@ -118,8 +119,9 @@ def make_context() -> ir.Context:
 def default_context() -> ir.Context:
     """Return the context that this thread has entered, else the thread's own, made on first use.
 
-    MLIR objects of two contexts do not mix: MLIR crashes. Whoever holds a type, an operation or two
-    modules of the thread's context keeps it in use; inside a pass it is that of the pass's module.
+    MLIR objects of two contexts do not mix: MLIR crashes. Whoever holds a type, an attribute or an
+    operation of the thread's context keeps it in use, modules do not; inside a pass it is that of
+    the pass's module.
     """
     entered = _entered()
     if entered is not None:
@@ -169,10 +171,8 @@ def _entered() -> ir.Context | None:
 def _is_old(context: ir.Context) -> bool:
     if _LOCAL.uses < MOST_USES and _CONSTANT_BYTES.get(context, 0) < MOST_BYTES:
         return False
-    modules = context._get_live_module_count()
     # Every live object of the bindings holds a reference to its context, a module exactly one.
-    others = _references(context) - modules - _OWN_REFERENCES
-    return others <= 0 and modules - _definitions_in(context) <= 1
+    return _references(context) - context._get_live_module_count() <= _OWN_REFERENCES
 
 
 def _references(thing: object) -> int:
@@ -196,11 +196,3 @@ def _own_references() -> int:
 
 
 _OWN_REFERENCES = _own_references()
-
-
-def _definitions_in(context: ir.Context) -> int:
-    """Return how many of the live modules are our dialects' definitions, which load_all made."""
-    from relax_mlir.dialects import relax, tir, vm
-
-    made = [getattr(each, "_mlir_module", None) for each in (relax.Relax, tir.Tir, vm.Vm)]
-    return sum(each is not None and each.context == context for each in made)

@@ -1,5 +1,8 @@
 """What the verifiers of our dialects share. A verifier emits and returns False, never raises."""
 
+import functools
+import threading
+from collections.abc import Callable
 from typing import Any
 
 from relax_mlir.dialects.bindings import ir
@@ -8,6 +11,54 @@ from relax_mlir.dialects.bindings import ir
 # regions with this upstream one instead, which is allowed anywhere with any operands; verifiers
 # accept it in the place of ours so that such a module can be printed and read.
 STOCK_TERMINATOR = "smt.yield"
+
+# A context forgets which operations it found sound when it knows so many.
+_REMEMBERED = 1 << 13
+
+
+class _Around(threading.local):
+    """How often a verifier of this thread looked at what is around an operation."""
+
+    looks = 0
+
+
+_AROUND = _Around()
+
+
+def once_each(verify: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    """Make a verifier look once at operations that agree in class, types and attributes.
+
+    Every pass has the whole module verified again, and most of it is as it was. For verifiers that
+    look at nothing but operands' and results' types and attributes, and at what is around by
+    `expect_parent`: who asks that is asked again each time.
+    """
+
+    @functools.wraps(verify)
+    def remembering(view: Any) -> bool:
+        op = view.operation
+        # A type or an attribute is unique in its context and its hash is where it lies there, as
+        # long as the context lives. Not itself: it would keep the context that keeps this.
+        key = (
+            type(view),
+            *[hash(value.type) for value in op.operands],
+            None,
+            *map(hash, op.results.types),
+            *[(name, hash(value)) for name, value in op.attributes.items()],
+        )
+        known = op.context.__dict__.setdefault("_relax_sound", set())
+        if key in known:
+            return True
+        looks = _AROUND.looks
+        if not verify(view):
+            return False
+        if _AROUND.looks != looks:
+            return True
+        if len(known) >= _REMEMBERED:
+            known.clear()
+        known.add(key)
+        return True
+
+    return remembering
 
 
 def op_error(view: ir.OpView, message: str) -> bool:
@@ -64,6 +115,7 @@ def only_block(
 
 def expect_parent(view: ir.OpView, *parents: str) -> bool:
     """Check that an operation stands directly in another of one of these names."""
+    _AROUND.looks += 1
     found = view.operation.parent
     if found is None or found.operation.name not in parents:
         where = f"'{found.operation.name}'" if found is not None else "no operation"

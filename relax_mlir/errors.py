@@ -62,6 +62,30 @@ class VerifyError(RelaxMLIRError, ValueError):
         super().__init__("\n".join([message, *self.diagnostics]))
 
 
+class ExprError(RelaxMLIRError, ValueError):
+    """An expression or a type that makes no sense: operands that no run could satisfy, ..."""
+
+
+class ExprTypeError(ExprError, TypeError):
+    """Something is of the wrong kind: a number where a tensor belongs, a string as a type."""
+
+
+class BuilderError(RelaxMLIRError, RuntimeError):
+    """A BlockBuilder was used out of order, or with values of another scope (R20)."""
+
+
+class StructuralEqualError(RelaxMLIRError, ValueError):
+    """Two programs that should be structurally equal are not.
+
+    Attributes:
+        path: where in the first program the first difference is.
+    """
+
+    def __init__(self, message: str, *, path: str = "") -> None:
+        self.path = path
+        super().__init__(message)
+
+
 class PipelineError(RelaxMLIRError, ValueError):
     """A pipeline names a pass or an option that does not exist, or is malformed."""
 

@@ -7,6 +7,7 @@ with uninterrupted():
     from relax_mlir.dialects.relax.infer import InferError, describe
     from relax_mlir.dialects.relax.ops import (
         closure,
+        control,
         convolution,
         core,
         elementwise,
@@ -15,6 +16,7 @@ with uninterrupted():
         nn,
         normalization,
         reduce,
+        scan,
         set,
     )
     from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS, Param, build
@@ -32,6 +34,7 @@ __all__ = [
     "SymExpr",
     "build",
     "closure",
+    "control",
     "convolution",
     "core",
     "describe",
@@ -41,5 +44,6 @@ __all__ = [
     "nn",
     "normalization",
     "reduce",
+    "scan",
     "set",
 ]

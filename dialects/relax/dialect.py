@@ -26,7 +26,9 @@ class Relax(ext.Dialect, name="relax"):
 class Dims(Relax.Attribute, name="dims"):
     """Known dimensions: names of symbols, and one affine expression over them per dimension.
 
-    `#relax.dims<["n"], affine_map<()[s0] -> (s0, s0 * 4)>>` is the shape `(n, n * 4)`.
+    `#relax.dims<["n"], affine_map<()[s0] -> (s0, s0 * 4)>>` is the shape `(n, n * 4)`. What is not
+    affine, a minimum or maximum, has its text among the names and an affine symbol for it:
+    `#relax.dims<["T.max(m, n)"], affine_map<()[s0] -> (s0 + 1)>>` is `(T.max(m, n) + 1,)`.
     """
 
     names: ir.ArrayAttr
@@ -36,7 +38,7 @@ class Dims(Relax.Attribute, name="dims"):
     def of(dims: Sequence[IntLike]) -> "Dims":
         """Return the attribute for these dimensions, in normal form."""
         exprs = [SymExpr.of(dim) for dim in dims]
-        names = sorted(set().union(*(expr.symbols for expr in exprs)))
+        names = sorted(set().union(*(expr.leaves for expr in exprs)))
         position = {name: i for i, name in enumerate(names)}
         affine = ir.AffineMap.get(0, len(names), [expr.to_affine(position) for expr in exprs])
         return Dims.get(
@@ -47,7 +49,7 @@ class Dims(Relax.Attribute, name="dims"):
     @property
     def symbol_names(self) -> list[str]:
         """The symbols' names in order."""
-        return [ir.StringAttr(name).value for name in ir.ArrayAttr(self.names)]
+        return sorted(set().union(*(expr.symbols for expr in self.dims)))
 
     @property
     def dims(self) -> list[SymExpr]:
@@ -55,7 +57,7 @@ class Dims(Relax.Attribute, name="dims"):
         text = str(self)
         known = _DIMS_OF_TEXT.get(text)
         if known is None:
-            names = self.symbol_names
+            names = [ir.StringAttr(name).value for name in ir.ArrayAttr(self.names)]
             affine = ir.AffineMapAttr(self.exprs).value
             known = tuple(SymExpr.from_affine(expr, names) for expr in affine.results)
             remember(_DIMS_OF_TEXT, text, known)

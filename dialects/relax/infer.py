@@ -178,6 +178,41 @@ def reshape(operand: ir.Type, shape: ir.Type) -> ir.Type:
     return T.tensor_type(new, T.tensor_dtype(operand))
 
 
+def resolve_reshape(operand: ir.Type, pattern: Sequence[SymExpr]) -> list[SymExpr] | None:
+    """Return the dimensions that a pattern for reshape stands for, None where run time decides.
+
+    One -1 takes what the number of elements leaves for it; 0 copies the operand's dimension.
+
+    Raises:
+        InferError: there are several -1, or a dimension to copy is not there.
+    """
+    expect_tensor(operand, "operand")
+    dims, ndim = T.tensor_dims(operand), T.tensor_ndim(operand)
+    holes = [i for i, dim in enumerate(pattern) if dim == -1]
+    if len(holes) > 1:
+        raise InferError("only one dimension of the new shape can be -1")
+    new = list(pattern)
+    for i, dim in enumerate(pattern):
+        if dim == 0:
+            if 0 <= ndim <= i:
+                raise InferError(f"there is no dimension {i} to copy, the tensor has {ndim}")
+            if dims is None:
+                return None
+            new[i] = dims[i]
+    if not holes:
+        return new
+    if dims is None:
+        return None
+    rest = product([dim for i, dim in enumerate(new) if i != holes[0]])
+    if rest == 0:
+        raise InferError("-1 cannot be derived beside a dimension of 0")
+    total = product(dims)
+    if total.is_const and rest.is_const and total % rest != 0:
+        raise InferError(f"cannot reshape {total} elements to a multiple of {rest}")
+    new[holes[0]] = total // rest
+    return new
+
+
 def flatten(operand: ir.Type) -> ir.Type:
     """Return the one-dimensional type of the same elements."""
     expect_tensor(operand, "operand")

@@ -4,7 +4,7 @@ Products of symbols are allowed (semi-affine expressions). MLIR folds eagerly in
 are built; on top of that every expression is brought to a sum of sorted monomials, so two whose
 normal forms are equal have equal values (R07). There whole parts are drawn out of quotients, and a
 remainder is spelled through its quotient: MLIR folds either way, and both must end the same.
-Divisors are taken to be other than zero.
+Divisors are taken to be other than zero. Comparisons are conditions that a prover decides.
 """
 
 import math
@@ -12,22 +12,25 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Union
 
 from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.relax.atoms import NOTHING, Atom, Extremum, Known, Quotient, Symbol
+from relax_mlir.dialects.relax.conditions import Condition
 
 IntLike = Union[int, "SymExpr"]
-# A monomial is a sorted tuple of atom keys; an atom is a symbol or an opaque quotient.
+# A monomial is a sorted tuple of the keys of its atoms.
 _Monomial = tuple[str, ...]
-_Atom = Union["_Symbol", "_Quotient"]
 
 
 class SymExpr:
     """An integer expression over named, function-scoped, non-negative symbols. Immutable.
 
-    Use `SymExpr.var("n")`, `SymExpr.const(4)` and Python's `+ - * // %`; `ceildiv` is a method.
+    Use `SymExpr.var("n")`, `SymExpr.const(4)` and Python's `+ - * // %`; `ceildiv`, `max` and `min`
+    are methods. `==` and `!=` hold or not by the normal forms, as conditions that also know their
+    two sides; `< <= > >=` give conditions for a prover.
     """
 
     __slots__ = ("_atoms", "_terms")
 
-    def __init__(self, terms: Mapping[_Monomial, int], atoms: Mapping[str, _Atom]) -> None:
+    def __init__(self, terms: Mapping[_Monomial, int], atoms: Mapping[str, Atom]) -> None:
         self._terms = {m: c for m, c in sorted(terms.items(), key=_order) if c}
         used = {key for monomial in self._terms for key in monomial}
         self._atoms = {key: atoms[key] for key in sorted(used)}
@@ -40,7 +43,29 @@ class SymExpr:
     @staticmethod
     def var(name: str) -> "SymExpr":
         """Return the symbol of that name."""
-        return SymExpr({(name,): 1}, {name: _Symbol(name)})
+        return SymExpr({(name,): 1}, {name: Symbol(name)})
+
+    @staticmethod
+    def leaf(text: str) -> "SymExpr":
+        """Return what a name in `#relax.dims` stands for: a symbol, or a minimum or maximum.
+
+        Raises:
+            ValueError: it is neither.
+        """
+        if text.isidentifier():
+            return SymExpr.var(text)
+        from relax_mlir.dialects.relax.symbolic_text import read_expression
+
+        try:
+            expr = read_expression(text)
+        except ValueError:
+            expr = SymExpr.const(0)
+        if expr.leaves != {text} or str(expr) != text:
+            raise ValueError(
+                f"a symbol of #relax.dims must be an identifier, or a minimum or maximum in "
+                f"normal form, got '{text}'"
+            )
+        return expr
 
     @staticmethod
     def of(value: IntLike) -> "SymExpr":
@@ -70,17 +95,27 @@ class SymExpr:
     @property
     def name(self) -> str | None:
         """The symbol's name when the expression is one plain symbol, else None."""
+        atom = self.atom
+        return atom.name if isinstance(atom, Symbol) else None
+
+    @property
+    def atom(self) -> Atom | None:
+        """The symbol, quotient, minimum or maximum that the expression is, None for a sum."""
         if len(self._terms) == 1:
-            (monomial, coefficient), *_ = self._terms.items()
+            ((monomial, coefficient),) = self._terms.items()
             if coefficient == 1 and len(monomial) == 1:
-                atom = self._atoms[monomial[0]]
-                return atom.name if isinstance(atom, _Symbol) else None
+                return self._atoms[monomial[0]]
         return None
 
     @property
     def symbols(self) -> frozenset[str]:
         """The names that occur anywhere in the expression."""
         return frozenset().union(*(atom.symbols for atom in self._atoms.values()))
+
+    @property
+    def leaves(self) -> frozenset[str]:
+        """What MLIR sees as symbols: names, and the texts of minima and maxima."""
+        return frozenset().union(*(atom.leaves for atom in self._atoms.values()))
 
     def __add__(self, other: IntLike) -> "SymExpr":
         other = SymExpr.of(other)
@@ -126,10 +161,38 @@ class SymExpr:
     def __rmod__(self, other: IntLike) -> "SymExpr":
         return SymExpr.of(other) % self
 
-    def __eq__(self, other: object) -> bool:
-        if isinstance(other, int) and not isinstance(other, bool):
+    def max(self, *others: IntLike) -> "SymExpr":
+        """Return the largest of the expressions."""
+        return _extremum("max", [self, *map(SymExpr.of, others)])
+
+    def min(self, *others: IntLike) -> "SymExpr":
+        """Return the smallest of the expressions."""
+        return _extremum("min", [self, *map(SymExpr.of, others)])
+
+    # What equal expressions compare to is a condition: true or false like a bool, by the normal
+    # forms, but a prover who knows more may still ask for the two sides.
+    def __eq__(self, other: object) -> Any:
+        if type(other) is not SymExpr:
+            if not isinstance(other, int) or isinstance(other, bool):
+                return NotImplemented
             other = SymExpr.const(other)
-        return isinstance(other, SymExpr) and self._terms == other._terms
+        return Condition("==", self, other, self._terms == other._terms)
+
+    def __ne__(self, other: object) -> Any:
+        equal = self.__eq__(other)
+        return equal if equal is NotImplemented else ~equal
+
+    def __le__(self, other: IntLike) -> Condition:
+        return Condition.ordered("<=", self, SymExpr.of(other))
+
+    def __lt__(self, other: IntLike) -> Condition:
+        return Condition.ordered("<", self, SymExpr.of(other))
+
+    def __ge__(self, other: IntLike) -> Condition:
+        return Condition.ordered("<=", SymExpr.of(other), self)
+
+    def __gt__(self, other: IntLike) -> Condition:
+        return Condition.ordered("<", SymExpr.of(other), self)
 
     def __hash__(self) -> int:
         return hash(tuple(self._terms.items()))
@@ -180,24 +243,25 @@ class SymExpr:
         Args:
             symbol: value of a symbol.
             constant: value of an integer.
-            divide: result of `floordiv`, `ceildiv` or `mod` of two values.
+            divide: result of `floordiv`, `ceildiv`, `mod`, `max` or `min` of two values.
         """
         total = None
         for monomial, coefficient in self._terms.items():
             term = None if coefficient == 1 and monomial else constant(coefficient)
             for key in monomial:
                 atom = self._atoms[key]
-                if isinstance(atom, _Symbol):
+                if isinstance(atom, Symbol):
                     factor = symbol(atom.name)
                 else:
-                    sides = (side.fold(symbol, constant, divide) for side in (atom.lhs, atom.rhs))
-                    factor = divide(atom.kind, *sides)
+                    factor, *rest = (part.fold(symbol, constant, divide) for part in atom.parts)
+                    for part in rest:
+                        factor = divide(atom.kind, factor, part)
                 term = factor if term is None else term * factor
             total = term if total is None else total + term
         return constant(0) if total is None else total
 
     def to_affine(self, names: Mapping[str, int]) -> ir.AffineExpr:
-        """Return the MLIR expression in which symbol `names[x]` stands for `x`.
+        """Return the MLIR expression in which symbol `names[x]` stands for the leaf `x`.
 
         Raises:
             ValueError: a constant needs more than 64 bits.
@@ -228,31 +292,62 @@ class SymExpr:
                 total = total + _from_summand(part, names)
         return total
 
-    def lower_bound(self) -> int | None:
+    def lower_bound(self, known: Known = NOTHING) -> int | None:
         """Return an integer this is never below, None when none is known.
 
         Symbols are not negative, and divisors are taken to be positive.
+
+        Args:
+            known: least and greatest values of symbols.
         """
         total = 0
         for factors, coefficient in self._summands():
-            bounds = [factor.bounds() for factor in factors]
+            bounds = [factor.bounds(known) for factor in factors]
             # Only products of what is not negative have simple bounds; one factor has its own.
             if len(bounds) > 1 and any(low is None or low < 0 for low, _ in bounds):
                 return None
             ends = (low if coefficient > 0 else high for low, high in bounds)
-            known = [end for end in ends if end is not None]
-            if len(known) != len(factors):
+            ends = [end for end in ends if end is not None]
+            if len(ends) != len(factors):
                 return None
-            total += coefficient * math.prod(known)
+            total += coefficient * math.prod(ends)
         return total
 
-    def _summands(self) -> Iterator[tuple[list[_Atom], int]]:
+    def upper_bound(self, known: Known = NOTHING) -> int | None:
+        """Return an integer this is never above, None when none is known."""
+        low = (-self).lower_bound(known)
+        return None if low is None else -low
+
+    def as_operand(self) -> str:
+        """Return the text with parentheses where an operator on it needs them."""
+        text = str(self)
+        single = [each for each, count in self._summands() if count == 1 and len(each) == 1]
+        plain = self.is_const or (single and len(self._terms) == 1)
+        return text if plain else f"({text})"
+
+    def split(self) -> list[tuple["SymExpr", int]]:
+        """Return the products that this is the sum of, each without its coefficient."""
+        return [
+            (SymExpr({monomial: 1}, self._atoms), coefficient)
+            for monomial, coefficient in self._terms.items()
+        ]
+
+    def remainder_of(self) -> tuple["SymExpr", "SymExpr"] | None:
+        """Return `a` and `b` when the expression is `a % b`, else None."""
+        parts = list(self._summands())
+        if len(parts) == 1 and parts[0][1] == 1 and len(parts[0][0]) == 1:
+            (atom,) = parts[0][0]
+            if isinstance(atom, Quotient) and atom.kind == "mod":
+                return atom.lhs, atom.rhs
+        return None
+
+    def _summands(self) -> Iterator[tuple[list[Atom], int]]:
         """Yield products of atoms and their coefficients, remainders put together again."""
         rest = self
         for monomial in self._terms:
             for key in monomial:
                 quotient = self._atoms[key]
-                if isinstance(quotient, _Symbol) or quotient.kind != "floordiv":
+                if not isinstance(quotient, Quotient) or quotient.kind != "floordiv":
                     continue
                 if len(quotient.rhs._terms) != 1:
                     continue
@@ -262,7 +357,7 @@ class SymExpr:
                 if count and len(without._terms) + len(remainder._terms) <= len(rest._terms) + (
                     () in quotient.lhs._terms
                 ):
-                    yield [_Quotient("mod", quotient.lhs, quotient.rhs)], count
+                    yield [Quotient("mod", quotient.lhs, quotient.rhs)], count
                     rest = without
         for monomial, coefficient in rest._terms.items():
             yield [self._atoms[key] for key in monomial], coefficient
@@ -276,85 +371,17 @@ class SymExpr:
         for monomial, coefficient in self._terms.items():
             term = SymExpr.const(coefficient)
             for key in monomial:
-                term = term * self._atoms[key].map(leaf)
+                atom = self._atoms[key]
+                if isinstance(atom, Symbol):
+                    term = term * leaf(atom.name)
+                    continue
+                parts = [part._map(leaf) for part in atom.parts]
+                if isinstance(atom, Extremum):
+                    term = term * _extremum(atom.kind, parts)
+                else:
+                    term = term * _divide(*parts, atom.kind)
             total = total + term
         return total
-
-
-class _Symbol:
-    """A symbol."""
-
-    __slots__ = ("name", "symbols")
-
-    def __init__(self, name: str) -> None:
-        self.name, self.symbols = name, frozenset({name})
-
-    def __str__(self) -> str:
-        return self.name
-
-    def map(self, leaf: Callable[[str], SymExpr]) -> SymExpr:
-        return leaf(self.name)
-
-    def evaluate(self, values: Mapping[str, int]) -> int:
-        return values[self.name]
-
-    def bounds(self) -> tuple[int | None, int | None]:
-        return 0, None
-
-    def to_affine(self, names: Mapping[str, int]) -> ir.AffineExpr:
-        return ir.AffineSymbolExpr.get(names[self.name])
-
-
-class _Quotient:
-    """A quotient that does not simplify; a remainder only while one is written out."""
-
-    __slots__ = ("kind", "lhs", "rhs", "symbols")
-
-    def __init__(self, kind: str, lhs: SymExpr, rhs: SymExpr) -> None:
-        self.kind, self.lhs, self.rhs = kind, lhs, rhs
-        self.symbols = lhs.symbols | rhs.symbols
-
-    def __str__(self) -> str:
-        left, right = (_operand(side) for side in (self.lhs, self.rhs))
-        if self.kind == "ceildiv":
-            return f"T.ceildiv({self.lhs}, {self.rhs})"
-        return f"({left} {'//' if self.kind == 'floordiv' else '%'} {right})"
-
-    def map(self, leaf: Callable[[str], SymExpr]) -> SymExpr:
-        return _divide(self.lhs._map(leaf), self.rhs._map(leaf), self.kind)
-
-    def evaluate(self, values: Mapping[str, int]) -> int:
-        lhs, rhs = self.lhs.evaluate(values), self.rhs.evaluate(values)
-        return lhs // rhs if self.kind == "floordiv" else -(-lhs // rhs)
-
-    def bounds(self) -> tuple[int | None, int | None]:
-        """Return bounds for non-negative symbols and positive divisors; None is no bound."""
-        divisor = self.rhs.value
-        if self.kind == "mod":
-            return 0, None if divisor is None else divisor - 1
-        low = self.lhs.lower_bound()
-        if divisor is None:
-            return (0 if low is not None and low >= 0 else None), None
-        high = (-self.lhs).lower_bound()
-        return (
-            None if low is None else low // divisor,
-            None if high is None else -high // divisor,
-        )
-
-    def to_affine(self, names: Mapping[str, int]) -> ir.AffineExpr:
-        build = {
-            "floordiv": ir.AffineExpr.get_floor_div,
-            "ceildiv": ir.AffineExpr.get_ceil_div,
-            "mod": ir.AffineExpr.get_mod,
-        }[self.kind]
-        return build(self.lhs.to_affine(names), self.rhs.to_affine(names))
-
-
-def _operand(expr: SymExpr) -> str:
-    text = str(expr)
-    single = [factors for factors, count in expr._summands() if count == 1 and len(factors) == 1]
-    plain = expr.is_const or (single and len(expr._terms) == 1)
-    return text if plain else f"({text})"
 
 
 def _order(item: tuple[_Monomial, int]) -> tuple[int, _Monomial]:
@@ -411,9 +438,32 @@ def _draw_out(expr: SymExpr, divisor: SymExpr) -> tuple[SymExpr, SymExpr]:
 
 
 def _opaque(kind: str, lhs: SymExpr, rhs: SymExpr) -> SymExpr:
-    atom = _Quotient(kind, lhs, rhs)
-    key = f"{kind}({lhs}, {rhs})"
-    return SymExpr({(key,): 1}, {key: atom})
+    return _single(Quotient(kind, lhs, rhs))
+
+
+def _single(atom: Atom) -> SymExpr:
+    return SymExpr({(atom.key,): 1}, {atom.key: atom})
+
+
+def _extremum(kind: str, exprs: list[SymExpr]) -> SymExpr:
+    """Return the largest or smallest, without those that are certain not to be needed."""
+    parts: list[SymExpr] = []
+    for expr in exprs:
+        atom = expr.atom
+        parts += atom.parts if atom is not None and atom.kind == kind else [expr]
+    kept: list[SymExpr] = []
+    for index, part in enumerate(parts):
+        rivals = [*kept, *parts[index + 1 :]]
+        if not any(_dominates(kind, rival, part) for rival in rivals):
+            kept.append(part)
+    if len(kept) == 1:
+        return kept[0]
+    return _single(Extremum(kind, tuple(sorted(kept, key=str))))
+
+
+def _dominates(kind: str, rival: SymExpr, part: SymExpr) -> bool:
+    low = (rival - part if kind == "max" else part - rival).lower_bound()
+    return low is not None and low >= 0
 
 
 _BINARY = {
@@ -430,7 +480,7 @@ def _from_summand(expr: ir.AffineExpr, names: list[str]) -> SymExpr:
     if isinstance(expr, ir.AffineSymbolExpr):
         if expr.position >= len(names):
             raise ValueError(f"symbol {expr} of a shape has no name among {names}")
-        return SymExpr.var(names[expr.position])
+        return SymExpr.leaf(names[expr.position])
     combine = _BINARY.get(type(expr))
     if combine is None:
         raise ValueError(f"a symbolic shape cannot contain '{expr}'")

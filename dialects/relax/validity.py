@@ -8,6 +8,7 @@ from itertools import pairwise
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.dialect import AnyDtype, Dims, Shape, remember
+from relax_mlir.dialects.relax.symbolic import SymExpr
 
 _INTEGERS = (8, 16, 32, 64)
 _PROBLEM_OF_TEXT: dict[str, str] = {}
@@ -37,8 +38,10 @@ def dims_problem(attribute: ir.Attribute) -> str:
             return f"the names in #relax.dims are strings, got {name}"
         spelled.append(name.value)
     for name in spelled:
-        if not name.isidentifier():
-            return f"a symbol of #relax.dims must be an identifier, got '{name}'"
+        try:
+            SymExpr.leaf(name)
+        except ValueError as error:
+            return str(error)
     for before, name in pairwise(spelled):
         if before == name:
             return f"symbol '{name}' occurs twice in #relax.dims"
@@ -53,7 +56,7 @@ def dims_problem(attribute: ir.Attribute) -> str:
         dims = attribute.dims
     except ValueError as error:
         return str(error)
-    used = frozenset().union(*(dim.symbols for dim in dims))
+    used = frozenset().union(*(dim.leaves for dim in dims))
     for name in spelled:
         if name not in used:
             return f"no dimension of #relax.dims uses symbol '{name}'"

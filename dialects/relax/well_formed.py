@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
+from relax_mlir.dialects.relax.binding import bound_symbols
 from relax_mlir.dialects.relax.calls import call_problem, functions_of
 from relax_mlir.dialects.relax.dialect import Dims, Shape
 from relax_mlir.dialects.relax.symbolic import SymExpr
@@ -105,11 +106,12 @@ class _Function:
         if block is None or self.problems:
             return
         arguments = list(block.arguments)
-        bound = {dim.name for arg in arguments for dim in type_dims(arg.type) if dim.name}
+        dims = [dim for arg in arguments for dim in type_dims(arg.type)]
         for attributes in argument_attributes(func):
             value = attributes.get("relax.value")
             if isinstance(value, Dims) and not dims_problem(value):
-                bound |= {dim.name for dim in value.dims if dim.name}
+                dims += value.dims
+        bound = bound_symbols(dims)
         for index, argument in enumerate(arguments):
             self._require(type_dims(argument.type), bound, argument.location, f"parameter {index}")
         self._walk(block, bound)
@@ -121,7 +123,9 @@ class _Function:
         for view in block.operations:
             op = view.operation
             if op.name == "relax.match_cast":
-                bound |= {dim.name for dim in type_dims(op.results[0].type) if dim.name}
+                bound |= bound_symbols(type_dims(op.results[0].type), bound)
+            elif op.name == "relax.match_prim":
+                bound |= bound_symbols(op.attributes["value"].dims, bound)
             for attribute in op.attributes.values():
                 if isinstance(attribute, Dims) and not dims_problem(attribute):
                     self._require(attribute.dims, bound, op.location, f"'{op.name}'")
@@ -129,8 +133,9 @@ class _Function:
                 for inner in region.blocks:
                     # What a dataflow block binds stays bound after it, unlike in a branch; the
                     # parameters of a lambda bind what is not bound around it.
-                    names = {d.name for a in inner.arguments for d in type_dims(a.type) if d.name}
-                    inside = bound if op.name == "relax.dataflow" else bound | names
+                    dims = [dim for arg in inner.arguments for dim in type_dims(arg.type)]
+                    shared = op.name == "relax.dataflow"
+                    inside = bound if shared else bound | bound_symbols(dims, bound)
                     self._walk(inner, inside)
             for value in op.results:
                 self._require(type_dims(value.type), bound, op.location, f"'{op.name}'")
@@ -148,7 +153,7 @@ class _Function:
                     (
                         location,
                         f"symbol '{name}' used by {user} in @{self._name} is not bound: it is no "
-                        "dimension of a parameter by itself, and no relax.match_cast before binds "
+                        "dimension of a parameter, nor solved from one, and no match_cast before binds "
                         f"it{did_you_mean(name, bound)}",
                     )
                 )
@@ -162,6 +167,7 @@ def _prim_func_problems(func: ir.Operation) -> list[Problem]:
     name = ir.StringAttr(func.attributes["sym_name"]).value
     problems: list[Problem] = []
     bound: set[str] = set()
+    shapes: list[SymExpr] = []
     for index, (argument, attributes) in enumerate(
         zip(block.arguments, argument_attributes(func), strict=True)
     ):
@@ -175,9 +181,10 @@ def _prim_func_problems(func: ir.Operation) -> list[Problem]:
             if problem:
                 problems.append((argument.location, f"{where}: {problem}"))
                 continue
-            bound |= {dim.name for dim in shape.dims if dim.name}
+            shapes += shape.dims
         elif str(argument.type) == "i64" and isinstance(attributes.get("tir.name"), ir.StringAttr):
             bound.add(attributes["tir.name"].value)
+    bound |= bound_symbols(shapes, bound)
 
     def visit(op: ir.Operation) -> ir.WalkResult:
         if op.name == "tir.symbol":

@@ -6,7 +6,13 @@ from typing import Any
 from relax_mlir.dialects.bindings import ext, ir
 from relax_mlir.dialects.relax.validity import dims_problem
 from relax_mlir.dialects.tir.dialect import Tir
-from relax_mlir.dialects.verify import attribute, expect_parent, only_block, op_error
+from relax_mlir.dialects.verify import (
+    attribute,
+    expect_parent,
+    once_each,
+    only_block,
+    op_error,
+)
 
 LOOP_KINDS = ("serial", "parallel", "vectorized", "unrolled")
 ITER_TYPES = ("spatial", "reduction", "scan", "opaque")
@@ -18,6 +24,7 @@ class SymbolOp(Tir.Operation, name="symbol", traits=[ext.Pure]):
     value: Any
     result: ext.Result[Any]
 
+    @once_each
     def verify_invariants(self) -> bool:
         op = self.operation
         if len(op.results) != 1 or str(op.results[0].type) != "index":
@@ -39,6 +46,7 @@ class ForOp(Tir.Operation, name="for"):
     kind: ir.StringAttr
     body: ext.Region
 
+    @once_each
     def verify_invariants(self) -> bool:
         op = self.operation
         if len(op.operands) != 2 or "kind" not in op.attributes:
@@ -67,6 +75,7 @@ class BlockOp(Tir.Operation, name="block"):
     body: ext.Region
     init: ext.Region
 
+    @once_each
     def verify_invariants(self) -> bool:
         op = self.operation
         for attr, kind in (("block_name", ir.StringAttr), ("iter_types", ir.ArrayAttr)):

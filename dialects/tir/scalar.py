@@ -188,6 +188,7 @@ _BINARY = {
     "shr": {"s": arith.shrsi, "u": arith.shrui},
     # An integer power needs a loop, and a decision about negative exponents: no operation here.
     "pow": {"f": math.powf},
+    "atan2": {"f": math.atan2},
 }
 _AFFINE = {
     "add": lambda a, b: a + b,
@@ -273,10 +274,12 @@ def _quotient(kind: str, a: Scalar, b: Scalar) -> Scalar:
 
 
 _FLOAT_UNARY = {
-    "neg": arith.negf, "exp": math.exp, "exp2": math.exp2, "log": math.log, "log2": math.log2,
-    "log1p": math.log1p, "sqrt": math.sqrt, "rsqrt": math.rsqrt, "sin": math.sin, "cos": math.cos,
-    "tan": math.tan, "tanh": math.tanh, "erf": math.erf, "floor": math.floor, "ceil": math.ceil,
-    "round": math.roundeven, "trunc": math.trunc, "abs": math.absf,
+    "neg": arith.negf, "round": math.roundeven, "abs": math.absf,
+    **{name: getattr(math, name) for name in (
+        "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sqrt", "rsqrt", "erf",
+        "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh",
+        "atanh", "floor", "ceil", "trunc",
+    )},
 }  # fmt: skip
 UNARY_NAMES = (*_FLOAT_UNARY, "sigmoid")
 BINARY_NAMES = (*_BINARY, "mod")

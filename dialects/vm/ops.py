@@ -8,7 +8,7 @@ from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.dialect import Object, Shape
 from relax_mlir.dialects.relax.tuples import is_tuple
 from relax_mlir.dialects.relax.validity import type_problem
-from relax_mlir.dialects.verify import attribute, op_error
+from relax_mlir.dialects.verify import attribute, once_each, op_error
 from relax_mlir.dialects.vm.dialect import ShapeHeap, Storage, Vm
 
 CHECK_KINDS = ("tensor", "shape", "tuple", "int")
@@ -59,6 +59,7 @@ class VmOp(Vm.Operation):
     OPTIONAL_RESULT = False
     ATTRIBUTES = ()
 
+    @once_each
     def verify_invariants(self) -> bool:
         op, cls = self.operation, type(self)
         results = cls.RESULTS

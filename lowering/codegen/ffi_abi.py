@@ -5,7 +5,12 @@ zero, or -1 with a Python exception set. Nothing of a buffer is touched before
 all checks have passed.
 """
 
+import functools
+
 from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.relax.atoms import Extremum
+from relax_mlir.dialects.relax.binding import solutions
+from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.errors import CompileError
 from relax_mlir.lowering.codegen.ffi_helpers import RECORD_BYTES, c_string, helpers
 from relax_mlir.lowering.codegen.ffi_signature import STAGE, BufferParam, Dim, Signature
@@ -244,6 +249,47 @@ class _Wrapper(FunctionText):
                 )
                 if dim.symbol is not None:
                     self._values.setdefault(dim.symbol, value)
+        self._solve()
+
+    def _solve(self) -> None:
+        """Give symbols that occur only in expressions the values that these determine (R08).
+
+        Whether the division leaves a remainder shows when the dimension is checked.
+        """
+        places: list[tuple[int, int]] = []
+        dims: list[SymExpr] = []
+        for number, param in self._buffers():
+            for axis, dim in enumerate(param.dims):
+                if dim.symbolic is not None:
+                    places.append((number, axis))
+                    dims.append(dim.symbolic)
+        for found in solutions(dims, self._values):
+            rest = self._symbolic(found.rest)
+            value = self._emit(f"llvm.sub {self._extents[places[found.index]]}, {rest} : i64")
+            factor = found.factor
+            if factor < 0:
+                value = self._emit(f"llvm.sub {self._constant(0)}, {value} : i64")
+            if abs(factor) != 1:
+                value = self._floor(value, self._constant(abs(factor)))[0]
+            # No size is negative: then the dimension that is checked is another one.
+            value = self._emit(f"llvm.intr.smax({value}, {self._constant(0)}) : (i64, i64) -> i64")
+            self._values[found.symbol] = value
+
+    def _symbolic(self, expr: SymExpr) -> str:
+        """Return the value of an expression; KeyError with the name of a symbol without one."""
+        leaves = sorted(expr.leaves)
+        affine = expr.to_affine({name: i for i, name in enumerate(leaves)})
+        return self._expression(affine, {i: self._leaf(name) for i, name in enumerate(leaves)})
+
+    def _leaf(self, name: str) -> str:
+        atom = SymExpr.leaf(name).atom
+        if not isinstance(atom, Extremum):
+            return self._values[name]
+        function = f"llvm.intr.s{atom.kind}"
+        values = [self._symbolic(part) for part in atom.parts]
+        return functools.reduce(
+            lambda a, b: self._emit(f"{function}({a}, {b}) : (i64, i64) -> i64"), values
+        )
 
     def _buffers(self) -> list[tuple[int, BufferParam]]:
         return [(i, p) for i, p in enumerate(self._signature.params) if isinstance(p, BufferParam)]
@@ -269,14 +315,10 @@ class _Wrapper(FunctionText):
                 self._branch(same, f"^bad_dim({passed} : !llvm.ptr, i32, i64, !llvm.ptr, i64)")
 
     def _evaluate(self, dim: Dim, param: BufferParam) -> str:
-        values: dict[int, str] = {}
-        for position, name in enumerate(dim.names):
-            if name in self._values:
-                values[position] = self._values[name]
         try:
-            return self._expression(dim.expr, values)
+            return self._symbolic(dim.symbolic)
         except KeyError as missing:
-            name = dim.names[missing.args[0]]
+            name = missing.args[0]
             raise CompileError(
                 STAGE,
                 f"prim func '{self._signature.name}': buffer '{param.name}' has a dimension "

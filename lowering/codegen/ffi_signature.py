@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.dialects.tir.effects import first_write
 from relax_mlir.errors import CompileError
 from relax_mlir.lowering.tir_to_llvm.expand_copy import is_row_major
@@ -34,8 +35,16 @@ class Dim:
     def symbol(self) -> str | None:
         """The name, where the dimension is one symbol and nothing else."""
         if self.expr is not None and isinstance(self.expr, ir.AffineSymbolExpr):
-            return self.names[ir.AffineSymbolExpr(self.expr).position]
+            name = self.names[ir.AffineSymbolExpr(self.expr).position]
+            return name if name.isidentifier() else None
         return None
+
+    @property
+    def symbolic(self) -> SymExpr | None:
+        """The dimension over its symbols, None where nothing is promised."""
+        if self.expr is None:
+            return None
+        return SymExpr.from_affine(self.expr, list(self.names))
 
 
 @dataclass(frozen=True)

@@ -6,23 +6,26 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.verify import STOCK_TERMINATOR
 
 # Operation with regions -> what ends them: the parent tells what a stock terminator stands for.
+# The first region of a `relax.while` ends with the other one below.
 OURS = {
     "relax.dataflow": "relax.output",
     "relax.if": "relax.yield",
     "relax.lambda": "relax.yield",
+    "relax.while": "relax.yield",
+    "relax.for": "relax.yield",
     "tir.for": "tir.yield",
     "tir.block": "tir.yield",
 }
 
 
 def swap(module: ir.Operation, wanted: Callable[[str], tuple[str, str]]) -> None:
-    """Replace terminators: `wanted(parent)` returns the name that goes and the one that comes."""
+    """Replace terminators: `wanted(ours)` returns the name that goes and the one that comes."""
     found: list[tuple[ir.Operation, str]] = []
 
     def visit(op: ir.Operation) -> ir.WalkResult:
         parent = op.parent
         if parent is not None and parent.operation.name in OURS:
-            old, new = wanted(parent.operation.name)
+            old, new = wanted(_own(op, parent.operation))
             if op.name == old:
                 found.append((op, new))
         return ir.WalkResult.ADVANCE
@@ -40,11 +43,18 @@ def swap(module: ir.Operation, wanted: Callable[[str], tuple[str, str]]) -> None
         op.erase()
 
 
-def to_stock(parent: str) -> tuple[str, str]:
-    """Return what `export-stock` replaces in this parent, and by what."""
-    return OURS[parent], STOCK_TERMINATOR
+def _own(op: ir.Operation, parent: ir.Operation) -> str:
+    """Return what ends the region of its parent that an operation is in."""
+    if parent.name == "relax.while" and op.block.region == parent.regions[0]:
+        return "relax.condition"
+    return OURS[parent.name]
 
 
-def from_stock(parent: str) -> tuple[str, str]:
-    """Return what `import-stock` replaces in this parent, and by what."""
-    return STOCK_TERMINATOR, OURS[parent]
+def to_stock(ours: str) -> tuple[str, str]:
+    """Return what `export-stock` replaces this terminator of ours by."""
+    return ours, STOCK_TERMINATOR
+
+
+def from_stock(ours: str) -> tuple[str, str]:
+    """Return what `import-stock` puts this terminator of ours in the place of."""
+    return STOCK_TERMINATOR, ours

@@ -10,7 +10,7 @@ from relax_mlir.dialects.relax.constants import constant_attribute, numpy_dtype
 from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS, build, read_attributes
 from relax_mlir.dialects.relax.symbolic import IntLike
 from relax_mlir.dialects.relax.tuples import make_tuple
-from relax_mlir.lowering.relax_to_tir.linear_algebra import ACCUMULATE
+from relax_mlir.lowering.relax_to_tir.limits import ACCUMULATE
 
 # Given an operation and whether its results must be tensors of their own, return what takes its
 # place; None where too little is known of the operands.

@@ -1,103 +1,27 @@
 """Elementwise operations as prim funcs: one block, broadcast operands read at index 0."""
 
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
+from relax_mlir.dialects.relax.ops.base import (
+    COMPUTE_OPS,
+    UNKNOWN,
+    constant_value,
+    read_attributes,
+)
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.dialects.tir.builder import Buffer, PrimFuncBuilder
-from relax_mlir.dialects.tir.scalar import (
-    Scalar,
-    binary,
-    cast,
-    compare,
-    is_float,
-    select,
-    unary,
-)
+from relax_mlir.dialects.tir.scalar import Scalar, cast, compare, select
 from relax_mlir.errors import PassError
 from relax_mlir.lowering.relax_to_tir.emit import Legalizer
-
-
-def _wide(function: Callable[[Scalar], Scalar]) -> Callable[[Scalar], Scalar]:
-    """Evaluate half-precision operands in float32, as their few bits do not survive composition."""
-
-    def wrapped(x: Scalar) -> Scalar:
-        if x.dtype in ("float16", "bfloat16"):
-            return cast(function(cast(x, "float32")), x.dtype)
-        return function(x)
-
-    return wrapped
-
-
-def _named(name: str) -> Callable[[Scalar], Scalar]:
-    return lambda x: unary(name, x)
-
-
-def _gelu(x: Scalar) -> Scalar:
-    return x * 0.5 * (unary("erf", x * math.sqrt(0.5)) + 1.0)
-
-
-UNARY: dict[str, Callable[[Scalar], Scalar]] = {
-    **{
-        name: _named(name)
-        for name in (
-            "exp", "log", "sqrt", "rsqrt", "sin", "cos", "tanh", "erf", "floor", "ceil",
-            "round", "abs",
-        )
-    },
-    "gelu": _wide(_gelu),
-    "sigmoid": _wide(_named("sigmoid")),
-    "silu": _wide(lambda x: x * unary("sigmoid", x)),
-    "negative": lambda x: -x,
-    "relu": lambda x: binary("max", x, 0),
-    "square": lambda x: x * x,
-}  # fmt: skip
-
-
-def _floor_divide(a: Scalar, b: Scalar) -> Scalar:
-    """Divide like numpy, which takes floats through the exact remainder: `1.0 // 0.1` is 9."""
-    if not is_float(a.dtype):
-        return binary("floordiv", a, b)
-    ratio = binary("div", a, b)
-    rest = binary("truncmod", a, b)
-    exact = binary("div", a - rest, b)
-    opposite = compare("ne", compare("lt", b, 0), compare("lt", rest, 0))
-    inexact = compare("ne", rest, 0)
-    exact = select(binary("and", inexact, opposite), exact - 1, exact)
-    whole = unary("floor", exact)
-    whole = select(compare("gt", exact - whole, 0.5), whole + 1, whole)
-    signed_zero = ratio * 0
-    whole = select(compare("eq", exact, 0), signed_zero, whole)
-    return select(compare("eq", b, 0), ratio, whole)
-
-
-def arithmetic(kind: str, of_bools: str) -> Callable[[Scalar, Scalar], Scalar]:
-    """Return a binary operation that is another one on bools, numpy's: their sum is `or`."""
-    return lambda a, b: binary(of_bools if a.dtype == "bool" else kind, a, b)
-
-
-BINARY: dict[str, Callable[[Scalar, Scalar], Scalar]] = {
-    "add": arithmetic("add", "or"),
-    "subtract": lambda a, b: a - b,
-    "multiply": arithmetic("mul", "and"),
-    "divide": lambda a, b: binary("div", a, b),
-    "floor_divide": _floor_divide,
-    "power": lambda a, b: binary("pow", a, b),
-    "maximum": lambda a, b: binary("max", a, b),
-    "minimum": lambda a, b: binary("min", a, b),
-    "equal": lambda a, b: compare("eq", a, b),
-    "not_equal": lambda a, b: compare("ne", a, b),
-    "less": lambda a, b: compare("lt", a, b),
-    "less_equal": lambda a, b: compare("le", a, b),
-    "greater": lambda a, b: compare("gt", a, b),
-    "greater_equal": lambda a, b: compare("ge", a, b),
-}
-
+from relax_mlir.lowering.relax_to_tir.limits import ACCUMULATE
+from relax_mlir.lowering.relax_to_tir.scalar_functions import BINARY, PARAMETRIC, TERNARY, UNARY
 
 # What numpy refuses, or answers with another dtype.
-_NOT_OF_BOOLS = ("negative", "subtract", "divide", "floor_divide", "power")
+_NOT_OF_BOOLS = (
+    "negative", "relu6", "subtract", "divide", "floor_divide", "mod", "floor_mod", "power",
+)  # fmt: skip
 
 
 def _refuse_bools(op: ir.Operation) -> None:
@@ -150,8 +74,27 @@ def legalize_unary(legalizer: Legalizer, op: ir.Operation) -> ir.Value | None:
     return legalizer.call_prim(op, name, [op.operands[0]], body)
 
 
-def legalize_binary(legalizer: Legalizer, op: ir.Operation) -> ir.Value | None:
-    """Legalise a binary operation of the table, with broadcasting that is certain.
+def legalize_parametric(legalizer: Legalizer, op: ir.Operation) -> ir.Value | None:
+    """Legalise a unary operation that has numbers as parameters."""
+    name = op.name.removeprefix("relax.")
+    given = read_attributes(op, COMPUTE_OPS[name].PARAMS)
+    attrs = {key: constant_value(value) for key, value in given.items()}
+    if UNKNOWN in attrs.values():
+        return None
+
+    def body(builder: PrimFuncBuilder, buffers: Sequence[Buffer]) -> None:
+        source, out = buffers
+        with builder.nest(name, spatial(out.dims)) as block:
+            at = tuple(block)
+            value = source[at]
+            wide = cast(value, ACCUMULATE.get(value.dtype, value.dtype))
+            out.store(cast(PARAMETRIC[name](wide, attrs), out.dtype), at)
+
+    return legalizer.call_prim(op, name, [op.operands[0]], body, key=str(attrs))
+
+
+def legalize_broadcast(legalizer: Legalizer, op: ir.Operation) -> ir.Value | None:
+    """Legalise an operation of broadcast operands, where broadcasting is certain.
 
     Raises:
         PassError: arithmetic on bools.
@@ -164,16 +107,35 @@ def legalize_binary(legalizer: Legalizer, op: ir.Operation) -> ir.Value | None:
     *sources, out_dims = shapes
     if not all(broadcasts(dims, out_dims) for dims in sources):
         return None
+    compute = BINARY.get(name) or TERNARY[name]
 
     def body(builder: PrimFuncBuilder, buffers: Sequence[Buffer]) -> None:
-        lhs, rhs, out = buffers
+        *sources, out = buffers
         with builder.nest(name, spatial(out.dims)) as block:
             at = tuple(block)
-            a = lhs[broadcast_indices(lhs.dims, out.dims, at)]
-            b = rhs[broadcast_indices(rhs.dims, out.dims, at)]
-            out.store(BINARY[name](a, b), at)
+            values = [source[broadcast_indices(source.dims, out.dims, at)] for source in sources]
+            out.store(compute(*values), at)
 
     return legalizer.call_prim(op, name, list(op.operands), body)
+
+
+def legalize_prelu(legalizer: Legalizer, op: ir.Operation) -> ir.Value | None:
+    """Legalise prelu: one slope for each index along an axis."""
+    dims, slopes = (T.tensor_dims(value.type) for value in op.operands)
+    if dims is None or slopes is None:
+        return None
+    axis = read_attributes(op, COMPUTE_OPS["prelu"].PARAMS)["axis"] % len(dims)
+    if dims[axis] != slopes[0]:
+        return None
+
+    def body(builder: PrimFuncBuilder, buffers: Sequence[Buffer]) -> None:
+        data, alpha, out = buffers
+        with builder.nest("prelu", spatial(out.dims)) as block:
+            at = tuple(block)
+            x = data[at]
+            out.store(select(compare("gt", x, 0), x, x * alpha[at[axis]]), at)
+
+    return legalizer.call_prim(op, "prelu", list(op.operands), body, key=str(axis))
 
 
 def legalize_astype(legalizer: Legalizer, op: ir.Operation) -> ir.Value | None:
@@ -190,6 +152,8 @@ def legalize_astype(legalizer: Legalizer, op: ir.Operation) -> ir.Value | None:
 
 LEGALIZE = {
     **dict.fromkeys(UNARY, legalize_unary),
-    **dict.fromkeys(BINARY, legalize_binary),
+    **dict.fromkeys(PARAMETRIC, legalize_parametric),
+    **dict.fromkeys((*BINARY, *TERNARY), legalize_broadcast),
+    "prelu": legalize_prelu,
     "astype": legalize_astype,
 }

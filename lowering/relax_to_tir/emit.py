@@ -1,14 +1,24 @@
 """What every legalisation shares: making a prim func, calling it, and the run-time fallback."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
-from relax_mlir.dialects.relax.dialect import Dims
-from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS, read_attributes, to_attribute
+from relax_mlir.dialects.relax.dialect import Dims, Shape
+from relax_mlir.dialects.relax.ops.base import (
+    COMPUTE_OPS,
+    SYMBOLIC_KINDS,
+    UNKNOWN,
+    constant_value,
+    infer_result,
+    library_order,
+    read_attributes,
+    scalar_constant,
+    to_attribute,
+)
 from relax_mlir.dialects.relax.symbolic import SymExpr
-from relax_mlir.dialects.relax.tuples import make_tuple
+from relax_mlir.dialects.relax.tuples import field_types, is_tuple, known_fields, make_tuple
 from relax_mlir.dialects.tir.builder import Buffer, BufferDecl, PrimFuncBuilder
 from relax_mlir.dialects.tir.scalar import DtypeError
 
@@ -27,59 +37,85 @@ class Legalizer:
         self._made: dict[str, str] = {}
 
     def call_prim(
-        self, op: ir.Operation, name: str, operands: Sequence[ir.Value], body: Body, key: str = ""
+        self,
+        op: ir.Operation,
+        name: str,
+        operands: Sequence[ir.Value],
+        body: Body,
+        key: str = "",
+        *,
+        result: ir.Type | None = None,
+        uses: Iterable[SymExpr] = (),
     ) -> ir.Value | None:
         """Replace an operation by a `relax.call_tir` of a prim func; return its result.
 
         Args:
-            op: the operation; its result's shape and dtype are the output's.
+            op: the operation.
             name: base name of the prim func.
             operands: tensors passed in.
-            body: fills the function, given the builder and the buffers, the output last.
+            body: fills the function, given the builder and the buffers, the outputs last.
             key: what distinguishes functions of that name beside the types.
+            result: a tensor type, or a tuple of them for several outputs, each of which the body
+                fills; by default the type of the operation's result.
+            uses: symbolic integers, beside the dimensions, that the body asks the builder for.
 
         Returns:
             The result, or None where shapes or dtypes are not known well enough.
         """
-        types = [value.type for value in operands] + [op.results[0].type]
+        result = op.results[0].type if result is None else result
+        outputs = field_types(result) if is_tuple(result) else [result]
+        types = [*(value.type for value in operands), *outputs]
+        if not all(T.is_tensor(type_) for type_ in types):
+            return None
         shapes = T.all_dims(types)
         dtypes = [T.tensor_dtype(type_) for type_ in types]
         if shapes is None or not all(dtypes):
             return None
         bound = {dim.name for dims in shapes for dim in dims if dim.name}
-        used = set().union(*(dim.symbols for dims in shapes for dim in dims))
+        used = set().union(*(dim.symbols for dims in [*shapes, list(uses)] for dim in dims))
         unbound = sorted(used - bound)
-        identity = f"{name}|{key}|{'|'.join(map(str, types))}"
+        identity = f"{name}|{key}|{len(outputs)}|{'|'.join(map(str, types))}|{unbound}"
         symbol = self._made.get(identity)
         if symbol is None:
-            symbol = self._define(name, shapes, dtypes, unbound, body)
+            names = _buffer_names(len(operands), len(outputs) if is_tuple(result) else 0)
+            decls = [BufferDecl(*item) for item in zip(names, shapes, dtypes, strict=True)]
+            symbol = self._define(name, decls, unbound, body)
             if symbol is None:
                 return None
             self._made[identity] = symbol
         with ir.InsertionPoint(op), op.location:
-            shape = ir.Operation.create(
-                "relax.shape_expr", results=[T.shape_type(shapes[-1])]
-            ).result
+            made = [_shape(dims) for dims in shapes[len(operands) :]]
             attributes: dict[str, ir.Attribute] = {"callee": ir.FlatSymbolRefAttr.get(symbol)}
             if unbound:
                 attributes["tir_vars"] = Dims.of([SymExpr.var(item) for item in unbound])
             return ir.Operation.create(
                 "relax.call_tir",
-                results=[types[-1]],
-                operands=[shape, make_tuple(operands)],
+                results=[result],
+                operands=[make_tuple(made) if is_tuple(result) else made[0], make_tuple(operands)],
                 attributes=attributes,
             ).result
 
-    def _define(
+    def call_inferred(
         self,
-        name: str,
-        shapes: Sequence[Sequence[SymExpr]],
-        dtypes: Sequence[str],
-        integers: Sequence[str],
+        op: ir.Operation,
+        operands: Sequence[ir.Value],
         body: Body,
+        key: str = "",
+        uses: Iterable[SymExpr] = (),
+    ) -> ir.Value | None:
+        """As `call_prim`, to the type that the operation's rule infers.
+
+        A declared type that says something else is asserted by `relax.match_cast`, so that a body
+        need not look at it. The prim func has the operation's name.
+        """
+        name = op.name.removeprefix("relax.")
+        inferred = infer_result(op)
+        result = self.call_prim(op, name, operands, body, key, result=inferred, uses=uses)
+        return None if result is None else matched(op, result)
+
+    def _define(
+        self, name: str, decls: Sequence[BufferDecl], integers: Sequence[str], body: Body
     ) -> str | None:
-        letters = [chr(ord("A") + i) for i in range(len(shapes) - 1)] + ["Out"]
-        decls = [BufferDecl(*item) for item in zip(letters, shapes, dtypes, strict=True)]
         with ir.InsertionPoint(self._block), ir.Location.name(name):
             builder = PrimFuncBuilder(self._unique(name), decls, integers)
             try:
@@ -101,21 +137,116 @@ class Legalizer:
     def call_library(self, op: ir.Operation) -> ir.Value:
         """Replace an operation by a call of the runtime's library, which sees actual shapes (D0).
 
-        A result type that says more than the operands do is asserted by `relax.match_cast`.
+        The function gets the operands (an empty tuple for one left out), then the attributes that
+        may be symbolic, then the others. A result type that says more than the operands do is
+        asserted by `relax.match_cast`.
         """
         name = op.name.removeprefix("relax.")
         cls = COMPUTE_OPS[name]
         attrs = read_attributes(op, cls.PARAMS)
-        static = [to_attribute(p.kind, attrs[p.name]) for p in cls.PARAMS if not p.is_operand]
-        declared = op.results[0].type
-        loose = T.tensor_type(None, T.tensor_dtype(declared), T.tensor_ndim(declared))
+        static = library_order(cls.PARAMS)
+        operands = list(op.operands)
         with ir.InsertionPoint(op), op.location:
-            result = call_pure_packed(f"{LIBRARY_PREFIX}{name}", list(op.operands), loose, static)
-            if loose != declared:
-                result = ir.Operation.create(
-                    "relax.match_cast", results=[declared], operands=[result]
-                ).result
-        return result
+            if any(constant_value(attrs[param.name]) is UNKNOWN for param in static):
+                symbolic = [param for param in static if param.kind in SYMBOLIC_KINDS]
+                operands += [_value_of(attrs[param.name]) for param in symbolic]
+                static = static[len(symbolic) :]
+            result = call_packed(
+                f"{LIBRARY_PREFIX}{name}",
+                operands,
+                _loose(op.results[0].type),
+                [to_attribute(param.kind, attrs[param.name]) for param in static],
+                pure=cls.PURE,
+            )
+        return matched(op, result)
+
+
+def _buffer_names(inputs: int, outputs: int) -> list[str]:
+    """Return names of the buffers; `outputs` is 0 for a single one that is no tuple."""
+    letters = [chr(ord("A") + i % 26) + (str(i // 26) if i >= 26 else "") for i in range(inputs)]
+    return letters + ([f"Out{i}" for i in range(outputs)] if outputs else ["Out"])
+
+
+def _shape(dims: Sequence[SymExpr]) -> ir.Value:
+    return ir.Operation.create("relax.shape_expr", results=[T.shape_type(dims)]).result
+
+
+def _value_of(value: Any) -> ir.Value:
+    """Create the value of an attribute that may be symbolic; None is the empty tuple."""
+    if value is None or isinstance(value, list):
+        return make_tuple([_value_of(item) for item in value or ()])
+    if isinstance(value, float):
+        return scalar_constant(value, "float64")
+    return ir.Operation.create(
+        "relax.prim_value",
+        results=[ir.IntegerType.get_signless(64)],
+        attributes={"value": Dims.of([value])},
+    ).result
+
+
+def _loose(type_: ir.Type) -> ir.Type:
+    """Return the type without what run time has to check: its dimensions."""
+    if is_tuple(type_):
+        return ir.TupleType.get_tuple([_loose(field) for field in field_types(type_)])
+    if T.is_tensor(type_):
+        return T.tensor_type(None, T.tensor_dtype(type_), T.tensor_ndim(type_))
+    if isinstance(type_, Shape):
+        return T.shape_type(None, T.shape_ndim(type_))
+    return type_
+
+
+def matched(op: ir.Operation, value: ir.Value) -> ir.Value:
+    """Return a value with an operation's result type, what that says more asserted before it."""
+    with ir.InsertionPoint(op), op.location:
+        return _matched(value, op.results[0].type)
+
+
+def _matched(value: ir.Value, declared: ir.Type) -> ir.Value:
+    if value.type == declared:
+        return value
+    if is_tuple(declared):
+        types = field_types(declared)
+        return make_tuple([_matched(get_field(value, i), each) for i, each in enumerate(types)])
+    return ir.Operation.create("relax.match_cast", results=[declared], operands=[value]).result
+
+
+def get_field(value: ir.Value, index: int) -> ir.Value:
+    """Return one field of a tuple, made at the current insertion point unless it is known."""
+    fields = known_fields(value)
+    if fields is not None:
+        return fields[index]
+    return ir.Operation.create(
+        "relax.tuple_get_item",
+        results=[value.type.get_type(index)],
+        operands=[value],
+        attributes={"index": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), index)},
+    ).result
+
+
+def fields_of(op: ir.Operation, value: ir.Value) -> list[ir.Value]:
+    """Return the fields of a tuple operand, taken out before the operation where need be."""
+    with ir.InsertionPoint(op), op.location:
+        return [get_field(value, index) for index in range(value.type.num_types)]
+
+
+def call_packed(
+    name: str,
+    operands: Sequence[ir.Value],
+    result: ir.Type,
+    static: Sequence[ir.Attribute] = (),
+    *,
+    pure: bool = True,
+) -> ir.Value:
+    """Create a call of a packed function; `static` arguments follow the operands."""
+    attributes: dict[str, Any] = {"func": ir.StringAttr.get(name)}
+    if static:
+        attributes["static_args"] = ir.ArrayAttr.get(list(static))
+    return ir.Operation.create(
+        "relax.call_pure_packed" if pure else "relax.call_packed",
+        results=[result],
+        operands=[make_tuple(operands)],
+        attributes=attributes,
+    ).result
 
 
 def call_pure_packed(
@@ -124,13 +255,5 @@ def call_pure_packed(
     result: ir.Type,
     static: Sequence[ir.Attribute] = (),
 ) -> ir.Value:
-    """Create a `relax.call_pure_packed`; `static` arguments follow the operands."""
-    attributes: dict[str, Any] = {"func": ir.StringAttr.get(name)}
-    if static:
-        attributes["static_args"] = ir.ArrayAttr.get(list(static))
-    return ir.Operation.create(
-        "relax.call_pure_packed",
-        results=[result],
-        operands=[make_tuple(operands)],
-        attributes=attributes,
-    ).result
+    """Create a call of a packed function that has no effect but its result."""
+    return call_packed(name, operands, result, static)

@@ -11,6 +11,7 @@ from relax_mlir.lowering.relax_to_tir import (
     nn,
     normalization,
     reduce,
+    scan,
     windows,
 )
 from relax_mlir.lowering.relax_to_tir.decompose import decompose_ops
@@ -29,6 +30,7 @@ LEGALIZE: dict[str, Legalization] = {
     **linear_algebra.LEGALIZE,
     **manipulate.LEGALIZE,
     **reduce.LEGALIZE,
+    **scan.LEGALIZE,
     **nn.LEGALIZE,
     **normalization.LEGALIZE,
     **windows.LEGALIZE,

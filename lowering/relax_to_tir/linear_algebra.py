@@ -8,9 +8,7 @@ from relax_mlir.dialects.tir.builder import Buffer, PrimFuncBuilder
 from relax_mlir.dialects.tir.scalar import Scalar, cast
 from relax_mlir.lowering.relax_to_tir.elementwise import broadcast_indices, broadcasts, spatial
 from relax_mlir.lowering.relax_to_tir.emit import Legalizer
-
-# Sums of half-precision products lose all accuracy unless they are kept in float32.
-ACCUMULATE = {"float16": "float32", "bfloat16": "float32"}
+from relax_mlir.lowering.relax_to_tir.limits import ACCUMULATE
 
 
 def legalize_matmul(legalizer: Legalizer, op: ir.Operation) -> ir.Value | None:

@@ -10,7 +10,7 @@ from relax_mlir.dialects.tir.builder import Buffer, PrimFuncBuilder
 from relax_mlir.dialects.tir.scalar import Scalar, binary, cast, unary
 from relax_mlir.lowering.relax_to_tir.elementwise import spatial
 from relax_mlir.lowering.relax_to_tir.emit import Legalizer
-from relax_mlir.lowering.relax_to_tir.linear_algebra import ACCUMULATE
+from relax_mlir.lowering.relax_to_tir.limits import ACCUMULATE
 
 
 def legalize_softmax(legalizer: Legalizer, op: ir.Operation) -> ir.Value | None:

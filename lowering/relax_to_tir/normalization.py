@@ -1,17 +1,16 @@
-"""Layer normalisation as a prim func, and what normalisation leaves to run time."""
+"""Layer normalisation as a prim func."""
 
 from collections.abc import Sequence
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
-from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS, read_attributes, to_attribute
+from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS, read_attributes
 from relax_mlir.dialects.relax.symbolic import product
-from relax_mlir.dialects.relax.tuples import field_types, make_tuple
 from relax_mlir.dialects.tir.builder import Buffer, PrimFuncBuilder
 from relax_mlir.dialects.tir.scalar import Scalar, cast, unary
 from relax_mlir.lowering.relax_to_tir.elementwise import spatial
-from relax_mlir.lowering.relax_to_tir.emit import LIBRARY_PREFIX, Legalizer, call_pure_packed
-from relax_mlir.lowering.relax_to_tir.linear_algebra import ACCUMULATE
+from relax_mlir.lowering.relax_to_tir.emit import Legalizer
+from relax_mlir.lowering.relax_to_tir.limits import ACCUMULATE
 
 
 def legalize_layer_norm(legalizer: Legalizer, op: ir.Operation) -> ir.Value | None:
@@ -65,40 +64,6 @@ def legalize_layer_norm(legalizer: Legalizer, op: ir.Operation) -> ir.Value | No
     return legalizer.call_prim(op, "layer_norm", list(op.operands), body, key=str(attrs))
 
 
-def legalize_at_run_time(legalizer: Legalizer, op: ir.Operation) -> ir.Value | None:
-    """Leave an operation with several results to the runtime's library (D0)."""
-    name = op.name.removeprefix("relax.")
-    params = COMPUTE_OPS[name].PARAMS
-    attrs = read_attributes(op, params)
-    static = [to_attribute(p.kind, attrs[p.name]) for p in params if not p.is_operand]
-    declared = op.results[0].type
-    loose = [
-        T.tensor_type(None, T.tensor_dtype(field), T.tensor_ndim(field))
-        for field in field_types(declared)
-    ]
-    with ir.InsertionPoint(op), op.location:
-        result = call_pure_packed(
-            f"{LIBRARY_PREFIX}{name}", list(op.operands), ir.TupleType.get_tuple(loose), static
-        )
-        if result.type == declared:
-            return result
-        fields = []
-        for index, (found, wanted) in enumerate(zip(loose, field_types(declared), strict=True)):
-            position = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), index)
-            field = ir.Operation.create(
-                "relax.tuple_get_item",
-                results=[found],
-                operands=[result],
-                attributes={"index": position},
-            ).result
-            fields.append(
-                ir.Operation.create("relax.match_cast", results=[wanted], operands=[field]).result
-            )
-        return make_tuple(fields)
-
-
 LEGALIZE = {
     "layer_norm": legalize_layer_norm,
-    "batch_norm": legalize_at_run_time,
-    "dropout": legalize_at_run_time,
 }

@@ -1,6 +1,5 @@
 """Reductions as prim funcs: a block with an init region, then what follows the sum."""
 
-import math
 from collections.abc import Callable, Sequence
 
 from relax_mlir.dialects.bindings import ir
@@ -8,29 +7,21 @@ from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS, read_attributes
 from relax_mlir.dialects.relax.symbolic import product
 from relax_mlir.dialects.tir.builder import Buffer, PrimFuncBuilder
-from relax_mlir.dialects.tir.scalar import Scalar, binary, cast, is_float, is_unsigned
+from relax_mlir.dialects.tir.scalar import (
+    Scalar,
+    binary,
+    cast,
+    compare,
+    is_float,
+    is_unsigned,
+    select,
+    unary,
+)
 from relax_mlir.errors import PassError
-from relax_mlir.lowering.relax_to_tir.elementwise import arithmetic, spatial
+from relax_mlir.lowering.relax_to_tir.elementwise import spatial
 from relax_mlir.lowering.relax_to_tir.emit import Legalizer
-from relax_mlir.lowering.relax_to_tir.linear_algebra import ACCUMULATE
-
-
-def lowest(dtype: str) -> int | float:
-    """Return the smallest value of a dtype, minus infinity for floats."""
-    if is_float(dtype):
-        return -math.inf
-    return 0 if is_unsigned(dtype) else -(1 << (8 * T.dtype_size(dtype) - 1))
-
-
-def highest(dtype: str) -> int | float:
-    """Return the largest value of a dtype, infinity for floats."""
-    if is_float(dtype):
-        return math.inf
-    if dtype == "bool":
-        return 1
-    bits = 8 * T.dtype_size(dtype)
-    return (1 << bits) - 1 if is_unsigned(dtype) else (1 << (bits - 1)) - 1
-
+from relax_mlir.lowering.relax_to_tir.limits import ACCUMULATE, highest, lowest
+from relax_mlir.lowering.relax_to_tir.scalar_functions import arithmetic
 
 # Name -> (identity element of the dtype, combiner).
 COMBINERS: dict[str, tuple[Callable[[str], int | float], Callable[[Scalar, Scalar], Scalar]]] = {
@@ -39,6 +30,8 @@ COMBINERS: dict[str, tuple[Callable[[str], int | float], Callable[[Scalar, Scala
     "max": (lowest, lambda a, b: binary("max", a, b)),
     "min": (highest, lambda a, b: binary("min", a, b)),
     "mean": (lambda _: 0, lambda a, b: a + b),
+    "all": (lambda _: 1, lambda a, b: binary("and", a, b)),
+    "any": (lambda _: 0, lambda a, b: binary("or", a, b)),
 }
 
 
@@ -100,4 +93,115 @@ def legalize_reduce(legalizer: Legalizer, op: ir.Operation) -> ir.Value | None:
     return legalizer.call_prim(op, name, [op.operands[0]], body, key=key)
 
 
-LEGALIZE = dict.fromkeys(COMBINERS, legalize_reduce)
+def legalize_moments(legalizer: Legalizer, op: ir.Operation) -> ir.Value | None:
+    """Legalise variance and standard deviation: the mean first, then distances from it."""
+    name = op.name.removeprefix("relax.")
+    attrs = read_attributes(op, COMPUTE_OPS[name].PARAMS)
+    dims = T.tensor_dims(op.operands[0].type)
+    if dims is None:
+        return None
+    ndim = len(dims)
+    axes = range(ndim) if attrs["axis"] is None else [axis % ndim for axis in attrs["axis"]]
+    kept = [axis for axis in range(ndim) if axis not in axes]
+
+    def body(builder: PrimFuncBuilder, buffers: Sequence[Buffer]) -> None:
+        data, out = buffers
+        variance = moments(builder, data, sorted(axes))[1]
+        with builder.nest("finish", spatial(out.dims)) as block:
+            at = tuple(block)
+            row = tuple(at[axis] for axis in kept) if attrs["keepdims"] else at
+            value = variance(row)
+            value = unary("sqrt", value) if name == "std" else value
+            out.store(cast(value, out.dtype), at)
+
+    key = f"{sorted(axes)}{attrs['keepdims']}"
+    return legalizer.call_inferred(op, [op.operands[0]], body, key)
+
+
+def moments(
+    builder: PrimFuncBuilder, data: Buffer, axes: Sequence[int]
+) -> tuple[Callable[..., Scalar], Callable[..., Scalar]]:
+    """Write the blocks that find mean and variance over some axes.
+
+    Returns:
+        Two functions that load them, given the indices along the other axes, in a block.
+    """
+    wide = ACCUMULATE.get(data.dtype, data.dtype)
+    rows = [dim for i, dim in enumerate(data.dims) if i not in axes]
+    iters = [("reduction" if i in axes else "spatial", dim) for i, dim in enumerate(data.dims)]
+    count = builder.symbol(product([data.dims[axis] for axis in axes]))
+    total = builder.alloc("Total", rows, wide)
+    spread = builder.alloc("Spread", rows, wide)
+
+    def row(at: Sequence[Scalar]) -> tuple[Scalar, ...]:
+        return tuple(value for i, value in enumerate(at) if i not in axes)
+
+    def mean(buffer: Buffer, at: tuple[Scalar, ...]) -> Scalar:
+        return buffer[at] / cast(cast(count, "int64"), wide)
+
+    def term(at: Sequence[Scalar], centred: bool) -> Scalar:
+        value = cast(data[tuple(at)], wide)
+        if centred:
+            value = value - mean(total, row(at))
+        return value * value if centred else value
+
+    for buffer, name in ((total, "total"), (spread, "spread")):
+        with builder.nest(name, iters) as block:
+            at = tuple(block)
+            if axes:
+                with block.init() as init:
+                    buffer.store(cast(0, wide), row(init))
+                buffer.store(buffer[row(at)] + term(at, buffer is spread), row(at))
+            else:
+                buffer.store(term(at, buffer is spread), at)
+    return lambda at: mean(total, at), lambda at: mean(spread, at)
+
+
+def legalize_arg_reduce(legalizer: Legalizer, op: ir.Operation) -> ir.Value | None:
+    """Legalise argmax and argmin: the best element so far, and where it is."""
+    name = op.name.removeprefix("relax.")
+    attrs = read_attributes(op, COMPUTE_OPS[name].PARAMS)
+    dims = T.tensor_dims(op.operands[0].type)
+    if dims is None:
+        return None
+    axis = None if attrs["axis"] is None else attrs["axis"][0] % len(dims)
+    better, worst = ("gt", lowest) if name == "argmax" else ("lt", highest)
+
+    def body(builder: PrimFuncBuilder, buffers: Sequence[Buffer]) -> None:
+        source, out = buffers
+        along = 0 if axis is None else axis
+        if axis is None:
+            source = builder.linear(source)
+        rows = [dim for i, dim in enumerate(source.dims) if i != along]
+        best = builder.alloc("Best", rows, source.dtype)
+        place = builder.alloc("Place", rows, "int64")
+        axes = [("reduction" if i == along else "spatial", d) for i, d in enumerate(source.dims)]
+
+        def row(at: Sequence[Scalar]) -> tuple[Scalar, ...]:
+            return tuple(value for i, value in enumerate(at) if i != along)
+
+        with builder.nest("start", spatial(rows)) as block:
+            at = tuple(block)
+            best.store(cast(worst(source.dtype), source.dtype), at)
+            place.store(0, at)
+        with builder.nest(name, axes) as block:
+            at = tuple(block)
+            value, known = source[at], best[row(at)]
+            found = compare(better, value, known)
+            if is_float(source.dtype):
+                first_nan = binary("and", compare("ne", value, value), compare("eq", known, known))
+                found = binary("or", found, first_nan)
+            place.store(select(found, cast(at[along], "int64"), place[row(at)]), row(at))
+            best.store(select(found, value, known), row(at))
+        source, out = builder.linear(place), builder.linear(out)
+        with builder.nest("finish", spatial(out.dims)) as (i,):
+            out.store(source[i], i)
+
+    return legalizer.call_inferred(op, [op.operands[0]], body, f"{axis}{attrs['keepdims']}")
+
+
+LEGALIZE = {
+    **dict.fromkeys(COMBINERS, legalize_reduce),
+    **dict.fromkeys(("variance", "std"), legalize_moments),
+    **dict.fromkeys(("argmax", "argmin"), legalize_arg_reduce),
+}

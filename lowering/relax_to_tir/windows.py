@@ -12,15 +12,14 @@ from relax_mlir.dialects.tir.builder import Buffer, PrimFuncBuilder
 from relax_mlir.dialects.tir.scalar import Scalar, binary, cast, is_float
 from relax_mlir.lowering.relax_to_tir.elementwise import spatial
 from relax_mlir.lowering.relax_to_tir.emit import Legalizer
-from relax_mlir.lowering.relax_to_tir.linear_algebra import ACCUMULATE
-from relax_mlir.lowering.relax_to_tir.reduce import lowest
+from relax_mlir.lowering.relax_to_tir.limits import ACCUMULATE, lowest
 
 
 def _attributes(op: ir.Operation) -> dict[str, Any] | None:
     """Return an operation's attributes, None when its result is declared other than it follows."""
     cls = COMPUTE_OPS[op.name.removeprefix("relax.")]
     attrs = read_attributes(op, cls.PARAMS)
-    inferred = cls.infer([value.type for value in op.operands], attrs)
+    inferred = cls.result_type([value.type for value in op.operands], attrs)
     return attrs if inferred == op.results[0].type and T.tensor_dims(inferred) else None
 
 

@@ -49,6 +49,8 @@ def _evaluate(expr: SymExpr, heap: Buffer, slots: Mapping[SymExpr, int]) -> Scal
         return _Checked(const(value, "int64"), failures)
 
     def divide(kind: str, lhs: _Checked, rhs: _Checked) -> _Checked:
+        if kind in ("max", "min"):
+            return _Checked(binary(kind, lhs.value, rhs.value), failures)
         failures.append(compare("eq", rhs.value, 0))
         if kind == "ceildiv":
             return _Checked(-binary("floordiv", -lhs.value, rhs.value), failures)

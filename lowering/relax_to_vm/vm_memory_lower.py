@@ -12,9 +12,9 @@ from relax_mlir.lowering.walk import collect, relax_functions
 # may return its argument, so its result counts as an alias of everything it was given.
 _ALIASING = (
     "relax.match_cast", "relax.tuple_get_item", "relax.call_packed", "relax.call_pure_packed",
-    "relax.call", "vm.reinterpret",
+    "relax.call", "vm.reinterpret", "relax.while", "relax.for",
 )  # fmt: skip
-_ESCAPING = ("func.return", "relax.yield")
+_ESCAPING = ("func.return", "relax.yield", "relax.condition")
 
 
 def vm_memory_lower(module: ir.Operation) -> None:

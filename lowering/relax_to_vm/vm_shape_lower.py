@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
+from relax_mlir.dialects.relax.binding import solve
 from relax_mlir.dialects.relax.dialect import Dims, Shape
 from relax_mlir.dialects.relax.infer import describe
 from relax_mlir.dialects.relax.symbolic import SymExpr
@@ -17,7 +18,7 @@ from relax_mlir.lowering.relax_to_vm.locations import at_source, value_name
 from relax_mlir.lowering.relax_to_vm.shape_func import define_shape_func
 from relax_mlir.lowering.walk import collect, function_name, relax_functions
 
-_SHAPED = ("relax.shape_expr", "relax.prim_value", "relax.match_cast")
+_SHAPED = ("relax.shape_expr", "relax.prim_value", "relax.match_cast", "relax.match_prim")
 # Other people's functions: what they return is not taken on trust, unlike the runtime's own.
 _FOREIGN = ("relax.call_packed", "relax.call_pure_packed")
 _TRUSTED_PREFIX = "vm."
@@ -70,9 +71,9 @@ class _FunctionLowering:
         entry = self._func.regions[0].blocks[0]
         for argument, value in zip(entry.arguments, parameter_values(self._func), strict=True):
             self._reserve_type(argument.type)
-            self._reserve(value)
+            self._reserve(value, solved=True)
         for op in collect(self._func, lambda op: op.name in _SHAPED or _is_foreign(op)):
-            if op.name == "relax.prim_value":
+            if op.name in ("relax.prim_value", "relax.match_prim"):
                 self._reserve(Dims(op.attributes["value"]).dims)
             elif op.name == "relax.shape_expr":
                 dims = T.known_dims(op.results[0].type)
@@ -91,10 +92,14 @@ class _FunctionLowering:
             for item in field_types(type_):
                 self._reserve_type(item)
         else:
-            self._reserve(_dims(type_) or [])
+            self._reserve(_dims(type_) or [], solved=True)
 
-    def _reserve(self, dims: list[SymExpr], *, constants: bool = False) -> None:
+    def _reserve(
+        self, dims: list[SymExpr], *, constants: bool = False, solved: bool = False
+    ) -> None:
         for dim in dims:
+            if solved:
+                self._reserve(_rests(dim))
             for name in sorted(dim.symbols):
                 self._slots.setdefault(SymExpr.var(name), len(self._slots))
             if constants or not dim.is_const:
@@ -179,7 +184,7 @@ class _FunctionLowering:
                 f"{dim}, bound by {known.symbols[dim.name]}" if dim.name else str(dim)
                 for dim in dims
             ]
-            checks.append(_Check(value, later, context, dims, names))
+            checks.append(_Check(value, later, subject, dims, names))
 
     def _check_kind(
         self,
@@ -208,7 +213,56 @@ class _FunctionLowering:
         )
 
     def _settle(self, known: _Known, checks: "list[_Check]", op: ir.Operation) -> None:
-        """Compute what has become computable, then assert what was waiting for it."""
+        """Compute what has become computable, solve for symbols, then assert what waited for it."""
+        self._compute(known)
+        while self._solve(known, checks):
+            self._compute(known)
+        for check in checks:
+            for dim in check.dims:
+                if not dim.is_const:
+                    self._require(dim, known, op)
+            if all(slot < 0 for slot in check.slots):
+                continue
+            ir.Operation.create(
+                "vm.assert_shape",
+                operands=[check.value, self._heap],
+                attributes={
+                    "slots": ir.DenseI64ArrayAttr.get(check.slots),
+                    "context": ir.StringAttr.get(check.subject.context),
+                    "dims": ir.ArrayAttr.get([ir.StringAttr.get(name) for name in check.names]),
+                },
+            )
+
+    def _solve(self, known: _Known, checks: "list[_Check]") -> bool:
+        """Bind one more symbol by a dimension that it occurs in, such as `n * 2` (R08)."""
+        for check in checks:
+            for position, dim in enumerate(check.dims):
+                found = solve(position, dim, known.symbols)
+                if found is None or found.rest.symbols - known.symbols.keys():
+                    continue
+                symbol = SymExpr.var(found.symbol)
+                rest = -1 if found.rest.is_const else self._slots[found.rest]
+                static = [
+                    *map(_i64, (position, self._slots[symbol], found.factor, rest)),
+                    _i64(found.rest.value or 0),
+                    *map(ir.StringAttr.get, (check.subject.context, str(dim), found.symbol)),
+                ]
+                ir.Operation.create(
+                    "vm.call",
+                    operands=[make_tuple([check.value, self._heap])],
+                    attributes={
+                        "func": ir.StringAttr.get("vm.builtin.bind_symbol"),
+                        "static_args": ir.ArrayAttr.get(static),
+                    },
+                )
+                known.symbols[found.symbol] = check.subject.name
+                known.exprs.add(symbol)
+                check.slots[position] = -1
+                return True
+        return False
+
+    def _compute(self, known: _Known) -> None:
+        """Compute the expressions whose symbols have values by now."""
         ready = [
             expr
             for expr in self._slots
@@ -225,19 +279,6 @@ class _FunctionLowering:
                 attributes={"func": ir.StringAttr.get(name)},
             )
         known.exprs.update(ready)
-        for check in checks:
-            for dim in check.dims:
-                if not dim.is_const:
-                    self._require(dim, known, op)
-            ir.Operation.create(
-                "vm.assert_shape",
-                operands=[check.value, self._heap],
-                attributes={
-                    "slots": ir.DenseI64ArrayAttr.get(check.slots),
-                    "context": ir.StringAttr.get(check.context),
-                    "dims": ir.ArrayAttr.get([ir.StringAttr.get(name) for name in check.names]),
-                },
-            )
 
     def _require(self, expr: SymExpr, known: _Known, op: ir.Operation) -> None:
         if expr in known.exprs:
@@ -245,7 +286,7 @@ class _FunctionLowering:
         missing = ", ".join(f"'{name}'" for name in sorted(expr.symbols - known.symbols.keys()))
         op.location.emit_error(
             f"'{op.name}' op uses {expr}, but nothing before it binds {missing}: symbols are bound "
-            "by a parameter's plain dimension or by an earlier match_cast"
+            "by a dimension of a parameter or of an earlier match_cast"
         )
         raise PassError("VMShapeLower", f"function '{self._name}' uses unbound {missing}")
 
@@ -254,6 +295,7 @@ class _FunctionLowering:
             "relax.shape_expr": self._shape_expr,
             "relax.prim_value": self._prim_value,
             "relax.match_cast": self._match_cast,
+            "relax.match_prim": self._match_prim,
         }
         for op in operations:
             if op.name in lower:
@@ -339,6 +381,17 @@ class _FunctionLowering:
         op.results[0].replace_all_uses_with(result)
         op.erase()
 
+    def _match_prim(self, op: ir.Operation, known: _Known) -> None:
+        dims = Dims(op.attributes["value"]).dims
+        context = f"{self._name}: match_cast to {dims[0]}{at_source(op.location)}"
+        with ir.InsertionPoint(op), op.location:
+            checks: list[_Check] = []
+            value = op.operands[0]
+            subject = _Subject(f"an integer{at_source(op.location)}", context)
+            self._check(value, value.type, subject, known, checks, dims)
+            self._settle(known, checks, op)
+        op.erase()
+
     def _foreign_result(self, op: ir.Operation, known: _Known) -> None:
         """Check what a packed function returned against what the program declares of it (R14)."""
         result = op.results[0]
@@ -375,7 +428,7 @@ class _FunctionLowering:
 class _Check:
     value: ir.Value
     slots: list[int]
-    context: str
+    subject: "_Subject"
     dims: list[SymExpr]
     names: list[str]
 
@@ -398,6 +451,14 @@ def parameter_values(func: ir.Operation) -> list[list[SymExpr]]:
         attributes = {item.name: item.attr for item in ir.DictAttr(each)}
         values.append(Dims(attributes["relax.value"]).dims if "relax.value" in attributes else [])
     return values
+
+
+def _rests(dim: SymExpr) -> list[SymExpr]:
+    """Return what is subtracted from a dimension to solve it for one of its symbols."""
+    if dim.name:
+        return []
+    found = [solve(0, dim, dim.symbols - {name}) for name in sorted(dim.symbols)]
+    return [each.rest for each in found if each is not None and not each.rest.is_const]
 
 
 def _is_foreign(op: ir.Operation) -> bool:

@@ -1,4 +1,4 @@
-"""Python expressions that emit `arith` operations on floats and vectors of floats."""
+"""Python expressions that emit `arith` and `math` operations on floats and vectors of floats."""
 
 from relax_mlir.dialects.bindings import ir
 
@@ -89,6 +89,10 @@ class Lanes:
     def magnitude(self) -> "Lanes":
         """Return the absolute value."""
         return self._emit("math.absf")
+
+    def math(self, name: str) -> "Lanes":
+        """Return a function of the math dialect, as yet not expanded."""
+        return self._emit(f"math.{name}")
 
     def with_sign_of(self, other: "Lanes") -> "Lanes":
         """Return this magnitude with another value's sign."""

@@ -1,9 +1,13 @@
 """Run-time values of a prim func's symbols: sizes of its buffers, integer arguments (R04, R22)."""
 
+import functools
 import operator
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.relax.atoms import Extremum
+from relax_mlir.dialects.relax.binding import Solution, solutions
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.walk import collect
@@ -48,8 +52,8 @@ def _named_argument(value: ir.Value) -> SymExpr | None:
     owner = value.owner
     if not isinstance(owner, ir.Block) or owner.owner.operation.name != "func.func":
         return None
-    for name, (argument, dimension) in _sources(owner.owner).items():
-        if dimension is None and argument == value:
+    for name, source in _sources(owner.owner).items():
+        if source.axis is None and source.argument == value:
             return SymExpr.var(name)
     return None
 
@@ -58,7 +62,7 @@ def replace_symbols(func: ir.OpView, emit: Emitter) -> list[str]:
     """Replace each `tir.symbol` by code at the function's entry; returns what went wrong.
 
     A symbol is read from an `i64` parameter of its name, or from the first buffer parameter that
-    has it as a plain dimension. Each is read once.
+    has it as a plain dimension, or one that can be solved for it. Each is read once.
     """
     ops = symbol_ops(func)
     if not ops:
@@ -87,50 +91,74 @@ def replace_symbols(func: ir.OpView, emit: Emitter) -> list[str]:
     return problems
 
 
-def _sources(func: ir.OpView) -> dict[str, tuple[ir.Value, int | None]]:
-    """Return for each symbol the argument that gives it, and which dimension of a buffer."""
+@dataclass(frozen=True)
+class _Source:
+    """The argument that gives a symbol: an integer, or a dimension that is solved for it."""
+
+    argument: ir.Value
+    axis: int | None
+    solution: Solution
+
+
+def _sources(func: ir.OpView) -> dict[str, _Source]:
+    """Return for each symbol the argument that gives it."""
     arguments = list(func.entry_block.arguments)
     attrs = func.operation.attributes
     if "arg_attrs" not in attrs:
         return {}
-    sources: dict[str, tuple[ir.Value, int | None]] = {}
+    sources: dict[str, _Source] = {}
+    dims: list[SymExpr] = []
+    places: list[tuple[ir.Value, int]] = []
     described = list(zip(arguments, ir.ArrayAttr(attrs["arg_attrs"]), strict=True))
     for argument, attr in described:
         names = {named.name: named.attr for named in ir.DictAttr(attr)}
         if "tir.name" in names and isinstance(argument.type, ir.IntegerType):
-            sources.setdefault(ir.StringAttr(names["tir.name"]).value, (argument, None))
+            name = ir.StringAttr(names["tir.name"]).value
+            sources.setdefault(name, _Source(argument, None, Solution(0, name, 1, SymExpr.const(0))))
     for argument, attr in described:
         names = {named.name: named.attr for named in ir.DictAttr(attr)}
         if "tir.shape" not in names or not isinstance(argument.type, ir.MemRefType):
             continue
         for position, dim in enumerate(names["tir.shape"].dims):
-            if dim.name is not None:
-                sources.setdefault(dim.name, (argument, position))
+            dims.append(dim)
+            places.append((argument, position))
+    for solution in solutions(dims, sources):
+        sources[solution.symbol] = _Source(*places[solution.index], solution)
     return sources
 
 
 class _Writer:
     """Writes symbolic expressions as index arithmetic."""
 
-    def __init__(self, sources: dict[str, tuple[ir.Value, int | None]], emit: Emitter) -> None:
+    def __init__(self, sources: dict[str, _Source], emit: Emitter) -> None:
         self.sources, self._emit = sources, emit
         self._plain: dict[str, ir.Value | int] = {}
 
     def value(self, expr: SymExpr) -> ir.Value | int:
         """Return the value of an expression."""
-        names = sorted(expr.symbols)
+        names = sorted(expr.leaves)
         affine = expr.to_affine({name: i for i, name in enumerate(names)})
         return self._affine(affine, [self._symbol(name) for name in names])
 
     def _symbol(self, name: str) -> ir.Value | int:
         if name not in self._plain:
-            argument, position = self.sources[name]
-            if position is None:
-                value = self._emit.op("arith.index_cast", [argument], self._emit.index_type)
-            else:
-                value = self._emit.dim(argument, position)
-            self._plain[name] = value
+            self._plain[name] = self._read(name)
         return self._plain[name]
+
+    def _read(self, name: str) -> ir.Value | int:
+        atom = SymExpr.leaf(name).atom
+        if isinstance(atom, Extremum):
+            pick = self._emit.max if atom.kind == "max" else self._emit.min
+            return functools.reduce(pick, map(self.value, atom.parts))
+        source = self.sources[name]
+        if source.axis is None:
+            return self._emit.op("arith.index_cast", [source.argument], self._emit.index_type)
+        value = self._emit.dim(source.argument, source.axis)
+        if source.solution.is_plain:
+            return value
+        # What does not divide was refused by the function's checks of its arguments.
+        value = self._emit.sub(value, self.value(source.solution.rest))
+        return self._divide("arith.floordivsi", value, source.solution.factor)
 
     def _affine(self, expr: ir.AffineExpr, symbols: list[ir.Value | int]) -> ir.Value | int:
         expr = expr.maybe_downcast()

@@ -1,5 +1,28 @@
 """The program as people hold it: IRModule and the views on it."""
 
+import importlib
+from typing import Any
+
 from relax_mlir.ir.module import IRModule
 
-__all__ = ["IRModule"]
+# Loaded on first use: they need the dialects.
+_EXPORTS = {
+    "assert_structural_equal": "relax_mlir.ir.structural",
+    "get_first_structural_mismatch": "relax_mlir.ir.structural",
+    "structural_equal": "relax_mlir.ir.structural",
+    "structural_hash": "relax_mlir.ir.structural",
+}
+
+__all__ = ["IRModule", *_EXPORTS]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _EXPORTS:
+        raise AttributeError(f"module 'relax_mlir.ir' has no attribute '{name}'")
+    value = getattr(importlib.import_module(_EXPORTS[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_EXPORTS})

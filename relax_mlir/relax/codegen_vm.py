@@ -7,10 +7,12 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.constants import constant_array
 from relax_mlir.dialects.relax.dialect import Dims
+from relax_mlir.dialects.relax.ops.control import LOOPS
 from relax_mlir.dialects.relax.tuples import is_make_tuple, known_fields
 from relax_mlir.errors import CompileError
 from relax_mlir.lowering.relax_to_vm.locations import at_source
 from relax_mlir.lowering.walk import function_name, relax_functions
+from relax_mlir.relax.codegen_control import emit_for, emit_if, emit_while
 from relax_mlir.runtime.bytecode import Arg
 from relax_mlir.runtime.exec_builder import ExecBuilder
 
@@ -18,7 +20,7 @@ _PREFIX = "vm.builtin."
 # These take the tuple apart where they see it made, so that it never is.
 _TAKE_FIELDS = (
     "vm.call", "vm.call_tir_dyn", "relax.call", "relax.call_packed", "relax.call_pure_packed",
-    "relax.make_closure", "relax.tuple_get_item",
+    "relax.make_closure", "relax.tuple_get_item", "relax.logic_prim", "relax.while", "relax.for",
 )  # fmt: skip
 _CHECKS = {
     "tensor": ("check_tensor", ("ndim", "dtype", "context")),
@@ -35,13 +37,21 @@ def codegen_vm(module: ir.Module, builder: ExecBuilder) -> None:
         CompileError: an operation is left that the virtual machine does not know.
     """
     for func in relax_functions(module.operation):
-        _FunctionCodegen(func, builder).run()
+        FunctionCodegen(func, builder).run()
 
 
-class _FunctionCodegen:
+class FunctionCodegen:
+    """Emits one function.
+
+    Attributes:
+        builder: where instructions go.
+        values: what an instruction names each value by.
+    """
+
     def __init__(self, func: ir.Operation, builder: ExecBuilder) -> None:
-        self._func, self._builder = func, builder
-        self._values: dict[ir.Value, Arg] = {}
+        self._func, self.builder = func, builder
+        self.values: dict[ir.Value, Arg] = {}
+        self._fields: dict[ir.Value, list[Arg]] = {}
         self._next = 0
 
     def run(self) -> None:
@@ -51,41 +61,53 @@ class _FunctionCodegen:
         if "relax.params" in self._func.attributes:
             declared = [ir.StringAttr(a).value for a in self._func.attributes["relax.params"]]
             names = declared if len(declared) == count else names
-        with self._builder.function(function_name(self._func), count, param_names=names):
+        with self.builder.function(function_name(self._func), count, param_names=names):
             for argument in entry.arguments:
-                self._values[argument] = self._register()
-            self._block(entry)
+                self.values[argument] = self.register()
+            self.block(entry)
 
-    def _register(self) -> Arg:
+    def register(self) -> Arg:
+        """Return a register that nothing uses yet."""
         self._next += 1
-        return self._builder.r(self._next - 1)
+        return self.builder.r(self._next - 1)
 
-    def _call(self, name: str, args: Sequence[Any], result: ir.Value | None) -> None:
+    def call(self, name: str, args: Sequence[Any], result: ir.Value | None) -> None:
+        """Emit a call that gives a value of the program, or nothing."""
         if result is None:
-            self._builder.emit_call(name, args=list(args))
+            self.builder.emit_call(name, args=list(args))
             return
-        dst = self._register()
-        self._builder.emit_call(name, args=list(args), dst=dst)
-        self._values[result] = dst
+        dst = self.register()
+        self.builder.emit_call(name, args=list(args), dst=dst)
+        self.values[result] = dst
 
-    def _operand(self, value: ir.Value) -> Arg:
-        if value in self._values:
-            return self._values[value]
+    def operand(self, value: ir.Value) -> Arg:
+        """Return what an instruction names a value by.
+
+        Raises:
+            CompileError: nothing has made it.
+        """
+        if value in self.values:
+            return self.values[value]
         fields = known_fields(value)
         if fields is None:
             raise CompileError("CodeGenVM", f"a value of {value.type} is used before it is made")
-        self._call(f"{_PREFIX}make_tuple", [self._operand(item) for item in fields], value)
-        return self._values[value]
+        self.call(f"{_PREFIX}make_tuple", [self.operand(item) for item in fields], value)
+        return self.values[value]
 
-    def _block(self, block: ir.Block) -> None:
+    def block(self, block: ir.Block) -> None:
+        """Emit the operations of a block.
+
+        Raises:
+            CompileError: there is no instruction for one of them.
+        """
         for view in block.operations:
             op = view.operation
             emit = _EMIT.get(op.name)
             if emit is not None:
                 emit(self, op)
             elif is_make_tuple(op):
-                if any(use.owner.operation.name not in _TAKE_FIELDS for use in op.results[0].uses):
-                    self._operand(op.results[0])
+                if _is_needed_whole(op.results[0]):
+                    self.operand(op.results[0])
             else:
                 raise CompileError(
                     "CodeGenVM",
@@ -100,17 +122,17 @@ class _FunctionCodegen:
             raise CompileError(
                 "CodeGenVM", f"'{op.name}'{at_source(op.location)}: {error}"
             ) from None
-        self._values[op.results[0]] = self._builder.emit_constant(array)
+        self.values[op.results[0]] = self.builder.emit_constant(array)
 
     def _shape_expr(self, op: ir.Operation) -> None:
         dims = T.known_dims(op.results[0].type)
-        self._values[op.results[0]] = self._builder.emit_constant(
+        self.values[op.results[0]] = self.builder.emit_constant(
             tuple(self._static(op, dim) for dim in dims)
         )
 
     def _prim_value(self, op: ir.Operation) -> None:
         (expr,) = Dims(op.attributes["value"]).dims
-        self._values[op.results[0]] = self._builder.imm(self._static(op, expr))
+        self.values[op.results[0]] = self.builder.imm(self._static(op, expr))
 
     def _static(self, op: ir.Operation, expr: Any) -> int:
         if expr.value is None:
@@ -124,103 +146,100 @@ class _FunctionCodegen:
         index = op.attributes["index"].value
         fields = known_fields(op.operands[0])
         if fields is not None:
-            self._values[op.results[0]] = self._operand(fields[index])
+            self.values[op.results[0]] = self.operand(fields[index])
             return
-        args = [self._operand(op.operands[0]), index]
-        self._call(f"{_PREFIX}tuple_getitem", args, op.results[0])
+        if op.operands[0] in self._fields:
+            self.values[op.results[0]] = self._fields[op.operands[0]][index]
+            return
+        args = [self.operand(op.operands[0]), index]
+        self.call(f"{_PREFIX}tuple_getitem", args, op.results[0])
 
-    def _arguments(self, op: ir.Operation) -> list[Any]:
-        value = op.operands[0]
+    def fields(self, value: ir.Value) -> list[Arg]:
+        """Return the fields of a tuple, which is made only where something needs it whole."""
         fields = known_fields(value)
         if fields is not None:
-            return [self._operand(item) for item in fields]
-        source, args = self._operand(value), []
+            return [self.operand(item) for item in fields]
+        if value in self._fields:
+            return list(self._fields[value])
+        source, args = self.operand(value), []
         for index in range(value.type.num_types):
-            args.append(self._register())
-            self._builder.emit_call(f"{_PREFIX}tuple_getitem", [source, index], dst=args[-1])
+            args.append(self.register())
+            self.builder.emit_call(f"{_PREFIX}tuple_getitem", [source, index], dst=args[-1])
         return args
+
+    def give(self, result: ir.Value, fields: list[Arg]) -> None:
+        """Let a tuple of the program be these registers."""
+        self._fields[result] = fields
+        if _is_needed_whole(result):
+            self.call(f"{_PREFIX}make_tuple", fields, result)
+
+    def _compare_prim(self, op: ir.Operation) -> None:
+        args = [self.operand(value) for value in op.operands]
+        self.call(f"{_PREFIX}int_{op.attributes['kind'].value}", args, op.results[0])
+
+    def _logic_prim(self, op: ir.Operation) -> None:
+        name = f"{_PREFIX}logic_{op.attributes['kind'].value}"
+        self.call(name, self.fields(op.operands[0]), op.results[0])
 
     def _function_call(self, op: ir.Operation) -> None:
         name = op.attributes["callee" if op.name == "relax.call" else "func"].value
-        args = self._arguments(op)
+        args = self.fields(op.operands[0])
         if "static_args" in op.attributes:
             args += [_static_value(item) for item in op.attributes["static_args"]]
-        self._call(name, args, op.results[0] if len(op.results) else None)
+        self.call(name, args, op.results[0] if len(op.results) else None)
 
     def _make_closure(self, op: ir.Operation) -> None:
-        function = self._builder.f(op.attributes["callee"].value)
-        self._call(f"{_PREFIX}make_closure", [function, *self._arguments(op)], op.results[0])
+        function = self.builder.f(op.attributes["callee"].value)
+        self.call(f"{_PREFIX}make_closure", [function, *self.fields(op.operands[0])], op.results[0])
 
     def _call_tir_dyn(self, op: ir.Operation) -> None:
-        function = self._builder.f(op.attributes["func"].value)
-        args = [function, *self._arguments(op), self._operand(op.operands[1])]
-        self._builder.emit_call("vm.call_tir_dyn", args=args)
+        function = self.builder.f(op.attributes["func"].value)
+        args = [function, *self.fields(op.operands[0]), self.operand(op.operands[1])]
+        self.builder.emit_call("vm.call_tir_dyn", args=args)
 
     def _alloc_tensor(self, op: ir.Operation) -> None:
-        storage, shape = (self._operand(value) for value in op.operands)
+        storage, shape = (self.operand(value) for value in op.operands)
         offset, dtype = op.attributes["offset"].value, op.attributes["dtype"].value
         args = [storage, offset, shape, T.normalize_dtype(dtype)]
-        self._call(f"{_PREFIX}alloc_tensor", args, op.results[0])
+        self.call(f"{_PREFIX}alloc_tensor", args, op.results[0])
 
     def _alloc_storage(self, op: ir.Operation) -> None:
-        args = [self._operand(op.operands[0]), op.attributes["device"].value]
-        self._call(f"{_PREFIX}alloc_storage", args, op.results[0])
+        args = [self.operand(op.operands[0]), op.attributes["device"].value]
+        self.call(f"{_PREFIX}alloc_storage", args, op.results[0])
 
     def _alloc_shape_heap(self, op: ir.Operation) -> None:
-        self._call(f"{_PREFIX}alloc_shape_heap", [op.attributes["size"].value], op.results[0])
+        self.call(f"{_PREFIX}alloc_shape_heap", [op.attributes["size"].value], op.results[0])
 
     def _shape(self, op: ir.Operation) -> None:
-        args: list[Any] = [self._operand(value) for value in op.operands]
+        args: list[Any] = [self.operand(value) for value in op.operands]
         if "context" in op.attributes:
             context = op.attributes["context"].value
             names = [ir.StringAttr(name).value for name in op.attributes.get("dims") or ()]
             args.append((context, *names) if names else context)
         args += list(op.attributes["slots"])
         name = _PREFIX + op.name.removeprefix("vm.")
-        self._call(name, args, op.results[0] if len(op.results) else None)
+        self.call(name, args, op.results[0] if len(op.results) else None)
 
     def _shape_of(self, op: ir.Operation) -> None:
-        self._call(f"{_PREFIX}shape_of", [self._operand(op.operands[0])], op.results[0])
+        self.call(f"{_PREFIX}shape_of", [self.operand(op.operands[0])], op.results[0])
 
     def _check(self, op: ir.Operation) -> None:
         name, attributes = _CHECKS[op.attributes["kind"].value]
-        args: list[Any] = [self._operand(op.operands[0])]
+        args: list[Any] = [self.operand(op.operands[0])]
         args += [op.attributes[attribute].value for attribute in attributes]
         if "dims" in op.attributes:
             args.append(tuple(op.attributes["dims"]))
-        self._builder.emit_call(_PREFIX + name, args=args)
+        self.builder.emit_call(_PREFIX + name, args=args)
 
     def _reinterpret(self, op: ir.Operation) -> None:
-        self._values[op.results[0]] = self._operand(op.operands[0])
+        self.values[op.results[0]] = self.operand(op.operands[0])
 
     def _kill(self, op: ir.Operation) -> None:
-        register = self._operand(op.operands[0])
-        self._builder.emit_call(f"{_PREFIX}kill_object", args=[register], dst=register)
+        register = self.operand(op.operands[0])
+        self.builder.emit_call(f"{_PREFIX}kill_object", args=[register], dst=register)
 
-    def _if(self, op: ir.Operation) -> None:
-        condition = self._operand(op.operands[0])
-        if not condition.is_plain_register:
-            source, condition = condition, self._register()
-            self._builder.emit_call(f"{_PREFIX}move", args=[source], dst=condition)
-        target = self._register() if len(op.results) else None
-        test = self._builder.emit_if(condition)
-        self._branch(op.regions[0], target)
-        skip = self._builder.emit_goto()
-        self._builder.patch(test)
-        self._branch(op.regions[1], target)
-        self._builder.patch(skip)
-        if target is not None:
-            self._values[op.results[0]] = target
-
-    def _branch(self, region: ir.Region, target: Arg | None) -> None:
-        self._block(region.blocks[0])
-        if target is not None:
-            terminator = list(region.blocks[0].operations)[-1].operation
-            value = self._operand(terminator.operands[0])
-            self._builder.emit_call(f"{_PREFIX}move", args=[value], dst=target)
-
-    def _yield(self, op: ir.Operation) -> None:
-        """The branch moves what is yielded."""
+    def _end(self, op: ir.Operation) -> None:
+        """What surrounds a region takes what its end gives."""
 
     def _return(self, op: ir.Operation) -> None:
         if len(op.operands) > 1:
@@ -229,35 +248,50 @@ class _FunctionCodegen:
                 f"function '{function_name(self._func)}'{at_source(op.location)} returns "
                 f"{len(op.operands)} values; return one tuple of them",
             )
-        value = self._operand(op.operands[0]) if len(op.operands) else None
-        self._builder.emit_ret(self._builder.emit_constant(None) if value is None else value)
+        value = self.operand(op.operands[0]) if len(op.operands) else None
+        self.builder.emit_ret(self.builder.emit_constant(None) if value is None else value)
 
 
 _EMIT = {
-    "relax.constant": _FunctionCodegen._constant,
-    "relax.shape_expr": _FunctionCodegen._shape_expr,
-    "relax.prim_value": _FunctionCodegen._prim_value,
-    "relax.shape_of": _FunctionCodegen._shape_of,
-    "relax.tuple_get_item": _FunctionCodegen._tuple_get_item,
-    "relax.call": _FunctionCodegen._function_call,
-    "relax.call_packed": _FunctionCodegen._function_call,
-    "relax.call_pure_packed": _FunctionCodegen._function_call,
-    "relax.make_closure": _FunctionCodegen._make_closure,
-    "relax.if": _FunctionCodegen._if,
-    "relax.yield": _FunctionCodegen._yield,
-    "vm.call": _FunctionCodegen._function_call,
-    "vm.call_tir_dyn": _FunctionCodegen._call_tir_dyn,
-    "vm.alloc_storage": _FunctionCodegen._alloc_storage,
-    "vm.alloc_tensor": _FunctionCodegen._alloc_tensor,
-    "vm.alloc_shape_heap": _FunctionCodegen._alloc_shape_heap,
-    "vm.store_shape": _FunctionCodegen._shape,
-    "vm.load_shape": _FunctionCodegen._shape,
-    "vm.assert_shape": _FunctionCodegen._shape,
-    "vm.check": _FunctionCodegen._check,
-    "vm.reinterpret": _FunctionCodegen._reinterpret,
-    "vm.kill": _FunctionCodegen._kill,
-    "func.return": _FunctionCodegen._return,
+    "relax.constant": FunctionCodegen._constant,
+    "relax.shape_expr": FunctionCodegen._shape_expr,
+    "relax.prim_value": FunctionCodegen._prim_value,
+    "relax.shape_of": FunctionCodegen._shape_of,
+    "relax.tuple_get_item": FunctionCodegen._tuple_get_item,
+    "relax.call": FunctionCodegen._function_call,
+    "relax.call_packed": FunctionCodegen._function_call,
+    "relax.call_pure_packed": FunctionCodegen._function_call,
+    "relax.make_closure": FunctionCodegen._make_closure,
+    "relax.compare_prim": FunctionCodegen._compare_prim,
+    "relax.logic_prim": FunctionCodegen._logic_prim,
+    "relax.if": emit_if,
+    "relax.while": emit_while,
+    "relax.for": emit_for,
+    "relax.yield": FunctionCodegen._end,
+    "relax.condition": FunctionCodegen._end,
+    "vm.call": FunctionCodegen._function_call,
+    "vm.call_tir_dyn": FunctionCodegen._call_tir_dyn,
+    "vm.alloc_storage": FunctionCodegen._alloc_storage,
+    "vm.alloc_tensor": FunctionCodegen._alloc_tensor,
+    "vm.alloc_shape_heap": FunctionCodegen._alloc_shape_heap,
+    "vm.store_shape": FunctionCodegen._shape,
+    "vm.load_shape": FunctionCodegen._shape,
+    "vm.assert_shape": FunctionCodegen._shape,
+    "vm.check": FunctionCodegen._check,
+    "vm.reinterpret": FunctionCodegen._reinterpret,
+    "vm.kill": FunctionCodegen._kill,
+    "func.return": FunctionCodegen._return,
 }
+
+
+def _is_needed_whole(value: ir.Value) -> bool:
+    """Whether anything uses a tuple itself rather than its fields."""
+    for use in value.uses:
+        user = use.owner.operation
+        turn = user.name == "relax.yield" and user.parent.operation.name in LOOPS
+        if user.name not in _TAKE_FIELDS and not turn:
+            return True
+    return False
 
 
 def _static_value(attribute: ir.Attribute) -> Any:

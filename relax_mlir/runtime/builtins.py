@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from relax_mlir.errors import ArgumentTypeError, ShapeMismatchError, VMError
+from relax_mlir.runtime.integers import INTEGERS
 from relax_mlir.runtime.memory import DEFAULT_STATE, Storage, VMState
 from relax_mlir.runtime.values import DTYPES, describe, numpy_dtype, to_value
 
@@ -15,7 +16,7 @@ _I64 = np.dtype("int64")
 PREFIX = "vm.builtin."
 # Bytes up to which a tensor alone in its storage is numpy's own allocation.
 SMALL_TENSOR = 1 << 16
-BUILTINS: dict[str, Callable[..., Any]] = {}
+BUILTINS: dict[str, Callable[..., Any]] = {PREFIX + n: f for n, f in INTEGERS.items()}
 
 
 class AssertOpError(VMError, AssertionError):
@@ -184,6 +185,24 @@ def truth(value: Any) -> bool:
     elif isinstance(value, (int, float)):
         return bool(value)
     raise ArgumentTypeError(f"a condition must be one scalar, got {describe(value)}")
+
+
+@_builtin()
+def logic_and(*conditions: Any) -> bool:
+    """Return whether all conditions hold."""
+    return all([truth(condition) for condition in conditions])
+
+
+@_builtin()
+def logic_or(*conditions: Any) -> bool:
+    """Return whether one of the conditions holds."""
+    return any([truth(condition) for condition in conditions])
+
+
+@_builtin()
+def logic_not(condition: Any) -> bool:
+    """Return whether the condition does not hold."""
+    return not truth(condition)
 
 
 @_builtin()

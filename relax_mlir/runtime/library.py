@@ -8,17 +8,21 @@ import numpy as np
 
 from relax_mlir.errors import ArgumentTypeError, ShapeMismatchError, VMError
 from relax_mlir.runtime.builtins import binary_broadcast_shape_infer, unique
+from relax_mlir.runtime.library_elementwise import ELEMENTWISE
 from relax_mlir.runtime.library_nn import NN
+from relax_mlir.runtime.library_reduce import REDUCE
+from relax_mlir.runtime.library_support import axes as _axes
+from relax_mlir.runtime.library_support import check as _check
+from relax_mlir.runtime.library_support import check_pair as _check_pair
+from relax_mlir.runtime.library_support import widen as _widen
 from relax_mlir.runtime.registry import LIBRARY_PREFIX as PREFIX
-from relax_mlir.runtime.values import DTYPES, describe, numpy_dtype
+from relax_mlir.runtime.values import describe, numpy_dtype
 
 # Name with the prefix -> function of the operands, then the attributes in their declared order.
 # Results are the caller's own, C-contiguous, and of the dtype that the compiler's rules give.
 LIBRARY: dict[str, Callable[..., Any]] = {}
 
 _Array = np.ndarray
-_KNOWN = frozenset(DTYPES.values())
-_HALF, _SINGLE = np.dtype("float16"), np.dtype("float32")
 _BOOL = np.dtype("bool")
 
 
@@ -39,38 +43,6 @@ def _define(name: str, compute: Callable[..., Any]) -> None:
 
     call.__name__ = call.__qualname__ = PREFIX + name
     LIBRARY[PREFIX + name] = call
-
-
-def _check(value: Any, kinds: str = "biuf") -> None:
-    """Raise ArgumentTypeError unless the value is a tensor of a dtype of these kinds."""
-    if not isinstance(value, np.ndarray):
-        raise ArgumentTypeError(f"expected a tensor, got {describe(value)}")
-    if value.dtype not in _KNOWN or value.dtype.kind not in kinds:
-        if value.dtype == _BOOL and "i" in kinds:
-            raise ArgumentTypeError("not defined for bool: cast the operands first")
-        wanted = "a floating-point" if kinds == "f" else "a numeric"
-        raise ArgumentTypeError(f"needs {wanted} dtype, got {value.dtype.name}")
-
-
-def _widen(x: _Array) -> _Array:
-    """Return half precision as float32: its few bits do not survive several steps."""
-    return x.astype(_SINGLE) if x.dtype == _HALF else x
-
-
-def _axes(axes: Sequence[int] | None, ndim: int) -> tuple[int, ...]:
-    """Return distinct axes counted from 0, all of them for None.
-
-    Raises:
-        ArgumentTypeError: there is no such axis, or one is there twice.
-    """
-    axes = range(ndim) if axes is None else axes
-    for axis in axes:
-        if not -ndim <= axis < ndim:
-            raise ArgumentTypeError(f"axis {axis} is out of range for a tensor of rank {ndim}")
-    result = tuple([axis % ndim for axis in axes])
-    if len(set(result)) != len(result):
-        raise ArgumentTypeError(f"axes must be distinct, got {tuple(axes)} for rank {ndim}")
-    return result
 
 
 # Elementwise, one operand
@@ -159,13 +131,6 @@ _COMPARISON: dict[str, Callable[[_Array, _Array], Any]] = {
     name: getattr(np, name)
     for name in ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal")
 }
-
-
-def _check_pair(a: Any, b: Any, kinds: str = "biuf") -> None:
-    _check(a, kinds)
-    _check(b, kinds)
-    if a.dtype != b.dtype:
-        raise ArgumentTypeError(f"operand dtypes must match, got {a.dtype.name} and {b.dtype.name}")
 
 
 def _binary(function: Callable[[_Array, _Array], Any], kinds: str, is_bool: bool) -> Callable:
@@ -293,5 +258,5 @@ _define("permute_dims", _permute_dims)
 _define("softmax", _softmax(False))
 _define("log_softmax", _softmax(True))
 _define("unique", _unique)
-for _name, _function in NN.items():
+for _name, _function in {**ELEMENTWISE, **NN, **REDUCE}.items():
     _define(_name, _function)

@@ -64,6 +64,54 @@ def store_shape(value: Any, heap: np.ndarray, *slots: int) -> None:
 
 
 @_builtin
+def bind_symbol(
+    value: Any,
+    heap: np.ndarray,
+    axis: int,
+    slot: int,
+    factor: int,
+    rest_slot: int,
+    rest: int,
+    context: str,
+    dim: str,
+    symbol: str,
+) -> None:
+    """Store the symbol that a dimension of the form `symbol * factor + rest` determines (R08).
+
+    Args:
+        value: tensor, shape or integer.
+        heap: the shape heap.
+        axis: which dimension.
+        slot: where the symbol's value goes.
+        factor: its coefficient.
+        rest_slot: slot of the other summands, -1 when they are the constant `rest`.
+        rest: that constant.
+        context: what is checked, for messages.
+        dim: the dimension as the program spells it.
+        symbol: the symbol's name.
+
+    Raises:
+        ShapeMismatchError: no size of that symbol gives the dimension.
+    """
+    size = _dims(value, context)[axis]
+    rest = heap.item(rest_slot) if rest_slot >= 0 else rest
+    quotient, remainder = divmod(size - rest, factor)
+    if remainder or quotient < 0 or rest == NO_VALUE:
+        if rest == NO_VALUE:
+            reason = f"the rest of it {_WITHOUT_VALUE}"
+        elif remainder:
+            reason = f"{size - rest} is not divisible by {abs(factor)}"
+        else:
+            reason = f"{symbol} would be {quotient}"
+        where = "value" if isinstance(value, int) else f"dimension {axis}"
+        raise ShapeMismatchError(
+            f"{context}: {where} is {size}, expected {dim}, and no size {symbol} gives that: "
+            f"{reason}"
+        )
+    heap[slot] = quotient
+
+
+@_builtin
 def load_shape(heap: np.ndarray, *slots: int) -> tuple[int, ...]:
     """Return the shape made of these heap slots (V05)."""
     item = heap.item

@@ -7,8 +7,13 @@ class Marker:
     """A name of the script language.
 
     Python evaluates the annotations and decorators of a script before the parser reads its source,
-    so the language's names exist as objects. They carry their path (`R.Tensor`) and nothing else.
+    so the language's names exist as objects. They carry their path (`R.Tensor`), and what they were
+    called with: outside of scripts, `R.Tensor(("n", 4), "float32")` is a type (`relax.Var` takes
+    it).
     """
+
+    script_call: tuple[tuple[Any, ...], dict[str, Any]] | None = None
+    script_subscript = False
 
     def __init__(self, path: str) -> None:
         self.script_path = path
@@ -19,10 +24,14 @@ class Marker:
         return Marker(f"{self.script_path}.{name}")
 
     def __getitem__(self, item: Any) -> "Marker":
-        return self
+        made = self(item)
+        made.script_subscript = True
+        return made
 
     def __call__(self, *args: Any, **kwargs: Any) -> "Marker":  # noqa: D102
-        return self
+        made = Marker(self.script_path)
+        made.script_call = (args, kwargs)
+        return made
 
     def __iter__(self) -> NoReturn:
         raise TypeError(f"{self.script_path} means something only inside a script function")

@@ -2,6 +2,7 @@
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
+from relax_mlir.dialects.relax.binding import bound_symbols
 from relax_mlir.dialects.relax.dialect import Dims, Shape
 from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS
 from relax_mlir.dialects.relax.symbolic import SymExpr
@@ -75,6 +76,8 @@ class _Symbols:
             op = view.operation
             if op.name == "relax.match_cast":
                 self._bind(op, bound, known)
+            elif op.name == "relax.match_prim":
+                bound |= {dim.name for dim in op.attributes["value"].dims if dim.name}
             for region in op.regions:
                 for inner in region.blocks:
                     # A branch keeps what it binds to itself, a dataflow block does not.
@@ -101,6 +104,7 @@ class _Symbols:
                 bound.add(dim.name)
                 if alike and actual[index].symbols <= bound:
                     known[dim.name] = actual[index].substitute(known)
+        bound |= bound_symbols(declared, bound)
 
 
 def _forward(block: ir.Block) -> None:

@@ -9,7 +9,7 @@ from relax_mlir.lowering.walk import collect
 from relax_mlir.transform.effects import functions_to_optimize
 from relax_mlir.transform.rebuild import get_item
 
-_TERMINATORS = ("func.return", "relax.yield", "relax.output")
+_TERMINATORS = ("func.return", "relax.yield", "relax.condition", "relax.output")
 
 
 def convert_to_dataflow(module: ir.Operation, min_size: int = 2) -> None:
@@ -21,7 +21,7 @@ def convert_to_dataflow(module: ir.Operation, min_size: int = 2) -> None:
     for func in functions_to_optimize(module):
         _open_blocks(func)
         blocks = list(func.regions[0].blocks)
-        for op in collect(func, lambda op: op.name in ("relax.if", "relax.lambda")):
+        for op in collect(func, lambda op: op.name in ("relax.if", "relax.lambda", "relax.while", "relax.for")):
             blocks += [block for region in op.regions for block in region.blocks]
         for block in blocks:
             for run in _runs(block):

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
+from relax_mlir.dialects.relax.binding import bound_symbols
 from relax_mlir.dialects.relax.tuples import call_arguments, field_types, make_tuple
 from relax_mlir.dialects.relax.well_formed import type_dims
 from relax_mlir.transform.effects import functions_to_optimize, is_pure, operations_in
@@ -196,7 +197,7 @@ def _unused_parameters(func: ir.Operation) -> list[int]:
     arguments = list(func.regions[0].blocks[0].arguments)
     unused = [i for i, a in enumerate(arguments) if next(iter(a.uses), None) is None]
     types = [a.type for i, a in enumerate(arguments) if i not in unused]
-    bound = {dim.name for type_ in types for dim in type_dims(type_) if dim.name}
+    bound = bound_symbols(dim for type_ in types for dim in type_dims(type_))
     needed: set[str] = set()
 
     def note(types: Iterable[ir.Type]) -> None:

@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Iterator
 
 from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.relax.ops.base import is_impure
+from relax_mlir.dialects.relax.ops.control import LOOPS
 from relax_mlir.dialects.relax.tuples import is_make_tuple, known_fields
 
 # Attributes that keep a function out of optimisations: it is done, or another compiler owns it.
@@ -18,8 +20,10 @@ _SHARING = (
     "relax.match_cast", "relax.call", "relax.call_packed", "relax.call_pure_packed",
     "relax.make_closure", "relax.invoke_closure",
 )  # fmt: skip
-_SCOPES = ("relax.if", "relax.dataflow")
+_SCOPES = ("relax.if", "relax.dataflow", *LOOPS)
 _TERMINATORS = ("relax.output", "relax.yield")
+# They change nothing but may fail, or bind the symbols of what follows.
+_ASSERTING = ("relax.match_cast", "relax.match_prim")
 
 
 def functions_to_optimize(module: ir.Operation) -> list[ir.Operation]:
@@ -49,11 +53,14 @@ def operations_in(op: ir.Operation) -> Iterator[ir.Operation]:
 def is_pure(op: ir.Operation) -> bool:
     """Whether an operation may be left out, repeated or moved: no effect, nothing asserted."""
     name = op.name
+    if name == "relax.while":
+        # It may never end, and what comes after it then never happens.
+        return False
     if name in _SCOPES:
         return all(is_pure(inner) for inner in operations_in(op))
     if name in ("relax.call", "relax.invoke_closure"):
         return "pure" in op.attributes
-    if name in ("relax.match_cast", "relax.call_packed", "relax.alloc_tensor"):
+    if name in _ASSERTING or name in ("relax.call_packed", "relax.alloc_tensor") or is_impure(op):
         return False
     return name.startswith("relax.") or is_make_tuple(op)
 
@@ -65,18 +72,21 @@ def may_write(op: ir.Operation) -> bool:
         return any(may_write(inner) for inner in operations_in(op))
     if name == "relax.call_packed":
         return op.attributes["func"].value not in _READ_ONLY
-    return name != "relax.match_cast" and not is_pure(op)
+    return name not in _ASSERTING and not is_impure(op) and not is_pure(op)
 
 
 def sources(value: ir.Value) -> list[ir.Value]:
     """Return the values that a value may share memory with because it was made from them."""
     if isinstance(value.owner, ir.Block):
-        return []
+        around = value.owner.owner.operation
+        return _carried(around) if around.name in LOOPS else []
     op = value.owner.operation
     name = op.name
     if name == "relax.tuple_get_item":
         fields = known_fields(op.operands[0])
         return [op.operands[0]] if fields is None else [fields[op.attributes["index"].value]]
+    if name in LOOPS:
+        return _carried(op)
     if name in _SCOPES:
         ends = [inner for inner in operations_in(op) if inner.name in _TERMINATORS]
         return [operand for end in ends for operand in end.operands]
@@ -85,6 +95,12 @@ def sources(value: ir.Value) -> list[ir.Value]:
     if name in _SHARING or is_make_tuple(op):
         return list(op.operands)
     return []
+
+
+def _carried(loop: ir.Operation) -> list[ir.Value]:
+    """Return what a loop is given and what a turn gives the next one."""
+    ends = [inner for inner in operations_in(loop) if inner.name == "relax.yield"]
+    return [*loop.operands, *(operand for end in ends for operand in end.operands)]
 
 
 def captured_values(op: ir.Operation) -> list[ir.Value]:
@@ -144,3 +160,19 @@ def returned_values(func: ir.Operation) -> set[ir.Value]:
     """Return the values whose memory the caller of a function may get hold of."""
     ends = [op for op in operations_in(func) if op.name == "func.return"]
     return closure(operand for end in ends for operand in end.operands)
+
+
+def writing_functions(module: ir.Operation) -> frozenset[str]:
+    """Return the names of the Relax functions in which an operation may write to a tensor."""
+    found: set[str] = set()
+
+    def writes(op: ir.Operation) -> bool:
+        if op.name in _SCOPES or any(len(region.blocks) for region in op.regions):
+            return any(writes(inner) for inner in operations_in(op))
+        return op.name.startswith("relax.") and op.name not in _TERMINATORS and may_write(op)
+
+    for view in module.regions[0].blocks[0].operations:
+        op = view.operation
+        if "relax.function" in op.attributes and any(map(writes, operations_in(op))):
+            found.add(op.attributes["sym_name"].value)
+    return frozenset(found)

@@ -7,6 +7,7 @@ import numpy as np
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.constants import constant_array
+from relax_mlir.dialects.relax.ops.control import LOOPS
 from relax_mlir.dialects.relax.tuples import is_make_tuple, is_tuple, known_fields
 from relax_mlir.transform.dead_code_elimination import remove_unused
 from relax_mlir.transform.effects import (
@@ -77,9 +78,11 @@ class _Eliminator:
         for view in list(block.operations):
             op = view.operation
             if len(op.regions):
+                # A function body runs at another time, when what was read may be written to, and
+                # so does the second turn of a loop.
+                alone = op.name == "relax.lambda" or (op.name in LOOPS and may_write(op))
                 for region in op.regions:
-                    # A function body runs at another time, when what was read may be written to.
-                    inner = _Scope() if op.name == "relax.lambda" else _Scope(scope)
+                    inner = _Scope() if alone else _Scope(scope)
                     for each in region.blocks:
                         self._block(each, inner)
                 if may_write(op):

@@ -5,13 +5,19 @@ from dataclasses import dataclass
 from typing import Any
 
 from relax_mlir.dialects.bindings import ir, passmanager
+from relax_mlir.dialects.relax import effects
 from relax_mlir.errors import PassError, RelaxMLIRError
+from relax_mlir.transform import erasing
 from relax_mlir.transform.diagnostics import Diagnostic, captured, excerpt
+from relax_mlir.transform.effects import writing_functions
 from relax_mlir.transform.interrupt import was_interrupted
 
 # MLIR aborts the process on a Python pass whose op_name differs from the anchor, so every manager
 # here is anchored on the module and no Python pass names an operation.
 ANCHOR = "builtin.module"
+
+# Passes written in Python erase operations; one that is in use must not take the process along.
+erasing.install()
 
 
 @dataclass
@@ -52,6 +58,7 @@ class Execution:
         def step(operation: ir.Operation, external_pass: Any) -> None:
             try:
                 apply(state.module)
+                effects.forget()
             # MLIR must see a failed pass (it then prints and stops as for its own), and the
             # exception must survive the way through C++ unchanged, KeyboardInterrupt included.
             except BaseException as error:
@@ -73,7 +80,10 @@ class Execution:
         """
         self._state.module, self._state.failure = module, None
         try:
-            with captured(self.context) as self.diagnostics:
+            with (
+                captured(self.context) as self.diagnostics,
+                effects.known(lambda: writing_functions(module.operation)),
+            ):
                 self.manager.run(module.operation)
         except ir.MLIRError:
             self._raise_failure(name or "pipeline")

@@ -1,6 +1,7 @@
 """The pass `fold-constant`: what is known at compile time is computed then (P16, P22)."""
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -9,7 +10,14 @@ from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.constants import constant_array, constant_attribute
 from relax_mlir.dialects.relax.dialect import Shape
 from relax_mlir.dialects.relax.infer import compatible
-from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS, read_attributes
+from relax_mlir.dialects.relax.ops.base import (
+    COMPUTE_OPS,
+    UNKNOWN,
+    constant_value,
+    is_impure,
+    library_order,
+    read_attributes,
+)
 from relax_mlir.dialects.relax.tuples import is_tuple, known_fields
 from relax_mlir.errors import RelaxMLIRError
 from relax_mlir.runtime.library import LIBRARY
@@ -84,7 +92,7 @@ class _Folder:
                 op.erase()
         elif any(result in self._written for result in op.results):
             return
-        elif name in COMPUTE_OPS:
+        elif name in COMPUTE_OPS and not is_impure(op):
             self._compute(op, name)
         elif op.name == "relax.call_tir":
             self._call_tir(op)
@@ -104,7 +112,7 @@ class _Folder:
         operands = [self._known(value) for value in op.operands]
         if any(operand is None for operand in operands):
             return
-        arrays = [operand for operand in operands if isinstance(operand, np.ndarray)]
+        arrays = _arrays(operands)
         compute = LIBRARY.get(LIBRARY_PREFIX + name)
         if compute is None:
             if len(arrays) == len(operands):
@@ -114,8 +122,12 @@ class _Folder:
         if outputs is not None and self._is_small(outputs, arrays):
             _put_constants(op, outputs)
 
-    def _known(self, value: ir.Value) -> np.ndarray | tuple[int, ...] | None:
-        """Return a value known at compile time: a tensor's elements or a shape's integers."""
+    def _known(self, value: ir.Value) -> np.ndarray | tuple[Any, ...] | None:
+        """Return a value known at compile time: a tensor's elements, a shape's integers, fields."""
+        if is_tuple(value.type):
+            fields = known_fields(value)
+            known = [self._known(field) for field in fields or ()]
+            return None if fields is None or any(each is None for each in known) else tuple(known)
         if isinstance(value.type, Shape):
             dims = T.shape_dims(value.type)
             sizes = [dim.value for dim in dims or () if dim.value is not None]
@@ -159,7 +171,7 @@ class _Folder:
 def _binds_symbols(block: ir.Block) -> bool:
     """Whether a block may bind symbols that hold after it; a dataflow block is no scope of them."""
     return any(
-        view.operation.name == "relax.match_cast"
+        view.operation.name in ("relax.match_cast", "relax.match_prim")
         or (
             view.operation.name == "relax.dataflow"
             and _binds_symbols(view.operation.regions[0].blocks[0])
@@ -174,12 +186,25 @@ def _evaluate(
     """Return the results, None when the operation fails or its result is not what is declared."""
     params = COMPUTE_OPS[name].PARAMS
     attrs = read_attributes(op, params)
-    static = [attrs[p.name] for p in params if not p.is_operand]
+    static = [constant_value(attrs[param.name]) for param in library_order(params)]
+    if any(value is UNKNOWN for value in static):
+        return None
     try:
         result = compute(*operands, *static)
     except (RelaxMLIRError, ArithmeticError):
         return None
-    return list(result) if isinstance(result, tuple) else [result]
+    results = list(result) if isinstance(result, tuple) else [result]
+    return results if all(isinstance(each, np.ndarray) for each in results) else None
+
+
+def _arrays(values: Sequence[Any]) -> list[np.ndarray]:
+    found = []
+    for value in values:
+        if isinstance(value, np.ndarray):
+            found.append(value)
+        elif isinstance(value, tuple):
+            found += _arrays(value)
+    return found
 
 
 def _is_static(type_: ir.Type) -> bool:

@@ -4,9 +4,11 @@ from collections.abc import Mapping, Sequence
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
+from relax_mlir.dialects.relax.binding import bound_symbols
 from relax_mlir.dialects.relax.dialect import Shape
 from relax_mlir.dialects.relax.infer import InferError
 from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS, read_attributes
+from relax_mlir.dialects.relax.ops.control import LOOPS
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.dialects.relax.tuples import field_types, is_make_tuple, is_tuple
 from relax_mlir.dialects.relax.well_formed import require_sound_types, type_dims
@@ -105,12 +107,16 @@ class _Function:
                     self._block(inner, bound if shared else bound | bound_by_arguments(inner))
             if op.name == "relax.if":
                 self._branches(op, bound)
+            elif op.name in LOOPS:
+                _keep_carried(op)
             elif len(op.results) == 1:
                 inferred = self._infer(op)
                 if inferred is not None and inferred != op.results[0].type:
                     op.results[0].set_type(inferred)
             if op.name == "relax.match_cast":
-                bound |= {dim.name for dim in type_dims(op.results[0].type) if dim.name}
+                bound |= bound_symbols(type_dims(op.results[0].type), bound)
+            elif op.name == "relax.match_prim":
+                bound |= bound_symbols(op.attributes["value"].dims, bound)
 
     def _infer(self, op: ir.Operation) -> ir.Type | None:
         name = op.name.removeprefix("relax.")
@@ -118,7 +124,7 @@ class _Function:
         if name in COMPUTE_OPS:
             cls = COMPUTE_OPS[name]
             try:
-                return refine(declared, cls.infer(types, read_attributes(op, cls.PARAMS)))
+                return refine(declared, cls.result_type(types, read_attributes(op, cls.PARAMS)))
             except InferError:
                 return None
         if is_make_tuple(op):
@@ -157,6 +163,16 @@ class _Function:
             return
         for end in ends:
             _cast_operands(end, [op.results[0].type])
+
+
+def _keep_carried(op: ir.Operation) -> None:
+    """Give a loop what it carries with the types that every turn agrees on."""
+    (carried,) = (result.type for result in op.results)
+    last = len(op.operands) - 1
+    _cast_operands(op, [*(operand.type for operand in list(op.operands)[:last]), carried])
+    for end in operations_in(op):
+        if end.name == "relax.yield":
+            _cast_operands(end, [carried])
 
 
 def _symbols(type_: ir.Type) -> set[str]:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from relax_mlir.dialects.bindings import ir, submodule
 from relax_mlir.dialects.relax import types as T
+from relax_mlir.dialects.relax.binding import bound_symbols
 from relax_mlir.dialects.relax.dialect import Dims
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.dialects.relax.tuples import call_arguments, field_types, make_tuple
@@ -96,7 +97,7 @@ class _Lifter:
     def _unbound(self, block: ir.Block, captured: Sequence[ir.Value]) -> list[str]:
         """Return the symbols that neither the parameters nor the captured values bind."""
         values = [*block.arguments, *captured]
-        bound = {dim.name for value in values for dim in type_dims(value.type) if dim.name}
+        bound = bound_symbols(dim for value in values for dim in type_dims(value.type))
         used = {name for value in values for dim in type_dims(value.type) for name in dim.symbols}
 
         def visit(op: ir.Operation) -> ir.WalkResult:
@@ -104,8 +105,7 @@ class _Lifter:
                 names = {name for dim in type_dims(result.type) for name in dim.symbols}
                 used.update(names)
                 if op.name == "relax.match_cast":
-                    own = {dim.name for dim in type_dims(result.type) if dim.name}
-                    bound.update(own - self._around)
+                    bound.update(bound_symbols(type_dims(result.type), bound | self._around))
             for attribute in op.attributes.values():
                 if isinstance(attribute, Dims):
                     used.update(name for dim in attribute.dims for name in dim.symbols)

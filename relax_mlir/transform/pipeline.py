@@ -7,12 +7,19 @@ from dataclasses import dataclass
 from relax_mlir.errors import PipelineError
 
 MODULE = "builtin.module"
+# Groups of passes that are one pass: `sequential{opt-level=3}(a,b)`, and `mlir{...}(a,b)` of
+# upstream's. A command line, which knows no levels, runs what they hold.
+SEQUENTIAL, UPSTREAM = "sequential", "mlir"
+GROUPS = (SEQUENTIAL, UPSTREAM)
 _NAME = re.compile(r"[A-Za-z_$][\w.$-]*")
 
 
 @dataclass(frozen=True)
 class Step:
-    """One element: a pass with the text of its options, or an anchor with the steps it holds."""
+    """One element: a pass with the text of its options, or an anchor with the steps it holds.
+
+    A group is written like an anchor, and may have options.
+    """
 
     name: str
     options: str | None = None
@@ -23,6 +30,11 @@ class Step:
         """Whether this is `op.name(...)` and not a pass."""
         return self.children is not None
 
+    @property
+    def is_group(self) -> bool:
+        """Whether this is `sequential(...)` or `mlir(...)`."""
+        return self.children is not None and self.name in GROUPS
+
     def walk(self) -> "Iterator[Step]":
         """Yield this step and everything in it."""
         yield self
@@ -30,9 +42,8 @@ class Step:
             yield from child.walk()
 
     def __str__(self) -> str:
-        if self.children is not None:
-            return f"{self.name}({','.join(map(str, self.children))})"
-        return f"{self.name}{{{self.options}}}" if self.options else self.name
+        head = f"{self.name}{{{self.options}}}" if self.options else self.name
+        return head if self.children is None else f"{head}({','.join(map(str, self.children))})"
 
 
 @dataclass(frozen=True)
@@ -51,7 +62,7 @@ class Pipeline:
         steps = parse_steps(text)
         if len(steps) == 1 and steps[0].name in (MODULE, "any") and steps[0].children is not None:
             return cls(steps[0].children)
-        if len(steps) == 1 and steps[0].is_anchor:
+        if len(steps) == 1 and steps[0].is_anchor and not steps[0].is_group:
             raise PipelineError(
                 f"a pipeline runs on '{MODULE}', not on '{steps[0].name}'; "
                 f"did you mean '{MODULE}({steps[0]})'?"
@@ -115,12 +126,16 @@ class _Parser:
             raise self._error("expected the name of a pass or of an operation")
         self.at = match.end()
         self._skip_space()
-        if self.text.startswith("(", self.at):
-            self.at += 1
-            return Step(match.group(), children=self.steps(closing=")"))
+        options = None
         if self.text.startswith("{", self.at):
-            return Step(match.group(), options=self._braced() or None)
-        return Step(match.group())
+            options = self._braced() or None
+            self._skip_space()
+        if not self.text.startswith("(", self.at):
+            return Step(match.group(), options=options)
+        if options is not None and match.group() not in GROUPS:
+            raise self._error(f"'{match.group()}' has options, so it cannot hold passes")
+        self.at += 1
+        return Step(match.group(), options, self.steps(closing=")"))
 
     def _braced(self) -> str:
         """Return the text between the braces that start here, spaces squeezed outside quotes."""

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
+from relax_mlir.dialects.relax.binding import bound_symbols
 from relax_mlir.dialects.relax.dialect import Shape
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.dialects.relax.tuples import field_types, is_make_tuple, known_fields
@@ -81,7 +82,7 @@ def substitute_type(type_: ir.Type, values: Mapping[str, SymExpr]) -> ir.Type:
 
 def bound_by_arguments(block: ir.Block) -> set[str]:
     """Return the symbols that a block's arguments bind, of a function or a lambda."""
-    return {dim.name for arg in block.arguments for dim in type_dims(arg.type) if dim.name}
+    return bound_symbols(dim for arg in block.arguments for dim in type_dims(arg.type))
 
 
 def result_types(func: ir.Operation) -> list[ir.Type]:

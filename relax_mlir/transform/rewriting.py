@@ -8,6 +8,7 @@ from relax_mlir.dialects.bindings import ir, submodule
 from relax_mlir.errors import PassError
 from relax_mlir.ir.module import IRModule
 from relax_mlir.transform.context import PassContext
+from relax_mlir.transform.erasing import guarded, only_looks
 from relax_mlir.transform.info import PassInfo
 from relax_mlir.transform.passes import Pass
 from relax_mlir.transform.rewriting_checks import (
@@ -48,8 +49,8 @@ def pattern(root: str, benefit: int = 1) -> Callable[[Rewrite], Pattern]:
 
     It returns None where it does not match; the value, the list of values or the operation that
     replaces `op`; or True where it has itself changed something. An `op` whose results nobody uses
-    goes away by `rewriter.erase_op(op)` and True. Every other operation that was there before goes
-    away by `rewriter.erase_op` only: its own `erase()` leaves MLIR's driver a dangling pointer.
+    goes away by `rewriter.erase_op(op)` and True. Other operations go away the same way, or by
+    their `erase()`, which means the same inside a pattern; what has uses left cannot be erased.
     """
     return lambda rewrite: Pattern(root, rewrite, benefit)
 
@@ -85,7 +86,7 @@ class RewritePass(Pass):
             PassError: a pattern's root does not exist, a rewrite fails or gives what cannot
                 replace its operation, or the patterns do not come to an end.
         """
-        driver = _Driver(self)
+        driver = _Driver(self, mod.mlir_module.operation)
         rewrites = submodule("rewrite").RewritePatternSet()
         for each in self.patterns:
             try:
@@ -141,7 +142,7 @@ class PDLPass(Pass):
         except ValueError as error:
             raise PassError(self.info.name, str(error)) from error
         module = submodule("rewrite").PDLModule(patterns)
-        driver = _Driver(self)
+        driver = _Driver(self, mod.mlir_module.operation)
         for call in constraints:
             holds = driver.constraint(call.name, self.constraints[call.name])
             module.register_constraint_function(call.symbol, holds)
@@ -187,8 +188,9 @@ class _Driver:
     match, and it is raised when the driver is back.
     """
 
-    def __init__(self, owner: "RewritePass | PDLPass") -> None:
+    def __init__(self, owner: "RewritePass | PDLPass", module: ir.Operation) -> None:
         self.owner = owner
+        self.module = module
         self.error: BaseException | None = None
         self.count = 0
 
@@ -203,7 +205,7 @@ class _Driver:
             place, what = op.location, f"'{op.name}' op pattern '{each.name}'"
             checked = Rewriter(rewriter, op)
             try:
-                with place, rewriter.ip:
+                with place, rewriter.ip, guarded(self.module, checked.erase_op):
                     result = each.rewrite(op, checked)
                 if result is None or result is False:
                     if checked.root_is_gone:
@@ -226,7 +228,8 @@ class _Driver:
             if self.error is not None:
                 return True
             try:
-                return not holds(*values)
+                with guarded(self.module, only_looks):
+                    return not holds(*values)
             except BaseException as error:
                 self._keep(error, None, f"constraint '{name}'")
                 return True
@@ -246,7 +249,11 @@ class _Driver:
                 try:
                     self._count()
                     checked = Rewriter(rewriter, root, call.keeps_root)
-                    with ir.Location.unknown(), rewriter.ip:
+                    with (
+                        ir.Location.unknown(),
+                        rewriter.ip,
+                        guarded(self.module, checked.erase_op),
+                    ):
                         made = call.results(make(checked, *values), checked)
                 except BaseException as error:
                     self._keep(error, place, f"rewrite '{call.name}'")
@@ -269,6 +276,9 @@ class _Driver:
             )
 
     def _keep(self, error: BaseException, place: ir.Location | None, what: str) -> None:
+        if isinstance(error, RuntimeError) and "has been invalidated" in str(error):
+            # What the bindings say of an operation that is gone.
+            error = ValueError("the operation is already erased or replaced")
         self.error = error
         if place is not None and not isinstance(error, PassError):
             place.emit_error(f"{what}: {type(error).__name__}: {error}")

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from relax_mlir.dialects.bindings import ir
+from relax_mlir.transform.erasing import around, check_unused
 
 _KINDS = {
     "!pdl.value": (ir.Value, "a value"),
@@ -39,13 +40,17 @@ class Rewriter:
         """Erase an operation.
 
         Raises:
-            ValueError: it was erased before, or something uses its results.
+            ValueError: it was erased before, something uses its results, or it holds the
+                operation that matched.
         """
         op = self._alive(op)
-        if any(True for value in op.results for _ in value.uses):
-            raise ValueError(f"'{op.name}' cannot be erased: its results are in use")
+        check_unused(op)
+        if not self.root_is_gone and any(outer == op for outer in list(around(self.root))[1:]):
+            raise ValueError(f"'{op.name}' cannot be erased: the operation that matched is in it")
         self._leave(op)
         self._rewriter.erase_op(op)
+        # From here on its Python object says that it is gone, instead of reading freed memory.
+        op._set_invalid()
 
     def replace_op(self, op: Any, new: Any) -> None:
         """Replace an operation with a value, values, or another operation's results.
@@ -58,11 +63,16 @@ class Rewriter:
         values = replacement(op, new)
         self._leave(op)
         self._rewriter.replace_op(op, values)
+        op._set_invalid()
 
     def _alive(self, op: Any) -> ir.Operation:
-        op = op.operation
-        if self.root_is_gone and op == self.root:
-            raise ValueError("the operation is already erased or replaced")
+        try:
+            op = op.operation
+            _ = op.attached
+        except RuntimeError:
+            raise ValueError("the operation is already erased or replaced") from None
+        if self.root_is_gone:
+            return op
         if self._keeps_root and op == self.root:
             raise ValueError("the PDL itself replaces or erases the operation")
         return op

@@ -14,8 +14,15 @@ from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS
 from relax_mlir.dialects.relax.ops.elementwise import (
     ANY_UNARY,
     ARITHMETIC,
+    BITWISE,
     COMPARISON,
+    FLOAT_BINARY,
     FLOAT_UNARY,
+    LOGICAL,
+    PREDICATES,
+    SHIFTS,
+    BinaryOp,
+    UnaryOp,
 )
 from relax_mlir.errors import PassError
 
@@ -34,12 +41,25 @@ REFERENCE: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "rsqrt": _wide(lambda x: 1 / np.sqrt(x)),
     "sigmoid": _wide(lambda x: 1 / (1 + np.exp(-x))),
     "silu": _wide(lambda x: x / (1 + np.exp(-x))),
+    "gelu_tanh": _wide(
+        lambda x: 0.5 * x * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))
+    ),
+    "selu": _wide(
+        lambda x: 1.0507009873554805 * np.where(x > 0, x, 1.6732632423543772 * np.expm1(x))
+    ),
+    "acos": _wide(np.arccos),
+    "acosh": _wide(np.arccosh),
+    "asin": _wide(np.arcsin),
+    "asinh": _wide(np.arcsinh),
+    "atan": _wide(np.arctan),
+    "atanh": _wide(np.arctanh),
+    "relu6": lambda x: np.clip(x, x.dtype.type(0), x.dtype.type(6)),
     "relu": lambda x: np.maximum(x, np.zeros((), x.dtype)),
     "square": lambda x: x * x,
 }
 
 # 1 + erf(x) cancels below zero; x * sigmoid(x) multiplies a number that may be subnormal.
-SCALE = {"gelu": 1.0, "silu": 1e-34}
+SCALE = {"gelu": 1.0, "gelu_tanh": 1.0, "log_add_exp": 1.0, "silu": 1e-34}
 
 
 @pytest.mark.parametrize("op", [*FLOAT_UNARY, *ANY_UNARY])
@@ -72,24 +92,60 @@ def _truncated_quotient(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return np.array([value & mask for value in values], "uint64").astype(a.dtype)
 
 
-@pytest.mark.parametrize("op", [*ARITHMETIC, *COMPARISON])
+@pytest.mark.parametrize("op", [*PREDICATES, "sign", "bitwise_not"])
+def test_unary_of_other_kinds(op: str) -> None:
+    dtypes = (
+        *INTEGERS,
+        *(() if op == "bitwise_not" else FLOATS),
+        *(("bool",) if op != "sign" else ()),
+    )
+    program = Program()
+    for dtype in dtypes:
+        program.op(dtype, op, (["n"], dtype))
+    vm = program.build()
+    for dtype in dtypes:
+        for length in LENGTHS:
+            x = with_edges(length, dtype)
+            check(vm[dtype](x), getattr(np, op)(x), what=(op, dtype, length))
+
+
+FUNCTIONS = {
+    "divide": _truncated_quotient,
+    "mod": np.fmod,
+    "floor_mod": np.mod,
+    "atan2": np.arctan2,
+    "log_add_exp": np.logaddexp,
+}
+
+
+@pytest.mark.parametrize(
+    "op", [*ARITHMETIC, *COMPARISON, *FLOAT_BINARY, *BITWISE, *SHIFTS, *LOGICAL]
+)
 def test_binary(op: str) -> None:
-    dtypes = FLOATS + INTEGERS
+    dtypes = FLOATS if op in FLOAT_BINARY else INTEGERS
+    if op in ARITHMETIC or op in COMPARISON or op in LOGICAL:
+        dtypes += FLOATS
     if op in COMPARISON and op not in ("less", "equal"):
         dtypes = ("float32", "int32", "uint64")
-    if op in COMPARISON or op in ("add", "multiply", "maximum", "minimum"):
+    if (
+        op in COMPARISON
+        or op in LOGICAL
+        or op in BITWISE
+        or op in ("add", "multiply", "maximum", "minimum")
+    ):
         dtypes += ("bool",)
     program = Program()
     for dtype in dtypes:
         program.op(dtype, op, (["n"], dtype), (["n"], dtype))
     vm = program.build()
-    function = _truncated_quotient if op == "divide" else getattr(np, op)
+    function = FUNCTIONS.get(op) or getattr(np, op)
     for dtype in dtypes:
         for length in LENGTHS:
             a, b = pairs(length, dtype)
             if op == "power" and dtype in INTEGERS:
                 b %= 7
-            check(vm[dtype](a, b), function(a, b), what=(op, dtype, length))
+            wanted, scale = function(a, b), SCALE.get(op, 0.0)
+            check(vm[dtype](a, b), wanted, scale=scale, what=(op, dtype, length))
 
 
 def test_negative_powers_of_integers_round_towards_zero() -> None:
@@ -99,7 +155,9 @@ def test_negative_powers_of_integers_round_towards_zero() -> None:
     check(program.build()["f"](bases, exponents), np.array([0, 1, -1, 1, 9, 1], "int32"))
 
 
-@pytest.mark.parametrize("op", ["negative", "subtract", "divide", "floor_divide", "power"])
+@pytest.mark.parametrize(
+    "op", ["negative", "relu6", "subtract", "divide", "floor_divide", "mod", "floor_mod", "power"]
+)
 def test_no_arithmetic_on_bools(op: str) -> None:
     program = Program()
     count = sum(param.is_operand for param in COMPUTE_OPS[op].PARAMS)
@@ -125,6 +183,113 @@ def test_astype(source: str) -> None:
                 x = np.abs(x) if dtype in UNSIGNED else x
                 x = np.clip(x, -100, 100)
             check(vm[dtype](x), x.astype(dtype), what=(source, dtype, length))
+
+
+@pytest.mark.parametrize("dtype", [*FLOATS, *INTEGERS])
+def test_clip(dtype: str) -> None:
+    bounds = [(-2.5, 4.0), (0.0, math.inf), (-math.inf, -1.0), (5.0, 3.0), (-1e30, 1e30)]
+    program = Program()
+    for index, (low, high) in enumerate(bounds):
+        program.op(f"f{index}", "clip", (["n"], dtype), min=low, max=high)
+    vm = program.build()
+    for index, (low, high) in enumerate(bounds):
+        x = with_edges(67, dtype)
+        limits = np.finfo(dtype) if dtype in FLOATS else np.iinfo(dtype)
+        if dtype in FLOATS:
+            wanted = np.minimum(np.maximum(x, x.dtype.type(low)), x.dtype.type(high))
+        else:
+            low, high = (
+                int(min(max(b, float(limits.min)), float(limits.max))) if abs(b) > 99 else b
+                for b in (low, high)
+            )
+            low, high = (
+                max(math.ceil(low), limits.min),
+                max(min(math.floor(high), limits.max), limits.min),
+            )
+            wanted = np.array([min(max(int(v), low), high) for v in x], dtype)
+        check(vm[f"f{index}"](x), wanted, what=(dtype, low, high))
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_activations_with_parameters(dtype: str) -> None:
+    program = Program()
+    program.op("leaky", "leakyrelu", (["n"], dtype), alpha=0.3)
+    program.op("soft", "softplus", (["n"], dtype), beta=0.5, threshold=8.0)
+    program.op("default", "softplus", (["n"], dtype))
+    for axis in (0, 1, -1):
+        dims = ["a", "b", "c"]
+        program.op(f"prelu{axis}", "prelu", (dims, dtype), ([dims[axis]], dtype), axis=axis)
+    vm = program.build()
+    for length in LENGTHS:
+        x = with_edges(length, dtype)
+        wide = x.astype("float64")
+        check(vm["leaky"](x), np.where(x > 0, wide, 0.3 * wide).astype(dtype), what=length)
+        soft = np.where(wide * 0.5 > 8, wide, np.log1p(np.exp(wide * 0.5)) / 0.5)
+        check(vm["soft"](x), soft.astype(dtype), what=length)
+        soft = np.where(wide > 20, wide, np.log1p(np.exp(wide)))
+        check(vm["default"](x), soft.astype(dtype), what=length)
+    for axis in (0, 1, -1):
+        for shape in [(2, 3, 5), (1, 17, 1), (3, 0, 2)]:
+            x, slopes = sample(shape, dtype), sample(shape[axis], dtype, 1)
+            around = [-1 if i == axis % 3 else 1 for i in range(3)]
+            wanted = np.where(x > 0, x, x * slopes.reshape(around))
+            check(vm[f"prelu{axis}"](x, slopes), wanted, what=(axis, shape))
+
+
+@pytest.mark.parametrize("dtype", [*FLOATS, "int8", "uint64", "bool"])
+def test_where(dtype: str) -> None:
+    program = Program()
+    program.op("same", "where", (["n"], "bool"), (["n"], dtype), (["n"], dtype))
+    program.op("wide", "where", (["n", 1], "bool"), (["m"], dtype), ([], dtype))
+    program.op("late", "where", (["k"], "bool"), (["n"], dtype), (["m"], dtype))
+    program.op("rank", "where", (None, "bool"), (None, dtype), (None, ""))
+    vm = program.build()
+    for length in LENGTHS:
+        c, a, b = sample(length, "bool"), with_edges(length, dtype), sample(length, dtype, 2)
+        check(vm["same"](c, a, b), np.where(c, a, b))
+        one = np.asarray(sample((), dtype, 5))
+        check(vm["wide"](c[:7, None], a, one), np.where(c[:7, None], a, one))
+        check(vm["rank"](c[:7, None], a, one), np.where(c[:7, None], a, one))
+        check(vm["late"](c, a, b), np.where(c, a, b))
+
+
+def test_fused_multiply_add() -> None:
+    program = Program()
+    for dtype in (*FLOATS, "int32"):
+        program.op(dtype, "ewise_fma", (["n", "m"], dtype), (["m"], dtype), ([], dtype))
+    vm = program.build()
+    for dtype in (*FLOATS, "int32"):
+        a, b, c = sample((5, 7), dtype), sample(7, dtype, 1), np.asarray(sample((), dtype, 2))
+        check(vm[dtype](a, b, c), a * b + c, scale=10.0)
+
+
+DTYPE_OF_KIND = {
+    "any": "float64",
+    "floating-point": "float32",
+    "numeric": "int64",
+    "integer": "uint8",
+    "integer or bool": "bool",
+}
+
+
+@pytest.mark.parametrize("base", [UnaryOp, BinaryOp])
+def test_the_library_computes_the_same(base: type[UnaryOp] | type[BinaryOp]) -> None:
+    program, cases = Program(), []
+    for name, cls in COMPUTE_OPS.items():
+        if issubclass(cls, base):
+            dtype = DTYPE_OF_KIND[cls.KIND]
+            attrs = {"min": -1.0, "max": 1.5} if name == "clip" else {}
+            count = sum(param.is_operand for param in cls.PARAMS)
+            program.op(name, name, *[(["n"], dtype)] * count, **attrs)
+            program.op(f"{name}_unknown", name, *[(None, "")] * count, **attrs)
+            cases.append((name, dtype, count))
+    vm = program.build()
+    for name, dtype, count in cases:
+        for length in (0, 1, 67):
+            values = [with_edges(length, dtype, seed) for seed in range(count)]
+            got, wanted = vm[f"{name}_unknown"](*values), vm[name](*values)
+            scale = SCALE.get(name, 1e-30)
+            check(got, wanted, ulps=16, scale=scale, what=(name, dtype, length))
 
 
 @st.composite

@@ -227,7 +227,7 @@ def test_results_that_cannot_replace():
             "ValueError: the replacement's 'relax.add' is in no block",
             "ValueError: the replacement is not defined in front of the operation",
             "TypeError: 5 cannot replace a result: it is no value",
-            "ValueError: 'relax.add' cannot be erased: its results are in use",
+            "ValueError: 'relax.add' cannot be erased: its results are in use, by 'relax.add'",
             "ValueError: the operation is already erased or replaced",
             "ValueError: it removed the operation, so it has to return True",
             "ValueError: the replacement is the operation itself",

@@ -1,91 +1,68 @@
 """What every Relax computation shares: declared parameters, an inference rule, a total verifier."""
 
-import operator
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+import numpy as np
+
 from relax_mlir.dialects.bindings import ext, ir
-from relax_mlir.dialects.relax.dialect import Relax
-from relax_mlir.dialects.relax.infer import InferError, compatible, describe
+from relax_mlir.dialects.relax import types as T
+from relax_mlir.dialects.relax.constants import constant_attribute, numpy_dtype
+from relax_mlir.dialects.relax.dialect import Relax, Shape
+from relax_mlir.dialects.relax.effects import Computation
+from relax_mlir.dialects.relax.infer import InferError, compatible, describe, expect_tensor
+from relax_mlir.dialects.relax.ops.params import (
+    REQUIRED,
+    SYMBOLIC_KINDS,
+    UNKNOWN,
+    Param,
+    constant_value,
+    default_value,
+    from_attribute,
+    library_order,
+    read_attributes,
+    to_attribute,
+)
+from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.relax.tuples import field_types, is_tuple, make_tuple
 from relax_mlir.dialects.relax.validity import type_problem
-from relax_mlir.dialects.verify import op_error
+from relax_mlir.dialects.verify import once_each, op_error
 from relax_mlir.errors import did_you_mean
 
-REQUIRED = object()
-
-
-@dataclass(frozen=True)
-class Param:
-    """One parameter of an operation as script and builder see it.
-
-    Attributes:
-        name: keyword.
-        kind: `"tensor"` or `"shape"` for operands; `"int"`, `"ints"`, `"bool"`, `"float"`, `"str"`
-            or `"dtype"` for attributes (`"ints"` may be None).
-        default: REQUIRED, or the value used when left out.
-    """
-
-    name: str
-    kind: str
-    default: Any = REQUIRED
-
-    @property
-    def is_operand(self) -> bool:
-        """Whether it is an operand rather than an attribute."""
-        return self.kind in ("tensor", "shape")
-
-
-def to_attribute(kind: str, value: Any) -> ir.Attribute:
-    """Return the attribute for a parameter of that kind.
-
-    Raises:
-        InferError: the value is not of the kind.
-    """
-    i64 = ir.IntegerType.get_signless(64)
-    try:
-        if kind == "ints" and value is None:
-            return ir.UnitAttr.get()
-        # A string is a sequence, true, and perhaps a number, but no parameter means that.
-        if isinstance(value, (str, bytes)) != (kind in ("str", "dtype")):
-            raise TypeError(kind)
-        if kind == "int":
-            return ir.IntegerAttr.get(i64, operator.index(value))
-        if kind == "ints":
-            items = list(value) if hasattr(value, "__iter__") else [value]
-            return ir.DenseI64ArrayAttr.get([operator.index(item) for item in items])
-        if kind == "bool":
-            return ir.BoolAttr.get(bool(value))
-        if kind == "float":
-            return ir.FloatAttr.get(ir.F64Type.get(), float(value))
-        return ir.StringAttr.get(str(value))
-    except (TypeError, ValueError, OverflowError) as error:
-        raise InferError(f"expected {kind}, got {value!r}") from error
-
-
-def from_attribute(kind: str, attribute: ir.Attribute) -> Any:
-    """Return the Python value of a parameter's attribute.
-
-    Raises:
-        InferError: the attribute is not of the kind.
-    """
-    expected = {
-        "int": ir.IntegerAttr, "bool": ir.BoolAttr, "float": ir.FloatAttr,
-        "str": ir.StringAttr, "dtype": ir.StringAttr, "ints": ir.DenseI64ArrayAttr,
-    }[kind]  # fmt: skip
-    if kind == "ints" and isinstance(attribute, ir.UnitAttr):
-        return None
-    if not isinstance(attribute, expected):
-        raise InferError(f"expected {kind}, got {attribute}")
-    return list(attribute) if kind == "ints" else attribute.value
+__all__ = [
+    "COMPUTE_OPS",
+    "REQUIRED",
+    "SYMBOLIC_KINDS",
+    "UNKNOWN",
+    "CheckedOp",
+    "ComputeOp",
+    "OperandType",
+    "Param",
+    "absent",
+    "build",
+    "constant_value",
+    "declare",
+    "default_value",
+    "define",
+    "from_attribute",
+    "infer_result",
+    "is_absent",
+    "is_impure",
+    "library_order",
+    "read_attributes",
+    "scalar_constant",
+    "to_attribute",
+]
 
 
 class CheckedOp(Relax.Operation):
     """An operation whose operands and results have types that make sense before it looks at them.
 
     MLIR asks Python first and the declared counts and kinds afterwards, so `check` has to count.
+    It looks at types and attributes, and at what is around by `expect_parent` only: see `once_each`.
     """
 
+    @once_each
     def verify_invariants(self) -> bool:
         op = self.operation
         for values, what in ((op.operands, "operand"), (op.results, "result")):
@@ -110,30 +87,63 @@ class CheckedOp(Relax.Operation):
         return True
 
 
+# The type of a tensor or shape, those of a tuple's fields, None for an operand left out.
+OperandType = ir.Type | list[ir.Type] | None
+
+
 class ComputeOp(CheckedOp):
-    """An operation with one result whose type follows from its operands and attributes."""
+    """An operation with one result whose type follows from its operands and attributes.
+
+    Attributes:
+        PARAMS: its parameters in the order script takes them.
+        PURE: whether it has no effect but its result. One that is not changes no tensor either; it
+            stands outside of dataflow blocks and is never left out or repeated.
+    """
 
     PARAMS = ()
+    PURE = True
 
     @classmethod
-    def infer(cls, types: Sequence[ir.Type], attrs: dict[str, Any]) -> ir.Type:
-        """Return the result type.
+    def infer(cls, types: Sequence[OperandType], attrs: dict[str, Any]) -> ir.Type:
+        """Return the result type, a tuple for several results.
 
         Raises:
             InferError: no run could satisfy these operands.
         """
         raise NotImplementedError(cls.__name__)
 
+    @classmethod
+    def prepare(cls, operands: list[Any]) -> list[Any]:
+        """Return what `build` is given for the operands, in the form that the operation takes.
+
+        Raises:
+            InferError: it cannot be brought to that form.
+        """
+        return operands
+
+    @classmethod
+    def result_type(cls, types: Sequence[ir.Type], attrs: dict[str, Any]) -> ir.Type:
+        """Return what the rule infers from the types as they are in the IR (R12).
+
+        Raises:
+            InferError: an operand is not of its kind, or no run could satisfy them.
+        """
+        wanted = [param for param in cls.PARAMS if param.is_operand]
+        if len(types) != len(wanted):
+            raise InferError(f"takes {len(wanted)} operands, got {len(types)}")
+        pairs = zip(wanted, types, strict=True)
+        return cls.infer([_operand_type(param, type_) for param, type_ in pairs], attrs)
+
     def check(self) -> bool:
         op = self.operation
-        params = type(self).PARAMS
-        wanted = [p for p in params if p.is_operand]
+        cls = type(self)
+        wanted = [p for p in cls.PARAMS if p.is_operand]
         if len(op.operands) != len(wanted):
             return op_error(self, f"takes {len(wanted)} operands, got {len(op.operands)}")
         if len(op.results) != 1:
             return op_error(self, f"has one result, got {len(op.results)}")
-        attrs = read_attributes(op, params)
-        inferred = type(self).infer([operand.type for operand in op.operands], attrs)
+        attrs = read_attributes(op, cls.PARAMS)
+        inferred = cls.result_type([operand.type for operand in op.operands], attrs)
         declared = op.results[0].type
         if not compatible(declared, inferred):
             return op_error(
@@ -142,36 +152,141 @@ class ComputeOp(CheckedOp):
         return True
 
 
-def read_attributes(op: ir.Operation, params: Sequence[Param]) -> dict[str, Any]:
-    """Return the values of an operation's attribute parameters, defaults filled in.
+def _operand_type(param: Param, type_: ir.Type) -> OperandType:
+    if param.default is None and is_tuple(type_) and not type_.num_types:
+        return None
+    if param.kind == "tensor":
+        expect_tensor(type_, param.name)
+        return type_
+    if param.kind == "shape":
+        if not isinstance(type_, Shape):
+            raise InferError(f"{param.name} must be a shape, got {describe(type_)}")
+        return type_
+    if not is_tuple(type_):
+        raise InferError(f"{param.name} must be a tuple of tensors, got {describe(type_)}")
+    fields = field_types(type_)
+    for index, field in enumerate(fields):
+        expect_tensor(field, f"field {index} of {param.name}")
+    return fields
+
+
+def infer_result(op: ir.Operation) -> ir.Type:
+    """Return the type that a computation's result follows to have.
 
     Raises:
-        InferError: a required one is missing, or one has the wrong kind.
+        InferError: no run could satisfy the operation.
     """
-    values = {}
-    for param in params:
-        if param.is_operand:
-            continue
-        if param.name in op.attributes:
-            try:
-                values[param.name] = from_attribute(param.kind, op.attributes[param.name])
-            except InferError as error:
-                raise InferError(f"attribute '{param.name}': {error}") from error
-        elif param.default is REQUIRED:
-            raise InferError(f"needs attribute '{param.name}'")
+    cls = COMPUTE_OPS[op.name.removeprefix("relax.")]
+    return cls.result_type([value.type for value in op.operands], read_attributes(op, cls.PARAMS))
+
+
+def absent(loc: ir.Location | None = None) -> ir.Value:
+    """Create what stands for an operand left out, the empty tuple, at the current point."""
+    return make_tuple([], loc)
+
+
+def is_absent(value: ir.Value) -> bool:
+    """Whether an operand stands for one that was left out."""
+    return is_tuple(value.type) and not value.type.num_types
+
+
+def scalar_constant(value: Any, dtype: str = "", loc: ir.Location | None = None) -> ir.Value:
+    """Create a constant of a Python number or numpy array at the current insertion point.
+
+    Args:
+        value: the number.
+        dtype: of the constant; where it is not known an integer is `int32`, a float `float32`.
+        loc: location, the current one when None.
+
+    Raises:
+        InferError: it is no number, or the dtype does not have it.
+    """
+    array = np.asarray(value)
+    if not dtype:
+        own = str(array.dtype) if hasattr(value, "dtype") else ""
+        dtype = own or {"f": "float32", "i": "int32", "b": "bool"}.get(array.dtype.kind, "")
+    try:
+        converted = array.astype(numpy_dtype(T.normalize_dtype(dtype)))
+        whole = converted.dtype.kind in "iub" and array.dtype.kind in "iuf"
+        if not dtype or (whole and bool((array != converted).any())):
+            raise ValueError(f"{value!r} is not a number of dtype {dtype or 'that Relax has'}")
+        attribute = constant_attribute(converted)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InferError(str(error)) from error
+    return ir.Operation.create(
+        "relax.constant", results=[attribute.type], attributes={"value": attribute}, loc=loc
+    ).result
+
+
+class _Operands:
+    """Makes values of what `build` is given, and takes them back when the computation is wrong."""
+
+    def __init__(self, loc: ir.Location | None) -> None:
+        self._loc = loc
+        self._made: list[ir.Value] = []
+
+    def value(self, param: Param, raw: Any, dtype: str) -> ir.Value:
+        """Return the value of one operand parameter."""
+        if isinstance(raw, ir.Value):
+            return raw
+        if raw is None:
+            if param.default is not None:
+                raise InferError(f"{param.name} cannot be left out")
+            return self._keep(absent(self._loc))
+        if param.kind == "tensors":
+            if isinstance(raw, (list, tuple)):
+                one = Param(param.name, "tensor")
+                fields = [self.value(one, item, dtype) for item in raw]
+                return self._keep(make_tuple(fields, self._loc))
+        elif param.kind == "shape":
+            if isinstance(raw, (list, tuple)):
+                return self._keep(self._shape(param, raw))
+        elif isinstance(raw, (int, float, np.ndarray, np.generic)):
+            return self._keep(scalar_constant(raw, dtype, self._loc))
+        raise InferError(f"{param.name} must be a {_WORDS[param.kind]}, got {raw!r}")
+
+    def _shape(self, param: Param, raw: Sequence[Any]) -> ir.Value:
+        try:
+            type_ = T.shape_type([SymExpr.of(item) for item in raw])
+        except TypeError as error:
+            raise InferError(f"{param.name}: {error}") from error
+        return ir.Operation.create("relax.shape_expr", results=[type_], loc=self._loc).result
+
+    def _keep(self, value: ir.Value) -> ir.Value:
+        self._made.append(value)
+        return value
+
+    def discard(self) -> None:
+        """Erase the operations made."""
+        for value in reversed(self._made):
+            value.owner.operation.erase()
+
+
+_WORDS = {"tensor": "tensor or number", "tensors": "sequence of tensors", "shape": "shape"}
+
+
+def _first_dtype(raw: Iterable[Any]) -> str:
+    for item in raw:
+        if isinstance(item, ir.Value):
+            types = field_types(item.type) if is_tuple(item.type) else [item.type]
+            found = [T.tensor_dtype(type_) for type_ in types if T.is_tensor(type_)]
         else:
-            values[param.name] = param.default
-    return values
+            found = [_first_dtype(item)] if isinstance(item, (list, tuple)) else []
+        if any(found):
+            return next(filter(None, found))
+    return ""
 
 
 def build(
-    name: str, operands: Sequence[ir.Value], attrs: dict[str, Any], loc: ir.Location | None = None
+    name: str, operands: Sequence[Any], attrs: dict[str, Any], loc: ir.Location | None = None
 ) -> ir.Value:
     """Create a computation at the current insertion point, its result type inferred.
 
     Args:
         name: without the `relax.` prefix.
-        operands: values in the order of the operation's operand parameters.
+        operands: in the order of the operation's operand parameters; those left out at the end, or
+            None, take their defaults. Values, numbers and arrays (constants of the first tensor's
+            dtype), lists of them for `"tensors"`, integers and symbols for `"shape"`.
         attrs: Python values of attribute parameters; left-out ones take their defaults.
         loc: location, the current one when None.
 
@@ -181,36 +296,87 @@ def build(
     """
     cls = COMPUTE_OPS[name]
     wanted = [p for p in cls.PARAMS if p.is_operand]
-    if len(operands) != len(wanted):
+    least = max((i + 1 for i, p in enumerate(wanted) if p.default is REQUIRED), default=0)
+    if not least <= len(operands) <= len(wanted):
         raise InferError(f"{name} takes {len(wanted)} operands, got {len(operands)}")
     values: dict[str, Any] = {p.name: p.default for p in cls.PARAMS if not p.is_operand}
     for key in attrs:
         if key not in values:
             raise InferError(f"{name} has no attribute '{key}'{did_you_mean(key, values)}")
     values.update(attrs)
-    for key, value in values.items():
-        if value is REQUIRED:
-            raise InferError(f"{name} needs attribute '{key}'")
-    attributes = {
-        p.name: to_attribute(p.kind, values[p.name]) for p in cls.PARAMS if not p.is_operand
-    }
+    attributes = {}
     # The rule sees what a verifier will read back: `axis=1` has become [1].
-    given: dict[str, Any] = {
-        p.name: from_attribute(p.kind, attributes[p.name]) for p in cls.PARAMS if not p.is_operand
-    }
-    result = cls.infer([operand.type for operand in operands], given)
+    given: dict[str, Any] = {}
+    for param in cls.PARAMS:
+        if param.is_operand:
+            continue
+        value = values[param.name]
+        if value is REQUIRED:
+            raise InferError(f"{name} needs attribute '{param.name}'")
+        if value is None and param.default is not None:
+            raise InferError(f"{name}: {param.name} cannot be None")
+        attributes[param.name] = to_attribute(param.kind, value)
+        given[param.name] = from_attribute(param.kind, attributes[param.name])
+    made = _Operands(loc)
+    try:
+        dtype = _first_dtype(operands)
+        raw = cls.prepare([*operands, *[None] * (len(wanted) - len(operands))])
+        inputs = [made.value(*item, dtype) for item in zip(wanted, raw, strict=True)]
+        result = cls.result_type([operand.type for operand in inputs], given)
+    except ValueError:
+        made.discard()
+        raise
     return ir.Operation.create(
-        f"relax.{name}", results=[result], operands=list(operands), attributes=attributes, loc=loc
+        f"relax.{name}", results=[result], operands=inputs, attributes=attributes, loc=loc
     ).result
 
 
 COMPUTE_OPS: dict[str, type[ComputeOp]] = {}
 
 
+def is_impure(op: ir.Operation) -> bool:
+    """Whether an operation is a computation with an effect, such as printing."""
+    cls = COMPUTE_OPS.get(op.name.removeprefix("relax."))
+    return cls is not None and not cls.PURE
+
+
 def define(base: type[ComputeOp], name: str, doc: str, **members: Any) -> type[ComputeOp]:
     """Make the class of `relax.<name>` from an unnamed base and register it: one table entry."""
     camel = "".join(part.capitalize() for part in name.split("_")) + "Op"
     members = {"__doc__": doc, "__module__": base.__module__, "__qualname__": camel, **members}
-    cls = type(base)(camel, (base,), members, name=name, traits=[ext.Pure])
+    traits = [Computation] if members.get("PURE", base.PURE) else []
+    cls = type(base)(camel, (base,), members, name=name, traits=traits)
     COMPUTE_OPS[name] = cls
     return cls
+
+
+def declare(
+    name: str,
+    doc: str,
+    params: Sequence[Param],
+    infer: Callable[[Sequence[Any], dict[str, Any]], ir.Type],
+    *,
+    pure: bool = True,
+) -> type[ComputeOp]:
+    """Make the class of `relax.<name>` from its parameters and its rule, and register it.
+
+    Args:
+        name: without the `relax.` prefix.
+        doc: one line for people.
+        params: in the order script takes them.
+        infer: from the operands' types (`OperandType`) and the attributes' values to the result's.
+        pure: see `ComputeOp.PURE`.
+    """
+    fields: dict[str, Any] = {
+        param.name: ext.Operand[Any] if param.is_operand else Any
+        for param in params
+        # What has a default is not declared to MLIR, so that text may leave it out.
+        if param.is_operand or param.default is REQUIRED
+    }
+    members = {
+        "PARAMS": tuple(params),
+        "PURE": pure,
+        "infer": classmethod(lambda cls, types, attrs: infer(types, attrs)),
+        "__annotations__": {**fields, "result": ext.Result[Any]},
+    }
+    return define(ComputeOp, name, doc, **members)

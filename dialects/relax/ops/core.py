@@ -6,8 +6,9 @@ from typing import Any
 from relax_mlir.dialects.bindings import ext, ir
 from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.dialect import Shape
+from relax_mlir.dialects.relax.effects import Computation
 from relax_mlir.dialects.relax.infer import compatible, describe
-from relax_mlir.dialects.relax.ops.base import CheckedOp
+from relax_mlir.dialects.relax.ops.base import CheckedOp, is_impure
 from relax_mlir.dialects.relax.tuples import is_make_tuple, is_tuple
 from relax_mlir.dialects.relax.validity import dims_problem
 from relax_mlir.dialects.verify import attribute, expect_parent, only_block, op_error
@@ -212,12 +213,12 @@ class IfOp(CheckedOp, name="if"):
 
 
 class YieldOp(CheckedOp, name="yield", traits=[ir.IsTerminatorTrait]):
-    """Ends a branch of `relax.if`, or the body of a `relax.lambda`."""
+    """Ends a branch of `relax.if`, or the body of a loop or a `relax.lambda`."""
 
     values: Sequence[ext.Operand[Any]]
 
     def check(self) -> bool:
-        return expect_parent(self, "relax.if", "relax.lambda")
+        return expect_parent(self, "relax.if", "relax.lambda", "relax.while", "relax.for")
 
 
 class CallOp(CheckedOp, name="call"):
@@ -231,7 +232,7 @@ class CallOp(CheckedOp, name="call"):
         return verify_callee(self) and verify_arguments(self, 1)
 
 
-class CallTirOp(CheckedOp, name="call_tir", traits=[ext.Pure]):
+class CallTirOp(CheckedOp, name="call_tir", traits=[Computation]):
     """Call a prim func in destination-passing style and return what it wrote (R16, R17).
 
     Operand 0 is the output shape, or a tuple of shapes for several outputs; operand 1 the tuple of
@@ -247,7 +248,7 @@ class CallTirOp(CheckedOp, name="call_tir", traits=[ext.Pure]):
         return verify_callee(self) and verify_destination_passing(self)
 
 
-class CallDpsPackedOp(CheckedOp, name="call_dps_packed", traits=[ext.Pure]):
+class CallDpsPackedOp(CheckedOp, name="call_dps_packed", traits=[Computation]):
     """As `relax.call_tir`, for a packed function found by name at run time."""
 
     out_shape: ext.Operand[Any]
@@ -270,7 +271,7 @@ class CallPackedOp(CheckedOp, name="call_packed"):
         return verify_arguments(self, 1)
 
 
-class CallPurePackedOp(CheckedOp, name="call_pure_packed", traits=[ext.Pure]):
+class CallPurePackedOp(CheckedOp, name="call_pure_packed", traits=[Computation]):
     """Call a packed function that the writer of the program declares free of side effects."""
 
     args: ext.Operand[Any]
@@ -309,6 +310,8 @@ class AllocTensorOp(CheckedOp, name="alloc_tensor"):
 
 _IMPURE = {
     "relax.if": "is control flow",
+    "relax.while": "is control flow",
+    "relax.for": "is control flow",
     "relax.dataflow": "is a nested scope",
     "relax.call_packed": "may have side effects",
     "relax.call": "may have side effects unless it is marked 'pure'",
@@ -323,6 +326,8 @@ def impurity(op: ir.Operation) -> str:
         return ""
     if op.name in _IMPURE:
         return _IMPURE[op.name]
+    if is_impure(op):
+        return "has a side effect"
     if op.name.startswith("relax.") or is_make_tuple(op):
         return ""
     return "is not a Relax operation"

@@ -5,39 +5,130 @@ from typing import Any
 
 from relax_mlir.dialects.bindings import ext, ir
 from relax_mlir.dialects.relax import types as T
-from relax_mlir.dialects.relax.infer import InferError, broadcast, expect_tensor
+from relax_mlir.dialects.relax.infer import (
+    InferError,
+    broadcast,
+    expect_tensor,
+    join_dtypes,
+    normalize_axes,
+)
 from relax_mlir.dialects.relax.ops.base import ComputeOp, Param, define
+
+# What an operation takes -> whether a dtype is of that kind.
+_KINDS = {
+    "any": lambda dtype: True,
+    "floating-point": lambda dtype: "float" in dtype,
+    "numeric": lambda dtype: dtype != "bool",
+    "integer": lambda dtype: "int" in dtype,
+    "integer or bool": lambda dtype: "float" not in dtype,
+    "bool": lambda dtype: dtype == "bool",
+}
+
+
+def expect_kind(type_: ir.Type, kind: str, what: str = "operand") -> None:
+    """Raise InferError unless the type is a tensor whose dtype, if known, is of the kind."""
+    expect_tensor(type_, what)
+    dtype = T.tensor_dtype(type_)
+    if dtype and not _KINDS[kind](dtype):
+        article = "an" if kind.startswith("i") else "a"
+        raise InferError(f"{what} must have {article} {kind} dtype, got {dtype}")
+
+
+def with_dtype(type_: ir.Type, dtype: str) -> ir.Type:
+    """Return a tensor type with another dtype."""
+    return T.tensor_type(T.tensor_dims(type_), dtype, T.tensor_ndim(type_))
 
 
 class UnaryOp(ComputeOp):
-    """`result[i] = f(x[i])`, of the operand's type."""
+    """`result[i] = f(x[i])`, of the operand's shape."""
 
     PARAMS = (Param("x", "tensor"),)
-    FLOAT_ONLY = True
+    KIND = "floating-point"
+    RESULT_DTYPE = None
     x: ext.Operand[Any]
     result: ext.Result[Any]
 
     @classmethod
     def infer(cls, types: Sequence[ir.Type], attrs: dict[str, Any]) -> ir.Type:
-        expect_tensor(types[0], "operand")
-        dtype = T.tensor_dtype(types[0])
-        if cls.FLOAT_ONLY and dtype and "float" not in dtype:
-            raise InferError(f"operand must have a floating-point dtype, got {dtype}")
-        return types[0]
+        expect_kind(types[0], cls.KIND)
+        return with_dtype(types[0], cls.RESULT_DTYPE) if cls.RESULT_DTYPE else types[0]
 
 
 class BinaryOp(ComputeOp):
-    """`result[i] = f(lhs[i], rhs[i])` with numpy's broadcasting."""
+    """`result[i] = f(x1[i], x2[i])` with numpy's broadcasting."""
 
-    PARAMS = (Param("lhs", "tensor"), Param("rhs", "tensor"))
+    PARAMS = (Param("x1", "tensor"), Param("x2", "tensor"))
+    KIND = "any"
     RESULT_DTYPE = None
-    lhs: ext.Operand[Any]
-    rhs: ext.Operand[Any]
+    x1: ext.Operand[Any]
+    x2: ext.Operand[Any]
     result: ext.Result[Any]
 
     @classmethod
     def infer(cls, types: Sequence[ir.Type], attrs: dict[str, Any]) -> ir.Type:
-        return broadcast(types[0], types[1], cls.RESULT_DTYPE)
+        result = broadcast(types[0], types[1], cls.RESULT_DTYPE)
+        for type_ in types:
+            expect_kind(type_, cls.KIND)
+        return result
+
+
+class WhereOp(ComputeOp):
+    """`x1[i]` where the condition holds, else `x2[i]`; all three broadcast."""
+
+    PARAMS = (Param("condition", "tensor"), Param("x1", "tensor"), Param("x2", "tensor"))
+    condition: ext.Operand[Any]
+    x1: ext.Operand[Any]
+    x2: ext.Operand[Any]
+    result: ext.Result[Any]
+
+    @classmethod
+    def infer(cls, types: Sequence[ir.Type], attrs: dict[str, Any]) -> ir.Type:
+        expect_kind(types[0], "bool", "condition")
+        values = broadcast(types[1], types[2])
+        return broadcast(types[0], with_dtype(values, "bool"), join_dtypes(types[1:]))
+
+
+class EwiseFmaOp(ComputeOp):
+    """`x1[i] * x2[i] + x3[i]`; all three broadcast."""
+
+    PARAMS = (Param("x1", "tensor"), Param("x2", "tensor"), Param("x3", "tensor"))
+    x1: ext.Operand[Any]
+    x2: ext.Operand[Any]
+    x3: ext.Operand[Any]
+    result: ext.Result[Any]
+
+    @classmethod
+    def infer(cls, types: Sequence[ir.Type], attrs: dict[str, Any]) -> ir.Type:
+        for type_ in types:
+            expect_kind(type_, "numeric")
+        return broadcast(broadcast(types[0], types[1]), types[2])
+
+
+class PreluOp(ComputeOp):
+    """`x` where positive, else `x` times the slope of its channel."""
+
+    PARAMS = (Param("data", "tensor"), Param("alpha", "tensor"), Param("axis", "int", 1))
+    data: ext.Operand[Any]
+    alpha: ext.Operand[Any]
+    result: ext.Result[Any]
+
+    @classmethod
+    def infer(cls, types: Sequence[ir.Type], attrs: dict[str, Any]) -> ir.Type:
+        expect_kind(types[0], "floating-point", "data")
+        expect_tensor(types[1], "alpha")
+        join_dtypes(types)
+        ndim, dims, slopes = (
+            T.tensor_ndim(types[0]),
+            T.tensor_dims(types[0]),
+            T.tensor_dims(types[1]),
+        )
+        if T.tensor_ndim(types[1]) not in (-1, 1):
+            raise InferError(f"alpha must have 1 dimension, got {T.tensor_ndim(types[1])}")
+        if ndim >= 0:
+            (axis,) = normalize_axes([attrs["axis"]], ndim)
+            if dims and slopes and (dims[axis] - slopes[0]).is_const and dims[axis] != slopes[0]:
+                raise InferError(f"alpha has {slopes[0]} elements for {dims[axis]} channels")
+        return types[0]
 
 
 class CastOp(ComputeOp):
@@ -55,57 +146,133 @@ class CastOp(ComputeOp):
             dtype = T.normalize_dtype(attrs["dtype"])
         except ValueError as error:
             raise InferError(str(error)) from error
-        dims = T.tensor_dims(types[0])
-        return T.tensor_type(dims, dtype, T.tensor_ndim(types[0]))
+        return with_dtype(types[0], dtype)
 
 
 FLOAT_UNARY = {
-    "exp": "e to the power x.",
-    "log": "Natural logarithm.",
-    "sqrt": "Square root.",
-    "rsqrt": "Reciprocal square root.",
-    "sin": "Sine.",
-    "cos": "Cosine.",
-    "tanh": "Hyperbolic tangent.",
-    "erf": "Error function.",
-    "sigmoid": "1 / (1 + e^-x).",
-    "floor": "Largest integer not above x.",
+    "acos": "Inverse cosine.",
+    "acosh": "Inverse hyperbolic cosine.",
+    "asin": "Inverse sine.",
+    "asinh": "Inverse hyperbolic sine.",
+    "atan": "Inverse tangent.",
+    "atanh": "Inverse hyperbolic tangent.",
     "ceil": "Smallest integer not below x.",
-    "round": "Nearest integer, ties to even.",
+    "cos": "Cosine.",
+    "cosh": "Hyperbolic cosine.",
+    "erf": "Error function.",
+    "exp": "e to the power x.",
+    "exp2": "2 to the power x.",
+    "expm1": "e to the power x, minus 1, exact for small x.",
+    "floor": "Largest integer not above x.",
     "gelu": "x times the normal distribution function.",
+    "gelu_tanh": "gelu approximated by a hyperbolic tangent.",
+    "log": "Natural logarithm.",
+    "log10": "Logarithm in base 10.",
+    "log1p": "Natural logarithm of 1 + x, exact for small x.",
+    "log2": "Logarithm in base 2.",
+    "round": "Nearest integer, ties to even.",
+    "rsqrt": "Reciprocal square root.",
+    "selu": "Scaled exponential linear unit.",
+    "sigmoid": "1 / (1 + e^-x).",
     "silu": "x times sigmoid of x.",
+    "sin": "Sine.",
+    "sinh": "Hyperbolic sine.",
+    "sqrt": "Square root.",
+    "tan": "Tangent.",
+    "tanh": "Hyperbolic tangent.",
+    "trunc": "Nearest integer towards zero.",
 }
 ANY_UNARY = {
     "abs": "Absolute value.",
     "negative": "-x.",
     "relu": "max(x, 0).",
+    "relu6": "min(max(x, 0), 6).",
     "square": "x * x.",
 }
+PREDICATES = {
+    "isfinite": "Whether x is neither infinite nor NaN.",
+    "isinf": "Whether x is infinite.",
+    "isnan": "Whether x is NaN.",
+    "logical_not": "Whether x is zero.",
+}
+# Unary operations with numbers as parameters: name -> (kind, parameters, text).
+PARAMETRIC = {
+    "clip": (
+        "numeric",
+        (Param("x", "tensor"), Param("min", "number"), Param("max", "number")),
+        "x bounded from below and above; NaN stays.",
+    ),
+    "leakyrelu": (
+        "floating-point",
+        (Param("data", "tensor"), Param("alpha", "float", 0.01)),
+        "x where positive, else alpha * x.",
+    ),
+    "softplus": (
+        "floating-point",
+        (Param("data", "tensor"), Param("beta", "float", 1.0), Param("threshold", "float", 20.0)),
+        "log(1 + e^(beta * x)) / beta; x itself where beta * x is above the threshold.",
+    ),
+}
 ARITHMETIC = {
-    "add": "lhs + rhs.",
-    "subtract": "lhs - rhs.",
-    "multiply": "lhs * rhs.",
-    "divide": "lhs / rhs; integers divide towards zero.",
-    "floor_divide": "Largest integer not above lhs / rhs.",
-    "power": "lhs to the power rhs.",
+    "add": "x1 + x2.",
+    "subtract": "x1 - x2.",
+    "multiply": "x1 * x2.",
+    "divide": "x1 / x2; integers divide towards zero.",
+    "floor_divide": "Largest integer not above x1 / x2.",
+    "floor_mod": "Remainder of floor_divide; it has the sign of x2.",
+    "mod": "Remainder of division towards zero; it has the sign of x1.",
+    "power": "x1 to the power x2.",
     "maximum": "The larger operand; NaN when either is.",
     "minimum": "The smaller operand; NaN when either is.",
 }
+FLOAT_BINARY = {
+    "atan2": "Angle of the point (x2, x1).",
+    "log_add_exp": "log(e^x1 + e^x2).",
+}
+BITWISE = {
+    "bitwise_and": "Bits in both operands.",
+    "bitwise_or": "Bits in either operand.",
+    "bitwise_xor": "Bits in one operand only.",
+}
+SHIFTS = {
+    "left_shift": "x1 * 2^x2, bits shifted out are lost.",
+    "right_shift": "Largest integer not above x1 / 2^x2.",
+}
 COMPARISON = {
-    "equal": "lhs == rhs.",
-    "not_equal": "lhs != rhs.",
-    "less": "lhs < rhs.",
-    "less_equal": "lhs <= rhs.",
-    "greater": "lhs > rhs.",
-    "greater_equal": "lhs >= rhs.",
+    "equal": "x1 == x2.",
+    "not_equal": "x1 != x2.",
+    "less": "x1 < x2.",
+    "less_equal": "x1 <= x2.",
+    "greater": "x1 > x2.",
+    "greater_equal": "x1 >= x2.",
+}
+LOGICAL = {
+    "logical_and": "Whether neither operand is zero.",
+    "logical_or": "Whether an operand is not zero.",
+    "logical_xor": "Whether just one operand is zero.",
 }
 
 for _name, _doc in FLOAT_UNARY.items():
     define(UnaryOp, _name, _doc)
 for _name, _doc in ANY_UNARY.items():
-    define(UnaryOp, _name, _doc, FLOAT_ONLY=False)
+    define(UnaryOp, _name, _doc, KIND="any")
+for _name, _doc in PREDICATES.items():
+    define(UnaryOp, _name, _doc, KIND="any", RESULT_DTYPE="bool")
+for _name, (_kind, _params, _doc) in PARAMETRIC.items():
+    define(UnaryOp, _name, _doc, KIND=_kind, PARAMS=_params)
 for _name, _doc in ARITHMETIC.items():
     define(BinaryOp, _name, _doc)
-for _name, _doc in COMPARISON.items():
+for _name, _doc in FLOAT_BINARY.items():
+    define(BinaryOp, _name, _doc, KIND="floating-point")
+for _name, _doc in BITWISE.items():
+    define(BinaryOp, _name, _doc, KIND="integer or bool")
+for _name, _doc in SHIFTS.items():
+    define(BinaryOp, _name, _doc, KIND="integer")
+for _name, _doc in {**COMPARISON, **LOGICAL}.items():
     define(BinaryOp, _name, _doc, RESULT_DTYPE="bool")
+define(UnaryOp, "sign", "-1, 0 or 1; NaN stays.", KIND="numeric")
+define(UnaryOp, "bitwise_not", "Every bit inverted.", KIND="integer or bool")
+define(WhereOp, "where", "Choose by a condition.")
+define(EwiseFmaOp, "ewise_fma", "Multiply and add.")
+define(PreluOp, "prelu", "Leaky relu with a slope for every channel.")
 define(CastOp, "astype", "Convert to another dtype.")

@@ -4,8 +4,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from relax_mlir.dialects.bindings import ext, ir
-from relax_mlir.dialects.relax.infer import flatten, permute, reshape
-from relax_mlir.dialects.relax.ops.base import ComputeOp, Param, define
+from relax_mlir.dialects.relax import types as T
+from relax_mlir.dialects.relax.infer import flatten, permute, reshape, resolve_reshape
+from relax_mlir.dialects.relax.ops.base import ComputeOp, Param, build, declare, define
+from relax_mlir.dialects.relax.symbolic import SymExpr
 
 
 class ReshapeBase(ComputeOp):
@@ -15,6 +17,16 @@ class ReshapeBase(ComputeOp):
     x: ext.Operand[Any]
     shape: ext.Operand[Any]
     result: ext.Result[Any]
+
+    @classmethod
+    def prepare(cls, operands: list[Any]) -> list[Any]:
+        x, shape = operands
+        if isinstance(shape, (list, tuple)):
+            shape = [SymExpr.of(item) for item in shape]
+            if any(item in (0, -1) for item in shape):
+                known = resolve_reshape(x.type, shape)
+                shape = build("resolve_shape", [x], {"pattern": shape}) if known is None else known
+        return [x, shape]
 
     @classmethod
     def infer(cls, types: Sequence[ir.Type], attrs: dict[str, Any]) -> ir.Type:
@@ -49,3 +61,12 @@ class PermuteDimsBase(ComputeOp):
 define(ReshapeBase, "reshape", "Give another shape.")
 define(FlattenBase, "flatten", "Give one dimension.")
 define(PermuteDimsBase, "permute_dims", "Reorder axes.")
+
+declare(
+    "resolve_shape",
+    "The shape that a pattern for reshape stands for: -1 takes what is left, 0 copies.",
+    [Param("x", "tensor"), Param("pattern", "dims")],
+    lambda types, attrs: T.shape_type(
+        resolve_reshape(types[0], attrs["pattern"]), len(attrs["pattern"])
+    ),
+)

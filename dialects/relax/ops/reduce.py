@@ -4,14 +4,17 @@ from collections.abc import Sequence
 from typing import Any
 
 from relax_mlir.dialects.bindings import ext, ir
-from relax_mlir.dialects.relax.infer import reduce
+from relax_mlir.dialects.relax.infer import InferError, reduce
 from relax_mlir.dialects.relax.ops.base import ComputeOp, Param, define
+from relax_mlir.dialects.relax.ops.elementwise import expect_kind, with_dtype
 
 
 class ReduceOp(ComputeOp):
     """Combine the elements along axes; `axis=None` takes all."""
 
     PARAMS = (Param("x", "tensor"), Param("axis", "ints", None), Param("keepdims", "bool", False))
+    KIND = "any"
+    RESULT_DTYPE = None
     x: ext.Operand[Any]
     axis: Any
     keepdims: Any
@@ -19,7 +22,23 @@ class ReduceOp(ComputeOp):
 
     @classmethod
     def infer(cls, types: Sequence[ir.Type], attrs: dict[str, Any]) -> ir.Type:
-        return reduce(types[0], attrs["axis"], attrs["keepdims"])
+        expect_kind(types[0], cls.KIND)
+        result = reduce(types[0], attrs["axis"], attrs["keepdims"])
+        return with_dtype(result, cls.RESULT_DTYPE) if cls.RESULT_DTYPE else result
+
+
+class ArgReduceOp(ComputeOp):
+    """Where along an axis an element is, or, with `axis=None`, where in row-major order."""
+
+    PARAMS = (Param("x", "tensor"), Param("axis", "ints", None), Param("keepdims", "bool", False))
+    x: ext.Operand[Any]
+    result: ext.Result[Any]
+
+    @classmethod
+    def infer(cls, types: Sequence[ir.Type], attrs: dict[str, Any]) -> ir.Type:
+        if attrs["axis"] is not None and len(attrs["axis"]) != 1:
+            raise InferError(f"takes one axis, or None for all, got {attrs['axis']}")
+        return with_dtype(reduce(types[0], attrs["axis"], attrs["keepdims"]), "int64")
 
 
 REDUCTIONS = {
@@ -29,6 +48,24 @@ REDUCTIONS = {
     "min": "Smallest element.",
     "mean": "Arithmetic mean.",
 }
+MOMENTS = {
+    "variance": "Mean of the squared distances from the mean.",
+    "std": "Square root of the variance.",
+}
+TRUTHS = {
+    "all": "Whether no element is zero; true of no elements.",
+    "any": "Whether an element is not zero; false of no elements.",
+}
+ARG_REDUCTIONS = {
+    "argmax": "Place of the first largest element, or of the first NaN; of no elements, 0.",
+    "argmin": "Place of the first smallest element, or of the first NaN; of no elements, 0.",
+}
 
 for _name, _doc in REDUCTIONS.items():
     define(ReduceOp, _name, _doc)
+for _name, _doc in MOMENTS.items():
+    define(ReduceOp, _name, _doc, KIND="floating-point")
+for _name, _doc in TRUTHS.items():
+    define(ReduceOp, _name, _doc, RESULT_DTYPE="bool")
+for _name, _doc in ARG_REDUCTIONS.items():
+    define(ArgReduceOp, _name, _doc)

@@ -7,6 +7,7 @@ from typing import Any
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
+from relax_mlir.dialects.relax.binding import bound_symbols
 from relax_mlir.dialects.relax.dialect import Shape
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.errors import did_you_mean
@@ -26,8 +27,9 @@ _CALLS = {
     "T.floormod": lambda a, b: a % b,
     "T.ceildiv": lambda a, b: a.ceildiv(b),
     "T.truncdiv": lambda a, b: a // b,
+    "T.max": lambda a, b: a.max(b),
+    "T.min": lambda a, b: a.min(b),
 }
-_CHOICES = {"T.max": max, "T.min": min}
 
 
 class DimParser:
@@ -42,7 +44,7 @@ class DimParser:
     def __init__(self, scope: Scope, define: bool = False) -> None:
         self.scope = scope
         self.define = define
-        self.plain: set[str] = set()
+        self.seen: list[SymExpr] = []
         self.fresh: dict[str, Node] = {}
 
     def dims(self, nodes: Sequence[Node]) -> list[SymExpr]:
@@ -54,11 +56,10 @@ class DimParser:
         return [self.dim(node) for node in nodes]
 
     def dim(self, node: Node) -> SymExpr:
-        """Return one dimension; a name that stands alone can bind its symbol."""
+        """Return one dimension; a name in it may be bound by it, as `n` by `n` or by `n * 2`."""
         expr = self._quoted(node) if _is_text(node) else self._expr(node, None, True)
         check_size(self.scope, node, expr)
-        if expr.name is not None:
-            self.plain.add(expr.name)
+        self.seen.append(expr)
         if not self.define:
             self.check_bound(node, expr)
         return expr
@@ -83,16 +84,19 @@ class DimParser:
         """Mark what the signature or pattern binds.
 
         Raises:
-            ScriptError: a symbol occurs only inside larger expressions, so nothing gives its value.
+            ScriptError: a symbol occurs only in expressions that cannot be solved for it.
         """
+        known = {name for name, bound in self.scope.symbols.items() if bound}
+        known |= bound_symbols(self.seen, known)
         for name, node in self.fresh.items():
-            if name not in self.plain and not self.scope.symbols.get(name, False):
+            if name not in known:
                 self.scope.fail(
                     node,
-                    f"symbol '{name}' occurs only inside expressions; one dimension must be "
-                    f"'{name}' itself to give it a value",
+                    f"symbol '{name}' occurs only inside expressions that do not determine it; one "
+                    f"dimension must be '{name}' itself, or like '{name} * 2 + 1', to give it a "
+                    "value",
                 )
-        for name in self.plain:
+        for name in known:
             self.scope.symbols[name] = True
 
     def _quoted(self, node: Node) -> SymExpr:
@@ -131,12 +135,6 @@ class DimParser:
             return self._apply(_CALLS[path], args, place)
         if path in ("T.int64", "T.int32") and len(args) == 1:
             return args[0]
-        if path in _CHOICES and len(args) == 2:
-            known = [arg.value for arg in args if arg.is_const]
-            if args[0] == args[1]:
-                return args[0]
-            if len(known) == 2:
-                return SymExpr.const(_CHOICES[path](known))
         self.scope.fail(
             place,
             "a dimension cannot be a call; compute a whole shape with R.call_pure_packed",
@@ -172,7 +170,7 @@ class DimParser:
                 self.fresh.setdefault(symbol, place)
             return bound
         if isinstance(bound, ir.Value):
-            known = scope.integer_of(bound)
+            known = scope.symbol_of(bound, name, place)
             if known is not None:
                 return known
             if isinstance(bound.type, Shape):

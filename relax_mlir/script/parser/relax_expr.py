@@ -11,14 +11,15 @@ from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.constants import constant_attribute, numpy_dtype
 from relax_mlir.dialects.relax.dialect import Dims, Shape
 from relax_mlir.dialects.relax.infer import describe
-from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS, REQUIRED, build
-from relax_mlir.dialects.relax.symbolic import SymExpr, product
+from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS, build
+from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.dialects.relax.tuples import field_types, known_fields, make_tuple
 from relax_mlir.errors import did_you_mean
 from relax_mlir.script.parser import tables
 from relax_mlir.script.parser.annotations import Annotation, AnnotationParser
 from relax_mlir.script.parser.dims import BINARY, DimParser, captured_value, check_size
 from relax_mlir.script.parser.env import MISSING
+from relax_mlir.script.parser.operations import operation
 from relax_mlir.script.parser.scope import Scope
 from relax_mlir.script.parser.source import Node
 
@@ -174,48 +175,25 @@ class ExprParser:
         )
 
     def compute(
-        self, op: str, args: Sequence[tuple[Node, Any]], node: Node, name: str | None,
-        attrs: dict[str, Any] | None = None,
+        self, op: str, args: Sequence[tuple[Node, Any]], node: Node, name: str | None
     ) -> ir.Value:  # fmt: skip
         """Create an operation of the dialect's table; Python numbers become constants."""
         dtype = next(
             (T.tensor_dtype(raw.type) for _, raw in args
              if isinstance(raw, ir.Value) and T.is_tensor(raw.type)), "",
         )  # fmt: skip
-        kinds = [param.kind for param in COMPUTE_OPS[op].PARAMS if param.is_operand]
         operands = []
-        for kind, (place, raw) in zip(kinds, args, strict=True):
-            if kind == "shape":
-                operands.append(self.shape(self._resolve_reshape(raw, args[0][1], place), place))
-            elif isinstance(raw, SymExpr) and raw.is_const:
+        for place, raw in args:
+            if isinstance(raw, SymExpr) and raw.is_const:
                 operands.append(self.constant(raw.value, place, None, dtype))
             elif isinstance(raw, (int, float)):
                 operands.append(self.constant(raw, place, None, dtype))
             else:
                 operands.append(self.materialize(raw, place))
         try:
-            return build(op, operands, attrs or {}, self.scope.location(node, name))
+            return build(op, operands, {}, self.scope.location(node, name))
         except (ValueError, TypeError) as error:
             self.scope.fail(node, f"{_written(op, node)}: {error}")
-
-    def _resolve_reshape(self, raw: Any, operand: Any, place: Node) -> Any:
-        """Replace the one -1 of a new shape by what the number of elements leaves for it."""
-        if not isinstance(raw, (tuple, list)):
-            return raw
-        if not all(isinstance(d, (int, SymExpr)) for d in raw):
-            return raw
-        dims = [SymExpr.of(int(d) if isinstance(d, bool) else d) for d in raw]
-        holes = [i for i, d in enumerate(dims) if d == -1]
-        if not holes:
-            return raw
-        old = T.tensor_dims(operand.type) if isinstance(operand, ir.Value) else None
-        if len(holes) > 1 or old is None:
-            self.scope.fail(place, "-1 stands for one dimension of a tensor of known shape")
-        rest = product([d for i, d in enumerate(dims) if i != holes[0]])
-        if rest == 0:
-            self.scope.fail(place, "-1 cannot be derived beside a dimension of 0")
-        dims[holes[0]] = product(old) // rest
-        return dims
 
     def _constant(self, node: Node, name: str | None, hint: Hint) -> Any:
         if node.value is None or node.value is Ellipsis:
@@ -317,7 +295,7 @@ class ExprParser:
             special = relax_calls.SPECIAL.get(path[2:])
             if special is not None:
                 return special(self, node, name, hint)
-            return self._operation(path[2:], node, name)
+            return operation(self, path[2:], node, name)
         function = self.module.find(self.scope, node.func)
         if function is not None:
             return relax_calls.call_function(self, function, node, name)
@@ -334,54 +312,6 @@ class ExprParser:
             near = did_you_mean(node.func.attr, self.module.names)
             self.scope.fail(node.func, f"undefined function '{ast.unparse(node.func)}'{near}")
         self.scope.fail(node.func, "this cannot be called in a Relax function")
-
-    def _operation(self, written: str, node: Node, name: str | None) -> ir.Value:
-        op = tables.ALIASES.get(written, written)
-        op = op.removeprefix("nn.")
-        if op not in COMPUTE_OPS:
-            known = [*COMPUTE_OPS, *tables.ALIASES, *tables.BUILTINS]
-            near = did_you_mean(written, known) or did_you_mean(op, known)
-            self.scope.fail(node.func, f"there is no operation R.{written}{near}")
-        params = COMPUTE_OPS[op].PARAMS
-        given = self._bind(op, [p.name for p in params], node)
-        operands, attrs = [], {}
-        for param in params:
-            if param.name not in given:
-                if param.default is REQUIRED:
-                    self.scope.fail(node, f"R.{written} needs argument '{param.name}'")
-            elif param.is_operand:
-                operands.append((given[param.name], self.evaluate(given[param.name])))
-            else:
-                value = literal(self.scope, given[param.name])
-                one = param.kind == "ints" and isinstance(value, int)
-                attrs[param.name] = [value] if one else value
-        return self.compute(op, operands, node, name, attrs)
-
-    def _bind(self, op: str, names: list[str], node: Node) -> dict[str, Node]:
-        """Match arguments to parameters by position and keyword."""
-        args: list[Node] = list(node.args)
-        what = _written(op, node)
-        if len(args) > len(names):
-            if "axes" in names or "axis" in names:
-                # R.permute_dims(x, 1, 0)
-                keep = len(names) - 1
-                args = [*args[:keep], ast.copy_location(ast.Tuple(args[keep:], ast.Load()), node)]
-            else:
-                self.scope.fail(
-                    args[len(names)],
-                    f"{what} takes {len(names)} arguments, got {len(args)}",
-                )
-        given = dict(zip(names, args, strict=False))
-        for keyword in node.keywords:
-            if keyword.arg is None:
-                self.scope.fail(keyword, f"write the arguments of {what} one by one, not as '**'")
-            if keyword.arg not in names:
-                near = did_you_mean(keyword.arg, names)
-                self.scope.fail(keyword, f"{what} has no argument '{keyword.arg}'{near}")
-            if keyword.arg in given:
-                self.scope.fail(keyword, f"argument '{keyword.arg}' is given twice")
-            given[keyword.arg] = keyword.value
-        return given
 
 
 def _check_exact(given: np.ndarray, array: np.ndarray) -> None:

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from typing import Any, NoReturn
 
 from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.relax.dialect import Dims
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.errors import ScriptError, did_you_mean
 from relax_mlir.script.parser.env import MISSING, Env
@@ -132,14 +133,14 @@ class Scope:
                 "nothing here; use another name there",
             )
         if name in self.ended:
-            self.fail(node, f"'{name}' is local to its branch and means nothing here")
+            self.fail(node, f"'{name}' is local to its {self.ended[name]} and means nothing here")
         near = did_you_mean(name, [*self.values, *self.symbols])
         self.fail(node, f"undefined variable '{name}'{near}")
 
     @contextmanager
     def nested(self, kind: str) -> Iterator[set[str]]:
         """Open a block; yields the set of names bound in it, which end with the block."""
-        outer, symbols = dict(self.values), dict(self.symbols)
+        outer, symbols, known = dict(self.values), dict(self.symbols), len(self.integers)
         self.block_names.append(set())
         yield self.block_names[-1]
         names = self.block_names.pop()
@@ -147,12 +148,42 @@ class Scope:
         for name in names:
             if name not in outer:
                 self.ended[name] = kind
-        if kind == "branch":
+        if kind in ("branch", "loop", "function"):
+            # What stands for an integer in there has no value here.
+            del self.integers[known:]
             for name in self.symbols.keys() - symbols.keys():
                 self.ended[name] = kind
             self.symbols = symbols
         if kind == "dataflow":
             self.hide(names, "dataflow block")
+
+    def fresh_symbol(self, hint: str) -> str:
+        """Return a name for a symbol that means nothing here yet, and declare it."""
+        name, count = hint, 0
+        while name in self.symbols:
+            count += 1
+            name = f"{hint}_{count}"
+        self.symbols[name] = True
+        return name
+
+    def bind_symbol(self, value: ir.Value, hint: str, node: Node) -> SymExpr:
+        """Give an integer known at run time a symbol, which holds to the end of this block."""
+        expr = SymExpr.var(self.fresh_symbol(hint))
+        ir.Operation.create(
+            "relax.match_prim",
+            operands=[value],
+            attributes={"value": Dims.of([expr])},
+            loc=self.location(node),
+        )
+        self.integers.append((value, expr))
+        return expr
+
+    def symbol_of(self, value: ir.Value, hint: str, node: Node) -> SymExpr | None:
+        """Return the symbolic integer that an `i64` value is, None for any other value."""
+        if str(value.type) != "i64":
+            return None
+        known = self.integer_of(value)
+        return self.bind_symbol(value, hint, node) if known is None else known
 
     def integer_of(self, value: ir.Value) -> SymExpr | None:
         """Return the symbolic integer that a value is known to be."""

@@ -7,13 +7,19 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.constants import constant_array
 from relax_mlir.dialects.relax.dialect import Dims, Shape
-from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS, REQUIRED, from_attribute
+from relax_mlir.dialects.relax.ops.base import (
+    COMPUTE_OPS,
+    REQUIRED,
+    default_value,
+    from_attribute,
+    is_absent,
+)
 from relax_mlir.dialects.relax.tuples import is_make_tuple, known_fields
+from relax_mlir.script.parser import tables
 from relax_mlir.script.printer import spelling
 from relax_mlir.script.printer.names import Namer
 
 INLINE_ELEMENTS = 64
-_NN = ("relu", "gelu", "silu", "softmax", "log_softmax")
 _BUILTINS = {"vm.builtin.print": "print", "vm.builtin.assert_op": "assert_op"}
 
 
@@ -70,16 +76,23 @@ class RelaxExprPrinter:
         return None
 
     def _compute(self, op: ir.Operation, name: str) -> str:
-        params = COMPUTE_OPS[name].PARAMS
-        args = [self.value(operand) for operand in op.operands]
-        for param in params:
-            if param.is_operand or param.name not in op.attributes:
-                continue
-            value = from_attribute(param.kind, op.attributes[param.name])
-            if param.default is REQUIRED or value != param.default:
-                text = spelling.quote(value) if isinstance(value, str) else repr(value)
-                args.append(f"{param.name}={text}")
-        return f"R.{'nn.' if name in _NN else ''}{name}({', '.join(args)})"
+        operands = iter(op.operands)
+        args = []
+        plain = True
+        for param in COMPUTE_OPS[name].PARAMS:
+            text = None
+            if param.is_operand:
+                operand = next(operands)
+                text = None if is_absent(operand) else self.value(operand)
+            elif param.name in op.attributes:
+                value = from_attribute(param.kind, op.attributes[param.name])
+                if param.default is REQUIRED or value != default_value(param):
+                    text = spelling.python(value)
+            # Whatever follows something left out, and every attribute, is named.
+            plain = plain and param.is_operand and text is not None
+            if text is not None:
+                args.append(text if plain else f"{param.name}={text}")
+        return f"R.{tables.NAMESPACES.get(name, '')}{name}({', '.join(args)})"
 
     def _generic(self, op: ir.Operation) -> str:
         """Return a lowered operation, whose spelling is for people only."""

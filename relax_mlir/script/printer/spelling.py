@@ -1,6 +1,7 @@
 """Types, dimensions and numbers as script spells them."""
 
 import json
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -98,3 +99,14 @@ def attribute(attr: ir.Attribute) -> str | None:
 def quote(text: str) -> str:
     """Return a string literal in double quotes."""
     return json.dumps(text, ensure_ascii=False)
+
+
+def python(value: Any) -> str:
+    """Return an attribute's value as Python: strings in double quotes, no bare `inf`."""
+    if isinstance(value, str):
+        return quote(value)
+    if isinstance(value, list):
+        return f"[{', '.join(map(python, value))}]"
+    if isinstance(value, float) and not math.isfinite(value):
+        return f'float("{value}")'
+    return repr(value)

@@ -28,12 +28,14 @@ _BINARY = {
     "arith.divsi": "T.truncdiv", "arith.remsi": "T.truncmod", "arith.remf": "T.truncmod",
     "arith.maximumf": "T.max", "arith.maxsi": "T.max", "arith.maxui": "T.max",
     "arith.minimumf": "T.min", "arith.minsi": "T.min", "arith.minui": "T.min",
-    "math.powf": "T.pow", "math.ipowi": "T.pow",
+    "math.powf": "T.pow", "math.ipowi": "T.pow", "math.atan2": "T.atan2",
 }  # fmt: skip
 _UNARY = {
-    **{f"math.{n}": f"T.{n}" for n in ("exp", "exp2", "log", "log2", "log1p", "sqrt", "rsqrt",
-                                       "sin", "cos", "tan", "tanh", "erf", "floor", "ceil",
-                                       "trunc")},
+    **{f"math.{n}": f"T.{n}" for n in (
+        "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sqrt", "rsqrt", "erf",
+        "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh",
+        "atanh", "floor", "ceil", "trunc",
+    )},
     "math.roundeven": "T.round", "math.absf": "T.abs", "math.absi": "T.abs",
 }  # fmt: skip
 _CASTS = ("extf", "truncf", "extsi", "extui", "trunci", "sitofp", "uitofp", "fptosi", "fptoui",

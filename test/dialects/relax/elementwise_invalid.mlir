@@ -57,7 +57,7 @@ func.func @no_result(%x: tensor<3xf32>) {
 // -----
 
 func.func @not_a_tensor(%x: !relax.object) {
-  // expected-error@+1 {{'relax.exp' op operand must be a tensor, got R.Object}}
+  // expected-error@+1 {{'relax.exp' op x must be a tensor, got R.Object}}
   %0 = "relax.exp"(%x) : (!relax.object) -> tensor<3xf32>
   return
 }

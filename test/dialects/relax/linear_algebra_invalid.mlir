@@ -25,7 +25,7 @@ func.func @batch(%x: tensor<2x1x3xf32>, %y: tensor<4x3x5xf32>) {
 // -----
 
 func.func @shape_operand(%x: !relax.shape<unit>, %y: tensor<4x5xf32>) {
-  // expected-error@+1 {{'relax.matmul' op left operand must be a tensor, got R.Shape}}
+  // expected-error@+1 {{'relax.matmul' op x1 must be a tensor, got R.Shape}}
   %0 = "relax.matmul"(%x, %y) : (!relax.shape<unit>, tensor<4x5xf32>) -> tensor<5xf32>
   return
 }

@@ -10,7 +10,7 @@ func.func @elements(%x: tensor<2x3xf32>) {
 // -----
 
 func.func @not_a_shape(%x: tensor<2x3xf32>) {
-  // expected-error@+1 {{'relax.reshape' op the new shape must be a shape value, got R.Tensor((2, 3), "float32")}}
+  // expected-error@+1 {{'relax.reshape' op shape must be a shape, got R.Tensor((2, 3), "float32")}}
   %0 = "relax.reshape"(%x, %x) : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<6xf32>
   return
 }

@@ -1,0 +1,81 @@
+"""Which symbols a value's dimensions give their values: plain ones, and those that solve (R08).
+
+`n` alone is bound by its dimension. `n * 2 + m` binds `n` where `m` has a value: what is left after
+`m` is divided by 2, without a remainder. Everything else is checked once its symbols have values.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from relax_mlir.dialects.relax.symbolic import SymExpr
+
+
+@dataclass(frozen=True)
+class Solution:
+    """How a dimension gives a symbol its value: `symbol = (dimension - rest) / factor`.
+
+    Attributes:
+        index: position of the dimension among those given.
+        symbol: the name.
+        factor: the symbol's coefficient, not zero.
+        rest: the other summands, over symbols that have values before.
+    """
+
+    index: int
+    symbol: str
+    factor: int
+    rest: SymExpr
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the dimension is the symbol."""
+        return self.factor == 1 and not self.rest.symbols and self.rest.value == 0
+
+
+def solve(index: int, dim: SymExpr, known: Iterable[str]) -> Solution | None:
+    """Return how a dimension binds the only symbol in it that has no value, None if it does not."""
+    missing = dim.symbols - set(known)
+    if len(missing) != 1:
+        return None
+    (name,) = missing
+    factor, rest = 0, SymExpr.const(0)
+    for term, coefficient in dim.split():
+        if term.name == name:
+            factor = coefficient
+        elif name in term.symbols:
+            return None
+        else:
+            rest = rest + term * coefficient
+    return Solution(index, name, factor, rest) if factor else None
+
+
+def solutions(dims: Sequence[SymExpr], known: Iterable[str] = ()) -> list[Solution]:
+    """Return what binds the symbols of dimensions, in an order in which each can be computed.
+
+    Plain dimensions come first, in order; a symbol is bound once.
+
+    Args:
+        dims: the dimensions of all values that come together, such as a function's parameters.
+        known: symbols that have values already.
+    """
+    bound = set(known)
+    found: list[Solution] = []
+    for index, dim in enumerate(dims):
+        if dim.name and dim.name not in bound:
+            bound.add(dim.name)
+            found.append(Solution(index, dim.name, 1, SymExpr.const(0)))
+    progress = True
+    while progress:
+        progress = False
+        for index, dim in enumerate(dims):
+            solution = solve(index, dim, bound)
+            if solution is not None:
+                bound.add(solution.symbol)
+                found.append(solution)
+                progress = True
+    return found
+
+
+def bound_symbols(dims: Iterable[SymExpr], known: Iterable[str] = ()) -> set[str]:
+    """Return the symbols that dimensions bind when those of `known` have values already."""
+    return {solution.symbol for solution in solutions(list(dims), known)}

@@ -1,0 +1,200 @@
+"""Parameters of Relax computations: their kinds, and how each is written as an attribute."""
+
+import operator
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.relax.dialect import Dims
+from relax_mlir.dialects.relax.infer import InferError
+from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.relax.validity import dims_problem
+
+REQUIRED = object()
+# Of a symbolic parameter: only run time knows its value.
+UNKNOWN = object()
+OPERAND_KINDS = ("tensor", "tensors", "shape")
+# Attributes that may be symbolic; where they are, the runtime's library gets them as operands.
+SYMBOLIC_KINDS = ("dim", "dims", "number")
+
+
+@dataclass(frozen=True)
+class Param:
+    """One parameter of an operation as script and builder see it.
+
+    Attributes:
+        name: keyword.
+        kind: operands are `"tensor"`, `"tensors"` (any number of them, one tuple in the IR) or
+            `"shape"`. Attributes are `"int"`, `"ints"`, `"bool"`, `"float"`, `"str"`, `"dtype"`,
+            and the symbolic integers `"dim"` and `"dims"` and `"number"`: an integer, a symbolic
+            one or a float.
+        default: REQUIRED, or the value used when left out. None is a value only where it is the
+            default; an operand left out is the empty tuple in the IR.
+    """
+
+    name: str
+    kind: str
+    default: Any = REQUIRED
+
+    @property
+    def is_operand(self) -> bool:
+        """Whether it is an operand rather than an attribute."""
+        return self.kind in OPERAND_KINDS
+
+
+def to_attribute(kind: str, value: Any) -> ir.Attribute:
+    """Return the attribute for a parameter of that kind; None is `unit`.
+
+    Raises:
+        InferError: the value is not of the kind.
+    """
+    if value is None:
+        return ir.UnitAttr.get()
+    try:
+        # A string is a sequence, true, and perhaps a number, but no parameter means that.
+        if isinstance(value, (str, bytes)) != (kind in ("str", "dtype")):
+            raise TypeError(kind)
+        return _TO_ATTRIBUTE[kind](value)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InferError(f"expected {_EXPECTED.get(kind, kind)}, got {value!r}") from error
+
+
+def _i64(value: int) -> ir.IntegerAttr:
+    return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), operator.index(value))
+
+
+def _items(value: Any) -> list[Any]:
+    return list(value) if hasattr(value, "__iter__") else [value]
+
+
+def _dim_attribute(value: Any) -> ir.Attribute:
+    expr = SymExpr.of(value)
+    return Dims.of([expr]) if expr.value is None else _i64(expr.value)
+
+
+def _dims_attribute(value: Any) -> ir.Attribute:
+    exprs = [SymExpr.of(item) for item in _items(value)]
+    values = [expr.value for expr in exprs]
+    if None in values:
+        return Dims.of(exprs)
+    return ir.DenseI64ArrayAttr.get([_i64(item).value for item in values])
+
+
+def _number_attribute(value: Any) -> ir.Attribute:
+    if isinstance(value, SymExpr) or hasattr(value, "__index__"):
+        return _dim_attribute(int(value) if isinstance(value, bool) else value)
+    return ir.FloatAttr.get(ir.F64Type.get(), float(value))
+
+
+_EXPECTED = {
+    "dim": "an integer or symbol",
+    "dims": "integers and symbols",
+    "number": "a number or symbol",
+}
+_TO_ATTRIBUTE: dict[str, Callable[[Any], ir.Attribute]] = {
+    "int": _i64,
+    "ints": lambda value: ir.DenseI64ArrayAttr.get([operator.index(i) for i in _items(value)]),
+    "bool": lambda value: ir.BoolAttr.get(bool(value)),
+    "float": lambda value: ir.FloatAttr.get(ir.F64Type.get(), float(value)),
+    "str": lambda value: ir.StringAttr.get(str(value)),
+    "dtype": lambda value: ir.StringAttr.get(str(value)),
+    "dim": _dim_attribute,
+    "dims": _dims_attribute,
+    "number": _number_attribute,
+}
+_ATTRIBUTES: dict[str, tuple[type, ...]] = {
+    "int": (ir.IntegerAttr,),
+    "bool": (ir.BoolAttr,),
+    "float": (ir.FloatAttr,),
+    "str": (ir.StringAttr,),
+    "dtype": (ir.StringAttr,),
+    "ints": (ir.DenseI64ArrayAttr,),
+    "dim": (ir.IntegerAttr, Dims),
+    "dims": (ir.DenseI64ArrayAttr, Dims),
+    "number": (ir.IntegerAttr, ir.FloatAttr, Dims),
+}
+
+
+def from_attribute(kind: str, attribute: ir.Attribute) -> Any:
+    """Return the Python value of a parameter's attribute; `unit` is None.
+
+    Symbolic integers are `SymExpr` even where they are constant.
+
+    Raises:
+        InferError: the attribute is not of the kind.
+    """
+    attribute = attribute.maybe_downcast()
+    if isinstance(attribute, ir.UnitAttr):
+        return None
+    if not isinstance(attribute, _ATTRIBUTES[kind]):
+        raise InferError(f"expected {_EXPECTED.get(kind, kind)}, got {attribute}")
+    if isinstance(attribute, Dims):
+        problem = dims_problem(attribute)
+        if problem:
+            raise InferError(problem)
+        dims = attribute.dims
+        if kind == "dims":
+            return dims
+        if len(dims) != 1:
+            raise InferError(f"expected one expression, got {attribute}")
+        return dims[0]
+    if kind == "ints":
+        return list(attribute)
+    if kind == "dims":
+        return [SymExpr.const(value) for value in attribute]
+    if kind != "int" and isinstance(attribute, ir.IntegerAttr) and kind in SYMBOLIC_KINDS:
+        return SymExpr.const(attribute.value)
+    return attribute.value
+
+
+def read_attributes(op: ir.Operation, params: Sequence[Param]) -> dict[str, Any]:
+    """Return the values of an operation's attribute parameters, defaults filled in.
+
+    Raises:
+        InferError: a required one is missing, or one has the wrong kind.
+    """
+    values = {}
+    for param in params:
+        if param.is_operand:
+            continue
+        if param.name in op.attributes:
+            try:
+                value = from_attribute(param.kind, op.attributes[param.name])
+            except InferError as error:
+                raise InferError(f"attribute '{param.name}': {error}") from error
+            if value is None and param.default is not None:
+                expected = _EXPECTED.get(param.kind, param.kind)
+                raise InferError(f"attribute '{param.name}': expected {expected}, got unit")
+            values[param.name] = value
+        elif param.default is REQUIRED:
+            raise InferError(f"needs attribute '{param.name}'")
+        else:
+            values[param.name] = default_value(param)
+    return values
+
+
+def default_value(param: Param) -> Any:
+    """Return the default of an attribute parameter as a rule sees it."""
+    if param.kind in SYMBOLIC_KINDS and param.default is not None:
+        return from_attribute(param.kind, to_attribute(param.kind, param.default))
+    return param.default
+
+
+def library_order(params: Sequence[Param]) -> list[Param]:
+    """Return the attributes in the order the runtime's library takes them, after the operands.
+
+    Those that may be symbolic come first: where they are, they are operands of the call.
+    """
+    attributes = [param for param in params if not param.is_operand]
+    return sorted(attributes, key=lambda param: param.kind not in SYMBOLIC_KINDS)
+
+
+def constant_value(value: Any) -> Any:
+    """Return an attribute's value as the library takes it, UNKNOWN where it is symbolic."""
+    if isinstance(value, SymExpr):
+        return UNKNOWN if value.value is None else value.value
+    if isinstance(value, list):
+        items = [constant_value(item) for item in value]
+        return UNKNOWN if UNKNOWN in items else tuple(items)
+    return value

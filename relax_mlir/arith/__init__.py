@@ -1,0 +1,5 @@
+"""Proofs about symbolic integers while a program is built (R07)."""
+
+from relax_mlir.arith.analyzer import Analyzer, ConstIntBound
+
+__all__ = ["Analyzer", "ConstIntBound"]

@@ -1,0 +1,310 @@
+"""Expressions with parts: calls, fields of tuples, branches."""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.relax.dialect import Dims
+from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS, is_absent, read_attributes
+from relax_mlir.dialects.relax.tuples import call_arguments
+from relax_mlir.errors import ExprError, ExprTypeError, did_you_mean
+from relax_mlir.relax.expr.base import COMPARE, Expr, truthless
+from relax_mlir.relax.expr.leaves import ExternFunc, GlobalVar, Tuple
+from relax_mlir.relax.expr.types import FuncType, TupleType, Type, as_type, from_mlir
+
+_COMPARISONS = frozenset(f"relax.{name}" for name in COMPARE.values())
+# Those whose result type is said, not inferred.
+CALL_FORMS = frozenset(
+    f"relax.{name}"
+    for name in (
+        "call_tir", "call_tir_inplace", "call_dps_packed", "call_packed", "call_pure_packed",
+        "call", "invoke_closure", "make_closure", "shape_of", "match_cast", "alloc_tensor",
+    )
+)  # fmt: skip
+
+
+class Op(Expr):
+    """An operation of the dialect by name, `Op.get("relax.add")`; one object per name."""
+
+    __slots__ = ("name",)
+    _KNOWN: dict[str, "Op"] = {}  # noqa: RUF012
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self.name = name
+        self._ty = FuncType()
+
+    @staticmethod
+    def get(name: str) -> "Op":
+        """Return the operation of that name.
+
+        Raises:
+            ExprError: there is none.
+        """
+        known = Op._KNOWN.get(name)
+        if known is None:
+            short = name.removeprefix("relax.")
+            if short not in COMPUTE_OPS and name not in CALL_FORMS:
+                near = did_you_mean(short, [*COMPUTE_OPS, *CALL_FORMS])
+                raise ExprError(f"there is no operation '{name}'{near}")
+            known = Op._KNOWN.setdefault(name, Op(f"relax.{short}"))
+        return known
+
+    def _identity(self) -> Any:
+        return Op, self.name
+
+
+class Attrs(dict[str, Any]):
+    """The attributes of a call: a dictionary whose keys are attributes too."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name in self:
+            return self[name]
+        raise AttributeError(f"no attribute '{name}'{did_you_mean(name, self)}")
+
+
+class Call(Expr):
+    """A call: of an operation, a function of the module, a packed function or a closure (R02).
+
+    Attributes of a view are read from MLIR. `relax.call_tir` has the arguments that TVM's has: the
+    function, then the tuple of tensors; its output shapes are those of its type.
+    """
+
+    __slots__ = ("_args", "_attrs", "_callee", "_op", "ty_args")
+
+    def __init__(
+        self, op: Any, args: Iterable[Any] = (), attrs: Any = None, ty_args: Iterable[Any] = (),
+        *, sinfo_args: Iterable[Any] = (),
+    ) -> None:  # fmt: skip
+        super().__init__()
+        from relax_mlir.relax.expr.convert import convert
+
+        if not isinstance(op, Expr):
+            raise ExprTypeError(f"expected an operation or a function to call, got {op!r}")
+        self._op: ir.Operation | None = None
+        self._callee = op
+        self._args = tuple(convert(arg) for arg in args)
+        self._attrs = Attrs(attrs or {})
+        self.ty_args = tuple(as_type(each) for each in (ty_args or sinfo_args))
+
+    @property
+    def mlir_op(self) -> ir.Operation | None:
+        """The MLIR operation, None when this has not been emitted."""
+        return self._op
+
+    @property
+    def mlir_value(self) -> ir.Value | None:
+        return None if self._op is None or not len(self._op.results) else self._op.results[0]
+
+    @property
+    def op(self) -> Expr:
+        """What is called: an `Op`, a `GlobalVar`, an `ExternFunc` or a closure."""
+        return self._callee if self._op is None else self._parts()[0]
+
+    @property
+    def args(self) -> tuple[Any, ...]:
+        """The arguments; those of an operation that were left out at the end are missing."""
+        return self._args if self._op is None else tuple(self._parts()[1])
+
+    @property
+    def attrs(self) -> Attrs:
+        """The attributes by name, defaults filled in."""
+        if self._op is None:
+            return self._attrs
+        cls = COMPUTE_OPS.get(self._op.name.removeprefix("relax."))
+        if cls is not None:
+            return Attrs(read_attributes(self._op, cls.PARAMS))
+        return Attrs(
+            {
+                name: _python(attribute)
+                for name, attribute in self._op.attributes.items()
+                if name not in ("callee", "func")
+            }
+        )
+
+    @property
+    def sinfo_args(self) -> tuple[Type, ...]:
+        """The types that the call says of its result, for calls that say it."""
+        if self._op is None:
+            return self.ty_args
+        return (from_mlir(self._op.results[0].type),) if self._op.name in CALL_FORMS else ()
+
+    def _parts(self) -> tuple[Expr, list[Any]]:
+        assert self._op is not None, "only views are read from MLIR"
+        return _PARTS.get(self._op.name, _computation)(self)
+
+    def _operands(self, values: Iterable[ir.Value]) -> list[Any]:
+        from relax_mlir.relax.expr.views import view
+
+        return [view(value, self._keep) for value in values]
+
+    def _identity(self) -> Any:
+        return None if self._op is None else (Call, self._op)
+
+    def __bool__(self) -> bool:
+        op = self._callee if self._op is None else None
+        if isinstance(op, Op) and op.name in _COMPARISONS:
+            truthless(self)
+        return True
+
+
+def _python(attribute: ir.Attribute) -> Any:
+    if isinstance(attribute, Dims):
+        return attribute.dims
+    if isinstance(attribute, (ir.UnitAttr, ir.BoolAttr)):
+        return True if isinstance(attribute, ir.UnitAttr) else attribute.value
+    if isinstance(attribute, (ir.IntegerAttr, ir.FloatAttr, ir.StringAttr)):
+        return attribute.value
+    if isinstance(attribute, (ir.ArrayAttr, ir.DenseI64ArrayAttr)):
+        return [_python(item) if isinstance(item, ir.Attribute) else item for item in attribute]
+    return attribute
+
+
+def _computation(call: Call) -> tuple[Expr, list[Any]]:
+    op = call._op
+    values = list(op.operands)  # type: ignore[union-attr]
+    while values and is_absent(values[-1]):
+        values.pop()
+    return Op.get(op.name), call._operands(values)  # type: ignore[union-attr]
+
+
+def _symbol(call: Call) -> GlobalVar:
+    return GlobalVar(ir.FlatSymbolRefAttr(call._op.attributes["callee"]).value)  # type: ignore[union-attr]
+
+
+def _extern(call: Call) -> ExternFunc:
+    return ExternFunc(ir.StringAttr(call._op.attributes["func"]).value)  # type: ignore[union-attr]
+
+
+def _arguments(call: Call) -> list[Any]:
+    return call._operands(call_arguments(call._op))  # type: ignore[arg-type]
+
+
+def _argument_tuple(call: Call) -> Any:
+    operands = call._op.operands  # type: ignore[union-attr]
+    return call._operands([operands[len(operands) - 1]])[0]
+
+
+def _op_of(call: Call) -> Op:
+    return Op.get(call._op.name)  # type: ignore[union-attr]
+
+
+_PARTS: dict[str, Callable[[Call], tuple[Expr, list[Any]]]] = {
+    "relax.call": lambda call: (_symbol(call), _arguments(call)),
+    "relax.call_tir": lambda call: (_op_of(call), [_symbol(call), _argument_tuple(call)]),
+    "relax.call_tir_inplace": lambda call: (_op_of(call), [_symbol(call), _argument_tuple(call)]),
+    "relax.call_dps_packed": lambda call: (_op_of(call), [_extern(call), _argument_tuple(call)]),
+    "relax.call_packed": lambda call: (_extern(call), _arguments(call)),
+    "relax.call_pure_packed": lambda call: (_op_of(call), [_extern(call), *_arguments(call)]),
+    "relax.make_closure": lambda call: (_op_of(call), [_symbol(call), _argument_tuple(call)]),
+    "relax.invoke_closure": lambda call: (
+        call._operands([call._op.operands[0]])[0],  # type: ignore[union-attr]
+        _arguments(call),
+    ),
+}
+
+
+class TupleGetItem(Expr):
+    """One field of a tuple."""
+
+    __slots__ = ("_index", "_op", "_tuple")
+
+    def __init__(self, tuple_value: Any, index: int) -> None:
+        super().__init__()
+        from relax_mlir.relax.expr.convert import convert
+
+        self._op: ir.Operation | None = None
+        self._tuple = convert(tuple_value)
+        type_ = self._tuple.ty
+        if not isinstance(type_, TupleType):
+            raise ExprTypeError(f"only tuples have fields, this is {type_}")
+        count = len(type_.fields)
+        if isinstance(index, bool) or not hasattr(index, "__index__"):
+            raise ExprTypeError(f"the index of a tuple is an integer, got {index!r}")
+        if not -count <= index < count:
+            raise IndexError(f"index {index} is out of range for {count} fields")
+        self._index = index.__index__() % count
+        self._ty = type_.fields[self._index]
+
+    @property
+    def mlir_op(self) -> ir.Operation | None:
+        """The MLIR operation, None when this has not been emitted."""
+        return self._op
+
+    @property
+    def mlir_value(self) -> ir.Value | None:
+        return None if self._op is None else self._op.result
+
+    @property
+    def tuple_value(self) -> Any:
+        """The tuple."""
+        if self._op is None:
+            return self._tuple
+        from relax_mlir.relax.expr.views import view
+
+        return view(self._op.operands[0], self._keep)
+
+    @property
+    def index(self) -> int:
+        """Which field, from 0."""
+        if self._op is None:
+            return self._index
+        return ir.IntegerAttr(self._op.attributes["index"]).value
+
+    def _identity(self) -> Any:
+        return None if self._op is None else (TupleGetItem, self._op)
+
+
+class If(Expr):
+    """Two branches on a scalar bool; each is a sequence of bindings with a value."""
+
+    __slots__ = ("_branches", "_cond", "_op")
+
+    def __init__(self, cond: Any, true_branch: Any, false_branch: Any) -> None:
+        super().__init__()
+        from relax_mlir.relax.expr.convert import convert
+
+        self._op: ir.Operation | None = None
+        self._cond = convert(cond)
+        self._branches = (convert(true_branch), convert(false_branch))
+
+    @property
+    def mlir_op(self) -> ir.Operation | None:
+        """The MLIR operation, None when this has not been emitted."""
+        return self._op
+
+    @property
+    def mlir_value(self) -> ir.Value | None:
+        return None if self._op is None or not len(self._op.results) else self._op.results[0]
+
+    @property
+    def cond(self) -> Any:
+        """The condition."""
+        if self._op is None:
+            return self._cond
+        from relax_mlir.relax.expr.views import view
+
+        return view(self._op.operands[0], self._keep)
+
+    @property
+    def true_branch(self) -> Any:
+        """What happens when the condition holds: a SeqExpr, or an expression not emitted yet."""
+        return self._branch(0)
+
+    @property
+    def false_branch(self) -> Any:
+        """What happens otherwise."""
+        return self._branch(1)
+
+    def _branch(self, index: int) -> Any:
+        if self._op is None:
+            return self._branches[index]
+        from relax_mlir.relax.expr.blocks import SeqExpr
+
+        return SeqExpr.of(self._op.regions[index].blocks[0], self._keep)
+
+    def _identity(self) -> Any:
+        return None if self._op is None else (If, self._op)
+
+
+__all__ = ["CALL_FORMS", "Attrs", "Call", "If", "Op", "Tuple", "TupleGetItem"]

@@ -1,0 +1,365 @@
+"""Types of expressions: plain Python values, made without MLIR and turned into its types on use.
+
+A type object belongs to no MLIR context, so a program's types can be written down before anything
+else exists, kept, compared and used in any thread.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.relax import types as T
+from relax_mlir.dialects.relax.dialect import Shape
+from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.relax.symbolic_text import read_expression
+from relax_mlir.errors import ExprError, ExprTypeError
+from relax_mlir.script.markers import Marker
+
+
+class Type:
+    """Base of the types of expressions (R05); immutable, equal when structurally equal."""
+
+    __slots__ = ()
+
+    def to_mlir(self) -> ir.Type:
+        """Return the MLIR type, in the current context.
+
+        Raises:
+            ExprError: there is none, such as for a negative dimension.
+        """
+        raise NotImplementedError(type(self).__name__)
+
+    def _key(self) -> tuple[Any, ...]:
+        return ()
+
+    def same_as(self, other: object) -> bool:
+        """Whether the other is the same type."""
+        return self == other
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and self._key() == other._key()  # type: ignore[attr-defined]
+
+    def __hash__(self) -> int:
+        return hash((type(self).__name__, self._key()))
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+class TensorType(Type):
+    """A tensor: `TensorType(("n", 4), "float32")`, all parts optional.
+
+    Attributes:
+        dims: dimensions where they are known symbolically (V0), else None.
+        dtype: TVM's name, `""` when unknown.
+        ndim: number of dimensions, -1 when unknown.
+        shape_expr: an expression of a shape that gives the dimensions at run time (V1), or None.
+    """
+
+    __slots__ = ("dims", "dtype", "ndim", "shape_expr")
+
+    def __init__(self, shape: Any = None, dtype: Any = None, ndim: int = -1) -> None:
+        if isinstance(shape, str) and dtype is None:
+            shape, dtype = None, shape
+        self.dtype = as_dtype(dtype)
+        self.dims: tuple[SymExpr, ...] | None = None
+        self.shape_expr: Any = None
+        if shape is not None:
+            self.dims, self.shape_expr, known = read_shape(shape)
+            if ndim not in (-1, known) and known != -1:
+                raise ExprError(f"ndim is {ndim}, the shape has {known} dimensions")
+            ndim = max(ndim, known)
+        if isinstance(ndim, bool) or not isinstance(ndim, int) or ndim < -1:
+            raise ExprError(f"ndim must be an integer, -1 when unknown, got {ndim!r}")
+        self.ndim = ndim
+
+    @property
+    def shape(self) -> Any:
+        """The dimensions as a `ShapeExpr` (V0), an expression of a shape (V1), or None (V2)."""
+        if self.dims is None:
+            return self.shape_expr
+        from relax_mlir.relax.expr.leaves import ShapeExpr
+
+        return ShapeExpr(self.dims)
+
+    def to_mlir(self) -> ir.Type:
+        try:
+            return T.tensor_type(self.dims, self.dtype, self.ndim)
+        except ValueError as error:
+            raise ExprError(str(error)) from error
+
+    def _key(self) -> tuple[Any, ...]:
+        return self.dims, self.dtype, self.ndim
+
+    def __str__(self) -> str:
+        dtype = f'"{self.dtype}"' if self.dtype else ""
+        if self.dims is not None:
+            parts = [_tuple_text(self.dims), *([dtype] if dtype else [])]
+        else:
+            parts = [f"ndim={self.ndim}"] if self.ndim >= 0 else []
+            parts += [f"dtype={dtype}"] if dtype else []
+        return f"R.Tensor({', '.join(parts)})"
+
+
+class ShapeType(Type):
+    """A shape as a value: `ShapeType(("n", 4))`, `ShapeType(ndim=2)` or `ShapeType()`.
+
+    Attributes:
+        dims: values where they are known symbolically, else None.
+        ndim: how many there are, -1 when unknown.
+    """
+
+    __slots__ = ("dims", "ndim")
+
+    def __init__(self, values: Any = None, ndim: int = -1) -> None:
+        self.dims: tuple[SymExpr, ...] | None = None
+        if values is not None:
+            self.dims, _, known = read_shape(values)
+            ndim = max(ndim, known)
+        self.ndim = ndim
+
+    @property
+    def values(self) -> tuple[SymExpr, ...] | None:
+        """The values where they are known symbolically, else None."""
+        return self.dims
+
+    def to_mlir(self) -> ir.Type:
+        try:
+            return T.shape_type(self.dims, self.ndim)
+        except ValueError as error:
+            raise ExprError(str(error)) from error
+
+    def _key(self) -> tuple[Any, ...]:
+        return self.dims, self.ndim
+
+    def __str__(self) -> str:
+        if self.dims is not None:
+            return f"R.Shape([{', '.join(map(str, self.dims))}])"
+        return f"R.Shape(ndim={self.ndim})" if self.ndim >= 0 else "R.Shape"
+
+
+class TupleType(Type):
+    """A tuple: `TupleType([R.Tensor((4,), "float32"), R.Object])`."""
+
+    __slots__ = ("fields",)
+
+    def __init__(self, *fields: Any) -> None:
+        if len(fields) == 1 and isinstance(fields[0], (list, tuple)):
+            fields = tuple(fields[0])
+        self.fields = tuple(as_type(field) for field in fields)
+
+    def to_mlir(self) -> ir.Type:
+        return ir.TupleType.get_tuple([field.to_mlir() for field in self.fields])
+
+    def _key(self) -> tuple[Any, ...]:
+        return self.fields
+
+    def __str__(self) -> str:
+        return f"R.Tuple({', '.join(map(str, self.fields))})"
+
+
+class ObjectType(Type):
+    """Any run-time value (C3 of R10)."""
+
+    __slots__ = ()
+
+    def to_mlir(self) -> ir.Type:
+        return T.object_type()
+
+    def __str__(self) -> str:
+        return "R.Object"
+
+
+class PrimType(Type):
+    """A scalar that is no tensor: `int64`, or the `bool` that compares two of them.
+
+    Attributes:
+        dtype: its dtype.
+        value: the symbolic integer that it is known to be, or None.
+    """
+
+    __slots__ = ("dtype", "value")
+
+    def __init__(self, dtype: Any = None, value: Any = None) -> None:
+        self.dtype = as_dtype(dtype) or "int64"
+        self.value = None if value is None else as_dim(value)
+        if self.dtype not in ("int64", "bool"):
+            raise ExprError(
+                f"a scalar value must be int64, got {self.dtype}; use a tensor without dimensions"
+            )
+
+    def to_mlir(self) -> ir.Type:
+        return ir.IntegerType.get_signless(64 if self.dtype == "int64" else 1)
+
+    def _key(self) -> tuple[Any, ...]:
+        return self.dtype, self.value
+
+    def __str__(self) -> str:
+        return f'R.Prim("{self.dtype}")' if self.value is None else f'R.Prim(value="{self.value}")'
+
+
+class FuncType(Type):
+    """A function: types of parameters, None when unknown, and of its result."""
+
+    __slots__ = ("params", "ret")
+
+    def __init__(self, params: Iterable[Any] | None = None, ret: Any = None) -> None:
+        self.params = None if params is None else tuple(as_type(each) for each in params)
+        self.ret = ObjectType() if ret is None else as_type(ret)
+
+    def to_mlir(self) -> ir.Type:
+        # A function as a value is an object at run time.
+        return T.object_type()
+
+    def _key(self) -> tuple[Any, ...]:
+        return self.params, self.ret
+
+    def __str__(self) -> str:
+        params = "..." if self.params is None else _tuple_text(self.params)
+        return f"R.Callable({params}, {self.ret})"
+
+
+def DynTensorType(ndim: int = -1, dtype: Any = None) -> TensorType:
+    """Return the type of a tensor without its shape, as the design document has it (R05)."""
+    return TensorType(None, dtype, ndim)
+
+
+TensorStructInfo = TensorType
+ShapeStructInfo = ShapeType
+TupleStructInfo = TupleType
+ObjectStructInfo = ObjectType
+AnyType = ObjectType
+PrimStructInfo = PrimType
+FuncStructInfo = FuncType
+StructInfo = Type
+
+
+def from_mlir(type_: ir.Type) -> Type:
+    """Return the type object of an MLIR type."""
+    if T.is_tensor(type_):
+        made = TensorType.__new__(TensorType)
+        dims = T.tensor_dims(type_)
+        made.dims = None if dims is None else tuple(dims)
+        made.dtype, made.ndim, made.shape_expr = T.tensor_dtype(type_), T.tensor_ndim(type_), None
+        return made
+    if isinstance(type_, Shape):
+        return ShapeType(T.shape_dims(type_), T.shape_ndim(type_))
+    if isinstance(type_, ir.TupleType):
+        return TupleType([from_mlir(type_.get_type(i)) for i in range(type_.num_types)])
+    if isinstance(type_, ir.FunctionType):
+        result = from_mlir(type_.results[0]) if len(type_.results) == 1 else None
+        return FuncType(map(from_mlir, type_.inputs), result)
+    text = str(type_)
+    return PrimType("bool" if text == "i1" else None) if text in ("i64", "i1") else ObjectType()
+
+
+def without_shape(type_: Type) -> Type:
+    """Return a type without dimensions: what the design document's `checked_type_` holds (R05)."""
+    if isinstance(type_, TensorType):
+        return TensorType(None, type_.dtype, type_.ndim)
+    if isinstance(type_, ShapeType):
+        return ShapeType()
+    if isinstance(type_, TupleType):
+        return TupleType([without_shape(field) for field in type_.fields])
+    return type_
+
+
+def as_dtype(dtype: Any) -> str:
+    """Return TVM's name of a dtype: a name, or a numpy dtype or scalar class.
+
+    Raises:
+        ExprError: there is no such dtype.
+    """
+    if dtype is None or dtype == "":
+        return ""
+    if not isinstance(dtype, str):
+        dtype = getattr(dtype, "name", None) or getattr(dtype, "__name__", None) or str(dtype)
+    try:
+        return T.normalize_dtype(dtype)
+    except ValueError as error:
+        raise ExprError(str(error)) from error
+
+
+def as_dim(value: Any) -> SymExpr:
+    """Return one dimension: an integer, a symbol or expression, or the text of one.
+
+    Raises:
+        ExprTypeError: it is none of them.
+        ExprError: the text spells no expression.
+    """
+    value = getattr(value, "sym", value)
+    try:
+        return read_expression(value) if isinstance(value, str) else SymExpr.of(value)
+    except TypeError as error:
+        raise ExprTypeError(str(error)) from error
+    except ValueError as error:
+        raise ExprError(str(error)) from error
+
+
+def read_shape(shape: Any) -> tuple[tuple[SymExpr, ...] | None, Any, int]:
+    """Return dimensions where known, the expression where one gives them, and their number.
+
+    Raises:
+        ExprTypeError: it is no shape.
+    """
+    type_ = getattr(shape, "ty", None)
+    if isinstance(type_, ShapeType):
+        return type_.dims, None if type_.dims is not None else shape, type_.ndim
+    if isinstance(shape, (list, tuple)):
+        dims = tuple(as_dim(dim) for dim in shape)
+        return dims, None, len(dims)
+    raise ExprTypeError(
+        f"expected a shape such as (n, 4), got {type(shape).__name__} {shape!r}"
+    )
+
+
+def _tuple_text(items: Sequence[Any]) -> str:
+    return f"({', '.join(map(str, items))}{',' if len(items) == 1 else ''})"
+
+
+_MARKERS = {
+    "R.Tensor": TensorType,
+    "R.Shape": ShapeType,
+    "R.Tuple": TupleType,
+    "R.Object": ObjectType,
+    "R.Any": ObjectType,
+    "R.Prim": PrimType,
+    "R.Callable": FuncType,
+}
+
+
+def as_type(type_: Any) -> Type:
+    """Return a type object for a type as people write one.
+
+    Args:
+        type_: a type object, `R.Tensor(("n", 4), "float32")`, `R.Tensor[(n, 4), "f32"]`,
+            `R.Object`, a class such as `TensorType`, or an MLIR type.
+
+    Raises:
+        ExprTypeError: it is none.
+    """
+    if isinstance(type_, Type):
+        return type_
+    if isinstance(type_, Marker):
+        made = _MARKERS.get(type_.script_path)
+        if made is not None:
+            return _called(made, type_)
+    elif isinstance(type_, type) and issubclass(type_, Type):
+        return type_()
+    elif isinstance(type_, ir.Type):
+        return from_mlir(type_)
+    raise ExprTypeError(
+        f'expected a type such as R.Tensor((n, 4), "float32"), got {type_!r}'
+    )
+
+
+def _called(made: Any, marker: Marker) -> Type:
+    if marker.script_call is None:
+        return made()
+    args, kwargs = marker.script_call
+    if marker.script_subscript and made is TensorType:
+        # `R.Tensor[(n, k), "f32"]` and `R.Tensor[n, k]`.
+        (item,) = args
+        pair = isinstance(item, tuple) and len(item) == 2 and isinstance(item[0], (tuple, list))
+        return TensorType(*item) if pair else TensorType(item)
+    return made(*args, **kwargs)

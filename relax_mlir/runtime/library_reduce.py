@@ -1,0 +1,83 @@
+"""Reductions and scans on whatever shapes and dtypes arrive (D0)."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from relax_mlir.runtime.library_support import axes, check, widen
+from relax_mlir.runtime.values import numpy_dtype
+
+_Array = np.ndarray
+
+
+def _variance(x: _Array, axis: Sequence[int] | None, keepdims: bool) -> Any:
+    check(x, "f")
+    wide, over = widen(x), axes(axis, x.ndim)
+    centred = wide - wide.mean(axis=over, keepdims=True)
+    result = np.square(centred).mean(axis=over, keepdims=keepdims)
+    return np.asarray(result)
+
+
+def _moment(root: bool) -> Callable[..., Any]:
+    def compute(x: _Array, axis: Sequence[int] | None = None, keepdims: bool = False) -> Any:
+        result = _variance(x, axis, keepdims)
+        return (np.sqrt(result) if root else result).astype(x.dtype, copy=False)
+
+    return compute
+
+
+def _truth(combine: Callable[..., Any]) -> Callable[..., Any]:
+    def compute(x: _Array, axis: Sequence[int] | None = None, keepdims: bool = False) -> Any:
+        check(x)
+        return combine(x, axis=axes(axis, x.ndim), keepdims=keepdims)
+
+    return compute
+
+
+def _place(find: Callable[..., Any]) -> Callable[..., Any]:
+    def compute(x: _Array, axis: Sequence[int] | None = None, keepdims: bool = False) -> Any:
+        check(x)
+        over = axes(axis, x.ndim)
+        shape = [1 if i in over else n for i, n in enumerate(x.shape)]
+        if not keepdims:
+            shape = [n for i, n in enumerate(x.shape) if i not in over]
+        # numpy has no place in nothing.
+        if not x.size:
+            return np.zeros(shape, "int64")
+        found = find(x, axis=None if axis is None else over[0])
+        return np.asarray(found, "int64").reshape(shape)
+
+    return compute
+
+
+def _scan(combine: np.ufunc, identity: int) -> Callable[..., Any]:
+    def compute(
+        x: _Array, axis: int | None = None, dtype: str | None = None, exclusive: bool = False
+    ) -> Any:
+        target = numpy_dtype(dtype) if dtype else x.dtype
+        check(x, "biuf" if dtype else "iuf")
+        source = x.astype(target)
+        source = widen(source.reshape(-1) if axis is None else source)
+        (along,) = axes([axis or 0], source.ndim)
+        result = np.asarray(combine.accumulate(source, axis=along, dtype=source.dtype))
+        if exclusive:
+            first = np.full_like(result.take([0] if result.shape[along] else [], along), identity)
+            rest = np.delete(result, -1, axis=along) if result.shape[along] else result
+            result = np.concatenate([first, rest], axis=along)
+        return result.astype(target, copy=False)
+
+    return compute
+
+
+# Name -> function of the operands, then the attributes in their declared order.
+REDUCE: dict[str, Callable[..., Any]] = {
+    "variance": _moment(False),
+    "std": _moment(True),
+    "all": _truth(np.all),
+    "any": _truth(np.any),
+    "argmax": _place(np.argmax),
+    "argmin": _place(np.argmin),
+    "cumsum": _scan(np.add, 0),
+    "cumprod": _scan(np.multiply, 1),
+}

@@ -1,0 +1,55 @@
+"""What the functions of the library ask of their arguments, in one place (D0)."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from relax_mlir.errors import ArgumentTypeError
+from relax_mlir.runtime.values import DTYPES, describe
+
+_KNOWN = frozenset(DTYPES.values())
+_HALF, _SINGLE = np.dtype("float16"), np.dtype("float32")
+_BOOL = np.dtype("bool")
+
+_WANTED = {"f": "a floating-point", "iu": "an integer", "biu": "an integer", "b": "a bool"}
+
+
+def check(value: Any, kinds: str = "biuf") -> None:
+    """Raise ArgumentTypeError unless the value is a tensor of a dtype of these kinds."""
+    if not isinstance(value, np.ndarray):
+        raise ArgumentTypeError(f"expected a tensor, got {describe(value)}")
+    if value.dtype not in _KNOWN or value.dtype.kind not in kinds:
+        if value.dtype == _BOOL and "i" in kinds:
+            raise ArgumentTypeError("not defined for bool: cast the operands first")
+        wanted = _WANTED.get(kinds, "a numeric")
+        raise ArgumentTypeError(f"needs {wanted} dtype, got {value.dtype.name}")
+
+
+def widen(x: np.ndarray) -> np.ndarray:
+    """Return half precision as float32: its few bits do not survive several steps."""
+    return x.astype(_SINGLE) if x.dtype == _HALF else x
+
+
+def axes(given: Sequence[int] | None, ndim: int) -> tuple[int, ...]:
+    """Return distinct axes counted from 0, all of them for None.
+
+    Raises:
+        ArgumentTypeError: there is no such axis, or one is there twice.
+    """
+    given = range(ndim) if given is None else given
+    for axis in given:
+        if not -ndim <= axis < ndim:
+            raise ArgumentTypeError(f"axis {axis} is out of range for a tensor of rank {ndim}")
+    result = tuple([axis % ndim for axis in given])
+    if len(set(result)) != len(result):
+        raise ArgumentTypeError(f"axes must be distinct, got {tuple(given)} for rank {ndim}")
+    return result
+
+
+def check_pair(a: Any, b: Any, kinds: str = "biuf") -> None:
+    """Raise ArgumentTypeError unless both are tensors of one dtype, of these kinds."""
+    check(a, kinds)
+    check(b, kinds)
+    if a.dtype != b.dtype:
+        raise ArgumentTypeError(f"operand dtypes must match, got {a.dtype.name} and {b.dtype.name}")

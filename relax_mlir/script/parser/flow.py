@@ -1,0 +1,97 @@
+"""Which names statements bind and read, as far as control flow has to know."""
+
+import ast
+import re
+from collections.abc import Iterable, Sequence
+
+from relax_mlir.script.parser.source import Node
+
+_NAME = re.compile(r"[^\W\d]\w*")
+
+
+def assigned(statements: Sequence[Node]) -> list[str]:
+    """Return the names that statements bind for what follows, in order of their last binding."""
+    names: dict[str, None] = {}
+    for statement in statements:
+        for name in _bound(statement):
+            names.pop(name, None)
+            names[name] = None
+    return list(names)
+
+
+def _bound(node: Node) -> list[str]:
+    if isinstance(node, ast.Assign):
+        return [name for target in node.targets for name in _targets(target)]
+    if isinstance(node, (ast.AnnAssign, ast.AugAssign)):
+        return _targets(node.target)
+    if isinstance(node, ast.FunctionDef):
+        return [node.name]
+    if isinstance(node, ast.With):
+        return _outputs(node)
+    if isinstance(node, ast.If):
+        return assigned([*node.body, *node.orelse])
+    if isinstance(node, (ast.While, ast.For)):
+        own = set(_targets(node.target)) if isinstance(node, ast.For) else set()
+        return [name for name in assigned(node.body) if name not in own]
+    return []
+
+
+def _targets(node: Node) -> list[str]:
+    if isinstance(node, ast.Name):
+        return [node.id]
+    if isinstance(node, (ast.Tuple, ast.List)):
+        return [name for item in node.elts for name in _targets(item)]
+    return []
+
+
+def _outputs(node: ast.With) -> list[str]:
+    """Return what the `R.output(...)` at the end of a dataflow block names."""
+    call = node.body[-1].value if isinstance(node.body[-1], ast.Expr) else None
+    if not isinstance(call, ast.Call):
+        return []
+    return [name for argument in call.args for name in _targets(argument)]
+
+
+def loaded(nodes: Iterable[Node]) -> set[str]:
+    """Return the names that nodes read; a name in quoted text, such as a dimension, counts."""
+    names: set[str] = set()
+    for root in nodes:
+        for node in ast.walk(root):
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+                names.add(node.id)
+            elif isinstance(node, ast.AugAssign):
+                names.update(_targets(node.target))
+            elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+                names.update(_NAME.findall(node.value))
+    return names
+
+
+def is_read_first(name: str, statements: Sequence[Node]) -> bool:
+    """Whether statements may read a name before they bind it."""
+    for statement in statements:
+        if name in loaded([statement]):
+            return True
+        simple = isinstance(statement, (ast.Assign, ast.AnnAssign, ast.FunctionDef, ast.With))
+        if simple and name in _bound(statement):
+            return False
+    return False
+
+
+def always_returns(statements: Sequence[Node]) -> bool:
+    """Whether statements end with a `return` on every path."""
+    last = statements[-1] if statements else None
+    if isinstance(last, ast.If):
+        return always_returns(last.body) and always_returns(last.orelse)
+    return isinstance(last, ast.Return)
+
+
+def find(statements: Iterable[Node], kinds: tuple[type, ...], inside: tuple[type, ...]) -> Node:
+    """Return the first statement of some kinds, looking into compound ones only of `inside`."""
+    for statement in statements:
+        if isinstance(statement, kinds):
+            return statement
+        if isinstance(statement, inside):
+            found = find([*statement.body, *getattr(statement, "orelse", [])], kinds, inside)
+            if found is not None:
+                return found
+    return None

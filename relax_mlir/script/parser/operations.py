@@ -1,0 +1,170 @@
+"""Calls of the dialect's operations: `R.concat((x, y), axis=1)`."""
+
+import ast
+from typing import TYPE_CHECKING, Any
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.relax import types as T
+from relax_mlir.dialects.relax.infer import describe
+from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS, REQUIRED, Param, build
+from relax_mlir.dialects.relax.ops.params import SYMBOLIC_KINDS
+from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.relax.tuples import field_types, is_tuple
+from relax_mlir.errors import did_you_mean
+from relax_mlir.script.parser import tables
+from relax_mlir.script.parser.dims import DimParser, check_size
+from relax_mlir.script.parser.source import Node
+
+if TYPE_CHECKING:
+    from relax_mlir.script.parser.relax_expr import ExprParser
+
+
+def operation(p: "ExprParser", written: str, node: Node, name: str | None) -> ir.Value:
+    """Create the operation that `R.<written>(...)` calls.
+
+    Raises:
+        ScriptError: there is no such operation, or its arguments are wrong.
+    """
+    op = tables.ALIASES.get(written, written).removeprefix("nn.")
+    if op not in COMPUTE_OPS:
+        known = [*COMPUTE_OPS, *tables.ALIASES, *tables.BUILTINS]
+        near = did_you_mean(written, known) or did_you_mean(op, known)
+        p.scope.fail(node.func, f"there is no operation R.{written}{near}")
+    cls = COMPUTE_OPS[op]
+    given = _bind(p, cls.PARAMS, node)
+    operands: list[tuple[Param, Node | None, Any]] = []
+    attrs = {}
+    for param in cls.PARAMS:
+        place = given.get(param.name)
+        if place is None:
+            if param.default is REQUIRED:
+                p.scope.fail(node, f"R.{written} needs argument '{param.name}'")
+            if param.is_operand:
+                operands.append((param, None, param.default))
+        elif param.is_operand:
+            operands.append((param, place, _operand(p, param, place)))
+        else:
+            attrs[param.name] = _attribute(p, param, place)
+    dtype = next(filter(None, (_dtype(raw) for _, _, raw in operands)), "")
+    if not cls.PURE:
+        if p.in_dataflow:
+            p.scope.fail(
+                node,
+                f"{ast.unparse(node.func)} has a side effect; move it outside the dataflow block",
+            )
+        p.impure = True
+    values = [_value(p, param, place, raw, dtype) for param, place, raw in operands]
+    try:
+        return build(op, values, attrs, p.scope.location(node, name))
+    except (ValueError, TypeError) as error:
+        p.scope.fail(node, f"{ast.unparse(node.func)}: {error}")
+
+
+def _operand(p: "ExprParser", param: Param, node: Node) -> Any:
+    """Return an operand as Python has it: a value, a number, or a list of them."""
+    if param.default is None and isinstance(node, ast.Constant) and node.value is None:
+        return None
+    raw = p.evaluate(node)
+    if param.kind == "shape" and isinstance(raw, (tuple, list)):
+        return _dims(p, raw, node)
+    return raw
+
+
+def _dims(p: "ExprParser", raw: Any, node: Node) -> list[SymExpr]:
+    dims = []
+    for item in raw:
+        if isinstance(item, bool) or not isinstance(item, (int, SymExpr)):
+            p.scope.fail(node, "a shape is a tuple of integers and symbols")
+        dims.append(SymExpr.of(item))
+        DimParser(p.scope).check_bound(node, dims[-1])
+        if dims[-1] != -1:
+            check_size(p.scope, node, dims[-1])
+    return dims
+
+
+def _dtype(raw: Any) -> str:
+    """Return the dtype that numbers beside this operand take."""
+    if isinstance(raw, (tuple, list)):
+        return next(filter(None, map(_dtype, raw)), "")
+    if not isinstance(raw, ir.Value):
+        return ""
+    types = field_types(raw.type) if is_tuple(raw.type) else [raw.type]
+    return next(filter(None, (T.tensor_dtype(t) for t in types if T.is_tensor(t))), "")
+
+
+def _value(p: "ExprParser", param: Param, place: Node | None, raw: Any, dtype: str) -> Any:
+    """Return what `build` takes for an operand."""
+    if place is None or raw is None:
+        return raw
+    if param.kind == "shape":
+        # A pattern for reshape is for the operation to make sense of.
+        return raw if isinstance(raw, list) and {0, -1} & set(raw) else p.shape(raw, place)
+    if isinstance(raw, ir.Value):
+        return raw
+    if param.kind == "tensors":
+        if not isinstance(raw, (tuple, list)):
+            p.scope.fail(place, f"{param.name} must be a tuple of tensors")
+        places = place.elts if isinstance(place, (ast.Tuple, ast.List)) else [place] * len(raw)
+        one = Param(param.name, "tensor")
+        pairs = zip(places, raw, strict=False)
+        return [_value(p, one, where, item, dtype) for where, item in pairs]
+    if isinstance(raw, SymExpr) and raw.is_const:
+        raw = raw.value
+    if isinstance(raw, (int, float)):
+        return p.constant(raw, place, None, dtype)
+    return p.materialize(raw, place)
+
+
+def _attribute(p: "ExprParser", param: Param, node: Node) -> Any:
+    from relax_mlir.script.parser.relax_expr import literal
+
+    if param.kind in SYMBOLIC_KINDS:
+        if isinstance(node, ast.Constant) and node.value is None:
+            return None
+        if param.kind == "dims" and isinstance(node, (ast.Tuple, ast.List)):
+            return [_integer(p, item) for item in node.elts]
+        return _integer(p, node)
+    value = literal(p.scope, node)
+    return [value] if param.kind == "ints" and isinstance(value, int) else value
+
+
+def _integer(p: "ExprParser", node: Node) -> Any:
+    """Return a symbolic integer, or the Python value that stands in its place."""
+    if isinstance(node, ast.Call) and p.scope.path(node.func) == "R.prim_value" and node.args:
+        return DimParser(p.scope).integer(node.args[0])
+    raw = p.evaluate(node)
+    if isinstance(raw, SymExpr):
+        DimParser(p.scope).check_bound(node, raw)
+    if isinstance(raw, (tuple, list)):
+        return list(raw)
+    if isinstance(raw, ir.Value):
+        known = p.scope.integer_of(raw)
+        if known is None:
+            p.scope.fail(node, f"expected an integer or a symbol, got {describe(raw.type)}")
+        return known
+    return raw
+
+
+def _bind(p: "ExprParser", params: tuple[Param, ...], node: Node) -> dict[str, Node]:
+    """Match arguments to parameters by position and keyword."""
+    names = [param.name for param in params]
+    args: list[Node] = list(node.args)
+    what = ast.unparse(node.func)
+    if len(args) > len(names):
+        if params[-1].kind == "ints":
+            # R.permute_dims(x, 1, 0)
+            keep = len(names) - 1
+            args = [*args[:keep], ast.copy_location(ast.Tuple(args[keep:], ast.Load()), node)]
+        else:
+            p.scope.fail(args[len(names)], f"{what} takes {len(names)} arguments, got {len(args)}")
+    given = dict(zip(names, args, strict=False))
+    for keyword in node.keywords:
+        if keyword.arg is None:
+            p.scope.fail(keyword, f"write the arguments of {what} one by one, not as '**'")
+        if keyword.arg not in names:
+            near = did_you_mean(keyword.arg, names)
+            p.scope.fail(keyword, f"{what} has no argument '{keyword.arg}'{near}")
+        if keyword.arg in given:
+            p.scope.fail(keyword, f"argument '{keyword.arg}' is given twice")
+        given[keyword.arg] = keyword.value
+    return given

@@ -1,0 +1,386 @@
+"""Branches and loops of a Relax function: which variables they give back, and as what types."""
+
+import ast
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.relax import types as T
+from relax_mlir.dialects.relax.dialect import Dims
+from relax_mlir.dialects.relax.infer import describe
+from relax_mlir.dialects.relax.ops.control import is_condition
+from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.relax.tuples import make_tuple
+from relax_mlir.dialects.relax.well_formed import type_dims
+from relax_mlir.script.parser import flow
+from relax_mlir.script.parser.env import MISSING
+from relax_mlir.script.parser.relax_calls import match_cast, substitute
+from relax_mlir.script.parser.relax_types import join
+from relax_mlir.script.parser.source import Node
+
+if TYPE_CHECKING:
+    from relax_mlir.script.parser.relax_stmt import StmtParser
+
+_COMPOUND = (ast.If, ast.With, ast.For, ast.While)
+_RANGES = ("T.serial", "R.range", "T.range")
+
+
+class ControlParser:
+    """Parses control flow for the statements of one function."""
+
+    def __init__(self, statements: "StmtParser") -> None:
+        self._statements = statements
+        self.expr, self.scope = statements.expr, statements.scope
+
+    def condition(self, node: Node) -> ir.Value:
+        """Return the value of a condition.
+
+        Raises:
+            ScriptError: it is no scalar bool.
+        """
+        value = self.expr.value(node)
+        if not is_condition(value.type):
+            self.scope.fail(
+                node, f"the condition must be a scalar bool, got {describe(value.type)}"
+            )
+        return value
+
+    def refuse_in_dataflow(self, node: Node, what: str) -> None:
+        """Raise a ScriptError for control flow in a dataflow block."""
+        if self.expr.in_dataflow:
+            self.scope.fail(
+                node, f"a dataflow block holds no control flow; move the {what} outside the block"
+            )
+
+    # Branches
+
+    def branch(self, node: Node) -> None:
+        """Parse an `if`; what both branches bind, or one binds again, is bound after it.
+
+        Raises:
+            ScriptError: the branches give what cannot be one variable.
+        """
+        self.refuse_in_dataflow(node, "'if'")
+        condition = self.condition(node.test)
+        names = self._given_back(node)
+        holder = ir.Operation.create(
+            "relax.if", operands=[condition], regions=2, loc=self.scope.location(node)
+        )
+        given = [
+            self._arm(holder.regions[i], body, names)
+            for i, body in enumerate((node.body, node.orelse))
+        ]
+        results = self._close(node, condition, holder, given, names)
+        self.scope.hide({name for _, _, bound in given for name in bound} - set(names), "branch")
+        for name, value in zip(names, results, strict=True):
+            self.scope.bind(name, value)
+
+    def _given_back(self, node: ast.If) -> list[str]:
+        """Return the variables that mean something after a branch, in order."""
+        arms = [set(flow.assigned(body)) for body in (node.body, node.orelse)]
+        order = flow.assigned([*node.orelse, *node.body])
+        return [
+            name
+            for name in order
+            if self._statements.is_read_later(name)
+            and not isinstance(self.scope.values.get(name), SymExpr)
+            and all(name in arm or name in self.scope.values for arm in arms)
+        ]
+
+    def _arm(
+        self, region: ir.Region, body: Sequence[Node], names: Sequence[str]
+    ) -> tuple[ir.Block, list[ir.Value], set[str]]:
+        block = region.blocks.append()
+        with self.scope.nested("branch") as bound, ir.InsertionPoint(block):
+            self._statements.sequence(body)
+            values = [self._value(name, body[-1]) for name in names]
+        return block, values, bound
+
+    def _value(self, name: str, node: Node) -> ir.Value:
+        raw = self.scope.values.get(name, MISSING)
+        if raw is MISSING:
+            self.scope.undefined(node, name)
+        return self.expr.materialize(raw, node, name)
+
+    def returning(self, node: ast.If, rest: Sequence[Node]) -> ir.Value:
+        """Parse an `if` that returns from the function, and what follows it; the value returned.
+
+        Raises:
+            ScriptError: not every path returns.
+        """
+        self.refuse_in_dataflow(node, "'if'")
+        condition = self.condition(node.test)
+        arms = [list(node.body), list(node.orelse)]
+        done = [flow.always_returns(arm) for arm in arms]
+        if all(done) and rest:
+            self.scope.fail(rest[0], "nothing can follow 'return'")
+        if not any(done):
+            place = flow.find([node], (ast.Return,), (ast.If,))
+            self.scope.fail(place, "a branch that returns must do so on all of its paths")
+        arms = [arm if ends else [*arm, *rest] for arm, ends in zip(arms, done, strict=True)]
+        if not all(arms):
+            self.scope.fail(node, "a Relax function must end with 'return'")
+        holder = ir.Operation.create(
+            "relax.if", operands=[condition], regions=2, loc=self.scope.location(node)
+        )
+        given = []
+        for region, arm in zip(holder.regions, arms, strict=True):
+            block = region.blocks.append()
+            with self.scope.nested("branch") as bound, ir.InsertionPoint(block):
+                given.append((block, [self._statements.body(arm)], bound))
+        return self._close(node, condition, holder, given, [None])[0]
+
+    def _close(
+        self, node: Node, condition: ir.Value, holder: ir.Operation, given: list[Any],
+        names: Sequence[str | None],
+    ) -> list[ir.Value]:  # fmt: skip
+        """Make the operation of both arms; the values it gives."""
+        known = {name: SymExpr.var(name) for name in self.scope.symbols}
+        types = []
+        for position, name in enumerate(names):
+            left, right = (substitute(values[position].type, known) for _, values, _ in given)
+            joined = join(left, right)
+            if joined is None:
+                last = node.orelse[-1] if node.orelse else node
+                what = f"for '{name}'" if name else ""
+                self.scope.fail(
+                    last, f"the branches give {describe(left)} and {describe(right)} {what}".strip()
+                )
+            types.append(joined)
+        loc = self.scope.location(node, names[0] if len(names) == 1 else None)
+        for block, values, _ in given:
+            with ir.InsertionPoint(block):
+                operands = self._cast(values, types, node)
+                if len(operands) > 1:
+                    operands = [make_tuple(operands, self.scope.location(node))]
+                ir.Operation.create("relax.yield", operands=operands, loc=self.scope.location(node))
+        whole = types if len(types) < 2 else [ir.TupleType.get_tuple(types)]
+        final = ir.Operation.create(
+            "relax.if", operands=[condition], results=whole, regions=2, loc=loc,
+            ip=ir.InsertionPoint(holder),
+        )  # fmt: skip
+        for region, (block, _, _) in zip(final.regions, given, strict=True):
+            block.append_to(region)
+        holder.erase()
+        if len(types) < 2:
+            return list(final.results)
+        return self._fields(final.result, names, node)
+
+    def _cast(
+        self, values: Sequence[ir.Value], types: Sequence[ir.Type], node: Node
+    ) -> list[ir.Value]:
+        pairs = zip(values, types, strict=True)
+        return [v if v.type == t else match_cast(self.expr, v, t, node, None) for v, t in pairs]
+
+    def _fields(
+        self, value: ir.Value, names: Sequence[str | None], node: Node
+    ) -> list[ir.Value]:
+        return [self.expr.field(value, i, node, name) for i, name in enumerate(names)]
+
+    # Loops
+
+    def loop(self, node: Node) -> None:
+        """Parse `while` or `for`; variables that the body binds again go from turn to turn.
+
+        Raises:
+            ScriptError: it cannot be a loop of the graph, or a variable changes its kind.
+        """
+        word = "'while'" if isinstance(node, ast.While) else "'for'"
+        self.refuse_in_dataflow(node, f"{word} loop")
+        if node.orelse:
+            self.scope.fail(node.orelse[0], f"{word} has no 'else' here")
+        stray = flow.find(node.body, (ast.Break, ast.Continue), (ast.If, ast.With))
+        if stray is not None:
+            kind = "break" if isinstance(stray, ast.Break) else "continue"
+            self.scope.fail(
+                stray, f"'{kind}' is not part of the Relax language; put it into the condition "
+                "of the loop, or what it skips under an 'if'",
+            )  # fmt: skip
+        stray = flow.find(node.body, (ast.Return,), _COMPOUND)
+        if stray is not None:
+            self.scope.fail(stray, "'return' cannot leave a loop; bind a variable and return it")
+        if isinstance(node, ast.While):
+            self._while(node)
+        elif self._is_range(node.iter):
+            self._for(node)
+        else:
+            self._unrolled(node)
+
+    def _is_range(self, node: Node) -> bool:
+        if not isinstance(node, ast.Call):
+            return False
+        if isinstance(node.func, ast.Name) and node.func.id == "range":
+            return "range" not in self.scope.values
+        return self.scope.path(node.func) in _RANGES
+
+    def _unrolled(self, node: ast.For) -> None:
+        """Parse the body once for each field of a tuple or item of a Python sequence."""
+        raw = self.expr.evaluate(node.iter)
+        if isinstance(raw, ir.Value) and isinstance(raw.type, ir.TupleType):
+            raw = [self.expr.field(raw, i, node.iter) for i in range(raw.type.num_types)]
+        if not isinstance(raw, (tuple, list)):
+            self.scope.fail(node.iter, "a loop goes over range(...), or the fields of a tuple")
+        target = node.target
+        if not isinstance(target, ast.Name):
+            self.scope.fail(target, "this loop has one variable")
+        for item in raw:
+            self.scope.bind(target.id, item)
+            with self._statements.repeating([*node.body]):
+                self._statements.sequence(node.body)
+
+    def _carried(self, node: Node, head: Sequence[Node]) -> tuple[list[str], list[ir.Value]]:
+        """Return the variables that a loop carries, and their first values."""
+        own = {node.target.id} if isinstance(node, ast.For) else set()
+        names = []
+        for name in flow.assigned(node.body):
+            first = flow.is_read_first(name, [*head, *node.body])
+            if name in self.scope.values and name not in own:
+                if first or self._statements.is_read_later(name):
+                    names.append(name)
+        return names, [self._value(name, node) for name in names]
+
+    def _while(self, node: ast.While) -> None:
+        names, values = self._carried(node, [node.test])
+        self._settle(node, names, values, None)
+
+    def _for(self, node: ast.For) -> None:
+        if not isinstance(node.target, ast.Name):
+            self.scope.fail(node.target, "this loop has one variable")
+        call = node.iter
+        if not 1 <= len(call.args) <= 3 or call.keywords:
+            self.scope.fail(call, f"a range takes one to three integers, got {len(call.args)}")
+        raws: list[Any] = [self._integer(arg) for arg in call.args]
+        raws = [0, *raws] if len(raws) == 1 else raws
+        raws = [*raws, 1] if len(raws) == 2 else raws
+        if raws[2] == 0:
+            self.scope.fail(call, "the step of a loop cannot be 0")
+        bounds = [self.expr.materialize(raw, call) for raw in raws]
+        names, values = self._carried(node, [])
+        self._settle(node, names, values, make_tuple(bounds, self.scope.location(call)))
+
+    def _integer(self, node: Node) -> Any:
+        raw = self.expr.evaluate(node)
+        fits = isinstance(raw, SymExpr) or (isinstance(raw, int) and not isinstance(raw, bool))
+        if not fits and not (isinstance(raw, ir.Value) and str(raw.type) == "i64"):
+            what = describe(raw.type) if isinstance(raw, ir.Value) else type(raw).__name__
+            self.scope.fail(node, f"the bounds of a loop are integers, this is {what}")
+        return raw
+
+    def _settle(
+        self, node: Node, names: list[str], values: list[ir.Value], bounds: ir.Value | None
+    ) -> None:
+        """Parse a loop until the types of what it carries hold for every turn."""
+        known = {name: SymExpr.var(name) for name in self.scope.symbols}
+        types = [substitute(value.type, known) for value in values]
+        operation = "relax.while" if bounds is None else "relax.for"
+        # A type can only lose its dimensions, its rank and its fields' ones.
+        while True:
+            ended, impure = dict(self.scope.ended), self.expr.impure
+            holder = ir.Operation.create(
+                operation, regions=2 if bounds is None else 1, loc=self.scope.location(node)
+            )
+            blocks, yielded = self._turn(node, holder, names, types)
+            joined = [
+                self._join(node, name, before, substitute(value.type, known))
+                for name, before, value in zip(names, types, yielded, strict=True)
+            ]
+            if joined == types:
+                break
+            holder.erase()
+            self.scope.ended, self.expr.impure, types = ended, impure, joined
+        loc = self.scope.location(node)
+        with ir.InsertionPoint(blocks[-1]):
+            operands = [make_tuple(self._cast(yielded, types, node), loc)]
+            ir.Operation.create("relax.yield", operands=operands, loc=loc)
+        with ir.InsertionPoint(holder):
+            initial = make_tuple(self._cast(values, types, node), loc)
+            final = ir.Operation.create(
+                operation,
+                operands=[initial] if bounds is None else [bounds, initial],
+                results=[initial.type],
+                regions=len(blocks),
+                loc=loc,
+            )
+        for block, region in zip(blocks, final.regions, strict=True):
+            block.append_to(region)
+        holder.erase()
+        for name, value in zip(names, self._fields(final.result, names, node), strict=True):
+            self.scope.bind(name, value)
+
+    def _join(self, node: Node, name: str, before: ir.Type, after: ir.Type) -> ir.Type:
+        joined = join(before, after)
+        dtypes = {T.tensor_dtype(t) for t in (before, after) if T.is_tensor(t)}
+        if joined is None or (len(dtypes) == 2 and "" not in dtypes):
+            self.scope.fail(
+                node,
+                f"'{name}' is {describe(before)} before this loop and {describe(after)} after a "
+                "turn; what a loop carries may change its shape, but not its kind or dtype",
+            )
+        return joined
+
+    def _turn(
+        self, node: Node, holder: ir.Operation, names: list[str], types: list[ir.Type]
+    ) -> tuple[list[ir.Block], list[ir.Value]]:
+        """Parse the regions of a loop; their blocks, and the values for the next turn."""
+        blocks = []
+        if isinstance(node, ast.While):
+            block = self._region(holder.regions[0], names, types, node)
+            with self.scope.nested("loop"), ir.InsertionPoint(block):
+                self._bind(block, names, node)
+                value = self.condition(node.test)
+                ir.Operation.create(
+                    "relax.condition", operands=[value], loc=self.scope.location(node.test)
+                )
+            blocks.append(block)
+            region, arguments, kinds = holder.regions[1], names, types
+        else:
+            integer = ir.IntegerType.get_signless(64)
+            region, arguments, kinds = holder.regions[0], [node.target.id, *names], [integer, *types]
+        block = self._region(region, arguments, kinds, node)
+        blocks.append(block)
+        again = [*node.body, *([node.test] if isinstance(node, ast.While) else [])]
+        with self.scope.nested("loop"), ir.InsertionPoint(block):
+            self._bind(block, arguments, node)
+            with self._statements.repeating(again):
+                self._statements.sequence(node.body)
+            yielded = [self._value(name, node.body[-1]) for name in names]
+        for each in blocks:
+            _drop_unused_symbols(each)
+        return blocks, yielded
+
+    def _region(
+        self, region: ir.Region, names: Sequence[str], types: Sequence[ir.Type], node: Node
+    ) -> ir.Block:
+        locations = [self.scope.location(node, name) for name in names]
+        return region.blocks.append(*types, arg_locs=locations)
+
+    def _bind(self, block: ir.Block, names: Sequence[str], node: Node) -> None:
+        for name, argument in zip(names, block.arguments, strict=True):
+            self.scope.bind(name, argument)
+            if str(argument.type) == "i64":
+                self.scope.bind_symbol(argument, name, node)
+
+
+def _drop_unused_symbols(block: ir.Block) -> None:
+    """Erase the symbols of a block's integers that nothing in it mentions."""
+    used: set[str] = set()
+    heads = []
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        for result in op.results:
+            used.update(name for dim in type_dims(result.type) for name in dim.symbols)
+        for attribute in op.attributes.values():
+            if isinstance(attribute, Dims):
+                used.update(attribute.symbol_names)
+        return ir.WalkResult.ADVANCE
+
+    for view in block.operations:
+        op = view.operation
+        binds = op.name == "relax.match_prim" and isinstance(op.operands[0].owner, ir.Block)
+        if binds and op.operands[0].owner == block:
+            heads.append(op)
+        else:
+            op.walk(visit)
+    for op in heads:
+        if not used & set(op.attributes["value"].symbol_names):
+            op.erase()

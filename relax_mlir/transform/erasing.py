@@ -1,0 +1,115 @@
+"""Erasing operations from Python, made safe where MLIR would read freed memory later.
+
+MLIR trusts `Operation.erase()`: nothing may use the results any more, and while a rewrite runs the
+operation has to go through the driver's rewriter, which keeps pointers to all of them. So the
+method is replaced, once per process: it looks for uses, and in a thread in which a rewrite runs it
+asks the rewriter, for operations of that module.
+"""
+
+import contextlib
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from relax_mlir.dialects.bindings import ir
+
+# Where `Operation` and `OpView` have their methods from.
+_BASE: Any = ir.Operation.__mro__[1]
+
+
+class _Thread(threading.local):
+    """What a rewrite in this thread works on.
+
+    Attributes:
+        module: the operation of the module, None outside of rewrites.
+        erase: erases an operation of it.
+    """
+
+    module: ir.Operation | None = None
+    erase: Callable[[ir.Operation], None] | None = None
+
+
+_THREAD = _Thread()
+
+
+@contextlib.contextmanager
+def guarded(module: ir.Operation, erase: Callable[[ir.Operation], None]) -> Iterator[None]:
+    """Let `erase()` of operations of a module be done by `erase` inside the body."""
+    outer = _THREAD.module, _THREAD.erase
+    _THREAD.module, _THREAD.erase = module, erase
+    try:
+        yield
+    finally:
+        _THREAD.module, _THREAD.erase = outer
+
+
+def only_looks(op: ir.Operation) -> None:
+    """Refuse to erase: what a constraint of PDL may do.
+
+    Raises:
+        ValueError: always.
+    """
+    raise ValueError(f"a constraint only looks, it cannot erase '{op.name}'")
+
+
+def around(op: ir.Operation) -> Iterator[ir.Operation]:
+    """Yield an operation and those that it is in, from the inside out."""
+    inner: Any = op
+    while inner is not None:
+        yield inner
+        inner = inner.parent.operation if inner.attached and inner.parent is not None else None
+
+
+def check_unused(op: ir.Operation) -> None:
+    """Raise ValueError if an operation's results are in use, so that it cannot go."""
+    for value in op.results:
+        for use in value.uses:
+            raise ValueError(
+                f"'{op.name}' cannot be erased: its results are in use, by "
+                f"'{use.owner.operation.name}'"
+            )
+
+
+def _rewriting(op: ir.Operation) -> Callable[[ir.Operation], None] | None:
+    """Return who erases an operation while a rewrite runs on the module that it is in."""
+    module = _THREAD.module
+    if module is None or all(outer != module for outer in around(op)):
+        return None
+    return _THREAD.erase
+
+
+def install() -> None:
+    """Replace the method, unless that was done before."""
+    erase, detach = _BASE.erase, _BASE.detach_from_parent
+    if hasattr(erase, "is_safe"):
+        return
+
+    def safe_erase(self: Any) -> None:
+        """Erase the operation.
+
+        Raises:
+            ValueError: something uses its results.
+        """
+        op = self.operation
+        check_unused(op)
+        rewriting = _rewriting(op)
+        if rewriting is None:
+            erase(self)
+        else:
+            rewriting(op)
+
+    def safe_detach(self: Any) -> Any:
+        """Detach the operation from its parent block.
+
+        Raises:
+            ValueError: a rewrite runs on its module.
+        """
+        if _rewriting(self.operation) is not None:
+            raise ValueError(
+                f"a rewrite cannot detach '{self.operation.name}': clone or move it, and erase it "
+                "with rewriter.erase_op"
+            )
+        return detach(self)
+
+    safe_erase.is_safe = True  # type: ignore[attr-defined]
+    _BASE.erase, _BASE.detach_from_parent = safe_erase, safe_detach
