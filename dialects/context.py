@@ -12,7 +12,7 @@ import weakref
 from contextlib import AbstractContextManager
 from typing import Any, ClassVar
 
-from relax_mlir.dialects.bindings import ir, uninterrupted
+from relax_mlir.dialects.bindings import ext, ir, submodule, uninterrupted
 from relax_mlir.errors import RelaxMLIRError
 
 # Dialect.load writes a class attribute while MLIR may drop the GIL; two threads there crash the
@@ -20,9 +20,11 @@ from relax_mlir.errors import RelaxMLIRError
 _LOAD_LOCK = threading.Lock()
 _LOCAL = threading.local()
 _NAMESPACES = ("relax", "tir", "vm")
+# Operations that users declared, which contexts made before that do not have.
+_LATE: list[type[Any]] = []
 
 # When a context is old: so many times asked for, or so many bytes of constants in it.
-MOST_USES = 128
+MOST_USES = 64
 MOST_BYTES = 64 << 20
 # How often a thread that waits for a context looks whether it waits for itself; it believes it when
 # it has seen it so many times in a row.
@@ -105,6 +107,34 @@ def load_all(context: ir.Context) -> None:
                 dialect.load()
 
 
+def add_operation(operation: type[Any]) -> None:
+    """Make an operation of ours that was declared late known where the dialects are loaded already.
+
+    Contexts of other threads learn it when those ask for theirs.
+    """
+    _LATE.append(operation)
+    default_context()
+
+
+def _load_late(context: ir.Context) -> None:
+    """Add the operations to a context's dialects that were declared after it was made."""
+    missing = [op for op in _LATE if not context.is_registered_operation(op.OPERATION_NAME)]
+    if not missing:
+        return
+    irdl = submodule("dialects.irdl")
+    with _LOAD_LOCK, context, ir.Location.unknown(), uninterrupted():
+        for operation in missing:
+            module = ir.Module.create()
+            with ir.InsertionPoint(module.body):
+                dialect = irdl.dialect(operation.OPERATION_NAME.partition(".")[0])
+                with ir.InsertionPoint(dialect.body):
+                    operation._emit_operation()
+            irdl.load_dialects(module)
+            operation._attach_traits()
+            register = ext._cext.register_operation(operation._dialect_obj, replace=True)
+            register(operation)
+
+
 def make_context() -> ir.Context:
     """Return a new context with all our dialects; multithreading stays off.
 
@@ -125,11 +155,15 @@ def default_context() -> ir.Context:
     """
     entered = _entered()
     if entered is not None:
+        if _LATE:
+            _load_late(entered)
         return entered
     context = getattr(_LOCAL, "context", None)
     if context is None or _is_old(context):
         context = _LOCAL.context = make_context()
         _LOCAL.uses = 0
+    if _LATE:
+        _load_late(context)
     _LOCAL.uses += 1
     return context
 

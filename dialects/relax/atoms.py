@@ -4,7 +4,7 @@ The parts of an atom are expressions (`SymExpr`), used here only through their m
 """
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Union
+from typing import TYPE_CHECKING
 
 from relax_mlir.dialects.bindings import ir
 
@@ -149,4 +149,4 @@ def _all(ends: list[int | None], pick: type[max] | type[min]) -> int | None:
     return None if None in ends else pick(end for end in ends if end is not None)
 
 
-Atom = Union[Symbol, Quotient, Extremum]
+Atom = Symbol | Quotient | Extremum

@@ -16,12 +16,25 @@ from relax_mlir.dialects.relax.tuples import field_types, is_tuple
 UPPER, LOWER, BOTH = "relax.tir_var_upper_bound", "relax.tir_var_lower_bound", "relax.bounds"
 
 
-def declared_bounds(func: ir.Operation) -> dict[str, Bounds]:
+def declared_bounds(func: ir.Operation, *, strict: bool = True) -> dict[str, Bounds]:
     """Return the bounds that a function's attributes give its symbols.
+
+    Args:
+        func: the function.
+        strict: whether an attribute without sense raises, or else gives no bounds at all.
 
     Raises:
         ValueError: an attribute does not give bounds.
     """
+    try:
+        return _declared_bounds(func)
+    except ValueError:
+        if strict:
+            raise
+        return {}
+
+
+def _declared_bounds(func: ir.Operation) -> dict[str, Bounds]:
     bounds: dict[str, Bounds] = {}
     for key in (LOWER, UPPER, BOTH):
         if key not in func.attributes:
@@ -62,15 +75,12 @@ def _integers(attribute: ir.Attribute, key: str, name: str) -> list[int]:
 def declared_facts(func: ir.Operation) -> Facts:
     """Return the facts that hold everywhere in a function; none for attributes without sense."""
     facts = Facts()
-    try:
-        assume_bounds(facts, declared_bounds(func))
-    except ValueError:
-        pass  # well_formed says what is wrong with them
+    assume_bounds(facts, declared_bounds(func, strict=False))
     return facts
 
 
 def assume_cast(facts: Facts, op: ir.Operation) -> None:
-    """Note what holds after a `relax.match_cast`: the dimensions before it are those it declares."""
+    """Note what holds after a `relax.match_cast`: dimensions are those it declares."""
     _assume(facts, op.operands[0].type, op.results[0].type)
 
 

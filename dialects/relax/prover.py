@@ -192,9 +192,9 @@ class Facts:
         for fact in self._not_negative:
             for part, coefficient in fact.split():
                 times, left = divmod(coefficients.get(str(part), 0), coefficient)
-                if part.symbols and times > 0 and not left:
-                    if self._holds(expr - fact * times, depth - 1):
-                        return True
+                usable = part.symbols and times > 0 and not left
+                if usable and self._holds(expr - fact * times, depth - 1):
+                    return True
         return False
 
 

@@ -99,7 +99,7 @@ def _type_problem(type_: ir.Type) -> str:
             if problem:
                 return problem
     if isinstance(type_, _FOREIGN) or (
-        isinstance(type_, ir.IntegerType) and not (type_.is_signless and type_.width == 64)
+        isinstance(type_, ir.IntegerType) and not (type_.is_signless and type_.width in (1, 64))
     ):
         return f"no Relax value has type '{type_}'"
     return ""

@@ -11,6 +11,7 @@ from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.binding import bound_symbols
 from relax_mlir.dialects.relax.calls import call_problem, functions_of
 from relax_mlir.dialects.relax.dialect import Dims, Shape
+from relax_mlir.dialects.relax.facts import declared_bounds
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.dialects.relax.tuples import field_types, is_tuple
 from relax_mlir.dialects.relax.validity import dims_problem, type_problem
@@ -19,13 +20,15 @@ from relax_mlir.errors import PassError, did_you_mean
 Problem = tuple[ir.Location, str]
 
 
-def check_well_formed(module: ir.Operation) -> list[Problem]:
-    """Return what is wrong in the functions of a module: where, and a message."""
+def check_well_formed(module: ir.Operation, only: str | None = None) -> list[Problem]:
+    """Return what is wrong in the functions of a module, or in one: where, and a message."""
     module = module.operation
     functions = functions_of(module)
     problems: list[Problem] = []
     with module.location:
-        for func in functions.values():
+        for name, func in functions.items():
+            if only is not None and name != only:
+                continue
             if "relax.function" in func.attributes:
                 problems += _Function(func, functions).problems
             elif "tir.prim_func" in func.attributes:
@@ -102,6 +105,10 @@ class _Function:
         self._functions = functions
         self._name = ir.StringAttr(func.attributes["sym_name"]).value
         self._reported: set[str] = set()
+        try:
+            declared_bounds(func)
+        except ValueError as error:
+            self.problems.append((func.location, f"@{self._name}: {error}"))
         block = next(iter(func.regions[0].blocks), None)
         if block is None or self.problems:
             return
@@ -153,8 +160,8 @@ class _Function:
                     (
                         location,
                         f"symbol '{name}' used by {user} in @{self._name} is not bound: it is no "
-                        "dimension of a parameter, nor solved from one, and no match_cast before binds "
-                        f"it{did_you_mean(name, bound)}",
+                        "dimension of a parameter by itself, none can be solved for it, and no "
+                        f"relax.match_cast before binds it{did_you_mean(name, bound)}",
                     )
                 )
 

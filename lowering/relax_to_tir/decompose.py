@@ -1,5 +1,6 @@
 """Operations written out in simpler ones of Relax, for LegalizeOps and SimplifyInference."""
 
+import itertools
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -7,9 +8,16 @@ import numpy as np
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.constants import constant_attribute, numpy_dtype
-from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS, build, read_attributes
+from relax_mlir.dialects.relax.einsum import (
+    Subscripts,
+    expand_ellipsis,
+    is_broadcast,
+    parse_subscripts,
+)
+from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS, build, infer_result, read_attributes
+from relax_mlir.dialects.relax.ops.linear_algebra import einsum_sizes
 from relax_mlir.dialects.relax.symbolic import IntLike
-from relax_mlir.dialects.relax.tuples import make_tuple
+from relax_mlir.dialects.relax.tuples import field_types, known_fields, make_tuple
 from relax_mlir.lowering.relax_to_tir.limits import ACCUMULATE
 
 # Given an operation and whether its results must be tensors of their own, return what takes its
@@ -151,7 +159,44 @@ def dropout(op: ir.Operation, own: bool) -> ir.Value | None:
         return make_tuple([_op("astype", x, dtype=dtype) if own else x, mask])
 
 
-DECOMPOSE: dict[str, Decomposition] = {"batch_norm": batch_norm, "dropout": dropout}
+def einsum(op: ir.Operation, own: bool) -> ir.Value | None:
+    """Write a sum of products of more than two operands as one of two after another.
+
+    The loops of all letters at once would take the product of all sizes.
+    """
+    operands = known_fields(op.operands[0])
+    types = field_types(op.operands[0].type)
+    ranks = [T.tensor_ndim(type_) for type_ in types]
+    if operands is None or len(operands) < 3 or -1 in ranks:
+        return None
+    if infer_result(op) != op.results[0].type:
+        return None
+    text = _attributes(op)["subscripts"]
+    subscripts = expand_ellipsis(parse_subscripts(text, len(operands)), ranks)
+    if any(is_broadcast(item) for items in subscripts.inputs for item in items):
+        return None
+    if einsum_sizes(subscripts, [T.tensor_dims(type_) for type_ in types]) is None:
+        return None
+    with ir.InsertionPoint(op), op.location:
+        result, items = operands[0], subscripts.inputs[0]
+        for index in range(1, len(operands)):
+            later = {*subscripts.output, *itertools.chain(*subscripts.inputs[index + 1 :])}
+            both = dict.fromkeys((*items, *subscripts.inputs[index]))
+            kept = tuple(item for item in both if item in later)
+            last = index == len(operands) - 1
+            step = Subscripts(
+                (items, subscripts.inputs[index]), subscripts.output if last else kept
+            )
+            result = build("einsum", [[result, operands[index]]], {"subscripts": str(step)})
+            items = kept
+    return result
+
+
+DECOMPOSE: dict[str, Decomposition] = {
+    "batch_norm": batch_norm,
+    "dropout": dropout,
+    "einsum": einsum,
+}
 
 
 def replace(op: ir.Operation, value: ir.Value) -> None:

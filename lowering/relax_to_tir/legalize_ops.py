@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS
+from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS, read_attributes
 from relax_mlir.lowering.relax_to_tir import (
     elementwise,
     linear_algebra,
@@ -20,7 +20,11 @@ from relax_mlir.lowering.relax_to_tir.emit import Legalizer, call_pure_packed
 Legalization = Callable[[Legalizer, ir.Operation], ir.Value | None]
 
 
-def _unique(legalizer: Legalizer, op: ir.Operation) -> ir.Value:
+def _unique(legalizer: Legalizer, op: ir.Operation) -> ir.Value | None:
+    params = COMPUTE_OPS["unique"].PARAMS
+    attrs = read_attributes(op, params)
+    if any(attrs[param.name] != param.default for param in params if not param.is_operand):
+        return None
     with ir.InsertionPoint(op), op.location:
         return call_pure_packed("vm.builtin.unique", list(op.operands), op.results[0].type)
 

@@ -21,6 +21,7 @@ from relax_mlir.errors import PassError
 from relax_mlir.lowering.relax_to_tir.elementwise import spatial
 from relax_mlir.lowering.relax_to_tir.emit import Legalizer
 from relax_mlir.lowering.relax_to_tir.limits import ACCUMULATE, highest, lowest
+from relax_mlir.lowering.relax_to_tir.moments import Moments
 from relax_mlir.lowering.relax_to_tir.scalar_functions import arithmetic
 
 # Name -> (identity element of the dtype, combiner).
@@ -106,55 +107,17 @@ def legalize_moments(legalizer: Legalizer, op: ir.Operation) -> ir.Value | None:
 
     def body(builder: PrimFuncBuilder, buffers: Sequence[Buffer]) -> None:
         data, out = buffers
-        variance = moments(builder, data, sorted(axes))[1]
+        wide = ACCUMULATE.get(data.dtype, data.dtype)
+        moments = Moments(builder, dims, axes, wide, lambda at: cast(data[tuple(at)], wide))
         with builder.nest("finish", spatial(out.dims)) as block:
             at = tuple(block)
             row = tuple(at[axis] for axis in kept) if attrs["keepdims"] else at
-            value = variance(row)
+            value = moments.variance(row)
             value = unary("sqrt", value) if name == "std" else value
             out.store(cast(value, out.dtype), at)
 
     key = f"{sorted(axes)}{attrs['keepdims']}"
     return legalizer.call_inferred(op, [op.operands[0]], body, key)
-
-
-def moments(
-    builder: PrimFuncBuilder, data: Buffer, axes: Sequence[int]
-) -> tuple[Callable[..., Scalar], Callable[..., Scalar]]:
-    """Write the blocks that find mean and variance over some axes.
-
-    Returns:
-        Two functions that load them, given the indices along the other axes, in a block.
-    """
-    wide = ACCUMULATE.get(data.dtype, data.dtype)
-    rows = [dim for i, dim in enumerate(data.dims) if i not in axes]
-    iters = [("reduction" if i in axes else "spatial", dim) for i, dim in enumerate(data.dims)]
-    count = builder.symbol(product([data.dims[axis] for axis in axes]))
-    total = builder.alloc("Total", rows, wide)
-    spread = builder.alloc("Spread", rows, wide)
-
-    def row(at: Sequence[Scalar]) -> tuple[Scalar, ...]:
-        return tuple(value for i, value in enumerate(at) if i not in axes)
-
-    def mean(buffer: Buffer, at: tuple[Scalar, ...]) -> Scalar:
-        return buffer[at] / cast(cast(count, "int64"), wide)
-
-    def term(at: Sequence[Scalar], centred: bool) -> Scalar:
-        value = cast(data[tuple(at)], wide)
-        if centred:
-            value = value - mean(total, row(at))
-        return value * value if centred else value
-
-    for buffer, name in ((total, "total"), (spread, "spread")):
-        with builder.nest(name, iters) as block:
-            at = tuple(block)
-            if axes:
-                with block.init() as init:
-                    buffer.store(cast(0, wide), row(init))
-                buffer.store(buffer[row(at)] + term(at, buffer is spread), row(at))
-            else:
-                buffer.store(term(at, buffer is spread), at)
-    return lambda at: mean(total, at), lambda at: mean(spread, at)
 
 
 def legalize_arg_reduce(legalizer: Legalizer, op: ir.Operation) -> ir.Value | None:

@@ -1,12 +1,12 @@
 """The pass `vm-shape-lower`: symbolic integers move to the shape heap (V05)."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.binding import solve
 from relax_mlir.dialects.relax.dialect import Dims, Shape
+from relax_mlir.dialects.relax.facts import declared_bounds
 from relax_mlir.dialects.relax.infer import describe
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.dialects.relax.tuples import field_types, make_tuple
@@ -16,12 +16,22 @@ from relax_mlir.errors import PassError
 from relax_mlir.lowering.order import require_absent
 from relax_mlir.lowering.relax_to_vm.locations import at_source, value_name
 from relax_mlir.lowering.relax_to_vm.shape_func import define_shape_func
+from relax_mlir.lowering.relax_to_vm.shape_state import (
+    Check,
+    Known,
+    Subject,
+    dims_of,
+    i64,
+    is_computed,
+    is_foreign,
+    is_storage_size,
+    parameter_values,
+    rests,
+    stripped,
+)
 from relax_mlir.lowering.walk import collect, function_name, relax_functions
 
 _SHAPED = ("relax.shape_expr", "relax.prim_value", "relax.match_cast", "relax.match_prim")
-# Other people's functions: what they return is not taken on trust, unlike the runtime's own.
-_FOREIGN = ("relax.call_packed", "relax.call_pure_packed")
-_TRUSTED_PREFIX = "vm."
 
 
 def vm_shape_lower(module: ir.Operation) -> None:
@@ -42,22 +52,7 @@ def vm_shape_lower(module: ir.Operation) -> None:
         _FunctionLowering(module, func).run()
 
 
-@dataclass
-class _Known:
-    """What holds at a point of the program.
-
-    Attributes:
-        symbols: the bound ones, and what bound each.
-        exprs: expressions whose slots hold their values.
-        loaded: shapes and integers that were loaded before, by their expressions.
-    """
-
-    symbols: dict[str, str] = field(default_factory=dict)
-    exprs: set[SymExpr] = field(default_factory=set)
-    loaded: dict[SymExpr | tuple[SymExpr, ...], ir.Value] = field(default_factory=dict)
-
-    def copy(self) -> "_Known":
-        return _Known(dict(self.symbols), set(self.exprs), dict(self.loaded))
+_MAX = (1 << 63) - 1
 
 
 class _FunctionLowering:
@@ -66,13 +61,15 @@ class _FunctionLowering:
         self._name = function_name(func)
         self._slots: dict[SymExpr, int] = {}
         self._heap: ir.Value | None = None
+        # `well-formed` says what is wrong with attributes that make no sense.
+        self._bounds = declared_bounds(func, strict=False)
 
     def run(self) -> None:
         entry = self._func.regions[0].blocks[0]
         for argument, value in zip(entry.arguments, parameter_values(self._func), strict=True):
             self._reserve_type(argument.type)
             self._reserve(value, solved=True)
-        for op in collect(self._func, lambda op: op.name in _SHAPED or _is_foreign(op)):
+        for op in collect(self._func, lambda op: op.name in _SHAPED or is_foreign(op)):
             if op.name in ("relax.prim_value", "relax.match_prim"):
                 self._reserve(Dims(op.attributes["value"]).dims)
             elif op.name == "relax.shape_expr":
@@ -92,33 +89,33 @@ class _FunctionLowering:
             for item in field_types(type_):
                 self._reserve_type(item)
         else:
-            self._reserve(_dims(type_) or [], solved=True)
+            self._reserve(dims_of(type_) or [], solved=True)
 
     def _reserve(
         self, dims: list[SymExpr], *, constants: bool = False, solved: bool = False
     ) -> None:
         for dim in dims:
             if solved:
-                self._reserve(_rests(dim))
+                self._reserve(rests(dim))
             for name in sorted(dim.symbols):
                 self._slots.setdefault(SymExpr.var(name), len(self._slots))
             if constants or not dim.is_const:
                 self._slots.setdefault(dim, len(self._slots))
 
-    def _enter(self, entry: ir.Block) -> _Known:
-        known = _Known()
+    def _enter(self, entry: ir.Block) -> Known:
+        known = Known()
         if self._slots:
             self._heap = ir.Operation.create(
                 "vm.alloc_shape_heap",
                 results=[ShapeHeap.get()],
-                attributes={"size": _i64(len(self._slots))},
+                attributes={"size": i64(len(self._slots))},
             ).result
         names = self._parameter_names(len(entry.arguments))
         values = parameter_values(self._func)
-        checks: list[_Check] = []
+        checks: list[Check] = []
         for argument, name, value in zip(entry.arguments, names, values, strict=True):
             spelled = f'R.Prim(value="{value[0]}")' if value else describe(argument.type)
-            subject = _Subject(
+            subject = Subject(
                 f"argument '{name}'",
                 f"{self._name}: argument '{name}' (declared {spelled}"
                 f"{at_source(self._func.location)})",
@@ -138,9 +135,9 @@ class _FunctionLowering:
         self,
         value: ir.Value,
         type_: ir.Type,
-        subject: "_Subject",
-        known: _Known,
-        checks: "list[_Check]",
+        subject: Subject,
+        known: Known,
+        checks: list[Check],
         integer: Sequence[SymExpr] = (),
     ) -> None:
         """Check the kind of a value now, bind its new symbols, and note what to assert later.
@@ -155,12 +152,12 @@ class _FunctionLowering:
                     "relax.tuple_get_item",
                     results=[item],
                     operands=[value],
-                    attributes={"index": _i64(index)},
+                    attributes={"index": i64(index)},
                 ).result
-                field_ = _Subject(f"field {index} of {subject.name}", f"{context}, field {index}")
+                field_ = Subject(f"field {index} of {subject.name}", f"{context}, field {index}")
                 self._check(part, item, field_, known, checks)
             return
-        dims = list(integer) or _dims(type_) or []
+        dims = list(integer) or dims_of(type_) or []
         constants = [-1 if dim.value is None else dim.value for dim in dims]
         if T.is_tensor(type_):
             dtype = T.tensor_dtype(type_)
@@ -184,7 +181,7 @@ class _FunctionLowering:
                 f"{dim}, bound by {known.symbols[dim.name]}" if dim.name else str(dim)
                 for dim in dims
             ]
-            checks.append(_Check(value, later, subject, dims, names))
+            checks.append(Check(value, later, subject, dims, names))
 
     def _check_kind(
         self,
@@ -197,7 +194,7 @@ class _FunctionLowering:
     ) -> None:
         attributes = {
             "kind": ir.StringAttr.get(kind),
-            "ndim": _i64(ndim),
+            "ndim": i64(ndim),
             "dtype": ir.StringAttr.get(dtype),
             "context": ir.StringAttr.get(context),
         }
@@ -212,11 +209,12 @@ class _FunctionLowering:
             attributes={"slots": ir.DenseI64ArrayAttr.get(slots)},
         )
 
-    def _settle(self, known: _Known, checks: "list[_Check]", op: ir.Operation) -> None:
+    def _settle(self, known: Known, checks: list[Check], op: ir.Operation) -> None:
         """Compute what has become computable, solve for symbols, then assert what waited for it."""
         self._compute(known)
         while self._solve(known, checks):
             self._compute(known)
+        self._check_bounds(known)
         for check in checks:
             for dim in check.dims:
                 if not dim.is_const:
@@ -233,7 +231,7 @@ class _FunctionLowering:
                 },
             )
 
-    def _solve(self, known: _Known, checks: "list[_Check]") -> bool:
+    def _solve(self, known: Known, checks: list[Check]) -> bool:
         """Bind one more symbol by a dimension that it occurs in, such as `n * 2` (R08)."""
         for check in checks:
             for position, dim in enumerate(check.dims):
@@ -243,8 +241,8 @@ class _FunctionLowering:
                 symbol = SymExpr.var(found.symbol)
                 rest = -1 if found.rest.is_const else self._slots[found.rest]
                 static = [
-                    *map(_i64, (position, self._slots[symbol], found.factor, rest)),
-                    _i64(found.rest.value or 0),
+                    *map(i64, (position, self._slots[symbol], found.factor, rest)),
+                    i64(found.rest.value or 0),
                     *map(ir.StringAttr.get, (check.subject.context, str(dim), found.symbol)),
                 ]
                 ir.Operation.create(
@@ -261,7 +259,29 @@ class _FunctionLowering:
                 return True
         return False
 
-    def _compute(self, known: _Known) -> None:
+    def _check_bounds(self, known: Known) -> None:
+        """Check the declared bounds of symbols that have got their values (R07)."""
+        for name, (low, high) in self._bounds.items():
+            if name not in known.symbols or name in known.bounded:
+                continue
+            known.bounded.add(name)
+            context = f"{self._name}: the declared bounds{at_source(self._func.location)}"
+            static = [
+                i64(self._slots[SymExpr.var(name)]),
+                i64(0 if low is None else low),
+                i64(_MAX if high is None else high),
+                *map(ir.StringAttr.get, (context, name, known.symbols[name])),
+            ]
+            ir.Operation.create(
+                "vm.call",
+                operands=[make_tuple([self._heap])],
+                attributes={
+                    "func": ir.StringAttr.get("vm.builtin.check_bounds"),
+                    "static_args": ir.ArrayAttr.get(static),
+                },
+            )
+
+    def _compute(self, known: Known) -> None:
         """Compute the expressions whose symbols have values by now."""
         ready = [
             expr
@@ -280,7 +300,7 @@ class _FunctionLowering:
             )
         known.exprs.update(ready)
 
-    def _require(self, expr: SymExpr, known: _Known, op: ir.Operation) -> None:
+    def _require(self, expr: SymExpr, known: Known, op: ir.Operation) -> None:
         if expr in known.exprs:
             return
         missing = ", ".join(f"'{name}'" for name in sorted(expr.symbols - known.symbols.keys()))
@@ -290,7 +310,7 @@ class _FunctionLowering:
         )
         raise PassError("VMShapeLower", f"function '{self._name}' uses unbound {missing}")
 
-    def _block(self, operations: list[ir.Operation], known: _Known) -> None:
+    def _block(self, operations: list[ir.Operation], known: Known) -> None:
         lower = {
             "relax.shape_expr": self._shape_expr,
             "relax.prim_value": self._prim_value,
@@ -301,17 +321,18 @@ class _FunctionLowering:
             if op.name in lower:
                 lower[op.name](op, known)
                 continue
-            if _is_foreign(op):
+            if is_foreign(op):
                 self._foreign_result(op, known)
             for region in op.regions:
                 for block in region.blocks:
                     inner = known.copy()
                     if op.name == "relax.dataflow":
                         # What a dataflow block binds stays bound, its values stay inside.
-                        inner = _Known(known.symbols, known.exprs, dict(known.loaded))
+                        loaded = dict(known.loaded)
+                        inner = Known(known.symbols, known.exprs, loaded, known.bounded)
                     self._block([nested.operation for nested in block.operations], inner)
 
-    def _shape_expr(self, op: ir.Operation, known: _Known) -> None:
+    def _shape_expr(self, op: ir.Operation, known: Known) -> None:
         dims = tuple(T.known_dims(op.results[0].type))
         if all(dim.is_const for dim in dims):
             return
@@ -326,7 +347,7 @@ class _FunctionLowering:
                     operands=[self._heap],
                     attributes={"slots": ir.DenseI64ArrayAttr.get(slots)},
                 ).result
-                if any(map(_is_computed, dims)):
+                if any(map(is_computed, dims)):
                     self._check_sizes(loaded, describe(op.results[0].type), op)
             known.loaded[dims] = loaded
         op.results[0].replace_all_uses_with(known.loaded[dims])
@@ -343,7 +364,7 @@ class _FunctionLowering:
             },
         )
 
-    def _prim_value(self, op: ir.Operation, known: _Known) -> None:
+    def _prim_value(self, op: ir.Operation, known: Known) -> None:
         (expr,) = Dims(op.attributes["value"]).dims
         if expr.is_const:
             return
@@ -356,22 +377,22 @@ class _FunctionLowering:
                     operands=[make_tuple([self._heap])],
                     attributes={
                         "func": ir.StringAttr.get("vm.builtin.load_value"),
-                        "static_args": ir.ArrayAttr.get([_i64(self._slots[expr])]),
+                        "static_args": ir.ArrayAttr.get([i64(self._slots[expr])]),
                     },
                 ).result
-                if _is_computed(expr) and not _is_storage_size(op.results[0]):
+                if is_computed(expr) and not is_storage_size(op.results[0]):
                     self._check_sizes(known.loaded[expr], str(expr), op)
         op.results[0].replace_all_uses_with(known.loaded[expr])
         op.erase()
 
-    def _match_cast(self, op: ir.Operation, known: _Known) -> None:
+    def _match_cast(self, op: ir.Operation, known: Known) -> None:
         value, type_ = op.operands[0], op.results[0].type
         name = value_name(op.location)
         what = f"match_cast of '{name}'" if name else "match_cast"
         context = f"{self._name}: {what} to {describe(type_)}{at_source(op.location)}"
         with ir.InsertionPoint(op), op.location:
-            checks: list[_Check] = []
-            self._check(value, type_, _Subject(what, context), known, checks)
+            checks: list[Check] = []
+            self._check(value, type_, Subject(what, context), known, checks)
             self._settle(known, checks, op)
             result = value
             if stripped(type_) != stripped(value.type):
@@ -381,25 +402,25 @@ class _FunctionLowering:
         op.results[0].replace_all_uses_with(result)
         op.erase()
 
-    def _match_prim(self, op: ir.Operation, known: _Known) -> None:
+    def _match_prim(self, op: ir.Operation, known: Known) -> None:
         dims = Dims(op.attributes["value"]).dims
         context = f"{self._name}: match_cast to {dims[0]}{at_source(op.location)}"
         with ir.InsertionPoint(op), op.location:
-            checks: list[_Check] = []
+            checks: list[Check] = []
             value = op.operands[0]
-            subject = _Subject(f"an integer{at_source(op.location)}", context)
+            subject = Subject(f"an integer{at_source(op.location)}", context)
             self._check(value, value.type, subject, known, checks, dims)
             self._settle(known, checks, op)
         op.erase()
 
-    def _foreign_result(self, op: ir.Operation, known: _Known) -> None:
+    def _foreign_result(self, op: ir.Operation, known: Known) -> None:
         """Check what a packed function returned against what the program declares of it (R14)."""
         result = op.results[0]
         what = f"the result of '{op.attributes['func'].value}'"
         context = f"{self._name}: {what} (declared {describe(result.type)}{at_source(op.location)})"
         with ir.InsertionPoint.after(op), op.location:
-            checks: list[_Check] = []
-            self._check(result, result.type, _Subject(what, context), known, checks)
+            checks: list[Check] = []
+            self._check(result, result.type, Subject(what, context), known, checks)
             self._settle(known, checks, op)
 
     def _strip(self) -> None:
@@ -422,77 +443,3 @@ class _FunctionLowering:
                 [stripped(item) for item in type_.results],
             )
         )
-
-
-@dataclass(frozen=True)
-class _Check:
-    value: ir.Value
-    slots: list[int]
-    subject: "_Subject"
-    dims: list[SymExpr]
-    names: list[str]
-
-
-@dataclass(frozen=True)
-class _Subject:
-    """What is checked: how a later message refers to it, and what its own messages begin with."""
-
-    name: str
-    context: str
-
-
-def parameter_values(func: ir.Operation) -> list[list[SymExpr]]:
-    """Return for each parameter the expression that an integer parameter stands for, or nothing."""
-    count = len(func.regions[0].blocks[0].arguments)
-    if "arg_attrs" not in func.attributes:
-        return [[]] * count
-    values = []
-    for each in ir.ArrayAttr(func.attributes["arg_attrs"]):
-        attributes = {item.name: item.attr for item in ir.DictAttr(each)}
-        values.append(Dims(attributes["relax.value"]).dims if "relax.value" in attributes else [])
-    return values
-
-
-def _rests(dim: SymExpr) -> list[SymExpr]:
-    """Return what is subtracted from a dimension to solve it for one of its symbols."""
-    if dim.name:
-        return []
-    found = [solve(0, dim, dim.symbols - {name}) for name in sorted(dim.symbols)]
-    return [each.rest for each in found if each is not None and not each.rest.is_const]
-
-
-def _is_foreign(op: ir.Operation) -> bool:
-    return op.name in _FOREIGN and not op.attributes["func"].value.startswith(_TRUSTED_PREFIX)
-
-
-def _i64(value: int) -> ir.IntegerAttr:
-    return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), value)
-
-
-def _is_computed(expr: SymExpr) -> bool:
-    """Whether shape functions compute it, so that it may be negative or have no value."""
-    return not expr.is_const and not expr.name
-
-
-def _is_storage_size(value: ir.Value) -> bool:
-    # Allocation refuses what is no size.
-    return all(use.owner.operation.name == "vm.alloc_storage" for use in value.uses)
-
-
-def _dims(type_: ir.Type) -> list[SymExpr] | None:
-    if T.is_tensor(type_):
-        return T.tensor_dims(type_)
-    return T.shape_dims(type_) if isinstance(type_, Shape) else None
-
-
-def stripped(type_: ir.Type) -> ir.Type:
-    """Return the type without symbols; constant dimensions stay."""
-    if isinstance(type_, ir.TupleType):
-        return ir.TupleType.get_tuple([stripped(item) for item in field_types(type_)])
-    if isinstance(type_, ir.RankedTensorType) and type_.encoding is not None:
-        return ir.RankedTensorType.get(type_.shape, type_.element_type)
-    if isinstance(type_, Shape):
-        dims = T.shape_dims(type_)
-        if dims is not None and not all(dim.is_const for dim in dims):
-            return T.shape_type(None, len(dims))
-    return type_

@@ -93,7 +93,9 @@ def _assign(
         return "the innermost dimension written is not in exactly one operand"
     (a, a_widen), (b, b_widen) = sides if along[1] else sides[::-1]
     # Reading in order is worth most in the operand that is walked one element at a time.
-    k = max(reductions, key=lambda i: (a.strides[i] == 1, 1 in (b.strides[n], b.strides[i]), i))
+    k = max(
+        reductions, key=lambda i: (bool(a.strides[i] == 1), 1 in (b.strides[n], b.strides[i]), i)
+    )
     rows = [i for i in spatial if i != n and b.strides[i] == 0 and a.strides[i] != 0]
     m = rows[-1] if rows else None
     return Contraction(

@@ -114,7 +114,9 @@ def _sources(func: ir.OpView) -> dict[str, _Source]:
         names = {named.name: named.attr for named in ir.DictAttr(attr)}
         if "tir.name" in names and isinstance(argument.type, ir.IntegerType):
             name = ir.StringAttr(names["tir.name"]).value
-            sources.setdefault(name, _Source(argument, None, Solution(0, name, 1, SymExpr.const(0))))
+            sources.setdefault(
+                name, _Source(argument, None, Solution(0, name, 1, SymExpr.const(0)))
+            )
     for argument, attr in described:
         names = {named.name: named.attr for named in ir.DictAttr(attr)}
         if "tir.shape" not in names or not isinstance(argument.type, ir.MemRefType):

@@ -23,7 +23,7 @@ class Culprit:
 
     Attributes:
         name: its name; `<input>` when the program was bad before any pass.
-        index: how many passes ran before it.
+        index: how many passes ran before it; a Sequential is none, those in it are.
         before: the module that it was given.
         error: what it raised, if it failed.
     """
@@ -111,6 +111,20 @@ class PassLimit(PassInstrument):
         return self.limit is None or len(self.names) <= self.limit
 
 
+class _Place(PairedInstrument):
+    """Counts as PassBisect does: how many passes ran before the one that began last."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.index = self.count = 0
+
+    def before(self, mod: "IRModule", info: "PassInfo") -> None:
+        self.index = self.count
+
+    def after(self, mod: "IRModule", info: "PassInfo", state: None, leaf: bool) -> None:
+        self.count += leaf
+
+
 def find_culprit(passes: "Pass", mod: "IRModule", is_bad: IsBad) -> Culprit | None:
     """Find the first pass that makes a predicate true, or fails, with few questions.
 
@@ -133,13 +147,13 @@ def find_culprit(passes: "Pass", mod: "IRModule", is_bad: IsBad) -> Culprit | No
             bad = middle
         else:
             good = middle
-    limit = PassLimit(bad)
+    limit, place = PassLimit(bad), _Place()
     error: BaseException | None = None
     try:
-        _run(passes, mod, limit)
+        _run(passes, mod, limit, place)
     except Exception as raised:
         error = raised
-    return Culprit(limit.names[bad - 1], bad - 1, _run(passes, mod, PassLimit(good)), error)
+    return Culprit(limit.names[bad - 1], place.index, _run(passes, mod, PassLimit(good)), error)
 
 
 def _number(passes: "Pass", mod: "IRModule") -> int:
@@ -157,8 +171,8 @@ def _is_bad_after(passes: "Pass", mod: "IRModule", count: int, is_bad: IsBad) ->
     return is_bad(result)
 
 
-def _run(passes: "Pass", mod: "IRModule", limit: PassLimit) -> "IRModule":
-    with _without_instruments([limit]):
+def _run(passes: "Pass", mod: "IRModule", *watching: PassInstrument) -> "IRModule":
+    with _without_instruments(list(watching)):
         return passes(mod)
 
 

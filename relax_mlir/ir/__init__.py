@@ -7,6 +7,13 @@ from relax_mlir.ir.module import IRModule
 
 # Loaded on first use: they need the dialects.
 _EXPORTS = {
+    "ShapeCall": "relax_mlir.ir.op",
+    "ShapeOf": "relax_mlir.ir.op",
+    "call_shape_func": "relax_mlir.ir.op",
+    "get_op_attr": "relax_mlir.ir.op",
+    "register_op": "relax_mlir.ir.op",
+    "register_op_attr": "relax_mlir.ir.op",
+    "reset_op_attr": "relax_mlir.ir.op",
     "assert_structural_equal": "relax_mlir.ir.structural",
     "get_first_structural_mismatch": "relax_mlir.ir.structural",
     "structural_equal": "relax_mlir.ir.structural",

@@ -5,8 +5,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.dialects.context import default_context
+from relax_mlir.dialects.context import count_constant, default_context, lock_of
 from relax_mlir.errors import VerifyError, did_you_mean
+
+# A longer text is mostly the numbers of constants, which its context keeps.
+_LONG_TEXT = 1 << 16
 
 
 class IRModule:
@@ -35,8 +38,11 @@ class IRModule:
         Raises:
             VerifyError: it does not parse or does not verify.
         """
+        context = context or default_context()
+        if len(text) > _LONG_TEXT:
+            count_constant(context, len(text))
         try:
-            return cls(ir.Module.parse(text, context or default_context()))
+            return cls(ir.Module.parse(text, context))
         except ir.MLIRError as error:
             raise _verify_error("the module cannot be read", error) from error
 
@@ -64,16 +70,22 @@ class IRModule:
                     operation.operation.clone()
         return IRModule(copy)
 
+    def moved_to(self, context: ir.Context) -> "IRModule":
+        """Return the module in a context: itself where it is in that one, else a copy.
+
+        Raises:
+            VerifyError: it has to be copied and does not verify.
+        """
+        if context == self.context:
+            return self
+        return IRModule(moved(self._module.operation, context))
+
     def update(self, other: "IRModule") -> None:
         """Take over another module's functions, in place of those of the same name; `other` stays.
 
         The modules may live in different MLIR contexts.
         """
-        if other.context != self.context:
-            data = io.BytesIO()
-            other.mlir_module.operation.write_bytecode(data)
-            other = IRModule.parse(data.getvalue(), self.context)
-        for operation in other.mlir_module.body.operations:
+        for operation in other.moved_to(self.context).mlir_module.body.operations:
             attributes = operation.operation.attributes
             name = attributes["sym_name"].value if "sym_name" in attributes else None
             if name is not None and name in self:
@@ -141,6 +153,22 @@ class IRModule:
 
     def __repr__(self) -> str:
         return f"IRModule({', '.join(self.function_names)})"
+
+
+def moved(operation: ir.Operation, context: ir.Context) -> ir.Module:
+    """Return a module of another context with a copy of an operation, or as a copy of a module.
+
+    Args:
+        operation: a module, or something that needs nothing of what is around it, as a function.
+        context: where to.
+
+    Raises:
+        VerifyError: the operation does not verify.
+    """
+    data = io.BytesIO()
+    with lock_of(operation.context):
+        operation.write_bytecode(data)
+    return IRModule.parse(data.getvalue(), context).mlir_module
 
 
 class _View(ir.OpView):

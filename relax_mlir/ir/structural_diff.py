@@ -21,7 +21,7 @@ from relax_mlir.ir.structural_walk import (
 _INTEGER = "i64"
 
 
-class Difference(Exception):  # noqa: N818 - it ends a walk and is an answer, not an error
+class Difference(Exception):
     """Two programs differ.
 
     Attributes:
@@ -186,9 +186,7 @@ class Differ:
             ours, other = list(mine.blocks), list(theirs.blocks)
             if len(ours) != len(other):
                 raise Difference(left, right, "number of blocks", len(ours), len(other))
-            frames += [
-                _Frame(a, b, (left, right), scope) for a, b in zip(ours, other, strict=True)
-            ]
+            frames += [_Frame(a, b, (left, right), scope) for a, b in zip(ours, other, strict=True)]
         stack += reversed(frames)
 
     def _enter(self, frame: _Frame) -> None:
@@ -298,9 +296,7 @@ class Differ:
                 and not self._symbols.match(SymExpr.var(a.value), SymExpr.var(b.value))
             ):
                 raise Difference(left, right, f"symbol that parameter {index} is", a, b)
-            self._attributes(
-                left, right, sorted(ours.items()), sorted(other.items()), what
-            )
+            self._attributes(left, right, sorted(ours.items()), sorted(other.items()), what)
 
     def _results(self, left: ir.Operation, right: ir.Operation) -> None:
         mine, theirs = function_type(left), function_type(right)

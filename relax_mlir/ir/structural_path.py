@@ -48,7 +48,7 @@ def both_words(left: Any, right: Any) -> tuple[str, str]:
     if is_elements(left) and is_elements(right):
         texts = different_elements(left, right)
     elif isinstance(left, ir.Type) and isinstance(right, ir.Type):
-        texts = describe(left), describe(right)
+        texts = _type(left), _type(right)
     else:
         texts = words(left), words(right)
     return texts if texts[0] != texts[1] else (str(left), str(right))
@@ -63,6 +63,13 @@ def name_of(location: ir.Location) -> str:
     return ""
 
 
+def _type(type_: ir.Type) -> str:
+    try:
+        return describe(type_)
+    except RecursionError:  # a tuple in a tuple in a tuple ...
+        return words(str(type_))
+
+
 def _function(op: ir.Operation) -> str:
     kind = "prim func" if "tir.prim_func" in op.attributes else "function"
     return f"{kind} '{symbol_name(op)}'"
@@ -73,6 +80,8 @@ def _step(op: ir.Operation) -> str:
     number = next((i for i, each in enumerate(steps(op.block)) if each == op), None)
     place = kind if number is None else f"{kind} {number}"
     name = name_of(op.location)
+    if op.name == "tir.for":
+        name = name_of(op.regions[0].blocks[0].arguments[0].location)
     return f"{place} '{name}' ({op.name})" if name else f"{place} ({op.name})"
 
 
@@ -97,5 +106,3 @@ def _value(value: ir.Value) -> str:
         return words(leaf)
     op = value.owner.operation
     return f"the result of {_step(op)}"
-
-

@@ -10,8 +10,10 @@ from relax_mlir.dialects.relax.tuples import MAKE_TUPLE
 _LEAVES = frozenset(
     ("relax.constant", "relax.shape_expr", "relax.prim_value", "tir.symbol", "arith.constant")
 )
-# What takes its arguments as one tuple, which nobody wrote.
-_CALLS = ("relax.call", "relax.invoke_closure", "relax.make_closure")
+# What looks at a tuple itself; everything else of Relax takes its arguments as one.
+_TUPLE_USERS = frozenset(
+    ("relax.output", "relax.yield", "relax.condition", "relax.tuple_get_item", "relax.match_cast")
+)
 # Attributes that say a name: of the function itself, of its parameters, of a block.
 _NAMES = {
     "func.func": frozenset(("sym_name", "relax.params", "arg_attrs", "function_type")),
@@ -28,7 +30,9 @@ def is_leaf(op: ir.Operation) -> bool:
     if name != MAKE_TUPLE or len(op.results) != 1:
         return False
     users = [use.owner.operation.name for use in op.results[0].uses]
-    return bool(users) and all(user.startswith(_CALLS) for user in users)
+    return bool(users) and all(
+        user.startswith("relax.") and user not in _TUPLE_USERS for user in users
+    )
 
 
 def steps(block: ir.Block) -> list[ir.Operation]:

@@ -11,6 +11,7 @@ from relax_mlir.lowering.codegen.target import Target
 from relax_mlir.lowering.relax_to_vm.locations import at_source
 from relax_mlir.relax.build_log import BuildLog
 from relax_mlir.relax.codegen_vm import codegen_vm
+from relax_mlir.relax.specialize import enable
 from relax_mlir.runtime.exec_builder import ExecBuilder
 from relax_mlir.runtime.executable import Executable, NativeObject
 from relax_mlir.transform import config, registry
@@ -18,6 +19,9 @@ from relax_mlir.transform.context import PassContext
 from relax_mlir.transform.interrupt import interruptible
 from relax_mlir.transform.passes import Pass, mlir
 from relax_mlir.transform.reproducer import recorded, remaining
+
+# Where there is a compiler, what programs leave to the runtime's library may use it.
+enable()
 
 # The names of the passes that every build runs, in order. The last four are the document's (V02).
 # `symbol-dce` is upstream's: private prim funcs that nothing calls are not compiled.

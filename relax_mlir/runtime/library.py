@@ -7,10 +7,15 @@ from typing import Any
 import numpy as np
 
 from relax_mlir.errors import ArgumentTypeError, ShapeMismatchError, VMError
-from relax_mlir.runtime.builtins import binary_broadcast_shape_infer, unique
+from relax_mlir.runtime.builtins import binary_broadcast_shape_infer
+from relax_mlir.runtime.library_create import CREATE
 from relax_mlir.runtime.library_elementwise import ELEMENTWISE
+from relax_mlir.runtime.library_index import CHECKS, INDEX
+from relax_mlir.runtime.library_linear_algebra import LINEAR_ALGEBRA
+from relax_mlir.runtime.library_manipulate import MANIPULATE
 from relax_mlir.runtime.library_nn import NN
 from relax_mlir.runtime.library_reduce import REDUCE
+from relax_mlir.runtime.library_sort import SORT
 from relax_mlir.runtime.library_support import axes as _axes
 from relax_mlir.runtime.library_support import check as _check
 from relax_mlir.runtime.library_support import check_pair as _check_pair
@@ -31,9 +36,11 @@ def _define(name: str, compute: Callable[..., Any]) -> None:
         try:
             with np.errstate(all="ignore"):
                 result = compute(*args)
-                if isinstance(result, tuple):
-                    return tuple([np.asarray(field, order="C") for field in result])
-                return np.asarray(result, order="C")
+                if not isinstance(result, tuple):
+                    return np.asarray(result, order="C")
+                if result and type(result[0]) is int:
+                    return result
+                return tuple([np.asarray(field, order="C") for field in result])
         except MemoryError as error:
             raise VMError(f"{name}: {error}") from None
         except TypeError as error:
@@ -162,28 +169,6 @@ def _matmul(a: _Array, b: _Array) -> Any:
     return np.asarray(np.matmul(_widen(a), _widen(b))).astype(a.dtype, copy=False)
 
 
-def _reshape(x: _Array, shape: Any) -> Any:
-    _check(x)
-    if type(shape) is not tuple or not all(type(dim) is int for dim in shape):
-        raise ArgumentTypeError(f"expected a shape, got {describe(shape)}")
-    if min(shape, default=0) < 0 or math.prod(shape) != x.size:
-        raise ShapeMismatchError(f"{describe(x)} has {x.size} elements, cannot take shape {shape}")
-    return x.copy(order="C").reshape(shape)
-
-
-def _flatten(x: _Array) -> Any:
-    _check(x)
-    return x.flatten()
-
-
-def _permute_dims(x: _Array, axes: Sequence[int] | None = None) -> Any:
-    _check(x)
-    order = _axes(axes, x.ndim)
-    if len(order) != x.ndim:
-        raise ArgumentTypeError(f"needs {x.ndim} axes, got {len(order)}: {order}")
-    return x.transpose(order if axes is not None else None).copy(order="C")
-
-
 def _limit(dtype: np.dtype, largest: bool) -> Any:
     """Return the largest or smallest value of a dtype."""
     if dtype == _BOOL:
@@ -235,11 +220,6 @@ def _softmax(logarithm: bool) -> Callable[..., Any]:
     return compute
 
 
-def _unique(x: _Array) -> Any:
-    _check(x)
-    return unique(x)
-
-
 for _name, _function in _FLOAT_UNARY.items():
     _define(_name, _unary(_function, "f"))
 for _name, (_function, _kinds) in _ANY_UNARY.items():
@@ -252,11 +232,10 @@ for _name in _REDUCTIONS:
     _define(_name, _reduction(_name))
 _define("astype", _astype)
 _define("matmul", _matmul)
-_define("reshape", _reshape)
-_define("flatten", _flatten)
-_define("permute_dims", _permute_dims)
 _define("softmax", _softmax(False))
 _define("log_softmax", _softmax(True))
-_define("unique", _unique)
-for _name, _function in {**ELEMENTWISE, **NN, **REDUCE}.items():
-    _define(_name, _function)
+for _table in (
+    CHECKS, CREATE, ELEMENTWISE, INDEX, LINEAR_ALGEBRA, MANIPULATE, NN, REDUCE, SORT,
+):  # fmt: skip
+    for _name, _function in _table.items():
+        _define(_name, _function)

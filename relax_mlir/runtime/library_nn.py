@@ -1,4 +1,4 @@
-"""Convolution, pooling and normalisation on whatever shapes and dtypes arrive (D0)."""
+"""Convolution, pooling and dropout on whatever shapes and dtypes arrive (D0)."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -119,64 +119,6 @@ def _pool(average: bool) -> Callable[..., _Array]:
     return compute
 
 
-def _batch_norm(
-    data: _Array, gamma: _Array, beta: _Array, mean: _Array, var: _Array, axis: int, epsilon: float,
-    center: bool, scale: bool, momentum: float, training: bool,
-) -> tuple[_Array, _Array, _Array]:  # fmt: skip
-    if not -data.ndim <= axis < data.ndim:
-        raise ArgumentTypeError(f"axis {axis} is out of range for a tensor of rank {data.ndim}")
-    axis %= data.ndim
-    for value in (gamma, beta, mean, var):
-        _check(value, 1, "a parameter")
-        if len(value) != data.shape[axis]:
-            raise ShapeMismatchError(f"{len(value)} parameters for {data.shape[axis]} channels")
-    wide = _wide(data.dtype)
-    x = data.astype(wide, copy=False)
-    statistics = mean.astype(wide), var.astype(wide)
-    running = [mean.copy(), var.copy()]
-    if training:
-        axes = tuple(i for i in range(data.ndim) if i != axis)
-        before, statistics = statistics, (x.mean(axis=axes), x.var(axis=axes))
-        kept = wide.type(1 - momentum)
-        running = [
-            (old * kept + new * wide.type(momentum)).astype(data.dtype)
-            for old, new in zip(before, statistics, strict=True)
-        ]
-    factor = 1 / np.sqrt(statistics[1] + wide.type(epsilon))
-    if scale:
-        factor = factor * gamma.astype(wide, copy=False)
-    shift = -statistics[0] * factor
-    if center:
-        shift = shift + beta.astype(wide, copy=False)
-    around = [-1 if i == axis else 1 for i in range(data.ndim)]
-    out = x * factor.reshape(around) + shift.reshape(around)
-    return (out.astype(data.dtype, copy=False), *running)
-
-
-def _layer_norm(
-    data: _Array, gamma: _Array, beta: _Array, axes: Sequence[int], epsilon: float, center: bool,
-    scale: bool,
-) -> _Array:  # fmt: skip
-    if any(not -data.ndim <= axis < data.ndim for axis in axes):
-        raise ArgumentTypeError(f"axes {tuple(axes)} are out of range for rank {data.ndim}")
-    axes = tuple(axis % data.ndim for axis in axes)
-    for value in (gamma, beta):
-        if value.shape != tuple(data.shape[axis] for axis in axes):
-            raise ShapeMismatchError(f"parameters of shape {value.shape} for {data.shape}")
-    wide = _wide(data.dtype)
-    x = data.astype(wide, copy=False)
-    centred = x - x.mean(axis=axes, keepdims=True)
-    variance = np.square(centred).mean(axis=axes, keepdims=True)
-    out = centred / np.sqrt(variance + wide.type(epsilon))
-    around = [n if i in axes else 1 for i, n in enumerate(data.shape)]
-    order = sorted(range(len(axes)), key=lambda i: axes[i])
-    if scale:
-        out = out * gamma.transpose(order).reshape(around).astype(wide, copy=False)
-    if center:
-        out = out + beta.transpose(order).reshape(around).astype(wide, copy=False)
-    return out.astype(data.dtype, copy=False)
-
-
 def _dropout(x: _Array, rate: float) -> tuple[_Array, _Array]:
     return x.copy(), np.ones_like(x)
 
@@ -186,7 +128,5 @@ NN: dict[str, Callable[..., Any]] = {
     "conv2d": _conv2d,
     "max_pool2d": _pool(False),
     "avg_pool2d": _pool(True),
-    "batch_norm": _batch_norm,
-    "layer_norm": _layer_norm,
     "dropout": _dropout,
 }

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from relax_mlir.errors import ArgumentTypeError
+from relax_mlir.errors import ArgumentTypeError, ShapeMismatchError
 from relax_mlir.runtime.values import DTYPES, describe
 
 _KNOWN = frozenset(DTYPES.values())
@@ -53,3 +53,30 @@ def check_pair(a: Any, b: Any, kinds: str = "biuf") -> None:
     check(b, kinds)
     if a.dtype != b.dtype:
         raise ArgumentTypeError(f"operand dtypes must match, got {a.dtype.name} and {b.dtype.name}")
+
+
+def tensors(values: Any) -> tuple[np.ndarray, ...]:
+    """Return a tuple operand, which has tensors of one dtype and at least one of them.
+
+    Raises:
+        ArgumentTypeError: it is something else.
+    """
+    if not isinstance(values, tuple) or not values:
+        raise ArgumentTypeError(f"expected a tuple of tensors, got {describe(values)}")
+    for value in values:
+        check_pair(values[0], value)
+    return values
+
+
+def size_of(shape: Any) -> tuple[int, ...]:
+    """Return a shape operand.
+
+    Raises:
+        ArgumentTypeError: it is no shape.
+        ShapeMismatchError: a dimension is negative.
+    """
+    if type(shape) is not tuple or not all(type(dim) is int for dim in shape):
+        raise ArgumentTypeError(f"expected a shape, got {describe(shape)}")
+    if min(shape, default=0) < 0:
+        raise ShapeMismatchError(f"a dimension cannot be negative, got {shape}")
+    return shape

@@ -7,6 +7,7 @@ from typing import Any
 from relax_mlir.errors import FunctionNotFoundError, did_you_mean
 from relax_mlir.runtime.builtins import BUILTINS, PREFIX
 from relax_mlir.runtime.shape_builtins import SHAPE_BUILTINS
+from relax_mlir.runtime.specializer import dispatching
 from relax_mlir.runtime.values import to_value
 
 # One table, so that a look-up is one dictionary access.
@@ -64,7 +65,10 @@ def find_func(name: str) -> Callable[..., Any] | None:
         import tvm_ffi
 
         func = tvm_ffi.get_global_func(name, allow_missing=True)
-    return _library().get(name) if func is None and name.startswith(LIBRARY_PREFIX) else func
+    if func is None and name.startswith(LIBRARY_PREFIX):
+        func = _library().get(name)
+        return None if func is None else dispatching(name, func)
+    return func
 
 
 def _library() -> dict[str, Callable[..., Any]]:

@@ -112,6 +112,23 @@ def bind_symbol(
 
 
 @_builtin
+def check_bounds(
+    heap: np.ndarray, slot: int, low: int, high: int, context: str, symbol: str, source: str
+) -> None:
+    """Check the value of a symbol against what the program declares of it (R07).
+
+    Raises:
+        ShapeMismatchError: it is below `low` or above `high`.
+    """
+    value = heap.item(slot)
+    if not low <= value <= high:
+        side, end = ("least", low) if value < low else ("most", high)
+        raise ShapeMismatchError(
+            f"{context}: {symbol} is {value} (by {source}), declared to be at {side} {end}"
+        )
+
+
+@_builtin
 def load_shape(heap: np.ndarray, *slots: int) -> tuple[int, ...]:
     """Return the shape made of these heap slots (V05)."""
     item = heap.item

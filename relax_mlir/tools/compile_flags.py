@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from relax_mlir.errors import did_you_mean
-from relax_mlir.tools import opt_flags
+from relax_mlir.tools import loading, opt_flags
 from relax_mlir.tools.flags import Flag, Options, UsageError, scan, table
 
 # What `--emit` takes, and the suffix of the file.
@@ -26,6 +26,7 @@ FLAGS = (
     Flag("disable-pass", "Leave out these passes, by comma", "names", repeated=True),
     Flag("required-pass", "Run these passes whatever the level, by comma", "names", repeated=True),
     Flag("pass-config", "Set an option of the PassContext", "key=value", repeated=True),
+    loading.FLAG,
     Flag("pipeline", "Run these passes, by comma, instead of the usual ones", "names"),
     Flag("list-stages", "List the passes that would run and leave"),
     Flag("to", "Print the program as it is after this pass, and do not compile", "stage"),

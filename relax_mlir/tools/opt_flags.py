@@ -3,11 +3,13 @@
 from collections.abc import Callable, Sequence
 
 from relax_mlir.errors import did_you_mean
+from relax_mlir.tools import loading
 from relax_mlir.tools.flags import Flag, Options, UsageError, scan, table
 
 FLAGS = (
     Flag("o", "Write the result here instead of to standard output", "file"),
     Flag("pass-pipeline", "Run these passes, ours and upstream's: builtin.module(...)", "text"),
+    loading.FLAG,
     Flag("split-input-file", "Treat the parts between lines '// -----' as separate inputs"),
     Flag("verify-diagnostics", "Check errors against expected-error {{...}} and the like"),
     Flag("emit-bytecode", "Write MLIR bytecode instead of text"),
@@ -76,7 +78,7 @@ def usage() -> str:
         "",
         "Read MLIR text or bytecode ('-' or nothing: standard input), run passes, print the IR.",
         "Every pass is also a flag: --to-non-dataflow --cse --canonicalize=max-iterations=3;",
-        "they run in the order given. --list-passes names them.",
+        "they run in the order given. --list-passes names them; --load=FILE.py adds yours.",
         "",
         "flags:",
         *table(FLAGS),

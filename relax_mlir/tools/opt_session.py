@@ -11,7 +11,7 @@ from pathlib import Path
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.context import make_context
-from relax_mlir.errors import PassError
+from relax_mlir.errors import PassError, PipelineError
 from relax_mlir.tools import expected, opt_instruments, output, reading
 from relax_mlir.tools.opt_flags import Options
 from relax_mlir.tools.opt_instruments import Stepwise
@@ -20,7 +20,7 @@ from relax_mlir.transform.builder import build, nest_implicitly
 from relax_mlir.transform.diagnostics import Diagnostic
 from relax_mlir.transform.execution import Execution
 from relax_mlir.transform.pipeline import Pipeline, Step
-from relax_mlir.transform.reproducer import read_pipeline
+from relax_mlir.transform.reproducer import read_pipeline, remarks_of
 
 
 class Session:
@@ -42,7 +42,7 @@ class Session:
     def process(self, source: Source) -> int:
         """Handle a whole input and write the output; return the exit code."""
         if self.execution is None:
-            self._prepare(Pipeline.parse(read_pipeline(source.text or "")))
+            self._prepare_reproducer(source.text or "")
         parts = source.split() if self.options["split-input-file"] else [source]
         outputs: list[bytes] = []
         failed = False
@@ -67,6 +67,15 @@ class Session:
             return Pipeline.parse(text)
         steps = [Step(name, options=value or None) for name, value in self.options.passes]
         return Pipeline(tuple(nest_implicitly(step, self.context) for step in steps))
+
+    def _prepare_reproducer(self, text: str) -> None:
+        try:
+            self._prepare(Pipeline.parse(read_pipeline(text)))
+        except PipelineError as error:
+            remarks = [line for line in remarks_of(text) if "--load" in line]
+            if not remarks or self.options["load"]:
+                raise
+            raise PipelineError(f"{error}; the reproducer says: {'; '.join(remarks)}") from error
 
     def _prepare(self, pipeline: Pipeline) -> None:
         if self.options["dump-pass-pipeline"]:

@@ -5,6 +5,7 @@ steps go from coarse to fine: functions, what the clean-up passes remove, what a
 ranges of bindings from halves down to one, parameters. They start over until none is left to take.
 """
 
+import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -191,9 +192,16 @@ def _stand_in(
     if as_parameter:
         _forbid_callers(mod, function)
         block = function.regions[0].blocks[0]
+        count = len(block.arguments)
         argument = block.add_argument(type_, operation.location)
         if "arg_attrs" in function.attributes:
             del function.attributes["arg_attrs"]
+        if "relax.params" in function.attributes:
+            names = list(ir.ArrayAttr(function.attributes["relax.params"]))
+            taken = {ir.StringAttr(name).value for name in names}
+            fresh = next(f"p{n}" for n in itertools.count(count) if f"p{n}" not in taken)
+            names.append(ir.StringAttr.get(fresh))
+            function.attributes["relax.params"] = ir.ArrayAttr.get(names)
         _set_type(function)
         return argument
     block = operation.block
@@ -225,10 +233,11 @@ def _drop_parameter(mod: IRModule, number: int, index: int) -> None:
         raise CannotApply("the parameter is used")
     _forbid_callers(mod, function)
     block.erase_argument(index)
-    if "arg_attrs" in function.attributes:
-        attributes = list(ir.ArrayAttr(function.attributes["arg_attrs"]))
-        del attributes[index]
-        function.attributes["arg_attrs"] = ir.ArrayAttr.get(attributes)
+    for name in ("arg_attrs", "relax.params"):
+        if name in function.attributes:
+            attributes = list(ir.ArrayAttr(function.attributes[name]))
+            del attributes[index : index + 1]
+            function.attributes[name] = ir.ArrayAttr.get(attributes)
     _set_type(function)
 
 

@@ -4,7 +4,7 @@ import sys
 from collections.abc import Sequence
 
 from relax_mlir.errors import BindingsError, RelaxMLIRError
-from relax_mlir.tools import compile_flags, entry
+from relax_mlir.tools import compile_flags, entry, loading
 from relax_mlir.tools.sources import read
 
 
@@ -14,6 +14,7 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _main(argv: Sequence[str]) -> int:
+    loading.load(loading.paths(argv))
     options = compile_flags.parse(argv)
     if options["help"]:
         print(compile_flags.usage())

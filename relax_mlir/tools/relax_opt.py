@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from relax_mlir.errors import BindingsError, RelaxMLIRError
-from relax_mlir.tools import entry, opt_flags
+from relax_mlir.tools import entry, loading, opt_flags
 from relax_mlir.tools.opt_flags import Options
 from relax_mlir.tools.sources import read
 
@@ -19,6 +19,7 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _main(argv: Sequence[str]) -> int:
+    loading.load(loading.paths(argv))
     options = opt_flags.parse(argv, _is_pass)
     if options["help"]:
         print(opt_flags.usage())

@@ -40,6 +40,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--timeout", type=float, default=60.0, metavar="S", help="a test that takes longer fails"
     )
+    parser.add_argument(
+        "--load", action="append", default=[], metavar="FILE.py", help="run this Python file first"
+    )
     parser.add_argument("-q", "--quiet", action="store_true", help="say nothing on the way")
     return parser
 
@@ -48,9 +51,11 @@ def _main(options: argparse.Namespace) -> int:
     # Only now: `--help` needs no MLIR.
     from relax_mlir.dialects.context import make_context
     from relax_mlir.ir.module import IRModule
+    from relax_mlir.tools.loading import load
     from relax_mlir.tools.reduction import reduce_module, size
     from relax_mlir.tools.sources import read
 
+    load(options.load)
     mod = IRModule.parse(read(options.file).data, make_context())
     log = (lambda line: None) if options.quiet else (lambda line: print(line, file=sys.stderr))
     with tempfile.TemporaryDirectory() as folder:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable
+from dataclasses import replace
 
 from relax_mlir.dialects.bindings import ir, passmanager
 from relax_mlir.errors import PipelineError, did_you_mean
@@ -10,7 +11,9 @@ from relax_mlir.transform.execution import Execution
 from relax_mlir.transform.options import parse_options
 from relax_mlir.transform.passes import MLIRPass, Pass
 from relax_mlir.transform.per_function import FunctionPass
-from relax_mlir.transform.pipeline import MODULE, Pipeline, Step
+from relax_mlir.transform.pipeline import MODULE, SEQUENTIAL, Pipeline, Step
+from relax_mlir.transform.pipeline_text import OF_EVERY_PASS, group_info, split_info
+from relax_mlir.transform.sequential import Sequential
 
 _NO_OPTION = re.compile(r"no such option (\S+)")
 _RESTRICTED = re.compile(r"restricted to '([^']+)'")
@@ -41,9 +44,23 @@ def passes_of(pipeline: Pipeline) -> list[Pass]:
         PipelineError: a pass or an option does not exist, or a pass stands under the wrong anchor.
     """
     found: list[Pass] = []
-    for step in _flatten(pipeline.steps, ()):
-        found.append(MLIRPass(str(step)) if isinstance(step, Step) else step[1])
+    for element in pipeline.steps:
+        if element.is_group:
+            found.append(_group(element))
+            continue
+        for step in _flatten([element], ()):
+            found.append(MLIRPass(str(step)) if isinstance(step, Step) else step[1])
     return found
+
+
+def _group(step: Step) -> Pass:
+    """Return `sequential{...}(...)` or `mlir{...}(...)` as a pass."""
+    values, children = group_info(step), step.children or ()
+    if step.name == SEQUENTIAL:
+        return Sequential(passes_of(Pipeline(children)), **values)
+    made = MLIRPass(",".join(map(str, children)))
+    made.info = replace(made.info, **values)
+    return made
 
 
 def make_pass(step: Step) -> Pass:
@@ -52,9 +69,12 @@ def make_pass(step: Step) -> Pass:
     Raises:
         PipelineError: the pass or an option does not exist, or an option has a wrong value.
     """
+    step, values = split_info(step, OF_EVERY_PASS)
     made = registry.get_pass(step.name, **parse_options(step.options or ""))
     if made.element is not None:
         made.element = str(step)
+    if values:
+        made.info = replace(made.info, **values)
     return made
 
 
@@ -86,8 +106,17 @@ def _flatten(
 ) -> "Iterable[Step | tuple[registry.Entry, Pass]]":
     """Yield passes of ours as made passes, and everything else as steps at module level."""
     for step in steps:
+        if step.is_group:
+            if anchors:
+                raise PipelineError(
+                    f"'{step.name}(...)' stands directly in '{MODULE}(...)', not in '{anchors[-1]}'"
+                )
+            group_info(step)
+            yield from _flatten(step.children or (), anchors)
+            continue
         if step.children is not None:
-            if any(registry.find(inner.name) for inner in step.walk() if not inner.is_anchor):
+            inside = list(step.walk())
+            if any(each.is_group or registry.find(each.name) for each in inside):
                 yield from _flatten(step.children, (*anchors, step.name))
             else:
                 yield _nested(step, anchors)
@@ -146,6 +175,11 @@ def _bad_option(step: Step, message: str, context: ir.Context) -> PipelineError:
     if missing is None:
         return PipelineError(f"pass '{step.name}' does not accept options '{step.options}'")
     name = missing.group(1)
+    if name in (option.name for option in OF_EVERY_PASS):
+        return PipelineError(
+            f"pass '{step.name}' is upstream's and has no option '{name}'; write it around the "
+            f"pass: 'mlir{{{name}=...}}({step.name})'"
+        )
     hint = did_you_mean(name, names)
     if not hint:
         hint = f"; it takes {', '.join(names)}" if names else "; it takes none"

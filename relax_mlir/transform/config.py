@@ -70,8 +70,10 @@ def resolve(given: Mapping[str, Any]) -> dict[str, Any]:
 
     Raises:
         AttributeError: an unknown key; names the candidates.
-        TypeError: a value does not have, or convert to, the option's type.
+        TypeError: a value does not have, or convert to, the option's type, or there is no dict.
     """
+    if not isinstance(given, Mapping):
+        raise TypeError(f"config is a dict of options by key, got {type(given).__name__} {given!r}")
     return {key: _legalise(key, value) for key, value in given.items()}
 
 

@@ -1,13 +1,15 @@
 """PassContext: what is in force while passes run, per thread, entered with `with`."""
 
 import threading
+import warnings
 from collections.abc import Iterable, Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
+from relax_mlir.errors import did_you_mean
 from relax_mlir.instrument.base import PassInstrument
 from relax_mlir.transform import config as config_options
-from relax_mlir.transform.info import PassInfo
+from relax_mlir.transform.info import PassInfo, level
 
 if TYPE_CHECKING:
     from relax_mlir.ir.module import IRModule
@@ -33,8 +35,8 @@ class PassContext:
 
     Raises:
         ValueError: the fallback device is none that there is.
-        TypeError: a list of names is not a list or tuple of strings, or something else than an
-            instrument is among the instruments.
+        TypeError: the level is no integer, a list of names is not a list or tuple of strings,
+            something else than an instrument is among the instruments, or `config` no dict.
         AttributeError: an unknown option; names the candidates (P23).
     """
 
@@ -49,13 +51,18 @@ class PassContext:
         diag_ctx: "DiagnosticContext | None" = None,
         fallback_device: Any = DLCPU,
     ) -> None:
-        self.opt_level = int(opt_level)
+        self.opt_level = level("opt_level", opt_level)
         self.required_pass = _names("required_pass", required_pass)
         self.disabled_pass = _names("disabled_pass", disabled_pass)
         self.instruments = _instruments(instruments)
-        self.config = config_options.resolve(config or {})
+        self.config = config_options.resolve({} if config is None else config)
+        if diag_ctx is not None and not hasattr(diag_ctx, "emit"):
+            raise TypeError(f"diag_ctx is a DiagnosticContext, got {_kind(diag_ctx)}")
         self.diag_ctx = diag_ctx
         self.fallback_device = _device(fallback_device)
+        # The passes that were asked about, to find names in the lists that no pass has.
+        self._seen: set[str] = set()
+        self._told: set[str] = set()
 
     @staticmethod
     def create() -> "PassContext":
@@ -85,6 +92,7 @@ class PassContext:
 
     def pass_enabled(self, info: PassInfo) -> bool:
         """Whether a Sequential runs the pass: disabled, then required, then the level (P12)."""
+        self._seen.add(info.name)
         if info.name in self.disabled_pass:
             return False
         if info.name in self.required_pass:
@@ -114,7 +122,21 @@ class PassContext:
         if not stack or stack[-1] is not self:
             raise RuntimeError("PassContext exited out of order: it is not the current one")
         stack.pop()
+        if kind is None:
+            self._warn_of_unknown_names()
         self.instrument_exit_pass_context()
+
+    def _warn_of_unknown_names(self) -> None:
+        """Warn once of a name in the lists that no pass has; TVM takes any and says nothing."""
+        if not self._seen:
+            return
+        for what in ("required_pass", "disabled_pass"):
+            for name in getattr(self, what):
+                hint = None if name in self._seen | self._told else _hint(name, self._seen)
+                if hint is not None:
+                    self._told.add(name)
+                    message = f"{what} of the PassContext names '{name}', which is no pass{hint}"
+                    warnings.warn(message, stacklevel=3)
 
     def instrument_enter_pass_context(self) -> None:
         """Enter every instrument in order; on an exception leave the entered ones again (P28)."""
@@ -123,12 +145,13 @@ class PassContext:
             for instrument in self.instruments:
                 instrument.enter_pass_ctx()
                 entered.append(instrument)
-        except BaseException:
-            try:
-                for instrument in reversed(entered):
+        except BaseException as error:
+            for instrument in reversed(entered):
+                try:
                     instrument.exit_pass_ctx()
-            finally:
-                self.instruments = []
+                except Exception as another:
+                    _add_note(error, instrument, "exit_pass_ctx", another)
+            self.instruments = []
             raise
 
     def instrument_exit_pass_context(self) -> None:
@@ -145,6 +168,7 @@ class PassContext:
 
         Where a `run_before_pass` raises, those that heard of the pass are told that it failed.
         """
+        self._seen.add(info.name)
         run = True
         if info.name not in self.required_pass:
             # Everyone is asked, also after a no.
@@ -214,11 +238,34 @@ def _tell_failed(
         try:
             instrument.pass_failed(mod, info, error)
         except Exception as another:
-            # What `add_note` does, which Python 3.10 lacks.
-            vars(error).setdefault("__notes__", []).append(
-                f"instrument '{instrument.name}' failed in pass_failed as well: "
-                f"{type(another).__name__}: {another}"
-            )
+            _add_note(error, instrument, "pass_failed", another)
+
+
+def _add_note(
+    error: BaseException, instrument: PassInstrument, hook: str, another: Exception
+) -> None:
+    # What `add_note` does, which Python 3.10 lacks.
+    vars(error).setdefault("__notes__", []).append(
+        f"instrument '{instrument.name}' failed in {hook} as well: "
+        f"{type(another).__name__}: {another}"
+    )
+
+
+def _hint(name: str, seen: Iterable[str]) -> str | None:
+    """Return what a name that no pass has may mean, None where a pass has it."""
+    # Only now: a context is made where no pass is loaded.
+    from relax_mlir.transform import registry, upstream
+
+    entry = registry.find(name)
+    if entry is not None:
+        return None if entry.name == name else f"; did you mean '{entry.name}'?"
+    if name in upstream.NAMES:
+        return None
+    return did_you_mean(name, [*seen, *(entry.name for entry in registry.entries())])
+
+
+def _kind(value: object) -> str:
+    return f"{type(value).__name__} {value!r}"
 
 
 def _device(device: Any) -> int:
@@ -239,9 +286,14 @@ def _names(what: str, names: Iterable[str] | None) -> list[str]:
 
 
 def _instruments(instruments: Iterable[PassInstrument] | None) -> list[PassInstrument]:
+    if instruments is not None and not isinstance(instruments, Iterable):
+        raise TypeError(f"instruments is a list of instruments, got {_kind(instruments)}")
     found = list(instruments or ())
     for instrument in found:
         if not isinstance(instrument, PassInstrument):
+            if isinstance(instrument, type) and issubclass(instrument, PassInstrument):
+                name = instrument.__name__
+                raise TypeError(f"instruments are objects, got the class: write {name}()")
             raise TypeError(f"{instrument!r} is not an instrument; is @pass_instrument missing?")
     return found
 

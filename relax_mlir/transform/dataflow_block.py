@@ -6,9 +6,9 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.infer import describe
 from relax_mlir.dialects.relax.well_formed import type_dims
 from relax_mlir.ir.module import IRModule
-from relax_mlir.lowering.walk import collect
 from relax_mlir.transform.context import PassContext
 from relax_mlir.transform.per_function import FunctionPass
+from relax_mlir.transform.surroundings import Surroundings, outputs_of
 
 _END = "relax.output"
 
@@ -30,9 +30,12 @@ class DataflowBlockPass(FunctionPass):
             TypeError: it returned something that is not a dataflow block.
             ValueError: it touched what escapes, a symbol's binding, or what is around the block.
         """
-        for block in _blocks_in(function):
-            escapes, symbols = _escapes(block), _symbols(block)
-            around = _around(function, block)
+        around = Surroundings(function)
+        for path in around.paths:
+            block = around.block(path)
+            if block is None or not around.hold(path):
+                raise self._outside()
+            escapes, symbols, outputs = _escapes(block), _symbols(block), outputs_of(block)
             result = self.pass_func(block, mod, ctx)
             self._place(block, result, escapes)
             new = result.operation
@@ -41,11 +44,16 @@ class DataflowBlockPass(FunctionPass):
                     f"a {self.kind} cannot add, change or remove bindings of symbols: the block "
                     f"bound {_listed(symbols)}, now it binds {_listed(_symbols(new))}"
                 )
-            if _around(function, new) != around:
-                raise ValueError(
-                    f"a {self.kind} cannot add, remove or change anything outside the block"
-                )
+            there = around.block(path)
+            if there is None or there != new:
+                raise self._outside()
+            around.accept(path, new, outputs)
+        if not around.hold():
+            raise self._outside()
         return function
+
+    def _outside(self) -> ValueError:
+        return ValueError(f"a {self.kind} cannot add, remove or change anything outside the block")
 
     def _place(self, block: ir.Operation, result: Any, escapes: list[str]) -> None:
         operation = getattr(result, "operation", None)
@@ -70,10 +78,6 @@ class DataflowBlockPass(FunctionPass):
         block.erase()
 
 
-def _blocks_in(function: ir.Operation) -> list[ir.Operation]:
-    return collect(function, lambda operation: operation.name == "relax.dataflow")
-
-
 def _escapes(block: ir.Operation) -> list[str]:
     """Return the types of what the block hands out; the verifier holds its results to the same."""
     ends = [op for op in block.regions[0].blocks[0].operations if op.operation.name == _END]
@@ -89,48 +93,6 @@ def _symbols(block: ir.Operation) -> set[str]:
         for dim in type_dims(inner.operation.results[0].type)
         if dim.name
     }
-
-
-def _around(function: ir.Operation, block: ir.Operation) -> list[object]:
-    """Return all that is in a function but not in a block of it, to compare with later.
-
-    Operations count by what they are and values by where they are defined, so that the block may be
-    another one and locations may change.
-    """
-    numbers: dict[ir.Value, int] = {}
-    outside: list[ir.Operation] = []
-
-    def visit(operation: ir.Operation) -> ir.WalkResult:
-        for value in operation.results:
-            numbers[value] = len(numbers)
-        if operation == block:
-            outside.append(block)
-            return ir.WalkResult.SKIP
-        outside.append(operation)
-        for region in operation.regions:
-            for each in region.blocks:
-                for argument in each.arguments:
-                    numbers[argument] = len(numbers)
-        return ir.WalkResult.ADVANCE
-
-    function.walk(visit, ir.WalkOrder.PRE_ORDER)
-    return [
-        "the block"
-        if operation == block
-        else (
-            operation.name,
-            # Not their text: that of a constant is all its numbers.
-            {name: operation.attributes[name] for name in operation.attributes},
-            [numbers.get(operand) for operand in operation.operands],
-            [value.type for value in operation.results],
-            [_shape(region) for region in operation.regions],
-        )
-        for operation in outside
-    ]
-
-
-def _shape(region: ir.Region) -> list[object]:
-    return [([a.type for a in each.arguments], len(each.operations)) for each in region.blocks]
 
 
 def _listed(names: "list[str] | set[str]") -> str:

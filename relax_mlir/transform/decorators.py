@@ -123,6 +123,8 @@ def _decorate(
 ) -> Any:
     if opt_level is None:
         raise ValueError("Please provide opt_level for the pass.")
+    if name is not None and not isinstance(name, str):
+        raise TypeError(f"the name of a pass is a str, got {type(name).__name__} {name!r}")
     make_info(name or "", opt_level, required)
 
     def decorate(target: Any) -> Any:

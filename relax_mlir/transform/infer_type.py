@@ -7,7 +7,7 @@ from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.binding import bound_symbols
 from relax_mlir.dialects.relax.dialect import Shape
 from relax_mlir.dialects.relax.infer import InferError
-from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS, read_attributes
+from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS, infer_result
 from relax_mlir.dialects.relax.ops.control import LOOPS
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.dialects.relax.tuples import field_types, is_make_tuple, is_tuple
@@ -122,9 +122,8 @@ class _Function:
         name = op.name.removeprefix("relax.")
         types, declared = [operand.type for operand in op.operands], op.results[0].type
         if name in COMPUTE_OPS:
-            cls = COMPUTE_OPS[name]
             try:
-                return refine(declared, cls.result_type(types, read_attributes(op, cls.PARAMS)))
+                return refine(declared, infer_result(op))
             except InferError:
                 return None
         if is_make_tuple(op):

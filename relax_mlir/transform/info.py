@@ -1,12 +1,51 @@
 """PassInfo: what the infrastructure knows of a pass without running it."""
 
+import operator
 from dataclasses import dataclass
+from typing import Any
 
 
 @dataclass(frozen=True)
 class PassInfo:
-    """Name, optimisation level and the passes to run first (P02)."""
+    """Name, optimisation level and the passes to run first (P02).
+
+    Raises:
+        TypeError: one of them is of another kind.
+    """
 
     name: str
     opt_level: int = 0
     required: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str):
+            raise TypeError(f"the name of a pass is a str, got {_kind(self.name)}")
+        what = f"opt_level of '{self.name}'" if self.name else "opt_level"
+        object.__setattr__(self, "opt_level", level(what, self.opt_level))
+        if not isinstance(self.required, (list, tuple)):
+            raise TypeError(
+                "Required is expected to be the type of list/tuple, "
+                f"got {_kind(self.required)} for '{self.name}'"
+            )
+        for each in self.required:
+            if not isinstance(each, str):
+                raise TypeError(f"'{self.name}' requires passes by name, got {_kind(each)}")
+        object.__setattr__(self, "required", tuple(self.required))
+
+
+def level(what: str, value: Any) -> int:
+    """Return an optimisation level.
+
+    Raises:
+        TypeError: it is no integer.
+    """
+    try:
+        if isinstance(value, bool):
+            raise TypeError
+        return operator.index(value)
+    except TypeError:
+        raise TypeError(f"{what} is an int, got {_kind(value)}") from None
+
+
+def _kind(value: object) -> str:
+    return f"{type(value).__name__} {value!r}"

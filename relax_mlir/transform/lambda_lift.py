@@ -22,6 +22,9 @@ _LITERALS = ("relax.shape_expr", "relax.prim_value", "relax.constant")
 def lambda_lift(module: ir.Operation) -> None:
     """Make a private function of every `relax.lambda`, and calls of what calls a known function.
 
+    A recursive one, whose first parameter is the function itself, makes that value of its own
+    captured parameters, and so calls itself directly.
+
     What the body uses from around it becomes further parameters, the sizes that its types mention
     included; `relax.make_closure` holds their values. A function value that is called where it is
     known is called directly; any other goes through the runtime, and what it returns is checked.
@@ -101,6 +104,8 @@ class _Lifter:
         used = {name for value in values for dim in type_dims(value.type) for name in dim.symbols}
 
         def visit(op: ir.Operation) -> ir.WalkResult:
+            if op.name == "relax.match_prim":
+                bound.update(bound_symbols(op.attributes["value"].dims, bound | self._around))
             for result in op.results:
                 names = {name for dim in type_dims(result.type) for name in dim.symbols}
                 used.update(names)
@@ -126,6 +131,8 @@ class _Lifter:
                 if view.operation == op:
                     break
                 values += view.operation.results
+                if view.operation.name == "relax.match_prim":
+                    names |= set(view.operation.attributes["value"].symbol_names)
             for value in values:
                 names |= {name for dim in type_dims(value.type) for name in dim.symbols}
             op = op.parent.operation
@@ -134,7 +141,9 @@ class _Lifter:
         return names
 
     def _define(self, block: ir.Block, captured: Sequence[ir.Value]) -> str:
-        types = [*(a.type for a in block.arguments), *(v.type for v in captured)]
+        recursive = "recursive" in self._op.attributes
+        parameters = list(block.arguments)[1 if recursive else 0 :]
+        types = [*(a.type for a in parameters), *(v.type for v in captured)]
         end = list(block.operations)[-1].operation
         name = self._unique()
         with ir.InsertionPoint(self._module.regions[0].blocks[0]), self._op.location:
@@ -147,12 +156,28 @@ class _Lifter:
                 owner.operation.location if not isinstance(owner, ir.Block) else value.location
             )
             self._rename(value, block.add_argument(value.type, location))
+        if recursive:
+            self._close(block, function.name.value, len(captured))
         returned = end.operands[0]
         end.erase()
         with ir.InsertionPoint(block), self._op.location:
             func.ReturnOp([returned])
         block.append_to(function.operation.regions[0])
         return function.name.value
+
+    def _close(self, block: ir.Block, name: str, captured: int) -> None:
+        """Put a closure in the place of the parameter that is the function itself."""
+        itself = block.arguments[0]
+        with ir.InsertionPoint.at_block_begin(block), self._op.location:
+            own = list(block.arguments)[len(block.arguments) - captured :]
+            closure = ir.Operation.create(
+                "relax.make_closure",
+                results=[itself.type],
+                operands=[make_tuple(own)],
+                attributes={"callee": ir.FlatSymbolRefAttr.get(name)},
+            )
+        itself.replace_all_uses_with(closure.result)
+        block.erase_argument(0)
 
     def _unique(self) -> str:
         op = self._op

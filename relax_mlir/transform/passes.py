@@ -1,6 +1,5 @@
 """Passes as Python objects: module to module, run by MLIR's PassManager, instrumented (P07-P10)."""
 
-import io
 import sys
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
@@ -16,9 +15,9 @@ from relax_mlir.transform.diagnostics import hand_over
 from relax_mlir.transform.execution import Execution
 from relax_mlir.transform.info import PassInfo
 from relax_mlir.transform.options import coerce_options, format_options
-from relax_mlir.transform.pipeline import MODULE, Pipeline, Step, parse_steps
+from relax_mlir.transform.pipeline import MODULE, Pipeline, Step, parse_steps, singled
 from relax_mlir.transform.program_hash import fingerprint
-from relax_mlir.transform.reproducer import recording
+from relax_mlir.transform.reproducer import recording, remaining
 from relax_mlir.transform.required import required_passes, results_of
 
 ModuleLike = TypeVar("ModuleLike", IRModule, ir.Module)
@@ -36,6 +35,8 @@ class Pass:
     element: str | None = None
     # Whether it runs other passes with all that the infrastructure does around each.
     is_sequence = False
+    # Whether its text is upstream's own.
+    is_upstream = False
 
     def __call__(
         self, mod: ModuleLike, ctx: PassContext | None = None, *, required: bool | None = None
@@ -151,12 +152,10 @@ class Pass:
         Raises:
             PipelineError: a pass in it is not registered, so that no text names it.
         """
-        if self.element is None and registry.find(self.info.name) is None:
-            raise PipelineError(
-                f"no text can recreate pass '{self.info.name}', which is not registered: "
-                f"register_pass('{self.info.name}', ...) gives it a name"
-            )
-        return f"{MODULE}({self})"
+        from relax_mlir.transform.pipeline_text import text_of
+
+        # Called directly it runs whatever its level, and so does what the text recreates.
+        return f"{MODULE}({text_of(self, level=0)})"
 
     def __str__(self) -> str:
         """Return the pass as a pipeline element."""
@@ -213,6 +212,8 @@ class MLIRPass(Pass):
         PipelineError: the text is malformed.
     """
 
+    is_upstream = True
+
     def __init__(self, pipeline: str, opt_level: int = 0, name: str | None = None) -> None:
         steps = parse_steps(pipeline)
         if len(steps) == 1 and steps[0].children is not None and steps[0].name in (MODULE, "any"):
@@ -220,6 +221,24 @@ class MLIRPass(Pass):
         self.steps = steps
         self.element = ",".join(map(str, steps))
         self.info = PassInfo(name or self.element, opt_level)
+
+    def execute(self, mod: IRModule, ctx: PassContext) -> None:
+        """Run on the module itself; step by step where a reproducer is to begin with the right."""
+        path = ctx.option(config.REPRODUCER)
+        steps = singled(self.steps)
+        if not path or len(steps) < 2:
+            super().execute(mod, ctx)
+            return
+        for index, step in enumerate(steps):
+            with remaining(lambda after=index + 1: [str(each) for each in steps[after:]]):
+                part = MLIRPass(str(step), name=self.info.name)
+                with recording(path, mod.mlir_module, part):
+                    part.execute(mod, ctx)
+
+    @property
+    def is_sequence(self) -> bool:  # type: ignore[override]
+        """Whether it is several passes, for reproducers."""
+        return len(singled(self.steps)) > 1
 
     def add_to(self, execution: Execution, ctx: PassContext | None = None) -> None:
         """Append the text; a name of ours inside it is built as ours."""
@@ -253,6 +272,8 @@ class ModulePass(Pass):
 
 class PrintIR(Pass):
     """Print the module to stderr and leave it as it is (P21)."""
+
+    is_upstream = True
 
     def __init__(self, header: str = "") -> None:
         self.header = header
@@ -289,10 +310,7 @@ def mlir(pipeline: str, opt_level: int = 0, name: str | None = None) -> MLIRPass
 
 
 def _replace_contents(target: ir.Module, source: ir.Module) -> None:
-    if source.context != target.context:
-        data = io.BytesIO()
-        source.operation.write_bytecode(data)
-        source = ir.Module.parse(data.getvalue(), target.context)
+    source = IRModule(source).moved_to(target.context).mlir_module
     for operation in list(target.body.operations):
         operation.operation.erase()
     for operation in list(source.body.operations):

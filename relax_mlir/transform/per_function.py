@@ -5,7 +5,7 @@ from typing import Any
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.errors import RelaxMLIRError
-from relax_mlir.ir.module import IRModule
+from relax_mlir.ir.module import IRModule, moved
 from relax_mlir.transform.context import PassContext
 from relax_mlir.transform.info import PassInfo
 from relax_mlir.transform.passes import Pass
@@ -41,15 +41,20 @@ class FunctionPass(Pass):
         """
         body = mod.mlir_module.body
         before, state = _symbols(body), _state(mod)
-        results: list[tuple[str, ir.Operation | None]] = []
-        for function in list(body.operations):
-            if not self._handles(function):
-                continue
-            name = _symbol(function)
-            copy = function.operation.clone(ip=False)
-            results.append((name, self._checked(name, self._call(name, copy, mod, ctx))))
-            if _symbols(body) != before:
-                raise ValueError(f"a {self.kind} cannot add or remove functions (at '@{name}')")
+        # All copies at once: what the calls do to the module must not be in the way of the next.
+        copies = [
+            (_symbol(function), function.operation.clone(ip=False).operation)
+            for function in body.operations
+            if self._handles(function)
+        ]
+        results = [
+            (name, self._checked(name, self._call(name, copy, mod, ctx))) for name, copy in copies
+        ]
+        after = _symbols(body)
+        if after != before:
+            raise ValueError(
+                f"a {self.kind} cannot add or remove functions{_difference(before, after)}"
+            )
         changed = [what for what, hash_ in _state(mod).items() if hash_ != state[what]]
         if changed:
             raise ValueError(
@@ -92,10 +97,8 @@ class FunctionPass(Pass):
             got = "None" if result is None else type(result).__name__
             raise TypeError(f"a {self.kind} returns a function, got {got} for '@{name}'")
         if operation.context != ir.Context.current:
-            raise ValueError(
-                f"a {self.kind} returns a function of the module's MLIR context: make it inside "
-                f"the pass (for '@{name}')"
-            )
+            module = moved(operation, ir.Context.current)
+            operation = module.body.operations[0].operation.clone(ip=False).operation
         if _symbol(operation) != name:
             raise ValueError(f"a {self.kind} cannot rename '@{name}' to '@{_symbol(operation)}'")
         if operation.attached:
@@ -111,6 +114,42 @@ class PrimFuncPass(FunctionPass):
     kind = "prim func pass"
     may_remove = True
 
+    def apply(self, mod: IRModule, ctx: PassContext) -> None:
+        """Do as a function pass does, and look whether somebody calls what was removed.
+
+        Raises:
+            TypeError: it returned something that is not a function.
+            ValueError: it added or renamed a function, changed the module around it, or removed
+                a function that is called.
+        """
+        before = set(_symbols(mod.mlir_module.body))
+        super().apply(mod, ctx)
+        removed = before - set(_symbols(mod.mlir_module.body))
+        if removed:
+            _check_unreferenced(mod, removed)
+
+
+def _check_unreferenced(mod: IRModule, names: set[str]) -> None:
+    """Raise ValueError if an operation names one of the functions, which are gone."""
+
+    def visit(operation: ir.Operation) -> ir.WalkResult:
+        for attribute in operation.attributes.values():
+            if isinstance(attribute, ir.FlatSymbolRefAttr) and attribute.value in names:
+                operation.location.emit_error(
+                    f"'{operation.name}' op refers to '@{attribute.value}', which the pass removed"
+                )
+                found.append(attribute.value)
+        return ir.WalkResult.ADVANCE
+
+    for function in mod.mlir_module.body.operations:
+        found: list[str] = []
+        function.operation.walk(visit)
+        if found:
+            raise ValueError(
+                f"a prim func pass cannot remove '@{found[0]}': '@{_symbol(function)}' still "
+                "calls it"
+            )
+
 
 def _symbol(operation: ir.OpView | ir.Operation) -> str:
     attributes = operation.operation.attributes
@@ -119,6 +158,12 @@ def _symbol(operation: ir.OpView | ir.Operation) -> str:
 
 def _symbols(body: ir.Block) -> list[str]:
     return [_symbol(operation) for operation in body.operations]
+
+
+def _difference(before: list[str], after: list[str]) -> str:
+    changes = [f"it added '@{name}'" for name in after if name not in before]
+    changes += [f"it removed '@{name}'" for name in before if name not in after]
+    return f": {', '.join(changes)}" if changes else " or change their order"
 
 
 def _state(mod: IRModule) -> dict[str, object]:

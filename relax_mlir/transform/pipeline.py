@@ -1,8 +1,8 @@
 """Pass pipelines as text: `builtin.module(ours,func.func(cse),ours{n=1})` to a tree and back."""
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 
 from relax_mlir.errors import PipelineError
 
@@ -81,11 +81,25 @@ def parse_steps(text: str) -> tuple[Step, ...]:
 
     Raises:
         PipelineError: the text is malformed.
+        TypeError: it is no text.
     """
+    if not isinstance(text, str):
+        raise TypeError(f"a pipeline is a str, got {type(text).__name__} {text!r}")
     try:
         return _Parser(text).steps(closing="")
     except RecursionError:
         raise PipelineError("pass pipeline is nested too deeply") from None
+
+
+def singled(steps: Iterable[Step]) -> list[Step]:
+    """Return steps so that each runs one pass: `f(a,b)` becomes `f(a)` and `f(b)`."""
+    found: list[Step] = []
+    for step in steps:
+        if not step.children:
+            found.append(step)
+        else:
+            found += [replace(step, children=(inner,)) for inner in singled(step.children)]
+    return found
 
 
 class _Parser:

@@ -3,6 +3,7 @@
 import copy
 import functools
 import importlib
+import inspect
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
@@ -19,6 +20,8 @@ from relax_mlir.transform.upstream import NAMES as UPSTREAM_NAMES
 if TYPE_CHECKING:
     from relax_mlir.transform.passes import Pass
 
+# What a pipeline may say of any pass: its PassInfo.
+RESERVED_OPTIONS = ("opt-level", "required")
 PREFIXES = ("relax.transform.", "tir.transform.", "transform.")
 
 # Flag -> PassSpec of the passes written in relax_mlir.transform itself.
@@ -209,6 +212,12 @@ def register_pass(
     if not callable(make):
         raise TypeError(f"what makes a pass is callable, got {type(make).__name__}")
     entry = Entry(flag or flag_of(name), name, summary, tuple(options), make)
+    for option in entry.options:
+        if option.name.replace("_", "-") in RESERVED_OPTIONS:
+            raise PipelineError(
+                f"pass '{name}': a pipeline says '{option.name}' of every pass, it cannot be an "
+                "option of this one"
+            )
     for word in (entry.name, entry.flag):
         if not _NAME.fullmatch(word):
             raise PipelineError(f"'{word}' cannot be the name of a pass in a pipeline")
@@ -223,6 +232,18 @@ def register_pass(
                 raise PipelineError(f"pass '{name}' is already registered as '{spec.flag}'")
     _USER_ENTRIES[entry.flag] = entry
     return make
+
+
+def file_of(name: str) -> str | None:
+    """Return the Python file that registered a user's pass, None for passes of ours and MLIR's."""
+    entry = find(name)
+    if entry is None or _USER_ENTRIES.get(entry.flag) is not entry:
+        return None
+    make = inspect.unwrap(getattr(entry.make, "func", entry.make))
+    try:
+        return inspect.getsourcefile(make) or inspect.getfile(make)
+    except TypeError:
+        return ""
 
 
 def unregister_pass(name: str) -> None:
@@ -257,7 +278,11 @@ def lookup(name: str) -> Entry:
 
     Raises:
         PipelineError: there is none; names the closest.
+        TypeError: the name is no string.
     """
+    if not isinstance(name, str):
+        hint = "; it is a pass already" if hasattr(name, "info") else ""
+        raise TypeError(f"a pass is found by its name, got {type(name).__name__} {name!r}{hint}")
     entry = find(name)
     if entry is not None:
         return entry

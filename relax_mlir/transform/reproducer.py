@@ -5,8 +5,10 @@ pass takes the process down. It has the form of MLIR's own: `relax-opt FILE --ru
 `mlir-opt FILE --run-reproducer` where only upstream passes remain.
 """
 
+import inspect
 import json
 import re
+import shlex
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -15,10 +17,15 @@ from typing import TYPE_CHECKING
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.errors import PassError, PipelineError
+from relax_mlir.transform import config, registry
+from relax_mlir.transform.pipeline import Pipeline
+from relax_mlir.transform.upstream import NAMES as UPSTREAM_NAMES
 
 if TYPE_CHECKING:
     from relax_mlir.transform.passes import Pass
 
+# What the first lines of a reproducer start with.
+_REMARK = "// "
 _PIPELINE = re.compile(r'^\s*pipeline:\s*("(?:[^"\\]|\\.)*")', re.MULTILINE)
 
 
@@ -55,7 +62,8 @@ def recorded(path: str | Path) -> Iterator[None]:
     _THREAD.path, _THREAD.after = file, []
     try:
         yield
-        file.unlink(missing_ok=True)
+        with _told(file):
+            file.unlink(missing_ok=True)
     finally:
         _THREAD.path = None
 
@@ -70,7 +78,8 @@ def recording(path: str, module: ir.Module, running: "Pass") -> Iterator[None]:
         file = _THREAD.path or Path(path)
         after = [each for level in reversed(_THREAD.after) for each in level()]
         pipeline = f"builtin.module({','.join([str(running), *after])})"
-        write_reproducer(file, module, pipeline)
+        with _told(file):
+            write_reproducer(file, module, pipeline, _remarks(file, pipeline, running))
         _THREAD.in_pass = True
         try:
             yield
@@ -94,15 +103,36 @@ def remaining(after: Callable[[], Sequence[str]]) -> Iterator[None]:
         _THREAD.after.pop()
 
 
-def write_reproducer(path: str | Path, module: ir.Module, pipeline: str) -> None:
+@contextmanager
+def _told(file: Path) -> Iterator[None]:
+    """Make an error of the file system say which option named the file."""
+    try:
+        yield
+    except OSError as error:
+        raise PipelineError(
+            f"the reproducer '{file}' cannot be written: {error.strerror or error}; "
+            f"option '{config.REPRODUCER}' of the PassContext names it"
+        ) from error
+
+
+def write_reproducer(
+    path: str | Path, module: ir.Module, pipeline: str, remarks: Sequence[str] = ()
+) -> None:
     """Write a module and a pipeline that runs on it.
+
+    Args:
+        path: the file.
+        module: the module.
+        pipeline: its text.
+        remarks: lines of comment to begin with.
 
     Raises:
         OSError: the file cannot be written.
     """
+    head = "".join(f"{_REMARK}{line}\n" for line in remarks)
     text = module.operation.get_asm(enable_debug_info=True, assume_verified=True)
     Path(path).write_text(
-        f"{text.rstrip()}\n\n{{-#\n  external_resources: {{\n    mlir_reproducer: {{\n"
+        f"{head}{text.rstrip()}\n\n{{-#\n  external_resources: {{\n    mlir_reproducer: {{\n"
         f"      pipeline: {json.dumps(pipeline)},\n"
         "      disable_threading: true,\n      verify_each: true\n    }\n  }\n#-}\n",
         encoding="utf-8",
@@ -120,3 +150,46 @@ def read_pipeline(text: str) -> str:
     if match is None:
         raise PipelineError("the input is not a reproducer: it has no 'mlir_reproducer' resource")
     return json.loads(match.group(1))
+
+
+def remarks_of(text: str) -> list[str]:
+    """Return the lines that a reproducer begins with: how to run it."""
+    found = []
+    for line in text.splitlines():
+        if not line.startswith(_REMARK):
+            break
+        found.append(line.removeprefix(_REMARK).strip())
+    return found
+
+
+def _remarks(file: Path, pipeline: str, running: "Pass") -> list[str]:
+    """Say how to run a reproducer, and which files register the passes of users that it needs."""
+    files: dict[str, None] = {}
+    unknown: list[str] = []
+    names = [
+        step.name
+        for top in Pipeline.parse(pipeline).steps
+        for step in top.walk()
+        if not step.is_anchor
+    ]
+    for name in dict.fromkeys(names):
+        source = registry.file_of(name)
+        if source is None and (registry.find(name) is not None or name in UPSTREAM_NAMES):
+            continue
+        if source is None and name == registry.flag_of(running.info.name):
+            source = _source(getattr(running, "pass_func", None))
+        if source and Path(source).is_file():
+            files[str(Path(source).resolve())] = None
+        if registry.find(name) is None:
+            unknown.append(f"pass '{name}' is not registered: a call of register_pass is missing")
+        elif not (source and Path(source).is_file()):
+            unknown.append(f"pass '{name}' was registered by no file: --load one that does")
+    loads = [f"--load={shlex.quote(each)}" for each in files]
+    return [" ".join(["relax-opt", shlex.quote(str(file)), *loads, "--run-reproducer"]), *unknown]
+
+
+def _source(function: object) -> str | None:
+    try:
+        return inspect.getsourcefile(inspect.unwrap(function))  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return None

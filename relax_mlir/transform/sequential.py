@@ -87,20 +87,38 @@ class Sequential(Pass):
         Raises:
             PipelineError: a pass in it is not registered, so that no text names it.
         """
-        for each in self.passes:
-            _ = each.pipeline
-        return f"{MODULE}({self})"
+        from relax_mlir.transform.pipeline_text import text_of
+
+        if self.element is not None:
+            return super().pipeline
+        return f"{MODULE}({','.join(text for text in map(text_of, self.passes) if text)})"
 
     def _rest(self, first: Sequence[Pass], number: int, index: int, ctx: PassContext) -> list[str]:
         """Return what comes after a step: the number-th of `first`, or the index-th pass itself."""
         rest = [*first[number + 1 :], self.passes[index]] if number < len(first) else []
-        for each in self.passes[index + 1 :]:
+        return [*_texts(rest, ctx), *self._planned(self.passes[index + 1 :], ctx)]
+
+    def _planned(self, passes: Sequence[Pass], ctx: PassContext) -> list[str]:
+        """Return what passes of this one will run, in order."""
+        found: list[str] = []
+        for each in passes:
             if ctx.pass_enabled(each.info):
                 transitive = ctx.option(config.TRANSITIVE_REQUIRED)
-                rest += [*required_passes(each, transitive=transitive), each]
-        return [text for text in map(str, rest) if text]
+                found += _texts([*required_passes(each, transitive=transitive), each], ctx)
+        return found
 
     def __str__(self) -> str:
         if self.element is not None:
             return self.element
         return ",".join(text for text in map(str, self.passes) if text)
+
+
+def _texts(passes: Sequence[Pass], ctx: PassContext) -> list[str]:
+    """Return passes as a command line runs them: a Sequential as what the context enables of it."""
+    found: list[str] = []
+    for each in passes:
+        if isinstance(each, Sequential) and each.element is None:
+            found += each._planned(each.passes, ctx)
+        else:
+            found.append(str(each))
+    return found

@@ -1,13 +1,18 @@
 """Matmul against numpy: every combination of ranks, broadcast batches, sizes around the tiles."""
 
+import re
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from programs import Program
+from programs import Program, tensor
 from samples import FLOATS, INTEGERS, check, sample
+
+from relax_mlir.dialects.relax import InferError
+from relax_mlir.dialects.relax import build as relax_op
+from relax_mlir.errors import ShapeMismatchError
 
 # Sizes of n, m and k: empty, ones, odd and prime, larger than any tile.
 SIZES = (
@@ -93,3 +98,136 @@ def test_inner_sizes_that_only_run_time_compares() -> None:
     check(vm["f"](a, b), _reference(a, b), scale=9)
     with pytest.raises(ValueError, match="matmul"):
         vm["f"](a, a)
+
+
+def _close(got: np.ndarray, wanted: np.ndarray, dtype: str, what: Any) -> None:
+    check(got, wanted.astype(dtype), ulps=32, scale=64, what=what)
+
+
+@pytest.mark.parametrize("dtype", [*FLOATS, "int32", "uint8"])
+def test_linear(dtype: str) -> None:
+    shapes: list[list[Any]] = [
+        [["n", "k"], ["m", "k"], ["m"]], [[2, "n", "k"], ["m", "k"], ["m"]],
+        [["k"], ["m", "k"], ["m"]], [["n", "k"], ["m", "k"], []], [["n", "k"], ["k"]],
+        [["n", "k"], ["m", "k"]], [["k"], ["k"]], [[5, 17], [33, 17], [33]],
+        [["n", "k"], ["m", "k"], ["n", 1]],
+        [["k"], ["k"], ["n"]],
+    ]  # fmt: skip
+    program = Program()
+    for index, sides in enumerate(shapes):
+        program.op(f"f{index}", "linear", *[(side, dtype) for side in sides])
+    program.op("unknown", "linear", (None, ""), (None, ""), (None, ""))
+    vm = program.build()
+    for index, sides in enumerate(shapes):
+        for sizes in SIZES:
+            named = dict(zip("nmk", sizes, strict=True))
+            values = [
+                sample([named.get(dim, dim) for dim in side], dtype, seed)
+                for seed, side in enumerate(sides)
+            ]
+            wide = [x.astype("float64") if dtype in FLOATS else x for x in values]
+            wanted = np.asarray(wide[0] @ wide[1].T)
+            wanted = wanted + wide[2] if len(wide) > 2 else wanted
+            _close(vm[f"f{index}"](*values), wanted, dtype, (sides, sizes))
+            if len(values) > 2:
+                _close(vm["unknown"](*values), wanted, dtype, (sides, sizes))
+
+
+EINSUMS: tuple[tuple[str, list[list[Any]]], ...] = (
+    ("ij,jk->ik", [["n", "k"], ["k", "m"]]),
+    ("ij, kj", [["n", "k"], ["m", "k"]]),
+    ("bhqd,bhkd->bhqk", [[2, 3, "n", 8], [2, 3, "m", 8]]),
+    ("ii", [["n", "n"]]),
+    ("ii->i", [["n", "n"]]),
+    ("ij->ji", [["n", "m"]]),
+    ("ij->", [["n", "m"]]),
+    ("i,j->ij", [["n"], ["m"]]),
+    ("i,i", [["n"], ["n"]]),
+    ("...ij,...jk->...ik", [[2, 1, "n", "k"], [3, "k", "m"]]),
+    ("...ij,...jk", [[2, "n", "k"], ["k", "m"]]),
+    ("i...->...", [["n", "m", 3]]),
+    ("...,...", [["n", 1], [5]]),
+    ("ij,jk,kl->il", [["n", "k"], ["k", "m"], ["m", 5]]),
+    ("ij,jk,kl,lm->im", [["n", "k"], ["k", "m"], ["m", 5], [5, 3]]),
+    ("ij,ij,ij->j", [["n", "m"], ["n", "m"], ["n", "m"]]),
+    ("i,j,...->...ij", [[2], [3], ["n", "m"]]),
+    ("ab,cd->", [["n", "k"], ["m", 2]]),
+    ("ijk,jil->kl", [["n", "m", 3], ["m", "n", 4]]),
+    (",i->i", [[], ["n"]]),
+)
+
+
+@pytest.mark.parametrize("dtype", [*FLOATS, "int32"])
+def test_einsum(dtype: str) -> None:
+    program = Program()
+    chosen = EINSUMS if dtype in ("float32", "int32") else EINSUMS[:3]
+    for index, (text, sides) in enumerate(chosen):
+        for name, shapes in (("f", sides), ("g", [None] * len(sides))):
+            program.function(
+                f"{name}{index}",
+                lambda shapes=shapes: [tensor(shape, dtype) for shape in shapes],
+                lambda *values, text=text: relax_op("einsum", [list(values)], {"subscripts": text}),
+            )
+    vm = program.build()
+    for index, (text, sides) in enumerate(chosen):
+        for sizes in SIZES[:-1]:
+            named = dict(zip("nmk", sizes, strict=True))
+            values = [
+                sample([named.get(dim, dim) for dim in side], dtype, seed)
+                for seed, side in enumerate(sides)
+            ]
+            wide = [x.astype("float64") if dtype in FLOATS else x for x in values]
+            numpy_text = {"...,...": "...,...->..."}.get(text, text)
+            wanted = np.asarray(np.einsum(numpy_text, *wide))
+            for name in "fg":
+                got = vm[f"{name}{index}"](*values)
+                scale = float(np.abs(wanted).max(initial=1)) + 300
+                check(got, wanted.astype(dtype), ulps=32, scale=scale, what=(name, text, sizes))
+
+
+@pytest.mark.parametrize(
+    ("text", "shapes", "message"),
+    [
+        ("ij,jk", [[2, 3]], "are for 2 operands, got 1"),
+        ("ij", [[2, 3, 4]], "an operand of 'ij' has 3 dimensions"),
+        ("ij,jk", [[2, 3], [4, 5]], "axes of 'j' have 3 and 4 elements"),
+        ("ij->ik", [[2, 3]], "the result of 'ij->ik' has 'k', which no operand has"),
+        ("ij->ii", [[2, 3]], "has 'i' more than once"),
+        ("i1", [[2, 3]], "have '1', which is no letter"),
+        ("i...->i", [[2, 3]], "needs the ellipsis of its operands"),
+        ("...i....->i", [[2, 3]], "which is no letter"),
+    ],
+)
+def test_bad_subscripts(text: str, shapes: Any, message: str) -> None:
+    program = Program()
+    with pytest.raises(InferError, match=re.escape(message)):
+        program.function(
+            "f",
+            lambda: [tensor(shape, "float32") for shape in shapes],
+            lambda *values: relax_op("einsum", [list(values)], {"subscripts": text}),
+        )
+
+
+def test_outer() -> None:
+    program = Program()
+    program.op("f", "outer", (["n"], "float32"), (["m"], "float32"))
+    program.op("g", "outer", (None, ""), (None, ""))
+    vm = program.build()
+    for n, m in [(0, 3), (1, 1), (17, 31)]:
+        a, b = sample(n, "float32"), sample(m, "float32", 1)
+        check(vm["f"](a, b), np.outer(a, b))
+        check(vm["g"](a, b), np.outer(a, b))
+
+
+def test_einsum_of_sizes_that_differ_at_run_time() -> None:
+    program = Program()
+    program.function(
+        "f",
+        lambda: [tensor(["n", "k"]), tensor(["j", "m"])],
+        lambda *values: relax_op("einsum", [list(values)], {"subscripts": "ij,jk->ik"}),
+    )
+    vm = program.build()
+    a, b = sample((2, 3), "float32"), sample((3, 4), "float32", 1)
+    check(vm["f"](a, b), a @ b, scale=9)
+    with pytest.raises(ShapeMismatchError, match="axes of 'j' have 3 and 4 elements"):
+        vm["f"](a, sample((4, 2), "float32"))

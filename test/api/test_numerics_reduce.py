@@ -8,7 +8,7 @@ import pytest
 from programs import Program
 from samples import FLOATS, INTEGERS, check, sample
 
-from relax_mlir.dialects.relax.ops.reduce import REDUCTIONS
+from relax_mlir.dialects.relax.ops.reduce import ARG_REDUCTIONS, MOMENTS, REDUCTIONS, TRUTHS
 from relax_mlir.errors import PassError
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
@@ -47,6 +47,10 @@ def _reference(op: str, x: np.ndarray, axes: list[int] | None, keepdims: bool) -
         else:
             initial = limits.min if op == "max" else limits.max
         return getattr(np, op)(x, initial=initial, **kept)
+    if op == "variance":
+        return np.var(x.astype("float64"), **kept).astype(x.dtype)
+    if op in TRUTHS:
+        return np.asarray(getattr(np, op)(x, **kept))
     if x.dtype.kind == "f":
         return getattr(np, op)(x.astype("float64"), **kept).astype(x.dtype)
     if op == "mean":
@@ -58,10 +62,12 @@ def _reference(op: str, x: np.ndarray, axes: list[int] | None, keepdims: bool) -
     return getattr(np, op)(x, dtype=x.dtype, **kept)
 
 
-@pytest.mark.parametrize("op", REDUCTIONS)
+@pytest.mark.parametrize("op", [*REDUCTIONS, *MOMENTS, *TRUTHS])
 def test_reduction(op: str) -> None:
     program, cases = Program(), []
-    dtypes = (*FLOATS, *INTEGERS, *(("bool",) if op != "mean" else ()))
+    dtypes = FLOATS if op in MOMENTS else (*FLOATS, *INTEGERS, "bool")
+    dtypes = dtypes[:-1] if op == "mean" else dtypes
+    dtypes = ("float32", "int8", "bool") if op in TRUTHS else dtypes
     for dtype in dtypes:
         layouts = LAYOUTS if dtype in FLOATS else LAYOUTS[1:2]
         layouts += MORE_LAYOUTS if dtype == "float32" else ()
@@ -75,11 +81,108 @@ def test_reduction(op: str) -> None:
             x = sample(_shape(dims, sizes), dtype)
             if op == "prod" and dtype in FLOATS:
                 x = np.exp2(np.round(x / 3)).astype(dtype)
+            if op in TRUTHS and x.size > 50:
+                x = np.where(sample(x.shape, dtype, 1) > 2, x, x.dtype.type(0))
             wanted = _reference(op, x, axes, keepdims)
             longest = x.size // max(wanted.size, 1)
             check(
                 vm[name](x), wanted, ulps=8 + longest**0.5, scale=3 * longest**0.5,
                 what=(op, dtype, dims, axes, sizes),
+            )  # fmt: skip
+
+
+def _place(op: str, x: np.ndarray, axis: int | None, keepdims: bool) -> np.ndarray:
+    """Return numpy's answer, and 0 where it has none: of no elements."""
+    if x.size:
+        return np.asarray(getattr(np, op)(x, axis=axis, keepdims=keepdims), "int64")
+    shape = np.sum(x, axis=axis, keepdims=keepdims).shape
+    return np.zeros(shape, "int64")
+
+
+@pytest.mark.parametrize("op", ARG_REDUCTIONS)
+def test_arg_reduction(op: str) -> None:
+    program, cases = Program(), []
+    for dtype in (*FLOATS, "int8", "uint64", "bool"):
+        layouts: list[tuple[list[Any] | None, int | None, bool]] = [
+            (["n", "m", "k"], 1, False), (["n", "m"], -1, True), (["n", "m"], None, False),
+        ]  # fmt: skip
+        if dtype == "float32":
+            layouts += [
+                (None, 0, False),
+                ([3, 5], None, True),
+                ([], None, False),
+                ([4, 0], 1, False),
+            ]
+        for dims, axis, keepdims in layouts:
+            name = f"f{len(cases)}"
+            program.op(name, op, (dims, dtype), axis=axis, keepdims=keepdims)
+            cases.append(
+                (name, dtype, dims or ["n", "m"] if dims is None else dims, axis, keepdims)
+            )
+    vm = program.build()
+    for name, dtype, dims, axis, keepdims in cases:
+        for sizes in SIZES:
+            x = sample(_shape(dims, sizes), dtype)
+            # Ties: the first of equal elements counts.
+            x = np.round(x) if dtype in FLOATS else x
+            wanted = _place(op, x, axis, keepdims)
+            check(vm[name](x), wanted, what=(op, dtype, dims, axis, sizes))
+
+
+@pytest.mark.parametrize("op", ARG_REDUCTIONS)
+def test_the_place_of_the_first_nan(op: str) -> None:
+    program = Program()
+    program.op("f", op, (["n", "m"], "float32"), axis=1)
+    x = sample((6, 67), "float32")
+    x[[0, 1, 1, 2, 2], [5, 66, 9, 0, 1]] = np.nan
+    x[3], x[4] = np.inf, -np.inf
+    check(program.build()["f"](x), getattr(np, op)(x, axis=1))
+
+
+def _accumulate(op: str, x: np.ndarray, axis: int | None, dtype: str, exclusive: bool) -> Any:
+    combine, identity = (np.add, 0) if op == "cumsum" else (np.multiply, 1)
+    x = x.astype(dtype)
+    wide = x.astype("float64") if x.dtype.kind == "f" else x
+    if axis is None:
+        wide, axis = wide.reshape(-1), 0
+    wide = np.moveaxis(wide, axis, 0)
+    if exclusive and len(wide):
+        wide = np.concatenate([np.full_like(wide[:1], identity), wide[:-1]])
+    result = combine.accumulate(wide, axis=0, dtype=wide.dtype)
+    return np.moveaxis(result, 0, axis).astype(dtype)
+
+
+@pytest.mark.parametrize("op", ["cumsum", "cumprod"])
+def test_scan(op: str) -> None:
+    program, cases = Program(), []
+    plain: tuple[Any, ...] = (["n", "m"], -1, None, False)
+    layouts: tuple[Any, ...] = (
+        (["n", "m", "k"], 1, None, True), (["n", "m"], None, None, False),
+        (["n", "m"], 0, "int64", False),
+        ([3, 5], 1, "float64", True), ([], None, None, False), (None, -1, None, True),
+    )  # fmt: skip
+    for dtype in (*FLOATS, *INTEGERS, "bool"):
+        chosen = layouts if dtype in ("float16", "float32", "int8") else ()
+        chosen = ((["n", "m"], -1, "int32", False),) if dtype == "bool" else (plain, *chosen)
+        for dims, axis, target, exclusive in chosen:
+            name = f"f{len(cases)}"
+            program.op(name, op, (dims, dtype), axis=axis, dtype=target, exclusive=exclusive)
+            cases.append(
+                (name, dtype, ["n", "m"] if dims is None else dims, axis, target, exclusive)
+            )
+    vm = program.build()
+    for name, dtype, dims, axis, target, exclusive in cases:
+        for sizes in SIZES:
+            x = sample(_shape(dims, sizes), dtype)
+            if op == "cumprod" and dtype in FLOATS:
+                x = np.exp2(np.round(x / 9)).astype(dtype)
+            wanted = _accumulate(op, x, axis, target or dtype, exclusive)
+            finite = np.abs(wanted[np.isfinite(wanted)])
+            longest = x.shape[axis] if axis is not None and x.ndim else x.size
+            check(
+                vm[name](x), wanted, ulps=8 + longest**0.5,
+                scale=float(finite.max(initial=1)) if op == "cumsum" else 0.0,
+                what=(op, dtype, dims, axis, sizes),
             )  # fmt: skip
 
 

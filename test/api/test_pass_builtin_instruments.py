@@ -340,6 +340,17 @@ class TestBisect:
         assert culprit.name == "Fail"
         assert "half way" in str(culprit.error)
 
+    @pytest.mark.parametrize("bad", ["A", "B", "C", "D"])
+    def test_both_ways_count_the_same(self, mod, bad):
+        inner = Sequential([marker("B"), Sequential([marker("C")])])
+        passes = Sequential([Sequential([marker("A")]), inner, marker("D")])
+        bisect = PassBisect(lambda mod: f"test.{bad}" in str(mod))
+        with PassContext(instruments=[bisect]):
+            passes(mod)
+        culprit = find_culprit(passes, mod, bisect.is_bad)
+        assert (culprit.name, culprit.index) == (bad, "ABCD".index(bad))
+        assert (bisect.culprit.name, bisect.culprit.index) == (bad, "ABCD".index(bad))
+
     def test_search_without_a_result(self, mod):
         assert find_culprit(self.PASSES, mod, lambda mod: False) is None
         assert find_culprit(self.PASSES, mod, lambda mod: True).name == "<input>"

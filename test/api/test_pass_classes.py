@@ -8,11 +8,13 @@ from relax_mlir import transform
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.context import make_context
 from relax_mlir.errors import PassError, PipelineError
+from relax_mlir.instrument import PassTimingInstrument
 from relax_mlir.ir.module import IRModule
 from relax_mlir.transform import (
     FunctionPass,
     ModulePass,
     PassContext,
+    PassInfo,
     PrimFuncPass,
     PrintIR,
     Sequential,
@@ -234,15 +236,20 @@ class TestFunctionPass:
 
         assert str(replace(mod)["other"]).count("arith.negf") == 1
 
-    def test_function_of_another_context(self, mod):
+    def test_function_of_another_context_moves(self, mod):
         foreign = IRModule.parse(TEXT, make_context())
 
         @function_pass(opt_level=0)
         def replace(func, mod, ctx):
-            return foreign["main"].operation.clone(ip=False)
+            function = foreign[symbol(func)].operation.clone(ip=False).operation
+            with foreign.context:
+                function.attributes["test.foreign"] = ir.UnitAttr.get()
+            return function
 
-        with pytest.raises(PassError, match="function of the module's MLIR context: make it in"):
-            replace(mod)
+        out = replace(mod)
+        assert out.context == mod.context
+        assert str(out).count("test.foreign") == 2
+        out.verify()
 
     def test_the_error_says_in_which_function_and_where(self, mod):
         with pytest.raises(PassError, match="pass 'Bug' failed: ZeroDivisionError") as caught:
@@ -270,6 +277,24 @@ class TestFunctionPass:
         assert symbols(prim_func_pass(lambda *_: None, opt_level=0, name="Drop")(mod)) == [
             "main",
             "other",
+        ]
+
+
+    def test_prim_func_pass_cannot_remove_what_is_called(self):
+        mod = IRModule.parse("""
+          func.func private @g(%x: memref<4xf32> {tir.name = "x", tir.dtype = "float32"})
+            attributes {tir.prim_func} { return }
+          func.func @main(%x: memref<4xf32>) {
+            func.call @g(%x) : (memref<4xf32>) -> ()
+            return
+          }""")
+        remove = prim_func_pass(lambda func, mod, ctx: None, opt_level=0, name="Remove")
+        with pytest.raises(PassError) as caught:
+            remove(mod)
+        assert str(caught.value).splitlines()[:2] == [
+            "pass 'Remove' failed: ValueError: a prim func pass cannot remove '@g': '@main' still "
+            "calls it",
+            "-:5:13: error: 'func.call' op refers to '@g', which the pass removed",
         ]
 
 
@@ -457,6 +482,33 @@ class TestMLIR:
     def test_sequential_prints_its_pipeline(self, mod):
         passes = Sequential([mlir("func.func(cse)"), transform.ToNonDataflow()])
         assert passes.pipeline == "builtin.module(func.func(cse),to-non-dataflow)"
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: PassContext("3"), "opt_level is an int, got str '3'"),
+        (lambda: PassContext(2.5), "opt_level is an int, got float 2.5"),
+        (lambda: PassContext(config=["a"]), r"config is a dict of options by key, got list \['a'\]"),
+        (lambda: PassContext(instruments=5), "instruments is a list of instruments, got int 5"),
+        (lambda: PassContext(instruments=[PassTimingInstrument]), r"write PassTimingInstrument\(\)"),
+        (lambda: PassContext(diag_ctx=1), "diag_ctx is a DiagnosticContext, got int 1"),
+        (lambda: PassInfo(5), "the name of a pass is a str, got int 5"),
+        (lambda: PassInfo("A", "1"), "opt_level of 'A' is an int, got str '1'"),
+        (lambda: PassInfo("A", 1, "cse"), "Required is expected to be the type of list/tuple"),
+        (lambda: PassInfo("A", 1, [2]), "'A' requires passes by name, got int 2"),
+        (lambda: module_pass(opt_level="2"), "opt_level is an int, got str '2'"),
+        (lambda: module_pass(opt_level=2, name=5), "the name of a pass is a str, got int 5"),
+        (lambda: function_pass(opt_level=2, required=[3]), "requires passes by name, got int 3"),
+        (lambda: transform.get_pass(5), "a pass is found by its name, got int 5"),
+        (lambda: transform.get_pass(mlir("cse")), "it is a pass already"),
+        (lambda: mlir(5), "a pipeline is a str, got int 5"),
+        (lambda: Sequential([], opt_level="a"), "opt_level of 'sequential' is an int"),
+    ],
+)
+def test_arguments_of_the_wrong_kind(make, message):
+    with pytest.raises(TypeError, match=message):
+        make()
 
 
 def test_p21_print_ir(mod, capsys):

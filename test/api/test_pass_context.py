@@ -1,6 +1,7 @@
 """PassContext and Sequential: the rules P02-P06, P11-P15, P23, one by one."""
 
 import threading
+import warnings
 
 import pytest
 
@@ -369,6 +370,50 @@ class TestRequired:
         with PassContext(instruments=[Refuse()]):
             Sequential([make("A", required=["Before"])])(mod)
         assert log == ["A"]
+
+
+class TestUnknownNames:
+    """A name in the lists that no pass has is worth a warning, once; TVM is silent."""
+
+    @pytest.mark.parametrize(
+        ("lists", "message"),
+        [
+            (
+                {"disabled_pass": ["FoldConstnt"]},
+                "disabled_pass of the PassContext names 'FoldConstnt', which is no pass; "
+                "did you mean 'FoldConstant'?",
+            ),
+            (
+                {"required_pass": ["fold-constant"]},
+                "required_pass of the PassContext names 'fold-constant', which is no pass; "
+                "did you mean 'FoldConstant'?",
+            ),
+            (
+                {"disabled_pass": ["MyPas"]},
+                "disabled_pass of the PassContext names 'MyPas', which is no pass; "
+                "did you mean 'MyPass'?",
+            ),
+        ],
+    )
+    def test_a_warning(self, mod, make, lists, message):
+        ctx = PassContext(**lists)
+        with pytest.warns(UserWarning) as caught, ctx:
+            Sequential([make("MyPass")])(mod)
+        assert [str(each.message) for each in caught] == [message]
+        assert caught[0].filename == __file__
+        with warnings.catch_warnings(), ctx:
+            warnings.simplefilter("error")
+            Sequential([make("MyPass")])(mod)
+
+    @pytest.mark.parametrize("name", ["FoldConstant", "cse", "MyPass"])
+    def test_none_for_names_that_passes_have(self, mod, make, name):
+        with warnings.catch_warnings(), PassContext(disabled_pass=[name], required_pass=[name]):
+            warnings.simplefilter("error")
+            Sequential([make("MyPass")])(mod)
+
+    def test_none_where_nothing_ran(self):
+        with warnings.catch_warnings(), PassContext(disabled_pass=["Nope"]):
+            warnings.simplefilter("error")
 
 
 def test_p14_a_disabled_pass_still_runs_when_required_by_one(mod, make, log):

@@ -157,6 +157,24 @@ def test_p28_enter_failure_leaves_the_entered_ones_in_reverse_order():
     assert PassContext.current() is outer
 
 
+def test_p28_an_exit_that_fails_after_a_failed_enter_keeps_no_other_from_leaving():
+    log = []
+    instruments = [
+        recorder(log, "1."),
+        recorder(log, "2.", fail=["exit"]),
+        recorder(log, "3."),
+        recorder(log, "4.", fail=["enter"]),
+    ]
+    ctx = PassContext(instruments=instruments)
+    with pytest.raises(ValueError, match=r"^4\.enter") as caught, ctx:
+        pass
+    assert log == ["1.enter", "2.enter", "3.enter", "4.enter", "3.exit", "2.exit", "1.exit"]
+    assert caught.value.__notes__ == [
+        "instrument 'Recorder' failed in exit_pass_ctx as well: ValueError: 2.exit"
+    ]
+    assert ctx.instruments == []
+
+
 def test_p28_the_list_is_still_there_while_the_entered_ones_leave():
     seen = []
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from relax_mlir import transform
 from relax_mlir.dialects.context import default_context
 from relax_mlir.errors import PipelineError
+from relax_mlir.instrument import pass_instrument
 from relax_mlir.ir.module import IRModule
 from relax_mlir.lowering.pass_spec import PassOption
 from relax_mlir.transform import FunctionPass, PassInfo, Pipeline, Sequential, module_pass
@@ -281,6 +282,116 @@ class TestSequentialAsText:
         passes = Sequential([transform.PrintIR("here now")])
         assert passes.pipeline == 'builtin.module(print-ir{label="here now"})'
 
+    def test_levels_and_requirements(self):
+        low = transform.FoldConstant(max_bytes=3)
+        low.info = PassInfo("FoldConstant", 0, ("cse", "TestEach"))
+        inner = Sequential([transform.mlir("cse"), transform.FoldScaleAxis()], 3, "Inner", ["cse"])
+        passes = Sequential(
+            [
+                low,
+                inner,
+                Sequential([transform.mlir("canonicalize")], name="quotes ' and, {braces}"),
+                transform.mlir("cse", opt_level=1),
+                transform.mlir("cse,func.func(canonicalize)", 3, "Two"),
+                transform.mlir("cse,fold-constant"),
+                transform.FoldScaleAxis(),
+                transform.PrintIR("a {b}, 'c'"),
+            ]
+        )
+        assert passes.pipeline == (
+            "builtin.module("
+            "fold-constant{max-bytes=3 opt-level=0 required=cse,TestEach},"
+            "sequential{name=Inner opt-level=3 required=cse}(cse,fold-scale-axis),"
+            "sequential{name=\"quotes ' and, {braces}\"}(canonicalize),"
+            "mlir{opt-level=1}(cse),"
+            "mlir{name=Two opt-level=3}(cse,func.func(canonicalize)),"
+            "mlir(cse,fold-constant),"
+            "fold-scale-axis,"
+            "print-ir{label=\"a {b}, 'c'\"})"
+        )
+        again = Sequential.parse(passes.pipeline)
+        assert again.pipeline == passes.pipeline
+        assert [each.info for each in again.passes[:6]] == [each.info for each in passes.passes[:6]]
+        inner_again = again.passes[1].passes
+        assert [each.info for each in inner_again] == [each.info for each in inner.passes]
+
+    def test_a_pass_runs_as_when_it_is_called(self):
+        ran = []
+
+        @pass_instrument
+        class Watch:
+            def run_before_pass(self, mod, info):
+                ran.append(info.name)
+
+        for level in range(4):
+            with transform.PassContext(level, instruments=[Watch()]):
+                Sequential.parse(transform.FoldScaleAxis().pipeline)(IRModule.parse(MODULE))
+        assert ran == [
+            "sequential", "FoldScaleAxis", "BackwardFoldScaleAxis", "ForwardFoldScaleAxis"
+        ] * 4  # fmt: skip
+
+    @pytest.mark.parametrize("level", range(4))
+    @pytest.mark.parametrize(
+        "names", [{}, {"disabled_pass": ["Inner"]}, {"required_pass": ["Inner", "TestThree"]}]
+    )
+    def test_recreated_passes_run_under_the_same_contexts(self, level, names):
+        ran = []
+
+        def register(name, level, required=()):
+            run = module_pass(
+                lambda mod, ctx: ran.append(name) or mod,
+                opt_level=level,
+                name=name,
+                required=list(required),
+            )
+            register_pass(name, lambda: run)
+            return run
+
+        one = register("TestOne", 1)
+        two, three = register("TestTwo", 2, ["TestOne"]), register("TestThree", 3)
+        try:
+            inner = Sequential([two, Sequential([three], 1)], 2, "Inner", ["TestThree"])
+            passes = Sequential([one, inner, Sequential([three, one], 2)])
+            again = Sequential.parse(passes.pipeline)
+            mod = IRModule.parse(MODULE)
+            with transform.PassContext(level, **names):
+                passes(mod)
+                first = list(ran)
+                ran.clear()
+                again(mod)
+            assert ran == first
+        finally:
+            for name in ("TestOne", "TestTwo", "TestThree"):
+                unregister_pass(name)
+
+    def test_a_command_line_knows_no_levels(self, log):
+        text = (
+            "builtin.module(sequential{opt-level=9}(test-log{opt=1 opt-level=9}),"
+            "mlir{opt-level=9}(cse),test-log{opt-level=9})"
+        )
+        execution = execution_of(text)
+        execution.run(IRModule.parse(MODULE).mlir_module)
+        assert log == [DEFAULTS | {"opt": 1}, DEFAULTS]
+
+    @pytest.mark.parametrize(
+        ("text", "message"),
+        [
+            ("sequential{level=3}(cse)", "pass 'sequential' has no option 'level'"),
+            ("sequential{opt-level=x}(cse)", "option 'opt-level' of pass 'sequential' wants int"),
+            ("test-log{opt-level=x}", "option 'opt-level' of pass 'test-log' wants int, got 'x'"),
+            ("cse{opt-level=3}", r"write it around the pass: 'mlir\{opt-level=...\}\(cse\)'"),
+            ("func.func(sequential(cse))", "stands directly in 'builtin.module"),
+            ("func.func{a=1}(cse)", "'func.func' has options, so it cannot hold passes"),
+        ],
+    )
+    def test_what_is_wrong_with_groups_and_levels(self, text, message):
+        with pytest.raises(PipelineError, match=message):
+            execution_of(f"builtin.module({text})")
+
+    def test_the_level_is_no_option_of_a_pass(self):
+        with pytest.raises(PipelineError, match="'opt_level' of every pass"):
+            register_pass("Fine", list, options=[PassOption("opt_level", int, 0, "mine")])
+
     def test_a_pass_without_a_name(self):
         passes = Sequential([module_pass(lambda mod, ctx: mod, opt_level=0, name="Mine")])
         with pytest.raises(PipelineError, match=r"'Mine', which is not registered: register_pass"):
@@ -311,12 +422,12 @@ def test_the_name_of_the_hash_is_a_function_whatever_was_imported():
 @pytest.mark.parametrize(
     ("make", "text"),
     [
-        (lambda: transform.FoldScaleAxis(), "fold-scale-axis"),
+        (lambda: transform.FoldScaleAxis(), "fold-scale-axis{opt-level=0}"),
         (lambda: transform.PrintIR('he "llo'), "print-ir{label='he \"llo'}"),
         (lambda: transform.PrintIR('a\'b "c"'), "print-ir{label=\"a'b 'c'\"}"),
         (
             lambda: transform.DeadCodeElimination(["main", "g"]),
-            "dead-code-elimination{entry-functions=main,g}",
+            "dead-code-elimination{entry-functions=main,g opt-level=0}",
         ),
     ],
 )

@@ -1,16 +1,25 @@
 """When a pass fails: the reproducer it leaves, running that again, and making a module smaller."""
 
+import shlex
 import subprocess
 import sys
 
 import pytest
 
 from relax_mlir import relax
+from relax_mlir.dialects.bindings import ir
 from relax_mlir.errors import PassError, PipelineError
 from relax_mlir.ir.module import IRModule
 from relax_mlir.tools import relax_opt
 from relax_mlir.tools.reduction import reduce_module, size
-from relax_mlir.transform import PassContext, Sequential, mlir, module_pass
+from relax_mlir.transform import (
+    FoldScaleAxis,
+    PassContext,
+    Sequential,
+    get_pass,
+    mlir,
+    module_pass,
+)
 from relax_mlir.transform.registry import register_pass, unregister_pass
 from relax_mlir.transform.reproducer import read_pipeline, write_reproducer
 
@@ -21,6 +30,20 @@ func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> attributes {relax.function} 
   %2 = "relax.add"(%0, %1) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
   return %2 : tensor<4xf32>
 }
+"""
+
+USERS_FILE = """
+from relax_mlir.errors import PassError
+from relax_mlir.transform import module_pass, register_pass
+
+@module_pass(opt_level=0, name="UsersOwn")
+def users_own(mod, ctx):
+    mod["main"].operation.location.emit_error("not @main")
+    raise PassError("UsersOwn", "no")
+
+@register_pass("UsersOwn")
+def make():
+    return users_own
 """
 
 
@@ -163,6 +186,82 @@ relax_opt.main([{str(source)!r}, "--cse", "--crash", "--symbol-dce",
         assert read_pipeline(path.read_text()) == "builtin.module(crash,symbol-dce)"
         assert path.read_text().count("relax.exp") == 1
 
+    def test_upstream_passes_begin_with_the_one_that_failed(self, mod, tmp_path):
+        path = tmp_path / "r.mlir"
+        passes = mlir("cse,func.func(canonicalize,cse),one-shot-bufferize,symbol-dce")
+        with (
+            PassContext(config={"reproducer": str(path)}),
+            pytest.raises(PassError, match=f"reproducer: {path}"),
+        ):
+            Sequential([passes, mlir("canonicalize")])(mod)
+        pipeline = read_pipeline(path.read_text())
+        assert pipeline == "builtin.module(one-shot-bufferize,symbol-dce,canonicalize)"
+        assert path.read_text().count("relax.exp") == 1
+        with PassContext(config={"reproducer": str(path)}):
+            out = mlir("func.func(cse,canonicalize)")(mod)
+        assert not path.exists()
+        assert str(out) == str(mlir("func.func(cse,canonicalize)")(mod))
+
+    def test_what_remained_is_what_the_context_enables(self, mod, fail, tmp_path):
+        path = tmp_path / "r.mlir"
+        inner = Sequential([FoldScaleAxis(), mlir("symbol-dce")])
+        with PassContext(config={"reproducer": str(path)}), pytest.raises(PassError):
+            Sequential([fail, inner, Sequential([mlir("cse")], opt_level=3)])(mod)
+        assert read_pipeline(path.read_text()) == "builtin.module(test-fail,symbol-dce)"
+
+    def test_it_says_what_to_load(self, mod, tmp_path, capfd):
+        mine = tmp_path / "my passes.py"
+        mine.write_text(USERS_FILE)
+        source, path = tmp_path / "in.mlir", tmp_path / "r.mlir"
+        source.write_text(TEXT)
+        flags = [f"--load={mine}", f"--mlir-pass-pipeline-crash-reproducer={path}"]
+        assert relax_opt.main([str(source), "--cse", "--users-own", *flags]) == 1
+        assert "error: not @main" in capfd.readouterr().err
+        first = path.read_text().splitlines()[0]
+        assert first == f"// relax-opt {path} --load='{mine}' --run-reproducer"
+        # The words after the comment's slashes are the command, in a new process.
+        command = [sys.executable, "-m", "relax_mlir.tools.relax_opt", *shlex.split(first)[2:]]
+        run = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert run.returncode == 1
+        assert "error: not @main" in run.stderr
+        command = [word for word in command if not word.startswith("--load")]
+        run = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert run.stderr == (
+            f"error: unknown pass 'users-own'; the reproducer says: {first.removeprefix('// ')}\n"
+        )
+
+    def test_it_says_what_cannot_be_loaded(self, mod, tmp_path):
+        path = tmp_path / "r.mlir"
+        exec(compile(USERS_FILE, "<stdin>", "exec"), {"__name__": "x"})
+        unknown = module_pass(lambda mod, ctx: 1 / 0, opt_level=0, name="Unknown")
+        try:
+            for each, line in (
+                (get_pass("UsersOwn"), "pass 'users-own' was registered by no file"),
+                (unknown, "pass 'unknown' is not registered: a call of register_pass is missing"),
+            ):
+                with PassContext(config={"reproducer": str(path)}), pytest.raises(PassError):
+                    each(mod)
+                assert path.read_text().splitlines()[1].startswith(f"// {line}")
+                assert str(IRModule.parse(path.read_text())) == str(mod)
+        finally:
+            unregister_pass("UsersOwn")
+
+    def test_a_folder_that_is_not_there(self, mod, tmp_path, capfd):
+        path = tmp_path / "no" / "r.mlir"
+        with (
+            PassContext(config={"reproducer": str(path)}),
+            pytest.raises(
+                PipelineError,
+                match=r"r.mlir' cannot be written: No such file or directory; option 'reproducer' of",
+            ),
+        ):
+            mlir("cse")(mod)
+        source = tmp_path / "in.mlir"
+        source.write_text(TEXT)
+        flag = f"--mlir-pass-pipeline-crash-reproducer={path}"
+        assert relax_opt.main([str(source), "--cse", flag]) == 1
+        assert capfd.readouterr().err.startswith(f"error: the reproducer '{path}' cannot be")
+
     def test_what_is_no_reproducer(self):
         with pytest.raises(PipelineError, match="is not a reproducer"):
             read_pipeline(TEXT)
@@ -234,6 +333,27 @@ class TestReduction:
         smaller = reduce_module(mod, lambda mod: "call @callee" in str(mod))
         smaller.verify()
         assert "func private @callee" in str(smaller)
+
+    def test_names_of_parameters_keep_step(self):
+        mod = IRModule.parse("""
+          func.func @main(%a: tensor<4xf32>, %b: tensor<5xf32>, %c: tensor<4xf32>) -> tensor<4xf32>
+              attributes {relax.function, relax.params = ["a", "b", "c"]} {
+            %0 = "relax.exp"(%c) : (tensor<4xf32>) -> tensor<4xf32>
+            %1 = "relax.sin"(%0) : (tensor<4xf32>) -> tensor<4xf32>
+            return %1 : tensor<4xf32>
+          }""")
+        seen = set()
+
+        def has_sin(candidate):
+            for function in candidate.mlir_module.body.operations:
+                names = [ir.StringAttr(n).value for n in function.attributes["relax.params"]]
+                seen.add(tuple(names))
+                assert len(names) == len(function.regions[0].blocks[0].arguments)
+                assert len(set(names)) == len(names)
+            return "relax.sin" in str(candidate)
+
+        assert '["c"]' in str(reduce_module(mod, has_sin))
+        assert any("p3" in names for names in seen)
 
     def test_a_module_that_does_not_fail(self, mod):
         with pytest.raises(ValueError, match="does not fail to begin with"):

@@ -272,6 +272,110 @@ for run in runs:
 """
 
 
+ERASING = """
+from relax_mlir.errors import PassError
+from relax_mlir.ir.module import IRModule
+from relax_mlir.transform import module_pass, pattern, pdl, rewrite
+
+mod = IRModule.parse('''
+func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> attributes {relax.function} {
+  %a = "relax.exp"(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  %b = "relax.add"(%a, %a) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %c = "relax.sin"(%b) : (tensor<4xf32>) -> tensor<4xf32>
+  return %c : tensor<4xf32>
+}
+''')
+
+def user(op):
+    user = next(iter(op.results[0].uses)).owner.operation
+    user.results[0].replace_all_uses_with(op.operands[0])
+    return user
+
+def by_itself(op, rewriter):
+    user(op).erase()
+    return op.operands[0]
+
+def the_view(op, rewriter):
+    user(op).opview.erase()
+    return op.operands[0]
+
+def root(op, rewriter):
+    op.results[0].replace_all_uses_with(op.operands[0])
+    op.erase()
+    return True
+
+def gone(op, rewriter):
+    other = user(op)
+    other.erase()
+    return other.results[0]
+
+def in_use(op, rewriter):
+    op.operands[0].owner.erase()
+
+def detached(op, rewriter):
+    user(op).detach_from_parent()
+
+def the_function(op, rewriter):
+    op.parent.erase()
+
+def another_module(op, rewriter):
+    other = IRModule.parse("func.func private @f()")
+    other["f"].operation.erase()
+
+def run(each):
+    try:
+        print(str(each(mod)).count("relax."))
+    except PassError as error:
+        print(str(error).splitlines()[0])
+
+for each in (
+    by_itself, the_view, root, gone, in_use, detached, the_function, another_module
+):
+    run(rewrite(pattern("relax.add")(each), name="bad"))
+
+def looking(value):
+    value.owner.erase()
+    return True
+
+run(pdl('''pdl.pattern : benefit(1) {
+  %x = operand
+  apply_native_constraint "looking"(%x : !pdl.value)
+  %type = type
+  %root = operation "relax.sin"(%x : !pdl.value) -> (%type : !pdl.type)
+  rewrite %root { replace %root with (%x : !pdl.value) }
+}''', constraints={"looking": looking}, name="bad"))
+
+@module_pass(opt_level=0, name="bad")
+def careless(mod, ctx):
+    mod["main"].regions[0].blocks[0].operations[0].operation.erase()
+    return mod
+
+run(careless)
+print(str(mod).count("relax."))
+"""
+
+
+def test_what_is_erased_takes_nothing_down():
+    assert _lines_of(ERASING) == [
+        "2",
+        "2",
+        "3",
+        "pass 'bad' failed: ValueError: the operation is already erased or replaced",
+        "pass 'bad' failed: ValueError: 'relax.exp' cannot be erased: its results are in use, by "
+        "'relax.add'",
+        "pass 'bad' failed: ValueError: a rewrite cannot detach 'relax.sin': clone or move it, and "
+        "erase it with rewriter.erase_op",
+        "pass 'bad' failed: ValueError: 'func.func' cannot be erased: the operation that matched "
+        "is in it",
+        "4",
+        "pass 'bad' failed: ValueError: 'relax.add' cannot be erased: its results are in use, by "
+        "'relax.sin'",
+        "pass 'bad' failed: ValueError: 'relax.exp' cannot be erased: its results are in use, by "
+        "'relax.add'",
+        "4",
+    ]
+
+
 def test_native_rewrites_that_fail():
     lines = [line.removeprefix("pass 'pdl' failed: ") for line in _lines_of(BAD_NATIVES)]
     assert lines[:4] == [

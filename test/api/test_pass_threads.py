@@ -4,6 +4,7 @@ import random
 import threading
 import time
 import traceback
+import weakref
 
 import numpy as np
 import pytest
@@ -186,7 +187,7 @@ def test_pass_contexts_and_instruments_do_not_meet():
 
 
 class TestDefaultContext:
-    """A thread's context is replaced when it is old and hardly anything of it is left."""
+    """A thread's context is replaced when it is old and nothing of it is held but modules."""
 
     @pytest.fixture(autouse=True)
     def impatient(self, monkeypatch):
@@ -219,14 +220,50 @@ class TestDefaultContext:
         assert default_context() != kept.context
         assert str(mlir("cse")(kept)) == str(kept)
 
-    def test_not_while_two_modules_live(self):
-        kept = [IRModule.parse(f"func.func private @f{i}()") for i in range(8)]
-        assert len({mod.context for mod in kept}) == 1
+    @pytest.mark.parametrize("count", [1, 2, 10])
+    def test_modules_live_on_in_theirs(self, count):
+        kept = [IRModule.parse(f"func.func private @f{i}()") for i in range(count)]
+        assert self.contexts_of_a_loop() >= 2
+        assert len({mod.context for mod in kept}) == -(-count // 3)
+        for i, mod in enumerate(kept):
+            assert str(mlir("cse")(mod)) == str(mod)
+            assert mod.function_names == [f"f{i}"]
+
+    def test_the_old_one_ends_with_its_last_module(self):
+        kept = [IRModule.parse(f"func.func private @f{i}()") for i in range(2)]
+        old = weakref.ref(kept[0].context)
+        self.contexts_of_a_loop()
+        kept.pop()
+        assert old() is not None
+        kept.pop()
+        assert old() is None
 
     def test_not_while_a_type_is_held(self):
         held = ir.Type.parse("tensor<4xf32>", default_context())
         assert self.contexts_of_a_loop() == 1
         assert IRModule.parse("func.func private @f()").context == held.context
+
+    def test_not_while_a_function_is_held(self):
+        held = IRModule.parse("func.func private @f()")["f"]
+        assert self.contexts_of_a_loop() == 1
+        assert IRModule.parse("func.func private @f()").context == held.context
+
+    def test_modules_of_several_are_put_together(self):
+        first = IRModule.parse("func.func private @f()")
+        self.contexts_of_a_loop()
+        second = IRModule.parse("func.func private @f(i32)\nfunc.func private @g()")
+        assert first.context != second.context
+        assert second.moved_to(second.context) is second
+        moved = second.moved_to(first.context)
+        assert moved.context == first.context
+        assert str(moved) == str(second)
+        first.update(second)
+        assert first.function_names == ["f", "g"]
+        assert "i32" in str(first)
+        first.verify()
+        result = module_pass(lambda mod, ctx: first, opt_level=0, name="First")(second)
+        assert result.context == second.context
+        assert str(result) == str(first)
 
     def test_not_while_it_is_entered(self):
         with default_context():

@@ -59,7 +59,7 @@ class CheckedOp(Relax.Operation):
     """An operation whose operands and results have types that make sense before it looks at them.
 
     MLIR asks Python first and the declared counts and kinds afterwards, so `check` has to count.
-    It looks at types and attributes, and at what is around by `expect_parent` only: see `once_each`.
+    It looks at types and attributes, at what is around by `expect_parent` only (`once_each`).
     """
 
     @once_each

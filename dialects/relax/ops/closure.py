@@ -22,8 +22,9 @@ def _has_object_result(view: ir.OpView) -> bool:
 class LambdaOp(CheckedOp, name="lambda", traits=[ext.Pure]):
     """A function written where it is used; its body sees the values around it (P22).
 
-    The block's arguments are its parameters; `relax.yield` gives its result. `LambdaLift` makes a
-    function of the module of it, which is what can be compiled.
+    The block's arguments are its parameters; `relax.yield` gives its result. With the attribute
+    `recursive` the first argument is the function itself. `LambdaLift` makes a function of the
+    module of it, which is what can be compiled.
     """
 
     result: ext.Result[Any]
@@ -41,6 +42,10 @@ class LambdaOp(CheckedOp, name="lambda", traits=[ext.Pure]):
             problem = type_problem(argument.type)
             if problem:
                 return op_error(op, f"parameter {index}: {problem}")
+        if "recursive" in op.operation.attributes:
+            first = [str(argument.type) for argument in list(blocks[0].arguments)[:1]]
+            if first != [_OBJECT]:
+                return op_error(op, f"is recursive: its first parameter is itself, an {_OBJECT}")
         operations = list(blocks[0].operations)
         last = operations[-1].operation if operations else None
         if last is None or last.name != "relax.yield" or len(last.operands) != 1:

@@ -5,8 +5,16 @@ from typing import Any
 
 from relax_mlir.dialects.bindings import ext, ir
 from relax_mlir.dialects.relax import types as T
-from relax_mlir.dialects.relax.infer import flatten, permute, reshape, resolve_reshape
+from relax_mlir.dialects.relax.infer import (
+    InferError,
+    flatten,
+    normalize_axes,
+    permute,
+    reshape,
+    resolve_reshape,
+)
 from relax_mlir.dialects.relax.ops.base import ComputeOp, Param, build, declare, define
+from relax_mlir.dialects.relax.prover import can_prove_different
 from relax_mlir.dialects.relax.symbolic import SymExpr
 
 
@@ -69,4 +77,81 @@ declare(
     lambda types, attrs: T.shape_type(
         resolve_reshape(types[0], attrs["pattern"]), len(attrs["pattern"])
     ),
+)
+
+
+def _expand_dims(types: Sequence[Any], attrs: dict[str, Any]) -> ir.Type:
+    ndim, dtype = T.tensor_ndim(types[0]), T.tensor_dtype(types[0])
+    if ndim < 0:
+        return T.tensor_type(None, dtype)
+    ndim += len(attrs["axis"])
+    new = normalize_axes(attrs["axis"], ndim)
+    dims = T.tensor_dims(types[0])
+    if dims is None:
+        return T.tensor_type(None, dtype, ndim)
+    rest = iter(dims)
+    return T.tensor_type([1 if i in new else next(rest) for i in range(ndim)], dtype)
+
+
+def squeezed_axes(dims: Sequence[SymExpr], axes: Sequence[int] | None) -> list[int] | None:
+    """Return the axes that squeeze drops, None where only run time can tell which have length 1.
+
+    Raises:
+        InferError: an axis is out of range or certainly longer than 1.
+    """
+    if axes is None:
+        found = [i for i, dim in enumerate(dims) if dim == 1]
+        others = [dim for i, dim in enumerate(dims) if i not in found]
+        return found if all(can_prove_different(dim, 1) for dim in others) else None
+    dropped = normalize_axes(axes, len(dims))
+    for axis in dropped:
+        if can_prove_different(dims[axis], 1):
+            raise InferError(f"cannot squeeze dimension {axis}, which is {dims[axis]} and not 1")
+    return dropped
+
+
+def _squeeze(types: Sequence[Any], attrs: dict[str, Any]) -> ir.Type:
+    ndim, dtype, dims = (ask(types[0]) for ask in (T.tensor_ndim, T.tensor_dtype, T.tensor_dims))
+    axes = attrs["axis"]
+    if dims is None:
+        if ndim < 0 or axes is None:
+            return T.tensor_type(None, dtype)
+        return T.tensor_type(None, dtype, ndim - len(normalize_axes(axes, ndim)))
+    dropped = squeezed_axes(dims, axes)
+    if dropped is None:
+        return T.tensor_type(None, dtype)
+    return T.tensor_type([dim for i, dim in enumerate(dims) if i not in dropped], dtype)
+
+
+def _broadcast_to(types: Sequence[Any], attrs: dict[str, Any]) -> ir.Type:
+    x, shape = types
+    rank, ndim, dims, new = (
+        T.tensor_ndim(x), T.shape_ndim(shape), T.tensor_dims(x), T.shape_dims(shape),
+    )  # fmt: skip
+    if 0 <= ndim < rank:
+        raise InferError(f"a tensor of {rank} dimensions cannot be broadcast to {ndim}")
+    if new is not None and dims is not None:
+        for dim, wanted in zip(dims, new[len(new) - len(dims) :], strict=True):
+            if dim != 1 and dim.is_const and wanted.is_const and dim != wanted:
+                raise InferError(f"a dimension of {dim} cannot be broadcast to {wanted}")
+    return T.tensor_type(new, T.tensor_dtype(x), ndim)
+
+
+declare(
+    "expand_dims",
+    "New dimensions of 1 at these axes of the result.",
+    [Param("x", "tensor"), Param("axis", "ints")],
+    _expand_dims,
+)
+declare(
+    "squeeze",
+    "Without these dimensions of 1, by default without any.",
+    [Param("x", "tensor"), Param("axis", "ints", None)],
+    _squeeze,
+)
+declare(
+    "broadcast_to",
+    "The tensor repeated along dimensions of 1, and along new ones in front.",
+    [Param("x", "tensor"), Param("shape", "shape")],
+    _broadcast_to,
 )

@@ -9,7 +9,7 @@ from typing import Any
 from relax_mlir.dialects.bindings import ext, ir
 from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.infer import InferError, expect_tensor, join_dtypes, normalize_axes
-from relax_mlir.dialects.relax.ops.base import ComputeOp, Param, define
+from relax_mlir.dialects.relax.ops.base import ComputeOp, Param, declare, define
 from relax_mlir.dialects.relax.symbolic import SymExpr
 
 
@@ -127,6 +127,82 @@ class DropoutBase(ComputeOp):
         return ir.TupleType.get_tuple([types[0], types[0]])
 
 
+def _rms_norm(types: Sequence[Any], attrs: dict[str, Any]) -> ir.Type:
+    _float(types[0], "data")
+    join_dtypes(types)
+    axes, ndim, dims = attrs["axes"], T.tensor_ndim(types[0]), T.tensor_dims(types[0])
+    if not axes:
+        raise InferError("rms_norm needs at least one axis")
+    axes = normalize_axes(axes, ndim) if ndim >= 0 else axes
+    expected = len(axes) if dims is None else [dims[axis] for axis in axes]
+    _parameter(types[1], "weight", expected)
+    return types[0]
+
+
+def _by_channel(types: Sequence[Any], attrs: dict[str, Any]) -> SymExpr | None:
+    """Check what has scale and shift by channel; return the number of channels if it is known."""
+    _float(types[0], "data")
+    join_dtypes(types)
+    ndim, dims = T.tensor_ndim(types[0]), T.tensor_dims(types[0])
+    channels = None
+    if ndim >= 0:
+        channel, *_ = normalize_axes([attrs["channel_axis"], *attrs["axes"]], ndim)
+        channels = None if dims is None else dims[channel]
+    for name, type_ in zip(("gamma", "beta"), types[1:], strict=True):
+        _parameter(type_, name, 1 if channels is None else [channels])
+    return channels
+
+
+def _instance_norm(types: Sequence[Any], attrs: dict[str, Any]) -> ir.Type:
+    _by_channel(types, attrs)
+    return types[0]
+
+
+def _group_norm(types: Sequence[Any], attrs: dict[str, Any]) -> ir.Type:
+    channels, groups = _by_channel(types, attrs), attrs["num_groups"]
+    if groups < 1:
+        raise InferError(f"num_groups must be positive, got {groups}")
+    if channels is not None and channels.value is not None and channels.value % groups:
+        raise InferError(f"{channels} channels do not divide into {groups} groups")
+    return types[0]
+
+
+_DATA = (Param("data", "tensor"), Param("gamma", "tensor"), Param("beta", "tensor"))
+_SCALING = (
+    Param("epsilon", "float", 1e-5),
+    Param("center", "bool", True),
+    Param("scale", "bool", True),
+)
+
 define(BatchNormBase, "batch_norm", "Batch normalisation.")
 define(LayerNormBase, "layer_norm", "Layer normalisation.")
 define(DropoutBase, "dropout", "Dropout.")
+declare(
+    "rms_norm",
+    "Divide by the root of the mean square over some axes, then scale element by element of them.",
+    [
+        Param("data", "tensor"),
+        Param("weight", "tensor"),
+        Param("axes", "ints", [-1]),
+        Param("epsilon", "float", 1e-5),
+    ],
+    _rms_norm,
+)
+declare(
+    "instance_norm",
+    "Normalise over some axes, then scale and shift by channel.",
+    [*_DATA, Param("channel_axis", "int"), Param("axes", "ints"), *_SCALING],
+    _instance_norm,
+)
+declare(
+    "group_norm",
+    "Normalise over some axes and the channels of a group, then scale and shift by channel.",
+    [
+        *_DATA,
+        Param("num_groups", "int"),
+        Param("channel_axis", "int"),
+        Param("axes", "ints"),
+        *_SCALING,
+    ],
+    _group_norm,
+)

@@ -26,9 +26,9 @@ class Param:
     Attributes:
         name: keyword.
         kind: operands are `"tensor"`, `"tensors"` (any number of them, one tuple in the IR) or
-            `"shape"`. Attributes are `"int"`, `"ints"`, `"bool"`, `"float"`, `"str"`, `"dtype"`,
-            and the symbolic integers `"dim"` and `"dims"` and `"number"`: an integer, a symbolic
-            one or a float.
+            `"shape"`. Attributes are `"int"`, `"ints"`, `"int_or_ints"`, `"bool"`, `"float"`,
+            `"str"`, `"dtype"`; the symbolic integers `"dim"` and `"dims"`; and `"number"`, an
+            integer, a symbolic one or a float.
         default: REQUIRED, or the value used when left out. None is a value only where it is the
             default; an operand left out is the empty tuple in the IR.
     """
@@ -68,6 +68,14 @@ def _items(value: Any) -> list[Any]:
     return list(value) if hasattr(value, "__iter__") else [value]
 
 
+def _ints(value: Any) -> ir.Attribute:
+    return ir.DenseI64ArrayAttr.get([operator.index(item) for item in _items(value)])
+
+
+def _int_or_ints(value: Any) -> ir.Attribute:
+    return _ints(value) if hasattr(value, "__iter__") else _i64(value)
+
+
 def _dim_attribute(value: Any) -> ir.Attribute:
     expr = SymExpr.of(value)
     return Dims.of([expr]) if expr.value is None else _i64(expr.value)
@@ -94,9 +102,10 @@ _EXPECTED = {
 }
 _TO_ATTRIBUTE: dict[str, Callable[[Any], ir.Attribute]] = {
     "int": _i64,
-    "ints": lambda value: ir.DenseI64ArrayAttr.get([operator.index(i) for i in _items(value)]),
+    "ints": _ints,
     "bool": lambda value: ir.BoolAttr.get(bool(value)),
     "float": lambda value: ir.FloatAttr.get(ir.F64Type.get(), float(value)),
+    "int_or_ints": _int_or_ints,
     "str": lambda value: ir.StringAttr.get(str(value)),
     "dtype": lambda value: ir.StringAttr.get(str(value)),
     "dim": _dim_attribute,
@@ -110,6 +119,7 @@ _ATTRIBUTES: dict[str, tuple[type, ...]] = {
     "str": (ir.StringAttr,),
     "dtype": (ir.StringAttr,),
     "ints": (ir.DenseI64ArrayAttr,),
+    "int_or_ints": (ir.IntegerAttr, ir.DenseI64ArrayAttr),
     "dim": (ir.IntegerAttr, Dims),
     "dims": (ir.DenseI64ArrayAttr, Dims),
     "number": (ir.IntegerAttr, ir.FloatAttr, Dims),
@@ -139,11 +149,9 @@ def from_attribute(kind: str, attribute: ir.Attribute) -> Any:
         if len(dims) != 1:
             raise InferError(f"expected one expression, got {attribute}")
         return dims[0]
-    if kind == "ints":
-        return list(attribute)
-    if kind == "dims":
-        return [SymExpr.const(value) for value in attribute]
-    if kind != "int" and isinstance(attribute, ir.IntegerAttr) and kind in SYMBOLIC_KINDS:
+    if isinstance(attribute, ir.DenseI64ArrayAttr):
+        return [SymExpr.const(i) for i in attribute] if kind == "dims" else list(attribute)
+    if kind in SYMBOLIC_KINDS and isinstance(attribute, ir.IntegerAttr):
         return SymExpr.const(attribute.value)
     return attribute.value
 

@@ -3,23 +3,43 @@
 from collections.abc import Sequence
 from typing import Any
 
-from relax_mlir.dialects.bindings import ext, ir
+from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
-from relax_mlir.dialects.relax.infer import expect_tensor
-from relax_mlir.dialects.relax.ops.base import ComputeOp, Param, define
+from relax_mlir.dialects.relax.infer import normalize_axes
+from relax_mlir.dialects.relax.ops.base import Param, declare
 
 
-class UniqueBase(ComputeOp):
-    """The distinct elements, ascending, as one dimension of a length known only at run time."""
-
-    PARAMS = (Param("x", "tensor"),)
-    x: ext.Operand[Any]
-    result: ext.Result[Any]
-
-    @classmethod
-    def infer(cls, types: Sequence[ir.Type], attrs: dict[str, Any]) -> ir.Type:
-        expect_tensor(types[0], "operand")
-        return T.tensor_type(None, T.tensor_dtype(types[0]), 1)
+def _unique(types: Sequence[Any], attrs: dict[str, Any]) -> ir.Type:
+    dtype, ndim, axis = T.tensor_dtype(types[0]), T.tensor_ndim(types[0]), attrs["axis"]
+    if axis is not None and ndim >= 0:
+        normalize_axes([axis], ndim)
+    values = T.tensor_type(None, dtype, 1 if axis is None else ndim)
+    wanted = ("return_index", "return_inverse", "return_counts")
+    extra = [T.tensor_type(None, "int64", 1) for name in wanted if attrs[name]]
+    return ir.TupleType.get_tuple([values, *extra]) if extra else values
 
 
-define(UniqueBase, "unique", "Distinct elements.")
+def _nonzero(types: Sequence[Any], attrs: dict[str, Any]) -> ir.Type:
+    return T.tensor_type(None, "int64", 2)
+
+
+declare(
+    "unique",
+    "The distinct elements, or parts along an axis, ascending or by first occurrence; "
+    "where they first occur, which is which, how many there are.",
+    [
+        Param("x", "tensor"),
+        Param("sorted", "bool", True),
+        Param("return_index", "bool", False),
+        Param("return_inverse", "bool", False),
+        Param("return_counts", "bool", False),
+        Param("axis", "int", None),
+    ],
+    _unique,
+)
+declare(
+    "nonzero",
+    "Where the elements that are not zero are: a row for each dimension, a column for each.",
+    [Param("x", "tensor")],
+    _nonzero,
+)

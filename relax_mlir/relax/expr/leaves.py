@@ -12,7 +12,7 @@ from relax_mlir.dialects.relax.dialect import Dims
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.errors import ExprError, ExprTypeError
 from relax_mlir.relax.expr.base import Expr
-from relax_mlir.relax.expr.places import canonical, defining_op, location_name
+from relax_mlir.relax.expr.places import canonical, defining_op
 from relax_mlir.relax.expr.types import (
     FuncType,
     ObjectType,
@@ -26,6 +26,7 @@ from relax_mlir.relax.expr.types import (
     as_type,
     without_shape,
 )
+from relax_mlir.script.printer.names import location_name
 
 
 class Id:

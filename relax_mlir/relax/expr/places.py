@@ -6,20 +6,12 @@ block's operation. For people both are one variable; `canonical` says which valu
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.tuples import MAKE_TUPLE, is_make_tuple, known_fields
+from relax_mlir.script.printer.names import location_name
 
 LEAVES = frozenset({"relax.constant", "relax.shape_expr", "relax.prim_value", MAKE_TUPLE})
 TERMINATORS = frozenset({"func.return", "relax.output", "relax.yield", "relax.condition"})
 DATAFLOW = "relax.dataflow"
 _PROJECTION = "relax.tuple_get_item"
-
-
-def location_name(location: ir.Location) -> str:
-    """Return the variable's name that a location carries, `""` when it carries none."""
-    if isinstance(location, ir.NameLoc):
-        return location.name_str
-    if isinstance(location, ir.FusedLoc):
-        return next((n for n in map(location_name, location.locations) if n), "")
-    return ""
 
 
 def defining_op(value: ir.Value) -> ir.Operation | None:

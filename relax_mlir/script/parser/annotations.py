@@ -22,7 +22,26 @@ _SIMPLE = {
     "R.Any": lambda: T.object_type(),
     "R.Tuple": lambda: T.object_type(),
     "R.Prim": lambda: ir.IntegerType.get_signless(64),
+    "R.Callable": lambda: T.object_type(),
 }
+_CALLED = ("R.Tensor", "R.Shape", "R.Prim", "R.Tuple", "R.Object", "R.Any", "R.Callable")
+
+
+@dataclass
+class Signature:
+    """What calls need to know of a function.
+
+    Attributes:
+        types: of its parameters, None when anything goes.
+        result: the declared result over the parameters' symbols, None when not declared.
+        pure: whether it has no side effects.
+        returned: what is known of a function that it returns.
+    """
+
+    types: list[ir.Type] | None
+    result: ir.Type | None
+    pure: bool = False
+    returned: "Signature | None" = None
 
 
 @dataclass(frozen=True)
@@ -32,10 +51,12 @@ class Annotation:
     Attributes:
         type: the MLIR type.
         integer: the symbolic integer of `R.Prim(value="n")`.
+        signature: what `R.Callable` says of a function.
     """
 
     type: ir.Type
     integer: SymExpr | None = None
+    signature: Signature | None = None
 
 
 class AnnotationParser:
@@ -68,7 +89,7 @@ class AnnotationParser:
             return self.parse(inner)
         if isinstance(node, ast.Call):
             path = self.scope.path(node.func)
-            if path in ("R.Tensor", "R.Shape", "R.Prim", "R.Tuple", "R.Object", "R.Any"):
+            if path in _CALLED:
                 return getattr(self, f"_{path[2:].lower()}")(node)
         elif isinstance(node, ast.Subscript):
             path = self.scope.path(node.value)
@@ -205,8 +226,12 @@ class AnnotationParser:
         values = arguments(self.scope, node, ("dtype", "value"), 0)
         i64 = ir.IntegerType.get_signless(64)
         dtype = values.get("dtype")
+        if dtype is not None and self.dtype(dtype) == "bool" and "value" not in values:
+            return Annotation(ir.IntegerType.get_signless(1))
         if dtype is not None and self.dtype(dtype) != "int64":
-            self.scope.fail(dtype, "a scalar value must be int64; use a tensor without dimensions")
+            self.scope.fail(
+                dtype, "a scalar value must be int64 or bool; use a tensor without dimensions"
+            )
         if "value" not in values:
             return Annotation(i64)
         return Annotation(i64, self.dims.dim(values["value"]))
@@ -219,6 +244,22 @@ class AnnotationParser:
 
     def _fields(self, items: list[Node]) -> ir.Type:
         return ir.TupleType.get_tuple([self.parse(item).type for item in items])
+
+    def _callable(self, node: Node) -> Annotation:
+        """Read `R.Callable((R.Tensor(("n",)),), R.Tensor(("n",)), pure)`; its symbols are its own."""
+        values = arguments(self.scope, node, ("params", "ret", "pure"), 0)
+        reader = AnnotationParser(Scope(self.scope.source, self.scope.env), define=True)
+        params, ret, pure = (values.get(key) for key in ("params", "ret", "pure"))
+        types = None
+        if isinstance(params, (ast.Tuple, ast.List)):
+            types = [reader.parse(item).type for item in params.elts]
+        elif params is not None and not isinstance(params, ast.Constant):
+            self.scope.fail(params, "the parameters of a function type are a tuple of types")
+        result = reader.parse(ret) if ret is not None else None
+        declared = isinstance(pure, ast.Constant) and bool(pure.value)
+        returned = result.signature if result is not None else None
+        signature = Signature(types, result.type if result else None, declared, returned)
+        return Annotation(T.object_type(), signature=signature)
 
     def _object(self, node: Node) -> Annotation:
         return Annotation(T.object_type())

@@ -6,7 +6,7 @@ from typing import Any
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
-from relax_mlir.dialects.relax.dialect import Shape
+from relax_mlir.dialects.relax.dialect import Dims, Shape
 from relax_mlir.dialects.relax.infer import compatible, describe
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.dialects.relax.tuples import make_tuple
@@ -38,6 +38,19 @@ def match_cast(
     return p.emit("relax.match_cast", [value], type_, node, name)
 
 
+def match_prim(p: ExprParser, value: ir.Value, expr: SymExpr, node: Node) -> ir.Value:
+    """Create `relax.match_prim`, which binds a symbol to an integer or asserts what it is."""
+    ir.Operation.create(
+        "relax.match_prim",
+        operands=[value],
+        attributes={"value": Dims.of([expr])},
+        loc=p.scope.location(node),
+    )
+    if p.scope.integer_of(value) is None:
+        p.scope.integers.append((value, expr))
+    return value
+
+
 def call_function(p: ExprParser, function: Any, node: Node, name: str | None) -> ir.Value:
     """Create a call of another function of the module."""
     if function.kind == "tir":
@@ -60,7 +73,7 @@ def call_function(p: ExprParser, function: Any, node: Node, name: str | None) ->
                 f"got {describe(arg.type)}",
             )
     declared, pure = p.module.result_of(function, node, p.scope)
-    result = _instantiate(declared, types, [arg.type for arg in args])
+    result = instantiate(declared, types, [arg.type for arg in args])
     if not pure:
         if p.in_dataflow:
             p.scope.fail(
@@ -75,7 +88,7 @@ def call_function(p: ExprParser, function: Any, node: Node, name: str | None) ->
     return p.emit("relax.call", [operand], result, node, name, **attributes)
 
 
-def _instantiate(result: ir.Type, params: Sequence[ir.Type], args: Sequence[ir.Type]) -> ir.Type:
+def instantiate(result: ir.Type, params: Sequence[ir.Type], args: Sequence[ir.Type]) -> ir.Type:
     """Express a callee's result type in the caller's symbols; what cannot be is left out."""
     known: dict[str, SymExpr] = {}
     for param, arg in zip(params, args, strict=True):
@@ -147,9 +160,11 @@ def _match_cast(p: ExprParser, node: Node, name: str | None, hint: Hint) -> Any:
     given = arguments(p.scope, node, ["value", "type"], 2)
     value = p.value(given["value"])
     reader = AnnotationParser(p.scope, define=True)
-    type_ = reader.parse(given["type"]).type
+    annotation = reader.parse(given["type"])
     reader.dims.finish()
-    return match_cast(p, value, type_, node, name)
+    if annotation.integer is not None and str(value.type) == "i64":
+        return match_prim(p, value, annotation.integer, node)
+    return match_cast(p, value, annotation.type, node, name)
 
 
 def _match_shape(p: ExprParser, node: Node, name: str | None, hint: Hint) -> Any:

@@ -19,6 +19,7 @@ from relax_mlir.script.parser import tables
 from relax_mlir.script.parser.annotations import Annotation, AnnotationParser
 from relax_mlir.script.parser.dims import BINARY, DimParser, captured_value, check_size
 from relax_mlir.script.parser.env import MISSING
+from relax_mlir.script.parser import relax_logic
 from relax_mlir.script.parser.operations import operation
 from relax_mlir.script.parser.scope import Scope
 from relax_mlir.script.parser.source import Node
@@ -203,8 +204,11 @@ class ExprParser:
     def _name(self, node: Node, name: str | None, hint: Hint) -> Any:
         raw = self.scope.lookup_or(node, MISSING)
         if raw is MISSING:
-            if self.module.find(self.scope, node) is not None:
-                self.scope.fail(node, f"'{node.id}' is a function; call it")
+            function = self.module.find(self.scope, node)
+            if function is not None:
+                from relax_mlir.script.parser import closures
+
+                return closures.reference(self, function, node, name)
             if node.id in ("cls", self.module.class_name):
                 self.scope.fail(node, f"'{node.id}' is the module; name a function of it")
             if (path := self.scope.path(node)) is not None:
@@ -225,7 +229,12 @@ class ExprParser:
             from relax_mlir.script.parser import relax_calls
 
             return relax_calls.shape_of(self, self.value(node.value), node, name)
-        if self.scope.path(node) is None and self.module.find(self.scope, node) is None:
+        function = self.module.find(self.scope, node)
+        if function is not None:
+            from relax_mlir.script.parser import closures
+
+            return closures.reference(self, function, node, name)
+        if self.scope.path(node) is None:
             self.value(node.value)
         self.scope.fail(node, f"'{ast.unparse(node)}' has no meaning as a Relax value")
 
@@ -253,7 +262,11 @@ class ExprParser:
         return self.field(value, index, node, name)
 
     def _unaryop(self, node: Node, name: str | None, hint: Hint) -> Any:
-        raw = self.evaluate(node.operand)
+        if isinstance(node.op, ast.Not):
+            return relax_logic.negate(self, node, name)
+        raw = relax_logic.integer(self, self.evaluate(node.operand), node.operand)
+        if isinstance(node.op, ast.UAdd) and isinstance(raw, (int, float, SymExpr)):
+            return raw
         if isinstance(node.op, ast.USub):
             if isinstance(raw, (int, float, SymExpr)):
                 return -raw
@@ -263,7 +276,10 @@ class ExprParser:
         )
 
     def _binop(self, node: Node, name: str | None, hint: Hint) -> Any:
-        left, right = self.evaluate(node.left), self.evaluate(node.right)
+        left, right = (
+            relax_logic.integer(self, self.evaluate(side), side)
+            for side in (node.left, node.right)
+        )
         if all(isinstance(side, (int, float, SymExpr)) for side in (left, right)):
             function = BINARY.get(type(node.op))
             try:
@@ -278,14 +294,10 @@ class ExprParser:
         return self.compute(op, [(node.left, left), (node.right, right)], node, name)
 
     def _compare(self, node: Node, name: str | None, hint: Hint) -> Any:
-        op = tables.COMPARISONS.get(type(node.ops[0]))
-        if len(node.ops) != 1 or op is None:
-            self.scope.fail(node, "compare two tensors at a time, with == != < <= > >=")
-        right = node.comparators[0]
-        args = [(node.left, self.evaluate(node.left)), (right, self.evaluate(right))]
-        if not any(isinstance(raw, ir.Value) for _, raw in args):
-            self.scope.fail(node, "a comparison needs a tensor on one side")
-        return self.compute(op, args, node, name)
+        return relax_logic.compare(self, node, name)
+
+    def _boolop(self, node: Node, name: str | None, hint: Hint) -> Any:
+        return relax_logic.combine(self, node, name)
 
     def _call(self, node: Node, name: str | None, hint: Hint) -> Any:
         from relax_mlir.script.parser import relax_calls
@@ -299,6 +311,11 @@ class ExprParser:
         function = self.module.find(self.scope, node.func)
         if function is not None:
             return relax_calls.call_function(self, function, node, name)
+        from relax_mlir.script.parser import closures
+
+        value = closures.callee(self, node.func)
+        if value is not None:
+            return closures.call(self, value, node, name, hint)
         if path in ("T.int64", "T.int32") and len(node.args) == 1:
             return self.evaluate(node.args[0])
         if path and path.startswith("T."):
@@ -352,6 +369,11 @@ def literal(scope: Scope, node: Node) -> Any:
         return node.value
     if isinstance(node, (ast.Tuple, ast.List)):
         return [literal(scope, item) for item in node.elts]
+    if isinstance(node, ast.Dict):
+        keys = [literal(scope, key) for key in node.keys if key is not None]
+        if len(keys) != len(node.keys) or not all(isinstance(key, str) for key in keys):
+            scope.fail(node, "the keys of a dictionary are strings")
+        return dict(zip(keys, (literal(scope, value) for value in node.values), strict=True))
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
         number = literal(scope, node.operand)
         if not isinstance(number, (int, float, np.number, np.ndarray)):

@@ -1,12 +1,13 @@
 """A Relax function: signature, body, and the `func.func` that holds them."""
 
-from dataclasses import dataclass
+import ast
 from typing import TYPE_CHECKING, Any
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.dialect import Dims
 from relax_mlir.dialects.relax.symbolic import SymExpr
-from relax_mlir.script.parser.annotations import Annotation, AnnotationParser
+from relax_mlir.script.parser.annotations import Annotation, AnnotationParser, Signature
+from relax_mlir.script.parser.closures import note_signature
 from relax_mlir.script.parser.relax_calls import substitute
 from relax_mlir.script.parser.relax_expr import ExprParser
 from relax_mlir.script.parser.relax_stmt import StmtParser
@@ -14,19 +15,6 @@ from relax_mlir.script.parser.scope import Scope
 
 if TYPE_CHECKING:
     from relax_mlir.script.parser.module import Function, ModuleParser
-
-
-@dataclass
-class Signature:
-    """What calls need to know of a function.
-
-    Attributes:
-        types: of its parameters.
-        result: the declared result over the parameters' symbols, None when not declared.
-    """
-
-    types: list[ir.Type]
-    result: ir.Type | None
 
 
 class RelaxFunctionParser:
@@ -99,6 +87,7 @@ class RelaxFunctionParser:
         attrs = []
         for name, annotation, value in zip(names, annotations, block.arguments, strict=True):
             self.scope.bind(name, value)
+            note_signature(self.scope, value, annotation)
             attrs.append({})
             if annotation.integer is not None:
                 self.scope.integers.append((value, annotation.integer))
@@ -121,27 +110,34 @@ class RelaxFunctionParser:
             op.attributes["relax.pure"] = ir.UnitAttr.get()
 
     def _parameters(self) -> list[Annotation]:
-        args = self.node.args
-        for extra in (args.vararg, args.kwarg, *args.kwonlyargs, *args.posonlyargs):
-            if extra is not None:
-                self.scope.fail(extra, "a Relax function has plain positional parameters")
-        if args.defaults:
-            self.scope.fail(args.defaults[0], "a Relax function has no default arguments")
-        reader = AnnotationParser(self.scope, define=True)
-        annotations: list[Annotation] = []
-        seen: set[str] = set()
-        for arg in args.args:
-            if arg.annotation is None:
-                self.scope.fail(
-                    arg, f"parameter '{arg.arg}' needs a type, such as R.Tensor or R.Object"
-                )
-            if arg.arg in seen:
-                self.scope.fail(arg, f"there is already a parameter '{arg.arg}'")
-            seen.add(arg.arg)
-            with self.scope.guarded(arg):
-                annotations.append(reader.parse(arg.annotation))
-        reader.dims.finish()
-        return annotations
+        return parameters(self.scope, self.node)
+
+
+def parameters(scope: Scope, node: ast.FunctionDef) -> list[Annotation]:
+    """Return the annotations of a function's parameters, which bind their symbols.
+
+    Raises:
+        ScriptError: they are not plain parameters with types.
+    """
+    args = node.args
+    for extra in (args.vararg, args.kwarg, *args.kwonlyargs, *args.posonlyargs):
+        if extra is not None:
+            scope.fail(extra, "a Relax function has plain positional parameters")
+    if args.defaults:
+        scope.fail(args.defaults[0], "a Relax function has no default arguments")
+    reader = AnnotationParser(scope, define=True)
+    annotations: list[Annotation] = []
+    seen: set[str] = set()
+    for arg in args.args:
+        if arg.annotation is None:
+            scope.fail(arg, f"parameter '{arg.arg}' needs a type, such as R.Tensor or R.Object")
+        if arg.arg in seen:
+            scope.fail(arg, f"there is already a parameter '{arg.arg}'")
+        seen.add(arg.arg)
+        with scope.guarded(arg):
+            annotations.append(reader.parse(arg.annotation))
+    reader.dims.finish()
+    return annotations
 
 
 def python_attribute(value: Any) -> ir.Attribute:
@@ -154,4 +150,6 @@ def python_attribute(value: Any) -> ir.Attribute:
         return ir.FloatAttr.get(ir.F64Type.get(), value)
     if isinstance(value, (list, tuple)):
         return ir.ArrayAttr.get([python_attribute(item) for item in value])
+    if isinstance(value, dict):
+        return ir.DictAttr.get({key: python_attribute(item) for key, item in value.items()})
     return ir.StringAttr.get(str(value))

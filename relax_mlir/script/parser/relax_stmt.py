@@ -1,7 +1,8 @@
 """Statements of a Relax function: bindings, dataflow blocks, branches, return."""
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from relax_mlir.dialects.bindings import ir
@@ -10,8 +11,11 @@ from relax_mlir.dialects.relax.dialect import Shape
 from relax_mlir.dialects.relax.infer import compatible, describe
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.dialects.relax.tuples import make_tuple
-from relax_mlir.script.parser.relax_calls import match_cast, substitute
+from relax_mlir.script.parser import closures, flow
+from relax_mlir.script.parser.relax_calls import match_cast
+from relax_mlir.script.parser.relax_control import ControlParser
 from relax_mlir.script.parser.relax_expr import ExprParser, Hint, literal
+from relax_mlir.script.parser.relax_types import meet
 from relax_mlir.script.parser.scope import Scope
 from relax_mlir.script.parser.source import Node
 
@@ -25,6 +29,10 @@ class StmtParser:
         self.expr = expr
         self.scope: Scope = expr.scope
         self.func_attrs: dict[str, Any] = {}
+        self._control = ControlParser(self)
+        # Statements that run after the current one, innermost last.
+        self._later: list[Sequence[Node]] = []
+        self._loaded: dict[int, set[str]] = {}
 
     def body(self, statements: Sequence[Node]) -> ir.Value:
         """Parse a function's statements; the value it returns.
@@ -40,29 +48,69 @@ class StmtParser:
                     self.scope.fail(statement, "a Relax function returns a value")
                 with self.scope.guarded(statement):
                     return self.expr.value(statement.value)
-            self.statement(statement)
+            if flow.find([statement], (ast.Return,), (ast.If,)) is not None:
+                with self.scope.guarded(statement):
+                    return self._control.returning(statement, statements[i + 1 :])
+            with self.repeating(statements[i + 1 :]):
+                self.statement(statement)
         self.scope.fail(statements[-1], "a Relax function must end with 'return'")
 
-    def statement(self, node: Node) -> str | None:
-        """Parse one statement; the name of the variable it binds last, if any."""
-        with self.scope.guarded(node):
-            return self._statement(node)
+    def sequence(self, statements: Sequence[Node]) -> None:
+        """Parse statements that do not return.
 
-    def _statement(self, node: Node) -> str | None:
+        Raises:
+            ScriptError: one of them is wrong.
+        """
+        for i, statement in enumerate(statements):
+            with self.repeating(statements[i + 1 :]):
+                self.statement(statement)
+
+    @contextmanager
+    def repeating(self, statements: Sequence[Node]) -> Iterator[None]:
+        """Note that these statements run after those parsed inside, in a loop also before them."""
+        self._later.append(statements)
+        yield
+        self._later.pop()
+
+    def is_read_later(self, name: str) -> bool:
+        """Whether a statement after the current one reads a variable."""
+        for statement in (each for group in self._later for each in group):
+            if id(statement) not in self._loaded:
+                self._loaded[id(statement)] = flow.loaded([statement])
+            if name in self._loaded[id(statement)]:
+                return True
+        return False
+
+    def statement(self, node: Node) -> None:
+        """Parse one statement.
+
+        Raises:
+            ScriptError: it is wrong.
+        """
+        with self.scope.guarded(node):
+            self._statement(node)
+
+    def _statement(self, node: Node) -> None:
         if isinstance(node, (ast.Assign, ast.AnnAssign)):
             return self._assign(node)
         if isinstance(node, ast.With):
             return self._with(node)
+        if isinstance(node, ast.AugAssign):
+            return self._augmented(node)
         if isinstance(node, ast.If):
-            return self._if(node)
+            return self._control.branch(node)
+        if isinstance(node, (ast.For, ast.While)):
+            return self._control.loop(node)
+        if isinstance(node, ast.FunctionDef):
+            return closures.define(self, node)
         if isinstance(node, ast.Expr):
             return self._expression(node.value)
         if isinstance(node, ast.Pass):
             return None
         if isinstance(node, ast.Return):
             self.scope.fail(node, "'return' can only be the last statement of the function")
-        if isinstance(node, (ast.For, ast.While)):
-            self.scope.fail(node, "loops are not part of the Relax language; use a prim func")
+        if isinstance(node, (ast.Break, ast.Continue)):
+            self.scope.fail(node, "'break' and 'continue' are not part of the Relax language")
         self.scope.fail(node, "this Python statement has no meaning in a Relax function")
 
     def _expression(self, node: Node) -> None:
@@ -83,7 +131,17 @@ class StmtParser:
             return
         self.scope.fail(node, "this statement has no effect")
 
-    def _assign(self, node: Node) -> str | None:
+    def _augmented(self, node: ast.AugAssign) -> None:
+        """Parse `x += y` as `x = x + y`."""
+        if not isinstance(node.target, ast.Name):
+            self.scope.fail(
+                node.target, "only variables can be bound; tensors are not changed in place"
+            )
+        read = ast.copy_location(ast.Name(node.target.id, ast.Load()), node.target)
+        value = ast.copy_location(ast.BinOp(read, node.op, node.value), node)
+        self._assign(ast.copy_location(ast.Assign([node.target], value), node))
+
+    def _assign(self, node: Node) -> None:
         if isinstance(node, ast.Assign):
             if len(node.targets) != 1:
                 self.scope.fail(node.targets[1], "bind one variable at a time")
@@ -95,18 +153,20 @@ class StmtParser:
         # TVM begins the bodies that it prints with `cls = Module`.
         if isinstance(target, ast.Name) and self.expr.module.is_module(self.scope, node.value):
             self.scope.modules.add(target.id)
-            return None
+            return
         if isinstance(target, (ast.Tuple, ast.List)):
-            return self._unpack(target, node.value)
+            self._unpack(target, node.value)
+            return
         if not isinstance(target, ast.Name):
             self.scope.fail(target, "only variables can be bound; tensors are not changed in place")
         if self._symbol(target.id, node.value):
-            # A symbol is no value that a branch could give.
-            return None
+            return
         hint = Hint(self.scope, annotation)
         raw = self.expr.evaluate(node.value, target.id, hint)
-        self.scope.bind(target.id, self._declared(raw, target.id, hint, node))
-        return target.id
+        value = self._declared(raw, target.id, hint, node)
+        if hint.node is not None:
+            closures.note_signature(self.scope, value, hint.get())
+        self.scope.bind(target.id, value)
 
     def _declared(self, raw: Any, name: str, hint: Hint, node: Node) -> Any:
         """Bring a value and the annotation of its variable together."""
@@ -157,7 +217,7 @@ class StmtParser:
             self.scope.bind(name, SymExpr.var(symbol))
         return True
 
-    def _unpack(self, target: Node, node: Node) -> str:
+    def _unpack(self, target: Node, node: Node) -> None:
         raw = self.expr.evaluate(node)
         value: Any = raw if isinstance(raw, (tuple, list)) else self.expr.materialize(raw, node)
         if isinstance(value, ir.Value) and not isinstance(value.type, ir.TupleType):
@@ -177,7 +237,7 @@ class StmtParser:
             self.scope.bind(element.id, item)
         return target.elts[-1].id
 
-    def _with(self, node: Node) -> str | None:
+    def _with(self, node: Node) -> None:
         item = node.items[0]
         call = item.context_expr
         path = self.scope.path(call.func) if isinstance(call, ast.Call) else self.scope.path(call)
@@ -187,9 +247,9 @@ class StmtParser:
             self.scope.fail(call, "write R.dataflow() with parentheses")
         if self.expr.in_dataflow:
             self.scope.fail(call, "a dataflow block cannot stand inside another")
-        return self._dataflow(node)
+        self._dataflow(node)
 
-    def _dataflow(self, node: Node) -> str | None:
+    def _dataflow(self, node: Node) -> None:
         loc = self.scope.location(node)
         holder = ir.Operation.create("relax.dataflow", regions=1, loc=loc)
         block = holder.regions[0].blocks.append()
@@ -204,7 +264,8 @@ class StmtParser:
                             self.scope.fail(node.body[i + 1], "nothing can follow R.output(...)")
                         outputs = self._outputs(statement.value)
                     else:
-                        self.statement(statement)
+                        with self.repeating(node.body[i + 1 :]):
+                            self.statement(statement)
                 values = [self._escaping(name, names) for name in outputs]
                 operands = values
                 if len(values) > 1:
@@ -228,7 +289,6 @@ class StmtParser:
             if expr is not None:
                 self.scope.integers.append((result, expr))
             self.scope.bind(name.id, result)
-        return outputs[-1].id if outputs else None
 
     def _outputs(self, call: Node) -> list[Node]:
         nodes = call.args
@@ -250,80 +310,6 @@ class StmtParser:
             self.scope.undefined(node, node.id)
         return self.expr.materialize(self.scope.values[node.id], node)
 
-    def _if(self, node: Node) -> str | None:
-        if self.expr.in_dataflow:
-            self.scope.fail(
-                node, "a dataflow block holds no control flow; move the 'if' outside the block"
-            )
-        if not node.orelse:
-            self.scope.fail(node, "'if' needs 'else': both branches bind the same variable")
-        condition = self.expr.value(node.test)
-        self._check_condition(condition, node.test)
-        loc = self.scope.location(node)
-        holder = ir.Operation.create("relax.if", operands=[condition], regions=2, loc=loc)
-        branches = [self._branch(holder.regions[i], body)
-                    for i, body in enumerate((node.body, node.orelse))]  # fmt: skip
-        then_name, then_value, then_block, then_names = branches[0]
-        else_name, else_value, else_block, else_names = branches[1]
-        if then_name != else_name:
-            self.scope.fail(
-                node.orelse[-1],
-                f"both branches must bind the same variable last, got '{then_name}' and "
-                f"'{else_name}'",
-            )
-        values = [v for v in (then_value, else_value) if v is not None]
-        types: list[ir.Type] = []
-        if values:
-            known = {name: SymExpr.var(name) for name in self.scope.symbols}
-            joined = join(substitute(values[0].type, known), substitute(values[1].type, known))
-            if joined is None:
-                self.scope.fail(
-                    node.orelse[-1],
-                    f"the branches give {describe(values[0].type)} and {describe(values[1].type)}",
-                )
-            types = [joined]
-        for block, value in ((then_block, then_value), (else_block, else_value)):
-            with ir.InsertionPoint(block):
-                operands = [value] if value is not None else []
-                if value is not None and value.type != types[0]:
-                    operands = [match_cast(self.expr, value, types[0], node, None)]
-                ir.Operation.create("relax.yield", operands=operands, loc=loc)
-        if then_name:
-            loc = self.scope.location(node, then_name)
-        final = ir.Operation.create(
-            "relax.if", operands=[condition], results=types, regions=2, loc=loc,
-            ip=ir.InsertionPoint(holder),
-        )  # fmt: skip
-        then_block.append_to(final.regions[0])
-        else_block.append_to(final.regions[1])
-        holder.erase()
-        self.scope.hide(then_names | else_names, "branch")
-        if then_name:
-            self.scope.bind(then_name, final.results[0])
-        return then_name
-
-    def _check_condition(self, value: ir.Value, node: Node) -> None:
-        type_ = value.type
-        if T.is_tensor(type_):
-            fine = T.tensor_ndim(type_) <= 0 and T.tensor_dtype(type_) in ("bool", "")
-        else:
-            fine = str(type_) in ("i1", "!relax.object")
-        if not fine:
-            self.scope.fail(node, f"the condition must be a scalar bool, got {describe(type_)}")
-
-    def _branch(
-        self, region: ir.Region, body: Sequence[Node]
-    ) -> tuple[str | None, ir.Value | None, ir.Block, set[str]]:
-        block = region.blocks.append()
-        last: str | None = None
-        with self.scope.nested("branch") as names, ir.InsertionPoint(block):
-            for statement in body:
-                last = self.statement(statement)
-            value = None
-            if last is not None:
-                value = self.expr.materialize(self.scope.values.get(last), body[-1])
-        return last, value, block, names
-
 
 def _is_output(scope: Scope, node: Node) -> bool:
     call = node.value if isinstance(node, ast.Expr) else None
@@ -343,39 +329,3 @@ def func_attrs(scope: Scope, node: Node) -> dict[str, Any]:
         if isinstance(attrs[key.value], int) and not -(2**63) <= attrs[key.value] < 2**63:
             scope.fail(value, "an integer attribute has 64 bits")
     return attrs
-
-
-def meet(a: ir.Type, b: ir.Type) -> ir.Type:
-    """Return the type that holds what both say; where both give dimensions, the first's."""
-    if str(a) == "!relax.object":
-        return b
-    if T.is_tensor(a) and T.is_tensor(b):
-        dims = T.tensor_dims(a) if T.tensor_dims(a) is not None else T.tensor_dims(b)
-        ndim = max(T.tensor_ndim(a), T.tensor_ndim(b))
-        return T.tensor_type(dims, T.tensor_dtype(a) or T.tensor_dtype(b), ndim)
-    if isinstance(a, Shape) and isinstance(b, Shape):
-        dims = T.shape_dims(a) if T.shape_dims(a) is not None else T.shape_dims(b)
-        return T.shape_type(dims, max(T.shape_ndim(a), T.shape_ndim(b)))
-    if isinstance(a, ir.TupleType) and isinstance(b, ir.TupleType):
-        pairs = zip(range(a.num_types), range(b.num_types), strict=True)
-        return ir.TupleType.get_tuple([meet(a.get_type(i), b.get_type(j)) for i, j in pairs])
-    return a
-
-
-def join(a: ir.Type, b: ir.Type) -> ir.Type | None:
-    """Return the most precise type that both types satisfy, None when there is none of use."""
-    if a == b:
-        return a
-    if T.is_tensor(a) and T.is_tensor(b):
-        dtype = T.tensor_dtype(a) if T.tensor_dtype(a) == T.tensor_dtype(b) else ""
-        left, right = T.tensor_dims(a), T.tensor_dims(b)
-        if left is not None and left == right:
-            return T.tensor_type(left, dtype)
-        ndim = T.tensor_ndim(a) if T.tensor_ndim(a) == T.tensor_ndim(b) else -1
-        return T.tensor_type(None, dtype, ndim)
-    if isinstance(a, Shape) and isinstance(b, Shape):
-        return T.shape_type(None, T.shape_ndim(a) if T.shape_ndim(a) == T.shape_ndim(b) else -1)
-    if isinstance(a, ir.TupleType) and isinstance(b, ir.TupleType) and a.num_types == b.num_types:
-        fields = [join(a.get_type(i), b.get_type(i)) for i in range(a.num_types)]
-        return None if None in fields else ir.TupleType.get_tuple(fields)
-    return None

@@ -26,6 +26,7 @@ class Scope:
         ended: names whose block has ended, with the kind of block.
         modules: what the function calls its own module, beside `cls`.
         integers: the symbolic integer that an `i64` value stands for.
+        functions: the signature of a value that is a function.
     """
 
     def __init__(self, source: Source, env: Env) -> None:
@@ -35,6 +36,7 @@ class Scope:
         self.symbols: dict[str, bool] = {}
         self.ended: dict[str, str] = {}
         self.integers: list[tuple[ir.Value, SymExpr]] = []
+        self.functions: list[tuple[ir.Value, Any]] = []
         self.block_names: list[set[str]] = []
         self.modules: set[str] = set()
 

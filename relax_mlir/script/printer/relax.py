@@ -3,12 +3,16 @@
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.dialect import Dims, Shape
+from relax_mlir.dialects.relax.ops.control import LOOPS
 from relax_mlir.dialects.relax.tuples import is_make_tuple, known_fields
 from relax_mlir.script.printer import spelling
 from relax_mlir.script.printer.names import Namer, location_name, own_name
+from relax_mlir.script.printer.relax_control import ControlPrinter
 from relax_mlir.script.printer.relax_expr import Metadata, RelaxExprPrinter
 
-_INLINE = ("relax.constant", "relax.shape_expr", "relax.prim_value")
+_INLINE = ("relax.constant", "relax.shape_expr", "relax.prim_value", "relax.compare_prim",
+           "relax.logic_prim")  # fmt: skip
+_TERMINATORS = ("relax.output", "relax.yield", "relax.condition")
 _OWN_ATTRIBUTES = ("sym_name", "function_type", "sym_visibility", "arg_attrs", "res_attrs",
                    "relax.function", "relax.params", "relax.pure")  # fmt: skip
 
@@ -25,6 +29,11 @@ class RelaxPrinter:
         self.expr = RelaxExprPrinter(self.namer, metadata)
         # What the outputs of each dataflow block are called.
         self._output_names: dict[ir.Operation, list[str]] = {}
+        # What a value must be called; operations that are no line of their own.
+        self.forced: dict[ir.Value, str] = {}
+        self.skipped: set[ir.Operation] = set()
+        self.inlined: set[ir.Operation] = set()
+        self.control = ControlPrinter(self)
 
     def text(self) -> list[str]:
         """Return the function's lines."""
@@ -34,20 +43,20 @@ class RelaxPrinter:
             options.append("private=True")
         if "relax.pure" in attributes:
             options.append("pure=True")
-        self._line(f"@R.function{'(' + ', '.join(options) + ')' if options else ''}", 0)
+        self.line(f"@R.function{'(' + ', '.join(options) + ')' if options else ''}", 0)
         block = self.op.regions[0].blocks[0]
         params, bound = self._parameters(block)
         type_ = ir.FunctionType(attributes["function_type"].value)
         result = type_.results[0] if len(type_.results) == 1 else None
         arrow = f" -> {spelling.type_text(result, quoted=True)}" if result is not None else ""
         name = ir.StringAttr(attributes["sym_name"]).value
-        self._line(f"def {name}({', '.join(params)}){arrow}:", 0)
+        self.line(f"def {name}({', '.join(params)}){arrow}:", 0)
         for symbol in sorted(_symbols(self.op, body_only=True) - bound):
-            self._line(f"{symbol} = T.int64()")
+            self.line(f"{symbol} = T.int64()")
         self._func_attrs()
         if _calls_functions(self.op):
-            self._line("cls = Module")
-        self._block(block)
+            self.line("cls = Module")
+        self.block(block)
         return self.lines
 
     def _parameters(self, block: ir.Block) -> tuple[list[str], set[str]]:
@@ -81,35 +90,42 @@ class RelaxPrinter:
             if text is not None and text != "None":
                 items.append(f"{spelling.quote(name.removeprefix('relax.'))}: {text}")
         if items:
-            self._line(f"R.func_attr({{{', '.join(items)}}})")
+            self.line(f"R.func_attr({{{', '.join(items)}}})")
 
-    def _line(self, text: str, depth: int | None = None) -> None:
+    def line(self, text: str, depth: int | None = None) -> None:
         self.lines.append("    " * (self.depth if depth is None else depth) + text)
 
-    def _block(self, block: ir.Block, last_name: tuple[ir.Value, str] | None = None) -> None:
-        """Print a block's operations.
-
-        Args:
-            block: the block.
-            last_name: the value that must have a given name, the result of a branch.
-        """
+    def block(self, block: ir.Block) -> None:
+        """Print a block's operations, except what ends it in a region."""
+        self.control.name_integers(block)
+        for view in block.operations:
+            op = view.operation
+            if op.name in LOOPS:
+                # What a loop starts with has the names of its variables from the first.
+                self.control.carried_names(op)
         for op in block.operations:
             op = op.operation
-            if op.name in ("relax.output", "relax.yield"):
+            if op.name in _TERMINATORS or op in self.skipped or op in self.inlined:
                 continue
             if op.name in ("func.return", "vm.return"):
-                self._line(f"return {self._returned(op)}")
+                self.line(f"return {self._returned(op)}")
             elif op.name == "relax.dataflow":
                 self._dataflow(op)
             elif op.name == "relax.if":
-                self._if(op, last_name)
-            elif not self._is_inlined(op) and not self._is_projection(op):
-                self._binding(op, last_name)
+                self.control.branch(op)
+            elif op.name in LOOPS:
+                self.control.loop(op)
+            elif op.name == "relax.match_prim" and self.control.is_implied(op):
+                continue
+            elif op.name == "relax.lambda":
+                self.control.function(op)
+            elif not self.is_inlined(op) and not self._is_projection(op):
+                self._binding(op)
 
     def _returned(self, op: ir.Operation) -> str:
         return ", ".join(self.expr.value(value) for value in op.operands)
 
-    def _is_inlined(self, op: ir.Operation) -> bool:
+    def is_inlined(self, op: ir.Operation) -> bool:
         """Whether an operation appears inside the expression that uses it."""
         if len(op.results) != 1:
             return False
@@ -117,15 +133,24 @@ class RelaxPrinter:
         if is_make_tuple(op):
             # Arguments of calls and outputs of blocks are written as tuples where they are used.
             return bool(uses) and all(
-                use.owner.operation.name in _TUPLE_USERS
+                self._takes_fields(use.owner.operation)
                 or (len(uses) == 1 and is_make_tuple(use.owner.operation)
                     and not own_name(op))
                 for use in uses
             )  # fmt: skip
+        if op.results[0] in self.forced:
+            return False
         if op.name not in _INLINE or len(uses) != 1 or own_name(op):
             return False
         user = uses[0].owner.operation
         return user.block == op.block and user.name not in ("relax.output", "relax.yield")
+
+    def _takes_fields(self, user: ir.Operation) -> bool:
+        """Whether an operation is printed with the fields of a tuple rather than its name."""
+        if user.name != "relax.yield":
+            return user.name in _TUPLE_USERS
+        around = user.parent.operation
+        return around.name in LOOPS or around in self.control.unpacked
 
     def _is_projection(self, op: ir.Operation) -> bool:
         """Whether an operation only takes one output out of a dataflow block's several."""
@@ -152,25 +177,25 @@ class RelaxPrinter:
         return operands
 
     def _dataflow(self, op: ir.Operation) -> None:
-        self._line("with R.dataflow():")
+        self.line("with R.dataflow():")
         self.depth += 1
         before = len(self.lines)
         block = op.regions[0].blocks[0]
         self.in_dataflow = True
-        self._block(block)
+        self.block(block)
         names: list[str] = []
         for i, value in enumerate(self._outputs_of(op)):
             local = not isinstance(value.owner, ir.Block) and value.owner.operation.block == block
             name = self.expr.value(value)
             if not local or not name.isidentifier() or name in names:
                 alias = self.namer.fresh(self._output_hint(op, i))
-                self._line(f"{alias} = {name}")
+                self.line(f"{alias} = {name}")
                 name = alias
             names.append(name)
         if names:
-            self._line(f"R.output({', '.join(names)})")
+            self.line(f"R.output({', '.join(names)})")
         elif len(self.lines) == before:
-            self._line("pass")
+            self.line("pass")
         self.in_dataflow = False
         self.depth -= 1
         if len(op.results) == 1:
@@ -188,59 +213,28 @@ class RelaxPrinter:
                 return location_name(user.location) or "gv"
         return own_name(op) or "gv"
 
-    def _if(self, op: ir.Operation, last_name: tuple[ir.Value, str] | None) -> None:
-        name = None
-        if len(op.results) == 1:
-            if last_name is not None and op.results[0] == last_name[0]:
-                name = last_name[1]
-                self.namer.set(op.results[0], name)
-            else:
-                name = self.namer.name(op.results[0], own_name(op) or "gv")
-        for i, head in enumerate((f"if {self.expr.value(op.operands[0])}:", "else:")):
-            self._line(head)
-            self.depth += 1
-            block = op.regions[i].blocks[0]
-            operations = [o.operation for o in block.operations]
-            yielded = list(operations[-1].operands)
-            if name is None:
-                self._block(block)
-                if len(operations) < 2 or not _is_bare(operations[-2]):
-                    # What a branch binds last would be its result.
-                    self._line("pass")
-            else:
-                value = yielded[0]
-                last = operations[-2] if len(operations) > 1 else None
-                mine = (
-                    last is not None and len(last.results) == 1 and last.results[0] == value
-                    and last.name != "relax.dataflow" and len(list(value.uses)) == 1
-                )  # fmt: skip
-                self._block(block, (value, name) if mine else None)
-                if not mine:
-                    self._line(f"{name} = {self.expr.value(value)}")
-            self.depth -= 1
-
-    def _binding(self, op: ir.Operation, last_name: tuple[ir.Value, str] | None) -> None:
+    def _binding(self, op: ir.Operation) -> None:
         text = self.expr.expression(op)
         if text is None:
             asm = op.get_asm(assume_verified=True).splitlines()[0]
             for result in op.results:
                 self.namer.name(result, own_name(op) or "lv")
-            self._line(f"{spelling.UNSPOKEN}{asm}")
+            self.line(f"{spelling.UNSPOKEN}{asm}")
             return
         if len(op.results) == 0:
-            self._line(text)
+            self.line(text)
             return
         result = op.results[0]
         if _is_bare(op):
-            self._line(text)
+            self.line(text)
             return
-        if last_name is not None and result == last_name[0]:
-            name = last_name[1]
+        name = self.forced.get(result)
+        if name is not None:
             self.namer.set(result, name)
         else:
             hint = own_name(op) or ("lv" if self.in_dataflow else "gv")
             name = self.namer.name(result, hint)
-        self._line(f"{name}{self._annotation(op)} = {text}")
+        self.line(f"{name}{self._annotation(op)} = {text}")
 
     def _annotation(self, op: ir.Operation) -> str:
         if op.name in _SELF_EXPLAINING or not op.name.startswith("relax."):
@@ -248,14 +242,18 @@ class RelaxPrinter:
         return f": {spelling.type_text(op.results[0].type)}"
 
 
+# What may be called for its effect alone.
+_BARE = ("relax.call_packed", "relax.call", "relax.invoke_closure", "vm.call")
 # Their expression says the type already.
 _SELF_EXPLAINING = (
     "relax.constant", "relax.shape_expr", "relax.prim_value", "relax.match_cast", "relax.call_tir",
-    "relax.call_dps_packed", "relax.call_packed", "relax.call_pure_packed",
+    "relax.call_dps_packed", "relax.call_packed", "relax.call_pure_packed", "relax.make_closure",
+    "relax.compare_prim", "relax.logic_prim",
 )  # fmt: skip
 _TUPLE_USERS = (
     "relax.call", "relax.call_tir", "relax.call_dps_packed", "relax.call_packed",
     "relax.call_pure_packed", "relax.output", "func.return", "vm.call", "vm.call_tir_dyn",
+    "relax.invoke_closure", "relax.make_closure", "relax.logic_prim", *LOOPS,
 )  # fmt: skip
 
 
@@ -264,7 +262,7 @@ def _calls_functions(op: ir.Operation) -> bool:
     found: list[bool] = []
 
     def visit(inner: ir.Operation) -> ir.WalkResult:
-        if inner.operation.name in ("relax.call", "relax.call_tir"):
+        if inner.operation.name in ("relax.call", "relax.call_tir", "relax.make_closure"):
             found.append(True)
             return ir.WalkResult.INTERRUPT
         return ir.WalkResult.ADVANCE
@@ -275,7 +273,7 @@ def _calls_functions(op: ir.Operation) -> bool:
 
 def _is_bare(op: ir.Operation) -> bool:
     """Whether an operation is a statement of its own: a call for its effect."""
-    if op.name not in ("relax.call_packed", "relax.call", "vm.call") or len(op.results) != 1:
+    if op.name not in _BARE or len(op.results) != 1:
         return False
     return next(iter(op.results[0].uses), None) is None and not own_name(op)
 
@@ -296,11 +294,18 @@ def _type_symbols(type_: ir.Type) -> set[str]:
 def _symbols(op: ir.Operation, body_only: bool = False) -> set[str]:
     """Return the symbols of a function's types and attributes."""
     found: set[str] = set()
+    own: set[str] = set()
 
     def visit(inner: ir.Operation) -> ir.WalkResult:
         inner = inner.operation
         for result in inner.results:
             found.update(_type_symbols(result.type))
+        # They give their symbols values themselves, and the names of these are variables'.
+        if body_only and inner.name == "relax.match_prim":
+            own.update(inner.attributes["value"].maybe_downcast().symbol_names)
+        if inner.name == "relax.lambda":
+            for argument in inner.regions[0].blocks[0].arguments:
+                (own if body_only else found).update(_type_symbols(argument.type))
         for _, attribute in inner.attributes.items():
             if isinstance(attribute, Dims):
                 found.update(attribute.symbol_names)
@@ -315,4 +320,4 @@ def _symbols(op: ir.Operation, body_only: bool = False) -> set[str]:
                 for named in ir.DictAttr(item):
                     if isinstance(named.attr, Dims):
                         found.update(named.attr.symbol_names)
-    return found
+    return found - own

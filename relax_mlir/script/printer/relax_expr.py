@@ -20,6 +20,10 @@ from relax_mlir.script.printer import spelling
 from relax_mlir.script.printer.names import Namer
 
 INLINE_ELEMENTS = 64
+_COMPARISONS = {
+    "less": "<", "less_equal": "<=", "greater": ">", "greater_equal": ">=", "equal": "==",
+    "not_equal": "!=",
+}  # fmt: skip
 _BUILTINS = {"vm.builtin.print": "print", "vm.builtin.assert_op": "assert_op"}
 
 
@@ -60,6 +64,10 @@ class RelaxExprPrinter:
     def _arguments(self, value: ir.Value) -> list[str]:
         fields = known_fields(value)
         return [self.value(value)] if fields is None else [self.value(field) for field in fields]
+
+    def _integers(self, value: ir.Value) -> list[str]:
+        fields = known_fields(value)
+        return [self.value(value)] if fields is None else [self.integer(field) for field in fields]
 
     def expression(self, op: ir.Operation) -> str | None:
         """Return an operation as an expression, None when script has no word for it."""
@@ -122,6 +130,42 @@ class RelaxExprPrinter:
     def _op_prim_value(self, op: ir.Operation) -> str:
         return f"R.prim_value({op.attributes['value'].maybe_downcast().dims[0]})"
 
+    def integer(self, value: ir.Value) -> str:
+        """Return an integer where Python's own notation means one."""
+        if self.namer.get(value) is None and not isinstance(value.owner, ir.Block):
+            op = value.owner.operation
+            if op.name == "relax.prim_value":
+                return str(op.attributes["value"].maybe_downcast().dims[0])
+        return self.value(value)
+
+    def _op_compare_prim(self, op: ir.Operation) -> str:
+        left, right = map(self.integer, op.operands)
+        return f"{left} {_COMPARISONS[ir.StringAttr(op.attributes['kind']).value]} {right}"
+
+    def _op_logic_prim(self, op: ir.Operation) -> str:
+        word = ir.StringAttr(op.attributes["kind"]).value
+        parts = [self._condition(value) for value in known_fields(op.operands[0]) or ()]
+        return f"not {parts[0]}" if word == "not" else f" {word} ".join(parts)
+
+    def _condition(self, value: ir.Value) -> str:
+        text = self.value(value)
+        return text if text.isidentifier() else f"({text})"
+
+    def _op_match_prim(self, op: ir.Operation) -> str:
+        dim = op.attributes["value"].maybe_downcast().dims[0]
+        return f'R.match_cast({self.value(op.operands[0])}, R.Prim("int64", value={dim}))'
+
+    def _op_make_closure(self, op: ir.Operation) -> str:
+        callee = f"cls.{ir.FlatSymbolRefAttr(op.attributes['callee']).value}"
+        fields = known_fields(op.operands[0])
+        if fields == []:
+            return callee
+        return f"R.make_closure({callee}, {spelling.sequence(self._arguments(op.operands[0]))})"
+
+    def _op_invoke_closure(self, op: ir.Operation) -> str:
+        function = self.value(op.operands[0])
+        return f"{function}({', '.join(self._integers(op.operands[1]))})"
+
     def _op_shape_of(self, op: ir.Operation) -> str:
         return f"R.shape_of({self.value(op.operands[0])})"
 
@@ -134,7 +178,7 @@ class RelaxExprPrinter:
 
     def _op_call(self, op: ir.Operation) -> str:
         callee = ir.FlatSymbolRefAttr(op.attributes["callee"]).value
-        return f"cls.{callee}({', '.join(self._arguments(op.operands[0]))})"
+        return f"cls.{callee}({', '.join(self._integers(op.operands[0]))})"
 
     def _op_call_packed(self, op: ir.Operation) -> str:
         return self._packed(op)

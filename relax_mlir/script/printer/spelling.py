@@ -12,6 +12,7 @@ from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.dialect import Shape
 from relax_mlir.dialects.relax.symbolic import SymExpr
 
+_PLAIN = {"i64": 'R.Prim("int64")', "i1": 'R.Prim("bool")'}
 # How the line of an operation begins that script has no words for.
 UNSPOKEN = "# mlir: "
 
@@ -38,7 +39,7 @@ def type_text(type_: ir.Type, quoted: bool = False) -> str:
     if isinstance(type_, ir.TupleType):
         fields = [type_text(type_.get_type(i), quoted) for i in range(type_.num_types)]
         return f"R.Tuple({', '.join(fields)})"
-    return 'R.Prim("int64")' if str(type_) == "i64" else "R.Object"
+    return _PLAIN.get(str(type_), "R.Object")
 
 
 def tensor(
@@ -93,6 +94,11 @@ def attribute(attr: ir.Attribute) -> str | None:
     if isinstance(attr, ir.ArrayAttr):
         items = [attribute(item) for item in attr]
         return None if None in items else f"[{', '.join(map(str, items))}]"
+    if isinstance(attr, ir.DictAttr):
+        fields = [(quote(item.name), attribute(item.attr)) for item in attr]
+        if any(text is None for _, text in fields):
+            return None
+        return f"{{{', '.join(f'{key}: {text}' for key, text in fields)}}}"
     return None
 
 

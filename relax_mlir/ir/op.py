@@ -1,0 +1,288 @@
+"""Operations of one's own, and shape rules of one's own for any operation (R12).
+
+@relax_mlir.ir.register_op_attr("relax.my_op", "FInferShape")
+def infer(call):
+lhs, rhs = call.args[0].shape(), call.args[1].shape()
+if isinstance(lhs, ShapeExpr) and isinstance(rhs, ShapeExpr):
+return ShapeExpr([*lhs.values, *rhs.values])
+return call_shape_func("my.shape_func", lhs, rhs)
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.context import add_operation
+from relax_mlir.dialects.relax import types as T
+from relax_mlir.dialects.relax.dialect import Shape
+from relax_mlir.dialects.relax.infer import InferError, describe
+from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS, ComputeOp, declare
+from relax_mlir.dialects.relax.ops.params import REQUIRED, Param
+from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.verify import rules_changed
+from relax_mlir.errors import did_you_mean
+
+PREFIX = "relax."
+# Operation, without the prefix -> attribute -> value.
+_ATTRIBUTES: dict[str, dict[str, Any]] = {}
+# What each class inferred before a user's rule took over.
+_OWN_RULES: dict[type[ComputeOp], Any] = {}
+
+
+@dataclass(frozen=True)
+class ShapeOf:
+    """The shape of an argument where only run time knows it."""
+
+    arg: "Argument"
+
+
+@dataclass(frozen=True)
+class ShapeCall:
+    """A shape that a packed function computes from other shapes at run time (V1 of R06)."""
+
+    func: str
+    args: tuple[Any, ...]
+    ndim: int = -1
+
+
+def call_shape_func(func: str, *args: Any, ndim: int = -1) -> ShapeCall:
+    """Return the shape that a packed function gives at run time, for a rule to return.
+
+    Args:
+        func: its name; it gets tuples of integers and returns one.
+        args: shapes: what `shape()` returned, or tuples of integers and symbols.
+        ndim: how many dimensions it gives, -1 where that is not known either.
+    """
+    return ShapeCall(func, args, ndim)
+
+
+@dataclass(frozen=True)
+class Argument:
+    """An operand as a shape rule sees it: its type, not its value.
+
+    Attributes:
+        index: position among the operands.
+        type: the MLIR type.
+    """
+
+    index: int
+    type: Any
+
+    @property
+    def dtype(self) -> str:
+        """The dtype, `""` when it is not known."""
+        return T.tensor_dtype(self.type) if T.is_tensor(self.type) else ""
+
+    @property
+    def ndim(self) -> int:
+        """The number of dimensions, -1 when it is not known."""
+        if T.is_tensor(self.type):
+            return T.tensor_ndim(self.type)
+        return T.shape_ndim(self.type) if isinstance(self.type, Shape) else -1
+
+    def shape(self) -> Any:
+        """Return the shape: a `relax.ShapeExpr` where it is known symbolically, else a `ShapeOf`.
+
+        A shape operand is its own.
+        """
+        dims = None
+        if T.is_tensor(self.type):
+            dims = T.tensor_dims(self.type)
+        elif isinstance(self.type, Shape):
+            dims = T.shape_dims(self.type)
+        if dims is None:
+            return ShapeOf(self)
+        from relax_mlir.relax.expr.leaves import ShapeExpr
+
+        return ShapeExpr(dims)
+
+
+@dataclass(frozen=True)
+class InferCall:
+    """A call as a shape rule sees it.
+
+    Attributes:
+        name: the operation, with its prefix.
+        args: the operands; None for one that was left out.
+        attrs: the values of the attributes.
+    """
+
+    name: str
+    args: tuple[Any, ...]
+    attrs: dict[str, Any]
+
+
+def register_op_attr(op_name: str, attr_key: str, value: Any = None) -> Any:
+    """Attach something to an operation; without a value this returns a decorator.
+
+    `FInferShape` takes an `InferCall` and returns the result's shape: a `relax.ShapeExpr` or a
+    sequence of integers and symbols, what `call_shape_func` returned, None where only run time
+    knows it, or a whole type. An operation of our own still checks its operands itself first.
+    `FLegalize` is as in `register_op`. Everything else is kept for `get_op_attr`.
+
+    Raises:
+        KeyError: there is no such operation.
+    """
+    if value is None:
+        return lambda function: register_op_attr(op_name, attr_key, function)
+    name = op_name.removeprefix(PREFIX)
+    if name not in COMPUTE_OPS:
+        raise KeyError(f"there is no operation '{op_name}'{did_you_mean(name, COMPUTE_OPS)}")
+    if attr_key == "FInferShape":
+        _use_rule(name, value)
+    elif attr_key == "FLegalize":
+        from relax_mlir.lowering.relax_to_tir.legalize_ops import LEGALIZE
+
+        LEGALIZE[name] = value
+    _ATTRIBUTES.setdefault(name, {})[attr_key] = value
+    rules_changed()
+    return value
+
+
+def get_op_attr(op_name: str, attr_key: str) -> Any:
+    """Return what `register_op_attr` attached, None when nothing was."""
+    return _ATTRIBUTES.get(op_name.removeprefix(PREFIX), {}).get(attr_key)
+
+
+def reset_op_attr(op_name: str, attr_key: str) -> None:
+    """Take back what `register_op_attr` attached; an operation of ours has its own rule again."""
+    name = op_name.removeprefix(PREFIX)
+    _ATTRIBUTES.get(name, {}).pop(attr_key, None)
+    rules_changed()
+    cls = COMPUTE_OPS.get(name)
+    if attr_key == "FInferShape" and cls in _OWN_RULES:
+        cls.infer = _OWN_RULES.pop(cls)
+
+
+def register_op(
+    name: str,
+    params: Sequence[Any],
+    infer: Callable[[InferCall], Any],
+    *,
+    doc: str = "",
+    dtype: str | Callable[[InferCall], str] | None = None,
+    prim: Callable[..., None] | None = None,
+    packed: str | None = None,
+    dps_packed: str | None = None,
+    library: Callable[..., Any] | None = None,
+    legalize: Callable[..., Any] | None = None,
+) -> type[ComputeOp]:
+    """Declare an operation of one's own: `R.my_op(...)` in script, `relax.op.my_op` in Python.
+
+    How it runs is said in one or several of these ways, tried in this order:
+
+    Args:
+        name: `"relax.my_op"` or `"my_op"`.
+        params: names of tensor operands, or `(name, kind[, default])`, the fields of `Param`.
+        infer: the shape rule, see `register_op_attr`.
+        doc: one line for people.
+        dtype: of the result: a name, or a function of the `InferCall`; by default the first
+            tensor's.
+        legalize: `legalize(legalizer, op)` creates operations in place of `op` and returns the
+            value, or None to leave it to the next way.
+        prim: `prim(builder, *buffers, **attrs)` fills a prim func, the output buffer last; used
+            where shapes and dtypes are known symbolically, or by what a shape function returns.
+        dps_packed: name of a packed function that is given the output to fill.
+        packed: name of a packed function that returns the result.
+        library: function of numpy arrays and the attributes in order that returns one; it serves
+            what only run time knows, and constants.
+
+    Raises:
+        ValueError: the name belongs to another operation, or a parameter makes no sense.
+    """
+    short = name.removeprefix(PREFIX)
+    if not short.isidentifier():
+        raise ValueError(f"the name of an operation is an identifier, got '{name}'")
+    made = tuple(_param(each) for each in params)
+    known = COMPUTE_OPS.get(short)
+    if known is not None and (tuple(known.PARAMS) != made or "user" not in vars(known)):
+        raise ValueError(f"there is already an operation '{PREFIX}{short}' with other parameters")
+    if known is None:
+        known = declare(short, doc or f"`{short}`, declared by the program.", made, _no_rule)
+        known.user = True
+        add_operation(known)
+    _ATTRIBUTES.setdefault(short, {})["FInferDtype"] = dtype
+    register_op_attr(short, "FInferShape", infer)
+    from relax_mlir.ir.op_legalize import UserLegalization, define_library
+
+    if library is not None:
+        define_library(short, library)
+    ways = UserLegalization(short, legalize, prim, dps_packed, packed, library is not None)
+    register_op_attr(short, "FLegalize", ways)
+    return known
+
+
+def infer_user_shape(name: str, types: Sequence[Any], attrs: dict[str, Any]) -> Any:
+    """Return what the registered rule of an operation says of the result's shape."""
+    args = [None if type_ is None else Argument(i, type_) for i, type_ in enumerate(types)]
+    return _ATTRIBUTES[name]["FInferShape"](InferCall(f"{PREFIX}{name}", tuple(args), attrs))
+
+
+def _no_rule(types: Sequence[Any], attrs: dict[str, Any]) -> ir.Type:
+    return T.tensor_type()
+
+
+def _param(given: Any) -> Param:
+    if isinstance(given, Param):
+        return given
+    name, kind, default = (
+        (given, "tensor", REQUIRED) if isinstance(given, str) else (*given, REQUIRED)[:3]
+    )
+    if not isinstance(name, str) or not name.isidentifier():
+        raise ValueError(f"the name of a parameter is an identifier, got {name!r}")
+    return Param(name, kind, default)
+
+
+def _use_rule(name: str, rule: Callable[[InferCall], Any]) -> None:
+    cls = COMPUTE_OPS[name]
+    own = _OWN_RULES.setdefault(cls, vars(cls).get("infer", cls.infer))
+    base = own.__get__(None, cls) if isinstance(own, classmethod) else own
+
+    def infer(cls: type[ComputeOp], types: Sequence[Any], attrs: dict[str, Any]) -> ir.Type:
+        result = base(types, attrs)
+        try:
+            shape = infer_user_shape(name, types, attrs)
+        except InferError:
+            raise
+        except Exception as error:  # a user's rule may raise anything; a verifier must not
+            raise InferError(f"its FInferShape failed: {type(error).__name__}: {error}") from error
+        return _result_type(name, types, attrs, result, shape)
+
+    cls.infer = classmethod(infer)
+
+
+def _result_type(
+    name: str, types: Sequence[Any], attrs: dict[str, Any], result: ir.Type, shape: Any
+) -> ir.Type:
+    if isinstance(shape, ir.Type):
+        return shape
+    given = getattr(shape, "mlir_type", None)
+    if given is not None and not hasattr(shape, "values"):
+        return given() if callable(given) else given
+    if not T.is_tensor(result):
+        raise InferError("only the shape of a tensor can be inferred by FInferShape")
+    dtype = T.tensor_dtype(result) or _dtype(name, types, attrs)
+    if shape is None:
+        return T.tensor_type(None, dtype, T.tensor_ndim(result))
+    if isinstance(shape, (ShapeCall, ShapeOf)):
+        ndim = shape.ndim if isinstance(shape, ShapeCall) else shape.arg.ndim
+        return T.tensor_type(None, dtype, max(ndim, T.tensor_ndim(result)))
+    values: Iterable[Any] = getattr(shape, "values", shape)
+    try:
+        return T.tensor_type([SymExpr.of(value) for value in values], dtype)
+    except (TypeError, ValueError) as error:
+        raise InferError(f"its FInferShape returned {shape!r}: {error}") from error
+
+
+def _dtype(name: str, types: Sequence[Any], attrs: dict[str, Any]) -> str:
+    rule = _ATTRIBUTES[name].get("FInferDtype")
+    if callable(rule):
+        args = [None if type_ is None else Argument(i, type_) for i, type_ in enumerate(types)]
+        rule = rule(InferCall(f"{PREFIX}{name}", tuple(args), attrs))
+    if rule is not None:
+        return T.normalize_dtype(rule)
+    for type_ in types:
+        if isinstance(type_, ir.Type) and T.is_tensor(type_):
+            return T.tensor_dtype(type_)
+    raise InferError(f"no operand says the result's dtype: {[describe(t) for t in types if t]}")

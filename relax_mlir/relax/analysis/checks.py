@@ -1,0 +1,85 @@
+"""Whether a program is well formed, and why not."""
+
+from typing import Any, NamedTuple
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.relax.well_formed import check_well_formed as function_problems
+from relax_mlir.errors import ExprTypeError, VerifyError
+from relax_mlir.relax.analysis.scopes import enclosing_module, function_op, module_op
+
+
+class Diagnostic(NamedTuple):
+    """One thing that is wrong.
+
+    Attributes:
+        location: where, as MLIR writes it: file, line and column where they are known.
+        message: what.
+    """
+
+    location: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.location}: {self.message}"
+
+
+class WellFormed(list[Diagnostic]):
+    """The answer of `well_formed`: true when nothing is wrong, else the list of what is."""
+
+    def __bool__(self) -> bool:
+        return not len(self)
+
+    def __repr__(self) -> str:
+        return "well formed" if self else "\n".join(map(str, self))
+
+
+def well_formed(node: Any, check_struct_info: bool = True) -> WellFormed:
+    """Check a module, or one of its functions; true when it is well formed, else the reasons.
+
+    Every operation by the rules of its dialect, then what no operation can see alone: that symbols
+    are bound where they are used, and calls fit what they call (R03, R14).
+
+    Args:
+        node: IRModule, or a function in one.
+        check_struct_info: also check symbols and calls.
+
+    Raises:
+        ExprTypeError: it is neither.
+    """
+    module, only = _module_and_function(node)
+    found: list[Diagnostic] = []
+    target = module if only is None else only
+    assert target is not None, "one of them is there"
+    try:
+        with target.context:
+            target.verify()
+    except ir.MLIRError as error:
+        found += [Diagnostic(str(d.location), d.message) for d in error.error_diagnostics]
+        return WellFormed(found or [Diagnostic("loc(unknown)", str(error))])
+    if check_struct_info and module is not None:
+        name = None if only is None else ir.StringAttr(only.attributes["sym_name"]).value
+        found += [
+            Diagnostic(str(location), message)
+            for location, message in function_problems(module, name)
+        ]
+    return WellFormed(found)
+
+
+def check_well_formed(node: Any, check_struct_info: bool = True) -> None:
+    """Raise where `well_formed` says no.
+
+    Raises:
+        VerifyError: it is not well formed; the message has a line for each reason.
+        ExprTypeError: it is neither a module nor a function in one.
+    """
+    found = well_formed(node, check_struct_info)
+    if not found:
+        raise VerifyError("the program is not well formed", map(str, found))
+
+
+def _module_and_function(node: Any) -> tuple[ir.Operation | None, ir.Operation | None]:
+    try:
+        return module_op(node), None
+    except ExprTypeError:
+        func = function_op(node)
+        return enclosing_module(func), func

@@ -1,0 +1,74 @@
+"""Expressions that have been written and not emitted: their parts, without recursion."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from relax_mlir.relax.expr.base import Expr
+from relax_mlir.relax.expr.blocks import Binding, BindingBlock, SeqExpr
+from relax_mlir.relax.expr.call import Call, If, TupleGetItem
+from relax_mlir.relax.expr.functions import Function
+from relax_mlir.relax.expr.leaves import GlobalVar, Tuple, Var
+
+
+def is_pending(node: Any) -> bool:
+    """Whether a node is written by hand, in no module."""
+    if isinstance(node, Var):
+        return node.mlir_value is None
+    if isinstance(node, SeqExpr):
+        return node.mlir_block is None
+    if isinstance(node, BindingBlock):
+        return not node._ops and getattr(node, "_op", None) is None
+    return isinstance(node, (Expr, Binding)) and getattr(node, "mlir_op", None) is None
+
+
+def children(node: Any) -> list[Any]:
+    """Return the parts of an expression, of a binding or of a block in the order of evaluation.
+
+    A binding's variable comes after its value, a function's parameters first.
+    """
+    if isinstance(node, Call):
+        return [node.op, *node.args]
+    if isinstance(node, Tuple):
+        return list(node.fields)
+    if isinstance(node, TupleGetItem):
+        return [node.tuple_value]
+    if isinstance(node, If):
+        return [node.cond, node.true_branch, node.false_branch]
+    if isinstance(node, Binding):
+        var = node.var
+        return [node.value] if var is None else [node.value, var]
+    if isinstance(node, BindingBlock):
+        return list(node.bindings)
+    if isinstance(node, SeqExpr):
+        body = node.body
+        return list(node.blocks) if body is None else [*node.blocks, body]
+    if isinstance(node, Function):
+        return [*node.params, node.body]
+    return []
+
+
+def pending_variables(node: Any) -> Iterator[tuple[Var, bool]]:
+    """Yield the variables of an expression and whether each is declared where it stands."""
+    stack: list[tuple[Any, bool]] = [(node, False)]
+    while stack:
+        part, bound = stack.pop()
+        if isinstance(part, Var):
+            yield part, bound
+            continue
+        declared = list(part.params) if isinstance(part, Function) else []
+        if isinstance(part, Binding) and part.var is not None:
+            declared = [part.var]
+        parts = children(part)
+        stack += [(each, any(each is var for var in declared)) for each in reversed(parts)]
+
+
+def pending_global_vars(node: Any) -> list[GlobalVar]:
+    """Return the functions of the module that an expression refers to, in order."""
+    found: dict[GlobalVar, None] = {}
+    stack = [node]
+    while stack:
+        part = stack.pop()
+        if isinstance(part, GlobalVar):
+            found[part] = None
+        stack += reversed(children(part))
+    return list(found)

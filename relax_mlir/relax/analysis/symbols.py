@@ -1,0 +1,186 @@
+"""Symbols of shapes: which a function defines, which it uses, which are never negative."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.relax.binding import bound_symbols
+from relax_mlir.dialects.relax.dialect import Dims
+from relax_mlir.dialects.relax.prover import lower_bound
+from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.relax.well_formed import argument_attributes, type_dims
+from relax_mlir.relax.analysis.scopes import Scope, Values, region_arguments, scopes_of
+from relax_mlir.relax.expr.types import (
+    FuncType,
+    PrimType,
+    ShapeType,
+    TensorType,
+    TupleType,
+    Type,
+    as_type,
+)
+
+
+# Operations that give symbols their values.
+_BINDERS = frozenset(("relax.match_cast", "relax.match_prim"))
+
+
+def tir_vars_in_type(type_: Any) -> list[SymExpr]:
+    """Return the symbols in a type, in order, each once.
+
+    Raises:
+        ExprTypeError: it is no type.
+    """
+    return _symbols(dim for dims in _all_dims(type_) for dim in dims)
+
+
+def definable_tir_vars_in_type(type_: Any) -> list[SymExpr]:
+    """Return the symbols that a value of the type binds: those that are dimensions by themselves.
+
+    Raises:
+        ExprTypeError: it is no type.
+    """
+    return _symbols(dim for dims in _all_dims(type_) for dim in dims if dim.name)
+
+
+def collect_non_negative_expressions(type_: Any) -> list[SymExpr]:
+    """Return the dimensions in a type, which no run makes negative, constants left out.
+
+    Raises:
+        ExprTypeError: it is no type.
+    """
+    found: dict[SymExpr, None] = {}
+    for dims in _all_dims(type_, tensors_only=True):
+        found.update(dict.fromkeys(dim for dim in dims if not dim.is_const))
+    return list(found)
+
+
+def collect_non_negative(node: Any) -> list[SymExpr]:
+    """Return what a program's types say is not negative and arithmetic alone does not know.
+
+    Args:
+        node: IRModule, function or less.
+
+    Raises:
+        ExprTypeError: it is no part of a program.
+    """
+    found: dict[SymExpr, None] = {}
+    for scope in scopes_of(node):
+        for type_ in _types(scope):
+            for dim in type_dims(type_):
+                if not dim.is_const:
+                    found[dim] = None
+    return [dim for dim in found if dim.name or (lower_bound(dim) or -1) < 0]
+
+
+def defined_symbolic_vars(node: Any) -> list[SymExpr]:
+    """Return the symbols that a function's parameters and its match_casts bind, in order.
+
+    Raises:
+        ExprTypeError: it is no part of a program.
+    """
+    return _symbols(dim for scope in scopes_of(node) for dim in _Symbols(scope).defined)
+
+
+def free_symbolic_vars(node: Any) -> list[SymExpr]:
+    """Return the symbols that a function uses and does not bind, in order.
+
+    Raises:
+        ExprTypeError: it is no part of a program.
+    """
+    found: dict[SymExpr, None] = {}
+    for scope in scopes_of(node):
+        symbols = _Symbols(scope)
+        defined = set(_symbols(symbols.defined))
+        found.update(dict.fromkeys(s for s in _symbols(symbols.used) if s not in defined))
+    return list(found)
+
+
+class _Symbols:
+    """What one function binds and uses, as expressions in the order in which they stand."""
+
+    def __init__(self, scope: Scope) -> None:
+        self.defined: dict[SymExpr, None] = {}
+        self.used: dict[SymExpr, None] = {}
+        params = [dim for value in scope.params for dim in type_dims(value.type)]
+        if scope.func is not None and scope.params:
+            for attributes in argument_attributes(scope.func):
+                value = attributes.get("relax.value")
+                if isinstance(value, Dims):
+                    params += value.dims
+        self._bind(params)
+        seen: set[ir.Type] = set()
+        for op in _operations(scope):
+            for result in op.results:
+                if op.name in _BINDERS:
+                    self._bind(list(type_dims(result.type)))
+                elif result.type not in seen:
+                    seen.add(result.type)
+                    self._use(type_dims(result.type))
+            for attribute in op.attributes.values():
+                if isinstance(attribute, Dims):
+                    (self._bind if op.name in _BINDERS else self._use)(attribute.dims)
+            for argument in region_arguments(op):
+                self._bind(list(type_dims(argument.type)))
+        if scope.func is not None:
+            for type_ in result_types(scope.func):
+                self._use(type_dims(type_))
+
+    def _use(self, dims: Iterable[SymExpr]) -> None:
+        self.used.update(dict.fromkeys(dims))
+
+    def _bind(self, dims: list[SymExpr]) -> None:
+        self._use(dims)
+        # Only what these dimensions mention: a function may bind as many symbols as it has bindings.
+        symbols = _symbols(dims)
+        known = {str(symbol) for symbol in symbols if symbol in self.defined}
+        bound = bound_symbols(dims, known) - known
+        self.defined.update(dict.fromkeys(s for s in symbols if str(s) in bound))
+
+
+def result_types(func: ir.Operation) -> list[ir.Type]:
+    """Return the types of a function's results."""
+    return list(ir.FunctionType(ir.TypeAttr(func.attributes["function_type"]).value).results)
+
+
+def _operations(scope: Scope) -> Iterable[ir.Operation]:
+    """Yield all operations of a scope, constants and shapes in expressions too."""
+    pending = scope.operations[::-1]
+    while pending:
+        op = pending.pop()
+        yield op
+        if len(op.regions):
+            pending += [
+                view.operation
+                for region in op.regions
+                for block in region.blocks
+                for view in block.operations
+            ][::-1]
+
+
+def _types(scope: Scope) -> Iterable[ir.Type]:
+    seen: dict[ir.Type, None] = dict.fromkeys(value.type for value in scope.params)
+    for op in Values(scope.keep).walk(scope):
+        seen.update(dict.fromkeys(result.type for result in op.results))
+    return seen
+
+
+def _all_dims(type_: Any, tensors_only: bool = False) -> Iterable[Iterable[SymExpr]]:
+    stack: list[Type] = [as_type(getattr(type_, "ty", type_))]
+    while stack:
+        part = stack.pop()
+        if isinstance(part, TensorType) or (isinstance(part, ShapeType) and not tensors_only):
+            yield part.dims or ()
+        elif isinstance(part, PrimType) and not tensors_only and part.value is not None:
+            yield (part.value,)
+        elif isinstance(part, TupleType):
+            stack += reversed(part.fields)
+        elif isinstance(part, FuncType):
+            stack += [part.ret, *reversed(part.params or ())]
+
+
+def _symbols(dims: Iterable[SymExpr]) -> list[SymExpr]:
+    names: dict[str, None] = {}
+    for dim in dims:
+        names.update(dict.fromkeys(sorted(dim.symbols)))
+    return [SymExpr.var(name) for name in names]

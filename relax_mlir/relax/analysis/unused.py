@@ -1,0 +1,34 @@
+"""Programs without what nobody uses."""
+
+from typing import Any
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.ir.module import IRModule
+from relax_mlir.relax.analysis.scopes import function_op, relax_functions
+from relax_mlir.relax.expr.functions import Function
+from relax_mlir.transform.dead_code_elimination import remove_unused
+
+
+def remove_all_unused(node: Any) -> Any:
+    """Return a function or module without the bindings and outputs that nobody uses.
+
+    What has an effect stays. The argument is not changed. For what no function reaches, and for
+    parameters, there is `transform.DeadCodeElimination`.
+
+    Args:
+        node: a Relax function, then a function that is in no module is returned; or an IRModule.
+
+    Raises:
+        ExprTypeError: it is neither.
+    """
+    if isinstance(node, IRModule):
+        copy = node.clone()
+        with copy.context, ir.Location.unknown():
+            for op in relax_functions(copy.mlir_module.operation):
+                remove_unused(op)
+        return copy
+    func = function_op(node)
+    with func.context, ir.Location.unknown():
+        made = func.clone(ip=False)
+        remove_unused(made)
+    return Function.of(made, (made, getattr(node, "_keep", None)))

@@ -1,0 +1,210 @@
+"""Calls whose result type is said, not inferred: prim funcs, packed functions, closures."""
+
+from collections.abc import Callable
+from typing import Any
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.relax import types as T
+from relax_mlir.dialects.relax.dialect import Dims, Shape
+from relax_mlir.dialects.relax.infer import compatible, describe
+from relax_mlir.dialects.relax.tuples import is_tuple, known_fields
+from relax_mlir.errors import BuilderError, ExprError, ExprTypeError
+from relax_mlir.relax.builder.purity import is_pure
+from relax_mlir.relax.expr.call import Call, Op
+from relax_mlir.relax.expr.leaves import ExternFunc, GlobalVar, Tuple
+from relax_mlir.relax.expr.types import FuncType, TensorType, TupleType
+
+_Maker = Callable[[Any, Call, list[ir.Value], ir.Location], ir.Value]
+
+
+def make_call(m: Any, call: Call, operands: list[ir.Value], loc: ir.Location) -> ir.Value:
+    """Create a call that is no computation of the table.
+
+    Raises:
+        BuilderError: it may have effects and stands in a dataflow block.
+        ExprError: its arguments do not fit what it calls.
+    """
+    op = call.op
+    if isinstance(op, GlobalVar):
+        return _function(m, call, operands, loc)
+    if isinstance(op, ExternFunc):
+        return _packed(m, call, operands, loc)
+    if isinstance(op, Op):
+        make = _FORMS.get(op.name)
+        if make is None:
+            raise ExprTypeError(f"{op!r} cannot be emitted as a call")
+        return make(m, call, operands, loc)
+    return _closure(m, call, operands, loc)
+
+
+def _result(m: Any, call: Call) -> ir.Type:
+    types = call.sinfo_args
+    with m._builder.context:
+        if not types:
+            return T.object_type()
+        return types[0].to_mlir() if len(types) == 1 else TupleType(list(types)).to_mlir()
+
+
+def _function(m: Any, call: Call, operands: list[ir.Value], loc: ir.Location) -> ir.Value:
+    assert isinstance(call.op, GlobalVar), "the caller looked"
+    name = call.op.name_hint
+    func = m._builder._find(name)
+    with m._builder.context:
+        attributes: dict[str, ir.Attribute] = {"callee": ir.FlatSymbolRefAttr.get(name)}
+        if func is not None:
+            result = _function_result(name, func, operands)
+            pure = is_pure(func)
+        else:
+            declared = call.op.ty
+            known = call.sinfo_args or (
+                (declared.ret,) if isinstance(declared, FuncType) else ()
+            )  # fmt: skip
+            result = known[0].to_mlir() if known else T.object_type()
+            pure = False
+        if pure:
+            attributes["pure"] = ir.UnitAttr.get()
+    if not pure:
+        m._builder._require_effects(f"a call of '{name}'")
+    return m.create("relax.call", [m.tuple_of(operands, loc)], result, loc, **attributes).result
+
+
+def _function_result(name: str, func: ir.Operation, operands: list[ir.Value]) -> ir.Type:
+    from relax_mlir.script.parser.relax_calls import instantiate
+
+    if "tir.prim_func" in func.attributes:
+        raise ExprError(f"'{name}' is a prim func; call it by relax.op.call_tir")
+    signature = ir.FunctionType(ir.TypeAttr(func.attributes["function_type"]).value)
+    wanted, given = list(signature.inputs), [operand.type for operand in operands]
+    if len(wanted) != len(given):
+        raise ExprError(f"'{name}' takes {len(wanted)} arguments, got {len(given)}")
+    for index, (parameter, argument) in enumerate(zip(wanted, given, strict=True)):
+        if not compatible(parameter, argument, same_symbols=False):
+            raise ExprError(
+                f"argument {index} of '{name}' must be {describe(parameter)}, "
+                f"got {describe(argument)}"
+            )
+    return instantiate(signature.results[0], wanted, given)
+
+
+def _packed(m: Any, call: Call, operands: list[ir.Value], loc: ir.Location) -> ir.Value:
+    assert isinstance(call.op, ExternFunc), "the caller looked"
+    result = _result(m, call)
+    pure = m._builder.current_block_is_dataflow() and isinstance(result, Shape)
+    if not pure:
+        # The design document's opaque shape function has none: W2 of R09.
+        m._builder._require_effects(f"call_packed('{call.op.global_symbol}')")
+    name = "relax.call_pure_packed" if pure else "relax.call_packed"
+    return _by_name(m, name, call.op, operands, result, loc)
+
+
+def _pure_packed(m: Any, call: Call, operands: list[ir.Value], loc: ir.Location) -> ir.Value:
+    return _by_name(m, "relax.call_pure_packed", call.args[0], operands, _result(m, call), loc)
+
+
+def _by_name(
+    m: Any, op: str, func: ExternFunc, operands: list[ir.Value], result: ir.Type, loc: ir.Location
+) -> ir.Value:
+    with m._builder.context:
+        attribute = ir.StringAttr.get(func.global_symbol)
+    return m.create(op, [m.tuple_of(operands, loc)], result, loc, func=attribute).result
+
+
+def _destination(m: Any, call: Call, operands: list[ir.Value], loc: ir.Location) -> ir.Value:
+    """Create `call_tir` or `call_dps_packed`; the operand is the tuple of arguments."""
+    (type_,) = call.sinfo_args
+    wanted = type_.fields if isinstance(type_, TupleType) else (type_,)
+    shapes = []
+    for field, given in zip(wanted, _given_shapes(call, len(wanted)), strict=True):
+        if not isinstance(field, TensorType):
+            raise ExprTypeError(f"the output must be a tensor, got {field}")
+        if given is not None:
+            shapes.append(m.value(given, None, loc))
+        elif field.dims is not None:
+            shapes.append(m.shape(field.dims, loc))
+        elif field.shape_expr is not None:
+            shapes.append(m.value(field.shape_expr, None, loc))
+        else:
+            raise ExprError(f"the shape of the output must be known, got {field}")
+    many = isinstance(type_, TupleType)
+    shape = m.tuple_of(shapes, loc) if many else shapes[0]
+    func = call.args[0]
+    with m._builder.context:
+        result = type_.to_mlir()
+        attributes: dict[str, ir.Attribute] = {}
+        if isinstance(func, GlobalVar):
+            attributes["callee"] = ir.FlatSymbolRefAttr.get(func.name_hint)
+        else:
+            attributes["func"] = ir.StringAttr.get(func.global_symbol)
+        if "tir_vars" in call.attrs:
+            attributes["tir_vars"] = Dims.of(call.attrs["tir_vars"])
+    arguments = operands[0]
+    if known_fields(arguments) is None:
+        # A tuple that somebody else made: calls have their tuples made in place.
+        arguments = m.tuple_of(m._builder._fields(arguments, loc), loc)
+    return m.create(call.op.name, [shape, arguments], result, loc, **attributes).result  # type: ignore[attr-defined]
+
+
+def _given_shapes(call: Call, count: int) -> list[Any]:
+    """Return the shape values of a view of a call where they are no constants."""
+    if call.mlir_op is None:
+        return [None] * count
+    value = call._operands([call.mlir_op.operands[0]])[0]
+    found = list(value.fields) if isinstance(value, Tuple) else [value]
+    return found if len(found) == count else [None] * count
+
+
+def _shape_of(m: Any, call: Call, operands: list[ir.Value], loc: ir.Location) -> ir.Value:
+    type_ = operands[0].type
+    if not T.is_tensor(type_):
+        raise ExprTypeError(f"only tensors have a shape, this is {describe(type_)}")
+    with m._builder.context:
+        result = T.shape_type(T.tensor_dims(type_), T.tensor_ndim(type_))
+    return m.create("relax.shape_of", operands, result, loc).result
+
+
+def _make_closure(m: Any, call: Call, operands: list[ir.Value], loc: ir.Location) -> ir.Value:
+    captured = operands[0] if is_tuple(operands[0].type) else m.tuple_of(operands, loc)
+    with m._builder.context:
+        callee = ir.FlatSymbolRefAttr.get(call.args[0].name_hint)
+        result = T.object_type()
+    return m.create("relax.make_closure", [captured], result, loc, callee=callee).result
+
+
+def _closure(m: Any, call: Call, operands: list[ir.Value], loc: ir.Location) -> ir.Value:
+    m._builder._require_effects("a call of a function value")
+    closure, *arguments = operands
+    if str(closure.type) != "!relax.object":
+        raise ExprTypeError(f"{call.op!r} of type {describe(closure.type)} cannot be called")
+    result = _result(m, call)
+    operands = [closure, m.tuple_of(arguments, loc)]
+    return m.create("relax.invoke_closure", operands, result, loc).result
+
+
+def _match_cast(m: Any, call: Call, operands: list[ir.Value], loc: ir.Location) -> ir.Value:
+    return match_cast(m, operands[0], _result(m, call), loc)
+
+
+def match_cast(m: Any, value: ir.Value, type_: ir.Type, loc: ir.Location) -> ir.Value:
+    """Create `relax.match_cast`.
+
+    Raises:
+        ExprError: it cannot succeed.
+    """
+    if not compatible(type_, value.type):
+        raise ExprError(
+            f"this match_cast cannot succeed: value is {describe(value.type)}, pattern "
+            f"{describe(type_)}"
+        )
+    return m.create("relax.match_cast", [value], type_, loc).result
+
+
+_FORMS: dict[str, _Maker] = {
+    "relax.call_tir": _destination,
+    "relax.call_dps_packed": _destination,
+    "relax.call_pure_packed": _pure_packed,
+    "relax.shape_of": _shape_of,
+    "relax.make_closure": _make_closure,
+    "relax.match_cast": _match_cast,
+}
+
+__all__ = ["BuilderError", "make_call", "match_cast"]

@@ -1,0 +1,54 @@
+"""Where in a person's Python something is built: the line that errors and passes point at."""
+
+import sys
+from pathlib import Path
+from types import CodeType
+
+from relax_mlir import dialects, lowering
+from relax_mlir.dialects.bindings import ir
+
+# Frames of these are the builder at work (`contextlib` runs our `with` blocks).
+_OURS = (
+    str(Path(__file__).resolve().parents[2]),
+    *(str(Path(package.__path__[0]).resolve()) for package in (dialects, lowering)),
+    "<frozen ",
+)
+_OWN: dict[CodeType, bool] = {}
+
+
+def _is_ours(code: CodeType) -> bool:
+    known = _OWN.get(code)
+    if known is None:
+        name = code.co_filename
+        known = name.startswith(_OURS) or name.endswith("contextlib.py")
+        if len(_OWN) > 4096:
+            _OWN.clear()
+        _OWN[code] = known
+    return known
+
+
+class Places:
+    """Makes the locations of one builder, each file and line once."""
+
+    def __init__(self, context: ir.Context) -> None:
+        self._context = context
+        self._known: dict[tuple[CodeType, int], ir.Location] = {}
+
+    def here(self) -> ir.Location:
+        """Return the location of the innermost frame that is not ours."""
+        frame = sys._getframe(1)
+        while _is_ours(frame.f_code) and frame.f_back is not None:
+            frame = frame.f_back
+        key = (frame.f_code, frame.f_lineno)
+        known = self._known.get(key)
+        if known is None:
+            name = frame.f_code.co_filename
+            known = ir.Location.file(name, frame.f_lineno, 1, context=self._context)
+            if len(self._known) > 65536:
+                self._known.clear()
+            self._known[key] = known
+        return known
+
+    def named(self, name: str, place: ir.Location) -> ir.Location:
+        """Return a location that also carries a variable's name."""
+        return ir.Location.name(name, childLoc=place, context=self._context)

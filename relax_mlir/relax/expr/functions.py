@@ -1,0 +1,194 @@
+"""Functions as expressions: Relax functions, prim funcs (R02)."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.errors import ExprTypeError
+from relax_mlir.relax.expr.base import Expr
+from relax_mlir.relax.expr.blocks import SeqExpr
+from relax_mlir.relax.expr.call import Attrs, _python
+from relax_mlir.relax.expr.leaves import Var
+from relax_mlir.relax.expr.types import FuncType, Type, as_type, from_mlir
+
+# What says how a function is held rather than what it is.
+_HELD = frozenset({"sym_name", "function_type", "sym_visibility", "arg_attrs", "res_attrs",
+                   "relax.function", "relax.params", "tir.prim_func"})  # fmt: skip
+
+
+class BaseFunc(Expr):
+    """A function of a module: view of a `func.func`."""
+
+    __slots__ = ("_op",)
+
+    @property
+    def mlir_op(self) -> ir.Operation | None:
+        """The `func.func`, None for a function that is in no module yet."""
+        return self._op
+
+    @property
+    def name(self) -> str:
+        """Its name in the module, `""` for a function that is in none."""
+        return "" if self._op is None else ir.StringAttr(self._op.attributes["sym_name"]).value
+
+    @property
+    def attrs(self) -> Attrs:
+        """Its attributes by name, without the dialect's prefix."""
+        if self._op is None:
+            return Attrs()
+        return Attrs(
+            {
+                name.removeprefix("relax."): _python(attribute)
+                for name, attribute in self._op.attributes.items()
+                if name not in _HELD
+            }
+        )
+
+    @property
+    def is_private(self) -> bool:
+        """Whether it is hidden from users of the module."""
+        attributes = None if self._op is None else self._op.attributes
+        return attributes is not None and "sym_visibility" in attributes and (
+            ir.StringAttr(attributes["sym_visibility"]).value == "private"
+        )  # fmt: skip
+
+    @property
+    def ty(self) -> Type:
+        if self._op is None:
+            return FuncType()
+        return from_mlir(ir.TypeAttr(self._op.attributes["function_type"]).value)
+
+    def script(self) -> str:
+        """Return the function as TVMScript, alone in a module.
+
+        Raises:
+            ExprTypeError: it has not been emitted.
+        """
+        if self._op is None:
+            raise ExprTypeError("this function is in no module; add it by BlockBuilder.add_func")
+        from relax_mlir.ir.module import IRModule
+
+        op = self._op
+        with op.context, op.location:
+            holder = ir.Module.create()
+            op.clone(ip=ir.InsertionPoint(holder.body))
+        return IRModule(holder).script()
+
+    def show(self) -> None:
+        """Print the function as TVMScript."""
+        print(self.script())
+
+    def _identity(self) -> Any:
+        return None if self._op is None else (BaseFunc, self._op)
+
+
+class Function(BaseFunc):
+    """A Relax function: parameters, and a sequence of blocks of bindings (R02).
+
+    `Function(params, body)` with expressions not emitted yet is what `BlockBuilder.add_func` takes.
+    """
+
+    __slots__ = ("_attrs", "_body", "_params", "_ret", "_pure")
+
+    def __init__(
+        self, params: Iterable[Var], body: Any, ret_type: Any = None, is_pure: bool | None = None,
+        attrs: Any = None,
+    ) -> None:  # fmt: skip
+        super().__init__()
+        from relax_mlir.relax.expr.convert import convert
+
+        self._op: ir.Operation | None = None
+        self._params = list(params)
+        self._body = convert(body)
+        self._ret = None if ret_type is None else as_type(ret_type)
+        self._attrs = Attrs(attrs or {})
+        self._pure = is_pure
+        for param in self._params:
+            if not isinstance(param, Var):
+                raise ExprTypeError(f"a parameter is a relax.Var, got {param!r}")
+
+    @classmethod
+    def of(cls, op: Any, keep: Any = None) -> "Function":
+        """Return the view of a `func.func` marked `relax.function`.
+
+        Args:
+            op: the operation, such as `mod["main"]`.
+            keep: what keeps its module alive, such as the IRModule.
+        """
+        made = cls.__new__(cls)
+        # `mod["main"]` keeps its module itself.
+        made._op, made._keep, made._ty = op.operation, keep if keep is not None else op, None
+        return made
+
+    @property
+    def params(self) -> list[Var]:
+        """The parameters."""
+        if self._op is None:
+            return self._params
+        from relax_mlir.relax.expr.views import var
+
+        return [var(value, self._keep) for value in self._block.arguments]
+
+    @property
+    def body(self) -> Any:
+        """The body, a SeqExpr."""
+        return self._body if self._op is None else SeqExpr.of(self._block, self._keep)
+
+    @property
+    def _block(self) -> ir.Block:
+        assert self._op is not None, "only views have a block"
+        return self._op.regions[0].blocks[0]
+
+    @property
+    def attrs(self) -> Attrs:
+        return self._attrs if self._op is None else super().attrs
+
+    @property
+    def ret_type(self) -> Type:
+        """The type of the result."""
+        if self._op is None:
+            return self._ret if self._ret is not None else self._body.ty
+        type_ = ir.FunctionType(ir.TypeAttr(self._op.attributes["function_type"]).value)
+        return from_mlir(type_.results[0])
+
+    @property
+    def ret_struct_info(self) -> Type:
+        """The type of the result, as TVM 0.10 to 0.22 call it."""
+        return self.ret_type
+
+    @property
+    def is_pure(self) -> bool:
+        """Whether nothing in it may have a side effect."""
+        if self._op is None:
+            return self._pure is not False
+        from relax_mlir.relax.builder.purity import is_pure
+
+        return is_pure(self._op)
+
+
+class PrimFunc(BaseFunc):
+    """A TIR prim func; what is in it is read from `mlir_op`."""
+
+    __slots__ = ()
+
+    @classmethod
+    def of(cls, op: Any, keep: Any = None) -> "PrimFunc":
+        """Return the view of a `func.func` marked `tir.prim_func`."""
+        made = cls.__new__(cls)
+        made._op, made._keep, made._ty = op.operation, keep if keep is not None else op, None
+        return made
+
+
+def function_view(op: Any, keep: Any = None) -> BaseFunc:
+    """Return the view of a function of a module by what marks it."""
+    cls = PrimFunc if "tir.prim_func" in op.operation.attributes else Function
+    return cls.of(op, keep)
+
+
+def functions(mod: Any) -> dict[str, BaseFunc]:
+    """Return the views of all functions of an IRModule by name, in order."""
+    return {
+        ir.StringAttr(op.operation.attributes["sym_name"]).value: function_view(op, mod)
+        for op in mod.mlir_module.body.operations
+        if op.operation.name == "func.func"
+    }

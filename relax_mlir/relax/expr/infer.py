@@ -1,0 +1,122 @@
+"""Types of expressions that have not been emitted: the rules of the dialect, asked ahead (R12)."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.context import default_context
+from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS
+from relax_mlir.dialects.relax.ops.params import default_value, from_attribute, to_attribute
+from relax_mlir.errors import ExprError
+from relax_mlir.relax.expr.base import Expr
+from relax_mlir.relax.expr.call import Call, If, Op
+from relax_mlir.relax.expr.leaves import GlobalVar, Tuple
+from relax_mlir.relax.expr.types import (
+    FuncType,
+    ObjectType,
+    ShapeType,
+    TensorType,
+    TupleType,
+    Type,
+    from_mlir,
+)
+
+
+def infer_type(expr: Expr) -> Type:
+    """Return the type of an expression that has not been emitted.
+
+    Expressions nest as deep as somebody's loop makes them, so nothing here recurses over them.
+
+    Raises:
+        ExprError: no run could satisfy the operands.
+    """
+    waiting = [expr]
+    while waiting:
+        top = waiting[-1]
+        if top._ty is not None:
+            waiting.pop()
+            continue
+        missing = [part for part in _parts(top) if part._ty is None and _is_pending(part)]
+        if missing:
+            waiting += missing
+            continue
+        top._ty = _infer(top)
+        waiting.pop()
+    assert expr._ty is not None, "the loop ends when it is known"
+    return expr._ty
+
+
+def _is_pending(expr: Any) -> bool:
+    return isinstance(expr, (Call, If, Tuple)) and expr.mlir_op is None
+
+
+def _parts(expr: Any) -> Iterator[Any]:
+    if isinstance(expr, Call):
+        yield from expr.args
+    elif isinstance(expr, Tuple):
+        yield from expr.fields
+    elif isinstance(expr, If):
+        yield from (each for each in expr._branches if _is_pending(each))
+
+
+def _infer(expr: Any) -> Type:
+    if isinstance(expr, Tuple):
+        return TupleType([field.ty for field in expr.fields])
+    if isinstance(expr, If):
+        left, right = (branch.ty for branch in expr._branches)
+        return left if left == right else join_types(left, right)
+    if isinstance(expr, Call):
+        return _infer_call(expr)
+    return ObjectType()
+
+
+def _infer_call(call: Call) -> Type:
+    if call.ty_args:
+        return call.ty_args[0] if len(call.ty_args) == 1 else TupleType(list(call.ty_args))
+    op = call.op
+    if isinstance(op, Op) and op.name == "relax.shape_of":
+        (tensor,) = call.args
+        type_ = tensor.ty
+        return ShapeType(type_.dims, type_.ndim) if isinstance(type_, TensorType) else ShapeType()
+    if isinstance(op, Op):
+        return computation_type(op.name.removeprefix("relax."), call.args, call.attrs)
+    if isinstance(op, GlobalVar) and isinstance(op.ty, FuncType):
+        return op.ty.ret
+    return ObjectType()
+
+
+def computation_type(name: str, args: Any, attrs: dict[str, Any]) -> Type:
+    """Return the result type of an operation of the dialect's table.
+
+    Raises:
+        ExprError: no run could satisfy the operands, or an attribute is wrong.
+    """
+    cls = COMPUTE_OPS.get(name)
+    if cls is None:
+        return ObjectType()
+    wanted = sum(param.is_operand for param in cls.PARAMS)
+    with default_context(), ir.Location.unknown():
+        try:
+            types = [arg.ty.to_mlir() for arg in args]
+            types += [ir.TupleType.get_tuple([])] * (wanted - len(types))
+            given = {}
+            for param in cls.PARAMS:
+                if param.is_operand:
+                    continue
+                if param.name in attrs:
+                    attribute = to_attribute(param.kind, attrs[param.name])
+                    given[param.name] = from_attribute(param.kind, attribute)
+                else:
+                    given[param.name] = default_value(param)
+            return from_mlir(cls.result_type(types, given))
+        except ValueError as error:
+            raise ExprError(f"relax.op.{name}: {error}") from error
+
+
+def join_types(left: Type, right: Type) -> Type:
+    """Return the most precise type that both satisfy, an object when there is none of use."""
+    from relax_mlir.script.parser.relax_stmt import join
+
+    with default_context():
+        joined = join(left.to_mlir(), right.to_mlir())
+        return ObjectType() if joined is None else from_mlir(joined)

@@ -1,0 +1,142 @@
+"""Calls that are no computation of the table: prim funcs, packed functions, closures (R16-R18)."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from relax_mlir.errors import ExprError, ExprTypeError
+from relax_mlir.relax.expr.base import Expr
+from relax_mlir.relax.expr.call import Call, Op
+from relax_mlir.relax.expr.convert import convert
+from relax_mlir.relax.expr.leaves import ExternFunc, GlobalVar, ShapeExpr, Tuple
+from relax_mlir.relax.expr.types import (
+    ObjectType,
+    ShapeType,
+    TensorType,
+    TupleType,
+    Type,
+    as_dim,
+    as_type,
+)
+
+
+def call_tir(
+    gvar: Any, args: Any, out_sinfo: Any = None, tir_vars: Any = None, *, out_ty: Any = None
+) -> Call:
+    """Return a call of a prim func: allocate outputs, call, give the outputs (R16, R17).
+
+    Args:
+        gvar: the prim func, a GlobalVar or its name.
+        args: a tensor, or a sequence or tuple of tensors.
+        out_sinfo: type of the output, a list of types for several; TVM 0.27's name is `out_ty`.
+        tir_vars: symbolic integers that the prim func takes after its outputs.
+
+    Raises:
+        ExprTypeError: an output is no tensor, or something is of a wrong kind.
+        ExprError: the shape of an output is not known.
+    """
+    if isinstance(gvar, str):
+        gvar = GlobalVar(gvar)
+    if not isinstance(gvar, GlobalVar):
+        raise ExprTypeError(f"call_tir calls a prim func of the module by GlobalVar, got {gvar!r}")
+    return _destination("relax.call_tir", gvar, args, out_sinfo or out_ty, tir_vars)
+
+
+def call_tir_dyn(gvar: Any, args: Any, out_sinfo: Any, tir_vars: Any) -> Call:
+    """Return `call_tir` with symbolic integers, as the design document calls it (R17)."""
+    return call_tir(gvar, args, out_sinfo, tir_vars)
+
+
+def call_dps_packed(func: Any, args: Any, out_sinfo: Any = None, *, out_ty: Any = None) -> Call:
+    """Return a call of a packed function that writes the outputs it is given.
+
+    Raises:
+        ExprTypeError: an output is no tensor, or something is of a wrong kind.
+    """
+    return _destination("relax.call_dps_packed", _extern(func), args, out_sinfo or out_ty, None)
+
+
+def _destination(op: str, func: Expr, args: Any, out: Any, tir_vars: Any) -> Call:
+    args = convert(args)
+    if not isinstance(args.ty, TupleType):
+        args = Tuple([args])
+    if out is None:
+        raise ExprError(f"{op.removeprefix('relax.')} needs the type of its output")
+    types = [as_type(each) for each in out] if isinstance(out, (list, tuple)) else [as_type(out)]
+    if len(types) == 1 and isinstance(types[0], TupleType):
+        types = list(types[0].fields)
+        out = types
+    for type_ in types:
+        if not isinstance(type_, TensorType):
+            raise ExprTypeError(f"the output must be a tensor, got {type_}")
+        if type_.shape is None:
+            raise ExprError(f"the shape of the output must be known, got {type_}")
+    many = isinstance(out, (list, tuple))
+    attrs = {}
+    if tir_vars is not None:
+        attrs["tir_vars"] = [as_dim(each) for each in _values(tir_vars)]
+    return Call(Op.get(op), [func, args], attrs, [TupleType(types)] if many else types)
+
+
+def _values(shape: Any) -> Iterable[Any]:
+    type_ = getattr(shape, "ty", None)
+    if isinstance(type_, ShapeType):
+        if type_.dims is None:
+            raise ExprError("the symbolic integers of a call must be known expressions")
+        return type_.dims
+    return shape if isinstance(shape, (list, tuple)) else [shape]
+
+
+def _extern(func: Any) -> ExternFunc:
+    if isinstance(func, ExternFunc):
+        return func
+    if not isinstance(func, str):
+        raise ExprTypeError(f"a packed function is called by its name, got {func!r}")
+    return ExternFunc(func)
+
+
+def _result(types: Any) -> list[Type]:
+    if types is None:
+        return [ObjectType()]
+    return [as_type(each) for each in (types if isinstance(types, (list, tuple)) else [types])]
+
+
+def call_packed(func: Any, *args: Any, sinfo_args: Any = None, ty_args: Any = None) -> Call:
+    """Return a call of a packed function that may do anything (R18).
+
+    Args:
+        func: its name, or an ExternFunc.
+        args: what it is given.
+        sinfo_args: type of the result, any object when left out; TVM 0.27's name is `ty_args`.
+    """
+    return Call(_extern(func), args, None, _result(sinfo_args or ty_args))
+
+
+def call_pure_packed(func: Any, *args: Any, sinfo_args: Any = None, ty_args: Any = None) -> Call:
+    """Return a call of a packed function that the writer says has no effect."""
+    operands = [_extern(func), *args]
+    return Call(Op.get("relax.call_pure_packed"), operands, None, _result(sinfo_args or ty_args))
+
+
+def shape_of(x: Any) -> Call:
+    """Return the shape of a tensor as the program finds it when it runs (R12)."""
+    x = convert(x)
+    if not isinstance(x.ty, TensorType):
+        raise ExprTypeError(f"only tensors have a shape, this is {x.ty}")
+    return Call(Op.get("relax.shape_of"), [x])
+
+
+def make_closure(func: GlobalVar, args: Any) -> Call:
+    """Return a function value: a function of the module with values for its last parameters."""
+    return Call(Op.get("relax.make_closure"), [func, convert(args)], None, [ObjectType()])
+
+
+def invoke_closure(closure: Any, args: Any, sinfo_args: Any = None) -> Call:
+    """Return a call of a function value with a tuple of arguments."""
+    args = convert(args)
+    fields = args.fields if isinstance(args, Tuple) else [args]
+    return Call(convert(closure), fields, None, _result(sinfo_args))
+
+
+def shape(values: Any) -> ShapeExpr:
+    """Return a shape as a value."""
+    return ShapeExpr(values)

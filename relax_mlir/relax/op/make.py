@@ -1,0 +1,158 @@
+"""Calls of operations from Python arguments, by the dialect's own table of parameters."""
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS
+from relax_mlir.dialects.relax.ops.params import REQUIRED, Param
+from relax_mlir.dialects.relax.symbolic import SymExpr, product
+from relax_mlir.errors import ExprError, ExprTypeError, did_you_mean
+from relax_mlir.relax.expr.base import Expr
+from relax_mlir.relax.expr.call import Attrs, Call, Op
+from relax_mlir.relax.expr.convert import convert, is_integer
+from relax_mlir.relax.expr.leaves import ShapeExpr, Tuple
+from relax_mlir.relax.expr.types import TensorType, TupleType, as_dim, as_dtype
+
+
+def make(name: str, args: Sequence[Any], attrs: Mapping[str, Any]) -> Call:
+    """Return a call of `relax.<name>` that has not been emitted.
+
+    Args:
+        name: without the prefix.
+        args: arguments by position, in the order of the operation's parameters.
+        attrs: arguments by keyword.
+
+    Raises:
+        ExprError: there is no such operation, or an argument is missing, unknown or given twice.
+        ExprTypeError: an argument is of the wrong kind.
+    """
+    cls = COMPUTE_OPS.get(name)
+    if cls is None:
+        raise ExprError(f"there is no operation relax.op.{name}{did_you_mean(name, COMPUTE_OPS)}")
+    given = _bind(name, cls.PARAMS, args, attrs)
+    wanted = [param for param in cls.PARAMS if param.is_operand]
+    raw = [given.get(param.name) for param in wanted]
+    while raw and raw[-1] is None and wanted[len(raw) - 1].default is None:
+        raw.pop()
+    dtype = "" if all(isinstance(item, Expr) for item in raw) else _first_dtype(raw)
+    operands: list[Any] = []
+    for param, item in zip(wanted, raw, strict=False):
+        if isinstance(item, Expr) and param.kind == "tensor":
+            operands.append(item)
+        else:
+            operands.append(_operand(name, param, item, dtype, operands))
+    values = Attrs()
+    for param in cls.PARAMS:
+        if not param.is_operand and param.name in given:
+            value = given[param.name]
+            values[param.name] = as_dtype(value) if param.kind == "dtype" else value
+    call = Call.__new__(Call)
+    call._op = call._keep = call._ty = None
+    call._callee, call._args, call._attrs, call.ty_args = (
+        Op.get(f"relax.{name}"),
+        tuple(operands),
+        values,
+        (),
+    )
+    return call
+
+
+def _bind(
+    name: str, params: Sequence[Param], args: Sequence[Any], attrs: Mapping[str, Any]
+) -> dict[str, Any]:
+    names = [param.name for param in params]
+    if len(args) > len(names):
+        raise ExprError(f"relax.op.{name} takes {len(names)} arguments, got {len(args)}")
+    given = dict(zip(names, args, strict=False))
+    for key, value in attrs.items():
+        if key not in names:
+            near = did_you_mean(key, names)
+            raise ExprError(f"relax.op.{name} has no argument '{key}'{near}")
+        if key in given:
+            raise ExprError(f"relax.op.{name}: argument '{key}' is given twice")
+        given[key] = value
+    for param in params:
+        if param.default is REQUIRED and param.name not in given:
+            raise ExprError(f"relax.op.{name} needs argument '{param.name}'")
+    return given
+
+
+def _operand(name: str, param: Param, raw: Any, dtype: str, before: list[Any]) -> Any:
+    what = f"relax.op.{name}: {param.name}"
+    if raw is None and param.default is None:
+        return Tuple([])
+    if param.kind == "tensors":
+        if isinstance(raw, Expr):
+            return raw
+        if not isinstance(raw, (list, tuple)):
+            raise ExprTypeError(f"{what} must be a sequence of tensors, got {raw!r}")
+        return Tuple([convert(item, dtype) for item in raw])
+    if param.kind == "shape":
+        if isinstance(raw, Expr):
+            return raw
+        if is_integer(raw):
+            raw = [raw]
+        if not isinstance(raw, (list, tuple)):
+            raise ExprTypeError(f"{what} must be a shape such as (n, 4), got {raw!r}")
+        dims = [as_dim(item) for item in raw]
+        return ShapeExpr(_without_hole(what, dims, before) if name == "reshape" else dims)
+    if isinstance(raw, (str, list, tuple, SymExpr)) or raw is None:
+        raise ExprTypeError(f"{what} must be a tensor or number, got {raw!r}")
+    return convert(raw, dtype)
+
+
+def _without_hole(what: str, dims: list[SymExpr], before: list[Any]) -> list[SymExpr]:
+    """Replace the one -1 of a new shape by what the number of elements leaves for it."""
+    holes = [index for index, dim in enumerate(dims) if dim == -1]
+    if not holes:
+        return dims
+    old = before[0].ty if before else None
+    known = old.dims if isinstance(old, TensorType) else None
+    if len(holes) > 1 or known is None:
+        raise ExprError(f"{what}: -1 stands for one dimension of a tensor of known shape")
+    rest = product([dim for index, dim in enumerate(dims) if index != holes[0]])
+    if rest == 0:
+        raise ExprError(f"{what}: -1 cannot be derived beside a dimension of 0")
+    dims[holes[0]] = product(list(known)) // rest
+    return dims
+
+
+def _first_dtype(items: Sequence[Any]) -> str:
+    """Return the dtype of the first tensor, which numbers beside it take."""
+    for item in items:
+        if isinstance(item, Expr):
+            type_ = item.ty
+            fields = type_.fields if isinstance(type_, TupleType) else [type_]
+            found = [each.dtype for each in fields if isinstance(each, TensorType)]
+        elif isinstance(item, (list, tuple)):
+            found = [_first_dtype(item)]
+        else:
+            found = []
+        if any(found):
+            return next(filter(None, found))
+    return ""
+
+
+def function_of(name: str) -> Callable[..., Call]:
+    """Return the Python function of an operation of the dialect's table."""
+    cls = COMPUTE_OPS[name]
+
+    def function(*args: Any, **attrs: Any) -> Call:
+        return make(name, args, attrs)
+
+    function.__name__ = function.__qualname__ = name
+    function.__module__ = "relax_mlir.relax.op"
+    function.__doc__ = cls.__doc__
+    function.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        [
+            inspect.Parameter(
+                param.name,
+                inspect.Parameter.POSITIONAL_OR_KEYWORD,
+                default=inspect.Parameter.empty if param.default is REQUIRED else param.default,
+            )
+            for param in cls.PARAMS
+        ],
+        return_annotation=Call,
+    )
+    return function

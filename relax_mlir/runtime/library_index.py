@@ -1,0 +1,218 @@
+"""Reading and writing at indices (D0), and the check of indices that compiled kernels rely on."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from relax_mlir.errors import ArgumentTypeError, ShapeMismatchError
+from relax_mlir.runtime.builtins import binary_broadcast_shape_infer
+from relax_mlir.runtime.library_support import axes as distinct_axes
+from relax_mlir.runtime.library_support import check, check_pair, tensors
+
+_Array = np.ndarray
+
+
+def within(indices: _Array, length: int, mode: str = "fast") -> _Array:
+    """Return indices as int64 from 0 to below a length.
+
+    Args:
+        indices: integers.
+        length: of the axis that they index.
+        mode: `"fast"` lets negative ones count from the end and refuses what is out of range;
+            `"wrap"` takes the remainder and `"clip"` the nearest; `"nan"` gives -1 for those out
+            of range.
+
+    Raises:
+        ShapeMismatchError: an index is out of range.
+    """
+    check(indices, "iu")
+    high = int(indices.max(initial=0))
+    low = int(indices.min(initial=0))
+    wide = indices.astype(np.int64)
+    if indices.size and mode in ("wrap", "clip") and not length:
+        raise ShapeMismatchError("there is nothing to take from an axis of length 0")
+    if mode == "wrap":
+        return (indices % np.uint64(length)).astype(np.int64) if high >= 2**63 else wide % length
+    if mode == "clip":
+        return np.clip(indices, 0, length - 1).astype(np.int64) if indices.size else wide
+    if mode == "nan":
+        wide = np.where(wide < 0, wide + length, wide)
+        return np.where((wide < 0) | (wide >= length), -1, wide)
+    if indices.size and (high >= length or low < -length):
+        worst = high if high >= length else low
+        raise ShapeMismatchError(f"index {worst} is out of range for an axis of length {length}")
+    return wide if low >= 0 else np.where(wide < 0, wide + length, wide)
+
+
+def check_indices(indices: _Array, length: int, mode: str) -> _Array:
+    """Return what a kernel may index an axis of that length with; see `within`."""
+    return within(indices, length, mode)
+
+
+def check_columns(indices: _Array, lengths: Sequence[int]) -> _Array:
+    """Return what a kernel may index with along the last axis, a place for each of the lengths."""
+    check(indices, "iu")
+    if not indices.ndim or indices.shape[-1] != len(lengths):
+        raise ShapeMismatchError(f"the last axis must have {len(lengths)}, got {indices.shape}")
+    result = np.empty(indices.shape, np.int64)
+    for place, length in enumerate(lengths):
+        result[..., place] = within(indices[..., place], length)
+    return result
+
+
+def _take(x: _Array, indices: _Array, axis: int | None = None, mode: str = "fast") -> _Array:
+    check(x, "f" if mode == "nan" else "biuf")
+    source = x.reshape(-1) if axis is None else x
+    (axis,) = distinct_axes([0 if axis is None else axis], source.ndim)
+    places = within(indices, source.shape[axis], mode)
+    if mode != "nan":
+        return np.take(source, places, axis)
+    padded = np.concatenate(
+        [
+            source,
+            np.full_like(
+                source, np.nan, shape=[*source.shape[:axis], 1, *source.shape[axis + 1 :]]
+            ),
+        ],
+        axis,
+    )
+    return np.take(padded, places, axis)
+
+
+def _fits(indices: _Array, data: _Array, axis: int) -> None:
+    if indices.ndim != data.ndim:
+        raise ShapeMismatchError(f"indices of rank {indices.ndim} for data of rank {data.ndim}")
+    for i, (a, b) in enumerate(zip(indices.shape, data.shape, strict=True)):
+        if i != axis and a > b:
+            raise ShapeMismatchError(f"{a} indices in dimension {i}, where the data has {b}")
+
+
+def _places(indices: _Array, data: _Array, axis: int) -> tuple[_Array, ...]:
+    """Return the index of each dimension that the elements of `indices` stand for."""
+    grid = list(np.indices(indices.shape, sparse=True))
+    grid[axis] = within(indices, data.shape[axis])
+    return tuple(grid)
+
+
+def _gather_elements(data: _Array, indices: _Array, axis: int = 0) -> _Array:
+    check(data)
+    (axis,) = distinct_axes([axis], data.ndim)
+    _fits(indices, data, axis)
+    return data[_places(indices, data, axis)]
+
+
+_COMBINE: dict[str, Any] = {
+    "add": np.add, "mul": np.multiply, "min": np.minimum, "max": np.maximum,
+}  # fmt: skip
+
+
+def _put(result: _Array, places: tuple[_Array, ...], updates: _Array, reduction: str) -> _Array:
+    if reduction != "update":
+        _COMBINE[reduction].at(result, places, updates)
+        return result
+    shape = np.broadcast_shapes(*(place.shape for place in places))
+    rows = [np.broadcast_to(place, shape).reshape(-1) for place in places]
+    inner = result.shape[len(places) :]
+    # Of several updates of one element the last counts, which numpy does not promise.
+    flat = np.ravel_multi_index(rows, result.shape[: len(places)]) if rows[0].size else rows[0]
+    _, last = np.unique(flat[::-1], return_index=True)
+    keep = len(flat) - 1 - last
+    values = np.broadcast_to(updates, (*shape, *inner)).reshape(len(flat), *inner)
+    result[tuple([row[keep] for row in rows])] = values[keep]
+    return result
+
+
+def _scatter_elements(
+    data: _Array, indices: _Array, updates: _Array, axis: int = 0, reduction: str = "update"
+) -> _Array:
+    check_pair(data, updates)
+    (axis,) = distinct_axes([axis], data.ndim)
+    _fits(indices, data, axis)
+    if indices.shape != updates.shape:
+        raise ShapeMismatchError(f"indices {indices.shape} and updates {updates.shape} differ")
+    return _put(data.copy(), _places(indices, data, axis), updates, reduction)
+
+
+def _columns(indices: _Array, dims: Sequence[int]) -> tuple[_Array, ...]:
+    if indices.shape[-1] > len(dims):
+        raise ShapeMismatchError(f"{indices.shape[-1]} indices for {len(dims)} dimensions")
+    return tuple([within(indices[..., i], dims[i]) for i in range(indices.shape[-1])])
+
+
+def _gather_nd(data: _Array, indices: _Array, batch_dims: int = 0) -> _Array:
+    check(data)
+    check(indices, "iu")
+    if batch_dims >= indices.ndim or batch_dims > data.ndim:
+        raise ArgumentTypeError(f"batch_dims {batch_dims} for {data.shape} and {indices.shape}")
+    if data.shape[:batch_dims] != indices.shape[:batch_dims]:
+        raise ShapeMismatchError(f"{data.shape} and {indices.shape} differ in their batches")
+    places = _columns(indices, data.shape[batch_dims:])
+    outer = indices.ndim - 1 - batch_dims
+    batch = [
+        np.arange(size).reshape([-1 if i == axis else 1 for i in range(indices.ndim - 1)])
+        for axis, size in enumerate(data.shape[:batch_dims])
+    ]
+    if not batch and not places:
+        return np.broadcast_to(data, (*[*indices.shape[:-1]][: outer or None], *data.shape)).copy()
+    if not places:
+        shape = indices.shape[:-1] + data.shape[batch_dims:]
+        middle = data.reshape(data.shape[:batch_dims] + (1,) * outer + data.shape[batch_dims:])
+        return np.broadcast_to(middle, shape).copy()
+    return data[(*batch, *places)]
+
+
+def _scatter_nd(
+    data: _Array, indices: _Array, updates: _Array, reduction: str = "update"
+) -> _Array:
+    check_pair(data, updates)
+    check(indices, "iu")
+    if not indices.ndim:
+        raise ArgumentTypeError("indices must have at least one dimension")
+    places = _columns(indices, data.shape)
+    wanted = indices.shape[:-1] + data.shape[len(places) :]
+    if updates.shape != wanted:
+        raise ShapeMismatchError(f"updates must have shape {wanted}, got {updates.shape}")
+    result = data.copy()
+    if places:
+        return _put(result, places, updates, reduction)
+    for update in updates.reshape(-1, *data.shape):
+        result = update.copy() if reduction == "update" else _COMBINE[reduction](result, update)
+    return result
+
+
+def _index_tensor(data: _Array, indices: Any) -> _Array:
+    check(data)
+    if not isinstance(indices, tuple) or not indices or len(indices) > data.ndim:
+        raise ArgumentTypeError(f"needs 1 to {data.ndim} tensors of indices")
+    shape: tuple[int, ...] = ()
+    for each in indices:
+        check(each, "iu")
+        shape = binary_broadcast_shape_infer(shape, each.shape)
+    places = [within(each, data.shape[axis]) for axis, each in enumerate(indices)]
+    return data[tuple(places)]
+
+
+def _meshgrid(values: Any, indexing: str = "ij") -> tuple[_Array, ...]:
+    arrays = tensors(values)
+    for array in arrays:
+        if array.ndim > 1:
+            raise ArgumentTypeError(f"takes vectors, got {array.ndim} dimensions")
+    return tuple(np.meshgrid(*arrays, indexing=indexing))
+
+
+# Name -> function of the operands, the attributes that may be symbolic, then the other attributes.
+INDEX: dict[str, Callable[..., Any]] = {
+    "take": _take,
+    "gather_elements": _gather_elements,
+    "gather_nd": _gather_nd,
+    "scatter_elements": _scatter_elements,
+    "scatter_nd": _scatter_nd,
+    "index_tensor": _index_tensor,
+    "meshgrid": _meshgrid,
+}
+# What kernels rely on, which is no operation of the language.
+CHECKS: dict[str, Callable[..., Any]] = {
+    "check_indices": check_indices,
+    "check_columns": check_columns,
+}

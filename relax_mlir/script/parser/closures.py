@@ -1,0 +1,198 @@
+"""Functions as values: defined inside functions, passed around, and called (P22)."""
+
+import ast
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.relax import types as T
+from relax_mlir.dialects.relax.infer import compatible, describe
+from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.relax.tuples import make_tuple
+from relax_mlir.errors import did_you_mean
+from relax_mlir.script.parser import flow
+from relax_mlir.script.parser.annotations import Annotation, AnnotationParser, Signature
+from relax_mlir.script.parser.env import decorator_kind
+from relax_mlir.script.parser.relax_calls import instantiate, substitute
+from relax_mlir.script.parser.relax_expr import ExprParser, Hint
+from relax_mlir.script.parser.scope import Scope
+from relax_mlir.script.parser.source import Node
+
+if TYPE_CHECKING:
+    from relax_mlir.script.parser.module import Function
+    from relax_mlir.script.parser.relax_stmt import StmtParser
+
+
+def note_signature(scope: Scope, value: Any, annotation: Annotation | None) -> None:
+    """Remember what an annotation says of a function value."""
+    if annotation is not None and annotation.signature is not None:
+        scope.functions.append((value, annotation.signature))
+
+
+def signature_of(scope: Scope, value: ir.Value) -> Signature | None:
+    """Return what is known of a function value."""
+    return next((known for each, known in reversed(scope.functions) if each == value), None)
+
+
+def reference(p: ExprParser, function: "Function", node: Node, name: str | None) -> ir.Value:
+    """Return a function of the module as a value.
+
+    Raises:
+        ScriptError: it is a prim func, which only `R.call_tir` calls.
+    """
+    if function.kind == "tir":
+        p.scope.fail(
+            node, f"'{function.name}' is a prim func and no value; call it by R.call_tir(...)"
+        )
+    declared = p.module.signature(function)
+    result, pure = declared.result, bool(function.options.get("pure"))
+    if function.state != "open":
+        result, pure = p.module.result_of(function, node, p.scope)
+    captured = make_tuple([], p.scope.location(node))
+    callee = ir.FlatSymbolRefAttr.get(function.name)
+    value = p.emit("relax.make_closure", [captured], T.object_type(), node, name, callee=callee)
+    p.scope.functions.append((value, Signature(declared.types, result, pure)))
+    return value
+
+
+def define(statements: "StmtParser", node: ast.FunctionDef) -> None:
+    """Parse a function inside a function; it sees what is around it.
+
+    Raises:
+        ScriptError: it is no Relax function, or wrong.
+    """
+    scope, expr = statements.scope, statements.expr
+    kinds = [decorator_kind(scope.env, each) for each in node.decorator_list]
+    if kinds != ["relax"]:
+        scope.fail(node, f"'{node.name}' needs @R.function; prim funcs belong to the module")
+    recursive = node.name in flow.loaded(node.body)
+    op = ir.Operation.create(
+        "relax.lambda",
+        results=[T.object_type()],
+        attributes={"recursive": ir.UnitAttr.get()} if recursive else {},
+        regions=1,
+        loc=scope.location(node, node.name),
+    )
+    in_dataflow, impure = expr.in_dataflow, expr.impure
+    expr.in_dataflow = expr.impure = False
+    with scope.nested("function"):
+        signature = _body(statements, node, op, recursive)
+    signature.pure = not expr.impure
+    expr.in_dataflow, expr.impure = in_dataflow, impure
+    scope.functions.append((op.result, signature))
+    scope.bind(node.name, op.result)
+
+
+def _body(
+    statements: "StmtParser", node: ast.FunctionDef, op: ir.Operation, recursive: bool
+) -> Signature:
+    from relax_mlir.script.parser.relax_function import parameters
+    from relax_mlir.script.parser.relax_stmt import StmtParser
+
+    scope = statements.scope
+    outer = {name: SymExpr.var(name) for name, bound in scope.symbols.items() if bound}
+    annotations = parameters(scope, node)
+    inner = {name: SymExpr.var(name) for name, bound in scope.symbols.items() if bound}
+    types = [annotation.type for annotation in annotations]
+    result = None
+    if node.returns is not None:
+        with scope.guarded(node.returns):
+            result = substitute(AnnotationParser(scope, define=True).parse(node.returns).type, inner)
+    elif recursive:
+        scope.fail(node, f"'{node.name}' calls itself, so it must declare what it returns: '-> ...'")
+    own = [T.object_type()] if recursive else []
+    names = [*([node.name] if recursive else []), *(arg.arg for arg in node.args.args)]
+    locations = [scope.location(node, name) for name in names]
+    block = op.regions[0].blocks.append(*own, *types, arg_locs=locations)
+    known = len(scope.functions)
+    for name, argument in zip(names, block.arguments, strict=True):
+        scope.bind(name, argument)
+    for annotation, argument in zip(annotations, list(block.arguments)[len(own) :], strict=True):
+        note_signature(scope, argument, annotation)
+        if annotation.integer is not None:
+            scope.fail(node, f"a parameter of '{node.name}' cannot be R.Prim(value=...)")
+    if recursive:
+        scope.functions.append((block.arguments[0], Signature(types, result, False)))
+    body = StmtParser(statements.expr)
+    with ir.InsertionPoint(block):
+        value = body.body(node.body)
+        if node.returns is not None:
+            with scope.guarded(node.returns):
+                declared = AnnotationParser(scope).parse(node.returns).type
+                value = body.refine(value, declared, node.returns, node.returns, None)
+        location = scope.location(node.body[-1])
+        ir.Operation.create("relax.yield", operands=[value], loc=location)
+    returned = signature_of(scope, value)
+    del scope.functions[known:]
+    # Symbols that the body alone binds mean nothing to a caller.
+    return Signature(types, substitute(value.type, {**outer, **inner}), False, returned)
+
+
+def call(
+    p: ExprParser, value: ir.Value, node: Node, name: str | None, hint: Hint
+) -> ir.Value:
+    """Call a function value; what nobody declared is whatever the variable is annotated with.
+
+    Raises:
+        ScriptError: it is no function, or the arguments do not fit it.
+    """
+    if str(value.type) != "!relax.object":
+        p.scope.fail(node.func, f"only functions can be called, this is {describe(value.type)}")
+    if node.keywords:
+        p.scope.fail(node.keywords[0], "function values take positional arguments")
+    args = [p.value(arg) for arg in node.args]
+    signature = signature_of(p.scope, value)
+    declared = hint.get()
+    result, pure = declared.type if declared is not None else T.object_type(), False
+    if signature is not None:
+        pure = signature.pure
+        if signature.types is not None:
+            _check(p, signature.types, args, node)
+            if signature.result is not None:
+                types = [arg.type for arg in args]
+                result = instantiate(signature.result, signature.types, types)
+    if not pure:
+        if p.in_dataflow:
+            what = ast.unparse(node.func)
+            p.scope.fail(
+                node, f"'{what}' may have side effects and cannot be called in a dataflow block"
+            )
+        p.impure = True
+    attributes = {"pure": ir.UnitAttr.get()} if pure else {}
+    operands = [value, make_tuple(args, p.scope.location(node))]
+    made = p.emit("relax.invoke_closure", operands, result, node, name, **attributes)
+    if signature is not None and signature.returned is not None:
+        p.scope.functions.append((made, signature.returned))
+    return made
+
+
+def _check(p: ExprParser, types: Sequence[ir.Type], args: list[ir.Value], node: Node) -> None:
+    what = ast.unparse(node.func)
+    if len(types) != len(args):
+        p.scope.fail(node, f"'{what}' takes {len(types)} arguments, got {len(args)}")
+    for i, (type_, arg) in enumerate(zip(types, args, strict=True)):
+        if not compatible(type_, arg.type, same_symbols=False):
+            p.scope.fail(
+                node.args[i],
+                f"argument {i} of '{what}' must be {describe(type_)}, got {describe(arg.type)}",
+            )
+
+
+def callee(p: ExprParser, node: Node) -> ir.Value | None:
+    """Return the function value that a call names, None when what it names is no value."""
+    if isinstance(node, ast.Name):
+        found: Any = p.scope.values.get(node.id)
+        return found if isinstance(found, ir.Value) else None
+    if isinstance(node, ast.Subscript) or (
+        isinstance(node, ast.Call) and callee(p, node.func) is not None
+    ):
+        found = p.evaluate(node)
+        return found if isinstance(found, ir.Value) else None
+    return None
+
+
+def unknown(p: ExprParser, node: Node) -> None:
+    """Raise a ScriptError for a call of something that is nowhere defined."""
+    name = node.id if isinstance(node, ast.Name) else getattr(node, "attr", "")
+    near = did_you_mean(name, p.module.names)
+    p.scope.fail(node, f"undefined function '{ast.unparse(node)}'{near}")

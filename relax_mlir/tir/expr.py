@@ -1,0 +1,63 @@
+"""Symbolic integers under TVM's names; all of them are `SymExpr` of the Relax dialect."""
+
+from relax_mlir.dialects.relax.symbolic import IntLike, SymExpr
+from relax_mlir.errors import ExprError, ExprTypeError
+
+
+class Var(SymExpr):
+    """A symbol: `n = tir.Var("n", "int64")`; shapes take it and expressions of it (R07).
+
+    Symbols of one name are the same within a function, and two functions' are unrelated.
+
+    Attributes:
+        dtype: `"int64"`, what every size is.
+    """
+
+    __slots__ = ("dtype",)
+
+    def __init__(self, name: str, dtype: str = "int64") -> None:
+        if not isinstance(name, str):
+            raise ExprTypeError(f"the name of a symbol is a string, got {name!r}")
+        if not name.isidentifier():
+            raise ExprError(f"the name of a symbol must be an identifier, got '{name}'")
+        if dtype != "int64":
+            raise ExprError(f"a symbol is an int64, got {dtype}")
+        symbol = SymExpr.var(name)
+        super().__init__(symbol._terms, symbol._atoms)
+        self.dtype = dtype
+
+    @property
+    def name_hint(self) -> str:
+        """The symbol's name."""
+        return str(self)
+
+
+SizeVar = Var
+
+
+def floordiv(a: IntLike, b: IntLike) -> SymExpr:
+    """Return the quotient rounded down."""
+    return SymExpr.of(a) // b
+
+
+truncdiv = floordiv
+
+
+def floormod(a: IntLike, b: IntLike) -> SymExpr:
+    """Return the remainder of `floordiv`."""
+    return SymExpr.of(a) % b
+
+
+def ceildiv(a: IntLike, b: IntLike) -> SymExpr:
+    """Return the quotient rounded up."""
+    return SymExpr.of(a).ceildiv(b)
+
+
+def max(a: IntLike, b: IntLike) -> SymExpr:
+    """Return the larger of two."""
+    return SymExpr.of(a).max(b)
+
+
+def min(a: IntLike, b: IntLike) -> SymExpr:
+    """Return the smaller of two."""
+    return SymExpr.of(a).min(b)

@@ -1,0 +1,3 @@
+import relax_mlir
+
+relax_mlir.transform.nothing_of_the_kind
