@@ -46,13 +46,15 @@ def once_each(verify: Callable[[Any], bool]) -> Callable[[Any], bool]:
         op = view.operation
         # A type or an attribute is unique in its context and its hash is where it lies there, as
         # long as the context lives. Not itself: it would keep the context that keeps this.
-        key = (
-            type(view),
-            _rules,
-            *[hash(value.type) for value in op.operands],
-            None,
-            *map(hash, op.results.types),
-            *[(name, hash(value)) for name, value in op.attributes.items()],
+        key = hash(
+            (
+                type(view),
+                _rules,
+                *[hash(value.type) for value in op.operands],
+                None,
+                *map(hash, op.results.types),
+                *[(name, hash(value)) for name, value in op.attributes.items()],
+            )
         )
         known = op.context.__dict__.setdefault("_relax_sound", set())
         if key in known:

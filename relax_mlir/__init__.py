@@ -8,7 +8,7 @@ from typing import Any
 
 __version__ = "0.1.0"
 
-_MODULES = ("errors", "instrument", "ir", "relax", "runtime", "script", "transform")
+_MODULES = ("errors", "instrument", "ir", "relax", "runtime", "script", "tir", "transform")
 _EXPORTS = {
     "IRModule": "relax_mlir.ir.module",
     "get_global_func": "relax_mlir.runtime",

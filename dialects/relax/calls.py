@@ -23,12 +23,12 @@ def functions_of(module: ir.Operation) -> dict[str, ir.Operation]:
 
 def call_problem(op: ir.Operation, functions: dict[str, ir.Operation]) -> str:
     """Return why a call of a function of this module cannot work, `""` when it can or is none."""
-    if op.name not in ("relax.call", "relax.call_tir"):
+    if op.name not in ("relax.call", "relax.call_tir", "relax.call_tir_inplace"):
         return ""
     name = ir.FlatSymbolRefAttr(op.attributes["callee"]).value
     marker, kind = (
         ("tir.prim_func", "prim func")
-        if op.name == "relax.call_tir"
+        if op.name != "relax.call"
         else ("relax.function", "Relax function")
     )
     if name not in functions:
@@ -97,17 +97,20 @@ def _call_tir_problem(
     op: ir.Operation, name: str, func: ir.Operation, signature: ir.FunctionType
 ) -> str:
     result = op.results[0].type
-    given = [
-        *field_types(op.operands[1].type),
-        *(field_types(result) if is_tuple(result) else [result]),
-    ]
+    outputs = field_types(result) if is_tuple(result) else [result]
+    overwritten = set()
+    if op.name == "relax.call_tir_inplace":
+        indices = list(op.attributes["inplace_indices"])
+        overwritten = {index for index in indices if index >= 0}
+        outputs = [each for each, index in zip(outputs, indices, strict=True) if index < 0]
+    given = [*field_types(op.operands[1].type), *outputs]
     extra = op.attributes.get("tir_vars")
     integers = len(extra.dims) if isinstance(extra, Dims) else 0
     parameters = signature.inputs
     if len(given) + integers != len(parameters):
-        outputs = len(given) - op.operands[1].type.num_types
         return (
-            f"passes {len(given) - outputs} arguments, {outputs} outputs and {integers} integers, "
+            f"passes {len(given) - len(outputs)} arguments, {len(outputs)} outputs and {integers} "
+            "integers, "
             f"@{name} takes {len(parameters)} in all"
         )
     attributes = func.attributes.get("arg_attrs")
@@ -116,15 +119,17 @@ def _call_tir_problem(
         problem = _buffer_problem(argument, parameter, attributes and attributes[index])
         if problem:
             return f"argument {index} is {describe(argument)}, @{name} takes {problem}"
-    return _write_problem(name, func, op.operands[1].type.num_types)
+    return _write_problem(name, func, op.operands[1].type.num_types, overwritten)
 
 
-def _write_problem(name: str, func: ir.Operation, inputs: int) -> str:
-    """Return which input a callee may write, which a pure call must not (R16)."""
+def _write_problem(name: str, func: ir.Operation, inputs: int, overwritten: set[int]) -> str:
+    """Return which input a callee may write that the call does not offer (R16)."""
     blocks = func.regions[0].blocks
     parameters = list(blocks[0].arguments)[:inputs] if len(blocks) else []
     for index, parameter in enumerate(parameters):
-        if isinstance(parameter.type, ir.MemRefType) and first_write(parameter) is not None:
+        if index in overwritten or not isinstance(parameter.type, ir.MemRefType):
+            continue
+        if first_write(parameter) is not None:
             return (
                 f"passes argument {index} to @{name}, which writes it; call_tir is pure, so a "
                 "prim func writes its outputs only"

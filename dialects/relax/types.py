@@ -25,6 +25,9 @@ _ALIASES = {
     **{f"i{n}": f"int{n}" for n in (8, 16, 32, 64)},
     **{f"u{n}": f"uint{n}" for n in (8, 16, 32, 64)},
 }  # fmt: skip
+_FLOATS = {
+    ir.F16Type: "float16", ir.BF16Type: "bfloat16", ir.F32Type: "float32", ir.F64Type: "float64",
+}  # fmt: skip
 _SIZES = {"bool": 1, "bfloat16": 2}
 
 
@@ -61,6 +64,10 @@ def dtype_of_element(element: ir.Type) -> str:
     """
     if isinstance(element, AnyDtype):
         return UNKNOWN_DTYPE
+    # Most are floats, and asking for the text takes ten times as long.
+    name = _FLOATS.get(type(element))
+    if name is not None:
+        return name
     text = str(element)
     name = {"i1": "bool"}.get(text) or _ALIASES.get(text.replace("ui", "u"))
     if name is None:
@@ -175,6 +182,14 @@ def object_type() -> ir.Type:
     return Object.get()
 
 
+# Operations with the shape of their result as an operand, and which it is.
+_CARRIES_SHAPE = {
+    "relax.call_tir": 0, "relax.call_dps_packed": 0, "relax.call_tir_inplace": 0,
+    "relax.call_dps_packed_inplace": 0, "relax.alloc_tensor": 0, "relax.reshape": 1,
+    "relax.broadcast_to": 1, "relax.full": 0, "relax.zeros": 0, "relax.ones": 0,
+}  # fmt: skip
+
+
 @dataclass(frozen=True)
 class ShapeField:
     """What is known of a value's shape: exactly one of the design's three cases (R06).
@@ -198,8 +213,8 @@ def shape_field(value: ir.Value) -> ShapeField:
     owner = value.owner
     if isinstance(owner, ir.Operation) or hasattr(owner, "operation"):
         operation = owner.operation
-        if operation.name in ("relax.call_tir", "relax.call_dps_packed", "relax.reshape"):
-            operand = operation.operands[1 if operation.name == "relax.reshape" else 0]
+        if operation.name in _CARRIES_SHAPE:
+            operand = operation.operands[_CARRIES_SHAPE[operation.name]]
             if isinstance(operand.type, Shape):
                 return ShapeField("V1", value=operand)
     return ShapeField("V2")

@@ -27,20 +27,28 @@ def permutation(source: str, target: str) -> list[int]:
     return layout_axes(source, target)
 
 
-def pair(values: Sequence[int], what: str) -> tuple[int, int]:
-    """Return one number per spatial axis.
+# The spatial letters of layouts by their number.
+SPATIAL = {1: "W", 2: "HW", 3: "DHW"}
+
+
+def per_axis(values: Sequence[int], count: int, what: str, least: int = 1) -> list[int]:
+    """Return one number per spatial axis, of one for all or one for each.
 
     Raises:
-        InferError: there are not one or two, or one is below 1.
+        InferError: there are as many as neither, or one is too small.
     """
     items = list(values)
-    if len(items) not in (1, 2) or any(item < 1 for item in items):
-        raise InferError(f"{what} takes one or two positive integers, got {items}")
-    return (items[0], items[-1])
+    if len(items) not in (1, count) or any(item < least for item in items):
+        words = {1: "one", 2: "one or two", 3: "one or three"}[count]
+        sign = "positive integers" if least else "integers not below 0"
+        raise InferError(f"{what} takes {words} {sign}, got {items}")
+    return items if len(items) == count else items * count
 
 
-def four_pads(padding: Sequence[int]) -> tuple[int, int, int, int]:
-    """Return top, left, bottom, right of a padding given as 1, 2 (height, width) or 4 numbers.
+def pads(padding: Sequence[int], count: int) -> list[tuple[int, int]]:
+    """Return what is padded before and after each spatial axis.
+
+    One number is for all, one for each axis is for both of its ends; else all befores come first.
 
     Raises:
         InferError: any other count, or a negative number.
@@ -49,12 +57,13 @@ def four_pads(padding: Sequence[int]) -> tuple[int, int, int, int]:
     if any(item < 0 for item in items):
         raise InferError(f"padding cannot be negative, got {items}")
     if len(items) == 1:
-        return (items[0], items[0], items[0], items[0])
-    if len(items) == 2:
-        return (items[0], items[1], items[0], items[1])
-    if len(items) == 4:
-        return (items[0], items[1], items[2], items[3])
-    raise InferError(f"padding takes 1, 2 or 4 integers, got {items}")
+        return [(items[0], items[0])] * count
+    if len(items) == count:
+        return [(item, item) for item in items]
+    if len(items) == 2 * count:
+        return list(zip(items[:count], items[count:], strict=True))
+    wanted = {1: "1 or 2", 2: "1, 2 or 4", 3: "1, 3 or 6"}[count]
+    raise InferError(f"padding takes {wanted} integers, got {items}")
 
 
 def window_count(

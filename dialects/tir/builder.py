@@ -96,6 +96,42 @@ class Buffer:
         return [cast(item, INDEX) for item in items]
 
 
+class Region(Buffer):
+    """Part of a buffer under a name of its own: its indices count from where the part begins."""
+
+    def __init__(
+        self, base: Buffer, name: str, dims: Sequence[SymExpr], starts: Sequence[ScalarLike],
+        kept: Sequence[int],
+    ) -> None:  # fmt: skip
+        """Describe the part.
+
+        Args:
+            base: buffer that it is a part of.
+            name: its own name.
+            dims: its own shape.
+            starts: where it begins, in each dimension of the base.
+            kept: the dimensions of the base that are its own.
+        """
+        super().__init__(base._builder, name, dims, base.dtype, base.value)
+        self._base, self._starts, self._kept = base, list(starts), list(kept)
+
+    def __getitem__(self, indices: "ScalarLike | tuple[ScalarLike, ...]") -> Scalar:
+        """Load one element."""
+        return self._base[self._outer(indices)]
+
+    def store(self, value: ScalarLike, indices: "ScalarLike | tuple[ScalarLike, ...]") -> None:
+        """Store one element."""
+        self._base.store(value, self._outer(indices))
+
+    def _outer(self, indices: "ScalarLike | tuple[ScalarLike, ...]") -> tuple[ScalarLike, ...]:
+        own = self._indices(indices)
+        outer: list[ScalarLike] = list(self._starts)
+        for position, index in zip(self._kept, own, strict=True):
+            start = outer[position]
+            outer[position] = index if type(start) is int and start == 0 else index + start
+        return tuple(outer)
+
+
 class PrimFuncBuilder:
     """Creates one prim func in a module and fills its body.
 
@@ -199,9 +235,7 @@ class PrimFuncBuilder:
         value = memref.AllocOp(
             buffer_type(dims, dtype), sizes, [], loc=ir.Location.name(name)
         ).result
-        value.owner.attributes["tir.name"] = ir.StringAttr.get(name)
-        value.owner.attributes["tir.dtype"] = ir.StringAttr.get(dtype)
-        value.owner.attributes["tir.shape"] = Dims.of(dims)
+        _describe(value, name, dims, dtype)
         return Buffer(self, name, dims, dtype, value)
 
     def linear(self, buffer: Buffer) -> Buffer:
@@ -216,6 +250,23 @@ class PrimFuncBuilder:
             static_strides=[1],
         ).result  # fmt: skip
         return Buffer(self, buffer.name, [total], buffer.dtype, value)
+
+    def reshaped(self, buffer: Buffer, name: str, shape: Sequence[IntLike]) -> Buffer:
+        """Return the elements of a buffer, in row-major order, in another shape."""
+        dims = [SymExpr.of(dim) for dim in shape]
+        strides = [product(dims[i + 1 :]) for i in range(len(dims))]
+        static = [[_DYNAMIC if each.value is None else each.value for each in group]
+                  for group in (dims, strides)]  # fmt: skip
+        dynamic = [[self.symbol(each).value for each in group if each.value is None]
+                   for group in (dims, strides)]  # fmt: skip
+        layout = ir.StridedLayoutAttr.get(0, static[1])
+        type_ = ir.MemRefType.get(static[0], storage_type(buffer.dtype), layout)
+        value = memref.ReinterpretCastOp(
+            type_, buffer.value, [], *dynamic, static_offsets=[0], static_sizes=static[0],
+            static_strides=static[1],
+        ).result  # fmt: skip
+        _describe(value, name, dims, buffer.dtype)
+        return Buffer(self, name, dims, buffer.dtype, value)
 
     @contextmanager
     def loop(
@@ -316,6 +367,14 @@ class PrimFuncBuilder:
             for kind, value, access in sorted(accesses.seen, key=lambda entry: entry[0]):
                 if not _defined_in(value, body):
                     ir.Operation.create(kind, operands=[value], attributes={"map": access})
+
+
+def _describe(value: ir.Value, name: str, dims: Sequence[SymExpr], dtype: str) -> None:
+    """Note what a buffer is on the operation that makes it: memrefs do not tell."""
+    attributes = value.owner.attributes
+    attributes["tir.name"] = ir.StringAttr.get(name)
+    attributes["tir.dtype"] = ir.StringAttr.get(dtype)
+    attributes["tir.shape"] = Dims.of(dims)
 
 
 def _defined_in(value: ir.Value, body: ir.Block) -> bool:

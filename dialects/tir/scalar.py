@@ -189,6 +189,7 @@ _BINARY = {
     # An integer power needs a loop, and a decision about negative exponents: no operation here.
     "pow": {"f": math.powf},
     "atan2": {"f": math.atan2},
+    "copysign": {"f": math.copysign},
 }
 _AFFINE = {
     "add": lambda a, b: a + b,
@@ -281,7 +282,8 @@ _FLOAT_UNARY = {
         "atanh", "floor", "ceil", "trunc",
     )},
 }  # fmt: skip
-UNARY_NAMES = (*_FLOAT_UNARY, "sigmoid")
+_INTEGER_UNARY = {"clz": math.ctlz, "ctz": math.cttz, "popcount": math.ctpop}
+UNARY_NAMES = (*_FLOAT_UNARY, *_INTEGER_UNARY, "sigmoid")
 BINARY_NAMES = (*_BINARY, "mod")
 
 
@@ -300,6 +302,11 @@ def unary(kind: str, operand: Scalar) -> Scalar:
         if is_unsigned(operand.dtype):
             return operand
         return Scalar(math.absi(operand.value), operand.dtype)
+    if kind in _INTEGER_UNARY:
+        if is_float(operand.dtype) or operand.dtype == "bool":
+            raise DtypeError(f"'{kind}' needs an integer operand, got {operand.dtype}")
+        counted = cast(operand, "int64") if operand.dtype == INDEX else operand
+        return Scalar(_INTEGER_UNARY[kind](counted.value), counted.dtype)
     if not is_float(operand.dtype):
         raise DtypeError(f"'{kind}' needs a floating-point operand, got {operand.dtype}")
     return Scalar(_FLOAT_UNARY[kind](operand.value), operand.dtype)
@@ -362,6 +369,36 @@ def cast(operand: ScalarLike, dtype: str) -> Scalar:
         return Scalar(arith.trunci(target, value), dtype)
     extend = arith.extui if is_unsigned(source) else arith.extsi
     return Scalar(extend(target, value), dtype)
+
+
+def reinterpret(operand: Scalar, dtype: str) -> Scalar:
+    """Return the bits of a scalar as one of another dtype of the same width.
+
+    Raises:
+        DtypeError: the widths differ, or one of them is a bool's or an index's.
+    """
+    source = operand.dtype
+    if source == dtype:
+        return operand
+    plain = all(each not in ("bool", INDEX) for each in (source, dtype))
+    if not plain or T.dtype_size(source) != T.dtype_size(dtype):
+        raise DtypeError(f"the bits of {source} are not those of {dtype}")
+    if not is_float(source) and not is_float(dtype):
+        return Scalar(operand.value, dtype)
+    return Scalar(arith.bitcast(scalar_type(dtype), operand.value), dtype)
+
+
+def multiply_add(a: Scalar, b: Scalar, c: Scalar) -> Scalar:
+    """Return `a * b + c`, rounded once.
+
+    Raises:
+        DtypeError: the dtypes differ, or are not floating-point.
+    """
+    a, b = unify(a, b)
+    a, c = unify(a, c)
+    if not is_float(a.dtype):
+        raise DtypeError(f"'fma' needs floating-point operands, got {a.dtype}")
+    return Scalar(math.fma(a.value, b.value, c.value), a.dtype)
 
 
 def _resize_float(value: ir.Value, source: str, dtype: str, target: ir.Type) -> ir.Value:

@@ -18,6 +18,7 @@ from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS, build, infer_result,
 from relax_mlir.dialects.relax.ops.linear_algebra import einsum_sizes
 from relax_mlir.dialects.relax.symbolic import IntLike
 from relax_mlir.dialects.relax.tuples import field_types, known_fields, make_tuple
+from relax_mlir.dialects.relax.windows import SPATIAL, layout_axes, per_axis
 from relax_mlir.lowering.relax_to_tir.limits import ACCUMULATE
 
 # Given an operation and whether its results must be tensors of their own, return what takes its
@@ -192,10 +193,52 @@ def einsum(op: ir.Operation, own: bool) -> ir.Value | None:
     return result
 
 
+def adaptive_avg_pool(op: ir.Operation, own: bool) -> ir.Value | None:
+    """Write adaptive pooling as a mean where it has one window, as pooling where it is regular."""
+    attrs, dims = _attributes(op), T.tensor_dims(op.operands[0].type)
+    regular = attrs["out_layout"] in (None, attrs["layout"]) and attrs["output_size"]
+    if dims is None or not regular or infer_result(op) != op.results[0].type:
+        return None
+    rank = len(dims) - 2
+    places = layout_axes(attrs["layout"], f"NC{SPATIAL[rank]}")[2:]
+    counts = per_axis(attrs["output_size"], rank, "output_size")
+    sizes = [(dims[axis] // count).value for axis, count in zip(places, counts, strict=True)]
+    with ir.InsertionPoint(op), op.location:
+        if all(count == 1 for count in counts):
+            return _op("mean", op.operands[0], axis=places, keepdims=True)
+        for axis, count, size in zip(places, counts, sizes, strict=True):
+            if not size or dims[axis] != size * count:
+                return None
+        return _op(
+            f"avg_pool{rank}d", op.operands[0], pool_size=sizes, strides=sizes,
+            layout=attrs["layout"],
+        )  # fmt: skip
+
+
+def cross_entropy(op: ir.Operation, own: bool) -> ir.Value | None:
+    """Write cross entropy as a sum of products, and its share of the batch."""
+    predictions, labels = op.operands
+    dims = T.tensor_dims(predictions.type)
+    if dims is None or dims != T.tensor_dims(labels.type):
+        return None
+    dtype = T.tensor_dtype(infer_result(op))
+    if not dtype or infer_result(op) != op.results[0].type or 0 in dims:
+        return None
+    wide = ACCUMULATE.get(dtype, dtype)
+    with ir.InsertionPoint(op), op.location:
+        terms = _op("multiply", _cast(predictions, wide), _cast(labels, wide))
+        # A mean over the batch of what each of its elements adds up to.
+        axes = list(range(1, len(dims)))
+        whole = _op("mean", _op("sum", terms, axis=axes)) if axes else _op("sum", terms)
+        return _cast(_op("negative", whole), dtype)
+
+
 DECOMPOSE: dict[str, Decomposition] = {
     "batch_norm": batch_norm,
     "dropout": dropout,
+    "cross_entropy_with_logits": cross_entropy,
     "einsum": einsum,
+    **{f"adaptive_avg_pool{rank}d": adaptive_avg_pool for rank in SPATIAL},
 }
 
 

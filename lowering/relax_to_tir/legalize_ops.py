@@ -5,13 +5,19 @@ from collections.abc import Callable
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS, read_attributes
 from relax_mlir.lowering.relax_to_tir import (
+    attention,
+    create,
     elementwise,
+    index,
+    join,
     linear_algebra,
     manipulate,
     nn,
     normalization,
+    query,
     reduce,
     scan,
+    spread_windows,
     windows,
 )
 from relax_mlir.lowering.relax_to_tir.decompose import decompose_ops
@@ -30,13 +36,19 @@ def _unique(legalizer: Legalizer, op: ir.Operation) -> ir.Value | None:
 
 
 LEGALIZE: dict[str, Legalization] = {
+    **attention.LEGALIZE,
     **elementwise.LEGALIZE,
     **linear_algebra.LEGALIZE,
     **manipulate.LEGALIZE,
+    **create.LEGALIZE,
+    **join.LEGALIZE,
+    **index.LEGALIZE,
+    **query.LEGALIZE,
     **reduce.LEGALIZE,
     **scan.LEGALIZE,
     **nn.LEGALIZE,
     **normalization.LEGALIZE,
+    **spread_windows.LEGALIZE,
     **windows.LEGALIZE,
     "unique": _unique,
 }

@@ -1,5 +1,7 @@
 """Convolution and pooling as prim funcs: the padded image, then one block over the windows."""
 
+import functools
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -7,7 +9,7 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS, read_attributes
 from relax_mlir.dialects.relax.symbolic import SymExpr
-from relax_mlir.dialects.relax.windows import four_pads, layout_axes, pair
+from relax_mlir.dialects.relax.windows import SPATIAL, layout_axes, pads, per_axis
 from relax_mlir.dialects.tir.builder import Buffer, PrimFuncBuilder
 from relax_mlir.dialects.tir.scalar import Scalar, binary, cast, is_float
 from relax_mlir.lowering.relax_to_tir.elementwise import spatial
@@ -47,84 +49,127 @@ def _padded(
     return padded
 
 
-def legalize_conv2d(legalizer: Legalizer, op: ir.Operation) -> ir.Value | None:
+def _rank(op: ir.Operation) -> int:
+    return T.tensor_ndim(op.operands[0].type) - 2
+
+
+def legalize_conv(legalizer: Legalizer, op: ir.Operation) -> ir.Value | None:
     """Legalise a convolution in any layouts, grouped or not."""
     attrs = _attributes(op)
     data_dims, weight_dims = (T.tensor_dims(value.type) for value in op.operands)
     if attrs is None or data_dims is None or weight_dims is None or 0 in data_dims:
         return None
-    n, c, h, w = layout_axes(attrs["data_layout"], "NCHW")
-    o, i, kh, kw = layout_axes(attrs["kernel_layout"], "OIHW")
-    out_axes = layout_axes(attrs["out_layout"] or attrs["data_layout"], "NCHW")
-    strides, dilation = pair(attrs["strides"], "strides"), pair(attrs["dilation"], "dilation")
-    top, left, bottom, right = four_pads(attrs["padding"])
+    rank, name = _rank(op), op.name.removeprefix("relax.")
+    letters = f"NC{SPATIAL[rank]}"
+    n, c, *places = layout_axes(attrs["data_layout"], letters)
+    o, i, *windows = layout_axes(attrs["kernel_layout"], f"OI{SPATIAL[rank]}")
+    out_axes = layout_axes(attrs["out_layout"] or attrs["data_layout"], letters)
+    strides = per_axis(attrs["strides"], rank, "strides")
+    dilation = per_axis(attrs["dilation"], rank, "dilation")
+    around = dict(zip(places, pads(attrs["padding"], rank), strict=True))
     groups = attrs["groups"]
     if data_dims[c] != weight_dims[i] * groups:
         return None
 
     def body(builder: PrimFuncBuilder, buffers: Sequence[Buffer]) -> None:
         data, weight, out = buffers
-        wide = ACCUMULATE.get(out.dtype, out.dtype)
-        split = out_axes[1]
-        dims = [*out.dims[:split], SymExpr.const(groups), *out.dims[split:]]
-        dims[split + 1] = weight.dims[o] // groups
-        if groups == 1 or weight.dims[o] == groups:
-            # One group, or one channel in each: the axis of the other has nothing to tell.
-            del dims[split + (groups != 1)]
-        whole = len(dims) == 4
-        target = out if whole and wide == out.dtype else builder.alloc("Sum", dims, wide)
-        image = _padded(builder, data, {h: (top, bottom), w: (left, right)}, 0)
-        reduced = [("reduction", weight.dims[axis]) for axis in (i, kh, kw)]
-        with builder.nest("conv2d", [*spatial(dims), *reduced]) as block:
-            *at, ci, y, x = block
-            image_at: list[Scalar | int] = [0] * 4
-            weight_at: list[Scalar | int] = [0] * 4
-            place = at if whole else [*at[:split], *at[split + 1 :]]
-            group = at[split]
-            first = (
-                place[split] if whole else group * builder.symbol(dims[split + 1]) + place[split]
-            )
+        image = _padded(builder, data, around, 0)
+
+        def place(at: Sequence[Scalar], ci: Scalar, group: Scalar, window: Sequence[Scalar]) -> Any:
             channel = ci if groups == 1 else group * builder.symbol(weight.dims[i]) + ci
-            image_at[n], image_at[c] = place[out_axes[0]], channel
-            image_at[h] = place[out_axes[2]] * strides[0] + y * dilation[0]
-            image_at[w] = place[out_axes[3]] * strides[1] + x * dilation[1]
-            weight_at[o], weight_at[i], weight_at[kh], weight_at[kw] = first, ci, y, x
-            with block.init() as init:
-                target.store(cast(0, wide), tuple(init[: len(dims)]))
-            term = cast(image[tuple(image_at)], wide) * cast(weight[tuple(weight_at)], wide)
-            target.store(target[tuple(at)] + term, tuple(at))
-        if target is not out:
-            source, result = builder.linear(target), builder.linear(out)
-            with builder.nest("cast", spatial(result.dims)) as (at,):
-                result.store(cast(source[at], out.dtype), at)
+            where: list[Scalar | int] = [0] * (rank + 2)
+            where[n], where[c] = at[out_axes[0]], channel
+            for axis, (position, step) in enumerate(zip(places, window, strict=True)):
+                where[position] = at[out_axes[2 + axis]] * strides[axis] + step * dilation[axis]
+            return where
 
-    return legalizer.call_prim(op, "conv2d", list(op.operands), body, key=str(attrs))
+        def kernel(co: Scalar, ci: Scalar, group: Scalar, window: Sequence[Scalar]) -> Any:
+            split = groups != 1 and weight.dims[o] != groups
+            whole = group * builder.symbol(weight.dims[o] // groups) + co if split else co
+            where: list[Scalar | int] = [0] * (rank + 2)
+            where[o], where[i] = whole, ci
+            for position, step in zip(windows, window, strict=True):
+                where[position] = step
+            return where
+
+        reduced = [weight.dims[axis] for axis in (i, *windows)]
+        one_each = weight.dims[o] == groups
+        convolve(
+            builder, name, (image, weight, out), out_axes[1], groups, one_each, reduced, place,
+            kernel,
+        )  # fmt: skip
+
+    return legalizer.call_prim(op, name, list(op.operands), body, key=str(attrs))
 
 
-def legalize_pool2d(legalizer: Legalizer, op: ir.Operation) -> ir.Value | None:
+def convolve(
+    builder: PrimFuncBuilder, name: str, buffers: Sequence[Buffer], split: int, groups: int,
+    one_each: bool, reduced: Sequence[SymExpr], place: Callable[..., Any],
+    kernel: Callable[..., Any],
+) -> None:  # fmt: skip
+    """Write the block that adds up products of image and kernel, and what rounds the sums.
+
+    Args:
+        builder: of the prim func.
+        name: of the block.
+        buffers: image, kernels and output.
+        split: where in the output the channels are.
+        groups: into so many groups they fall.
+        one_each: whether every group has one output channel.
+        reduced: extents of input channels and window.
+        place: from output position, input channel, group and window position to the image.
+        kernel: from output channel in its group, input channel, group and window to the kernels.
+    """
+    image, weight, out = buffers
+    wide = ACCUMULATE.get(out.dtype, out.dtype)
+    dims = [*out.dims[:split], SymExpr.const(groups), *out.dims[split:]]
+    dims[split + 1] = out.dims[split] // groups
+    if groups == 1 or one_each:
+        # One group, or one channel in each: the axis of the other has nothing to tell.
+        del dims[split + (groups != 1)]
+    whole = len(dims) == len(out.dims)
+    target = out if whole and wide == out.dtype else builder.alloc("Sum", dims, wide)
+    with builder.nest(name, [*spatial(dims), *(("reduction", dim) for dim in reduced)]) as block:
+        at, (ci, *window) = list(block)[: len(dims)], list(block)[len(dims) :]
+        rest = at if whole else [*at[:split], *at[split + 1 :]]
+        group, co = at[split], rest[split]
+        with block.init() as init:
+            target.store(cast(0, wide), tuple(init[: len(dims)]))
+        left = cast(image[tuple(place(rest, ci, group, window))], wide)
+        term = left * cast(weight[tuple(kernel(co, ci, group, window))], wide)
+        target.store(target[tuple(at)] + term, tuple(at))
+    if target is not out:
+        source, result = builder.linear(target), builder.linear(out)
+        with builder.nest("cast", spatial(result.dims)) as (index,):
+            result.store(cast(source[index], out.dtype), index)
+
+
+def legalize_pool(legalizer: Legalizer, op: ir.Operation) -> ir.Value | None:
     """Legalise max and mean over windows; windows may hang over the end in `ceil_mode`."""
     attrs = _attributes(op)
     dims, out_dims = T.tensor_dims(op.operands[0].type), T.tensor_dims(op.results[0].type)
     if attrs is None or dims is None or out_dims is None or 0 in dims:
         return None
-    name = op.name.removeprefix("relax.")
-    _, _, h, w = layout_axes(attrs["layout"], "NCHW")
-    source_axes = layout_axes(attrs["layout"], "NCHW")
-    out_axes = layout_axes(attrs["out_layout"] or attrs["layout"], "NCHW")
-    size, strides = pair(attrs["pool_size"], "pool_size"), pair(attrs["strides"], "strides")
-    dilation, pads = pair(attrs["dilation"], "dilation"), four_pads(attrs["padding"])
+    rank, name = _rank(op), op.name.removeprefix("relax.")
+    letters = f"NC{SPATIAL[rank]}"
+    source_axes = layout_axes(attrs["layout"], letters)
+    out_axes = layout_axes(attrs["out_layout"] or attrs["layout"], letters)
+    size = per_axis(attrs["pool_size"], rank, "pool_size")
+    strides = per_axis(attrs["strides"], rank, "strides")
+    dilation = per_axis(attrs["dilation"], rank, "dilation")
+    padding = pads(attrs["padding"], rank)
     around: dict[int, tuple[int, int]] = {}
-    for position, axis in enumerate((h, w)):
+    for position, axis in enumerate(source_axes[2:]):
         # What the last window reaches beyond the declared padding, of a known size at least.
         windows = out_dims[out_axes[2 + position]]
         reach = (windows - 1) * strides[position] + (size[position] - 1) * dilation[position] + 1
-        beyond = reach - dims[axis] - pads[position] - pads[position + 2]
+        before, after = padding[position]
+        beyond = reach - dims[axis] - before - after
         extra = strides[position] - 1 if beyond.value is None else beyond.value
         overhang = max(0, extra) if attrs["ceil_mode"] else 0
-        around[axis] = (pads[position], pads[position + 2] + overhang)
-    average = name == "avg_pool2d"
-    dtype = T.tensor_dtype(op.operands[0].type)
-    if average and not is_float(dtype):
+        around[axis] = (before, after + overhang)
+    average = name.startswith("avg")
+    if average and not is_float(T.tensor_dtype(op.operands[0].type)):
         return None
 
     def body(builder: PrimFuncBuilder, buffers: Sequence[Buffer]) -> None:
@@ -135,14 +180,15 @@ def legalize_pool2d(legalizer: Legalizer, op: ir.Operation) -> ir.Value | None:
         image = _padded(builder, data, around, fill)
         window = [("reduction", SymExpr.const(extent)) for extent in size]
         with builder.nest(name, [*spatial(out.dims), *window]) as block:
-            *at, y, x = block
-            where: list[Scalar] = [at[0]] * 4
+            at, steps = list(block)[: rank + 2], list(block)[rank + 2 :]
+            where: list[Scalar] = [at[0]] * (rank + 2)
             for source, result in zip(source_axes, out_axes, strict=True):
                 where[source] = at[result]
-            where[h] = at[out_axes[2]] * strides[0] + y * dilation[0]
-            where[w] = at[out_axes[3]] * strides[1] + x * dilation[1]
+            for axis, position in enumerate(source_axes[2:]):
+                start = at[out_axes[2 + axis]] * strides[axis]
+                where[position] = start + steps[axis] * dilation[axis]
             with block.init() as init:
-                target.store(cast(fill, wide), tuple(init[:4]))
+                target.store(cast(fill, wide), tuple(init[: rank + 2]))
             value = cast(image[tuple(where)], wide)
             before = target[tuple(at)]
             target.store(before + value if average else binary("max", before, value), tuple(at))
@@ -152,15 +198,16 @@ def legalize_pool2d(legalizer: Legalizer, op: ir.Operation) -> ir.Value | None:
     def _divide(builder: PrimFuncBuilder, data: Buffer, target: Buffer, out: Buffer) -> None:
         with builder.nest("mean", spatial(out.dims)) as block:
             at = tuple(block)
-            rows, columns = (
+            counts = [
                 _count(
                     at[out_axes[2 + position]], builder.symbol(data.dims[axis]), size[position],
-                    strides[position], dilation[position], pads[position], pads[position + 2],
+                    strides[position], dilation[position], *padding[position],
                     attrs["count_include_pad"],
                 )
-                for position, axis in enumerate((h, w))
-            )  # fmt: skip
-            divisor = cast(cast(rows * columns, "int64"), target.dtype)
+                for position, axis in enumerate(source_axes[2:])
+            ]  # fmt: skip
+            count = functools.reduce(operator.mul, counts)
+            divisor = cast(cast(count, "int64"), target.dtype)
             out.store(cast(target[at] / divisor, out.dtype), at)
 
     key = f"{attrs}{around}"
@@ -181,7 +228,6 @@ def _count(
 
 
 LEGALIZE: dict[str, Callable[[Legalizer, ir.Operation], ir.Value | None]] = {
-    "conv2d": legalize_conv2d,
-    "max_pool2d": legalize_pool2d,
-    "avg_pool2d": legalize_pool2d,
+    **{f"conv{rank}d": legalize_conv for rank in SPATIAL},
+    **{f"{kind}_pool{rank}d": legalize_pool for kind in ("max", "avg") for rank in SPATIAL},
 }

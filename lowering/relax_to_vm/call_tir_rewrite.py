@@ -4,16 +4,22 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.dialect import Dims
 from relax_mlir.dialects.relax.infer import describe
+from relax_mlir.dialects.relax.ops.inplace import DESTINATION_PASSING, inplace_indices
 from relax_mlir.dialects.relax.tuples import field_types, known_fields, make_tuple
 from relax_mlir.errors import PassError
 from relax_mlir.lowering.order import require_absent
+from relax_mlir.lowering.relax_to_vm.inplace import overwritable_arguments
 from relax_mlir.lowering.walk import collect
 
-_REWRITTEN = ("relax.call_tir", "relax.call_dps_packed")
+_DESTINATION_PASSING = ("relax.call_tir", "relax.call_dps_packed", *DESTINATION_PASSING)
+_REWRITTEN = (*_DESTINATION_PASSING, "relax.call_inplace_packed")
 
 
 def call_tir_rewrite(module: ir.Operation) -> None:
     """Replace each such call by `relax.alloc_tensor` for every output and a `vm.call` (R16, V03).
+
+    A call that may overwrite arguments is given those that nobody needs any more, and copies of the
+    others.
 
     Raises:
         PassError: the dtype of an output is unknown, so there is nothing to allocate, or there are
@@ -23,11 +29,12 @@ def call_tir_rewrite(module: ir.Operation) -> None:
     for op in collect(module, lambda op: op.name in _REWRITTEN):
         tuples = [value for value in op.operands if known_fields(value) is not None]
         with ir.InsertionPoint(op), op.location:
-            outputs = _rewrite(op)
-            if isinstance(op.results[0].type, ir.TupleType):
-                _replace_tuple(op, outputs)
+            if op.name not in _DESTINATION_PASSING:
+                op.results[0].replace_all_uses_with(_rewrite_packed(op))
+            elif isinstance(op.results[0].type, ir.TupleType):
+                _replace_tuple(op, _rewrite(op))
             else:
-                op.results[0].replace_all_uses_with(outputs[0])
+                op.results[0].replace_all_uses_with(_rewrite(op)[0])
         op.erase()
         for value in tuples:
             if not list(value.uses):
@@ -36,12 +43,15 @@ def call_tir_rewrite(module: ir.Operation) -> None:
 
 def _rewrite(op: ir.Operation) -> list[ir.Value]:
     shape, result = op.operands[0], op.results[0].type
-    if isinstance(result, ir.TupleType):
-        pairs = zip(_fields(shape), field_types(result), strict=True)
-        outputs = [_allocate(op, item, type_) for item, type_ in pairs]
-    else:
-        outputs = [_allocate(op, shape, result)]
-    operands = [make_tuple([*_fields(op.operands[1]), *outputs])]
+    many = isinstance(result, ir.TupleType)
+    shapes, types = (_fields(shape), field_types(result)) if many else ([shape], [result])
+    indices = inplace_indices(op) if op.name in DESTINATION_PASSING else [-1] * len(types)
+    arguments = overwritable_arguments(op, _fields(op.operands[1]), indices)
+    new = [
+        _allocate(op, *item) if index < 0 else None
+        for *item, index in zip(shapes, types, indices, strict=True)
+    ]
+    operands = [make_tuple([*arguments, *(value for value in new if value is not None)])]
     kind = "vm.call"
     if "tir_vars" in op.attributes:
         integers = T.shape_type(Dims(op.attributes["tir_vars"]).dims)
@@ -49,7 +59,27 @@ def _rewrite(op: ir.Operation) -> list[ir.Value]:
         kind = "vm.call_tir_dyn"
     name = ir.StringAttr.get(_callee(op))
     ir.Operation.create(kind, operands=operands, attributes={"func": name})
-    return outputs
+    return [
+        value if value is not None else _renamed(arguments[index], type_)
+        for value, index, type_ in zip(new, indices, types, strict=True)
+    ]
+
+
+def _renamed(value: ir.Value, type_: ir.Type) -> ir.Value:
+    """Return an overwritten argument as an output; a type that says more is checked."""
+    if value.type == type_:
+        return value
+    return ir.Operation.create("relax.match_cast", results=[type_], operands=[value]).result
+
+
+def _rewrite_packed(op: ir.Operation) -> ir.Value:
+    arguments = overwritable_arguments(op, _fields(op.operands[0]), inplace_indices(op))
+    return ir.Operation.create(
+        "relax.call_packed",
+        results=[op.results[0].type],
+        operands=[make_tuple(arguments)],
+        attributes={"func": op.attributes["func"]},
+    ).result
 
 
 def _fields(value: ir.Value) -> list[ir.Value]:

@@ -67,12 +67,12 @@ def _split(op: ir.Operation) -> tuple[ir.Value, ir.Value]:
     return storage, tensor
 
 
-def last_use(value: ir.Value) -> ir.Operation | None:
-    """Return the last operation of the value's block that uses it or an alias of it.
+def last_use(value: ir.Value, home: ir.Block | None = None) -> ir.Operation | None:
+    """Return the last operation of the value's block, `home`, that uses it or an alias of it.
 
     None where the value leaves its block, so that its memory belongs to somebody else.
     """
-    home = value.owner.operation.block
+    home = value.owner.operation.block if home is None else home
     last: ir.Operation | None = None
     seen: list[ir.Value] = []
     pending = [value]

@@ -16,6 +16,7 @@ from relax_mlir.instrument.printing import (
     PrintOnChange,
     PrintOnFailure,
 )
+from relax_mlir.instrument.shape_check import ShapeCheck
 from relax_mlir.instrument.statistics import StatisticsInstrument
 from relax_mlir.instrument.timing import PassTimingInstrument
 from relax_mlir.instrument.well_formed import WellFormedInstrument
@@ -38,6 +39,7 @@ __all__ = [
     "PrintBeforeAll",
     "PrintOnChange",
     "PrintOnFailure",
+    "ShapeCheck",
     "StatisticsInstrument",
     "WellFormedInstrument",
     "find_culprit",

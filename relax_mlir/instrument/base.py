@@ -1,5 +1,7 @@
 """What may watch passes run: TVM's five hooks and one more, all optional (P24, P25)."""
 
+import difflib
+import warnings
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -46,6 +48,9 @@ class PassInstrument:
         """
 
 
+_HOOKS = tuple(name for name, value in vars(PassInstrument).items() if not name.startswith("_"))
+
+
 def pass_instrument(pi_cls: type | None = None) -> Any:
     """Make an instrument of a class that has some of the hooks.
 
@@ -63,7 +68,20 @@ def pass_instrument(pi_cls: type | None = None) -> Any:
             "__qualname__": target.__qualname__,
             "__doc__": target.__doc__,
         }
+        _warn_of_misspelt(target)
         # The class comes first, so its hooks win and the missing ones do nothing.
         return type(target.__name__, (target, PassInstrument), body)
 
     return decorate if pi_cls is None else decorate(pi_cls)
+
+
+def _warn_of_misspelt(target: type) -> None:
+    """Warn of methods that are nearly hooks: nobody would ever call them."""
+    for name, value in vars(target).items():
+        near = difflib.get_close_matches(name, _HOOKS, n=1, cutoff=0.85)
+        if near and name not in _HOOKS and near[0] not in vars(target) and callable(value):
+            warnings.warn(
+                f"instrument '{target.__name__}': nobody calls '{name}'; "
+                f"did you mean the hook '{near[0]}'?",
+                stacklevel=4,
+            )

@@ -40,6 +40,9 @@ class PassBisect(PairedInstrument):
     Args:
         is_bad: whether something is wrong with a module.
 
+    Raises:
+        TypeError: `is_bad` is not callable.
+
     Attributes:
         culprit: the first pass that made it true, or that failed; None so far.
         count: how many passes have run.
@@ -47,6 +50,8 @@ class PassBisect(PairedInstrument):
 
     def __init__(self, is_bad: IsBad) -> None:
         super().__init__()
+        if not callable(is_bad):
+            raise TypeError(f"is_bad is a function of a module, got {is_bad!r}")
         self.is_bad = is_bad
         self.culprit: Culprit | None = None
         self.count = 0
@@ -93,11 +98,16 @@ class PassBisect(PairedInstrument):
 class PassLimit(PassInstrument):
     """Refuses every pass after the first so many, Sequentials counted: LLVM's opt-bisect-limit.
 
+    Raises:
+        TypeError: the limit is no integer.
+
     Attributes:
         names: the passes that asked, in order; those past the limit did not run.
     """
 
     def __init__(self, limit: int | None = None) -> None:
+        if limit is not None and not isinstance(limit, int):
+            raise TypeError(f"limit is an int or None, got {limit!r}")
         self.limit = limit
         self.names: list[str] = []
 
@@ -134,7 +144,12 @@ def find_culprit(passes: "Pass", mod: "IRModule", is_bad: IsBad) -> Culprit | No
 
     Returns:
         The culprit, or None where the module is good after all passes.
+
+    Raises:
+        TypeError: `passes` is no pass.
     """
+    if not hasattr(passes, "info"):
+        raise TypeError(f"passes is one pass, such as Sequential([...]), got {passes!r}")
     count = _number(passes, mod)
     if not _is_bad_after(passes, mod, count, is_bad):
         return None

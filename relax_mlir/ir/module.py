@@ -113,6 +113,14 @@ class IRModule:
                 return _keeping(op, self._module)
         raise KeyError(f"no function '{name}'{did_you_mean(name, self.function_names)}")
 
+    def __delitem__(self, name: str) -> None:
+        """Remove a function; who calls it is not looked at before the module is verified.
+
+        Raises:
+            KeyError: there is none of that name.
+        """
+        self[name].operation.erase()
+
     def __contains__(self, name: object) -> bool:
         return name in self.function_names
 
@@ -128,9 +136,24 @@ class IRModule:
 
         return script(self)
 
-    def show(self) -> None:
-        """Print the program as TVMScript."""
-        print(self.script())
+    def show(self, style: str | None = None) -> None:
+        """Print the program as TVMScript, in colour on terminals.
+
+        Args:
+            style: `"ansi"` for colour always, `"plain"` for none.
+
+        Raises:
+            ValueError: unknown style.
+        """
+        from relax_mlir.script import highlight
+
+        highlight.show(self.script(), style)
+
+    def _repr_html_(self) -> str:
+        """Return the program as notebooks show it."""
+        from relax_mlir.script import highlight
+
+        return highlight.page(self.script())
 
     def as_text(self, *, debug_info: bool = False, elide: int | None = None) -> str:
         """Return MLIR text with the program's own names for values.

@@ -15,7 +15,7 @@ def path_of(op: ir.Operation) -> str:
     """Return where an operation is: `function 'main', binding 3 'lv2' (relax.add)`."""
     pieces: list[str] = []
     while op.name != "builtin.module":
-        parent = op.parent
+        parent = op.parent if op.attached else None
         if op.name == "func.func":
             pieces.append(_function(op))
         elif parent is None:

@@ -109,8 +109,7 @@ def top_level(module: ir.Operation) -> Iterator[ir.Operation]:
 def functions_around(op: ir.Operation) -> dict[str, ir.Operation]:
     """Return the functions of the module that an operation is in, by name."""
     while op.name != "builtin.module":
-        parent = op.parent
-        if parent is None:
+        if not op.attached:
             return {}
-        op = parent.operation
+        op = op.parent.operation
     return {name: each for each in top_level(op) if (name := symbol_name(each)) is not None}

@@ -3,21 +3,37 @@
 import importlib
 from typing import Any
 
+_EXPRESSIONS = (
+    "AnyType", "BaseFunc", "Binding", "BindingBlock", "Call", "Constant", "DataTypeImm",
+    "DataflowBlock", "DataflowVar", "DynTensorType", "Expr", "ExternFunc", "FuncStructInfo",
+    "FuncType", "Function", "GlobalVar", "Id", "If", "MatchCast", "MatchShape", "ObjectStructInfo",
+    "ObjectType", "PrimFunc", "PrimStructInfo", "PrimType", "PrimValue", "SeqExpr", "ShapeExpr",
+    "ShapeStructInfo", "ShapeType", "StringImm", "StructInfo", "TensorStructInfo", "TensorType",
+    "Tuple", "TupleGetItem", "TupleStructInfo", "TupleType", "Type", "Var", "VarBinding", "const",
+)  # fmt: skip
 # Loaded on first use: compiling needs MLIR, running does not.
 _EXPORTS = {
+    **dict.fromkeys(_EXPRESSIONS, "relax_mlir.relax.expr"),
+    "BlockBuilder": "relax_mlir.relax.block_builder",
     "BuildLog": "relax_mlir.relax.build_log",
     "ExecBuilder": "relax_mlir.runtime",
     "Executable": "relax_mlir.runtime",
     "VirtualMachine": "relax_mlir.runtime",
     "build": "relax_mlir.relax.pipeline",
+    "call_dps_packed": "relax_mlir.relax.op",
+    "call_packed": "relax_mlir.relax.op",
+    "call_pure_packed": "relax_mlir.relax.op",
+    "call_tir": "relax_mlir.relax.op",
+    "te_tensor": "relax_mlir.relax.builder.te_calls",
 }
+_MODULES = ("analysis", "expr", "expr_functor", "op", "vm")
 
 
 def __getattr__(name: str) -> Any:
     if name == "transform":
         return importlib.import_module("relax_mlir.transform")
-    if name == "vm":
-        return importlib.import_module("relax_mlir.relax.vm")
+    if name in _MODULES:
+        return importlib.import_module(f"relax_mlir.relax.{name}")
     if name not in _EXPORTS:
         raise AttributeError(f"module 'relax_mlir.relax' has no attribute '{name}'")
     value = getattr(importlib.import_module(_EXPORTS[name]), name)
@@ -26,4 +42,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_EXPORTS, "transform", "vm"])
+    return sorted([*globals(), *_EXPORTS, *_MODULES, "transform"])

@@ -8,12 +8,14 @@ import numpy as np
 
 from relax_mlir.errors import ArgumentTypeError, ShapeMismatchError, VMError
 from relax_mlir.runtime.builtins import binary_broadcast_shape_infer
+from relax_mlir.runtime.library_attention import ATTENTION
 from relax_mlir.runtime.library_create import CREATE
 from relax_mlir.runtime.library_elementwise import ELEMENTWISE
 from relax_mlir.runtime.library_index import CHECKS, INDEX
 from relax_mlir.runtime.library_linear_algebra import LINEAR_ALGEBRA
 from relax_mlir.runtime.library_manipulate import MANIPULATE
 from relax_mlir.runtime.library_nn import NN
+from relax_mlir.runtime.library_normalization import NORMALIZATION
 from relax_mlir.runtime.library_reduce import REDUCE
 from relax_mlir.runtime.library_sort import SORT
 from relax_mlir.runtime.library_support import axes as _axes
@@ -235,7 +237,8 @@ _define("matmul", _matmul)
 _define("softmax", _softmax(False))
 _define("log_softmax", _softmax(True))
 for _table in (
-    CHECKS, CREATE, ELEMENTWISE, INDEX, LINEAR_ALGEBRA, MANIPULATE, NN, REDUCE, SORT,
+    ATTENTION,
+    CHECKS, CREATE, ELEMENTWISE, INDEX, LINEAR_ALGEBRA, MANIPULATE, NN, NORMALIZATION, REDUCE, SORT,
 ):  # fmt: skip
     for _name, _function in _table.items():
         _define(_name, _function)

@@ -1,5 +1,6 @@
 """Convolution, pooling and dropout on whatever shapes and dtypes arrive (D0)."""
 
+import itertools
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -7,10 +8,13 @@ from typing import Any
 import numpy as np
 
 from relax_mlir.errors import ArgumentTypeError, ShapeMismatchError
+from relax_mlir.runtime.library_support import widen
 from relax_mlir.runtime.values import describe, numpy_dtype
 
 _Array = np.ndarray
+_Ints = Sequence[int]
 _SINGLE = np.dtype("float32")
+_SPATIAL = {1: "W", 2: "HW", 3: "DHW"}
 
 
 def _check(value: Any, ndim: int, what: str) -> None:
@@ -24,97 +28,173 @@ def _wide(dtype: np.dtype) -> np.dtype:
     return _SINGLE if dtype.kind == "f" and dtype.itemsize < 4 else dtype
 
 
-def _pair(values: Sequence[int]) -> tuple[int, int]:
-    return values[0], values[-1]
+def _each(values: _Ints, rank: int) -> list[int]:
+    return list(values) if len(values) == rank else [values[0]] * rank
 
 
-def _pads(padding: Sequence[int]) -> tuple[int, int, int, int]:
-    if len(padding) == 4:
-        top, left, bottom, right = padding
-        return top, left, bottom, right
-    return (padding[0], padding[-1], padding[0], padding[-1])
+def _pads(padding: _Ints, rank: int) -> list[tuple[int, int]]:
+    if len(padding) == 2 * rank:
+        return list(zip(padding[:rank], padding[rank:], strict=True))
+    return [(item, item) for item in _each(padding, rank)]
 
 
 def _to(x: _Array, source: str, target: str) -> _Array:
     return x.transpose([source.index(letter) for letter in target])
 
 
-def _windows(
-    x: _Array, size: Sequence[int], strides: Sequence[int], dilation: Sequence[int]
-) -> _Array:
-    """Return the windows of an image in NCHW as two axes at the end."""
+def _windows(x: _Array, size: _Ints, strides: _Ints, dilation: _Ints) -> _Array:
+    """Return the windows of what has its spatial axes last, as as many axes more at the end."""
+    rank = x.ndim - 2
     spans = [(extent - 1) * d + 1 for extent, d in zip(size, dilation, strict=True)]
     if any(span > room for span, room in zip(spans, x.shape[2:], strict=True)):
         raise ShapeMismatchError(f"a window of {tuple(spans)} is larger than {x.shape[2:]}")
-    view = np.lib.stride_tricks.sliding_window_view(x, spans, axis=(2, 3))
-    view = view[:, :, :: strides[0], :: strides[1]]
-    return view[..., :: dilation[0], :: dilation[1]]
+    axes = tuple(range(2, rank + 2))
+    view = np.lib.stride_tricks.sliding_window_view(x, spans, axis=axes)
+    steps = [slice(None, None, stride) for stride in (*strides, *dilation)]
+    return view[(slice(None), slice(None), *steps)]
 
 
-def _conv2d(
-    data: _Array, weight: _Array, strides: Sequence[int], padding: Sequence[int],
-    dilation: Sequence[int], groups: int, data_layout: str, kernel_layout: str, out_layout: str,
-    out_dtype: str,
-) -> _Array:  # fmt: skip
-    _check(data, 4, "data")
-    _check(weight, 4, "weight")
+def _conv_operands(
+    data: _Array, weight: _Array, rank: int, layouts: tuple[str, str], out_dtype: str | None
+) -> tuple[_Array, _Array, np.dtype]:
+    """Return data and weight in the plain layouts and the dtype of sums, and the result's."""
+    _check(data, rank + 2, "data")
+    _check(weight, rank + 2, "weight")
     if data.dtype != weight.dtype:
         raise ArgumentTypeError(
             f"operand dtypes must match, got {data.dtype.name} and {weight.dtype.name}"
         )
     dtype = numpy_dtype(out_dtype) if out_dtype else data.dtype
-    image = _to(data, data_layout, "NCHW").astype(_wide(dtype), copy=False)
-    kernel = _to(weight, kernel_layout, "OIHW").astype(_wide(dtype), copy=False)
-    if image.shape[1] != kernel.shape[1] * groups or kernel.shape[0] % groups:
-        raise ShapeMismatchError(
-            f"data of {image.shape[1]} channels and weight of {kernel.shape[:2]} do not match in "
-            f"{groups} groups"
-        )
-    top, left, bottom, right = _pads(padding)
-    image = np.pad(image, ((0, 0), (0, 0), (top, bottom), (left, right)))
-    view = _windows(image, kernel.shape[2:], _pair(strides), _pair(dilation))
-    batch, channels, height, width = view.shape[:4]
-    inner = channels // groups * math.prod(kernel.shape[2:])
-    columns = view.reshape(batch, groups, channels // groups, height, width, *kernel.shape[2:])
-    columns = columns.transpose(0, 1, 2, 5, 6, 3, 4).reshape(batch, groups, inner, height * width)
-    rows = kernel.reshape(groups, kernel.shape[0] // groups, inner)
-    out = np.matmul(rows, columns).reshape(batch, kernel.shape[0], height, width)
-    return _to(out, "NCHW", out_layout or data_layout).astype(dtype, copy=False)
+    image = _to(data, layouts[0], f"NC{_SPATIAL[rank]}").astype(_wide(dtype), copy=False)
+    kernel = _to(weight, layouts[1], f"OI{_SPATIAL[rank]}").astype(_wide(dtype), copy=False)
+    return image, kernel, dtype
 
 
-def _pool(average: bool) -> Callable[..., _Array]:
+def _conv(rank: int) -> Callable[..., _Array]:
     def compute(
-        data: _Array, pool_size: Sequence[int], strides: Sequence[int], padding: Sequence[int],
-        dilation: Sequence[int], ceil_mode: bool, count_include_pad: bool, layout: str,
-        out_layout: str,
+        data: _Array, weight: _Array, strides: _Ints, padding: _Ints, dilation: _Ints, groups: int,
+        data_layout: str, kernel_layout: str, out_layout: str | None, out_dtype: str | None,
     ) -> _Array:  # fmt: skip
-        _check(data, 4, "data")
-        image = _to(data, layout, "NCHW")
-        size, strides, dilation = _pair(pool_size), _pair(strides), _pair(dilation)
-        pads = _pads(padding)
+        layouts = data_layout, kernel_layout
+        image, kernel, dtype = _conv_operands(data, weight, rank, layouts, out_dtype)
+        if image.shape[1] != kernel.shape[1] * groups or kernel.shape[0] % groups:
+            raise ShapeMismatchError(
+                f"data of {image.shape[1]} channels and weight of {kernel.shape[:2]} do not match "
+                f"in {groups} groups"
+            )
+        size = kernel.shape[2:]
+        image = np.pad(image, ((0, 0), (0, 0), *_pads(padding, rank)))
+        view = _windows(image, size, _each(strides, rank), _each(dilation, rank))
+        batch, channels, *out = view.shape[: rank + 2]
+        inner = channels // groups * math.prod(size)
+        columns = view.reshape(batch, groups, channels // groups, *out, *size)
+        order = (0, 1, 2, *range(rank + 3, 2 * rank + 3), *range(3, rank + 3))
+        columns = columns.transpose(order).reshape(batch, groups, inner, math.prod(out))
+        rows = kernel.reshape(groups, kernel.shape[0] // groups, inner)
+        result = np.matmul(rows, columns).reshape(batch, kernel.shape[0], *out)
+        target = out_layout or data_layout
+        return _to(result, f"NC{_SPATIAL[rank]}", target).astype(dtype, copy=False)
+
+    return compute
+
+
+def _conv_transpose(rank: int) -> Callable[..., _Array]:
+    def compute(
+        data: _Array, weight: _Array, strides: _Ints, padding: _Ints, output_padding: _Ints,
+        dilation: _Ints, groups: int, data_layout: str, kernel_layout: str, out_layout: str | None,
+        out_dtype: str | None,
+    ) -> _Array:  # fmt: skip
+        layouts = data_layout, kernel_layout
+        image, kernel, dtype = _conv_operands(data, weight, rank, layouts, out_dtype)
+        outer, inner, *size = kernel.shape
+        if image.shape[1] != inner or inner % groups:
+            raise ShapeMismatchError(
+                f"data of {image.shape[1]} channels and weight of {kernel.shape[:2]} do not match "
+                f"in {groups} groups"
+            )
+        strides, dilation = _each(strides, rank), _each(dilation, rank)
+        more, pads = _each(output_padding, rank), _pads(padding, rank)
+        spread = [(n - 1) * s + 1 for n, s in zip(image.shape[2:], strides, strict=True)]
+        full = [
+            max(n + (k - 1) * d + extra, 0)
+            for n, k, d, extra in zip(spread, size, dilation, more, strict=True)
+        ]
+        batch = image.shape[0]
+        result = np.zeros((batch, groups, outer, *full), image.dtype)
+        parts = image.reshape(batch, groups, inner // groups, math.prod(image.shape[2:]))
+        kernels = kernel.reshape(outer, groups, inner // groups, *size)
+        for steps in itertools.product(*map(range, size)):
+            rows = kernels[(slice(None), slice(None), slice(None), *steps)].transpose(1, 0, 2)
+            product = np.matmul(rows, parts).reshape(batch, groups, outer, *image.shape[2:])
+            places = [
+                slice(step * d, step * d + n, s)
+                for step, d, n, s in zip(steps, dilation, spread, strides, strict=True)
+            ]
+            if product.size:
+                result[(slice(None), slice(None), slice(None), *places)] += product
+        inside = [slice(b, max(n - a, 0)) for n, (b, a) in zip(full, pads, strict=True)]
+        result = result.reshape(batch, groups * outer, *full)[(slice(None), slice(None), *inside)]
+        target = out_layout or data_layout
+        return _to(result, f"NC{_SPATIAL[rank]}", target).astype(dtype, copy=False)
+
+    return compute
+
+
+def _lowest(dtype: np.dtype) -> Any:
+    if dtype.kind in "bu":
+        return 0
+    return -np.inf if dtype.kind == "f" else np.iinfo(dtype).min
+
+
+def _pool(average: bool, rank: int) -> Callable[..., _Array]:
+    def compute(
+        data: _Array, pool_size: _Ints, strides: _Ints, padding: _Ints, dilation: _Ints,
+        ceil_mode: bool, count_include_pad: bool, layout: str, out_layout: str | None,
+    ) -> _Array:  # fmt: skip
+        _check(data, rank + 2, "data")
+        image = _to(data, layout, f"NC{_SPATIAL[rank]}")
+        size, strides, dilation = (_each(item, rank) for item in (pool_size, strides, dilation))
+        pads = _pads(padding, rank)
         around, inside = [(0, 0), (0, 0)], [(0, 0), (0, 0)]
-        for axis in (0, 1):
-            before, after = pads[axis], pads[axis + 2]
+        for axis, (before, after) in enumerate(pads):
             room = image.shape[2 + axis] + before + after - (size[axis] - 1) * dilation[axis] - 1
             extra = -room % strides[axis] if ceil_mode and room >= 0 else 0
             around.append((before, after + extra))
             inside.append((0, extra) if count_include_pad else (before, after + extra))
-        kind = image.dtype.kind
-        fill = (
-            0 if average or kind in "bu" else -np.inf if kind == "f" else np.iinfo(image.dtype).min
-        )
-        wide = image.astype(_wide(image.dtype), copy=False) if average else image
+        wide = widen(image) if average else image
+        fill = 0 if average else _lowest(image.dtype)
         view = _windows(np.pad(wide, around, constant_values=fill), size, strides, dilation)
+        last = tuple(range(-rank, 0))
         if not average:
-            out = view.max(axis=(-2, -1))
+            out = view.max(axis=last)
         else:
             shape = [1, 1, *image.shape[2:]]
             if count_include_pad:
-                shape[2:] = [n + pads[i] + pads[i + 2] for i, n in enumerate(shape[2:])]
+                shape[2:] = [n + sum(pads[i]) for i, n in enumerate(shape[2:])]
             ones = np.pad(np.ones(shape, np.int64), inside)
-            count = _windows(ones, size, strides, dilation).sum(axis=(-2, -1))
-            out = view.sum(axis=(-2, -1)) / np.maximum(count, 1).astype(wide.dtype)
-        return _to(out, "NCHW", out_layout or layout).astype(data.dtype, copy=False)
+            count = _windows(ones, size, strides, dilation).sum(axis=last)
+            out = view.sum(axis=last) / np.maximum(count, 1).astype(wide.dtype)
+        target = out_layout or layout
+        return _to(out, f"NC{_SPATIAL[rank]}", target).astype(data.dtype, copy=False)
+
+    return compute
+
+
+def _adaptive(rank: int) -> Callable[..., _Array]:
+    def compute(
+        data: _Array, output_size: _Ints | None, layout: str, out_layout: str | None
+    ) -> _Array:
+        _check(data, rank + 2, "data")
+        out = widen(_to(data, layout, f"NC{_SPATIAL[rank]}"))
+        for axis, count in enumerate(_each(output_size, rank) if output_size else (), start=2):
+            n = out.shape[axis]
+            means = [
+                out.take(range(i * n // count, -(-(i + 1) * n // count)), axis).mean(axis)
+                for i in range(count)
+            ]
+            out = np.stack(means, axis)
+        target = out_layout or layout
+        return _to(out, f"NC{_SPATIAL[rank]}", target).astype(data.dtype)
 
     return compute
 
@@ -125,8 +205,10 @@ def _dropout(x: _Array, rate: float) -> tuple[_Array, _Array]:
 
 # Name -> function of the operands, then the attributes in their declared order.
 NN: dict[str, Callable[..., Any]] = {
-    "conv2d": _conv2d,
-    "max_pool2d": _pool(False),
-    "avg_pool2d": _pool(True),
+    **{f"conv{rank}d": _conv(rank) for rank in _SPATIAL},
+    **{f"conv{rank}d_transpose": _conv_transpose(rank) for rank in _SPATIAL},
+    **{f"max_pool{rank}d": _pool(False, rank) for rank in _SPATIAL},
+    **{f"avg_pool{rank}d": _pool(True, rank) for rank in _SPATIAL},
+    **{f"adaptive_avg_pool{rank}d": _adaptive(rank) for rank in _SPATIAL},
     "dropout": _dropout,
 }

@@ -8,7 +8,8 @@ from typing import Any, NoReturn
 from relax_mlir.errors import ScriptError
 
 
-def _closure(fn: types.FunctionType) -> dict[str, Any]:
+def closure_variables(fn: types.FunctionType) -> dict[str, Any]:
+    """Return the values of a function's free variables that have one."""
     variables = {}
     for name, cell in zip(fn.__code__.co_freevars, fn.__closure__ or (), strict=True):
         try:
@@ -53,7 +54,7 @@ def parse_function(fn: Any, depth: int) -> Any:
     from relax_mlir.script.parser.module import parse_definition
     from relax_mlir.script.parser.source import find_function
 
-    variables = {**fn.__globals__, **frame.f_locals, **_closure(fn)}
+    variables = {**fn.__globals__, **frame.f_locals, **closure_variables(fn)}
     try:
         return parse_definition(*find_function(fn), variables)
     except ScriptError as error:
@@ -82,7 +83,7 @@ def parse_class(cls: type, depth: int) -> Any:
     variables = {**frame.f_globals, **frame.f_locals}
     for member in vars(cls).values():
         if isinstance(member, types.FunctionType):
-            variables.update(_closure(member))
+            variables.update(closure_variables(member))
     try:
         return parse_definition(*find_class(cls, frame), variables)
     except ScriptError as error:

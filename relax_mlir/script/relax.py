@@ -3,6 +3,7 @@
 from typing import Any
 
 from relax_mlir.script.decorate import parse_function
+from relax_mlir.script.macro import macro
 from relax_mlir.script.markers import Marker
 
 
@@ -29,6 +30,8 @@ def function(fn: Any = None, **options: Any) -> Any:
 
 
 func = function
+
+inline = macro
 
 
 def __getattr__(name: str) -> Marker:

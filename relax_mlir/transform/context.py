@@ -173,7 +173,13 @@ class PassContext:
         if info.name not in self.required_pass:
             # Everyone is asked, also after a no.
             for instrument in self.instruments:
-                run &= bool(instrument.should_run(mod, info))
+                answer = instrument.should_run(mod, info)
+                if answer is None:
+                    raise TypeError(
+                        f"should_run of instrument '{instrument.name}' returned None: return "
+                        "whether the pass may run"
+                    )
+                run &= bool(answer)
         if run:
             instruments = list(self.instruments)
             for index, instrument in enumerate(instruments):

@@ -41,23 +41,29 @@ def _sweep(block: ir.Block) -> None:
     """Remove from the end, so that what only the removed ones used goes in the same sweep."""
     for view in reversed(list(block.operations)):
         op = view.operation
-        used = any(next(iter(result.uses), None) is not None for result in op.results)
+        used = _is_used(op)
         if not used and len(op.results) and (_says_nothing(op) or is_pure(op)):
             op.erase()
             continue
-        if op.name == "relax.dataflow":
+        if not len(op.regions):
+            continue
+        name = op.name
+        if name == "relax.dataflow":
             op = _trim_outputs(op)
-        elif op.name == "relax.if" and len(op.results) and not used:
+        elif name == "relax.if" and len(op.results) and not used:
             op = _drop_result(op)
         for region in op.regions:
             for inner in region.blocks:
                 _sweep(inner)
-        if (
-            op.name == "relax.dataflow"
-            and not len(op.results)
-            and len(list(operations_in(op))) == 1
-        ):
+        if name == "relax.dataflow" and not len(op.results) and len(list(operations_in(op))) == 1:
             op.erase()
+
+
+def _is_used(op: ir.Operation) -> bool:
+    for result in op.results:
+        for _ in result.uses:
+            return True
+    return False
 
 
 def _says_nothing(op: ir.Operation) -> bool:
@@ -118,17 +124,25 @@ def _functions(module: ir.Operation) -> dict[str, ir.Operation]:
     }
 
 
-def _mentioned(op: ir.Operation) -> set[str]:
-    """Return the names of functions that an operation or anything in it refers to."""
+def _mentioned(op: ir.Operation, *, calls: bool = True) -> set[str]:
+    """Return the functions that an operation or anything in it refers to, by `relax.call` or not.
+
+    Args:
+        op: the operation.
+        calls: whether those count that only a `relax.call` refers to.
+    """
     names: set[str] = set()
 
     def visit(inner: ir.Operation) -> ir.WalkResult:
-        for attribute in inner.attributes.values():
+        name = inner.name
+        if name == "relax.call" and not calls:
+            return ir.WalkResult.ADVANCE
+        for key, attribute in inner.attributes.items():
             if isinstance(attribute, ir.FlatSymbolRefAttr):
                 names.add(attribute.value)
-        if "func" in inner.attributes and inner.name.startswith(("relax.", "vm.")):
-            # A packed function is looked up by name, in the executable too.
-            names.add(ir.StringAttr(inner.attributes["func"]).value)
+            elif key == "func" and name.startswith(("relax.", "vm.")):
+                # A packed function is looked up by name, in the executable too.
+                names.add(ir.StringAttr(attribute).value)
         return ir.WalkResult.ADVANCE
 
     op.walk(visit)
@@ -150,6 +164,8 @@ def _remove_unreachable(module: ir.Operation, entries: set[str]) -> None:
     functions = _functions(module)
     reached: set[str] = set()
     pending = [name for name, op in functions.items() if _is_kept(op, entries)]
+    if len(pending) == len(functions):
+        return
     while pending:
         name = pending.pop()
         if name in functions and name not in reached:
@@ -162,34 +178,58 @@ def _remove_unreachable(module: ir.Operation, entries: set[str]) -> None:
 
 def _remove_unused_parameters(module: ir.Operation, entries: set[str]) -> None:
     functions = _functions(module)
+    if all(_is_kept(op, entries) for op in functions.values()):
+        return
+    calls = {name: _calls_in(op) for name, op in functions.items()}
+    callers: dict[str, list[str]] = {}
+    for name, found in calls.items():
+        for callee in found:
+            callers.setdefault(callee, []).append(name)
+    others = _mentioned(module, calls=False)
+    optimized = {_name(func): func for func in functions_to_optimize(module)}
+    pending = [
+        name
+        for name, func in optimized.items()
+        if name in callers and name not in others and not _is_kept(func, entries)
+    ]
+    candidates = set(pending)
+    # Whose calls lost arguments, which may have been all that used a value.
+    stale: dict[str, None] = {}
+
+    def sweep(name: str) -> None:
+        remove_unused(functions[name])
+        # Pure calls may be gone, and must not be touched.
+        calls[name] = _calls_in(functions[name])
+
+    while pending:
+        name = pending.pop()
+        if name in stale:
+            del stale[name]
+            sweep(name)
+        unused = _unused_parameters(optimized[name])
+        if not unused:
+            continue
+        _drop_parameters(optimized[name], unused)
+        for caller in callers[name]:
+            for call in calls[caller].get(name, ()):
+                _drop_arguments(call, unused)
+            stale[caller] = None
+            if caller in candidates:
+                pending.append(caller)
+    for name in stale:
+        sweep(name)
+
+
+def _calls_in(func: ir.Operation) -> dict[str, list[ir.Operation]]:
     calls: dict[str, list[ir.Operation]] = {}
-    others: set[str] = set()
 
     def visit(op: ir.Operation) -> ir.WalkResult:
         if op.name == "relax.call":
             calls.setdefault(op.attributes["callee"].value, []).append(op)
-        elif op.name != "builtin.module" and not len(op.regions):
-            others.update(_mentioned(op))
         return ir.WalkResult.ADVANCE
 
-    module.walk(visit)
-    for func in functions_to_optimize(module):
-        name = _name(func)
-        if _is_kept(func, entries) or name in others or name not in calls:
-            continue
-        unused = _unused_parameters(func)
-        if unused:
-            _drop_parameters(func, unused)
-            for call in calls[name]:
-                _drop_arguments(call, unused)
-            for caller in {_enclosing(call) for call in calls[name]}:
-                remove_unused(functions[caller])
-
-
-def _enclosing(op: ir.Operation) -> str:
-    while op.name != "func.func":
-        op = op.parent.operation
-    return _name(op)
+    func.walk(visit)
+    return calls
 
 
 def _unused_parameters(func: ir.Operation) -> list[int]:

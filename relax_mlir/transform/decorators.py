@@ -1,6 +1,7 @@
 """`@module_pass`, `@function_pass` and their kin, on a function or on a class (P17, P18)."""
 
 import functools
+import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -113,6 +114,14 @@ def CreateSequentialPass(
     return Sequential(passes, opt_level, name, required)
 
 
+# What each kind of pass calls its function with.
+_CALLED_WITH = {
+    "transform_module": ("mod", "ctx"),
+    "transform_function": ("func", "mod", "ctx"),
+    "transform_dataflowblock": ("block", "mod", "ctx"),
+}
+
+
 def _decorate(
     base: Any,
     method: str,
@@ -135,15 +144,34 @@ def _decorate(
         )
         if isinstance(target, type):
             return _wrap_class(base, method, target, info)
+        _check_arguments(target, info.name, _CALLED_WITH[method])
         return base(target, info)
 
     return decorate if pass_func is None else decorate(pass_func)
+
+
+def _check_arguments(function: Any, name: str, names: tuple[str, ...]) -> None:
+    """Raise TypeError unless a function can be called with arguments of those names, in order."""
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):
+        # Not every callable tells.
+        return
+    try:
+        signature.bind(*names)
+    except TypeError:
+        raise TypeError(
+            f"'{name}' takes {signature}, and is called with ({', '.join(names)})"
+        ) from None
 
 
 def _wrap_class(base: Any, method: str, wrapped: type, info: PassInfo) -> Any:
     """Return a pass class that builds the user's object and runs its method."""
     if not callable(getattr(wrapped, method, None)):
         raise TypeError(f"class '{wrapped.__name__}' needs a method '{method}' to be a pass")
+    function = inspect.getattr_static(wrapped, method)
+    if inspect.isfunction(function):
+        _check_arguments(function, f"{wrapped.__name__}.{method}", ("self", *_CALLED_WITH[method]))
 
     def init(self: Any, *args: Any, **kwargs: Any) -> None:
         self.inner = wrapped(*args, **kwargs)

@@ -35,6 +35,10 @@ class Diagnostic:
         return [self.render(), *(line for note in self.notes for line in note.lines())]
 
 
+_SIGNATURE = re.compile(r"^\d+\. ")
+_LONG_NAME = re.compile(r"\b\w+\._mlir_libs\._mlir\.(?:ir\.)?")
+
+
 class DiagnosticContext:
     """Collects what passes report: `PassContext(diag_ctx=DiagnosticContext())` (P03).
 
@@ -154,3 +158,17 @@ def captured(context: ir.Context) -> Iterator[list[Diagnostic]]:
     finally:
         handler.detach()
         context.emit_error_diagnostics = before
+
+
+def told(error: BaseException) -> str:
+    """Return an exception's type and message; what the bindings say of wrong arguments in a line.
+
+    They list every signature on a line of its own, with the full names of their types.
+    """
+    text = str(error)
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    if isinstance(error, TypeError) and "incompatible function arguments" in text and lines[1:]:
+        wanted = " or ".join(_SIGNATURE.sub("", line) for line in lines[1:-1])
+        text = f"{lines[0].partition('. ')[0]}: it takes {wanted}; {lines[-1].replace('Invoked', 'invoked', 1)}"
+        text = _LONG_NAME.sub("", text)
+    return f"{type(error).__name__}: {text}"

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.dialects.relax.ops.base import is_impure
+from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS
 from relax_mlir.dialects.relax.ops.control import LOOPS
 from relax_mlir.dialects.relax.tuples import is_make_tuple, known_fields
 
@@ -53,6 +53,9 @@ def operations_in(op: ir.Operation) -> Iterator[ir.Operation]:
 def is_pure(op: ir.Operation) -> bool:
     """Whether an operation may be left out, repeated or moved: no effect, nothing asserted."""
     name = op.name
+    computation = COMPUTE_OPS.get(name.removeprefix("relax."))
+    if computation is not None:
+        return computation.PURE
     if name == "relax.while":
         # It may never end, and what comes after it then never happens.
         return False
@@ -60,7 +63,7 @@ def is_pure(op: ir.Operation) -> bool:
         return all(is_pure(inner) for inner in operations_in(op))
     if name in ("relax.call", "relax.invoke_closure"):
         return "pure" in op.attributes
-    if name in _ASSERTING or name in ("relax.call_packed", "relax.alloc_tensor") or is_impure(op):
+    if name in _ASSERTING or name in ("relax.call_packed", "relax.alloc_tensor"):
         return False
     return name.startswith("relax.") or is_make_tuple(op)
 
@@ -68,11 +71,13 @@ def is_pure(op: ir.Operation) -> bool:
 def may_write(op: ir.Operation) -> bool:
     """Whether an operation may change a tensor that exists already (R03)."""
     name = op.name
+    if name.removeprefix("relax.") in COMPUTE_OPS:
+        return False
     if name in _SCOPES:
         return any(may_write(inner) for inner in operations_in(op))
     if name == "relax.call_packed":
         return op.attributes["func"].value not in _READ_ONLY
-    return name not in _ASSERTING and not is_impure(op) and not is_pure(op)
+    return name not in _ASSERTING and not is_pure(op)
 
 
 def sources(value: ir.Value) -> list[ir.Value]:
@@ -162,17 +167,33 @@ def returned_values(func: ir.Operation) -> set[ir.Value]:
     return closure(operand for end in ends for operand in end.operands)
 
 
+# Whether they write is said by their attributes, or by what is in them.
+_DEPENDS = ("relax.call", "relax.call_packed", "relax.invoke_closure", *_SCOPES)
+
+
 def writing_functions(module: ir.Operation) -> frozenset[str]:
     """Return the names of the Relax functions in which an operation may write to a tensor."""
     found: set[str] = set()
+    # An operation takes a microsecond: most are of a name that is known not to write.
+    harmless: set[str] = {"func.func", "func.return", *_TERMINATORS, *_SCOPES}
 
-    def writes(op: ir.Operation) -> bool:
-        if op.name in _SCOPES or any(len(region.blocks) for region in op.regions):
-            return any(writes(inner) for inner in operations_in(op))
-        return op.name.startswith("relax.") and op.name not in _TERMINATORS and may_write(op)
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        name = op.name
+        if name in harmless:
+            return ir.WalkResult.ADVANCE
+        if name.startswith("relax.") and may_write(op):
+            writing.append(name)
+            return ir.WalkResult.INTERRUPT
+        if name not in _DEPENDS:
+            harmless.add(name)
+        return ir.WalkResult.ADVANCE
 
     for view in module.regions[0].blocks[0].operations:
         op = view.operation
-        if "relax.function" in op.attributes and any(map(writes, operations_in(op))):
+        if "relax.function" not in op.attributes:
+            continue
+        writing: list[str] = []
+        op.walk(visit)
+        if writing:
             found.add(op.attributes["sym_name"].value)
     return frozenset(found)

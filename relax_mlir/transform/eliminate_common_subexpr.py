@@ -89,11 +89,12 @@ class _Eliminator:
                     scope.forget()
                 elif op.name == "relax.dataflow" and len(op.results):
                     self._export(op, scope)
+            elif is_pure(op):
+                # A tuple costs nothing, and every call likes its arguments made beside it.
+                if len(op.results) == 1 and not is_make_tuple(op):
+                    self._merge(op, scope)
             elif may_write(op):
                 scope.forget()
-            elif is_pure(op) and len(op.results) == 1 and not is_make_tuple(op):
-                # A tuple costs nothing, and every call likes its arguments made beside it.
-                self._merge(op, scope)
 
     def _merge(self, op: ir.Operation, scope: _Scope) -> None:
         key, result = self._key(op), op.results[0]

@@ -7,8 +7,8 @@ from typing import Any
 from relax_mlir.dialects.bindings import ir, passmanager
 from relax_mlir.dialects.relax import effects
 from relax_mlir.errors import PassError, RelaxMLIRError
-from relax_mlir.transform import erasing
-from relax_mlir.transform.diagnostics import Diagnostic, captured, excerpt
+from relax_mlir.transform import guards
+from relax_mlir.transform.diagnostics import Diagnostic, captured, excerpt, told
 from relax_mlir.transform.effects import writing_functions
 from relax_mlir.transform.interrupt import was_interrupted
 
@@ -17,7 +17,7 @@ from relax_mlir.transform.interrupt import was_interrupted
 ANCHOR = "builtin.module"
 
 # Passes written in Python erase operations; one that is in use must not take the process along.
-erasing.install()
+guards.install()
 
 
 @dataclass
@@ -104,7 +104,7 @@ class Execution:
             raise PassError(name, str(error), lines) from error
         if not isinstance(error, Exception):
             raise error
-        raise PassError(name, f"{type(error).__name__}: {error}", lines) from error
+        raise PassError(name, told(error), lines) from error
 
 
 def _reason(error: PassError) -> str:

@@ -6,12 +6,15 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.binding import bound_symbols
 from relax_mlir.dialects.relax.dialect import Shape
+from relax_mlir.dialects.relax.facts import assume_cast, declared_facts
 from relax_mlir.dialects.relax.infer import InferError
-from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS, infer_result
+from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS, infer_result, read_attributes
 from relax_mlir.dialects.relax.ops.control import LOOPS
+from relax_mlir.dialects.relax.prover import Facts
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.dialects.relax.tuples import field_types, is_make_tuple, is_tuple
 from relax_mlir.dialects.relax.well_formed import require_sound_types, type_dims
+from relax_mlir.transform.call_shapes import caller_symbols, type_of_call
 from relax_mlir.transform.effects import operations_in
 from relax_mlir.transform.rebuild import (
     bound_by_arguments,
@@ -19,6 +22,9 @@ from relax_mlir.transform.rebuild import (
     set_result_types,
     substitute_type,
 )
+
+# How many calls deep callees are looked into with their callers' types.
+_DEPTH = 4
 
 
 def infer_type(module: ir.Operation) -> None:
@@ -83,8 +89,11 @@ def _callees(func: ir.Operation) -> list[str]:
 class _Function:
     """Infers through one function, in order."""
 
-    def __init__(self, func: ir.Operation, functions: Mapping[str, ir.Operation]) -> None:
-        self._func, self._functions = func, functions
+    def __init__(
+        self, func: ir.Operation, functions: Mapping[str, ir.Operation], depth: int = 0
+    ) -> None:
+        self._func, self._functions, self._depth = func, functions, depth
+        self._facts = declared_facts(func)
 
     def run(self) -> None:
         block = self._func.regions[0].blocks[0]
@@ -103,8 +112,12 @@ class _Function:
             op = view.operation
             for region in op.regions:
                 for inner in region.blocks:
-                    shared = op.name == "relax.dataflow"
-                    self._block(inner, bound if shared else bound | bound_by_arguments(inner))
+                    if op.name == "relax.dataflow":
+                        self._block(inner, bound)
+                        continue
+                    before, self._facts = self._facts, self._facts.copy()
+                    self._block(inner, bound | bound_by_arguments(inner))
+                    self._facts = before
             if op.name == "relax.if":
                 self._branches(op, bound)
             elif op.name in LOOPS:
@@ -114,6 +127,7 @@ class _Function:
                 if inferred is not None and inferred != op.results[0].type:
                     op.results[0].set_type(inferred)
             if op.name == "relax.match_cast":
+                assume_cast(self._facts, op)
                 bound |= bound_symbols(type_dims(op.results[0].type), bound)
             elif op.name == "relax.match_prim":
                 bound |= bound_symbols(op.attributes["value"].dims, bound)
@@ -123,7 +137,8 @@ class _Function:
         types, declared = [operand.type for operand in op.operands], op.results[0].type
         if name in COMPUTE_OPS:
             try:
-                return refine(declared, infer_result(op))
+                inferred = refine(declared, infer_result(op))
+                return inferred if _is_known(inferred) else self._with_facts(op, inferred)
             except InferError:
                 return None
         if is_make_tuple(op):
@@ -132,7 +147,7 @@ class _Function:
             return types[0].get_type(op.attributes["index"].value)
         if name == "shape_of":
             return refine(declared, T.shape_type(T.tensor_dims(types[0]), T.tensor_ndim(types[0])))
-        if name in ("call_tir", "call_dps_packed"):
+        if name in ("call_tir", "call_dps_packed", "call_tir_inplace", "call_dps_packed_inplace"):
             return refine(declared, _of_shape(types[0], declared))
         if name == "dataflow":
             output = list(operations_in(op))[-1]
@@ -141,16 +156,30 @@ class _Function:
             return self._call(op, declared)
         return None
 
+    def _with_facts(self, op: ir.Operation, inferred: ir.Type) -> ir.Type:
+        """Infer again with equal dimensions written in the same way (R07)."""
+        if not self._facts:
+            return inferred
+        types = [_simplified(operand.type, self._facts) for operand in op.operands]
+        cls = COMPUTE_OPS[op.name.removeprefix("relax.")]
+        return refine(inferred, cls.result_type(types, read_attributes(op, cls.PARAMS)))
+
     def _call(self, op: ir.Operation, declared: ir.Type) -> ir.Type | None:
         callee = self._functions.get(op.attributes["callee"].value)
         if callee is None or len(result_types(callee)) != 1:
             return None
         parameters = [a.type for a in callee.regions[0].blocks[0].arguments]
-        known: dict[str, SymExpr] = {}
-        for parameter, argument in zip(parameters, field_types(op.operands[0].type), strict=False):
-            _bind(parameter, argument, known)
+        arguments = field_types(op.operands[0].type)
         (returned,) = result_types(callee)
-        return refine(declared, _express(returned, known))
+        result = refine(declared, _express(returned, caller_symbols(parameters, arguments)))
+        if self._depth < _DEPTH and not _is_known(result) and arguments != parameters:
+            inside = type_of_call(callee, arguments, self._infer_copy)
+            if inside is not None:
+                result = refine(result, inside)
+        return result
+
+    def _infer_copy(self, copy: ir.Operation) -> None:
+        _Function(copy, self._functions, self._depth + 1).run()
 
     def _branches(self, op: ir.Operation, bound: set[str]) -> None:
         ends = [inner for inner in operations_in(op) if inner.name == "relax.yield"]
@@ -174,6 +203,25 @@ def _keep_carried(op: ir.Operation) -> None:
             _cast_operands(end, [carried])
 
 
+def _is_known(type_: ir.Type) -> bool:
+    """Whether nothing is missing: rank, dtype and dimensions, of a tuple's fields too."""
+    if is_tuple(type_):
+        return all(map(_is_known, field_types(type_)))
+    if T.is_tensor(type_):
+        return T.tensor_dims(type_) is not None and bool(T.tensor_dtype(type_))
+    return not isinstance(type_, Shape) or T.shape_dims(type_) is not None
+
+
+def _simplified(type_: ir.Type, facts: Facts) -> ir.Type:
+    if is_tuple(type_):
+        return ir.TupleType.get_tuple([_simplified(each, facts) for each in field_types(type_)])
+    dims = _dims(type_)
+    if dims is None:
+        return type_
+    made = [facts.simplify(dim) for dim in dims]
+    return T.tensor_type(made, T.tensor_dtype(type_)) if T.is_tensor(type_) else T.shape_type(made)
+
+
 def _symbols(type_: ir.Type) -> set[str]:
     return {name for dim in type_dims(type_) for name in dim.symbols}
 
@@ -190,19 +238,6 @@ def _dims(type_: ir.Type) -> Sequence[SymExpr] | None:
     if T.is_tensor(type_):
         return T.tensor_dims(type_)
     return T.shape_dims(type_) if isinstance(type_, Shape) else None
-
-
-def _bind(parameter: ir.Type, argument: ir.Type, known: dict[str, SymExpr]) -> None:
-    """Note which expressions of the caller a callee's symbols are."""
-    if is_tuple(parameter) and is_tuple(argument):
-        for a, b in zip(field_types(parameter), field_types(argument), strict=False):
-            _bind(a, b, known)
-        return
-    inner, outer = _dims(parameter), _dims(argument)
-    if inner is not None and outer is not None and len(inner) == len(outer):
-        for a, b in zip(inner, outer, strict=True):
-            if a.name:
-                known.setdefault(a.name, b)
 
 
 def _express(type_: ir.Type, known: Mapping[str, SymExpr]) -> ir.Type:

@@ -265,7 +265,8 @@ class ModulePass(Pass):
         result = self.pass_func(mod, ctx)
         module = result.mlir_module if isinstance(result, IRModule) else result
         if not isinstance(module, ir.Module):
-            raise TypeError(f"a module pass returns a module, got {type(result).__name__}")
+            hint = "; is `return mod` missing?" if result is None else ""
+            raise TypeError(f"a module pass returns a module, got {type(result).__name__}{hint}")
         if module != mod.mlir_module:
             _replace_contents(mod.mlir_module, module)
 

@@ -7,6 +7,7 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.errors import RelaxMLIRError
 from relax_mlir.ir.module import IRModule, moved
 from relax_mlir.transform.context import PassContext
+from relax_mlir.transform.diagnostics import told
 from relax_mlir.transform.info import PassInfo
 from relax_mlir.transform.passes import Pass
 from relax_mlir.transform.program_hash import fingerprint
@@ -79,7 +80,7 @@ class FunctionPass(Pass):
             raise
         except Exception as error:
             # The error itself goes on up; this says in which function, and where that is.
-            message = f"'func.func' op @{name}: {type(error).__name__}: {error}"
+            message = f"'func.func' op @{name}: {told(error)}"
             function.location.emit_error(message)
             raise
 

@@ -77,6 +77,21 @@ TRANSFORM_PASSES: dict[str, PassSpec] = {
         entry="relax_mlir.transform.infer_type:infer_type",
         summary="Refine the types of bindings by what their operands say",
     ),
+    "refine-shapes-backward": PassSpec(
+        flag="refine-shapes-backward",
+        name="RefineShapesBackward",
+        entry="relax_mlir.transform.refine_shapes_backward:refine_shapes_backward",
+        summary="Refine the types of values by what is made of them",
+        options=(
+            PassOption("broadcast", bool, True, "operands of unknown shape do not broadcast"),
+        ),
+    ),
+    "extract-shape-functions": PassSpec(
+        flag="extract-shape-functions",
+        name="ExtractShapeFunctions",
+        entry="relax_mlir.transform.extract_shape_functions:extract_shape_functions",
+        summary="Compute shapes of what functions return without calling them",
+    ),
     "normalize": PassSpec(
         flag="normalize",
         name="Normalize",
@@ -195,7 +210,8 @@ def register_pass(
     Args:
         name: the pass's name, such as `FoldConstant`.
         make: called with the options that are given, in their types and with `_` for `-`, to
-            build the pass; without it this returns a decorator.
+            build the pass; or the pass itself, where it has no options. Without it this returns
+            a decorator.
         flag: its name in pipelines; by default the name in kebab case.
         summary: one line for listings.
         options: the options that a pipeline may give.
@@ -209,6 +225,11 @@ def register_pass(
         return lambda factory: register_pass(
             name, factory, flag=flag, summary=summary, options=options
         )
+    given = make
+    if hasattr(type(make), "pipeline"):
+        if tuple(options):
+            raise TypeError(f"pass '{name}' has options, so give what makes it of them")
+        make = _constant(make)
     if not callable(make):
         raise TypeError(f"what makes a pass is callable, got {type(make).__name__}")
     entry = Entry(flag or flag_of(name), name, summary, tuple(options), make)
@@ -231,6 +252,19 @@ def register_pass(
             if entry.flag == spec.flag or entry.name == spec.name:
                 raise PipelineError(f"pass '{name}' is already registered as '{spec.flag}'")
     _USER_ENTRIES[entry.flag] = entry
+    return given
+
+
+def _constant(made: Any) -> "Callable[[], Pass]":
+    """Return a function that returns a pass; whoever looks for its source finds the pass's."""
+
+    def make() -> "Pass":
+        return made
+
+    rewrites = [each.rewrite for each in getattr(made, "patterns", ())]
+    wrapped = getattr(made, "pass_func", None) or next(iter(rewrites), None)
+    if wrapped is not None:
+        make.__wrapped__ = wrapped  # type: ignore[attr-defined]
     return make
 
 
@@ -241,9 +275,10 @@ def file_of(name: str) -> str | None:
         return None
     make = inspect.unwrap(getattr(entry.make, "func", entry.make))
     try:
-        return inspect.getsourcefile(make) or inspect.getfile(make)
+        found = inspect.getsourcefile(make) or inspect.getfile(make)
     except TypeError:
         return ""
+    return "" if found == __file__ else found
 
 
 def unregister_pass(name: str) -> None:
@@ -339,6 +374,7 @@ def _from_spec(spec: PassSpec) -> Entry:
         passes = importlib.import_module("relax_mlir.transform.passes")
         return passes.SpecPass(spec, *values, **options)
 
+    make.__name__ = make.__qualname__ = spec.name
     return Entry(spec.flag, spec.name, spec.summary, spec.options, make)
 
 

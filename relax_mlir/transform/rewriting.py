@@ -8,7 +8,8 @@ from relax_mlir.dialects.bindings import ir, submodule
 from relax_mlir.errors import PassError
 from relax_mlir.ir.module import IRModule
 from relax_mlir.transform.context import PassContext
-from relax_mlir.transform.erasing import guarded, only_looks
+from relax_mlir.transform.diagnostics import told
+from relax_mlir.transform.guards import guarded, only_looks
 from relax_mlir.transform.info import PassInfo
 from relax_mlir.transform.passes import Pass
 from relax_mlir.transform.rewriting_checks import (
@@ -51,7 +52,15 @@ def pattern(root: str, benefit: int = 1) -> Callable[[Rewrite], Pattern]:
     replaces `op`; or True where it has itself changed something. An `op` whose results nobody uses
     goes away by `rewriter.erase_op(op)` and True. Other operations go away the same way, or by
     their `erase()`, which means the same inside a pattern; what has uses left cannot be erased.
+
+    Raises:
+        TypeError: `root` is no name.
     """
+    if not isinstance(root, str):
+        raise TypeError(
+            "a pattern names the operation that it is about, as in @pattern('relax.add'); "
+            f"got {root!r}"
+        )
     return lambda rewrite: Pattern(root, rewrite, benefit)
 
 
@@ -281,7 +290,7 @@ class _Driver:
             error = ValueError("the operation is already erased or replaced")
         self.error = error
         if place is not None and not isinstance(error, PassError):
-            place.emit_error(f"{what}: {type(error).__name__}: {error}")
+            place.emit_error(f"{what}: {told(error)}")
 
 
 def _apply(

@@ -32,13 +32,17 @@ class Sequential(Pass):
         required: Iterable[str] | None = None,
     ) -> None:
         if not isinstance(passes or (), (list, tuple)):
-            raise TypeError("passes must be a list of Pass objects.")
+            raise TypeError(
+                f"passes must be a list of Pass objects, got {type(passes).__name__} {passes!r}"
+            )
         self.passes = list(passes or ())
         for each in self.passes:
             if each is None:
                 raise TypeError("Found undefined pass for optimization.")
             if not isinstance(each, Pass):
-                raise TypeError(f"passes must be a list of Pass objects, got {each!r} in it.")
+                raise TypeError(
+                    f"passes must be a list of Pass objects, got {each!r} in it{_meant(each)}"
+                )
         self.info = make_info(name, opt_level, required)
 
     @classmethod
@@ -111,6 +115,16 @@ class Sequential(Pass):
         if self.element is not None:
             return self.element
         return ",".join(text for text in map(str, self.passes) if text)
+
+
+def _meant(each: object) -> str:
+    """Say what somebody may have meant who put something else than a pass into a list of them."""
+    if isinstance(each, str):
+        return f"; write get_pass('{each}')"
+    name = getattr(each, "__name__", "")
+    if isinstance(each, type) or (name[:1].isupper() and callable(each)):
+        return f"; make one of it: {name}()"
+    return "; is a decorator such as @module_pass missing?" if callable(each) else ""
 
 
 def _texts(passes: Sequence[Pass], ctx: PassContext) -> list[str]:

@@ -1,6 +1,8 @@
 """Pass classes and decorators: P07-P10, P18, P19, P21, value semantics and errors."""
 
 import gc
+import subprocess
+import sys
 
 import pytest
 
@@ -8,7 +10,7 @@ from relax_mlir import transform
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.context import make_context
 from relax_mlir.errors import PassError, PipelineError
-from relax_mlir.instrument import PassTimingInstrument
+from relax_mlir.instrument import PassBisect, PassLimit, PassTimingInstrument, find_culprit
 from relax_mlir.ir.module import IRModule
 from relax_mlir.transform import (
     FunctionPass,
@@ -279,7 +281,6 @@ class TestFunctionPass:
             "other",
         ]
 
-
     def test_prim_func_pass_cannot_remove_what_is_called(self):
         mod = IRModule.parse("""
           func.func private @g(%x: memref<4xf32> {tir.name = "x", tir.dtype = "float32"})
@@ -489,9 +490,15 @@ class TestMLIR:
     [
         (lambda: PassContext("3"), "opt_level is an int, got str '3'"),
         (lambda: PassContext(2.5), "opt_level is an int, got float 2.5"),
-        (lambda: PassContext(config=["a"]), r"config is a dict of options by key, got list \['a'\]"),
+        (
+            lambda: PassContext(config=["a"]),
+            r"config is a dict of options by key, got list \['a'\]",
+        ),
         (lambda: PassContext(instruments=5), "instruments is a list of instruments, got int 5"),
-        (lambda: PassContext(instruments=[PassTimingInstrument]), r"write PassTimingInstrument\(\)"),
+        (
+            lambda: PassContext(instruments=[PassTimingInstrument]),
+            r"write PassTimingInstrument\(\)",
+        ),
         (lambda: PassContext(diag_ctx=1), "diag_ctx is a DiagnosticContext, got int 1"),
         (lambda: PassInfo(5), "the name of a pass is a str, got int 5"),
         (lambda: PassInfo("A", "1"), "opt_level of 'A' is an int, got str '1'"),
@@ -504,11 +511,92 @@ class TestMLIR:
         (lambda: transform.get_pass(mlir("cse")), "it is a pass already"),
         (lambda: mlir(5), "a pipeline is a str, got int 5"),
         (lambda: Sequential([], opt_level="a"), "opt_level of 'sequential' is an int"),
+        (lambda: Sequential(["cse"]), r"got 'cse' in it; write get_pass\('cse'\)"),
+        (lambda: Sequential([transform.FoldConstant]), r"make one of it: FoldConstant\(\)"),
+        (lambda: Sequential([lambda mod, ctx: mod]), "is a decorator such as @module_pass missing"),
+        (lambda: Sequential(mlir("cse")), "passes must be a list of Pass objects, got MLIRPass"),
+        (lambda: transform.pattern(lambda op, rewriter: None), r"as in @pattern\('relax.add'\)"),
+        (lambda: PassBisect("x"), "is_bad is a function of a module, got 'x'"),
+        (lambda: PassLimit("x"), "limit is an int or None, got 'x'"),
+        (lambda: find_culprit([], None, bool), r"passes is one pass, such as Sequential\("),
+        (
+            lambda: module_pass(lambda mod: mod, opt_level=0, name="A"),
+            r"'A' takes \(mod\), and is called with \(mod, ctx\)",
+        ),
+        (
+            lambda: function_pass(type("A", (), {"transform_function": lambda self: 0}), 0),
+            r"'A.transform_function' takes \(self\), and is called with \(self, func, mod, ctx\)",
+        ),
     ],
 )
 def test_arguments_of_the_wrong_kind(make, message):
     with pytest.raises(TypeError, match=message):
         make()
+
+
+def test_what_a_pass_forgets_is_said(mod):
+    with pytest.raises(PassError, match="got NoneType; is `return mod` missing"):
+        module_pass(lambda mod, ctx: None, opt_level=0, name="A")(mod)
+
+    @function_pass(opt_level=0)
+    def number(func, mod, ctx):
+        func.attributes["large"] = 5
+        return func
+
+    with pytest.raises(PassError) as caught:
+        number(mod)
+    lines = str(caught.value).splitlines()
+    assert lines[0] == (
+        "pass 'number' failed: TypeError: __setitem__(): incompatible function arguments: it takes "
+        "__setitem__(self, name: str, attr: Attribute) -> None; invoked with types: "
+        "OpAttributeMap, str, int"
+    )
+    assert lines[1].endswith("OpAttributeMap, str, int")
+
+
+def test_a_module_pass_may_delete_functions(mod):
+    @module_pass(opt_level=0)
+    def drop(mod, ctx):
+        del mod["other"]
+        return mod
+
+    assert drop(mod).function_names == [name for name in mod.function_names if name != "other"]
+    with pytest.raises(PassError, match="no function 'other'"):
+        drop(drop(mod))
+
+
+# A process of its own: the value was read after it was freed.
+IN_NO_BLOCK = """
+from relax_mlir.dialects.relax import build
+from relax_mlir.errors import PassError
+from relax_mlir.ir.module import IRModule
+from relax_mlir.transform import function_pass
+
+@function_pass(opt_level=0)
+def to_sin(func, mod, ctx):
+    op = func.regions[0].blocks[0].operations[0]
+    op.results[0].replace_all_uses_with(build("sin", [op.operands[0]], {}))
+    return func
+
+mod = IRModule.parse(TEXT)
+try:
+    print(to_sin(mod))
+except PassError as error:
+    print(str(error).splitlines()[0])
+"""
+
+
+def test_a_value_of_no_block_takes_no_place():
+    text = """func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> attributes {relax.function} {
+      %0 = "relax.exp"(%x) : (tensor<4xf32>) -> tensor<4xf32>
+      return %0 : tensor<4xf32>
+    }"""
+    code = f"TEXT = '''{text}'''\n{IN_NO_BLOCK}"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout == (
+        "pass 'to_sin' failed: ValueError: the new value's 'relax.sin' is in no block: make it "
+        "inside `with ir.InsertionPoint(op):`, where `op` is what it stands in front of\n"
+    )
 
 
 def test_p21_print_ir(mod, capsys):

@@ -397,7 +397,7 @@ class TestUnknownNames:
     )
     def test_a_warning(self, mod, make, lists, message):
         ctx = PassContext(**lists)
-        with pytest.warns(UserWarning) as caught, ctx:
+        with pytest.warns(UserWarning, match="no pass") as caught, ctx:
             Sequential([make("MyPass")])(mod)
         assert [str(each.message) for each in caught] == [message]
         assert caught[0].filename == __file__

@@ -108,6 +108,28 @@ def test_p25_an_undecorated_class_is_no_instrument():
         PassContext(instruments=[object()])
 
 
+def test_p25_a_misspelt_hook_is_worth_a_warning():
+    with pytest.warns(UserWarning, match="nobody calls 'run_befor_pass'; did you mean"):
+
+        @pass_instrument
+        class _Look:
+            def run_befor_pass(self, mod, info):
+                pass
+
+
+def test_p25_should_run_answers(mod):
+    @pass_instrument
+    class Forgets:
+        def should_run(self, mod, info):
+            pass
+
+    with (
+        PassContext(instruments=[Forgets()]),
+        pytest.raises(TypeError, match="should_run of instrument 'Forgets' returned None"),
+    ):
+        noop()(mod)
+
+
 def test_p26_a_refused_pass_returns_its_input(mod):
     log = []
     with PassContext(instruments=[recorder(log, refuse=["P"])]):

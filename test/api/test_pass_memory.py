@@ -6,6 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from relax_mlir.dialects.context import MOST_USES
+
+on_linux = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+
 # In a process of its own: what other tests did to the allocator is none of this.
 PROGRAM = """
 import ctypes, gc, sys
@@ -13,44 +17,65 @@ import numpy as np
 sys.path.insert(0, {support!r})
 from programs import Program
 from relax_mlir import IRModule, relax
+from relax_mlir.dialects import context as contexts
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.constants import constant_attribute
 from relax_mlir.instrument.statistics import resident_bytes
 
-WEIGHTS = {weights}
-
-def compile_one(i):
+def build(i):
     made = Program()
     made.op(f"add{{i}}", "add", ((i + 1, f"n{{i}}"),), ((i + 1, f"n{{i}}"),))
     made.op(f"exp{{i}}", "exp", ((i + 3, 7),))
-    mod = IRModule(made.module)
-    if WEIGHTS:
-        with mod.context, ir.Location.unknown():
-            weights = constant_attribute(np.random.rand(WEIGHTS))
-            mod.mlir_module.operation.attributes["test.weights"] = weights
-            return mod
-    return relax.build(mod)
+    return relax.build(IRModule(made.module))
+
+def transform(i):
+    # Nothing in it was in any module before: that is what a context does not give back.
+    types = [f"tensor<{{i + 1}}x{{k + 1}}xf32>" for k in range(100)]
+    lines = [f'%y{{k}} = "relax.exp"(%x{{k}}) : ({{t}}) -> {{t}}' for k, t in enumerate(types)]
+    arguments = ", ".join(f"%x{{k}}: {{t}}" for k, t in enumerate(types))
+    return relax.transform.DeadCodeElimination()(IRModule.parse(
+        f"func.func @main{{i}}({{arguments}}) -> {{types[-1]}} attributes {{{{relax.function}}}} "
+        "{{\\n" + "\\n".join(lines) + f"\\nreturn %y99 : {{types[-1]}}\\n}}}}"
+    ))
+
+def weights(i):
+    mod = IRModule.parse("module {{}}")
+    with mod.context, ir.Location.unknown():
+        attribute = constant_attribute(np.random.rand(1 << 19))
+        mod.mlir_module.operation.attributes["test.weights"] = attribute
+    return mod
 
 def measure():
     gc.collect()
     ctypes.CDLL(None).malloc_trim(0)
     return resident_bytes()
 
+contexts.MOST_USES = {uses}
+held = [{what}(10000 + i) for i in range({held})]
 kept = None
 for i in range({warm}):
-    kept = compile_one(i)
+    kept = {what}(i)
 before = measure()
 for i in range({warm}, {warm} + {count}):
-    kept = compile_one(i)
+    kept = {what}(i)
 print((measure() - before) / 2**20)
 """
 
 
-def growth(**values) -> float:
-    """Return by how many MiB a process grows while it compiles `count` modules after `warm`."""
+def growth(what: str, *, warm: int, count: int, held: int = 0, uses: int = MOST_USES) -> float:
+    """Return by how many MiB a process grows while it makes `count` modules after `warm`.
+
+    Args:
+        what: a function of PROGRAM; the last thing it returned is kept.
+        warm: how often it is called first.
+        count: how often then.
+        held: how many more things are made first and kept all the time.
+        uses: when a context is given up.
+    """
     support = str(Path(__file__).parent.parent / "support")
+    settings = {"what": what, "warm": warm, "count": count, "held": held, "uses": uses}
     run = subprocess.run(
-        [sys.executable, "-c", PROGRAM.format(support=support, **values)],
+        [sys.executable, "-c", PROGRAM.format(support=support, **settings)],
         capture_output=True,
         text=True,
         check=True,
@@ -59,13 +84,24 @@ def growth(**values) -> float:
     return float(run.stdout)
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+@on_linux
 def test_compilations_leave_nothing_behind():
     # Before the two leaks in what carries LLVM were found it was 16 MiB.
-    assert growth(weights=0, warm=40, count=100) < 3
+    assert growth("build", warm=30, count=70) < 5
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+@on_linux
+@pytest.mark.parametrize("held", [0, 1, 2, 10])
+def test_modules_that_are_kept_keep_nothing_else(held):
+    assert growth("transform", warm=150, count=300, held=held) < 2
+
+
+@on_linux
+def test_it_is_giving_up_contexts_that_helps():
+    assert growth("transform", warm=150, count=300, held=2, uses=10**6) > 3
+
+
+@on_linux
 def test_weights_go_with_their_modules():
     # 200 modules of 4 MiB each; a context is given up after 64 MiB.
-    assert growth(weights=1 << 19, warm=40, count=200) < 100
+    assert growth("weights", warm=40, count=200) < 100

@@ -15,6 +15,7 @@ from relax_mlir.instrument import pass_instrument
 from relax_mlir.ir.module import IRModule
 from relax_mlir.lowering.pass_spec import PassOption
 from relax_mlir.transform import FunctionPass, PassInfo, Pipeline, Sequential, module_pass
+from relax_mlir.transform import registry
 from relax_mlir.transform.builder import build
 from relax_mlir.transform.execution import Execution
 from relax_mlir.transform.options import coerce_options, format_options, parse_options
@@ -302,7 +303,7 @@ class TestSequentialAsText:
             "builtin.module("
             "fold-constant{max-bytes=3 opt-level=0 required=cse,TestEach},"
             "sequential{name=Inner opt-level=3 required=cse}(cse,fold-scale-axis),"
-            "sequential{name=\"quotes ' and, {braces}\"}(canonicalize),"
+            'sequential{name="quotes \' and, {braces}"}(canonicalize),'
             "mlir{opt-level=1}(cse),"
             "mlir{name=Two opt-level=3}(cse,func.func(canonicalize)),"
             "mlir(cse,fold-constant),"
@@ -440,6 +441,19 @@ def test_a_printed_pass_reads_back_as_itself(make, text):
 def test_both_quotes_cannot_be_written():
     with pytest.raises(PipelineError, match="both kinds of quotes"):
         format_options({"label": "a'b\"c"})
+
+
+def test_a_pass_object_can_be_registered():
+    shared = module_pass(lambda mod, ctx: mod, opt_level=1, name="TestObject")
+    try:
+        assert register_pass("TestObject", shared) is shared
+        assert get_pass("TestObject").info == shared.info
+        assert registry.file_of("test-object") == __file__
+        assert registry.file_of("cse") is None
+        with pytest.raises(TypeError, match="give what makes it of them"):
+            register_pass("TestObject", shared, options=OPTIONS)
+    finally:
+        unregister_pass("TestObject")
 
 
 def test_get_pass_leaves_a_shared_pass_alone():

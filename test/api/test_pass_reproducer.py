@@ -252,7 +252,7 @@ relax_opt.main([{str(source)!r}, "--cse", "--crash", "--symbol-dce",
             PassContext(config={"reproducer": str(path)}),
             pytest.raises(
                 PipelineError,
-                match=r"r.mlir' cannot be written: No such file or directory; option 'reproducer' of",
+                match=r"r.mlir' cannot be written: No such file or directory; option 'reproducer'",
             ),
         ):
             mlir("cse")(mod)

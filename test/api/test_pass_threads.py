@@ -243,6 +243,14 @@ class TestDefaultContext:
         assert self.contexts_of_a_loop() == 1
         assert IRModule.parse("func.func private @f()").context == held.context
 
+    def test_an_executable_keeps_none(self):
+        kept = relax.build(program(3))
+        old = weakref.ref(contexts._LOCAL.context)
+        self.contexts_of_a_loop()
+        assert old() is None
+        x = np.ones((3, 2), "float32")
+        np.testing.assert_array_equal(relax.VirtualMachine(kept)["add"](x, x), x + x)
+
     def test_not_while_a_function_is_held(self):
         held = IRModule.parse("func.func private @f()")["f"]
         assert self.contexts_of_a_loop() == 1

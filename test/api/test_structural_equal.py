@@ -398,8 +398,8 @@ def test_random_programs(seed, names, where):
     assert not equal or ir.structural_hash(lhs) == ir.structural_hash(other)
 
 
-def test_a_program_of_100k_operations():
-    def make(prefix, count=20000, odd=-1):
+def test_a_long_program():
+    def make(prefix, count=6000, odd=-1):
         type_ = "tensor<4xf32>"
         lines = [
             f'%{prefix}{i + 1} = "relax.{"log" if i == odd else "exp"}"(%{prefix}{i}) : '
@@ -413,4 +413,12 @@ def test_a_program_of_100k_operations():
         )
 
     same(make("a"), make("b"))
-    assert "binding 19990" in differ(make("a"), make("b", odd=19990)).path
+    assert "binding 5990" in differ(make("a"), make("b", odd=5990)).path
+
+
+def test_functions_outside_of_modules():
+    mod = module(*BASE)
+    copies = [mod["main"].operation.clone(ip=False) for _ in range(2)]
+    same(*copies)
+    other = module(function(last="log"), kernel())["main"].operation.clone(ip=False)
+    assert differ(copies[0], other).path.startswith("function 'main', binding 0 'out'")

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.context import default_context
 from relax_mlir.dialects.relax import prover
+from relax_mlir.dialects.relax.binding import bound_symbols, solutions
 from relax_mlir.dialects.relax.dialect import Dims
 from relax_mlir.dialects.relax.symbolic import SymExpr, product
 
@@ -22,10 +23,22 @@ def ceildiv(a, b):
     return -(-a // b)
 
 
+def largest(a, b):
+    if isinstance(a, SymExpr) or isinstance(b, SymExpr):
+        return SymExpr.of(a).max(b)
+    return max(a, b)
+
+
+def smallest(a, b):
+    if isinstance(a, SymExpr) or isinstance(b, SymExpr):
+        return SymExpr.of(a).min(b)
+    return min(a, b)
+
+
 def tree():
     """Expressions as trees: a name, an integer, or an operator and two trees."""
     leaf = st.sampled_from(NAMES) | st.integers(-6, 12)
-    arithmetic = st.sampled_from((operator.add, operator.sub, operator.mul))
+    arithmetic = st.sampled_from((operator.add, operator.sub, operator.mul, largest, smallest))
     division = st.sampled_from((operator.floordiv, operator.mod, ceildiv))
     divisor = st.integers(1, 8) | st.sampled_from(NAMES)
     return st.recursive(
@@ -111,6 +124,8 @@ def test_substitution_commutes_with_evaluation(node, inner, values) -> None:
 def test_printed_text_is_the_expression(node, values) -> None:
     class T:
         ceildiv = staticmethod(ceildiv)
+        max = staticmethod(largest)
+        min = staticmethod(smallest)
 
     expr = symbolic(node)
     names = {name: SymExpr.var(name) for name in NAMES}
@@ -223,3 +238,78 @@ def test_a_long_sum_needs_no_deep_stack() -> None:
         total = total + SymExpr.var(f"s{i}")
     with default_context():
         assert Dims.of([total]).dims == [total]
+
+
+def test_extrema_are_folded() -> None:
+    assert n.max(m) == m.max(n)
+    assert n.max(m, k).min(0) == 0
+    assert n.max(m).max(k) == n.max(m, k)
+    assert (n + 3).max(n + 1, 2) == n + 3
+    assert SymExpr.const(4).max(9) == 9
+    assert n.max(m).substitute({"n": 4, "m": 7}) == 7
+    assert n.max(m).substitute({"n": m + 1}) == m + 1
+    assert str(n.max(m, 4) * 2) == "T.max(T.max(4, m), n) * 2"
+
+
+def test_extrema_in_mlir_are_symbols_of_their_own() -> None:
+    with default_context():
+        dims = Dims.of([n.max(m) + 1, n])
+        assert str(dims) == (
+            '#relax.dims<["T.max(m, n)", "n"], affine_map<()[s0, s1] -> (s0 + 1, s1)>>'
+        )
+        assert dims.symbol_names == ["m", "n"]
+        assert dims.dims == [n.max(m) + 1, n]
+
+
+@pytest.mark.parametrize("text", ["T.max(n, m)", "n + 1", "T.abs(n)", "n m", "max(m, n)", "4"])
+def test_names_in_dims_are_symbols_or_extrema(text) -> None:
+    with pytest.raises(ValueError, match="must be an identifier, or a minimum or maximum"):
+        SymExpr.leaf(text)
+
+
+def test_conditions() -> None:
+    assert n * 4 == 4 * n
+    assert not n == m
+    assert n != m
+    assert n <= n + 1
+    assert n + 1 > n
+    assert not n < 0
+    assert str(n * 2 <= m) == "n * 2 <= m"
+    assert str(~(n < m)) == "m <= n"
+    assert str(~(n == m)) == "n != m"
+    assert [n, m].index(m) == 1
+    with pytest.raises(TypeError, match="depends on its symbols"):
+        bool(n < m)
+
+
+@pytest.mark.parametrize(
+    ("dims", "bound"),
+    [
+        ([n], {"n"}),
+        ([n * 2], {"n"}),
+        ([n * 2 + m], set()),
+        ([n * 2 + m, m], {"n", "m"}),
+        ([n * m, m], {"m"}),
+        ([n // 4], set()),
+        ([n // 4, n + 1], {"n"}),
+        ([n.max(m)], set()),
+        ([7 - n], {"n"}),
+        ([n + m, m + k, k], {"n", "m", "k"}),
+    ],
+    ids=str,
+)
+def test_what_dimensions_bind(dims, bound) -> None:
+    assert bound_symbols(dims) == bound
+
+
+@settings(max_examples=200)
+@given(st.lists(tree(), min_size=1, max_size=4), VALUES)
+def test_solutions_give_the_values_back(nodes, values) -> None:
+    dims = [symbolic(node) for node in nodes]
+    found: dict[str, int] = {}
+    for solution in solutions(dims):
+        size = dims[solution.index].evaluate(values)
+        value, rest = divmod(size - solution.rest.evaluate(found), solution.factor)
+        assert rest == 0
+        found[solution.symbol] = value
+    assert found == {name: values[name] for name in found}

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from reference_ops import OPS
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
@@ -14,7 +15,6 @@ from relax_mlir.dialects.relax.constants import constant_array
 from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS, read_attributes
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.dialects.relax.tuples import is_make_tuple
-from reference_ops import OPS
 
 
 class ReferenceError(Exception):
@@ -159,7 +159,11 @@ def _call_packed(self: Reference, frame: Frame, op: ir.Operation, operands: list
 
 def _call_dps(self: Reference, frame: Frame, op: ir.Operation, operands: list[Any]) -> Any:
     name = op.attributes["func" if "func" in op.attributes else "callee"].value
-    extra = [frame.dim(d) for d in op.attributes["tir_vars"].dims] if "tir_vars" in op.attributes else []
+    extra = (
+        [frame.dim(d) for d in op.attributes["tir_vars"].dims]
+        if "tir_vars" in op.attributes
+        else []
+    )
     return self._packed[name](operands[0], *operands[1], *extra)
 
 

@@ -20,7 +20,7 @@
 // COMPILE: "relax.sin"
 // REDUCE: module {
 // MISSING: {{^}}error: cannot load '{{.*}}nobody.py': there is no such file
-// BUG: {{^}}error: cannot load '{{.*}}users_bug.py': AttributeError: {{.*}} (line 3)
+// BUG: {{^}}error: cannot load '{{.*}}users_bug.py': AttributeError: {{.*}} (line 5)
 // KIND: {{^}}error: cannot load '{{.*}}load.mlir': it is no Python file (.py)
 // VALUE: {{^}}error: flag '--load' needs a value: --load=<file>
 // WITHOUT: {{^}}error: unknown flag or pass '--exp-to-sin'

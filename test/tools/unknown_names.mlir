@@ -1,9 +1,9 @@
 // RUN: not relax-opt %s --split-input-file 2>&1 | FileCheck %s
 // RUN: relax-opt %S/Inputs/unregistered.mlir --allow-unregistered-dialect | FileCheck %s --check-prefix=ALLOWED
 
-// CHECK: unregistered operation 'relax.ad' {{.*}}; did you mean 'relax.add'?
+// CHECK: unregistered operation 'relax.addd' {{.*}}; did you mean 'relax.add'?
 func.func @operation(%x: tensor<4xf32>) {
-  %0 = "relax.ad"(%x, %x) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %0 = "relax.addd"(%x, %x) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
   return
 }
 

@@ -154,3 +154,41 @@ func.func @caller(%x: !T, %n: !N) -> tuple<!T, !S> attributes {relax.function} {
   %r = "relax.call"(%t) {callee = @callee} : (tuple<!T, !T, !N>) -> tuple<!T, !S>
   return %r : tuple<!T, !S>
 }
+
+// -----
+
+// Arguments that go take along what only they used, other calls included, and so on up the callers.
+
+!T = tensor<4xf32>
+!P = tuple<!T, !T>
+
+// CHECK-LABEL: func.func @caller_of_calls
+// CHECK-SAME: (%[[X:.*]]: tensor<4xf32>)
+// CHECK-NEXT: %[[ONE:.*]] = builtin.unrealized_conversion_cast %[[X]] : tensor<4xf32> to tuple<tensor<4xf32>>
+// CHECK-NEXT: %[[R:.*]] = "relax.call"(%[[ONE]]) {callee = @outer}
+// CHECK-NEXT: return %[[R]]
+func.func @caller_of_calls(%x: !T) -> !T attributes {relax.function} {
+  %t = builtin.unrealized_conversion_cast %x, %x : !T, !T to !P
+  %a = "relax.call"(%t) {callee = @gone, pure} : (!P) -> !T
+  %u = builtin.unrealized_conversion_cast %x, %a : !T, !T to !P
+  %b = "relax.call"(%u) {callee = @outer} : (!P) -> !T
+  return %b : !T
+}
+
+// CHECK: func.func private @outer(%{{.*}}: tensor<4xf32>) ->
+func.func private @outer(%x: !T, %y: !T) -> !T attributes {relax.function} {
+  %e = "relax.exp"(%y) : (!T) -> !T
+  %t = builtin.unrealized_conversion_cast %x, %e : !T, !T to !P
+  %b = "relax.call"(%t) {callee = @inner} : (!P) -> !T
+  return %b : !T
+}
+
+// CHECK: func.func private @inner(%{{.*}}: tensor<4xf32>) ->
+func.func private @inner(%x: !T, %y: !T) -> !T attributes {relax.function} {
+  return %x : !T
+}
+
+// CHECK-NOT: @gone
+func.func private @gone(%x: !T, %y: !T) -> !T attributes {relax.function} {
+  return %x : !T
+}

@@ -294,6 +294,8 @@ def build(
         InferError: operands contradict each other, or an attribute is missing, unknown or wrong.
         KeyError: there is no such operation.
     """
+    if name not in COMPUTE_OPS:
+        raise KeyError(f"Relax has no computation '{name}'{did_you_mean(name, COMPUTE_OPS)}")
     cls = COMPUTE_OPS[name]
     wanted = [p for p in cls.PARAMS if p.is_operand]
     least = max((i + 1 for i, p in enumerate(wanted) if p.default is REQUIRED), default=0)

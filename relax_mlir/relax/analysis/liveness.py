@@ -5,7 +5,7 @@ from typing import Any
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.errors import ExprError
-from relax_mlir.relax.analysis.scopes import Values, function_op, scopes_of
+from relax_mlir.relax.analysis.scopes import Values, function_op, region_arguments, scopes_of
 from relax_mlir.relax.expr.blocks import Binding, binding_of
 from relax_mlir.relax.expr.leaves import Var
 from relax_mlir.relax.expr.places import DATAFLOW
@@ -33,49 +33,43 @@ class Liveness:
         self._position: dict[ir.Operation, int] = {}
         self._defined: dict[ir.Value, int] = dict.fromkeys(self._params, -1)
         self._last: dict[ir.Value, int] = {}
-        self._ends: dict[int, int] = {}
-        self._inside: dict[ir.Operation, ir.Operation] = {}
         for op in values.walk(scope):
             if op.name != DATAFLOW:
                 self._position[op] = len(self.order)
                 self.order.append(op)
-                for result in op.results:
-                    self._defined[result] = self._position[op]
+                for value in (*op.results, *region_arguments(op)):
+                    self._defined[value] = self._position[op]
         self._uses()
 
     def _uses(self) -> None:
-        loops = self._loop_ends()
+        loops: list[tuple[int, int]] = []
         for position, op in enumerate(self.order):
-            if op.name == "relax.output":
-                continue
-            until = loops.get(position, position)
-            for value in self._values.operands(op):
-                last = until if self._defined.get(value, -1) < self._start_of(position) else position
-                self._last[value] = max(last, self._last.get(value, -1))
+            while loops and position > loops[-1][1]:
+                loops.pop()
+            if op.name != "relax.output":
+                for value in self._values.operands(op):
+                    self._last[value] = max(
+                        self._until(value, position, loops), self._last.get(value, -1)
+                    )
+            if op.name in _LOOPS:
+                loops.append((position, self._end(op)))
 
-    def _loop_ends(self) -> dict[int, int]:
-        """Return for each position inside of loops where the outermost ends, and note its start."""
-        self._starts: dict[int, int] = {}
-        ends: dict[int, int] = {}
-        for position, op in enumerate(self.order):
-            if op.name not in _LOOPS or position in ends:
-                continue
-            last = position
-            stack = [op]
-            while stack:
-                for region in stack.pop().regions:
-                    for block in region.blocks:
-                        for view in block.operations:
-                            inner = view.operation
-                            last = max(last, self._position.get(inner, last))
-                            if len(inner.regions):
-                                stack.append(inner)
-            for each in range(position + 1, last + 1):
-                ends[each], self._starts[each] = last, position
-        return ends
+    def _until(self, value: ir.Value, position: int, loops: list[tuple[int, int]]) -> int:
+        """Return until when a use keeps a value: to the end of the loops that it comes into."""
+        defined = self._defined.get(value, -1)
+        return next((end for start, end in loops if start > defined), position)
 
-    def _start_of(self, position: int) -> int:
-        return self._starts.get(position, -1)
+    def _end(self, loop: ir.Operation) -> int:
+        last, stack = self._position[loop], [loop]
+        while stack:
+            for region in stack.pop().regions:
+                for block in region.blocks:
+                    for view in block.operations:
+                        inner = view.operation
+                        last = max(last, self._position.get(inner, last))
+                        if len(inner.regions):
+                            stack.append(inner)
+        return last
 
     @property
     def variables(self) -> list[Var]:

@@ -152,27 +152,32 @@ class _Pools:
 
     def __init__(self) -> None:
         self.sizes: list[SymExpr] = []
-        self._free: list[int] = []
+        # By size: a program has many tensors of few sizes.
+        self._free: dict[SymExpr, list[int]] = {}
         self._busy: dict[int, list[int]] = {}
 
     def take(self, size: SymExpr, until: int) -> None:
         """Use the smallest free piece that is large enough, or a new one, up to a position."""
-        best = None
-        for index in self._free:
-            if can_prove_less_equal(size, self.sizes[index]) and (
-                best is None or can_prove_less_equal(self.sizes[index], self.sizes[best])
-            ):
-                best = index
+        best = size if size in self._free else None
         if best is None:
-            best = len(self.sizes)
+            for other in self._free:
+                if can_prove_less_equal(size, other) and (
+                    best is None or can_prove_less_equal(other, best)
+                ):
+                    best = other
+        if best is None:
+            index = len(self.sizes)
             self.sizes.append(size)
         else:
-            self._free.remove(best)
-        self._busy.setdefault(until, []).append(best)
+            index = self._free[best].pop()
+            if not self._free[best]:
+                del self._free[best]
+        self._busy.setdefault(until, []).append(index)
 
     def release(self, position: int) -> None:
         """Free what was needed up to a position."""
-        self._free += self._busy.pop(position, [])
+        for index in self._busy.pop(position, []):
+            self._free.setdefault(self.sizes[index], []).append(index)
 
 
 def _tensors(type_: ir.Type) -> list[ir.Type]:

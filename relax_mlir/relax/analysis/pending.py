@@ -3,11 +3,13 @@
 from collections.abc import Iterator
 from typing import Any
 
+from relax_mlir.dialects.bindings import ir
 from relax_mlir.relax.expr.base import Expr
 from relax_mlir.relax.expr.blocks import Binding, BindingBlock, SeqExpr
 from relax_mlir.relax.expr.call import Call, If, TupleGetItem
 from relax_mlir.relax.expr.functions import Function
 from relax_mlir.relax.expr.leaves import GlobalVar, Tuple, Var
+from relax_mlir.relax.expr.views import var, view
 
 
 def is_pending(node: Any) -> bool:
@@ -26,6 +28,9 @@ def children(node: Any) -> list[Any]:
 
     A binding's variable comes after its value, a function's parameters first.
     """
+    op = getattr(node, "mlir_op", None)
+    if op is not None and len(op.regions) and type(node) is not If and not _has_parts(node):
+        return _with_regions(node, op)
     if isinstance(node, Call):
         return [node.op, *node.args]
     if isinstance(node, Tuple):
@@ -35,8 +40,8 @@ def children(node: Any) -> list[Any]:
     if isinstance(node, If):
         return [node.cond, node.true_branch, node.false_branch]
     if isinstance(node, Binding):
-        var = node.var
-        return [node.value] if var is None else [node.value, var]
+        bound = node.var
+        return [node.value] if bound is None else [node.value, bound]
     if isinstance(node, BindingBlock):
         return list(node.bindings)
     if isinstance(node, SeqExpr):
@@ -45,6 +50,21 @@ def children(node: Any) -> list[Any]:
     if isinstance(node, Function):
         return [*node.params, node.body]
     return []
+
+
+def _has_parts(node: Any) -> bool:
+    return isinstance(node, (Function, Binding, BindingBlock))
+
+
+def _with_regions(node: Any, op: ir.Operation) -> list[Any]:
+    """Return the parts of an operation that no class describes: a lambda, a loop."""
+    keep = node._keep
+    bodies = [block for region in op.regions for block in region.blocks]
+    return [
+        *(view(value, keep) for value in op.operands),
+        *(var(value, keep) for block in bodies for value in block.arguments),
+        *(SeqExpr.of(block, keep) for block in bodies),
+    ]
 
 
 def pending_variables(node: Any) -> Iterator[tuple[Var, bool]]:
@@ -59,7 +79,7 @@ def pending_variables(node: Any) -> Iterator[tuple[Var, bool]]:
         if isinstance(part, Binding) and part.var is not None:
             declared = [part.var]
         parts = children(part)
-        stack += [(each, any(each is var for var in declared)) for each in reversed(parts)]
+        stack += [(each, any(each is one for one in declared)) for each in reversed(parts)]
 
 
 def pending_global_vars(node: Any) -> list[GlobalVar]:

@@ -3,6 +3,7 @@
 from typing import Any
 
 from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.relax.calls import functions_of
 from relax_mlir.dialects.relax.ops.core import impurity
 from relax_mlir.dialects.relax.well_formed import argument_attributes, type_dims
 from relax_mlir.relax.analysis.scopes import (
@@ -10,7 +11,6 @@ from relax_mlir.relax.analysis.scopes import (
     Values,
     enclosing_module,
     function_op,
-    relax_functions,
     scopes_of,
 )
 from relax_mlir.relax.expr.leaves import Var
@@ -36,6 +36,7 @@ def contains_impure_call(node: Any, own_name: Any = None) -> bool:
     own = getattr(own_name, "name_hint", own_name)
     seen: set[str] = set() if own is None else {own}
     pending = scopes_of(node)
+    functions: dict[str, ir.Operation] | None = None
     while pending:
         scope = pending.pop()
         for op in _called_here(scope):
@@ -44,12 +45,14 @@ def contains_impure_call(node: Any, own_name: Any = None) -> bool:
                 if callee in seen:
                     continue
                 seen.add(callee)
-                func = _function(op, callee)
+                if functions is None:
+                    functions = _functions(op)
+                func = functions.get(callee)
                 if func is None:
                     return True
                 if not _is_marked_pure(func):
                     pending += scopes_of(func)
-            elif op.name not in _HARMLESS and impurity(op):
+            elif op.name not in _HARMLESS and op.name.startswith("relax.") and impurity(op):
                 return True
     return False
 
@@ -106,14 +109,9 @@ def _called_here(scope: Scope) -> Any:
             ][::-1]
 
 
-def _function(op: ir.Operation, name: str) -> ir.Operation | None:
+def _functions(op: ir.Operation) -> dict[str, ir.Operation]:
     module = enclosing_module(op)
-    if module is None:
-        return None
-    return next(
-        (f for f in relax_functions(module) if ir.StringAttr(f.attributes["sym_name"]).value == name),
-        None,
-    )
+    return {} if module is None else functions_of(module)
 
 
 def _is_marked_pure(func: ir.Operation) -> bool:

@@ -35,7 +35,7 @@ class Scope:
 
 
 def scopes_of(node: Any) -> list[Scope]:
-    """Return the parts of a program that a node stands for: one for each Relax function of a module.
+    """Return what a node stands for: of a module, one part for each Relax function.
 
     Args:
         node: IRModule, function, block, binding or expression: a view or an MLIR operation.
@@ -94,10 +94,9 @@ def module_op(node: Any) -> ir.Operation:
 def enclosing_module(op: ir.Operation) -> ir.Operation | None:
     """Return the module that an operation is in, None for a function taken out of its module."""
     while op.name != "builtin.module":
-        parent = op.parent
-        if parent is None:
+        if not op.attached:
             return None
-        op = parent.operation
+        op = op.parent.operation
     return op
 
 
@@ -199,7 +198,7 @@ class Values:
         return known
 
     def operands(self, op: ir.Operation) -> list[ir.Value]:
-        """Return the variables' values in an operation's arguments, those in tuples in place too."""
+        """Return the values in an operation's arguments, those in tuples in place too."""
         found: list[ir.Value] = []
         pending = list(op.operands)[::-1]
         while pending:

@@ -10,6 +10,7 @@ from relax_mlir.dialects.relax.prover import lower_bound
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.dialects.relax.well_formed import argument_attributes, type_dims
 from relax_mlir.relax.analysis.scopes import Scope, Values, region_arguments, scopes_of
+from relax_mlir.relax.expr.base import Expr
 from relax_mlir.relax.expr.types import (
     FuncType,
     PrimType,
@@ -19,7 +20,6 @@ from relax_mlir.relax.expr.types import (
     Type,
     as_type,
 )
-
 
 # Operations that give symbols their values.
 _BINDERS = frozenset(("relax.match_cast", "relax.match_prim"))
@@ -131,7 +131,7 @@ class _Symbols:
 
     def _bind(self, dims: list[SymExpr]) -> None:
         self._use(dims)
-        # Only what these dimensions mention: a function may bind as many symbols as it has bindings.
+        # Only what these dimensions mention: there may be as many symbols as bindings.
         symbols = _symbols(dims)
         known = {str(symbol) for symbol in symbols if symbol in self.defined}
         bound = bound_symbols(dims, known) - known
@@ -166,7 +166,7 @@ def _types(scope: Scope) -> Iterable[ir.Type]:
 
 
 def _all_dims(type_: Any, tensors_only: bool = False) -> Iterable[Iterable[SymExpr]]:
-    stack: list[Type] = [as_type(getattr(type_, "ty", type_))]
+    stack: list[Type] = [type_.ty if isinstance(type_, Expr) else as_type(type_)]
     while stack:
         part = stack.pop()
         if isinstance(part, TensorType) or (isinstance(part, ShapeType) and not tensors_only):

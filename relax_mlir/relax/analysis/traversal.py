@@ -3,10 +3,13 @@
 from collections.abc import Callable
 from typing import Any
 
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.errors import ExprTypeError
 from relax_mlir.ir.module import IRModule
 from relax_mlir.relax.analysis.pending import children
 from relax_mlir.relax.expr.base import Expr
-from relax_mlir.relax.expr.functions import functions
+from relax_mlir.relax.expr.blocks import Binding, BindingBlock, binding_of
+from relax_mlir.relax.expr.functions import function_view, functions
 
 
 def post_order_visit(node: Any, fvisit: Callable[[Expr], Any]) -> None:
@@ -40,4 +43,9 @@ def post_order_visit(node: Any, fvisit: Callable[[Expr], Any]) -> None:
 def _roots(node: Any) -> list[Any]:
     if isinstance(node, IRModule):
         return list(functions(node).values())
+    if isinstance(node, (ir.Operation, ir.OpView)):
+        op = node.operation
+        return [function_view(op, node) if op.name == "func.func" else binding_of(op, node)]
+    if not isinstance(node, (Expr, Binding, BindingBlock)):
+        raise ExprTypeError(f"expected a part of a program, got {type(node).__name__}")
     return [node]

@@ -39,7 +39,7 @@ def make_call(m: Any, call: Call, operands: list[ir.Value], loc: ir.Location) ->
 
 def _result(m: Any, call: Call) -> ir.Type:
     types = call.sinfo_args
-    with m._builder.context:
+    with m._builder.unknown:
         if not types:
             return T.object_type()
         return types[0].to_mlir() if len(types) == 1 else TupleType(list(types)).to_mlir()
@@ -49,7 +49,7 @@ def _function(m: Any, call: Call, operands: list[ir.Value], loc: ir.Location) ->
     assert isinstance(call.op, GlobalVar), "the caller looked"
     name = call.op.name_hint
     func = m._builder._find(name)
-    with m._builder.context:
+    with m._builder.unknown:
         attributes: dict[str, ir.Attribute] = {"callee": ir.FlatSymbolRefAttr.get(name)}
         if func is not None:
             result = _function_result(name, func, operands)
@@ -65,7 +65,7 @@ def _function(m: Any, call: Call, operands: list[ir.Value], loc: ir.Location) ->
             attributes["pure"] = ir.UnitAttr.get()
     if not pure:
         m._builder._require_effects(f"a call of '{name}'")
-    return m.create("relax.call", [m.tuple_of(operands, loc)], result, loc, **attributes).result
+    return m.create("relax.call", [m.part_tuple(operands, loc)], result, loc, **attributes).result
 
 
 def _function_result(name: str, func: ir.Operation, operands: list[ir.Value]) -> ir.Type:
@@ -104,31 +104,32 @@ def _pure_packed(m: Any, call: Call, operands: list[ir.Value], loc: ir.Location)
 def _by_name(
     m: Any, op: str, func: ExternFunc, operands: list[ir.Value], result: ir.Type, loc: ir.Location
 ) -> ir.Value:
-    with m._builder.context:
+    with m._builder.unknown:
         attribute = ir.StringAttr.get(func.global_symbol)
-    return m.create(op, [m.tuple_of(operands, loc)], result, loc, func=attribute).result
+    return m.create(op, [m.part_tuple(operands, loc)], result, loc, func=attribute).result
 
 
 def _destination(m: Any, call: Call, operands: list[ir.Value], loc: ir.Location) -> ir.Value:
     """Create `call_tir` or `call_dps_packed`; the operand is the tuple of arguments."""
     (type_,) = call.sinfo_args
+    place = loc.child_loc if isinstance(loc, ir.NameLoc) else loc
     wanted = type_.fields if isinstance(type_, TupleType) else (type_,)
     shapes = []
     for field, given in zip(wanted, _given_shapes(call, len(wanted)), strict=True):
         if not isinstance(field, TensorType):
             raise ExprTypeError(f"the output must be a tensor, got {field}")
         if given is not None:
-            shapes.append(m.value(given, None, loc))
+            shapes.append(m.value(given, None, place))
         elif field.dims is not None:
-            shapes.append(m.shape(field.dims, loc))
+            shapes.append(m.shape(field.dims, place))
         elif field.shape_expr is not None:
-            shapes.append(m.value(field.shape_expr, None, loc))
+            shapes.append(m.value(field.shape_expr, None, place))
         else:
             raise ExprError(f"the shape of the output must be known, got {field}")
     many = isinstance(type_, TupleType)
-    shape = m.tuple_of(shapes, loc) if many else shapes[0]
+    shape = m.part_tuple(shapes, loc) if many else shapes[0]
     func = call.args[0]
-    with m._builder.context:
+    with m._builder.unknown:
         result = type_.to_mlir()
         attributes: dict[str, ir.Attribute] = {}
         if isinstance(func, GlobalVar):
@@ -140,7 +141,7 @@ def _destination(m: Any, call: Call, operands: list[ir.Value], loc: ir.Location)
     arguments = operands[0]
     if known_fields(arguments) is None:
         # A tuple that somebody else made: calls have their tuples made in place.
-        arguments = m.tuple_of(m._builder._fields(arguments, loc), loc)
+        arguments = m.part_tuple(m._builder._fields(arguments, place), loc)
     return m.create(call.op.name, [shape, arguments], result, loc, **attributes).result  # type: ignore[attr-defined]
 
 
@@ -157,14 +158,14 @@ def _shape_of(m: Any, call: Call, operands: list[ir.Value], loc: ir.Location) ->
     type_ = operands[0].type
     if not T.is_tensor(type_):
         raise ExprTypeError(f"only tensors have a shape, this is {describe(type_)}")
-    with m._builder.context:
+    with m._builder.unknown:
         result = T.shape_type(T.tensor_dims(type_), T.tensor_ndim(type_))
     return m.create("relax.shape_of", operands, result, loc).result
 
 
 def _make_closure(m: Any, call: Call, operands: list[ir.Value], loc: ir.Location) -> ir.Value:
-    captured = operands[0] if is_tuple(operands[0].type) else m.tuple_of(operands, loc)
-    with m._builder.context:
+    captured = operands[0] if is_tuple(operands[0].type) else m.part_tuple(operands, loc)
+    with m._builder.unknown:
         callee = ir.FlatSymbolRefAttr.get(call.args[0].name_hint)
         result = T.object_type()
     return m.create("relax.make_closure", [captured], result, loc, callee=callee).result
@@ -176,7 +177,7 @@ def _closure(m: Any, call: Call, operands: list[ir.Value], loc: ir.Location) -> 
     if str(closure.type) != "!relax.object":
         raise ExprTypeError(f"{call.op!r} of type {describe(closure.type)} cannot be called")
     result = _result(m, call)
-    operands = [closure, m.tuple_of(arguments, loc)]
+    operands = [closure, m.part_tuple(arguments, loc)]
     return m.create("relax.invoke_closure", operands, result, loc).result
 
 

@@ -12,7 +12,6 @@ from relax_mlir.dialects.relax.ops.params import default_value, from_attribute, 
 from relax_mlir.dialects.relax.tuples import field_types, make_tuple
 from relax_mlir.errors import BuilderError, ExprError, ExprTypeError
 from relax_mlir.relax.builder.frames import resolve
-from relax_mlir.relax.expr.base import Expr
 from relax_mlir.relax.expr.blocks import SeqExpr
 from relax_mlir.relax.expr.call import Call, If, Op, TupleGetItem
 from relax_mlir.relax.expr.leaves import (
@@ -26,6 +25,8 @@ from relax_mlir.relax.expr.leaves import (
 )
 
 _NAMES = (Op, GlobalVar, ExternFunc)
+# Parts of an expression that become bindings of their own.
+_BINDINGS = (Call, TupleGetItem, If)
 # How many answers of inference rules and constants of one number a builder remembers.
 _REMEMBERED = 4096
 
@@ -37,13 +38,16 @@ class Materializer:
         self._builder = builder
         self._rules: dict[Any, tuple[ir.Type, dict[str, ir.Attribute]]] = {}
         self._numbers: dict[Any, ir.Attribute] = {}
+        self._counts: dict[str, int] = {}
+        self.last_name = ""
 
-    def value(self, expr: Any, name: str | None = None, loc: ir.Location | None = None) -> ir.Value:
+    def value(self, expr: Any, hint: str | None = None, loc: ir.Location | None = None) -> ir.Value:
         """Return the MLIR value of an expression, creating what has not been emitted.
 
         Args:
             expr: the expression.
-            name: the variable's name; parts of the expression that need one get names of their own.
+            hint: what the variable is to be called, `""` for any name; None when it is part of
+                something. `last_name` is what it is called then.
             loc: the source line, the caller's when None.
 
         Raises:
@@ -58,7 +62,7 @@ class Materializer:
             args = expr.args
             if all(isinstance(arg, Var) for arg in args) and isinstance(expr.op, Op):
                 operands = [resolve(self._builder, arg) for arg in args]
-                return self._make(expr, operands, name or self._name(), place)
+                return self._make(expr, operands, self._name(hint), place)
         done: dict[int, ir.Value] = {}
         # Expressions are kept: an `id` is one object's only while that lives.
         waiting: list[tuple[Any, list[Any] | None]] = [(expr, None)]
@@ -77,23 +81,24 @@ class Materializer:
                 waiting += [(part, None) for part in reversed(parts) if id(part) not in done]
                 continue
             operands = [done[id(part)] for part in parts]
-            own = name if top is expr else None
-            if own is None and isinstance(top, (Call, TupleGetItem, If)):
-                own = self._name()
+            named = (top is expr and hint is not None) or isinstance(top, _BINDINGS)
+            own = self._name(hint if top is expr else None) if named else None
             done[id(top)] = self._make(top, operands, own, place)
         return done[id(expr)]
 
-    def _name(self) -> str:
+    def _name(self, hint: str | None) -> str:
         frame = self._builder._frame()
-        return frame.names.fresh("lv" if frame.kind == "dataflow" else "gv")
+        default = "lv" if frame.kind == "dataflow" else "gv"
+        self.last_name = frame.names.fresh(hint or default)
+        return self.last_name
 
     def _make(
         self, expr: Any, operands: list[ir.Value], name: str | None, place: ir.Location
     ) -> ir.Value:
         loc = place if name is None else self._builder._places.named(name, place)
-        for cls, make in _MAKERS.items():
-            if isinstance(expr, cls):
-                return make(self, expr, operands, loc)
+        make = _MAKERS.get(type(expr))
+        if make is not None:
+            return make(self, expr, operands, loc)
         if isinstance(expr, (GlobalVar, ExternFunc, Op)):
             raise ExprTypeError(f"{expr!r} is a function; call it")
         if expr.mlir_value is not None and getattr(expr, "mlir_op", None) is not None:
@@ -122,6 +127,10 @@ class Materializer:
             ip=self._builder._frame().ip,
         )
 
+    def part_tuple(self, values: Sequence[ir.Value], loc: ir.Location) -> ir.Value:
+        """Create a tuple that is part of an expression: it does not get the variable's name."""
+        return self.tuple_of(values, loc.child_loc if isinstance(loc, ir.NameLoc) else loc)
+
     def tuple_of(self, values: Sequence[ir.Value], loc: ir.Location) -> ir.Value:
         """Create a tuple of values."""
         with self._builder._frame().ip, loc:
@@ -129,7 +138,7 @@ class Materializer:
 
     def shape(self, dims: Any, loc: ir.Location) -> ir.Value:
         """Create a shape of known dimensions."""
-        with self._builder.context:
+        with self._builder.unknown:
             try:
                 type_ = T.shape_type(dims)
             except ValueError as error:
@@ -143,16 +152,16 @@ class Materializer:
         cls = COMPUTE_OPS[name]
         if not cls.PURE:
             self._builder._require_effects(f"relax.op.{name}")
-        wanted = cls.__dict__.get("_operand_count")
+        wanted = self._counts.get(name)
         if wanted is None:
-            wanted = sum(param.is_operand for param in cls.PARAMS)
+            wanted = self._counts[name] = sum(param.is_operand for param in cls.PARAMS)
         while len(operands) < wanted:
-            operands.append(self.tuple_of([], loc))
+            operands.append(self.part_tuple([], loc))
         types = [operand.type for operand in operands]
         key = (name, *types, *(_frozen(item) for item in attrs.items()))
         known = self._rules.get(key)
         if known is None:
-            with self._builder.context, loc:
+            with loc:
                 known = _rule(name, cls, types, attrs)
             if len(self._rules) >= _REMEMBERED:
                 self._rules.clear()
@@ -165,7 +174,7 @@ class Materializer:
 
     def constant(self, expr: Constant, operands: list[ir.Value], loc: ir.Location) -> ir.Value:
         """Create a constant; those of one number are made once."""
-        with self._builder.context:
+        with self._builder.unknown:
             if expr.mlir_op is not None and expr.mlir_op.context == self._builder.context:
                 attribute = expr.mlir_op.attributes["value"]
             else:
@@ -221,7 +230,7 @@ def _shape_expr(m: Materializer, expr: ShapeExpr, _: Any, loc: ir.Location) -> i
 
 
 def _prim_value(m: Materializer, expr: PrimValue, _: Any, loc: ir.Location) -> ir.Value:
-    with m._builder.context:
+    with m._builder.unknown:
         try:
             attribute = Dims.of([expr.value])
         except ValueError as error:
@@ -233,7 +242,7 @@ def _prim_value(m: Materializer, expr: PrimValue, _: Any, loc: ir.Location) -> i
 def _get_item(
     m: Materializer, expr: TupleGetItem, operands: list[ir.Value], loc: ir.Location
 ) -> ir.Value:
-    with m._builder.context:
+    with m._builder.unknown:
         index = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), expr.index)
     type_ = field_types(operands[0].type)[expr.index]
     return m.create("relax.tuple_get_item", operands, type_, loc, index=index).result
@@ -264,7 +273,7 @@ def _sequence(m: Materializer, expr: SeqExpr, _: Any, loc: ir.Location) -> ir.Va
     return m.value(m._builder._sequence(expr), None, loc)
 
 
-_MAKERS: dict[type[Expr], Callable[..., ir.Value]] = {
+_MAKERS: dict[type[Any], Callable[..., ir.Value]] = {
     Call: _call,
     Constant: Materializer.constant,
     ShapeExpr: _shape_expr,

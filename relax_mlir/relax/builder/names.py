@@ -14,6 +14,10 @@ class Names:
         """Note that something has a name."""
         self._taken.add(name)
 
+    def discard(self, name: str) -> None:
+        """Note that nothing has a name any more."""
+        self._taken.discard(name)
+
     def fresh(self, hint: str) -> str:
         """Return a name that nothing has yet, and note it."""
         taken = self._taken

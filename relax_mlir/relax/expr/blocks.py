@@ -269,6 +269,7 @@ class SeqExpr(Expr):
 
     @property
     def ty(self) -> Type:
+        """The type."""
         return self.body.ty
 
     def _identity(self) -> Any:

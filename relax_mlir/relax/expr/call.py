@@ -94,6 +94,7 @@ class Call(Expr):
 
     @property
     def mlir_value(self) -> ir.Value | None:
+        """The MLIR value, None when this has not been emitted."""
         return None if self._op is None or not len(self._op.results) else self._op.results[0]
 
     @property
@@ -233,6 +234,7 @@ class TupleGetItem(Expr):
 
     @property
     def mlir_value(self) -> ir.Value | None:
+        """The MLIR value, None when this has not been emitted."""
         return None if self._op is None else self._op.result
 
     @property
@@ -275,6 +277,7 @@ class If(Expr):
 
     @property
     def mlir_value(self) -> ir.Value | None:
+        """The MLIR value, None when this has not been emitted."""
         return None if self._op is None or not len(self._op.results) else self._op.results[0]
 
     @property

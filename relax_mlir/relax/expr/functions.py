@@ -54,6 +54,7 @@ class BaseFunc(Expr):
 
     @property
     def ty(self) -> Type:
+        """The type."""
         if self._op is None:
             return FuncType()
         return from_mlir(ir.TypeAttr(self._op.attributes["function_type"]).value)
@@ -88,7 +89,7 @@ class Function(BaseFunc):
     `Function(params, body)` with expressions not emitted yet is what `BlockBuilder.add_func` takes.
     """
 
-    __slots__ = ("_attrs", "_body", "_params", "_ret", "_pure")
+    __slots__ = ("_attrs", "_body", "_params", "_pure", "_ret")
 
     def __init__(
         self, params: Iterable[Var], body: Any, ret_type: Any = None, is_pure: bool | None = None,
@@ -141,6 +142,7 @@ class Function(BaseFunc):
 
     @property
     def attrs(self) -> Attrs:
+        """Its attributes by name."""
         return self._attrs if self._op is None else super().attrs
 
     @property

@@ -1,4 +1,4 @@
-"""Expressions without parts: variables, constants, shapes, names of functions; and tuples."""
+"""Constants, shapes, integers and strings as expressions; and tuples."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -29,164 +29,6 @@ from relax_mlir.relax.expr.types import (
 from relax_mlir.script.printer.names import location_name
 
 
-class Id:
-    """The identity of a variable: what two variables of one name do not share.
-
-    Attributes:
-        name_hint: the name.
-    """
-
-    __slots__ = ("_value", "name_hint")
-
-    def __init__(self, name_hint: str, value: Any = None) -> None:
-        self.name_hint = name_hint
-        self._value = value
-
-    def same_as(self, other: object) -> bool:
-        """Whether the other identifies the same variable."""
-        if self is other:
-            return True
-        return isinstance(other, Id) and self._value is not None and self._value == other._value
-
-    __eq__ = same_as
-
-    def __hash__(self) -> int:
-        return id(self) if self._value is None else hash(self._value)
-
-    def __repr__(self) -> str:
-        return f"Id({self.name_hint!r})"
-
-
-class Var(Expr):
-    """A variable: `Var("x", R.Tensor(("n", 4), "float32"))` (R02).
-
-    The design document's `Var("x", [n, 4], DynTensorType(2, "float32"))` is the same.
-    """
-
-    __slots__ = ("_frame", "_id", "_name", "_value")
-
-    def __init__(
-        self, name_hint: "str | Id", ty: Any = None, type_annotation: Any = None,
-        *, struct_info: Any = None, shape: Any = None, dtype: Any = None,
-    ) -> None:  # fmt: skip
-        super().__init__()
-        self._id = name_hint if isinstance(name_hint, Id) else None
-        name = self._id.name_hint if self._id is not None else name_hint
-        if not isinstance(name, str):
-            raise ExprTypeError(f"the name of a variable is a string, got {name!r}")
-        self._name = name
-        self._value: ir.Value | None = None
-        self._frame: Any = None
-        given = struct_info if ty is None else ty
-        if isinstance(given, (list, tuple)) or isinstance(getattr(given, "ty", None), ShapeType):
-            given, shape = None, given
-        if given is None and shape is not None:
-            known = None if type_annotation is None else as_type(type_annotation)
-            given = TensorType(shape, dtype or getattr(known, "dtype", None))
-        elif given is None:
-            given = type_annotation
-        self._ty = None if given is None else as_type(given)
-
-    @property
-    def name_hint(self) -> str:
-        """The name; that of the MLIR value's location for one that has been emitted."""
-        return self._name
-
-    @property
-    def vid(self) -> Id:
-        """The identity, which carries the name."""
-        if self._id is None:
-            self._id = Id(self._name, self._identity())
-        return self._id
-
-    @property
-    def mlir_value(self) -> ir.Value | None:
-        return self._value
-
-    @property
-    def ty(self) -> Type:
-        if self._value is None and self._ty is None:
-            return ObjectType()
-        return Expr.ty.fget(self)  # type: ignore[attr-defined]
-
-    @property
-    def type_annotation(self) -> Type:
-        """The type without dimensions, as the design document's field."""
-        return without_shape(self.ty)
-
-    def _identity(self) -> Any:
-        return None if self._value is None else canonical(self._value)
-
-
-class DataflowVar(Var):
-    """A variable that is visible in its dataflow block only (R02, R03)."""
-
-    __slots__ = ()
-
-
-def make_var(value: ir.Value, name: str, keep: Any, frame: Any, local: bool) -> Var:
-    """Return the variable of a value whose name and place are known."""
-    var: Var = DataflowVar.__new__(DataflowVar) if local else Var.__new__(Var)
-    var._value, var._name, var._keep, var._frame = value, name, keep, frame
-    var._ty = var._id = None
-    return var
-
-
-def value_name(value: ir.Value) -> str:
-    """Return the name that the program gives a value, `""` when it gives none."""
-    op = defining_op(value)
-    if op is not None:
-        return location_name(op.location)
-    name = location_name(value.location)
-    func = value.owner.owner
-    if not name and "relax.params" in func.operation.attributes:
-        names = func.operation.attributes["relax.params"]
-        number = ir.BlockArgument(value).arg_number
-        return ir.StringAttr(names[number]).value if number < len(names) else ""
-    return name
-
-
-class GlobalVar(Expr):
-    """The name of a function of the module; calling it makes a call (R02)."""
-
-    __slots__ = ("_name",)
-
-    def __init__(self, name_hint: str, ty: Any = None) -> None:
-        super().__init__()
-        self._name = name_hint
-        self._ty = FuncType() if ty is None else as_type(ty)
-
-    @property
-    def name_hint(self) -> str:
-        """The function's name."""
-        return self._name
-
-    def _identity(self) -> Any:
-        return GlobalVar, self._name
-
-
-class ExternFunc(Expr):
-    """The name of a packed function, found when the program runs (R02)."""
-
-    __slots__ = ("attrs", "global_symbol")
-
-    def __init__(self, global_symbol: str, ty: Any = None) -> None:
-        super().__init__()
-        if not isinstance(global_symbol, str):
-            raise ExprTypeError(f"the name of a packed function is a string, got {global_symbol!r}")
-        self.global_symbol = global_symbol
-        self.attrs: dict[str, Any] = {}
-        self._ty = FuncType() if ty is None else as_type(ty)
-
-    @property
-    def name_hint(self) -> str:
-        """The function's name."""
-        return self.global_symbol
-
-    def _identity(self) -> Any:
-        return ExternFunc, self.global_symbol
-
-
 class _Leaf(Expr):
     """A leaf that an operation without operands stands for, once it is emitted."""
 
@@ -199,6 +41,7 @@ class _Leaf(Expr):
 
     @property
     def mlir_value(self) -> ir.Value | None:
+        """The MLIR value, None when this has not been emitted."""
         return None if self._op is None else self._op.result
 
     def _identity(self) -> Any:
@@ -251,6 +94,7 @@ class ShapeExpr(_Leaf):
 
     @property
     def ty(self) -> Type:
+        """The type."""
         return ShapeType(self.values)
 
     def __getitem__(self, index: Any) -> Any:
@@ -297,6 +141,7 @@ class PrimValue(_Leaf):
 
     @property
     def ty(self) -> Type:
+        """The type."""
         return PrimType("int64", self.value)
 
 
@@ -345,6 +190,7 @@ class Tuple(_Leaf):
 
     @property
     def ty(self) -> Type:
+        """The type."""
         return TupleType([field.ty for field in self.fields])
 
     def __getitem__(self, index: Any) -> Any:

@@ -83,6 +83,7 @@ class TensorType(Type):
         return ShapeExpr(self.dims)
 
     def to_mlir(self) -> ir.Type:
+        """Return the MLIR type, in the current context."""
         try:
             return T.tensor_type(self.dims, self.dtype, self.ndim)
         except ValueError as error:
@@ -124,6 +125,7 @@ class ShapeType(Type):
         return self.dims
 
     def to_mlir(self) -> ir.Type:
+        """Return the MLIR type, in the current context."""
         try:
             return T.shape_type(self.dims, self.ndim)
         except ValueError as error:
@@ -149,6 +151,7 @@ class TupleType(Type):
         self.fields = tuple(as_type(field) for field in fields)
 
     def to_mlir(self) -> ir.Type:
+        """Return the MLIR type, in the current context."""
         return ir.TupleType.get_tuple([field.to_mlir() for field in self.fields])
 
     def _key(self) -> tuple[Any, ...]:
@@ -164,6 +167,7 @@ class ObjectType(Type):
     __slots__ = ()
 
     def to_mlir(self) -> ir.Type:
+        """Return the MLIR type, in the current context."""
         return T.object_type()
 
     def __str__(self) -> str:
@@ -189,6 +193,7 @@ class PrimType(Type):
             )
 
     def to_mlir(self) -> ir.Type:
+        """Return the MLIR type, in the current context."""
         return ir.IntegerType.get_signless(64 if self.dtype == "int64" else 1)
 
     def _key(self) -> tuple[Any, ...]:
@@ -208,6 +213,7 @@ class FuncType(Type):
         self.ret = ObjectType() if ret is None else as_type(ret)
 
     def to_mlir(self) -> ir.Type:
+        """Return the MLIR type, in the current context."""
         # A function as a value is an object at run time.
         return T.object_type()
 
@@ -308,9 +314,7 @@ def read_shape(shape: Any) -> tuple[tuple[SymExpr, ...] | None, Any, int]:
     if isinstance(shape, (list, tuple)):
         dims = tuple(as_dim(dim) for dim in shape)
         return dims, None, len(dims)
-    raise ExprTypeError(
-        f"expected a shape such as (n, 4), got {type(shape).__name__} {shape!r}"
-    )
+    raise ExprTypeError(f"expected a shape such as (n, 4), got {type(shape).__name__} {shape!r}")
 
 
 def _tuple_text(items: Sequence[Any]) -> str:
@@ -348,9 +352,7 @@ def as_type(type_: Any) -> Type:
         return type_()
     elif isinstance(type_, ir.Type):
         return from_mlir(type_)
-    raise ExprTypeError(
-        f'expected a type such as R.Tensor((n, 4), "float32"), got {type_!r}'
-    )
+    raise ExprTypeError(f'expected a type such as R.Tensor((n, 4), "float32"), got {type_!r}')
 
 
 def _called(made: Any, marker: Marker) -> Type:

@@ -27,7 +27,8 @@ def call_tir(
     Args:
         gvar: the prim func, a GlobalVar or its name.
         args: a tensor, or a sequence or tuple of tensors.
-        out_sinfo: type of the output, a list of types for several; TVM 0.27's name is `out_ty`.
+        out_sinfo: type of the output, a list of types for several.
+        out_ty: the same under TVM 0.27's name.
         tir_vars: symbolic integers that the prim func takes after its outputs.
 
     Raises:
@@ -106,7 +107,8 @@ def call_packed(func: Any, *args: Any, sinfo_args: Any = None, ty_args: Any = No
     Args:
         func: its name, or an ExternFunc.
         args: what it is given.
-        sinfo_args: type of the result, any object when left out; TVM 0.27's name is `ty_args`.
+        sinfo_args: type of the result, any object when left out.
+        ty_args: the same under TVM 0.27's name.
     """
     return Call(_extern(func), args, None, _result(sinfo_args or ty_args))
 

@@ -4,9 +4,12 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.context import default_context
+from relax_mlir.dialects.relax.infer import resolve_reshape
 from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS
 from relax_mlir.dialects.relax.ops.params import REQUIRED, Param
-from relax_mlir.dialects.relax.symbolic import SymExpr, product
+from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.errors import ExprError, ExprTypeError, did_you_mean
 from relax_mlir.relax.expr.base import Expr
 from relax_mlir.relax.expr.call import Attrs, Call, Op
@@ -96,26 +99,26 @@ def _operand(name: str, param: Param, raw: Any, dtype: str, before: list[Any]) -
         if not isinstance(raw, (list, tuple)):
             raise ExprTypeError(f"{what} must be a shape such as (n, 4), got {raw!r}")
         dims = [as_dim(item) for item in raw]
-        return ShapeExpr(_without_hole(what, dims, before) if name == "reshape" else dims)
+        return _new_shape(dims, before[0]) if name == "reshape" else ShapeExpr(dims)
     if isinstance(raw, (str, list, tuple, SymExpr)) or raw is None:
         raise ExprTypeError(f"{what} must be a tensor or number, got {raw!r}")
     return convert(raw, dtype)
 
 
-def _without_hole(what: str, dims: list[SymExpr], before: list[Any]) -> list[SymExpr]:
-    """Replace the one -1 of a new shape by what the number of elements leaves for it."""
-    holes = [index for index, dim in enumerate(dims) if dim == -1]
-    if not holes:
-        return dims
-    old = before[0].ty if before else None
-    known = old.dims if isinstance(old, TensorType) else None
-    if len(holes) > 1 or known is None:
-        raise ExprError(f"{what}: -1 stands for one dimension of a tensor of known shape")
-    rest = product([dim for index, dim in enumerate(dims) if index != holes[0]])
-    if rest == 0:
-        raise ExprError(f"{what}: -1 cannot be derived beside a dimension of 0")
-    dims[holes[0]] = product(list(known)) // rest
-    return dims
+def _new_shape(dims: list[SymExpr], x: Any) -> Expr:
+    """Return the shape that a pattern with -1 and 0 stands for, perhaps at run time.
+
+    Raises:
+        ExprError: there are several -1, or the elements do not fit.
+    """
+    if not any(dim in (0, -1) for dim in dims):
+        return ShapeExpr(dims)
+    with default_context(), ir.Location.unknown():
+        try:
+            known = resolve_reshape(x.ty.to_mlir(), dims)
+        except ValueError as error:
+            raise ExprError(f"relax.op.reshape: {error}") from error
+    return make("resolve_shape", [x], {"pattern": dims}) if known is None else ShapeExpr(known)
 
 
 def _first_dtype(items: Sequence[Any]) -> str:

@@ -130,6 +130,18 @@ class DimParser:
             # A dimension is an int64 whatever it is cast to.
             value = node.args[0] if path == "T.cast" else node.args[1]
             return self._expr(value, at, captured)
+        python = None
+        if captured and not path:
+            from relax_mlir.script.parser import macros
+
+            python = macros.python_function(self.scope, node.func)
+        if python is not None:
+            value = macros.call_python(
+                self.scope, python, node, lambda arg: self._expr(arg, at, captured)
+            )
+            if not isinstance(value, SymExpr) and not hasattr(value, "__index__"):
+                self.scope.fail(place, f"a dimension must be an integer, got {value!r}")
+            return SymExpr.of(value)
         args = [self._expr(arg, at, captured) for arg in node.args]
         if path in _CALLS and len(args) == 2:
             return self._apply(_CALLS[path], args, place)

@@ -11,7 +11,8 @@ from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.errors import ScriptError
 from relax_mlir.ir.module import IRModule
 from relax_mlir.script.parser.env import Env, decorator_kind
-from relax_mlir.script.parser.relax_function import RelaxFunctionParser, Signature
+from relax_mlir.script.parser.annotations import Signature
+from relax_mlir.script.parser.relax_function import RelaxFunctionParser
 from relax_mlir.script.parser.scope import Scope
 from relax_mlir.script.parser.source import Definition, Node, Source, parse_python
 from relax_mlir.script.printer.spelling import UNSPOKEN
@@ -24,7 +25,7 @@ class Function:
     Attributes:
         name: symbol name.
         kind: `"relax"` or `"tir"`.
-        node: its definition.
+        node: its definition, None of one that was there before the script.
         options: keyword arguments of its decorator.
         op: the `func.func`, once parsed.
         state: `"new"`, `"open"` while being parsed, `"done"`.
@@ -34,7 +35,7 @@ class Function:
 
     name: str
     kind: str
-    node: ast.FunctionDef
+    node: Any
     options: dict[str, Any] = field(default_factory=dict)
     op: Any = None
     state: str = "new"
@@ -56,6 +57,8 @@ class ModuleParser:
         self.class_name = class_name
         self.functions: dict[str, Function] = {}
         self.body: ir.Block | None = None
+        # Modules around the script whose functions were taken over, under which names.
+        self._adopted: dict[int, tuple[IRModule, dict[str, str]]] = {}
 
     @property
     def names(self) -> list[str]:
@@ -95,7 +98,7 @@ class ModuleParser:
             self.body = body = module.body
             # Prim funcs first: calls take dtypes and counts from them.
             for kind in ("tir", "relax"):
-                for function in self.functions.values():
+                for function in list(self.functions.values()):
                     if function.kind == kind:
                         self.ensure(function)
             for function in self.functions.values():
@@ -123,10 +126,62 @@ class ModuleParser:
     def find(self, scope: Scope, node: Node) -> Function | None:
         """Return the function that `f`, `cls.f` or `MyModule.f` names, None when it names none."""
         if isinstance(node, ast.Name):
-            return None if node.id in scope.values else self.functions.get(node.id)
+            if node.id in scope.values:
+                return None
+            return self.functions.get(node.id) or self._adopt(scope.env.lookup(node.id), "")
         if not isinstance(node, ast.Attribute) or not isinstance(node.value, ast.Name):
             return None
-        return self.functions.get(node.attr) if self.is_module(scope, node.value) else None
+        if self.is_module(scope, node.value):
+            return self.functions.get(node.attr)
+        if node.value.id in scope.values:
+            return None
+        return self._adopt(scope.env.lookup(node.value.id), node.attr)
+
+    def _adopt(self, value: Any, wanted: str) -> Function | None:
+        """Take over the functions of a module that is a Python value around the script.
+
+        Args:
+            value: the Python value.
+            wanted: which of its functions is asked for, `""` for the only one.
+
+        Returns:
+            The function, None when the value is no module or has no such function.
+        """
+        if not isinstance(value, IRModule) or self.body is None:
+            return None
+        if id(value) not in self._adopted:
+            self._adopted[id(value)] = (value, self._copy(value))
+        names = self._adopted[id(value)][1]
+        if not wanted and len(names) == 1:
+            (wanted,) = names
+        return self.functions[names[wanted]] if wanted in names else None
+
+    def _copy(self, module: IRModule) -> dict[str, str]:
+        """Copy the functions of another module; their names there and here."""
+        other = module.moved_to(ir.Context.current)
+        symbols = [view.operation for view in other.mlir_module.body.operations]
+        names = {}
+        for op in symbols:
+            name = ir.StringAttr(op.attributes["sym_name"]).value
+            own, count = name, 0
+            while own in self.functions:
+                count += 1
+                own = f"{name}_{count}"
+            names[name] = own
+            with ir.InsertionPoint(self.body):
+                copy = op.clone().operation
+            copy.attributes["sym_name"] = ir.StringAttr.get(own)
+            kind = "relax" if "relax.function" in copy.attributes else "tir"
+            pure = kind == "relax" and not _has_effects(copy)
+            self.functions[own] = Function(own, kind, None, {}, copy, "done", None, pure)
+            if kind == "relax":
+                type_ = ir.FunctionType(ir.TypeAttr(copy.attributes["function_type"]).value)
+                self.functions[own].signature = Signature(
+                    list(type_.inputs), type_.results[0] if type_.results else None, pure
+                )
+        for own in names.values():
+            _rename(self.functions[own].op, names)
+        return names
 
     def is_module(self, scope: Scope, node: Node) -> bool:
         """Whether a name is the module's own: `cls`, or that of its class."""
@@ -209,6 +264,33 @@ class ModuleParser:
                 col_offset=column - 1,
                 source_line=self.source.line(line),
             ) from None
+
+
+def _has_effects(op: ir.Operation) -> bool:
+    """Whether a Relax function may have side effects."""
+    found: list[bool] = []
+
+    def visit(inner: ir.Operation) -> ir.WalkResult:
+        called = inner.name in ("relax.call", "relax.invoke_closure")
+        if inner.name == "relax.call_packed" or (called and "pure" not in inner.attributes):
+            found.append(True)
+            return ir.WalkResult.INTERRUPT
+        return ir.WalkResult.ADVANCE
+
+    op.walk(visit)
+    return bool(found)
+
+
+def _rename(op: ir.Operation, names: Mapping[str, str]) -> None:
+    """Have a function call others by their new names."""
+
+    def visit(inner: ir.Operation) -> ir.WalkResult:
+        callee = inner.attributes["callee"] if "callee" in inner.attributes else None
+        if isinstance(callee, ir.FlatSymbolRefAttr) and names.get(callee.value, "") != "":
+            inner.attributes["callee"] = ir.FlatSymbolRefAttr.get(names[callee.value])
+        return ir.WalkResult.ADVANCE
+
+    op.walk(visit)
 
 
 def parse_definition(

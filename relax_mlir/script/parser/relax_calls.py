@@ -14,7 +14,7 @@ from relax_mlir.errors import did_you_mean
 from relax_mlir.script.parser.annotations import AnnotationParser
 from relax_mlir.script.parser.arguments import TYPE_KEYWORDS, arguments
 from relax_mlir.script.parser.dims import DimParser
-from relax_mlir.script.parser.relax_dps import call_dps_packed, call_tir
+from relax_mlir.script.parser.relax_dps import INPLACE, call_dps_packed, call_tir
 from relax_mlir.script.parser.relax_expr import ExprParser, Hint, literal
 from relax_mlir.script.parser.source import Node
 
@@ -271,6 +271,7 @@ SPECIAL: dict[str, Callable[..., Any]] = {
     "call_tir": call_tir,
     "call_tir_dyn": call_tir,
     "call_dps_packed": call_dps_packed,
+    **INPLACE,
     "call_packed": _call_packed,
     "call_pure_packed": _call_pure_packed,
     "match_cast": _match_cast,

@@ -38,7 +38,10 @@ class ControlParser:
         Raises:
             ScriptError: it is no scalar bool.
         """
-        value = self.expr.value(node)
+        return self._checked(self.expr.evaluate(node), node)
+
+    def _checked(self, raw: Any, node: Node) -> ir.Value:
+        value = self.expr.materialize(raw, node)
         if not is_condition(value.type):
             self.scope.fail(
                 node, f"the condition must be a scalar bool, got {describe(value.type)}"
@@ -60,14 +63,19 @@ class ControlParser:
         Raises:
             ScriptError: the branches give what cannot be one variable.
         """
+        raw = None if self.expr.in_dataflow else self.expr.evaluate(node.test)
+        if isinstance(raw, bool) and not isinstance(node.test, ast.Constant):
+            # Python knows already: the other branch may not even make sense.
+            self._statements.sequence(node.body if raw else node.orelse)
+            return
         self.refuse_in_dataflow(node, "'if'")
-        condition = self.condition(node.test)
+        condition = self._checked(raw, node.test)
         names = self._given_back(node)
         holder = ir.Operation.create(
             "relax.if", operands=[condition], regions=2, loc=self.scope.location(node)
         )
         given = [
-            self._arm(holder.regions[i], body, names)
+            self._arm(holder.regions[i], body, names, node)
             for i, body in enumerate((node.body, node.orelse))
         ]
         results = self._close(node, condition, holder, given, names)
@@ -88,12 +96,12 @@ class ControlParser:
         ]
 
     def _arm(
-        self, region: ir.Region, body: Sequence[Node], names: Sequence[str]
+        self, region: ir.Region, body: Sequence[Node], names: Sequence[str], node: Node
     ) -> tuple[ir.Block, list[ir.Value], set[str]]:
         block = region.blocks.append()
         with self.scope.nested("branch") as bound, ir.InsertionPoint(block):
             self._statements.sequence(body)
-            values = [self._value(name, body[-1]) for name in names]
+            values = [self._value(name, body[-1] if body else node) for name in names]
         return block, values, bound
 
     def _value(self, name: str, node: Node) -> ir.Value:
@@ -327,7 +335,10 @@ class ControlParser:
             block = self._region(holder.regions[0], names, types, node)
             with self.scope.nested("loop"), ir.InsertionPoint(block):
                 self._bind(block, names, node)
-                value = self.condition(node.test)
+                raw = self.expr.evaluate(node.test)
+                if raw is True:
+                    self.scope.fail(node.test, "this loop never ends: there is no 'break' here")
+                value = self._checked(raw, node.test)
                 ir.Operation.create(
                     "relax.condition", operands=[value], loc=self.scope.location(node.test)
                 )

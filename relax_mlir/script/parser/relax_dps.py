@@ -3,6 +3,7 @@
 import ast
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from relax_mlir.dialects.bindings import ir
@@ -12,7 +13,7 @@ from relax_mlir.dialects.relax.infer import describe
 from relax_mlir.dialects.relax.tuples import make_tuple
 from relax_mlir.errors import did_you_mean
 from relax_mlir.script.parser.annotations import AnnotationParser
-from relax_mlir.script.parser.arguments import arguments
+from relax_mlir.script.parser.arguments import TYPE_KEYWORDS, arguments
 from relax_mlir.script.parser.env import MISSING
 from relax_mlir.script.parser.relax_expr import ExprParser, Hint, literal
 from relax_mlir.script.parser.source import Node
@@ -78,20 +79,29 @@ def _is_many(p: ExprParser, node: Node) -> bool:
     return isinstance(first, (ast.Tuple, ast.List))
 
 
-def call_tir(p: ExprParser, node: Node, name: str | None, hint: Hint, packed: bool = False) -> Any:
-    """Parse `R.call_tir`, and `R.call_dps_packed` when `packed`.
+def call_tir(
+    p: ExprParser,
+    node: Node,
+    name: str | None,
+    hint: Hint,
+    packed: bool = False,
+    inplace: bool = False,
+) -> Any:
+    """Parse `R.call_tir`, `R.call_dps_packed` when `packed`, or what may overwrite arguments.
 
     Raises:
         ScriptError: the call is wrong.
     """
     first = node.args[0] if node.args else None
     _check_defined(p, first)
-    modern = first is None or _target(p, first, packed) is not None
-    if modern:
+    modern = first is None or inplace or _target(p, first, packed) is not None
+    if inplace:
+        names = ["func", "args", "inplace_indices", "result", "tir_vars"]
+    elif modern:
         names = ["func", "args", "result", "tir_vars"]
     else:
         names = ["shape", "func", "args", "tir_vars", "dtype"]
-    given = arguments(p.scope, node, names, 3)
+    given = arguments(p.scope, node, names, 4 if inplace else 3)
     _check_defined(p, given["func"])
     target = _target(p, given["func"], packed)
     if target is None:
@@ -102,10 +112,15 @@ def call_tir(p: ExprParser, node: Node, name: str | None, hint: Hint, packed: bo
         shapes, results, many = _modern_outputs(p, given["result"])
     else:
         shapes, results, many = _design_outputs(p, given, target, args, hint)
-    if target.prim is not None:
-        types = [*(arg.type for arg in args), *results]
-        _check_call(p, node, target.prim, types, len(args), given.get("tir_vars"))
     attributes: dict[str, ir.Attribute] = {}
+    new = results
+    if inplace:
+        indices = _indices(p, given["inplace_indices"])
+        attributes["inplace_indices"] = ir.DenseI64ArrayAttr.get(indices)
+        new = [each for each, index in zip(results, indices, strict=False) if index < 0]
+    if target.prim is not None:
+        types = [*(arg.type for arg in args), *new]
+        _check_call(p, node, target.prim, types, len(args), given.get("tir_vars"))
     if "tir_vars" in given:
         raw = given["tir_vars"]
         dims = AnnotationParser(p.scope).shape(raw)
@@ -122,7 +137,17 @@ def call_tir(p: ExprParser, node: Node, name: str | None, hint: Hint, packed: bo
         op, attributes["callee"] = "relax.call_tir", ir.FlatSymbolRefAttr.get(target.prim.name)
     else:
         attributes["func"] = ir.StringAttr.get(target.packed)
+    op += "_inplace" if inplace else ""
     return p.emit(op, [out_shape, make_tuple(args, loc)], result, node, name, **attributes)
+
+
+def _indices(p: ExprParser, node: Node) -> list[int]:
+    """Read `inplace_indices`, one number or a list of them."""
+    value = literal(p.scope, node)
+    values = value if isinstance(value, (list, tuple)) else [value]
+    if not values or not all(type(each) is int for each in values):
+        p.scope.fail(node, "inplace_indices has a number for each output")
+    return list(values)
 
 
 def _check_buffers(p: ExprParser, node: Node, prim: Any, types: Sequence[ir.Type]) -> None:
@@ -228,3 +253,45 @@ def _design_outputs(
 def call_dps_packed(p: ExprParser, node: Node, name: str | None, hint: Hint) -> Any:
     """Parse `R.call_dps_packed`, whose callee is never a prim func of the module."""
     return call_tir(p, node, name, hint, packed=True)
+
+
+def _call_inplace_packed(p: ExprParser, node: Node, name: str | None, hint: Hint) -> Any:
+    """Parse `R.call_inplace_packed(func, *args, inplace_indices=..., sinfo_args=...)`."""
+    func = literal(p.scope, node.args[0]) if node.args else None
+    if not isinstance(func, str):
+        p.scope.fail(node, "R.call_inplace_packed needs the name of the function first")
+    given = {keyword.arg: keyword.value for keyword in node.keywords}
+    for keyword in node.keywords:
+        if keyword.arg not in ("inplace_indices", *TYPE_KEYWORDS):
+            near = did_you_mean(str(keyword.arg), ["inplace_indices", *TYPE_KEYWORDS])
+            p.scope.fail(keyword, f"R.call_inplace_packed has no argument '{keyword.arg}'{near}")
+    if "inplace_indices" not in given:
+        p.scope.fail(node, "R.call_inplace_packed needs argument 'inplace_indices'")
+    args = [p.value(arg) for arg in node.args[1:]]
+    indices = _indices(p, given["inplace_indices"])
+    types = next((given[key] for key in TYPE_KEYWORDS if key in given), None)
+    declared = hint.get()
+    if types is not None:
+        items = types.elts if isinstance(types, (ast.List, ast.Tuple)) else [types]
+        fields = [AnnotationParser(p.scope).parse(item).type for item in items]
+        result = fields[0] if len(fields) == 1 else ir.TupleType.get_tuple(fields)
+    elif declared is not None:
+        result = declared.type
+    else:
+        result = args[indices[0]].type if 0 <= indices[0] < len(args) else T.object_type()
+    return p.emit(
+        "relax.call_inplace_packed",
+        [make_tuple(args, p.scope.location(node))],
+        result,
+        node,
+        name,
+        func=ir.StringAttr.get(func),
+        inplace_indices=ir.DenseI64ArrayAttr.get(indices),
+    )
+
+
+INPLACE = {
+    "call_tir_inplace": partial(call_tir, inplace=True),
+    "call_dps_packed_inplace": partial(call_tir, packed=True, inplace=True),
+    "call_inplace_packed": _call_inplace_packed,
+}

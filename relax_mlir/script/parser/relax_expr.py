@@ -19,7 +19,7 @@ from relax_mlir.script.parser import tables
 from relax_mlir.script.parser.annotations import Annotation, AnnotationParser
 from relax_mlir.script.parser.dims import BINARY, DimParser, captured_value, check_size
 from relax_mlir.script.parser.env import MISSING
-from relax_mlir.script.parser import relax_logic
+from relax_mlir.script.parser import flow, macros, relax_logic
 from relax_mlir.script.parser.operations import operation
 from relax_mlir.script.parser.scope import Scope
 from relax_mlir.script.parser.source import Node
@@ -299,6 +299,17 @@ class ExprParser:
     def _boolop(self, node: Node, name: str | None, hint: Hint) -> Any:
         return relax_logic.combine(self, node, name)
 
+    def _macro(self, macro: Any, node: Node) -> Any:
+        """Read the statements of a macro here; what it returns is what the call is."""
+        from relax_mlir.script.parser.relax_stmt import StmtParser
+
+        with macros.expanded(self.scope, macro, node, self.evaluate) as definition:
+            statements = StmtParser(self)
+            if flow.always_returns(definition.body):
+                return statements.body(definition.body)
+            statements.sequence(definition.body)
+        return None
+
     def _call(self, node: Node, name: str | None, hint: Hint) -> Any:
         from relax_mlir.script.parser import relax_calls
 
@@ -316,7 +327,15 @@ class ExprParser:
         value = closures.callee(self, node.func)
         if value is not None:
             return closures.call(self, value, node, name, hint)
+        macro = macros.captured_macro(self.scope, node.func)
+        if macro is not None:
+            return self._macro(macro, node)
+        python = macros.python_function(self.scope, node.func)
+        if python is not None:
+            return macros.call_python(self.scope, python, node, self.evaluate)
         if path in ("T.int64", "T.int32") and len(node.args) == 1:
+            return self.evaluate(node.args[0])
+        if path == "T.meta_var" and len(node.args) == 1:
             return self.evaluate(node.args[0])
         if path and path.startswith("T."):
             return DimParser(self.scope).dim(node)
@@ -390,6 +409,9 @@ def literal(scope: Scope, node: Node) -> Any:
         convert = _TYPED_LITERALS.get(scope.path(node.func) or "")
         if convert is not None:
             return convert(literal(scope, node.args[0]))
+    python = macros.python_function(scope, node.func) if isinstance(node, ast.Call) else None
+    if python is not None:
+        return macros.call_python(scope, python, node, lambda arg: literal(scope, arg))
     captured = captured_value(scope, node)
     if captured is MISSING:
         scope.fail(node, "expected a literal or a Python value from around the script")

@@ -11,7 +11,7 @@ from relax_mlir.dialects.relax.dialect import Shape
 from relax_mlir.dialects.relax.infer import compatible, describe
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.dialects.relax.tuples import make_tuple
-from relax_mlir.script.parser import closures, flow
+from relax_mlir.script.parser import closures, flow, macros
 from relax_mlir.script.parser.relax_calls import match_cast
 from relax_mlir.script.parser.relax_control import ControlParser
 from relax_mlir.script.parser.relax_expr import ExprParser, Hint, literal
@@ -126,6 +126,8 @@ class StmtParser:
             if path in ("R.output", "R.outputs"):
                 self.scope.fail(node, f"{path} belongs at the end of a 'with R.dataflow()' block")
             raw = self.expr.evaluate(node)
+            if raw is None and macros.captured_macro(self.scope, node.func) is not None:
+                return
             if not isinstance(raw, ir.Value):
                 self.scope.fail(node, "this statement has no effect")
             return

@@ -24,6 +24,7 @@ class Scope:
         values: variables by name: MLIR values, symbolic integers, or tuples of them.
         symbols: names of symbolic integers; whether something binds each at run time.
         ended: names whose block has ended, with the kind of block.
+        depth: how many macros are being read inside each other.
         modules: what the function calls its own module, beside `cls`.
         integers: the symbolic integer that an `i64` value stands for.
         functions: the signature of a value that is a function.
@@ -39,6 +40,7 @@ class Scope:
         self.functions: list[tuple[ir.Value, Any]] = []
         self.block_names: list[set[str]] = []
         self.modules: set[str] = set()
+        self.depth = 0
 
     def fail(self, node: Node, message: str) -> NoReturn:
         """Raise a ScriptError that underlines the node."""

@@ -1,13 +1,15 @@
 """Blocks of a prim func, in TVM's form and in the design document's short ones."""
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.errors import did_you_mean
+from relax_mlir.script.parser import tir_memory
+from relax_mlir.script.parser.arguments import arguments
 from relax_mlir.script.parser.source import Node
 from relax_mlir.script.parser.tir_expr import Number
 
@@ -59,11 +61,37 @@ class BlockParser:
             self._loops_and_block(node, names, extents, ["spatial"] * len(names))
         elif path in _BLOCKS:
             self._with_block(node, call)
+        elif path in ("T.LetStmt", "T.Let"):
+            self._let(node, call, target)
+        elif path == "T.allocate":
+            self._allocate(node, call, target)
+        elif path == "T.Assert":
+            self.scope.fail(
+                call, "a prim func cannot fail by itself; assert in a Relax function, by R.assert_op"
+            )
         elif path == "T.init":
             self.scope.fail(call, "T.init belongs inside a block, before what it initialises")
         else:
             near = did_you_mean(path or "", ["T.block", "T.grid", "T.init"])
             self.scope.fail(call, f"expected T.block, T.grid or T.init{near}")
+
+    def _let(self, node: Node, call: Node, target: Node) -> None:
+        """Parse `with T.LetStmt(value) as x:` and `with T.LetStmt(value, var=x):`."""
+        given = arguments(self.scope, call, ("value", "type_annotation", "var"), 1)
+        target = given.get("var", target)
+        if not isinstance(target, ast.Name):
+            self.scope.fail(call, "T.LetStmt gives a value to one variable, 'as x'")
+        with self.stmts.scoped():
+            self.scope.bind(target.id, self.expr.evaluate(given["value"]))
+            self.stmts.body(node.body)
+
+    def _allocate(self, node: Node, call: Node, target: Node) -> None:
+        """Parse `with T.allocate([16], "float32", "global") as data:`."""
+        if not isinstance(target, ast.Name):
+            self.scope.fail(call, "T.allocate gives memory to one variable, 'as data'")
+        with self.stmts.scoped():
+            self.scope.bind(target.id, tir_memory.allocate(self.expr, target.id, call))
+            self.stmts.body(node.body)
 
     def _with_grid(self, node: Node, call: Node, extents: list[Node], target: Node) -> None:
         names = self.stmts.names(target, len(extents), call)
@@ -104,6 +132,7 @@ class BlockParser:
             self.scope.fail(title, "the name of a block is a string; extents need 'as i, j'")
         iters: list[tuple[str, Any, Any]] = []
         names: list[str] = []
+        firsts: dict[str, int] = {}
         # T.where, T.reads and T.writes may stand before the axes.
         notes: list[Node] = []
         rest = list(node.body)
@@ -116,12 +145,13 @@ class BlockParser:
                 if found is None:
                     notes.append(statement)
                     continue
-                for name, iterator in found:
+                for name, iterator, first in found:
                     names.append(name)
                     iters.append(iterator)
+                    firsts[name] = first
             self._block(
                 node, title.value if title is not None else "block", iters, names, names,
-                [*notes, *rest],
+                [*notes, *rest], firsts,
             )  # fmt: skip
 
     def _is_note(self, node: Node) -> bool:
@@ -131,12 +161,17 @@ class BlockParser:
 
     def _block(
         self, node: Node, title: str, iters: list[Any], names: list[str], labels: list[str],
-        body: Sequence[Node],
+        body: Sequence[Node], firsts: Mapping[str, int] | None = None,
     ) -> None:  # fmt: skip
-        """Create a block; the body calls its iterators `names`, the block itself `labels`."""
+        """Create a block; the body calls its iterators `names`, the block itself `labels`.
+
+        An iterator counts from 0; `firsts` has what the script's begin with.
+        """
+        firsts = firsts or {}
         with self.builder.block(title, iters, labels) as block:
             for name, scalar in zip(names, block.iters, strict=True):
-                self.scope.bind(name, scalar)
+                first = firsts.get(name, 0)
+                self.scope.bind(name, scalar + first if first else scalar)
             guard, body = self._guard(body)
             init = [s for s in body if self._is_init(s)]
             if len(init) > 1:
@@ -144,7 +179,8 @@ class BlockParser:
             if init:
                 with block.init() as scalars, self.stmts.scoped():
                     for name, scalar in zip(names, scalars, strict=True):
-                        self.scope.bind(name, scalar)
+                        first = firsts.get(name, 0)
+                        self.scope.bind(name, scalar + first if first else scalar)
                     self._guarded(guard, init[0].body)
             self._guarded(guard, [s for s in body if not self._is_init(s)])
 
@@ -178,8 +214,11 @@ class BlockParser:
         call = node.items[0].context_expr
         return isinstance(call, ast.Call) and self.scope.path(call.func) == "T.init"
 
-    def _axis(self, node: Node) -> list[tuple[str, tuple[str, Any, Any]]] | None:
-        """Parse `vi = T.axis.spatial(n, i)` or `vi, vj = T.axis.remap("SS", [i, j])`."""
+    def _axis(self, node: Node) -> list[tuple[str, tuple[str, Any, Any], int]] | None:
+        """Parse `vi = T.axis.spatial(n, i)` or `vi, vj = T.axis.remap("SS", [i, j])`.
+
+        Each variable comes with its iterator, and with what it is where the iterator is 0.
+        """
         target = getattr(node, "target", None) or (getattr(node, "targets", None) or [None])[0]
         call = getattr(node, "value", None)
         if not isinstance(node, (ast.Assign, ast.AnnAssign)) or not isinstance(call, ast.Call):
@@ -197,10 +236,14 @@ class BlockParser:
             self.scope.fail(call, f"{path} takes an extent and a value, and binds one variable")
         extent, value = call.args
         if isinstance(extent, ast.Tuple):
-            if len(extent.elts) != 2 or getattr(extent.elts[0], "value", None) != 0:
-                self.scope.fail(extent, "the domain of an iterator begins at 0")
-            extent = extent.elts[1]
-        return [(target.id, (_AXES[kind], self._value(value), self.stmts.extent(extent)))]
+            first = getattr(extent.elts[0], "value", None)
+            if len(extent.elts) != 2 or type(first) is not int or first < 0:
+                self.scope.fail(extent, "the domain of an iterator is (first, end)")
+            size = self.expr.binary("sub", self.stmts.extent(extent.elts[1]), first, extent)
+            turn = self._value(value)
+            turn = self.expr.binary("sub", turn, first, value) if first else turn
+            return [(target.id, (_AXES[kind], turn, size), first)]
+        return [(target.id, (_AXES[kind], self._value(value), self.stmts.extent(extent)), 0)]
 
     def _value(self, node: Node) -> Any:
         raw = self.expr.evaluate(node)
@@ -208,7 +251,7 @@ class BlockParser:
             return raw.index
         return self.builder.symbol(raw) if isinstance(raw, SymExpr) else raw
 
-    def _remap(self, target: Node, call: Node) -> list[tuple[str, tuple[str, Any, Any]]]:
+    def _remap(self, target: Node, call: Node) -> list[tuple[str, tuple[str, Any, Any], int]]:
         kinds = getattr(call.args[0], "value", None) if call.args else None
         loops = call.args[1] if len(call.args) == 2 else None
         if not isinstance(kinds, str) or not isinstance(loops, (ast.List, ast.Tuple)):
@@ -223,7 +266,7 @@ class BlockParser:
             extent = self.stmts.extents[loop.id]
             if extent is None:
                 self.scope.fail(loop, f"'{loop.id}' does not begin at 0; use T.axis.spatial")
-            found.append((name, (_REMAP[kind], self.expr.scalar(loop), extent)))
+            found.append((name, (_REMAP[kind], self.expr.scalar(loop), extent), 0))
         return found
 
 

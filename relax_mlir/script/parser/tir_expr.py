@@ -13,6 +13,7 @@ from relax_mlir.dialects.tir import scalar as S
 from relax_mlir.dialects.tir.builder import Buffer, PrimFuncBuilder
 from relax_mlir.dialects.tir.scalar import INDEX, DtypeError, Scalar
 from relax_mlir.errors import did_you_mean
+from relax_mlir.script.parser import macros
 from relax_mlir.script.parser.dims import captured_value
 from relax_mlir.script.parser.env import MISSING
 from relax_mlir.script.parser.scope import Scope
@@ -38,7 +39,7 @@ BINARY = {
     "floormod": "mod", "truncdiv": "div", "truncmod": "truncmod", "bitwise_and": "and",
     "bitwise_or": "or", "bitwise_xor": "xor", "shift_left": "shl", "shift_right": "shr",
     "Add": "add", "Sub": "sub", "Mul": "mul", "Div": "div", "FloorDiv": "floordiv",
-    "FloorMod": "mod", "Max": "max", "Min": "min",
+    "FloorMod": "mod", "Max": "max", "Min": "min", "atan2": "atan2", "copysign": "copysign",
 }  # fmt: skip
 _OTHERS = (
     "cast", "Cast", "IntImm", "FloatImm", "block", "grid", "serial", "parallel", "axis", "reads",
@@ -230,6 +231,14 @@ class TirExprParser:
                     self.scope.fail(
                         node, f"symbol '{name}' has no value: no buffer has it as a dimension"
                     )
+        return self.python_value(value, node)
+
+    def python_value(self, value: Any, node: Node) -> Any:
+        """Return a value of the Python program around the script as `evaluate` gives it.
+
+        Raises:
+            ScriptError: it is no number.
+        """
         if isinstance(value, (Scalar, SymExpr, Number, Buffer, bool, int, float)):
             return value
         if hasattr(value, "__index__"):
@@ -266,7 +275,21 @@ class TirExprParser:
             return Number(-raw.value, raw.dtype) if isinstance(raw, Number) else -raw
         if isinstance(node.op, ast.Not):
             return S.compare("eq", self._condition(raw, node.operand), S.const(False, "bool"))
-        self.scope.fail(node, "this operator is not part of the TIR language")
+        if isinstance(node.op, ast.Invert):
+            return self.invert(raw, node)
+        return raw
+
+    def invert(self, raw: Any, node: Node) -> Any:
+        """Return an integer or a bool with all of its bits the other way."""
+        if type(raw) is int:
+            return ~raw
+        scalar = self.settle(raw, node)
+        if S.is_float(scalar.dtype):
+            self.scope.fail(node, f"'~' needs an integer or a bool, got {scalar.dtype}")
+        ones = True if scalar.dtype == "bool" else -1
+        if S.is_unsigned(scalar.dtype) and scalar.dtype != "bool":
+            ones = 2 ** (8 * T.dtype_size(scalar.dtype)) - 1
+        return S.binary("xor", scalar, ones)
 
     def _binop(self, node: Node) -> Any:
         kind = OPERATORS.get(type(node.op))
@@ -368,6 +391,10 @@ class TirExprParser:
         path = self.scope.path(node.func) or ""
         if isinstance(node.func, ast.Name) and node.func.id in ("max", "min", "abs", "float"):
             path = path or f"T.{node.func.id}"
+        python = macros.python_function(self.scope, node.func) if not path else None
+        if python is not None:
+            value = macros.call_python(self.scope, python, node, self.evaluate)
+            return self.python_value(value, node)
         if not path.startswith("T."):
             self.scope.fail(node.func, "only names of the TIR language can be called here")
         name = path[2:]
@@ -388,13 +415,33 @@ class TirExprParser:
         if name in BINARY:
             self.count(node, 2)
             left, right = (self.evaluate(arg) for arg in node.args)
+            if BINARY[name] == "pow" and type(right) is int:
+                power = self._whole_power(left, right, node)
+                if power is not None:
+                    return power
             if name == "truncdiv":
                 return S.binary("div", *self._operands(left, right, node))
             return self.binary(BINARY[name], left, right, node)
-        if self._is_dtype(name):
+        if self.is_dtype(name):
             return self._convert(name, node)
         near = did_you_mean(name, [*UNARY, *BINARY, *INTRINSICS, *_OTHERS, "float32", "int64"])
         self.scope.fail(node.func, f"there is no T.{name}{near}")
+
+    def _whole_power(self, base: Any, exponent: int, node: Node) -> Any:
+        """Return a power of an integer by multiplications; None for a base that is no integer."""
+        if isinstance(base, (Number, int)) and isinstance(getattr(base, "value", base), int):
+            base = self.settle(base, node)
+        if not isinstance(base, Scalar) or S.is_float(base.dtype):
+            return None
+        if exponent < 0:
+            self.scope.fail(node, "an integer has no negative power; cast it to a float")
+        result, square = None, base
+        while exponent:
+            if exponent & 1:
+                result = square if result is None else result * square
+            exponent >>= 1
+            square = square * square if exponent else square
+        return S.const(1, base.dtype) if result is None else result
 
     def count(self, node: Node, count: int) -> None:
         """Check how many arguments an intrinsic gets."""
@@ -403,7 +450,8 @@ class TirExprParser:
                 node, f"{ast.unparse(node.func)} takes {count} arguments, got {len(node.args)}"
             )
 
-    def _is_dtype(self, name: str) -> bool:
+    def is_dtype(self, name: str) -> bool:
+        """Whether a name of the TIR language is a dtype."""
         try:
             return bool(T.normalize_dtype(name))
         except ValueError:
@@ -417,16 +465,21 @@ class TirExprParser:
                 return Number(float(value.value), dtype)
             except ValueError:
                 self.scope.fail(value, f"'{value.value}' is not a number")
-        return self._to(self.evaluate(value), dtype, value)
+        return self.convert(self.evaluate(value), dtype, value)
 
     def _cast(self, raw: Any, dtype: Node, node: Node) -> Any:
         name = dtype.value if isinstance(dtype, ast.Constant) else captured_value(self.scope, dtype)
+        if isinstance(dtype, ast.Attribute) and dtype.attr == "dtype" and name is MISSING:
+            name = self.buffer(dtype.value).dtype
+        if name is MISSING:
+            self.scope.fail(dtype, 'expected a dtype such as "float32"')
         try:
-            return self._to(raw, T.normalize_dtype(str(name)), node)
+            return self.convert(raw, T.normalize_dtype(str(name)), node)
         except ValueError as error:
             self.scope.fail(dtype, str(error))
 
-    def _to(self, raw: Any, dtype: str, node: Node) -> Any:
+    def convert(self, raw: Any, dtype: str, node: Node) -> Any:
+        """Return what `evaluate` gave in a dtype; numbers stay numbers."""
         if isinstance(raw, SymExpr) and raw.is_const:
             raw = raw.value
         if isinstance(raw, Number) and raw.index is not None and dtype != "bool":

@@ -12,6 +12,7 @@ from relax_mlir.script.parser.relax_function import python_attribute
 from relax_mlir.script.parser.scope import Scope
 from relax_mlir.script.parser.source import Node
 from relax_mlir.script.parser.tir_expr import TirExprParser
+from relax_mlir.script.parser.tir_memory import check_layout
 from relax_mlir.script.parser.tir_stmt import TirStmtParser
 
 if TYPE_CHECKING:
@@ -78,10 +79,24 @@ class PrimFuncParser:
                     self.node.body[first:]
                 )
         for name, value in self.attrs.items():
-            if name != "global_symbol":
+            if name == "tir.internal":
+                builder.op.attributes[name] = ir.UnitAttr.get()
+            elif name == "tir.readonly":
+                self._mark_readonly(builder.op, value)
+            elif name != "global_symbol":
                 key = name if "." in name else f"tir.{name}"
                 builder.op.attributes[key] = python_attribute(value)
         return builder.op
+
+    def _mark_readonly(self, op: ir.OpView, names: list[str]) -> None:
+        """Note which buffers the function reads only, as passes that know do."""
+        details = []
+        for raw in op.attributes["arg_attrs"]:
+            items = {named.name: named.attr for named in ir.DictAttr(raw)}
+            if ir.StringAttr(items["tir.name"]).value in names:
+                items["tir.readonly"] = ir.UnitAttr.get()
+            details.append(ir.DictAttr.get(items))
+        op.attributes["arg_attrs"] = ir.ArrayAttr.get(details)
 
     def _parameter(self, arg: ast.arg) -> None:
         scope, annotation = self.scope, arg.annotation
@@ -172,7 +187,8 @@ class PrimFuncParser:
             keywords = {k.arg: k.value for k in node.keywords}
         else:
             scope.fail(node, "expected T.Buffer(shape, dtype)")
-        given = {**dict(zip(("shape", "dtype"), args, strict=False)), **keywords}
+        names = ("shape", "dtype", "data", "strides", "elem_offset", "scope")
+        given = {**dict(zip(names, args, strict=False)), **keywords}
         if "shape" not in given:
             scope.fail(node, "a buffer needs a shape")
         shape_node = given["shape"]
@@ -186,6 +202,7 @@ class PrimFuncParser:
             shape = [self.reader.dims.dim(shape_node)]
         dtype = self.reader.dtype(given.get("dtype")) or "float32"
         check_bytes(scope, node, shape, dtype)
+        check_layout(self, given, shape)
         if name in [decl.name for decl in self.buffers.values() if decl]:
             scope.fail(node, f"there is already a buffer '{name}'")
         self.buffers[param] = BufferDecl(name, shape, dtype)

@@ -69,6 +69,104 @@ def _likely(p: TirExprParser, node: Node) -> Any:
     return p.evaluate(node.args[0])
 
 
+def _values(p: TirExprParser, node: Node, count: int) -> list[Scalar]:
+    """Return the arguments as scalars of one dtype, bare numbers in that of the others."""
+    p.count(node, count)
+    raws = [p.evaluate(arg) for arg in node.args]
+    known = next((raw.dtype for raw in raws if isinstance(raw, (Scalar, Number))), "float32")
+    scalars = [p.settle(raw, arg, known) for raw, arg in zip(raws, node.args, strict=True)]
+    for scalar in scalars[1:]:
+        S.unify(scalars[0], scalar)
+    return scalars
+
+
+def _float_operand(p: TirExprParser, node: Node) -> Scalar:
+    (x,) = _values(p, node, 1)
+    if not S.is_float(x.dtype):
+        p.scope.fail(node, f"{ast.unparse(node.func)} needs a float, got {x.dtype}")
+    return x
+
+
+def _isnan(p: TirExprParser, node: Node) -> Scalar:
+    x = _float_operand(p, node)
+    return S.compare("ne", x, x)
+
+
+def _isinf(p: TirExprParser, node: Node) -> Scalar:
+    return S.compare("eq", S.unary("abs", _float_operand(p, node)), math.inf)
+
+
+def _isfinite(p: TirExprParser, node: Node) -> Scalar:
+    return S.compare("lt", S.unary("abs", _float_operand(p, node)), math.inf)
+
+
+def _exp10(p: TirExprParser, node: Node) -> Scalar:
+    return S.binary("pow", 10.0, _float_operand(p, node))
+
+
+def _fmod(p: TirExprParser, node: Node) -> Scalar:
+    return S.binary("truncmod", *_values(p, node, 2))
+
+
+def _hypot(p: TirExprParser, node: Node) -> Scalar:
+    x, y = _values(p, node, 2)
+    return S.unary("sqrt", x * x + y * y)
+
+
+def _ldexp(p: TirExprParser, node: Node) -> Scalar:
+    p.count(node, 2)
+    x = p.scalar(node.args[0])
+    power = p.convert(p.evaluate(node.args[1]), x.dtype, node.args[1])
+    return x * S.unary("exp2", p.settle(power, node.args[1]))
+
+
+def _fma(p: TirExprParser, node: Node) -> Scalar:
+    return S.multiply_add(*_values(p, node, 3))
+
+
+def _bitwise_not(p: TirExprParser, node: Node) -> Scalar:
+    p.count(node, 1)
+    return p.invert(p.evaluate(node.args[0]), node)
+
+
+def _reinterpret(p: TirExprParser, node: Node) -> Scalar:
+    p.count(node, 2)
+    dtype, value = node.args
+    if isinstance(value, ast.Constant) and isinstance(value.value, str):
+        dtype, value = value, dtype
+    return S.reinterpret(p.scalar(value), _dtype_argument(p, dtype))
+
+
+def _let(p: TirExprParser, node: Node) -> Any:
+    """Parse `T.Let(body, where={x: value})`."""
+    where = next((k.value for k in node.keywords if k.arg == "where"), None)
+    if len(node.args) == 2 and where is None:
+        where = node.args[1]
+    if not node.args or not isinstance(where, ast.Dict):
+        p.scope.fail(node, "T.Let takes an expression and where={variable: value}")
+    with p.scope.nested("block"):
+        for key, value in zip(where.keys, where.values, strict=True):
+            if not isinstance(key, ast.Name):
+                p.scope.fail(key or where, "T.Let gives values to variables")
+            p.scope.bind(key.id, p.evaluate(value))
+        return p.evaluate(node.args[0])
+
+
+def _unsupported(why: str) -> Callable[[TirExprParser, Node], Any]:
+    def refuse(p: TirExprParser, node: Node) -> Any:
+        p.scope.fail(node.func, f"{ast.unparse(node.func)} {why}")
+
+    return refuse
+
+
+_NO_CALLS = _unsupported(
+    "cannot be called from a prim func, which is native code of its own; call external functions "
+    "from a Relax function, by R.call_dps_packed or R.call_packed"
+)
+_NO_VECTORS = _unsupported("makes a vector; loops of kind T.vectorized do here")
+_NO_THREADS = _unsupported("is for threads of a GPU; prim funcs are compiled for CPUs")
+
+
 def _limit(p: TirExprParser, node: Node, sign: int) -> Number:
     """Return the lowest or the largest number of a dtype."""
     p.count(node, 1)
@@ -117,4 +215,22 @@ INTRINSICS: dict[str, Callable[[TirExprParser, Node], Any]] = {
     "max_value": _max_value,
     "infinity": _infinity,
     "meta_var": _likely,
-}
+    "isnan": _isnan,
+    "isinf": _isinf,
+    "isfinite": _isfinite,
+    "exp10": _exp10,
+    "fmod": _fmod,
+    "hypot": _hypot,
+    "ldexp": _ldexp,
+    "fma": _fma,
+    "bitwise_not": _bitwise_not,
+    "reinterpret": _reinterpret,
+    "Let": _let,
+    **dict.fromkeys(
+        ("call_extern", "call_packed", "call_cpacked", "call_pure_extern", "call_llvm_intrin",
+         "call_llvm_pure_intrin", "call_intrin", "tvm_call_packed"), _NO_CALLS,
+    ),
+    **dict.fromkeys(("ramp", "Ramp", "broadcast", "Broadcast", "Shuffle", "vscale"), _NO_VECTORS),
+    **dict.fromkeys(("tvm_storage_sync", "tvm_thread_allreduce", "ptx_mma"), _NO_THREADS),
+    "nextafter": _unsupported("has no native code here; use numpy's by R.call_dps_packed"),
+}  # fmt: skip

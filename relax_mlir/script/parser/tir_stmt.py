@@ -10,9 +10,8 @@ from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.dialects.tir.builder import Buffer
 from relax_mlir.dialects.tir.scalar import DtypeError, Scalar
 from relax_mlir.errors import did_you_mean
-from relax_mlir.script.parser import tir_calls
-from relax_mlir.script.parser.annotations import AnnotationParser
-from relax_mlir.script.parser.dims import check_bytes
+from relax_mlir.script.parser import macros, tir_calls, tir_memory
+from relax_mlir.script.parser.arguments import arguments
 from relax_mlir.script.parser.source import Node
 from relax_mlir.script.parser.tir_expr import Number, TirExprParser
 
@@ -78,6 +77,11 @@ class TirStmtParser:
             self.scope.fail(node, f"{path} belongs at the beginning of a block")
         if path == "T.func_attr":
             self.scope.fail(node, "T.func_attr belongs at the beginning of the function")
+        macro = macros.captured_macro(self.scope, call.func) if isinstance(call, ast.Call) else None
+        if macro is not None:
+            with macros.expanded(self.scope, macro, call, self.expr.evaluate) as definition:
+                self.body(definition.body)
+            return
         callee = self.module.find(self.scope, call.func) if isinstance(call, ast.Call) else None
         if callee is not None:
             tir_calls.call(self.expr, self.module, callee, call)
@@ -116,13 +120,20 @@ class TirStmtParser:
             )
         path = self.scope.path(value.func) if isinstance(value, ast.Call) else None
         if path in ("T.alloc_buffer", "T.sblock_alloc_buffer"):
-            self.scope.bind(target.id, self._alloc(target.id, value))
+            self.scope.bind(target.id, tir_memory.alloc(self.expr, target.id, value))
             return
-        if path == "T.decl_buffer":
-            self.scope.bind(target.id, self._view(target.id, value))
+        if path in ("T.decl_buffer", "T.Buffer"):
+            self.scope.bind(target.id, tir_memory.view(self.expr, target.id, value))
+            return
+        if path == "T.allocate":
+            self.scope.bind(target.id, tir_memory.allocate(self.expr, target.id, value))
             return
         if path == "T.match_buffer":
-            self.scope.fail(value, "T.match_buffer belongs at the beginning of the function")
+            self.scope.bind(target.id, tir_memory.region(self.expr, target.id, value))
+            return
+        if path and not value.args and not value.keywords and self.expr.is_dtype(path[2:]):
+            # `x = T.float32()`: a variable that a T.LetStmt gives its value.
+            return
         if path and path.startswith("T.axis"):
             self.scope.fail(value, "T.axis belongs at the beginning of a block")
         if isinstance(self.scope.values.get(target.id), Buffer):
@@ -162,40 +173,6 @@ class TirStmtParser:
         raw = self.expr.binary(kind, old, self.expr.evaluate(node.value), node)
         self._store(buffer, node.target, raw, node.value)
 
-    def _view(self, name: str, node: Node) -> Buffer:
-        """Parse `T.decl_buffer((n * m,), "float32", data=A.data)`: the elements of A in one row."""
-        keywords = {k.arg: k.value for k in node.keywords}
-        data, offset = keywords.get("data"), keywords.get("elem_offset")
-        if not isinstance(data, ast.Attribute) or data.attr != "data":
-            self.scope.fail(data or node, "T.decl_buffer needs data=, the data of another buffer")
-        if offset is not None:
-            return tir_calls.part(self.expr, self.expr.buffer(data.value), name, node, offset)
-        view = self.builder.linear(self.expr.buffer(data.value))
-        shape = AnnotationParser(self.scope).shape(node.args[0]) if node.args else None
-        if shape != view.dims:
-            self.scope.fail(node, f"the view must have the shape ({view.dims[0]},)")
-        view.name = name
-        if isinstance(view.value.owner, ir.Block):
-            return view
-        op = view.value.owner.operation
-        op.location = self.scope.location(node, name)
-        return view
-
-    def _alloc(self, name: str, node: Node) -> Buffer:
-        given: dict[str, Node] = dict(zip(("shape", "dtype"), node.args, strict=False))
-        given |= {k.arg: k.value for k in node.keywords}
-        reader = AnnotationParser(self.scope)
-        shape_node = given.get("shape")
-        if shape_node is None:
-            self.scope.fail(node, "T.alloc_buffer needs a shape")
-        if isinstance(shape_node, (ast.Tuple, ast.List)):
-            shape = reader.dims.dims(shape_node.elts)
-        else:
-            shape = [reader.dims.dim(shape_node)]
-        dtype = reader.dtype(given.get("dtype")) or "float32"
-        check_bytes(self.scope, node, shape, dtype)
-        return self.builder.alloc(name, shape, dtype)
-
     def _with(self, node: Node) -> None:
         from relax_mlir.script.parser.tir_block import BlockParser
 
@@ -215,6 +192,31 @@ class TirStmtParser:
         """Open a scope whose variables end with it."""
         return self.scope.nested("block")
 
+    def _while(self, node: Node) -> None:
+        if node.orelse:
+            self.scope.fail(node.orelse[0], "'while' has no 'else' here")
+        op = ir.Operation.create("scf.while", regions=2)
+        with self.scoped(), ir.InsertionPoint(op.regions[0].blocks.append()):
+            if isinstance(node.test, ast.Constant) and node.test.value is True:
+                self.scope.fail(node.test, "this loop never ends: there is no 'break' here")
+            condition = self.expr.condition(node.test)
+            ir.Operation.create("scf.condition", operands=[condition.value])
+        with self.scoped(), ir.InsertionPoint(op.regions[1].blocks.append()):
+            self.body(node.body)
+            ir.Operation.create("scf.yield")
+
+    def _break(self, node: Node) -> None:
+        self.scope.fail(
+            node, "'break' and 'continue' are not part of the TIR language; use 'while' or 'if'"
+        )
+
+    _continue = _break
+
+    def _assert(self, node: Node) -> None:
+        self.scope.fail(
+            node, "a prim func cannot fail by itself; assert in a Relax function, by R.assert_op"
+        )
+
     def _for(self, node: Node) -> None:
         if node.orelse:
             self.scope.fail(node.orelse[0], "'for' has no 'else' here")
@@ -233,6 +235,9 @@ class TirStmtParser:
                 for name, extent in zip(names, call.args, strict=True):
                     self.open(stack, name, self.extent(extent), 0, "serial")
                 self.body(node.body)
+            return
+        if kind == "thread_binding":
+            self._thread(node, call)
             return
         if kind not in _LOOPS:
             near = did_you_mean(kind, [*_LOOPS, "grid"]) if kind else ""
@@ -260,6 +265,30 @@ class TirStmtParser:
                     value = self.expr.binary("add", value, start, call)
                 self.scope.bind(node.target.id, value)
                 self.extents[node.target.id] = None
+            self.body(node.body)
+
+    def _thread(self, node: Node, call: Node) -> None:
+        """Parse a loop over threads of a GPU: blocks run in parallel, their threads in order."""
+        given = arguments(
+            self.scope, call, ("start", "stop", "thread", "annotations"), 1
+        )
+        thread = given.get("thread") or given.get("stop")
+        name = getattr(thread, "value", None)
+        if not isinstance(name, str):
+            self.scope.fail(call, 'T.thread_binding needs thread="threadIdx.x"')
+        bounds = [given[key] for key in ("start", "stop") if given.get(key) not in (None, thread)]
+        start, extent = 0, self.extent(bounds[-1])
+        if len(bounds) == 2:
+            start = self.extent(bounds[0])
+            extent = self.expr.binary("sub", extent, start, call)
+        if not isinstance(node.target, ast.Name):
+            self.scope.fail(node.target, "this loop has one variable")
+        kind = "parallel" if name.startswith("blockIdx") else "serial"
+        with self.scoped(), ExitStack() as stack:
+            begin = start if isinstance(start, (int, Scalar)) else self.builder.size(start)
+            variable = self.open(stack, node.target.id, extent, begin, kind)
+            loop = variable.value.owner.owner
+            loop.attributes["thread"] = ir.StringAttr.get(name)
             self.body(node.body)
 
     def _bounds(self, call: Node) -> tuple[list[Node], int]:

@@ -248,12 +248,14 @@ _BARE = ("relax.call_packed", "relax.call", "relax.invoke_closure", "vm.call")
 _SELF_EXPLAINING = (
     "relax.constant", "relax.shape_expr", "relax.prim_value", "relax.match_cast", "relax.call_tir",
     "relax.call_dps_packed", "relax.call_packed", "relax.call_pure_packed", "relax.make_closure",
-    "relax.compare_prim", "relax.logic_prim",
+    "relax.compare_prim", "relax.logic_prim", "relax.call_tir_inplace",
+    "relax.call_dps_packed_inplace", "relax.call_inplace_packed",
 )  # fmt: skip
 _TUPLE_USERS = (
     "relax.call", "relax.call_tir", "relax.call_dps_packed", "relax.call_packed",
     "relax.call_pure_packed", "relax.output", "func.return", "vm.call", "vm.call_tir_dyn",
-    "relax.invoke_closure", "relax.make_closure", "relax.logic_prim", *LOOPS,
+    "relax.invoke_closure", "relax.make_closure", "relax.logic_prim", "relax.call_tir_inplace",
+    "relax.call_dps_packed_inplace", "relax.call_inplace_packed", *LOOPS,
 )  # fmt: skip
 
 
@@ -262,7 +264,7 @@ def _calls_functions(op: ir.Operation) -> bool:
     found: list[bool] = []
 
     def visit(inner: ir.Operation) -> ir.WalkResult:
-        if inner.operation.name in ("relax.call", "relax.call_tir", "relax.make_closure"):
+        if "callee" in inner.operation.attributes:
             found.append(True)
             return ir.WalkResult.INTERRUPT
         return ir.WalkResult.ADVANCE

@@ -290,6 +290,12 @@ class ControlPrinter:
                 continue
             value = op.operands[0]
             symbol = op.attributes["value"].maybe_downcast().dims[0].name
+            owner = value.owner
+            if not isinstance(owner, ir.Block) and owner.operation.name == "relax.tuple_get_item":
+                whole = owner.operation.operands[0].owner
+                if not isinstance(whole, ir.Block) and whole.operation.name in LOOPS:
+                    # It has the name of the loop's variable.
+                    continue
             if not symbol or self._symbols.setdefault(symbol, value) != value:
                 continue
             if self._namer.get(value) is None:

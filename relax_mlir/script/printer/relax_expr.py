@@ -193,11 +193,22 @@ class RelaxExprPrinter:
         if func in _BUILTINS and op.name == "relax.call_packed" and str(result) == "!relax.object":
             return f"R.{_BUILTINS[func]}({', '.join(args)})"
         types = f"sinfo_args=({spelling.type_text(result)},)"
+        if "inplace_indices" in op.attributes:
+            args.append(f"inplace_indices={list(op.attributes['inplace_indices'])}")
         name = op.name.removeprefix("relax.")
         return f"R.{name}({', '.join([spelling.quote(func), *args, types])})"
 
     def _op_call_tir(self, op: ir.Operation) -> str:
         return self._destination(op, f"cls.{ir.FlatSymbolRefAttr(op.attributes['callee']).value}")
+
+    def _op_call_tir_inplace(self, op: ir.Operation) -> str:
+        return self._op_call_tir(op)
+
+    def _op_call_dps_packed_inplace(self, op: ir.Operation) -> str:
+        return self._op_call_dps_packed(op)
+
+    def _op_call_inplace_packed(self, op: ir.Operation) -> str:
+        return self._packed(op)
 
     def _op_call_dps_packed(self, op: ir.Operation) -> str:
         return self._destination(op, spelling.quote(ir.StringAttr(op.attributes["func"]).value))
@@ -213,6 +224,8 @@ class RelaxExprPrinter:
         out = f"[{', '.join(outputs)}]" if isinstance(result, ir.TupleType) else outputs[0]
         args = spelling.sequence(self._arguments(op.operands[1]))
         parts = [func, args, f"out_sinfo={out}"]
+        if "inplace_indices" in op.attributes:
+            parts.insert(2, f"inplace_indices={list(op.attributes['inplace_indices'])}")
         if "tir_vars" in op.attributes:
             dims: Dims = op.attributes["tir_vars"].maybe_downcast()
             parts.append(f"tir_vars=R.shape([{', '.join(spelling.dims(dims.dims))}])")

@@ -16,8 +16,8 @@ _LETTERS = {"spatial": "S", "reduction": "R", "scan": "C"}
 _OWN_ATTRIBUTES = ("sym_name", "function_type", "sym_visibility", "arg_attrs", "res_attrs",
                    "tir.prim_func")  # fmt: skip
 # Prim funcs of TVM carry these with the prefix, all others without.
-_TVM_ATTRIBUTES = ("tir.noalias", "tir.is_scheduled", "tir.is_entry_func")
-_SILENT = ("func.return", "tir.yield", "scf.yield", "tir.reads", "tir.writes", "arith.constant",
+_TVM_ATTRIBUTES = ("tir.noalias", "tir.is_scheduled", "tir.is_entry_func", "tir.internal")
+_SILENT = ("func.return", "tir.yield", "scf.yield", "scf.condition", "tir.reads", "tir.writes", "arith.constant",
            "tir.symbol", "memref.dealloc")  # fmt: skip
 
 
@@ -95,9 +95,17 @@ class TirPrinter:
             if name in _OWN_ATTRIBUTES:
                 continue
             text = spelling.attribute(attribute)
+            if isinstance(attribute.maybe_downcast(), ir.UnitAttr):
+                text = "True"
             if text is not None and text != "None":
                 name = name if name in _TVM_ATTRIBUTES else name.removeprefix("tir.")
                 items.append(f"{spelling.quote(name)}: {text}")
+        readonly = [
+            spelling.quote(ir.StringAttr(ir.DictAttr(raw)["tir.name"]).value)
+            for raw in _details(self.op) if "tir.readonly" in ir.DictAttr(raw)
+        ]  # fmt: skip
+        if readonly:
+            items.append(f'"tir.readonly": [{", ".join(readonly)}]')
         if items:
             self._line(f"T.func_attr({{{', '.join(items)}}})")
 
@@ -140,6 +148,10 @@ class TirPrinter:
             self._line(f"cls.{callee}({', '.join(map(self._argument, op.operands))})")
         elif op.name == "scf.if" and not len(op.results):
             self._if(op)
+        elif op.name == "scf.while" and not len(op.results) and not len(op.operands):
+            test = list(op.regions[0].blocks[0].operations)[-1].operation.operands[0]
+            self._line(f"while {self.expr.value(test)}:")
+            self._nested(op.regions[1].blocks[0])
         elif len(op.results) == 1 and self.expr.can_spell(op):
             if not self.expr.is_inlined(op):
                 text = self.expr.text(op)
@@ -169,6 +181,12 @@ class TirPrinter:
         """Print a view of all of a buffer's elements in one row; whether it is one."""
         base = self.expr.buffers.get(op.operands[0])
         type_ = ir.MemRefType(op.results[0].type)
+        if base is not None and "tir.shape" in op.attributes:
+            name = self.namer.name(op.results[0], ir.StringAttr(op.attributes["tir.name"]).value)
+            self.expr.buffers[op.results[0]] = (name, base[1])
+            shape = spelling.sequence(spelling.dims(op.attributes["tir.shape"].maybe_downcast().dims))
+            self._line(f'{name} = T.decl_buffer({shape}, "{base[1]}", data={base[0]}.data)')
+            return True
         if base is None or type_.rank != 1 or len(op.operands) > 2:
             return False
         size = str(type_.shape[0]) if len(op.operands) == 1 else self.expr.value(op.operands[1])
@@ -228,8 +246,11 @@ class TirPrinter:
             self._line(f"for {', '.join(names)} in T.grid({', '.join(extents)}):")
         else:
             kind = _LOOPS[ir.StringAttr(op.attributes["kind"]).value]
+            thread = ir.StringAttr(op.attributes["thread"]).value if "thread" in op.attributes else ""
+            kind = "T.thread_binding" if thread else kind
             start = self.expr.constant(op.operands[0])
             bounds = extents[0] if start == 0 else self._bounds(op)
+            bounds = f"{bounds}, thread={spelling.quote(thread)}" if thread else bounds
             self._line(f"for {names[0]} in {kind}({bounds}):")
         self._nested(chain[-1].regions[0].blocks[0])
         self.namer.release(mark)
@@ -247,6 +268,7 @@ class TirPrinter:
     def _is_grid(self, op: ir.Operation) -> bool:
         return (
             ir.StringAttr(op.attributes["kind"]).value == "serial"
+            and "thread" not in op.attributes
             and self.expr.constant(op.operands[0]) == 0
         )
 

@@ -29,6 +29,7 @@ _BINARY = {
     "arith.maximumf": "T.max", "arith.maxsi": "T.max", "arith.maxui": "T.max",
     "arith.minimumf": "T.min", "arith.minsi": "T.min", "arith.minui": "T.min",
     "math.powf": "T.pow", "math.ipowi": "T.pow", "math.atan2": "T.atan2",
+    "math.copysign": "T.copysign",
 }  # fmt: skip
 _UNARY = {
     **{f"math.{n}": f"T.{n}" for n in (
@@ -37,6 +38,7 @@ _UNARY = {
         "atanh", "floor", "ceil", "trunc",
     )},
     "math.roundeven": "T.round", "math.absf": "T.abs", "math.absi": "T.abs",
+    "math.ctlz": "T.clz", "math.cttz": "T.ctz", "math.ctpop": "T.popcount",
 }  # fmt: skip
 _CASTS = ("extf", "truncf", "extsi", "extui", "trunci", "sitofp", "uitofp", "fptosi", "fptoui",
           "index_cast", "index_castui")  # fmt: skip
@@ -44,7 +46,7 @@ _UNSIGNED = ("arith.divui", "arith.remui", "arith.maxui", "arith.minui", "arith.
              "arith.uitofp", "arith.extui", "arith.index_castui")  # fmt: skip
 _COMPARE = ("==", "!=", "<", "<=", ">", ">=")
 _FLOAT_COMPARE = {1: "==", 13: "!=", 4: "<", 5: "<=", 2: ">", 3: ">="}
-_EFFECTS = ("memref.store", "tir.for", "tir.block", "scf.if", "scf.for")
+_EFFECTS = ("memref.store", "tir.for", "tir.block", "scf.if", "scf.for", "scf.while")
 
 
 class TirExprPrinter:
@@ -76,7 +78,7 @@ class TirExprPrinter:
             )  # fmt: skip
         return op.name in (
             *_BINARY, *_UNARY, "arith.cmpi", "arith.negf", "arith.select", "arith.constant",
-            "tir.symbol",
+            "tir.symbol", "math.fma", "arith.bitcast",
         ) or (op.name.startswith("arith.") and (short in _INFIX or short in _CASTS))  # fmt: skip
 
     def _is_pure(self, op: ir.Operation) -> bool:
@@ -271,6 +273,11 @@ class TirExprPrinter:
             return f"{_UNARY[name]}({self._typed(op.operands[0])})", ATOM
         if name in _BINARY:
             return f"{_BINARY[name]}({', '.join(self._pair(op.operands, OR, OR))})", ATOM
+        if name == "math.fma":
+            return f"T.fma({', '.join(map(self._typed, op.operands))})", ATOM
+        if name == "arith.bitcast":
+            target = self.dtype(op.results[0])
+            return f'T.reinterpret("{target}", {self._typed(op.operands[0])})', ATOM
         if name in ("arith.cmpi", "arith.cmpf"):
             return self._compare(op)
         if name == "arith.select":

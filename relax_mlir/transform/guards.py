@@ -1,9 +1,10 @@
-"""Erasing operations from Python, made safe where MLIR would read freed memory later.
+"""Errors where a mistake in a pass written in Python would make MLIR read freed memory.
 
 MLIR trusts `Operation.erase()`: nothing may use the results any more, and while a rewrite runs the
-operation has to go through the driver's rewriter, which keeps pointers to all of them. So the
-method is replaced, once per process: it looks for uses, and in a thread in which a rewrite runs it
-asks the rewriter, for operations of that module.
+operation has to go through the driver's rewriter, which keeps pointers to all of them. It also
+trusts that a value that is put in the place of another lives on, which the result of an operation
+outside of any block does not. So these methods are replaced, once per process: they look first, and
+in a thread in which a rewrite runs `erase()` asks the rewriter, for operations of that module.
 """
 
 import contextlib
@@ -111,5 +112,22 @@ def install() -> None:
             )
         return detach(self)
 
+    replace = ir.Value.replace_all_uses_with
+
+    def safe_replace(self: ir.Value, new: ir.Value) -> None:
+        """Replace all uses of the value with another one.
+
+        Raises:
+            ValueError: the other one is made by an operation in no block.
+        """
+        owner = getattr(new, "owner", None)
+        if isinstance(owner, (ir.Operation, ir.OpView)) and not owner.operation.attached:
+            raise ValueError(
+                f"the new value's '{owner.operation.name}' is in no block: make it inside "
+                "`with ir.InsertionPoint(op):`, where `op` is what it stands in front of"
+            )
+        replace(self, new)
+
+    ir.Value.replace_all_uses_with = safe_replace
     safe_erase.is_safe = True  # type: ignore[attr-defined]
     _BASE.erase, _BASE.detach_from_parent = safe_erase, safe_detach

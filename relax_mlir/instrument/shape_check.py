@@ -1,0 +1,140 @@
+"""No pass may forget a shape: what was known before it is known after it (D2 of R13)."""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from relax_mlir.errors import PassError
+from relax_mlir.instrument.base import PassInstrument
+
+if TYPE_CHECKING:
+    from relax_mlir.ir.module import IRModule
+    from relax_mlir.transform.info import PassInfo
+
+# VMShapeLower moves symbols into the shape heap: afterwards no type mentions one (V03).
+_MOVES_SHAPES = ("VMShapeLower",)
+_Known = dict[tuple[str, str], list[Any]]
+
+
+class ShapeCheck(PassInstrument):
+    """Fails a pass after which less is known of a value's shape than before.
+
+    Compared are the parameters and results of every Relax function that is still there, and the
+    values of a function that have the same name before and after. A rank, a dtype, a constant
+    dimension and a symbolic shape count as known; which symbols a shape is written in may change.
+
+    Args:
+        skip: passes that may forget shapes, beside the one that lowers them.
+
+    Attributes:
+        compared: how many values were compared so far.
+    """
+
+    def __init__(self, skip: Iterable[str] = ()) -> None:
+        self.skip = frozenset((*_MOVES_SHAPES, *skip))
+        self.compared = 0
+        self._before: list[_Known] = []
+
+    def run_before_pass(self, mod: "IRModule", info: "PassInfo") -> None:
+        """Note what is known."""
+        self._before.append(_known_types(mod))
+
+    def pass_failed(self, mod: "IRModule", info: "PassInfo", error: BaseException) -> None:
+        """Forget what was noted."""
+        if self._before:
+            self._before.pop()
+
+    def run_after_pass(self, mod: "IRModule", info: "PassInfo") -> None:
+        """Compare with what was known.
+
+        Raises:
+            PassError: of some value less is known; names the values, and what was lost of each.
+        """
+        if not self._before:
+            return
+        before = self._before.pop()
+        if info.name in self.skip:
+            return
+        after = _known_types(mod)
+        lost = []
+        with mod.context:
+            for (function, value), types in before.items():
+                now = after.get((function, value))
+                if now is None:
+                    continue
+                self.compared += 1
+                # A name may have been given to several values made of one.
+                problems = [_lost(types[0], each) for each in now]
+                if all(problems):
+                    lost.append(f"@{function}: {value}: {problems[0]}")
+        if lost:
+            raise PassError(info.name, "it forgets shapes", lost)
+
+
+def _known_types(mod: "IRModule") -> _Known:
+    """Return the types of a module's values by function and name; only names used once."""
+    from relax_mlir.dialects.bindings import ir
+    from relax_mlir.dialects.relax import types as T
+    from relax_mlir.dialects.relax.dialect import Shape
+    from relax_mlir.lowering.relax_to_vm.locations import value_name
+
+    found: _Known = {}
+
+    def note(function: str, name: str, type_: Any) -> None:
+        if T.is_tensor(type_) or isinstance(type_, (Shape, ir.TupleType)):
+            found.setdefault((function, name), []).append(type_)
+
+    with mod.context:
+        for view in mod.mlir_module.body.operations:
+            op = view.operation
+            if "relax.function" not in op.attributes:
+                continue
+            function = ir.StringAttr(op.attributes["sym_name"]).value
+            type_ = ir.FunctionType(ir.TypeAttr(op.attributes["function_type"]).value)
+            for index, parameter in enumerate(type_.inputs):
+                note(function, f"parameter {index} of {len(type_.inputs)}", parameter)
+            for index, result in enumerate(type_.results):
+                note(function, f"result {index}", result)
+
+            def visit(inner: ir.Operation, function: str = function) -> ir.WalkResult:
+                name = value_name(inner.location)
+                for result in inner.results if name else ():
+                    note(function, f"value '{name}'", result.type)
+                return ir.WalkResult.ADVANCE
+
+            op.walk(visit)
+    return found
+
+
+def _lost(before: Any, after: Any) -> str:
+    """Return what the second type does not say any more, `""` when it says everything."""
+    from relax_mlir.dialects.bindings import ir
+    from relax_mlir.dialects.relax import types as T
+    from relax_mlir.dialects.relax.dialect import Shape
+    from relax_mlir.dialects.relax.infer import describe
+
+    change = f"was {describe(before)}, is {describe(after)}"
+    if isinstance(before, ir.TupleType):
+        if not isinstance(after, ir.TupleType) or after.num_types != before.num_types:
+            return change
+        parts = [
+            _lost(before.get_type(i), after.get_type(i)) for i in range(before.num_types)
+        ]
+        return next(filter(None, parts), "")
+    if T.is_tensor(before) and T.is_tensor(after):
+        if T.tensor_dtype(before) not in ("", T.tensor_dtype(after)):
+            return change
+        ranks = T.tensor_ndim(before), T.tensor_ndim(after)
+        dims = T.tensor_dims(before), T.tensor_dims(after)
+    elif isinstance(before, Shape) and isinstance(after, Shape):
+        ranks = T.shape_ndim(before), T.shape_ndim(after)
+        dims = T.shape_dims(before), T.shape_dims(after)
+    else:
+        return "" if T.is_tensor(before) == T.is_tensor(after) else change
+    if ranks[0] not in (-1, ranks[1]):
+        return change
+    if dims[0] is None:
+        return ""
+    if dims[1] is None:
+        return change
+    constants = zip(*dims, strict=True)
+    return change if any(a.is_const and a != b for a, b in constants) else ""

@@ -1,0 +1,157 @@
+"""What every part of a builder has: its module, the scopes that are open, where it writes."""
+
+import threading
+from typing import Any
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.relax.tuples import field_types, known_fields
+from relax_mlir.errors import BuilderError, ExprError, ExprTypeError
+from relax_mlir.ir.module import IRModule
+from relax_mlir.relax.builder.frames import Frame
+from relax_mlir.relax.builder.functions import FunctionTable, isolate
+from relax_mlir.relax.builder.materialize import Materializer
+from relax_mlir.relax.builder.names import Names
+from relax_mlir.relax.builder.regions import IfScope
+from relax_mlir.relax.builder.source import Places
+from relax_mlir.relax.expr.convert import convert
+from relax_mlir.relax.expr.leaves import Var
+
+_ACTIVE = threading.local()
+
+
+def active() -> list[Any]:
+    """Return the builders whose functions this thread has open, the innermost last."""
+    if not hasattr(_ACTIVE, "stack"):
+        _ACTIVE.stack = []
+    return _ACTIVE.stack
+
+
+class Core:
+    """The state of a builder."""
+
+    def _start(self, mod: IRModule) -> None:
+        self._mod = mod
+        # The context as an object keeps it from being given up while this builder has it.
+        self.context = mod.context
+        # Entering a location enters its context too: what making types and attributes takes.
+        self.unknown = ir.Location.unknown(context=self.context)
+        self._frames: list[Frame] = []
+        self._keep: list[Any] = [mod]
+        self._places = Places(self.context)
+        self._table = FunctionTable(mod.mlir_module)
+        self._materializer = Materializer(self)
+        self._names_of: dict[ir.Operation, Names] = {}
+        self._function_scope: Any = None
+
+    def materialize(self, expr: Any) -> ir.Value:
+        """Return the MLIR value of an expression here, creating what has not been emitted.
+
+        Raises:
+            BuilderError: no scope is open, or a variable belongs to another one.
+            ExprError: no run could compute it.
+        """
+        self._frame()
+        return self._materializer.value(self._expression(expr))
+
+    def current_block_is_dataflow(self) -> bool:
+        """Whether a dataflow block is the innermost scope."""
+        return bool(self._frames) and self._frames[-1].kind == "dataflow"
+
+    def _frame(self) -> Frame:
+        if not self._frames:
+            raise BuilderError(
+                "nothing can be emitted outside of a function: with bb.function(name, params):"
+            )
+        frame = self._frames[-1]
+        if frame.finished:
+            raise BuilderError(f"the {frame.word} has its output; nothing can follow it")
+        return frame
+
+    def _push(self, frame: Frame) -> None:
+        self._frames.append(frame)
+
+    def _pop(self) -> Frame:
+        frame = self._frames.pop()
+        frame.open = False
+        return frame
+
+    def _bury(self, op: ir.Operation) -> None:
+        """Keep an operation that will stand in no function, for who holds variables of it.
+
+        MLIR aborts the process when a value dies before its uses, and Python lets things die in any
+        order, so what the operation uses of its surroundings becomes parameters of its blocks.
+        """
+        isolate(op)
+        self._keep.append(op)
+
+    def __del__(self) -> None:
+        for frame in reversed(getattr(self, "_frames", ())):
+            if frame.op is not None and not frame.op.attached:
+                self._bury(frame.op)
+
+    def _expression(self, value: Any) -> Any:
+        from relax_mlir.relax.builder.te_calls import as_call
+
+        return convert(as_call(self, value))
+
+    def _require_effects(self, what: str) -> None:
+        """Raise a BuilderError in a dataflow block."""
+        if any(frame.kind == "dataflow" for frame in self._frames):
+            raise BuilderError(
+                f"{what} may have effects or is control flow, which a dataflow block does not "
+                "hold; emit it outside of the block (R03)"
+            )
+
+    def _if(self, condition: ir.Value, loc: ir.Location) -> IfScope:
+        return IfScope(self, condition, loc)
+
+    def _find(self, name: str) -> ir.Operation | None:
+        return self._table.find(name)
+
+    def _add_parameter(self, frame: Frame, var: Var, late: bool = False) -> ir.Value:
+        """Append a parameter to the function under construction and bind its variable."""
+        type_ = var._ty if var._value is None else var.ty
+        if type_ is None:
+            raise ExprError(
+                f"parameter '{var.name_hint}' needs a type, such as R.Tensor or R.Object"
+            )
+        frame.names.add(var.name_hint)
+        loc = self._places.named(var.name_hint, frame.place or self._places.here())
+        with self.unknown:
+            value = frame.blocks[0].add_argument(type_.to_mlir(), loc)
+        if late:
+            frame.late.append(var)
+        var._ty = type_
+        var._value, var._frame, var._keep = value, frame, self._keep
+        return value
+
+    def _fields(self, value: ir.Value, loc: ir.Location) -> list[ir.Value]:
+        """Return the fields of a tuple value."""
+        known = known_fields(value)
+        if known is not None:
+            return known
+        found = []
+        for index, type_ in enumerate(field_types(value.type)):
+            with self.unknown:
+                number = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), index)
+            found.append(
+                self._materializer.create(
+                    "relax.tuple_get_item", [value], type_, loc, index=number
+                ).result
+            )
+        return found
+
+
+def parameters_of(params: Any) -> list[Var] | None:
+    """Return parameters as a list: one variable, several, or None for not given.
+
+    Raises:
+        ExprTypeError: one is no variable.
+    """
+    if params is None:
+        return None
+    found = [params] if isinstance(params, Var) else list(params)
+    for param in found:
+        if not isinstance(param, Var):
+            raise ExprTypeError(f"a parameter is a relax.Var, got {param!r}")
+    return found

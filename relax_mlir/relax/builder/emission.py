@@ -1,0 +1,204 @@
+"""Bindings: expressions to variables, in the scope that is open."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from relax_mlir.errors import BuilderError, ExprTypeError
+from relax_mlir.relax.builder.call_forms import match_cast
+from relax_mlir.relax.builder.core import Core, parameters_of
+from relax_mlir.relax.builder.frames import Frame, resolve
+from relax_mlir.relax.expr.blocks import Binding, DataflowBlock, MatchCast, SeqExpr
+from relax_mlir.relax.expr.call import Call, If, TupleGetItem
+from relax_mlir.relax.expr.convert import convert
+from relax_mlir.relax.expr.leaves import Tuple, Var, make_var
+from relax_mlir.relax.expr.types import ShapeType, TensorType, as_type
+
+
+class Emission(Core):
+    """The methods of a builder that bind variables."""
+
+    def emit(self, expr: Any, name_hint: str = "") -> Var:
+        """Bind an expression to a new variable, and return that.
+
+        Args:
+            expr: the expression; parts that are calls get variables of their own.
+            name_hint: the variable's name, made unique.
+
+        Raises:
+            BuilderError: no function is open, or a variable belongs to another scope.
+            ExprError: no run could compute it.
+        """
+        frame = self._frame()
+        if type(expr) is not Call:
+            expr = self._expression(expr)
+            if isinstance(expr, Var):
+                value = resolve(self, expr)
+                return make_var(value, expr.name_hint, self._keep, frame, _is_dataflow(frame))
+        value = self._materializer.value(expr, name_hint)
+        return make_var(
+            value, self._materializer.last_name, self._keep, frame, frame.kind == "dataflow"
+        )
+
+    def emit_output(self, expr: Any, name_hint: str = "") -> Var:
+        """Bind an expression to a variable that leaves the dataflow block (R03).
+
+        Raises:
+            BuilderError: no dataflow block is open, or a variable belongs to another scope.
+            ExprError: no run could compute it.
+        """
+        frame = self._frame()
+        if frame.kind != "dataflow":
+            raise BuilderError("emit_output belongs in a dataflow block: with bb.dataflow():")
+        expr = self._expression(expr)
+        if isinstance(expr, Var):
+            value, name = resolve(self, expr), expr.name_hint
+        else:
+            value = self._materializer.value(expr, name_hint or "gv")
+            name = self._materializer.last_name
+        for known in frame.outputs:
+            if known.mlir_value == value:
+                return known
+        var = make_var(value, name, self._keep, frame, False)
+        frame.outputs.append(var)
+        return var
+
+    def match_cast(self, value: Any, ty: Any, name_hint: str = "") -> Var:
+        """Bind a value under a type: new symbols get values, the rest is checked at run time (R08).
+
+        Args:
+            value: a tensor, shape, tuple or object.
+            ty: the type.
+            name_hint: the variable's name, made unique.
+
+        Raises:
+            ExprError: it cannot succeed.
+        """
+        frame = self._frame()
+        operand = self.materialize(value)
+        with self.unknown:
+            type_ = as_type(ty).to_mlir()
+        name = frame.names.fresh(name_hint or _default_name(frame))
+        loc = self._places.named(name, self._places.here())
+        made = match_cast(self._materializer, operand, type_, loc)
+        return make_var(made, name, self._keep, frame, _is_dataflow(frame))
+
+    def match_shape(self, value: Any, pattern: Sequence[Any], name_hint: str = "") -> Var:
+        """Bind a tensor or a shape under dimensions, as the design document has it (R08).
+
+        Raises:
+            ExprTypeError: it is neither a tensor nor a shape.
+            ExprError: it cannot succeed.
+        """
+        value = self._expression(value)
+        known = value.ty
+        if isinstance(known, TensorType):
+            return self.match_cast(value, TensorType(pattern, known.dtype), name_hint)
+        if isinstance(known, ShapeType):
+            return self.match_cast(value, ShapeType(pattern), name_hint)
+        raise ExprTypeError(f"match_shape takes a tensor or a shape, got {known}")
+
+    def emit_normalized(self, binding: Binding) -> Var:
+        """Emit a binding that somebody wrote: its variable means its value from here on.
+
+        Raises:
+            BuilderError: no function is open, or a variable belongs to another scope.
+        """
+        var = binding.var
+        name = "" if var is None else var.name_hint
+        if isinstance(binding, MatchCast):
+            made = self.match_cast(binding.value, binding.ty, name)
+        elif _is_dataflow(self._frame()) and type(var) is Var:
+            made = self.emit_output(binding.value, name)
+        else:
+            made = self.emit(binding.value, name)
+        if var is not None and binding.mlir_op is None:
+            var._value, var._frame, var._keep = made._value, made._frame, made._keep
+            var._name = made.name_hint
+        return made
+
+    def normalize(self, expr: Any) -> Any:
+        """Return an expression whose parts are variables and constants, its type inferred.
+
+        Parts that are calls are emitted.
+
+        Raises:
+            ExprError: no run could compute it.
+        """
+        expr = convert(expr)
+        if isinstance(expr, Call) and expr.mlir_op is None:
+            args = [self._atom(arg) for arg in expr.args]
+            if any(new is not old for new, old in zip(args, expr.args, strict=True)):
+                expr = Call(expr.op, args, expr.attrs, expr.ty_args)
+        elif isinstance(expr, Tuple) and expr.mlir_op is None:
+            expr = Tuple([self._atom(field) for field in expr.fields])
+        expr.ty  # noqa: B018 - the type is inferred here, where errors point at the program
+        return expr
+
+    def _atom(self, expr: Any) -> Any:
+        return self.emit(expr) if _is_computed(expr) else self.normalize(expr)
+
+    def emit_func_output(self, output: Any, params: Any = None) -> None:
+        """Give the function its result, its last act (R20).
+
+        Args:
+            output: an expression, or a sequence of them, which becomes a tuple.
+            params: the parameters, when `function` was not given them.
+
+        Raises:
+            BuilderError: no function is open, it has its output, parameters are given twice or not
+                at all, or a block in it is open.
+        """
+        frame = self._frame()
+        if frame.kind != "function":
+            raise BuilderError(f"emit_func_output inside a {frame.word}: close that first")
+        self._function_scope.output(output, parameters_of(params))
+
+    def call_te(self, func: Callable[..., Any], *args: Any, **kwargs: Any) -> Call:
+        """Return a call of the prim func that a tensor expression makes (R21, R22).
+
+        Args:
+            func: makes te tensors from te tensors: `lambda A, B: te.compute(...)`.
+            args: expressions become te tensors, other values stay.
+            kwargs: as `args`; `primfunc_name_hint` names the prim func.
+
+        Raises:
+            ExprError: the shape of a tensor is not known symbolically.
+        """
+        from relax_mlir.relax.builder.te_calls import call_te
+
+        return call_te(self, func, args, kwargs)
+
+    def emit_te(self, func: Callable[..., Any], *args: Any, **kwargs: Any) -> Var:
+        """Emit `call_te(func, ...)`; `name_hint` names the variable.
+
+        Raises:
+            ExprError: the shape of a tensor is not known symbolically.
+        """
+        name_hint = kwargs.pop("name_hint", "")
+        return self.emit(self.call_te(func, *args, **kwargs), name_hint)
+
+    def _sequence(self, body: Any) -> Any:
+        """Emit the bindings of a sequence that has not been emitted; returns its value."""
+        while isinstance(body, SeqExpr) and body.mlir_block is None:
+            for block in body.blocks:
+                if isinstance(block, DataflowBlock):
+                    with self.dataflow():
+                        for binding in block.bindings:
+                            self.emit_normalized(binding)
+                else:
+                    for binding in block.bindings:
+                        self.emit_normalized(binding)
+            body = body.body
+        return body
+
+
+def _default_name(frame: Frame) -> str:
+    return "lv" if frame.kind == "dataflow" else "gv"
+
+
+def _is_dataflow(frame: Frame) -> bool:
+    return frame.kind == "dataflow"
+
+
+def _is_computed(expr: Any) -> bool:
+    return isinstance(expr, (Call, If, TupleGetItem)) and expr.mlir_op is None

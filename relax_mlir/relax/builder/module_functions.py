@@ -1,0 +1,68 @@
+"""The functions of a builder's module: adding, replacing, never the same one twice."""
+
+from typing import Any
+
+from relax_mlir.errors import BuilderError
+from relax_mlir.relax.builder.emission import Emission
+from relax_mlir.relax.builder.functions import copy_in, function_op, is_pending
+from relax_mlir.relax.builder.scopes import FunctionScope
+from relax_mlir.relax.expr.functions import Function
+from relax_mlir.relax.expr.leaves import GlobalVar
+
+
+class ModuleFunctions(Emission):
+    """The methods of a builder that take functions as wholes."""
+
+    def add_func(self, func: Any, func_name: str) -> GlobalVar:
+        """Add a function to the module; one that is there already in all but name is found (R21).
+
+        Args:
+            func: a view, an operation, the module of one function that `R.function` or
+                `T.prim_func` gives, or `Function(params, body)` not emitted yet.
+            func_name: its name, made unique.
+
+        Raises:
+            ExprTypeError: it is no function.
+        """
+        if is_pending(func):
+            name = self._table.names.fresh(func_name)
+            return self._emit_function(func, name)
+        op = function_op(func)
+        assert op is not None, "only functions not emitted have no operation"
+        same = self._table.same(op) if op.context == self.context else None
+        if same is not None:
+            return GlobalVar(same)
+        copy = copy_in(op, self.context)
+        same = self._table.same(copy)
+        if same is None:
+            same = self._table.names.fresh(func_name)
+            self._table.insert(copy, same)
+        return GlobalVar(same)
+
+    def update_func(self, gv: GlobalVar | str, updated_function: Any) -> None:
+        """Put a function in the place of the one of that name.
+
+        Raises:
+            BuilderError: there is none of that name.
+            ExprTypeError: it is no function.
+        """
+        name = gv if isinstance(gv, str) else gv.name_hint
+        if self._table.find(name) is None:
+            raise BuilderError(f"there is no function '{name}' to update; add it by add_func")
+        if is_pending(updated_function):
+            temporary = self._table.names.fresh(f"{name}_updated")
+            self._emit_function(updated_function, temporary)
+            op = self._table.take(temporary)
+        else:
+            source = function_op(updated_function)
+            assert source is not None, "only functions not emitted have no operation"
+            op = copy_in(source, self.context)
+        # Views of the old function stay good.
+        self._keep.append(self._table.replace(op, name))
+
+    def _emit_function(self, func: Function, name: str) -> GlobalVar:
+        with FunctionScope(self, name, func.params, {
+            "attrs": func.attrs, "pure": func._pure, "private": False, "named": True,
+        }, self._places.here()):  # fmt: skip
+            self.emit_func_output(self._sequence(func.body))
+        return GlobalVar(name)

@@ -1,0 +1,315 @@
+"""The `with` blocks of a builder: functions, dataflow blocks, places in functions."""
+
+from typing import Any
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.relax.dialect import Dims
+from relax_mlir.dialects.relax.tuples import make_tuple
+from relax_mlir.errors import BuilderError, ExprTypeError
+from relax_mlir.relax.builder.core import active
+from relax_mlir.relax.builder.frames import Frame
+from relax_mlir.relax.builder.names import Names
+from relax_mlir.relax.builder.purity import is_pure
+from relax_mlir.relax.expr.leaves import Var
+from relax_mlir.relax.expr.places import location_name
+from relax_mlir.relax.expr.types import PrimType
+from relax_mlir.script.parser.relax_function import python_attribute
+
+
+class FunctionScope:
+    """A function under construction; it enters the module when it has its output."""
+
+    def __init__(
+        self, builder: Any, name: str, params: list[Var] | None, options: dict[str, Any],
+        place: ir.Location,
+    ) -> None:  # fmt: skip
+        if not isinstance(name, str) or not name:
+            raise ExprTypeError(f"the name of a function is a string, got {name!r}")
+        self._builder, self._name, self._params = builder, name, params
+        self._options, self._place = options, place
+        self._frame: Frame | None = None
+
+    def __enter__(self) -> "FunctionScope":
+        builder, name = self._builder, self._name
+        if builder._frames:
+            raise BuilderError(
+                f"function '{name}' cannot be nested: the {builder._frames[-1].word} is open"
+            )
+        if not self._options.get("named"):
+            if name in builder._table.names:
+                raise BuilderError(f"there is a function '{name}' already")
+            builder._table.names.add(name)
+        with builder.unknown:
+            op = ir.Operation.create(
+                "func.func",
+                attributes={
+                    "sym_name": ir.StringAttr.get(name),
+                    "function_type": ir.TypeAttr.get(ir.FunctionType.get([], [])),
+                    "relax.function": ir.UnitAttr.get(),
+                },
+                regions=1,
+                loc=self._place,
+                ip=False,
+            )
+        block = op.regions[0].blocks.append()
+        self._frame = frame = Frame(
+            builder, "function", [block], ir.InsertionPoint(block), Names(), op, name
+        )
+        frame.place = self._place
+        if self._params is not None:
+            self._bind(self._params)
+        builder._push(frame)
+        builder._function_scope = self
+        active().append(builder)
+        return self
+
+    def _bind(self, params: list[Var]) -> None:
+        assert self._frame is not None, "the scope is open"
+        if len({id(param) for param in params}) != len(params):
+            raise BuilderError(f"a parameter of '{self._name}' is given twice")
+        for param in params:
+            self._builder._add_parameter(self._frame, param)
+        self._frame.params = params
+
+    def output(self, output: Any, params: list[Var] | None) -> None:
+        """Return a value from the function and close its signature."""
+        builder, frame = self._builder, self._frame
+        assert frame is not None, "the scope is open"
+        if params is not None and frame.params is not None:
+            raise BuilderError(
+                f"the parameters of '{self._name}' are given twice: to function() and to "
+                "emit_func_output()"
+            )
+        if params is None and frame.params is None:
+            raise BuilderError(
+                f"function '{self._name}' has no parameters given, to function() or to "
+                "emit_func_output(); pass [] for none"
+            )
+        value = builder.materialize(output)
+        if params is not None:
+            self._place_late(params)
+        loc = builder._places.here()
+        ir.Operation.create("func.return", operands=[value], loc=loc, ip=frame.ip)
+        self._sign(value.type)
+        frame.finished = True
+
+    def _place_late(self, params: list[Var]) -> None:
+        """Put parameters that the body used before they were given in their order."""
+        frame = self._frame
+        assert frame is not None, "the scope is open"
+        late = [(var, var._value) for var in frame.late]
+        for var in frame.late:
+            if not any(var is param for param in params):
+                raise BuilderError(
+                    f"'{var.name_hint}' is used in '{self._name}' but is none of its parameters"
+                )
+        before = len(frame.late)
+        self._bind(params)
+        for var, old in late:
+            old.replace_all_uses_with(var._value)
+        for _ in range(before):
+            frame.blocks[0].erase_argument(0)
+        for var, value in zip(params, frame.blocks[0].arguments, strict=True):
+            var._value = value
+
+    def _sign(self, result: ir.Type) -> None:
+        builder, frame = self._builder, self._frame
+        assert frame is not None, "the scope is open"
+        assert frame.op is not None, "a function has its operation"
+        op, params = frame.op, frame.params or []
+        types = [argument.type for argument in frame.blocks[0].arguments]
+        with builder.unknown:
+            op.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(types, [result]))
+            names = [ir.StringAttr.get(param.name_hint) for param in params]
+            op.attributes["relax.params"] = ir.ArrayAttr.get(names)
+            details = [
+                {"relax.value": Dims.of([type_.value])}
+                if isinstance(type_ := param._ty, PrimType) and type_.value is not None
+                else {}
+                for param in params
+            ]
+            if any(details):
+                op.attributes["arg_attrs"] = ir.ArrayAttr.get(
+                    [ir.DictAttr.get(each) for each in details]
+                )
+            if self._options["private"]:
+                op.attributes["sym_visibility"] = ir.StringAttr.get("private")
+            for name, value in self._options["attrs"].items():
+                if name != "global_symbol":
+                    key = name if "." in name else f"relax.{name}"
+                    op.attributes[key] = python_attribute(value)
+            if self._options["pure"]:
+                if not is_pure(op):
+                    raise BuilderError(f"'{self._name}' is declared pure and has side effects")
+                op.attributes["relax.pure"] = ir.UnitAttr.get()
+
+    def __exit__(self, kind: Any, *_: Any) -> None:
+        builder, frame = self._builder, self._frame
+        assert frame is not None, "the scope is open"
+        assert frame.op is not None, "a function has its operation"
+        _unwind(builder, frame)
+        finished = frame.finished and kind is None
+        if finished:
+            builder._table.insert(frame.op, self._name)
+        builder._pop()
+        active().pop()
+        builder._function_scope = None
+        if not finished:
+            builder._table.names.discard(self._name)
+            builder._bury(frame.op)
+        if kind is None and not finished:
+            raise BuilderError(
+                f"function '{self._name}' ends without its output: call emit_func_output"
+            )
+
+
+class DataflowScope:
+    """A dataflow block under construction; its outputs are variables of the scope around it."""
+
+    def __init__(self, builder: Any, place: ir.Location) -> None:
+        self._builder, self._place = builder, place
+        self._frame: Frame | None = None
+
+    def __enter__(self) -> "DataflowScope":
+        builder = self._builder
+        outer = builder._frame()
+        if any(frame.kind == "dataflow" for frame in builder._frames):
+            raise BuilderError("a dataflow block cannot stand inside another (R03)")
+        op = ir.Operation.create("relax.dataflow", regions=1, loc=self._place, ip=False)
+        block = op.regions[0].blocks.append()
+        self._frame = Frame(builder, "dataflow", [block], ir.InsertionPoint(block), outer.names, op)
+        builder._push(self._frame)
+        return self
+
+    def __exit__(self, kind: Any, *_: Any) -> None:
+        builder, frame = self._builder, self._frame
+        assert frame is not None, "the scope is open"
+        _unwind(builder, frame)
+        builder._pop()
+        if kind is None:
+            self._finish(builder._frame(), frame)
+        elif frame.op is not None:
+            builder._bury(frame.op)
+
+    def _finish(self, outer: Frame, frame: Frame) -> None:
+        builder, place, block = self._builder, self._place, frame.blocks[0]
+        values: list[Any] = [var._value for var in frame.outputs]
+        operands = values
+        with frame.ip, place:
+            if len(values) > 1:
+                operands = [make_tuple(values, place)]
+            ir.Operation.create("relax.output", operands=operands, loc=place)
+        loc = place
+        if len(values) == 1:
+            loc = builder._places.named(frame.outputs[0].name_hint, place)
+        final = ir.Operation.create(
+            "relax.dataflow", results=[operand.type for operand in operands], regions=1, loc=loc,
+            ip=outer.ip,
+        )  # fmt: skip
+        block.append_to(final.regions[0])
+        for index, var in enumerate(frame.outputs):
+            result = final.results[0]
+            if len(values) > 1:
+                with builder.unknown:
+                    number = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), index)
+                result = ir.Operation.create(
+                    "relax.tuple_get_item", results=[values[index].type], operands=[result],
+                    attributes={"index": number}, loc=builder._places.named(var.name_hint, place),
+                    ip=outer.ip,
+                ).result  # fmt: skip
+            # Uses after the block see what left it; it stays the same variable.
+            var._value, var._frame = result, outer
+
+
+class InsertionScope:
+    """A place before an operation of a function that is in the module."""
+
+    def __init__(self, builder: Any, op: ir.Operation) -> None:
+        if op.context != builder.context:
+            raise BuilderError("the operation belongs to a module of another MLIR context")
+        self._builder, self._op = builder, op
+
+    def __enter__(self) -> "InsertionScope":
+        builder, op = self._builder, self._op
+        blocks = [op.block]
+        parent = op.parent
+        kind = "insertion"
+        while parent is not None and parent.operation.name != "func.func":
+            if parent.operation.name == "relax.dataflow":
+                kind = "dataflow"
+            blocks.append(parent.operation.block)
+            parent = parent.operation.parent
+        if parent is None:
+            raise BuilderError("the operation stands in no function")
+        func = parent.operation
+        names = builder._names_of.get(func)
+        if names is None:
+            names = builder._names_of[func] = _names_in(func)
+        self._before = len(builder._frames)
+        builder._push(Frame(builder, kind, blocks, ir.InsertionPoint(op), names))
+        return self
+
+    def __exit__(self, kind: Any, *_: Any) -> None:
+        frame = self._builder._pop()
+        if kind is None and frame.outputs:
+            raise BuilderError(
+                "emit_output cannot add an output to a dataflow block that is in the module"
+            )
+
+
+def _names_in(func: ir.Operation) -> Names:
+    """Return the names of all variables of a function."""
+    names = Names()
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        names.add(location_name(op.location))
+        for region in op.regions:
+            for block in region.blocks:
+                for argument in block.arguments:
+                    names.add(location_name(argument.location))
+        return ir.WalkResult.ADVANCE
+
+    func.walk(visit, ir.WalkOrder.PRE_ORDER)
+    return names
+
+
+class TestScope:
+    """A scope in no module: what is emitted there can be looked at, and is dropped with it."""
+
+    __test__ = False
+
+    def __init__(self, builder: Any, params: list[Var]) -> None:
+        self._builder, self._params = builder, params
+
+    def __enter__(self) -> Any:
+        builder = self._builder
+        with builder.unknown:
+            op = ir.Operation.create(
+                "func.func",
+                attributes={
+                    "sym_name": ir.StringAttr.get("scope"),
+                    "function_type": ir.TypeAttr.get(ir.FunctionType.get([], [])),
+                },
+                regions=1,
+                loc=builder._places.here(),
+                ip=False,
+            )
+        block = op.regions[0].blocks.append()
+        names = builder._frames[-1].names if builder._frames else Names()
+        frame = Frame(builder, "scope", [block], ir.InsertionPoint(block), names, op)
+        frame.place = builder._places.here()
+        for param in self._params:
+            builder._add_parameter(frame, param)
+        builder._push(frame)
+        return builder
+
+    def __exit__(self, *_: Any) -> None:
+        self._builder._bury(self._builder._pop().op)
+
+
+def _unwind(builder: Any, frame: Frame) -> None:
+    """Close scopes inside of one that nobody has closed."""
+    while builder._frames[-1] is not frame:
+        inner = builder._pop()
+        if inner.op is not None and not inner.op.attached:
+            builder._bury(inner.op)

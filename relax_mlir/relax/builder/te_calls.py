@@ -1,0 +1,159 @@
+"""Tensor expressions in a builder: arguments to te tensors, results to `call_tir` (R21, R22).
+
+The interface to `relax_mlir.te`, which is looked for when it is needed:
+
+- `te.Tensor` has `shape` (integers and SymExprs), `dtype` and `name`;
+- `te.placeholder(shape, dtype, name)` makes an input;
+- `te.create_prim_func([*inputs, *outputs])` gives the prim func, as an IRModule of one function or
+  its `func.func`: buffers in that order, and after them an `int64` parameter for each symbol that
+  no dimension of a buffer binds, which the arguments' attribute `tir.name` names.
+"""
+
+import importlib
+import importlib.util
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.errors import ExprError, ExprTypeError
+from relax_mlir.relax.builder.functions import function_op
+from relax_mlir.relax.expr.base import Expr
+from relax_mlir.relax.expr.call import Call
+from relax_mlir.relax.expr.leaves import PrimValue, ShapeExpr, Tuple, Var
+from relax_mlir.relax.expr.types import TensorType, TupleType
+from relax_mlir.relax.op.calls import call_tir
+
+
+def _te() -> Any:
+    try:
+        return importlib.import_module("relax_mlir.te")
+    except ModuleNotFoundError as error:
+        raise ExprError("tensor expressions need relax_mlir.te, which is not installed") from error
+
+
+def te_tensor(expr: Expr, name: str = "", te: Any = None) -> Any:
+    """Return a te tensor that stands for an expression: a placeholder of its shape and dtype (R21).
+
+    Raises:
+        ExprTypeError: the expression is no tensor.
+        ExprError: its shape is not known symbolically, or its dtype is not known.
+    """
+    type_ = expr.ty
+    if not isinstance(type_, TensorType):
+        raise ExprTypeError(f"only tensors can be te tensors, {expr!r} is {type_}")
+    if type_.dims is None:
+        raise ExprError(
+            f"the shape of {expr!r} is not known symbolically; bind it by match_cast first"
+        )
+    if not type_.dtype:
+        raise ExprError(f"the dtype of {expr!r} is not known; bind it by match_cast first")
+    made = (te or _te()).placeholder(
+        type_.dims, dtype=type_.dtype, name=name or getattr(expr, "name_hint", "") or "A"
+    )
+    made.relax_expr = expr
+    return made
+
+
+class _Arguments:
+    """Turns arguments into what te functions take, and remembers the tensors among them."""
+
+    def __init__(self, builder: Any, te: Any) -> None:
+        self._builder, self._te = builder, te
+        self.inputs: list[tuple[Var, Any]] = []
+
+    def convert(self, value: Any) -> Any:
+        """Return the te counterpart of one argument."""
+        if isinstance(value, ShapeExpr):
+            return [_plain(dim) for dim in value.values]
+        if isinstance(value, PrimValue):
+            return _plain(value.value)
+        if isinstance(value, (Tuple, list, tuple)):
+            return [self.convert(item) for item in value]
+        if isinstance(value, Mapping):
+            return {key: self.convert(item) for key, item in value.items()}
+        if isinstance(value, Expr):
+            if isinstance(value.ty, TupleType):
+                return [self.convert(item) for item in value]
+            return self._tensor(value)
+        return value
+
+    def _tensor(self, expr: Expr) -> Any:
+        variable = expr if isinstance(expr, Var) else self._builder.emit(expr)
+        for known, tensor in self.inputs:
+            if known == variable:
+                return tensor
+        names = {tensor.name for _, tensor in self.inputs}
+        name = variable.name_hint or "A"
+        while name in names:
+            name += "_"
+        tensor = te_tensor(variable, name, self._te)
+        self.inputs.append((variable, tensor))
+        return tensor
+
+
+def _plain(dim: SymExpr) -> Any:
+    return dim if dim.value is None else dim.value
+
+
+def call_te(
+    builder: Any, func: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> Call:
+    """Return the call of the prim func that a te function makes of converted arguments."""
+    te = _te()
+    options = dict(kwargs)
+    hint = options.pop("primfunc_name_hint", None)
+    options.pop("primfunc_attrs", None)
+    converted = _Arguments(builder, te)
+    made = func(
+        *(converted.convert(arg) for arg in args),
+        **{key: converted.convert(value) for key, value in options.items()},
+    )
+    name = hint or getattr(func, "__name__", "te_func").strip("<>") or "te_func"
+    return _call(builder, te, converted.inputs, made, name)
+
+
+def as_call(builder: Any, value: Any) -> Any:
+    """Return the call of the prim func of a te tensor; anything else unchanged (R21).
+
+    Its inputs are the tensors made by `te_tensor`.
+    """
+    if isinstance(value, Expr) or not hasattr(value, "shape") or not hasattr(value, "op"):
+        return value
+    te = _te()
+    if not isinstance(value, te.Tensor):
+        return value
+    inputs = [(tensor.relax_expr, tensor) for tensor in te.placeholders_of(value)]
+    return _call(builder, te, inputs, value, value.name or "te_func")
+
+
+def _call(builder: Any, te: Any, inputs: Sequence[tuple[Any, Any]], made: Any, name: str) -> Call:
+    many = isinstance(made, (list, tuple))
+    outputs = list(made) if many else [made]
+    for output in outputs:
+        if not isinstance(output, te.Tensor):
+            raise ExprTypeError(f"a te function gives te tensors, '{name}' gave {output!r}")
+    func = te.create_prim_func([*(tensor for _, tensor in inputs), *outputs])
+    gvar = builder.add_func(func, name)
+    symbols = _extra_symbols(function_op(func))
+    types = [TensorType(tuple(output.shape), output.dtype) for output in outputs]
+    return call_tir(
+        gvar,
+        Tuple([expr for expr, _ in inputs]),
+        types if many else types[0],
+        tir_vars=[SymExpr.var(symbol) for symbol in symbols] or None,
+    )
+
+
+def _extra_symbols(func: ir.Operation | None) -> list[str]:
+    """Return the symbols that a prim func takes as integers after its buffers (R22)."""
+    assert func is not None, "create_prim_func gives an operation"
+    if "arg_attrs" not in func.attributes:
+        return []
+    found = []
+    for argument, attributes in zip(
+        func.regions[0].blocks[0].arguments, func.attributes["arg_attrs"], strict=True
+    ):
+        if str(argument.type) == "i64":
+            found.append(ir.StringAttr(ir.DictAttr(attributes)["tir.name"]).value)
+    return found

@@ -1,0 +1,126 @@
+"""Attention, losses and questions about tensors on whatever shapes and dtypes arrive (D0)."""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from relax_mlir.errors import ArgumentTypeError, ShapeMismatchError
+from relax_mlir.runtime.builtins import binary_broadcast_shape_infer
+from relax_mlir.runtime.library_support import check, check_pair, widen
+from relax_mlir.runtime.values import describe
+
+_Array = np.ndarray
+
+
+def _attention(
+    query: _Array, key: _Array, value: _Array, bias: Any, scale: float | None,
+    causal_mask: str | None, window_size: int | None,
+) -> Any:  # fmt: skip
+    for operand in (query, key, value):
+        check_pair(query, operand, "f")
+        if operand.ndim != 4:
+            raise ArgumentTypeError(f"takes tensors of 4 dimensions, got {operand.ndim}")
+    (batch, rows, heads, depth), columns = query.shape, key.shape[1]
+    if key.shape != (batch, columns, heads, depth) or value.shape[:3] != key.shape[:3]:
+        raise ShapeMismatchError(
+            f"query, key and value have shapes {query.shape}, {key.shape} and {value.shape}"
+        )
+    q, k, v = (widen(x).transpose(0, 2, 1, 3) for x in (query, key, value))
+    scalar = q.dtype.type
+    factor = scalar(scale) if scale is not None else scalar(1) / np.sqrt(scalar(depth))
+    scores = np.matmul(q, k.swapaxes(-1, -2)) * factor
+    if isinstance(bias, np.ndarray):
+        check_pair(query, bias)
+        shape = {2: lambda b, j: (b, 1, 1, j), 3: lambda b, i, j: (b, 1, i, j)}.get(bias.ndim)
+        bias = bias.reshape(shape(*bias.shape)) if shape else bias
+        if binary_broadcast_shape_infer(scores.shape, bias.shape) != scores.shape:
+            raise ShapeMismatchError(f"a bias of shape {bias.shape} for {scores.shape}")
+        scores = scores + bias
+    if causal_mask:
+        row = np.arange(rows)[:, None] + (columns - rows if causal_mask == "BottomRight" else 0)
+        seen = np.arange(columns) <= row
+        if window_size is not None:
+            seen &= row - np.arange(columns) < window_size
+        scores = np.where(seen, scores, scalar(-math.inf))
+    peak = scores.max(axis=-1, keepdims=True, initial=-math.inf)
+    powers = np.exp(scores - np.where(peak == -math.inf, scalar(0), peak))
+    total = powers.sum(axis=-1, keepdims=True)
+    out = np.matmul(powers / np.where(total == 0, scalar(1), total), v)
+    return out.transpose(0, 2, 1, 3).astype(query.dtype)
+
+
+def _cross_entropy(predictions: _Array, labels: _Array) -> Any:
+    check_pair(predictions, labels, "f")
+    if predictions.shape != labels.shape:
+        binary_broadcast_shape_infer(predictions.shape, labels.shape)
+    total = -np.sum(widen(predictions) * widen(labels))
+    if predictions.ndim > 1:
+        total = total / total.dtype.type(predictions.shape[0])
+    return np.asarray(total).astype(predictions.dtype)
+
+
+def _nll_loss(
+    predictions: _Array, targets: _Array, weights: Any, reduction: str, ignore_index: int
+) -> Any:
+    check(predictions, "f")
+    check(targets, "iu")
+    if predictions.ndim != targets.ndim + 1:
+        raise ArgumentTypeError(
+            f"predictions must have one dimension more than targets, got {predictions.ndim} and "
+            f"{targets.ndim}"
+        )
+    scores = np.moveaxis(widen(predictions), min(1, predictions.ndim - 1), -1)
+    if scores.shape[:-1] != targets.shape:
+        raise ShapeMismatchError(f"predictions {predictions.shape} for targets {targets.shape}")
+    classes = scores.shape[-1]
+    weighted = isinstance(weights, np.ndarray)
+    factors = widen(weights) if weighted else np.ones(classes, scores.dtype)
+    if factors.shape != (classes,):
+        raise ShapeMismatchError(f"weights of shape {factors.shape} for {classes} classes")
+    counted = targets != ignore_index
+    wrong = counted & ((targets < 0) | (targets >= classes))
+    if wrong.any():
+        raise ShapeMismatchError(f"target {targets[wrong][0]} is none of {classes} classes")
+    place = np.where(counted, targets, 0).astype(np.int64)
+    if not classes and place.size:
+        chosen = np.zeros(place.shape, scores.dtype)
+        factor = chosen
+    else:
+        chosen = np.take_along_axis(scores, place[..., None], -1)[..., 0]
+        factor = np.where(counted, factors[place], scores.dtype.type(0))
+    losses = np.where(counted, -chosen * factor, scores.dtype.type(0))
+    if reduction == "none":
+        return losses.astype(predictions.dtype)
+    total = losses.sum()
+    if reduction == "mean":
+        total = total / factor.sum()
+    return np.asarray(total).astype(predictions.dtype)
+
+
+def _size(x: _Array) -> Any:
+    check(x)
+    return np.array(x.size, "int64")
+
+
+def _tensor_to_shape(x: _Array) -> Any:
+    check(x, "iu")
+    if x.ndim != 1 or (x < 0).any():
+        raise ArgumentTypeError(f"a shape is one dimension of sizes, got {describe(x)}")
+    return tuple(x.tolist())
+
+
+def _shape_to_tensor(shape: Any) -> Any:
+    return np.array(shape, "int64")
+
+
+# Name -> function of the operands, then the attributes in their declared order.
+ATTENTION: dict[str, Callable[..., Any]] = {
+    "attention": _attention,
+    "cross_entropy_with_logits": _cross_entropy,
+    "nll_loss": _nll_loss,
+    "size": _size,
+    "tensor_to_shape": _tensor_to_shape,
+    "shape_to_tensor": _shape_to_tensor,
+}

@@ -1,0 +1,49 @@
+"""`@R.macro` and `@T.macro`: functions whose statements are read where they are called."""
+
+import sys
+import types
+from typing import Any
+
+from relax_mlir.script.decorate import closure_variables
+
+
+class Macro:
+    """A function that the parser reads in the place of every call of it.
+
+    Its parameters are whatever the call gives: values, buffers, Python values. Other names mean what
+    they mean around the macro, or, with `hygienic=False`, also what they mean around the call.
+
+    Attributes:
+        function: the Python function, never executed.
+        hygienic: whether the names around a call mean nothing inside.
+        variables: Python values around the macro.
+    """
+
+    def __init__(
+        self, function: types.FunctionType, hygienic: bool, variables: dict[str, Any]
+    ) -> None:
+        self.function, self.hygienic, self.variables = function, hygienic, variables
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Refuse: a macro means something only inside a script function.
+
+        Raises:
+            TypeError: always.
+        """
+        raise TypeError(f"the macro '{self.function.__name__}' can only be used in a script")
+
+
+def macro(function: Any = None, *, hygienic: bool = True) -> Any:
+    """Make a macro of a function; what it holds is the language of the script that calls it.
+
+    Args:
+        function: the function, when the decorator is used without parentheses.
+        hygienic: whether names in it mean only what they mean around the macro.
+    """
+    frame = sys._getframe(1)
+
+    def apply(function: types.FunctionType) -> Macro:
+        around = {**function.__globals__, **frame.f_locals, **closure_variables(function)}
+        return Macro(function, hygienic, around)
+
+    return apply if function is None else apply(function)

@@ -1,0 +1,144 @@
+"""What runs while a script is parsed: macros read in place, Python functions of Python values."""
+
+import ast
+import types
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.errors import ScriptError
+from relax_mlir.script.macro import Macro
+from relax_mlir.script.markers import Marker
+from relax_mlir.script.parser.dims import captured_value
+from relax_mlir.script.parser.env import MISSING, Env
+from relax_mlir.script.parser.scope import Scope
+from relax_mlir.script.parser.source import Node, find_function
+
+_DEPTH = 64
+# Functions of Python itself that a script may use on Python values.
+_PYTHON: dict[str, Callable[..., Any]] = {
+    "len": len, "sum": sum, "int": int, "abs": abs, "round": round, "tuple": tuple, "list": list,
+    "min": min, "max": max, "range": range, "zip": zip, "enumerate": enumerate, "reversed": reversed,
+}  # fmt: skip
+
+
+def captured_macro(scope: Scope, node: Node) -> Macro | None:
+    """Return the macro that a call names, None when it names none."""
+    found = captured_value(scope, node)
+    return found if isinstance(found, Macro) else None
+
+
+@contextmanager
+def expanded(
+    scope: Scope, macro: Macro, call: ast.Call, evaluate: Callable[[Node], Any]
+) -> Iterator[ast.FunctionDef]:
+    """Bind a macro's parameters to the arguments of a call; yields its definition.
+
+    Raises:
+        ScriptError: the arguments do not fit it, or it expands without end.
+    """
+    name = macro.function.__name__
+    source, definition = find_function(macro.function)
+    values = _arguments(scope, definition, macro, call, evaluate)
+    saved = scope.source, scope.env, scope.values, scope.depth
+    if scope.depth >= _DEPTH:
+        scope.fail(call, f"the macro '{name}' expands more than {_DEPTH} times inside itself")
+    scope.source, scope.env, scope.depth = source, Env(macro.variables), scope.depth + 1
+    scope.values = values if macro.hygienic else {**scope.values, **values}
+    scope.block_names.append(set(scope.values))
+    try:
+        yield definition
+    finally:
+        scope.block_names.pop()
+        scope.source, scope.env, scope.values, scope.depth = saved
+
+
+def _arguments(
+    scope: Scope, definition: ast.FunctionDef, macro: Macro, call: ast.Call,
+    evaluate: Callable[[Node], Any],
+) -> dict[str, Any]:  # fmt: skip
+    names = [arg.arg for arg in definition.args.args]
+    what = f"the macro '{definition.name}'"
+    if len(call.args) > len(names):
+        scope.fail(call, f"{what} takes {len(names)} arguments, got {len(call.args)}")
+    given: dict[str, Node] = dict(zip(names, call.args, strict=False))
+    for keyword in call.keywords:
+        if keyword.arg not in names or keyword.arg in given:
+            scope.fail(keyword, f"{what} has no argument '{keyword.arg}' left")
+        given[keyword.arg] = keyword.value
+    defaults = dict(zip(names[::-1], (macro.function.__defaults__ or ())[::-1], strict=False))
+    values = {}
+    for name in names:
+        if name in given:
+            captured = captured_value(scope, given[name])
+            values[name] = evaluate(given[name]) if captured is MISSING else captured
+        elif name in defaults:
+            values[name] = defaults[name]
+        else:
+            scope.fail(call, f"{what} needs argument '{name}'")
+    return values
+
+
+def python_function(scope: Scope, node: Node) -> Callable[..., Any] | None:
+    """Return the Python function that a call names, None when it names none.
+
+    Functions of Python code around the script are called; what else can be called there is not.
+    """
+    if isinstance(node, ast.Name) and node.id in _PYTHON:
+        if node.id not in scope.values and scope.env.lookup(node.id) is MISSING:
+            return _PYTHON[node.id]
+    found = captured_value(scope, node)
+    if isinstance(found, (Marker, Macro)):
+        return None
+    plain = (types.FunctionType, types.BuiltinFunctionType, types.MethodType)
+    return found if isinstance(found, plain) else None
+
+
+def call_python(
+    scope: Scope, function: Callable[..., Any], node: ast.Call, evaluate: Callable[[Node], Any]
+) -> Any:
+    """Call a Python function with what is known while the script is parsed.
+
+    Raises:
+        ScriptError: an argument is known at run time only, or the function fails.
+    """
+    name = ast.unparse(node.func)
+    args = [_known(scope, arg, evaluate, name) for arg in node.args]
+    keywords = {
+        str(k.arg): _known(scope, k.value, evaluate, name) for k in node.keywords if k.arg
+    }
+    try:
+        return function(*args, **keywords)
+    except ScriptError:
+        raise
+    except Exception as error:
+        try:
+            scope.fail(node, f"'{name}' failed: {type(error).__name__}: {error}")
+        except ScriptError as wrong:
+            raise wrong from error
+
+
+def _known(scope: Scope, node: Node, evaluate: Callable[[Node], Any], name: str) -> Any:
+    captured = captured_value(scope, node)
+    if captured is not MISSING:
+        return captured
+    if isinstance(node, ast.Constant):
+        return node.value
+    raw = evaluate(node)
+    if isinstance(raw, (bool, int, float, str, SymExpr, tuple, list)) and not _holds_value(raw):
+        return raw
+    if raw is None or type(raw).__module__ in ("numpy", "builtins"):
+        return raw
+    scope.fail(
+        node,
+        f"'{name}' is a Python function, called while the script is parsed; this is known at run "
+        "time only, a macro (@R.macro, @T.macro) can take it",
+    )
+
+
+def _holds_value(raw: Any) -> bool:
+    if isinstance(raw, (tuple, list)):
+        return any(_holds_value(item) for item in raw)
+    return isinstance(raw, ir.Value)

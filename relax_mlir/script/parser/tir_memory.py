@@ -1,0 +1,175 @@
+"""Buffers that a prim func makes: allocations, other shapes of a buffer, and regions of one."""
+
+import ast
+from dataclasses import dataclass
+from typing import Any
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.relax.symbolic import SymExpr, product
+from relax_mlir.dialects.tir.builder import Buffer, Region
+from relax_mlir.script.parser import tir_calls
+from relax_mlir.script.parser.annotations import AnnotationParser
+from relax_mlir.script.parser.arguments import arguments
+from relax_mlir.script.parser.dims import check_bytes
+from relax_mlir.script.parser.env import MISSING
+from relax_mlir.script.parser.source import Node
+from relax_mlir.script.parser.tir_expr import Number, TirExprParser
+
+_BUFFER = ("shape", "dtype", "data", "strides", "elem_offset", "byte_offset", "scope", "align",
+           "offset_factor", "buffer_type", "axis_separators", "buffer_data_alignment")  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Allocation:
+    """What `T.allocate` gives: memory that buffers are declared over."""
+
+    buffer: Buffer
+
+
+def check_layout(p: Any, given: dict[str, Node], dims: list[SymExpr]) -> None:
+    """Check what a buffer's declaration says of its memory: all buffers are compact here.
+
+    Args:
+        p: parser with the `scope`.
+        given: arguments by name.
+        dims: the buffer's shape.
+
+    Raises:
+        ScriptError: strides or an offset say otherwise.
+    """
+    scope, reader = p.scope, AnnotationParser(p.scope, define=True)
+    strides = given.get("strides")
+    if isinstance(strides, (ast.Tuple, ast.List)) and strides.elts:
+        compact = [product(dims[i + 1 :]) for i in range(len(dims))]
+        found = reader.dims.dims(strides.elts)
+        free = [len(found) == len(dims) and each.name is not None and each.name not in
+                {name for dim in dims for name in dim.symbols} for each in found]  # fmt: skip
+        if found != compact and not all(free):
+            spelled = ", ".join(map(str, compact))
+            scope.fail(strides, f"buffers are compact here: the strides must be ({spelled})")
+    for name in ("elem_offset", "byte_offset"):
+        node = given.get(name)
+        number = getattr(node, "value", None)
+        symbol = isinstance(node, ast.Name) and node.id not in scope.values
+        if node is not None and number not in (0, None) and not symbol:
+            scope.fail(node, "buffers begin at the first element here: the offset must be 0")
+
+
+def declared(p: TirExprParser, node: Node) -> tuple[dict[str, Node], list[SymExpr], str]:
+    """Return the arguments of a declaration, and the shape and dtype that they spell.
+
+    Raises:
+        ScriptError: it has no shape, or one beyond all memory.
+    """
+    given = arguments(p.scope, node, _BUFFER, 0)
+    reader = AnnotationParser(p.scope)
+    shape = given.get("shape")
+    if shape is None:
+        p.scope.fail(node, f"{ast.unparse(node.func)} needs a shape")
+    if isinstance(shape, (ast.Tuple, ast.List)):
+        dims = reader.dims.dims(shape.elts)
+    else:
+        raw = reader.shape(shape) if isinstance(shape, ast.Name) and isinstance(
+            p.scope.env.lookup(shape.id), (tuple, list)) else None  # fmt: skip
+        dims = raw if isinstance(raw, list) else [reader.dims.dim(shape)]
+    dtype = reader.dtype(given.get("dtype")) or "float32"
+    check_bytes(p.scope, node, dims, dtype)
+    return given, dims, dtype
+
+
+def alloc(p: TirExprParser, name: str, node: Node) -> Buffer:
+    """Parse `T.alloc_buffer((n, 4), "float32")`; scopes are all the same memory here."""
+    given, dims, dtype = declared(p, node)
+    check_layout(p, given, dims)
+    return p.builder.alloc(name, dims, dtype)
+
+
+def allocate(p: TirExprParser, name: str, node: Node) -> Allocation:
+    """Parse `T.allocate([16], "float32", "global")`."""
+    given = arguments(p.scope, node, ("extents", "dtype", "scope", "condition", "annotations"), 2)
+    shape = given["extents"]
+    reader = AnnotationParser(p.scope)
+    items = shape.elts if isinstance(shape, (ast.Tuple, ast.List)) else [shape]
+    dims, dtype = reader.dims.dims(items), reader.dtype(given["dtype"])
+    check_bytes(p.scope, node, dims, dtype)
+    return Allocation(p.builder.alloc(name, dims, dtype))
+
+
+def view(p: TirExprParser, name: str, node: Node) -> Buffer:
+    """Parse `T.decl_buffer`: new memory, a workspace's part, or another shape of a buffer.
+
+    Raises:
+        ScriptError: the shape or the dtype do not fit the memory.
+    """
+    keywords = {k.arg: k.value for k in node.keywords}
+    data, offset = keywords.get("data"), keywords.get("elem_offset")
+    if data is None and len(node.args) > 2:
+        data = node.args[2]
+    if data is None or (isinstance(data, ast.Constant) and data.value is None):
+        return alloc(p, name, node)
+    base = _memory(p, data)
+    bytes_ = str(ir.MemRefType(base.value.type).element_type) == "i8"
+    if offset is not None and (bytes_ or getattr(offset, "value", None) != 0):
+        return tir_calls.part(p, base, name, node, offset)
+    given, dims, dtype = declared(p, node)
+    check_layout(p, given, dims)
+    if dtype != base.dtype:
+        p.scope.fail(node, f"'{base.name}' holds {base.dtype}, not {dtype}")
+    if product(dims) != product(base.dims):
+        p.scope.fail(node, f"'{base.name}' has {product(base.dims)} elements, this shape "
+                     f"{product(dims)}")  # fmt: skip
+    if dims == base.dims:
+        return base
+    if len(dims) == 1:
+        made = p.builder.linear(base)
+        made.name = name
+    else:
+        made = p.builder.reshaped(base, name, dims)
+    if not isinstance(made.value.owner, ir.Block):
+        made.value.owner.operation.location = p.scope.location(node, name)
+    return made
+
+
+def _memory(p: TirExprParser, data: Node) -> Buffer:
+    if isinstance(data, ast.Attribute) and data.attr == "data":
+        return p.buffer(data.value)
+    found = p.scope.lookup_or(data, MISSING) if isinstance(data, ast.Name) else MISSING
+    if isinstance(found, Allocation):
+        return found.buffer
+    p.scope.fail(data, "data= is the data of another buffer, or what T.allocate gives")
+
+
+def region(p: TirExprParser, name: str, node: Node) -> Buffer:
+    """Parse `S = T.match_buffer(A[i * 4 : i * 4 + 4, 0:8], (4, 8))`, a region under its own name.
+
+    Raises:
+        ScriptError: it names no region of a buffer, or the shapes differ.
+    """
+    source = node.args[0] if node.args else None
+    if not isinstance(source, ast.Subscript):
+        p.scope.fail(node, "inside a function, T.match_buffer takes a region such as A[0:4, i]")
+    base = p.buffer(source.value)
+    items = source.slice.elts if isinstance(source.slice, ast.Tuple) else [source.slice]
+    if len(items) != len(base.dims):
+        p.scope.fail(source, f"'{base.name}' has {len(base.dims)} dimensions, got {len(items)}")
+    rest = ast.copy_location(ast.Call(node.func, node.args[1:], node.keywords), node)
+    given, dims, dtype = declared(p, rest)
+    if dtype != base.dtype and "dtype" in given:
+        p.scope.fail(given["dtype"], f"'{base.name}' holds {base.dtype}")
+    slices = [i for i, item in enumerate(items) if isinstance(item, ast.Slice)]
+    if len(dims) not in (len(items), len(slices)):
+        p.scope.fail(node, f"the region has {len(slices)} dimensions, the shape {len(dims)}")
+    kept = list(range(len(items))) if len(dims) == len(items) else slices
+    starts = [_start(p, item) for item in items]
+    return Region(base, name, dims, starts, kept)
+
+
+def _start(p: TirExprParser, item: Node) -> Any:
+    node = item.lower if isinstance(item, ast.Slice) else item
+    if isinstance(item, ast.Slice) and item.step is not None:
+        p.scope.fail(item.step, "a region has no step")
+    if node is None:
+        return 0
+    raw = p.evaluate(node)
+    raw = raw.index if isinstance(raw, Number) and raw.index is not None else raw
+    return raw if type(raw) is int else p.settle(raw, node, "index")

@@ -1,0 +1,393 @@
+"""relax.analysis: variables, symbols, chains, purity, recursion, order of visits."""
+
+import pytest
+
+from relax_mlir import ir
+from relax_mlir.errors import ExprError, ExprTypeError, VerifyError
+from relax_mlir.ir import IRModule
+from relax_mlir.relax import analysis
+from relax_mlir.relax.expr import (
+    Call,
+    DataflowVar,
+    Function,
+    FuncType,
+    GlobalVar,
+    If,
+    Op,
+    Tuple,
+    Var,
+    functions,
+)
+from relax_mlir.script import from_source
+from relax_mlir.script import relax as R
+
+HEAD = "from relax_mlir.script import ir as I, relax as R, tir as T\n@I.ir_module\nclass Module:\n"
+MAIN = """
+    @R.function
+    def main(x: R.Tensor(("n", 4), "float32"), y: R.Tensor(("n", 4), "float32"),
+             flag: R.Tensor((), "bool")):
+        a = R.add(x, y)
+        with R.dataflow():
+            b = R.exp(a)
+            c = R.add(b, R.const(1.0))
+            d = R.multiply(c, b)
+            R.output(c, d)
+        if flag:
+            e = R.abs(c)
+            r = R.add(e, d)
+        else:
+            r = R.add(c, x)
+        unused = R.exp(r)
+        return (r, d)
+"""
+
+
+def module(*functions):
+    return from_source(HEAD + "".join(functions or (MAIN,)))
+
+
+def names(found):
+    return [each.name_hint if hasattr(each, "name_hint") else str(each) for each in found]
+
+
+@pytest.fixture(scope="module")
+def main():
+    return module()
+
+
+@pytest.mark.parametrize("form", ["module", "view", "op", "mlir"])
+def test_variables(main, form):
+    node = {
+        "module": main,
+        "view": functions(main)["main"],
+        "op": main["main"],
+        "mlir": main.mlir_module,
+    }[form]
+    bound = ["x", "y", "flag", "a", "b", "c", "d", "r", "e", "r", "r", "unused"]
+    assert sorted(names(analysis.bound_vars(node))) == sorted(bound)
+    assert names(analysis.free_vars(node)) == []
+    assert names(analysis.used_vars(node)) == [
+        "x",
+        "y",
+        "a",
+        "b",
+        "c",
+        "d",
+        "flag",
+        "e",
+        "r",
+        "r",
+        "r",
+    ]
+    assert set(analysis.all_vars(node)) == set(analysis.bound_vars(node))
+
+
+def test_variables_of_parts(main):
+    func = functions(main)["main"]
+    dataflow = func.body.blocks[1]
+    assert names(analysis.free_vars(dataflow)) == ["a"]
+    assert names(analysis.bound_vars(dataflow)) == ["b", "c", "d"]
+    kinds = [type(each) for each in analysis.bound_vars(dataflow)]
+    assert kinds == [DataflowVar, Var, Var]
+    add = dataflow.bindings[2].value
+    assert names(analysis.all_vars(add)) == ["c", "b"]
+    assert analysis.bound_vars(add) == []
+    assert names(analysis.bound_vars(dataflow.bindings[2])) == ["d"]
+    branch = next(v for v in analysis.get_var2val(func).values() if isinstance(v, If))
+    assert names(analysis.free_vars(branch)) == ["flag", "c", "d", "x"]
+    assert names(analysis.bound_vars(branch.true_branch)) == ["e", "r"]
+    assert names(analysis.free_vars(func.params[0])) == ["x"]
+
+
+def test_pending_expressions():
+    x, y = Var("x", R.Tensor((4,), "float32")), Var("y", R.Tensor((4,), "float32"))
+    call = Call(Op.get("relax.add"), [x, Call(GlobalVar("f"), [Tuple([y, x])])])
+    assert analysis.free_vars(call) == [x, y]
+    assert analysis.all_global_vars(call) == [GlobalVar("f")]
+    func = Function([x], call)
+    assert analysis.free_vars(func) == [y]
+    assert analysis.bound_vars(func) == [x]
+    seen = []
+    analysis.post_order_visit(call, seen.append)
+    assert seen[-1] is call
+    assert [each for each in seen if isinstance(each, Var)] == [x, y]
+
+
+def test_chains(main):
+    func = functions(main)["main"]
+    chain = {
+        var.name_hint: names(users) for var, users in analysis.udchain(func.body.blocks[1]).items()
+    }
+    assert chain == {"a": ["b"], "b": ["c", "d"], "c": ["d"], "d": []}
+    whole = {var.name_hint: names(users) for var, users in analysis.udchain(main).items()}
+    assert whole["c"] == ["d", "e", "r"]
+    assert len(analysis.name_to_binding(func)["r"]) == 3
+    (binding,) = analysis.name_to_binding(func)["d"]
+    assert binding.value.op.name == "relax.multiply"
+    values = analysis.get_var2val(func)
+    assert values[binding.var].same_as(binding.value)
+    assert not set(func.params) & set(values)
+
+
+SHAPES = """
+    @R.function
+    def main(x: R.Tensor(("n", "m"), "float32"), y: R.Tensor(("n * 2",), "float32"), s: R.Shape):
+        n = T.int64()
+        m = T.int64()
+        k = T.int64()
+        z = R.match_cast(y, R.Tensor((k,), "float32"))
+        w = R.call_dps_packed("f", (z,), R.Tensor((k - 1, n), "float32"))
+        return w
+"""
+
+
+def test_symbols():
+    mod = module(SHAPES)
+    assert names(analysis.defined_symbolic_vars(mod)) == ["n", "m", "k"]
+    assert analysis.free_symbolic_vars(mod) == []
+    loose = IRModule.parse(str(mod).replace("match_cast", "exp"))
+    assert names(analysis.free_symbolic_vars(loose)) == ["k"]
+    type_ = R.Tensor(("n", "m * 2", "n + k"), "float32")
+    assert names(analysis.tir_vars_in_type(type_)) == ["n", "m", "k"]
+    assert names(analysis.definable_tir_vars_in_type(type_)) == ["n"]
+    assert names(analysis.collect_non_negative_expressions(type_)) == ["n", "m * 2", "k + n"]
+    assert "k - 1" in names(analysis.collect_non_negative(mod))
+
+
+def test_well_formed():
+    good = module(SHAPES)
+    assert analysis.well_formed(good)
+    analysis.check_well_formed(good)
+    assert analysis.well_formed(good["main"])
+    bad = IRModule.parse(str(good).replace('"relax.match_cast"', '"relax.exp"'))
+    found = analysis.well_formed(bad)
+    assert not found
+    assert any("symbol 'k'" in each.message for each in found)
+    assert not analysis.well_formed(functions(bad)["main"])
+    with pytest.raises(VerifyError, match="symbol 'k'"):
+        analysis.check_well_formed(bad)
+    with pytest.raises(ExprTypeError):
+        analysis.well_formed(3)
+
+
+PURE = """
+    @R.function(private=True)
+    def quiet(x: R.Tensor((4,), "float32")) -> R.Tensor((4,), "float32"):
+        y = R.exp(x)
+        return y
+
+    @R.function(private=True)
+    def loud(x: R.Tensor((4,), "float32")) -> R.Tensor((4,), "float32"):
+        y = R.call_packed("f", x, sinfo_args=R.Tensor((4,), "float32"))
+        return y
+
+    @R.function
+    def calls_quiet(x: R.Tensor((4,), "float32")) -> R.Tensor((4,), "float32"):
+        cls = Module
+        y = cls.quiet(x)
+        return y
+
+    @R.function
+    def calls_loud(x: R.Tensor((4,), "float32")) -> R.Tensor((4,), "float32"):
+        cls = Module
+        y = cls.loud(x)
+        return y
+
+    @R.function
+    def recurses(x: R.Tensor((4,), "float32")) -> R.Tensor((4,), "float32"):
+        cls = Module
+        y = cls.recurses(x)
+        return y
+
+    @R.function
+    def even(x: R.Tensor((4,), "float32")) -> R.Tensor((4,), "float32"):
+        cls = Module
+        y = cls.odd(x)
+        return y
+
+    @R.function
+    def odd(x: R.Tensor((4,), "float32")) -> R.Tensor((4,), "float32"):
+        cls = Module
+        y = cls.even(x)
+        return y
+"""
+
+
+def test_impure_calls():
+    found = functions(module(PURE))
+    impure = {name for name, func in found.items() if analysis.contains_impure_call(func)}
+    assert impure == {"loud", "calls_loud"}
+    assert analysis.contains_impure_call(module(PURE))
+    assert not analysis.contains_impure_call(found["calls_loud"], own_name=GlobalVar("loud"))
+    assert not analysis.contains_impure_call(module())
+
+
+def test_recursion():
+    groups = analysis.detect_recursion(module(PURE))
+    assert [names(group) for group in groups] == [["recurses"], ["even", "odd"]]
+    assert names(analysis.all_global_vars(module(PURE))) == [
+        "quiet",
+        "loud",
+        "recurses",
+        "odd",
+        "even",
+    ]
+    with pytest.raises(ExprTypeError, match="IRModule"):
+        analysis.detect_recursion(functions(module(PURE))["odd"])
+
+
+def test_a_long_chain_of_calls():
+    one = """func.func @f{0}(%x: tensor<f32>) -> tensor<f32> attributes {{relax.function}} {{
+        %t = builtin.unrealized_conversion_cast %x : tensor<f32> to tuple<tensor<f32>>
+        %y = "relax.call"(%t) {{callee = @f{1}}} : (tuple<tensor<f32>>) -> tensor<f32>
+        return %y : tensor<f32> }}
+    """
+    count = 3000
+    mod = IRModule.parse("".join(one.format(i, (i + 1) % count) for i in range(count)))
+    (group,) = analysis.detect_recursion(mod)
+    assert len(group) == count
+    assert not analysis.contains_impure_call(mod["f0"])
+
+
+WEIGHTS = """
+    @R.function
+    def main(x: R.Tensor(("n", 4), "float32"), w: R.Tensor((4, 4), "float32"),
+             v: R.Tensor(("m", 4), "float32")):
+        R.func_attr({"num_input": 1})
+        with R.dataflow():
+            a = R.permute_dims(w)
+            b = R.add(a, R.const(1.0))
+            c = R.matmul(x, b)
+            d = R.exp(v)
+            e = R.call_pure_packed("f", w, sinfo_args=R.Tensor(("n", 4), "float32"))
+            R.output(c, d, e)
+        f = R.call_packed("g", w, sinfo_args=R.Tensor((4, 4), "float32"))
+        return (c, d, e, f)
+"""
+
+
+def test_computable_at_compile_time():
+    found = analysis.computable_at_compile_time(functions(module(WEIGHTS))["main"])
+    assert names(found) == ["w", "v", "a", "b", "d"]
+    assert analysis.computable_at_compile_time(functions(module())["main"]) == []
+
+
+def test_post_order_visit(main):
+    seen = []
+    analysis.post_order_visit(main, seen.append)
+    assert isinstance(seen[-1], Function)
+    order = {id(each): i for i, each in enumerate(seen)}
+    calls = [each for each in seen if isinstance(each, Call)]
+    assert [call.op.name for call in calls] == [
+        "relax.add", "relax.exp", "relax.add", "relax.multiply", "relax.abs", "relax.add",
+        "relax.add", "relax.exp",
+    ]  # fmt: skip
+    for call in calls:
+        before = [each for each in seen[: order[id(call)]]]
+        assert all(argument in before for argument in call.args)
+    assert len({each for each in seen if isinstance(each, Var)}) == sum(
+        isinstance(each, Var) for each in seen
+    )
+
+
+def test_remove_all_unused(main):
+    before = ir.structural_hash(main)
+    func = analysis.remove_all_unused(functions(main)["main"])
+    assert "unused" not in names(analysis.bound_vars(func))
+    assert ir.structural_hash(main) == before
+    cleaned = analysis.remove_all_unused(main)
+    ir.assert_structural_equal(cleaned["main"], func)
+    with pytest.raises(ExprTypeError):
+        analysis.remove_all_unused(3)
+
+
+@pytest.mark.parametrize(
+    ("base", "derived", "result"),
+    [
+        (R.Object, R.Tensor((4,), "float32"), "PASS"),
+        (R.Tensor((4,), "float32"), R.Object, "FAIL_L1"),
+        (R.Tensor(ndim=1), R.Tensor((4,), "float32"), "PASS"),
+        (R.Tensor((4,), "float32"), R.Tensor(ndim=1, dtype="float32"), "FAIL_L1"),
+        (R.Tensor(("n",), "float32"), R.Tensor(("m",), "float32"), "FAIL_L2"),
+        (R.Tensor(("n * 2",), "float32"), R.Tensor(("n + n",), "float32"), "PASS"),
+        (R.Tensor(("n",), "float32"), R.Tensor(("n + 1",), "float32"), "FAIL_L0"),
+        (R.Tensor((4,), "float32"), R.Tensor((4,), "float16"), "FAIL_L0"),
+        (R.Tensor((4,), "float32"), R.Shape([4]), "FAIL_L0"),
+        (R.Shape(ndim=2), R.Shape([1, 2]), "PASS"),
+        (R.Tuple(R.Object, R.Tensor), R.Tuple(R.Shape, R.Tensor((2,), "int8")), "PASS"),
+        (R.Tuple(R.Object), R.Tuple(R.Object, R.Object), "FAIL_L0"),
+    ],
+)
+def test_type_base_check(base, derived, result):
+    assert analysis.type_base_check(base, derived).name == result
+
+
+def test_type_lca():
+    lca = analysis.type_lca
+    a, b = R.Tensor(("n", 4), "float32"), R.Tensor(("n", 5), "float32")
+    assert str(lca(a, b)) == 'R.Tensor(ndim=2, dtype="float32")'
+    assert str(lca(a, a)) == 'R.Tensor((n, 4), "float32")'
+    assert str(lca(a, R.Tensor((4,), "int8"))) == "R.Tensor()"
+    assert str(lca(a, R.Shape([4]))) == "R.Object"
+    assert str(lca(R.Tuple(a, a), R.Tuple(a, b))) == str(
+        analysis.type_lca(R.Tuple(a, lca(a, b)), R.Tuple(a, lca(a, b)))
+    )
+
+
+def test_types_of_calls_and_erasure():
+    func = FuncType([R.Tensor(("n", 4), "float32")], R.Tensor(("n * 4",), "float32"))
+    derive = analysis.derive_call_ret_type
+    assert str(derive(func, [R.Tensor((3, 4), "float32")])) == 'R.Tensor((12,), "float32")'
+    assert str(derive(func, [R.Tensor(ndim=2, dtype="float32")])) == (
+        'R.Tensor(ndim=1, dtype="float32")'
+    )
+    for bad in ([], [R.Tensor((3, 5), "float32")], [R.Tensor((3, 4), "int8")]):
+        with pytest.raises(ExprError):
+            derive(func, bad)
+    with pytest.raises(ExprTypeError):
+        derive(R.Object, [])
+    erased = analysis.erase_to_well_defined(R.Tensor(("n", "m"), "float32"), {"n": 3})
+    assert str(erased) == 'R.Tensor(ndim=2, dtype="float32")'
+    kept = analysis.erase_to_well_defined(R.Tensor(("n", "n + 1"), "float32"), {"n": 3})
+    assert str(kept) == 'R.Tensor((3, 4), "float32")'
+
+
+RESHAPES = """
+    @T.prim_func(private=True)
+    def flatten(A: T.Buffer(("n", 4), "float32"), B: T.Buffer(("n * 4",), "float32")):
+        n = T.int64()
+        for i in range(n * 4):
+            with T.block("b"):
+                vi = T.axis.spatial(n * 4, i)
+                B[vi] = A[vi // 4, vi % 4]
+
+    @T.prim_func(private=True)
+    def transpose(A: T.Buffer((4, 4), "float32"), B: T.Buffer((4, 4), "float32")):
+        for i, j in T.grid(4, 4):
+            with T.block("b"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                B[vi, vj] = A[vj, vi]
+
+    @T.prim_func(private=True)
+    def double(A: T.Buffer((4, 4), "float32"), B: T.Buffer((4, 4), "float32")):
+        for i, j in T.grid(4, 4):
+            with T.block("b"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                B[vi, vj] = A[vi, vj] + A[vi, vj]
+"""
+
+
+def test_has_reshape_pattern():
+    mod = module(RESHAPES)
+    found = {name for name in mod if analysis.has_reshape_pattern(mod[name])}
+    assert found == {"flatten"}
+
+
+def test_dot(main):
+    text = analysis.to_dot(main["main"])
+    assert text.startswith("digraph {")
+    assert "shape=diamond, style=filled, fillcolor=turquoise" in text
+    assert "fillcolor=mistyrose" in text
+    assert '[label="arg1"]' in text
+    assert 'label="exp(1)"' in text
+    assert "constant" not in text

@@ -1,0 +1,484 @@
+"""`relax.BlockBuilder`: what it emits, what it is called, where it came from, what it computes."""
+
+import threading
+
+import numpy as np
+import pytest
+
+from relax_mlir import IRModule, relax, tir
+from relax_mlir.relax import op
+from relax_mlir.script import from_source
+from relax_mlir.script import relax as R
+
+
+def tensor(*dims: object, dtype: str = "float32") -> relax.TensorType:
+    return relax.TensorType(dims, dtype)
+
+
+def run(mod: IRModule, *args: object, name: str = "main") -> object:
+    return relax.VirtualMachine(relax.build(mod))[name](*args)
+
+
+def perceptron(weights: list[np.ndarray]) -> IRModule:
+    """Build a network of dense layers over a batch of any size."""
+    n = tir.Var("n", "int64")
+    bb = relax.BlockBuilder()
+    x = relax.Var("x", R.Tensor((n, weights[0].shape[0]), "float32"))
+    with bb.function("main", [x]):
+        with bb.dataflow():
+            h = x
+            for w in weights[:-1]:
+                h = bb.emit(op.nn.relu(h @ w + 0.5))
+            probabilities = bb.emit_output(op.nn.softmax(h @ weights[-1]))
+        bb.emit_func_output(probabilities)
+    return bb.finalize()
+
+
+@pytest.mark.parametrize("batch", [0, 1, 7, 64])
+def test_perceptron_with_any_batch(batch: int) -> None:
+    rng = np.random.default_rng(0)
+    weights = [rng.standard_normal(s).astype("float32") for s in ((64, 32), (32, 16), (16, 10))]
+    x = rng.standard_normal((batch, 64)).astype("float32")
+    expected = x
+    for w in weights[:-1]:
+        expected = np.maximum(expected @ w + 0.5, 0)
+    expected = np.exp(expected @ weights[-1] - (expected @ weights[-1]).max(-1, keepdims=True))
+    expected /= expected.sum(-1, keepdims=True)
+    np.testing.assert_allclose(run(perceptron(weights), x), expected, rtol=1e-4, atol=1e-6)
+
+
+def test_example_of_the_document() -> None:
+    """The document's staging example, in today's spelling (R20)."""
+    bb = relax.BlockBuilder()
+    n, m = tir.Var("n"), tir.Var("m")
+    x = relax.Var("x", [n, m], relax.DynTensorType(2, "float32"))
+    y = relax.Var("y", [n], relax.DynTensorType(1, "float32"))
+    with bb.function("func", [x, y]):
+        with bb.dataflow():
+            lv0 = bb.emit(op.add(x, op.reshape(y, (n, 1))))
+            assert lv0.shape.values == (n, m)
+            assert lv0.checked_type == relax.DynTensorType(2, "float32")
+            lv1 = bb.emit(op.multiply(lv0, lv0))
+            gv = bb.emit_output(lv1)
+        bb.emit_func_output(gv)
+    func = relax.Function.of(bb.get()["func"])
+    assert [p.name_hint for p in func.params] == ["x", "y"]
+    assert func.params[0] == x
+    assert func.body.body == gv
+    (block,) = func.body.blocks
+    assert isinstance(block, relax.DataflowBlock)
+    assert len(block.bindings) == 3
+    a, b = np.ones((3, 2), "float32"), np.arange(3, dtype="float32")
+    np.testing.assert_allclose(run(bb.get(), a, b, name="func"), (a + b[:, None]) ** 2)
+
+
+def test_names_and_kinds_of_variables() -> None:
+    bb = relax.BlockBuilder()
+    x = relax.Var("x", tensor("n"))
+    with bb.function("main", [x]):
+        assert relax.BlockBuilder.current() is bb
+        assert not bb.current_block_is_dataflow()
+        with bb.dataflow():
+            assert bb.current_block_is_dataflow()
+            a, b = bb.emit(x + 1), bb.emit(x + 2)
+            named = bb.emit(x * 2, name_hint="twice")
+            again = bb.emit(x * 2, "twice")
+            gv = bb.emit_output(a + b, "sum")
+        outside = bb.emit(gv + 1)
+        assert bb.get_unique_name("twice") == "twice2"
+        bb.emit_func_output(outside)
+    assert relax.BlockBuilder.current() is None
+    assert [v.name_hint for v in (a, b, named, again, gv, outside)] == [
+        "lv", "lv1", "twice", "twice1", "sum", "gv",
+    ]  # fmt: skip
+    assert [type(v) for v in (a, gv, outside)] == [relax.DataflowVar, relax.Var, relax.Var]
+
+
+def test_nested_calls_become_bindings_of_their_own() -> None:
+    bb = relax.BlockBuilder()
+    x = relax.Var("x", tensor("n", 4))
+    with bb.function("main", [x]):
+        with bb.dataflow():
+            gv = bb.emit_output(op.exp(op.add(x, op.sqrt(x))))
+        bb.emit_func_output(gv)
+    (block,) = relax.Function.of(bb.get()["main"]).body.blocks
+    assert [b.value.op.name for b in block.bindings] == ["relax.sqrt", "relax.add", "relax.exp"]
+    assert all(isinstance(a, relax.Var) for b in block.bindings for a in b.value.args)
+
+
+def test_a_shared_part_is_emitted_once() -> None:
+    bb = relax.BlockBuilder()
+    x = relax.Var("x", tensor(4))
+    with bb.function("main", [x]):
+        part = op.exp(x)
+        bb.emit_func_output(part + part)
+    (block,) = relax.Function.of(bb.get()["main"]).body.blocks
+    assert [b.value.op.name for b in block.bindings] == ["relax.exp", "relax.add"]
+
+
+def test_several_outputs_and_uses_after_the_block() -> None:
+    bb = relax.BlockBuilder()
+    x = relax.Var("x", tensor("n"))
+    with bb.function("main", [x]):
+        with bb.dataflow():
+            a = bb.emit_output(x + 1, "a")
+            b = bb.emit_output(a * 2, "b")
+        with bb.dataflow():
+            c = bb.emit_output(a + b, "c")
+        bb.emit_func_output([a, (b, c)])
+    mod = bb.get()
+    mod.verify()
+    value = np.arange(3, dtype="float32")
+    first, (second, third) = run(mod, value)
+    np.testing.assert_array_equal(first, value + 1)
+    np.testing.assert_array_equal(second, (value + 1) * 2)
+    np.testing.assert_array_equal(third, (value + 1) * 3)
+    func = relax.Function.of(mod["main"])
+    assert func.body.blocks[0].outputs == [a, b]
+    assert {a: 1}[func.body.blocks[1].bindings[0].value.args[0]] == 1
+    assert from_source(mod.script()).script() == mod.script()
+
+
+def test_an_output_may_be_a_parameter() -> None:
+    bb = relax.BlockBuilder()
+    x = relax.Var("x", tensor(2))
+    with bb.function("main", [x]):
+        with bb.dataflow():
+            y = bb.emit_output(x)
+        bb.emit_func_output(y)
+    bb.get().verify()
+    np.testing.assert_array_equal(run(bb.get(), np.ones(2, "float32")), np.ones(2, "float32"))
+
+
+def test_parameters_may_be_given_at_the_end() -> None:
+    bb = relax.BlockBuilder()
+    x, y, z = (relax.Var(name, tensor("n")) for name in "xyz")
+    with bb.function("main"):
+        difference = bb.emit(y - x)
+        bb.emit_func_output(difference, params=[x, z, y])
+    mod = bb.get()
+    mod.verify()
+    ones = np.ones(3, "float32")
+    np.testing.assert_array_equal(run(mod, ones, ones * 9, ones * 3), ones * 2)
+    assert [p.name_hint for p in relax.Function.of(mod["main"]).params] == ["x", "z", "y"]
+
+
+def test_no_parameters_is_said() -> None:
+    bb = relax.BlockBuilder()
+    with bb.function("main", []):
+        bb.emit_func_output(relax.const([1.0, 2.0]))
+    np.testing.assert_array_equal(run(bb.get()), np.array([1, 2], "float32"))
+
+
+def test_match_cast_and_match_shape() -> None:
+    bb = relax.BlockBuilder()
+    x = relax.Var("x", R.Tensor)
+    with bb.function("main", [x]):
+        a = bb.match_cast(x, R.Tensor(("n", "m"), "float32"))
+        b = bb.match_shape(x, [tir.Var("n"), tir.Var("m")])
+        s = bb.match_shape(op.shape_of(x), ("n", "m"), name_hint="s")
+        assert (a.dtype, a.ndim, str(a.shape)) == ("float32", 2, "R.shape([n, m])")
+        assert b.dtype == ""
+        assert s.name_hint == "s"
+        bb.emit_func_output(a + 1)
+    value = np.ones((2, 3), "float32")
+    np.testing.assert_array_equal(run(bb.get(), value), value + 1)
+    casts = [
+        b
+        for block in relax.Function.of(bb.get()["main"]).body.blocks
+        for b in block.bindings
+        if isinstance(b, relax.MatchCast)
+    ]
+    assert len(casts) == 3
+    assert casts[0].value == x
+    assert [str(d) for d in casts[0].pattern] == ["n", "m"]
+
+
+def test_call_forms() -> None:
+    """Prim funcs, packed functions, other functions, closures (R16-R18)."""
+    prim = from_source("""
+@T.prim_func
+def add_k(A: T.Buffer((n,), "float32"), B: T.Buffer((n,), "float32"), k: T.int64):
+    for i in range(n):
+        with T.block("b"):
+            vi = T.axis.spatial(n, i)
+            B[vi] = A[vi] + T.cast(k, "float32")
+""")
+    n = tir.Var("n")
+    bb = relax.BlockBuilder()
+    gv_prim = bb.add_func(prim, "add_k")
+    x = relax.Var("x", tensor(n))
+    with bb.function("helper", [x], private=True):
+        bb.emit_func_output(x * 3)
+    y = relax.Var("y", tensor(n, 4))
+    with bb.function("main", [y]):
+        flat = bb.emit(op.flatten(y))
+        added = bb.emit(op.call_tir(gv_prim, [flat], tensor(n * 4), tir_vars=[n]))
+        assert added.ty == tensor(n * 4)
+        tripled = bb.emit(relax.GlobalVar("helper")(added))
+        assert tripled.ty == tensor(n * 4)
+        bb.emit(op.call_packed("vm.builtin.print", tripled))
+        closure = bb.emit(op.make_closure(relax.GlobalVar("helper"), ()))
+        called = bb.emit(closure(tripled))
+        result = bb.match_cast(called, tensor(n * 4))
+        bb.emit_func_output(result)
+    mod = bb.get()
+    mod.verify()
+    value = np.ones((2, 4), "float32")
+    np.testing.assert_array_equal(run(mod, value), np.full(8, 27, "float32"))
+    calls = [b.value for b in relax.Function.of(mod["main"]).body.blocks[0].bindings]
+    assert [str(type(c.op).__name__) for c in calls if isinstance(c, relax.Call)] == [
+        "Op", "Op", "GlobalVar", "ExternFunc", "Op", "Var",
+    ]  # fmt: skip
+    assert calls[1].args[0] == gv_prim
+    assert list(calls[1].args[1].fields) == [flat]
+    assert calls[1].attrs.tir_vars == [n]
+
+
+def test_if() -> None:
+    bb = relax.BlockBuilder()
+    x, c = relax.Var("x", tensor("n")), relax.Var("c", tensor(dtype="bool"))
+    with bb.function("main", [x, c]):
+        with bb.if_(c) as branch:
+            with branch.then_():
+                branch.yield_(bb.emit(x + 1) * 2)
+            with branch.else_():
+                branch.yield_(x)
+        other = bb.emit(relax.If(c, x * 2, op.exp(x)))
+        bb.emit_func_output((branch.result, other))
+    mod = bb.get()
+    mod.verify()
+    value = np.arange(3, dtype="float32")
+    for flag in (True, False):
+        first, second = run(mod, value, np.array(flag))
+        np.testing.assert_array_equal(first, (value + 1) * 2 if flag else value)
+        np.testing.assert_allclose(second, value * 2 if flag else np.exp(value), rtol=1e-5)
+    value_of = relax.Function.of(mod["main"]).body.blocks[0].bindings[0].value
+    assert isinstance(value_of, relax.If)
+    assert value_of.cond == c
+    assert value_of.false_branch.body == x
+
+
+def test_functions_are_found_again() -> None:
+    """Identical prim funcs are one (R21); another of that name gets a name of its own."""
+    text = """
+@T.prim_func
+def {name}(A: T.Buffer((4,), "float32"), B: T.Buffer((4,), "float32")):
+    for i in range(4):
+        with T.block("b"):
+            vi = T.axis.spatial(4, i)
+            B[vi] = A[vi] {what}
+"""
+    bb = relax.BlockBuilder()
+    first = bb.add_func(from_source(text.format(name="f", what="+ T.float32(1)")), "f")
+    same = bb.add_func(from_source(text.format(name="g", what="+ T.float32(1)")), "g")
+    other = bb.add_func(from_source(text.format(name="f", what="* T.float32(2)")), "f")
+    assert first == same
+    assert (first.name_hint, other.name_hint) == ("f", "f1")
+    assert bb.get().function_names == ["f", "f1"]
+
+
+def test_functions_from_another_thread() -> None:
+    """Modules of other threads live in another MLIR context; functions are carried over."""
+    made: list[IRModule] = []
+    text = '@R.function\ndef f(x: R.Tensor((2,), "float32")):\n    return R.add(x, x)\n'
+    worker = threading.Thread(target=lambda: made.append(from_source(text)))
+    worker.start()
+    worker.join()
+    bb = relax.BlockBuilder()
+    gv = bb.add_func(made[0], "f")
+    np.testing.assert_array_equal(run(bb.get(), np.ones(2, "float32"), name="f"), np.full(2, 2.0))
+    assert gv.name_hint == "f"
+
+
+def test_update_func_and_function_written_out() -> None:
+    bb = relax.BlockBuilder()
+    x = relax.Var("x", tensor("n"))
+    with bb.function("main", [x]):
+        bb.emit_func_output(x + 1)
+    old = relax.Function.of(bb.get()["main"], bb.get())
+    y, lv, gv = relax.Var("y", tensor("n")), relax.DataflowVar("lv"), relax.Var("gv")
+    block = relax.DataflowBlock([relax.VarBinding(lv, y * 2), relax.VarBinding(gv, lv + y)])
+    func = relax.Function([y], relax.SeqExpr([block], gv))
+    bb.update_func(relax.GlobalVar("main"), func)
+    mod = bb.get()
+    mod.verify()
+    assert mod.function_names == ["main"]
+    np.testing.assert_array_equal(run(mod, np.ones(2, "float32")), np.full(2, 3.0))
+    # What was replaced can still be looked at.
+    assert old.body.blocks[0].bindings[0].value.op.name == "relax.add"
+
+
+def test_a_module_given_is_copied() -> None:
+    mod = from_source('@R.function\ndef f(x: R.Tensor((2,), "float32")):\n    return R.add(x, x)\n')
+    before = mod.script()
+    bb = relax.BlockBuilder(mod)
+    x = relax.Var("x", tensor(2))
+    with bb.function("g", [x]):
+        bb.emit_func_output(relax.GlobalVar("f")(x))
+    assert mod.script() == before
+    assert bb.get().function_names == ["f", "g"]
+    over = relax.BlockBuilder.over(mod)
+    assert over.get() is mod
+
+
+def test_insert_before_in_place() -> None:
+    mod = from_source("""
+@R.function
+def main(x: R.Tensor(("n",), "float32")):
+    with R.dataflow():
+        lv = R.exp(x)
+        gv = R.add(lv, lv)
+        R.output(gv)
+    return gv
+""")
+    bb = relax.BlockBuilder.over(mod)
+    func = relax.Function.of(mod["main"], mod)
+    binding = func.body.blocks[0].bindings[1]
+    with bb.insert_before(binding.mlir_op):
+        new = bb.emit(func.body.blocks[0].bindings[0].var + func.params[0], "lv")
+        assert isinstance(new, relax.DataflowVar)
+        assert new.name_hint == "lv1"
+    binding.mlir_op.operands[1] = new.mlir_value
+    mod.verify()
+    value = np.ones(2, "float32")
+    np.testing.assert_allclose(run(mod, value), 2 * np.exp(value) + value, rtol=1e-6)
+
+
+def test_views_are_emitted_again() -> None:
+    """What a mutator does: take a function apart and build it anew from its views."""
+    mod = from_source("""
+@I.ir_module
+class M:
+    @T.prim_func
+    def twice(A: T.Buffer((4,), "float32"), B: T.Buffer((4,), "float32")):
+        for i in range(4):
+            with T.block("b"):
+                vi = T.axis.spatial(4, i)
+                B[vi] = A[vi] * T.float32(2)
+
+    @R.function
+    def main(x: R.Tensor((4,), "float32")):
+        with R.dataflow():
+            lv = R.add(x, R.const([1.0, 2.0, 3.0, 4.0]))
+            lv1 = R.call_tir(cls.twice, (lv,), out_sinfo=R.Tensor((4,), "float32"))
+            lv2 = R.sum(lv1, axis=[0], keepdims=True)
+            gv = R.split(lv1, 2)
+            R.output(lv2, gv)
+        gv1 = R.call_packed("vm.builtin.print", lv2)
+        return (gv[1], lv2)
+""")
+    func = relax.Function.of(mod["main"], mod)
+    bb = relax.BlockBuilder(mod)
+    known: dict[relax.Var, relax.Var] = {p: relax.Var(p.name_hint, p.ty) for p in func.params}
+
+    def renamed(expr: relax.Expr) -> relax.Expr:
+        if isinstance(expr, relax.Var):
+            return known[expr]
+        if isinstance(expr, relax.Tuple):
+            return relax.Tuple([renamed(f) for f in expr.fields])
+        if isinstance(expr, relax.TupleGetItem):
+            return relax.TupleGetItem(renamed(expr.tuple_value), expr.index)
+        if isinstance(expr, relax.Call):
+            return relax.Call(expr.op, [renamed(a) for a in expr.args], expr.attrs, expr.sinfo_args)
+        return expr
+
+    with bb.function("copy", list(known.values())):
+        for block in func.body.blocks:
+            if isinstance(block, relax.DataflowBlock):
+                with bb.dataflow():
+                    for b in block.bindings:
+                        emit = bb.emit if isinstance(b.var, relax.DataflowVar) else bb.emit_output
+                        known[b.var] = emit(renamed(b.value), b.var.name_hint)
+            else:
+                for b in block.bindings:
+                    known[b.var] = bb.emit(renamed(b.value), b.var.name_hint)
+        bb.emit_func_output(renamed(func.body.body))
+    bb.get().verify()
+    script = bb.get().script()
+    original, copy = (script[script.index(f"def {name}(") :] for name in ("main", "copy"))
+    body = original[original.index("\n") : original.index("@R.function")]
+    assert copy[copy.index("\n") :].strip() == body.strip()
+
+
+def test_lookup_binding_and_normalize() -> None:
+    bb = relax.BlockBuilder()
+    x = relax.Var("x", tensor("n"))
+    with bb.function("main", [x]):
+        with bb.dataflow():
+            lv = bb.emit(op.exp(x))
+            assert bb.lookup_binding(lv).op.name == "relax.exp"
+            assert bb.lookup_binding(x) is None
+            normal = bb.normalize(op.add(op.sqrt(lv), lv))
+            assert all(isinstance(arg, relax.Var) for arg in normal.args)
+            assert normal.ty == tensor("n")
+            gv = bb.emit_output(normal)
+        assert bb.lookup_binding(gv).op.name == "relax.add"
+        bb.emit_func_output(gv)
+
+
+def test_testing_scope() -> None:
+    bb = relax.BlockBuilder()
+    x = relax.Var("x", tensor("n"))
+    with bb.testing_scope(def_vars=[tir.Var("n")]):
+        assert bb.emit(op.exp(x)).ty == tensor("n")
+    bb.begin_scope([relax.Var("y", tensor(2))])
+    inner = bb.emit(relax.const(1.0) + 2)
+    body = bb.end_scope()
+    assert [b.var for block in body.blocks for b in block.bindings] == [inner]
+    assert bb.get().function_names == []
+
+
+def test_locations_are_the_callers() -> None:
+    bb = relax.BlockBuilder()
+    x = relax.Var("x", tensor("n"))
+    with bb.function("main", [x]):
+        y = bb.emit(op.exp(x))
+        bb.emit_func_output(y)
+    code = test_locations_are_the_callers.__code__
+    location = str(relax.Function.of(bb.get()["main"]).body.blocks[0].bindings[0].mlir_op.location)
+    assert location == f'loc("gv"("{code.co_filename}":{code.co_firstlineno + 4}:1))'
+
+
+def test_function_attributes() -> None:
+    bb = relax.BlockBuilder()
+    n = tir.Var("n")
+    x, k = relax.Var("x", tensor(n)), relax.Var("k", R.Prim(value="k"))
+    with bb.function("main", [x, k], attrs={"num_input": 1}, is_pure=True, private=True):
+        bb.emit_func_output(op.broadcast_to(op.sum(x, keepdims=True), (tir.Var("k"),)))
+    func = relax.Function.of(bb.get()["main"])
+    assert func.attrs == {"num_input": 1, "pure": True}
+    assert func.is_pure
+    assert func.is_private
+    assert func.ret_type == tensor("k")
+
+
+def test_reuse_of_parameters_in_another_function() -> None:
+    bb = relax.BlockBuilder()
+    x = relax.Var("x", tensor("n"))
+    for name in ("f", "g"):
+        with bb.function(name, [x]):
+            bb.emit_func_output(x + 1)
+    bb.get().verify()
+    assert bb.get().function_names == ["f", "g"]
+
+
+def test_many_bindings_and_deep_expressions() -> None:
+    """Neither the number of bindings nor the depth of an expression is recursed over (R19)."""
+    bb = relax.BlockBuilder()
+    x = relax.Var("x", tensor("n"))
+    deep: relax.Expr = x
+    for _ in range(20_000):
+        deep = op.add(deep, x)
+    with bb.function("main", [x]):
+        with bb.dataflow():
+            lv = bb.emit(deep)
+            for _ in range(20_000):
+                lv = bb.emit(op.add(lv, x))
+            gv = bb.emit_output(lv)
+        bb.emit_func_output(gv)
+    (block,) = relax.Function.of(bb.get()["main"]).body.blocks
+    bindings = block.bindings
+    assert len(bindings) == 40_000
+    assert isinstance(bindings[-1].var, relax.Var)
+    assert all(isinstance(b.var, relax.DataflowVar) for b in bindings[:-1])

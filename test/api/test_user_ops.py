@@ -1,0 +1,224 @@
+"""Operations and shape rules of users' own: `register_op`, `register_op_attr` (R12)."""
+
+import threading
+
+import numpy as np
+import pytest
+
+from relax_mlir import register_func, relax
+from relax_mlir.dialects.context import make_context
+from relax_mlir.dialects.relax.infer import InferError
+from relax_mlir.errors import PassError, ScriptError
+from relax_mlir.ir import (
+    IRModule,
+    call_shape_func,
+    get_op_attr,
+    register_op,
+    register_op_attr,
+    reset_op_attr,
+)
+from relax_mlir.relax.expr.leaves import ShapeExpr
+from relax_mlir.script import from_source
+
+ARRAY = np.arange(1, 4, dtype=np.float32)
+
+
+def outer_shape(call):
+    a, b = (arg.shape() for arg in call.args)
+    if isinstance(a, ShapeExpr) and isinstance(b, ShapeExpr):
+        return ShapeExpr([*a.values, *b.values])
+    return call_shape_func("test_user_ops.concat", a, b, ndim=2)
+
+
+def outer_kernel(builder, x, y, out, scale):
+    with builder.nest("outer", [("spatial", dim) for dim in out.dims]) as (i, j):
+        out.store(x[i] * y[j] * scale, (i, j))
+
+
+@pytest.fixture(autouse=True)
+def _operations() -> None:
+    register_func("test_user_ops.concat", lambda a, b: (*a, *b), override=True)
+    register_func("test_user_ops.twice", lambda x: np.concatenate([x, x]), override=True)
+
+    def fill(x: np.ndarray, y: np.ndarray, out: np.ndarray) -> None:
+        out[...] = x[:, None] + y[None, :]
+
+    register_func("test_user_ops.fill", fill, override=True)
+    register_op(
+        "relax.test_outer",
+        ["x", "y", ("scale", "float", 2.0)],
+        outer_shape,
+        doc="Outer product.",
+        prim=outer_kernel,
+        library=lambda x, y, scale: np.outer(x, y) * np.float32(scale),
+    )
+    register_op("test_sums", ["x", "y"], outer_shape, dps_packed="test_user_ops.fill")
+    register_op("test_twice", ["x"], lambda call: None, packed="test_user_ops.twice")
+    register_op("test_nothing", ["x"], lambda call: call.args[0].shape())
+
+
+def program(body: str) -> IRModule:
+    return from_source(f"@I.ir_module\nclass Module:\n    @R.function\n    {body}\n")
+
+
+def run(body: str, *args: np.ndarray):
+    executable = relax.build(program(body))
+    return relax.VirtualMachine(executable)["main"](*args), executable
+
+
+SYMBOLIC = 'x: R.Tensor(("n",), "float32"), y: R.Tensor(("m",), "float32")'
+
+
+def test_symbolic_case_is_a_kernel() -> None:
+    body = f"def main({SYMBOLIC}): return R.test_outer(x, y)"
+    module = program(body)
+    assert 'R.Tensor(("n", "m"), dtype="float32") = R.test_outer(x, y)'.replace('"', "") in (
+        module.script().replace('"', "")
+    )
+    result, executable = run(body, ARRAY, ARRAY)
+    np.testing.assert_array_equal(result, np.outer(ARRAY, ARRAY) * 2)
+    assert "test_outer" in executable.func_names
+    assert "vm.op.test_outer" not in executable.func_names
+
+
+def test_attributes_and_defaults() -> None:
+    body = f"def main({SYMBOLIC}): return R.test_outer(x, y, scale=5.0)"
+    assert "scale=5.0" in program(body).script()
+    np.testing.assert_array_equal(run(body, ARRAY, ARRAY)[0], np.outer(ARRAY, ARRAY) * 5)
+
+
+def test_shape_function_case() -> None:
+    """V1: the shape is computed by a packed function, and the kernel compiled for what it gives."""
+    body = 'def main(x: R.Tensor(("n",), "float32"), y: R.Tensor(dtype="float32", ndim=1)): ' \
+        "return R.test_sums(x, R.unique(y))"  # fmt: skip
+    twos = np.array([2, 2, 3], np.float32)
+    result, executable = run(body, ARRAY, twos)
+    np.testing.assert_array_equal(result, ARRAY[:, None] + np.array([2, 3], np.float32))
+    assert "test_user_ops.concat" in executable.func_names
+
+
+def test_shape_function_case_of_a_kernel() -> None:
+    register_func("test_user_ops.half", lambda shape: (shape[0] // 2,), override=True)
+
+    def every_second(builder, x, out):
+        with builder.nest("every_second", [("spatial", out.dims[0])]) as (i,):
+            out.store(x[i * 2], (i,))
+
+    register_op(
+        "test_every_second",
+        ["x"],
+        lambda call: call_shape_func("test_user_ops.half", call.args[0].shape(), ndim=1),
+        prim=every_second,
+    )
+    body = 'def main(x: R.Tensor(("n",), "float32")): return R.exp(R.test_every_second(x))'
+    result, executable = run(body, ARRAY.repeat(3))
+    np.testing.assert_allclose(result, np.exp(ARRAY.repeat(3)[::2][:4]), rtol=1e-5)
+    assert "test_every_second" in executable.func_names
+
+
+def test_run_time_case() -> None:
+    body = "def main(x: R.Tensor, y: R.Tensor): return R.test_outer(x, y)"
+    result, executable = run(body, ARRAY, ARRAY)
+    np.testing.assert_array_equal(result, np.outer(ARRAY, ARRAY) * 2)
+    assert "vm.op.test_outer" in executable.func_names
+    result, _ = run("def main(x: R.Tensor): return R.test_twice(x)", ARRAY)
+    np.testing.assert_array_equal(result, [1, 2, 3, 1, 2, 3])
+
+
+def test_declared_types_are_checked() -> None:
+    body = (
+        'def main(x: R.Tensor(("n",), "float32")): '
+        'return R.match_cast(R.test_twice(x), R.Tensor(("n * 2",), "float32"))'
+    )
+    assert run(body, ARRAY)[0].shape == (6,)
+
+
+def test_no_implementation() -> None:
+    with pytest.raises(PassError, match="nothing takes unknown shapes"):
+        relax.build(program("def main(x: R.Tensor): return R.test_nothing(x)"))
+
+
+def test_mlir_text_and_other_threads() -> None:
+    text = str(IRModule.parse(str(program(f"def main({SYMBOLIC}): return R.test_outer(x, y)"))))
+    assert "relax.test_outer" in text
+    assert str(IRModule.parse(text)) == text
+    found: list[str] = []
+
+    def parse() -> None:
+        found.append(str(IRModule.parse(text)))
+
+    thread = threading.Thread(target=parse)
+    thread.start()
+    thread.join()
+    assert found == [text]
+    with make_context():
+        assert str(IRModule.parse(text)) == text
+
+
+def test_verifier_uses_the_rule() -> None:
+    with pytest.raises(ScriptError, match="R.test_outer"):
+        program(f"def main({SYMBOLIC}): return R.test_outer(x)")
+    with pytest.raises(ScriptError, match="x must be a tensor"):
+        program(f"def main({SYMBOLIC}): return R.test_outer(R.shape([n]), y)")
+
+
+def test_names_are_taken() -> None:
+    with pytest.raises(ValueError, match="already an operation 'relax.add'"):
+        register_op("relax.add", ["x"], outer_shape)
+    with pytest.raises(ValueError, match="already an operation 'relax.test_outer'"):
+        register_op("relax.test_outer", ["x"], outer_shape)
+    with pytest.raises(ValueError, match="is an identifier"):
+        register_op("relax.a-b", ["x"], outer_shape)
+    with pytest.raises(KeyError, match="no operation .*relax.ad.*; did you mean"):
+        register_op_attr("relax.ad", "FInferShape", outer_shape)
+
+
+def test_rule_for_an_operation_of_ours() -> None:
+    """The document's example: what the compiler cannot compare, a shape function decides."""
+
+    @register_op_attr("relax.add", "FInferShape")
+    def finfer_shape(call):
+        lhs, rhs = call.args[0].shape(), call.args[1].shape()
+        if isinstance(lhs, ShapeExpr) and isinstance(rhs, ShapeExpr):
+            return lhs
+        return call_shape_func("vm.binary_broadcast_shape_infer", lhs, rhs, ndim=1)
+
+    try:
+        assert get_op_attr("relax.add", "FInferShape") is finfer_shape
+        body = f"def main({SYMBOLIC}): return R.add(x, y)"
+        assert "R.Tensor((n,)" in program(body).script()
+        np.testing.assert_array_equal(run(body, ARRAY, ARRAY)[0], ARRAY * 2)
+        body = "def main(x: R.Tensor, y: R.Tensor): return R.add(x, y)"
+        assert "R.Tensor(ndim=1)" in program(body).script()
+    finally:
+        reset_op_attr("relax.add", "FInferShape")
+    assert "R.Tensor(dtype=\"float32\", ndim=1)" in program(
+        f"def main({SYMBOLIC}): return R.add(x, y)"
+    ).script()
+
+
+def test_rules_that_fail() -> None:
+    def broken(call):
+        raise IndexError("no such thing")
+
+    def refusing(call):
+        raise InferError("not on a Tuesday")
+
+    for rule, message in (
+        (broken, "its FInferShape failed: IndexError: no such thing"),
+        (refusing, "not on a Tuesday"),
+        (lambda call: ["n"], "its FInferShape returned"),
+    ):
+        register_op_attr("relax.add", "FInferShape", rule)
+        try:
+            with pytest.raises(ScriptError, match=message):
+                program(f"def main({SYMBOLIC}): return R.add(x, y)")
+        finally:
+            reset_op_attr("relax.add", "FInferShape")
+
+
+def test_other_attributes() -> None:
+    register_op_attr("relax.add", "MyNote", "commutes")
+    assert get_op_attr("relax.add", "MyNote") == "commutes"
+    reset_op_attr("relax.add", "MyNote")
+    assert get_op_attr("relax.add", "MyNote") is None
