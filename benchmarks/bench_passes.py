@@ -3,15 +3,27 @@
 import ctypes
 import gc
 import sys
+from functools import partial
 from time import perf_counter
 
 import harness
 
 from relax_mlir import IRModule, relax
 from relax_mlir.dialects.bindings import passmanager
+from relax_mlir.dialects.context import make_context
 from relax_mlir.dialects.relax import build
+from relax_mlir.dialects.verify import rules_changed
 from relax_mlir.instrument.statistics import resident_bytes
-from relax_mlir.transform import PassContext, Sequential, get_pass, mlir, module_pass, pattern
+from relax_mlir.transform import (
+    PassContext,
+    Sequential,
+    dataflowblock_pass,
+    function_pass,
+    get_pass,
+    mlir,
+    module_pass,
+    pattern,
+)
 from relax_mlir.transform import rewrite as rewriting
 
 T = "tensor<4xf32>"
@@ -48,13 +60,23 @@ def once(function, rounds=3):
     return best
 
 
-def facade(passes=100):
-    """What each further pass of a Sequential costs, beside MLIR's own PassManager."""
+def each_of_many(make, count, rounds):
+    """Return what one pass more costs, in us: `make(n)` gives a function that runs n passes."""
+    few, many = (once(make(n), rounds) for n in (1, count + 1))
+    return 1e6 * (many - few) / count
+
+
+def facade():
+    """What each further pass of a Sequential costs, beside MLIR's own PassManager.
+
+    Both do the same: the passes, and after each MLIR's verifier or not. The difference is all that
+    the facade adds: the context's rules, the instruments, the reproducer, diagnostics as data.
+    """
     mod = chain(1000)
 
-    def bare(count, python):
+    def bare(count, python, verify):
         manager = passmanager.PassManager("builtin.module", mod.context)
-        manager.enable_verifier(False)
+        manager.enable_verifier(verify)
         for i in range(count):
             if python:
                 manager.add(lambda op, external: None, f"P{i}")
@@ -68,25 +90,97 @@ def facade(passes=100):
         sequence = Sequential(made)
         return lambda: sequence(mod)
 
-    def each(make, python):
-        few, many = (once(make(count, python), 7) for count in (1, passes + 1))
-        return 1e6 * (many - few) / passes
-
     rows = []
-    with PassContext(config=NO_VERIFIER):
-        for kind, python in (("Python, does nothing", True), ("upstream, strip-debuginfo", False)):
-            with_facade, without = each(ours, python), each(bare, python)
+    for kind, python in (("Python, does nothing", True), ("upstream, strip-debuginfo", False)):
+        for verify, count, rounds in ((False, 100, 9), (True, 20, 5)):
+            with PassContext(config={"transform.verify_each": verify}):
+                with_facade = each_of_many(partial(ours, python=python), count, rounds)
+            without = each_of_many(partial(bare, python=python, verify=verify), count, rounds)
             rows.append(
-                [kind, f"{without:.1f}", f"{with_facade:.1f}", f"{with_facade - without:.1f}"]
+                [
+                    kind,
+                    "yes" if verify else "no",
+                    f"{without:.1f}",
+                    f"{with_facade:.1f}",
+                    f"{with_facade - without:+.1f}",
+                ]
             )
-    harness.table(["a pass on 1000 operations, us", "MLIR alone", "facade", "difference"], rows)
-    clone = once(mod.clone, 7)
-    verify = once(mod.verify, 3)
-    print(
-        f"\nThe copy of the module, once for a whole Sequential: {1e6 * clone:.0f} us. "
-        f"MLIR's verifier, after each pass unless\n`transform.verify_each` is off: "
-        f"{1e3 * verify:.1f} ms.\n"
+    header = ["a pass on 1000 operations, us", "verified", "MLIR alone", "facade", "difference"]
+    harness.table(header, rows)
+    copy = 1e6 * once(mod.clone, 9)
+    print(f"\nThe copy of the module, once for a whole Sequential: {copy:.0f} us.\n")
+
+
+def verification():
+    """What MLIR's verifier costs after a pass: ours is Python, asked once for equal operations."""
+    plain = IRModule.parse(
+        f"func.func @main(%0: {T}) -> {T} {{\n"
+        + "\n".join(f"  %{i + 1} = math.exp %{i} : {T}" for i in range(1000))
+        + f"\n  return %1000 : {T}\n}}"
     )
+    ours, context = chain(1000), make_context()
+    rules_changed()
+    start = perf_counter()
+    ours.verify()
+    first = perf_counter() - start
+    rows = [
+        [
+            "Relax, all equal but for their name",
+            f"{1e3 * first:.1f}",
+            f"{1e3 * once(ours.verify, 9):.1f}",
+        ],
+    ]
+    different = IRModule.parse(
+        "func.func @main() attributes {relax.function} {\n"
+        + "\n".join(
+            f'  %{i} = "relax.shape_expr"() : () -> !relax.shape<#relax.dims<[], '
+            f"affine_map<() -> ({i}, 2)>>>"
+            for i in range(1000)
+        )
+        + "\n  return\n}",
+        context,
+    )
+    rules_changed()
+    start = perf_counter()
+    different.verify()
+    first = perf_counter() - start
+    rows.append(
+        ["Relax, no two equal", f"{1e3 * first:.1f}", f"{1e3 * once(different.verify, 9):.1f}"]
+    )
+    cpp = f"{1e3 * once(plain.verify, 9):.1f}"
+    rows.append(["MLIR's own, in C++: math.exp", cpp, cpp])
+    harness.table(["verifying 1000 operations, ms", "first time", "again"], rows)
+    print()
+
+
+def parts():
+    """What passes over functions and dataflow blocks cost for each, however many there are."""
+    each_function = function_pass(lambda func, mod, ctx: func, opt_level=0, name="Functions")
+    each_block = dataflowblock_pass(lambda block, mod, ctx: block, opt_level=0, name="Blocks")
+    rows = []
+    for count in (500, 2000):
+        functions = IRModule.parse(
+            "\n".join(
+                f"func.func @f{i}(%x: {T}) -> {T} attributes {{relax.function}} {{\n"
+                f'  %0 = "relax.exp"(%x) : ({T}) -> {T}\n  return %0 : {T}\n}}'
+                for i in range(count)
+            )
+        )
+        lines = (
+            f'  %b{i} = "relax.dataflow"() ({{\n    %a = "relax.exp"(%x) : ({T}) -> {T}\n'
+            f'    "relax.output"(%a) : ({T}) -> ()\n  }}) : () -> {T}'
+            for i in range(count)
+        )
+        blocks = IRModule.parse(
+            f"func.func @main(%x: {T}) -> {T} attributes {{relax.function}} {{\n"
+            + "\n".join(lines)
+            + f"\n  return %b0 : {T}\n}}"
+        )
+        with PassContext(config=NO_VERIFIER):
+            times = [once(partial(each_function, functions)), once(partial(each_block, blocks))]
+        rows.append([str(count), *(f"{1e6 * seconds / count:.0f}" for seconds in times)])
+    harness.table(["parts of a module", "us a function", "us a dataflow block"], rows)
+    print()
 
 
 def ten_patterns():
@@ -134,7 +228,7 @@ def throughput(count=20_000):
 
 
 def memory(count=1000, warm=50):
-    """How the process grows while it compiles so many different modules."""
+    """How the process grows while it compiles so many different modules and keeps a few others."""
 
     def compile_one(i):
         text = "\n".join(
@@ -153,6 +247,8 @@ def memory(count=1000, warm=50):
             ctypes.CDLL(None).malloc_trim(0)
         return resident_bytes() / 2**20
 
+    library = [compile_one(10_000 + i) for i in range(2)]
+    library += [chain(10) for _ in range(2)]
     rows, kept, start = [], None, 0.0
     for i in range(warm + count + 1):
         if i == warm:
@@ -161,13 +257,15 @@ def memory(count=1000, warm=50):
             now = measure()
             rows.append([str(i - warm), f"{now:.1f}", f"{now - start:+.1f}"])
         kept = compile_one(i)
-    del kept
+    del kept, library
     harness.table(["modules compiled", "resident MiB", "grown by"], rows)
 
 
 def main():
     print(f"{harness.machine()}\n")
     facade()
+    verification()
+    parts()
     throughput()
     memory()
 

@@ -26,30 +26,47 @@ def slice_bounds(
         dim: number of elements there are.
         inbound: whether both bounds are said to be indices from 0 to `dim`.
     """
-    low, high = (SymExpr.const(0), dim) if stride > 0 else (SymExpr.const(-1), dim - 1)
     if not inbound:
-        begin, end = (_moved(bound, dim, low, high) for bound in (begin, end))
+        # Where there are too few elements for these they would wrap around to the edge.
+        wraps = (-1, -2) if stride > 0 else (-1,)
+        # Clamping where the other bound makes the slice empty anyway would only blur its size.
+        if stride > 0:
+            begin = _moved(begin, dim, wraps, low=SymExpr.const(0))
+            end = _moved(end, dim, wraps, high=dim)
+        else:
+            begin = _moved(begin, dim, wraps, high=dim - 1)
+            end = _moved(end, dim, wraps, low=SymExpr.const(-1))
     distance = end - begin if stride > 0 else begin - end
     if not inbound and not can_prove_less_equal(0, distance):
         distance = distance.max(0)
     return begin, distance if abs(stride) == 1 else distance.ceildiv(abs(stride))
 
 
-def _moved(bound: SymExpr, dim: SymExpr, low: SymExpr, high: SymExpr) -> SymExpr:
-    """Return a bound as an index from `low` to `high`."""
+def _moved(
+    bound: SymExpr,
+    dim: SymExpr,
+    wraps: Sequence[int],
+    *,
+    low: SymExpr | None = None,
+    high: SymExpr | None = None,
+) -> SymExpr:
+    """Return a bound counted from the first element, not below `low` or not above `high`.
+
+    Those that differ from the dimension by one of `wraps` are taken as they are.
+    """
     value = bound.value
     if value is not None and abs(value) >= _FAR:
-        return high if value > 0 else low
-    if can_prove_less_equal(0, bound):
-        return bound if can_prove_less_equal(bound, high) else bound.min(high)
-    if can_prove_less_equal(bound, -1):
+        bound = SymExpr.const(-1) if value < 0 else dim
+    elif can_prove_less_equal(bound, -1):
         bound = bound + dim
-        return bound if can_prove_less_equal(low, bound) else bound.max(low)
-    if (bound - dim).value in ((-1, -2) if low == 0 else (-1,)):
-        # Too few elements to wrap around to anything but the first.
-        return bound.max(low)
-    is_negative = (-bound).max(0).min(1)
-    return (bound + dim * is_negative).max(low).min(high)
+    elif not can_prove_less_equal(0, bound) and (bound - dim).value not in wraps:
+        is_negative = (-bound).max(0).min(1)
+        bound = bound + dim * is_negative
+    if low is not None and not can_prove_less_equal(low, bound):
+        bound = bound.max(low)
+    if high is not None and not can_prove_less_equal(bound, high):
+        bound = bound.min(high)
+    return bound
 
 
 def is_inbound(begin: SymExpr, end: SymExpr, stride: int, dim: SymExpr) -> bool:
@@ -93,7 +110,8 @@ def split_points(parts: int | Sequence[int], dim: SymExpr) -> list[tuple[SymExpr
         if parts < 1:
             raise InferError(f"there must be at least one section, got {parts}")
         size = dim.ceildiv(parts)
-        cuts = [_least(size * i, dim) for i in range(parts)] + [dim]
+        # The first part is never longer than what there is.
+        cuts = [size * i if i < 2 else _least(size * i, dim) for i in range(parts)] + [dim]
         return [(a, b - a) for a, b in pairwise(cuts)]
     cuts = [SymExpr.const(0), *(SymExpr.const(part) for part in parts), dim]
     return [slice_bounds(a, b, 1, dim) for a, b in pairwise(cuts)]

@@ -48,7 +48,8 @@ def _is_free(op: ir.Operation, arguments: Sequence[ir.Value], index: int) -> boo
 
 def _dies_here(op: ir.Operation, root: ir.Value, home: ir.Block) -> bool:
     # In a branch or a loop the call may run several times, or not at all.
-    return op.block == home and last_use(root, home) == op
+    last = last_use(root, home) if op.block == home else None
+    return last is not None and last == op
 
 
 def _root(value: ir.Value) -> ir.Value:

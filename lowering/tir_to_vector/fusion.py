@@ -118,7 +118,9 @@ def _shrink(group: list[FlatNest], count: int, emit: Emitter) -> list[FlatNest]:
         if isinstance(owner, ir.Block) or owner.operation.name != "memref.alloc":
             continue
         blocks = [flat.nest.block for flat in group]
-        if any(_block_of(use.owner.operation) not in blocks for use in buffer.uses):
+        users = [_block_of(use.owner.operation) for use in buffer.uses]
+        # What has been lowered already is in no block; an operation does not compare with None.
+        if any(user is None or user not in blocks for user in users):
             continue
         flat, access = next(
             (flat, a) for flat in group for a in _accesses(flat) if a.buffer == buffer

@@ -62,26 +62,23 @@ class ShapeCheck(PassInstrument):
                 if now is None:
                     continue
                 self.compared += 1
-                # A name may have been given to several values made of one.
-                problems = [_lost(types[0], each) for each in now]
-                if all(problems):
-                    lost.append(f"@{function}: {value}: {problems[0]}")
+                problem = _lost_of_all(types, now)
+                if problem:
+                    lost.append(f"@{function}: {value}: {problem}")
         if lost:
             raise PassError(info.name, "it forgets shapes", lost)
 
 
 def _known_types(mod: "IRModule") -> _Known:
-    """Return the types of a module's values by function and name; only names used once."""
+    """Return the types of a module's signatures and tensors by function and name."""
     from relax_mlir.dialects.bindings import ir
     from relax_mlir.dialects.relax import types as T
-    from relax_mlir.dialects.relax.dialect import Shape
     from relax_mlir.lowering.relax_to_vm.locations import value_name
 
     found: _Known = {}
 
     def note(function: str, name: str, type_: Any) -> None:
-        if T.is_tensor(type_) or isinstance(type_, (Shape, ir.TupleType)):
-            found.setdefault((function, name), []).append(type_)
+        found.setdefault((function, name), []).append(type_)
 
     with mod.context:
         for view in mod.mlir_module.body.operations:
@@ -97,12 +94,25 @@ def _known_types(mod: "IRModule") -> _Known:
 
             def visit(inner: ir.Operation, function: str = function) -> ir.WalkResult:
                 name = value_name(inner.location)
+                # Shapes and tuples that passes make for a value bear its name as well.
                 for result in inner.results if name else ():
-                    note(function, f"value '{name}'", result.type)
+                    if T.is_tensor(result.type):
+                        note(function, f"value '{name}'", result.type)
                 return ir.WalkResult.ADVANCE
 
             op.walk(visit)
     return found
+
+
+def _lost_of_all(before: list[Any], after: list[Any]) -> str:
+    """Return what values of one name lost; where their number changed, one that knows is enough."""
+    if len(before) == len(after):
+        return next(filter(None, map(_lost, before, after)), "")
+    for each in before:
+        problems = [_lost(each, now) for now in after]
+        if all(problems):
+            return problems[0]
+    return ""
 
 
 def _lost(before: Any, after: Any) -> str:
@@ -116,9 +126,7 @@ def _lost(before: Any, after: Any) -> str:
     if isinstance(before, ir.TupleType):
         if not isinstance(after, ir.TupleType) or after.num_types != before.num_types:
             return change
-        parts = [
-            _lost(before.get_type(i), after.get_type(i)) for i in range(before.num_types)
-        ]
+        parts = [_lost(before.get_type(i), after.get_type(i)) for i in range(before.num_types)]
         return next(filter(None, parts), "")
     if T.is_tensor(before) and T.is_tensor(after):
         if T.tensor_dtype(before) not in ("", T.tensor_dtype(after)):

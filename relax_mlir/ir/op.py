@@ -93,7 +93,7 @@ class Argument:
             dims = T.shape_dims(self.type)
         if dims is None:
             return ShapeOf(self)
-        from relax_mlir.relax.expr.leaves import ShapeExpr
+        from relax_mlir.relax.expr.values import ShapeExpr
 
         return ShapeExpr(dims)
 

@@ -5,11 +5,12 @@ from typing import Any
 
 _EXPRESSIONS = (
     "AnyType", "BaseFunc", "Binding", "BindingBlock", "Call", "Constant", "DataTypeImm",
-    "DataflowBlock", "DataflowVar", "DynTensorType", "Expr", "ExternFunc", "FuncStructInfo",
-    "FuncType", "Function", "GlobalVar", "Id", "If", "MatchCast", "MatchShape", "ObjectStructInfo",
-    "ObjectType", "PrimFunc", "PrimStructInfo", "PrimType", "PrimValue", "SeqExpr", "ShapeExpr",
-    "ShapeStructInfo", "ShapeType", "StringImm", "StructInfo", "TensorStructInfo", "TensorType",
-    "Tuple", "TupleGetItem", "TupleStructInfo", "TupleType", "Type", "Var", "VarBinding", "const",
+    "DataflowBlock", "DataflowVar", "DynTensorType", "Expr", "ExternFunc", "For",
+    "FuncStructInfo", "FuncType", "Function", "GlobalVar", "Id", "If", "MatchCast",
+    "MatchShape", "ObjectStructInfo", "ObjectType", "PrimFunc", "PrimStructInfo", "PrimType",
+    "PrimValue", "SeqExpr", "ShapeExpr", "ShapeStructInfo", "ShapeType", "StringImm",
+    "StructInfo", "TensorStructInfo", "TensorType", "Tuple", "TupleGetItem", "TupleStructInfo",
+    "TupleType", "Type", "Var", "VarBinding", "While", "const",
 )  # fmt: skip
 # Loaded on first use: compiling needs MLIR, running does not.
 _EXPORTS = {

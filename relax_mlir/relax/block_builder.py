@@ -8,6 +8,7 @@ from relax_mlir.dialects.context import default_context
 from relax_mlir.errors import BuilderError
 from relax_mlir.ir.module import IRModule
 from relax_mlir.relax.builder.core import active, parameters_of
+from relax_mlir.relax.builder.loops import LoopScope
 from relax_mlir.relax.builder.module_functions import ModuleFunctions
 from relax_mlir.relax.builder.regions import IfScope
 from relax_mlir.relax.builder.scopes import DataflowScope, FunctionScope, InsertionScope, TestScope
@@ -103,6 +104,35 @@ class BlockBuilder(ModuleFunctions):
             BuilderError: a dataflow block is open, which holds no control flow.
         """
         return IfScope(self, self.materialize(condition), self._places.here(), name_hint)
+
+    def while_(self, initial: Any, types: Any = None) -> LoopScope:
+        """Open a loop that repeats as long as a condition holds; see `LoopScope`.
+
+        Args:
+            initial: what the first turn gets: expressions, and integers.
+            types: what is carried, where that is less than what is known of the first values.
+
+        Raises:
+            BuilderError: a dataflow block is open, which holds no control flow.
+        """
+        return LoopScope(self, "relax.while", (), initial, types)
+
+    def for_(self, bounds: Any, initial: Any, types: Any = None) -> LoopScope:
+        """Open a loop over a range; see `LoopScope`.
+
+        Args:
+            bounds: where it stops, or start and stop, or these and the step.
+            initial: what the first turn gets.
+            types: what is carried, where that is less than what is known of the first values.
+
+        Raises:
+            BuilderError: a dataflow block is open, which holds no control flow.
+            ExprTypeError: a bound is no integer.
+        """
+        given = list(bounds) if isinstance(bounds, (list, tuple)) else [0, bounds]
+        if not 2 <= len(given) <= 3:
+            raise BuilderError(f"a range has start, stop and step, got {len(given)} bounds")
+        return LoopScope(self, "relax.for", [*given, 1][:3], initial, types)
 
     def testing_scope(self, def_vars: Iterable[Any] = ()) -> TestScope:
         """Open a scope outside of functions, in which expressions can be emitted to be looked at.

@@ -10,7 +10,7 @@ from relax_mlir.dialects.relax.dialect import Dims
 from relax_mlir.dialects.relax.ops.control import LOOPS
 from relax_mlir.dialects.relax.tuples import is_make_tuple, known_fields
 from relax_mlir.errors import CompileError
-from relax_mlir.lowering.relax_to_vm.locations import at_source
+from relax_mlir.lowering.relax_to_vm.locations import at_source, source_line
 from relax_mlir.lowering.walk import function_name, relax_functions
 from relax_mlir.relax.codegen_control import emit_for, emit_if, emit_while
 from relax_mlir.runtime.bytecode import Arg
@@ -30,14 +30,23 @@ _CHECKS = {
 }
 
 
-def codegen_vm(module: ir.Module, builder: ExecBuilder) -> None:
+def codegen_vm(module: ir.Module, builder: ExecBuilder) -> dict[str, list[list[Any]]]:
     """Emit every Relax function of a lowered module.
+
+    Returns:
+        For each function the lines of its source: index of an instruction, and the `file:line` that
+        it and those after it come from.
 
     Raises:
         CompileError: an operation is left that the virtual machine does not know.
     """
+    sources = {}
     for func in relax_functions(module.operation):
-        FunctionCodegen(func, builder).run()
+        emitted = FunctionCodegen(func, builder)
+        emitted.run()
+        if emitted.sources:
+            sources[function_name(func)] = emitted.sources
+    return sources
 
 
 class FunctionCodegen:
@@ -46,12 +55,14 @@ class FunctionCodegen:
     Attributes:
         builder: where instructions go.
         values: what an instruction names each value by.
+        sources: where runs of instructions come from.
     """
 
     def __init__(self, func: ir.Operation, builder: ExecBuilder) -> None:
         self._func, self.builder = func, builder
         self.values: dict[ir.Value, Arg] = {}
         self._fields: dict[ir.Value, list[Arg]] = {}
+        self.sources: list[list[Any]] = []
         self._next = 0
 
     def run(self) -> None:
@@ -103,6 +114,9 @@ class FunctionCodegen:
         for view in block.operations:
             op = view.operation
             emit = _EMIT.get(op.name)
+            line = source_line(op.location)
+            if line and (not self.sources or self.sources[-1][1] != line):
+                self.sources.append([self.builder.here(), line])
             if emit is not None:
                 emit(self, op)
             elif is_make_tuple(op):

@@ -98,10 +98,11 @@ def build(
         _run(stages(pipeline), working, context, log)
         builder = ExecBuilder(warn_unused_inputs=False)
         with log.stage("CodeGenVM"):
-            codegen_vm(working.mlir_module, builder)
+            sources = codegen_vm(working.mlir_module, builder)
         native = _native(working, resolved, context, log)
     private = _private_names(working)
-    return builder.get(native=native, metadata={"target": str(resolved), "private": private})
+    metadata = {"target": str(resolved), "private": private, "sources": sources}
+    return builder.get(native=native, metadata=metadata)
 
 
 @interruptible()

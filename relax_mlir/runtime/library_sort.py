@@ -61,12 +61,14 @@ def _searchsorted(sequence: _Array, x: _Array, out_int32: bool, right: bool) -> 
     return _bucketize(x, sequence, out_int32, right)
 
 
-def _unique(x: _Array, *wanted: Any) -> Any:
+def _unique(
+    x: _Array, sorted: bool = True, return_index: bool = False, return_inverse: bool = False,
+    return_counts: bool = False, axis: int | None = None,
+) -> Any:  # fmt: skip
     check(x)
-    axis = wanted[-1] if wanted else None
     if axis is not None:
         (axis,) = axes([axis], x.ndim)
-    return unique(x, *wanted[:-1], axis)
+    return unique(x, sorted, return_index, return_inverse, return_counts, axis)
 
 
 def _nonzero(x: _Array) -> Any:

@@ -251,6 +251,7 @@ class VirtualMachine:
                 name = self.executable.func_names[instr.func_idx]
                 what = f"call {name}"
             where += f", instruction {position} ({what})"
+            where += _source(self.executable.metadata.get("sources"), func.name, position)
         if isinstance(error, VMError):
             _annotate(error, where)
         elif name in self._native_only:
@@ -277,6 +278,13 @@ def _native_error(error: Exception) -> Exception:
     if isinstance(error, VMError):
         return error
     return _NATIVE_ERRORS.get(type(error), VMError)(str(error))
+
+
+def _source(sources: Any, name: str, position: int) -> str:
+    """Return the line of the program that an instruction comes from, if the compiler noted it."""
+    runs = sources.get(name, ()) if isinstance(sources, dict) else ()
+    found = [run for run in runs if isinstance(run, list) and len(run) == 2 and run[0] <= position]
+    return f" at {found[-1][1]}" if found else ""
 
 
 def _annotate(error: Exception, where: str) -> Exception:

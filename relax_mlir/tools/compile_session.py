@@ -26,8 +26,6 @@ from relax_mlir.transform.execution import Execution
 from relax_mlir.transform.options import split_top_level
 from relax_mlir.transform.pipeline import Pipeline, parse_steps
 
-_SCRIPT_SUFFIX = ".py"
-
 
 class Session:
     """One run of the tool.
@@ -181,7 +179,7 @@ class Session:
         return str(Path(self.options.file).with_suffix(KINDS[self.kind]))
 
     def _read(self, source: Source) -> IRModule | None:
-        if source.name.endswith(_SCRIPT_SUFFIX) and source.text is not None:
+        if source.name.endswith(reading.SCRIPT_SUFFIX) and source.text is not None:
             from relax_mlir.script import from_source
 
             # A script's module lives in the default context.

@@ -76,7 +76,8 @@ def usage() -> str:
     lines = [
         "usage: relax-opt [flags] [file]",
         "",
-        "Read MLIR text or bytecode ('-' or nothing: standard input), run passes, print the IR.",
+        "Read MLIR text or bytecode ('-' or nothing: standard input), or a TVMScript in a file",
+        "that ends in .py, which is parsed and not executed; run passes; print the IR.",
         "Every pass is also a flag: --to-non-dataflow --cse --canonicalize=max-iterations=3;",
         "they run in the order given. --list-passes names them; --load=FILE.py adds yours.",
         "",

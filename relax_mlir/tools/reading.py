@@ -11,6 +11,8 @@ from relax_mlir.tools.hints import hint
 from relax_mlir.tools.sources import Source
 from relax_mlir.transform.diagnostics import Diagnostic, captured
 
+# A file so called is a TVMScript, which is parsed and not executed.
+SCRIPT_SUFFIX = ".py"
 # MLIR calls a buffer that is not a file so.
 _BUFFER = "-"
 
@@ -24,7 +26,15 @@ def parse(
         source: the input; one that may crash MLIR is tried in a child process first.
         context: where the module will live.
         part: whether it is a part of a file.
+
+    Raises:
+        ScriptError: it is a TVMScript, a file that ends in .py, and wrong.
     """
+    if source.name.endswith(SCRIPT_SUFFIX) and source.text is not None:
+        from relax_mlir.script import from_source
+
+        script = from_source(source.text, filename=source.name)
+        return script.moved_to(context).mlir_module, []
     failed = trial.failure(source, lambda: _try(source, context, part))
     return (None, failed) if failed else _read(source, context, part)
 

@@ -28,7 +28,7 @@ def main(argv: list[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="relax-reduce", description=_DESCRIPTION)
-    parser.add_argument("file", help="MLIR text or bytecode; '-' is standard input")
+    parser.add_argument("file", help="MLIR, or a TVMScript in a .py; '-' is standard input")
     parser.add_argument("--test", required=True, metavar="COMMAND", help="the command that fails")
     parser.add_argument(
         "--expect", metavar="TEXT", help="its output must contain this: not any failure will do"
@@ -51,12 +51,18 @@ def _main(options: argparse.Namespace) -> int:
     # Only now: `--help` needs no MLIR.
     from relax_mlir.dialects.context import make_context
     from relax_mlir.ir.module import IRModule
+    from relax_mlir.tools import reading
     from relax_mlir.tools.loading import load
     from relax_mlir.tools.reduction import reduce_module, size
     from relax_mlir.tools.sources import read
 
     load(options.load)
-    mod = IRModule.parse(read(options.file).data, make_context())
+    source, context = read(options.file), make_context()
+    module, diagnostics = reading.parse(source, context)
+    reading.report(source, diagnostics, context)
+    if module is None:
+        return 1
+    mod = IRModule(module)
     log = (lambda line: None) if options.quiet else (lambda line: print(line, file=sys.stderr))
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "candidate.mlir"
@@ -65,6 +71,10 @@ def _main(options: argparse.Namespace) -> int:
             path.write_text(str(candidate), encoding="utf-8")
             return _fails(options, path)
 
+        if not still_fails(mod):
+            raise RelaxMLIRError(
+                f"the module does not fail to begin with: {_answer(options, path)}"
+            )
         log(f"start: {size(mod)} operations")
         smaller = reduce_module(mod, still_fails, max_tests=options.max_tests, log=log)
     text = f"{str(smaller).rstrip()}\n"
@@ -76,11 +86,38 @@ def _main(options: argparse.Namespace) -> int:
 
 
 def _fails(options: argparse.Namespace, path: Path) -> bool:
+    try:
+        run = _run(options, path)
+    except subprocess.TimeoutExpired:
+        return options.expect is None
+    if run.returncode == 0:
+        return False
+    return options.expect is None or options.expect.encode() in run.stdout
+
+
+def _answer(options: argparse.Namespace, path: Path) -> str:
+    """Say in a line why a test command does not fail, or not as expected."""
+    try:
+        run = _run(options, path)
+    except subprocess.TimeoutExpired:
+        return f"the test command takes more than {options.timeout:g} s and does not say the text"
+    if run.returncode == 0:
+        return "the test command exits with 0"
+    said = run.stdout.decode(errors="replace").strip().splitlines()
+    last = f"its last line is '{said[-1].strip()}'" if said else "it says nothing"
+    return (
+        f"the test command fails ({run.returncode}) without saying '{options.expect}', and {last}"
+    )
+
+
+def _run(options: argparse.Namespace, path: Path) -> "subprocess.CompletedProcess[bytes]":
     words = [word.replace("{}", str(path)) for word in shlex.split(options.test)]
+    if not words:
+        raise RelaxMLIRError("the test command is empty")
     if "{}" not in options.test:
         words.append(str(path))
     try:
-        run = subprocess.run(
+        return subprocess.run(
             words,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
@@ -88,11 +125,8 @@ def _fails(options: argparse.Namespace, path: Path) -> bool:
             timeout=options.timeout,
             check=False,
         )
-    except subprocess.TimeoutExpired:
-        return options.expect is None
-    if run.returncode == 0:
-        return False
-    return options.expect is None or options.expect.encode() in run.stdout
+    except OSError as error:
+        raise RelaxMLIRError(f"cannot run '{words[0]}': {error.strerror or error}") from None
 
 
 if __name__ == "__main__":

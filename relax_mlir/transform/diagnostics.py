@@ -169,6 +169,7 @@ def told(error: BaseException) -> str:
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     if isinstance(error, TypeError) and "incompatible function arguments" in text and lines[1:]:
         wanted = " or ".join(_SIGNATURE.sub("", line) for line in lines[1:-1])
-        text = f"{lines[0].partition('. ')[0]}: it takes {wanted}; {lines[-1].replace('Invoked', 'invoked', 1)}"
+        given = lines[-1].replace("Invoked", "invoked", 1)
+        text = f"{lines[0].partition('. ')[0]}: it takes {wanted}; {given}"
         text = _LONG_NAME.sub("", text)
     return f"{type(error).__name__}: {text}"

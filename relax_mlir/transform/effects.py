@@ -150,14 +150,19 @@ def written_values(func: ir.Operation) -> set[ir.Value]:
     """
     handed: list[ir.Value] = []
 
+    passed_over = {"func.func", "func.return", *_SCOPES}
+
     def visit(op: ir.Operation) -> ir.WalkResult:
-        if op.name not in _SCOPES and op.name != "func.func" and may_write(op):
+        name = op.name
+        if (
+            name.removeprefix("relax.") not in COMPUTE_OPS
+            and name not in passed_over
+            and may_write(op)
+        ):
             handed.extend(op.operands)
         return ir.WalkResult.ADVANCE
 
-    for op in operations_in(func):
-        if op.name != "func.return":
-            op.walk(visit)
+    func.walk(visit)
     return closure(handed)
 
 

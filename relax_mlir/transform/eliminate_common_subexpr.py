@@ -97,7 +97,8 @@ class _Eliminator:
                 scope.forget()
 
     def _merge(self, op: ir.Operation, scope: _Scope) -> None:
-        key, result = self._key(op), op.results[0]
+        result = op.results[0]
+        key = self._key(op, result)
         found = scope.find(key)
         if found is None:
             scope.add(key, result)
@@ -130,14 +131,21 @@ class _Eliminator:
                 continue
             made = value.owner.operation
             if is_pure(made) and len(made.results) == 1 and not len(made.regions):
-                scope.add(self._key(made), (value, op, None if fields is None else index))
+                scope.add(
+                    self._key(made, made.results[0]), (value, op, None if fields is None else index)
+                )
 
-    def _key(self, op: ir.Operation) -> Any:
+    def _key(self, op: ir.Operation, result: ir.Value) -> Any:
+        name = op.name
         operands = tuple(map(_structure, op.operands))
-        if op.name in _COMMUTATIVE:
-            operands = frozenset(operands)
-        attributes = self._contents.get(op.results[0]) or tuple(op.attributes.items())
-        return op.name, operands, op.results[0].type, attributes
+        found = self._contents.get(result) if self._contents else None
+        attributes = found or tuple(op.attributes.items())
+        return (
+            name,
+            frozenset(operands) if name in _COMMUTATIVE else operands,
+            result.type,
+            attributes,
+        )
 
 
 def _structure(value: ir.Value) -> Any:

@@ -71,6 +71,18 @@ def check_unused(op: ir.Operation) -> None:
             )
 
 
+def check_attached(new: Any) -> None:
+    """Raise ValueError if a value is made by an operation that is in no block, and so goes away."""
+    owner = getattr(new, "owner", None)
+    if isinstance(owner, (ir.Operation, ir.OpView)):
+        operation: Any = owner.operation
+        if not operation.attached:
+            raise ValueError(
+                f"the new value's '{operation.name}' is in no block: make it inside "
+                "`with ir.InsertionPoint(op):`, where `op` is what it stands in front of"
+            )
+
+
 def _rewriting(op: ir.Operation) -> Callable[[ir.Operation], None] | None:
     """Return who erases an operation while a rewrite runs on the module that it is in."""
     module = _THREAD.module
@@ -120,14 +132,21 @@ def install() -> None:
         Raises:
             ValueError: the other one is made by an operation in no block.
         """
-        owner = getattr(new, "owner", None)
-        if isinstance(owner, (ir.Operation, ir.OpView)) and not owner.operation.attached:
-            raise ValueError(
-                f"the new value's '{owner.operation.name}' is in no block: make it inside "
-                "`with ir.InsertionPoint(op):`, where `op` is what it stands in front of"
-            )
+        check_attached(new)
         replace(self, new)
 
+    set_operand = ir.OpOperandList.__setitem__
+
+    def safe_set_operand(self: Any, index: int, new: ir.Value) -> None:
+        """Set an operand.
+
+        Raises:
+            ValueError: the value is made by an operation in no block.
+        """
+        check_attached(new)
+        set_operand(self, index, new)
+
+    ir.OpOperandList.__setitem__ = safe_set_operand
     ir.Value.replace_all_uses_with = safe_replace
     safe_erase.is_safe = True  # type: ignore[attr-defined]
     _BASE.erase, _BASE.detach_from_parent = safe_erase, safe_detach

@@ -259,6 +259,74 @@ def test_if() -> None:
     assert value_of.false_branch.body == x
 
 
+def test_loops() -> None:
+    """Loops of the graph with carried values, which TVM has none of."""
+    n = tir.Var("n")
+    bb = relax.BlockBuilder()
+    x = relax.Var("x", tensor(n, 4))
+    with bb.function("main", [x]):
+        with bb.while_([x, 0]) as loop:
+            with loop.cond() as (_, i):
+                loop.yield_(i < 3)
+            with loop.body() as (y, i):
+                loop.yield_(y * 2, i + 1)
+        doubled, count = loop.results
+        with bb.for_((0, n), [doubled]) as loop, loop.body() as (i, z):
+            loop.yield_(z + z[i])
+        grown = relax.TensorType(None, "float32", 2)
+        with bb.for_(2, [x], types=[grown]) as growing, growing.body() as (_, z):
+            growing.yield_(op.concat([z, z], axis=0))
+        last = op.full((count.value,), 1.0, "float32")
+        bb.emit_func_output((doubled, loop.results[0], growing.results[0], last))
+    mod = bb.get()
+    mod.verify()
+    assert from_source(mod.script()).script() == mod.script()
+    value = np.arange(12, dtype="float32").reshape(3, 4)
+    first, second, third, last = run(mod, value)
+    expected = value * 8
+    np.testing.assert_array_equal(first, expected)
+    for i in range(3):
+        expected = expected + expected[i]
+    np.testing.assert_array_equal(second, expected)
+    np.testing.assert_array_equal(third, np.concatenate([value] * 4))
+    np.testing.assert_array_equal(last, np.ones(3, "float32"))
+    loops = [
+        b.value
+        for b in relax.Function.of(mod["main"]).body.blocks[0].bindings
+        if isinstance(b.value, (relax.While, relax.For))
+    ]
+    assert [type(each) for each in loops] == [relax.While, relax.For, relax.For]
+    assert loops[0].initial[0] == x
+    assert [v.name_hint for v in loops[0].loop_vars] == ["x1", "v"]
+    assert loops[1].index.name_hint == "i"
+    assert [str(b.value) for b in loops[1].bounds] == ["0", "n", "1"]
+
+
+def test_in_place_calls() -> None:
+    """`call_tir_inplace` writes over an argument that nobody uses after it (R18)."""
+    prim = from_source("""
+@T.prim_func
+def add_one(A: T.Buffer((4,), "float32")):
+    for i in range(4):
+        with T.block("b"):
+            vi = T.axis.spatial(4, i)
+            A[vi] = A[vi] + T.float32(1)
+""")
+    bb = relax.BlockBuilder()
+    gv = bb.add_func(prim, "add_one")
+    x = relax.Var("x", tensor(4))
+    with bb.function("main", [x]):
+        y = bb.emit(x * 2)
+        z = bb.emit(op.call_tir_inplace(gv, [y], 0, tensor(4)))
+        bb.emit_func_output(z)
+    bb.get().verify()
+    call = bb.lookup_binding(z)
+    assert (call.op.name, call.attrs.inplace_indices) == ("relax.call_tir_inplace", [0])
+    ones = np.ones(4, "float32")
+    np.testing.assert_array_equal(run(bb.get(), ones), np.full(4, 3, "float32"))
+    np.testing.assert_array_equal(ones, np.ones(4))
+
+
 def test_functions_are_found_again() -> None:
     """Identical prim funcs are one (R21); another of that name gets a name of its own."""
     text = """

@@ -1,4 +1,4 @@
-"""Views of programs as the AST classes of TVM (R02), their types and their shape field (R05, R06)."""
+"""Views of programs as the AST classes of TVM (R02), their types and shape field (R05, R06)."""
 
 import gc
 import threading
@@ -212,7 +212,7 @@ def test_types_of_expressions_not_emitted() -> None:
     assert relax.const(1.5).dtype == "float32"
     assert relax.const(np.arange(3)).dtype == "int64"
     with pytest.raises(ExprError, match="cannot be broadcast"):
-        (x + relax.const([1.0, 2.0])).ty  # noqa: B018
+        (x + relax.const([1.0, 2.0])).ty
 
 
 def test_identity_and_truth() -> None:
@@ -227,7 +227,7 @@ def test_identity_and_truth() -> None:
     with pytest.raises(ExprTypeError, match="only tuples can be unpacked"):
         list(x)
     with pytest.raises(AttributeError, match="no attribute 'summ'; did you mean 'sum'"):
-        x.summ  # noqa: B018
+        x.summ
     with pytest.raises(ExprTypeError, match="'add' takes expressions and numbers, got str"):
         x + "1"
 
@@ -269,9 +269,9 @@ def test_values_of_another_thread_are_refused() -> None:
 
 SHAPES = {"static": (5, 4), "symbolic": ("n", "m"), "rank": None, "unknown": None}
 SYMBOLIC = [
-    "x + y", "x - y", "x * y", "x / (y + 2)", "x // 0.3", "x % 0.3", "x ** 2", "2 - x", "1 / (x + 1)",
-    "-x", "abs(-x)", "x < y", "x <= y", "x > 0.5", "x >= 0.5", "0.5 < x", "(x + 1) * (y - 1)",
-    "x @ y.T",
+    "x + y", "x - y", "x * y", "x / (y + 2)", "x // 0.3", "x % 0.3", "x ** 2", "2 - x",
+    "1 / (x + 1)", "-x", "abs(-x)", "x < y", "x <= y", "x > 0.5", "x >= 0.5", "0.5 < x",
+    "(x + 1) * (y - 1)", "x @ y.T",
 ]  # fmt: skip
 
 
@@ -294,8 +294,9 @@ def test_operators(kind: str) -> None:
 
 
 INDICES = [
-    "x[0]", "x[-1]", "x[1:3]", "x[:2, 1:]", "x[..., 1]", "x[:, None, 2]", "x[::2, 1:]", "x[-2:, -1]",
-    "x[None]", "x[::-1]", "x[1:-1]", "x[..., None]", "x[3:3]", "x[:100]", "x[4, 3]", "x[:]",
+    "x[0]", "x[-1]", "x[1:3]", "x[:2, 1:]", "x[..., 1]", "x[:, None, 2]", "x[::2, 1:]",
+    "x[-2:, -1]", "x[None]", "x[::-1]", "x[1:-1]", "x[..., None]", "x[3:3]", "x[:100]",
+    "x[4, 3]", "x[:]",
 ]  # fmt: skip
 
 
@@ -330,7 +331,8 @@ def test_wrong_indices() -> None:
     x = relax.Var("x", relax.TensorType((5, 4), "float32"))
     for index, error in (
         ((0, 0, 0), IndexError), ((..., 0, ...), IndexError), (5, IndexError), (-6, IndexError),
-        ("a", ExprTypeError), (1.5, ExprTypeError), (slice(0, 1, 0), ExprError), (True, ExprTypeError),
+        ("a", ExprTypeError), (1.5, ExprTypeError), (slice(0, 1, 0), ExprError),
+        (True, ExprTypeError),
     ):  # fmt: skip
         with pytest.raises(error):
             x[index]

@@ -16,6 +16,7 @@ from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS
 from relax_mlir.errors import ArgumentTypeError, FunctionNotFoundError, ShapeMismatchError
 from relax_mlir.runtime import get_global_func, register_func, remove_global_func
 from relax_mlir.runtime.library import LIBRARY, PREFIX
+from relax_mlir.runtime.library_index import CHECKS
 
 FLOATS = ("float16", "float32", "float64")
 INTEGERS = ("int8", "int32", "int64", "uint8", "uint64")
@@ -51,7 +52,7 @@ def check(got: np.ndarray, want: Any, dtype: str, scale: float = 1) -> None:
 
 
 def test_every_computation_is_there() -> None:
-    assert set(LIBRARY) == {PREFIX + name for name in COMPUTE_OPS}
+    assert set(LIBRARY) == {PREFIX + name for name in (*COMPUTE_OPS, *CHECKS)}
 
 
 erf = np.vectorize(math.erf, otypes=["f8"])

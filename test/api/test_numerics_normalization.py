@@ -62,8 +62,8 @@ def test_rms_norm(dtype: str) -> None:
 def test_norms_by_channel(op: str, dtype: str) -> None:
     # Shape, axis of channels, other axes, groups.
     cases: list[tuple[Any, ...]] = [
-        ([2, 6, "n", "m"], 1, [2, 3], 3), (["n", "m", 6], -1, [0, 1], 2), ([2, 4, 5, 7], 1, [2, 3], 4),
-        ([3, 6, "m"], 1, [2], 1),
+        ([2, 6, "n", "m"], 1, [2, 3], 3), (["n", "m", 6], -1, [0, 1], 2),
+        ([2, 4, 5, 7], 1, [2, 3], 4), ([3, 6, "m"], 1, [2], 1),
     ]  # fmt: skip
     program = Program()
     for index, (dims, channel, axes, groups) in enumerate(cases):

@@ -578,11 +578,18 @@ def to_sin(func, mod, ctx):
     op.results[0].replace_all_uses_with(build("sin", [op.operands[0]], {}))
     return func
 
+@function_pass(opt_level=0)
+def set_operand(func, mod, ctx):
+    block = func.regions[0].blocks[0]
+    block.operations[1].operands[0] = build("sin", [block.arguments[0]], {})
+    return func
+
 mod = IRModule.parse(TEXT)
-try:
-    print(to_sin(mod))
-except PassError as error:
-    print(str(error).splitlines()[0])
+for each in (to_sin, set_operand):
+    try:
+        print(each(mod))
+    except PassError as error:
+        print(str(error).splitlines()[0].partition("failed: ")[2])
 """
 
 
@@ -593,8 +600,8 @@ def test_a_value_of_no_block_takes_no_place():
     }"""
     code = f"TEXT = '''{text}'''\n{IN_NO_BLOCK}"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert run.stdout == (
-        "pass 'to_sin' failed: ValueError: the new value's 'relax.sin' is in no block: make it "
+    assert run.stdout == 2 * (
+        "ValueError: the new value's 'relax.sin' is in no block: make it "
         "inside `with ir.InsertionPoint(op):`, where `op` is what it stands in front of\n"
     )
 

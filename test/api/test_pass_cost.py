@@ -143,7 +143,7 @@ class TestVerification:
 
         noop = module_pass(lambda mod, ctx: mod, opt_level=0, name="Noop")
         for _ in range(2):
-            with pytest.raises(PassError, match="'relax.exp' op result must be") as caught:
+            with pytest.raises(PassError, match=r"'relax\.exp' op result must be") as caught:
                 Sequential([noop, break_it, noop])(mod)
             assert caught.value.pass_name == "Break"
 
@@ -165,7 +165,7 @@ class TestVerification:
             main = mod["main"].regions[0].blocks[0]
             (end,) = [
                 op.operation
-                for op in list(main.operations)[0].operation.regions[0].blocks[0].operations
+                for op in next(iter(main.operations)).operation.regions[0].blocks[0].operations
                 if op.operation.name == "relax.output"
             ]
             end.clone(ip=ir.InsertionPoint.at_block_terminator(main))

@@ -149,10 +149,45 @@ def attribute_outside(block, mod, ctx):
     return block
 
 
+def other_blocks(block):
+    return [
+        each.operation
+        for each in block.parent.regions[0].blocks[0].operations
+        if each.operation.name == "relax.dataflow" and each.operation != block
+    ]
+
+
 def other_block(block, mod, ctx):
-    for other in block.parent.regions[0].blocks[0].operations:
-        if other.operation.name == "relax.dataflow" and other.operation != block:
-            operations(other.operation)[0].operation.attributes["test.mark"] = ir.UnitAttr.get()
+    for other in other_blocks(block):
+        operations(other)[0].operation.attributes["test.mark"] = ir.UnitAttr.get()
+    return block
+
+
+def block_before(block, mod, ctx):
+    # The last one changes the first, whose turn is past.
+    (other,) = other_blocks(block)
+    if other.is_before_in_block(block):
+        operations(other)[0].operation.attributes["test.mark"] = ir.UnitAttr.get()
+    return block
+
+
+def erase_block_after(block, mod, ctx):
+    for other in other_blocks(block):
+        if block.is_before_in_block(other):
+            other.results[0].replace_all_uses_with(block.results[0])
+            other.erase()
+    return block
+
+
+def move(block, mod, ctx):
+    block.move_before(block.parent.regions[0].blocks[0].operations[0])
+    return block
+
+
+def argument_of_other_block(block, mod, ctx):
+    for other in other_blocks(block):
+        operation = operations(other)[0].operation
+        operation.operands[0] = block.parent.regions[0].blocks[0].arguments[1]
     return block
 
 
@@ -162,6 +197,10 @@ def other_block(block, mod, ctx):
         (other_argument, "anything outside the block"),
         (attribute_outside, "anything outside the block"),
         (other_block, "anything outside the block"),
+        (block_before, "anything outside the block"),
+        (erase_block_after, "anything outside the block"),
+        (move, "anything outside the block"),
+        (argument_of_other_block, "anything outside the block"),
         (erase_match_cast, r"bindings of symbols: the block bound n, now it binds nothing"),
         (add_match_cast, r"bindings of symbols: the block bound n, now it binds k, n"),
         (
@@ -187,6 +226,50 @@ def test_the_error_says_in_which_function_and_where(mod):
     assert caught.value.diagnostics == (
         "-:2:1: error: 'func.func' op @main: ZeroDivisionError: division by zero",
     )
+
+
+NESTED = """
+func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> attributes {relax.function} {
+  %0 = "relax.dataflow"() ({
+    %f = "relax.lambda"() ({
+    ^bb0(%p: tensor<4xf32>):
+      %i = "relax.dataflow"() ({
+        %e = "relax.exp"(%p) : (tensor<4xf32>) -> tensor<4xf32>
+        "relax.output"(%e) : (tensor<4xf32>) -> ()
+      }) : () -> tensor<4xf32>
+      "relax.yield"(%i) : (tensor<4xf32>) -> ()
+    }) : () -> !relax.object
+    %s = "relax.sin"(%x) : (tensor<4xf32>) -> tensor<4xf32>
+    "relax.output"(%s) : (tensor<4xf32>) -> ()
+  }) : () -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+"""
+
+
+def test_a_block_inside_another_comes_first():
+    seen = []
+
+    def strip(block, mod, ctx):
+        names = [op.operation.name for op in operations(block)]
+        seen.append(names)
+        if "relax.lambda" in names:
+            operations(block)[0].operation.erase()
+        return block.clone(ip=False).operation
+
+    out = make(strip)(IRModule.parse(NESTED))
+    assert [names[0] for names in seen] == ["relax.exp", "relax.lambda"]
+    assert "relax.lambda" not in str(out)
+    out.verify()
+
+
+def test_blocks_replaced_one_after_the_other():
+    # The results of the first, which the second reads, are others by then.
+    def replace(block, mod, ctx):
+        return block.clone(ip=False).operation
+
+    mod = IRModule.parse(TEXT)
+    assert str(make(replace)(mod)) == str(mod)
 
 
 def test_p17_helpers(mod):

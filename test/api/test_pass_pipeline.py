@@ -14,8 +14,14 @@ from relax_mlir.errors import PipelineError
 from relax_mlir.instrument import pass_instrument
 from relax_mlir.ir.module import IRModule
 from relax_mlir.lowering.pass_spec import PassOption
-from relax_mlir.transform import FunctionPass, PassInfo, Pipeline, Sequential, module_pass
-from relax_mlir.transform import registry
+from relax_mlir.transform import (
+    FunctionPass,
+    PassInfo,
+    Pipeline,
+    Sequential,
+    module_pass,
+    registry,
+)
 from relax_mlir.transform.builder import build
 from relax_mlir.transform.execution import Execution
 from relax_mlir.transform.options import coerce_options, format_options, parse_options

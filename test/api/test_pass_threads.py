@@ -1,5 +1,6 @@
 """Threads: contexts of their own, and eight compilations at once (issue 3); MLIR contexts."""
 
+import gc
 import random
 import threading
 import time
@@ -246,6 +247,7 @@ class TestDefaultContext:
     def test_an_executable_keeps_none(self):
         kept = relax.build(program(3))
         old = weakref.ref(contexts._LOCAL.context)
+        gc.collect()
         self.contexts_of_a_loop()
         assert old() is None
         x = np.ones((3, 2), "float32")

@@ -36,7 +36,7 @@ def names(module: IRModule) -> list[str]:
         ("x // y", "floor_divide"), ("x ** y", "power"), ("x == y", "equal"), ("x < y", "less"),
         ("x >= y", "greater_equal"), ("-x", "negative"), ("R.nn.relu(x)", "relu"),
         ("R.relu(x)", "relu"), ("R.ewise_add(x, y)", "add"), ("R.nn.gelu(x)", "gelu"),
-        ("R.maximum(lhs=x, rhs=y)", "maximum"), ("R.sum(x, axis=1)", "sum"),
+        ("R.maximum(x1=x, x2=y)", "maximum"), ("R.sum(x, axis=1)", "sum"),
         ("R.mean(x, [0, -1], True)", "mean"), ("R.nn.softmax(x, axis=0)", "softmax"),
         ('R.astype(x, "int32")', "astype"), ("R.permute_dims(x, 1, 0)", "permute_dims"),
     ],

@@ -86,17 +86,17 @@ class Reference:
         block = function.regions[0].blocks[0]
         frame = Frame()
         for parameter, value in zip(block.arguments, args, strict=True):
-            frame.values[parameter] = value
             frame.match(parameter.type, value)
         for parameter, value in zip(block.arguments, args, strict=True):
             frame.match(parameter.type, value)
-        return self._block(frame, block)
+        return self._block(frame, block, *args)
 
-    def _block(self, frame: Frame, block: ir.Block) -> Any:
+    def _block(self, frame: Frame, block: ir.Block, *arguments: Any) -> Any:
+        frame.values.update(zip(block.arguments, arguments, strict=True))
         for view in block.operations:
             op = view.operation
             operands = [frame.values[operand] for operand in op.operands]
-            if op.name in ("func.return", "relax.yield", "relax.output"):
+            if op.name in ("func.return", "relax.yield", "relax.output", "relax.condition"):
                 return operands[0] if len(operands) == 1 else tuple(operands)
             with np.errstate(all="ignore"):
                 result = self._run(frame, op, operands)
@@ -105,6 +105,13 @@ class Reference:
                 frame.match(op.results[0].type, result)
         return None
 
+    def _turn(self, frame: Frame, block: ir.Block, *arguments: Any) -> Any:
+        """Run one turn of a loop; what it binds means nothing outside of it."""
+        outside = dict(frame.symbols)
+        result = self._block(frame, block, *arguments)
+        frame.symbols = outside
+        return result
+
     def _run(self, frame: Frame, op: ir.Operation, operands: list[Any]) -> Any:
         name = op.name.removeprefix("relax.")
         if is_make_tuple(op):
@@ -112,7 +119,12 @@ class Reference:
         if name in _CORE:
             return _CORE[name](self, frame, op, operands)
         params = COMPUTE_OPS[name].PARAMS
-        attributes = read_attributes(op, params)
+        attributes = {
+            key: [frame.dim(SymExpr.of(item)) for item in value]
+            if isinstance(value, list) and any(isinstance(item, SymExpr) for item in value)
+            else value
+            for key, value in read_attributes(op, params).items()
+        }
         types = [T.tensor_dtype(result.type) for result in op.results if T.is_tensor(result.type)]
         result = OPS[name](*operands, **attributes)
         if isinstance(result, tuple):
@@ -134,6 +146,39 @@ def _dtype(name: str, operands: Sequence[Any], result: np.ndarray) -> Any:
 def _branch(self: Reference, frame: Frame, op: ir.Operation, operands: list[Any]) -> Any:
     region = op.regions[0 if bool(operands[0]) else 1]
     return self._block(frame, region.blocks[0])
+
+
+def _for(self: Reference, frame: Frame, op: ir.Operation, operands: list[Any]) -> Any:
+    carried = operands[1]
+    for index in range(*operands[0]):
+        carried = self._turn(frame, op.regions[0].blocks[0], index, *carried)
+    return carried
+
+
+def _while(self: Reference, frame: Frame, op: ir.Operation, operands: list[Any]) -> Any:
+    condition, body = (region.blocks[0] for region in op.regions)
+    carried = operands[0]
+    while bool(self._turn(frame, condition, *carried)):
+        carried = self._turn(frame, body, *carried)
+    return carried
+
+
+def _match_prim(self: Reference, frame: Frame, op: ir.Operation, operands: list[Any]) -> Any:
+    expr = op.attributes["value"].dims[0]
+    if expr.name is not None:
+        frame.symbols.setdefault(expr.name, operands[0])
+    if frame.dim(expr) != operands[0]:
+        raise ReferenceError(f"{expr} is {frame.dim(expr)}, found {operands[0]}")
+
+
+def _compare(self: Reference, frame: Frame, op: ir.Operation, operands: list[Any]) -> Any:
+    return getattr(np, op.attributes["kind"].value)(*operands)
+
+
+def _logic(self: Reference, frame: Frame, op: ir.Operation, operands: list[Any]) -> Any:
+    conditions = [bool(value) for value in operands[0]]
+    kind = op.attributes["kind"].value
+    return not conditions[0] if kind == "not" else (all if kind == "and" else any)(conditions)
 
 
 def _match_cast(self: Reference, frame: Frame, op: ir.Operation, operands: list[Any]) -> Any:
@@ -176,6 +221,11 @@ _CORE: dict[str, Callable[[Reference, Frame, ir.Operation, list[Any]], Any]] = {
     "match_cast": _match_cast,
     "dataflow": lambda self, frame, op, operands: self._block(frame, op.regions[0].blocks[0]),
     "if": _branch,
+    "for": _for,
+    "while": _while,
+    "match_prim": _match_prim,
+    "compare_prim": _compare,
+    "logic_prim": _logic,
     "call": _call,
     "call_packed": _call_packed,
     "call_pure_packed": _call_packed,

@@ -57,6 +57,19 @@ def _named(name: str) -> Callable[..., Any]:
     return _wide_function(getattr(np, _TWIN.get(name, name)))
 
 
+def _strided_slice(
+    x: np.ndarray, begin: Any, end: Any, strides: Any = None, axes: Any = (), **_: Any
+) -> np.ndarray:
+    at = [slice(None)] * x.ndim
+    for index, axis in enumerate(axes):
+        at[axis] = slice(begin[index], end[index], strides[index] if strides else 1)
+    return x[tuple(at)]
+
+
+def _split(x: np.ndarray, indices_or_sections: Any, axis: int = 0) -> tuple[np.ndarray, ...]:
+    return tuple(np.split(x, indices_or_sections, axis))
+
+
 OPS: dict[str, Callable[..., Any]] = {
     **{name: _named(name) for name in (*_UNARY, *_BINARY, "round", "bitwise_not")},
     "erf": _wide_function(_erf),
@@ -81,6 +94,11 @@ OPS: dict[str, Callable[..., Any]] = {
         else np.concatenate(tensors, axis)
     ),
     "stack": lambda tensors, axis=0: np.stack(tensors, axis),
+    "strided_slice": _strided_slice,
+    "split": _split,
+    "clip": lambda x, min, max: np.clip(x, min, max),
+    "cumsum": lambda x, axis=None, **_: np.cumsum(_wide(x), axis),
+    "cumprod": lambda x, axis=None, **_: np.cumprod(_wide(x), axis),
     "flip": lambda x, axis: np.flip(x, axis),
     "tile": lambda x, repeats: np.tile(x, repeats),
     "repeat": lambda x, repeats, axis=None: np.repeat(x, repeats, axis),

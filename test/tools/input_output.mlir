@@ -1,4 +1,8 @@
 // Text and bytecode, files and standard input, to a file and to standard output.
+// RUN: relax-opt %S/Inputs/relu.py --eliminate-common-subexpr | FileCheck %s --check-prefix=SCRIPT
+// SCRIPT: func.func @main
+// SCRIPT: "relax.relu"
+
 // RUN: relax-opt %s | FileCheck %s
 // RUN: relax-opt - < %s | FileCheck %s
 // RUN: relax-opt < %s | FileCheck %s

@@ -97,3 +97,42 @@ func.func @agree(%flag: tensor<i1>, %x: !N) -> tensor<?xf32> attributes {relax.f
   }) : (tensor<i1>) -> tensor<?xf32>
   return %r : tensor<?xf32>
 }
+
+// -----
+
+// A callee of unknown rank is looked into with what the caller passes (W1).
+
+!U = tensor<*x!relax.any_dtype>
+!KM = tensor<?x?xf32, #relax.dims<["k", "m"], affine_map<()[s0, s1] -> (s0, s1)>>>
+
+func.func @flat(%x: !U) -> tensor<?x!relax.any_dtype> attributes {relax.function} {
+  %0 = "relax.exp"(%x) : (!U) -> !U
+  %1 = "relax.flatten"(%0) : (!U) -> tensor<?x!relax.any_dtype>
+  return %1 : tensor<?x!relax.any_dtype>
+}
+// CHECK-LABEL: func.func @passes
+// CHECK-SAME: -> tensor<?xf32, #relax.dims<["k", "m"], #[[KM:.*]]>>
+// CHECK: "relax.call"({{.*}}) {{.*}} -> tensor<?xf32, #relax.dims<["k", "m"], #[[KM]]>>
+func.func @passes(%x: !KM) -> tensor<*x!relax.any_dtype> attributes {relax.function} {
+  %t = builtin.unrealized_conversion_cast %x : !KM to tuple<!KM>
+  %0 = "relax.call"(%t) {callee = @flat} : (tuple<!KM>) -> !U
+  return %0 : !U
+}
+
+// -----
+
+// After a match_cast has asserted that two symbols are equal, they broadcast.
+
+!N = tensor<?xf32, #relax.dims<["n"], affine_map<()[s0] -> (s0)>>>
+!M = tensor<?xf32, #relax.dims<["m"], affine_map<()[s0] -> (s0)>>>
+
+// CHECK-LABEL: func.func @asserted
+// CHECK: "relax.add"({{.*}}) : {{.*}} -> tensor<?xf32>
+// CHECK: "relax.match_cast"
+// CHECK: "relax.add"({{.*}}) : {{.*}} -> tensor<?xf32, #relax.dims<[
+func.func @asserted(%x: !N, %y: !M) -> tensor<?xf32> attributes {relax.function} {
+  %0 = "relax.add"(%x, %y) : (!N, !M) -> tensor<?xf32>
+  %1 = "relax.match_cast"(%x) : (!N) -> !M
+  %2 = "relax.add"(%x, %y) : (!N, !M) -> tensor<?xf32>
+  return %2 : tensor<?xf32>
+}

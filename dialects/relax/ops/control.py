@@ -147,9 +147,7 @@ class ConditionOp(CheckedOp, name="condition", traits=[ir.IsTerminatorTrait]):
         types = [operand.type for operand in self.operation.operands]
         if len(types) == 1 and is_condition(types[0]):
             return True
-        return op_error(
-            self, f"takes a scalar bool, got ({', '.join(map(describe, types))})"
-        )
+        return op_error(self, f"takes a scalar bool, got ({', '.join(map(describe, types))})")
 
 
 class MatchPrimOp(CheckedOp, name="match_prim"):

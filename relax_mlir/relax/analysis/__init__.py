@@ -42,7 +42,7 @@ from relax_mlir.relax.analysis.variables import (
     free_vars,
     used_vars,
 )
-from relax_mlir.relax.expr.shapes import get_shape_of, shape_kind
+from relax_mlir.relax.expr import get_shape_of, shape_kind
 
 # The names of TVM 0.10 to 0.22.
 struct_info_base_check = type_base_check

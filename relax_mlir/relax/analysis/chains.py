@@ -3,10 +3,7 @@
 from typing import Any
 
 from relax_mlir.relax.analysis.scopes import Values, scopes_of
-from relax_mlir.relax.expr.base import Expr
-from relax_mlir.relax.expr.blocks import Binding, binding_of
-from relax_mlir.relax.expr.leaves import Var
-from relax_mlir.relax.expr.views import view_op
+from relax_mlir.relax.expr import Binding, Expr, Var, binding_of, view_op
 
 
 def udchain(node: Any) -> dict[Var, list[Var]]:

@@ -5,7 +5,7 @@ from typing import Any
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.relax.analysis.scopes import Values, region_arguments, scopes_of
-from relax_mlir.relax.expr.leaves import Var
+from relax_mlir.relax.expr import Var
 
 # What a picture leaves out: constants, and what is only the end of a block.
 _ENDS = frozenset(("relax.output", "relax.yield", "relax.condition", "func.return"))

@@ -6,8 +6,7 @@ from typing import Any
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.errors import ExprError
 from relax_mlir.relax.analysis.scopes import Values, function_op, region_arguments, scopes_of
-from relax_mlir.relax.expr.blocks import Binding, binding_of
-from relax_mlir.relax.expr.leaves import Var
+from relax_mlir.relax.expr import Binding, Var, binding_of
 from relax_mlir.relax.expr.places import DATAFLOW
 
 # Regions that may run again: what is used in them is needed until they are done.

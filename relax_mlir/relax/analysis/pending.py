@@ -4,12 +4,21 @@ from collections.abc import Iterator
 from typing import Any
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.relax.expr.base import Expr
-from relax_mlir.relax.expr.blocks import Binding, BindingBlock, SeqExpr
-from relax_mlir.relax.expr.call import Call, If, TupleGetItem
-from relax_mlir.relax.expr.functions import Function
-from relax_mlir.relax.expr.leaves import GlobalVar, Tuple, Var
-from relax_mlir.relax.expr.views import var, view
+from relax_mlir.relax.expr import (
+    Binding,
+    BindingBlock,
+    Call,
+    Expr,
+    Function,
+    GlobalVar,
+    If,
+    SeqExpr,
+    Tuple,
+    TupleGetItem,
+    Var,
+    var,
+    view,
+)
 
 
 def is_pending(node: Any) -> bool:

@@ -13,7 +13,7 @@ from relax_mlir.relax.analysis.scopes import (
     function_op,
     scopes_of,
 )
-from relax_mlir.relax.expr.leaves import Var
+from relax_mlir.relax.expr import Var
 
 # Scopes, whose contents decide; and an allocation, whose effect nobody sees.
 _HARMLESS = frozenset(("relax.if", "relax.dataflow", "relax.alloc_tensor", "relax.lambda"))

@@ -5,7 +5,7 @@ from typing import Any
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.relax.analysis.scopes import module_op
 from relax_mlir.relax.analysis.variables import called_names
-from relax_mlir.relax.expr.leaves import GlobalVar
+from relax_mlir.relax.expr import GlobalVar
 
 
 def detect_recursion(mod: Any) -> list[list[GlobalVar]]:

@@ -6,8 +6,8 @@ from typing import Any
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.errors import ExprTypeError
-from relax_mlir.relax.expr.base import Expr
-from relax_mlir.relax.expr.leaves import Var, make_var, value_name
+from relax_mlir.relax.expr import Expr, Var
+from relax_mlir.relax.expr.leaves import make_var, value_name
 from relax_mlir.relax.expr.places import DATAFLOW, TERMINATORS, defining_op, is_leaf, outputs
 
 _PROJECTION = "relax.tuple_get_item"

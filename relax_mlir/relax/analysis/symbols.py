@@ -10,8 +10,8 @@ from relax_mlir.dialects.relax.prover import lower_bound
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.dialects.relax.well_formed import argument_attributes, type_dims
 from relax_mlir.relax.analysis.scopes import Scope, Values, region_arguments, scopes_of
-from relax_mlir.relax.expr.base import Expr
-from relax_mlir.relax.expr.types import (
+from relax_mlir.relax.expr import (
+    Expr,
     FuncType,
     PrimType,
     ShapeType,

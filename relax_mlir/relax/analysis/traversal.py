@@ -7,9 +7,7 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.errors import ExprTypeError
 from relax_mlir.ir.module import IRModule
 from relax_mlir.relax.analysis.pending import children
-from relax_mlir.relax.expr.base import Expr
-from relax_mlir.relax.expr.blocks import Binding, BindingBlock, binding_of
-from relax_mlir.relax.expr.functions import function_view, functions
+from relax_mlir.relax.expr import Binding, BindingBlock, Expr, binding_of, function_view, functions
 
 
 def post_order_visit(node: Any, fvisit: Callable[[Expr], Any]) -> None:

@@ -7,9 +7,9 @@ from typing import Any
 from relax_mlir.dialects.relax.prover import can_prove_different, can_prove_equal
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.errors import ExprError, ExprTypeError
-from relax_mlir.relax.expr.base import Expr
-from relax_mlir.relax.expr.call import Call
-from relax_mlir.relax.expr.types import (
+from relax_mlir.relax.expr import (
+    Call,
+    Expr,
     FuncType,
     ObjectType,
     PrimType,
@@ -18,8 +18,8 @@ from relax_mlir.relax.expr.types import (
     TupleType,
     Type,
     as_type,
-    without_shape,
 )
+from relax_mlir.relax.expr.types import without_shape
 
 
 class BaseCheckResult(IntEnum):

@@ -5,7 +5,7 @@ from typing import Any
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.ir.module import IRModule
 from relax_mlir.relax.analysis.scopes import function_op, relax_functions
-from relax_mlir.relax.expr.functions import Function
+from relax_mlir.relax.expr import Function
 from relax_mlir.transform.dead_code_elimination import remove_unused
 
 

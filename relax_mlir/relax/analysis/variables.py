@@ -6,7 +6,7 @@ from typing import Any
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.relax.analysis.pending import is_pending, pending_global_vars, pending_variables
 from relax_mlir.relax.analysis.scopes import Scope, Values, region_arguments, scopes_of
-from relax_mlir.relax.expr.leaves import GlobalVar, Var
+from relax_mlir.relax.expr import GlobalVar, Var
 
 
 class _Found:

@@ -11,8 +11,9 @@ from relax_mlir.dialects.relax.tuples import is_tuple, known_fields
 from relax_mlir.errors import BuilderError, ExprError, ExprTypeError
 from relax_mlir.relax.builder.purity import is_pure
 from relax_mlir.relax.expr.call import Call, Op
-from relax_mlir.relax.expr.leaves import ExternFunc, GlobalVar, Tuple
+from relax_mlir.relax.expr.leaves import ExternFunc, GlobalVar
 from relax_mlir.relax.expr.types import FuncType, TensorType, TupleType
+from relax_mlir.relax.expr.values import Tuple
 
 _Maker = Callable[[Any, Call, list[ir.Value], ir.Location], ir.Value]
 
@@ -31,9 +32,7 @@ def make_call(m: Any, call: Call, operands: list[ir.Value], loc: ir.Location) ->
         return _packed(m, call, operands, loc)
     if isinstance(op, Op):
         make = _FORMS.get(op.name)
-        if make is None:
-            raise ExprTypeError(f"{op!r} cannot be emitted as a call")
-        return make(m, call, operands, loc)
+        return (make or _other)(m, call, operands, loc)
     return _closure(m, call, operands, loc)
 
 
@@ -98,15 +97,42 @@ def _packed(m: Any, call: Call, operands: list[ir.Value], loc: ir.Location) -> i
 
 
 def _pure_packed(m: Any, call: Call, operands: list[ir.Value], loc: ir.Location) -> ir.Value:
-    return _by_name(m, "relax.call_pure_packed", call.args[0], operands, _result(m, call), loc)
+    name = call.op.name  # type: ignore[attr-defined]
+    return _by_name(m, name, call.args[0], operands, _result(m, call), loc, _inplace(m, call))
 
 
 def _by_name(
-    m: Any, op: str, func: ExternFunc, operands: list[ir.Value], result: ir.Type, loc: ir.Location
-) -> ir.Value:
+    m: Any, op: str, func: ExternFunc, operands: list[ir.Value], result: ir.Type, loc: ir.Location,
+    attributes: dict[str, ir.Attribute] | None = None,
+) -> ir.Value:  # fmt: skip
     with m._builder.unknown:
-        attribute = ir.StringAttr.get(func.global_symbol)
-    return m.create(op, [m.part_tuple(operands, loc)], result, loc, func=attribute).result
+        name = ir.StringAttr.get(func.global_symbol)
+    operand = m.part_tuple(operands, loc)
+    return m.create(op, [operand], result, loc, func=name, **(attributes or {})).result
+
+
+def _inplace(m: Any, call: Call) -> dict[str, ir.Attribute]:
+    """Return which arguments a call overwrites, as the attribute of the calls that do."""
+    if "inplace_indices" not in call.attrs:
+        return {}
+    with m._builder.unknown:
+        indices = list(call.attrs["inplace_indices"])
+        return {"inplace_indices": ir.DenseI64ArrayAttr.get(indices)}
+
+
+def _other(m: Any, call: Call, operands: list[ir.Value], loc: ir.Location) -> ir.Value:
+    """Create an operation without a form of its own, whose attributes are words."""
+    op = call.op
+    assert isinstance(op, Op), "the caller looked"
+    if not call.sinfo_args:
+        raise ExprTypeError(f"{op!r} cannot be emitted as a call: the type of its result is needed")
+    with m._builder.unknown:
+        attributes = {}
+        for name, value in call.attrs.items():
+            if not isinstance(value, str):
+                raise ExprTypeError(f"{op!r} cannot be emitted with attribute '{name}', {value!r}")
+            attributes[name] = ir.StringAttr.get(value)
+    return m.create(op.name, operands, _result(m, call), loc, **attributes).result
 
 
 def _destination(m: Any, call: Call, operands: list[ir.Value], loc: ir.Location) -> ir.Value:
@@ -131,7 +157,7 @@ def _destination(m: Any, call: Call, operands: list[ir.Value], loc: ir.Location)
     func = call.args[0]
     with m._builder.unknown:
         result = type_.to_mlir()
-        attributes: dict[str, ir.Attribute] = {}
+        attributes = _inplace(m, call)
         if isinstance(func, GlobalVar):
             attributes["callee"] = ir.FlatSymbolRefAttr.get(func.name_hint)
         else:
@@ -201,7 +227,10 @@ def match_cast(m: Any, value: ir.Value, type_: ir.Type, loc: ir.Location) -> ir.
 
 _FORMS: dict[str, _Maker] = {
     "relax.call_tir": _destination,
+    "relax.call_tir_inplace": _destination,
     "relax.call_dps_packed": _destination,
+    "relax.call_dps_packed_inplace": _destination,
+    "relax.call_inplace_packed": _pure_packed,
     "relax.call_pure_packed": _pure_packed,
     "relax.shape_of": _shape_of,
     "relax.make_closure": _make_closure,

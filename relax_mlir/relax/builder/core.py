@@ -42,6 +42,8 @@ class Core:
         self._materializer = Materializer(self)
         self._names_of: dict[ir.Operation, Names] = {}
         self._function_scope: Any = None
+        # Says which values stand for those of a function that is being rewritten; None otherwise.
+        self._moved: Any = None
 
     def materialize(self, expr: Any) -> ir.Value:
         """Return the MLIR value of an expression here, creating what has not been emitted.
@@ -130,16 +132,16 @@ class Core:
         known = known_fields(value)
         if known is not None:
             return known
-        found = []
-        for index, type_ in enumerate(field_types(value.type)):
-            with self.unknown:
-                number = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), index)
-            found.append(
-                self._materializer.create(
-                    "relax.tuple_get_item", [value], type_, loc, index=number
-                ).result
-            )
-        return found
+        count = len(field_types(value.type))
+        return [self._field(value, index, loc) for index in range(count)]
+
+    def _field(self, value: ir.Value, index: int, loc: ir.Location) -> ir.Value:
+        """Create a field of a tuple value."""
+        with self.unknown:
+            number = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), index)
+        type_ = field_types(value.type)[index]
+        create = self._materializer.create
+        return create("relax.tuple_get_item", [value], type_, loc, index=number).result
 
 
 def parameters_of(params: Any) -> list[Var] | None:

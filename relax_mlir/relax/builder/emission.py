@@ -7,11 +7,13 @@ from relax_mlir.errors import BuilderError, ExprTypeError
 from relax_mlir.relax.builder.call_forms import match_cast
 from relax_mlir.relax.builder.core import Core, parameters_of
 from relax_mlir.relax.builder.frames import Frame, resolve
+from relax_mlir.relax.builder.scopes import DataflowScope
 from relax_mlir.relax.expr.blocks import Binding, DataflowBlock, MatchCast, SeqExpr
 from relax_mlir.relax.expr.call import Call, If, TupleGetItem
 from relax_mlir.relax.expr.convert import convert
-from relax_mlir.relax.expr.leaves import Tuple, Var, make_var
+from relax_mlir.relax.expr.leaves import Var, make_var
 from relax_mlir.relax.expr.types import ShapeType, TensorType, as_type
+from relax_mlir.relax.expr.values import Tuple
 
 
 class Emission(Core):
@@ -182,7 +184,7 @@ class Emission(Core):
         while isinstance(body, SeqExpr) and body.mlir_block is None:
             for block in body.blocks:
                 if isinstance(block, DataflowBlock):
-                    with self.dataflow():
+                    with DataflowScope(self, self._places.here()):
                         for binding in block.bindings:
                             self.emit_normalized(binding)
                 else:

@@ -75,12 +75,16 @@ def resolve(builder: Any, var: Var) -> ir.Value:
         raise BuilderError(f"'{var.name_hint}' belongs to another BlockBuilder")
     if value.context != builder.context:
         raise BuilderError(f"'{var.name_hint}' belongs to a module of another MLIR context")
-    found: ir.Value | None = value
+    # What a function under change looked like is not what is written into.
+    found: ir.Value | None = value if builder._moved is None else builder._moved.get(value, value)
     while found is not None:
         block = home(found)
         if any(block in each.blocks for each in builder._frames):
             return found
         found = escaped(found)
+    if var._ty is not None and _taking_parameters(builder) is not None:
+        # A person's variable, the parameter of an earlier function, is one of this function too.
+        return _parameter(builder, var)
     name = var.name_hint or "a value"
     if frame is not None and frame.kind == "dataflow":
         raise BuilderError(
@@ -93,12 +97,18 @@ def resolve(builder: Any, var: Var) -> ir.Value:
 
 def _parameter(builder: Any, var: Var) -> ir.Value:
     """Return the value of a variable that nothing has bound: perhaps a parameter to be given."""
-    for frame in reversed(builder._frames):
-        if frame.kind in ("function", "scope"):
-            if frame.params is None and not frame.finished:
-                return builder._add_parameter(frame, var, late=True)
-            break
+    frame = _taking_parameters(builder)
+    if frame is not None:
+        return builder._add_parameter(frame, var, late=True)
     raise BuilderError(
         f"unknown variable '{var.name_hint}': it is no parameter of this function and nothing has "
         "bound it; list it in BlockBuilder.function(name, params)"
     )
+
+
+def _taking_parameters(builder: Any) -> Frame | None:
+    """Return the function or scope around whose parameters are not given yet, None for none."""
+    for frame in reversed(builder._frames):
+        if frame.kind in ("function", "scope"):
+            return frame if frame.params is None and not frame.finished else None
+    return None

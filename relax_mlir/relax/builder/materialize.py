@@ -9,20 +9,13 @@ from relax_mlir.dialects.relax.constants import constant_attribute
 from relax_mlir.dialects.relax.dialect import Dims
 from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS
 from relax_mlir.dialects.relax.ops.params import default_value, from_attribute, to_attribute
-from relax_mlir.dialects.relax.tuples import field_types, make_tuple
+from relax_mlir.dialects.relax.tuples import make_tuple
 from relax_mlir.errors import BuilderError, ExprError, ExprTypeError
 from relax_mlir.relax.builder.frames import resolve
 from relax_mlir.relax.expr.blocks import SeqExpr
 from relax_mlir.relax.expr.call import Call, If, Op, TupleGetItem
-from relax_mlir.relax.expr.leaves import (
-    Constant,
-    ExternFunc,
-    GlobalVar,
-    PrimValue,
-    ShapeExpr,
-    Tuple,
-    Var,
-)
+from relax_mlir.relax.expr.leaves import ExternFunc, GlobalVar, Var
+from relax_mlir.relax.expr.values import Constant, PrimValue, ShapeExpr, Tuple
 
 _NAMES = (Op, GlobalVar, ExternFunc)
 # Parts of an expression that become bindings of their own.
@@ -126,6 +119,16 @@ class Materializer:
             loc=loc,
             ip=self._builder._frame().ip,
         )
+
+    def create_with_regions(
+        self, name: str, operands: Sequence[ir.Value], result: ir.Type, loc: ir.Location,
+        regions: int,
+    ) -> ir.Operation:  # fmt: skip
+        """Create one operation with empty regions at the builder's place."""
+        return ir.Operation.create(
+            name, results=[result], operands=operands, regions=regions, loc=loc,
+            ip=self._builder._frame().ip,
+        )  # fmt: skip
 
     def part_tuple(self, values: Sequence[ir.Value], loc: ir.Location) -> ir.Value:
         """Create a tuple that is part of an expression: it does not get the variable's name."""
@@ -242,10 +245,7 @@ def _prim_value(m: Materializer, expr: PrimValue, _: Any, loc: ir.Location) -> i
 def _get_item(
     m: Materializer, expr: TupleGetItem, operands: list[ir.Value], loc: ir.Location
 ) -> ir.Value:
-    with m._builder.unknown:
-        index = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), expr.index)
-    type_ = field_types(operands[0].type)[expr.index]
-    return m.create("relax.tuple_get_item", operands, type_, loc, index=index).result
+    return m._builder._field(operands[0], expr.index, loc)
 
 
 def _call(m: Materializer, expr: Call, operands: list[ir.Value], loc: ir.Location) -> ir.Value:

@@ -97,7 +97,7 @@ class FunctionScope:
         """Put parameters that the body used before they were given in their order."""
         frame = self._frame
         assert frame is not None, "the scope is open"
-        late = [(var, var._value) for var in frame.late]
+        late: list[tuple[Var, Any]] = [(var, var._value) for var in frame.late]
         for var in frame.late:
             if not any(var is param for param in params):
                 raise BuilderError(
@@ -210,13 +210,8 @@ class DataflowScope:
         for index, var in enumerate(frame.outputs):
             result = final.results[0]
             if len(values) > 1:
-                with builder.unknown:
-                    number = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), index)
-                result = ir.Operation.create(
-                    "relax.tuple_get_item", results=[values[index].type], operands=[result],
-                    attributes={"index": number}, loc=builder._places.named(var.name_hint, place),
-                    ip=outer.ip,
-                ).result  # fmt: skip
+                named = builder._places.named(var.name_hint, place)
+                result = builder._field(result, index, named)
             # Uses after the block see what left it; it stays the same variable.
             var._value, var._frame = result, outer
 

@@ -20,8 +20,9 @@ from relax_mlir.errors import ExprError, ExprTypeError
 from relax_mlir.relax.builder.functions import function_op
 from relax_mlir.relax.expr.base import Expr
 from relax_mlir.relax.expr.call import Call
-from relax_mlir.relax.expr.leaves import PrimValue, ShapeExpr, Tuple, Var
+from relax_mlir.relax.expr.leaves import Var
 from relax_mlir.relax.expr.types import TensorType, TupleType
+from relax_mlir.relax.expr.values import PrimValue, ShapeExpr, Tuple
 from relax_mlir.relax.op.calls import call_tir
 
 

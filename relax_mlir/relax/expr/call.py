@@ -9,16 +9,18 @@ from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS, is_absent, read_attr
 from relax_mlir.dialects.relax.tuples import call_arguments
 from relax_mlir.errors import ExprError, ExprTypeError, did_you_mean
 from relax_mlir.relax.expr.base import COMPARE, Expr, truthless
-from relax_mlir.relax.expr.leaves import ExternFunc, GlobalVar, Tuple
+from relax_mlir.relax.expr.leaves import ExternFunc, GlobalVar
 from relax_mlir.relax.expr.types import FuncType, TupleType, Type, as_type, from_mlir
+from relax_mlir.relax.expr.values import Tuple
 
 _COMPARISONS = frozenset(f"relax.{name}" for name in COMPARE.values())
 # Those whose result type is said, not inferred.
 CALL_FORMS = frozenset(
     f"relax.{name}"
     for name in (
-        "call_tir", "call_tir_inplace", "call_dps_packed", "call_packed", "call_pure_packed",
-        "call", "invoke_closure", "make_closure", "shape_of", "match_cast", "alloc_tensor",
+        "call_tir", "call_tir_inplace", "call_dps_packed", "call_dps_packed_inplace",
+        "call_packed", "call_pure_packed", "call_inplace_packed", "call", "invoke_closure",
+        "make_closure", "shape_of", "match_cast", "alloc_tensor", "compare_prim", "logic_prim",
     )
 )  # fmt: skip
 
@@ -47,8 +49,13 @@ class Op(Expr):
             if short not in COMPUTE_OPS and name not in CALL_FORMS:
                 near = did_you_mean(short, [*COMPUTE_OPS, *CALL_FORMS])
                 raise ExprError(f"there is no operation '{name}'{near}")
-            known = Op._KNOWN.setdefault(name, Op(f"relax.{short}"))
+            known = Op.named(f"relax.{short}")
         return known
+
+    @staticmethod
+    def named(name: str) -> "Op":
+        """Return the operation of that name, whether there is one or not."""
+        return Op._KNOWN.setdefault(name, Op(name))
 
     def _identity(self) -> Any:
         return Op, self.name
@@ -128,7 +135,8 @@ class Call(Expr):
         """The types that the call says of its result, for calls that say it."""
         if self._op is None:
             return self.ty_args
-        return (from_mlir(self._op.results[0].type),) if self._op.name in CALL_FORMS else ()
+        inferred = self._op.name.removeprefix("relax.") in COMPUTE_OPS
+        return () if inferred else tuple(from_mlir(value.type) for value in self._op.results)
 
     def _parts(self) -> tuple[Expr, list[Any]]:
         assert self._op is not None, "only views are read from MLIR"
@@ -166,7 +174,7 @@ def _computation(call: Call) -> tuple[Expr, list[Any]]:
     values = list(op.operands)  # type: ignore[union-attr]
     while values and is_absent(values[-1]):
         values.pop()
-    return Op.get(op.name), call._operands(values)  # type: ignore[union-attr]
+    return Op.named(op.name), call._operands(values)  # type: ignore[union-attr]
 
 
 def _symbol(call: Call) -> GlobalVar:
@@ -195,6 +203,11 @@ _PARTS: dict[str, Callable[[Call], tuple[Expr, list[Any]]]] = {
     "relax.call_tir": lambda call: (_op_of(call), [_symbol(call), _argument_tuple(call)]),
     "relax.call_tir_inplace": lambda call: (_op_of(call), [_symbol(call), _argument_tuple(call)]),
     "relax.call_dps_packed": lambda call: (_op_of(call), [_extern(call), _argument_tuple(call)]),
+    "relax.call_dps_packed_inplace": lambda call: (
+        _op_of(call),
+        [_extern(call), _argument_tuple(call)],
+    ),
+    "relax.call_inplace_packed": lambda call: (_op_of(call), [_extern(call), *_arguments(call)]),
     "relax.call_packed": lambda call: (_extern(call), _arguments(call)),
     "relax.call_pure_packed": lambda call: (_op_of(call), [_extern(call), *_arguments(call)]),
     "relax.make_closure": lambda call: (_op_of(call), [_symbol(call), _argument_tuple(call)]),

@@ -8,7 +8,7 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.errors import ExprTypeError
 from relax_mlir.relax.expr.base import Expr
-from relax_mlir.relax.expr.leaves import Constant, PrimValue, ShapeExpr, StringImm, Tuple, const
+from relax_mlir.relax.expr.values import Constant, PrimValue, ShapeExpr, StringImm, Tuple, const
 
 
 def convert(value: Any, dtype: str = "") -> Any:

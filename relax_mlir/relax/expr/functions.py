@@ -10,6 +10,7 @@ from relax_mlir.relax.expr.blocks import SeqExpr
 from relax_mlir.relax.expr.call import Attrs, _python
 from relax_mlir.relax.expr.leaves import Var
 from relax_mlir.relax.expr.types import FuncType, Type, as_type, from_mlir
+from relax_mlir.relax.expr.views import register_view
 
 # What says how a function is held rather than what it is.
 _HELD = frozenset({"sym_name", "function_type", "sym_visibility", "arg_attrs", "res_attrs",
@@ -29,7 +30,14 @@ class BaseFunc(Expr):
     @property
     def name(self) -> str:
         """Its name in the module, `""` for a function that is in none."""
-        return "" if self._op is None else ir.StringAttr(self._op.attributes["sym_name"]).value
+        if self._op is None or "sym_name" not in self._op.attributes:
+            return ""
+        return ir.StringAttr(self._op.attributes["sym_name"]).value
+
+    @property
+    def mlir_value(self) -> ir.Value | None:
+        """The value of a function written in place (`relax.lambda`), None for one of a module."""
+        return self._op.results[0] if self._op is not None and len(self._op.results) else None
 
     @property
     def attrs(self) -> Attrs:
@@ -55,7 +63,7 @@ class BaseFunc(Expr):
     @property
     def ty(self) -> Type:
         """The type."""
-        if self._op is None:
+        if self._op is None or "function_type" not in self._op.attributes:
             return FuncType()
         return from_mlir(ir.TypeAttr(self._op.attributes["function_type"]).value)
 
@@ -150,6 +158,8 @@ class Function(BaseFunc):
         """The type of the result."""
         if self._op is None:
             return self._ret if self._ret is not None else self._body.ty
+        if "function_type" not in self._op.attributes:
+            return self.body.ty
         type_ = ir.FunctionType(ir.TypeAttr(self._op.attributes["function_type"]).value)
         return from_mlir(type_.results[0])
 
@@ -166,6 +176,9 @@ class Function(BaseFunc):
         from relax_mlir.relax.builder.purity import is_pure
 
         return is_pure(self._op)
+
+
+register_view("relax.lambda", Function)
 
 
 class PrimFunc(BaseFunc):

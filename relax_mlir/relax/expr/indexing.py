@@ -6,9 +6,9 @@ from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.errors import ExprError, ExprTypeError
 from relax_mlir.relax.expr.base import Expr
 from relax_mlir.relax.expr.call import TupleGetItem
-from relax_mlir.relax.expr.leaves import PrimValue
 from relax_mlir.relax.expr.operators import operation
 from relax_mlir.relax.expr.types import ShapeType, TensorType, TupleType
+from relax_mlir.relax.expr.values import PrimValue
 
 # A slice without an end goes to the last element of however many there are.
 _END = 2**63 - 1

@@ -10,7 +10,7 @@ from relax_mlir.dialects.relax.ops.params import default_value, from_attribute, 
 from relax_mlir.errors import ExprError
 from relax_mlir.relax.expr.base import Expr
 from relax_mlir.relax.expr.call import Call, If, Op
-from relax_mlir.relax.expr.leaves import GlobalVar, Tuple
+from relax_mlir.relax.expr.leaves import GlobalVar
 from relax_mlir.relax.expr.types import (
     FuncType,
     ObjectType,
@@ -20,6 +20,7 @@ from relax_mlir.relax.expr.types import (
     Type,
     from_mlir,
 )
+from relax_mlir.relax.expr.values import Tuple
 
 
 def infer_type(expr: Expr) -> Type:

@@ -7,8 +7,10 @@ from typing import Any
 from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.errors import ExprError, ExprTypeError, did_you_mean
-from relax_mlir.relax.expr.base import Expr
-from relax_mlir.relax.expr.leaves import PrimValue
+from relax_mlir.relax.expr.base import COMPARE, Expr
+from relax_mlir.relax.expr.call import Call, Op
+from relax_mlir.relax.expr.types import PrimType
+from relax_mlir.relax.expr.values import PrimValue
 
 # What symbolic integers have of the operators.
 _INTEGER: dict[str, Callable[[Any, Any], Any]] = {
@@ -18,6 +20,8 @@ _INTEGER: dict[str, Callable[[Any, Any], Any]] = {
     "floor_divide": operator.floordiv,
     "mod": operator.mod,
 }
+
+_COMPARISONS = frozenset(COMPARE.values())
 
 
 def operation(name: str, *args: Any, **attrs: Any) -> Any:
@@ -35,6 +39,9 @@ def binary(name: str, lhs: Any, rhs: Any) -> Any:
     """Return what an operator gives for two operands, one of them an expression."""
     integers = [_integer(side) for side in (lhs, rhs)]
     if None not in integers:
+        if name in _COMPARISONS:
+            sides = [PrimValue(side) for side in integers]
+            return Call(Op.get("relax.compare_prim"), sides, {"kind": name}, [PrimType("bool")])
         combine = _INTEGER.get(name)
         if combine is None:
             raise ExprTypeError(f"'{name}' is not defined for symbolic integers")

@@ -38,7 +38,7 @@ def shape_kind(expr: Expr) -> str:
     Raises:
         ExprTypeError: the expression is no tensor.
     """
-    from relax_mlir.relax.expr.leaves import ShapeExpr
+    from relax_mlir.relax.expr.values import ShapeExpr
 
     found = get_shape_of(expr)
     if found is None:

@@ -5,16 +5,14 @@ from typing import Any
 from relax_mlir.relax.expr.base import Expr
 from relax_mlir.relax.expr.call import Call, If, Op, TupleGetItem
 from relax_mlir.relax.expr.functions import BaseFunc
-from relax_mlir.relax.expr.leaves import (
+from relax_mlir.relax.expr.leaves import ExternFunc, GlobalVar, Var
+from relax_mlir.relax.expr.values import (
     Constant,
     DataTypeImm,
-    ExternFunc,
-    GlobalVar,
     PrimValue,
     ShapeExpr,
     StringImm,
     Tuple,
-    Var,
 )
 
 _DEEPEST = 4

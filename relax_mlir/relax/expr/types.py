@@ -11,8 +11,8 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.dialect import Shape
 from relax_mlir.dialects.relax.symbolic import SymExpr
-from relax_mlir.dialects.relax.symbolic_text import read_expression
 from relax_mlir.errors import ExprError, ExprTypeError
+from relax_mlir.relax.expr.dims import as_dim, as_dtype, read_shape
 from relax_mlir.script.markers import Marker
 
 
@@ -78,7 +78,7 @@ class TensorType(Type):
         """The dimensions as a `ShapeExpr` (V0), an expression of a shape (V1), or None (V2)."""
         if self.dims is None:
             return self.shape_expr
-        from relax_mlir.relax.expr.leaves import ShapeExpr
+        from relax_mlir.relax.expr.values import ShapeExpr
 
         return ShapeExpr(self.dims)
 
@@ -268,53 +268,6 @@ def without_shape(type_: Type) -> Type:
     if isinstance(type_, TupleType):
         return TupleType([without_shape(field) for field in type_.fields])
     return type_
-
-
-def as_dtype(dtype: Any) -> str:
-    """Return TVM's name of a dtype: a name, or a numpy dtype or scalar class.
-
-    Raises:
-        ExprError: there is no such dtype.
-    """
-    if dtype is None or dtype == "":
-        return ""
-    if not isinstance(dtype, str):
-        dtype = getattr(dtype, "name", None) or getattr(dtype, "__name__", None) or str(dtype)
-    try:
-        return T.normalize_dtype(dtype)
-    except ValueError as error:
-        raise ExprError(str(error)) from error
-
-
-def as_dim(value: Any) -> SymExpr:
-    """Return one dimension: an integer, a symbol or expression, or the text of one.
-
-    Raises:
-        ExprTypeError: it is none of them.
-        ExprError: the text spells no expression.
-    """
-    value = getattr(value, "sym", value)
-    try:
-        return read_expression(value) if isinstance(value, str) else SymExpr.of(value)
-    except TypeError as error:
-        raise ExprTypeError(str(error)) from error
-    except ValueError as error:
-        raise ExprError(str(error)) from error
-
-
-def read_shape(shape: Any) -> tuple[tuple[SymExpr, ...] | None, Any, int]:
-    """Return dimensions where known, the expression where one gives them, and their number.
-
-    Raises:
-        ExprTypeError: it is no shape.
-    """
-    type_ = getattr(shape, "ty", None)
-    if isinstance(type_, ShapeType):
-        return type_.dims, None if type_.dims is not None else shape, type_.ndim
-    if isinstance(shape, (list, tuple)):
-        dims = tuple(as_dim(dim) for dim in shape)
-        return dims, None, len(dims)
-    raise ExprTypeError(f"expected a shape such as (n, 4), got {type(shape).__name__} {shape!r}")
 
 
 def _tuple_text(items: Sequence[Any]) -> str:

@@ -7,16 +7,9 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.tuples import MAKE_TUPLE
 from relax_mlir.relax.expr.base import Expr
 from relax_mlir.relax.expr.call import Call, If, TupleGetItem
-from relax_mlir.relax.expr.leaves import (
-    Constant,
-    PrimValue,
-    ShapeExpr,
-    Tuple,
-    Var,
-    make_var,
-    value_name,
-)
+from relax_mlir.relax.expr.leaves import Var, make_var, value_name
 from relax_mlir.relax.expr.places import canonical, defining_op, is_leaf, is_local
+from relax_mlir.relax.expr.values import Constant, PrimValue, ShapeExpr, Tuple
 
 # Operation -> class of its view; everything else is a Call. A class here has a slot `_op`, and all
 # its fields read it when it is set. `register_view` adds one.

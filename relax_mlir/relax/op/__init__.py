@@ -8,7 +8,8 @@ import importlib
 from typing import Any
 
 _CALLS = (
-    "call_dps_packed", "call_packed", "call_pure_packed", "call_tir", "call_tir_dyn",
+    "call_dps_packed", "call_inplace_packed", "call_packed", "call_pure_packed", "call_tir",
+    "call_tir_dyn", "call_tir_inplace",
     "invoke_closure", "make_closure", "shape", "shape_of",
 )  # fmt: skip
 

@@ -1,5 +1,6 @@
 """Calls that are no computation of the table: prim funcs, packed functions, closures (R16-R18)."""
 
+import operator
 from collections.abc import Iterable
 from typing import Any
 
@@ -7,16 +8,10 @@ from relax_mlir.errors import ExprError, ExprTypeError
 from relax_mlir.relax.expr.base import Expr
 from relax_mlir.relax.expr.call import Call, Op
 from relax_mlir.relax.expr.convert import convert
-from relax_mlir.relax.expr.leaves import ExternFunc, GlobalVar, ShapeExpr, Tuple
-from relax_mlir.relax.expr.types import (
-    ObjectType,
-    ShapeType,
-    TensorType,
-    TupleType,
-    Type,
-    as_dim,
-    as_type,
-)
+from relax_mlir.relax.expr.dims import as_dim
+from relax_mlir.relax.expr.leaves import ExternFunc, GlobalVar
+from relax_mlir.relax.expr.types import ObjectType, ShapeType, TensorType, TupleType, Type, as_type
+from relax_mlir.relax.expr.values import ShapeExpr, Tuple
 
 
 def call_tir(
@@ -45,6 +40,50 @@ def call_tir(
 def call_tir_dyn(gvar: Any, args: Any, out_sinfo: Any, tir_vars: Any) -> Call:
     """Return `call_tir` with symbolic integers, as the design document calls it (R17)."""
     return call_tir(gvar, args, out_sinfo, tir_vars)
+
+
+def call_tir_inplace(
+    gvar: Any, args: Any, inplace_indices: Any, out_sinfo: Any = None, tir_vars: Any = None,
+    *, out_ty: Any = None,
+) -> Call:  # fmt: skip
+    """Return `call_tir` whose outputs may take the place of arguments that nobody uses after it.
+
+    Args:
+        gvar: the prim func, a GlobalVar or its name.
+        args: a tensor, or a sequence or tuple of tensors.
+        inplace_indices: for each output the argument that it overwrites, -1 for a new tensor.
+        out_sinfo: type of the output, a list of types for several.
+        tir_vars: symbolic integers that the prim func takes after its outputs.
+        out_ty: `out_sinfo` under TVM 0.27's name.
+
+    Raises:
+        ExprTypeError: an output is no tensor, or something is of a wrong kind.
+        ExprError: the shape of an output is not known.
+    """
+    call = call_tir(gvar, args, out_sinfo or out_ty, tir_vars)
+    return _inplace(call, "relax.call_tir_inplace", inplace_indices)
+
+
+def call_inplace_packed(
+    func: Any, *args: Any, inplace_indices: Any, sinfo_args: Any = None, ty_args: Any = None
+) -> Call:
+    """Return a call of a packed function that overwrites some arguments, and gives its result.
+
+    Args:
+        func: its name, or an ExternFunc.
+        args: what it is given.
+        inplace_indices: for each result the argument that it overwrites, -1 for a new value.
+        sinfo_args: type of the result, any object when left out.
+        ty_args: the same under TVM 0.27's name.
+    """
+    call = call_pure_packed(func, *args, sinfo_args=sinfo_args, ty_args=ty_args)
+    return _inplace(call, "relax.call_inplace_packed", inplace_indices)
+
+
+def _inplace(call: Call, op: str, indices: Any) -> Call:
+    found = list(indices) if isinstance(indices, (list, tuple)) else [indices]
+    attrs = {**call.attrs, "inplace_indices": [operator.index(index) for index in found]}
+    return Call(Op.get(op), call.args, attrs, call.ty_args)
 
 
 def call_dps_packed(func: Any, args: Any, out_sinfo: Any = None, *, out_ty: Any = None) -> Call:

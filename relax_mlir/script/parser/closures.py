@@ -9,9 +9,9 @@ from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.infer import compatible, describe
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.dialects.relax.tuples import make_tuple
-from relax_mlir.errors import did_you_mean
 from relax_mlir.script.parser import flow
 from relax_mlir.script.parser.annotations import Annotation, AnnotationParser, Signature
+from relax_mlir.script.parser.arguments import arguments
 from relax_mlir.script.parser.env import decorator_kind
 from relax_mlir.script.parser.relax_calls import instantiate, substitute
 from relax_mlir.script.parser.relax_expr import ExprParser, Hint
@@ -53,6 +53,49 @@ def reference(p: ExprParser, function: "Function", node: Node, name: str | None)
     value = p.emit("relax.make_closure", [captured], T.object_type(), node, name, callee=callee)
     p.scope.functions.append((value, Signature(declared.types, result, pure)))
     return value
+
+
+def make_closure(p: ExprParser, node: Node, name: str | None, hint: Hint) -> ir.Value:
+    """Parse `R.make_closure(cls.f, (x,))`, a function with values for its last parameters.
+
+    Raises:
+        ScriptError: the first argument is no Relax function.
+    """
+    given = arguments(p.scope, node, ["func", "args"], 2)
+    function = p.module.find(p.scope, given["func"])
+    if function is None or function.kind == "tir":
+        p.scope.fail(given["func"], "expected a Relax function of the module")
+    captured = p.fields(given["args"])
+    declared = p.module.signature(function)
+    count = len(declared.types or ()) - len(captured)
+    if count < 0:
+        p.scope.fail(given["args"], f"'{function.name}' takes {count + len(captured)} arguments")
+    operand = make_tuple(captured, p.scope.location(node))
+    callee = ir.FlatSymbolRefAttr.get(function.name)
+    return p.emit("relax.make_closure", [operand], T.object_type(), node, name, callee=callee)
+
+
+def invoke_closure(p: ExprParser, node: Node, name: str | None, hint: Hint) -> ir.Value:
+    """Parse `R.invoke_closure(f, (x,), sinfo_args=R.Tensor((n,)))`, TVM's spelling of `f(x)`.
+
+    Raises:
+        ScriptError: the first argument is no function.
+    """
+    given = arguments(p.scope, node, ["closure", "args", "types"], 2)
+    value = p.value(given["closure"])
+    if str(value.type) != "!relax.object":
+        p.scope.fail(given["closure"], f"only functions can be called, got {describe(value.type)}")
+    result = T.object_type()
+    if "types" in given:
+        items = given["types"]
+        items = items.elts if isinstance(items, (ast.List, ast.Tuple)) else [items]
+        fields = [AnnotationParser(p.scope).parse(item).type for item in items]
+        result = fields[0] if len(fields) == 1 else ir.TupleType.get_tuple(fields)
+    elif hint.get() is not None:
+        result = hint.get().type
+    p.impure = True
+    operands = [value, make_tuple(p.fields(given["args"]), p.scope.location(node))]
+    return p.emit("relax.invoke_closure", operands, result, node, name)
 
 
 def define(statements: "StmtParser", node: ast.FunctionDef) -> None:
@@ -97,9 +140,13 @@ def _body(
     result = None
     if node.returns is not None:
         with scope.guarded(node.returns):
-            result = substitute(AnnotationParser(scope, define=True).parse(node.returns).type, inner)
+            result = substitute(
+                AnnotationParser(scope, define=True).parse(node.returns).type, inner
+            )
     elif recursive:
-        scope.fail(node, f"'{node.name}' calls itself, so it must declare what it returns: '-> ...'")
+        scope.fail(
+            node, f"'{node.name}' calls itself, so it must declare what it returns: '-> ...'"
+        )
     own = [T.object_type()] if recursive else []
     names = [*([node.name] if recursive else []), *(arg.arg for arg in node.args.args)]
     locations = [scope.location(node, name) for name in names]
@@ -128,9 +175,7 @@ def _body(
     return Signature(types, substitute(value.type, {**outer, **inner}), False, returned)
 
 
-def call(
-    p: ExprParser, value: ir.Value, node: Node, name: str | None, hint: Hint
-) -> ir.Value:
+def call(p: ExprParser, value: ir.Value, node: Node, name: str | None, hint: Hint) -> ir.Value:
     """Call a function value; what nobody declared is whatever the variable is annotated with.
 
     Raises:
@@ -189,10 +234,3 @@ def callee(p: ExprParser, node: Node) -> ir.Value | None:
         found = p.evaluate(node)
         return found if isinstance(found, ir.Value) else None
     return None
-
-
-def unknown(p: ExprParser, node: Node) -> None:
-    """Raise a ScriptError for a call of something that is nowhere defined."""
-    name = node.id if isinstance(node, ast.Name) else getattr(node, "attr", "")
-    near = did_you_mean(name, p.module.names)
-    p.scope.fail(node, f"undefined function '{ast.unparse(node)}'{near}")

@@ -106,9 +106,7 @@ def call_python(
     """
     name = ast.unparse(node.func)
     args = [_known(scope, arg, evaluate, name) for arg in node.args]
-    keywords = {
-        str(k.arg): _known(scope, k.value, evaluate, name) for k in node.keywords if k.arg
-    }
+    keywords = {str(k.arg): _known(scope, k.value, evaluate, name) for k in node.keywords if k.arg}
     try:
         return function(*args, **keywords)
     except ScriptError:

@@ -10,8 +10,8 @@ from relax_mlir.dialects.context import default_context
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.errors import ScriptError
 from relax_mlir.ir.module import IRModule
-from relax_mlir.script.parser.env import Env, decorator_kind
 from relax_mlir.script.parser.annotations import Signature
+from relax_mlir.script.parser.env import Env, decorator_kind
 from relax_mlir.script.parser.relax_function import RelaxFunctionParser
 from relax_mlir.script.parser.scope import Scope
 from relax_mlir.script.parser.source import Definition, Node, Source, parse_python

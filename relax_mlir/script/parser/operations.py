@@ -98,7 +98,8 @@ def _value(p: "ExprParser", param: Param, place: Node | None, raw: Any, dtype: s
         return raw
     if param.kind == "shape":
         # A pattern for reshape is for the operation to make sense of.
-        return raw if isinstance(raw, list) and {0, -1} & set(raw) else p.shape(raw, place)
+        is_pattern = isinstance(raw, list) and any(dim == 0 or dim == -1 for dim in raw)
+        return raw if is_pattern else p.shape(raw, place)
     if isinstance(raw, ir.Value):
         return raw
     if param.kind == "tensors":
@@ -138,7 +139,7 @@ def _integer(p: "ExprParser", node: Node) -> Any:
     if isinstance(raw, (tuple, list)):
         return list(raw)
     if isinstance(raw, ir.Value):
-        known = p.scope.integer_of(raw)
+        known = p.scope.symbol_of(raw, node.id if isinstance(node, ast.Name) else "i", node)
         if known is None:
             p.scope.fail(node, f"expected an integer or a symbol, got {describe(raw.type)}")
         return known

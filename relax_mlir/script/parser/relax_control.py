@@ -82,6 +82,9 @@ class ControlParser:
         self.scope.hide({name for _, _, bound in given for name in bound} - set(names), "branch")
         for name, value in zip(names, results, strict=True):
             self.scope.bind(name, value)
+        for name in set(flow.assigned(node.body)) ^ set(flow.assigned(node.orelse)):
+            if self.scope.ended.get(name) == "branch":
+                self.scope.ended[name] = "one branch"
 
     def _given_back(self, node: ast.If) -> list[str]:
         """Return the variables that mean something after a branch, in order."""
@@ -180,9 +183,7 @@ class ControlParser:
         pairs = zip(values, types, strict=True)
         return [v if v.type == t else match_cast(self.expr, v, t, node, None) for v, t in pairs]
 
-    def _fields(
-        self, value: ir.Value, names: Sequence[str | None], node: Node
-    ) -> list[ir.Value]:
+    def _fields(self, value: ir.Value, names: Sequence[str | None], node: Node) -> list[ir.Value]:
         return [self.expr.field(value, i, node, name) for i, name in enumerate(names)]
 
     # Loops
@@ -346,7 +347,11 @@ class ControlParser:
             region, arguments, kinds = holder.regions[1], names, types
         else:
             integer = ir.IntegerType.get_signless(64)
-            region, arguments, kinds = holder.regions[0], [node.target.id, *names], [integer, *types]
+            region, arguments, kinds = (
+                holder.regions[0],
+                [node.target.id, *names],
+                [integer, *types],
+            )
         block = self._region(region, arguments, kinds, node)
         blocks.append(block)
         again = [*node.body, *([node.test] if isinstance(node, ast.While) else [])]

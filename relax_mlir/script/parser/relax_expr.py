@@ -15,11 +15,10 @@ from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS, build
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.dialects.relax.tuples import field_types, known_fields, make_tuple
 from relax_mlir.errors import did_you_mean
-from relax_mlir.script.parser import tables
+from relax_mlir.script.parser import flow, macros, relax_logic, tables
 from relax_mlir.script.parser.annotations import Annotation, AnnotationParser
 from relax_mlir.script.parser.dims import BINARY, DimParser, captured_value, check_size
 from relax_mlir.script.parser.env import MISSING
-from relax_mlir.script.parser import flow, macros, relax_logic
 from relax_mlir.script.parser.operations import operation
 from relax_mlir.script.parser.scope import Scope
 from relax_mlir.script.parser.source import Node
@@ -277,8 +276,7 @@ class ExprParser:
 
     def _binop(self, node: Node, name: str | None, hint: Hint) -> Any:
         left, right = (
-            relax_logic.integer(self, self.evaluate(side), side)
-            for side in (node.left, node.right)
+            relax_logic.integer(self, self.evaluate(side), side) for side in (node.left, node.right)
         )
         if all(isinstance(side, (int, float, SymExpr)) for side in (left, right)):
             function = BINARY.get(type(node.op))
@@ -315,7 +313,7 @@ class ExprParser:
 
         path = self.scope.path(node.func)
         if path and path.startswith("R."):
-            special = relax_calls.SPECIAL.get(path[2:])
+            special = relax_calls.SPECIAL.get(path[2:]) or _closures().get(path[2:])
             if special is not None:
                 return special(self, node, name, hint)
             return operation(self, path[2:], node, name)
@@ -348,6 +346,12 @@ class ExprParser:
             near = did_you_mean(node.func.attr, self.module.names)
             self.scope.fail(node.func, f"undefined function '{ast.unparse(node.func)}'{near}")
         self.scope.fail(node.func, "this cannot be called in a Relax function")
+
+
+def _closures() -> dict[str, Any]:
+    from relax_mlir.script.parser import closures
+
+    return {"make_closure": closures.make_closure, "invoke_closure": closures.invoke_closure}
 
 
 def _check_exact(given: np.ndarray, array: np.ndarray) -> None:

@@ -136,6 +136,8 @@ class Scope:
                 f"'{name}' was bound again in a {kind} that does not give it back, so it means "
                 "nothing here; use another name there",
             )
+        if self.ended.get(name) == "one branch":
+            self.fail(node, f"'{name}' is bound in one branch only; bind it before the 'if'")
         if name in self.ended:
             self.fail(node, f"'{name}' is local to its {self.ended[name]} and means nothing here")
         near = did_you_mean(name, [*self.values, *self.symbols])

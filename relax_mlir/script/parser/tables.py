@@ -39,7 +39,7 @@ ALIASES = {
     "nn.swish": "silu",
 }
 # Where script looks for an operation that is not directly in `R`; it finds them in `R` as well.
-NAMESPACES = dict.fromkeys(("relu", "gelu", "silu", "softmax", "log_softmax"), "nn.")
+NAMESPACES = dict.fromkeys(("relu", "gelu", "silu", "softmax", "log_softmax", "pad"), "nn.")
 # Call forms and constructors, beside the operations of the dialect's table.
 BUILTINS = (
     "call_tir", "call_tir_dyn", "call_dps_packed", "call_packed", "call_pure_packed", "match_cast",

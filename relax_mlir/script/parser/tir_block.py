@@ -67,7 +67,8 @@ class BlockParser:
             self._allocate(node, call, target)
         elif path == "T.Assert":
             self.scope.fail(
-                call, "a prim func cannot fail by itself; assert in a Relax function, by R.assert_op"
+                call,
+                "a prim func cannot fail by itself; assert in a Relax function, by R.assert_op",
             )
         elif path == "T.init":
             self.scope.fail(call, "T.init belongs inside a block, before what it initialises")

@@ -269,9 +269,7 @@ class TirStmtParser:
 
     def _thread(self, node: Node, call: Node) -> None:
         """Parse a loop over threads of a GPU: blocks run in parallel, their threads in order."""
-        given = arguments(
-            self.scope, call, ("start", "stop", "thread", "annotations"), 1
-        )
+        given = arguments(self.scope, call, ("start", "stop", "thread", "annotations"), 1)
         thread = given.get("thread") or given.get("stop")
         name = getattr(thread, "value", None)
         if not isinstance(name, str):

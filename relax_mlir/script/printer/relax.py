@@ -3,6 +3,7 @@
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.dialect import Dims, Shape
+from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS
 from relax_mlir.dialects.relax.ops.control import LOOPS
 from relax_mlir.dialects.relax.tuples import is_make_tuple, known_fields
 from relax_mlir.script.printer import spelling
@@ -134,8 +135,9 @@ class RelaxPrinter:
             # Arguments of calls and outputs of blocks are written as tuples where they are used.
             return bool(uses) and all(
                 self._takes_fields(use.owner.operation)
-                or (len(uses) == 1 and is_make_tuple(use.owner.operation)
-                    and not own_name(op))
+                or (len(uses) == 1 and _takes_tuple(use.owner.operation) and not own_name(op))
+                # An operand left out, which is not written at all.
+                or (not len(op.operands) and _takes_tuple(use.owner.operation))
                 for use in uses
             )  # fmt: skip
         if op.results[0] in self.forced:
@@ -257,6 +259,11 @@ _TUPLE_USERS = (
     "relax.invoke_closure", "relax.make_closure", "relax.logic_prim", "relax.call_tir_inplace",
     "relax.call_dps_packed_inplace", "relax.call_inplace_packed", *LOOPS,
 )  # fmt: skip
+
+
+def _takes_tuple(op: ir.Operation) -> bool:
+    """Whether a tuple appears inside the expression of an operation that uses it."""
+    return is_make_tuple(op) or op.name.removeprefix("relax.") in COMPUTE_OPS
 
 
 def _calls_functions(op: ir.Operation) -> bool:

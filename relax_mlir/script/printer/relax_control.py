@@ -319,9 +319,7 @@ class ControlPrinter:
                     return symbol
         return self._namer.name(argument, location_name(argument.location) or "i")
 
-    def _enter(
-        self, block: ir.Block, arguments: Sequence[ir.Value], names: Sequence[str]
-    ) -> None:
+    def _enter(self, block: ir.Block, arguments: Sequence[ir.Value], names: Sequence[str]) -> None:
         for argument, name in zip(arguments, names, strict=True):
             self._namer.set(argument, name)
             for user in users(argument):

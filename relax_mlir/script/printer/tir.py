@@ -184,7 +184,9 @@ class TirPrinter:
         if base is not None and "tir.shape" in op.attributes:
             name = self.namer.name(op.results[0], ir.StringAttr(op.attributes["tir.name"]).value)
             self.expr.buffers[op.results[0]] = (name, base[1])
-            shape = spelling.sequence(spelling.dims(op.attributes["tir.shape"].maybe_downcast().dims))
+            shape = spelling.sequence(
+                spelling.dims(op.attributes["tir.shape"].maybe_downcast().dims)
+            )
             self._line(f'{name} = T.decl_buffer({shape}, "{base[1]}", data={base[0]}.data)')
             return True
         if base is None or type_.rank != 1 or len(op.operands) > 2:
@@ -246,7 +248,9 @@ class TirPrinter:
             self._line(f"for {', '.join(names)} in T.grid({', '.join(extents)}):")
         else:
             kind = _LOOPS[ir.StringAttr(op.attributes["kind"]).value]
-            thread = ir.StringAttr(op.attributes["thread"]).value if "thread" in op.attributes else ""
+            thread = (
+                ir.StringAttr(op.attributes["thread"]).value if "thread" in op.attributes else ""
+            )
             kind = "T.thread_binding" if thread else kind
             start = self.expr.constant(op.operands[0])
             bounds = extents[0] if start == 0 else self._bounds(op)

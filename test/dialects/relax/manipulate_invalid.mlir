@@ -46,3 +46,59 @@ func.func @axes_kind(%x: tensor<2x3xf32>) {
   %0 = "relax.permute_dims"(%x) {axes = "10"} : (tensor<2x3xf32>) -> tensor<3x2xf32>
   return
 }
+
+// -----
+
+func.func @new_axes(%x: tensor<2x3xf32>) {
+  // expected-error@+1 {{'relax.expand_dims' op axis 4 is out of range for a tensor of 4 dimensions}}
+  %0 = "relax.expand_dims"(%x) {axis = array<i64: 0, 4>} : (tensor<2x3xf32>) -> tensor<1x2x3xf32>
+  return
+}
+
+// -----
+
+func.func @not_one(%x: tensor<2x3xf32>) {
+  // expected-error@+1 {{'relax.squeeze' op cannot squeeze dimension 0, which is 2 and not 1}}
+  %0 = "relax.squeeze"(%x) {axis = array<i64: 0>} : (tensor<2x3xf32>) -> tensor<3xf32>
+  return
+}
+
+// -----
+
+func.func @fewer(%s1: !relax.shape<1 : i64>, %x: tensor<2x3xf32>) {
+  // expected-error@+1 {{'relax.broadcast_to' op a tensor of 2 dimensions cannot be broadcast to 1}}
+  %0 = "relax.broadcast_to"(%x, %s1) : (tensor<2x3xf32>, !relax.shape<1 : i64>) -> tensor<?xf32>
+  return
+}
+
+// -----
+
+func.func @two_holes(%x: tensor<2x3xf32>) {
+  // expected-error@+1 {{'relax.resolve_shape' op only one dimension of the new shape can be -1}}
+  %0 = "relax.resolve_shape"(%x) {pattern = array<i64: -1, -1>} : (tensor<2x3xf32>) -> !relax.shape<2 : i64>
+  return
+}
+
+// -----
+
+func.func @not_a_multiple(%x: tensor<2x3xf32>) {
+  // expected-error@+1 {{'relax.resolve_shape' op cannot reshape 6 elements to a multiple of 4}}
+  %0 = "relax.resolve_shape"(%x) {pattern = array<i64: -1, 4>} : (tensor<2x3xf32>) -> !relax.shape<2 : i64>
+  return
+}
+
+// -----
+
+func.func @no_dimension(%x: tensor<2x3xf32>) {
+  // expected-error@+1 {{'relax.resolve_shape' op there is no dimension 2 to copy, the tensor has 2}}
+  %0 = "relax.resolve_shape"(%x) {pattern = array<i64: 0, 0, 0>} : (tensor<2x3xf32>) -> !relax.shape<3 : i64>
+  return
+}
+
+// -----
+
+func.func @symbols(%x: tensor<2x3xf32>) {
+  // expected-error@+1 {{'relax.resolve_shape' op attribute 'pattern': no dimension of #relax.dims uses symbol 'n'}}
+  %0 = "relax.resolve_shape"(%x) {pattern = #relax.dims<["n"], affine_map<()[s0] -> (4)>>} : (tensor<2x3xf32>) -> !relax.shape<1 : i64>
+  return
+}

@@ -1,0 +1,219 @@
+"""Constants, shapes, integers and strings as expressions; and tuples."""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.relax import types as T
+from relax_mlir.dialects.relax.constants import constant_array, numpy_dtype
+from relax_mlir.dialects.relax.dialect import Dims
+from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.errors import ExprError, ExprTypeError
+from relax_mlir.relax.expr.base import Expr
+from relax_mlir.relax.expr.dims import as_dim, as_dtype
+from relax_mlir.relax.expr.types import ObjectType, PrimType, ShapeType, TensorType, TupleType, Type
+
+
+class _Leaf(Expr):
+    """A leaf that an operation without operands stands for, once it is emitted."""
+
+    __slots__ = ("_op", "_raw")
+
+    @property
+    def mlir_op(self) -> ir.Operation | None:
+        """The MLIR operation, None when this has not been emitted."""
+        return self._op
+
+    @property
+    def mlir_value(self) -> ir.Value | None:
+        """The MLIR value, None when this has not been emitted."""
+        return None if self._op is None else self._op.result
+
+    def _identity(self) -> Any:
+        return None if self._op is None else self._op.result
+
+
+class Constant(_Leaf):
+    """A tensor known at compile time: `relax.const(1.0, "float32")`, `Constant(array)`."""
+
+    __slots__ = ()
+
+    def __init__(self, data: Any) -> None:
+        super().__init__()
+        self._op: ir.Operation | None = None
+        self._raw = np.asarray(data)
+        try:
+            dtype = T.normalize_dtype(str(self._raw.dtype))
+        except ValueError as error:
+            raise ExprError(f"a constant of numpy dtype {self._raw.dtype}: {error}") from error
+        self._ty = TensorType(self._raw.shape, dtype)
+
+    @property
+    def data(self) -> np.ndarray:
+        """The elements; not a copy where the constant was made in this process.
+
+        Raises:
+            ValueError: the module holds no elements (an elided resource).
+        """
+        if self._op is None:
+            return self._raw
+        return constant_array(self._op.attributes["value"])
+
+
+class ShapeExpr(_Leaf):
+    """A tuple of symbolic integers as a value: `ShapeExpr((n, 4))` (R02, R07)."""
+
+    __slots__ = ()
+
+    def __init__(self, values: Iterable[Any]) -> None:
+        super().__init__()
+        self._op: ir.Operation | None = None
+        self._raw = tuple(as_dim(value) for value in values)
+
+    @property
+    def values(self) -> tuple[SymExpr, ...]:
+        """The integers."""
+        if self._op is None:
+            return self._raw
+        return tuple(T.shape_dims(self._op.result.type) or ())
+
+    @property
+    def ty(self) -> Type:
+        """The type."""
+        return ShapeType(self.values)
+
+    def __getitem__(self, index: Any) -> Any:
+        found = self.values[index]
+        return ShapeExpr(found) if isinstance(index, slice) else found
+
+    def __iter__(self) -> Iterator[SymExpr]:
+        return iter(self.values)
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def same_as(self, other: object) -> bool:
+        """Whether the other is a shape of the same integers; shapes have no identity."""
+        return isinstance(other, ShapeExpr) and self.values == other.values
+
+    def __hash__(self) -> int:
+        return hash(self.values)
+
+
+class PrimValue(_Leaf):
+    """One symbolic integer as a value: `PrimValue(n * 4)`."""
+
+    __slots__ = ()
+
+    def __init__(self, value: Any) -> None:
+        super().__init__()
+        self._op: ir.Operation | None = None
+        self._raw = as_dim(value)
+
+    @property
+    def value(self) -> SymExpr:
+        """The integer."""
+        if self._op is None:
+            return self._raw
+        value = self._op.attributes["value"].maybe_downcast()
+        assert isinstance(value, Dims), "checked by the verifier"
+        return value.dims[0]
+
+    @property
+    def sym(self) -> SymExpr:
+        """The integer, under the name by which shapes take it."""
+        return self.value
+
+    @property
+    def ty(self) -> Type:
+        """The type."""
+        return PrimType("int64", self.value)
+
+
+class StringImm(Expr):
+    """A string as an argument of a packed function."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: str) -> None:
+        super().__init__()
+        self.value = value
+        self._ty = ObjectType()
+
+
+class DataTypeImm(Expr):
+    """A dtype as an argument."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        super().__init__()
+        self.value = as_dtype(value)
+        self._ty = ObjectType()
+
+
+class Tuple(_Leaf):
+    """A tuple of expressions: `Tuple([x, y])`."""
+
+    __slots__ = ()
+
+    def __init__(self, fields: Iterable[Any]) -> None:
+        super().__init__()
+        from relax_mlir.relax.expr.convert import convert
+
+        self._op: ir.Operation | None = None
+        self._raw = tuple(convert(field) for field in fields)
+
+    @property
+    def fields(self) -> tuple[Expr, ...]:
+        """The fields."""
+        if self._op is None:
+            return self._raw
+        from relax_mlir.relax.expr.views import view
+
+        return tuple(view(value, self._keep) for value in self._op.operands)
+
+    @property
+    def ty(self) -> Type:
+        """The type."""
+        return TupleType([field.ty for field in self.fields])
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, bool) or not hasattr(index, "__index__"):
+            raise ExprTypeError(f"the index of a tuple is an integer, got {index!r}")
+        fields = self.fields
+        if not -len(fields) <= index.__index__() < len(fields):
+            raise IndexError(f"index {index} is out of range for {len(fields)} fields")
+        return fields[index]
+
+    def __iter__(self) -> Iterator[Expr]:
+        return iter(self.fields)
+
+    def __len__(self) -> int:
+        return len(self.fields)
+
+
+def const(value: Any, dtype: Any = None) -> Constant:
+    """Return a constant tensor; without a dtype, floats are float32 and integers int32.
+
+    Raises:
+        ExprError: the value is no number or array of numbers, or the dtype does not have it.
+    """
+    if isinstance(value, Constant):
+        value = value.data
+    array = np.asarray(value)
+    name = as_dtype(dtype)
+    if not name and not hasattr(value, "dtype"):
+        name = {"f": "float32", "i": "int32"}.get(array.dtype.kind, "")
+    if not name:
+        return Constant(array)
+    try:
+        made = array.astype(numpy_dtype(name))
+    except (TypeError, ValueError) as error:
+        raise ExprError(f"not a constant of dtype {name}: {error}") from error
+    whole = made.dtype.kind in "iub" and array.dtype.kind in "iuf" and made.dtype != array.dtype
+    if whole and bool((array != made).any()):
+        raise ExprError(f"{value!r} is not a number of dtype {name}")
+    return Constant(made)

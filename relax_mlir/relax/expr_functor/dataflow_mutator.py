@@ -1,0 +1,66 @@
+"""`DataflowMutator`: rewrites what is inside of dataflow blocks and nothing else."""
+
+from typing import Any
+
+from relax_mlir.errors import BuilderError
+from relax_mlir.relax.expr import Binding, BindingBlock, DataflowBlock, DataflowVar, Var
+from relax_mlir.relax.expr_functor.mutator import PyExprMutator
+
+
+class DataflowMutator(PyExprMutator):
+    """A mutator whose methods are called for what is inside of dataflow blocks only (R19).
+
+    What is around them stays as it is; blocks in branches are visited. The values that a block
+    gives out may be computed in another way, but keep their number and their types.
+    """
+
+    def visit_binding_block_(self, block: BindingBlock) -> BindingBlock:
+        """Leave the bindings as they are; look for dataflow blocks in their regions."""
+        for binding in block.bindings:
+            op = binding.mlir_op
+            if op is not None:
+                edit = self._edit
+                edit.begin(op)
+                if len(op.regions):
+                    self._with_regions(binding.value, None)
+                edit.keep_op(op)
+                edit.finish(op)
+        return block
+
+    def visit_dataflow_block_(self, block: DataflowBlock) -> DataflowBlock:
+        """Visit the bindings in order.
+
+        Raises:
+            BuilderError: an output has another type than before, or nothing gives it.
+        """
+        before = [var.ty for var in block.outputs]
+        found = super().visit_dataflow_block_(block)
+        if found is not block:
+            for var, old, new in zip(block.outputs, before, found.outputs, strict=False):
+                if new.ty != old:
+                    raise BuilderError(
+                        f"'{var.name_hint}' leaves its dataflow block and was {old}; it cannot "
+                        f"become {new.ty}"
+                    )
+        return found
+
+    def visit_expr(self, expr: Any) -> Any:
+        """Return what takes the place of an expression; variables outside stay as they are."""
+        if not self._builder.current_block_is_dataflow() and isinstance(expr, Var):
+            return expr
+        return super().visit_expr(expr)
+
+    def visit_binding(self, binding: Binding) -> None:
+        """Visit a binding of a dataflow block.
+
+        Raises:
+            BuilderError: it was dropped, and the block gives its variable out.
+        """
+        super().visit_binding(binding)
+        var, op = binding.var, binding.mlir_op
+        if op is None or isinstance(var, DataflowVar) or not self._edit.is_dropped(op):
+            return
+        if self._edit.replacement(op.results[0]) is None:
+            raise BuilderError(
+                f"'{var.name_hint}' leaves its dataflow block, so its binding cannot go"
+            )

@@ -1,0 +1,71 @@
+"""More outputs for a dataflow block that is there already."""
+
+from typing import Any
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.relax.tuples import make_tuple
+from relax_mlir.relax.expr import Var
+from relax_mlir.relax.expr.places import escaped, outputs, terminator
+
+
+def add_outputs(edit: Any, op: ir.Operation, variables: list[Var]) -> None:
+    """Have variables leave a dataflow block; each is known outside from then on.
+
+    Args:
+        edit: the function under change.
+        op: the block's operation as it was.
+        variables: variables bound in the block.
+    """
+    old = edit.op(op)
+    before = outputs(old)
+    new = [var for var in variables if var._value not in before]
+    values = list(dict.fromkeys([*before, *(var._value for var in new)]))
+    if len(values) > len(before):
+        _rebuild(edit, op, old, before, values)
+    for var in variables:
+        outside = None if var._value is None else escaped(var._value)
+        if outside is not None:
+            var._value = outside
+
+
+def _rebuild(
+    edit: Any, op: ir.Operation, old: ir.Operation, before: list[ir.Value], values: list[ir.Value]
+) -> None:
+    block = old.regions[0].blocks[0]
+    end = terminator(block)
+    assert end is not None, "checked by the verifier"
+    place = old.location
+    place = place.child_loc if isinstance(place, ir.NameLoc) else place
+    with ir.InsertionPoint(end), place:
+        given = values if len(values) == 1 else [make_tuple(values, place)]
+        ir.Operation.create("relax.output", operands=given, loc=place)
+        end.erase()
+    with ir.InsertionPoint(old), place:
+        made = ir.Operation.create("relax.dataflow", results=[given[0].type], regions=1, loc=place)
+    block.append_to(made.regions[0])
+    edit.moved_dataflow(op, made)
+    fields = [made.results[0]]
+    if len(values) > 1:
+        uses = list(old.results[0].uses) if len(old.results) else []
+        known = {
+            use.owner.operation.attributes["index"].value
+            for use in uses
+            if len(before) > 1 and use.owner.operation.name == "relax.tuple_get_item"
+        }
+        with ir.InsertionPoint(old), place:
+            fields = [
+                _field(made.results[0], index, value)
+                for index, value in enumerate(values)
+                if index not in known
+            ]
+    if len(old.results):
+        old.results[0].replace_all_uses_with(fields[0] if len(before) == 1 else made.results[0])
+    old.erase()
+
+
+def _field(value: ir.Value, index: int, inner: ir.Value) -> ir.Value:
+    number = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), index)
+    return ir.Operation.create(
+        "relax.tuple_get_item", results=[inner.type], operands=[value],
+        attributes={"index": number}, loc=inner.location,
+    ).results[0]  # fmt: skip

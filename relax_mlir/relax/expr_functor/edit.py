@@ -1,0 +1,300 @@
+"""A copy of a function under change, made when the first change is: what mutators work on.
+
+Those who rewrite look at the function as it was. What they change is changed in the copy, where
+MLIR itself keeps all uses right, so what stays as it was costs nothing.
+"""
+
+from typing import Any
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.errors import BuilderError
+from relax_mlir.relax.analysis.scopes import Values
+from relax_mlir.relax.block_builder import BlockBuilder
+from relax_mlir.relax.builder.frames import Frame, resolve
+from relax_mlir.relax.builder.names import Names
+from relax_mlir.relax.expr import Var
+from relax_mlir.relax.expr.places import defining_op, is_leaf
+from relax_mlir.relax.expr_functor.retype import Types
+from relax_mlir.script.printer.names import location_name
+
+
+class Edit:
+    """One function and its copy.
+
+    Attributes:
+        func: the function as it was.
+        version: how often something was changed.
+        cursor: the operation of `func` that new ones go in front of, None before the first.
+        types: which values of the copy have other types now.
+    """
+
+    def __init__(self, builder: "EditBuilder", func: ir.Operation, keep: Any) -> None:
+        self.func, self.keep = func, keep
+        self.version = 0
+        self.cursor: ir.Operation | None = None
+        self.types = Types()
+        self._builder = builder
+        self._copy: ir.Operation | None = None
+        self._ops: dict[ir.Operation, ir.Operation] = {}
+        self._blocks: dict[ir.Block, ir.Block] = {}
+        self._values: dict[ir.Value, ir.Value] = {}
+        # Values that others stand for now, by the value as it was.
+        self._replaced: dict[ir.Value, ir.Value] = {}
+        self._settled: ir.Operation | None = None
+        self._dropped: dict[ir.Operation, None] = {}
+        self._names: Names | None = None
+        self._variables = Values()
+
+    @property
+    def copy(self) -> ir.Operation:
+        """The copy, made when it is first asked for."""
+        if self._copy is None:
+            self._copy = self.func.clone(ip=False)
+            for mine, theirs in zip(_all(self.func), _all(self._copy), strict=True):
+                self._ops[mine] = theirs
+                for old, new in zip(mine.results, theirs.results, strict=True):
+                    self._values[old] = new
+                for old_region, new_region in zip(mine.regions, theirs.regions, strict=True):
+                    for old, new in zip(old_region.blocks, new_region.blocks, strict=True):
+                        self._blocks[old] = new
+                        self._values.update(zip(old.arguments, new.arguments, strict=True))
+        return self._copy
+
+    @property
+    def names(self) -> Names:
+        """The names of the copy's variables."""
+        if self._names is None:
+            self._names = Names()
+            for op in _all(self.copy):
+                self._names.add(location_name(op.location))
+                for region in op.regions:
+                    for block in region.blocks:
+                        for argument in block.arguments:
+                            self._names.add(location_name(argument.location))
+        return self._names
+
+    def op(self, op: ir.Operation) -> ir.Operation:
+        """Return the copy of an operation; it may have been erased when it was replaced."""
+        self.copy  # noqa: B018 - makes it
+        found = self._ops.get(op)
+        if found is None:
+            raise BuilderError(f"'{op.name}' is no part of the function that is being rewritten")
+        return found
+
+    def block(self, block: ir.Block) -> ir.Block:
+        """Return the copy of a block."""
+        self.copy  # noqa: B018 - makes it
+        return self._blocks[block]
+
+    def point(self) -> ir.InsertionPoint:
+        """Return where new operations go."""
+        self.version += 1
+        if self.cursor is None:
+            return ir.InsertionPoint.at_block_begin(self.copy.regions[0].blocks[0])
+        return ir.InsertionPoint(self.op(self.cursor))
+
+    def get(self, value: ir.Value, default: ir.Value) -> ir.Value:
+        """Return what stands for a value of the function as it was; others as they are."""
+        self.copy  # noqa: B018 - makes the values
+        return self._values.get(value, default)
+
+    def __contains__(self, op: ir.Operation) -> bool:
+        self.copy  # noqa: B018 - makes the operations
+        return op in self._ops
+
+    def replacement(self, value: ir.Value) -> ir.Value | None:
+        """Return what a value was replaced by, None when it was not."""
+        if not self._replaced:
+            return None
+        found = self._replaced.get(value)
+        return self._replaced.get(self._variables.canonical(value)) if found is None else found
+
+    def moved_dataflow(self, op: ir.Operation, made: ir.Operation) -> None:
+        """Note that the copy of a dataflow block is another operation now, with its contents."""
+        self.version += 1
+        self._ops[op] = made
+        self._blocks[op.regions[0].blocks[0]] = made.regions[0].blocks[0]
+        if len(op.results):
+            self._values[op.results[0]] = made.results[0]
+
+    # Bindings
+
+    def begin(self, op: ir.Operation) -> None:
+        """Go to a binding; what is emitted stands in front of it."""
+        self.cursor = op
+        self._settled = None
+
+    def finish(self, op: ir.Operation) -> None:
+        """Leave a binding; one that nobody kept or replaced is dropped."""
+        # The bindings do not compare an operation with None.
+        if self._settled is None or self._settled != op:
+            self.version += 1
+            self._dropped[self.op(op)] = None
+        self.cursor = op
+
+    def keep_op(self, op: ir.Operation) -> None:
+        """Keep a binding as it is, with the type that its operands give it now."""
+        self._settled = op
+        if self.types:
+            self.types.refresh(self.op(op))
+
+    def replace(self, op: ir.Operation, new: Any) -> None:
+        """Have an expression stand for the value of a binding.
+
+        Raises:
+            BuilderError: the expression uses what is not known there.
+            ExprError: no run could compute it.
+        """
+        old = self.op(op)
+        name = location_name(old.location)
+        if isinstance(new, Var):
+            value = resolve(self._builder, new)
+        else:
+            if name:
+                self.names.discard(name)
+            value = self._builder.bind(new, name)
+        self.put(op, value)
+
+    def put(self, op: ir.Operation, value: ir.Value) -> None:
+        """Have a value of the copy stand for the result of a binding."""
+        old = self.op(op)
+        self._settled = op
+        if not len(old.results):
+            raise BuilderError(f"'{old.name}' has no value that another could stand for")
+        result = old.results[0]
+        if value == result:
+            return
+        self.version += 1
+        self.types.note(value, result.type)
+        result.replace_all_uses_with(value)
+        self._values[op.results[0]] = self._replaced[op.results[0]] = value
+        self._dropped[old] = None
+
+    def is_dropped(self, op: ir.Operation) -> bool:
+        """Whether the binding of an operation is to go."""
+        return bool(self._dropped) and self._ops.get(op) in self._dropped
+
+    def settle(self, op: ir.Operation) -> None:
+        """Note that a binding has been dealt with."""
+        self._settled = op
+
+    def end(self) -> ir.Operation:
+        """Take away what was dropped, and return the finished copy.
+
+        Raises:
+            BuilderError: something uses a variable whose binding was dropped.
+        """
+        for op in reversed(self._dropped):
+            if any(next(iter(result.uses), None) is not None for result in op.results):
+                name = location_name(op.location) or op.name
+                raise BuilderError(
+                    f"'{name}' is still used, and its binding was neither kept nor replaced"
+                )
+            erase(op)
+        self._dropped.clear()
+        self.types.refresh_signature(self.copy)
+        return self.copy
+
+
+def erase(op: ir.Operation) -> None:
+    """Erase an operation with the constants and tuples that only it used."""
+    pending = [op]
+    while pending:
+        each = pending.pop()
+        parts = {owner for value in each.operands if (owner := defining_op(value)) is not None}
+        each.erase()
+        pending += [
+            part
+            for part in parts
+            if is_leaf(part) and next(iter(part.results[0].uses), None) is None
+        ]
+
+
+def erase_unused(value: ir.Value) -> None:
+    """Erase a constant or a tuple in place that nothing uses any more."""
+    op = defining_op(value)
+    if op is not None and is_leaf(op) and next(iter(value.uses), None) is None:
+        erase(op)
+
+
+def _all(op: ir.Operation) -> list[ir.Operation]:
+    found: list[ir.Operation] = []
+
+    def visit(inner: ir.Operation) -> ir.WalkResult:
+        found.append(inner)
+        return ir.WalkResult.ADVANCE
+
+    op.walk(visit, ir.WalkOrder.PRE_ORDER)
+    return found
+
+
+class EditFrame(Frame):
+    """A scope of a function that is being rewritten; its MLIR is looked up when it is needed."""
+
+    __slots__ = ("_block", "_edit")
+
+    def __init__(self, builder: "EditBuilder", kind: str, edit: Edit, block: ir.Block) -> None:
+        self.builder, self.kind, self._edit, self._block = builder, kind, edit, block
+        self.op, self.name, self.open, self.finished = None, "", True, False
+        self.params, self.late, self.outputs, self.place = [], [], [], None
+
+    @property
+    def blocks(self) -> list[ir.Block]:  # type: ignore[override]
+        """The block of the copy."""
+        return [self._edit.block(self._block)]
+
+    @property
+    def ip(self) -> ir.InsertionPoint:  # type: ignore[override]
+        """In front of the binding that is being visited."""
+        return self._edit.point()
+
+    @property
+    def names(self) -> Names:  # type: ignore[override]
+        """The names of the whole function."""
+        return self._edit.names
+
+
+class EditBuilder(BlockBuilder):
+    """A builder that also writes into functions under change."""
+
+    def _start(self, mod: Any) -> None:
+        super()._start(mod)
+        self.edits: list[Edit] = []
+
+    def bind(self, expr: Any, name: str) -> ir.Value:
+        """Create an expression in front of the binding that is being visited."""
+        return self._materializer.value(self._expression(expr), name)
+
+    def open_edit(self, edit: Edit) -> None:
+        """Begin to write into a function."""
+        self.edits.append(edit)
+        self._moved = edit
+
+    def close_edit(self) -> None:
+        """End it."""
+        self.edits.pop()
+        self._moved = self.edits[-1] if self.edits else None
+
+    def open_block(self, kind: str, edit: Edit, block: ir.Block) -> EditFrame:
+        """Begin to write into a block of it."""
+        frame = EditFrame(self, kind, edit, block)
+        self._frames.append(frame)
+        return frame
+
+    def close_block(self, frame: EditFrame) -> None:
+        """End it, with what was left open in it."""
+        while self._frames and self._frames[-1] is not frame:
+            self._pop()
+        self._pop()
+
+    def emit_normalized(self, binding: Any) -> Var:
+        """Emit a binding; one of a variable of the function under change stands for its value."""
+        var = binding.var
+        made = super().emit_normalized(binding)
+        if self.edits and var is not None and var is not made:
+            edit = self.edits[-1]
+            value = var.mlir_value
+            op = None if value is None else defining_op(value)
+            if op is not None and op in edit and made.mlir_value is not None:
+                edit.put(op, made.mlir_value)
+        return made

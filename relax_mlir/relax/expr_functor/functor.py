@@ -1,0 +1,61 @@
+"""From an expression to the method for its kind."""
+
+from typing import Any
+
+from relax_mlir.errors import ExprTypeError
+from relax_mlir.relax.expr import (
+    Call,
+    Constant,
+    DataflowVar,
+    DataTypeImm,
+    Expr,
+    ExternFunc,
+    Function,
+    GlobalVar,
+    If,
+    Op,
+    PrimFunc,
+    PrimValue,
+    SeqExpr,
+    ShapeExpr,
+    StringImm,
+    Tuple,
+    TupleGetItem,
+    Var,
+)
+
+# Kind of expression -> the method that a visitor or mutator has for it, as TVM's are called.
+METHODS: dict[type[Any], str] = {
+    Call: "visit_call_",
+    Var: "visit_var_",
+    DataflowVar: "visit_dataflow_var_",
+    Constant: "visit_constant_",
+    Tuple: "visit_tuple_",
+    TupleGetItem: "visit_tuple_getitem_",
+    ShapeExpr: "visit_shape_expr_",
+    PrimValue: "visit_prim_value_",
+    StringImm: "visit_string_imm_",
+    DataTypeImm: "visit_data_type_imm_",
+    GlobalVar: "visit_global_var_",
+    ExternFunc: "visit_extern_func_",
+    Op: "visit_op_",
+    If: "visit_if_",
+    SeqExpr: "visit_seq_expr_",
+    Function: "visit_function_",
+    PrimFunc: "visit_prim_func_",
+}
+
+
+def method_of(kind: type[Any]) -> str:
+    """Return the name of the method for a class of expressions.
+
+    Raises:
+        ExprTypeError: it is no class of expressions.
+    """
+    for base in kind.__mro__:
+        name = METHODS.get(base)
+        if name is not None:
+            return METHODS.setdefault(kind, name)
+    if issubclass(kind, Expr):
+        return METHODS.setdefault(kind, "visit_other_")
+    raise ExprTypeError(f"expected an expression, got {kind.__name__}")

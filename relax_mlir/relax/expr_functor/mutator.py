@@ -1,0 +1,457 @@
+"""`PyExprMutator`: rewrites a function binding by binding, inferring types as it goes."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.errors import BuilderError, ExprError, ExprTypeError
+from relax_mlir.ir.module import IRModule
+from relax_mlir.relax.analysis.pending import children
+from relax_mlir.relax.expr import (
+    Binding,
+    BindingBlock,
+    Call,
+    DataflowBlock,
+    DataflowVar,
+    Function,
+    Id,
+    If,
+    MatchCast,
+    SeqExpr,
+    Tuple,
+    TupleGetItem,
+    Var,
+    function_view,
+    view,
+    view_op,
+)
+from relax_mlir.relax.expr.leaves import make_var, value_name
+from relax_mlir.relax.expr.places import canonical, defining_op
+from relax_mlir.relax.expr_functor.dataflow_outputs import add_outputs
+from relax_mlir.relax.expr_functor.edit import Edit, EditBuilder, erase_unused
+from relax_mlir.relax.expr_functor.functor import method_of
+
+
+class PyExprMutator:
+    """Rewrites Relax functions; override `visit_call_`, `visit_var_binding_`, ... (R19).
+
+    `visit_expr(func)` returns the function itself when nothing changed, else a new function that
+    is in no module; `builder_.update_func(name, func)` puts it into the builder's module. What a
+    method returns for an expression takes its place: another expression (n to 1), one that uses
+    what `builder_.emit` has bound before (1 to n), or the same object for no change. Types of what
+    follows are inferred anew where types of operands changed. Methods see the function as it was;
+    variables whose bindings were replaced turn up as their replacements when they are visited.
+
+    Linear in the number of bindings; depth of recursion is that of branches in branches.
+
+    Args:
+        mod: the module for `builder_`, which works on a copy.
+    """
+
+    def __init__(self, mod: IRModule | None = None) -> None:
+        self._builder = EditBuilder(mod)
+        # Whether a module was given decides which MLIR context functions must be of.
+        self._is_empty = mod is None
+
+    @property
+    def builder_(self) -> EditBuilder:
+        """The builder that new bindings are emitted by."""
+        return self._builder
+
+    # What is visited
+
+    def visit_expr(self, expr: Any) -> Any:
+        """Return what takes the place of an expression or a function.
+
+        Raises:
+            ExprTypeError: it is neither, or a method returned neither.
+            BuilderError: what a method returned uses variables that mean nothing there.
+            ExprError: no run could compute what a method returned.
+        """
+        if isinstance(expr, (ir.Operation, ir.OpView)) and expr.operation.name == "func.func":
+            func = function_view(expr)
+            found = self.visit_expr(func)
+            return expr if found is func else found.mlir_op
+        return getattr(self, method_of(type(expr)))(expr)
+
+    def visit_expr_post_order(self, expr: Any) -> Any:
+        """Return an expression with its parts visited: the same object when none changed."""
+        if isinstance(expr, (Call, Tuple, TupleGetItem)):
+            return self._with_parts(expr)
+        return expr
+
+    def visit_binding(self, binding: Binding) -> None:
+        """Visit a binding by its kind; one that is neither kept nor replaced then is dropped."""
+        op = binding.mlir_op
+        edit = self._edit
+        if op is not None:
+            edit.begin(op)
+        if isinstance(binding, MatchCast):
+            self.visit_match_cast_(binding)
+        else:
+            self.visit_var_binding_(binding)
+        if op is not None:
+            edit.finish(op)
+
+    def visit_binding_block(self, block: BindingBlock) -> BindingBlock:
+        """Visit a block by its kind."""
+        if isinstance(block, DataflowBlock):
+            return self.visit_dataflow_block_(block)
+        return self.visit_binding_block_(block)
+
+    def visit_var_def(self, var: Var) -> Var:
+        """Visit a variable where it is bound, by its kind; a parameter may become another."""
+        if isinstance(var, DataflowVar):
+            return self.visit_dataflow_var_def_(var)
+        return self.visit_var_def_(var)
+
+    def visit_with_new_scope(self, expr: Any) -> Any:
+        """Visit a branch: what is emitted there is emitted into it."""
+        return self.visit_expr(expr)
+
+    # What is known
+
+    def lookup_binding(self, var: Var) -> Any:
+        """Return what a variable is bound to now, None for a parameter.
+
+        Raises:
+            BuilderError: nothing has bound it.
+        """
+        return self._builder.lookup_binding(self.visit_var_(var) if type(var) is Var else var)
+
+    def set_var_remap(self, vid: "Id | Var", var: Var) -> None:
+        """Have a variable stand for another of the function: `vid` is the other or its `vid`.
+
+        Raises:
+            BuilderError: nothing of the function is called so.
+        """
+        op = self._op_of(vid)
+        self._edit.replace(op, var)
+
+    def get_var_remap(self, vid: "Id | Var") -> Var:
+        """Return the variable that stands for one of the function now.
+
+        Raises:
+            BuilderError: nothing of the function is called so.
+        """
+        value = self._value_of(vid)
+        found = self._edit.get(value, value)
+        return make_var(found, value_name(found), self._edit.keep, None, False)
+
+    def with_type(self, var: Var, ty: Any) -> Var:
+        """Return a variable of the same name with a type, for `visit_var_def` to return."""
+        return var if var.ty == ty else Var(var.name_hint, ty)
+
+    with_struct_info = with_type
+
+    # Functions, blocks and bindings
+
+    def visit_function_(self, func: Function) -> Function:
+        """Visit parameters and body of a function of a module.
+
+        Raises:
+            ExprTypeError: the function has not been emitted.
+        """
+        op = func.mlir_op
+        if op is None:
+            raise ExprTypeError("the function is in no module; emit it by BlockBuilder.add_func")
+        self._take_context(op)
+        edit = Edit(self._builder, op, func._keep)
+        self._builder.open_edit(edit)
+        try:
+            for index, param in enumerate(func.params):
+                self._parameter(index, param)
+            frame = self._builder.open_block("insertion", edit, op.regions[0].blocks[0])
+            try:
+                self.visit_expr(func.body)
+            finally:
+                self._builder.close_block(frame)
+            if not edit.version:
+                return func
+            return Function.of(edit.end(), (edit.copy, func._keep))
+        finally:
+            self._builder.close_edit()
+
+    def visit_seq_expr_(self, expr: SeqExpr) -> SeqExpr:
+        """Visit the blocks, then the value.
+
+        Raises:
+            ExprTypeError: the sequence has not been emitted.
+        """
+        block = expr.mlir_block
+        if block is None:
+            raise ExprTypeError("a sequence of blocks is rewritten when it is in a function")
+        edit = self._edit
+        version = edit.version
+        for each in expr.blocks:
+            self.visit_binding_block(each)
+        body = expr.body
+        if body is not None:
+            self._set_end(block, body, self._at_end(block, body))
+        return expr if edit.version == version else SeqExpr.of(edit.block(block), edit.keep)
+
+    def visit_binding_block_(self, block: BindingBlock) -> BindingBlock:
+        """Visit the bindings in order."""
+        for binding in block.bindings:
+            self.visit_binding(binding)
+        return block
+
+    def visit_dataflow_block_(self, block: DataflowBlock) -> DataflowBlock:
+        """Visit the bindings in order; what is emitted is emitted into the block."""
+        op = block.mlir_op
+        if op is None:
+            raise ExprTypeError("a dataflow block is rewritten when it is in a function")
+        edit = self._edit
+        version = edit.version
+        frame = self._builder.open_block("dataflow", edit, op.regions[0].blocks[0])
+        try:
+            for binding in block.bindings:
+                self.visit_binding(binding)
+        finally:
+            self._builder.close_block(frame)
+        if edit.version == version and not edit.types:
+            return block
+        if frame.outputs:
+            add_outputs(edit, op, frame.outputs)
+        edit.types.refresh(edit.op(op))
+        return DataflowBlock.of(edit.op(op), edit.keep)
+
+    def visit_var_binding_(self, binding: Binding) -> None:
+        """Visit the value; what it gives takes its place, under the variable's name."""
+        value = binding.value
+        self._settle(binding, value, self.visit_expr(value))
+
+    def visit_match_cast_(self, binding: MatchCast) -> None:
+        """Visit the value; the type that it is matched against stays."""
+        value = binding.value
+        new = self.visit_expr(value)
+        edit, op = self._edit, binding.mlir_op
+        if new is not value and not self._is_there(new, 0, op):
+            edit.op(op).operands[0] = self._builder.materialize(new)
+        edit.settle(op)
+
+    def reemit_binding(self, binding: Binding, value: Any) -> None:
+        """Bind the variable of a binding to another value."""
+        self._settle(binding, binding.value, value)
+
+    def visit_var_def_(self, var: Var) -> Var:
+        """Return the variable itself."""
+        return var
+
+    def visit_dataflow_var_def_(self, var: DataflowVar) -> Var:
+        """As `visit_var_def_`."""
+        return self.visit_var_def_(var)
+
+    # Expressions with parts
+
+    def visit_call_(self, call: Call) -> Any:
+        """Visit the arguments."""
+        op = call.mlir_op
+        if op is not None and len(op.regions):
+            return self.visit_other_(call)
+        return self.visit_expr_post_order(call)
+
+    def visit_tuple_(self, expr: Tuple) -> Any:
+        """Visit the fields."""
+        return self.visit_expr_post_order(expr)
+
+    def visit_tuple_getitem_(self, expr: TupleGetItem) -> Any:
+        """Visit the tuple."""
+        return self.visit_expr_post_order(expr)
+
+    def visit_if_(self, expr: If) -> Any:
+        """Visit the condition, then both branches, each in its scope."""
+        if expr.mlir_op is None:
+            return self._with_parts(expr)
+        return self._with_regions(expr, expr.cond)
+
+    def visit_other_(self, expr: Any) -> Any:
+        """Visit what is in the regions of an expression of another kind: a loop, a lambda."""
+        if getattr(expr, "mlir_op", None) is None:
+            return expr
+        return self._with_regions(expr, None)
+
+    # Leaves
+
+    def visit_var_(self, var: Var) -> Any:
+        """Return the variable, or what stands for it since its binding was replaced."""
+        edits = self._builder.edits
+        value = var._value
+        if value is None or not edits:
+            return var
+        edit = edits[-1]
+        found = edit.replacement(value)
+        if found is None:
+            return var
+        return make_var(found, value_name(found), edit.keep, None, isinstance(var, DataflowVar))
+
+    def visit_dataflow_var_(self, var: DataflowVar) -> Any:
+        """As `visit_var_`."""
+        return self.visit_var_(var)
+
+    def visit_constant_(self, expr: Any) -> Any:
+        """Return the constant."""
+        return expr
+
+    visit_shape_expr_ = visit_constant_
+    visit_prim_value_ = visit_constant_
+    visit_string_imm_ = visit_constant_
+    visit_data_type_imm_ = visit_constant_
+    visit_global_var_ = visit_constant_
+    visit_extern_func_ = visit_constant_
+    visit_op_ = visit_constant_
+    visit_prim_func_ = visit_constant_
+
+    # How
+
+    @property
+    def _edit(self) -> Edit:
+        edits = self._builder.edits
+        if not edits:
+            raise BuilderError("bindings are rewritten in a function: visit_expr(func)")
+        return edits[-1]
+
+    def _take_context(self, op: ir.Operation) -> None:
+        builder = self._builder
+        if op.context == builder.context:
+            return
+        if not self._is_empty:
+            raise BuilderError("the function belongs to another MLIR context than the module")
+        with op.context, ir.Location.unknown():
+            builder._start(IRModule(ir.Module.create()))
+
+    def _settle(self, binding: Binding, value: Any, new: Any) -> None:
+        edit, op = self._edit, binding.mlir_op
+        if op is None:
+            raise ExprTypeError("a binding is rewritten when it is in a function")
+        if new is None:
+            raise ExprTypeError(
+                f"a method of {type(self).__name__} returned nothing for {value!r}; return the "
+                "expression itself to leave it as it is"
+            )
+        mine = getattr(new, "mlir_op", None)
+        if new is value or (mine is not None and mine in (op, self._copy_of(op))):
+            edit.keep_op(op)
+        else:
+            edit.replace(op, self._builder._expression(new))
+
+    def _copy_of(self, op: ir.Operation) -> ir.Operation | None:
+        edit = self._edit
+        return edit.op(op) if edit.version else None
+
+    def _with_parts(self, expr: Any) -> Any:
+        parts = children(expr)
+        found = [self.visit_expr(part) for part in parts]
+        if all(new is old for new, old in zip(found, parts, strict=True)):
+            return expr
+        op = getattr(expr, "mlir_op", None)
+        edits = self._builder.edits
+        if op is not None and edits and op in edits[-1]:
+            # Where only variables were replaced the copy has them in place already.
+            now = view_op(edits[-1].op(op), edits[-1].keep)
+            if self._same(children(now), found) and self._has_type(edits[-1].op(op)):
+                return now
+        if isinstance(expr, Call):
+            return Call(found[0], found[1:], expr.attrs, expr.sinfo_args)
+        if isinstance(expr, If):
+            return If(*found)
+        return Tuple(found) if isinstance(expr, Tuple) else TupleGetItem(found[0], expr.index)
+
+    def _has_type(self, copy: ir.Operation) -> bool:
+        """Whether an operation makes sense with the types that its operands have now."""
+        try:
+            self._edit.types.refresh(copy)
+        except ExprError:
+            # Perhaps whoever rewrites it does something about that.
+            return False
+        return True
+
+    def _same(self, there: Sequence[Any], wanted: Sequence[Any]) -> bool:
+        """Whether parts of the copy are what they are wanted to be, or what stands for that."""
+        if len(there) != len(wanted):
+            return False
+        edit = self._edit
+        for mine, other in zip(there, wanted, strict=True):
+            if isinstance(mine, Var) and isinstance(other, Var) and other._value is not None:
+                if canonical(mine._value) != canonical(edit.get(other._value, other._value)):
+                    return False
+            elif isinstance(mine, Tuple) and isinstance(other, Tuple):
+                if not self._same(mine.fields, other.fields):
+                    return False
+            elif mine != other and not self._is_copy(mine, other):
+                return False
+        return True
+
+    def _is_copy(self, mine: Any, other: Any) -> bool:
+        op, copy = getattr(other, "mlir_op", None), getattr(mine, "mlir_op", None)
+        return op is not None and copy is not None and op in self._edit and (
+            self._edit.op(op) == copy
+        )  # fmt: skip
+
+    def _is_there(self, new: Any, index: int, op: ir.Operation) -> bool:
+        edit = self._edit
+        return self._same([view(edit.op(op).operands[index], edit.keep)], [new])
+
+    def _with_regions(self, expr: Any, cond: Any) -> Any:
+        op, edit = expr.mlir_op, self._edit
+        version = edit.version
+        if cond is not None:
+            new = self.visit_expr(cond)
+            if new is not cond and not self._is_there(new, 0, op):
+                edit.op(op).operands[0] = self._builder.materialize(new)
+        for region in op.regions:
+            for block in region.blocks:
+                frame = self._builder.open_block("branch", edit, block)
+                try:
+                    self.visit_with_new_scope(SeqExpr.of(block, edit.keep))
+                finally:
+                    self._builder.close_block(frame)
+        edit.begin(op)
+        if edit.version == version and not edit.types:
+            return expr
+        edit.types.refresh(edit.op(op))
+        return view_op(edit.op(op), edit.keep)
+
+    def _at_end(self, block: ir.Block, body: Any) -> Any:
+        self._edit.begin(_last(block))
+        return self.visit_expr(body)
+
+    def _set_end(self, block: ir.Block, body: Any, new: Any) -> None:
+        edit, end = self._edit, _last(block)
+        if new is not body and not self._is_there(new, 0, end):
+            value = self._builder.materialize(new)
+            target = edit.op(end)
+            before = target.operands[0]
+            edit.types.note(value, before.type)
+            target.operands[0] = value
+            erase_unused(before)
+        if edit.types:
+            edit.types.refresh_end(edit.block(block))
+
+    def _parameter(self, index: int, param: Var) -> None:
+        new = self.visit_var_def(param)
+        if new is param:
+            return
+        edit = self._edit
+        value = edit.copy.regions[0].blocks[0].arguments[index]
+        edit.version += 1
+        with self._builder.unknown:
+            edit.types.set(value, new.ty.to_mlir())
+        if new.mlir_value is None:
+            new._value, new._keep = value, edit.keep
+
+    def _value_of(self, vid: "Id | Var") -> ir.Value:
+        value = vid._value
+        if value is None:
+            raise BuilderError(f"'{vid.name_hint}' is no variable of the function")
+        return value
+
+    def _op_of(self, vid: "Id | Var") -> ir.Operation:
+        op = defining_op(canonical(self._value_of(vid)))
+        if op is None or op not in self._edit:
+            raise BuilderError(f"nothing in the function binds '{vid.name_hint}'")
+        return op
+
+
+def _last(block: ir.Block) -> ir.Operation:
+    return ir.InsertionPoint.at_block_terminator(block).ref_operation.operation

@@ -1,0 +1,268 @@
+"""Convolution and pooling in one and three dimensions, transposed and adaptive, against loops."""
+
+import itertools
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from programs import Program
+from samples import check, sample
+
+from relax_mlir.dialects.relax import InferError
+
+SPATIAL = {1: "W", 2: "HW", 3: "DHW"}
+
+
+def _to(x: np.ndarray, source: str, target: str) -> np.ndarray:
+    return np.ascontiguousarray(x.transpose([source.index(letter) for letter in target]))
+
+
+def _each(values: Sequence[int], rank: int) -> list[int]:
+    return list(values) if len(values) == rank else [values[0]] * rank
+
+
+def _pads(padding: Sequence[int], rank: int) -> list[tuple[int, int]]:
+    if len(padding) == 2 * rank:
+        return list(zip(padding[:rank], padding[rank:], strict=True))
+    return [(item, item) for item in _each(padding, rank)]
+
+
+def _points(shape: Sequence[int]) -> Iterator[tuple[int, ...]]:
+    return itertools.product(*map(range, shape))
+
+
+def _conv(
+    x: np.ndarray, w: np.ndarray, strides: Any = (1,), padding: Any = (0,), dilation: Any = (1,),
+    groups: int = 1,
+) -> np.ndarray:  # fmt: skip
+    rank = x.ndim - 2
+    strides, dilation = _each(strides, rank), _each(dilation, rank)
+    x = np.pad(x.astype("float64"), ((0, 0), (0, 0), *_pads(padding, rank)))
+    size = [
+        (n - (k - 1) * d - 1) // s + 1
+        for n, k, s, d in zip(x.shape[2:], w.shape[2:], strides, dilation, strict=True)
+    ]
+    out = np.zeros((x.shape[0], w.shape[0], *size))
+    inner, outer = w.shape[1], w.shape[0] // groups
+    for at, step in itertools.product(_points(size), list(_points(w.shape[2:]))):
+        place = tuple(a * s + k * d for a, s, k, d in zip(at, strides, step, dilation, strict=True))
+        for g in range(groups):
+            rows = slice(g * outer, (g + 1) * outer)
+            part = x[(slice(None), slice(g * inner, (g + 1) * inner), *place)]
+            out[(slice(None), rows, *at)] += part @ w[(rows, slice(None), *step)].T
+    return out
+
+
+CONVOLUTIONS: list[tuple[Any, ...]] = [
+    ((2, 3, 9), (5, 3, 3), {"padding": [1]}),
+    ((1, 4, 11), (6, 2, 2), {"groups": 2, "strides": [2], "padding": [1, 0], "dilation": [3]}),
+    ((2, 4, 7), (8, 1, 3), {"groups": 4}),
+    ((2, 3, 5, 6, 7), (4, 3, 2, 3, 1), {"padding": [1, 0, 2]}),
+    ((1, 2, 5, 4, 6), (4, 1, 3, 2, 2), {"groups": 2, "strides": [2, 1, 3], "dilation": [1, 2, 1]}),
+    ((1, 3, 4, 4, 4), (2, 3, 3, 3, 3), {"padding": [1, 0, 1, 0, 2, 1]}),
+]
+
+
+def _symbols(shape: Sequence[int], layout: str) -> list[Any]:
+    return [n if c == "C" else c.lower() for n, c in zip(shape, layout, strict=True)]
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int32"])
+def test_convolution(dtype: str) -> None:
+    program = Program()
+    chosen = CONVOLUTIONS if dtype == "float32" else CONVOLUTIONS[1:5:3]
+    for index, (data, weight, attrs) in enumerate(chosen):
+        rank = len(data) - 2
+        op, letters = f"conv{rank}d", f"NC{SPATIAL[rank]}"
+        program.op(f"static{index}", op, (data, dtype), (weight, dtype), **attrs)
+        program.op(
+            f"symbolic{index}", op, (_symbols(data, letters), dtype), (weight, dtype), **attrs
+        )
+        program.op(f"unknown{index}", op, (None, ""), (None, ""), **attrs)
+        last = f"N{SPATIAL[rank]}C"
+        moved = [data[letters.index(letter)] for letter in last]
+        program.op(
+            f"last{index}", op, (_symbols(moved, last), dtype), (weight, dtype), data_layout=last,
+            **attrs,
+        )  # fmt: skip
+    vm = program.build()
+    for index, (data, weight, attrs) in enumerate(chosen):
+        x, w = sample(data, dtype), sample(weight, dtype, 1)
+        if dtype == "int32":
+            x, w = x % 7, w % 7
+        wanted = _conv(x, w, **attrs).astype(dtype)
+        for kind in ("static", "symbolic", "unknown"):
+            check(vm[f"{kind}{index}"](x, w), wanted, ulps=16, scale=99, what=(kind, index))
+        letters, last = (f"{a}{SPATIAL[len(data) - 2]}{b}" for a, b in (("NC", ""), ("N", "C")))
+        got = vm[f"last{index}"](_to(x, letters, last), w)
+        check(got, _to(wanted, letters, last), ulps=16, scale=99, what=("last", index))
+
+
+def _transposed(
+    x: np.ndarray, w: np.ndarray, strides: Any = (1,), padding: Any = (0,),
+    output_padding: Any = (0,), dilation: Any = (1,), groups: int = 1,
+) -> np.ndarray:  # fmt: skip
+    """Spread a kernel (IO...) for every element of the data."""
+    rank = x.ndim - 2
+    strides, dilation, more = (_each(v, rank) for v in (strides, dilation, output_padding))
+    outer, inner = w.shape[1], w.shape[0] // groups
+    full = [
+        (n - 1) * s + (k - 1) * d + 1 + extra
+        for n, k, s, d, extra in zip(x.shape[2:], w.shape[2:], strides, dilation, more, strict=True)
+    ]
+    out = np.zeros((x.shape[0], outer * groups, *full))
+    for at, step in itertools.product(_points(x.shape[2:]), list(_points(w.shape[2:]))):
+        place = tuple(a * s + k * d for a, s, k, d in zip(at, strides, step, dilation, strict=True))
+        for g in range(groups):
+            rows = slice(g * inner, (g + 1) * inner)
+            part = x[(slice(None), rows, *at)].astype("float64") @ w[(rows, slice(None), *step)]
+            out[(slice(None), slice(g * outer, (g + 1) * outer), *place)] += part
+    inside = [slice(b, n - a) for n, (b, a) in zip(full, _pads(padding, rank), strict=True)]
+    return out[(slice(None), slice(None), *inside)]
+
+
+TRANSPOSED: list[tuple[Any, ...]] = [
+    ((2, 3, 7), (3, 5, 3), {"strides": [2], "padding": [1], "output_padding": [1]}),
+    ((1, 4, 6), (4, 3, 2), {"groups": 2, "dilation": [2]}),
+    ((2, 3, 4, 5), (3, 2, 3, 3), {"strides": [2, 3], "padding": [1, 0, 0, 2]}),
+    ((1, 4, 3, 3), (4, 1, 2, 2), {"groups": 4, "strides": [2]}),
+    ((1, 2, 3, 3), (2, 3, 1, 1), {"padding": [1]}),
+    ((1, 2, 3, 2, 3), (2, 3, 2, 2, 3), {"strides": [1, 2, 1]}),
+]
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "int32"])
+def test_transposed_convolution(dtype: str) -> None:
+    program = Program()
+    chosen = TRANSPOSED if dtype == "float32" else TRANSPOSED[1:3]
+    for index, (data, weight, attrs) in enumerate(chosen):
+        rank = len(data) - 2
+        op, dims = f"conv{rank}d_transpose", _symbols(data, f"NC{SPATIAL[rank]}")
+        program.op(f"static{index}", op, (data, dtype), (weight, dtype), **attrs)
+        program.op(f"symbolic{index}", op, (dims, dtype), (weight, dtype), **attrs)
+        program.op(f"unknown{index}", op, (None, ""), (None, ""), **attrs)
+    vm = program.build()
+    for index, (data, weight, attrs) in enumerate(chosen):
+        x, w = sample(data, dtype), sample(weight, dtype, 1)
+        if dtype == "int32":
+            x, w = x % 7, w % 7
+        wanted = _transposed(x, w, **attrs).astype(dtype)
+        for kind in ("static", "symbolic", "unknown"):
+            check(vm[f"{kind}{index}"](x, w), wanted, ulps=16, scale=99, what=(kind, index))
+
+
+def _pool(x: np.ndarray, average: bool, pool_size: Any, strides: Any, padding: Any) -> np.ndarray:
+    rank = x.ndim - 2
+    pads = _pads(padding, rank)
+    wide = np.pad(
+        x.astype("float64"), ((0, 0), (0, 0), *pads), constant_values=0 if average else -np.inf
+    )
+    ones = np.pad(np.ones_like(x, "float64"), ((0, 0), (0, 0), *pads))
+    size = [(n - k) // s + 1 for n, k, s in zip(wide.shape[2:], pool_size, strides, strict=True)]
+    out = np.zeros((*x.shape[:2], *size))
+    axes = tuple(range(2, rank + 2))
+    for at in _points(size):
+        window = [slice(a * s, a * s + k) for a, s, k in zip(at, strides, pool_size, strict=True)]
+        place = (slice(None), slice(None), *window)
+        value = wide[place].max(axes)
+        if average:
+            value = wide[place].sum(axes) / ones[place].sum(axes)
+        out[(slice(None), slice(None), *at)] = value
+    return out
+
+
+@pytest.mark.parametrize("kind", ["max", "avg"])
+def test_pooling(kind: str) -> None:
+    cases: list[tuple[Any, ...]] = [
+        ((2, 3, 9), {"pool_size": [3], "strides": [2], "padding": [1, 0]}),
+        ((2, 3, 5, 6, 7), {"pool_size": [2, 3, 2], "strides": [1, 2, 2], "padding": [1, 1, 0]}),
+    ]
+    program = Program()
+    for index, (data, attrs) in enumerate(cases):
+        rank = len(data) - 2
+        op, dims = f"{kind}_pool{rank}d", _symbols(data, f"NC{SPATIAL[rank]}")
+        program.op(f"static{index}", op, (data, "float32"), **attrs)
+        program.op(f"symbolic{index}", op, (dims, "float32"), **attrs)
+        program.op(f"unknown{index}", op, (None, ""), **attrs)
+    vm = program.build()
+    for index, (data, attrs) in enumerate(cases):
+        x = sample(data, "float32")
+        wanted = _pool(x, kind == "avg", **attrs).astype("float32")
+        for shape in ("static", "symbolic", "unknown"):
+            check(vm[f"{shape}{index}"](x), wanted, scale=3, what=(shape, index))
+
+
+def _adaptive(x: np.ndarray, output_size: Any) -> np.ndarray:
+    out = np.zeros((*x.shape[:2], *output_size))
+    for at in _points(output_size):
+        window = [
+            slice(a * n // k, -(-(a + 1) * n // k))
+            for a, n, k in zip(at, x.shape[2:], output_size, strict=True)
+        ]
+        part = x[(slice(None), slice(None), *window)].astype("float64")
+        out[(slice(None), slice(None), *at)] = part.mean(tuple(range(2, x.ndim)))
+    return out
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32"])
+def test_adaptive_pooling(dtype: str) -> None:
+    cases: list[tuple[Any, ...]] = [
+        ((2, 3, 9), [4]), ((2, 3, 8, 9), [1, 1]), ((2, 3, 8, 9), [4, 3]), ((2, 3, 7, 9), [5, 2]),
+        ((1, 2, 3, 4), [5, 7]), ((1, 2, 5, 4, 3), [2, 3, 3]),
+    ]  # fmt: skip
+    program = Program()
+    for index, (data, size) in enumerate(cases):
+        rank = len(data) - 2
+        op, dims = f"adaptive_avg_pool{rank}d", _symbols(data, f"NC{SPATIAL[rank]}")
+        program.op(f"static{index}", op, (data, dtype), output_size=size)
+        program.op(f"symbolic{index}", op, (dims, dtype), output_size=size)
+        program.op(f"unknown{index}", op, (None, ""), output_size=size)
+    program.op("same", "adaptive_avg_pool2d", (["n", "c", "h", "w"], dtype))
+    last = {"layout": "NHWC", "output_size": 2}
+    program.op("last", "adaptive_avg_pool2d", (["n", "h", "w", "c"], dtype), **last)
+    vm = program.build()
+    for index, (data, size) in enumerate(cases):
+        x = sample(data, dtype)
+        wanted = _adaptive(x, size).astype(dtype)
+        for kind in ("static", "symbolic", "unknown"):
+            check(vm[f"{kind}{index}"](x), wanted, scale=3, what=(kind, index))
+    x = sample((2, 3, 5, 4), dtype)
+    check(vm["same"](x), x)
+    check(
+        vm["last"](_to(x, "NCHW", "NHWC")),
+        _to(_adaptive(x, [2, 2]), "NCHW", "NHWC").astype(dtype),
+        scale=3,
+    )
+
+
+@pytest.mark.parametrize(
+    ("op", "shapes", "attrs", "message"),
+    [
+        ("conv1d", [[2, 3], [4, 3, 3]], {}, "data must have 3 dimensions, got 2"),
+        ("conv3d", [[1, 2, 3, 3, 3], [4, 1, 3, 3, 3]], {}, "data has 2 channels, weight takes 1"),
+        (
+            "conv2d_transpose",
+            [[1, 2, 3, 3], [3, 4, 2, 2]],
+            {},
+            "data has 2 channels, weight takes 3",
+        ),
+        ("conv1d_transpose", [[1, 2, 3], [2, 4, 2]], {"output_padding": 1}, "must be below the"),
+        (
+            "max_pool1d",
+            [[1, 2, 3]],
+            {"pool_size": 5},
+            "a window of 5 is larger than the padded size 3",
+        ),
+        (
+            "avg_pool3d",
+            [[1, 2, 3, 4, 5]],
+            {"strides": [1, 2]},
+            "strides takes one or three positive",
+        ),
+        ("adaptive_avg_pool2d", [[1, 2, 3, 4]], {"output_size": 0}, "output_size takes one or two"),
+    ],
+)
+def test_refusals(op: str, shapes: Any, attrs: dict[str, Any], message: str) -> None:
+    with pytest.raises(InferError, match=message):
+        Program().op("f", op, *[(shape, "float32") for shape in shapes], **attrs)
