@@ -19,6 +19,498 @@ module {
       %1 = irdl.base "#builtin.affine_map"
       irdl.parameters(names: %0, exprs: %1)
     }
+    irdl.operation @acos {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @acosh {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @asin {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @asinh {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @atan {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @atanh {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @ceil {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @cos {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @cosh {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @erf {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @exp {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @exp2 {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @expm1 {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @floor {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @gelu {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @gelu_tanh {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @log {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @log10 {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @log1p {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @log2 {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @round {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @rsqrt {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @selu {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @sigmoid {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @silu {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @sin {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @sinh {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @sqrt {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @tan {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @tanh {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @trunc {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @abs {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @negative {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @relu {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @relu6 {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @square {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @isfinite {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @isinf {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @isnan {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @logical_not {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @clip {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @leakyrelu {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @softplus {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @add {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(x1: %0, x2: %1)
+      %2 = irdl.any
+      irdl.results(result: %2)
+    }
+    irdl.operation @subtract {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(x1: %0, x2: %1)
+      %2 = irdl.any
+      irdl.results(result: %2)
+    }
+    irdl.operation @multiply {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(x1: %0, x2: %1)
+      %2 = irdl.any
+      irdl.results(result: %2)
+    }
+    irdl.operation @divide {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(x1: %0, x2: %1)
+      %2 = irdl.any
+      irdl.results(result: %2)
+    }
+    irdl.operation @floor_divide {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(x1: %0, x2: %1)
+      %2 = irdl.any
+      irdl.results(result: %2)
+    }
+    irdl.operation @floor_mod {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(x1: %0, x2: %1)
+      %2 = irdl.any
+      irdl.results(result: %2)
+    }
+    irdl.operation @mod {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(x1: %0, x2: %1)
+      %2 = irdl.any
+      irdl.results(result: %2)
+    }
+    irdl.operation @power {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(x1: %0, x2: %1)
+      %2 = irdl.any
+      irdl.results(result: %2)
+    }
+    irdl.operation @maximum {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(x1: %0, x2: %1)
+      %2 = irdl.any
+      irdl.results(result: %2)
+    }
+    irdl.operation @minimum {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(x1: %0, x2: %1)
+      %2 = irdl.any
+      irdl.results(result: %2)
+    }
+    irdl.operation @atan2 {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(x1: %0, x2: %1)
+      %2 = irdl.any
+      irdl.results(result: %2)
+    }
+    irdl.operation @log_add_exp {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(x1: %0, x2: %1)
+      %2 = irdl.any
+      irdl.results(result: %2)
+    }
+    irdl.operation @bitwise_and {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(x1: %0, x2: %1)
+      %2 = irdl.any
+      irdl.results(result: %2)
+    }
+    irdl.operation @bitwise_or {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(x1: %0, x2: %1)
+      %2 = irdl.any
+      irdl.results(result: %2)
+    }
+    irdl.operation @bitwise_xor {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(x1: %0, x2: %1)
+      %2 = irdl.any
+      irdl.results(result: %2)
+    }
+    irdl.operation @left_shift {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(x1: %0, x2: %1)
+      %2 = irdl.any
+      irdl.results(result: %2)
+    }
+    irdl.operation @right_shift {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(x1: %0, x2: %1)
+      %2 = irdl.any
+      irdl.results(result: %2)
+    }
+    irdl.operation @equal {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(x1: %0, x2: %1)
+      %2 = irdl.any
+      irdl.results(result: %2)
+    }
+    irdl.operation @not_equal {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(x1: %0, x2: %1)
+      %2 = irdl.any
+      irdl.results(result: %2)
+    }
+    irdl.operation @less {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(x1: %0, x2: %1)
+      %2 = irdl.any
+      irdl.results(result: %2)
+    }
+    irdl.operation @less_equal {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(x1: %0, x2: %1)
+      %2 = irdl.any
+      irdl.results(result: %2)
+    }
+    irdl.operation @greater {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(x1: %0, x2: %1)
+      %2 = irdl.any
+      irdl.results(result: %2)
+    }
+    irdl.operation @greater_equal {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(x1: %0, x2: %1)
+      %2 = irdl.any
+      irdl.results(result: %2)
+    }
+    irdl.operation @logical_and {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(x1: %0, x2: %1)
+      %2 = irdl.any
+      irdl.results(result: %2)
+    }
+    irdl.operation @logical_or {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(x1: %0, x2: %1)
+      %2 = irdl.any
+      irdl.results(result: %2)
+    }
+    irdl.operation @logical_xor {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(x1: %0, x2: %1)
+      %2 = irdl.any
+      irdl.results(result: %2)
+    }
+    irdl.operation @sign {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @bitwise_not {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @where {
+      %0 = irdl.any
+      %1 = irdl.any
+      %2 = irdl.any
+      irdl.operands(condition: %0, x1: %1, x2: %2)
+      %3 = irdl.any
+      irdl.results(result: %3)
+    }
+    irdl.operation @ewise_fma {
+      %0 = irdl.any
+      %1 = irdl.any
+      %2 = irdl.any
+      irdl.operands(x1: %0, x2: %1, x3: %2)
+      %3 = irdl.any
+      irdl.results(result: %3)
+    }
+    irdl.operation @prelu {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(data: %0, alpha: %1)
+      %2 = irdl.any
+      irdl.results(result: %2)
+    }
+    irdl.operation @astype {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.base "#builtin.string"
+      irdl.attributes {"dtype" = %1}
+      %2 = irdl.any
+      irdl.results(result: %2)
+    }
+    irdl.operation @attention {
+      %0 = irdl.any
+      %1 = irdl.any
+      %2 = irdl.any
+      %3 = irdl.any
+      irdl.operands(query: %0, key: %1, value: %2, bias: %3)
+      %4 = irdl.any
+      irdl.results(result: %4)
+    }
     irdl.operation @lambda {
       %0 = irdl.any
       irdl.results(result: %0)
@@ -40,7 +532,91 @@ module {
       %2 = irdl.any
       irdl.results(result: %2)
     }
+    irdl.operation @while {
+      %0 = irdl.any
+      irdl.operands(initial: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+      %2 = irdl.region
+      %3 = irdl.region
+      irdl.regions(condition: %2, body: %3)
+    }
+    irdl.operation @for {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(bounds: %0, initial: %1)
+      %2 = irdl.any
+      irdl.results(result: %2)
+      %3 = irdl.region
+      irdl.regions(body: %3)
+    }
+    irdl.operation @condition {
+      %0 = irdl.any
+      irdl.operands(value: %0)
+    }
+    irdl.operation @match_prim {
+      %0 = irdl.any
+      irdl.operands(operand: %0)
+      %1 = irdl.any
+      irdl.attributes {"value" = %1}
+    }
+    irdl.operation @compare_prim {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(lhs: %0, rhs: %1)
+      %2 = irdl.base "#builtin.string"
+      irdl.attributes {"kind" = %2}
+      %3 = irdl.any
+      irdl.results(result: %3)
+    }
+    irdl.operation @logic_prim {
+      %0 = irdl.any
+      irdl.operands(values: %0)
+      %1 = irdl.base "#builtin.string"
+      irdl.attributes {"kind" = %1}
+      %2 = irdl.any
+      irdl.results(result: %2)
+    }
+    irdl.operation @conv1d {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(data: %0, weight: %1)
+      %2 = irdl.any
+      irdl.results(result: %2)
+    }
+    irdl.operation @conv1d_transpose {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(data: %0, weight: %1)
+      %2 = irdl.any
+      irdl.results(result: %2)
+    }
+    irdl.operation @max_pool1d {
+      %0 = irdl.any
+      irdl.operands(data: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @avg_pool1d {
+      %0 = irdl.any
+      irdl.operands(data: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @adaptive_avg_pool1d {
+      %0 = irdl.any
+      irdl.operands(data: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
     irdl.operation @conv2d {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(data: %0, weight: %1)
+      %2 = irdl.any
+      irdl.results(result: %2)
+    }
+    irdl.operation @conv2d_transpose {
       %0 = irdl.any
       %1 = irdl.any
       irdl.operands(data: %0, weight: %1)
@@ -54,6 +630,44 @@ module {
       irdl.results(result: %1)
     }
     irdl.operation @avg_pool2d {
+      %0 = irdl.any
+      irdl.operands(data: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @adaptive_avg_pool2d {
+      %0 = irdl.any
+      irdl.operands(data: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @conv3d {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(data: %0, weight: %1)
+      %2 = irdl.any
+      irdl.results(result: %2)
+    }
+    irdl.operation @conv3d_transpose {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(data: %0, weight: %1)
+      %2 = irdl.any
+      irdl.results(result: %2)
+    }
+    irdl.operation @max_pool3d {
+      %0 = irdl.any
+      irdl.operands(data: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @avg_pool3d {
+      %0 = irdl.any
+      irdl.operands(data: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @adaptive_avg_pool3d {
       %0 = irdl.any
       irdl.operands(data: %0)
       %1 = irdl.any
@@ -168,219 +782,213 @@ module {
       %2 = irdl.any
       irdl.results(result: %2)
     }
-    irdl.operation @exp {
-      %0 = irdl.any
-      irdl.operands(x: %0)
-      %1 = irdl.any
-      irdl.results(result: %1)
-    }
-    irdl.operation @log {
-      %0 = irdl.any
-      irdl.operands(x: %0)
-      %1 = irdl.any
-      irdl.results(result: %1)
-    }
-    irdl.operation @sqrt {
-      %0 = irdl.any
-      irdl.operands(x: %0)
-      %1 = irdl.any
-      irdl.results(result: %1)
-    }
-    irdl.operation @rsqrt {
-      %0 = irdl.any
-      irdl.operands(x: %0)
-      %1 = irdl.any
-      irdl.results(result: %1)
-    }
-    irdl.operation @sin {
-      %0 = irdl.any
-      irdl.operands(x: %0)
-      %1 = irdl.any
-      irdl.results(result: %1)
-    }
-    irdl.operation @cos {
-      %0 = irdl.any
-      irdl.operands(x: %0)
-      %1 = irdl.any
-      irdl.results(result: %1)
-    }
-    irdl.operation @tanh {
-      %0 = irdl.any
-      irdl.operands(x: %0)
-      %1 = irdl.any
-      irdl.results(result: %1)
-    }
-    irdl.operation @erf {
-      %0 = irdl.any
-      irdl.operands(x: %0)
-      %1 = irdl.any
-      irdl.results(result: %1)
-    }
-    irdl.operation @sigmoid {
-      %0 = irdl.any
-      irdl.operands(x: %0)
-      %1 = irdl.any
-      irdl.results(result: %1)
-    }
-    irdl.operation @floor {
-      %0 = irdl.any
-      irdl.operands(x: %0)
-      %1 = irdl.any
-      irdl.results(result: %1)
-    }
-    irdl.operation @ceil {
-      %0 = irdl.any
-      irdl.operands(x: %0)
-      %1 = irdl.any
-      irdl.results(result: %1)
-    }
-    irdl.operation @round {
-      %0 = irdl.any
-      irdl.operands(x: %0)
-      %1 = irdl.any
-      irdl.results(result: %1)
-    }
-    irdl.operation @gelu {
-      %0 = irdl.any
-      irdl.operands(x: %0)
-      %1 = irdl.any
-      irdl.results(result: %1)
-    }
-    irdl.operation @silu {
-      %0 = irdl.any
-      irdl.operands(x: %0)
-      %1 = irdl.any
-      irdl.results(result: %1)
-    }
-    irdl.operation @abs {
-      %0 = irdl.any
-      irdl.operands(x: %0)
-      %1 = irdl.any
-      irdl.results(result: %1)
-    }
-    irdl.operation @negative {
-      %0 = irdl.any
-      irdl.operands(x: %0)
-      %1 = irdl.any
-      irdl.results(result: %1)
-    }
-    irdl.operation @relu {
-      %0 = irdl.any
-      irdl.operands(x: %0)
-      %1 = irdl.any
-      irdl.results(result: %1)
-    }
-    irdl.operation @square {
-      %0 = irdl.any
-      irdl.operands(x: %0)
-      %1 = irdl.any
-      irdl.results(result: %1)
-    }
-    irdl.operation @add {
+    irdl.operation @full {
       %0 = irdl.any
       %1 = irdl.any
-      irdl.operands(lhs: %0, rhs: %1)
+      irdl.operands(shape: %0, fill_value: %1)
       %2 = irdl.any
       irdl.results(result: %2)
     }
-    irdl.operation @subtract {
+    irdl.operation @full_like {
       %0 = irdl.any
       %1 = irdl.any
-      irdl.operands(lhs: %0, rhs: %1)
+      irdl.operands(x: %0, fill_value: %1)
       %2 = irdl.any
       irdl.results(result: %2)
     }
-    irdl.operation @multiply {
+    irdl.operation @zeros {
       %0 = irdl.any
+      irdl.operands(shape: %0)
       %1 = irdl.any
-      irdl.operands(lhs: %0, rhs: %1)
-      %2 = irdl.any
-      irdl.results(result: %2)
-    }
-    irdl.operation @divide {
-      %0 = irdl.any
-      %1 = irdl.any
-      irdl.operands(lhs: %0, rhs: %1)
-      %2 = irdl.any
-      irdl.results(result: %2)
-    }
-    irdl.operation @floor_divide {
-      %0 = irdl.any
-      %1 = irdl.any
-      irdl.operands(lhs: %0, rhs: %1)
-      %2 = irdl.any
-      irdl.results(result: %2)
-    }
-    irdl.operation @power {
-      %0 = irdl.any
-      %1 = irdl.any
-      irdl.operands(lhs: %0, rhs: %1)
-      %2 = irdl.any
-      irdl.results(result: %2)
-    }
-    irdl.operation @maximum {
-      %0 = irdl.any
-      %1 = irdl.any
-      irdl.operands(lhs: %0, rhs: %1)
-      %2 = irdl.any
-      irdl.results(result: %2)
-    }
-    irdl.operation @minimum {
-      %0 = irdl.any
-      %1 = irdl.any
-      irdl.operands(lhs: %0, rhs: %1)
-      %2 = irdl.any
-      irdl.results(result: %2)
-    }
-    irdl.operation @equal {
-      %0 = irdl.any
-      %1 = irdl.any
-      irdl.operands(lhs: %0, rhs: %1)
-      %2 = irdl.any
-      irdl.results(result: %2)
-    }
-    irdl.operation @not_equal {
-      %0 = irdl.any
-      %1 = irdl.any
-      irdl.operands(lhs: %0, rhs: %1)
-      %2 = irdl.any
-      irdl.results(result: %2)
-    }
-    irdl.operation @less {
-      %0 = irdl.any
-      %1 = irdl.any
-      irdl.operands(lhs: %0, rhs: %1)
-      %2 = irdl.any
-      irdl.results(result: %2)
-    }
-    irdl.operation @less_equal {
-      %0 = irdl.any
-      %1 = irdl.any
-      irdl.operands(lhs: %0, rhs: %1)
-      %2 = irdl.any
-      irdl.results(result: %2)
-    }
-    irdl.operation @greater {
-      %0 = irdl.any
-      %1 = irdl.any
-      irdl.operands(lhs: %0, rhs: %1)
-      %2 = irdl.any
-      irdl.results(result: %2)
-    }
-    irdl.operation @greater_equal {
-      %0 = irdl.any
-      %1 = irdl.any
-      irdl.operands(lhs: %0, rhs: %1)
-      %2 = irdl.any
-      irdl.results(result: %2)
-    }
-    irdl.operation @astype {
-      %0 = irdl.any
-      irdl.operands(x: %0)
-      %1 = irdl.base "#builtin.string"
       irdl.attributes {"dtype" = %1}
       %2 = irdl.any
       irdl.results(result: %2)
+    }
+    irdl.operation @zeros_like {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @ones {
+      %0 = irdl.any
+      irdl.operands(shape: %0)
+      %1 = irdl.any
+      irdl.attributes {"dtype" = %1}
+      %2 = irdl.any
+      irdl.results(result: %2)
+    }
+    irdl.operation @ones_like {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @scalar_like {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.any
+      irdl.attributes {"value" = %1}
+      %2 = irdl.any
+      irdl.results(result: %2)
+    }
+    irdl.operation @arange {
+      %0 = irdl.any
+      irdl.attributes {"start" = %0}
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @eye {
+      %0 = irdl.any
+      irdl.attributes {"n" = %0}
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @eye_like {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @tril {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @triu {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @one_hot {
+      %0 = irdl.any
+      irdl.operands(indices: %0)
+      %1 = irdl.any
+      %2 = irdl.any
+      %3 = irdl.any
+      irdl.attributes {"on_value" = %1, "off_value" = %2, "depth" = %3}
+      %4 = irdl.any
+      irdl.results(result: %4)
+    }
+    irdl.operation @concat {
+      %0 = irdl.any
+      irdl.operands(tensors: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @stack {
+      %0 = irdl.any
+      irdl.operands(tensors: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @split {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.any
+      irdl.attributes {"indices_or_sections" = %1}
+      %2 = irdl.any
+      irdl.results(result: %2)
+    }
+    irdl.operation @strided_slice {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.any
+      %2 = irdl.any
+      %3 = irdl.any
+      irdl.attributes {"axes" = %1, "begin" = %2, "end" = %3}
+      %4 = irdl.any
+      irdl.results(result: %4)
+    }
+    irdl.operation @dynamic_strided_slice {
+      %0 = irdl.any
+      %1 = irdl.any
+      %2 = irdl.any
+      %3 = irdl.any
+      irdl.operands(x: %0, begin: %1, end: %2, strides: %3)
+      %4 = irdl.any
+      irdl.results(result: %4)
+    }
+    irdl.operation @take {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(x: %0, indices: %1)
+      %2 = irdl.any
+      irdl.results(result: %2)
+    }
+    irdl.operation @gather_elements {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(data: %0, indices: %1)
+      %2 = irdl.any
+      irdl.results(result: %2)
+    }
+    irdl.operation @gather_nd {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(data: %0, indices: %1)
+      %2 = irdl.any
+      irdl.results(result: %2)
+    }
+    irdl.operation @scatter_elements {
+      %0 = irdl.any
+      %1 = irdl.any
+      %2 = irdl.any
+      irdl.operands(data: %0, indices: %1, updates: %2)
+      %3 = irdl.any
+      irdl.results(result: %3)
+    }
+    irdl.operation @scatter_nd {
+      %0 = irdl.any
+      %1 = irdl.any
+      %2 = irdl.any
+      irdl.operands(data: %0, indices: %1, updates: %2)
+      %3 = irdl.any
+      irdl.results(result: %3)
+    }
+    irdl.operation @index_tensor {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(data: %0, indices: %1)
+      %2 = irdl.any
+      irdl.results(result: %2)
+    }
+    irdl.operation @meshgrid {
+      %0 = irdl.any
+      irdl.operands(tensors: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @call_tir_inplace {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(out_shape: %0, args: %1)
+      %2 = irdl.base "#builtin.symbol_ref"
+      %3 = irdl.any
+      irdl.attributes {"callee" = %2, "inplace_indices" = %3}
+      %4 = irdl.any
+      irdl.results(result: %4)
+    }
+    irdl.operation @call_dps_packed_inplace {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(out_shape: %0, args: %1)
+      %2 = irdl.base "#builtin.string"
+      %3 = irdl.any
+      irdl.attributes {"func" = %2, "inplace_indices" = %3}
+      %4 = irdl.any
+      irdl.results(result: %4)
+    }
+    irdl.operation @call_inplace_packed {
+      %0 = irdl.any
+      irdl.operands(args: %0)
+      %1 = irdl.base "#builtin.string"
+      %2 = irdl.any
+      irdl.attributes {"func" = %1, "inplace_indices" = %2}
+      %3 = irdl.any
+      irdl.results(result: %3)
     }
     irdl.operation @matmul {
       %0 = irdl.any
@@ -388,6 +996,44 @@ module {
       irdl.operands(x1: %0, x2: %1)
       %2 = irdl.any
       irdl.results(result: %2)
+    }
+    irdl.operation @linear {
+      %0 = irdl.any
+      %1 = irdl.any
+      %2 = irdl.any
+      irdl.operands(data: %0, weight: %1, bias: %2)
+      %3 = irdl.any
+      irdl.results(result: %3)
+    }
+    irdl.operation @outer {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(x1: %0, x2: %1)
+      %2 = irdl.any
+      irdl.results(result: %2)
+    }
+    irdl.operation @einsum {
+      %0 = irdl.any
+      irdl.operands(operands: %0)
+      %1 = irdl.any
+      irdl.attributes {"subscripts" = %1}
+      %2 = irdl.any
+      irdl.results(result: %2)
+    }
+    irdl.operation @cross_entropy_with_logits {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(predictions: %0, labels: %1)
+      %2 = irdl.any
+      irdl.results(result: %2)
+    }
+    irdl.operation @nll_loss {
+      %0 = irdl.any
+      %1 = irdl.any
+      %2 = irdl.any
+      irdl.operands(predictions: %0, targets: %1, weights: %2)
+      %3 = irdl.any
+      irdl.results(result: %3)
     }
     irdl.operation @reshape {
       %0 = irdl.any
@@ -410,9 +1056,38 @@ module {
       %2 = irdl.any
       irdl.results(result: %2)
     }
-    irdl.operation @softmax {
+    irdl.operation @resolve_shape {
       %0 = irdl.any
       irdl.operands(x: %0)
+      %1 = irdl.any
+      irdl.attributes {"pattern" = %1}
+      %2 = irdl.any
+      irdl.results(result: %2)
+    }
+    irdl.operation @expand_dims {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.any
+      irdl.attributes {"axis" = %1}
+      %2 = irdl.any
+      irdl.results(result: %2)
+    }
+    irdl.operation @squeeze {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @broadcast_to {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(x: %0, shape: %1)
+      %2 = irdl.any
+      irdl.results(result: %2)
+    }
+    irdl.operation @softmax {
+      %0 = irdl.any
+      irdl.operands(data: %0)
       %1 = irdl.base "#builtin.integer"
       irdl.attributes {"axis" = %1}
       %2 = irdl.any
@@ -420,7 +1095,7 @@ module {
     }
     irdl.operation @log_softmax {
       %0 = irdl.any
-      irdl.operands(x: %0)
+      irdl.operands(data: %0)
       %1 = irdl.base "#builtin.integer"
       irdl.attributes {"axis" = %1}
       %2 = irdl.any
@@ -447,6 +1122,54 @@ module {
     irdl.operation @dropout {
       %0 = irdl.any
       irdl.operands(x: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @rms_norm {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(data: %0, weight: %1)
+      %2 = irdl.any
+      irdl.results(result: %2)
+    }
+    irdl.operation @instance_norm {
+      %0 = irdl.any
+      %1 = irdl.any
+      %2 = irdl.any
+      irdl.operands(data: %0, gamma: %1, beta: %2)
+      %3 = irdl.any
+      %4 = irdl.any
+      irdl.attributes {"channel_axis" = %3, "axes" = %4}
+      %5 = irdl.any
+      irdl.results(result: %5)
+    }
+    irdl.operation @group_norm {
+      %0 = irdl.any
+      %1 = irdl.any
+      %2 = irdl.any
+      irdl.operands(data: %0, gamma: %1, beta: %2)
+      %3 = irdl.any
+      %4 = irdl.any
+      %5 = irdl.any
+      irdl.attributes {"num_groups" = %3, "channel_axis" = %4, "axes" = %5}
+      %6 = irdl.any
+      irdl.results(result: %6)
+    }
+    irdl.operation @size {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @tensor_to_shape {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @shape_to_tensor {
+      %0 = irdl.any
+      irdl.operands(shape: %0)
       %1 = irdl.any
       irdl.results(result: %1)
     }
@@ -495,11 +1218,149 @@ module {
       %3 = irdl.any
       irdl.results(result: %3)
     }
+    irdl.operation @variance {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.any
+      %2 = irdl.any
+      irdl.attributes {"axis" = %1, "keepdims" = %2}
+      %3 = irdl.any
+      irdl.results(result: %3)
+    }
+    irdl.operation @std {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.any
+      %2 = irdl.any
+      irdl.attributes {"axis" = %1, "keepdims" = %2}
+      %3 = irdl.any
+      irdl.results(result: %3)
+    }
+    irdl.operation @all {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.any
+      %2 = irdl.any
+      irdl.attributes {"axis" = %1, "keepdims" = %2}
+      %3 = irdl.any
+      irdl.results(result: %3)
+    }
+    irdl.operation @any {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.any
+      %2 = irdl.any
+      irdl.attributes {"axis" = %1, "keepdims" = %2}
+      %3 = irdl.any
+      irdl.results(result: %3)
+    }
+    irdl.operation @argmax {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @argmin {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @tile {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.any
+      irdl.attributes {"repeats" = %1}
+      %2 = irdl.any
+      irdl.results(result: %2)
+    }
+    irdl.operation @repeat {
+      %0 = irdl.any
+      irdl.operands(data: %0)
+      %1 = irdl.any
+      irdl.attributes {"repeats" = %1}
+      %2 = irdl.any
+      irdl.results(result: %2)
+    }
+    irdl.operation @flip {
+      %0 = irdl.any
+      irdl.operands(data: %0)
+      %1 = irdl.any
+      irdl.attributes {"axis" = %1}
+      %2 = irdl.any
+      irdl.results(result: %2)
+    }
+    irdl.operation @roll {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.any
+      irdl.attributes {"shift" = %1}
+      %2 = irdl.any
+      irdl.results(result: %2)
+    }
+    irdl.operation @pad {
+      %0 = irdl.any
+      irdl.operands(data: %0)
+      %1 = irdl.any
+      irdl.attributes {"pad_width" = %1}
+      %2 = irdl.any
+      irdl.results(result: %2)
+    }
+    irdl.operation @cumsum {
+      %0 = irdl.any
+      irdl.operands(data: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @cumprod {
+      %0 = irdl.any
+      irdl.operands(data: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
     irdl.operation @unique {
       %0 = irdl.any
       irdl.operands(x: %0)
       %1 = irdl.any
       irdl.results(result: %1)
+    }
+    irdl.operation @nonzero {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @sort {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @argsort {
+      %0 = irdl.any
+      irdl.operands(data: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @topk {
+      %0 = irdl.any
+      irdl.operands(data: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @bucketize {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(input_tensor: %0, boundaries: %1)
+      %2 = irdl.any
+      irdl.results(result: %2)
+    }
+    irdl.operation @searchsorted {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(sorted_sequence: %0, input_tensor: %1)
+      %2 = irdl.any
+      irdl.results(result: %2)
     }
   }
   irdl.dialect @tir {

@@ -5,13 +5,18 @@ from typing import Any
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
-from relax_mlir.dialects.relax.ops.base import infer_result
+from relax_mlir.dialects.relax.ops.base import (
+    UNKNOWN,
+    constant_value,
+    infer_result,
+    scalar_constant,
+)
 from relax_mlir.dialects.relax.ops.create import range_bounds
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.dialects.tir.builder import Buffer, PrimFuncBuilder
 from relax_mlir.dialects.tir.scalar import Scalar, cast, select
 from relax_mlir.lowering.relax_to_tir.elementwise import spatial
-from relax_mlir.lowering.relax_to_tir.emit import Legalizer
+from relax_mlir.lowering.relax_to_tir.emit import Legalizer, matched
 from relax_mlir.lowering.relax_to_tir.manipulate import attributes
 
 # From the builder, the operands passed in and an element's place to its value.
@@ -44,6 +49,15 @@ def _full(legalizer: Legalizer, op: ir.Operation) -> ir.Value | None:
 
 def _filled(number: int) -> Callable[[Legalizer, ir.Operation], ir.Value | None]:
     return lambda legalizer, op: _made(legalizer, op, lambda builder, sources, at: number)
+
+
+def _scalar_like(legalizer: Legalizer, op: ir.Operation) -> ir.Value | None:
+    value = constant_value(attributes(op)["value"])
+    dtype = T.tensor_dtype(infer_result(op))
+    if value is UNKNOWN or not dtype:
+        return None
+    with ir.InsertionPoint(op), op.location:
+        return matched(op, scalar_constant(value, dtype))
 
 
 def _arange(legalizer: Legalizer, op: ir.Operation) -> ir.Value | None:
@@ -118,6 +132,7 @@ LEGALIZE = {
     "zeros_like": _filled(0),
     "ones": _filled(1),
     "ones_like": _filled(1),
+    "scalar_like": _scalar_like,
     "arange": _arange,
     "eye": _eye,
     "eye_like": _eye,

@@ -127,7 +127,7 @@ def legalize_arg_reduce(legalizer: Legalizer, op: ir.Operation) -> ir.Value | No
     dims = T.tensor_dims(op.operands[0].type)
     if dims is None:
         return None
-    axis = None if attrs["axis"] is None else attrs["axis"][0] % len(dims)
+    axis = None if attrs["axis"] is None else attrs["axis"] % len(dims)
     better, worst = ("gt", lowest) if name == "argmax" else ("lt", highest)
 
     def body(builder: PrimFuncBuilder, buffers: Sequence[Buffer]) -> None:

@@ -66,6 +66,11 @@ class FunctionCodegen:
         self._next = 0
 
     def run(self) -> None:
+        """Emit the function.
+
+        Raises:
+            CompileError: an operation has no instruction.
+        """
         entry = self._func.regions[0].blocks[0]
         count = len(entry.arguments)
         names = [f"arg{i}" for i in range(count)]

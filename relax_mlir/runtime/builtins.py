@@ -1,7 +1,7 @@
 """The builtin functions of the VM: memory, shapes, checks, tuples and run-time operators."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -224,19 +224,32 @@ def reshape(tensor: np.ndarray, shape: tuple) -> np.ndarray:
 
 @_builtin()
 def print_(*values: Any) -> None:
-    """Print the values on standard output."""
-    print(*values)
+    """Print the values on standard output; a string after them says how."""
+    if values and isinstance(values[-1], str):
+        print(_formatted(values[-1], values[:-1]))
+    else:
+        print(*values)
+
+
+def _formatted(message: str, values: Sequence[Any]) -> str:
+    try:
+        return message.format(*values)
+    except (IndexError, KeyError, ValueError, TypeError):
+        return f"{message} {tuple(values)}"
 
 
 @_builtin()
-def assert_op(condition: Any, message: str = "", *values: Any) -> None:
-    """Raise AssertOpError unless the condition holds; the message is formatted with the values."""
+def assert_op(condition: Any, *values: Any) -> None:
+    """Raise AssertOpError unless the condition holds; the message is formatted with the values.
+
+    It is the string before or after them.
+    """
     if not truth(condition):
-        try:
-            message = message.format(*values)
-        except (IndexError, KeyError, ValueError):
-            message = f"{message} {values}"
-        raise AssertOpError(f"Assertion failed: {message}" if message else "Assertion failed")
+        messages = [value for value in values if isinstance(value, str)]
+        rest = [value for value in values if not isinstance(value, str)]
+        if not messages:
+            raise AssertOpError("Assertion failed")
+        raise AssertOpError(f"Assertion failed: {_formatted(messages[0], rest)}")
 
 
 @_builtin()

@@ -48,6 +48,15 @@ def _filled_like(value: int) -> Callable[..., _Array]:
     return compute
 
 
+def scalar_like(x: _Array, value: Any) -> _Array:
+    """Return a number in the dtype of a tensor, which must have it."""
+    check(x)
+    result = np.asarray(_number(value)).astype(x.dtype)
+    if x.dtype.kind in "biu" and result != _number(value):
+        raise ArgumentTypeError(f"{_number(value)} is not a number of dtype {x.dtype.name}")
+    return result
+
+
 def _number(value: Any) -> int | float:
     return value.item() if isinstance(value, np.ndarray) else value
 
@@ -114,6 +123,7 @@ CREATE: dict[str, Callable[..., Any]] = {
     "ones": _filled(1),
     "zeros_like": _filled_like(0),
     "ones_like": _filled_like(1),
+    "scalar_like": scalar_like,
     "arange": arange,
     "eye": _eye,
     "eye_like": _eye_like,

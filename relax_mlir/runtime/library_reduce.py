@@ -36,9 +36,9 @@ def _truth(combine: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _place(find: Callable[..., Any]) -> Callable[..., Any]:
-    def compute(x: _Array, axis: Sequence[int] | None = None, keepdims: bool = False) -> Any:
+    def compute(x: _Array, axis: int | None = None, keepdims: bool = False) -> Any:
         check(x)
-        over = axes(axis, x.ndim)
+        over = axes(None if axis is None else [axis], x.ndim)
         shape = [1 if i in over else n for i, n in enumerate(x.shape)]
         if not keepdims:
             shape = [n for i, n in enumerate(x.shape) if i not in over]

@@ -10,8 +10,8 @@ from relax_mlir.script.decorate import closure_variables
 class Macro:
     """A function that the parser reads in the place of every call of it.
 
-    Its parameters are whatever the call gives: values, buffers, Python values. Other names mean what
-    they mean around the macro, or, with `hygienic=False`, also what they mean around the call.
+    Its parameters are whatever the call gives: values, buffers, Python values. Other names mean
+    what they mean around the macro, or, with `hygienic=False`, also around the call.
 
     Attributes:
         function: the Python function, never executed.

@@ -256,9 +256,11 @@ class _Body:
                 else:
                     mapping[op.results[0]] = self._load(op, argument, mapping, kernel)
                 continue
+            # Before the operation itself: constants and symbols are made where they are asked for.
+            operands = [self._operand(operand, mapping, kernel) for operand in op.operands]
             clone = op.clone()
-            for index, operand in enumerate(op.operands):
-                clone.operation.operands[index] = self._operand(operand, mapping, kernel)
+            for index, operand in enumerate(operands):
+                clone.operation.operands[index] = operand
             for old, new in zip(op.results, clone.operation.results, strict=True):
                 mapping[old] = new
         raise AssertionError("an elementwise kernel stores its result")

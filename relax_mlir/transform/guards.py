@@ -73,14 +73,13 @@ def check_unused(op: ir.Operation) -> None:
 
 def check_attached(new: Any) -> None:
     """Raise ValueError if a value is made by an operation that is in no block, and so goes away."""
-    owner = getattr(new, "owner", None)
-    if isinstance(owner, (ir.Operation, ir.OpView)):
-        operation: Any = owner.operation
-        if not operation.attached:
-            raise ValueError(
-                f"the new value's '{operation.name}' is in no block: make it inside "
-                "`with ir.InsertionPoint(op):`, where `op` is what it stands in front of"
-            )
+    # The owner of an argument is a block, which has no such attribute.
+    operation = getattr(getattr(new, "owner", None), "operation", None)
+    if operation is not None and not operation.attached:
+        raise ValueError(
+            f"the new value's '{operation.name}' is in no block: make it inside "
+            "`with ir.InsertionPoint(op):`, where `op` is what it stands in front of"
+        )
 
 
 def _rewriting(op: ir.Operation) -> Callable[[ir.Operation], None] | None:

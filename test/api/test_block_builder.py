@@ -194,6 +194,24 @@ def test_match_cast_and_match_shape() -> None:
     assert [str(d) for d in casts[0].pattern] == ["n", "m"]
 
 
+def test_bindings_written_out() -> None:
+    """The document's binding classes as a person writes them (R02)."""
+    n, m = tir.Var("n"), tir.Var("m")
+    bb = relax.BlockBuilder()
+    x = relax.Var("x", R.Tensor(ndim=2, dtype="float32"))
+    y, s, z = relax.Var("y"), relax.Var("s"), relax.Var("z")
+    with bb.function("main", [x]):
+        bb.emit_normalized(relax.MatchShape(x, [n, m], y))
+        bb.emit_normalized(relax.MatchShape(op.shape_of(y), (n, m), s))
+        bb.emit_normalized(relax.VarBinding(z, y + 1))
+        assert y.ty == tensor(n, m)
+        assert s.ty == relax.ShapeType((n, m))
+        bb.emit_func_output(z)
+    names = [b.var.name_hint for b in relax.Function.of(bb.get()["main"]).body.blocks[0].bindings]
+    assert names == ["y", "gv", "s", "z"]
+    np.testing.assert_array_equal(run(bb.get(), np.ones((2, 3), "float32")), np.full((2, 3), 2.0))
+
+
 def test_call_forms() -> None:
     """Prim funcs, packed functions, other functions, closures (R16-R18)."""
     prim = from_source("""

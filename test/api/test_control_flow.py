@@ -72,7 +72,7 @@ class Module:
         return x
 
     @R.function
-    def shapes(x: R.Tensor(("n",), "float32"), y: R.Tensor(("m",), "float32"), k: R.Prim(value="k")):
+    def shapes(x: R.Tensor(("n",), "f32"), y: R.Tensor(("m",), "f32"), k: R.Prim(value="k")):
         if k < 3:
             z = x
             s = 2
@@ -119,7 +119,7 @@ class Module:
     @R.function
     def recursive(x: R.Tensor(("n",), "float32"), k: R.Prim(value="k")):
         @R.function
-        def go(i: R.Prim("int64"), total: R.Tensor(("n",), "float32")) -> R.Tensor(("n",), "float32"):
+        def go(i: R.Prim("int64"), total: R.Tensor(("n",), "f32")) -> R.Tensor(("n",), "f32"):
             if i == 0:
                 r = total
             else:

@@ -37,7 +37,7 @@ def test_every_dtype() -> None:
                  lambda *xs: [list(xs)]),
         ]  # fmt: skip
     for case in cases[4:]:
-        case.variants = ("symbolic", "unknown")
+        case.variants = ("symbolic",)
     run_cases(cases)
 
 
@@ -157,9 +157,7 @@ def test_joining() -> None:
         joined("concat", 1, 0, NM, (["k", "m"], "float32")),
         joined("concat", 1, -1, (["n", "m"], "int8"), (["n", 4], "int8"), (["n", "k"], "int8")),
         joined("concat", 30, 1, NM),
-        joined("concat", 1, 1, NMK),
-        joined("stack", 3, 0, NM),
-        joined("stack", 2, 1, NM),
+        joined("stack", 3, 1, NM),
         joined("stack", 2, -1, NM),
         joined("stack", 1, 2, NM),
     ])  # fmt: skip

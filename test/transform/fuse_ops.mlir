@@ -133,3 +133,20 @@ func.func @changed_meanwhile(%x: !V) -> !V attributes {relax.function} {
   %1 = "relax.negative"(%0) : (!V) -> !V
   return %1 : !V
 }
+
+// -----
+
+!M = tensor<8x4xf32>
+
+// Indices computed from constants come along, before what uses them.
+
+// CHECK-LABEL: func.func @computed_indices
+// CHECK: "relax.call_tir"{{.*}}@flip_negative
+// CHECK-LABEL: func.func private @flip_negative
+// CHECK: [[LAST:%.*]] = arith.constant 3 : index
+// CHECK: arith.subi [[LAST]], %{{.*}} : index
+func.func @computed_indices(%x: !M) -> !M attributes {relax.function} {
+  %0 = "relax.flip"(%x) {axis = 1 : i64} : (!M) -> !M
+  %1 = "relax.negative"(%0) : (!M) -> !M
+  return %1 : !M
+}

@@ -24,7 +24,7 @@ from relax_mlir.dialects.relax.ops.params import (
     to_attribute,
 )
 from relax_mlir.dialects.relax.symbolic import SymExpr
-from relax_mlir.dialects.relax.tuples import field_types, is_tuple, make_tuple
+from relax_mlir.dialects.relax.tuples import field_types, is_tuple, known_fields, make_tuple
 from relax_mlir.dialects.relax.validity import type_problem
 from relax_mlir.dialects.verify import once_each, op_error
 from relax_mlir.errors import did_you_mean
@@ -44,6 +44,7 @@ __all__ = [
     "declare",
     "default_value",
     "define",
+    "first_tensor",
     "from_attribute",
     "infer_result",
     "is_absent",
@@ -225,8 +226,8 @@ class _Operands:
         self._loc = loc
         self._made: list[ir.Value] = []
 
-    def value(self, param: Param, raw: Any, dtype: str) -> ir.Value:
-        """Return the value of one operand parameter."""
+    def value(self, param: Param, raw: Any, like: ir.Value | None) -> ir.Value:
+        """Return the value of one operand parameter; numbers take the dtype of `like`."""
         if isinstance(raw, ir.Value):
             return raw
         if raw is None:
@@ -236,12 +237,15 @@ class _Operands:
         if param.kind == "tensors":
             if isinstance(raw, (list, tuple)):
                 one = Param(param.name, "tensor")
-                fields = [self.value(one, item, dtype) for item in raw]
+                fields = [self.value(one, item, like) for item in raw]
                 return self._keep(make_tuple(fields, self._loc))
         elif param.kind == "shape":
             if isinstance(raw, (list, tuple)):
                 return self._keep(self._shape(param, raw))
         elif isinstance(raw, (int, float, np.ndarray, np.generic)):
+            dtype = "" if like is None else T.tensor_dtype(like.type)
+            if not dtype and like is not None and isinstance(raw, (int, float)):
+                return self._keep(build("scalar_like", [like], {"value": raw}, self._loc))
             return self._keep(scalar_constant(raw, dtype, self._loc))
         raise InferError(f"{param.name} must be a {_WORDS[param.kind]}, got {raw!r}")
 
@@ -265,16 +269,17 @@ class _Operands:
 _WORDS = {"tensor": "tensor or number", "tensors": "sequence of tensors", "shape": "shape"}
 
 
-def _first_dtype(raw: Iterable[Any]) -> str:
+def first_tensor(raw: Iterable[Any]) -> ir.Value | None:
+    """Return the operand whose dtype numbers beside it take: the first tensor, None for none."""
     for item in raw:
         if isinstance(item, ir.Value):
-            types = field_types(item.type) if is_tuple(item.type) else [item.type]
-            found = [T.tensor_dtype(type_) for type_ in types if T.is_tensor(type_)]
+            fields = known_fields(item) if is_tuple(item.type) else [item]
+            found = next((field for field in fields or () if T.is_tensor(field.type)), None)
         else:
-            found = [_first_dtype(item)] if isinstance(item, (list, tuple)) else []
-        if any(found):
-            return next(filter(None, found))
-    return ""
+            found = first_tensor(item) if isinstance(item, (list, tuple)) else None
+        if found is not None:
+            return found
+    return None
 
 
 def build(
@@ -321,9 +326,9 @@ def build(
         given[param.name] = from_attribute(param.kind, attributes[param.name])
     made = _Operands(loc)
     try:
-        dtype = _first_dtype(operands)
+        like = first_tensor(operands)
         raw = cls.prepare([*operands, *[None] * (len(wanted) - len(operands))])
-        inputs = [made.value(*item, dtype) for item in zip(wanted, raw, strict=True)]
+        inputs = [made.value(*item, like) for item in zip(wanted, raw, strict=True)]
         result = cls.result_type([operand.type for operand in inputs], given)
     except ValueError:
         made.discard()

@@ -157,6 +157,12 @@ for _name, _what in (("zeros", "zeros"), ("ones", "ones")):
         lambda types, attrs: _like(types[0], dtype_of(attrs, T.tensor_dtype(types[0]))),
     )
 declare(
+    "scalar_like",
+    "A number as a scalar of the dtype of a tensor.",
+    [Param("x", "tensor"), Param("value", "number")],
+    lambda types, attrs: T.tensor_type([], T.tensor_dtype(types[0])),
+)
+declare(
     "arange",
     "The numbers from start to end, end excluded; from 0 to start where end is left out.",
     [Param("start", "number"), Param("end", "number", None), Param("step", "number", 1), _DTYPE],

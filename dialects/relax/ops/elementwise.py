@@ -252,10 +252,13 @@ LOGICAL = {
     "logical_xor": "Whether just one operand is zero.",
 }
 
-for _name, _doc in FLOAT_UNARY.items():
-    define(UnaryOp, _name, _doc)
-for _name, _doc in ANY_UNARY.items():
-    define(UnaryOp, _name, _doc, KIND="any")
+# Those of `R.nn`, whose operand has another name.
+_OF_DATA = ("gelu", "gelu_tanh", "relu", "relu6", "selu", "silu")
+
+for _name, _doc in {**FLOAT_UNARY, **ANY_UNARY}.items():
+    _kind = "any" if _name in ANY_UNARY else "floating-point"
+    _params = (Param("data" if _name in _OF_DATA else "x", "tensor"),)
+    define(UnaryOp, _name, _doc, KIND=_kind, PARAMS=_params)
 for _name, _doc in PREDICATES.items():
     define(UnaryOp, _name, _doc, KIND="any", RESULT_DTYPE="bool")
 for _name, (_kind, _params, _doc) in PARAMETRIC.items():

@@ -12,8 +12,8 @@ from relax_mlir.dialects.relax.ops.base import ComputeOp, Param, define
 class SoftmaxBase(ComputeOp):
     """Exponentials normalised along one axis."""
 
-    PARAMS = (Param("x", "tensor"), Param("axis", "int", -1))
-    x: ext.Operand[Any]
+    PARAMS = (Param("data", "tensor"), Param("axis", "int", -1))
+    data: ext.Operand[Any]
     axis: ir.IntegerAttr
     result: ext.Result[Any]
 

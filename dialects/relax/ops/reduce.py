@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from relax_mlir.dialects.bindings import ext, ir
-from relax_mlir.dialects.relax.infer import InferError, reduce
+from relax_mlir.dialects.relax.infer import reduce
 from relax_mlir.dialects.relax.ops.base import ComputeOp, Param, define
 from relax_mlir.dialects.relax.ops.elementwise import expect_kind, with_dtype
 
@@ -30,15 +30,14 @@ class ReduceOp(ComputeOp):
 class ArgReduceOp(ComputeOp):
     """Where along an axis an element is, or, with `axis=None`, where in row-major order."""
 
-    PARAMS = (Param("x", "tensor"), Param("axis", "ints", None), Param("keepdims", "bool", False))
+    PARAMS = (Param("x", "tensor"), Param("axis", "int", None), Param("keepdims", "bool", False))
     x: ext.Operand[Any]
     result: ext.Result[Any]
 
     @classmethod
     def infer(cls, types: Sequence[ir.Type], attrs: dict[str, Any]) -> ir.Type:
-        if attrs["axis"] is not None and len(attrs["axis"]) != 1:
-            raise InferError(f"takes one axis, or None for all, got {attrs['axis']}")
-        return with_dtype(reduce(types[0], attrs["axis"], attrs["keepdims"]), "int64")
+        axes = None if attrs["axis"] is None else [attrs["axis"]]
+        return with_dtype(reduce(types[0], axes, attrs["keepdims"]), "int64")
 
 
 REDUCTIONS = {

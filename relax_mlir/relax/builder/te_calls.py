@@ -84,10 +84,9 @@ class _Arguments:
         for known, tensor in self.inputs:
             if known == variable:
                 return tensor
-        names = {tensor.name for _, tensor in self.inputs}
-        name = variable.name_hint or "A"
-        while name in names:
-            name += "_"
+        # Named by position, as in TVM: calls with other variables find the same prim func.
+        count = len(self.inputs)
+        name = chr(ord("A") + count) if count < 26 else f"A{count}"
         tensor = te_tensor(variable, name, self._te)
         self.inputs.append((variable, tensor))
         return tensor

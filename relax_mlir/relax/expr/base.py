@@ -26,6 +26,8 @@ class Expr:
     """
 
     __slots__ = ("__weakref__", "_keep", "_ty")
+    # numpy leaves `array + x` to this class instead of making an array of expressions.
+    __array_ufunc__ = None
 
     def __init__(self) -> None:
         self._keep: Any = None
@@ -34,6 +36,11 @@ class Expr:
     @property
     def mlir_value(self) -> ir.Value | None:
         """The MLIR value, None when this has not been emitted."""
+        return None
+
+    @property
+    def mlir_op(self) -> ir.Operation | None:
+        """The MLIR operation, None when this has not been emitted or is no operation's."""
         return None
 
     @property

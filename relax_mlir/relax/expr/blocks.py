@@ -7,7 +7,7 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.relax.expr.base import Expr
 from relax_mlir.relax.expr.leaves import Var, make_var
 from relax_mlir.relax.expr.places import DATAFLOW, is_binding, outputs, terminator
-from relax_mlir.relax.expr.types import Type, as_type, from_mlir
+from relax_mlir.relax.expr.types import ShapeType, TensorType, Type, as_type, from_mlir
 
 
 class Binding:
@@ -72,11 +72,20 @@ class VarBinding(Binding):
 
 
 class MatchCast(Binding):
-    """`var = R.match_cast(value, ty)`: symbols of the type that are new are bound (R08)."""
+    """`var = R.match_cast(value, ty)`: symbols of the type that are new are bound (R08).
+
+    The design document's `MatchShape(value, pattern, var)` is the same.
+    """
 
     __slots__ = ("_type",)
 
-    def __init__(self, var: Var, value: Any, ty: Any) -> None:
+    def __init__(self, var: Any, value: Any, ty: Any) -> None:
+        if isinstance(ty, Var):
+            var, value, pattern = ty, var, value
+            known = value.ty
+            ty = TensorType(pattern, getattr(known, "dtype", None))
+            if isinstance(known, ShapeType):
+                ty = ShapeType(pattern)
         super().__init__(var, value)
         self._type = as_type(ty)
 

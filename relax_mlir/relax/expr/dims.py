@@ -13,11 +13,15 @@ def as_dtype(dtype: Any) -> str:
 
     Raises:
         ExprError: there is no such dtype.
+        ExprTypeError: it names none.
     """
-    if dtype is None or dtype == "":
+    if dtype is None:
         return ""
     if not isinstance(dtype, str):
-        dtype = getattr(dtype, "name", None) or getattr(dtype, "__name__", None) or str(dtype)
+        name = getattr(dtype, "name", None) or getattr(dtype, "__name__", None)
+        if not isinstance(name, str):
+            raise ExprTypeError(f'expected a dtype such as "float32", got {dtype!r}')
+        dtype = name
     try:
         return T.normalize_dtype(dtype)
     except ValueError as error:

@@ -63,7 +63,7 @@ def _tensor(expr: Expr, type_: TensorType, items: tuple[Any, ...]) -> Any:
             axis += skipped
             place += skipped
         elif isinstance(item, slice):
-            if item != slice(None):
+            if (item.start, item.stop, item.step).count(None) < 3:
                 step = 1 if item.step is None else _bound(item.step)
                 if isinstance(step, SymExpr):
                     raise ExprTypeError("the step of a slice must be an integer")

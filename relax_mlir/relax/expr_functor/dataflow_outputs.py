@@ -6,6 +6,9 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.tuples import make_tuple
 from relax_mlir.relax.expr import Var
 from relax_mlir.relax.expr.places import escaped, outputs, terminator
+from relax_mlir.relax.expr_functor.edit import erase
+
+_FIELD = "relax.tuple_get_item"
 
 
 def add_outputs(edit: Any, op: ir.Operation, variables: list[Var]) -> None:
@@ -39,33 +42,35 @@ def _rebuild(
     with ir.InsertionPoint(end), place:
         given = values if len(values) == 1 else [make_tuple(values, place)]
         ir.Operation.create("relax.output", operands=given, loc=place)
-        end.erase()
+        erase(end)
     with ir.InsertionPoint(old), place:
         made = ir.Operation.create("relax.dataflow", results=[given[0].type], regions=1, loc=place)
     block.append_to(made.regions[0])
     edit.moved_dataflow(op, made)
-    fields = [made.results[0]]
+    result = outside = made.results[0]
+    uses = list(old.results[0].uses) if len(before) > 1 else []
+    fields = [user for use in uses if (user := use.owner.operation).name == _FIELD]
+    known = {ir.IntegerAttr(user.attributes["index"]).value for user in fields}
+    last = made
+    for user in fields:
+        last = user if last.is_before_in_block(user) else last
     if len(values) > 1:
-        uses = list(old.results[0].uses) if len(old.results) else []
-        known = {
-            use.owner.operation.attributes["index"].value
-            for use in uses
-            if len(before) > 1 and use.owner.operation.name == "relax.tuple_get_item"
-        }
-        with ir.InsertionPoint(old), place:
-            fields = [
-                _field(made.results[0], index, value)
-                for index, value in enumerate(values)
-                if index not in known
-            ]
+        for index, value in enumerate(values):
+            if index not in known:
+                with ir.InsertionPoint(old), place:
+                    field = _field(result, index, value)
+                field.move_after(last)
+                last = field
+                if len(before) == 1 and index == 0:
+                    outside = field.results[0]
     if len(old.results):
-        old.results[0].replace_all_uses_with(fields[0] if len(before) == 1 else made.results[0])
+        old.results[0].replace_all_uses_with(outside)
     old.erase()
 
 
-def _field(value: ir.Value, index: int, inner: ir.Value) -> ir.Value:
+def _field(value: ir.Value, index: int, inner: ir.Value) -> ir.Operation:
     number = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), index)
     return ir.Operation.create(
-        "relax.tuple_get_item", results=[inner.type], operands=[value],
-        attributes={"index": number}, loc=inner.location,
-    ).results[0]  # fmt: skip
+        _FIELD, results=[inner.type], operands=[value], attributes={"index": number},
+        loc=inner.location,
+    )  # fmt: skip

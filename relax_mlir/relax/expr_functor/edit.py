@@ -4,6 +4,7 @@ Those who rewrite look at the function as it was. What they change is changed in
 MLIR itself keeps all uses right, so what stays as it was costs nothing.
 """
 
+from collections.abc import Iterable
 from typing import Any
 
 from relax_mlir.dialects.bindings import ir
@@ -117,6 +118,17 @@ class Edit:
         if len(op.results):
             self._values[op.results[0]] = made.results[0]
 
+    def touches(self, op: ir.Operation) -> bool:
+        """Whether an operation of the function as it was uses something that was replaced.
+
+        What is not of that function may.
+        """
+        if not self._replaced:
+            return False
+        if op not in self._ops:
+            return True
+        return any(value in self._replaced for value in self._variables.operands(op))
+
     # Bindings
 
     def begin(self, op: ir.Operation) -> None:
@@ -184,7 +196,7 @@ class Edit:
         Raises:
             BuilderError: something uses a variable whose binding was dropped.
         """
-        for op in reversed(self._dropped):
+        for op in self._in_order(self._dropped):
             if any(next(iter(result.uses), None) is not None for result in op.results):
                 name = location_name(op.location) or op.name
                 raise BuilderError(
@@ -194,6 +206,15 @@ class Edit:
         self._dropped.clear()
         self.types.refresh_signature(self.copy)
         return self.copy
+
+    def _in_order(self, ops: Iterable[ir.Operation]) -> list[ir.Operation]:
+        """Return operations so that users come before what they use, insides before outsides."""
+        found = list(ops)
+        if any(len(op.regions) for op in found):
+            # What is in an operation goes with it, and must not be touched afterwards.
+            position = {op: index for index, op in enumerate(_all(self.copy))}
+            found.sort(key=position.__getitem__)
+        return found[::-1]
 
 
 def erase(op: ir.Operation) -> None:
@@ -290,11 +311,16 @@ class EditBuilder(BlockBuilder):
     def emit_normalized(self, binding: Any) -> Var:
         """Emit a binding; one of a variable of the function under change stands for its value."""
         var = binding.var
+        # Asked first: what is emitted becomes the variable's value.
+        value = None if var is None else var.mlir_value
+        op = None if value is None else defining_op(value)
+        if self.edits and op is not None and op in self.edits[-1]:
+            same = getattr(binding.value, "mlir_op", None)
+            if same is not None and same in (op, self.edits[-1].op(op)):
+                self.edits[-1].keep_op(op)
+                return var
         made = super().emit_normalized(binding)
-        if self.edits and var is not None and var is not made:
-            edit = self.edits[-1]
-            value = var.mlir_value
-            op = None if value is None else defining_op(value)
-            if op is not None and op in edit and made.mlir_value is not None:
-                edit.put(op, made.mlir_value)
+        if self.edits and op is not None and op in self.edits[-1]:
+            assert made.mlir_value is not None, "it has been emitted"
+            self.edits[-1].put(op, made.mlir_value)
         return made

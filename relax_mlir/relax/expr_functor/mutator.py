@@ -31,6 +31,14 @@ from relax_mlir.relax.expr_functor.dataflow_outputs import add_outputs
 from relax_mlir.relax.expr_functor.edit import Edit, EditBuilder, erase_unused
 from relax_mlir.relax.expr_functor.functor import method_of
 
+_OURS = "relax_mlir."
+# Methods for parts of calls. Where a class has none of its own the parts need no visit.
+_PARTS = (
+    "visit_expr", "visit_var_", "visit_dataflow_var_", "visit_constant_", "visit_tuple_",
+    "visit_shape_expr_", "visit_prim_value_", "visit_string_imm_", "visit_data_type_imm_",
+    "visit_global_var_", "visit_extern_func_", "visit_op_",
+)  # fmt: skip
+
 
 class PyExprMutator:
     """Rewrites Relax functions; override `visit_call_`, `visit_var_binding_`, ... (R19).
@@ -52,6 +60,7 @@ class PyExprMutator:
         self._builder = EditBuilder(mod)
         # Whether a module was given decides which MLIR context functions must be of.
         self._is_empty = mod is None
+        self._plain = all(getattr(type(self), name).__module__.startswith(_OURS) for name in _PARTS)
 
     @property
     def builder_(self) -> EditBuilder:
@@ -340,12 +349,18 @@ class PyExprMutator:
         return edit.op(op) if edit.version else None
 
     def _with_parts(self, expr: Any) -> Any:
+        op = expr.mlir_op
+        edits = self._builder.edits
+        if self._plain and op is not None and edits and not len(op.regions):
+            # Nobody looks at the parts: only whether some of them were replaced counts.
+            if not edits[-1].touches(op):
+                return expr
+            if op in edits[-1] and self._has_type(edits[-1].op(op)):
+                return view_op(edits[-1].op(op), edits[-1].keep)
         parts = children(expr)
         found = [self.visit_expr(part) for part in parts]
         if all(new is old for new, old in zip(found, parts, strict=True)):
             return expr
-        op = getattr(expr, "mlir_op", None)
-        edits = self._builder.edits
         if op is not None and edits and op in edits[-1]:
             # Where only variables were replaced the copy has them in place already.
             now = view_op(edits[-1].op(op), edits[-1].keep)

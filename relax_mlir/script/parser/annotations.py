@@ -246,7 +246,7 @@ class AnnotationParser:
         return ir.TupleType.get_tuple([self.parse(item).type for item in items])
 
     def _callable(self, node: Node) -> Annotation:
-        """Read `R.Callable((R.Tensor(("n",)),), R.Tensor(("n",)), pure)`; its symbols are its own."""
+        """Read `R.Callable((R.Tensor(("n",)),), R.Tensor(("n",)), True)`; symbols are its own."""
         values = arguments(self.scope, node, ("params", "ret", "pure"), 0)
         reader = AnnotationParser(Scope(self.scope.source, self.scope.env), define=True)
         params, ret, pure = (values.get(key) for key in ("params", "ret", "pure"))

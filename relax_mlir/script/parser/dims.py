@@ -185,6 +185,9 @@ class DimParser:
             known = scope.symbol_of(bound, name, place)
             if known is not None:
                 return known
+            if scope.symbols.get(name, False):
+                # A tensor that is called like one of its dimensions is no dimension.
+                return SymExpr.var(name)
             if isinstance(bound.type, Shape):
                 scope.fail(
                     place, f"'{name}' is a shape, not a dimension; use it without parentheses"

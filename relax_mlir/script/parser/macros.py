@@ -20,7 +20,7 @@ _DEPTH = 64
 # Functions of Python itself that a script may use on Python values.
 _PYTHON: dict[str, Callable[..., Any]] = {
     "len": len, "sum": sum, "int": int, "abs": abs, "round": round, "tuple": tuple, "list": list,
-    "min": min, "max": max, "range": range, "zip": zip, "enumerate": enumerate, "reversed": reversed,
+    "min": min, "max": max, "range": range, "zip": zip, "enumerate": enumerate,
 }  # fmt: skip
 
 
@@ -86,9 +86,9 @@ def python_function(scope: Scope, node: Node) -> Callable[..., Any] | None:
 
     Functions of Python code around the script are called; what else can be called there is not.
     """
-    if isinstance(node, ast.Name) and node.id in _PYTHON:
-        if node.id not in scope.values and scope.env.lookup(node.id) is MISSING:
-            return _PYTHON[node.id]
+    name = node.id if isinstance(node, ast.Name) else ""
+    if name in _PYTHON and name not in scope.values and scope.env.lookup(name) is MISSING:
+        return _PYTHON[name]
     found = captured_value(scope, node)
     if isinstance(found, (Marker, Macro)):
         return None

@@ -285,7 +285,7 @@ def _rename(op: ir.Operation, names: Mapping[str, str]) -> None:
     """Have a function call others by their new names."""
 
     def visit(inner: ir.Operation) -> ir.WalkResult:
-        callee = inner.attributes["callee"] if "callee" in inner.attributes else None
+        callee = inner.attributes.get("callee", None)
         if isinstance(callee, ir.FlatSymbolRefAttr) and names.get(callee.value, "") != "":
             inner.attributes["callee"] = ir.FlatSymbolRefAttr.get(names[callee.value])
         return ir.WalkResult.ADVANCE

@@ -112,7 +112,8 @@ def _value(p: "ExprParser", param: Param, place: Node | None, raw: Any, dtype: s
     if isinstance(raw, SymExpr) and raw.is_const:
         raw = raw.value
     if isinstance(raw, (int, float)):
-        return p.constant(raw, place, None, dtype)
+        # A dtype that only run time knows is for the operation to ask.
+        return p.constant(raw, place, None, dtype) if dtype else raw
     return p.materialize(raw, place)
 
 

@@ -249,12 +249,23 @@ def _builtin(func: str) -> Callable[..., Any]:
                 node,
                 f"{ast.unparse(node.func)} has a side effect; move it outside the dataflow block",
             )
+        words: dict[str, Node] = {keyword.arg or "": keyword.value for keyword in node.keywords}
         for keyword in node.keywords:
-            p.scope.fail(keyword, f"{ast.unparse(node.func)} takes only values")
+            if keyword.arg not in ("format", "format_args"):
+                p.scope.fail(keyword, f"{ast.unparse(node.func)} takes values and 'format'")
         p.impure = True
-        operand = make_tuple([p.value(arg) for arg in node.args], p.scope.location(node))
-        attribute = ir.StringAttr.get(func)
-        return p.emit("relax.call_packed", [operand], T.object_type(), node, name, func=attribute)
+        given = [*node.args, *([words["format_args"]] if "format_args" in words else [])]
+        # What the message is made of may stand in a list, as TVM has it.
+        items = [e for arg in given for e in (arg.elts if isinstance(arg, ast.List) else [arg])]
+        operand = make_tuple([p.value(item) for item in items], p.scope.location(node))
+        attributes: dict[str, ir.Attribute] = {"func": ir.StringAttr.get(func)}
+        if "format" in words:
+            message = literal(p.scope, words["format"])
+            if not isinstance(message, str):
+                p.scope.fail(words["format"], "'format' is a string")
+            if message:
+                attributes["static_args"] = ir.ArrayAttr.get([ir.StringAttr.get(message)])
+        return p.emit("relax.call_packed", [operand], T.object_type(), node, name, **attributes)
 
     return call
 

@@ -243,9 +243,9 @@ class ControlParser:
         names = []
         for name in flow.assigned(node.body):
             first = flow.is_read_first(name, [*head, *node.body])
-            if name in self.scope.values and name not in own:
-                if first or self._statements.is_read_later(name):
-                    names.append(name)
+            needed = first or self._statements.is_read_later(name)
+            if needed and name in self.scope.values and name not in own:
+                names.append(name)
         return names, [self._value(name, node) for name in names]
 
     def _while(self, node: ast.While) -> None:

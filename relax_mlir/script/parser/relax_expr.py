@@ -185,9 +185,10 @@ class ExprParser:
         operands = []
         for place, raw in args:
             if isinstance(raw, SymExpr) and raw.is_const:
-                operands.append(self.constant(raw.value, place, None, dtype))
-            elif isinstance(raw, (int, float)):
-                operands.append(self.constant(raw, place, None, dtype))
+                raw = raw.value
+            if isinstance(raw, (int, float)):
+                # A dtype that only run time knows is for the operation to ask.
+                operands.append(self.constant(raw, place, None, dtype) if dtype else raw)
             else:
                 operands.append(self.materialize(raw, place))
         try:

@@ -39,7 +39,15 @@ ALIASES = {
     "nn.swish": "silu",
 }
 # Where script looks for an operation that is not directly in `R`; it finds them in `R` as well.
-NAMESPACES = dict.fromkeys(("relu", "gelu", "silu", "softmax", "log_softmax", "pad"), "nn.")
+_NN = (
+    "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "attention", "avg_pool1d",
+    "avg_pool2d", "avg_pool3d", "batch_norm", "conv1d", "conv1d_transpose", "conv2d",
+    "conv2d_transpose", "conv3d", "conv3d_transpose", "cross_entropy_with_logits", "dropout",
+    "gelu", "gelu_tanh", "group_norm", "instance_norm", "layer_norm", "leakyrelu", "log_softmax",
+    "max_pool1d", "max_pool2d", "max_pool3d", "nll_loss", "pad", "prelu", "relu", "relu6",
+    "rms_norm", "selu", "silu", "softmax", "softplus",
+)  # fmt: skip
+NAMESPACES = dict.fromkeys(_NN, "nn.")
 # Call forms and constructors, beside the operations of the dialect's table.
 BUILTINS = (
     "call_tir", "call_tir_dyn", "call_dps_packed", "call_packed", "call_pure_packed", "match_cast",

@@ -1,7 +1,6 @@
 """Expressions of the TIR language: scalar arithmetic, intrinsics, loads."""
 
 import ast
-import operator
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -18,49 +17,18 @@ from relax_mlir.script.parser.dims import captured_value
 from relax_mlir.script.parser.env import MISSING
 from relax_mlir.script.parser.scope import Scope
 from relax_mlir.script.parser.source import Node
+from relax_mlir.script.parser.tir_tables import (
+    BINARY,
+    COMPARISONS,
+    INDEX_DTYPES,
+    OPERATORS,
+    OTHERS,
+    SYMBOLIC,
+    UNARY,
+    WHOLE,
+)
 
 scf = submodule("dialects.scf")
-
-OPERATORS = {
-    ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div", ast.FloorDiv: "floordiv",
-    ast.Mod: "mod", ast.Pow: "pow", ast.BitAnd: "and", ast.BitOr: "or", ast.BitXor: "xor",
-    ast.LShift: "shl", ast.RShift: "shr",
-}  # fmt: skip
-COMPARISONS = {
-    ast.Eq: "eq", ast.NotEq: "ne", ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge",
-}  # fmt: skip
-UNARY = {
-    **{name: name for name in S.UNARY_NAMES},
-    "fabs": "abs",
-    "nearbyint": "round",
-}
-BINARY = {
-    "max": "max", "min": "min", "pow": "pow", "power": "pow", "floordiv": "floordiv",
-    "floormod": "mod", "truncdiv": "div", "truncmod": "truncmod", "bitwise_and": "and",
-    "bitwise_or": "or", "bitwise_xor": "xor", "shift_left": "shl", "shift_right": "shr",
-    "Add": "add", "Sub": "sub", "Mul": "mul", "Div": "div", "FloorDiv": "floordiv",
-    "FloorMod": "mod", "Max": "max", "Min": "min", "atan2": "atan2", "copysign": "copysign",
-}  # fmt: skip
-_OTHERS = (
-    "cast", "Cast", "IntImm", "FloatImm", "block", "grid", "serial", "parallel", "axis", "reads",
-    "writes", "init", "where", "evaluate", "alloc_buffer", "match_buffer",
-)  # fmt: skip
-_SYMBOLIC: dict[str, Callable[[SymExpr, SymExpr], SymExpr]] = {
-    "add": lambda a, b: a + b,
-    "sub": lambda a, b: a - b,
-    "mul": lambda a, b: a * b,
-    "floordiv": lambda a, b: a // b,
-    "mod": lambda a, b: a % b,
-}
-
-
-# What TVM gives to extents and indices, which are the machine's own integers here.
-_INDEX_DTYPES = ("int64", "int32")
-
-_WHOLE: dict[str, Callable[[int, int], int]] = {
-    "add": operator.add, "sub": operator.sub, "mul": operator.mul, "floordiv": operator.floordiv,
-    "mod": operator.mod, "max": max, "min": min,
-}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -73,7 +41,7 @@ class Number:
     @property
     def index(self) -> int | None:
         """The number as an extent or an index, None when its dtype is not one of these."""
-        return int(self.value) if self.dtype in _INDEX_DTYPES else None
+        return int(self.value) if self.dtype in INDEX_DTYPES else None
 
 
 class TirExprParser:
@@ -134,14 +102,14 @@ class TirExprParser:
     def binary(self, kind: str, left: Any, right: Any, node: Node) -> Any:
         """Apply a binary operation to what `evaluate` gave."""
         whole = _whole(left, right)
-        if whole is not None and kind in _WHOLE:
+        if whole is not None and kind in WHOLE:
             dtype, *numbers = whole
-            number = _WHOLE[kind](*numbers)
+            number = WHOLE[kind](*numbers)
             return Number(number, dtype) if dtype else number
         left, right = _bare(left, right), _bare(right, left)
         symbolic = [isinstance(x, SymExpr) or type(x) is int for x in (left, right)]
-        if all(symbolic) and kind in _SYMBOLIC:
-            return _SYMBOLIC[kind](SymExpr.of(left), SymExpr.of(right))
+        if all(symbolic) and kind in SYMBOLIC:
+            return SYMBOLIC[kind](SymExpr.of(left), SymExpr.of(right))
         left, right = self._operands(left, right, node)
         dtype = next(x.dtype for x in (left, right) if isinstance(x, Scalar))
         if kind == "div" and not S.is_float(dtype):
@@ -424,7 +392,7 @@ class TirExprParser:
             return self.binary(BINARY[name], left, right, node)
         if self.is_dtype(name):
             return self._convert(name, node)
-        near = did_you_mean(name, [*UNARY, *BINARY, *INTRINSICS, *_OTHERS, "float32", "int64"])
+        near = did_you_mean(name, [*UNARY, *BINARY, *INTRINSICS, *OTHERS, "float32", "int64"])
         self.scope.fail(node.func, f"there is no T.{name}{near}")
 
     def _whole_power(self, base: Any, exponent: int, node: Node) -> Any:

@@ -161,7 +161,7 @@ class TirStmtParser:
             self.scope.fail(value, str(error))
 
     def _augassign(self, node: Node) -> None:
-        from relax_mlir.script.parser.tir_expr import OPERATORS
+        from relax_mlir.script.parser.tir_tables import OPERATORS
 
         if not isinstance(node.target, ast.Subscript):
             self.scope.fail(node.target, "only elements of buffers can be updated")

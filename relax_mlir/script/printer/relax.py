@@ -6,6 +6,7 @@ from relax_mlir.dialects.relax.dialect import Dims, Shape
 from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS
 from relax_mlir.dialects.relax.ops.control import LOOPS
 from relax_mlir.dialects.relax.tuples import is_make_tuple, known_fields
+from relax_mlir.lowering.walk import collect
 from relax_mlir.script.printer import spelling
 from relax_mlir.script.printer.names import Namer, location_name, own_name
 from relax_mlir.script.printer.relax_control import ControlPrinter
@@ -35,6 +36,8 @@ class RelaxPrinter:
         self.skipped: set[ir.Operation] = set()
         self.inlined: set[ir.Operation] = set()
         self.control = ControlPrinter(self)
+        # Whether symbols occur only where nothing but dimensions can stand.
+        self.dims_only = not collect(op, lambda inner: inner.name in _INTEGER_USERS)
 
     def text(self) -> list[str]:
         """Return the function's lines."""
@@ -46,6 +49,7 @@ class RelaxPrinter:
             options.append("pure=True")
         self.line(f"@R.function{'(' + ', '.join(options) + ')' if options else ''}", 0)
         block = self.op.regions[0].blocks[0]
+        self.control.name_integers(block)
         params, bound = self._parameters(block)
         type_ = ir.FunctionType(attributes["function_type"].value)
         result = type_.results[0] if len(type_.results) == 1 else None
@@ -79,7 +83,14 @@ class RelaxPrinter:
                     self.namer.set(argument, hint)
                     params.append(f"{hint}: {text}")
                     continue
-            params.append(f"{self.namer.name(argument, hint)}: {text}")
+            name = self.namer.get(argument)
+            if name is None and hint in _type_symbols(argument.type) and self.dims_only:
+                # Where dimensions are written, the name means the symbol.
+                self.namer.set(argument, hint)
+                bound.add(hint)
+                name = hint
+            name = name or self.namer.name(argument, hint)
+            params.append(f"{name}: {text}")
         return params, bound
 
     def _func_attrs(self) -> None:
@@ -94,6 +105,7 @@ class RelaxPrinter:
             self.line(f"R.func_attr({{{', '.join(items)}}})")
 
     def line(self, text: str, depth: int | None = None) -> None:
+        """Add a line, at the current depth unless another is given."""
         self.lines.append("    " * (self.depth if depth is None else depth) + text)
 
     def block(self, block: ir.Block) -> None:
@@ -245,6 +257,7 @@ class RelaxPrinter:
 
 
 # What may be called for its effect alone.
+_INTEGER_USERS = ("relax.compare_prim", "relax.prim_value", "relax.match_prim")
 _BARE = ("relax.call_packed", "relax.call", "relax.invoke_closure", "vm.call")
 # Their expression says the type already.
 _SELF_EXPLAINING = (

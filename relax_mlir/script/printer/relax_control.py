@@ -5,13 +5,17 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.relax.dialect import Dims
 from relax_mlir.dialects.relax.ops.control import LOOPS
 from relax_mlir.dialects.relax.tuples import field_types, known_fields
+from relax_mlir.dialects.relax.well_formed import type_dims
 from relax_mlir.script.printer import spelling
 from relax_mlir.script.printer.names import location_name, own_name
 
 if TYPE_CHECKING:
     from relax_mlir.script.printer.relax import RelaxPrinter
+
+_IMPURE = ("relax.call_packed", "relax.call", "relax.invoke_closure")
 
 
 def users(value: ir.Value) -> list[ir.Operation]:
@@ -213,9 +217,10 @@ class ControlPrinter:
             self._force_turn(body, arguments, fields, names)
             for value in fields:
                 # `i = i + 1` at the end of the turn.
-                if self._is_binding(value, body) and len(users(value)) == 1:
-                    if value.owner.operation.name == "relax.prim_value":
-                        p.inlined.add(value.owner.operation)
+                alone = value not in p.forced and self._is_binding(value, body)
+                alone = alone and len(users(value)) == 1
+                if alone and value.owner.operation.name == "relax.prim_value":
+                    p.inlined.add(value.owner.operation)
         p.block(body)
         if fields is not None:
             self._rebind(body, fields, names)
@@ -344,6 +349,10 @@ class ControlPrinter:
         p = self._printer
         for view in list(block.operations)[:-1]:
             op = view.operation
+            once = len(op.results) == 1 and len(users(op.results[0])) == 1
+            if len(op.regions) or (op.name in _IMPURE and not once):
+                # Python has no statements before the condition of a loop.
+                p.line(f"{spelling.UNSPOKEN}{op.get_asm(assume_verified=True).splitlines()[0]}")
             if op.name == "relax.match_prim":
                 p.skipped.add(op)
             else:
@@ -361,15 +370,37 @@ class ControlPrinter:
         positions = {view.operation: i for i, view in enumerate(body.operations)}
         floor = -1
         for argument, value, name in zip(arguments, values, names, strict=True):
-            integer = str(argument.type) == "i64"
-            if integer or not self._is_local(value, body) or list(values).count(value) > 1:
+            if not self._is_local(value, body) or list(values).count(value) > 1:
                 return
             place = positions[value.owner.operation]
             last = max([positions[self._at_home(u, body)] for u in users(argument)], default=-1)
             if place <= floor or last > place:
                 return
+            if str(argument.type) == "i64" and self._is_mentioned(name, value, body):
+                return
             self._printer.forced.setdefault(value, name)
             floor = place
+
+    def _is_mentioned(self, symbol: str, value: ir.Value, body: ir.Block) -> bool:
+        """Whether what follows an operation in a body, or may, has a symbol in an expression."""
+        if value.owner.operation.name != "relax.prim_value":
+            return True
+        found: list[bool] = []
+
+        def visit(op: ir.Operation) -> ir.WalkResult:
+            dims = [dim for result in op.results for dim in type_dims(result.type)]
+            for attribute in op.attributes.values():
+                if isinstance(attribute, Dims):
+                    dims += attribute.dims
+            if any(symbol in dim.symbols for dim in dims):
+                found.append(True)
+                return ir.WalkResult.INTERRUPT
+            return ir.WalkResult.ADVANCE
+
+        operations = [view.operation for view in body.operations]
+        for op in operations[operations.index(value.owner.operation) + 1 :]:
+            op.walk(visit)
+        return bool(found)
 
     def _at_home(self, op: ir.Operation, block: ir.Block) -> ir.Operation:
         while op.block != block:

@@ -191,6 +191,9 @@ class RelaxExprPrinter:
         args = self._arguments(op.operands[0])
         result = op.results[0].type
         if func in _BUILTINS and op.name == "relax.call_packed" and str(result) == "!relax.object":
+            if "static_args" in op.attributes:
+                (message,) = op.attributes["static_args"]
+                args.append(f"format={spelling.quote(ir.StringAttr(message).value)}")
             return f"R.{_BUILTINS[func]}({', '.join(args)})"
         types = f"sinfo_args=({spelling.type_text(result)},)"
         if "inplace_indices" in op.attributes:

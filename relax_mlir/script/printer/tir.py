@@ -17,8 +17,8 @@ _OWN_ATTRIBUTES = ("sym_name", "function_type", "sym_visibility", "arg_attrs", "
                    "tir.prim_func")  # fmt: skip
 # Prim funcs of TVM carry these with the prefix, all others without.
 _TVM_ATTRIBUTES = ("tir.noalias", "tir.is_scheduled", "tir.is_entry_func", "tir.internal")
-_SILENT = ("func.return", "tir.yield", "scf.yield", "scf.condition", "tir.reads", "tir.writes", "arith.constant",
-           "tir.symbol", "memref.dealloc")  # fmt: skip
+_SILENT = ("func.return", "tir.yield", "scf.yield", "scf.condition", "tir.reads", "tir.writes",
+           "arith.constant", "tir.symbol", "memref.dealloc")  # fmt: skip
 
 
 class TirPrinter:

@@ -61,3 +61,35 @@ func.func @result(%x: tensor<1x3x8x9xf32>, %w: tensor<8x3x3x3xf32>) attributes {
   %a = "relax.conv2d"(%x, %w) : (tensor<1x3x8x9xf32>, tensor<8x3x3x3xf32>) -> tensor<1x8x8x9xf32>
   return
 }
+
+// -----
+
+func.func @signals(%a: tensor<1x3x8x9xf32>, %b: tensor<8x3x3xf32>) {
+  // expected-error@+1 {{'relax.conv1d' op data must have 3 dimensions, got 4}}
+  %0 = "relax.conv1d"(%a, %b) : (tensor<1x3x8x9xf32>, tensor<8x3x3xf32>) -> tensor<1x8x6xf32>
+  return
+}
+
+// -----
+
+func.func @volumes(%a: tensor<1x2x3x4x5xf32>) {
+  // expected-error@+1 {{'relax.max_pool3d' op padding takes 1, 3 or 6 integers, got [1, 1]}}
+  %0 = "relax.max_pool3d"(%a) {padding = array<i64: 1, 1>} : (tensor<1x2x3x4x5xf32>) -> tensor<1x2x3x4x5xf32>
+  return
+}
+
+// -----
+
+func.func @output_padding(%a: tensor<1x3x8x8xf32>, %b: tensor<3x4x3x3xf32>) {
+  // expected-error@+1 {{'relax.conv2d_transpose' op output_padding [1, 1] must be below the strides [1, 1]}}
+  %0 = "relax.conv2d_transpose"(%a, %b) {output_padding = array<i64: 1>} : (tensor<1x3x8x8xf32>, tensor<3x4x3x3xf32>) -> tensor<1x4x10x10xf32>
+  return
+}
+
+// -----
+
+func.func @parts(%a: tensor<1x2x3x4xi32>) {
+  // expected-error@+1 {{'relax.adaptive_avg_pool2d' op data must have a floating-point dtype, got int32}}
+  %0 = "relax.adaptive_avg_pool2d"(%a) {output_size = array<i64: 1>} : (tensor<1x2x3x4xi32>) -> tensor<1x2x1x1xi32>
+  return
+}

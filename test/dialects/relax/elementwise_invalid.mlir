@@ -77,3 +77,67 @@ func.func @cast_to_a_typo(%x: tensor<3xf32>) {
   %0 = "relax.astype"(%x) {dtype = "flaot16"} : (tensor<3xf32>) -> tensor<3xf16>
   return
 }
+
+// -----
+
+func.func @where_needs_a_bool(%a: tensor<3xf32>, %b: tensor<3xf32>, %c: tensor<3xf32>) {
+  // expected-error@+1 {{'relax.where' op condition must have a bool dtype, got float32}}
+  %0 = "relax.where"(%a, %b, %c) : (tensor<3xf32>, tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
+  return
+}
+
+// -----
+
+func.func @where_of_two_dtypes(%a: tensor<3xi1>, %b: tensor<3xf32>, %c: tensor<3xf16>) {
+  // expected-error@+1 {{'relax.where' op operand dtypes must match, got float32 and float16}}
+  %0 = "relax.where"(%a, %b, %c) : (tensor<3xi1>, tensor<3xf32>, tensor<3xf16>) -> tensor<3xf32>
+  return
+}
+
+// -----
+
+func.func @bits_of_floats(%a: tensor<3xf32>, %b: tensor<3xf32>) {
+  // expected-error@+1 {{'relax.bitwise_and' op operand must have an integer or bool dtype, got float32}}
+  %0 = "relax.bitwise_and"(%a, %b) : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
+  return
+}
+
+// -----
+
+func.func @shifted_bools(%a: tensor<3xi1>, %b: tensor<3xi1>) {
+  // expected-error@+1 {{'relax.left_shift' op operand must have an integer dtype, got bool}}
+  %0 = "relax.left_shift"(%a, %b) : (tensor<3xi1>, tensor<3xi1>) -> tensor<3xi1>
+  return
+}
+
+// -----
+
+func.func @sign_of_bools(%a: tensor<3xi1>) {
+  // expected-error@+1 {{'relax.sign' op operand must have a numeric dtype, got bool}}
+  %0 = "relax.sign"(%a) : (tensor<3xi1>) -> tensor<3xi1>
+  return
+}
+
+// -----
+
+func.func @truth_is_a_bool(%a: tensor<3xf32>) {
+  // expected-error@+1 {{'relax.isnan' op result must be R.Tensor((3,), "bool"), declared R.Tensor((3,), "float32")}}
+  %0 = "relax.isnan"(%a) : (tensor<3xf32>) -> tensor<3xf32>
+  return
+}
+
+// -----
+
+func.func @clip_needs_bounds(%a: tensor<3xf32>) {
+  // expected-error@+1 {{'relax.clip' op needs attribute 'max'}}
+  %0 = "relax.clip"(%a) {min = 0 : i64} : (tensor<3xf32>) -> tensor<3xf32>
+  return
+}
+
+// -----
+
+func.func @slopes_of_another_count(%a: tensor<2x3xf32>, %b: tensor<2xf32>) {
+  // expected-error@+1 {{'relax.prelu' op alpha has 2 elements for 3 channels}}
+  %0 = "relax.prelu"(%a, %b) : (tensor<2x3xf32>, tensor<2xf32>) -> tensor<2x3xf32>
+  return
+}

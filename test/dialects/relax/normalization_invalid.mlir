@@ -37,3 +37,27 @@ func.func @rate(%x: tensor<2x5xf32>) attributes {relax.function} {
   %a = "relax.dropout"(%x) {rate = 1.0 : f64} : (tensor<2x5xf32>) -> tuple<tensor<2x5xf32>, tensor<2x5xf32>>
   return
 }
+
+// -----
+
+func.func @weight_shape(%a: tensor<2x3xf32>, %b: tensor<2xf32>) {
+  // expected-error@+1 {{'relax.rms_norm' op weight must have 3 elements along an axis, got 2}}
+  %0 = "relax.rms_norm"(%a, %b) : (tensor<2x3xf32>, tensor<2xf32>) -> tensor<2x3xf32>
+  return
+}
+
+// -----
+
+func.func @groups(%a: tensor<2x6x3xf32>, %b: tensor<6xf32>, %c: tensor<6xf32>) {
+  // expected-error@+1 {{'relax.group_norm' op 6 channels do not divide into 4 groups}}
+  %0 = "relax.group_norm"(%a, %b, %c) {num_groups = 4 : i64, channel_axis = 1 : i64, axes = array<i64: 2>} : (tensor<2x6x3xf32>, tensor<6xf32>, tensor<6xf32>) -> tensor<2x6x3xf32>
+  return
+}
+
+// -----
+
+func.func @channel_among_axes(%a: tensor<2x6x3xf32>, %b: tensor<6xf32>, %c: tensor<6xf32>) {
+  // expected-error@+1 {{'relax.instance_norm' op axes must be distinct, got [1, 1]}}
+  %0 = "relax.instance_norm"(%a, %b, %c) {channel_axis = 1 : i64, axes = array<i64: 1>} : (tensor<2x6x3xf32>, tensor<6xf32>, tensor<6xf32>) -> tensor<2x6x3xf32>
+  return
+}

@@ -29,3 +29,27 @@ func.func @result(%x: tensor<2x3xf32>) {
   %0 = "relax.max"(%x) {axis = array<i64: 1>, keepdims = false} : (tensor<2x3xf32>) -> tensor<3xf32>
   return
 }
+
+// -----
+
+func.func @variance_of_integers(%a: tensor<3xi32>) {
+  // expected-error@+1 {{'relax.variance' op operand must have a floating-point dtype, got int32}}
+  %0 = "relax.variance"(%a) : (tensor<3xi32>) -> tensor<i32>
+  return
+}
+
+// -----
+
+func.func @places_along_two_axes(%a: tensor<2x3xf32>) {
+  // expected-error@+1 {{'relax.argmax' op attribute 'axis': expected int, got array<i64: 0, 1>}}
+  %0 = "relax.argmax"(%a) {axis = array<i64: 0, 1>} : (tensor<2x3xf32>) -> tensor<i64>
+  return
+}
+
+// -----
+
+func.func @places_are_int64(%a: tensor<2x3xf32>) {
+  // expected-error@+1 {{'relax.argmin' op result must be R.Tensor((2,), "int64"), declared R.Tensor((2,), "int32")}}
+  %0 = "relax.argmin"(%a) {axis = 1 : i64} : (tensor<2x3xf32>) -> tensor<2xi32>
+  return
+}

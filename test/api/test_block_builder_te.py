@@ -1,0 +1,170 @@
+"""How a builder takes tensor expressions in: arguments, names, symbols of no buffer (R21, R22)."""
+
+import sys
+from collections.abc import Sequence
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+from relax_mlir import IRModule, relax, tir
+from relax_mlir.errors import ExprError, ExprTypeError
+from relax_mlir.script import from_source
+from relax_mlir.script import relax as R
+
+
+class Tensor:
+    """The least that a te tensor is: here, one elementwise expression over others."""
+
+    def __init__(self, shape: Sequence[Any], dtype: str, name: str, text: str = "") -> None:
+        self.shape, self.dtype, self.name, self.text = tuple(shape), dtype, name, text
+        self.op: list[Tensor] = []
+
+
+def placeholder(shape: Sequence[Any], dtype: str = "float32", name: str = "A") -> Tensor:
+    return Tensor(shape, dtype, name)
+
+
+def compute(like: Tensor, text: str, inputs: list[Tensor], name: str = "B") -> Tensor:
+    made = Tensor(like.shape, like.dtype, name, text)
+    made.op = inputs
+    return made
+
+
+def create_prim_func(tensors: Sequence[Tensor]) -> IRModule:
+    """Write the prim func of elementwise expressions as script."""
+    plain = {str(d) for t in tensors for d in t.shape if getattr(d, "name", None)}
+    every = {s for t in tensors for d in t.shape for s in getattr(d, "symbols", ())}
+    extra = sorted(every - plain)
+    params = [f'{t.name}: T.Buffer({t.shape!r}, "{t.dtype}")' for t in tensors]
+    lines = [f"def te_func({', '.join([*params, *(f'{s}: T.int64' for s in extra)])}):"]
+    for tensor in tensors:
+        if tensor.text:
+            axes = [f"i{k}" for k in range(len(tensor.shape))]
+            lines += [
+                f"    for {', '.join(axes)} in T.grid({', '.join(map(str, tensor.shape))}):",
+                f'        with T.block("{tensor.name}"):',
+                f"            {', '.join('v' + a for a in axes)} = "
+                f"T.axis.remap({'S' * len(axes)!r}, [{', '.join(axes)}])",
+                f"            {tensor.name}[{', '.join('v' + a for a in axes)}] = {tensor.text}",
+            ]
+    return from_source("@T.prim_func\n" + "\n".join(lines) + "\n")
+
+
+@pytest.fixture(autouse=True)
+def te(monkeypatch: pytest.MonkeyPatch) -> None:
+    module: Any = ModuleType("relax_mlir.te")
+    module.Tensor, module.placeholder = Tensor, placeholder
+    module.create_prim_func = create_prim_func
+    module.placeholders_of = lambda tensor: tensor.op
+    monkeypatch.setitem(sys.modules, "relax_mlir.te", module)
+
+
+def twice(a: Tensor) -> Tensor:
+    index = ", ".join(f"vi{k}" for k in range(len(a.shape)))
+    return compute(a, f"{a.name}[{index}] * T.float32(2)", [a])
+
+
+def run(mod: IRModule, *args: np.ndarray) -> Any:
+    return relax.VirtualMachine(relax.build(mod))["main"](*args)
+
+
+def test_emit_te() -> None:
+    n = tir.Var("n")
+    bb = relax.BlockBuilder()
+    x = relax.Var("x", R.Tensor((n, 4), "float32"))
+    with bb.function("main", [x]):
+        with bb.dataflow():
+            lv = bb.emit_te(twice, x)
+            assert lv.ty == x.ty
+            gv = bb.emit_output(bb.call_te(twice, lv + 1, primfunc_name_hint="double"))
+        bb.emit_func_output(gv)
+    # Buffers are named by position, so the second call finds the first one's prim func.
+    assert bb.get().function_names == ["twice", "main"]
+    ones = np.ones((3, 4), "float32")
+    np.testing.assert_array_equal(run(bb.get(), ones), ones * 6)
+
+
+def test_identical_prim_funcs_are_one() -> None:
+    bb = relax.BlockBuilder()
+    for name, dims in (("f", (4, 2)), ("g", (4, 2)), ("h", (5, 2))):
+        x = relax.Var(f"of_{name}", R.Tensor(dims, "float32"))
+        with bb.function(name, [x]):
+            bb.emit_func_output(bb.emit_te(twice, x))
+    assert bb.get().function_names == ["twice", "f", "g", "twice1", "h"]
+
+
+def test_symbols_of_no_buffer_are_passed() -> None:
+    """The document's `2 * floordiv(m, 2)`: no dimension gives `m`, so the call passes it (R22)."""
+    n, m = tir.Var("n"), tir.Var("m")
+    bb = relax.BlockBuilder()
+    x = relax.Var("x", R.Tensor((n, m), "float32"))
+    with bb.function("main", [x]):
+        even = bb.emit(x[:, : m // 2 * 2])
+        cast = bb.match_cast(even, R.Tensor((n, m // 2 * 2), "float32"))
+        lv = bb.emit_te(twice, cast)
+        assert lv.shape.values == (n, m // 2 * 2)
+        call = bb.lookup_binding(lv)
+        assert call.attrs.tir_vars == [m]
+        bb.emit_func_output(lv)
+    bb.get().verify()
+    value = np.arange(10, dtype="float32").reshape(2, 5)
+    np.testing.assert_array_equal(run(bb.get(), value), value[:, :4] * 2)
+
+
+def test_te_tensor_and_emit_of_it() -> None:
+    bb = relax.BlockBuilder()
+    x = relax.Var("x", R.Tensor(("n", 2), "float32"))
+    with bb.function("main", [x]):
+        a = relax.te_tensor(x)
+        assert (a.name, a.dtype) == ("x", "float32")
+        lv = bb.emit(twice(a))
+        bb.emit_func_output(lv)
+    ones = np.ones((3, 2), "float32")
+    np.testing.assert_array_equal(run(bb.get(), ones), ones * 2)
+
+
+def test_several_outputs_and_nested_arguments() -> None:
+    bb = relax.BlockBuilder()
+    n = tir.Var("n")
+    x = relax.Var("x", R.Tensor((n, 2), "float32"))
+
+    def both(
+        pair: list[Tensor], shape: list[Any], k: int, extra: dict[str, Tensor]
+    ) -> list[Tensor]:
+        assert shape == [n, 2]
+        assert k == 3
+        assert extra["same"] is pair[0]
+        a, b = pair
+        index = "vi0, vi1"
+        return [
+            compute(a, f"{a.name}[{index}] + {b.name}[{index}]", pair, "S"),
+            compute(a, f"{a.name}[{index}] - {b.name}[{index}]", pair, "D"),
+        ]
+
+    with bb.function("main", [x]):
+        y = bb.emit(x * 3)
+        t = bb.emit_te(both, [x, y], x.shape, 3, {"same": x}, primfunc_name_hint="sum_diff")
+        bb.emit_func_output((t[0], t[1]))
+    ones = np.ones((3, 2), "float32")
+    total, difference = run(bb.get(), ones)
+    np.testing.assert_array_equal(total, ones * 4)
+    np.testing.assert_array_equal(difference, ones * -2)
+
+
+def test_what_is_no_te_tensor() -> None:
+    bb = relax.BlockBuilder()
+    x = relax.Var("x", R.Tensor(ndim=2, dtype="float32"))
+    y = relax.Var("y", R.Tensor((2,)))
+    z = relax.Var("z", R.Tensor((2,), "float32"))
+    with bb.function("main", [x, y, z]):
+        with pytest.raises(ExprError, match=r"shape of x is not known.*match_cast"):
+            bb.emit_te(twice, x)
+        with pytest.raises(ExprError, match="dtype of y is not known"):
+            bb.emit_te(twice, y)
+        with pytest.raises(ExprTypeError, match="only tensors can be te tensors"):
+            relax.te_tensor(relax.ShapeExpr([1]))
+        with pytest.raises(ExprTypeError, match="'bad' gave 3"):
+            bb.emit_te(lambda a: 3, z, primfunc_name_hint="bad")
+        bb.emit_func_output(z)

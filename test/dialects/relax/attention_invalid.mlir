@@ -1,0 +1,47 @@
+// RUN: relax-opt %s -split-input-file -verify-diagnostics
+
+func.func @rank(%a: tensor<2x3x4xf32>, %b: tensor<1x2x3x4xf32>, %c: tensor<1x2x3x4xf32>, %d: tuple<>) {
+  // expected-error@+1 {{'relax.attention' op query must have 4 dimensions, got 3}}
+  %0 = "relax.attention"(%a, %b, %c, %d) : (tensor<2x3x4xf32>, tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>, tuple<>) -> tensor<1x2x3x4xf32>
+  return
+}
+
+// -----
+
+func.func @depth(%a: tensor<1x2x3x4xf32>, %b: tensor<1x2x3x5xf32>, %c: tensor<1x2x3x4xf32>, %d: tuple<>) {
+  // expected-error@+1 {{'relax.attention' op depths of query and key must match, got 4 and 5}}
+  %0 = "relax.attention"(%a, %b, %c, %d) : (tensor<1x2x3x4xf32>, tensor<1x2x3x5xf32>, tensor<1x2x3x4xf32>, tuple<>) -> tensor<1x2x3x4xf32>
+  return
+}
+
+// -----
+
+func.func @heads(%a: tensor<1x2x3x4xf32>, %b: tensor<1x2x7x4xf32>, %c: tensor<1x2x3x4xf32>, %d: tuple<>) {
+  // expected-error@+1 {{'relax.attention' op numbers of heads must match, got 3 and 7}}
+  %0 = "relax.attention"(%a, %b, %c, %d) : (tensor<1x2x3x4xf32>, tensor<1x2x7x4xf32>, tensor<1x2x3x4xf32>, tuple<>) -> tensor<1x2x3x4xf32>
+  return
+}
+
+// -----
+
+func.func @mask(%a: tensor<1x2x3x4xf32>, %b: tensor<1x2x3x4xf32>, %c: tensor<1x2x3x4xf32>, %d: tuple<>) {
+  // expected-error@+1 {{'relax.attention' op causal_mask must be one of TopLeft, BottomRight or None, got Top}}
+  %0 = "relax.attention"(%a, %b, %c, %d) {causal_mask = "Top"} : (tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>, tuple<>) -> tensor<1x2x3x4xf32>
+  return
+}
+
+// -----
+
+func.func @bias(%a: tensor<1x2x3x4xf32>, %b: tensor<1x2x3x4xf32>, %c: tensor<1x2x3x4xf32>, %d: tensor<2xf32>) {
+  // expected-error@+1 {{'relax.attention' op bias must have 2, 3 or 4 dimensions, got 1}}
+  %0 = "relax.attention"(%a, %b, %c, %d) : (tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>, tensor<2xf32>) -> tensor<1x2x3x4xf32>
+  return
+}
+
+// -----
+
+func.func @window(%a: tensor<1x2x3x4xf32>, %b: tensor<1x2x3x4xf32>, %c: tensor<1x2x3x4xf32>, %d: tuple<>) {
+  // expected-error@+1 {{'relax.attention' op window_size needs causal_mask='BottomRight'}}
+  %0 = "relax.attention"(%a, %b, %c, %d) {window_size = 1 : i64} : (tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>, tuple<>) -> tensor<1x2x3x4xf32>
+  return
+}
