@@ -275,6 +275,7 @@ def decompose_ops(module: ir.Operation) -> None:
         if "relax.function" in view.operation.attributes:
             view.operation.walk(visit)
         for op in found:
-            value = DECOMPOSE[op.name.removeprefix("relax.")](op, writes)
+            with op.location:
+                value = DECOMPOSE[op.name.removeprefix("relax.")](op, writes)
             if value is not None:
                 replace(op, value)

@@ -72,7 +72,8 @@ def legalize_ops(module: ir.Operation) -> None:
     module.walk(collect)
     for op in pending:
         legalize = LEGALIZE.get(op.name.removeprefix("relax."))
-        result = legalize(legalizer, op) if legalize is not None else None
+        with op.location:  # inference makes types, which takes one
+            result = legalize(legalizer, op) if legalize is not None else None
         if result is None:
             result = legalizer.call_library(op)
         op.results[0].replace_all_uses_with(result)

@@ -7,7 +7,7 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS, infer_result, read_attributes
 from relax_mlir.dialects.relax.ops.repeat import pad_pairs, roll_shifts
-from relax_mlir.dialects.relax.prover import can_prove_less_equal
+from relax_mlir.dialects.relax.prover import can_prove_different, can_prove_less_equal
 from relax_mlir.dialects.relax.symbolic import SymExpr, product
 from relax_mlir.dialects.tir.builder import Buffer, PrimFuncBuilder
 from relax_mlir.dialects.tir.scalar import Scalar, binary, cast, select
@@ -56,11 +56,21 @@ def injective(
 def legalize_reshape(legalizer: Legalizer, op: ir.Operation) -> ir.Value | None:
     """Legalise what keeps the order of the elements: one linear copy.
 
-    A view would alias the operand, and what follows the block may update the result in place.
+    A view would alias the operand, and what follows the block may update the result in place. That
+    there are as many elements as before is asserted where it is not certain, as for `(-1, 4)`.
     """
     source, result = T.tensor_dims(op.operands[0].type), T.tensor_dims(infer_result(op))
-    if source is None or result is None or product(source) != product(result):
+    if source is None or result is None or not T.tensor_dtype(op.operands[0].type):
         return None
+    before, after = product(source), product(result)
+    if before != after:
+        if op.name != "relax.reshape" or can_prove_different(before, after):
+            return None
+        with ir.InsertionPoint(op), op.location:
+            count = ir.Operation.create("relax.shape_expr", results=[T.shape_type([before])]).result
+            ir.Operation.create(
+                "relax.match_cast", results=[T.shape_type([after])], operands=[count]
+            )
     return injective(legalizer, op, lambda builder, data, at: tuple(at), flat=True)
 
 

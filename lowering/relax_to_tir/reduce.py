@@ -128,7 +128,7 @@ def legalize_arg_reduce(legalizer: Legalizer, op: ir.Operation) -> ir.Value | No
     if dims is None:
         return None
     axis = None if attrs["axis"] is None else attrs["axis"] % len(dims)
-    better, worst = ("gt", lowest) if name == "argmax" else ("lt", highest)
+    kind, worst = ("max", lowest) if name == "argmax" else ("min", highest)
 
     def body(builder: PrimFuncBuilder, buffers: Sequence[Buffer]) -> None:
         source, out = buffers
@@ -137,28 +137,37 @@ def legalize_arg_reduce(legalizer: Legalizer, op: ir.Operation) -> ir.Value | No
             source = builder.linear(source)
         rows = [dim for i, dim in enumerate(source.dims) if i != along]
         best = builder.alloc("Best", rows, source.dtype)
-        place = builder.alloc("Place", rows, "int64")
+        first = builder.alloc("First", rows, "int64")
+        # Numbers to load: a block that computes with its iterators is not vectorised.
+        places = builder.alloc("Places", [source.dims[along]], "int64")
         axes = [("reduction" if i == along else "spatial", d) for i, d in enumerate(source.dims)]
 
         def row(at: Sequence[Scalar]) -> tuple[Scalar, ...]:
             return tuple(value for i, value in enumerate(at) if i != along)
 
-        with builder.nest("start", spatial(rows)) as block:
+        with builder.nest("places", spatial(places.dims)) as (i,):
+            places.store(cast(i, "int64"), i)
+        with builder.nest("best", axes) as block:
             at = tuple(block)
-            best.store(cast(worst(source.dtype), source.dtype), at)
-            place.store(0, at)
+            with block.init() as init:
+                best.store(cast(worst(source.dtype), source.dtype), row(init))
+            best.store(binary(kind, best[row(at)], source[at]), row(at))
+        nowhere = highest("int64")
         with builder.nest(name, axes) as block:
             at = tuple(block)
-            value, known = source[at], best[row(at)]
-            found = compare(better, value, known)
+            with block.init() as init:
+                first.store(nowhere, row(init))
+            value = source[at]
+            found = compare("eq", value, best[row(at)])
             if is_float(source.dtype):
-                first_nan = binary("and", compare("ne", value, value), compare("eq", known, known))
-                found = binary("or", found, first_nan)
-            place.store(select(found, cast(at[along], "int64"), place[row(at)]), row(at))
-            best.store(select(found, value, known), row(at))
-        source, out = builder.linear(place), builder.linear(out)
+                # NaN is the best where there is one.
+                found = binary("or", found, compare("ne", value, value))
+            here = select(found, places[at[along]], nowhere)
+            first.store(binary("min", first[row(at)], here), row(at))
+        source, out = builder.linear(first), builder.linear(out)
         with builder.nest("finish", spatial(out.dims)) as (i,):
-            out.store(source[i], i)
+            place = source[i]
+            out.store(select(compare("eq", place, nowhere), 0, place), i)
 
     return legalizer.call_inferred(op, [op.operands[0]], body, f"{axis}{attrs['keepdims']}")
 

@@ -46,11 +46,11 @@ def _rewrite(op: ir.Operation) -> list[ir.Value]:
     many = isinstance(result, ir.TupleType)
     shapes, types = (_fields(shape), field_types(result)) if many else ([shape], [result])
     indices = inplace_indices(op) if op.name in DESTINATION_PASSING else [-1] * len(types)
-    arguments = overwritable_arguments(op, _fields(op.operands[1]), indices)
     new = [
         _allocate(op, *item) if index < 0 else None
         for *item, index in zip(shapes, types, indices, strict=True)
     ]
+    arguments = overwritable_arguments(op, _fields(op.operands[1]), indices)
     operands = [make_tuple([*arguments, *(value for value in new if value is not None)])]
     kind = "vm.call"
     if "tir_vars" in op.attributes:

@@ -16,6 +16,7 @@ from relax_mlir.ir.structural_walk import (
     opens_scope,
     parameter_attributes,
     steps,
+    symbol_attributes,
 )
 
 _INTEGER = "i64"
@@ -299,6 +300,7 @@ class Differ:
             self._attributes(left, right, sorted(ours.items()), sorted(other.items()), what)
 
     def _results(self, left: ir.Operation, right: ir.Operation) -> None:
+        self._of_symbols(left, right)
         mine, theirs = function_type(left), function_type(right)
         if mine is None or theirs is None:
             if mine is not theirs:
@@ -310,6 +312,16 @@ class Differ:
         for index, (x, y) in enumerate(zip(a, b, strict=True)):
             what = "declared result type" if len(a) == 1 else f"declared type of result {index}"
             self._type(left, right, what, x, y)
+
+    def _of_symbols(self, left: ir.Operation, right: ir.Operation) -> None:
+        mine, theirs = symbol_attributes(left), symbol_attributes(right)
+        names = self._symbols.to_right
+        renamed = [
+            (what, {names.get(symbol, symbol): text for symbol, text in each.items()})
+            for what, each in mine
+        ]
+        if renamed != theirs:
+            raise Difference(left, right, "bounds of symbols", dict(mine), dict(theirs))
 
     def _type(
         self, left: ir.Operation, right: ir.Operation, what: str, a: ir.Type, b: ir.Type

@@ -16,6 +16,7 @@ from relax_mlir.ir.structural_walk import (
     opens_scope,
     parameter_attributes,
     steps,
+    symbol_attributes,
 )
 
 # Symbols are numbers in the hash of an expression: equal expressions have equal values. Odd
@@ -50,6 +51,10 @@ class _Numbering:
             return self._value(expr)
         self._postponed.append(expr)
         return None
+
+    def known(self, name: str) -> str:
+        """Return what a symbol is without taking note of it."""
+        return f"%{self._numbers[name]}" if name in self._numbers else name
 
     def open(self) -> None:
         """Begin a scope."""
@@ -122,6 +127,9 @@ class Digester:
         type_ = function_type(op)
         if type_ is not None:
             self._add(*map(self._thing, type_.results))
+            for name, each in symbol_attributes(op):
+                known = [(self._symbols.known(symbol), text) for symbol, text in each.items()]
+                self._add(name, *(f"{number} {text}" for number, text in sorted(known)))
         _, tokens = self._symbols.close()
         self._add(*tokens)
         return self._hash.digest()

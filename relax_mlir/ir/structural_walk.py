@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.relax.facts import BOTH, LOWER, UPPER
 from relax_mlir.dialects.relax.tuples import MAKE_TUPLE
 
 # Operations that stand for an expression where they are used: where and how often they are written
@@ -14,9 +15,14 @@ _LEAVES = frozenset(
 _TUPLE_USERS = frozenset(
     ("relax.output", "relax.yield", "relax.condition", "relax.tuple_get_item", "relax.match_cast")
 )
-# Attributes that say a name: of the function itself, of its parameters, of a block.
+# Attributes of a function whose keys are symbols.
+_OF_SYMBOLS = (UPPER, LOWER, BOTH)
+# Attributes that say a name: of the function itself, of its parameters, of a block; and those that
+# are compared in another way.
 _NAMES = {
-    "func.func": frozenset(("sym_name", "relax.params", "arg_attrs", "function_type")),
+    "func.func": frozenset(
+        ("sym_name", "relax.params", "arg_attrs", "function_type", *_OF_SYMBOLS)
+    ),
     "tir.block": frozenset(("block_name",)),
 }
 _NONE: frozenset[str] = frozenset()
@@ -71,6 +77,16 @@ def parameter_attributes(func: ir.Operation) -> list[dict[str, ir.Attribute]]:
     return [
         {named.name: named.attr.maybe_downcast() for named in ir.DictAttr(each)}
         for each in ir.ArrayAttr(func.attributes["arg_attrs"])
+    ]
+
+
+def symbol_attributes(func: ir.Operation) -> list[tuple[str, dict[str, str]]]:
+    """Return what attributes of a function say of its symbols, by attribute and symbol."""
+    attributes = func.attributes
+    return [
+        (name, {item.name: str(item.attr) for item in attributes[name]})
+        for name in _OF_SYMBOLS
+        if name in attributes and isinstance(attributes[name], ir.DictAttr)
     ]
 
 

@@ -224,8 +224,8 @@ def reshape(tensor: np.ndarray, shape: tuple) -> np.ndarray:
 
 @_builtin()
 def print_(*values: Any) -> None:
-    """Print the values on standard output; a string after them says how."""
-    if values and isinstance(values[-1], str):
+    """Print the values on standard output; a string with places for them after them says how."""
+    if values and isinstance(values[-1], str) and "{" in values[-1]:
         print(_formatted(values[-1], values[:-1]))
     else:
         print(*values)

@@ -2,6 +2,8 @@
 
 import sys
 import types
+from collections import ChainMap
+from collections.abc import Mapping
 from typing import Any
 
 from relax_mlir.script.decorate import closure_variables
@@ -20,7 +22,7 @@ class Macro:
     """
 
     def __init__(
-        self, function: types.FunctionType, hygienic: bool, variables: dict[str, Any]
+        self, function: types.FunctionType, hygienic: bool, variables: Mapping[str, Any]
     ) -> None:
         self.function, self.hygienic, self.variables = function, hygienic, variables
 
@@ -43,7 +45,8 @@ def macro(function: Any = None, *, hygienic: bool = True) -> Any:
     frame = sys._getframe(1)
 
     def apply(function: types.FunctionType) -> Macro:
-        around = {**function.__globals__, **frame.f_locals, **closure_variables(function)}
+        # Globals are looked up when the macro is used: it may call macros that come after it.
+        around = ChainMap(closure_variables(function), frame.f_locals, function.__globals__)
         return Macro(function, hygienic, around)
 
     return apply if function is None else apply(function)

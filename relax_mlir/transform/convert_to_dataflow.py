@@ -21,8 +21,12 @@ def convert_to_dataflow(module: ir.Operation, min_size: int = 2) -> None:
     for func in functions_to_optimize(module):
         _open_blocks(func)
         blocks = list(func.regions[0].blocks)
-        for op in collect(func, lambda op: op.name in ("relax.if", "relax.lambda", "relax.while", "relax.for")):
-            blocks += [block for region in op.regions for block in region.blocks]
+        for op in collect(
+            func, lambda op: op.name in ("relax.if", "relax.lambda", "relax.while", "relax.for")
+        ):
+            # The condition of a loop is one expression.
+            regions = list(op.regions)[1 if op.name == "relax.while" else 0 :]
+            blocks += [block for region in regions for block in region.blocks]
         for block in blocks:
             for run in _runs(block):
                 bindings = [op for op in run if not is_make_tuple(op)]

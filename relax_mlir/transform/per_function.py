@@ -93,6 +93,8 @@ class FunctionPass(Pass):
     def _checked(self, name: str, result: Any) -> ir.Operation | None:
         if result is None and self.may_remove:
             return None
+        # A view of a function says which operation it is.
+        result = getattr(result, "mlir_op", None) or result
         operation = getattr(result, "operation", None)
         if operation is None or operation.name != "func.func":
             got = "None" if result is None else type(result).__name__

@@ -70,6 +70,8 @@ class _Function:
         # Who calls the function inside the module was compiled against its present signature.
         self._open = func.attributes["sym_name"].value not in called
         self._changed = False
+        # What values are said to be in symbols that have no value yet; a parameter may bind those.
+        self._said: dict[ir.Value, ir.Type] = {}
 
     def run(self) -> bool:
         """Return whether anything was refined."""
@@ -103,11 +105,11 @@ class _Function:
         """Return what an operation says its operands are."""
         name = op.name.removeprefix("relax.")
         if op.name == "relax.match_cast":
-            return [(op.operands[0], op.results[0].type)]
+            return [(op.operands[0], self._said.get(op.results[0], op.results[0].type))]
         cls = COMPUTE_OPS.get(name) if op.name.startswith("relax.") else None
         if cls is None or not T.is_tensor(op.results[0].type):
             return []
-        result = op.results[0].type
+        result = self._said.get(op.results[0], op.results[0].type)
         if issubclass(cls, UnaryOp):
             dtype = None if cls.RESULT_DTYPE else T.tensor_dtype(result)
             return [(op.operands[0], _shaped(result, dtype))]
@@ -151,6 +153,7 @@ class _Function:
                 return
             self._bound |= bound_symbols(dims, self._bound)
         elif not used <= self._bound:
+            self._said[value] = type_
             return
         retype(value, type_)
         self._changed = True

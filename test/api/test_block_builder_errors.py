@@ -266,6 +266,52 @@ def test_variables_of_a_function_that_failed_can_be_held(
     assert repr(held[0]) == "lv"
 
 
+def condition_left_open(bb: relax.BlockBuilder, x: relax.Var) -> None:
+    loop = bb.while_([x])
+    with loop.cond() as (y,):
+        loop.yield_(bb.emit(op.sum(y)) < op.sum(x))
+    with loop.body() as (y,):
+        loop.yield_(y + x)
+
+
+def branches_left_open(bb: relax.BlockBuilder, x: relax.Var) -> None:
+    branch = bb.if_(op.sum(x) < 0)
+    for arm in (branch.then_(), branch.else_()):
+        with arm:
+            branch.yield_(bb.emit(x + 1))
+
+
+def body_that_fails(bb: relax.BlockBuilder, x: relax.Var) -> None:
+    with bb.while_([x]) as loop, loop.body() as (y,):
+        bb.emit(op.sum(x) + op.sum(y))
+        raise BuilderError("enough")
+
+
+@pytest.mark.parametrize("begin", [condition_left_open, branches_left_open, body_that_fails])
+@pytest.mark.parametrize("held", [True, False])
+def test_half_of_a_region_dies_in_any_order(
+    begin: Callable[[relax.BlockBuilder, relax.Var], None], held: bool, x: relax.Var
+) -> None:
+    """MLIR aborts the process when a value dies before its uses."""
+    kept: list[object] = []
+
+    def build() -> None:
+        bb = relax.BlockBuilder()
+        kept.append(bb)
+        with bb.function("f", [x]):
+            kept.append(bb.emit(x + 2))
+            begin(bb, x)
+
+    for _ in range(10):
+        with pytest.raises(BuilderError):
+            build()
+        if not held:
+            kept.clear()
+        gc.collect()
+    kept.clear()
+    gc.collect()
+
+
 def test_a_scope_that_nobody_closes(x: relax.Var) -> None:
     """What is built in it dies with the builder, in whatever order Python chooses."""
     bb = relax.BlockBuilder()

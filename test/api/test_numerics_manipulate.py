@@ -116,6 +116,29 @@ def test_reshape_patterns_that_fit_nothing() -> None:
         vm["f2"](np.zeros((0, 3)))
 
 
+def test_reshape_asserts_how_many_elements_there_are() -> None:
+    program = Program()
+
+    def add(name: str, dims: list, pattern: list) -> None:
+        program.function(
+            name,
+            lambda: [tensor(dims), tensor(["k"])],
+            lambda x, _: relax_op("reshape", [x, pattern], {}),
+        )
+
+    add("rest", ["n", "m"], [-1, 4])
+    add("other", ["n", "m"], [k, 2])
+    vm = program.build()
+    assert "vm.op." not in vm.executable.as_text()
+    x = sample((6, 4), "float32")
+    check(vm["rest"](x, x[0, :1]), x.reshape(-1, 4))
+    check(vm["other"](x, np.zeros(12, "float32")), x.reshape(12, 2))
+    with pytest.raises(ShapeMismatchError, match=r"dimension 0 is 15, expected 12"):
+        vm["rest"](sample((5, 3), "float32"), x[0])
+    with pytest.raises(ShapeMismatchError, match=r"dimension 0 is 24, expected 8 \(k \* 2\)"):
+        vm["other"](x, x[0])
+
+
 def test_dimensions_of_one() -> None:
     run_cases([
         Case("expand_dims", [NM], lambda x, **env: x[None, :, None], {"axis": [0, 2]}),

@@ -195,6 +195,20 @@ def test_symbols_that_nothing_binds_alone():
     differ(left, signature(vector("s0 + s1 * 2", "a b"), vector("s0 * 5", "b")))
 
 
+def bounded(symbol, bound, name="relax.tir_var_upper_bound"):
+    mod = signature(vector("s0", symbol), vector("s0", "k"))
+    with mod.context:
+        attribute = mlir.Attribute.parse(f"{{{symbol} = {bound} : i64}}")
+        mod["main"].attributes[name] = attribute
+    return mod
+
+
+def test_bounds_belong_to_their_symbols():
+    same(bounded("n", 4), bounded("m", 4))
+    assert differ(bounded("n", 4), bounded("m", 5)).what == "bounds of symbols"
+    differ(bounded("n", 4), bounded("n", 4, "relax.tir_var_lower_bound"))
+
+
 def branches(first, second, op="relax.match_cast"):
     body = ", ".join(
         f'{{ %{name} = "{which}"(%x) : (tensor<?xf32>) -> {type_} loc("{name}")\n'

@@ -118,9 +118,7 @@ class Writer:
         left = self._pick(a, dtype=dtype)
         if left is None:
             return
-        right = self._pick(
-            b, lambda v: broadcast(left.dims or (), v.dims or ()) is not None, dtype
-        )
+        right = self._pick(b, lambda v: broadcast(left.dims or (), v.dims or ()) is not None, dtype)
         if right is not None:
             text = forms[(a + b) % len(forms)].format(left.name, right.name)
             self._bind(text, broadcast(left.dims or (), right.dims or ()), dtype)

@@ -21,7 +21,7 @@ func.func @opaque(%x: !N) -> tensor<?xf32> attributes {relax.function} {
 // CHECK-LABEL: func.func @caller
 // CHECK: %[[S:.*]] = "relax.shape_of"(%{{.*}}) : {{.*}} -> !relax.shape<#relax.dims<["k"]
 // CHECK: %[[T:.*]] = builtin.unrealized_conversion_cast %[[S]]
-// CHECK: %[[R:.*]] = "relax.call"(%[[T]]) <{callee = @opaque_shape}> {pure}
+// CHECK: %[[R:.*]] = "relax.call"(%[[T]]) {callee = @opaque_shape, pure}
 // CHECK: return %[[R]]
 func.func @caller(%x: !K) -> !relax.shape<1 : i64> attributes {relax.function} {
   %0 = builtin.unrealized_conversion_cast %x : !K to tuple<!K>
@@ -33,7 +33,7 @@ func.func @caller(%x: !K) -> !relax.shape<1 : i64> attributes {relax.function} {
 // CHECK-SAME: (%{{.*}}: !relax.shape<#relax.dims<["n"]
 // CHECK-NEXT: %[[E:.*]] = "relax.shape_expr"()
 // CHECK-NEXT: %[[A:.*]] = builtin.unrealized_conversion_cast %[[E]]
-// CHECK-NEXT: %[[P:.*]] = "relax.call_pure_packed"(%[[A]]) <{func = "double"}>
+// CHECK-NEXT: %[[P:.*]] = "relax.call_pure_packed"(%[[A]]) {func = "double"}
 // CHECK-NEXT: return %[[P]]
 
 // -----
@@ -49,7 +49,7 @@ func.func @data(%x: !N) -> tensor<?xf32> attributes {relax.function} {
 }
 
 // CHECK-LABEL: func.func @caller
-// CHECK: "relax.call"(%{{.*}}) <{callee = @data}>
+// CHECK: "relax.call"(%{{.*}}) {callee = @data, pure}
 // CHECK: "relax.shape_of"
 // CHECK-NOT: @data_shape
 func.func @caller(%x: !N) -> !relax.shape<1 : i64> attributes {relax.function} {

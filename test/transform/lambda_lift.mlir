@@ -40,7 +40,7 @@ func.func @direct(%x: !X, %y: !X) -> !X attributes {relax.function} {
 // A function that is chosen at run time, or leaves the function, is a closure; one inside another is
 // lifted first. Sizes that no parameter binds are captured as a shape.
 
-#n2 = affine_map<()[s0] -> (s0 * 2)>
+#n2 = affine_map<()[s0] -> (s0 floordiv 2)>
 #n = affine_map<()[s0] -> (s0)>
 !X = tensor<?xf32, #relax.dims<["n"], #n2>>
 !N = tensor<?xf32, #relax.dims<["n"], #n>>
@@ -82,3 +82,37 @@ func.func @chosen(%flag: tensor<i1>, %n: !N, %x: !X) -> !X attributes {relax.fun
 
 // CHECK: func.func private @chosen_lambda
 // CHECK-NOT: "relax.lambda"
+
+// -----
+
+// A recursive function calls the lifted one directly, with what it captured itself. The symbol of an
+// integer that is known at run time only is captured as a shape.
+
+#n = affine_map<()[s0] -> (s0)>
+!N = tensor<?xf32, #relax.dims<["n"], #n>>
+!O = !relax.object
+
+// CHECK-LABEL: func.func @recursive
+// CHECK: "relax.match_prim"(%[[K:.*]]) {value
+// CHECK: %[[S:.*]] = "relax.shape_expr"() : () -> !relax.shape<#relax.dims<["n"]
+// CHECK: %[[C:.*]] = builtin.unrealized_conversion_cast %[[X:.*]], %[[S]]
+// CHECK: "relax.make_closure"(%[[C]]) {callee = @recursive_lambda}
+// CHECK: "relax.call"(%{{.*}}) {callee = @recursive_lambda}
+// CHECK-LABEL: func.func private @recursive_lambda
+// CHECK-SAME: (%[[A:[^:]*]]: tensor<?xf32>, %[[X:[^:]*]]: tensor<?xf32>, %[[S:[^:]*]]: !relax.shape<
+// CHECK: builtin.unrealized_conversion_cast %[[A]], %[[X]], %[[S]]
+// CHECK: "relax.call"(%{{.*}}) {callee = @recursive_lambda}
+func.func @recursive(%x: tensor<?xf32>, %k: i64) -> tensor<?xf32> attributes {relax.function} {
+  "relax.match_prim"(%k) {value = #relax.dims<["n"], #n>} : (i64) -> ()
+  %f = "relax.lambda"() ({
+  ^bb0(%self: !O, %a: tensor<?xf32>):
+    %m = "relax.match_cast"(%x) : (tensor<?xf32>) -> !N
+    %t = builtin.unrealized_conversion_cast %a : tensor<?xf32> to tuple<tensor<?xf32>>
+    %r = "relax.invoke_closure"(%self, %t) : (!O, tuple<tensor<?xf32>>) -> tensor<?xf32>
+    %s = "relax.add"(%r, %m) : (tensor<?xf32>, !N) -> tensor<?xf32>
+    "relax.yield"(%s) : (tensor<?xf32>) -> ()
+  }) {recursive} : () -> !O
+  %t = builtin.unrealized_conversion_cast %x : tensor<?xf32> to tuple<tensor<?xf32>>
+  %r = "relax.invoke_closure"(%f, %t) : (!O, tuple<tensor<?xf32>>) -> tensor<?xf32>
+  return %r : tensor<?xf32>
+}

@@ -60,8 +60,16 @@ def to_attribute(kind: str, value: Any) -> ir.Attribute:
         raise InferError(f"expected {_EXPECTED.get(kind, kind)}, got {value!r}") from error
 
 
-def _i64(value: int) -> ir.IntegerAttr:
-    return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), operator.index(value))
+def _i64(value: Any) -> ir.IntegerAttr:
+    return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), _integer(value))
+
+
+def _integer(value: Any) -> int:
+    """Return an integer of 64 bits; MLIR aborts the conversion of any other."""
+    number = operator.index(value)
+    if not -(2**63) <= number < 2**63:
+        raise OverflowError(f"{number} does not fit 64 bits")
+    return number
 
 
 def _items(value: Any) -> list[Any]:
@@ -69,7 +77,7 @@ def _items(value: Any) -> list[Any]:
 
 
 def _ints(value: Any) -> ir.Attribute:
-    return ir.DenseI64ArrayAttr.get([operator.index(item) for item in _items(value)])
+    return ir.DenseI64ArrayAttr.get([_integer(item) for item in _items(value)])
 
 
 def _int_or_ints(value: Any) -> ir.Attribute:
@@ -86,7 +94,7 @@ def _dims_attribute(value: Any) -> ir.Attribute:
     values = [expr.value for expr in exprs]
     if None in values:
         return Dims.of(exprs)
-    return ir.DenseI64ArrayAttr.get([_i64(item).value for item in values])
+    return ir.DenseI64ArrayAttr.get([_integer(item) for item in values])
 
 
 def _number_attribute(value: Any) -> ir.Attribute:

@@ -16,7 +16,9 @@ from relax_mlir.relax.analysis.scopes import (
 from relax_mlir.relax.expr import Var
 
 # Scopes, whose contents decide; and an allocation, whose effect nobody sees.
-_HARMLESS = frozenset(("relax.if", "relax.dataflow", "relax.alloc_tensor", "relax.lambda"))
+_HARMLESS = frozenset(
+    ("relax.if", "relax.while", "relax.for", "relax.dataflow", "relax.alloc_tensor", "relax.lambda")
+)
 _CALLS = ("relax.call", "relax.make_closure")
 
 

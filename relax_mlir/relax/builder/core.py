@@ -1,6 +1,9 @@
 """What every part of a builder has: its module, the scopes that are open, where it writes."""
 
+import atexit
+import sys
 import threading
+import weakref
 from typing import Any
 
 from relax_mlir.dialects.bindings import ir
@@ -17,6 +20,14 @@ from relax_mlir.relax.expr.convert import convert
 from relax_mlir.relax.expr.leaves import Var
 
 _ACTIVE = threading.local()
+_BUILDERS: "weakref.WeakSet[Core]" = weakref.WeakSet()
+
+
+@atexit.register
+def _abandon_all() -> None:
+    """Let the process end in peace: what is under construction then dies in any order."""
+    for builder in list(_BUILDERS):
+        builder._abandon()
 
 
 def active() -> list[Any]:
@@ -36,6 +47,8 @@ class Core:
         # Entering a location enters its context too: what making types and attributes takes.
         self.unknown = ir.Location.unknown(context=self.context)
         self._frames: list[Frame] = []
+        self._unfinished: dict[int, ir.Operation] = {}
+        _BUILDERS.add(self)
         self._keep: list[Any] = [mod]
         self._places = Places(self.context)
         self._table = FunctionTable(mod.mlir_module)
@@ -77,19 +90,33 @@ class Core:
         frame.open = False
         return frame
 
+    def _begin(self, op: ir.Operation) -> ir.Operation:
+        """Note an operation under construction, which stands nowhere until `_end` or `_bury`."""
+        self._unfinished[id(op)] = op
+        return op
+
+    def _end(self, op: ir.Operation) -> None:
+        """Note that what an operation under construction held has its place."""
+        self._unfinished.pop(id(op), None)
+
     def _bury(self, op: ir.Operation) -> None:
         """Keep an operation that will stand in no function, for who holds variables of it.
 
         MLIR aborts the process when a value dies before its uses, and Python lets things die in any
         order, so what the operation uses of its surroundings becomes parameters of its blocks.
         """
+        self._end(op)
         isolate(op)
         self._keep.append(op)
 
+    def _abandon(self) -> None:
+        for op in list(getattr(self, "_unfinished", {}).values())[::-1]:
+            self._bury(op)
+
     def __del__(self) -> None:
-        for frame in reversed(getattr(self, "_frames", ())):
-            if frame.op is not None and not frame.op.attached:
-                self._bury(frame.op)
+        # At the end of Python MLIR's classes are gone; `_abandon_all` has come before.
+        if not sys.is_finalizing():
+            self._abandon()
 
     def _expression(self, value: Any) -> Any:
         from relax_mlir.relax.builder.te_calls import as_call

@@ -50,27 +50,33 @@ def copy_in(op: ir.Operation, context: ir.Context) -> ir.Operation:
 
 
 def isolate(root: ir.Operation) -> None:
-    """Make an operation independent of values outside of it: they become parameters of a block."""
-    inside: set[ir.Value] = set()
+    """Make the blocks of an operation independent of values outside: those become parameters."""
+    for region in root.regions:
+        for block in region.blocks:
+            _isolate(block)
+
+
+def _isolate(block: ir.Block) -> None:
+    inside: set[ir.Value] = set(block.arguments)
     operations: list[ir.Operation] = []
 
     def visit(op: ir.Operation) -> ir.WalkResult:
         operations.append(op)
         inside.update(op.results)
         for region in op.regions:
-            for block in region.blocks:
-                inside.update(block.arguments)
+            for inner in region.blocks:
+                inside.update(inner.arguments)
         return ir.WalkResult.ADVANCE
 
-    root.walk(visit, ir.WalkOrder.PRE_ORDER)
-    blocks = [block for region in root.regions for block in region.blocks]
+    for view in block.operations:
+        view.operation.walk(visit, ir.WalkOrder.PRE_ORDER)
     stands_in: dict[ir.Value, ir.Value] = {}
     for op in operations:
         for index, value in enumerate(op.operands):
             if value in inside:
                 continue
             if value not in stands_in:
-                stands_in[value] = blocks[0].add_argument(value.type, op.location)
+                stands_in[value] = block.add_argument(value.type, op.location)
             op.operands[index] = stands_in[value]
 
 

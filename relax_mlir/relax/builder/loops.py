@@ -76,6 +76,7 @@ class LoopScope:
         self._operands = operands
         regions = 1 if op == "relax.for" else 2
         self._holder = ir.Operation.create(op, regions=regions, loc=self._place, ip=False)
+        builder._begin(self._holder)
         self._blocks = [region.blocks.append() for region in self._holder.regions]
         self._done = [False] * regions
         self._current: int | None = None
@@ -99,6 +100,8 @@ class LoopScope:
         finally:
             if self._results is None:
                 self._builder._bury(self._holder)
+            else:
+                self._builder._end(self._holder)
 
     def cond(self) -> Region:
         """Return the region that says whether there is another turn; only `while_` has it.

@@ -13,7 +13,8 @@ from relax_mlir.dialects.relax.tuples import make_tuple
 from relax_mlir.errors import BuilderError, ExprError, ExprTypeError
 from relax_mlir.relax.builder.frames import resolve
 from relax_mlir.relax.expr.blocks import SeqExpr
-from relax_mlir.relax.expr.call import Call, If, Op, TupleGetItem
+from relax_mlir.relax.expr.call import Call, Op
+from relax_mlir.relax.expr.compound import If, TupleGetItem
 from relax_mlir.relax.expr.leaves import ExternFunc, GlobalVar, Var
 from relax_mlir.relax.expr.values import Constant, PrimValue, ShapeExpr, Tuple
 

@@ -10,6 +10,7 @@ from relax_mlir.dialects.relax.well_formed import type_dims
 from relax_mlir.errors import BuilderError, ExprError, ExprTypeError
 from relax_mlir.relax.builder.frames import Frame
 from relax_mlir.relax.expr.leaves import Var, make_var
+from relax_mlir.relax.expr.values import Tuple
 
 
 class Branch:
@@ -47,6 +48,7 @@ class IfScope:
         builder._require_effects("an if")
         self._builder, self._condition, self._loc, self._hint = builder, condition, loc, hint
         self._holder = ir.Operation.create("relax.if", regions=2, loc=loc, ip=False)
+        builder._begin(self._holder)
         self._blocks = [region.blocks.append() for region in self._holder.regions]
         self._values: list[ir.Value | None] = [None, None]
         self._current: int | None = None
@@ -63,6 +65,8 @@ class IfScope:
         finally:
             if self._value is None:
                 self._builder._bury(self._holder)
+            else:
+                self._builder._end(self._holder)
 
     def then_(self) -> Branch:
         """Return the region for when the condition holds."""
@@ -72,8 +76,8 @@ class IfScope:
         """Return the region for when it does not."""
         return Branch(self, 1)
 
-    def yield_(self, value: Any) -> None:
-        """Say what the open branch gives.
+    def yield_(self, *values: Any) -> None:
+        """Say what the open branch gives; several values are a tuple.
 
         Raises:
             BuilderError: no branch is open, or it has given its value.
@@ -82,6 +86,7 @@ class IfScope:
             raise BuilderError("yield_ belongs in 'with branch.then_():' or 'with branch.else_():'")
         if self._values[self._current] is not None:
             raise BuilderError("a branch yields once")
+        value = values[0] if len(values) == 1 else Tuple(values)
         self._values[self._current] = self._builder.materialize(value)
 
     @property

@@ -11,7 +11,6 @@ from relax_mlir.relax.builder.frames import Frame
 from relax_mlir.relax.builder.names import Names
 from relax_mlir.relax.builder.purity import is_pure
 from relax_mlir.relax.expr.leaves import Var
-from relax_mlir.relax.expr.places import location_name
 from relax_mlir.relax.expr.types import PrimType
 from relax_mlir.script.parser.relax_function import python_attribute
 
@@ -51,6 +50,7 @@ class FunctionScope:
                 loc=self._place,
                 ip=False,
             )
+        builder._begin(op)
         block = op.regions[0].blocks.append()
         self._frame = frame = Frame(
             builder, "function", [block], ir.InsertionPoint(block), Names(), op, name
@@ -151,6 +151,7 @@ class FunctionScope:
         finished = frame.finished and kind is None
         if finished:
             builder._table.insert(frame.op, self._name)
+            builder._end(frame.op)
         builder._pop()
         active().pop()
         builder._function_scope = None
@@ -176,6 +177,7 @@ class DataflowScope:
         if any(frame.kind == "dataflow" for frame in builder._frames):
             raise BuilderError("a dataflow block cannot stand inside another (R03)")
         op = ir.Operation.create("relax.dataflow", regions=1, loc=self._place, ip=False)
+        builder._begin(op)
         block = op.regions[0].blocks.append()
         self._frame = Frame(builder, "dataflow", [block], ir.InsertionPoint(block), outer.names, op)
         builder._push(self._frame)
@@ -186,9 +188,11 @@ class DataflowScope:
         assert frame is not None, "the scope is open"
         _unwind(builder, frame)
         builder._pop()
+        assert frame.op is not None, "a dataflow block has its operation"
         if kind is None:
             self._finish(builder._frame(), frame)
-        elif frame.op is not None:
+            builder._end(frame.op)
+        else:
             builder._bury(frame.op)
 
     def _finish(self, outer: Frame, frame: Frame) -> None:
@@ -216,58 +220,6 @@ class DataflowScope:
             var._value, var._frame = result, outer
 
 
-class InsertionScope:
-    """A place before an operation of a function that is in the module."""
-
-    def __init__(self, builder: Any, op: ir.Operation) -> None:
-        if op.context != builder.context:
-            raise BuilderError("the operation belongs to a module of another MLIR context")
-        self._builder, self._op = builder, op
-
-    def __enter__(self) -> "InsertionScope":
-        builder, op = self._builder, self._op
-        blocks = [op.block]
-        parent = op.parent
-        kind = "insertion"
-        while parent is not None and parent.operation.name != "func.func":
-            if parent.operation.name == "relax.dataflow":
-                kind = "dataflow"
-            blocks.append(parent.operation.block)
-            parent = parent.operation.parent
-        if parent is None:
-            raise BuilderError("the operation stands in no function")
-        func = parent.operation
-        names = builder._names_of.get(func)
-        if names is None:
-            names = builder._names_of[func] = _names_in(func)
-        self._before = len(builder._frames)
-        builder._push(Frame(builder, kind, blocks, ir.InsertionPoint(op), names))
-        return self
-
-    def __exit__(self, kind: Any, *_: Any) -> None:
-        frame = self._builder._pop()
-        if kind is None and frame.outputs:
-            raise BuilderError(
-                "emit_output cannot add an output to a dataflow block that is in the module"
-            )
-
-
-def _names_in(func: ir.Operation) -> Names:
-    """Return the names of all variables of a function."""
-    names = Names()
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        names.add(location_name(op.location))
-        for region in op.regions:
-            for block in region.blocks:
-                for argument in block.arguments:
-                    names.add(location_name(argument.location))
-        return ir.WalkResult.ADVANCE
-
-    func.walk(visit, ir.WalkOrder.PRE_ORDER)
-    return names
-
-
 class TestScope:
     """A scope in no module: what is emitted there can be looked at, and is dropped with it."""
 
@@ -289,6 +241,7 @@ class TestScope:
                 loc=builder._places.here(),
                 ip=False,
             )
+        builder._begin(op)
         block = op.regions[0].blocks.append()
         names = builder._frames[-1].names if builder._frames else Names()
         frame = Frame(builder, "scope", [block], ir.InsertionPoint(block), names, op)
@@ -306,5 +259,5 @@ def _unwind(builder: Any, frame: Frame) -> None:
     """Close scopes inside of one that nobody has closed."""
     while builder._frames[-1] is not frame:
         inner = builder._pop()
-        if inner.op is not None and not inner.op.attached:
+        if inner.kind == "scope":
             builder._bury(inner.op)

@@ -11,7 +11,8 @@ from relax_mlir.relax.expr.blocks import (
     VarBinding,
     binding_of,
 )
-from relax_mlir.relax.expr.call import Attrs, Call, If, Op, TupleGetItem
+from relax_mlir.relax.expr.call import Attrs, Call, Op
+from relax_mlir.relax.expr.compound import If, TupleGetItem
 from relax_mlir.relax.expr.convert import convert
 from relax_mlir.relax.expr.functions import (
     BaseFunc,

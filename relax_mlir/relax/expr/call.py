@@ -1,4 +1,4 @@
-"""Expressions with parts: calls, fields of tuples, branches."""
+"""Calls: of operations, functions of the module, packed functions, closures."""
 
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -10,8 +10,7 @@ from relax_mlir.dialects.relax.tuples import call_arguments
 from relax_mlir.errors import ExprError, ExprTypeError, did_you_mean
 from relax_mlir.relax.expr.base import COMPARE, Expr, truthless
 from relax_mlir.relax.expr.leaves import ExternFunc, GlobalVar
-from relax_mlir.relax.expr.types import FuncType, TupleType, Type, as_type, from_mlir
-from relax_mlir.relax.expr.values import Tuple
+from relax_mlir.relax.expr.types import FuncType, Type, as_type, from_mlir
 
 _COMPARISONS = frozenset(f"relax.{name}" for name in COMPARE.values())
 # Those whose result type is said, not inferred.
@@ -107,7 +106,11 @@ class Call(Expr):
     @property
     def op(self) -> Expr:
         """What is called: an `Op`, a `GlobalVar`, an `ExternFunc` or a closure."""
-        return self._callee if self._op is None else self._parts()[0]
+        if self._op is None:
+            return self._callee
+        # Asked of every call by whoever looks for one kind: no need to look at the arguments.
+        name = self._op.name
+        return self._parts()[0] if name in _PARTS else Op.named(name)
 
     @property
     def args(self) -> tuple[Any, ...]:
@@ -216,111 +219,3 @@ _PARTS: dict[str, Callable[[Call], tuple[Expr, list[Any]]]] = {
         _arguments(call),
     ),
 }
-
-
-class TupleGetItem(Expr):
-    """One field of a tuple."""
-
-    __slots__ = ("_index", "_op", "_tuple")
-
-    def __init__(self, tuple_value: Any, index: int) -> None:
-        super().__init__()
-        from relax_mlir.relax.expr.convert import convert
-
-        self._op: ir.Operation | None = None
-        self._tuple = convert(tuple_value)
-        type_ = self._tuple.ty
-        if not isinstance(type_, TupleType):
-            raise ExprTypeError(f"only tuples have fields, this is {type_}")
-        count = len(type_.fields)
-        if isinstance(index, bool) or not hasattr(index, "__index__"):
-            raise ExprTypeError(f"the index of a tuple is an integer, got {index!r}")
-        if not -count <= index < count:
-            raise IndexError(f"index {index} is out of range for {count} fields")
-        self._index = index.__index__() % count
-        self._ty = type_.fields[self._index]
-
-    @property
-    def mlir_op(self) -> ir.Operation | None:
-        """The MLIR operation, None when this has not been emitted."""
-        return self._op
-
-    @property
-    def mlir_value(self) -> ir.Value | None:
-        """The MLIR value, None when this has not been emitted."""
-        return None if self._op is None else self._op.result
-
-    @property
-    def tuple_value(self) -> Any:
-        """The tuple."""
-        if self._op is None:
-            return self._tuple
-        from relax_mlir.relax.expr.views import view
-
-        return view(self._op.operands[0], self._keep)
-
-    @property
-    def index(self) -> int:
-        """Which field, from 0."""
-        if self._op is None:
-            return self._index
-        return ir.IntegerAttr(self._op.attributes["index"]).value
-
-    def _identity(self) -> Any:
-        return None if self._op is None else (TupleGetItem, self._op)
-
-
-class If(Expr):
-    """Two branches on a scalar bool; each is a sequence of bindings with a value."""
-
-    __slots__ = ("_branches", "_cond", "_op")
-
-    def __init__(self, cond: Any, true_branch: Any, false_branch: Any) -> None:
-        super().__init__()
-        from relax_mlir.relax.expr.convert import convert
-
-        self._op: ir.Operation | None = None
-        self._cond = convert(cond)
-        self._branches = (convert(true_branch), convert(false_branch))
-
-    @property
-    def mlir_op(self) -> ir.Operation | None:
-        """The MLIR operation, None when this has not been emitted."""
-        return self._op
-
-    @property
-    def mlir_value(self) -> ir.Value | None:
-        """The MLIR value, None when this has not been emitted."""
-        return None if self._op is None or not len(self._op.results) else self._op.results[0]
-
-    @property
-    def cond(self) -> Any:
-        """The condition."""
-        if self._op is None:
-            return self._cond
-        from relax_mlir.relax.expr.views import view
-
-        return view(self._op.operands[0], self._keep)
-
-    @property
-    def true_branch(self) -> Any:
-        """What happens when the condition holds: a SeqExpr, or an expression not emitted yet."""
-        return self._branch(0)
-
-    @property
-    def false_branch(self) -> Any:
-        """What happens otherwise."""
-        return self._branch(1)
-
-    def _branch(self, index: int) -> Any:
-        if self._op is None:
-            return self._branches[index]
-        from relax_mlir.relax.expr.blocks import SeqExpr
-
-        return SeqExpr.of(self._op.regions[index].blocks[0], self._keep)
-
-    def _identity(self) -> Any:
-        return None if self._op is None else (If, self._op)
-
-
-__all__ = ["CALL_FORMS", "Attrs", "Call", "If", "Op", "Tuple", "TupleGetItem"]

@@ -1,11 +1,12 @@
 """`x[...]`: fields of tuples, values of shapes, and parts of tensors as numpy indexes them."""
 
+import operator
 from typing import Any
 
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.errors import ExprError, ExprTypeError
 from relax_mlir.relax.expr.base import Expr
-from relax_mlir.relax.expr.call import TupleGetItem
+from relax_mlir.relax.expr.compound import TupleGetItem
 from relax_mlir.relax.expr.operators import operation
 from relax_mlir.relax.expr.types import ShapeType, TensorType, TupleType
 from relax_mlir.relax.expr.values import PrimValue
@@ -63,7 +64,7 @@ def _tensor(expr: Expr, type_: TensorType, items: tuple[Any, ...]) -> Any:
             axis += skipped
             place += skipped
         elif isinstance(item, slice):
-            if (item.start, item.stop, item.step).count(None) < 3:
+            if any(bound is not None for bound in (item.start, item.stop, item.step)):
                 step = 1 if item.step is None else _bound(item.step)
                 if isinstance(step, SymExpr):
                     raise ExprTypeError("the step of a slice must be an integer")
@@ -101,8 +102,11 @@ def _bound(value: Any, default: Any = None) -> Any:
         value = value.value
     if isinstance(value, SymExpr):
         return value if value.value is None else value.value
-    if isinstance(value, bool) or not hasattr(value, "__index__"):
+    try:
+        if isinstance(value, bool):
+            raise TypeError
+        return operator.index(value)
+    except TypeError:
         raise ExprTypeError(
             f"an index is an integer, a symbol, a slice, None or '...', got {value!r}"
-        )
-    return value.__index__()
+        ) from None

@@ -9,7 +9,8 @@ from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS
 from relax_mlir.dialects.relax.ops.params import default_value, from_attribute, to_attribute
 from relax_mlir.errors import ExprError
 from relax_mlir.relax.expr.base import Expr
-from relax_mlir.relax.expr.call import Call, If, Op
+from relax_mlir.relax.expr.call import Call, Op
+from relax_mlir.relax.expr.compound import If
 from relax_mlir.relax.expr.leaves import GlobalVar
 from relax_mlir.relax.expr.types import (
     FuncType,

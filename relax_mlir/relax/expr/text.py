@@ -3,7 +3,8 @@
 from typing import Any
 
 from relax_mlir.relax.expr.base import Expr
-from relax_mlir.relax.expr.call import Call, If, Op, TupleGetItem
+from relax_mlir.relax.expr.call import Call, Op
+from relax_mlir.relax.expr.compound import If, TupleGetItem
 from relax_mlir.relax.expr.functions import BaseFunc
 from relax_mlir.relax.expr.leaves import ExternFunc, GlobalVar, Var
 from relax_mlir.relax.expr.values import (

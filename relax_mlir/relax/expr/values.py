@@ -10,7 +10,7 @@ from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.constants import constant_array, numpy_dtype
 from relax_mlir.dialects.relax.dialect import Dims
 from relax_mlir.dialects.relax.symbolic import SymExpr
-from relax_mlir.errors import ExprError, ExprTypeError
+from relax_mlir.errors import ExprError
 from relax_mlir.relax.expr.base import Expr
 from relax_mlir.relax.expr.dims import as_dim, as_dtype
 from relax_mlir.relax.expr.types import ObjectType, PrimType, ShapeType, TensorType, TupleType, Type
@@ -181,12 +181,10 @@ class Tuple(_Leaf):
         return TupleType([field.ty for field in self.fields])
 
     def __getitem__(self, index: Any) -> Any:
-        if isinstance(index, bool) or not hasattr(index, "__index__"):
-            raise ExprTypeError(f"the index of a tuple is an integer, got {index!r}")
+        from relax_mlir.relax.expr.compound import field_index
+
         fields = self.fields
-        if not -len(fields) <= index.__index__() < len(fields):
-            raise IndexError(f"index {index} is out of range for {len(fields)} fields")
-        return fields[index]
+        return fields[field_index(index, len(fields))]
 
     def __iter__(self) -> Iterator[Expr]:
         return iter(self.fields)

@@ -6,7 +6,8 @@ from typing import Any
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.tuples import MAKE_TUPLE
 from relax_mlir.relax.expr.base import Expr
-from relax_mlir.relax.expr.call import Call, If, TupleGetItem
+from relax_mlir.relax.expr.call import Call
+from relax_mlir.relax.expr.compound import If, TupleGetItem
 from relax_mlir.relax.expr.leaves import Var, make_var, value_name
 from relax_mlir.relax.expr.places import canonical, defining_op, is_leaf, is_local
 from relax_mlir.relax.expr.values import Constant, PrimValue, ShapeExpr, Tuple

@@ -135,8 +135,10 @@ class PyExprVisitor:
         if op is not None and len(op.regions):
             self.visit_other_(call)
             return
-        self.visit_expr(call.op)
-        for arg in call.args:
+        # Both at once: each is read from MLIR.
+        callee, args = (call.op, call.args) if op is None else call._parts()
+        self.visit_expr(callee)
+        for arg in args:
             self.visit_expr(arg)
 
     def visit_tuple_(self, expr: Tuple) -> None:

@@ -136,6 +136,10 @@ class AnnotationParser:
                 self.scope.fail(node, f"expected a shape, '{node.id}' is {describe(value.type)}")
             if value is MISSING and node.id not in self.scope.symbols:
                 self.scope.undefined(node, node.id)
+        elif isinstance(node, (ast.Attribute, ast.Subscript)):
+            value = captured_value(self.scope, node)
+            if isinstance(value, (tuple, list)):
+                return captured_dims(self.scope, node, value)
         self.scope.fail(node, "expected a shape: a tuple of dimensions, a shape value or '_'")
 
     def dtype(self, node: Node) -> str:

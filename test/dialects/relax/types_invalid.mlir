@@ -63,7 +63,7 @@ func.func @unused(%x: !t) {
 
 !t = tensor<?xf32, #relax.dims<["a b"], affine_map<()[s0] -> (s0)>>>
 func.func @no_identifier(%x: !t) {
-  // expected-error@+1 {{'relax.abs' op operand 0: a symbol of #relax.dims must be an identifier, got 'a b'}}
+  // expected-error@+1 {{'relax.abs' op operand 0: a symbol of #relax.dims must be an identifier, or a minimum or maximum in normal form, got 'a b'}}
   %0 = "relax.abs"(%x) : (!t) -> !t
   return
 }

@@ -27,16 +27,16 @@ func.func @kernel(%a: memref<?xf32> {tir.name = "A", tir.shape = #relax.dims<["n
 
 #n = affine_map<()[s0] -> (s0)>
 func.func @unbound(%x: tensor<?xf32, #relax.dims<["rows"], #n>>) attributes {relax.function} {
-  // expected-error@+1 {{symbol 'row' used by 'relax.shape_expr' in @unbound is not bound: it is no dimension of a parameter by itself, and no relax.match_cast before binds it; did you mean 'rows'?}}
+  // expected-error@+1 {{symbol 'row' used by 'relax.shape_expr' in @unbound is not bound: it is no dimension of a parameter by itself, none can be solved for it, and no relax.match_cast before binds it; did you mean 'rows'?}}
   %0 = "relax.shape_expr"() : () -> !relax.shape<#relax.dims<["row"], #n>>
   return
 }
 
 // -----
 
-#twice = affine_map<()[s0] -> (s0 * 2)>
+#square = affine_map<()[s0] -> (s0 * s0)>
 // expected-error@+1 {{symbol 'n' used by parameter 0 in @compound is not bound}}
-func.func @compound(%x: tensor<?xf32, #relax.dims<["n"], #twice>>) attributes {relax.function} {
+func.func @compound(%x: tensor<?xf32, #relax.dims<["n"], #square>>) attributes {relax.function} {
   return
 }
 

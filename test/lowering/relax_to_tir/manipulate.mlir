@@ -2,6 +2,7 @@
 
 #nm = #relax.dims<["m", "n"], affine_map<()[s0, s1] -> (s1, s0)>>
 #mn = #relax.dims<["m", "n"], affine_map<()[s0, s1] -> (s0, s1)>>
+#k2 = #relax.dims<["k"], affine_map<()[s0] -> (s0, 2)>>
 #flat = #relax.dims<["m", "n"], affine_map<()[s0, s1] -> (s0 * s1)>>
 
 // CHECK-DAG: #[[ID:.*]] = affine_map<(d0) -> (d0)>
@@ -16,6 +17,16 @@ func.func @f(%x: tensor<?x?xf32, #nm>, %z: tensor<2x3x4xi1>) -> tuple<> attribut
   %3 = "relax.reshape"(%x, %s) : (tensor<?x?xf32, #nm>, !relax.shape<#mn>) -> tensor<?x?xf32, #mn>
   %r = builtin.unrealized_conversion_cast to tuple<>
   return %r : tuple<>
+}
+
+// Whether there are as many elements is asserted before a kernel that trusts it.
+// CHECK-LABEL: func.func @asserted(
+// CHECK: %[[COUNT:.*]] = "relax.shape_expr"() : () -> !relax.shape<#relax.dims<["m", "n"],
+// CHECK-NEXT: "relax.match_cast"(%[[COUNT]]) : {{.*}} -> !relax.shape<#relax.dims<["k"],
+// CHECK: "relax.call_tir"
+func.func @asserted(%x: tensor<?x?xf32, #nm>, %s: !relax.shape<#k2>) -> tensor<?x2xf32, #k2> attributes {relax.function} {
+  %0 = "relax.reshape"(%x, %s) : (tensor<?x?xf32, #nm>, !relax.shape<#k2>) -> tensor<?x2xf32, #k2>
+  return %0 : tensor<?x2xf32, #k2>
 }
 
 // Reshapes copy in linear order: a view would show later updates of the operand.

@@ -1,0 +1,103 @@
+"""Reading files into aligned memory without copying them, and replacing files in one step."""
+
+import mmap
+import os
+import threading
+import zlib
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+
+ALIGN = 64
+# Checksums are of pieces, so that several threads share the check of one large array.
+PIECE = 8 << 20
+_PARALLEL_FROM = 4 * PIECE
+_MAX_THREADS = 8
+
+
+def pad(size: int) -> int:
+    """Return how many bytes are missing to the next multiple of the alignment."""
+    return -size % ALIGN
+
+
+def _aligned_buffer(size: int) -> np.ndarray:
+    raw = np.empty(size + ALIGN, np.uint8)
+    start = -raw.ctypes.data % ALIGN
+    return raw[start : start + size]
+
+
+def aligned_copy(data: bytes) -> np.ndarray:
+    """Return the bytes in aligned memory."""
+    buffer = _aligned_buffer(len(data))
+    buffer[:] = np.frombuffer(data, np.uint8)
+    return buffer
+
+
+def read_aligned(path: str | os.PathLike) -> np.ndarray:
+    """Return a file's bytes in aligned memory of the process; OSError when it cannot be read."""
+    with Path(path).open("rb") as file:
+        buffer = _aligned_buffer(os.fstat(file.fileno()).st_size)
+        view, done = buffer.data, 0
+        while done < len(view):
+            got = file.readinto(view[done:])
+            if not got:
+                break
+            done += got
+    return buffer[:done]
+
+
+def map_file(path: str | os.PathLike) -> np.ndarray:
+    """Return a file's bytes, page-aligned and read from disk when they are looked at.
+
+    What is written to the memory stays in this process. A file that cannot be mapped is read.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
+    with Path(path).open("rb") as file:
+        try:
+            memory = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
+        except (OSError, ValueError):
+            return read_aligned(path)
+    return np.frombuffer(memory, np.uint8)
+
+
+def flat_bytes(array: np.ndarray) -> np.ndarray:
+    """Return the bytes of a C-contiguous array, without a copy."""
+    return array.reshape(-1).view(np.uint8) if array.size else np.empty(0, np.uint8)
+
+
+def checksums(data: np.ndarray) -> list[int]:
+    """Return the CRC-32 of each piece of the bytes; several threads work on large ones."""
+    pieces = [data[i : i + PIECE].data for i in range(0, len(data), PIECE)]
+    if len(data) < _PARALLEL_FROM:
+        return [zlib.crc32(piece) for piece in pieces]
+    with ThreadPoolExecutor(min(_MAX_THREADS, os.cpu_count() or 1)) as pool:
+        return list(pool.map(zlib.crc32, pieces))
+
+
+@contextmanager
+def replacing(path: str | os.PathLike) -> Iterator[BinaryIO]:
+    """Open a file that takes the place of `path` when the block is left without an error.
+
+    Programs that have the old file mapped keep its contents.
+    """
+    path = Path(path)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}.tmp")
+    try:
+        with temporary.open("wb") as file:
+            yield file
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def write_file(path: str | os.PathLike, parts: Iterable[Any]) -> None:
+    """Replace a file by these pieces; the old one stays until the new one is complete."""
+    with replacing(path) as file:
+        for part in parts:
+            file.write(part)

@@ -1,0 +1,315 @@
+"""Scalar expressions that are made of others: operations, calls, loads, reductions."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from relax_mlir.tir.dtypes import checked
+from relax_mlir.tir.prim_expr import PrimExpr
+
+
+class Cast(PrimExpr):
+    """A conversion: towards zero from float to integer, modulo 2^n between integers."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, dtype: str, value: Any) -> None:
+        from relax_mlir.tir.arithmetic import as_expr
+
+        self.dtype, self.value = checked(dtype), as_expr(value)
+
+    @property
+    def operands(self) -> tuple[PrimExpr, ...]:
+        return (self.value,)
+
+    def __repr__(self) -> str:
+        return f"Cast({self.dtype!r}, {self.value!r})"
+
+
+class BinaryExpr(PrimExpr):
+    """An operation on two numbers of one dtype.
+
+    Attributes:
+        KIND: what the dialect calls it.
+        SIGN: how it prints.
+    """
+
+    __slots__ = ("a", "b")
+    KIND = ""
+    SIGN = ""
+
+    def __init__(self, a: Any, b: Any) -> None:
+        from relax_mlir.tir.arithmetic import matched
+
+        self.a, self.b = matched(a, b)
+        self.dtype = self._result()
+
+    def _result(self) -> str:
+        if self.a.dtype == "bool":
+            # Sums of bools are counts, as for the C++ that TVM makes.
+            self.a, self.b = Cast("int32", self.a), Cast("int32", self.b)
+        return self.a.dtype
+
+    @property
+    def operands(self) -> tuple[PrimExpr, ...]:
+        return self.a, self.b
+
+    def __repr__(self) -> str:
+        if self.SIGN.isalpha():
+            return f"{self.SIGN}({self.a!r}, {self.b!r})"
+        return f"({self.a!r} {self.SIGN} {self.b!r})"
+
+
+class Add(BinaryExpr):
+    """`a + b`."""
+
+    __slots__ = ()
+    KIND, SIGN = "add", "+"
+
+
+class Sub(BinaryExpr):
+    """`a - b`."""
+
+    __slots__ = ()
+    KIND, SIGN = "sub", "-"
+
+
+class Mul(BinaryExpr):
+    """`a * b`."""
+
+    __slots__ = ()
+    KIND, SIGN = "mul", "*"
+
+
+class Div(BinaryExpr):
+    """The quotient, of integers towards zero."""
+
+    __slots__ = ()
+    KIND, SIGN = "div", "/"
+
+
+class Mod(BinaryExpr):
+    """The remainder of `Div`."""
+
+    __slots__ = ()
+    KIND, SIGN = "truncmod", "truncmod"
+
+
+class FloorDiv(BinaryExpr):
+    """The quotient rounded down."""
+
+    __slots__ = ()
+    KIND, SIGN = "floordiv", "//"
+
+
+class FloorMod(BinaryExpr):
+    """The remainder of `FloorDiv`."""
+
+    __slots__ = ()
+    KIND, SIGN = "mod", "%"
+
+
+class _KeepsBool(BinaryExpr):
+    __slots__ = ()
+
+    def _result(self) -> str:
+        return self.a.dtype
+
+
+class Min(_KeepsBool):
+    """The smaller."""
+
+    __slots__ = ()
+    KIND, SIGN = "min", "min"
+
+
+class Max(_KeepsBool):
+    """The larger."""
+
+    __slots__ = ()
+    KIND, SIGN = "max", "max"
+
+
+class CmpExpr(BinaryExpr):
+    """A comparison: a bool."""
+
+    __slots__ = ()
+
+    def _result(self) -> str:
+        return "bool"
+
+
+class LT(CmpExpr):
+    """`a < b`."""
+
+    __slots__ = ()
+    KIND, SIGN = "lt", "<"
+
+
+class LE(CmpExpr):
+    """`a <= b`."""
+
+    __slots__ = ()
+    KIND, SIGN = "le", "<="
+
+
+class GT(CmpExpr):
+    """`a > b`."""
+
+    __slots__ = ()
+    KIND, SIGN = "gt", ">"
+
+
+class GE(CmpExpr):
+    """`a >= b`."""
+
+    __slots__ = ()
+    KIND, SIGN = "ge", ">="
+
+
+class EQ(CmpExpr):
+    """`a == b`; as a truth value, whether both are the same expression."""
+
+    __slots__ = ()
+    KIND, SIGN = "eq", "=="
+
+    def __bool__(self) -> bool:
+        return self.a is self.b
+
+
+class NE(CmpExpr):
+    """`a != b`; as a truth value, whether the two are different expressions."""
+
+    __slots__ = ()
+    KIND, SIGN = "ne", "!="
+
+    def __bool__(self) -> bool:
+        return self.a is not self.b
+
+
+class And(CmpExpr):
+    """Whether both bools hold."""
+
+    __slots__ = ()
+    KIND, SIGN = "and", "and"
+
+
+class Or(CmpExpr):
+    """Whether one of two bools holds."""
+
+    __slots__ = ()
+    KIND, SIGN = "or", "or"
+
+
+class Not(PrimExpr):
+    """Whether a bool does not hold."""
+
+    __slots__ = ("a",)
+
+    def __init__(self, a: Any) -> None:
+        from relax_mlir.tir.arithmetic import condition
+
+        self.a, self.dtype = condition(a, "tir.Not"), "bool"
+
+    @property
+    def operands(self) -> tuple[PrimExpr, ...]:
+        return (self.a,)
+
+    def __repr__(self) -> str:
+        return f"(not {self.a!r})"
+
+
+class Select(PrimExpr):
+    """One of two numbers, both of which are evaluated."""
+
+    __slots__ = ("condition", "false_value", "true_value")
+
+    def __init__(self, condition: Any, true_value: Any, false_value: Any) -> None:
+        from relax_mlir.tir import arithmetic
+
+        self.condition = arithmetic.condition(condition, type(self).__name__)
+        self.true_value, self.false_value = arithmetic.matched(true_value, false_value)
+        self.dtype = self.true_value.dtype
+
+    @property
+    def operands(self) -> tuple[PrimExpr, ...]:
+        return self.condition, self.true_value, self.false_value
+
+    def __repr__(self) -> str:
+        values = f"{self.condition!r}, {self.true_value!r}, {self.false_value!r}"
+        return f"{type(self).__name__}({values})"
+
+
+class IfThenElse(Select):
+    """One of two numbers, of which only that one is evaluated: it may guard a load."""
+
+    __slots__ = ()
+
+
+class Call(PrimExpr):
+    """A function of the table of intrinsics, applied.
+
+    Attributes:
+        op: its name there.
+        args: what it is applied to.
+        attrs: numbers that are not expressions.
+    """
+
+    __slots__ = ("args", "attrs", "op")
+
+    def __init__(
+        self, dtype: str, op: str, args: Sequence[PrimExpr], attrs: dict[str, Any] | None = None
+    ) -> None:
+        self.dtype, self.op, self.args, self.attrs = dtype, op, tuple(args), attrs
+
+    @property
+    def operands(self) -> tuple[PrimExpr, ...]:
+        return self.args
+
+    def __repr__(self) -> str:
+        return f"{self.op}({', '.join(map(repr, self.args))})"
+
+
+class ProducerLoad(PrimExpr):
+    """One element of a tensor.
+
+    Attributes:
+        producer: the tensor.
+        indices: one for each dimension.
+    """
+
+    __slots__ = ("indices", "producer")
+
+    def __init__(self, producer: Any, indices: Sequence[PrimExpr]) -> None:
+        self.producer, self.indices, self.dtype = producer, tuple(indices), producer.dtype
+
+    @property
+    def operands(self) -> tuple[PrimExpr, ...]:
+        return self.indices
+
+    def __repr__(self) -> str:
+        return f"{self.producer.name}[{', '.join(map(repr, self.indices))}]"
+
+
+class Reduce(PrimExpr):
+    """One of the values that a reduction gives; only the whole body of a stage can be one.
+
+    Attributes:
+        reduction: what is common to its values.
+        value_index: which one it is.
+    """
+
+    __slots__ = ("reduction", "value_index")
+
+    def __init__(self, reduction: Any, value_index: int) -> None:
+        self.reduction, self.value_index = reduction, value_index
+        self.dtype = reduction.source[value_index].dtype
+
+    @property
+    def operands(self) -> tuple[PrimExpr, ...]:
+        """Nothing: what is inside is reduced over, not evaluated in place."""
+        return ()
+
+    def __repr__(self) -> str:
+        axes = ", ".join(axis.name for axis in self.reduction.axis)
+        source = self.reduction.source[self.value_index]
+        return f"{self.reduction.combiner.name}({source!r}, axis=[{axes}])"

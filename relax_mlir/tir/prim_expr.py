@@ -1,0 +1,209 @@
+"""Scalar expressions as trees, under TVM's names: what the bodies of tensor expressions are.
+
+A tree says what to compute; `relax_mlir.tir.emission` writes it as operations. Python numbers take
+the dtype of what they meet, as in scripts; other mixtures are promoted as TVM does it.
+"""
+
+from typing import Any, Union
+
+from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.errors import ExprError, ExprTypeError
+from relax_mlir.tir.dtypes import SIZE, bits, checked, is_float, is_unsigned
+
+PrimLike = Union["PrimExpr", SymExpr, bool, int, float]
+
+
+def _apply(kind: str, a: Any, b: Any) -> "PrimExpr":
+    # Operators make nodes, which are made of expressions.
+    from relax_mlir.tir.arithmetic import binary
+
+    return binary(kind, a, b)
+
+
+class PrimExpr:
+    """A scalar expression with Python's operators; `==` makes an expression too.
+
+    Attributes:
+        dtype: name of its dtype.
+    """
+
+    __slots__ = ("dtype",)
+    dtype: str
+
+    @property
+    def operands(self) -> tuple["PrimExpr", ...]:
+        """The expressions that this one is made of."""
+        return ()
+
+    def astype(self, dtype: str) -> "PrimExpr":
+        """Return the expression converted to another dtype."""
+        from relax_mlir.tir.arithmetic import cast
+
+        return cast(self, dtype)
+
+    def __add__(self, other: Any) -> "PrimExpr":
+        return _apply("add", self, other)
+
+    def __radd__(self, other: Any) -> "PrimExpr":
+        return _apply("add", other, self)
+
+    def __sub__(self, other: Any) -> "PrimExpr":
+        return _apply("sub", self, other)
+
+    def __rsub__(self, other: Any) -> "PrimExpr":
+        return _apply("sub", other, self)
+
+    def __mul__(self, other: Any) -> "PrimExpr":
+        return _apply("mul", self, other)
+
+    def __rmul__(self, other: Any) -> "PrimExpr":
+        return _apply("mul", other, self)
+
+    def __truediv__(self, other: Any) -> "PrimExpr":
+        return _apply("truediv", self, other)
+
+    def __rtruediv__(self, other: Any) -> "PrimExpr":
+        return _apply("truediv", other, self)
+
+    def __floordiv__(self, other: Any) -> "PrimExpr":
+        return _apply("floordiv", self, other)
+
+    def __rfloordiv__(self, other: Any) -> "PrimExpr":
+        return _apply("floordiv", other, self)
+
+    def __mod__(self, other: Any) -> "PrimExpr":
+        return _apply("mod", self, other)
+
+    def __rmod__(self, other: Any) -> "PrimExpr":
+        return _apply("mod", other, self)
+
+    def __neg__(self) -> "PrimExpr":
+        return self * -1
+
+    def __lshift__(self, other: Any) -> "PrimExpr":
+        return _apply("shl", self, other)
+
+    def __rlshift__(self, other: Any) -> "PrimExpr":
+        return _apply("shl", other, self)
+
+    def __rshift__(self, other: Any) -> "PrimExpr":
+        return _apply("shr", self, other)
+
+    def __rrshift__(self, other: Any) -> "PrimExpr":
+        return _apply("shr", other, self)
+
+    def __and__(self, other: Any) -> "PrimExpr":
+        return _apply("and", self, other)
+
+    def __rand__(self, other: Any) -> "PrimExpr":
+        return _apply("and", other, self)
+
+    def __or__(self, other: Any) -> "PrimExpr":
+        return _apply("or", self, other)
+
+    def __ror__(self, other: Any) -> "PrimExpr":
+        return _apply("or", other, self)
+
+    def __xor__(self, other: Any) -> "PrimExpr":
+        return _apply("xor", self, other)
+
+    def __rxor__(self, other: Any) -> "PrimExpr":
+        return _apply("xor", other, self)
+
+    def __invert__(self) -> "PrimExpr":
+        ones = (1 << bits(self.dtype)) - 1 if is_unsigned(self.dtype) else -1
+        return _apply("xor", self, ones)
+
+    def __lt__(self, other: Any) -> "PrimExpr":
+        return _apply("lt", self, other)
+
+    def __le__(self, other: Any) -> "PrimExpr":
+        return _apply("le", self, other)
+
+    def __gt__(self, other: Any) -> "PrimExpr":
+        return _apply("gt", self, other)
+
+    def __ge__(self, other: Any) -> "PrimExpr":
+        return _apply("ge", self, other)
+
+    def __eq__(self, other: Any) -> Any:
+        return _apply("eq", self, other) if other is not None else False
+
+    def __ne__(self, other: Any) -> Any:
+        return _apply("ne", self, other) if other is not None else True
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def __bool__(self) -> bool:
+        raise ExprTypeError(
+            "a scalar expression has no truth value while it is being built: use tir.all, tir.any, "
+            "tir.Not and tir.if_then_else instead of and, or, not and if"
+        )
+
+    def same_as(self, other: Any) -> bool:
+        """Whether both are the same object."""
+        return self is other
+
+
+class IntImm(PrimExpr):
+    """An integer, or a bool, of a dtype."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, dtype: str, value: int) -> None:
+        self.dtype, self.value = checked(dtype), int(value)
+        if is_float(self.dtype):
+            raise ExprTypeError(f"tir.IntImm takes an integer dtype, got {dtype}")
+        low = 0 if is_unsigned(self.dtype) else -1 << (bits(self.dtype) - 1)
+        if not low <= self.value < low + (1 << bits(self.dtype)):
+            raise ExprError(f"{value} does not fit {dtype}")
+
+    def __bool__(self) -> bool:
+        return bool(self.value)
+
+    def __repr__(self) -> str:
+        return str(bool(self.value)) if self.dtype == "bool" else str(self.value)
+
+
+class FloatImm(PrimExpr):
+    """A floating-point number of a dtype."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, dtype: str, value: float) -> None:
+        self.dtype, self.value = checked(dtype), float(value)
+        if not is_float(self.dtype):
+            raise ExprTypeError(f"tir.FloatImm takes a floating-point dtype, got {dtype}")
+
+    def __repr__(self) -> str:
+        return repr(self.value)
+
+
+class Leaf(PrimExpr):
+    """A name that something outside of the expression gives a value: a loop variable, ..."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str, dtype: str = SIZE) -> None:
+        self.name, self.dtype = name, dtype
+
+    @property
+    def name_hint(self) -> str:
+        """Its name."""
+        return self.name
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+class Size(PrimExpr):
+    """A symbolic size as a number of the program."""
+
+    __slots__ = ("expr",)
+
+    def __init__(self, expr: SymExpr) -> None:
+        self.expr, self.dtype = expr, SIZE
+
+    def __repr__(self) -> str:
+        return self.expr.as_operand()

@@ -1,0 +1,120 @@
+"""DataflowMutator and DataflowBlockRewrite: what is inside of dataflow blocks rewritten."""
+
+import pytest
+from mutation import ADD, BEFORE, MULTIPLY, module, put, replaced, rewrite
+
+from relax_mlir import ir, relax
+from relax_mlir.errors import BuilderError, ExprTypeError, RelaxMLIRError
+from relax_mlir.relax.expr import DataflowBlock, MatchCast, Var, VarBinding, functions
+from relax_mlir.relax.expr_functor import BindingRewriter, DataflowBlockRewrite, DataflowMutator
+from relax_mlir.script import relax as R
+
+# Dataflow blocks alone
+
+
+class DataflowAdd(DataflowMutator):
+    def visit_call_(self, call):
+        call = self.visit_expr_post_order(call)
+        return relax.op.multiply(*call.args) if call.op == ADD else call
+
+
+def test_dataflow_mutator():
+    rewrite(DataflowAdd, expected=replaced("c = R.add", "c = R.multiply"))
+    source = replaced("        with R.dataflow():\n", "").replace(
+        "            R.output(c, d)\n", ""
+    )
+    rewrite(DataflowAdd, source.replace("            b =", "        b =").replace(
+        "            c =", "        c =").replace("            d =", "        d ="))  # fmt: skip
+
+
+def test_dataflow_mutator_keeps_what_leaves():
+    class Drop(DataflowMutator):
+        def visit_var_binding_(self, binding):
+            if binding.var.name_hint != "c":
+                super().visit_var_binding_(binding)
+
+    class Retype(DataflowMutator):
+        def visit_call_(self, call):
+            if call.op == MULTIPLY:
+                return relax.op.astype(call.args[0], "float16")
+            return call
+
+    mod = module()
+    with pytest.raises(BuilderError, match="'c' leaves its dataflow block"):
+        Drop(mod).visit_expr(functions(mod)["main"])
+    with pytest.raises(BuilderError, match="'d' leaves its dataflow block"):
+        Retype(mod).visit_expr(functions(mod)["main"])
+
+
+# Single changes
+
+
+def start(source=BEFORE):
+    mod = module(source)
+    func = functions(mod)["main"]
+    block = next(each for each in func.body.blocks if isinstance(each, DataflowBlock))
+    names = {b.var.name_hint: b.var for b in block.bindings}
+    return mod, func, names, DataflowBlockRewrite(block, func)
+
+
+def test_add_and_replace():
+    mod, func, names, edit = start()
+    assert BindingRewriter is DataflowBlockRewrite
+    assert edit.mutated_root_fn() is func
+    new = edit.add(relax.op.negative(func.body.blocks[0].bindings[0].var), "m", is_dfvar=True)
+    edit.replace_all_uses(names["b"], new)
+    edit.remove_unused(names["b"])
+    wanted = replaced("b = R.exp(a)", "b = R.negative(a)")
+    ir.assert_structural_equal(put(mod, edit.mutated_root_fn()), module(wanted))
+    ir.assert_structural_equal(edit.mutate_irmodule(mod), module(wanted))
+    assert [b.var.name_hint for b in edit.mutated_dfb().bindings] == ["m", "c", "d"]
+
+
+def test_add_an_output():
+    mod, _, names, edit = start()
+    edit.add(VarBinding(Var("m"), relax.op.negative(names["b"])))
+    found = edit.mutated_root_fn()
+    assert [var.name_hint for var in found.body.blocks[1].outputs] == ["c", "d", "m"]
+    put(mod, found)
+
+
+def test_remove():
+    mod, func, names, edit = start()
+    with pytest.raises(BuilderError, match="'b' is used"):
+        edit.remove_unused(names["b"])
+    with pytest.raises(BuilderError, match="does not bind 'x'"):
+        edit.remove_unused(func.params[0])
+    edit.remove_unused(func.params[0], allow_undef=True)
+    edit.replace_all_uses(names["b"], func.body.blocks[0].bindings[0].var)
+    edit.add(relax.op.exp(names["c"]), is_dfvar=True)
+    edit.remove_all_unused()
+    wanted = (
+        replaced("            b = R.exp(a)\n", "").replace("(b,", "(a,").replace(", b)", ", a)")
+    )
+    ir.assert_structural_equal(put(mod, edit.mutated_root_fn()), module(wanted))
+
+
+def test_match_cast_in_a_block():
+    mod, _, names, edit = start()
+    edit.add(MatchCast(Var("m"), names["b"], R.Tensor(("n", 4), "float32")))
+    put(mod, edit.mutated_root_fn())
+
+
+def test_bad_changes():
+    _, func, names, edit = start()
+    other = functions(module())["main"]
+    with pytest.raises(BuilderError, match="no variable of the function"):
+        edit.replace_all_uses(names["b"], other.params[0])
+    with pytest.raises(BuilderError, match="cannot be used for"):
+        edit.replace_all_uses(names["b"], func.params[2])
+    with pytest.raises(RelaxMLIRError):
+        edit.add(relax.op.exp(other.params[0]))
+    with pytest.raises(ExprTypeError):
+        DataflowBlockRewrite(func.body.blocks[0], func)
+    with pytest.raises(BuilderError, match="another function"):
+        DataflowBlockRewrite(other.body.blocks[1], func)
+    edit.replace_all_uses(names["b"], names["c"])
+    with pytest.raises(BuilderError, match="need each other"):
+        edit.mutated_root_fn()
+    with pytest.raises(BuilderError, match="no function 'main'"):
+        start()[3].mutate_irmodule(module(replaced("main", "other")))

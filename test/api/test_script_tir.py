@@ -1,0 +1,274 @@
+"""What prim funcs can say in script: compiled together, run, printed and read back."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+
+import numpy as np
+import pytest
+
+from relax_mlir import ir, relax
+from relax_mlir.errors import ScriptError
+from relax_mlir.ir.module import IRModule
+from relax_mlir.script import from_source, script
+
+HEAD = "from relax_mlir.script import relax as R, tir as T\n"
+
+
+def each(expression: str) -> str:
+    return f"""
+for i in range(8):
+    with T.block("B"):
+        vi = T.axis.spatial(8, i)
+        B[vi] = {expression}
+"""
+
+
+def unary(name: str, reference, dtype: str = "float32") -> tuple:
+    return (each(f"T.{name}(A[vi])"), reference, dtype)
+
+
+CASES = {
+    **{
+        name: unary(name, reference)
+        for name, reference in {
+            "exp": np.exp, "exp2": np.exp2, "exp10": lambda a: 10**a, "log": np.log,
+            "log2": np.log2, "log10": np.log10, "log1p": np.log1p, "tanh": np.tanh,
+            "sin": np.sin, "cos": np.cos, "sqrt": np.sqrt, "rsqrt": lambda a: 1 / np.sqrt(a),
+            "floor": np.floor, "ceil": np.ceil, "trunc": np.trunc, "round": np.round,
+            "nearbyint": np.round, "fabs": np.abs, "erf": np.vectorize(math.erf),
+            "sigmoid": lambda a: 1 / (1 + np.exp(-a)),
+        }.items()
+    },
+    "isnan": (each("T.if_then_else(T.isnan(A[vi]), T.float32(1), T.float32(0))"), np.zeros_like),
+    "isinf": (each("T.if_then_else(T.isinf(A[vi]), T.float32(1), T.float32(0))"), np.zeros_like),
+    "isfinite": (each("T.Select(T.isfinite(A[vi]), A[vi], T.float32(0))"), lambda a: a),
+    "fmod": (each("T.fmod(A[vi], T.float32(3.0))"), lambda a: np.fmod(a, 3)),
+    "pow": (each("T.pow(A[vi], 2)"), lambda a: a**2),
+    "whole_pow": (each("T.pow(A[vi], 5)"), lambda a: a**5, "int32"),
+    "hypot": (each("T.hypot(A[vi], A[vi])"), lambda a: np.hypot(a, a)),
+    "atan2": (each("T.atan2(A[vi], T.float32(2))"), lambda a: np.arctan2(a, 2)),
+    "copysign": (each("T.copysign(A[vi], T.float32(-1))"), lambda a: -np.abs(a)),
+    "ldexp": (each("T.ldexp(A[vi], T.int32(2))"), lambda a: a * 4),
+    "fma": (each("T.fma(A[vi], A[vi], A[vi])"), lambda a: a * a + a),
+    "clz": (each("T.clz(A[vi])"), lambda a: np.array([32 - int(x).bit_length() for x in a]),
+            "int32"),
+    "ctz": (each("T.ctz(A[vi])"), lambda a: np.array([(int(x) & -int(x)).bit_length() - 1
+                                                      for x in a]), "int32"),
+    "popcount": (each("T.popcount(A[vi])"), lambda a: np.array([bin(x).count("1") for x in a]),
+                 "uint8"),
+    "invert": (each("~A[vi]"), lambda a: ~a, "int32"),
+    "invert_unsigned": (each("T.bitwise_not(A[vi])"), lambda a: ~a, "uint8"),
+    "invert_bool": (each("~A[vi]"), lambda a: ~a, "bool"),
+    "reinterpret": (each("T.reinterpret('float32', T.reinterpret('int32', A[vi]) + 1)"),
+                    lambda a: (a.view("int32") + 1).view("float32")),
+    "dtype_of_a_buffer": (each("T.Cast(A.dtype, vi)"), lambda a: np.arange(8)),
+    "while_": ("""
+c = T.alloc_buffer((1,), "int32")
+for i in range(8):
+    c[0] = 0
+    B[i] = A[i]
+    while c[0] < i and B[i] < T.float32(50):
+        B[i] = B[i] * T.float32(2)
+        c[0] = c[0] + 1
+""", lambda a: np.array([1, 4, 12, 32, 80, 96, 56, 64])),
+    "threads": ("""
+for bx in T.thread_binding(2, thread="blockIdx.x"):
+    for tx in T.thread_binding(0, 4, thread="threadIdx.x"):
+        B[bx * 4 + tx] = A[bx * 4 + tx]
+""", lambda a: a),
+    "let_statement": ("""
+for i in range(8):
+    with T.LetStmt(A[i] * T.float32(2)) as x:
+        B[i] = x
+""", lambda a: 2 * a),
+    "let_expression": ("""
+for i in range(8):
+    x = T.float32()
+    B[i] = T.Let(x + x, where={x: A[i]})
+""", lambda a: 2 * a),
+    "annotated": ("for i in range(8):\n    x: T.let = A[i]\n    B[i] = x", lambda a: a),
+    "allocate": ("""
+W = T.allocate([8], "float32", "global")
+V = T.decl_buffer((2, 4), "float32", data=W)
+for i, j in T.grid(2, 4):
+    V[i, j] = A[i * 4 + j]
+for i, j in T.grid(2, 4):
+    B[i * 4 + j] = V[i, j]
+""", lambda a: a),
+    "with_allocate": ("""
+with T.allocate([8], "float32", "global") as W:
+    V = T.Buffer((8,), "float32", data=W)
+    for i in range(8):
+        V[i] = A[i]
+    for i in range(8):
+        B[i] = V[7 - i]
+""", lambda a: a[::-1]),
+    "declared": ("""
+W = T.decl_buffer((8,), "float32", scope="shared")
+for i in range(8):
+    W[i] = A[i]
+for i in range(8):
+    B[i] = W[i]
+""", lambda a: a),
+    "other_shape": ("""
+V = T.decl_buffer((2, 4), "float32", data=A.data)
+for i, j in T.grid(4, 2):
+    B[i * 2 + j] = V[j, i]
+""", lambda a: a.reshape(2, 4).T.ravel()),
+    "region": ("""
+for i in range(2):
+    with T.block("b"):
+        vi = T.axis.spatial(2, i)
+        S = T.match_buffer(A[vi * 4 : vi * 4 + 4], (4,), "float32")
+        D = T.match_buffer(B[vi * 4 : vi * 4 + 4], (4,), "float32")
+        for j in range(4):
+            D[j] = S[3 - j]
+""", lambda a: a.reshape(2, 4)[:, ::-1].ravel()),
+    "axis_that_begins_later": ("""
+B[0] = A[0]
+B[1] = A[1]
+for i in range(6):
+    with T.block("b"):
+        vi = T.axis.spatial((2, 8), i + 2)
+        B[vi] = A[vi] + A[vi - 2]
+""", lambda a: np.concatenate([a[:2], a[2:] + a[:-2]])),
+    "guard": ("""
+for i, j in T.grid(3, 3):
+    with T.block("b"):
+        T.where(i * 3 + j < 8)
+        vi = T.axis.spatial(8, i * 3 + j)
+        T.reads(A[vi])
+        T.writes(B[vi])
+        B[vi] = A[vi]
+""", lambda a: a),
+    "kinds": ("""
+for i in T.parallel(2):
+    for j in T.vectorized(4):
+        B[i * 4 + j] = A[i * 4 + j]
+for i in T.unroll(2):
+    B[i] = A[i] + T.float32(1)
+for i in T.serial(4, 8, annotations={"pragma": 1}):
+    B[i] = A[i] * T.float32(2)
+""", lambda a: np.concatenate([a[:2] + 1, a[2:4], a[4:] * 2])),
+    "likely": ("""
+for i in range(8):
+    if T.likely(i < 4):
+        B[i] = A[i]
+    else:
+        B[i] = T.float32(0)
+""", lambda a: np.where(np.arange(8) < 4, a, 0)),
+    "wrapping": (each("A[vi] + T.uint8(250)"), lambda a: (a + 250).astype("uint8"), "uint8"),
+    "half": (each("A[vi] * T.float16(2)"), lambda a: a * 2, "float16"),
+}  # fmt: skip
+
+
+def source(name: str, body: str, dtype: str = "float32") -> str:
+    buffers = f'A: T.Buffer((8,), "{dtype}"), B: T.Buffer((8,), "{dtype}")'
+    text = textwrap.indent(body.strip("\n"), "    ")
+    return f"@T.prim_func\ndef {name}({buffers}):\n{text}\n"
+
+
+def dtype_of(case: tuple) -> str:
+    return case[2] if len(case) > 2 else "float32"
+
+
+@pytest.fixture(scope="module")
+def module() -> IRModule:
+    parts = [HEAD]
+    for name, case in CASES.items():
+        parts.append(source(f"f_{name}", case[0], dtype_of(case)))
+    return from_source("\n".join(parts))
+
+
+@pytest.fixture(scope="module")
+def machine(module: IRModule) -> relax.VirtualMachine:
+    return relax.VirtualMachine(relax.build(module))
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_results(machine: relax.VirtualMachine, name: str) -> None:
+    reference, dtype = CASES[name][1], dtype_of(CASES[name])
+    a = (np.arange(8) % 2 == 0) if dtype == "bool" else np.arange(1, 9).astype(dtype)
+    b = np.zeros(8, dtype)
+    machine[f"f_{name}"](a, b)
+    np.testing.assert_allclose(b, np.asarray(reference(a)).astype(dtype), rtol=1e-5)
+
+
+def test_printed_prim_funcs_read_back(module: IRModule) -> None:
+    text = script(module)
+    back = from_source(text)
+    ir.assert_structural_equal(module, back)
+    assert script(back) == text
+
+
+def test_layouts_that_are_what_they_would_be_anyway() -> None:
+    text = (
+        HEAD
+        + """
+@T.prim_func
+def f(a: T.handle, B: T.Buffer((8, 2), "float32", strides=[2, 1], elem_offset=0, align=64)):
+    s = T.int64()
+    A = T.match_buffer(a, (8,), "float32", strides=(s,), elem_offset=s, scope="global")
+    for i in range(8):
+        B[i, 0] = A[i]
+"""
+    )
+    from_source(text)
+
+
+REFUSED = [
+    ("B[0] = T.call_extern('float32', 'expf', A[0])", "T.call_extern",
+     "T.call_extern cannot be called from a prim func"),
+    ("B[0] = T.ramp(0, 1, 4)", "T.ramp", "T.ramp makes a vector"),
+    ("B[0] = T.nextafter(A[0], A[1])", "T.nextafter", "T.nextafter has no native code here"),
+    ("assert A[0] > 0", "assert A[0] > 0", "a prim func cannot fail by itself"),
+    ("with T.Assert(A[0] > 0, 'x'):\n    pass", "T.Assert(A[0] > 0, 'x')", "a prim func cannot"),
+    ("while True:\n    pass", "True", "this loop never ends"),
+    ("while A[0] > 0:\n    pass\nelse:\n    pass", "pass", "'while' has no 'else' here"),
+    ("while A[0]:\n    pass", "A[0]", "the condition must be a bool, got float32"),
+    ("for i in T.thread_binding(8):\n    pass", "T.thread_binding(8)", "T.thread_binding needs"),
+    ("V = T.decl_buffer((3, 3), 'float32', data=A.data)",
+     "T.decl_buffer((3, 3), 'float32', data=A.data)", "'A' has 8 elements, this shape 9"),
+    ("V = T.decl_buffer((8,), 'int32', data=A.data)",
+     "T.decl_buffer((8,), 'int32', data=A.data)", "'A' holds float32, not int32"),
+    ("V = T.decl_buffer((8,), 'float32', data=A)", "A", "data= is the data of another buffer"),
+    ("T.evaluate(0)\nS = T.match_buffer(A, (8,))", "T.match_buffer(A, (8,))",
+     "inside a function, T.match_buffer"),
+    ("S = T.match_buffer(A[0:4:2], (2,))", "2", "a region has no step"),
+    ("S = T.match_buffer(A[0:4], (2, 2))", "T.match_buffer(A[0:4], (2, 2))", "the region has 1"),
+    ("B[0] = ~A[0]", "~A[0]", "'~' needs an integer or a bool, got float32"),
+    ("B[0] = T.clz(A[0])", "T.clz(A[0])", "'clz' needs an integer operand, got float32"),
+    ("B[0] = T.isnan(T.int32(1))", "T.isnan(T.int32(1))", "T.isnan needs a float, got int32"),
+    ("B[0] = T.reinterpret('int8', A[0])", "T.reinterpret('int8', A[0])", "the bits of float32"),
+    ("T.pow(T.int32(2), -1)", "T.pow(T.int32(2), -1)", "this statement has no effect"),
+    ("B[0] = T.Let(A[0])", "T.Let(A[0])", "T.Let takes an expression and where="),
+    ("with T.block('b'):\n    v = T.axis.spatial((1, 2, 3), 0)\n    B[v] = A[v]", "(1, 2, 3)",
+     "the domain of an iterator is (first, end)"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("body", "underlined", "message"), REFUSED)
+def test_refused(body: str, underlined: str, message: str) -> None:
+    with pytest.raises(ScriptError) as caught:
+        from_source(HEAD + source("f", body))
+    error = caught.value
+    assert error.source_line[error.col_offset : error.end_col_offset] == underlined
+    assert error.message[: len(message)] == message
+
+
+@pytest.mark.parametrize(
+    ("argument", "underlined", "message"),
+    [
+        ("strides=[2]", "[2]", "buffers are compact here: the strides must be (1)"),
+        ("elem_offset=4", "4", "buffers begin at the first element here"),
+    ],
+)
+def test_refused_layouts(argument: str, underlined: str, message: str) -> None:
+    text = f'{HEAD}@T.prim_func\ndef f(A: T.Buffer((8,), "float32", {argument})):\n    pass\n'
+    with pytest.raises(ScriptError) as caught:
+        from_source(text)
+    error = caught.value
+    assert error.source_line[error.col_offset : error.end_col_offset] == underlined
+    assert error.message[: len(message)] == message
