@@ -8,9 +8,12 @@ from typing import Any
 
 __version__ = "0.1.0"
 
-_MODULES = ("errors", "instrument", "ir", "relax", "runtime", "script", "tir", "transform")
+_MODULES = ("errors", "instrument", "ir", "relax", "runtime", "script", "te", "tir", "topi",
+            "transform")  # fmt: skip
 _EXPORTS = {
     "IRModule": "relax_mlir.ir.module",
+    "cpu": "relax_mlir.runtime.device",
+    "device": "relax_mlir.runtime.device",
     "get_global_func": "relax_mlir.runtime",
     "register_func": "relax_mlir.runtime",
 }

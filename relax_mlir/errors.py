@@ -123,6 +123,14 @@ class ShapeMismatchError(VMError, ValueError):
     """A run-time shape contradicts the declared one or a bound symbol."""
 
 
+class DeviceError(VMError, ValueError):
+    """A device that does not exist, or of a kind that nobody registered (G10)."""
+
+
+class ModuleCycleError(RelaxMLIRError, ValueError):
+    """A runtime module would import itself, directly or through others (G08)."""
+
+
 class FunctionNotFoundError(VMError, LookupError):
     """A function was asked for that neither the executable nor any registry has."""
 

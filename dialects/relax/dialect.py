@@ -5,6 +5,7 @@ from typing import Any
 
 from relax_mlir.dialects.bindings import ext, ir
 from relax_mlir.dialects.relax.symbolic import IntLike, SymExpr
+from relax_mlir.dialects.relax.symbolic_read import read_affine
 
 # Verifiers and rules ask the same few attributes again and again. The text is the key because it
 # and an expression belong to no context, which an attribute as key would keep alive.
@@ -59,7 +60,7 @@ class Dims(Relax.Attribute, name="dims"):
         if known is None:
             names = [ir.StringAttr(name).value for name in ir.ArrayAttr(self.names)]
             affine = ir.AffineMapAttr(self.exprs).value
-            known = tuple(SymExpr.from_affine(expr, names) for expr in affine.results)
+            known = tuple(read_affine(expr, names) for expr in affine.results)
             remember(_DIMS_OF_TEXT, text, known)
         return list(known)
 

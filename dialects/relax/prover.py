@@ -23,6 +23,8 @@ class Facts:
         self._bounds: dict[str, Bounds] = {}
         self._equal: dict[str, SymExpr] = {}
         self._not_negative: list[SymExpr] = []
+        # Symbols made up here, and what they stand for.
+        self._invented: dict[str, SymExpr] = {}
 
     def __bool__(self) -> bool:
         return bool(self._bounds or self._equal or self._not_negative)
@@ -33,6 +35,7 @@ class Facts:
         other._bounds = dict(self._bounds)
         other._equal = dict(self._equal)
         other._not_negative = list(self._not_negative)
+        other._invented = dict(self._invented)
         return other
 
     def bound(self, name: str, lower: int | None = None, upper: int | None = None) -> None:
@@ -52,7 +55,7 @@ class Facts:
         """Note that a condition holds."""
         if isinstance(condition, bool) or condition.kind == "!=":
             return
-        gap = self.simplify(condition.rhs - condition.lhs)
+        gap = self._rewrite(condition.rhs - condition.lhs)
         if condition.kind == "==":
             self._equate(gap)
         else:
@@ -62,7 +65,7 @@ class Facts:
         """Whether a condition holds whatever the symbols are, given the facts."""
         if isinstance(condition, bool):
             return condition
-        gap = self.simplify(condition.rhs - condition.lhs)
+        gap = self._rewrite(condition.rhs - condition.lhs)
         if condition.kind == "==":
             return bool(gap == 0) or (self._holds(gap) and self._holds(-gap))
         if condition.kind == "!=":
@@ -71,12 +74,21 @@ class Facts:
 
     def simplify(self, expr: IntLike) -> SymExpr:
         """Return an expression that is equal, given the facts, with as little in it as is found."""
-        expr = SymExpr.of(expr)
+        return self._rewrite(SymExpr.of(expr)).substitute(self._invented)
+
+    def is_divisible(self, expr: IntLike, divisor: IntLike) -> bool:
+        """Whether a division never leaves a remainder; not so for a divisor that is zero."""
+        try:
+            return bool(self._rewrite(self._rewrite(SymExpr.of(expr)) % divisor) == 0)
+        except ZeroDivisionError:
+            return False
+
+    def _rewrite(self, expr: SymExpr) -> SymExpr:
         return expr.fold(self._symbol, SymExpr.const, self._combine) if self else expr
 
     def bounds(self, expr: IntLike) -> Bounds:
         """Return the least and the greatest value of an expression, None where none is known."""
-        expr = self.simplify(expr)
+        expr = self._rewrite(SymExpr.of(expr))
         return expr.lower_bound(self._bounds), expr.upper_bound(self._bounds)
 
     def _symbol(self, name: str) -> SymExpr:
@@ -129,7 +141,9 @@ class Facts:
     def _divide(self, expr: SymExpr, divisor: SymExpr) -> None:
         """Note that an expression has no remainder: its symbol is a multiple of the divisor."""
         if expr.name is not None and divisor.value is not None:
-            part = SymExpr.var(f"{expr.name}_over_{divisor}")
+            # No program has a symbol of such a name.
+            part = SymExpr.var(f"{expr.name} over {divisor}")
+            self._invented[str(part)] = (expr // divisor).substitute(self._invented)
             low, high = self._bounds.get(expr.name, (None, None))
             self.bound(
                 str(part),
@@ -218,10 +232,7 @@ def can_prove_less_equal(lhs: IntLike, rhs: IntLike, facts: Facts = NO_FACTS) ->
 
 def can_prove_divisible(expr: IntLike, divisor: IntLike, facts: Facts = NO_FACTS) -> bool:
     """Whether the remainder is always zero."""
-    try:
-        return bool(facts.simplify(facts.simplify(expr) % divisor) == 0)
-    except ZeroDivisionError:
-        return False
+    return facts.is_divisible(expr, divisor)
 
 
 def lower_bound(expr: IntLike, facts: Facts = NO_FACTS) -> int | None:

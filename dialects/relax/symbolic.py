@@ -7,6 +7,7 @@ remainder is spelled through its quotient: MLIR folds either way, and both must 
 Divisors are taken to be other than zero. Comparisons are conditions that a prover decides.
 """
 
+import functools
 import math
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Union
@@ -14,12 +15,28 @@ from typing import Any, Union
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.atoms import NOTHING, Atom, Extremum, Known, Quotient, Symbol
 from relax_mlir.dialects.relax.conditions import Condition
+from relax_mlir.dialects.relax.foreign import defers
 
 IntLike = Union[int, "SymExpr"]
 # A monomial is a sorted tuple of the keys of its atoms.
 _Monomial = tuple[str, ...]
 
 
+def _operator(compute: Callable[["SymExpr", "SymExpr"], Any]) -> Callable[..., Any]:
+    """Return a method that leaves operands which are no integers to their own operators."""
+
+    @functools.wraps(compute)
+    def method(self: "SymExpr", other: Any) -> Any:
+        if not isinstance(other, SymExpr):
+            if isinstance(other, bool) or not hasattr(other, "__index__"):
+                return NotImplemented
+            other = SymExpr.const(other.__index__())
+        return compute(self, other)
+
+    return method
+
+
+@defers
 class SymExpr:
     """An integer expression over named, function-scoped, non-negative symbols. Immutable.
 
@@ -54,7 +71,7 @@ class SymExpr:
         """
         if text.isidentifier():
             return SymExpr.var(text)
-        from relax_mlir.dialects.relax.symbolic_text import read_expression
+        from relax_mlir.dialects.relax.symbolic_read import read_expression
 
         try:
             expr = read_expression(text)
@@ -117,15 +134,15 @@ class SymExpr:
         """What MLIR sees as symbols: names, and the texts of minima and maxima."""
         return frozenset().union(*(atom.leaves for atom in self._atoms.values()))
 
-    def __add__(self, other: IntLike) -> "SymExpr":
-        other = SymExpr.of(other)
+    @_operator
+    def __add__(self, other: "SymExpr") -> "SymExpr":
         terms = dict(self._terms)
         for monomial, coefficient in other._terms.items():
             terms[monomial] = terms.get(monomial, 0) + coefficient
         return SymExpr(terms, {**self._atoms, **other._atoms})
 
-    def __mul__(self, other: IntLike) -> "SymExpr":
-        other = SymExpr.of(other)
+    @_operator
+    def __mul__(self, other: "SymExpr") -> "SymExpr":
         terms: dict[_Monomial, int] = {}
         for left, a in self._terms.items():
             for right, b in other._terms.items():
@@ -136,30 +153,36 @@ class SymExpr:
     def __neg__(self) -> "SymExpr":
         return self * -1
 
-    def __sub__(self, other: IntLike) -> "SymExpr":
-        return self + -SymExpr.of(other)
+    @_operator
+    def __sub__(self, other: "SymExpr") -> "SymExpr":
+        return self + -other
 
-    def __rsub__(self, other: IntLike) -> "SymExpr":
-        return SymExpr.of(other) - self
+    @_operator
+    def __rsub__(self, other: "SymExpr") -> "SymExpr":
+        return other - self
 
     __radd__ = __add__
     __rmul__ = __mul__
 
-    def __floordiv__(self, other: IntLike) -> "SymExpr":
-        return _divide(self, SymExpr.of(other), "floordiv")
+    @_operator
+    def __floordiv__(self, other: "SymExpr") -> "SymExpr":
+        return _divide(self, other, "floordiv")
 
-    def __rfloordiv__(self, other: IntLike) -> "SymExpr":
-        return SymExpr.of(other) // self
+    @_operator
+    def __rfloordiv__(self, other: "SymExpr") -> "SymExpr":
+        return other // self
 
     def ceildiv(self, other: IntLike) -> "SymExpr":
         """Return the quotient rounded up."""
         return _divide(self, SymExpr.of(other), "ceildiv")
 
-    def __mod__(self, other: IntLike) -> "SymExpr":
+    @_operator
+    def __mod__(self, other: "SymExpr") -> "SymExpr":
         return self - (self // other) * other
 
-    def __rmod__(self, other: IntLike) -> "SymExpr":
-        return SymExpr.of(other) % self
+    @_operator
+    def __rmod__(self, other: "SymExpr") -> "SymExpr":
+        return other % self
 
     def max(self, *others: IntLike) -> "SymExpr":
         """Return the largest of the expressions."""
@@ -171,28 +194,29 @@ class SymExpr:
 
     # What equal expressions compare to is a condition: true or false like a bool, by the normal
     # forms, but a prover who knows more may still ask for the two sides.
-    def __eq__(self, other: object) -> Any:
-        if type(other) is not SymExpr:
-            if not isinstance(other, int) or isinstance(other, bool):
-                return NotImplemented
-            other = SymExpr.const(other)
+    @_operator
+    def __eq__(self, other: "SymExpr") -> Any:
         return Condition("==", self, other, self._terms == other._terms)
 
-    def __ne__(self, other: object) -> Any:
-        equal = self.__eq__(other)
-        return equal if equal is NotImplemented else ~equal
+    @_operator
+    def __ne__(self, other: "SymExpr") -> Any:
+        return Condition("!=", self, other, self._terms != other._terms)
 
-    def __le__(self, other: IntLike) -> Condition:
-        return Condition.ordered("<=", self, SymExpr.of(other))
+    @_operator
+    def __le__(self, other: "SymExpr") -> Condition:
+        return Condition.ordered("<=", self, other)
 
-    def __lt__(self, other: IntLike) -> Condition:
-        return Condition.ordered("<", self, SymExpr.of(other))
+    @_operator
+    def __lt__(self, other: "SymExpr") -> Condition:
+        return Condition.ordered("<", self, other)
 
-    def __ge__(self, other: IntLike) -> Condition:
-        return Condition.ordered("<=", SymExpr.of(other), self)
+    @_operator
+    def __ge__(self, other: "SymExpr") -> Condition:
+        return Condition.ordered("<=", other, self)
 
-    def __gt__(self, other: IntLike) -> Condition:
-        return Condition.ordered("<", SymExpr.of(other), self)
+    @_operator
+    def __gt__(self, other: "SymExpr") -> Condition:
+        return Condition.ordered("<", other, self)
 
     def __hash__(self) -> int:
         return hash(tuple(self._terms.items()))
@@ -274,22 +298,6 @@ class SymExpr:
             for factor in factors:
                 term = factor.to_affine(names) * term
             total = total + term
-        return total
-
-    @staticmethod
-    def from_affine(expr: ir.AffineExpr, names: list[str]) -> "SymExpr":
-        """Return the expression of an MLIR affine expression over symbols.
-
-        Raises:
-            ValueError: it has dimension identifiers, more symbols than names, or divides by zero.
-        """
-        total, summands = SymExpr.const(0), [expr]
-        while summands:  # sums are as deep as they are long, so they are not left to recursion
-            part = summands.pop().maybe_downcast()
-            if isinstance(part, ir.AffineAddExpr):
-                summands += [part.rhs, part.lhs]
-            else:
-                total = total + _from_summand(part, names)
         return total
 
     def lower_bound(self, known: Known = NOTHING) -> int | None:
@@ -403,7 +411,7 @@ def _divide(expr: SymExpr, divisor: SymExpr, kind: str) -> SymExpr:
     if expr == divisor:
         return SymExpr.const(1)
     if len(divisor._terms) != 1:
-        return _opaque(kind, expr, divisor)
+        return _single(Quotient(kind, expr, divisor))
     whole, rest = _draw_out(expr, divisor)
     if not rest._terms:
         return whole
@@ -413,7 +421,7 @@ def _divide(expr: SymExpr, divisor: SymExpr, kind: str) -> SymExpr:
         if common > 1:
             rest = SymExpr({m: c // common for m, c in rest._terms.items()}, rest._atoms)
             return whole + _divide(rest, SymExpr.const(divisor._lead // common), kind)
-    return whole + _opaque(kind, rest, divisor)
+    return whole + _single(Quotient(kind, rest, divisor))
 
 
 def _draw_out(expr: SymExpr, divisor: SymExpr) -> tuple[SymExpr, SymExpr]:
@@ -435,10 +443,6 @@ def _draw_out(expr: SymExpr, divisor: SymExpr) -> tuple[SymExpr, SymExpr]:
         whole[tuple(factors)] = count
         rest[term] -= count * by
     return SymExpr(whole, expr._atoms), SymExpr(rest, expr._atoms)
-
-
-def _opaque(kind: str, lhs: SymExpr, rhs: SymExpr) -> SymExpr:
-    return _single(Quotient(kind, lhs, rhs))
 
 
 def _single(atom: Atom) -> SymExpr:
@@ -464,31 +468,6 @@ def _extremum(kind: str, exprs: list[SymExpr]) -> SymExpr:
 def _dominates(kind: str, rival: SymExpr, part: SymExpr) -> bool:
     low = (rival - part if kind == "max" else part - rival).lower_bound()
     return low is not None and low >= 0
-
-
-_BINARY = {
-    ir.AffineMulExpr: lambda a, b: a * b,
-    ir.AffineModExpr: lambda a, b: a % b,
-    ir.AffineFloorDivExpr: lambda a, b: a // b,
-    ir.AffineCeilDivExpr: lambda a, b: a.ceildiv(b),
-}
-
-
-def _from_summand(expr: ir.AffineExpr, names: list[str]) -> SymExpr:
-    if isinstance(expr, ir.AffineConstantExpr):
-        return SymExpr.const(expr.value)
-    if isinstance(expr, ir.AffineSymbolExpr):
-        if expr.position >= len(names):
-            raise ValueError(f"symbol {expr} of a shape has no name among {names}")
-        return SymExpr.leaf(names[expr.position])
-    combine = _BINARY.get(type(expr))
-    if combine is None:
-        raise ValueError(f"a symbolic shape cannot contain '{expr}'")
-    lhs, rhs = (SymExpr.from_affine(side, names) for side in (expr.lhs, expr.rhs))
-    try:
-        return combine(lhs, rhs)
-    except ZeroDivisionError as error:
-        raise ValueError(str(error)) from error
 
 
 def product(dims: "list[SymExpr] | tuple[SymExpr, ...]") -> SymExpr:

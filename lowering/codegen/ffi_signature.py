@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.relax.symbolic_read import read_affine
 from relax_mlir.dialects.tir.effects import first_write
 from relax_mlir.errors import CompileError
 from relax_mlir.lowering.tir_to_llvm.expand_copy import is_row_major
@@ -44,7 +45,7 @@ class Dim:
         """The dimension over its symbols, None where nothing is promised."""
         if self.expr is None:
             return None
-        return SymExpr.from_affine(self.expr, list(self.names))
+        return read_affine(self.expr, list(self.names))
 
 
 @dataclass(frozen=True)

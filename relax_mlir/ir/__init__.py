@@ -20,7 +20,7 @@ _EXPORTS = {
     "structural_hash": "relax_mlir.ir.structural",
 }
 
-__all__ = ["IRModule", *_EXPORTS]
+__all__ = ["IRModule"]
 
 
 def __getattr__(name: str) -> Any:

@@ -7,7 +7,6 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.context import default_context
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.errors import StructuralEqualError
-from relax_mlir.ir.structural_diff import Difference
 from relax_mlir.ir.structural_digest import Digester
 from relax_mlir.ir.structural_modules import (
     compare_modules,
@@ -15,6 +14,7 @@ from relax_mlir.ir.structural_modules import (
     function_digest,
     module_digest,
 )
+from relax_mlir.ir.structural_names import Difference
 from relax_mlir.ir.structural_path import both_words, path_of
 from relax_mlir.ir.structural_symbols import Renaming
 from relax_mlir.ir.structural_text import Parts, parts_of
@@ -124,9 +124,10 @@ def unwrap(node: Any) -> "ir.Operation | ir.Type | ir.Attribute | SymExpr":
         return node
     if isinstance(node, int) and not isinstance(node, bool):
         return SymExpr.const(node)
-    if hasattr(node, "to_mlir"):
+    to_mlir = getattr(node, "to_mlir", None)
+    if to_mlir is not None:
         with default_context(), ir.Location.unknown():
-            return node.to_mlir()
+            return to_mlir()
     held = getattr(node, "mlir_module", None)
     if held is None:
         held = getattr(node, "mlir_op", None)
@@ -174,4 +175,5 @@ def _thing_digest(node: Any, map_free: bool) -> bytes:
 
 def _mismatch(found: Difference) -> Mismatch:
     sides = ["value" if op is None else path_of(op) for op in (found.left, found.right)]
-    return Mismatch(*sides, found.what, *both_words(found.got, found.expected))
+    got, expected = both_words(found.got, found.expected)
+    return Mismatch(sides[0], sides[1], found.what, got, expected)

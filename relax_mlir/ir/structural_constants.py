@@ -41,9 +41,8 @@ def different_elements(left: ir.Attribute, right: ir.Attribute) -> tuple[str, st
 def digest_elements(attribute: ir.Attribute) -> bytes:
     """Return a hash of the bytes that an attribute holds."""
     data = _bytes(attribute)
-    return hashlib.blake2b(
-        str(attribute).encode() if data is None else data, digest_size=16
-    ).digest()
+    text = str(attribute).encode() if data is None else data.data
+    return hashlib.blake2b(text, digest_size=16).digest()
 
 
 def _bytes(attribute: ir.Attribute) -> np.ndarray | None:

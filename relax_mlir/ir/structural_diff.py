@@ -6,12 +6,12 @@ from typing import Any
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.ir.structural_constants import is_elements, same_elements
+from relax_mlir.ir.structural_names import Difference, Names
 from relax_mlir.ir.structural_symbols import Renaming
 from relax_mlir.ir.structural_text import Parts, parts_of
 from relax_mlir.ir.structural_walk import (
     attributes_of,
     function_type,
-    is_private,
     leaf_of,
     opens_scope,
     parameter_attributes,
@@ -20,74 +20,6 @@ from relax_mlir.ir.structural_walk import (
 )
 
 _INTEGER = "i64"
-
-
-class Difference(Exception):
-    """Two programs differ.
-
-    Attributes:
-        left: the operation of the first program where they do, or None for the module itself.
-        right: that of the second.
-        what: which part of it.
-        got: that part of the first.
-        expected: that part of the second.
-    """
-
-    def __init__(
-        self,
-        left: ir.Operation | None,
-        right: ir.Operation | None,
-        what: str,
-        got: Any,
-        expected: Any,
-    ) -> None:
-        super().__init__(what)
-        self.left, self.right = left, right
-        self.what, self.got, self.expected = what, got, expected
-
-
-@dataclass
-class Names:
-    """Which function of one module is which of the other.
-
-    Attributes:
-        left: the functions of the first module.
-        right: those of the second.
-        to_right: what is known.
-        to_left: the same from the other side.
-        found: pairs not compared yet.
-    """
-
-    left: dict[str, ir.Operation] = field(default_factory=dict)
-    right: dict[str, ir.Operation] = field(default_factory=dict)
-    to_right: dict[str, str] = field(default_factory=dict)
-    to_left: dict[str, str] = field(default_factory=dict)
-    found: list[tuple[str, str]] = field(default_factory=list)
-
-    def match(self, mine: str, theirs: str) -> bool:
-        """Whether the names can be of the same function, given what was matched before."""
-        known = self.to_right.get(mine)
-        if known is not None:
-            return known == theirs
-        if theirs in self.to_left:
-            return False
-        ours, other = self.left.get(mine), self.right.get(theirs)
-        if ours is None or other is None:
-            return ours is other and mine == theirs
-        if is_private(ours) != is_private(other) or (not is_private(ours) and mine != theirs):
-            return False
-        self.bind(mine, theirs)
-        self.found.append((mine, theirs))
-        return True
-
-    def bind(self, mine: str, theirs: str) -> None:
-        """Note that two functions are to be the same."""
-        self.to_right[mine] = theirs
-        self.to_left[theirs] = mine
-
-    def trial(self) -> "Names":
-        """Return a copy to try something with."""
-        return Names(self.left, self.right, dict(self.to_right), dict(self.to_left))
 
 
 @dataclass
@@ -139,14 +71,15 @@ class Differ:
             self._symbols = Renaming()
         kinds = [_kind(each) for each in (left, right)]
         if kinds[0] != kinds[1]:
-            raise Difference(left, right, "kind", *kinds)
+            raise Difference(left, right, "kind", kinds[0], kinds[1])
         self._symbols.open()
         self._head(left, right)
         self._run(left, right)
         self._results(left, right)
         _, wrong = self._symbols.close()
         if wrong is not None:
-            raise Difference(*wrong.where, wrong.left, wrong.right)
+            left, right, what = wrong.where
+            raise Difference(left, right, what, wrong.left, wrong.right)
 
     def _run(self, left: ir.Operation, right: ir.Operation) -> None:
         stack: list[_Frame] = []
@@ -173,7 +106,8 @@ class Differ:
             if frame.scope:
                 forgot, wrong = self._symbols.close()
                 if wrong is not None:
-                    raise Difference(*wrong.where, wrong.left, wrong.right)
+                    left, right, what = wrong.where
+                    raise Difference(left, right, what, wrong.left, wrong.right)
                 mark = marks.pop()
                 if forgot:
                     while len(self._same) > mark:
@@ -271,7 +205,7 @@ class Differ:
             a != b for (a, _), (b, _) in zip(mine, theirs, strict=True)
         ):
             names = [", ".join(name for name, _ in each) or "none" for each in (mine, theirs)]
-            raise Difference(left, right, f"{what} names", *names)
+            raise Difference(left, right, f"{what} names", names[0], names[1])
         for (name, a), (_, b) in zip(mine, theirs, strict=True):
             where = (left, right, f"{what} '{name}'")
             if isinstance(a, ir.FlatSymbolRefAttr):
@@ -279,7 +213,7 @@ class Differ:
             else:
                 equal = self._same_thing(where, a, b)
             if not equal:
-                raise Difference(*where, a, b)
+                raise Difference(left, right, where[2], a, b)
 
     def _parameters(self, left: ir.Operation, right: ir.Operation, values: list[ir.Value]) -> None:
         """Compare the attributes of a function's parameters; an integer's name is a symbol."""

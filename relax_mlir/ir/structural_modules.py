@@ -4,8 +4,9 @@ import hashlib
 from typing import Any
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.ir.structural_diff import Differ, Difference, Names
+from relax_mlir.ir.structural_diff import Differ
 from relax_mlir.ir.structural_digest import Digester
+from relax_mlir.ir.structural_names import Difference, Names
 from relax_mlir.ir.structural_path import words
 from relax_mlir.ir.structural_text import Parts
 from relax_mlir.ir.structural_walk import functions_around, is_private, symbol_name, top_level

@@ -8,7 +8,12 @@ from relax_mlir.ir.structural_constants import different_elements, is_elements
 from relax_mlir.ir.structural_walk import leaf_of, steps, symbol_name
 
 _LONGEST = 240
-_REGIONS = {"relax.if": ("then branch", "else branch"), "tir.block": ("body", "init")}
+_REGIONS = {
+    "relax.if": ("then branch", "else branch"),
+    "relax.while": ("condition", "body"),
+    "relax.for": ("body",),
+    "tir.block": ("body", "init"),
+}
 
 
 def path_of(op: ir.Operation) -> str:

@@ -50,13 +50,14 @@ def alloc_storage(size: Any, device: Any = "cpu", *rest: Any) -> Storage:
 def storage_function(state: VMState) -> Callable[..., Storage]:
     """Return an `alloc_storage` that takes its memory from this state."""
     alloc = state.allocators[0].alloc
+    several = len(state.allocators) > 1
 
     def alloc_storage(size: Any, device: Any = "cpu", *rest: Any) -> Storage:
-        if type(size) is int:
-            return alloc(size)
         if isinstance(size, VMState):
             return storage_function(size)(device, *rest)
-        return alloc(math.prod(size) if type(size) is tuple else to_int(size))
+        if type(size) is not int:
+            size = math.prod(size) if type(size) is tuple else to_int(size)
+        return state.allocator(device).alloc(size) if several else alloc(size)
 
     return alloc_storage
 
@@ -108,9 +109,9 @@ def kill_object(value: Any) -> None:
 def tensor_function(state: VMState) -> Callable[..., np.ndarray]:
     """Return a function of size, shape and dtype that gives a tensor in a storage of its own."""
     storage = storage_function(state)
-    most = SMALL_TENSOR if state.allocators[0].kind == "pooled" else -1
+    most = SMALL_TENSOR if state.allocators[0].kind == "pooled" and state.on_host else -1
 
-    def new_tensor(size: Any, shape: Any, dtype: Any) -> np.ndarray:
+    def new_tensor(size: Any, shape: Any, dtype: Any, device: Any = "cpu") -> np.ndarray:
         # numpy's own memory costs a tenth of a storage; only large blocks are worth keeping.
         if type(size) is int and 0 <= size <= most and dtype in DTYPES:
             try:
@@ -120,7 +121,7 @@ def tensor_function(state: VMState) -> Callable[..., np.ndarray]:
             else:
                 if tensor.nbytes <= size:
                     return tensor
-        return alloc_tensor(storage(size, "cpu"), 0, shape, dtype)
+        return alloc_tensor(storage(size, device), 0, shape, dtype)
 
     return new_tensor
 

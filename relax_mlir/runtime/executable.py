@@ -2,15 +2,16 @@
 
 import os
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from relax_mlir.errors import FunctionNotFoundError, did_you_mean
+from relax_mlir.errors import ExecutableFormatError, FunctionNotFoundError, did_you_mean
 from relax_mlir.runtime.bytecode import ArgKind, Instruction, Opcode
+from relax_mlir.runtime.constants import CheckedConstants
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +82,9 @@ class Executable:
         metadata: dict[str, Any] | None = None,
     ) -> None:
         self.global_funcs = list(global_funcs)
-        self.constants = list(constants)
+        self.constants: Sequence[Any] = (
+            constants if isinstance(constants, CheckedConstants) else list(constants)
+        )
         self.func_names = list(func_names)
         self.instr_data = np.array(instr_data, dtype="int64")
         self.instr_offset = np.array(instr_offset, dtype="int64")
@@ -196,6 +199,37 @@ class Executable:
     astext = as_text
     aspython = as_python
 
+    def constant_views(self) -> Sequence[Any]:
+        """Return the constants for who needs their addresses only.
+
+        The bytes of a loaded executable's arrays are not compared with their checksums here:
+        `verify` those that are read, before they are. Reading `constants` does it by itself.
+        """
+        constants = self.constants
+        return constants.views if isinstance(constants, CheckedConstants) else constants
+
+    def verify(self, constants: Iterable[int] | None = None) -> None:
+        """Compare the constants of a loaded file, all or some, with their checksums (V12).
+
+        Each is compared once; the virtual machine does it for those that a function uses, before
+        its first call. Everything else in the file has been checked when it was loaded.
+
+        Raises:
+            ExecutableFormatError: the file is damaged; names the constant.
+        """
+        if isinstance(self.constants, CheckedConstants):
+            self.constants.verify(constants)
+
+    def verify_function(self, func: VMFunction) -> None:
+        """Compare the constants that a function's instructions name with their checksums.
+
+        Raises:
+            ExecutableFormatError: the file is damaged; names the constant.
+        """
+        code = self.instructions(func)
+        args = {arg for instr in code for arg in instr.args}
+        self.verify(sorted(arg.value for arg in args if arg.kind is ArgKind.CONSTANT))
+
     def to_bytes(self) -> bytes:
         """Return the file's bytes (V12); ArgumentTypeError for a constant it cannot hold."""
         from relax_mlir.runtime.serialize import dump
@@ -203,43 +237,92 @@ class Executable:
         return b"".join(dump(self))
 
     @staticmethod
-    def from_bytes(data: bytes) -> "Executable":
-        """Return the executable of a file's bytes; ExecutableFormatError when they are not one."""
-        from relax_mlir.runtime.serialize import aligned_copy, parse
+    def from_bytes(data: bytes, weights: str | os.PathLike | None = None) -> "Executable":
+        """Return the executable of a file's bytes, copied and checked as a whole.
 
-        return parse(aligned_copy(data))
+        Raises:
+            ExecutableFormatError: they are not one, or its arrays are in a file and `weights`
+                does not say in which.
+        """
+        from relax_mlir.runtime.files import aligned_copy
+        from relax_mlir.runtime.safetensors import load_file
+        from relax_mlir.runtime.serialize import parse
 
-    def save(self, path: str | os.PathLike) -> None:
+        loader = None if weights is None else lambda _: load_file(weights)
+        executable = parse(aligned_copy(data), loader)
+        executable.verify()
+        return executable
+
+    def save(self, path: str | os.PathLike, weights: str | os.PathLike | None = None) -> None:
         """Write one file; the old one stays until the new one is complete (V12).
+
+        Args:
+            path: the executable's file.
+            weights: a safetensors file to write the arrays to, as `c<index>`, instead; the
+                executable finds it again from its own folder.
 
         Raises:
             ArgumentTypeError: a constant is of a kind that files cannot hold.
+            ExecutableFormatError: this executable was loaded from a file that is damaged.
             OSError: the file cannot be written.
         """
+        from relax_mlir.runtime.files import write_file
+        from relax_mlir.runtime.safetensors import save_file
         from relax_mlir.runtime.serialize import dump
 
-        path = Path(path)
-        parts = dump(self)
-        temporary = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}.tmp")
-        try:
-            with temporary.open("wb") as file:
-                for part in parts:
-                    file.write(part)
-            temporary.replace(path)
-        finally:
-            temporary.unlink(missing_ok=True)
+        if weights is None:
+            write_file(path, dump(self))
+            return
+        folder = Path(path).resolve().parent
+        where = Path(os.path.relpath(Path(weights).resolve(), folder)).as_posix()
+        tensors: dict[str, np.ndarray] = {}
+        parts = dump(self, tensors, where)
+        save_file(tensors, weights, {"format": "relax_mlir"})
+        write_file(path, parts)
 
     @staticmethod
-    def load(path: str | os.PathLike) -> "Executable":
-        """Read a file that `save` wrote; constants are views of the memory it is read into (V12).
+    def load(
+        path: str | os.PathLike,
+        weights: str | os.PathLike | None = None,
+        verify: bool | None = None,
+        mmap: bool = True,
+    ) -> "Executable":
+        """Read a file that `save` wrote; its arrays are views of the mapped file (V12).
+
+        Everything but the arrays is checked at once; the arrays when they are first used. A file
+        in use must be replaced, as `save` does, not written over.
+
+        Args:
+            path: the executable's file.
+            weights: where its weights file is now; None is where it was when it was saved.
+            verify: True checks the arrays now, False never, None at their first use.
+            mmap: whether to map the files (or else read them into memory now).
 
         Raises:
-            ExecutableFormatError: truncated, corrupted, or of another version.
+            ExecutableFormatError: truncated, corrupted, of another version, or without its weights.
             OSError: the file cannot be read.
         """
-        from relax_mlir.runtime.serialize import parse, read_aligned
+        from relax_mlir.runtime.files import map_file, read_aligned
+        from relax_mlir.runtime.safetensors import load_file
+        from relax_mlir.runtime.serialize import parse
 
-        return parse(read_aligned(path))
+        read = map_file if mmap else read_aligned
+
+        def load_weights(name: str) -> dict[str, np.ndarray]:
+            file = Path(path).parent / name if weights is None else Path(weights)
+            if not file.is_file():
+                raise ExecutableFormatError(
+                    f"'{os.fspath(path)}' has its weights in '{file}', which is not there: "
+                    "say where with weights="
+                )
+            return load_file(file, read)
+
+        executable = parse(read(path), load_weights)
+        if verify:
+            executable.verify()
+        elif verify is not None and isinstance(executable.constants, CheckedConstants):
+            executable.constants.trust()
+        return executable
 
     def load_native(self) -> dict[str, Any]:
         """Return the native functions by name, linked into the process once per executable.

@@ -87,7 +87,8 @@ def _eye_like(x: _Array, k: int, dtype: str | None = None) -> _Array:
     check(x)
     if x.ndim != 2:
         raise ArgumentTypeError(f"needs a matrix, got {describe(x)}")
-    return np.eye(*x.shape, k, _dtype(dtype, x.dtype))
+    rows, columns = x.shape
+    return np.eye(rows, columns, k, _dtype(dtype, x.dtype))
 
 
 def _triangle(cut: Callable[..., _Array]) -> Callable[..., _Array]:

@@ -90,7 +90,7 @@ def _fits(indices: _Array, data: _Array, axis: int) -> None:
 
 def _places(indices: _Array, data: _Array, axis: int) -> tuple[_Array, ...]:
     """Return the index of each dimension that the elements of `indices` stand for."""
-    grid = list(np.indices(indices.shape, sparse=True))
+    grid: list[_Array] = list(np.indices(indices.shape, sparse=True))
     grid[axis] = within(indices, data.shape[axis])
     return tuple(grid)
 
@@ -193,7 +193,7 @@ def _index_tensor(data: _Array, indices: Any) -> _Array:
     return data[tuple(places)]
 
 
-def _meshgrid(values: Any, indexing: str = "ij") -> tuple[_Array, ...]:
+def _meshgrid(values: Any, indexing: Any = "ij") -> tuple[_Array, ...]:
     arrays = tensors(values)
     for array in arrays:
         if array.ndim > 1:

@@ -153,7 +153,7 @@ def _roll(x: _Array, shift: Any, axis: Any = None) -> _Array:
     return np.roll(x, shift if axis is not None or isinstance(shift, int) else shift[0], axis)
 
 
-_NUMPY_PAD_MODES = {"reflect": "reflect", "replicate": "edge", "circular": "wrap"}
+_NUMPY_PAD_MODES: dict[str, Any] = {"reflect": "reflect", "replicate": "edge", "circular": "wrap"}
 
 
 def _pad(x: _Array, widths: Sequence[int], mode: str, value: float) -> _Array:

@@ -1,22 +1,36 @@
 """Memory for tensors: 64-byte aligned storage, fresh or from a pool of freed blocks (V15)."""
 
 import threading
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from relax_mlir.errors import VMError
+from relax_mlir.errors import DeviceError, VMError
+from relax_mlir.runtime.device import CPUDeviceAPI, Device, cpu, device
 
 ALIGNMENT = 64
 POOL_MAX_BYTES = 1 << 30
 
 _U8 = np.dtype("uint8")
 _new_array = np.ndarray.__new__
-_Block = tuple[np.ndarray, int]
 
 
 class _Raw(np.ndarray):
-    """Memory as it came from the system."""
+    """Memory as it came from its device."""
+
+
+class _DeviceSpace(_Raw):
+    """A data space of a device other than the CPU; goes back to it when its last view dies."""
+
+    # On the class, so that slices of a space have none and give nothing back.
+    place: Device | None = None
+    api: Any = None
+    space: Any = None
+
+    def __del__(self) -> None:
+        if self.place is not None:
+            self.api.free_data_space(self.place, self.space)
 
 
 class Storage(np.ndarray):
@@ -39,13 +53,33 @@ class PooledStorage(Storage):
             self.owner._recycle(self.block)
 
 
-def _block(size: int) -> _Block:
-    """Return fresh memory with room for `size` bytes, and where alignment begins in it."""
+def space_of(array: Any) -> Any:
+    """Return the data space of another device that an array is a view of, or None."""
+    while isinstance(array, np.ndarray):
+        if type(array) is _DeviceSpace and array.place is not None:
+            return array
+        base = array.base
+        array = base if isinstance(base, np.ndarray) else getattr(base, "read_only_owner", None)
+    return None
+
+
+def _is_host(place: Device) -> bool:
+    return type(place.api) is CPUDeviceAPI
+
+
+def _block(place: Device, size: int) -> _Raw:
+    """Return fresh memory of a device."""
+    api = place.api
     try:
-        raw = _new_array(_Raw, size + ALIGNMENT, _U8)
+        space = api.alloc_data_space(place, size, ALIGNMENT)
     except (MemoryError, ValueError, OverflowError, TypeError) as error:
-        raise VMError(f"cannot allocate a storage of {size} bytes: {error}") from error
-    return raw, -raw.__array_interface__["data"][0] & (ALIGNMENT - 1)
+        where = "" if _is_host(place) else f" on {place}"
+        raise VMError(f"cannot allocate a storage of {size} bytes{where}: {error}") from error
+    if type(api) is CPUDeviceAPI:
+        return _new_array(_Raw, size, _U8, space)
+    block = _new_array(_DeviceSpace, size, _U8, space)
+    block.api, block.space, block.place = api, space, place
+    return block
 
 
 def _check_size(size: int) -> None:
@@ -54,9 +88,16 @@ def _check_size(size: int) -> None:
 
 
 class NaiveAllocator:
-    """Fresh memory for every storage."""
+    """Fresh memory for every storage.
+
+    Attributes:
+        place: the device whose memory it is.
+    """
 
     kind = "naive"
+
+    def __init__(self, place: Device | None = None) -> None:
+        self.place = place or cpu(0)
 
     def alloc(self, size: int) -> Storage:
         """Return `size` aligned bytes, not cleared.
@@ -65,8 +106,10 @@ class NaiveAllocator:
             VMError: the size is negative or there is not so much memory.
         """
         _check_size(size)
-        raw, start = _block(size)
-        return _new_array(Storage, size, _U8, raw, start)
+        return _new_array(Storage, size, _U8, _block(self.place, size))
+
+    def release(self) -> None:
+        """Do nothing: no block is kept."""
 
 
 class PooledAllocator:
@@ -74,13 +117,22 @@ class PooledAllocator:
 
     A large block from the system comes with pages that must be faulted in again each time, and for
     a small one finding its address costs more than taking it from a list.
+
+    Attributes:
+        place: the device whose memory it is.
+        max_bytes: how much it keeps at most; then the size classes that were not used for longest
+            give theirs back.
+        kept: how much it keeps now.
     """
 
     kind = "pooled"
 
-    def __init__(self) -> None:
-        self._free: dict[int, list[_Block]] = {}
-        self._kept = 0
+    def __init__(self, place: Device | None = None, max_bytes: int = POOL_MAX_BYTES) -> None:
+        self.place = place or cpu(0)
+        self.max_bytes = max_bytes
+        self.kept = 0
+        # In the order of their last use, oldest first.
+        self._free: dict[int, list[_Raw]] = {}
         # Re-entrant: a collection inside the lock may finalise a storage in the same thread.
         self._lock = threading.RLock()
 
@@ -94,39 +146,103 @@ class PooledAllocator:
             blocks = self._free.get(rounded)
             block = blocks.pop() if blocks else None
             if block is not None:
-                self._kept -= rounded
+                self.kept -= rounded
         if block is None:
             try:
-                block = _block(rounded)
+                block = _block(self.place, rounded)
             except VMError:
                 self.release()
-                block = _block(rounded)
-        storage = _new_array(PooledStorage, size, _U8, block[0], block[1])
+                block = _block(self.place, rounded)
+        storage = _new_array(PooledStorage, size, _U8, block)
         storage.block = block
         storage.owner = self
         return storage
 
-    def _recycle(self, block: _Block) -> None:
-        size = block[0].nbytes - ALIGNMENT
+    def _recycle(self, block: _Raw) -> None:
+        size = block.nbytes
+        if size > self.max_bytes:
+            return
+        # Blocks that are given up die after the lock is free.
+        dropped: list[list[_Raw]] = []
         with self._lock:
-            if self._kept + size <= POOL_MAX_BYTES:
-                self._kept += size
-                self._free.setdefault(size, []).append(block)
+            blocks = self._free.pop(size, None)
+            if blocks is None:
+                blocks = []
+            self._free[size] = blocks
+            blocks.append(block)
+            self.kept += size
+            while self.kept > self.max_bytes:
+                oldest = next(iter(self._free))
+                dropped.append(self._free.pop(oldest))
+                self.kept -= oldest * len(dropped[-1])
 
     def release(self) -> None:
         """Give the kept blocks back to the system."""
         with self._lock:
-            self._free.clear()
-            self._kept = 0
+            dropped, self._free = self._free, {}
+            self.kept = 0
+        dropped.clear()
+
+
+_ALLOCATORS = {"pooled": PooledAllocator, "naive": NaiveAllocator}
 
 
 class VMState:
-    """What builtins may reach of the VM that calls them: its allocators, one per device (V08)."""
+    """What builtins may reach of the VM that calls them: its allocators, one per device (V08).
 
-    def __init__(self, memory: str = "pooled") -> None:
-        if memory not in ("pooled", "naive"):
-            raise ValueError(f"memory must be 'pooled' or 'naive', got {memory!r}")
-        self.allocators = [PooledAllocator() if memory == "pooled" else NaiveAllocator()]
+    Args:
+        memory: "pooled" or "naive", for all devices or by device (the others are pooled).
+        devices: the devices; the first is where a program's memory is if it does not say.
+
+    Raises:
+        ValueError: another kind of memory.
+        DeviceError: a device that does not exist, or one twice.
+    """
+
+    def __init__(
+        self, memory: str | Mapping[Any, str] | None = None, devices: Sequence[Any] = ()
+    ) -> None:
+        self.devices = tuple([device(d) for d in devices]) or (cpu(0),)
+        kinds = dict.fromkeys(self.devices, "pooled" if memory is None else memory)
+        if isinstance(memory, Mapping):
+            kinds.update(dict.fromkeys(self.devices, "pooled"))
+            kinds.update({device(d): kind for d, kind in memory.items()})
+        for kind in kinds.values():
+            if kind not in _ALLOCATORS:
+                raise ValueError(f"memory must be 'pooled' or 'naive', got {kind!r}")
+        missing = [d for d in self.devices if not d.exist]
+        if missing or len(set(self.devices)) != len(self.devices):
+            names = ", ".join(str(d) for d in missing or self.devices)
+            raise DeviceError(f"there is no device {names}" if missing else f"{names}: one twice")
+        self.allocators = [_ALLOCATORS[kinds[d]](d) for d in self.devices]
+        for d in self.devices:
+            d.api.set_device(d)
+
+    @property
+    def on_host(self) -> bool:
+        """Whether a program's memory is the process's own, if the program does not say."""
+        return _is_host(self.devices[0])
+
+    def allocator(self, name: Any) -> Any:
+        """Return the allocator of a device that a program names: by number, or `cpu`, `dev:1`.
+
+        A VM with one device uses that, whatever the program's name for it is.
+
+        Raises:
+            DeviceError: the VM has no such device.
+        """
+        if len(self.allocators) == 1 and type(name) is not int:
+            return self.allocators[0]
+        if type(name) is int:
+            if 0 <= name < len(self.allocators):
+                return self.allocators[name]
+        else:
+            wanted = device(name)
+            for allocator in self.allocators:
+                if allocator.place == wanted:
+                    return allocator
+        have = ", ".join(str(d) for d in self.devices)
+        raise DeviceError(f"the program asks for memory on device {name}, the VM has {have}")
 
 
 DEFAULT_STATE = VMState()

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from relax_mlir.errors import ExecutableFormatError
+from relax_mlir.runtime.cpus import needed_features
 from relax_mlir.runtime.executable import NativeObject
 
 PREFIX = "__tvm_ffi_"
@@ -73,17 +74,21 @@ def check_host(obj: NativeObject) -> None:
         raise ExecutableFormatError(
             f"native object '{obj.name}' is for {obj.triple}, this machine is {host}"
         )
-    wanted = [f[1:] for f in obj.features.split(",") if f.startswith("+")]
-    if wanted:
-        present = llvm.get_host_cpu_features()
-        # Tuning hints and features that LLVM does not report for hosts are not in the table.
-        missing = [f for f in wanted if not present.get(f, True)]
-        if missing:
-            raise ExecutableFormatError(
-                f"native object '{obj.name}' was compiled for CPU '{obj.cpu or 'generic'}' and "
-                f"needs {', '.join(missing)}, which this CPU ({llvm.get_host_cpu_name()}) lacks; "
-                "compile the model for this machine"
-            )
+    needed = needed_features(obj.cpu, obj.features)
+    here, advice = llvm.get_host_cpu_name(), "compile the model for this machine"
+    if needed is None and obj.cpu != here:
+        raise ExecutableFormatError(
+            f"native object '{obj.name}' was compiled for CPU '{obj.cpu}' and does not say what "
+            f"it needs of it; this CPU is {here}: {advice}"
+        )
+    present = llvm.get_host_cpu_features()
+    # Tuning hints are features to LLVM too; it does not report them for hosts.
+    missing = sorted(f for f in needed or () if not present.get(f, True))
+    if missing:
+        raise ExecutableFormatError(
+            f"native object '{obj.name}' was compiled for CPU '{obj.cpu or 'generic'}' and "
+            f"needs {', '.join(missing)}, which this CPU ({here}) lacks; {advice}"
+        )
 
 
 def _arch(triple: str) -> str:

@@ -8,7 +8,7 @@ import json
 import math
 import os
 import struct
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -119,26 +119,34 @@ def read_header(path: str | os.PathLike, data: np.ndarray) -> tuple[dict[str, An
     return header, _SIZE.size + size
 
 
-def load_file(path: str | os.PathLike) -> dict[str, np.ndarray]:
+def load_file(
+    path: str | os.PathLike, read: Callable[[str | os.PathLike], np.ndarray] = map_file
+) -> dict[str, np.ndarray]:
     """Return the arrays of a file by name; they are mapped, and read when they are looked at.
+
+    Args:
+        path: the file.
+        read: how to get its bytes.
 
     Raises:
         ExecutableFormatError: truncated, malformed, or with holes.
         OSError: the file cannot be read.
     """
-    data = map_file(path)
+    data = read(path)
     header, begin = read_header(path, data)
     header.pop(_METADATA, None)
     found = {}
     try:
-        ranges = sorted(((*_range(name, e), name) for name, e in header.items()), key=lambda r: r[:2])
+        ranges = sorted(
+            ((*_range(name, e), name) for name, e in header.items()), key=lambda r: r[:2]
+        )
         position = 0
         for start, end, dtype, shape, name in ranges:
             if start != position or begin + end > len(data):
                 raise ValueError(f"the bytes of '{name}' are not where they must be")
             position = end
             raw = data[begin + start : begin + end].view(dtype.newbyteorder("<"))
-            found[name] = raw.reshape(shape).astype(dtype, copy=False)
+            found[name] = raw.reshape(shape)
         if begin + position != len(data):
             raise ValueError(f"{len(data)} bytes in the file, {begin + position} expected")
     except (ValueError, ArgumentTypeError) as error:

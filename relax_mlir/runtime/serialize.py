@@ -2,34 +2,42 @@
 
 Layout, little-endian: magic, version, number of sections, file size, CRC of header and table;
 then per section name, offset, size, CRC; then the sections, each at a multiple of 64 bytes, zeros
-between. `data` holds the arrays and the machine code, `code` int64 words, the others JSON.
+between. `code` holds int64 words, `objects` machine code, `data` the arrays, the others JSON. Each
+section but `data` is checked when the file is loaded; `data` is mapped, and the checksums of its
+arrays, which are in `constants`, are compared when an array is first used.
 """
 
 import json
-import os
 import struct
 import zlib
-from collections.abc import Callable
-from pathlib import Path
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
 from relax_mlir.errors import ArgumentTypeError, ExecutableFormatError
+from relax_mlir.runtime.constants import CheckedConstants
 from relax_mlir.runtime.executable import Executable, NativeObject, VMFunction
-from relax_mlir.runtime.values import DTYPES
+from relax_mlir.runtime.files import checksums, flat_bytes, pad
+from relax_mlir.runtime.values import is_tensor_dtype, numpy_dtype
 
 MAGIC = b"RLXMEXE\n"
-VERSION = 1
-ALIGN = 64
-SECTIONS = ("metadata", "globals", "names", "code", "constants", "native", "data")
+VERSION = 2
+SECTIONS = ("metadata", "globals", "names", "code", "constants", "native", "objects", "data")
+_LAZY = "data"
 _HEADER = struct.Struct("<8sIIQI")
 _ENTRY = struct.Struct("<16sQQI")
 _HEADER_SIZE = _HEADER.size + len(SECTIONS) * _ENTRY.size
-
-
-def _pad(size: int) -> int:
-    return -size % ALIGN
+# What reading a table that is not as it should be may raise; ArgumentTypeError is a TypeError.
+_MALFORMED = (
+    ValueError,
+    KeyError,
+    TypeError,
+    IndexError,
+    AttributeError,
+    OverflowError,
+    RecursionError,
+)
 
 
 class _Blob:
@@ -42,58 +50,81 @@ class _Blob:
     def add(self, piece: bytes | memoryview) -> dict[str, int]:
         size = len(piece)
         where = {"offset": self.size, "size": size}
-        self.parts += [piece, bytes(_pad(size))]
-        self.size += size + _pad(size)
+        self.parts += [piece, bytes(pad(size))]
+        self.size += size + pad(size)
         return where
 
 
-def _encode_tensor(array: np.ndarray, blob: _Blob) -> dict[str, Any]:
-    if array.dtype.name not in DTYPES:
-        raise ArgumentTypeError(f"an executable's file cannot hold arrays of dtype {array.dtype}")
-    # The file is little-endian whatever the host.
-    plain = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))
-    raw = plain.reshape(-1).view(np.uint8).data if array.size else b""
-    shape = list(array.shape)
-    return {"kind": "tensor", "dtype": array.dtype.name, "shape": shape, **blob.add(raw)}
+class _Encoder:
+    """Turns constants into JSON; their bytes go into the file or among the weights."""
+
+    def __init__(self, weights: dict[str, np.ndarray] | None) -> None:
+        self.blob = _Blob()
+        self.weights = weights
+
+    def constant(self, value: Any, name: str) -> dict[str, Any]:
+        kind = type(value)
+        if isinstance(value, np.ndarray):
+            return self._tensor(value, name)
+        if value is None or kind in (bool, int, str):
+            return {"kind": "plain", "value": value}
+        if kind is float:
+            return {"kind": "float", "value": float.hex(value)}
+        if kind is tuple:
+            items = [self.constant(v, f"{name}.{i}") for i, v in enumerate(value)]
+            return {"kind": "tuple", "items": items}
+        if kind is bytes:
+            return {"kind": "bytes", "value": value.hex()}
+        if isinstance(value, np.dtype) and is_tensor_dtype(value):
+            return {"kind": "dtype", "value": value.name}
+        raise ArgumentTypeError(f"an executable's file cannot hold a constant {kind.__name__}")
+
+    def _tensor(self, array: np.ndarray, name: str) -> dict[str, Any]:
+        if not is_tensor_dtype(array.dtype):
+            raise ArgumentTypeError(
+                f"an executable's file cannot hold arrays of dtype {array.dtype}"
+            )
+        # The file is little-endian whatever the host.
+        plain = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))
+        raw = flat_bytes(plain)
+        item = {"dtype": array.dtype.name, "shape": list(array.shape), "crc": checksums(raw)}
+        if self.weights is None:
+            return {"kind": "tensor", **item, **self.blob.add(raw.data)}
+        self.weights[name] = plain.reshape(array.shape)
+        return {"kind": "weight", **item, "name": name}
 
 
-def _encode_constant(value: Any, blob: _Blob) -> Any:
-    kind = type(value)
-    if isinstance(value, np.ndarray):
-        return _encode_tensor(value, blob)
-    if value is None or kind in (bool, int, str):
-        return {"kind": "plain", "value": value}
-    if kind is float:
-        return {"kind": "float", "value": float.hex(value)}
-    if kind is tuple:
-        return {"kind": "tuple", "items": [_encode_constant(v, blob) for v in value]}
-    if kind is bytes:
-        return {"kind": "bytes", **blob.add(bytes(value))}
-    if isinstance(value, np.dtype) and value.name in DTYPES:
-        return {"kind": "dtype", "value": value.name}
-    raise ArgumentTypeError(f"an executable's file cannot hold a constant {kind.__name__}")
+def _native_row(obj: NativeObject, blob: _Blob) -> dict[str, Any]:
+    return {
+        "name": obj.name,
+        "symbols": list(obj.symbols),
+        "triple": obj.triple,
+        "cpu": obj.cpu,
+        "features": obj.features,
+        "needs_omp": obj.needs_omp,
+        **blob.add(obj.data),
+    }
 
 
-def dump(executable: Executable) -> list[Any]:
+def dump(
+    executable: Executable,
+    weights: dict[str, np.ndarray] | None = None,
+    weights_file: str | None = None,
+) -> list[Any]:
     """Return the pieces of the file, in order.
+
+    Args:
+        executable: what to write.
+        weights: when given, the arrays are put here, by name, and not into the file.
+        weights_file: where they are, seen from the executable's folder.
 
     Raises:
         ArgumentTypeError: a constant or the metadata is of a kind that files cannot hold.
+        ExecutableFormatError: the executable's own file is damaged.
     """
-    blob = _Blob()
-    constants = [_encode_constant(c, blob) for c in executable.constants]
-    native = [
-        {
-            "name": obj.name,
-            "symbols": list(obj.symbols),
-            "triple": obj.triple,
-            "cpu": obj.cpu,
-            "features": obj.features,
-            "needs_omp": obj.needs_omp,
-            **blob.add(obj.data),
-        }
-        for obj in executable.native
-    ]
+    encoder, objects = _Encoder(weights), _Blob()
+    constants = [encoder.constant(c, f"c{i}") for i, c in enumerate(executable.constants)]
+    native = [_native_row(obj, objects) for obj in executable.native]
     table = [
         [f.name, f.start_instr, f.end_instr, f.num_args, f.register_file_size, list(f.param_names)]
         for f in executable.global_funcs
@@ -109,49 +140,24 @@ def dump(executable: Executable) -> list[Any]:
         "globals": [json.dumps(table).encode()],
         "names": [json.dumps(executable.func_names).encode()],
         "code": [code.astype("<i8").tobytes()],
-        "constants": [json.dumps(constants).encode()],
+        "constants": [json.dumps({"weights": weights_file, "table": constants}).encode()],
         "native": [json.dumps(native).encode()],
-        "data": blob.parts,
+        "objects": objects.parts,
+        "data": encoder.blob.parts,
     }
     entries = b""
-    body: list[Any] = [bytes(_pad(_HEADER_SIZE))]
-    position = _HEADER_SIZE + _pad(_HEADER_SIZE)
+    body: list[Any] = [bytes(pad(_HEADER_SIZE))]
+    position = _HEADER_SIZE + pad(_HEADER_SIZE)
     for name in SECTIONS:
-        crc = size = 0
-        for part in contents[name]:
+        size = sum(len(part) for part in contents[name])
+        crc = 0
+        for part in contents[name] if name != _LAZY else ():
             crc = zlib.crc32(part, crc)
-            size += len(part)
         entries += _ENTRY.pack(name.encode(), position, size, crc)
-        body += [*contents[name], bytes(_pad(size))]
-        position += size + _pad(size)
+        body += [*contents[name], bytes(pad(size))]
+        position += size + pad(size)
     crc = zlib.crc32(_HEADER.pack(MAGIC, VERSION, len(SECTIONS), position, 0) + entries)
     return [_HEADER.pack(MAGIC, VERSION, len(SECTIONS), position, crc), entries, *body]
-
-
-def _aligned_buffer(size: int) -> np.ndarray:
-    raw = np.empty(size + ALIGN, np.uint8)
-    start = -raw.ctypes.data % ALIGN
-    return raw[start : start + size]
-
-
-def aligned_copy(data: bytes) -> np.ndarray:
-    """Return the bytes in memory aligned like the file's sections."""
-    buffer = _aligned_buffer(len(data))
-    buffer[:] = np.frombuffer(data, np.uint8)
-    return buffer
-
-
-def read_aligned(path: str | os.PathLike) -> np.ndarray:
-    """Return a file's bytes in memory aligned like its sections; OSError when it cannot be read."""
-    with Path(path).open("rb") as file:
-        buffer = _aligned_buffer(os.fstat(file.fileno()).st_size)
-        view, done = buffer.data, 0
-        while done < len(view):
-            got = file.readinto(view[done:])
-            if not got:
-                break
-            done += got
-    return buffer[:done]
 
 
 def _invalid(section: str, reason: str) -> ExecutableFormatError:
@@ -175,19 +181,19 @@ def _sections(data: np.ndarray) -> dict[str, np.ndarray]:
     position = _HEADER_SIZE
     for index, name in enumerate(SECTIONS):
         stored, offset, length, section_crc = _ENTRY.unpack_from(table, index * _ENTRY.size)
-        if stored.rstrip(b"\0") != name.encode() or offset != position + _pad(position):
+        if stored.rstrip(b"\0") != name.encode() or offset != position + pad(position):
             raise _invalid("header", f"the entry of section '{name}' is wrong")
         position = offset + length
-        if position + _pad(position) > len(data):
+        if position + pad(position) > len(data):
             raise _invalid(name, f"the file is truncated ({len(data)} of {size} bytes)")
-        if zlib.crc32(data[offset:position].data) != section_crc:
+        if name != _LAZY and zlib.crc32(data[offset:position].data) != section_crc:
             raise _invalid(name, "its checksum is wrong")
         gap = data[(_HEADER_SIZE if index == 0 else offset) : offset]
-        tail = data[position : position + _pad(position)]
+        tail = data[position : position + pad(position)]
         if gap.any() or tail.any():
             raise _invalid(name, "the padding around it is not zero")
         found[name] = data[offset:position]
-    if position + _pad(position) != size or len(data) != size:
+    if position + pad(position) != size or len(data) != size:
         raise _invalid("data", f"{len(data)} bytes in the file, {size} expected")
     return found
 
@@ -197,29 +203,62 @@ def _slice(data: np.ndarray, item: dict[str, Any]) -> np.ndarray:
     if type(start) is not int or type(size) is not int or start < 0 or size < 0:
         raise ValueError("offset or size is not a number")
     if start + size > len(data):
-        raise ValueError("it reaches past the end of the data section")
+        raise ValueError("it reaches past the end of its section")
     return data[start : start + size]
 
 
-def _decode_constant(item: dict[str, Any], data: np.ndarray) -> Any:
-    kind = item["kind"]
-    if kind == "tensor":
-        dtype = DTYPES[item["dtype"]]
-        raw = _slice(data, item).view(dtype.newbyteorder("<"))
-        return raw.reshape([int(d) for d in item["shape"]]).astype(dtype, copy=False)
-    if kind == "plain":
-        if item["value"] is not None and type(item["value"]) not in (bool, int, str):
-            raise ValueError("a plain constant of another type")
-        return item["value"]
-    if kind == "float":
-        return float.fromhex(item["value"])
-    if kind == "tuple":
-        return tuple([_decode_constant(v, data) for v in item["items"]])
-    if kind == "bytes":
-        return _slice(data, item).tobytes()
-    if kind == "dtype":
-        return DTYPES[item["value"]]
-    raise ValueError(f"unknown kind {kind!r}")
+class _Decoder:
+    """Turns JSON into constants; arrays are views of the file or of the weights."""
+
+    def __init__(self, data: np.ndarray, weights: Mapping[str, np.ndarray]) -> None:
+        self.data = data
+        self.weights = weights
+
+    def table(self, rows: Any) -> CheckedConstants:
+        views, checks = [], {}
+        for index, item in enumerate(_typed(rows, list)):
+            found: list[tuple[np.ndarray, list[int]]] = []
+            views.append(self._constant(item, found))
+            if found:
+                checks[index] = found
+        return CheckedConstants(views, checks)
+
+    def _constant(self, item: dict[str, Any], found: list) -> Any:
+        kind = item["kind"]
+        if kind in ("tensor", "weight"):
+            array = self._tensor(item) if kind == "tensor" else self._weight(item)
+            found.append((array, [_typed(crc, int) for crc in _typed(item["crc"], list)]))
+            return array
+        if kind == "plain":
+            if item["value"] is not None and type(item["value"]) not in (bool, int, str):
+                raise ValueError("a plain constant of another type")
+            return item["value"]
+        if kind == "float":
+            return float.fromhex(item["value"])
+        if kind == "tuple":
+            return tuple([self._constant(v, found) for v in item["items"]])
+        if kind == "bytes":
+            return bytes.fromhex(item["value"])
+        if kind == "dtype":
+            return numpy_dtype(_typed(item["value"], str))
+        raise ValueError(f"unknown kind {kind!r}")
+
+    def _tensor(self, item: dict[str, Any]) -> np.ndarray:
+        dtype = numpy_dtype(_typed(item["dtype"], str))
+        raw = _slice(self.data, item).view(dtype.newbyteorder("<"))
+        return raw.reshape([_typed(d, int) for d in item["shape"]])
+
+    def _weight(self, item: dict[str, Any]) -> np.ndarray:
+        name = _typed(item["name"], str)
+        array = self.weights.get(name)
+        if array is None:
+            raise ValueError(f"the weights file has no '{name}'")
+        if array.dtype.name != item["dtype"] or list(array.shape) != item["shape"]:
+            raise ValueError(
+                f"weight '{name}' is {array.dtype.name}{list(array.shape)} in the weights file, "
+                f"{item['dtype']}{item['shape']} expected"
+            )
+        return array
 
 
 def _typed(value: Any, *types: type) -> Any:
@@ -247,8 +286,14 @@ def _native(item: dict[str, Any], data: np.ndarray) -> NativeObject:
     )
 
 
-def parse(data: np.ndarray) -> Executable:
-    """Return the executable of a file's bytes.
+def parse(
+    data: np.ndarray, load_weights: Callable[[str], Mapping[str, np.ndarray]] | None = None
+) -> Executable:
+    """Return the executable of a file's bytes; its arrays are views of them.
+
+    Args:
+        data: the bytes, aligned.
+        load_weights: returns the arrays of the weights file that the executable names.
 
     Raises:
         ExecutableFormatError: names the section that is truncated, corrupted or inconsistent.
@@ -259,14 +304,24 @@ def parse(data: np.ndarray) -> Executable:
         try:
             raw = found[section]
             return build(raw.view("<i8") if section == "code" else json.loads(raw.tobytes()))
-        except (ValueError, KeyError, TypeError, IndexError, RecursionError, OverflowError) as err:
-            raise _invalid(section, str(err)) from err
+        except ExecutableFormatError:
+            raise
+        except _MALFORMED as error:
+            raise _invalid(section, str(error) or type(error).__name__) from error
 
-    blob = found["data"]
+    def build_constants(content: dict[str, Any]) -> CheckedConstants:
+        name = content["weights"]
+        weights: Mapping[str, np.ndarray] = {}
+        if name is not None:
+            if load_weights is None:
+                raise ValueError(f"its arrays are in '{name}': say where with weights=")
+            weights = load_weights(_typed(name, str))
+        return _Decoder(found["data"], weights).table(content["table"])
+
     functions = read("globals", lambda rows: [_function(row) for row in rows])
     names = read("names", lambda rows: [_typed(n, str) for n in rows])
-    constants = read("constants", lambda rows: [_decode_constant(c, blob) for c in rows])
-    native = read("native", lambda rows: [_native(n, blob) for n in rows])
+    constants = read("constants", build_constants)
+    native = read("native", lambda rows: [_native(n, found["objects"]) for n in rows])
     metadata = read("metadata", lambda value: _typed(value, dict))
 
     def build_code(words: np.ndarray) -> Executable:

@@ -199,9 +199,9 @@ def translate(
             if i in own.values():
                 continue
             if i in own:
-                size = _operand(code[own[i]].args[0])
-                shape, dtype = (_operand(arg) for arg in instr.args[2:])
-                out.add(2, f"{_operand(instr.dst)} = new_tensor({size}, {shape}, {dtype})", i)
+                size, device = (_operand(arg) for arg in code[own[i]].args)
+                args = ", ".join([size, *(_operand(arg) for arg in instr.args[2:]), device])
+                out.add(2, f"{_operand(instr.dst)} = new_tensor({args})", i)
                 continue
             if instr.op is Opcode.RET:
                 out.add(2, f"return r{instr.reg.value}", i)

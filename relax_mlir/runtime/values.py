@@ -18,6 +18,7 @@ DTYPES: dict[str, np.dtype] = {
     )
 }
 
+BFLOAT16 = "bfloat16"
 _PLAIN = frozenset((int, float, bool, str, type(None)))
 
 
@@ -25,17 +26,33 @@ def numpy_dtype(dtype: Any) -> np.dtype:
     """Return the numpy dtype of a dtype's name (or of anything numpy takes for one).
 
     Raises:
-        ArgumentTypeError: numpy has no such dtype.
+        ArgumentTypeError: numpy has no such dtype, or bfloat16 without the package `ml_dtypes`.
     """
     found = DTYPES.get(dtype) if isinstance(dtype, str) else None
     if found is not None:
         return found
-    if dtype == "bfloat16":
-        raise ArgumentTypeError("numpy has no bfloat16: cast to float32 at the program's boundary")
+    if isinstance(dtype, str) and dtype == BFLOAT16:
+        return _bfloat16()
     try:
         return np.dtype(str(dtype) if isinstance(dtype, str) else dtype)
     except TypeError:
         raise ArgumentTypeError(f"unknown dtype {dtype!r}") from None
+
+
+def _bfloat16() -> np.dtype:
+    try:
+        import ml_dtypes
+    except ImportError:
+        raise ArgumentTypeError(
+            "numpy has no bfloat16 of its own: pip install ml_dtypes, "
+            "or cast to float32 at the program's boundary"
+        ) from None
+    return DTYPES.setdefault(BFLOAT16, np.dtype(ml_dtypes.bfloat16))
+
+
+def is_tensor_dtype(dtype: np.dtype) -> bool:
+    """Return whether tensors may have this dtype, in any byte order."""
+    return dtype.name in DTYPES or (dtype.name == BFLOAT16 and dtype.itemsize == 2)
 
 
 def writable_alias(array: np.ndarray) -> np.ndarray:

@@ -2,7 +2,7 @@
 
 import inspect
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +37,7 @@ from relax_mlir.runtime.ownership import (
     unlocked,
     write_back,
 )
+from relax_mlir.runtime.placement import Placement
 from relax_mlir.runtime.registry import find_func, not_found
 from relax_mlir.runtime.translate import translate
 from relax_mlir.runtime.values import to_value
@@ -60,23 +61,28 @@ class VirtualMachine:
 
     Args:
         executable: an Executable or the path of a saved one.
-        device: only the CPU (None, "cpu").
-        memory: "pooled" (large freed blocks are used again) or "naive".
+        device: where the program's memory is: a device, its name, or a list; None is the CPU.
+            Arguments are copied to the first one and results back, if it is not the CPU.
+        memory_cfg: "pooled" (large freed blocks are used again) or "naive", or that by device.
 
     Raises:
         ExecutableFormatError: native code that this machine cannot run.
-        ValueError: another device or memory kind.
+        DeviceError: a device that nobody registered or that does not exist.
+        ValueError: another memory kind.
     """
 
     def __init__(
-        self, executable: Executable | str | Path, device: Any = None, memory: str = "pooled"
+        self,
+        executable: Executable | str | Path,
+        device: Any = None,
+        memory_cfg: str | Mapping[Any, str] | None = None,
     ) -> None:
         if not isinstance(executable, Executable):
             executable = Executable.load(executable)
-        if device is not None and str(device).partition(":")[0] not in ("cpu", "llvm"):
-            raise ValueError(f"device must be the CPU, got {device}")
         self.executable = executable
-        self.state = VMState(memory)
+        devices = device if isinstance(device, (list, tuple)) else (device,)
+        self.state = VMState(memory_cfg, [d for d in devices if d is not None])
+        self._placement = Placement(self.state)
         self._funcs = {f.name: i for i, f in enumerate(executable.global_funcs)}
         self._native = executable.load_native()
         self._native_only = frozenset(self._native) - frozenset(self._funcs)
@@ -84,7 +90,10 @@ class VirtualMachine:
         self._bodies: dict[int, Callable[..., Any]] = {}
         self._lines: dict[int, list[int]] = {}
         self._calls: dict[str, Callable[..., Any]] = {}
-        constants = [frozen(to_value(c)) for c in executable.constants]
+        on_host = self.state.on_host
+        views = executable.constant_views() if on_host else executable.constants
+        inward = to_value if on_host else lambda c: self._placement.inward(to_value(c))
+        constants = [frozen(inward(c)) for c in views]
         arrays = [a for c in constants for a in arrays_of(c)]
         self._constant_ids = {id(a) for a in arrays} | {id(root_of(a)) for a in arrays}
         self._namespace: dict[str, Any] = {
@@ -114,7 +123,7 @@ class VirtualMachine:
         """
         call = self._calls.get(name)
         if call is None:
-            call = self._calls[name] = self._make_call(name)
+            call = self._calls[name] = self._placement.across(self._make_call(name))
         return call
 
     def invoke_function(self, name: str, *args: Any, **kwargs: Any) -> Any:
@@ -209,6 +218,7 @@ class VirtualMachine:
         if body is None:
             with self._lock:
                 func = self.executable.global_funcs[index]
+                self.executable.verify_function(func)
                 body, self._lines[index] = translate(
                     self.executable, func, self._namespace, self._native_only
                 )

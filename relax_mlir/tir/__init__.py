@@ -1,22 +1,44 @@
-"""TIR as a user calls it: symbolic integers for shapes, and arithmetic on them."""
+"""TIR as a user calls it: symbolic integers for shapes, scalar expressions, their functions."""
 
 import importlib
 from typing import Any
 
 # Loaded on first use: symbolic integers are MLIR's.
 _EXPORTS = {
-    name: "relax_mlir.tir.expr"
-    for name in ("SizeVar", "Var", "ceildiv", "floordiv", "floormod", "max", "min", "truncdiv")
-}
+    **dict.fromkeys(("SizeVar", "Var"), "expr"),
+    **dict.fromkeys(("FloatImm", "IntImm", "PrimExpr"), "prim_expr"),
+    **dict.fromkeys(
+        ("Add", "And", "Call", "Cast", "Div", "EQ", "FloorDiv", "FloorMod", "GE", "GT",
+         "IfThenElse", "LE", "LT", "Max", "Min", "Mod", "Mul", "NE", "Not", "Or", "ProducerLoad",
+         "Reduce", "Select", "Sub"), "nodes"),
+    **dict.fromkeys(("cast", "const"), "arithmetic"),
+    **dict.fromkeys(
+        ("all", "any", "atan2", "ceildiv", "copysign", "exp10", "fmod", "hypot", "if_then_else",
+         "infinity", "likely", "max", "max_value", "min", "min_value", "pow", "power",
+         "reinterpret"), "functions"),
+}  # fmt: skip
+_TABLE = (
+    "abs", "acos", "acosh", "asin", "asinh", "atan", "atanh", "bitwise_and", "bitwise_not",
+    "bitwise_or", "bitwise_xor", "ceil", "clz", "cos", "cosh", "div", "erf", "exp", "exp2", "fabs",
+    "floor", "floordiv", "floormod", "indexdiv", "indexmod", "isfinite", "isinf", "isnan", "log",
+    "log10", "log1p", "log2", "nearbyint", "popcount", "round", "rsqrt", "shift_left",
+    "shift_right", "sigmoid", "sin", "sinh", "sqrt", "tan", "tanh", "trunc", "truncdiv",
+    "truncmod",
+)  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _EXPORTS:
+    if name in _EXPORTS:
+        value = getattr(importlib.import_module(f"relax_mlir.tir.{_EXPORTS[name]}"), name)
+    elif name in _TABLE:
+        value = importlib.import_module("relax_mlir.tir.functions").FUNCTIONS[name]
+    elif name == "ir_builder":
+        value = importlib.import_module("relax_mlir.tir.ir_builder")
+    else:
         raise AttributeError(f"module 'relax_mlir.tir' has no attribute '{name}'")
-    value = getattr(importlib.import_module(_EXPORTS[name]), name)
     globals()[name] = value
     return value
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_EXPORTS])
+    return sorted([*globals(), *_EXPORTS, *_TABLE, "ir_builder"])

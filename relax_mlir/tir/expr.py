@@ -1,6 +1,6 @@
 """Symbolic integers under TVM's names; all of them are `SymExpr` of the Relax dialect."""
 
-from relax_mlir.dialects.relax.symbolic import IntLike, SymExpr
+from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.errors import ExprError, ExprTypeError
 
 
@@ -33,31 +33,3 @@ class Var(SymExpr):
 
 
 SizeVar = Var
-
-
-def floordiv(a: IntLike, b: IntLike) -> SymExpr:
-    """Return the quotient rounded down."""
-    return SymExpr.of(a) // b
-
-
-truncdiv = floordiv
-
-
-def floormod(a: IntLike, b: IntLike) -> SymExpr:
-    """Return the remainder of `floordiv`."""
-    return SymExpr.of(a) % b
-
-
-def ceildiv(a: IntLike, b: IntLike) -> SymExpr:
-    """Return the quotient rounded up."""
-    return SymExpr.of(a).ceildiv(b)
-
-
-def max(a: IntLike, b: IntLike) -> SymExpr:
-    """Return the larger of two."""
-    return SymExpr.of(a).max(b)
-
-
-def min(a: IntLike, b: IntLike) -> SymExpr:
-    """Return the smaller of two."""
-    return SymExpr.of(a).min(b)

@@ -28,6 +28,8 @@ class PrimExpr:
     """
 
     __slots__ = ("dtype",)
+    # Symbolic sizes leave operations with expressions to these.
+    __takes_sizes__ = True
     dtype: str
 
     @property

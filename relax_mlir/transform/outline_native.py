@@ -123,6 +123,9 @@ class _Outliner:
         if not self._outputs:
             return
         places, total = self._plan()
+        if places and total == 0:
+            # What is between is empty, but views of nothing are still views of something.
+            total = SymExpr.const(ALIGNMENT)
         results = [value.type for value in self._outputs]
         if total != 0:
             results.append(T.tensor_type([total], "uint8"))

@@ -119,9 +119,7 @@ class _Function:
             return self._pair(op, cls, result)
         return []
 
-    def _pair(
-        self, op: ir.Operation, cls: type, result: ir.Type
-    ) -> list[tuple[ir.Value, ir.Type]]:
+    def _pair(self, op: ir.Operation, cls: type, result: ir.Type) -> list[tuple[ir.Value, ir.Type]]:
         dtypes = [T.tensor_dtype(operand.type) for operand in op.operands]
         if not getattr(cls, "RESULT_DTYPE", None):
             dtypes.append(T.tensor_dtype(result))

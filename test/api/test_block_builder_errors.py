@@ -368,6 +368,31 @@ def test_a_match_cast_that_cannot_succeed(bb: relax.BlockBuilder, x: relax.Var) 
         bb.match_cast(x, R.Tensor((2, 3, 4), "float32"))
 
 
+def test_symbols_without_values(bb: relax.BlockBuilder, x: relax.Var) -> None:
+    c = relax.Var("c", R.Tensor((), "bool"))
+
+    def refused(emit: Callable[[], object]) -> None:
+        with pytest.raises(ExprError, match=r"symbol 'k' has no value here.*bind it first"):
+            emit()
+
+    with bb.function("f", [x, c]):
+        refused(lambda: bb.emit(op.zeros(("k", 4), "float32")))
+        refused(lambda: bb.emit(relax.PrimValue("k + n")))
+        with bb.if_(c) as branch:
+            with branch.then_():
+                bb.match_shape(x, ("k", 4))
+                branch.yield_(op.zeros(("k",), "float32"))
+            with branch.else_():
+                refused(lambda: bb.emit(relax.ShapeExpr(("k",))))
+                branch.yield_(op.zeros(("n",), "float32"))
+        refused(lambda: bb.emit(relax.ShapeExpr(("k",))))
+        with bb.dataflow():
+            bb.match_cast(op.unique(op.flatten(x)), R.Tensor(("k",), "float32"))
+        bb.emit_func_output(op.zeros(("k", "n"), "float32"))
+    bb.get().verify()
+    relax.build(bb.get())
+
+
 def test_a_loop_keeps_its_types(bb: relax.BlockBuilder, x: relax.Var) -> None:
     def build() -> None:
         with bb.function("f", [x]), bb.for_(3, [x]) as loop, loop.body() as (_, y):

@@ -217,7 +217,9 @@ UNCOMPARABLE = [
 def test_broadcast_that_only_run_time_can_decide(name, declared, cases, how, request) -> None:
     """Symbols that cannot be compared broadcast when they are equal or one of them is 1 (R12)."""
     request.getfixturevalue(how)
-    params = ", ".join(f'{v}: R.Tensor({d}, "float32")' for v, d in zip("xy", declared, strict=True))
+    params = ", ".join(
+        f'{v}: R.Tensor({d}, "float32")' for v, d in zip("xy", declared, strict=True)
+    )
     main = compiled(f"def main({params}): return R.{name}(x, y)")
     for shapes in cases:
         x, y = (np.arange(np.prod(s), dtype=np.float32).reshape(s) for s in shapes)

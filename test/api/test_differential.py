@@ -1,6 +1,6 @@
 """Random programs mean the same compiled, with passes on and off, as in a plain interpreter.
 
-`RELAX_MLIR_PROGRAMS=20000` tries so many programs instead of the usual number, other ones each time.
+`RELAX_MLIR_PROGRAMS=20000` tries so many programs instead, other ones each time.
 """
 
 import os

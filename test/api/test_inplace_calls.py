@@ -7,7 +7,7 @@ from relax_mlir import register_func, relax
 from relax_mlir.errors import PassError, RelaxMLIRError, ScriptError
 from relax_mlir.script import from_source
 
-KERNELS = '''
+KERNELS = """
 @I.ir_module
 class Module:
     @T.prim_func
@@ -29,7 +29,7 @@ class Module:
                 B[vi] = A[vi] * T.float32(10)
                 A[vi] = A[vi] + T.float32(1)
     @R.function
-'''
+"""
 OUT = 'R.Tensor(("n",), "float32")'
 INCR = f"R.call_tir_inplace(Module.incr, (%s,), inplace_indices=[0], out_sinfo={OUT})"
 

@@ -268,7 +268,9 @@ def test_new_outputs_of_a_dataflow_block():
     assert len(functions(made)["main"].body.blocks[0].outputs) == 2
 
 
-@pytest.mark.parametrize("what", ["nothing", "number", "foreign", "undefined", "dropped", "local"])
+@pytest.mark.parametrize(
+    "what", ["nothing", "number", "foreign", "undefined", "dropped", "local", "twice"]
+)
 def test_bad_use_is_an_error(what):
     other = functions(module(SMALL))["main"]
 
@@ -283,12 +285,16 @@ def test_bad_use_is_an_error(what):
                 "undefined": lambda: relax.op.exp(Var("q", R.Tensor((4,), "float32"))),
                 "dropped": lambda: call,
                 "local": lambda: call,
+                "twice": lambda: call,
             }[what]()
 
         def visit_var_binding_(self, binding):
             if what == "dropped" and binding.var.name_hint == "a":
                 return
             super().visit_var_binding_(binding)
+            if what == "twice":
+                for _ in range(2):
+                    self.builder_.emit_normalized(VarBinding(binding.var, relax.const(1.0)))
 
         def visit_tuple_(self, expr):
             if what == "local":

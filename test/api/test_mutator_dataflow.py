@@ -94,6 +94,18 @@ def test_remove():
     ir.assert_structural_equal(put(mod, edit.mutated_root_fn()), module(wanted))
 
 
+def test_what_was_removed_can_be_looked_at():
+    mod, _, names, edit = start()
+    new = edit.add(relax.op.exp(names["c"]), "m", is_dfvar=True)
+    edit.remove_unused(new)
+    assert str(new.ty) == 'R.Tensor((n, 4), "float32")'
+    with pytest.raises(BuilderError):
+        edit.replace_all_uses(names["b"], new)
+    with pytest.raises(BuilderError):
+        edit.remove_unused(new)
+    ir.assert_structural_equal(put(mod, edit.mutated_root_fn()), module(BEFORE))
+
+
 def test_match_cast_in_a_block():
     mod, _, names, edit = start()
     edit.add(MatchCast(Var("m"), names["b"], R.Tensor(("n", 4), "float32")))

@@ -186,6 +186,17 @@ def test_joining() -> None:
     ])  # fmt: skip
 
 
+def test_everything_between_may_be_empty() -> None:
+    program = Program()
+    program.function(
+        "f",
+        lambda: [tensor(["n", 3])],
+        lambda x: relax_op("tile", [relax_op("strided_slice", [x], {
+            "axes": [0], "begin": [4], "end": [1]})], {"repeats": [1, 2]}),
+    )  # fmt: skip
+    check(program.build()["f"](sample((7, 3), "float32")), np.zeros((0, 6), "float32"))
+
+
 def test_what_only_run_time_can_join() -> None:
     program = Program()
     pair = [tensor, tensor]

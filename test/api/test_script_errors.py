@@ -104,7 +104,7 @@ def check(text: str, underlined: str, message: str) -> None:
         ('return R.call_tir(x, "g", [x])', "x", "expected a shape such as (n, 4), got R.Tensor"),
         ('return R.call_tir("g", x)', 'R.call_tir("g", x)', "R.call_tir needs argument 'result'"),
         ("return (x, x)[2]", "(x, x)[2]", "index 2 is out of range for 2 fields"),
-        ("return x[0]", "x[0]", "only tuples can be indexed, this is R.Tensor"),
+        ("return x[0, 0, 0, 0]", "x[0, 0, 0, 0]", "4 indices for a tensor of"),
         ("a, b = x\nreturn a", "a, b", "only tuples can be unpacked"),
         ("for i in range(3):\n    break\nreturn x", "break", "'break' is not part of the Relax"),
         ("y = R.exp(x)", "y = R.exp(x)", "a Relax function must end with 'return'"),

@@ -95,8 +95,6 @@ for i in range(4):
 @pytest.mark.parametrize(
     ("body", "kind"),
     [
-        ("y = x\nif c:\n    y = R.exp(y)\n    z = y\nelse:\n    z = x\nreturn y", "branch"),
-        ("y = x\nif c:\n    z = x\nelse:\n    y = R.exp(y)\n    z = y\nreturn y", "branch"),
         (
             "y = x\nwith R.dataflow():\n    y = R.exp(y)\n    z = y\n    R.output(z)\nreturn y",
             "dataflow block",

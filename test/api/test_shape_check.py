@@ -91,9 +91,13 @@ def _forget(kind: str):
 
 @pytest.mark.parametrize("kind", ["shape", "rank", "dtype"])
 def test_a_pass_that_forgets(kind) -> None:
-    with pytest.raises(PassError, match="(?s)Forget.*forgets shapes.*@main: value 'f': was R.Tensor"):
-        with PassContext(instruments=[ShapeCheck()]):
-            _forget(kind)(PROGRAM)
+    with (
+        pytest.raises(
+            PassError, match=r"(?s)Forget.*forgets shapes.*@main: value 'f': was R.Tensor"
+        ),
+        PassContext(instruments=[ShapeCheck()]),
+    ):
+        _forget(kind)(PROGRAM)
     with PassContext(instruments=[ShapeCheck(skip=["Forget"])]):
         _forget(kind)(PROGRAM)
 

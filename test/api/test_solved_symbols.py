@@ -51,7 +51,7 @@ def main(x: R.Tensor(("n + m * 3",), "float32"), y: R.Tensor(("m - k", "k"), "fl
 """
     )
     assert main(ones(20), ones(4, 2)) == (2, 6, 2)
-    with pytest.raises(ShapeMismatchError, match="expected m \\* 3 \\+ n.*n would be -1"):
+    with pytest.raises(ShapeMismatchError, match=r"expected m \* 3 \+ n.*n would be -1"):
         main(ones(17), ones(4, 2))
 
 
@@ -146,7 +146,9 @@ def test_native_functions_solve() -> None:
     for n in (0, 1, 3, 7):
         result = vm["main"](ones(n * 2 + 1), (max(n, 3), min(n, 3)))
         np.testing.assert_array_equal(result, np.full((max(n, 3), min(n, 3)), 1 + n))
-    with pytest.raises(ShapeMismatchError, match=r"buffer 'B' dimension 0: expected 4 \(T.max\(3, n\)\), got 5"):
+    with pytest.raises(
+        ShapeMismatchError, match=r"buffer 'B' dimension 0: expected 4 \(T.max\(3, n\)\), got 5"
+    ):
         vm["main"](ones(9), (5, 3))
     with pytest.raises(ShapeMismatchError, match=r"'A' dimension 0: expected 7 .*, got 8"):
         vm["main"](ones(8), (3, 3))
@@ -198,11 +200,11 @@ def main(x: R.Tensor(("n",), "float32")):
 """
     )
     assert main(ones(8)).shape == (1,)
-    with pytest.raises(ShapeMismatchError, match="n is 9 .by argument 'x'., .* at most 8"):
+    with pytest.raises(ShapeMismatchError, match=r"n is 9 .by argument 'x'., .* at most 8"):
         main(ones(9))
-    with pytest.raises(ShapeMismatchError, match="m is 3 .by match_cast of 'y'., .* at most 2"):
+    with pytest.raises(ShapeMismatchError, match=r"m is 3 .by match_cast of 'y'., .* at most 2"):
         main(np.arange(3, dtype=np.float32))
-    with pytest.raises(ShapeMismatchError, match="m is 0 .*, declared to be at least 1"):
+    with pytest.raises(ShapeMismatchError, match=r"m is 0 .*, declared to be at least 1"):
         main(ones(0))
 
 

@@ -156,20 +156,20 @@ def test_mlir_text_and_other_threads() -> None:
 
 
 def test_verifier_uses_the_rule() -> None:
-    with pytest.raises(ScriptError, match="R.test_outer"):
+    with pytest.raises(ScriptError, match=r"R.test_outer"):
         program(f"def main({SYMBOLIC}): return R.test_outer(x)")
     with pytest.raises(ScriptError, match="x must be a tensor"):
         program(f"def main({SYMBOLIC}): return R.test_outer(R.shape([n]), y)")
 
 
 def test_names_are_taken() -> None:
-    with pytest.raises(ValueError, match="already an operation 'relax.add'"):
+    with pytest.raises(ValueError, match=r"already an operation 'relax.add'"):
         register_op("relax.add", ["x"], outer_shape)
-    with pytest.raises(ValueError, match="already an operation 'relax.test_outer'"):
+    with pytest.raises(ValueError, match=r"already an operation 'relax.test_outer'"):
         register_op("relax.test_outer", ["x"], outer_shape)
     with pytest.raises(ValueError, match="is an identifier"):
         register_op("relax.a-b", ["x"], outer_shape)
-    with pytest.raises(KeyError, match="no operation .*relax.ad.*; did you mean"):
+    with pytest.raises(KeyError, match=r"no operation .*relax.ad.*; did you mean"):
         register_op_attr("relax.ad", "FInferShape", outer_shape)
 
 

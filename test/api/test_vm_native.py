@@ -184,7 +184,8 @@ def test_unusable_objects(add1: NativeObject) -> None:
         load(symbols=("nope",))
     with pytest.raises(ExecutableFormatError, match="is for sparc64-linux-gnu, this machine is"):
         load(triple="sparc64-linux-gnu")
-    absent = [f for f, present in llvm.get_host_cpu_features().items() if not present]
+    known = llvm.get_host_cpu_features()
+    absent = sorted({"avx2", "avx512f", "amx-tile", "avx512fp16"} & {f for f in known if not known[f]})
     if absent:
         with pytest.raises(ExecutableFormatError, match=f"'cpu9' and needs {absent[0]}, which"):
             load(cpu="cpu9", features=f"-x87,+{absent[0]}")

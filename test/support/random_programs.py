@@ -60,7 +60,7 @@ def broadcast(a: tuple[str, ...], b: tuple[str, ...]) -> tuple[str, ...] | None:
 
 
 class Writer:
-    """Writes one function; every step is (kind, a, b), taken modulo what there is to choose from."""
+    """Writes one function; a step is (kind, a, b), modulo what there is to choose from."""
 
     def __init__(self, name: str, steps: Sequence[tuple[int, int, int]]) -> None:
         self.name, self.count, self.depth, self.pure = name, 0, 2, False

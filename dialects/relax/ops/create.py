@@ -63,7 +63,9 @@ def range_size(start: Any, end: Any, step: Any) -> SymExpr | None:
     Raises:
         InferError: the step is 0, or the size is no number.
     """
-    values = [item.value if isinstance(item, SymExpr) else item for item in (start, end, step)]
+    values: list[Any] = [
+        item.value if isinstance(item, SymExpr) else item for item in (start, end, step)
+    ]
     if values[2] == 0:
         raise InferError("the step of a range cannot be 0")
     if None not in values:

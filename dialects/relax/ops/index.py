@@ -80,7 +80,7 @@ def _check_within(
 ) -> None:
     """Raise InferError when constants show that a dimension other than `axis` is longer."""
     for i, (a, b) in enumerate(zip(inner or (), outer or (), strict=False)):
-        if i != axis and a.is_const and b.is_const and a.value > b.value:
+        if i != axis and a.is_const and b.is_const and (a - b).evaluate({}) > 0:
             raise InferError(f"{what} have {a} elements in dimension {i}, the data only {b}")
 
 
@@ -129,10 +129,10 @@ def _scatter_nd(types: Sequence[Any], attrs: dict[str, Any]) -> ir.Type:
     if T.tensor_ndim(indices) == 0:
         raise InferError("indices must have at least one dimension")
     shapes = T.all_dims(types)
-    if shapes is None or shapes[1][-1].value is None:
+    depth = None if shapes is None else shapes[1][-1].value
+    if shapes is None or depth is None:
         return data
     dims, inner, given = shapes
-    depth = inner[-1].value
     if depth > len(dims):
         raise InferError(f"indices of {depth} numbers for a tensor of {len(dims)} dimensions")
     wanted = [*inner[:-1], *dims[depth:]]

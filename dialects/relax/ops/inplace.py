@@ -92,9 +92,7 @@ def verify_inplace(view: ir.OpView) -> bool:
     return _check_indices(view, view.operation.operands[1].type, outputs)
 
 
-def _check_indices(
-    view: ir.OpView, arguments: ir.Type, outputs: Sequence[ir.Type] | None
-) -> bool:
+def _check_indices(view: ir.OpView, arguments: ir.Type, outputs: Sequence[ir.Type] | None) -> bool:
     found = attribute(view.operation, "inplace_indices")
     if not isinstance(found, ir.DenseI64ArrayAttr):
         return op_error(view, f"attribute 'inplace_indices' must be integers, got {found}")

@@ -111,7 +111,8 @@ def squeezed_axes(dims: Sequence[SymExpr], axes: Sequence[int] | None) -> list[i
 
 
 def _squeeze(types: Sequence[Any], attrs: dict[str, Any]) -> ir.Type:
-    ndim, dtype, dims = (ask(types[0]) for ask in (T.tensor_ndim, T.tensor_dtype, T.tensor_dims))
+    ndim, dtype = T.tensor_ndim(types[0]), T.tensor_dtype(types[0])
+    dims = T.tensor_dims(types[0])
     axes = attrs["axis"]
     if dims is None:
         if ndim < 0 or axes is None:

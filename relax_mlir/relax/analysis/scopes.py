@@ -71,8 +71,8 @@ def function_op(node: Any) -> ir.Operation:
     Raises:
         ExprTypeError: it is no function of a module.
     """
-    op = getattr(node, "mlir_op", None)
-    op = getattr(node if op is None else op, "operation", None)
+    held = getattr(node, "mlir_op", None)
+    op: Any = getattr(node if held is None else held, "operation", None)
     if not isinstance(op, ir.Operation) or op.name != "func.func":
         raise ExprTypeError(f"expected a function of a module, got {type(node).__name__}")
     return op
@@ -85,7 +85,7 @@ def module_op(node: Any) -> ir.Operation:
         ExprTypeError: it is no module.
     """
     module = getattr(node, "mlir_module", node)
-    op = getattr(module, "operation", None)
+    op: Any = getattr(module, "operation", None)
     if not isinstance(op, ir.Operation) or op.name != "builtin.module":
         raise ExprTypeError(f"expected an IRModule, got {type(node).__name__}")
     return op

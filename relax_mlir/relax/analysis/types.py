@@ -164,8 +164,7 @@ def _one(wide: Type, narrow: Type) -> BaseCheckResult:
     if isinstance(wide, PrimType) and isinstance(narrow, PrimType):
         if wide.dtype != narrow.dtype:
             return BaseCheckResult.FAIL_L0
-        pair = [None if each.value is None else (each.value,) for each in (wide, narrow)]
-        return _dims(*pair, -1, -1)
+        return _dims(_known_dims(wide), _known_dims(narrow), -1, -1)
     if isinstance(wide, ShapeType) and isinstance(narrow, ShapeType):
         return _dims(wide.dims, narrow.dims, wide.ndim, narrow.ndim)
     if not isinstance(wide, TensorType) or not isinstance(narrow, TensorType):

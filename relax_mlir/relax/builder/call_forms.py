@@ -9,6 +9,7 @@ from relax_mlir.dialects.relax.dialect import Dims, Shape
 from relax_mlir.dialects.relax.infer import compatible, describe
 from relax_mlir.dialects.relax.tuples import is_tuple, known_fields
 from relax_mlir.errors import BuilderError, ExprError, ExprTypeError
+from relax_mlir.relax.builder.frames import bind_symbols
 from relax_mlir.relax.builder.purity import is_pure
 from relax_mlir.relax.expr.call import Call, Op
 from relax_mlir.relax.expr.leaves import ExternFunc, GlobalVar
@@ -222,6 +223,7 @@ def match_cast(m: Any, value: ir.Value, type_: ir.Type, loc: ir.Location) -> ir.
             f"this match_cast cannot succeed: value is {describe(value.type)}, pattern "
             f"{describe(type_)}"
         )
+    bind_symbols(m._builder._frame(), [type_])
     return m.create("relax.match_cast", [value], type_, loc).result
 
 

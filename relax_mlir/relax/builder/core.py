@@ -90,6 +90,13 @@ class Core:
         frame.open = False
         return frame
 
+    def _close(self, frame: Frame) -> None:
+        """Close a scope, and those inside of it that nobody has closed."""
+        while frame in self._frames:
+            inner = self._pop()
+            if inner.kind == "scope" and inner.op is not None:
+                self._bury(inner.op)
+
     def _begin(self, op: ir.Operation) -> ir.Operation:
         """Note an operation under construction, which stands nowhere until `_end` or `_bury`."""
         self._unfinished[id(op)] = op

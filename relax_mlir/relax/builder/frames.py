@@ -1,9 +1,13 @@
 """Scopes that a builder has open, and which values they may use."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.errors import BuilderError
+from relax_mlir.dialects.relax.binding import bound_symbols
+from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.relax.well_formed import type_dims
+from relax_mlir.errors import BuilderError, ExprError, did_you_mean
 from relax_mlir.relax.builder.names import Names
 from relax_mlir.relax.expr.leaves import Var
 from relax_mlir.relax.expr.places import escaped, home
@@ -33,11 +37,12 @@ class Frame:
         params: the function's parameters, None until they are given.
         late: parameters that were used before they are given.
         outputs: variables that leave a dataflow block.
+        symbols: symbolic integers that have values there, None when that is not known.
     """
 
     __slots__ = (
         "blocks", "builder", "finished", "ip", "kind", "late", "name", "names", "op", "open",
-        "outputs", "params", "place",
+        "outputs", "params", "place", "symbols",
     )  # fmt: skip
 
     def __init__(
@@ -52,6 +57,7 @@ class Frame:
         self.late: list[Var] = []
         self.outputs: list[Var] = []
         self.place: ir.Location | None = None
+        self.symbols: set[str] | None = None
 
     @property
     def word(self) -> str:
@@ -93,6 +99,30 @@ def resolve(builder: Any, var: Var) -> ir.Value:
         )
     where = f"the {frame.word}, which has ended" if frame is not None else "another function"
     raise BuilderError(f"'{name}' belongs to {where}, and means nothing here")
+
+
+def bind_symbols(frame: Frame, types: Iterable[ir.Type], values: Iterable[SymExpr] = ()) -> None:
+    """Note the symbols that values of these types, and integers, give their values (R08)."""
+    if frame.symbols is not None:
+        dims = [dim for type_ in types for dim in type_dims(type_)]
+        frame.symbols |= bound_symbols([*dims, *values], frame.symbols)
+
+
+def require_symbols(frame: Frame, dims: Iterable[SymExpr]) -> None:
+    """Check that every symbol has a value where the builder writes.
+
+    Raises:
+        ExprError: one has none.
+    """
+    if frame.symbols is None:
+        return
+    for dim in dims:
+        for name in sorted(dim.symbols - frame.symbols):
+            raise ExprError(
+                f"symbol '{name}' has no value here: no parameter's shape has it as a dimension; "
+                f"bind it first, as in match_cast(x, R.Tensor((..., '{name}')))"
+                f"{did_you_mean(name, frame.symbols)}"
+            )
 
 
 def _parameter(builder: Any, var: Var) -> ir.Value:

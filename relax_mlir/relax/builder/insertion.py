@@ -33,13 +33,13 @@ class InsertionScope:
         names = builder._names_of.get(func)
         if names is None:
             names = builder._names_of[func] = _names_in(func)
-        self._before = len(builder._frames)
-        builder._push(Frame(builder, kind, blocks, ir.InsertionPoint(op), names))
+        self._frame = Frame(builder, kind, blocks, ir.InsertionPoint(op), names)
+        builder._push(self._frame)
         return self
 
     def __exit__(self, kind: Any, *_: Any) -> None:
-        frame = self._builder._pop()
-        if kind is None and frame.outputs:
+        self._builder._close(self._frame)
+        if kind is None and self._frame.outputs:
             raise BuilderError(
                 "emit_output cannot add an output to a dataflow block that is in the module"
             )

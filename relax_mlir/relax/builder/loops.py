@@ -80,6 +80,7 @@ class LoopScope:
         self._blocks = [region.blocks.append() for region in self._holder.regions]
         self._done = [False] * regions
         self._current: int | None = None
+        self._frame: Frame | None = None
         self._results: list[Any] | None = None
 
     def _carried(self, value: Any) -> ir.Value:
@@ -176,10 +177,11 @@ class LoopScope:
         if self._current is not None or self._done[index]:
             raise BuilderError("this region of the loop has been built, or another one is open")
         builder, block = self._builder, self._blocks[index]
-        names = builder._frame().names
-        frame = Frame(builder, "branch", [block], ir.InsertionPoint(block), names, self._holder)
+        outer, ip = builder._frame(), ir.InsertionPoint(block)
+        frame = Frame(builder, "branch", [block], ip, outer.names, self._holder)
+        frame.symbols = None if outer.symbols is None else set(outer.symbols)
         builder._push(frame)
-        self._current = index
+        self._current, self._frame = index, frame
         with builder.unknown:
             integer = ir.IntegerType.get_signless(64)
         types = list(self._types)
@@ -207,7 +209,8 @@ class LoopScope:
 
     def _close(self, failed: bool) -> None:
         index, self._current = self._current, None
-        self._builder._pop()
+        assert self._frame is not None, "a region is open"
+        self._builder._close(self._frame)
         if not failed and index is not None and not self._done[index]:
             raise BuilderError("a region of a loop must yield: call yield_ before it ends")
 

@@ -11,7 +11,7 @@ from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS
 from relax_mlir.dialects.relax.ops.params import default_value, from_attribute, to_attribute
 from relax_mlir.dialects.relax.tuples import make_tuple
 from relax_mlir.errors import BuilderError, ExprError, ExprTypeError
-from relax_mlir.relax.builder.frames import resolve
+from relax_mlir.relax.builder.frames import require_symbols, resolve
 from relax_mlir.relax.expr.blocks import SeqExpr
 from relax_mlir.relax.expr.call import Call, Op
 from relax_mlir.relax.expr.compound import If, TupleGetItem
@@ -142,6 +142,7 @@ class Materializer:
 
     def shape(self, dims: Any, loc: ir.Location) -> ir.Value:
         """Create a shape of known dimensions."""
+        require_symbols(self._builder._frame(), dims)
         with self._builder.unknown:
             try:
                 type_ = T.shape_type(dims)
@@ -234,6 +235,7 @@ def _shape_expr(m: Materializer, expr: ShapeExpr, _: Any, loc: ir.Location) -> i
 
 
 def _prim_value(m: Materializer, expr: PrimValue, _: Any, loc: ir.Location) -> ir.Value:
+    require_symbols(m._builder._frame(), [expr.value])
     with m._builder.unknown:
         try:
             attribute = Dims.of([expr.value])

@@ -52,6 +52,7 @@ class IfScope:
         self._blocks = [region.blocks.append() for region in self._holder.regions]
         self._values: list[ir.Value | None] = [None, None]
         self._current: int | None = None
+        self._frame: Frame | None = None
         self._value: ir.Value | None = None
         self._name = ""
 
@@ -111,12 +112,16 @@ class IfScope:
             raise BuilderError("a branch is open already")
         builder, block = self._builder, self._blocks[index]
         ip = ir.InsertionPoint(block)
-        builder._push(Frame(builder, "branch", [block], ip, builder._frame().names, self._holder))
+        outer = builder._frame()
+        self._frame = Frame(builder, "branch", [block], ip, outer.names, self._holder)
+        self._frame.symbols = None if outer.symbols is None else set(outer.symbols)
+        builder._push(self._frame)
         self._current = index
 
     def _close(self, failed: bool) -> None:
         index, self._current = self._current, None
-        self._builder._pop()
+        assert self._frame is not None, "a branch is open"
+        self._builder._close(self._frame)
         if not failed and index is not None and self._values[index] is None:
             raise BuilderError("a branch must yield a value: call yield_ before it ends")
 

@@ -7,7 +7,7 @@ from relax_mlir.dialects.relax.dialect import Dims
 from relax_mlir.dialects.relax.tuples import make_tuple
 from relax_mlir.errors import BuilderError, ExprTypeError
 from relax_mlir.relax.builder.core import active
-from relax_mlir.relax.builder.frames import Frame
+from relax_mlir.relax.builder.frames import Frame, bind_symbols
 from relax_mlir.relax.builder.names import Names
 from relax_mlir.relax.builder.purity import is_pure
 from relax_mlir.relax.expr.leaves import Var
@@ -70,6 +70,11 @@ class FunctionScope:
         for param in params:
             self._builder._add_parameter(self._frame, param)
         self._frame.params = params
+        known = [
+            type_.value for p in params if isinstance(type_ := p._ty, PrimType) and type_.value
+        ]
+        self._frame.symbols = set()
+        bind_symbols(self._frame, [p._value.type for p in params if p._value is not None], known)
 
     def output(self, output: Any, params: list[Var] | None) -> None:
         """Return a value from the function and close its signature."""
@@ -147,17 +152,18 @@ class FunctionScope:
         builder, frame = self._builder, self._frame
         assert frame is not None, "the scope is open"
         assert frame.op is not None, "a function has its operation"
-        _unwind(builder, frame)
         finished = frame.finished and kind is None
         if finished:
             builder._table.insert(frame.op, self._name)
             builder._end(frame.op)
-        builder._pop()
+        builder._close(frame)
         active().pop()
         builder._function_scope = None
         if not finished:
             builder._table.names.discard(self._name)
             builder._bury(frame.op)
+        # What was begun in the function and never closed.
+        builder._abandon()
         if kind is None and not finished:
             raise BuilderError(
                 f"function '{self._name}' ends without its output: call emit_func_output"
@@ -180,14 +186,14 @@ class DataflowScope:
         builder._begin(op)
         block = op.regions[0].blocks.append()
         self._frame = Frame(builder, "dataflow", [block], ir.InsertionPoint(block), outer.names, op)
+        self._frame.symbols = outer.symbols
         builder._push(self._frame)
         return self
 
     def __exit__(self, kind: Any, *_: Any) -> None:
         builder, frame = self._builder, self._frame
         assert frame is not None, "the scope is open"
-        _unwind(builder, frame)
-        builder._pop()
+        builder._close(frame)
         assert frame.op is not None, "a dataflow block has its operation"
         if kind is None:
             self._finish(builder._frame(), frame)
@@ -249,15 +255,8 @@ class TestScope:
         for param in self._params:
             builder._add_parameter(frame, param)
         builder._push(frame)
+        self._frame = frame
         return builder
 
     def __exit__(self, *_: Any) -> None:
-        self._builder._bury(self._builder._pop().op)
-
-
-def _unwind(builder: Any, frame: Frame) -> None:
-    """Close scopes inside of one that nobody has closed."""
-    while builder._frames[-1] is not frame:
-        inner = builder._pop()
-        if inner.kind == "scope":
-            builder._bury(inner.op)
+        self._builder._close(self._frame)

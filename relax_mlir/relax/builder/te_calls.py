@@ -133,9 +133,21 @@ def _call(builder: Any, te: Any, inputs: Sequence[tuple[Any, Any]], made: Any, n
     for output in outputs:
         if not isinstance(output, te.Tensor):
             raise ExprTypeError(f"a te function gives te tensors, '{name}' gave {output!r}")
+    given = [id(tensor) for _, tensor in inputs]
+    for position, output in enumerate(outputs):
+        # What a function hands back as it got it, or gives twice, is copied.
+        if id(output) in given:
+            outputs[position] = te.compute(
+                output.shape, lambda *at, source=output: source[at], name=f"{output.name}_copy"
+            )
+        given.append(id(outputs[position]))
     func = te.create_prim_func([*(tensor for _, tensor in inputs), *outputs])
+    op = function_op(func)
+    assert op is not None, "create_prim_func gives an operation"
+    # Nobody calls it from outside, so passes may fuse it and drop what is left.
+    op.attributes["sym_visibility"] = ir.StringAttr.get("private", op.context)
     gvar = builder.add_func(func, name)
-    symbols = _extra_symbols(function_op(func))
+    symbols = _extra_symbols(op)
     types = [TensorType(tuple(output.shape), output.dtype) for output in outputs]
     return call_tir(
         gvar,
@@ -145,9 +157,8 @@ def _call(builder: Any, te: Any, inputs: Sequence[tuple[Any, Any]], made: Any, n
     )
 
 
-def _extra_symbols(func: ir.Operation | None) -> list[str]:
+def _extra_symbols(func: ir.Operation) -> list[str]:
     """Return the symbols that a prim func takes as integers after its buffers (R22)."""
-    assert func is not None, "create_prim_func gives an operation"
     if "arg_attrs" not in func.attributes:
         return []
     found = []

@@ -4,7 +4,7 @@ from typing import Any
 
 from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.symbolic import SymExpr
-from relax_mlir.dialects.relax.symbolic_text import read_expression
+from relax_mlir.dialects.relax.symbolic_read import read_expression
 from relax_mlir.errors import ExprError, ExprTypeError
 
 

@@ -168,7 +168,11 @@ class Edit:
         self.put(op, value)
 
     def put(self, op: ir.Operation, value: ir.Value) -> None:
-        """Have a value of the copy stand for the result of a binding."""
+        """Have a value of the copy stand for the result of a binding.
+
+        Raises:
+            BuilderError: another stands for it already, or it has none.
+        """
         old = self.op(op)
         self._settled = op
         if not len(old.results):
@@ -176,6 +180,9 @@ class Edit:
         result = old.results[0]
         if value == result:
             return
+        if op.results[0] in self._replaced:
+            name = location_name(old.location) or old.name
+            raise BuilderError(f"'{name}' has been bound to something else already")
         self.version += 1
         self.types.note(value, result.type)
         result.replace_all_uses_with(value)
@@ -185,6 +192,10 @@ class Edit:
     def is_dropped(self, op: ir.Operation) -> bool:
         """Whether the binding of an operation is to go."""
         return bool(self._dropped) and self._ops.get(op) in self._dropped
+
+    def is_replaced(self, op: ir.Operation) -> bool:
+        """Whether something stands for the result of a binding already."""
+        return bool(self._replaced) and len(op.results) > 0 and op.results[0] in self._replaced
 
     def settle(self, op: ir.Operation) -> None:
         """Note that a binding has been dealt with."""
@@ -258,6 +269,7 @@ class EditFrame(Frame):
         self.builder, self.kind, self._edit, self._block = builder, kind, edit, block
         self.op, self.name, self.open, self.finished = None, "", True, False
         self.params, self.late, self.outputs, self.place = [], [], [], None
+        self.symbols = None
 
     @property
     def blocks(self) -> list[ir.Block]:  # type: ignore[override]
@@ -308,7 +320,7 @@ class EditBuilder(BlockBuilder):
             self._pop()
         self._pop()
 
-    def emit_normalized(self, binding: Any) -> Var:
+    def emit_normalized(self, binding: Any) -> Any:
         """Emit a binding; one of a variable of the function under change stands for its value."""
         var = binding.var
         # Asked first: what is emitted becomes the variable's value.

@@ -70,6 +70,8 @@ class PyExprMutator(Rewriting):
         op = binding.mlir_op
         edit = self._edit
         if op is not None:
+            if edit.is_replaced(op):
+                return
             edit.begin(op)
         if isinstance(binding, MatchCast):
             self.visit_match_cast_(binding)

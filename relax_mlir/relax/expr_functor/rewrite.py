@@ -4,12 +4,13 @@ from itertools import pairwise
 from typing import Any
 
 from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.relax.tuples import MAKE_TUPLE
 from relax_mlir.errors import BuilderError, ExprTypeError
 from relax_mlir.ir.module import IRModule
 from relax_mlir.relax.expr import Binding, DataflowBlock, Function, MatchCast, Var
 from relax_mlir.relax.expr.places import canonical, defining_op, is_binding, terminator
 from relax_mlir.relax.expr_functor.dataflow_outputs import add_outputs
-from relax_mlir.relax.expr_functor.edit import Edit, EditBuilder, erase
+from relax_mlir.relax.expr_functor.edit import Edit, EditBuilder, erase_unused
 from relax_mlir.transform.effects import is_pure
 
 
@@ -30,13 +31,15 @@ class DataflowBlockRewrite:
         if block is None or func is None or block.name != "relax.dataflow":
             raise ExprTypeError("expected a dataflow block and the function of a module it is in")
         self._root = root_fn
-        self._builder = EditBuilder.over(_empty(func.context))
+        self._builder = EditBuilder(_empty(func.context))
         self._edit = Edit(self._builder, func, root_fn._keep)
         self._op = block
         if block not in self._edit:
             raise BuilderError("the dataflow block is in another function")
         self._edit.begin(_end(block))
         self._in_order = True
+        with func.context, ir.Location.unknown():
+            self._removed = ir.Module.create()
 
     def replace_all_uses(self, old_var: Var, new_var: Var) -> None:
         """Have every use of a variable, also after the block, use another.
@@ -111,7 +114,7 @@ class DataflowBlockRewrite:
         if any(next(iter(result.uses), None) is not None for result in op.results):
             raise BuilderError(f"'{var.name_hint}' is used, so its binding cannot go")
         self._edit.version += 1
-        erase(op)
+        self._bury(op)
 
     def remove_all_unused(self) -> None:
         """Remove every binding of the block that nothing uses, and what only those used."""
@@ -121,7 +124,7 @@ class DataflowBlockRewrite:
                 continue
             if all(next(iter(result.uses), None) is None for result in op.results):
                 self._edit.version += 1
-                erase(op)
+                self._bury(op)
 
     def mutated_dfb(self) -> DataflowBlock:
         """Return the block as it is now.
@@ -196,6 +199,17 @@ class DataflowBlockRewrite:
 
     def _is_here(self, op: ir.Operation) -> bool:
         return op.attached and op.parent.operation == self._edit.op(self._op)
+
+    def _bury(self, op: ir.Operation) -> None:
+        """Take a binding out of the block; its variable may still be held, and looked at."""
+        parts = list(op.operands)
+        with op.context, ir.Location.unknown(), ir.InsertionPoint(self._removed.body):
+            for index, value in enumerate(parts):
+                op.operands[index] = ir.Operation.create(MAKE_TUPLE, results=[value.type]).result
+            anchor = ir.Operation.create(MAKE_TUPLE, results=[ir.NoneType.get()])
+        op.move_after(anchor)
+        for value in parts:
+            erase_unused(value)
 
     def _sort(self) -> None:
         """Bring the block into an order in which everything is bound before it is used."""

@@ -54,8 +54,14 @@ def _outputs(node: ast.With) -> list[str]:
 
 def loaded(nodes: Iterable[Node]) -> set[str]:
     """Return the names that nodes read; a name in quoted text, such as a dimension, counts."""
-    names: set[str] = set()
-    for root in nodes:
+    return set().union(*map(_loaded, nodes))
+
+
+def _loaded(root: Node) -> set[str]:
+    # Every branch asks about everything after it, so the answer stays with the node.
+    names: set[str] | None = getattr(root, "loaded_names", None)
+    if names is None:
+        names = set()
         for node in ast.walk(root):
             if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
                 names.add(node.id)
@@ -63,18 +69,45 @@ def loaded(nodes: Iterable[Node]) -> set[str]:
                 names.update(_targets(node.target))
             elif isinstance(node, ast.Constant) and isinstance(node.value, str):
                 names.update(_NAME.findall(node.value))
+        root.loaded_names = names
     return names
 
 
-def is_read_first(name: str, statements: Sequence[Node]) -> bool:
-    """Whether statements may read a name before they bind it."""
-    for statement in statements:
-        if name in loaded([statement]):
-            return True
-        simple = isinstance(statement, (ast.Assign, ast.AnnAssign, ast.FunctionDef, ast.With))
-        if simple and name in _bound(statement):
-            return False
-    return False
+def last_reads(statements: Sequence[Node]) -> dict[str, int]:
+    """Return the position of the last statement that reads each name."""
+    return {name: i for i, statement in enumerate(statements) for name in _loaded(statement)}
+
+
+READ, BOUND, NEITHER = "read", "bound", "neither"
+
+
+def first_use(name: str, statements: Sequence[Node], start: int = 0) -> str:
+    """Return what may happen to a name first: it is read, or bound on every path, or neither."""
+    for position in range(start, len(statements)):
+        found = _first_use(name, statements[position])
+        if found != NEITHER:
+            return found
+    return NEITHER
+
+
+def _first_use(name: str, node: Node) -> str:
+    if isinstance(node, ast.If):
+        if name in loaded([node.test]):
+            return READ
+        arms = [first_use(name, body) for body in (node.body, node.orelse)]
+        return READ if READ in arms else BOUND if arms == [BOUND, BOUND] else NEITHER
+    if isinstance(node, (ast.While, ast.For)):
+        head = node.test if isinstance(node, ast.While) else node.iter
+        if name in loaded([head]):
+            return READ
+        own = isinstance(node, ast.For) and name in _targets(node.target)
+        return READ if not own and first_use(name, node.body) == READ else NEITHER
+    if isinstance(node, ast.With):
+        inner = first_use(name, node.body)
+        return READ if inner == READ else BOUND if name in _outputs(node) else NEITHER
+    if name in loaded([node]):
+        return READ
+    return BOUND if name in _bound(node) else NEITHER
 
 
 def always_returns(statements: Sequence[Node]) -> bool:

@@ -60,6 +60,22 @@ def operation(p: "ExprParser", written: str, node: Node, name: str | None) -> ir
         p.scope.fail(node, f"{ast.unparse(node.func)}: {error}")
 
 
+def method(p: "ExprParser", node: Node, name: str | None) -> ir.Value | None:
+    """Create the operation that `x.sum(axis=0)` calls; None where there is none of that name.
+
+    Raises:
+        ScriptError: its arguments are wrong.
+    """
+    if not isinstance(node.func, ast.Attribute):
+        return None
+    op = tables.ALIASES.get(node.func.attr, node.func.attr)
+    params = COMPUTE_OPS[op].PARAMS if op in COMPUTE_OPS else ()
+    if not params or params[0].kind != "tensor":
+        return None
+    call = ast.Call(node.func, [node.func.value, *node.args], node.keywords)
+    return operation(p, op, ast.copy_location(call, node), name)
+
+
 def _operand(p: "ExprParser", param: Param, node: Node) -> Any:
     """Return an operand as Python has it: a value, a number, or a list of them."""
     if param.default is None and isinstance(node, ast.Constant) and node.value is None:
@@ -71,14 +87,15 @@ def _operand(p: "ExprParser", param: Param, node: Node) -> Any:
 
 
 def _dims(p: "ExprParser", raw: Any, node: Node) -> list[SymExpr]:
-    dims = []
+    dims: list[SymExpr] = []
     for item in raw:
         if isinstance(item, bool) or not isinstance(item, (int, SymExpr)):
             p.scope.fail(node, "a shape is a tuple of integers and symbols")
-        dims.append(SymExpr.of(item))
-        DimParser(p.scope).check_bound(node, dims[-1])
-        if dims[-1] != -1:
-            check_size(p.scope, node, dims[-1])
+        dim = SymExpr.of(item)
+        DimParser(p.scope).check_bound(node, dim)
+        if dim != -1:
+            check_size(p.scope, node, dim)
+        dims.append(dim)
     return dims
 
 
@@ -124,13 +141,13 @@ def _attribute(p: "ExprParser", param: Param, node: Node) -> Any:
         if isinstance(node, ast.Constant) and node.value is None:
             return None
         if param.kind == "dims" and isinstance(node, (ast.Tuple, ast.List)):
-            return [_integer(p, item) for item in node.elts]
-        return _integer(p, node)
+            return [integer(p, item) for item in node.elts]
+        return integer(p, node)
     value = literal(p.scope, node)
     return [value] if param.kind == "ints" and isinstance(value, int) else value
 
 
-def _integer(p: "ExprParser", node: Node) -> Any:
+def integer(p: "ExprParser", node: Node) -> Any:
     """Return a symbolic integer, or the Python value that stands in its place."""
     if isinstance(node, ast.Call) and p.scope.path(node.func) == "R.prim_value" and node.args:
         return DimParser(p.scope).integer(node.args[0])

@@ -234,7 +234,7 @@ class ControlParser:
             self.scope.fail(target, "this loop has one variable")
         for item in raw:
             self.scope.bind(target.id, item)
-            with self._statements.repeating([*node.body]):
+            with self._statements.within([*node.body], turns=True):
                 self._statements.sequence(node.body)
 
     def _carried(self, node: Node, head: Sequence[Node]) -> tuple[list[str], list[ir.Value]]:
@@ -242,7 +242,7 @@ class ControlParser:
         own = {node.target.id} if isinstance(node, ast.For) else set()
         names = []
         for name in flow.assigned(node.body):
-            first = flow.is_read_first(name, [*head, *node.body])
+            first = flow.first_use(name, node.body) == flow.READ or name in flow.loaded(head)
             needed = first or self._statements.is_read_later(name)
             if needed and name in self.scope.values and name not in own:
                 names.append(name)
@@ -285,10 +285,11 @@ class ControlParser:
         # A type can only lose its dimensions, its rank and its fields' ones.
         while True:
             ended, impure = dict(self.scope.ended), self.expr.impure
+            spent = set(self.scope.spent)
             holder = ir.Operation.create(
                 operation, regions=2 if bounds is None else 1, loc=self.scope.location(node)
             )
-            blocks, yielded = self._turn(node, holder, names, types)
+            blocks, yielded, symbols = self._turn(node, holder, names, types)
             joined = [
                 self._join(node, name, before, substitute(value.type, known))
                 for name, before, value in zip(names, types, yielded, strict=True)
@@ -297,6 +298,7 @@ class ControlParser:
                 break
             holder.erase()
             self.scope.ended, self.expr.impure, types = ended, impure, joined
+            self.scope.spent = spent
         loc = self.scope.location(node)
         with ir.InsertionPoint(blocks[-1]):
             operands = [make_tuple(self._cast(yielded, types, node), loc)]
@@ -315,6 +317,8 @@ class ControlParser:
         holder.erase()
         for name, value in zip(names, self._fields(final.result, names, node), strict=True):
             self.scope.bind(name, value)
+            if name in symbols:
+                self.scope.carried.append((value, symbols[name]))
 
     def _join(self, node: Node, name: str, before: ir.Type, after: ir.Type) -> ir.Type:
         joined = join(before, after)
@@ -329,13 +333,18 @@ class ControlParser:
 
     def _turn(
         self, node: Node, holder: ir.Operation, names: list[str], types: list[ir.Type]
-    ) -> tuple[list[ir.Block], list[ir.Value]]:
-        """Parse the regions of a loop; their blocks, and the values for the next turn."""
-        blocks = []
+    ) -> tuple[list[ir.Block], list[ir.Value], dict[str, str]]:
+        """Parse the regions of a loop.
+
+        Returns:
+            Their blocks, the values for the next turn, and the symbols of carried integers.
+        """
+        blocks: list[ir.Block] = []
+        symbols: dict[str, str] = {}
         if isinstance(node, ast.While):
             block = self._region(holder.regions[0], names, types, node)
             with self.scope.nested("loop"), ir.InsertionPoint(block):
-                self._bind(block, names, node)
+                self._bind(block, names, node, symbols)
                 raw = self.expr.evaluate(node.test)
                 if raw is True:
                     self.scope.fail(node.test, "this loop never ends: there is no 'break' here")
@@ -356,13 +365,13 @@ class ControlParser:
         blocks.append(block)
         again = [*node.body, *([node.test] if isinstance(node, ast.While) else [])]
         with self.scope.nested("loop"), ir.InsertionPoint(block):
-            self._bind(block, arguments, node)
-            with self._statements.repeating(again):
+            self._bind(block, arguments, node, symbols)
+            with self._statements.within(again, turns=True):
                 self._statements.sequence(node.body)
             yielded = [self._value(name, node.body[-1]) for name in names]
         for each in blocks:
             _drop_unused_symbols(each)
-        return blocks, yielded
+        return blocks, yielded, symbols
 
     def _region(
         self, region: ir.Region, names: Sequence[str], types: Sequence[ir.Type], node: Node
@@ -370,11 +379,18 @@ class ControlParser:
         locations = [self.scope.location(node, name) for name in names]
         return region.blocks.append(*types, arg_locs=locations)
 
-    def _bind(self, block: ir.Block, names: Sequence[str], node: Node) -> None:
+    def _bind(
+        self, block: ir.Block, names: Sequence[str], node: Node, symbols: dict[str, str]
+    ) -> None:
+        own = node.target.id if isinstance(node, ast.For) else ""
         for name, argument in zip(names, block.arguments, strict=True):
             self.scope.bind(name, argument)
             if str(argument.type) == "i64":
-                self.scope.bind_symbol(argument, name, node)
+                # Both regions of a `while` call an integer the same.
+                known = symbols.get(name)
+                local = known is not None or name == own
+                expr = self.scope.bind_symbol(argument, known or name, node, local=local)
+                symbols[name] = str(expr.name)
 
 
 def _drop_unused_symbols(block: ir.Block) -> None:

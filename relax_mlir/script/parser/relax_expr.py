@@ -19,9 +19,10 @@ from relax_mlir.script.parser import flow, macros, relax_logic, tables
 from relax_mlir.script.parser.annotations import Annotation, AnnotationParser
 from relax_mlir.script.parser.dims import BINARY, DimParser, captured_value, check_size
 from relax_mlir.script.parser.env import MISSING
-from relax_mlir.script.parser.operations import operation
+from relax_mlir.script.parser.operations import method, operation
 from relax_mlir.script.parser.scope import Scope
 from relax_mlir.script.parser.source import Node
+from relax_mlir.script.parser.subscripts import part_of_tensor
 
 if TYPE_CHECKING:
     from relax_mlir.script.parser.module import ModuleParser
@@ -243,6 +244,8 @@ class ExprParser:
         if captured is not MISSING:
             return captured
         base = self.evaluate(node.value)
+        if isinstance(base, ir.Value) and T.is_tensor(base.type):
+            return part_of_tensor(self, base, node, name)
         try:
             index = ast.literal_eval(node.slice)
         except ValueError:
@@ -344,6 +347,9 @@ class ExprParser:
             near = did_you_mean(node.func.id, self.module.names)
             self.scope.fail(node.func, f"undefined function '{node.func.id}'{near}")
         if isinstance(node.func, ast.Attribute):
+            value = method(self, node, name)
+            if value is not None:
+                return value
             near = did_you_mean(node.func.attr, self.module.names)
             self.scope.fail(node.func, f"undefined function '{ast.unparse(node.func)}'{near}")
         self.scope.fail(node.func, "this cannot be called in a Relax function")

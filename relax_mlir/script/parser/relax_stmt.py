@@ -3,6 +3,7 @@
 import ast
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 from relax_mlir.dialects.bindings import ir
@@ -22,6 +23,16 @@ from relax_mlir.script.parser.source import Node
 _SYMBOL_CALLS = ("T.int64", "T.int32", "T.var", "T.Var", "tir.Var")
 
 
+@dataclass
+class _Position:
+    """Where parsing is in a list of statements; `next` is the first that comes later."""
+
+    statements: Sequence[Node]
+    last_reads: dict[str, int]
+    turns: bool
+    next: int = 0
+
+
 class StmtParser:
     """Turns statements into operations at the current insertion point."""
 
@@ -31,8 +42,7 @@ class StmtParser:
         self.func_attrs: dict[str, Any] = {}
         self._control = ControlParser(self)
         # Statements that run after the current one, innermost last.
-        self._later: list[Sequence[Node]] = []
-        self._loaded: dict[int, set[str]] = {}
+        self._later: list[_Position] = []
 
     def body(self, statements: Sequence[Node]) -> ir.Value:
         """Parse a function's statements; the value it returns.
@@ -40,18 +50,21 @@ class StmtParser:
         Raises:
             ScriptError: a statement is wrong, or the function does not return.
         """
-        for i, statement in enumerate(statements):
-            if isinstance(statement, ast.Return):
-                if i + 1 < len(statements):
-                    self.scope.fail(statements[i + 1], "nothing can follow 'return'")
-                if statement.value is None:
-                    self.scope.fail(statement, "a Relax function returns a value")
-                with self.scope.guarded(statement):
-                    return self.expr.value(statement.value)
-            if flow.find([statement], (ast.Return,), (ast.If,)) is not None:
-                with self.scope.guarded(statement):
-                    return self._control.returning(statement, statements[i + 1 :])
-            with self.repeating(statements[i + 1 :]):
+        with self.within(statements) as position:
+            for i, statement in enumerate(statements):
+                position.next = i + 1
+                if isinstance(statement, ast.Return):
+                    if i + 1 < len(statements):
+                        self.scope.fail(statements[i + 1], "nothing can follow 'return'")
+                    if statement.value is None:
+                        self.scope.fail(statement, "a Relax function returns a value")
+                    with self.scope.guarded(statement):
+                        return self.expr.value(statement.value)
+                if flow.find([statement], (ast.Return,), (ast.If,)) is not None:
+                    # What follows is parsed as part of a branch.
+                    position.next = len(statements)
+                    with self.scope.guarded(statement):
+                        return self._control.returning(statement, statements[i + 1 :])
                 self.statement(statement)
         self.scope.fail(statements[-1], "a Relax function must end with 'return'")
 
@@ -61,24 +74,34 @@ class StmtParser:
         Raises:
             ScriptError: one of them is wrong.
         """
-        for i, statement in enumerate(statements):
-            with self.repeating(statements[i + 1 :]):
+        with self.within(statements) as position:
+            for i, statement in enumerate(statements):
+                position.next = i + 1
                 self.statement(statement)
 
     @contextmanager
-    def repeating(self, statements: Sequence[Node]) -> Iterator[None]:
-        """Note that these statements run after those parsed inside, in a loop also before them."""
-        self._later.append(statements)
-        yield
+    def within(self, statements: Sequence[Node], turns: bool = False) -> Iterator[_Position]:
+        """Note that statements run after those parsed inside, from the yielded position on.
+
+        Args:
+            statements: in order.
+            turns: whether they are the next turn of a loop, which there may not be.
+        """
+        position = _Position(statements, flow.last_reads(statements), turns)
+        self._later.append(position)
+        yield position
         self._later.pop()
 
     def is_read_later(self, name: str) -> bool:
-        """Whether a statement after the current one reads a variable."""
-        for statement in (each for group in self._later for each in group):
-            if id(statement) not in self._loaded:
-                self._loaded[id(statement)] = flow.loaded([statement])
-            if name in self._loaded[id(statement)]:
+        """Whether a statement after the current one may read a variable before it is bound."""
+        if not any(each.last_reads.get(name, -1) >= each.next for each in self._later):
+            return False
+        for each in reversed(self._later):
+            found = flow.first_use(name, each.statements, each.next)
+            if found == flow.READ:
                 return True
+            if found == flow.BOUND and not each.turns:
+                return False
         return False
 
     def statement(self, node: Node) -> None:
@@ -266,8 +289,7 @@ class StmtParser:
                             self.scope.fail(node.body[i + 1], "nothing can follow R.output(...)")
                         outputs = self._outputs(statement.value)
                     else:
-                        with self.repeating(node.body[i + 1 :]):
-                            self.statement(statement)
+                        self.statement(statement)
                 values = [self._escaping(name, names) for name in outputs]
                 operands = values
                 if len(values) > 1:

@@ -28,6 +28,8 @@ class Scope:
         modules: what the function calls its own module, beside `cls`.
         integers: the symbolic integer that an `i64` value stands for.
         functions: the signature of a value that is a function.
+        carried: the symbol that an integer had in the loop that it is the result of.
+        spent: the symbols that integers had in blocks that have ended.
     """
 
     def __init__(self, source: Source, env: Env) -> None:
@@ -38,6 +40,8 @@ class Scope:
         self.ended: dict[str, str] = {}
         self.integers: list[tuple[ir.Value, SymExpr]] = []
         self.functions: list[tuple[ir.Value, Any]] = []
+        self.carried: list[tuple[ir.Value, str]] = []
+        self.spent: set[str] = set()
         self.block_names: list[set[str]] = []
         self.modules: set[str] = set()
         self.depth = 0
@@ -163,18 +167,27 @@ class Scope:
         if kind == "dataflow":
             self.hide(names, "dataflow block")
 
-    def fresh_symbol(self, hint: str) -> str:
-        """Return a name for a symbol that means nothing here yet, and declare it."""
+    def fresh_symbol(self, hint: str, *, local: bool = False) -> str:
+        """Return a name for a symbol, and declare it.
+
+        Args:
+            hint: the name, unless something has it.
+            local: whether it may be that of a symbol whose block has ended, as no variable that is
+                called like it outlives the block.
+        """
         name, count = hint, 0
-        while name in self.symbols:
+        while name in self.symbols or (name in self.spent and not local):
             count += 1
             name = f"{hint}_{count}"
         self.symbols[name] = True
+        self.spent.add(name)
         return name
 
-    def bind_symbol(self, value: ir.Value, hint: str, node: Node) -> SymExpr:
+    def bind_symbol(
+        self, value: ir.Value, hint: str, node: Node, *, local: bool = False
+    ) -> SymExpr:
         """Give an integer known at run time a symbol, which holds to the end of this block."""
-        expr = SymExpr.var(self.fresh_symbol(hint))
+        expr = SymExpr.var(self.fresh_symbol(hint, local=local))
         ir.Operation.create(
             "relax.match_prim",
             operands=[value],
@@ -189,7 +202,10 @@ class Scope:
         if str(value.type) != "i64":
             return None
         known = self.integer_of(value)
-        return self.bind_symbol(value, hint, node) if known is None else known
+        if known is not None:
+            return known
+        own = next((name for each, name in self.carried if each == value), None)
+        return self.bind_symbol(value, own or hint, node, local=own is not None)
 
     def integer_of(self, value: ir.Value) -> SymExpr | None:
         """Return the symbolic integer that a value is known to be."""

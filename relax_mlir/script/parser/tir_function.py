@@ -139,7 +139,9 @@ class PrimFuncParser:
         if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
             targets, values = target.elts, node.value.elts
         paths = [self.scope.path(v.func) if isinstance(v, ast.Call) else None for v in values]
-        if "T.match_buffer" in paths and isinstance(next(iter(values[0].args), None), ast.Subscript):
+        if "T.match_buffer" in paths and isinstance(
+            next(iter(values[0].args), None), ast.Subscript
+        ):
             return False
         if all(path in _SYMBOL_CALLS for path in paths) and len(targets) == len(values):
             for item, value in zip(targets, values, strict=True):

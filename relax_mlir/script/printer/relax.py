@@ -242,7 +242,7 @@ class RelaxPrinter:
         if _is_bare(op):
             self.line(text)
             return
-        name = self.forced.get(result)
+        name = self.control.forced_name(result)
         if name is not None:
             self.namer.set(result, name)
         else:

@@ -69,12 +69,14 @@ class ControlPrinter:
             many = isinstance(op.results[0].type, ir.TupleType)
             fields = self._several(op) if many else None
             if fields is None:
-                names = [p.forced.get(op.results[0]) or self._fresh(op.results[0], own_name(op))]
+                names = [
+                    self.forced_name(op.results[0]) or self._fresh(op.results[0], own_name(op))
+                ]
                 self._namer.set(op.results[0], names[0])
             else:
                 self.unpacked.add(op)
                 for each in fields:
-                    forced = p.forced.get(each.results[0])
+                    forced = self.forced_name(each.results[0])
                     names.append(forced or self._fresh(each.results[0], own_name(each)))
         for index, head in enumerate((f"{word} {p.expr.value(op.operands[0])}:", "else:")):
             block = op.regions[index].blocks[0]
@@ -141,6 +143,13 @@ class ControlPrinter:
             return False
         op = value.owner.operation
         return op.name not in ("relax.dataflow", "relax.lambda", *LOOPS)
+
+    def forced_name(self, value: ir.Value) -> str | None:
+        """Return what a value must be called, None where another of that name is read later."""
+        name = self._printer.forced.get(value)
+        if name is None or self._is_read_after(name, value, value.owner.operation.block):
+            return None
+        return name
 
     def _is_read_after(self, name: str, value: ir.Value, block: ir.Block) -> bool:
         """Whether what has a name now is read after the operation of a value that could get it."""
@@ -255,7 +264,7 @@ class ControlPrinter:
         alone = start is not None and len(users(start)) == 1
         known = None
         if start is not None and alone:
-            known = p.forced.get(start) or self._namer.get(start)
+            known = p.forced.get(start) or self._namer.get(start) or self._result_name(start)
             known = known if known is not None and known.isidentifier() else None
         symbol = self._symbol(op, argument)
         if symbol and (symbol not in self._symbols or symbol == known):
@@ -268,6 +277,17 @@ class ControlPrinter:
         if start is not None and alone and self._is_binding(start, op.block):
             p.forced.setdefault(start, name)
         return name
+
+    def _result_name(self, value: ir.Value) -> str | None:
+        """Return the variable that a result of a loop is, whose printing may be to come."""
+        field = value.owner
+        if isinstance(field, ir.Block) or field.operation.name != "relax.tuple_get_item":
+            return None
+        loop = field.operation.operands[0].owner
+        if isinstance(loop, ir.Block) or loop.operation.name not in LOOPS:
+            return None
+        index = ir.IntegerAttr(field.operation.attributes["index"]).value
+        return self.carried_names(loop.operation)[index]
 
     def _is_binding(self, value: ir.Value, block: ir.Block) -> bool:
         if isinstance(value.owner, ir.Block) or value.owner.operation.block != block:
@@ -422,7 +442,7 @@ class ControlPrinter:
         """Print a function that is defined inside another."""
         p = self._printer
         block = op.regions[0].blocks[0]
-        name = p.forced.get(op.results[0]) or self._namer.fresh(own_name(op) or "inner")
+        name = self.forced_name(op.results[0]) or self._namer.fresh(own_name(op) or "inner")
         self._namer.set(op.results[0], name)
         arguments = list(block.arguments)
         if "recursive" in op.attributes:

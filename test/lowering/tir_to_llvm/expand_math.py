@@ -20,6 +20,12 @@ from relax_mlir.lowering.tir_to_llvm.pipeline import run_step
 # CHECK-LABEL: func.func @left_alone(
 # CHECK: math.sin
 # CHECK: math.exp %{{.*}} : f64
+# CHECK-LABEL: func.func @doubles_without_an_intrinsic(
+# CHECK-NOT: math.log1p
+# CHECK: math.log %{{.*}} : f64
+# CHECK-NOT: math.expm1
+# CHECK: math.exp %{{.*}} : vector<8xf64>
+# CHECK: return
 # CHECK-LABEL: step expand-math{fma=false}
 # CHECK-NOT: math.fma
 TEXT = """
@@ -35,6 +41,11 @@ func.func @left_alone(%x: f32, %y: f64) -> (f32, f64) {
   %0 = math.sin %x : f32
   %1 = math.exp %y : f64
   return %0, %1 : f32, f64
+}
+func.func @doubles_without_an_intrinsic(%x: f64, %y: vector<8xf64>) -> (f64, vector<8xf64>) {
+  %0 = math.log1p %x : f64
+  %1 = math.expm1 %y : vector<8xf64>
+  return %0, %1 : f64, vector<8xf64>
 }"""
 
 for step in ("expand-math", "expand-math{fma=false}"):

@@ -1,0 +1,81 @@
+"""Which CPU features machine code needs, told from how it was compiled."""
+
+# Named by a target, but compiled code never uses them, and systems switch some of them off.
+_NOT_IN_CODE = frozenset(
+    "64bit cldemote clflushopt clwb clzero cmov cx8 enqcmd fsgsbase fxsr hreset invpcid kl lwp mmx "
+    "movdir64b movdiri mwaitx pconfig pku prefetchi prfchw ptwrite rdpid rdpru rdrnd rdseed rtm "
+    "serialize sgx shstk tsxldtrk uintr usermsr waitpkg wbnoinvd widekl x87 xsave xsavec xsaveopt "
+    "xsaves".split()
+)
+
+_V2 = "cx16 popcnt sahf sse3 sse4.1 sse4.2 ssse3"
+_AVX = f"{_V2} avx pclmul"
+_V3 = f"{_V2} avx avx2 bmi bmi2 f16c fma lzcnt movbe"
+_V4 = f"{_V3} avx512bw avx512cd avx512dq avx512f avx512vl"
+_HASWELL = f"{_V3} pclmul"
+_SKYLAKE = f"{_HASWELL} adx aes"
+_CASCADE = f"{_V4} adx aes avx512vnni pclmul"
+_VBMI = "avx512bitalg avx512ifma avx512vbmi avx512vbmi2 avx512vpopcntdq"
+_ICE = f"{_CASCADE} {_VBMI} gfni sha vaes vpclmulqdq"
+_SAPPHIRE = f"{_ICE} amx-bf16 amx-int8 amx-tile avx512bf16 avx512fp16 avxvnni"
+_ZEN1 = f"{_SKYLAKE} sha sse4a"
+_ZEN3 = f"{_ZEN1} vaes vpclmulqdq"
+_ZEN4 = f"{_ZEN3} {_CASCADE} {_VBMI} avx512bf16 gfni"
+
+# What LLVM takes a CPU to have when it is given its name alone.
+_OF_CPU = {
+    "": "",
+    "generic": "",
+    "x86-64": "",
+    "x86-64-v2": _V2,
+    "x86-64-v3": _V3,
+    "x86-64-v4": _V4,
+    "nehalem": _V2,
+    "corei7": _V2,
+    "westmere": f"{_V2} pclmul",
+    "sandybridge": _AVX,
+    "ivybridge": f"{_AVX} f16c",
+    "haswell": _HASWELL,
+    "core-avx2": _HASWELL,
+    "broadwell": f"{_HASWELL} adx",
+    "skylake": _SKYLAKE,
+    "skylake-avx512": f"{_V4} adx aes pclmul",
+    "cascadelake": _CASCADE,
+    "cooperlake": f"{_CASCADE} avx512bf16",
+    "icelake-client": _ICE,
+    "icelake-server": _ICE,
+    "tigerlake": f"{_ICE} avx512vp2intersect",
+    "alderlake": f"{_SKYLAKE} avxvnni gfni sha vaes vpclmulqdq",
+    "sapphirerapids": _SAPPHIRE,
+    "graniterapids": f"{_SAPPHIRE} amx-fp16",
+    "znver1": _ZEN1,
+    "znver2": _ZEN1,
+    "znver3": _ZEN3,
+    "znver4": _ZEN4,
+    "znver5": f"{_ZEN4} avx512vp2intersect avxvnni",
+}
+
+
+def needed_features(cpu: str, features: str) -> frozenset[str] | None:
+    """Return the features that code compiled for a CPU and a feature string may use.
+
+    Args:
+        cpu: LLVM's name of the CPU.
+        features: LLVM's feature string, such as `+avx2,-avx512f`; it adds to what the name says.
+
+    Returns:
+        The names, or None when the CPU's name is unknown and the string turns nothing on.
+    """
+    switches = [f.strip() for f in features.split(",") if f.strip()]
+    known = _OF_CPU.get(cpu)
+    if known is None:
+        if not any(switch.startswith("+") for switch in switches):
+            return None
+        known = ""
+    needed = set(known.split())
+    for switch in switches:
+        if switch[0] == "+":
+            needed.add(switch[1:])
+        else:
+            needed.discard(switch[1:])
+    return frozenset(needed - _NOT_IN_CODE)

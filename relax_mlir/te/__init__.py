@@ -1,0 +1,45 @@
+"""Tensor expressions: tensors described by the expression of one element (R21, R22)."""
+
+import importlib
+from typing import Any
+
+_EXPORTS = {
+    **dict.fromkeys(("ComputeOp", "ExternOp", "IterVar", "PlaceholderOp", "Tensor"), "te.tensor"),
+    **dict.fromkeys(("compute", "extern", "placeholder"), "te.operation"),
+    **dict.fromkeys(
+        ("all", "any", "comm_reducer", "max", "min", "prod", "reduce_axis", "sum"), "te.reduction"
+    ),
+    **dict.fromkeys(("create_prim_func", "placeholders_of"), "te.prim_func"),
+    **dict.fromkeys(("const",), "tir.arithmetic"),
+}
+# te has the scalar functions of tir too.
+_FROM_TIR = (
+    "Select", "abs", "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "ceil", "ceildiv",
+    "copysign", "cos", "cosh", "div", "erf", "exp", "exp10", "exp2", "floor", "floordiv",
+    "floormod", "fmod", "hypot", "if_then_else", "indexdiv", "indexmod", "infinity", "isfinite",
+    "isinf", "isnan", "log", "log10", "log1p", "log2", "max_value", "min_value", "nearbyint",
+    "pow", "power", "round", "rsqrt", "sigmoid", "sin", "sinh", "sqrt", "tan", "tanh", "trunc",
+    "truncdiv", "truncmod",
+)  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("var", "size_var"):
+        return _var
+    if name in _EXPORTS:
+        value = getattr(importlib.import_module(f"relax_mlir.{_EXPORTS[name]}"), name)
+    elif name in _FROM_TIR:
+        value = getattr(importlib.import_module("relax_mlir.tir"), name)
+    else:
+        raise AttributeError(f"module 'relax_mlir.te' has no attribute '{name}'")
+    globals()[name] = value
+    return value
+
+
+def _var(name: str = "tindex", dtype: str = "int64") -> Any:
+    """Return a symbol, as `tir.Var` does."""
+    return importlib.import_module("relax_mlir.tir.expr").Var(name, dtype)
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_EXPORTS, *_FROM_TIR, "size_var", "var"])

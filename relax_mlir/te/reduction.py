@@ -1,0 +1,183 @@
+"""Reductions: axes to reduce over, sums and maxima, and combiners that a user writes."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from relax_mlir.errors import ExprError, ExprTypeError
+from relax_mlir.te.tensor import IterVar
+from relax_mlir.tir import functions
+from relax_mlir.tir.arithmetic import as_expr, cast, condition, const, size_of
+from relax_mlir.tir.dtypes import highest, lowest
+from relax_mlir.tir.nodes import Reduce
+from relax_mlir.tir.prim_expr import Leaf, PrimExpr
+
+
+def reduce_axis(dom: Any, name: str = "rv", thread_tag: str = "", span: Any = None) -> IterVar:
+    """Return an axis to reduce over, from the first number of a pair up to the second.
+
+    Args:
+        dom: the pair.
+        name: of its variable.
+        thread_tag: as in TVM, of no consequence here.
+        span: as in TVM, of no consequence here.
+
+    Raises:
+        ExprTypeError: `dom` is no pair of sizes.
+    """
+    pair = (
+        [size_of(item) for item in dom]
+        if isinstance(dom, (list, tuple))
+        else [size_of(getattr(dom, "min", None)), size_of(getattr(dom, "extent", None))]
+    )
+    if len(pair) != 2 or pair[0] is None or pair[1] is None:
+        raise ExprTypeError(f"te.reduce_axis takes a pair such as (0, n), got {dom!r}")
+    start, stop = pair
+    if not isinstance(dom, (list, tuple)):
+        stop = start + stop
+    extent = (stop - start).value
+    if extent is not None and extent < 0:
+        raise ExprError(f"reduce axis '{name}' goes from {start} to {stop}")
+    return IterVar((start, stop - start), name, "reduction")
+
+
+@dataclass(frozen=True, eq=False)
+class Combiner:
+    """How two partial results become one.
+
+    Attributes:
+        combine: from two of them, given as lists where there are several values.
+        identity: from a dtype, or several, what changes no result.
+        name: for messages.
+    """
+
+    combine: Callable[..., Any]
+    identity: Callable[..., Any]
+    name: str
+
+
+@dataclass(eq=False)
+class Reduction:
+    """A reduction: what all its values have in common.
+
+    Attributes:
+        combiner: how results are combined.
+        source: what is reduced, an expression for each value.
+        axis: over which axes.
+        where: only where this holds, or None.
+        identity: what changes no result.
+        init: what it begins with.
+        lhs: names of a partial result.
+        rhs: names of what is added to it.
+        result: their combination.
+    """
+
+    combiner: Combiner
+    source: list[PrimExpr]
+    axis: list[IterVar]
+    where: PrimExpr | None
+    identity: list[PrimExpr]
+    init: list[PrimExpr]
+    lhs: list[Leaf] = field(default_factory=list)
+    rhs: list[Leaf] = field(default_factory=list)
+    result: list[PrimExpr] = field(default_factory=list)
+
+    @property
+    def parts(self) -> tuple[PrimExpr, ...]:
+        """The expressions inside of it."""
+        where = () if self.where is None else (self.where,)
+        return (*self.source, *where, *self.init, *self.result)
+
+
+Reducer = Callable[..., Any]
+
+
+def comm_reducer(
+    fcombine: Callable[..., Any], fidentity: Callable[..., Any], name: str = "reduce"
+) -> Reducer:
+    """Return a function that reduces with a commutative combiner (G06).
+
+    ```
+    argmax = te.comm_reducer(
+        lambda x, y: (tir.Select(x[1] >= y[1], x[0], y[0]), tir.Select(x[1] >= y[1], x[1], y[1])),
+        lambda t0, t1: (te.const(-1, t0), te.min_value(t1)),
+    )
+    te.compute((n,), lambda i: argmax((k, A[i, k]), axis=k))
+    ```
+
+    Args:
+        fcombine: from two partial results the next one; of a tuple, from two lists a tuple.
+        fidentity: from a dtype, or several, the value that changes no result.
+        name: of the reduction.
+    """
+    combiner = Combiner(fcombine, fidentity, name)
+
+    def reducer(
+        expr: Any, axis: Any = None, where: Any = None, init: Any = None, *args: Any
+    ) -> Any:
+        if not isinstance(axis, (IterVar, list, tuple)):
+            rest = [each for each in (axis, where, init, *args) if each is not None]
+            if not rest:
+                raise ExprError(f"'{name}' needs the axes to reduce over, or other operands")
+            result = expr
+            for each in rest:
+                result = fcombine(result, each)
+            return result
+        return _reduce(combiner, expr, axis, where, init)
+
+    reducer.__name__ = reducer.__qualname__ = name
+    reducer.__doc__ = f"Reduce by {name} over axes, or combine two values and more."
+    return reducer
+
+
+def _reduce(combiner: Combiner, expr: Any, axis: Any, where: Any, init: Any) -> Any:
+    axes = [axis] if isinstance(axis, IterVar) else list(axis)
+    for each in axes:
+        if not isinstance(each, IterVar) or each.iter_type != "reduction":
+            raise ExprTypeError(
+                f"'{combiner.name}' reduces over axes made by te.reduce_axis, got {each!r}"
+            )
+    if len({id(each) for each in axes}) < len(axes):
+        raise ExprError(f"'{combiner.name}' reduces over one axis twice")
+    several = isinstance(expr, (list, tuple))
+    source = [as_expr(each) for each in (expr if several else [expr])]
+    test = None if where is None else condition(where, f"where= of '{combiner.name}'")
+    if not axes:
+        return tuple(source) if several else source[0]
+    kinds = [each.dtype for each in source]
+    identity = _values(combiner.identity(*kinds), kinds, combiner)
+    start = identity if init is None else _values(init, kinds, combiner)
+    lhs, rhs = ([Leaf(f"{side}{i}", kind) for i, kind in enumerate(kinds)] for side in "xy")
+    made = combiner.combine(lhs, rhs) if several else combiner.combine(lhs[0], rhs[0])
+    result = _values(made, kinds, combiner)
+    reduction = Reduction(combiner, source, axes, test, identity, start, lhs, rhs, result)
+    values = tuple(Reduce(reduction, i) for i in range(len(source)))
+    return values if several else values[0]
+
+
+def _values(given: Any, kinds: Sequence[str], combiner: Combiner) -> list[PrimExpr]:
+    items = list(given) if isinstance(given, (list, tuple)) else [given]
+    if len(items) != len(kinds):
+        raise ExprError(
+            f"'{combiner.name}' reduces {len(kinds)} values, its combiner gives {len(items)}"
+        )
+    return [cast(as_expr(item, kind), kind) for item, kind in zip(items, kinds, strict=True)]
+
+
+
+sum = comm_reducer(lambda x, y: x + y, lambda dtype: const(0, dtype), "sum")
+prod = comm_reducer(lambda x, y: x * y, lambda dtype: const(1, dtype), "prod")
+max = comm_reducer(functions.max, lambda dtype: const(lowest(dtype), dtype), "max")
+min = comm_reducer(functions.min, lambda dtype: const(highest(dtype), dtype), "min")
+_all = comm_reducer(functions.all, lambda dtype: const(True, dtype), "all")
+_any = comm_reducer(functions.any, lambda dtype: const(False, dtype), "any")
+
+
+def all(*args: Any, axis: Any = None, where: Any = None) -> Any:
+    """Return whether all conditions hold; with `axis`, whether one does everywhere along it."""
+    return functions.all(*args) if axis is None else _all(*args, axis=axis, where=where)
+
+
+def any(*args: Any, axis: Any = None, where: Any = None) -> Any:
+    """Return whether one of the conditions holds; with `axis`, whether one does somewhere."""
+    return functions.any(*args) if axis is None else _any(*args, axis=axis, where=where)

@@ -1,0 +1,249 @@
+"""Tensors, axes and the operations that make tensors, as TVM's te has them."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.errors import ExprError, ExprTypeError
+from relax_mlir.tir.arithmetic import as_expr, size_of
+from relax_mlir.tir.dtypes import SIZE, is_float
+from relax_mlir.tir.nodes import ProducerLoad
+from relax_mlir.tir.prim_expr import IntImm, Leaf, PrimExpr
+
+Dim = int | SymExpr
+
+
+def plain(dim: SymExpr) -> Dim:
+    """Return a size as an integer where it is one."""
+    return dim if dim.value is None else dim.value
+
+
+def dims_of(shape: Any, what: str) -> tuple[Dim, ...]:
+    """Return a shape given as one size or several.
+
+    Raises:
+        ExprTypeError: an element is no integer and no symbolic one.
+        ExprError: a size is negative.
+    """
+    items = shape if isinstance(shape, (list, tuple)) else getattr(shape, "values", [shape])
+    dims = []
+    for item in items:
+        size = size_of(item)
+        if size is None:
+            raise ExprTypeError(
+                f"the shape of {what} takes integers, tir.Var and expressions of them, got {item!r}"
+            )
+        if size.value is not None and size.value < 0:
+            raise ExprError(f"the shape of {what} has a negative size, {size}")
+        dims.append(plain(size))
+    return tuple(dims)
+
+
+class IterVar(Leaf):
+    """An axis of a stage: the variable that runs over it, and what it runs over.
+
+    Attributes:
+        dom: its first value and how many there are.
+        iter_type: `spatial` or `reduction`.
+    """
+
+    __slots__ = ("dom", "iter_type")
+
+    def __init__(self, dom: tuple[SymExpr, SymExpr], name: str, iter_type: str) -> None:
+        super().__init__(name, SIZE)
+        self.dom, self.iter_type = dom, iter_type
+
+    @property
+    def var(self) -> "IterVar":
+        """The variable itself."""
+        return self
+
+
+class Tensor:
+    """A tensor of a tensor expression: indexed it is a scalar, with operators elementwise.
+
+    Attributes:
+        shape: integers and symbolic integers.
+        dtype: name of its dtype.
+        op: what makes it.
+        value_index: which of the results of `op` it is.
+        relax_expr: the Relax expression that it stands for, if any.
+    """
+
+    __slots__ = ("__weakref__", "dtype", "op", "relax_expr", "shape", "value_index")
+
+    def __init__(
+        self, shape: Sequence[Dim], dtype: str, op: "Operation", value_index: int = 0
+    ) -> None:
+        self.shape, self.dtype, self.op, self.value_index = tuple(shape), dtype, op, value_index
+        self.relax_expr: Any = None
+
+    @property
+    def name(self) -> str:
+        """Its name: the operation's, numbered where that has several results."""
+        own = self.op.names
+        return own[self.value_index] if own else self.op.name
+
+    @property
+    def ndim(self) -> int:
+        """How many dimensions it has."""
+        return len(self.shape)
+
+    def __call__(self, *indices: Any) -> PrimExpr:
+        """Return one element."""
+        return self[indices]
+
+    def __getitem__(self, indices: Any) -> PrimExpr:
+        """Return one element.
+
+        Raises:
+            ExprError: as many indices as dimensions are needed; a constant one is outside.
+            ExprTypeError: an index is no integer.
+        """
+        items = indices if isinstance(indices, tuple) else (indices,)
+        if len(items) != self.ndim:
+            raise ExprError(
+                f"'{self.name}' has {self.ndim} dimensions, it is indexed with {len(items)}"
+            )
+        return ProducerLoad(self, [self._index(*pair) for pair in enumerate(items)])
+
+    def _index(self, position: int, item: Any) -> PrimExpr:
+        if isinstance(item, slice):
+            raise ExprTypeError(
+                f"'{self.name}' is read one element at a time; topi.strided_slice takes slices"
+            )
+        index = as_expr(item, SIZE)
+        if is_float(index.dtype) or index.dtype == "bool":
+            raise ExprTypeError(
+                f"index {position} of '{self.name}' must be an integer, got {index!r} of "
+                f"{index.dtype}; cast it"
+            )
+        if isinstance(index, IntImm):
+            dim = self.shape[position]
+            if index.value < 0 or (isinstance(dim, int) and index.value >= dim):
+                raise ExprError(
+                    f"index {index.value} is outside of dimension {position} of '{self.name}', "
+                    f"which has {dim} elements"
+                )
+        return index
+
+    def __iter__(self) -> Iterator[Any]:
+        raise ExprTypeError(f"'{self.name}' is a tensor: it has no elements yet to iterate over")
+
+    def __repr__(self) -> str:
+        return f"Tensor(shape={list(self.shape)}, dtype={self.dtype}, op.name={self.name})"
+
+
+class Operation:
+    """What makes tensors.
+
+    Attributes:
+        name: of the stage.
+        names: of the tensors, where there are several.
+    """
+
+    names: list[str]
+
+    def __init__(self, name: str, shapes: Sequence[Sequence[Dim]], dtypes: Sequence[str]) -> None:
+        self.name = name
+        self.names = [f"{name}_{i}" for i in range(len(dtypes))] if len(dtypes) > 1 else []
+        pairs = zip(shapes, dtypes, strict=True)
+        self.outputs = [Tensor(shape, dtype, self, i) for i, (shape, dtype) in enumerate(pairs)]
+
+    def output(self, index: int) -> Tensor:
+        """Return one of the tensors."""
+        return self.outputs[index]
+
+    @property
+    def num_outputs(self) -> int:
+        """How many tensors it makes."""
+        return len(self.outputs)
+
+    @property
+    def input_tensors(self) -> list[Tensor]:
+        """The tensors that it reads, in the order in which it first does."""
+        return []
+
+
+class PlaceholderOp(Operation):
+    """An input."""
+
+
+class ComputeOp(Operation):
+    """A stage that computes each element of its outputs from an expression.
+
+    Attributes:
+        axis: the axes of the outputs.
+        reduce_axis: the axes that are reduced over.
+        body: an expression for each output.
+        tag: free for use.
+        attrs: free for use.
+    """
+
+    def __init__(
+        self, name: str, shape: Sequence[Dim], axis: Sequence[IterVar], body: Sequence[PrimExpr],
+        tag: str, attrs: Any,
+    ) -> None:  # fmt: skip
+        super().__init__(name, [shape] * len(body), [expr.dtype for expr in body])
+        self.axis, self.body, self.tag, self.attrs = list(axis), list(body), tag, attrs or {}
+        self._inputs: list[Tensor] | None = None
+
+    @property
+    def reduce_axis(self) -> list[IterVar]:
+        """The axes that are reduced over."""
+        reduction = getattr(self.body[0], "reduction", None)
+        return list(reduction.axis) if reduction is not None else []
+
+    @property
+    def input_tensors(self) -> list[Tensor]:
+        """The tensors that it reads, in the order in which it first does."""
+        if self._inputs is None:
+            from relax_mlir.te.checks import nodes_of
+
+            found = {
+                id(node.producer): node.producer
+                for node in nodes_of(self.body)
+                if isinstance(node, ProducerLoad)
+            }
+            self._inputs = list(found.values())
+        return self._inputs
+
+
+class ExternOp(Operation):
+    """A stage written with loops and stores instead of one expression.
+
+    Attributes:
+        inputs: the tensors that it reads.
+        write: from input buffers and output buffers writes the stage.
+    """
+
+    def __init__(
+        self, name: str, shapes: Sequence[Sequence[Dim]], dtypes: Sequence[str],
+        inputs: Sequence[Tensor], write: Any, tag: str, attrs: Any,
+    ) -> None:  # fmt: skip
+        super().__init__(name, shapes, dtypes)
+        self.inputs, self.write, self.tag, self.attrs = list(inputs), write, tag, attrs or {}
+
+    @property
+    def input_tensors(self) -> list[Tensor]:
+        """The tensors that it reads."""
+        return self.inputs
+
+
+def _elementwise(name: str, reflected: bool = False) -> Any:
+    def method(self: Tensor, other: Any) -> Any:
+        # The operators of tensors are those of the operator library, which is made of tensors.
+        from relax_mlir import topi
+
+        operands = (other, self) if reflected else (self, other)
+        return getattr(topi, name)(*operands)
+
+    return method
+
+
+for _operator, _name in {
+    "add": "add", "sub": "subtract", "mul": "multiply", "truediv": "divide",
+    "floordiv": "floor_divide", "mod": "floor_mod",
+}.items():  # fmt: skip
+    setattr(Tensor, f"__{_operator}__", _elementwise(_name))
+    setattr(Tensor, f"__r{_operator}__", _elementwise(_name, reflected=True))

@@ -1,0 +1,207 @@
+"""The functions of scalar expressions under TVM's names; sizes stay symbolic where they can."""
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.errors import ExprError, ExprTypeError
+from relax_mlir.tir import arithmetic as A
+from relax_mlir.tir import dtypes, intrinsics
+from relax_mlir.tir import nodes as N
+from relax_mlir.tir.prim_expr import PrimExpr
+
+_FLOAT = (
+    "exp", "exp2", "log", "log2", "log10", "log1p", "sqrt", "rsqrt", "erf", "sigmoid", "sin", "cos",
+    "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "floor",
+    "ceil", "round", "trunc", "abs", "isnan", "isinf", "isfinite", "clz", "popcount",
+)  # fmt: skip
+
+
+def _unary(name: str, kind: str = "") -> Callable[[Any], PrimExpr]:
+    def function(x: Any) -> PrimExpr:
+        return intrinsics.unary(kind or name, x)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"Return {name} of a number, an expression of its dtype or a bool."
+    return function
+
+
+UNARY = {
+    **{name: _unary(name) for name in _FLOAT},
+    "fabs": _unary("fabs", "abs"),
+    "nearbyint": _unary("nearbyint", "round"),
+    "bitwise_not": _unary("bitwise_not"),
+}
+
+
+def _symbolic(a: Any, b: Any) -> bool:
+    """Whether both are sizes, at least one of them with symbols."""
+    kinds = [isinstance(x, (SymExpr, int)) and not isinstance(x, bool) for x in (a, b)]
+    return kinds == [True, True] and not type(a) is type(b) is int
+
+
+def _binary(name: str, kind: str, size: Callable[[SymExpr, SymExpr], Any] | None = None) -> Any:
+    def function(a: Any, b: Any) -> Any:
+        if size is not None and _symbolic(a, b):
+            return size(SymExpr.of(a), SymExpr.of(b))
+        return A.binary(kind, a, b)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"Return `{name}` of two numbers: a size of sizes, else an expression."
+    return function
+
+
+def _floor(a: SymExpr, b: SymExpr) -> SymExpr:
+    return a // b
+
+
+def _rest(a: SymExpr, b: SymExpr) -> SymExpr:
+    return a % b
+
+
+# Sizes are not negative, so that both roundings are one.
+BINARY = {
+    "floordiv": _binary("floordiv", "floordiv", _floor),
+    "indexdiv": _binary("indexdiv", "floordiv", _floor),
+    "truncdiv": _binary("truncdiv", "div", _floor),
+    "div": _binary("div", "div", _floor),
+    "floormod": _binary("floormod", "mod", _rest),
+    "indexmod": _binary("indexmod", "mod", _rest),
+    "truncmod": _binary("truncmod", "truncmod", _rest),
+    "shift_left": _binary("shift_left", "shl"),
+    "shift_right": _binary("shift_right", "shr"),
+    "bitwise_and": _binary("bitwise_and", "and"),
+    "bitwise_or": _binary("bitwise_or", "or"),
+    "bitwise_xor": _binary("bitwise_xor", "xor"),
+}
+FUNCTIONS: dict[str, Callable[..., Any]] = {**UNARY, **BINARY}
+
+
+def ceildiv(a: Any, b: Any) -> Any:
+    """Return the quotient rounded up."""
+    if _symbolic(a, b):
+        return SymExpr.of(a).ceildiv(b)
+    x, y = A.matched(a, b)
+    return (x + y - 1) // y
+
+
+def max(a: Any, b: Any) -> Any:
+    """Return the larger of two."""
+    return SymExpr.of(a).max(b) if _symbolic(a, b) else A.binary("max", a, b)
+
+
+def min(a: Any, b: Any) -> Any:
+    """Return the smaller of two."""
+    return SymExpr.of(a).min(b) if _symbolic(a, b) else A.binary("min", a, b)
+
+
+def pow(x: Any, y: Any) -> PrimExpr:
+    """Return a power of floating-point numbers."""
+    return intrinsics.binary("pow", x, y, floats=True)
+
+
+power = pow
+
+
+def fmod(x: Any, y: Any) -> PrimExpr:
+    """Return the remainder of a division towards zero, of floating-point numbers."""
+    return intrinsics.binary("truncmod", x, y, floats=True)
+
+
+def atan2(y: Any, x: Any) -> PrimExpr:
+    """Return the angle of a point."""
+    return intrinsics.binary("atan2", y, x, floats=True)
+
+
+def copysign(x: Any, y: Any) -> PrimExpr:
+    """Return the first number with the sign of the second."""
+    return intrinsics.binary("copysign", x, y, floats=True)
+
+
+def hypot(x: Any, y: Any) -> PrimExpr:
+    """Return the length of the hypotenuse."""
+    x, y = A.matched(x, y)
+    return intrinsics.unary("sqrt", x * x + y * y)
+
+
+def exp10(x: Any) -> PrimExpr:
+    """Return a power of ten."""
+    return pow(10.0, x)
+
+
+def if_then_else(cond: Any, t: Any, f: Any) -> PrimExpr:
+    """Return one of two numbers; only that one is evaluated, so a load in it is guarded."""
+    test = A.condition(cond, "tir.if_then_else")
+    if hasattr(test, "value"):
+        chosen, _ = (t, f) if test else (f, t)
+        return A.as_expr(chosen, A.matched(t, f)[0].dtype)
+    return N.IfThenElse(test, t, f)
+
+
+def all(*args: Any) -> PrimExpr:
+    """Return whether all conditions hold.
+
+    Raises:
+        ExprError: there is none.
+    """
+    return _logical("and", "tir.all", args)
+
+
+def any(*args: Any) -> PrimExpr:
+    """Return whether one of the conditions holds.
+
+    Raises:
+        ExprError: there is none.
+    """
+    return _logical("or", "tir.any", args)
+
+
+def _logical(kind: str, name: str, args: tuple[Any, ...]) -> PrimExpr:
+    if not args:
+        raise ExprError(f"{name} takes one condition or more")
+    conditions = [A.condition(arg, name) for arg in args]
+    return functools.reduce(lambda a, b: A.binary(kind, a, b), conditions)
+
+
+def likely(cond: Any) -> PrimExpr:
+    """Return a condition; that it is likely is of no consequence here."""
+    return A.condition(cond, "tir.likely")
+
+
+def reinterpret(dtype: str, value: Any) -> PrimExpr:
+    """Return the bits of a number as one of another dtype of the same width.
+
+    Raises:
+        ExprTypeError: the widths differ.
+    """
+    expr, dtype = A.as_expr(value), dtypes.checked(dtype)
+    if "bool" in (expr.dtype, dtype) or dtypes.bits(expr.dtype) != dtypes.bits(dtype):
+        raise ExprTypeError(f"the bits of {expr.dtype} are not those of {dtype}")
+    return intrinsics.call("reinterpret", [expr], {"dtype": dtype}, dtype)
+
+
+def min_value(dtype: str) -> PrimExpr:
+    """Return the smallest finite number of a dtype."""
+    return A.const(_finite(dtype, -1), dtype)
+
+
+def max_value(dtype: str) -> PrimExpr:
+    """Return the largest finite number of a dtype."""
+    return A.const(_finite(dtype, 1), dtype)
+
+
+def infinity(dtype: str) -> PrimExpr:
+    """Return the infinity of a floating-point dtype."""
+    return A.const(float("inf"), dtype)
+
+
+_LARGEST = {"float16": 65504.0, "bfloat16": 3.3895313892515355e38,
+            "float32": 3.4028234663852886e38, "float64": 1.7976931348623157e308}  # fmt: skip
+
+
+def _finite(dtype: str, sign: int) -> int | float:
+    dtype = dtypes.checked(dtype)
+    if dtypes.is_float(dtype):
+        return sign * _LARGEST[dtype]
+    return dtypes.highest(dtype) if sign > 0 else dtypes.lowest(dtype)

@@ -1,0 +1,128 @@
+"""Reductions over axes."""
+
+from collections.abc import Callable
+from typing import Any
+
+from relax_mlir.te import reduction as te
+from relax_mlir.te.operation import compute
+from relax_mlir.te.tensor import Dim, IterVar, Tensor
+from relax_mlir.tir import arithmetic, functions
+from relax_mlir.tir.arithmetic import const
+from relax_mlir.tir.dtypes import highest, is_float, lowest
+from relax_mlir.tir.nodes import Select
+from relax_mlir.tir.prim_expr import PrimExpr
+from relax_mlir.topi.support import axes_of, narrowed, size, tensor, wide_of
+
+_REDUCERS = {"sum": te.sum, "prod": te.prod, "max": te.max, "min": te.min, "all": te._all,
+             "any": te._any}  # fmt: skip
+# On bools these are what they are on numbers 0 and 1, as numpy has it.
+_OF_BOOLS = {"sum": te._any, "prod": te._all, "max": te._any, "min": te._all}
+
+
+def reduced(
+    shape: tuple[Dim, ...], axes: list[int], keepdims: bool
+) -> tuple[list[Dim], list[IterVar], Callable[..., tuple[Any, ...]]]:
+    """Return the shape that is left, axes to reduce over, and how indices lie in the source."""
+    over = {axis: te.reduce_axis((0, shape[axis]), f"k{axis}") for axis in axes}
+    left = [
+        1 if i in over else dim for i, dim in enumerate(shape) if keepdims or i not in over
+    ]
+
+    def place(indices: Any, rest: Any = None) -> tuple[Any, ...]:
+        own = iter([x for i, x in enumerate(indices) if i not in over] if keepdims else indices)
+        inner = over if rest is None else dict(zip(axes, rest, strict=True))
+        return tuple(inner[i] if i in over else next(own) for i in range(len(shape)))
+
+    return left, [over[axis] for axis in axes], place
+
+
+def _reduction(name: str) -> Callable[..., Tensor]:
+    def function(data: Tensor, axis: Any = None, keepdims: bool = False) -> Tensor:
+        source = tensor(data, name)
+        shape, over, place = reduced(
+            source.shape, axes_of(axis, source.ndim, name), keepdims
+        )
+        logical = name in ("all", "any")
+        wide = "bool" if logical else wide_of(source.dtype)
+        reducer = _OF_BOOLS.get(name, _REDUCERS[name]) if wide == "bool" else _REDUCERS[name]
+
+        def element(*indices: Any) -> PrimExpr:
+            value = source[place(indices)]
+            if logical and value.dtype != "bool":
+                value = arithmetic.as_expr(value != 0)
+            return reducer(arithmetic.cast(value, wide), axis=over)
+
+        made = compute(shape, element, name=f"T_{name}")
+        return narrowed(made, "bool" if logical else source.dtype, "T_cast")
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"Return the {name} of elements over axes, by default all of them."
+    return function
+
+
+FUNCTIONS: dict[str, Callable[..., Tensor]] = {name: _reduction(name) for name in _REDUCERS}
+
+
+def mean(data: Tensor, axis: Any = None, keepdims: bool = False) -> Tensor:
+    """Return the mean of floating-point elements over axes, by default all of them."""
+    source = tensor(data, "mean")
+    wide = wide_of(source.dtype)
+    count = size([source.shape[i] for i in axes_of(axis, source.ndim, "mean")])
+    widened = narrowed(source, wide, "T_wide")
+    total = FUNCTIONS["sum"](widened, axis, keepdims)
+    return compute(
+        total.shape,
+        lambda *i: arithmetic.cast(total[i] / arithmetic.cast(count, wide), source.dtype),
+        name="T_mean",
+    )
+
+
+def _best(name: str, better: str, last: bool) -> Callable[..., Any]:
+    worst = lowest if better == "gt" else highest
+
+    def combine(x: Any, y: Any) -> tuple[PrimExpr, PrimExpr]:
+        found = arithmetic.binary(better, y[1], x[1])
+        if last:
+            found = functions.any(found, arithmetic.binary("eq", y[1], x[1]))
+        if is_float(x[1].dtype):
+            # Of numbers that are none, the first is best of all.
+            known = arithmetic.binary("eq", x[1], x[1])
+            found = functions.any(found, functions.all(y[1] != y[1], known))
+        # What there is to begin with is better than nothing, however bad.
+        found = functions.any(found, x[0] < 0)
+        return Select(found, y[0], x[0]), Select(found, y[1], x[1])
+
+    return te.comm_reducer(
+        combine, lambda place, value: (const(-1, place), const(worst(value), value)), name
+    )
+
+
+def _arg(name: str, better: str) -> Callable[..., Tensor]:
+    def function(
+        data: Tensor, axis: int | None = None, keepdims: bool = False,
+        select_last_index: bool = False,
+    ) -> Tensor:  # fmt: skip
+        source = tensor(data, name)
+        axes = axes_of(axis, source.ndim, name)
+        shape, over, place = reduced(source.shape, axes, keepdims)
+        reducer = _best(name, better, select_last_index)
+
+        def element(*indices: Any) -> Any:
+            where: Any = const(0, "int64")
+            for each, i in zip(over, axes, strict=True):
+                where = where * source.shape[i] + each
+            value = source[place(indices)]
+            return reducer((arithmetic.cast(where, "int32"), value), axis=over)
+
+        places, _ = compute(shape, element, name=f"T_{name}_pair")
+        return compute(shape, lambda *i: places[i], name=f"T_{name}")
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"""Return where the {name[3:]} is along an axis, or in all, as int32.
+
+    The first place, or with `select_last_index` the last one; a NaN counts as it.
+    """
+    return function
+
+
+FUNCTIONS |= {"argmax": _arg("argmax", "gt"), "argmin": _arg("argmin", "lt")}

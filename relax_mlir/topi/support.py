@@ -1,0 +1,114 @@
+"""What the functions of the operator library share: axes, broadcasting, dtypes to add up in."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.errors import ExprError, ExprTypeError
+from relax_mlir.lowering.relax_to_tir.limits import ACCUMULATE
+from relax_mlir.te.operation import compute
+from relax_mlir.te.tensor import Dim, Tensor, dims_of, plain
+from relax_mlir.tir.arithmetic import as_expr, cast
+from relax_mlir.tir.prim_expr import PrimExpr
+
+
+def tensor(value: Any, where: str) -> Tensor:
+    """Return a value that must be a tensor.
+
+    Raises:
+        ExprTypeError: it is none.
+    """
+    if not isinstance(value, Tensor):
+        raise ExprTypeError(f"topi.{where} takes a te.Tensor, got {value!r}")
+    return value
+
+
+def shape_of(shape: Any, where: str) -> tuple[Dim, ...]:
+    """Return a shape given as one size or several."""
+    return dims_of(shape, f"topi.{where}")
+
+
+def axis_of(axis: Any, ndim: int, where: str) -> int:
+    """Return an axis counted from the first.
+
+    Raises:
+        ExprError: there is none of that number.
+    """
+    if not isinstance(axis, int) or not -ndim <= axis < ndim:
+        raise ExprError(f"topi.{where}: axis {axis} is none of a tensor of {ndim} dimensions")
+    return axis % ndim
+
+
+def axes_of(axis: Any, ndim: int, where: str) -> list[int]:
+    """Return axes in order; None means all.
+
+    Raises:
+        ExprError: there is none of that number, or one is given twice.
+    """
+    if axis is None:
+        return list(range(ndim))
+    items = axis if isinstance(axis, (list, tuple)) else [axis]
+    axes = sorted(axis_of(item, ndim, where) for item in items)
+    if len(set(axes)) < len(axes):
+        raise ExprError(f"topi.{where}: an axis is given twice in {axis}")
+    return axes
+
+
+def same(a: Dim, b: Dim) -> bool:
+    """Whether two sizes are certainly equal."""
+    return bool(SymExpr.of(a) == SymExpr.of(b))
+
+
+def size(dims: Sequence[Dim]) -> Dim:
+    """Return the product of sizes."""
+    total = SymExpr.const(1)
+    for dim in dims:
+        total = total * dim
+    return plain(total)
+
+
+def broadcast_shape(shapes: Sequence[Sequence[Dim]], where: str) -> tuple[Dim, ...]:
+    """Return the shape that shapes broadcast to.
+
+    Raises:
+        ExprError: they do not, or it is not known whether they do.
+    """
+    rank = max((len(shape) for shape in shapes), default=0)
+    found: list[Dim] = [1] * rank
+    for shape in shapes:
+        for offset, dim in enumerate(shape, rank - len(shape)):
+            if same(dim, found[offset]) or same(dim, 1):
+                continue
+            if not same(found[offset], 1):
+                raise ExprError(
+                    f"topi.{where}: dimensions {found[offset]} and {dim} do not broadcast; if they "
+                    "are equal at run time, say so by match_cast"
+                )
+            found[offset] = dim
+    return tuple(found)
+
+
+def at(source: Tensor, shape: Sequence[Dim], indices: Sequence[Any]) -> PrimExpr:
+    """Return the element of a tensor at a place of the shape that it broadcasts to."""
+    skip = len(shape) - source.ndim
+    return source[tuple(
+        0 if same(dim, 1) and not same(shape[i], 1) else indices[i]
+        for i, dim in enumerate(source.shape, skip)
+    )]  # fmt: skip
+
+
+def wide_of(dtype: str) -> str:
+    """Return the dtype to add up numbers of a dtype in."""
+    return ACCUMULATE.get(dtype, dtype)
+
+
+def narrowed(made: Tensor, dtype: str, name: str) -> Tensor:
+    """Return a tensor converted to a dtype, itself where it has that."""
+    if made.dtype == dtype:
+        return made
+    return compute(made.shape, lambda *i: cast(made[i], dtype), name=name)
+
+
+def scalar(value: Any, dtype: str) -> PrimExpr:
+    """Return a number of a dtype."""
+    return cast(as_expr(value, dtype), dtype)
