@@ -133,20 +133,16 @@ class Extremum:
         lows = [part.lower_bound(known) for part in self.parts]
         highs = [part.upper_bound(known) for part in self.parts]
         if self.kind == "max":
-            return _any(lows, max), _all(highs, max)
-        return _all(lows, min), _any(highs, min)
+            return max(_known(lows), default=None), None if None in highs else max(_known(highs))
+        return None if None in lows else min(_known(lows)), min(_known(highs), default=None)
 
     def to_affine(self, names: Mapping[str, int]) -> ir.AffineExpr:
         """Return the MLIR symbol that `names` gives its text."""
         return ir.AffineSymbolExpr.get(names[self.key])
 
 
-def _any(ends: list[int | None], pick: type[max] | type[min]) -> int | None:
-    return pick([end for end in ends if end is not None], default=None)
-
-
-def _all(ends: list[int | None], pick: type[max] | type[min]) -> int | None:
-    return None if None in ends else pick(end for end in ends if end is not None)
+def _known(ends: list[int | None]) -> list[int]:
+    return [end for end in ends if end is not None]
 
 
 Atom = Symbol | Quotient | Extremum

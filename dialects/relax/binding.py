@@ -4,7 +4,7 @@
 `m` is divided by 2, without a remainder. Everything else is checked once its symbols have values.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 
 from relax_mlir.dialects.relax.symbolic import SymExpr
@@ -32,9 +32,9 @@ class Solution:
         return self.factor == 1 and not self.rest.symbols and self.rest.value == 0
 
 
-def solve(index: int, dim: SymExpr, known: Iterable[str]) -> Solution | None:
+def solve(index: int, dim: SymExpr, known: Container[str]) -> Solution | None:
     """Return how a dimension binds the only symbol in it that has no value, None if it does not."""
-    missing = dim.symbols - set(known)
+    missing = [name for name in dim.symbols if name not in known]
     if len(missing) != 1:
         return None
     (name,) = missing
@@ -49,7 +49,7 @@ def solve(index: int, dim: SymExpr, known: Iterable[str]) -> Solution | None:
     return Solution(index, name, factor, rest) if factor else None
 
 
-def solutions(dims: Sequence[SymExpr], known: Iterable[str] = ()) -> list[Solution]:
+def solutions(dims: Sequence[SymExpr], known: Container[str] = ()) -> list[Solution]:
     """Return what binds the symbols of dimensions, in an order in which each can be computed.
 
     Plain dimensions come first, in order; a symbol is bound once.
@@ -58,11 +58,12 @@ def solutions(dims: Sequence[SymExpr], known: Iterable[str] = ()) -> list[Soluti
         dims: the dimensions of all values that come together, such as a function's parameters.
         known: symbols that have values already.
     """
-    bound = set(known)
+    # What is known may be much, and is asked about little: it is not copied.
+    bound = _Either(set(), known)
     found: list[Solution] = []
     for index, dim in enumerate(dims):
         if dim.name and dim.name not in bound:
-            bound.add(dim.name)
+            bound.new.add(dim.name)
             found.append(Solution(index, dim.name, 1, SymExpr.const(0)))
     progress = True
     while progress:
@@ -70,12 +71,21 @@ def solutions(dims: Sequence[SymExpr], known: Iterable[str] = ()) -> list[Soluti
         for index, dim in enumerate(dims):
             solution = solve(index, dim, bound)
             if solution is not None:
-                bound.add(solution.symbol)
+                bound.new.add(solution.symbol)
                 found.append(solution)
                 progress = True
     return found
 
 
-def bound_symbols(dims: Iterable[SymExpr], known: Iterable[str] = ()) -> set[str]:
+@dataclass(frozen=True)
+class _Either:
+    new: set[str]
+    old: Container[str]
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.new or name in self.old
+
+
+def bound_symbols(dims: Iterable[SymExpr], known: Container[str] = ()) -> set[str]:
     """Return the symbols that dimensions bind when those of `known` have values already."""
     return {solution.symbol for solution in solutions(list(dims), known)}

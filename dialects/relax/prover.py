@@ -11,12 +11,15 @@ from relax_mlir.dialects.relax.symbolic import IntLike, SymExpr
 
 # How many facts one proof may combine: each is tried with each.
 _DEPTH = 2
+# Every proof looks at all facts, so a program with very many of them has most forgotten.
+_MOST_FACTS = 64
 
 
 class Facts:
     """What is known about symbols beyond that none is negative: bounds, equalities, orders.
 
-    Facts only ever grow. What contradicts itself proves everything, as it never happens.
+    Facts only ever grow, up to a number. What contradicts itself proves everything, as it never
+    happens.
     """
 
     def __init__(self) -> None:
@@ -54,6 +57,8 @@ class Facts:
     def assume(self, condition: Condition | bool) -> None:
         """Note that a condition holds."""
         if isinstance(condition, bool) or condition.kind == "!=":
+            return
+        if len(self._equal) + len(self._not_negative) >= _MOST_FACTS:
             return
         gap = self._rewrite(condition.rhs - condition.lhs)
         if condition.kind == "==":
@@ -163,7 +168,7 @@ class Facts:
 
     def _order(self, not_negative: SymExpr) -> None:
         parts = not_negative.split()
-        names = [(part.name, coefficient) for part, coefficient in parts if part.symbols]
+        names = [(part.name or "", coefficient) for part, coefficient in parts if part.symbols]
         if len(names) == 1 and names[0][0]:
             # One symbol alone: a bound.
             (name, factor), rest = names[0], sum(c for p, c in parts if not p.symbols)
@@ -189,8 +194,8 @@ class Facts:
                 rest = expr - part * coefficient
                 found = (self._holds(rest + each * coefficient, depth) for each in atom.parts)
                 return any(found) if (atom.kind == "max") == (coefficient > 0) else all(found)
-            if isinstance(atom, Quotient) and atom.kind == "floordiv" and (atom.rhs.value or 0) > 0:
-                by = atom.rhs.value
+            by = atom.rhs.value if isinstance(atom, Quotient) and atom.kind == "floordiv" else None
+            if isinstance(atom, Quotient) and by is not None and by > 0:
                 # d * (a // d) is at most a and at least a - d + 1.
                 end = atom.lhs if coefficient < 0 else atom.lhs - (by - 1)
                 if self._holds((expr - part * coefficient) * by + end * coefficient, depth):

@@ -315,8 +315,10 @@ class _Wrapper(FunctionText):
                 self._branch(same, f"^bad_dim({passed} : !llvm.ptr, i32, i64, !llvm.ptr, i64)")
 
     def _evaluate(self, dim: Dim, param: BufferParam) -> str:
+        expr = dim.symbolic
+        assert expr is not None  # only promised dimensions are checked
         try:
-            return self._symbolic(dim.symbolic)
+            return self._symbolic(expr)
         except KeyError as missing:
             name = missing.args[0]
             raise CompileError(

@@ -145,6 +145,26 @@ def _tanh(x: Lanes) -> Lanes:
     return (e / (e + 2.0)).with_sign_of(x)
 
 
+def _half_of_exp(x: Lanes) -> tuple[Lanes, Lanes]:
+    """Return e**x / 2 and e**-x / 2 for x >= 0; the first only overflows where cosh does."""
+    n, r = _split_exponent(_clamp(x, 0.0, 90.0))
+    half = _scale((r * r).times_plus(r.polynomial(_EXP), r + 1.0), n - 1)
+    return half, half.like(0.25) / half
+
+
+def _sinh(x: Lanes) -> Lanes:
+    magnitude = x.magnitude()
+    e = _expm1((magnitude > 1.0).select(x.like(1.0), magnitude))
+    near = (e + e / (e + 1.0)) * 0.5
+    rising, falling = _half_of_exp(magnitude)
+    return (magnitude > 1.0).select(rising - falling, near).with_sign_of(x)
+
+
+def _cosh(x: Lanes) -> Lanes:
+    rising, falling = _half_of_exp(x.magnitude())
+    return rising + falling
+
+
 def _logarithm(x: Lanes) -> tuple[Lanes, Lanes, Lanes]:
     """Return e, f and y with log(x) = e * ln 2 + f + y, for a positive finite x."""
     is_tiny = x < _SMALLEST_NORMAL
@@ -196,6 +216,26 @@ def _log1p(x: Lanes) -> Lanes:
     return (x.magnitude() < 2.0**-25).select(x, result)
 
 
+def _asinh(x: Lanes) -> Lanes:
+    magnitude = x.magnitude()
+    square = magnitude * magnitude
+    near = _log1p(magnitude + square / ((square + 1.0).math("sqrt") + 1.0))
+    far = _log(magnitude) + math.log(2.0)
+    return (magnitude > 4096.0).select(far, near).with_sign_of(x)
+
+
+def _acosh(x: Lanes) -> Lanes:
+    above = x - 1.0
+    near = _log1p(above + (above * above + above * 2.0).math("sqrt"))
+    far = _log(x) + math.log(2.0)
+    return (x < 1.0).select(x.like(_NAN), (x > 4096.0).select(far, near))
+
+
+def _atanh(x: Lanes) -> Lanes:
+    magnitude = x.magnitude()
+    return (_log1p(magnitude * 2.0 / (1.0 - magnitude)) * 0.5).with_sign_of(x)
+
+
 def _log1p_of_doubles(x: Lanes) -> Lanes:
     u = x + 1.0
     lost = (x - (u - 1.0)) / u
@@ -226,6 +266,10 @@ _OF_DOUBLES: dict[str, Callable[[Lanes], Lanes]] = {
     "math.log1p": _log1p_of_doubles,
 }
 _FUNCTIONS: dict[str, Callable[[Lanes], Lanes]] = {
+    "math.acosh": _acosh,
+    "math.asinh": _asinh,
+    "math.atanh": _atanh,
+    "math.cosh": _cosh,
     "math.erf": _erf,
     "math.exp": _exp,
     "math.exp2": _exp2,
@@ -234,5 +278,6 @@ _FUNCTIONS: dict[str, Callable[[Lanes], Lanes]] = {
     "math.log10": _log_in_base(1.0 / math.log(10.0), math.log10(2.0)),
     "math.log1p": _log1p,
     "math.log2": _log_in_base(_LOG2_E, 1.0),
+    "math.sinh": _sinh,
     "math.tanh": _tanh,
 }

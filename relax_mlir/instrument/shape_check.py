@@ -140,9 +140,10 @@ def _lost(before: Any, after: Any) -> str:
         return "" if T.is_tensor(before) == T.is_tensor(after) else change
     if ranks[0] not in (-1, ranks[1]):
         return change
-    if dims[0] is None:
+    known, now = dims
+    if known is None:
         return ""
-    if dims[1] is None:
+    if now is None:
         return change
-    constants = zip(*dims, strict=True)
-    return change if any(a.is_const and a != b for a, b in constants) else ""
+    pairs = zip(known, now, strict=True)
+    return change if any(a.is_const and a != b for a, b in pairs) else ""

@@ -226,9 +226,8 @@ def _no_rule(types: Sequence[Any], attrs: dict[str, Any]) -> ir.Type:
 def _param(given: Any) -> Param:
     if isinstance(given, Param):
         return given
-    name, kind, default = (
-        (given, "tensor", REQUIRED) if isinstance(given, str) else (*given, REQUIRED)[:3]
-    )
+    parts: tuple[Any, ...] = (given, "tensor") if isinstance(given, str) else tuple(given)
+    name, kind, default = (*parts, REQUIRED)[:3]
     if not isinstance(name, str) or not name.isidentifier():
         raise ValueError(f"the name of a parameter is an identifier, got {name!r}")
     return Param(name, kind, default)
@@ -249,7 +248,7 @@ def _use_rule(name: str, rule: Callable[[InferCall], Any]) -> None:
             raise InferError(f"its FInferShape failed: {type(error).__name__}: {error}") from error
         return _result_type(name, types, attrs, result, shape)
 
-    cls.infer = classmethod(infer)
+    setattr(cls, "infer", classmethod(infer))  # noqa: B010 - the class, not an instance, changes
 
 
 def _result_type(
@@ -276,7 +275,7 @@ def _result_type(
 
 
 def _dtype(name: str, types: Sequence[Any], attrs: dict[str, Any]) -> str:
-    rule = _ATTRIBUTES[name].get("FInferDtype")
+    rule: Any = _ATTRIBUTES[name].get("FInferDtype")
     if callable(rule):
         args = [None if type_ is None else Argument(i, type_) for i, type_ in enumerate(types)]
         rule = rule(InferCall(f"{PREFIX}{name}", tuple(args), attrs))

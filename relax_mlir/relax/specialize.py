@@ -87,7 +87,11 @@ class KernelCache:
         kernel = self._kernel(name, args, size)
         if kernel is None:
             return NotImplemented
-        return kernel(*_run_time_arguments(args))
+        given = _run_time_arguments(args)
+        result = kernel(*given)
+        if type(result) is tuple:
+            return tuple([_own(field, given) for field in result])
+        return _own(result, given)
 
     def _kernel(self, name: str, args: tuple[Any, ...], size: int) -> Callable[..., Any] | None:
         pattern = _Pattern()
@@ -157,6 +161,13 @@ def _run_time_arguments(args: tuple[Any, ...]) -> list[Any]:
         elif type(arg) is tuple:
             found += [item for item in arg if type(item) is np.ndarray]
     return [arg if arg.flags.c_contiguous else np.ascontiguousarray(arg) for arg in found]
+
+
+def _own(result: Any, given: list[Any]) -> Any:
+    """Return a result that shares no memory with the arguments: what the library promises."""
+    if any(np.may_share_memory(result, each) for each in given):
+        return result.copy()
+    return result
 
 
 def _compile(name: str, args: tuple[Any, ...]) -> Callable[..., Any] | None:

@@ -109,7 +109,7 @@ def kill_object(value: Any) -> None:
 def tensor_function(state: VMState) -> Callable[..., np.ndarray]:
     """Return a function of size, shape and dtype that gives a tensor in a storage of its own."""
     storage = storage_function(state)
-    most = SMALL_TENSOR if state.allocators[0].kind == "pooled" and state.on_host else -1
+    most = SMALL_TENSOR if state.plain else -1
 
     def new_tensor(size: Any, shape: Any, dtype: Any, device: Any = "cpu") -> np.ndarray:
         # numpy's own memory costs a tenth of a storage; only large blocks are worth keeping.

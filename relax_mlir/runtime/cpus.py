@@ -1,12 +1,13 @@
 """Which CPU features machine code needs, told from how it was compiled."""
 
 # Named by a target, but compiled code never uses them, and systems switch some of them off.
-_NOT_IN_CODE = frozenset(
-    "64bit cldemote clflushopt clwb clzero cmov cx8 enqcmd fsgsbase fxsr hreset invpcid kl lwp mmx "
-    "movdir64b movdiri mwaitx pconfig pku prefetchi prfchw ptwrite rdpid rdpru rdrnd rdseed rtm "
-    "serialize sgx shstk tsxldtrk uintr usermsr waitpkg wbnoinvd widekl x87 xsave xsavec xsaveopt "
-    "xsaves".split()
-)
+_NOT_IN_CODE = {
+    "64bit", "cldemote", "clflushopt", "clwb", "clzero", "cmov", "cx8", "enqcmd", "fsgsbase",
+    "fxsr", "hreset", "invpcid", "kl", "lwp", "mmx", "movdir64b", "movdiri", "mwaitx",
+    "pconfig", "pku", "prefetchi", "prfchw", "ptwrite", "rdpid", "rdpru", "rdrnd", "rdseed",
+    "rtm", "serialize", "sgx", "shstk", "tsxldtrk", "uintr", "usermsr", "waitpkg", "wbnoinvd",
+    "widekl", "x87", "xsave", "xsavec", "xsaveopt", "xsaves",
+}  # fmt: skip
 
 _V2 = "cx16 popcnt sahf sse3 sse4.1 sse4.2 ssse3"
 _AVX = f"{_V2} avx pclmul"

@@ -2,7 +2,7 @@
 
 import os
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,8 @@ import numpy as np
 from relax_mlir.errors import ExecutableFormatError, FunctionNotFoundError, did_you_mean
 from relax_mlir.runtime.bytecode import ArgKind, Instruction, Opcode
 from relax_mlir.runtime.constants import CheckedConstants
+from relax_mlir.runtime.module import Module
+from relax_mlir.runtime.values import BFLOAT16
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +60,11 @@ class NativeObject:
     needs_omp: bool = False
 
 
-class Executable:
+class Executable(Module):
     """What the virtual machine runs (V11).
+
+    As a runtime module it gives its functions, run on the CPU; the modules it imports have those
+    that its bytecode calls and that neither it nor a builtin is.
 
     Attributes:
         global_funcs: the functions of the bytecode.
@@ -71,6 +76,8 @@ class Executable:
         metadata: anything JSON can hold; kept in the file.
     """
 
+    kind = "executable"
+
     def __init__(
         self,
         global_funcs: Iterable[VMFunction] = (),
@@ -81,6 +88,7 @@ class Executable:
         native: Iterable[NativeObject] = (),
         metadata: dict[str, Any] | None = None,
     ) -> None:
+        super().__init__()
         self.global_funcs = list(global_funcs)
         self.constants: Sequence[Any] = (
             constants if isinstance(constants, CheckedConstants) else list(constants)
@@ -92,6 +100,7 @@ class Executable:
         self.metadata = dict(metadata or {})
         self._loaded: Any = None
         self._load_lock = threading.Lock()
+        self._machine: Any = None
 
     def get_instruction(self, index: int) -> Instruction:
         """Return instruction `index` of the whole bytecode (V11); IndexError, ValueError if bad."""
@@ -324,6 +333,43 @@ class Executable:
             executable.constants.trust()
         return executable
 
+    def export_library(self, path: str | os.PathLike, options: Sequence[str] = ()) -> None:
+        """Write a library for other programs, which need only the TVM FFI to load it.
+
+        A shared library (`.so`) exports the native functions, so that `tvm_ffi.load_module` and
+        C++'s `tvm::ffi::Module::LoadFromFile` find them, and holds the whole executable, which
+        `runtime.load_module` gives back. It is linked by the C compiler in CC, or `cc`. Without
+        one, `.tar` is an archive of the object files and the executable, `.o` the machine code.
+
+        Args:
+            path: the file; its suffix says what it is to be.
+            options: more arguments for the C compiler.
+
+        Raises:
+            CompileError: no compiler, it failed (with its message), or another suffix.
+            ArgumentTypeError: a constant is of a kind that files cannot hold.
+            OSError: the file cannot be written.
+        """
+        from relax_mlir.runtime.exporting import export_library
+
+        export_library(self, path, options)
+
+    def function_names(self) -> tuple[str, ...]:
+        """Return the names of the public functions, of the bytecode and then native."""
+        names = [f.name for f in self.global_funcs] + [s for o in self.native for s in o.symbols]
+        private = self.metadata.get("private", ())
+        return tuple([name for name in dict.fromkeys(names) if name not in private])
+
+    def find_function(self, name: str) -> Callable[..., Any] | None:
+        """Return one of the functions, run by a virtual machine on the CPU, or None."""
+        if name not in self.function_names():
+            return None
+        if self._machine is None:
+            from relax_mlir.runtime.vm import VirtualMachine
+
+            self._machine = VirtualMachine(self)
+        return self._machine[name]
+
     def load_native(self) -> dict[str, Any]:
         """Return the native functions by name, linked into the process once per executable.
 
@@ -333,9 +379,12 @@ class Executable:
         with self._load_lock:
             if self._loaded is None:
                 if self.native:
-                    from relax_mlir.runtime.native import load_objects
+                    from relax_mlir.runtime.native import load_objects, taking_bfloat16
 
                     self._loaded = load_objects(self.native)
+                    # Checks and allocations name the dtypes that the program's tensors have.
+                    if any(type(c) is str and c == BFLOAT16 for c in self.constant_views()):
+                        self._loaded = {n: taking_bfloat16(f) for n, f in self._loaded.items()}
                 else:
                     self._loaded = {}
             return self._loaded

@@ -223,6 +223,11 @@ class VMState:
         """Whether a program's memory is the process's own, if the program does not say."""
         return _is_host(self.devices[0])
 
+    @property
+    def plain(self) -> bool:
+        """Whether all memory is the process's own, pooled: small tensors may be numpy's then."""
+        return self.on_host and [a.kind for a in self.allocators] == ["pooled"]
+
     def allocator(self, name: Any) -> Any:
         """Return the allocator of a device that a program names: by number, or `cpu`, `dev:1`.
 

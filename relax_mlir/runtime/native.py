@@ -10,17 +10,27 @@ import re
 import sys
 import threading
 import weakref
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from relax_mlir.errors import ExecutableFormatError
+from relax_mlir.errors import (
+    ArgumentTypeError,
+    ExecutableFormatError,
+    ShapeMismatchError,
+    VMError,
+)
+from relax_mlir.runtime.bfloat import Bfloat16Export
 from relax_mlir.runtime.cpus import needed_features
 from relax_mlir.runtime.executable import NativeObject
+from relax_mlir.runtime.ownership import unlocked, write_back
+from relax_mlir.runtime.values import BFLOAT16, to_value
 
 PREFIX = "__tvm_ffi_"
+_NATIVE_ERRORS = {ValueError: ShapeMismatchError, TypeError: ArgumentTypeError}
+_NUMPY_DTYPES = 255
 _LOCK = threading.Lock()
 _COUNTER = itertools.count()
 _LIBRARIES: "weakref.WeakSet[_Library]" = weakref.WeakSet()
@@ -96,6 +106,17 @@ def _arch(triple: str) -> str:
     return {"amd64": "x86_64", "arm64": "aarch64"}.get(arch, arch)
 
 
+def openmp_libraries() -> list[str]:
+    """Return the files or names that the OpenMP runtime may be loaded by, the best first."""
+    try:
+        files = importlib.metadata.files("intel-openmp") or []
+    except importlib.metadata.PackageNotFoundError:
+        files = []
+    paths = [str(Path(f.locate()).resolve()) for f in files if f.name == "libiomp5.so"]
+    names = (ctypes.util.find_library("iomp5"), ctypes.util.find_library("omp"))
+    return [*paths, *[n for n in names if n], "libomp.so.5", "libiomp5.so"]
+
+
 def load_openmp() -> None:
     """Load the OpenMP runtime for everybody in the process.
 
@@ -105,13 +126,7 @@ def load_openmp() -> None:
     process = ctypes.CDLL(None)
     if hasattr(process, "__kmpc_fork_call"):
         return
-    try:
-        files = importlib.metadata.files("intel-openmp") or []
-    except importlib.metadata.PackageNotFoundError:
-        files = []
-    paths = [str(Path(f.locate()).resolve()) for f in files if f.name == "libiomp5.so"]
-    names = (ctypes.util.find_library("iomp5"), ctypes.util.find_library("omp"))
-    for path in (*paths, *[n for n in names if n], "libomp.so.5", "libiomp5.so"):
+    for path in openmp_libraries():
         try:
             ctypes.CDLL(path, mode=ctypes.RTLD_GLOBAL)
         except OSError:
@@ -176,4 +191,46 @@ def ffi_tensor(value: Any) -> Any:
         return value
     import tvm_ffi
 
-    return tvm_ffi.from_dlpack(value)
+    return tvm_ffi.from_dlpack(Bfloat16Export(value) if value.dtype.name == BFLOAT16 else value)
+
+
+def ffi_value(value: Any) -> Any:
+    """Return a value that the FFI takes: bfloat16 arrays as its tensors, any other as it is."""
+    # numpy's own dtypes have small numbers; asking for a name is slow.
+    if isinstance(value, np.ndarray) and value.dtype.num > _NUMPY_DTYPES:
+        return ffi_tensor(value)
+    return value
+
+
+def taking_bfloat16(func: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a native function that takes bfloat16 arrays too."""
+    return lambda *args: func(*[ffi_value(a) for a in args])
+
+
+def native_error(error: Exception) -> Exception:
+    """Return the error of ours for one that native code raised through the FFI."""
+    if isinstance(error, VMError):
+        return error
+    return _NATIVE_ERRORS.get(type(error), VMError)(str(error))
+
+
+def native_call(name: str, func: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a native function as people call it: with any arrays, and errors of ours.
+
+    What it writes to an argument that had to be copied is brought to the argument itself.
+    """
+
+    def call(*args: Any) -> Any:
+        try:
+            values = [unlocked(to_value(a)) for a in args]
+            result = to_value(func(*[ffi_value(v) for v in values]))
+        except Exception as error:
+            raise native_error(error) from None
+        for i, (arg, value) in enumerate(zip(args, values, strict=True)):
+            if value is not arg and isinstance(arg, np.ndarray):
+                write_back(arg, value, f"{name}: argument {i}")
+        return result
+
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = f"Native function '{name}'; the last arguments are outputs."
+    return call

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from relax_mlir.errors import ArgumentTypeError
+from relax_mlir.runtime.bfloat import bits_from_dlpack
 
 ndarray = np.ndarray
 
@@ -112,7 +113,7 @@ def _convert(value: Any) -> Any:
         return value
     try:
         if hasattr(kind, "__dlpack__"):
-            return to_value(np.from_dlpack(value))
+            return to_value(_from_dlpack(value))
         if hasattr(kind, "__array__") or hasattr(kind, "__array_interface__"):
             return to_value(np.asarray(value))
     except ArgumentTypeError:
@@ -124,12 +125,25 @@ def _convert(value: Any) -> Any:
     return value
 
 
+def _from_dlpack(value: Any) -> np.ndarray:
+    try:
+        return np.from_dlpack(value)
+    except (BufferError, RuntimeError, TypeError):
+        # numpy refuses bfloat16 by its dtype.
+        bits = bits_from_dlpack(value)
+        if bits is None:
+            raise
+        return bits.view(numpy_dtype(BFLOAT16))
+
+
 def _from_ffi(value: Any) -> Any:
     import tvm_ffi
 
     if isinstance(value, tvm_ffi.Tensor):
         try:
-            return to_value(np.from_dlpack(value))
+            return to_value(_from_dlpack(value))
+        except ArgumentTypeError:
+            raise
         except Exception as error:
             raise ArgumentTypeError(
                 f"cannot read a tvm_ffi.Tensor of dtype {value.dtype} on {value.device} "

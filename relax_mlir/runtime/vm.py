@@ -11,7 +11,6 @@ import numpy as np
 from relax_mlir.errors import (
     ArgumentTypeError,
     FunctionNotFoundError,
-    ShapeMismatchError,
     VMError,
     did_you_mean,
 )
@@ -26,7 +25,7 @@ from relax_mlir.runtime.builtins import (
 from relax_mlir.runtime.bytecode import Opcode
 from relax_mlir.runtime.executable import Executable, VMFunction
 from relax_mlir.runtime.memory import VMState
-from relax_mlir.runtime.native import ffi_tensor
+from relax_mlir.runtime.native import ffi_tensor, native_call, native_error
 from relax_mlir.runtime.ownership import (
     STORAGE,
     arrays_of,
@@ -34,8 +33,6 @@ from relax_mlir.runtime.ownership import (
     guarded,
     read_only_owner,
     root_of,
-    unlocked,
-    write_back,
 )
 from relax_mlir.runtime.placement import Placement
 from relax_mlir.runtime.registry import find_func, not_found
@@ -44,7 +41,6 @@ from relax_mlir.runtime.values import to_value
 
 ndarray = np.ndarray
 _MAX_NOTES = 8
-_NATIVE_ERRORS = {ValueError: ShapeMismatchError, TypeError: ArgumentTypeError}
 
 
 class VirtualMachine:
@@ -139,7 +135,7 @@ class VirtualMachine:
         index = self._funcs.get(name)
         if index is None:
             if name in self._native:
-                return self._make_native_call(name)
+                return native_call(name, self._native[name])
             raise FunctionNotFoundError(
                 f"the executable has no function '{name}'{did_you_mean(str(name), self.functions)}"
                 f" (it has: {', '.join(self.functions) or 'none'})"
@@ -175,24 +171,6 @@ class VirtualMachine:
         if all(p.isidentifier() for p in func.param_names):
             params = [parameter(p, kind) for p in func.param_names]
             vars(call)["__signature__"] = inspect.Signature(params)
-        return call
-
-    def _make_native_call(self, name: str) -> Callable[..., Any]:
-        func = self._native[name]
-
-        def call(*args: Any) -> Any:
-            try:
-                values = [unlocked(to_value(a)) for a in args]
-                result = to_value(func(*values))
-            except Exception as error:
-                raise _native_error(error) from None
-            for i, (arg, value) in enumerate(zip(args, values, strict=True)):
-                if value is not arg and isinstance(arg, ndarray):
-                    write_back(arg, value, f"{name}: argument {i}")
-            return result
-
-        call.__name__ = call.__qualname__ = name
-        call.__doc__ = f"Native function '{name}' of an executable; the last arguments are outputs."
         return call
 
     def _own(self, result: Any, args: Any, values: list[Any]) -> Any:
@@ -238,7 +216,10 @@ class VirtualMachine:
         index = self._funcs.get(name)
         if index is not None:
             return self._body(index)
-        func = self._native.get(name) or find_func(name)
+        func = self._native.get(name)
+        if func is None and name not in BUILTINS:
+            func = self.executable.imported_function(name)
+        func = func or find_func(name)
         if func is None:
             raise not_found(name, self.functions)
         if func is alloc_storage:
@@ -265,7 +246,7 @@ class VirtualMachine:
         if isinstance(error, VMError):
             _annotate(error, where)
         elif name in self._native_only:
-            raise _annotate(_native_error(error), where) from None
+            raise _annotate(native_error(error), where) from None
         else:
             _add_note(error, where)
 
@@ -281,13 +262,6 @@ def _convert(func: VMFunction, args: tuple) -> list[Any]:
         except (ArgumentTypeError, RecursionError) as error:
             raise ArgumentTypeError(f"{func.name}: argument '{name}': {error}") from error
     return values
-
-
-def _native_error(error: Exception) -> Exception:
-    """Return the error of ours for one that native code raised through the FFI."""
-    if isinstance(error, VMError):
-        return error
-    return _NATIVE_ERRORS.get(type(error), VMError)(str(error))
 
 
 def _source(sources: Any, name: str, position: int) -> str:

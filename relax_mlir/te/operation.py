@@ -59,9 +59,7 @@ def compute(
     dims = dims_of(shape, f"te.compute '{name}'")
     names = _axis_names(fcompute, len(dims), name, varargs_names)
     pairs = zip(dims, names, strict=True)
-    axis = [
-        IterVar((SymExpr.const(0), SymExpr.of(dim)), each, "spatial") for dim, each in pairs
-    ]
+    axis = [IterVar((SymExpr.const(0), SymExpr.of(dim)), each, "spatial") for dim, each in pairs]
     try:
         given = fcompute(*axis)
         several = isinstance(given, (list, tuple))
@@ -97,8 +95,7 @@ def _axis_names(
     rest = any(p.kind is p.VAR_POSITIONAL for p in parameters)
     if len(needed) > count or (len(plain) < count and not rest):
         raise ExprError(
-            f"te.compute '{name}' has {count} dimensions, its function takes "
-            f"{len(needed)} indices"
+            f"te.compute '{name}' has {count} dimensions, its function takes {len(needed)} indices"
         )
     names = [p.name for p in plain][:count]
     more = list(varargs_names or [])

@@ -1,4 +1,4 @@
-"""From tensors to a prim func: a block for each stage, buffers for what is in between (R21, R22)."""
+"""From tensors to a prim func: a block for each stage, buffers for what is in between (R22)."""
 
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -52,8 +52,7 @@ def create_prim_func(
     for stage in stages:
         if isinstance(stage, PlaceholderOp) and id(stage.outputs[0]) not in given:
             raise ExprError(
-                f"placeholder '{stage.name}' is read, but is not in the list of "
-                "te.create_prim_func"
+                f"placeholder '{stage.name}' is read, but is not in the list of te.create_prim_func"
             )
     names = _buffer_names([*tensors, *(t for stage in stages for t in stage.outputs)])
     decls = [BufferDecl(names[id(each)], each.shape, each.dtype) for each in tensors]
@@ -61,9 +60,7 @@ def create_prim_func(
     with context, ir.Location.unknown(context):
         module = ir.Module.create()
         with ir.InsertionPoint(module.body):
-            builder = PrimFuncBuilder(
-                name, decls, _integers(tensors, stages, asked), private=False
-            )
+            builder = PrimFuncBuilder(name, decls, _integers(tensors, stages, asked), private=False)
             with builder.body():
                 _write(builder, tensors, stages, names)
     return IRModule(module)
@@ -71,9 +68,7 @@ def create_prim_func(
 
 def placeholders_of(*tensors: Tensor) -> list[Tensor]:
     """Return the inputs that tensors are computed from, in the order in which they are read."""
-    return [
-        stage.outputs[0] for stage in _stages(tensors) if isinstance(stage, PlaceholderOp)
-    ]
+    return [stage.outputs[0] for stage in _stages(tensors) if isinstance(stage, PlaceholderOp)]
 
 
 def _stages(tensors: Sequence[Tensor]) -> list[Operation]:
@@ -132,9 +127,7 @@ def _write(
     builder: PrimFuncBuilder, tensors: Sequence[Tensor], stages: Sequence[Operation],
     names: dict[int, str],
 ) -> None:  # fmt: skip
-    buffers = {
-        id(tensor): buffer for tensor, buffer in zip(tensors, builder.buffers, strict=True)
-    }
+    buffers = {id(tensor): buffer for tensor, buffer in zip(tensors, builder.buffers, strict=True)}
     for stage in stages:
         for output in stage.outputs:
             if id(output) not in buffers:
@@ -163,9 +156,7 @@ def _write_extern(builder: PrimFuncBuilder, stage: ExternOp, buffers: dict[int, 
 class _Stage:
     """Writes the loops and the block of one `te.compute`."""
 
-    def __init__(
-        self, builder: PrimFuncBuilder, op: ComputeOp, buffers: dict[int, Buffer]
-    ) -> None:
+    def __init__(self, builder: PrimFuncBuilder, op: ComputeOp, buffers: dict[int, Buffer]) -> None:
         self._builder, self._op, self._buffers = builder, op, buffers
         self._targets = [buffers[id(output)] for output in op.outputs]
 

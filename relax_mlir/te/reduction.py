@@ -164,7 +164,6 @@ def _values(given: Any, kinds: Sequence[str], combiner: Combiner) -> list[PrimEx
     return [cast(as_expr(item, kind), kind) for item, kind in zip(items, kinds, strict=True)]
 
 
-
 sum = comm_reducer(lambda x, y: x + y, lambda dtype: const(0, dtype), "sum")
 prod = comm_reducer(lambda x, y: x * y, lambda dtype: const(1, dtype), "prod")
 max = comm_reducer(functions.max, lambda dtype: const(lowest(dtype), dtype), "max")

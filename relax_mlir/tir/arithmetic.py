@@ -9,7 +9,7 @@ from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.errors import ExprError, ExprTypeError
 from relax_mlir.tir import nodes as N
 from relax_mlir.tir.dtypes import SIZE, checked, is_float, promoted
-from relax_mlir.tir.prim_expr import FloatImm, IntImm, Leaf, PrimExpr, Size
+from relax_mlir.tir.prim_expr import FloatImm, IntImm, PrimExpr, Size
 
 _NODES: dict[str, type[N.BinaryExpr]] = {
     cls.KIND: cls
@@ -195,8 +195,9 @@ def _folded(kind: str, x: PrimExpr, y: PrimExpr) -> PrimExpr | None:
         if x.dtype == "bool" and dtype == "bool" and kind not in ("eq", "ne", "min", "max"):
             return None
         value = _FOLD[kind](x.value, y.value)
-        return const(value, dtype) if _fits(int(value), dtype) and dtype == x.dtype != "bool" or (
-            dtype == "bool") else None  # fmt: skip
+        if dtype == "bool" or (x.dtype != "bool" and _fits(int(value), dtype)):
+            return const(value, dtype)
+        return None
     sizes = [_size(each) for each in (x, y)]
     if sizes[0] is not None and sizes[1] is not None and kind in _FOLD_SIZES:
         return as_expr(_FOLD_SIZES[kind](sizes[0], sizes[1]))
@@ -229,11 +230,6 @@ def size_of(expr: Any) -> SymExpr | None:
         return SymExpr.const(expr.value)
     if isinstance(expr, Size):
         return expr.expr
-    if isinstance(expr, bool) or isinstance(expr, PrimExpr) or not hasattr(expr, "__index__"):
+    if isinstance(expr, (bool, PrimExpr)) or not hasattr(expr, "__index__"):
         return None
     return SymExpr.const(expr.__index__())
-
-
-def is_leaf(expr: Any) -> bool:
-    """Whether an expression is a loop variable, or another name given from outside."""
-    return isinstance(expr, Leaf)

@@ -19,6 +19,7 @@ class Cast(PrimExpr):
 
     @property
     def operands(self) -> tuple[PrimExpr, ...]:
+        """The expressions that this one is made of."""
         return (self.value,)
 
     def __repr__(self) -> str:
@@ -51,6 +52,7 @@ class BinaryExpr(PrimExpr):
 
     @property
     def operands(self) -> tuple[PrimExpr, ...]:
+        """The expressions that this one is made of."""
         return self.a, self.b
 
     def __repr__(self) -> str:
@@ -212,6 +214,7 @@ class Not(PrimExpr):
 
     @property
     def operands(self) -> tuple[PrimExpr, ...]:
+        """The expressions that this one is made of."""
         return (self.a,)
 
     def __repr__(self) -> str:
@@ -232,6 +235,7 @@ class Select(PrimExpr):
 
     @property
     def operands(self) -> tuple[PrimExpr, ...]:
+        """The expressions that this one is made of."""
         return self.condition, self.true_value, self.false_value
 
     def __repr__(self) -> str:
@@ -263,6 +267,7 @@ class Call(PrimExpr):
 
     @property
     def operands(self) -> tuple[PrimExpr, ...]:
+        """The expressions that this one is made of."""
         return self.args
 
     def __repr__(self) -> str:
@@ -284,6 +289,7 @@ class ProducerLoad(PrimExpr):
 
     @property
     def operands(self) -> tuple[PrimExpr, ...]:
+        """The expressions that this one is made of."""
         return self.indices
 
     def __repr__(self) -> str:

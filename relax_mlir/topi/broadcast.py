@@ -6,6 +6,7 @@ from typing import Any
 from relax_mlir.te.operation import compute
 from relax_mlir.te.tensor import Tensor
 from relax_mlir.tir import arithmetic, intrinsics
+from relax_mlir.tir.nodes import Select
 from relax_mlir.tir.prim_expr import PrimExpr
 from relax_mlir.topi.support import at, broadcast_shape, shape_of, tensor
 
@@ -70,6 +71,6 @@ def where(condition: Tensor, x: Any, y: Any) -> Tensor:
     def element(*indices: Any) -> PrimExpr:
         test, a, b = (at(t, shape, indices) if isinstance(t, Tensor) else t for t in operands)
         test = arithmetic.as_expr(test)
-        return arithmetic.N.Select(test if test.dtype == "bool" else test != 0, a, b)
+        return Select(test if test.dtype == "bool" else test != 0, a, b)
 
     return compute(shape, element, name="T_where")

@@ -1,5 +1,6 @@
 """Tensors made of nothing but a shape."""
 
+import math
 from typing import Any
 
 from relax_mlir.dialects.relax.symbolic import SymExpr
@@ -61,7 +62,7 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = "float32") 
     else:
         if step == 0:
             raise ExprError("topi.arange needs a step other than 0")
-        count = max(0, -int(-(last - first) // step))
+        count = max(0, math.ceil((last - first) / step))
     return compute(
         (count,),
         lambda i: scalar(first, dtype) + arithmetic.cast(i, dtype) * scalar(step, dtype),

@@ -24,9 +24,7 @@ def reduced(
 ) -> tuple[list[Dim], list[IterVar], Callable[..., tuple[Any, ...]]]:
     """Return the shape that is left, axes to reduce over, and how indices lie in the source."""
     over = {axis: te.reduce_axis((0, shape[axis]), f"k{axis}") for axis in axes}
-    left = [
-        1 if i in over else dim for i, dim in enumerate(shape) if keepdims or i not in over
-    ]
+    left = [1 if i in over else dim for i, dim in enumerate(shape) if keepdims or i not in over]
 
     def place(indices: Any, rest: Any = None) -> tuple[Any, ...]:
         own = iter([x for i, x in enumerate(indices) if i not in over] if keepdims else indices)
@@ -39,9 +37,7 @@ def reduced(
 def _reduction(name: str) -> Callable[..., Tensor]:
     def function(data: Tensor, axis: Any = None, keepdims: bool = False) -> Tensor:
         source = tensor(data, name)
-        shape, over, place = reduced(
-            source.shape, axes_of(axis, source.ndim, name), keepdims
-        )
+        shape, over, place = reduced(source.shape, axes_of(axis, source.ndim, name), keepdims)
         logical = name in ("all", "any")
         wide = "bool" if logical else wide_of(source.dtype)
         reducer = _OF_BOOLS.get(name, _REDUCERS[name]) if wide == "bool" else _REDUCERS[name]

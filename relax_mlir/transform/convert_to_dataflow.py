@@ -9,6 +9,7 @@ from relax_mlir.lowering.walk import collect
 from relax_mlir.transform.effects import functions_to_optimize
 from relax_mlir.transform.rebuild import get_item
 
+_CONTROL = ("relax.if", "relax.while", "relax.for")
 _TERMINATORS = ("func.return", "relax.yield", "relax.condition", "relax.output")
 
 
@@ -62,11 +63,19 @@ def _runs(block: ir.Block) -> list[list[ir.Operation]]:
     runs: list[list[ir.Operation]] = [[]]
     for view in block.operations:
         op = view.operation
-        if op.name in _TERMINATORS or len(op.regions) or impurity(op):
+        if op.name in _TERMINATORS or len(op.regions) or impurity(op) or _is_variable(op):
             runs.append([])
         else:
             runs[-1].append(op)
     return runs
+
+
+def _is_variable(op: ir.Operation) -> bool:
+    """Whether an operation only says which variable control flow gives, or names an integer."""
+    if op.name == "relax.tuple_get_item":
+        owner = op.operands[0].owner
+        return not isinstance(owner, ir.Block) and owner.operation.name in _CONTROL
+    return op.name == "relax.match_prim"
 
 
 def _enclose(run: Sequence[ir.Operation]) -> None:

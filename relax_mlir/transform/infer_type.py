@@ -25,6 +25,8 @@ from relax_mlir.transform.rebuild import (
 
 # How many calls deep callees are looked into with their callers' types.
 _DEPTH = 4
+# How many copies of callees one function's calls may take.
+_MOST_COPIES = 64
 
 
 def infer_type(module: ir.Operation) -> None:
@@ -90,9 +92,15 @@ class _Function:
     """Infers through one function, in order."""
 
     def __init__(
-        self, func: ir.Operation, functions: Mapping[str, ir.Operation], depth: int = 0
+        self,
+        func: ir.Operation,
+        functions: Mapping[str, ir.Operation],
+        depth: int = 0,
+        seen: "dict[tuple[str, str], ir.Type | None] | None" = None,
     ) -> None:
         self._func, self._functions, self._depth = func, functions, depth
+        # What calls of functions with arguments of these types were found to return.
+        self._seen = {} if seen is None else seen
         self._facts = declared_facts(func)
 
     def run(self) -> None:
@@ -173,13 +181,20 @@ class _Function:
         (returned,) = result_types(callee)
         result = refine(declared, _express(returned, caller_symbols(parameters, arguments)))
         if self._depth < _DEPTH and not _is_known(result) and arguments != parameters:
-            inside = type_of_call(callee, arguments, self._infer_copy)
+            inside = self._look_into(callee, arguments)
             if inside is not None:
                 result = refine(result, inside)
         return result
 
+    def _look_into(self, callee: ir.Operation, arguments: Sequence[ir.Type]) -> ir.Type | None:
+        key = callee.attributes["sym_name"].value, " ".join(map(str, arguments))
+        if key not in self._seen and len(self._seen) < _MOST_COPIES:
+            self._seen[key] = None
+            self._seen[key] = type_of_call(callee, arguments, self._infer_copy)
+        return self._seen.get(key)
+
     def _infer_copy(self, copy: ir.Operation) -> None:
-        _Function(copy, self._functions, self._depth + 1).run()
+        _Function(copy, self._functions, self._depth + 1, self._seen).run()
 
     def _branches(self, op: ir.Operation, bound: set[str]) -> None:
         ends = [inner for inner in operations_in(op) if inner.name == "relax.yield"]

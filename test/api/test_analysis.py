@@ -2,7 +2,7 @@
 
 import pytest
 
-from relax_mlir import ir
+from relax_mlir import ir, transform
 from relax_mlir.errors import ExprError, ExprTypeError, VerifyError
 from relax_mlir.ir import IRModule
 from relax_mlir.relax import analysis
@@ -18,6 +18,8 @@ from relax_mlir.relax.expr import (
     Var,
     functions,
 )
+from relax_mlir.relax.expr_functor import PyExprMutator, PyExprVisitor
+from relax_mlir.relax.pipeline import DEFAULT_PIPELINE
 from relax_mlir.script import from_source
 from relax_mlir.script import relax as R
 
@@ -381,6 +383,51 @@ def test_has_reshape_pattern():
     mod = module(RESHAPES)
     found = {name for name in mod if analysis.has_reshape_pattern(mod[name])}
     assert found == {"flatten"}
+
+
+STAGES = """
+    @R.function
+    def main(x: R.Tensor(("n", 4), "float32"), flag: R.Tensor((), "bool")):
+        n = T.int64()
+        with R.dataflow():
+            a = R.exp(x)
+            b = R.reshape(a, R.shape([n * 4]))
+            R.output(a, b)
+        if flag:
+            c = R.abs(a)
+        else:
+            c = R.call_packed("test.f", a, sinfo_args=R.Tensor((n, 4), "float32"))
+        return (b, c)
+"""
+QUESTIONS = (
+    analysis.free_vars, analysis.all_global_vars, analysis.free_symbolic_vars, analysis.udchain,
+    analysis.get_var2val, analysis.contains_impure_call, analysis.collect_non_negative,
+    analysis.estimate_memory_usage, analysis.to_dot, analysis.detect_recursion, ir.structural_hash,
+)  # fmt: skip
+
+
+def test_every_stage_of_a_build():
+    mod = module(STAGES)
+    for name in DEFAULT_PIPELINE:
+        make = getattr(transform, name, None)
+        mod = (make() if make else transform.mlir(name))(mod)
+        for ask in QUESTIONS:
+            ask(mod)
+        analysis.post_order_visit(mod, lambda expr: None)
+        ir.assert_structural_equal(mod, mod.clone())
+
+
+def test_declarations():
+    text = "func.func private @d(tensor<4xf32>) -> tensor<4xf32> attributes {relax.function}"
+    mod = IRModule.parse(text)
+    for ask in QUESTIONS:
+        ask(mod)
+    seen = []
+    analysis.post_order_visit(mod, seen.append)
+    assert [func.name for func in seen] == ["d"]
+    PyExprVisitor().visit_expr(mod)
+    (func,) = functions(mod).values()
+    assert PyExprMutator(mod).visit_expr(func) is func
 
 
 def test_dot(main):

@@ -1,69 +1,17 @@
 """How a builder takes tensor expressions in: arguments, names, symbols of no buffer (R21, R22)."""
 
-import sys
-from collections.abc import Sequence
-from types import ModuleType
 from typing import Any
 
 import numpy as np
 import pytest
 
-from relax_mlir import IRModule, relax, tir
+from relax_mlir import IRModule, relax, te, tir
 from relax_mlir.errors import ExprError, ExprTypeError
-from relax_mlir.script import from_source
 from relax_mlir.script import relax as R
 
 
-class Tensor:
-    """The least that a te tensor is: here, one elementwise expression over others."""
-
-    def __init__(self, shape: Sequence[Any], dtype: str, name: str, text: str = "") -> None:
-        self.shape, self.dtype, self.name, self.text = tuple(shape), dtype, name, text
-        self.op: list[Tensor] = []
-
-
-def placeholder(shape: Sequence[Any], dtype: str = "float32", name: str = "A") -> Tensor:
-    return Tensor(shape, dtype, name)
-
-
-def compute(like: Tensor, text: str, inputs: list[Tensor], name: str = "B") -> Tensor:
-    made = Tensor(like.shape, like.dtype, name, text)
-    made.op = inputs
-    return made
-
-
-def create_prim_func(tensors: Sequence[Tensor]) -> IRModule:
-    """Write the prim func of elementwise expressions as script."""
-    plain = {str(d) for t in tensors for d in t.shape if getattr(d, "name", None)}
-    every = {s for t in tensors for d in t.shape for s in getattr(d, "symbols", ())}
-    extra = sorted(every - plain)
-    params = [f'{t.name}: T.Buffer({t.shape!r}, "{t.dtype}")' for t in tensors]
-    lines = [f"def te_func({', '.join([*params, *(f'{s}: T.int64' for s in extra)])}):"]
-    for tensor in tensors:
-        if tensor.text:
-            axes = [f"i{k}" for k in range(len(tensor.shape))]
-            lines += [
-                f"    for {', '.join(axes)} in T.grid({', '.join(map(str, tensor.shape))}):",
-                f'        with T.block("{tensor.name}"):',
-                f"            {', '.join('v' + a for a in axes)} = "
-                f"T.axis.remap({'S' * len(axes)!r}, [{', '.join(axes)}])",
-                f"            {tensor.name}[{', '.join('v' + a for a in axes)}] = {tensor.text}",
-            ]
-    return from_source("@T.prim_func\n" + "\n".join(lines) + "\n")
-
-
-@pytest.fixture(autouse=True)
-def te(monkeypatch: pytest.MonkeyPatch) -> None:
-    module: Any = ModuleType("relax_mlir.te")
-    module.Tensor, module.placeholder = Tensor, placeholder
-    module.create_prim_func = create_prim_func
-    module.placeholders_of = lambda tensor: tensor.op
-    monkeypatch.setitem(sys.modules, "relax_mlir.te", module)
-
-
-def twice(a: Tensor) -> Tensor:
-    index = ", ".join(f"vi{k}" for k in range(len(a.shape)))
-    return compute(a, f"{a.name}[{index}] * T.float32(2)", [a])
+def twice(a: te.Tensor) -> te.Tensor:
+    return te.compute(a.shape, lambda i, j: a[i, j] * 2, name="B")
 
 
 def run(mod: IRModule, *args: np.ndarray) -> Any:
@@ -130,17 +78,14 @@ def test_several_outputs_and_nested_arguments() -> None:
     n = tir.Var("n")
     x = relax.Var("x", R.Tensor((n, 2), "float32"))
 
-    def both(
-        pair: list[Tensor], shape: list[Any], k: int, extra: dict[str, Tensor]
-    ) -> list[Tensor]:
+    def both(pair: list[te.Tensor], shape: list[Any], k: int, extra: dict[str, te.Tensor]) -> Any:
         assert shape == [n, 2]
         assert k == 3
         assert extra["same"] is pair[0]
         a, b = pair
-        index = "vi0, vi1"
         return [
-            compute(a, f"{a.name}[{index}] + {b.name}[{index}]", pair, "S"),
-            compute(a, f"{a.name}[{index}] - {b.name}[{index}]", pair, "D"),
+            te.compute(shape, lambda i, j: a[i, j] + b[i, j], name="S"),
+            te.compute(shape, lambda i, j: a[i, j] - b[i, j], name="D"),
         ]
 
     with bb.function("main", [x]):
@@ -156,7 +101,7 @@ def test_several_outputs_and_nested_arguments() -> None:
 def test_what_is_no_te_tensor() -> None:
     bb = relax.BlockBuilder()
     x = relax.Var("x", R.Tensor(ndim=2, dtype="float32"))
-    y = relax.Var("y", R.Tensor((2,)))
+    y = relax.Var("y", R.Tensor((2, 2)))
     z = relax.Var("z", R.Tensor((2,), "float32"))
     with bb.function("main", [x, y, z]):
         with pytest.raises(ExprError, match=r"shape of x is not known.*match_cast"):

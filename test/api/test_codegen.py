@@ -118,7 +118,8 @@ def test_bfloat16() -> None:
 
 REFERENCES = {
     "exp": np.exp, "exp2": np.exp2, "expm1": np.expm1, "log": np.log, "log2": np.log2,
-    "log10": np.log10, "log1p": np.log1p, "tanh": np.tanh,
+    "log10": np.log10, "log1p": np.log1p, "tanh": np.tanh, "sinh": np.sinh, "cosh": np.cosh,
+    "asinh": np.arcsinh, "acosh": np.arccosh, "atanh": np.arctanh,
     "erf": np.vectorize(math.erf, otypes=[np.float64]),
 }  # fmt: skip
 EDGES = [0.0, -0.0, np.inf, -np.inf, np.nan, 1e-45, -1e-45, 1e-38, 88.72283, 88.72284, -103.9,
@@ -156,6 +157,19 @@ def test_error_of_elementary_functions(functions: dict[str, tvm_ffi.Function], n
     np.testing.assert_array_equal(y[~finite], rounded[~finite])
     np.testing.assert_array_equal(np.signbit(y[finite]), np.signbit(rounded[finite]))
     assert error.max() <= 2.5
+
+
+@pytest.mark.parametrize("name", ["expm1", "log1p"])
+def test_doubles_near_zero(name: str) -> None:
+    f = load(compile_text(unary(name, "f64", "float64")))[name]
+    rng = np.random.default_rng(0)
+    x = np.concatenate([10.0 ** rng.uniform(-300, 2, 10_000) * rng.choice([-1, 1], 10_000),
+                        [0.0, -0.0, np.inf, -np.inf, np.nan, -1.0, 1e300, -1e300]])  # fmt: skip
+    y = np.empty_like(x)
+    f(x, x, y)
+    with np.errstate(all="ignore"):
+        wanted = REFERENCES[name](x)
+    np.testing.assert_allclose(y, wanted, rtol=1e-15, atol=0)
 
 
 def test_other_math_goes_to_the_c_library() -> None:

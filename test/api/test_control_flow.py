@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -70,6 +72,11 @@ class Module:
         if c:
             x = x + x
         return x
+
+    @R.function
+    def selected(x: R.Tensor(("n",), "float32"), k: R.Prim(value="k")):
+        y = x + x if k > 2 else x
+        return y if k < 5 else R.exp(y)
 
     @R.function
     def shapes(x: R.Tensor(("n",), "f32"), y: R.Tensor(("m",), "f32"), k: R.Prim(value="k")):
@@ -186,6 +193,7 @@ def check(module: IRModule) -> None:
     same(vm["several"](x, np.array(False)), (x, x, x))
     same(vm["without_else"](x, np.array(True)), 2 * x)
     same(vm["without_else"](x, np.array(False)), x)
+    same(tuple(vm["selected"](x, k) for k in (1, 3, 7)), (x, 2 * x, np.exp(2 * x)))
     same(vm["shapes"](x, x[:1], 2), np.full(2, 6.0))
     same(vm["shapes"](x, x[:1], 4), np.full(5, 1.0))
     same(vm["closure"](x, x + 1), 3 * x + 1)
@@ -261,6 +269,10 @@ REFUSED = [
     ("@R.function\ndef g(y: R.Object):\n    return z\nreturn g(x)", "z", "undefined variable 'z'"),
     ("@R.function\ndef g(y: R.Object):\n    w = y\n    return w\nreturn w", "w",
      "'w' is local to its function"),
+    ("y = x if c else (x, x)\nreturn y", "(x, x)",
+     "the branches give R.Tensor((n, 2), \"float32\") and R.Tuple"),
+    ("with R.dataflow():\n    y = x if c else x\n    R.output(y)\nreturn y", "x if c else x",
+     "a dataflow block holds no control flow"),
     ("return x(x)", "x", "only functions can be called, this is R.Tensor"),
     ("y = x and c\nreturn y", "x", "'and', 'or' and 'not' take scalar bools, this is R.Tensor"),
     ("y = not x\nreturn y", "x", "'and', 'or' and 'not' take scalar bools"),
@@ -277,3 +289,13 @@ def test_refused(body: str, underlined: str, message: str) -> None:
     error = caught.value
     assert error.source_line[error.col_offset : error.end_col_offset] == underlined
     assert error.message[: len(message)] == message
+
+
+def test_the_guide() -> None:
+    guide = (Path(__file__).parents[2] / "docs" / "script.md").read_text(encoding="utf-8")
+    code = guide.split("```python\n")[1].split("```")[0]
+    vm = relax.VirtualMachine(relax.build(from_source(code)))
+    x = np.array([1, 2, 3], np.float32)
+    same((vm["power"](x, 3), vm["settle"](x)), (x**3, (x / 4, 2)))
+    same(vm["apply"](x, np.array(True)), x * x + x)
+    same(vm["apply"](x, np.array(False)), 2 * x)

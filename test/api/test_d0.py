@@ -170,6 +170,16 @@ def test_arrays_in_any_layout(cache) -> None:
     np.testing.assert_allclose(main(x[::2, 1::2]), np.exp(x[::2, 1::2].T), rtol=1e-5)
 
 
+def test_results_are_the_callers_own() -> None:
+    """A kernel may find that there is nothing to compute; the library never returns an argument."""
+    mine = KernelCache(worth=0, least=1)
+    x = np.ones((2, 3), np.float32)
+    result = mine("vm.op.astype", (x, "float32"))
+    assert result is not NotImplemented
+    assert not np.may_share_memory(result, x)
+    np.testing.assert_array_equal(result, x)
+
+
 def test_many_threads(cache) -> None:
     main = compiled("def main(x: R.Tensor, y: R.Tensor): return R.multiply(R.exp(x), y)")
     failures: list[BaseException] = []

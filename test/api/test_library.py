@@ -244,8 +244,8 @@ def test_astype_and_unique() -> None:
     x = np.array([-2.7, 0.0, 2.7, 2.7], "f4")
     for dtype in ("int32", "float16", "float64", "bool", "float32"):
         check(call("astype", x, dtype), x.astype(dtype), dtype)
-    with pytest.raises(ArgumentTypeError, match="bfloat16"):
-        call("astype", x, "bfloat16")
+    with pytest.raises(ArgumentTypeError, match="float31"):
+        call("astype", x, "float31")
     np.testing.assert_array_equal(call("unique", x.reshape(2, 2)), np.unique(x))
 
 

@@ -327,3 +327,72 @@ def test_refused(body: str, underlined: str, message: str) -> None:
     error = caught.value
     assert error.source_line[error.col_offset : error.end_col_offset] == underlined
     assert error.message[: len(message)] == message
+
+
+# Each was once printed as another program.
+READ_BACK = [
+    # A variable that is bound again before anything reads it is not carried.
+    """
+w = 0
+while w < 4:
+    x, y = y, y + y
+    y, x = x, R.tanh(y)
+    w = w + 1
+x, y = y, R.tanh(y)
+return (x, y, w)
+""",
+    # A value of the body may not take the name of the inner loop's result, which is read later.
+    """
+for i in range(k):
+    x, y = y, R.exp(x)
+    w = 0
+    while w < 3:
+        x, y = y, y + y
+        w = w + 1
+    y = x * R.const(0.5, "float32")
+    if w < k:
+        x = R.tanh(x)
+return (x, y)
+""",
+    # Integers of two loops have two symbols, as the variable of the first outlives it.
+    """
+w = 0
+while w < 1:
+    k = k % 50
+    w = w + 1
+for i in range(2):
+    if i < 1:
+        k = k % 7
+    x = x + x
+return (x, k, w)
+""",
+    # What a loop makes of a parameter is not the symbol that the parameter gives its value.
+    """
+j = k % 50
+for i in range(0):
+    k = 3
+m = k % 50
+if j < 2:
+    m = k % 40
+return (x, k, j, m)
+""",
+    # A condition is computed again in every turn, whatever passes make of it.
+    """
+while R.mean(x) > R.mean(y) and k < 3:
+    x = x - y
+    k = k + 1
+return (x, k)
+""",
+]
+
+
+@pytest.mark.parametrize("body", READ_BACK)
+def test_programs_that_read_back(body: str) -> None:
+    lines = "".join(f"    {line}\n" for line in body.strip().splitlines())
+    params = 'x: R.Tensor(("n",), "float32"), y: R.Tensor(("n",), "float32"), k: R.Prim(value="k")'
+    module = from_source(f"{HEAD}@R.function\ndef f({params}):\n{lines}")
+    text = script(module)
+    back = from_source(text)
+    ir.assert_structural_equal(module, back)
+    assert script(back) == text
+    from_source(script(transform.ConvertToDataflow()(transform.Normalize()(module))))

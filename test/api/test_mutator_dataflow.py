@@ -1,15 +1,13 @@
 """DataflowMutator and DataflowBlockRewrite: what is inside of dataflow blocks rewritten."""
 
 import pytest
-from mutation import ADD, BEFORE, MULTIPLY, module, put, replaced, rewrite
+from mutation import ADD, BEFORE, EXP, MULTIPLY, module, put, replaced, rewrite
 
 from relax_mlir import ir, relax
 from relax_mlir.errors import BuilderError, ExprTypeError, RelaxMLIRError
-from relax_mlir.relax.expr import DataflowBlock, MatchCast, Var, VarBinding, functions
+from relax_mlir.relax.expr import Call, DataflowBlock, MatchCast, Var, VarBinding, functions
 from relax_mlir.relax.expr_functor import BindingRewriter, DataflowBlockRewrite, DataflowMutator
 from relax_mlir.script import relax as R
-
-# Dataflow blocks alone
 
 
 class DataflowAdd(DataflowMutator):
@@ -23,8 +21,34 @@ def test_dataflow_mutator():
     source = replaced("        with R.dataflow():\n", "").replace(
         "            R.output(c, d)\n", ""
     )
-    rewrite(DataflowAdd, source.replace("            b =", "        b =").replace(
-        "            c =", "        c =").replace("            d =", "        d ="))  # fmt: skip
+    for name in "bcd":
+        source = source.replace(f"            {name} =", f"        {name} =")
+    rewrite(DataflowAdd, source)
+
+
+def test_dataflow_mutator_calls_nothing_outside():
+    class Strict(DataflowAdd):
+        def visit_expr(self, expr):
+            inside = self.builder_.current_block_is_dataflow()
+            assert inside or not isinstance(expr, Call) or expr.op != EXP
+            return super().visit_expr(expr)
+
+        def visit_tuple_(self, expr):
+            raise AssertionError("the result of the function is outside")
+
+        def visit_if_(self, expr):
+            raise AssertionError("the branch is outside")
+
+    rewrite(Strict, expected=replaced("c = R.add", "c = R.multiply"))
+    in_branch = replaced("            e = R.abs(c)\n", """            with R.dataflow():
+                g = R.add(c, d)
+                e = R.abs(g)
+                R.output(e)
+""")  # fmt: skip
+    wanted = in_branch.replace("c = R.add", "c = R.multiply").replace("g = R.add", "g = R.multiply")
+    rewrite(Strict, in_branch, wanted)
+    with pytest.raises(ExprTypeError):
+        DataflowAdd().visit_expr(3)
 
 
 def test_dataflow_mutator_keeps_what_leaves():

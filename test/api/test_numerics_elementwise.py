@@ -7,9 +7,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from programs import Program
+from programs import Program, tensor
 from samples import FLOATS, INTEGERS, LENGTHS, SIGNED, UNSIGNED, check, pairs, sample, with_edges
 
+from relax_mlir.dialects.relax import SymExpr
+from relax_mlir.dialects.relax import build as relax_op
 from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS
 from relax_mlir.dialects.relax.ops.elementwise import (
     ANY_UNARY,
@@ -208,6 +210,17 @@ def test_clip(dtype: str) -> None:
             )
             wanted = np.array([min(max(int(v), low), high) for v in x], dtype)
         check(vm[f"f{index}"](x), wanted, what=(dtype, low, high))
+
+
+def test_bounds_may_be_symbols() -> None:
+    program = Program()
+    program.function(
+        "f",
+        lambda: [tensor(["n"], "int32")],
+        lambda x: relax_op("clip", [x], {"min": -1, "max": SymExpr.var("n") * 2}),
+    )
+    x = np.array([-5, 0, 5, 9], "int32")
+    check(program.build()["f"](x), np.array([-1, 0, 5, 8], "int32"))
 
 
 @pytest.mark.parametrize("dtype", FLOATS)

@@ -120,7 +120,7 @@ def test_python_decides_branches_and_unrolls_loops() -> None:
     def f(x: R.Tensor((4,), "float32")):
         y = x
         for size in Config.shape:
-            if size > 3:
+            if size > 3:  # noqa: SIM108
                 y = R.add(y, x)
             else:
                 y = R.nonsense(y)

@@ -95,9 +95,13 @@ def test_notebooks_get_html(module: IRModule) -> None:
 
 def run(body: str, *args: object) -> str:
     text = f'{HEAD}@R.function\ndef f(x: R.Tensor(("n",), "float32")):\n{body}'
-    with pytest.raises((RelaxMLIRError, ValueError)) as caught:
+
+    def build_and_run() -> None:
         vm = relax.VirtualMachine(relax.build(from_source(text, filename="net.py")))
         vm["f"](*args)
+
+    with pytest.raises((RelaxMLIRError, ValueError)) as caught:
+        build_and_run()
     return "\n".join([str(caught.value), *getattr(caught.value, "__notes__", [])])
 
 

@@ -436,3 +436,26 @@ def test_functions_outside_of_modules():
     same(*copies)
     other = module(function(last="log"), kernel())["main"].operation.clone(ip=False)
     assert differ(copies[0], other).path.startswith("function 'main', binding 0 'out'")
+
+
+def test_the_path_of_something_deep():
+    type_ = "tensor<4xf32>"
+
+    def make(op):
+        body, value = f'%z = "relax.{op}"(%x) : ({type_}) -> {type_}\n', "%z"
+        for i in range(50):
+            body = (
+                f'%r{i} = "relax.if"(%c) ({{ {body} "relax.yield"({value}) : ({type_}) -> () }}, '
+                f'{{ "relax.yield"(%x) : ({type_}) -> () }}) : (tensor<i1>) -> {type_}\n'
+            )
+            value = f"%r{i}"
+        return IRModule.parse(
+            f"func.func @main(%x: {type_}, %c: tensor<i1>) attributes {{relax.function}} {{ {body}"
+            "return }"
+        )
+
+    same(make("exp"), make("exp"))
+    path = differ(make("exp"), make("log")).path
+    assert path.startswith("function 'main', ..., ")
+    assert path.endswith("then branch, binding 0 (relax.exp)")
+    assert path.count(",") < 20

@@ -57,7 +57,9 @@ def children(node: Any) -> list[Any]:
         body = node.body
         return list(node.blocks) if body is None else [*node.blocks, body]
     if isinstance(node, Function):
-        return [*node.params, node.body]
+        # A declaration has neither.
+        is_declared = op is not None and not len(op.regions[0].blocks)
+        return [] if is_declared else [*node.params, node.body]
     return []
 
 

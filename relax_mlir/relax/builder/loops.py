@@ -9,7 +9,7 @@ from relax_mlir.dialects.relax.infer import compatible, describe
 from relax_mlir.dialects.relax.ops.control import is_condition
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.errors import BuilderError, ExprError, ExprTypeError
-from relax_mlir.relax.builder.frames import Frame
+from relax_mlir.relax.builder.frames import Frame, bind_symbols
 from relax_mlir.relax.expr.leaves import Var, make_var
 from relax_mlir.relax.expr.types import as_type
 from relax_mlir.relax.expr.values import PrimValue
@@ -205,6 +205,7 @@ class LoopScope:
         builder._materializer.create(
             "relax.match_prim", [value], None, self._place, value=attribute
         )
+        bind_symbols(builder._frame(), [], [symbol])
         return PrimValue(symbol)
 
     def _close(self, failed: bool) -> None:

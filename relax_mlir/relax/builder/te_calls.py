@@ -1,6 +1,6 @@
 """Tensor expressions in a builder: arguments to te tensors, results to `call_tir` (R21, R22).
 
-The interface to `relax_mlir.te`, which is looked for when it is needed:
+What it needs of `relax_mlir.te`:
 
 - `te.Tensor` has `shape` (integers and SymExprs), `dtype` and `name`;
 - `te.placeholder(shape, dtype, name)` makes an input;
@@ -10,7 +10,6 @@ The interface to `relax_mlir.te`, which is looked for when it is needed:
 """
 
 import importlib
-import importlib.util
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -27,10 +26,8 @@ from relax_mlir.relax.op.calls import call_tir
 
 
 def _te() -> Any:
-    try:
-        return importlib.import_module("relax_mlir.te")
-    except ModuleNotFoundError as error:
-        raise ExprError("tensor expressions need relax_mlir.te, which is not installed") from error
+    # Loaded on first use: programs without tensor expressions do not need it.
+    return importlib.import_module("relax_mlir.te")
 
 
 def te_tensor(expr: Expr, name: str = "", te: Any = None) -> Any:

@@ -2,8 +2,17 @@
 
 from typing import Any
 
+from relax_mlir.dialects.bindings import ir
 from relax_mlir.errors import BuilderError
-from relax_mlir.relax.expr import Binding, BindingBlock, DataflowBlock, DataflowVar, Var
+from relax_mlir.relax.expr import (
+    Binding,
+    BindingBlock,
+    DataflowBlock,
+    DataflowVar,
+    Function,
+    SeqExpr,
+)
+from relax_mlir.relax.expr_functor.functor import method_of
 from relax_mlir.relax.expr_functor.mutator import PyExprMutator
 
 
@@ -45,10 +54,16 @@ class DataflowMutator(PyExprMutator):
         return found
 
     def visit_expr(self, expr: Any) -> Any:
-        """Return what takes the place of an expression; variables outside stay as they are."""
-        if not self._builder.current_block_is_dataflow() and isinstance(expr, Var):
-            return expr
-        return super().visit_expr(expr)
+        """Return what takes the place of an expression; what is outside stays as it is.
+
+        Raises:
+            ExprTypeError: it is no expression.
+        """
+        on_the_way = isinstance(expr, (Function, SeqExpr, ir.Operation, ir.OpView))
+        if on_the_way or self._builder.current_block_is_dataflow():
+            return super().visit_expr(expr)
+        method_of(type(expr))
+        return expr
 
     def visit_binding(self, binding: Binding) -> None:
         """Visit a binding of a dataflow block.

@@ -142,6 +142,8 @@ class PyExprMutator(Rewriting):
         op = func.mlir_op
         if op is None:
             raise ExprTypeError("the function is in no module; emit it by BlockBuilder.add_func")
+        if not len(op.regions[0].blocks):
+            return func
         if op.name != "func.func":
             # A function in a function, written where it is used.
             return self._with_regions(func, None)

@@ -110,7 +110,10 @@ class PyExprVisitor:
     # Expressions with parts
 
     def visit_function_(self, func: Function) -> None:
-        """Visit the parameters, then the body."""
+        """Visit the parameters, then the body; a declaration has neither."""
+        op = func.mlir_op
+        if op is not None and not len(op.regions[0].blocks):
+            return
         for param in func.params:
             self.visit_var_def(param)
         self.visit_expr(func.body)

@@ -86,7 +86,8 @@ class DimParser:
         Raises:
             ScriptError: a symbol occurs only in expressions that cannot be solved for it.
         """
-        known = {name for name, bound in self.scope.symbols.items() if bound}
+        used = frozenset().union(*(dim.symbols for dim in self.seen), self.fresh)
+        known = {name for name in used if self.scope.symbols.get(name, False)}
         known |= bound_symbols(self.seen, known)
         for name, node in self.fresh.items():
             if name not in known:

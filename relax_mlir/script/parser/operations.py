@@ -152,15 +152,15 @@ def integer(p: "ExprParser", node: Node) -> Any:
     if isinstance(node, ast.Call) and p.scope.path(node.func) == "R.prim_value" and node.args:
         return DimParser(p.scope).integer(node.args[0])
     raw = p.evaluate(node)
-    if isinstance(raw, SymExpr):
-        DimParser(p.scope).check_bound(node, raw)
-    if isinstance(raw, (tuple, list)):
-        return list(raw)
     if isinstance(raw, ir.Value):
         known = p.scope.symbol_of(raw, node.id if isinstance(node, ast.Name) else "i", node)
         if known is None:
             p.scope.fail(node, f"expected an integer or a symbol, got {describe(raw.type)}")
         return known
+    if isinstance(raw, SymExpr):
+        DimParser(p.scope).check_bound(node, raw)
+    if isinstance(raw, (tuple, list)):
+        return list(raw)
     return raw
 
 

@@ -113,6 +113,27 @@ class ControlParser:
             self.scope.undefined(node, name)
         return self.expr.materialize(raw, node, name)
 
+    def choice(self, node: ast.IfExp, name: str | None) -> Any:
+        """Parse `a if condition else b`, of which only one is computed.
+
+        Raises:
+            ScriptError: the two cannot be one value.
+        """
+        raw = self.expr.evaluate(node.test)
+        if isinstance(raw, bool):
+            return self.expr.evaluate(node.body if raw else node.orelse)
+        self.refuse_in_dataflow(node, "'if'")
+        condition = self._checked(raw, node.test)
+        holder = ir.Operation.create(
+            "relax.if", operands=[condition], regions=2, loc=self.scope.location(node)
+        )
+        given = []
+        for region, arm in zip(holder.regions, (node.body, node.orelse), strict=True):
+            block = region.blocks.append()
+            with self.scope.nested("branch") as bound, ir.InsertionPoint(block):
+                given.append((block, [self.expr.value(arm)], bound))
+        return self._close(node, condition, holder, given, [name])[0]
+
     def returning(self, node: ast.If, rest: Sequence[Node]) -> ir.Value:
         """Parse an `if` that returns from the function, and what follows it; the value returned.
 
@@ -152,7 +173,8 @@ class ControlParser:
             left, right = (substitute(values[position].type, known) for _, values, _ in given)
             joined = join(left, right)
             if joined is None:
-                last = node.orelse[-1] if node.orelse else node
+                arm = getattr(node, "orelse", None)
+                last = arm[-1] if isinstance(arm, list) and arm else arm or node
                 what = f"for '{name}'" if name else ""
                 self.scope.fail(
                     last, f"the branches give {describe(left)} and {describe(right)} {what}".strip()

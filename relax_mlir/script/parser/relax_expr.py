@@ -298,6 +298,11 @@ class ExprParser:
     def _compare(self, node: Node, name: str | None, hint: Hint) -> Any:
         return relax_logic.compare(self, node, name)
 
+    def _ifexp(self, node: Node, name: str | None, hint: Hint) -> Any:
+        from relax_mlir.script.parser.relax_stmt import StmtParser
+
+        return StmtParser(self).control.choice(node, name)
+
     def _boolop(self, node: Node, name: str | None, hint: Hint) -> Any:
         return relax_logic.combine(self, node, name)
 

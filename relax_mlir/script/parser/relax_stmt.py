@@ -34,13 +34,19 @@ class _Position:
 
 
 class StmtParser:
-    """Turns statements into operations at the current insertion point."""
+    """Turns statements into operations at the current insertion point.
+
+    Attributes:
+        expr: parses the expressions in them.
+        func_attrs: what `R.func_attr` said.
+        control: parses the branches and loops among them.
+    """
 
     def __init__(self, expr: ExprParser) -> None:
         self.expr = expr
         self.scope: Scope = expr.scope
         self.func_attrs: dict[str, Any] = {}
-        self._control = ControlParser(self)
+        self.control = ControlParser(self)
         # Statements that run after the current one, innermost last.
         self._later: list[_Position] = []
 
@@ -64,7 +70,7 @@ class StmtParser:
                     # What follows is parsed as part of a branch.
                     position.next = len(statements)
                     with self.scope.guarded(statement):
-                        return self._control.returning(statement, statements[i + 1 :])
+                        return self.control.returning(statement, statements[i + 1 :])
                 self.statement(statement)
         self.scope.fail(statements[-1], "a Relax function must end with 'return'")
 
@@ -121,9 +127,9 @@ class StmtParser:
         if isinstance(node, ast.AugAssign):
             return self._augmented(node)
         if isinstance(node, ast.If):
-            return self._control.branch(node)
+            return self.control.branch(node)
         if isinstance(node, (ast.For, ast.While)):
-            return self._control.loop(node)
+            return self.control.loop(node)
         if isinstance(node, ast.FunctionDef):
             return closures.define(self, node)
         if isinstance(node, ast.Expr):

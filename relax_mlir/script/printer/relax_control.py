@@ -267,6 +267,9 @@ class ControlPrinter:
             known = p.forced.get(start) or self._namer.get(start) or self._result_name(start)
             known = known if known is not None and known.isidentifier() else None
         symbol = self._symbol(op, argument)
+        if known in self._symbols and known != symbol:
+            # Where the symbol is written, the name would mean the loop's variable.
+            known = None
         if symbol and (symbol not in self._symbols or symbol == known):
             self._symbols[symbol] = argument
             name = symbol
@@ -328,6 +331,10 @@ class ControlPrinter:
                     self._namer.set(value, symbol)
                 else:
                     self._printer.forced.setdefault(value, symbol)
+
+    def note_parameter(self, argument: ir.Value, symbol: str) -> None:
+        """Remember that a parameter is called like the symbol that it gives its value."""
+        self._symbols[symbol] = argument
 
     def is_implied(self, op: ir.Operation) -> bool:
         """Whether a variable has the name of the symbol that it gets, as it has by itself."""

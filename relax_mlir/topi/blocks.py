@@ -1,0 +1,84 @@
+"""Stages that are plain blocks over parts of buffers: copies into a place, other shapes."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.tir.builder import Buffer, PrimFuncBuilder
+from relax_mlir.dialects.tir.scalar import cast
+from relax_mlir.te.operation import extern
+from relax_mlir.te.tensor import Dim, Tensor
+from relax_mlir.tir import ir_builder
+
+Writer = Callable[[PrimFuncBuilder, list[Buffer], Buffer], None]
+
+
+def stage(name: str, shape: Sequence[Dim], inputs: Sequence[Tensor], write: Writer) -> Tensor:
+    """Return a tensor that blocks write: vector code comes of them where one expression has none.
+
+    Args:
+        name: of the stage.
+        shape: of the tensor.
+        inputs: what it is made of; the first one's dtype is its own.
+        write: writes the blocks.
+    """
+
+    def body(ins: list[Any], outs: list[Any]) -> None:
+        write(ir_builder.current().builder, [each.buffer for each in ins], outs[0].buffer)
+
+    return extern(tuple(shape), inputs, body, name=name, dtype=inputs[0].dtype)
+
+
+def spatial(dims: Sequence[SymExpr]) -> list[tuple[str, SymExpr]]:
+    """Return an axis for each dimension."""
+    return [("spatial", dim) for dim in dims]
+
+
+def reshaped(name: str, data: Tensor, shape: Sequence[Dim]) -> Tensor:
+    """Return the elements of a tensor, in row-major order, in a shape of as many elements."""
+
+    def write(builder: PrimFuncBuilder, buffers: list[Buffer], out: Buffer) -> None:
+        source, target = builder.linear(buffers[0]), builder.linear(out)
+        with builder.nest(name, spatial(source.dims)) as (i,):
+            target.store(source[i], i)
+
+    return stage(name, shape, [data], write)
+
+
+def padded(
+    name: str, data: Tensor, shape: Sequence[Dim], before: Sequence[Dim], fill: int | float
+) -> Tensor:
+    """Return a tensor within a larger one that is filled with a number."""
+
+    def write(builder: PrimFuncBuilder, buffers: list[Buffer], out: Buffer) -> None:
+        # Two plain blocks: neither reads outside of the tensor.
+        with builder.nest(f"{name}_fill", spatial(out.dims)) as block:
+            out.store(cast(fill, out.dtype), tuple(block))
+        _copy(builder, name, buffers[0], out, before)
+
+    return stage(name, shape, [data], write)
+
+
+def joined(
+    name: str, tensors: Sequence[Tensor], shape: Sequence[Dim], starts: Sequence[Sequence[Dim]]
+) -> Tensor:
+    """Return a tensor put together of others, each from a place on."""
+
+    def write(builder: PrimFuncBuilder, buffers: list[Buffer], out: Buffer) -> None:
+        for source, start in zip(buffers, starts, strict=True):
+            _copy(builder, name, source, out, start)
+
+    return stage(name, shape, tensors, write)
+
+
+def _copy(
+    builder: PrimFuncBuilder, name: str, source: Buffer, out: Buffer, start: Sequence[Dim]
+) -> None:
+    offsets = [x if isinstance(x, int) else builder.symbol(x) for x in start]
+    with builder.nest(name, spatial(source.dims)) as block:
+        at = tuple(block)
+        moved = tuple(
+            index if isinstance(offset, int) and offset == 0 else index + offset
+            for index, offset in zip(at, offsets, strict=True)
+        )
+        out.store(source[at], moved)

@@ -1,0 +1,65 @@
+"""Sums and products of all elements so far, along an axis."""
+
+from collections.abc import Callable
+from typing import Any
+
+from relax_mlir.te.operation import extern
+from relax_mlir.te.tensor import Tensor
+from relax_mlir.tir import ir_builder
+from relax_mlir.tir.arithmetic import cast, const
+from relax_mlir.tir.dtypes import checked
+from relax_mlir.topi.manipulate import flatten
+from relax_mlir.topi.support import axis_of, tensor, wide_of
+
+
+def _scan(name: str, start: int, combine: Callable[[Any, Any], Any]) -> Callable[..., Tensor]:
+    def function(
+        data: Tensor, axis: int | None = None, dtype: Any = None, exclusive: bool = False
+    ) -> Tensor:
+        source = tensor(data, name)
+        if axis is None:
+            source, axis = flatten(source), 0
+        along = axis_of(axis, source.ndim, name)
+        kind = checked(dtype) if dtype else source.dtype
+        wide = wide_of(kind)
+        rest = [dim for i, dim in enumerate(source.shape) if i != along]
+
+        def write(ins: list[Any], outs: list[Any]) -> None:
+            ib = ir_builder.create()
+            total = ib.allocate(wide, [1], "total")
+            _loops(ib, rest, [], lambda at: _row(ib, ins[0], outs[0], total, at))
+
+        def _row(ib: Any, x: Any, out: Any, total: Any, at: list[Any]) -> None:
+            total[0] = const(start, wide)
+            with ib.for_range(0, source.shape[along], "k") as k:
+                place = (*at[:along], k, *at[along:])
+                value = cast(x[place], wide)
+                if exclusive:
+                    out[place] = cast(total[0], kind)
+                    total[0] = combine(total[0], value)
+                else:
+                    total[0] = combine(total[0], value)
+                    out[place] = cast(total[0], kind)
+
+        return extern(source.shape, [source], write, name=f"T_{name}", dtype=kind)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"""Return the {name} along an axis, or of all elements in a row.
+
+    With `exclusive`, each element's own value is not in it.
+    """
+    return function
+
+
+def _loops(ib: Any, extents: list[Any], at: list[Any], inner: Callable[[list[Any]], None]) -> None:
+    if len(at) == len(extents):
+        inner(at)
+        return
+    with ib.for_range(0, extents[len(at)], f"i{len(at)}") as i:
+        _loops(ib, extents, [*at, i], inner)
+
+
+FUNCTIONS: dict[str, Callable[..., Tensor]] = {
+    "cumsum": _scan("cumsum", 0, lambda a, b: a + b),
+    "cumprod": _scan("cumprod", 1, lambda a, b: a * b),
+}
