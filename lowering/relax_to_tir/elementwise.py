@@ -13,25 +13,9 @@ from relax_mlir.dialects.relax.ops.base import (
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.dialects.tir.builder import Buffer, PrimFuncBuilder
 from relax_mlir.dialects.tir.scalar import Scalar, cast, compare, select
-from relax_mlir.errors import PassError
 from relax_mlir.lowering.relax_to_tir.emit import Legalizer
 from relax_mlir.lowering.relax_to_tir.limits import ACCUMULATE
 from relax_mlir.lowering.relax_to_tir.scalar_functions import BINARY, PARAMETRIC, TERNARY, UNARY
-
-# What numpy refuses, or answers with another dtype.
-_NOT_OF_BOOLS = (
-    "negative", "relu6", "subtract", "divide", "floor_divide", "mod", "floor_mod", "power",
-)  # fmt: skip
-
-
-def _refuse_bools(op: ir.Operation) -> None:
-    name = op.name.removeprefix("relax.")
-    if name in _NOT_OF_BOOLS and T.tensor_dtype(op.results[0].type) == "bool":
-        op.location.emit_error(
-            f"'{op.name}' op is not defined for bool: cast the operands first, as in "
-            f'R.{name}(R.astype(x, "int32"), ...)'
-        )
-        raise PassError("LegalizeOps", f"'{op.name}' of bool tensors")
 
 
 def broadcasts(dims: Sequence[SymExpr], out_dims: Sequence[SymExpr]) -> bool:
@@ -57,12 +41,7 @@ def spatial(dims: Sequence[SymExpr]) -> list[tuple[str, SymExpr]]:
 
 
 def legalize_unary(legalizer: Legalizer, op: ir.Operation) -> ir.Value | None:
-    """Legalise a unary operation of the table.
-
-    Raises:
-        PassError: arithmetic on bools.
-    """
-    _refuse_bools(op)
+    """Legalise a unary operation of the table."""
     name = op.name.removeprefix("relax.")
 
     def body(builder: PrimFuncBuilder, buffers: Sequence[Buffer]) -> None:
@@ -94,12 +73,7 @@ def legalize_parametric(legalizer: Legalizer, op: ir.Operation) -> ir.Value | No
 
 
 def legalize_broadcast(legalizer: Legalizer, op: ir.Operation) -> ir.Value | None:
-    """Legalise an operation of broadcast operands, where broadcasting is certain.
-
-    Raises:
-        PassError: arithmetic on bools.
-    """
-    _refuse_bools(op)
+    """Legalise an operation of broadcast operands, where broadcasting is certain."""
     name = op.name.removeprefix("relax.")
     shapes = T.all_dims(value.type for value in (*op.operands, op.results[0]))
     if shapes is None:

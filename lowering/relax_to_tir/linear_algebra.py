@@ -55,8 +55,9 @@ def legalize_matmul(legalizer: Legalizer, op: ir.Operation) -> ir.Value | None:
             b_at = (*broadcast_indices(b.dims[:-2], batch, lead), k, *column)
             with block.init() as init:
                 target.store(cast(0, wide), tuple(init[:-1]))
+            before = target[tuple(at)]
             term = cast(a[a_at], wide) * cast(b[b_at], wide)
-            target.store(target[tuple(at)] + term, tuple(at))
+            target.store(before + term, tuple(at))
         if target is not out:
             _round(builder, target, out)
 
@@ -94,8 +95,9 @@ def legalize_linear(legalizer: Legalizer, op: ir.Operation) -> ir.Value | None:
             row, column = at[: len(a_dims) - 1], at[len(a_dims) - 1 :]
             with block.init() as init:
                 target.store(cast(0, wide), tuple(init[:-1]))
+            before = target[tuple(at)]
             term = cast(a[(*row, k)], wide) * cast(b[(*column, k)], wide)
-            target.store(target[tuple(at)] + term, tuple(at))
+            target.store(before + term, tuple(at))
         if added:
             with builder.nest("bias", spatial(out.dims)) as block:
                 at = tuple(block)

@@ -17,7 +17,6 @@ from relax_mlir.dialects.tir.scalar import (
     select,
     unary,
 )
-from relax_mlir.errors import PassError
 from relax_mlir.lowering.relax_to_tir.elementwise import spatial
 from relax_mlir.lowering.relax_to_tir.emit import Legalizer
 from relax_mlir.lowering.relax_to_tir.limits import ACCUMULATE, highest, lowest
@@ -37,21 +36,10 @@ COMBINERS: dict[str, tuple[Callable[[str], int | float], Callable[[Scalar, Scala
 
 
 def legalize_reduce(legalizer: Legalizer, op: ir.Operation) -> ir.Value | None:
-    """Legalise a reduction over any axes; what they leave empty gets the combiner's identity.
-
-    Raises:
-        PassError: a mean of bools.
-    """
+    """Legalise a reduction over any axes; what they leave empty gets the combiner's identity."""
     name = op.name.removeprefix("relax.")
     attrs = read_attributes(op, COMPUTE_OPS[name].PARAMS)
     dims = T.tensor_dims(op.operands[0].type)
-    dtype = T.tensor_dtype(op.operands[0].type)
-    if dtype == "bool" and name == "mean":
-        op.location.emit_error(
-            f"'{op.name}' op is not defined for bool: cast the operand first, as in "
-            f'R.{name}(R.astype(x, "float32"))'
-        )
-        raise PassError("LegalizeOps", f"'{op.name}' of a bool tensor")
     if dims is None:
         return None
     ndim = len(dims)
@@ -79,8 +67,8 @@ def legalize_reduce(legalizer: Legalizer, op: ir.Operation) -> ir.Value | None:
                 at = tuple(block)
                 with block.init() as init:
                     target.store(cast(identity(wide), wide), position(init))
-                value = cast(source[at], wide)
-                target.store(combine(target[position(at)], value), position(at))
+                before = target[position(at)]
+                target.store(combine(before, cast(source[at], wide)), position(at))
         if name == "mean" or target is not out:
             count = builder.symbol(product([source.dims[i] for i in sorted(axes)]))
             with builder.nest("finish", spatial(out.dims)) as block:

@@ -135,9 +135,10 @@ def convolve(
         group, co = at[split], rest[split]
         with block.init() as init:
             target.store(cast(0, wide), tuple(init[: len(dims)]))
+        before = target[tuple(at)]
         left = cast(image[tuple(place(rest, ci, group, window))], wide)
         term = left * cast(weight[tuple(kernel(co, ci, group, window))], wide)
-        target.store(target[tuple(at)] + term, tuple(at))
+        target.store(before + term, tuple(at))
     if target is not out:
         source, result = builder.linear(target), builder.linear(out)
         with builder.nest("cast", spatial(result.dims)) as (index,):
@@ -189,8 +190,8 @@ def legalize_pool(legalizer: Legalizer, op: ir.Operation) -> ir.Value | None:
                 where[position] = start + steps[axis] * dilation[axis]
             with block.init() as init:
                 target.store(cast(fill, wide), tuple(init[: rank + 2]))
-            value = cast(image[tuple(where)], wide)
             before = target[tuple(at)]
+            value = cast(image[tuple(where)], wide)
             target.store(before + value if average else binary("max", before, value), tuple(at))
         if average:
             _divide(builder, data, target, out)

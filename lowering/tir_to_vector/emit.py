@@ -10,6 +10,11 @@ from relax_mlir.lowering.tir_to_vector.index_emit import Index, IndexEmitter
 # Elements up to which a buffer may live on the stack.
 _STACK = 256
 _DYNAMIC = ir.ShapedType.get_dynamic_size()
+# What LLVM may still do to a loop. Of those that are vector code already only the innermost ones of
+# the main path gain from unrolling; copies of all the others were most of the time of a compilation.
+AS_IT_LIKES = ""
+UNROLL = "#llvm.loop_annotation<vectorize = <disable = true>>"
+KEEP = "#llvm.loop_annotation<vectorize = <disable = true>, unroll = <disable = true>>"
 
 
 class Loop:
@@ -170,15 +175,18 @@ class Emitter(IndexEmitter):
 
     @contextmanager
     def loop(
-        self, lower: Index, upper: Index, step: Index = 1, carried: Sequence[ir.Value] = ()
-    ) -> Iterator[Loop]:
-        """Write an `scf.for`; `Loop.carry` sets what the next step gets."""
+        self, lower: Index, upper: Index, step: Index = 1, carried: Sequence[ir.Value] = (),
+        hints: str = KEEP,
+    ) -> Iterator[Loop]:  # fmt: skip
+        """Write an `scf.for`; `Loop.carry` sets what the next step gets, `hints` are for LLVM."""
         made = ir.Operation.create(
             "scf.for",
             results=[value.type for value in carried],
             operands=[self.index(lower), self.index(upper), self.index(step), *carried],
             regions=1,
         )
+        if hints:
+            made.attributes["llvm.loop_annotation"] = ir.Attribute.parse(hints)
         block = made.regions[0].blocks.append(self.index_type, *(v.type for v in carried))
         counter, *arguments = block.arguments
         loop = Loop(counter, arguments)

@@ -1,9 +1,9 @@
 """The path that lowers any prim func: loops become scf loops, blocks are inlined (G06)."""
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.lowering.tir_to_vector.emit import Emitter
+from relax_mlir.lowering.tir_to_vector.emit import AS_IT_LIKES, Emitter
 
-_ANNOTATIONS = {
+_HINTS = {
     "unrolled": "#llvm.loop_annotation<unroll = <disable = false, full = true>>",
     "vectorized": "#llvm.loop_annotation<vectorize = <disable = false>>",
 }
@@ -47,11 +47,8 @@ def _lower_for(op: ir.Operation, emit: Emitter) -> None:
             with emit.parallel(lower, upper) as counter:
                 _move(body, counter)
         else:
-            with emit.loop(lower, upper) as loop:
+            with emit.loop(lower, upper, hints=_HINTS.get(kind, AS_IT_LIKES)) as loop:
                 _move(body, loop.counter)
-                made = ir.InsertionPoint.current.block.owner
-            if kind in _ANNOTATIONS:
-                made.attributes["llvm.loop_annotation"] = ir.Attribute.parse(_ANNOTATIONS[kind])
     op.erase()
 
 

@@ -5,7 +5,7 @@ from contextlib import ExitStack
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.symbolic import SymExpr
-from relax_mlir.lowering.tir_to_vector.emit import Emitter
+from relax_mlir.lowering.tir_to_vector.emit import KEEP, UNROLL, Emitter
 from relax_mlir.lowering.tir_to_vector.flat import COMBINERS, FlatNest
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.machine import Machine
@@ -114,7 +114,7 @@ class NestWriter:
                 upto = emit.add(done, emit.round_down(emit.sub(size, done), width * lanes))
                 if isinstance(upto, int) and upto == done:
                     continue
-                with emit.loop(done, upto, width * lanes, sums[:width]) as loop:
+                with emit.loop(done, upto, width * lanes, sums[:width], UNROLL) as loop:
                     places = [emit.add(loop.counter, u * lanes) for u in range(width)]
                     loop.carry(
                         [
@@ -160,7 +160,8 @@ class NestWriter:
         for count in counts:
             upto = emit.add(done, emit.round_down(emit.sub(size, done), count * lanes))
             if not isinstance(upto, int) or upto != done:
-                with emit.loop(done, upto, count * lanes) as loop:
+                hints = UNROLL if count == counts[0] else KEEP
+                with emit.loop(done, upto, count * lanes, hints=hints) as loop:
                     chunk(loop.counter, count, lanes, None)
             done = upto
         left = emit.sub(size, done)

@@ -215,8 +215,9 @@ def register_op(
 
 def infer_user_shape(name: str, types: Sequence[Any], attrs: dict[str, Any]) -> Any:
     """Return what the registered rule of an operation says of the result's shape."""
+    rule = _ATTRIBUTES[name].get("FInferShape")
     args = [None if type_ is None else Argument(i, type_) for i, type_ in enumerate(types)]
-    return _ATTRIBUTES[name]["FInferShape"](InferCall(f"{PREFIX}{name}", tuple(args), attrs))
+    return None if rule is None else rule(InferCall(f"{PREFIX}{name}", tuple(args), attrs))
 
 
 def _no_rule(types: Sequence[Any], attrs: dict[str, Any]) -> ir.Type:
@@ -226,8 +227,8 @@ def _no_rule(types: Sequence[Any], attrs: dict[str, Any]) -> ir.Type:
 def _param(given: Any) -> Param:
     if isinstance(given, Param):
         return given
-    parts: tuple[Any, ...] = (given, "tensor") if isinstance(given, str) else tuple(given)
-    name, kind, default = (*parts, REQUIRED)[:3]
+    parts: Any = (given, "tensor") if isinstance(given, str) else tuple(given)
+    name, kind, default = [*parts, REQUIRED][:3]
     if not isinstance(name, str) or not name.isidentifier():
         raise ValueError(f"the name of a parameter is an identifier, got {name!r}")
     return Param(name, kind, default)

@@ -10,6 +10,7 @@ _EXPORTS = {
     "VMFunction": "executable",
     "ExecBuilder": "exec_builder",
     "UnusedInputWarning": "exec_builder",
+    "VMInstrumentReturnKind": "instrument",
     "VirtualMachine": "vm",
     "Device": "device",
     "DeviceAPI": "device",

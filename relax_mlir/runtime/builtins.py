@@ -53,9 +53,9 @@ def storage_function(state: VMState) -> Callable[..., Storage]:
     several = len(state.allocators) > 1
 
     def alloc_storage(size: Any, device: Any = "cpu", *rest: Any) -> Storage:
-        if isinstance(size, VMState):
-            return storage_function(size)(device, *rest)
         if type(size) is not int:
+            if isinstance(size, VMState):
+                return storage_function(size)(device, *rest)
             size = math.prod(size) if type(size) is tuple else to_int(size)
         return state.allocator(device).alloc(size) if several else alloc(size)
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from relax_mlir.errors import ExecutableFormatError, FunctionNotFoundError, did_you_mean
-from relax_mlir.runtime.bytecode import ArgKind, Instruction, Opcode
+from relax_mlir.runtime.bytecode import ArgKind, Instruction
 from relax_mlir.runtime.constants import CheckedConstants
 from relax_mlir.runtime.module import Module
 from relax_mlir.runtime.values import BFLOAT16
@@ -138,49 +138,9 @@ class Executable(Module):
         Raises:
             ValueError: says the function, the instruction and what is wrong.
         """
-        position = 0
-        for func in self.global_funcs:
-            if func.start_instr != position or func.end_instr <= func.start_instr:
-                raise ValueError(f"function '{func.name}' has a wrong range of instructions")
-            if not 0 <= func.num_args == len(func.param_names) <= func.register_file_size:
-                raise ValueError(f"function '{func.name}' has a wrong number of registers")
-            position = func.end_instr
-            if position > len(self.instr_offset):
-                raise ValueError(f"function '{func.name}' ends after the last instruction")
-            for i, instr in enumerate(self.instructions(func)):
-                reason = self._check_instruction(func, i, instr)
-                if reason:
-                    raise ValueError(f"function '{func.name}', instruction {i}: {reason}")
-        if position != len(self.instr_offset):
-            raise ValueError("instructions belong to no function")
-        if len({f.name for f in self.global_funcs}) != len(self.global_funcs):
-            raise ValueError("two functions have one name")
+        from relax_mlir.runtime.checking import check_executable
 
-    def _check_instruction(self, func: VMFunction, i: int, instr: Instruction) -> str | None:
-        size = func.end_instr - func.start_instr
-        if instr.op in (Opcode.IF, Opcode.GOTO) and (
-            instr.offset == 0 or not 0 <= i + instr.offset < size
-        ):
-            return f"jump by {instr.offset} leaves the function"
-        if i == size - 1 and instr.op not in (Opcode.RET, Opcode.GOTO):
-            return "the function ends without 'ret'"
-        uses = [*instr.args, instr.dst] if instr.op is Opcode.CALL else []
-        if instr.op in (Opcode.RET, Opcode.IF):
-            uses = [instr.reg]
-        limits = {
-            ArgKind.REGISTER: func.register_file_size,
-            ArgKind.CONSTANT: len(self.constants),
-            ArgKind.FUNCTION: len(self.func_names),
-        }
-        for arg in uses:
-            named = arg.kind is ArgKind.REGISTER and not arg.is_plain_register
-            if not named and arg.kind in limits and not 0 <= arg.value < limits[arg.kind]:
-                return f"operand {arg} does not exist"
-        if instr.op in (Opcode.RET, Opcode.IF) and not instr.reg.is_plain_register:
-            return f"'{instr.op.name.lower()}' needs a register"
-        if instr.op is Opcode.CALL and not 0 <= instr.func_idx < len(self.func_names):
-            return f"function {instr.func_idx} does not exist"
-        return None
+        check_executable(self)
 
     def stats(self) -> str:
         """Return a summary: constants, functions, packed functions (V13)."""
@@ -356,13 +316,16 @@ class Executable(Module):
 
     def function_names(self) -> tuple[str, ...]:
         """Return the names of the public functions, of the bytecode and then native."""
-        names = [f.name for f in self.global_funcs] + [s for o in self.native for s in o.symbols]
         private = self.metadata.get("private", ())
-        return tuple([name for name in dict.fromkeys(names) if name not in private])
+        return tuple([name for name in self._all_functions() if name not in private])
+
+    def _all_functions(self) -> list[str]:
+        native = [s.removeprefix("__tvm_ffi_") for obj in self.native for s in obj.symbols]
+        return list(dict.fromkeys([*[f.name for f in self.global_funcs], *native]))
 
     def find_function(self, name: str) -> Callable[..., Any] | None:
-        """Return one of the functions, run by a virtual machine on the CPU, or None."""
-        if name not in self.function_names():
+        """Return a function, public or not, run by a virtual machine on the CPU, or None."""
+        if name not in self._all_functions():
             return None
         if self._machine is None:
             from relax_mlir.runtime.vm import VirtualMachine

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from relax_mlir.errors import DeviceError, VMError
-from relax_mlir.runtime.device import CPUDeviceAPI, Device, cpu, device
+from relax_mlir.runtime.cpu_device import CPUDeviceAPI
+from relax_mlir.runtime.device import Device, cpu, device
 
 ALIGNMENT = 64
 POOL_MAX_BYTES = 1 << 30
@@ -203,10 +204,11 @@ class VMState:
         self, memory: str | Mapping[Any, str] | None = None, devices: Sequence[Any] = ()
     ) -> None:
         self.devices = tuple([device(d) for d in devices]) or (cpu(0),)
-        kinds = dict.fromkeys(self.devices, "pooled" if memory is None else memory)
+        kinds: dict[Device, str] = dict.fromkeys(self.devices, "pooled")
         if isinstance(memory, Mapping):
-            kinds.update(dict.fromkeys(self.devices, "pooled"))
             kinds.update({device(d): kind for d, kind in memory.items()})
+        elif memory is not None:
+            kinds = dict.fromkeys(self.devices, memory)
         for kind in kinds.values():
             if kind not in _ALLOCATORS:
                 raise ValueError(f"memory must be 'pooled' or 'naive', got {kind!r}")

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from relax_mlir.runtime.device import CPUDeviceAPI, Device, cpu, device
+from relax_mlir.runtime.cpu_device import CPUDeviceAPI
+from relax_mlir.runtime.device import Device, cpu, device
 from relax_mlir.runtime.files import flat_bytes
 from relax_mlir.runtime.memory import NaiveAllocator, VMState, space_of
 from relax_mlir.runtime.values import numpy_dtype, to_value

@@ -16,10 +16,16 @@ from typing import Any
 import numpy as np
 
 from relax_mlir.errors import ArgumentTypeError, ExecutableFormatError
+from relax_mlir.runtime.constant_codec import (
+    Blob,
+    ConstantDecoder,
+    ConstantEncoder,
+    slice_of,
+    typed,
+)
 from relax_mlir.runtime.constants import CheckedConstants
 from relax_mlir.runtime.executable import Executable, NativeObject, VMFunction
-from relax_mlir.runtime.files import checksums, flat_bytes, pad
-from relax_mlir.runtime.values import is_tensor_dtype, numpy_dtype
+from relax_mlir.runtime.files import pad
 
 MAGIC = b"RLXMEXE\n"
 VERSION = 2
@@ -40,61 +46,7 @@ _MALFORMED = (
 )
 
 
-class _Blob:
-    """Collects raw data, every piece aligned; remembers where it went."""
-
-    def __init__(self) -> None:
-        self.parts: list[Any] = []
-        self.size = 0
-
-    def add(self, piece: bytes | memoryview) -> dict[str, int]:
-        size = len(piece)
-        where = {"offset": self.size, "size": size}
-        self.parts += [piece, bytes(pad(size))]
-        self.size += size + pad(size)
-        return where
-
-
-class _Encoder:
-    """Turns constants into JSON; their bytes go into the file or among the weights."""
-
-    def __init__(self, weights: dict[str, np.ndarray] | None) -> None:
-        self.blob = _Blob()
-        self.weights = weights
-
-    def constant(self, value: Any, name: str) -> dict[str, Any]:
-        kind = type(value)
-        if isinstance(value, np.ndarray):
-            return self._tensor(value, name)
-        if value is None or kind in (bool, int, str):
-            return {"kind": "plain", "value": value}
-        if kind is float:
-            return {"kind": "float", "value": float.hex(value)}
-        if kind is tuple:
-            items = [self.constant(v, f"{name}.{i}") for i, v in enumerate(value)]
-            return {"kind": "tuple", "items": items}
-        if kind is bytes:
-            return {"kind": "bytes", "value": value.hex()}
-        if isinstance(value, np.dtype) and is_tensor_dtype(value):
-            return {"kind": "dtype", "value": value.name}
-        raise ArgumentTypeError(f"an executable's file cannot hold a constant {kind.__name__}")
-
-    def _tensor(self, array: np.ndarray, name: str) -> dict[str, Any]:
-        if not is_tensor_dtype(array.dtype):
-            raise ArgumentTypeError(
-                f"an executable's file cannot hold arrays of dtype {array.dtype}"
-            )
-        # The file is little-endian whatever the host.
-        plain = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))
-        raw = flat_bytes(plain)
-        item = {"dtype": array.dtype.name, "shape": list(array.shape), "crc": checksums(raw)}
-        if self.weights is None:
-            return {"kind": "tensor", **item, **self.blob.add(raw.data)}
-        self.weights[name] = plain.reshape(array.shape)
-        return {"kind": "weight", **item, "name": name}
-
-
-def _native_row(obj: NativeObject, blob: _Blob) -> dict[str, Any]:
+def _native_row(obj: NativeObject, blob: Blob) -> dict[str, Any]:
     return {
         "name": obj.name,
         "symbols": list(obj.symbols),
@@ -122,7 +74,7 @@ def dump(
         ArgumentTypeError: a constant or the metadata is of a kind that files cannot hold.
         ExecutableFormatError: the executable's own file is damaged.
     """
-    encoder, objects = _Encoder(weights), _Blob()
+    encoder, objects = ConstantEncoder(weights), Blob()
     constants = [encoder.constant(c, f"c{i}") for i, c in enumerate(executable.constants)]
     native = [_native_row(obj, objects) for obj in executable.native]
     table = [
@@ -198,91 +150,22 @@ def _sections(data: np.ndarray) -> dict[str, np.ndarray]:
     return found
 
 
-def _slice(data: np.ndarray, item: dict[str, Any]) -> np.ndarray:
-    start, size = item["offset"], item["size"]
-    if type(start) is not int or type(size) is not int or start < 0 or size < 0:
-        raise ValueError("offset or size is not a number")
-    if start + size > len(data):
-        raise ValueError("it reaches past the end of its section")
-    return data[start : start + size]
-
-
-class _Decoder:
-    """Turns JSON into constants; arrays are views of the file or of the weights."""
-
-    def __init__(self, data: np.ndarray, weights: Mapping[str, np.ndarray]) -> None:
-        self.data = data
-        self.weights = weights
-
-    def table(self, rows: Any) -> CheckedConstants:
-        views, checks = [], {}
-        for index, item in enumerate(_typed(rows, list)):
-            found: list[tuple[np.ndarray, list[int]]] = []
-            views.append(self._constant(item, found))
-            if found:
-                checks[index] = found
-        return CheckedConstants(views, checks)
-
-    def _constant(self, item: dict[str, Any], found: list) -> Any:
-        kind = item["kind"]
-        if kind in ("tensor", "weight"):
-            array = self._tensor(item) if kind == "tensor" else self._weight(item)
-            found.append((array, [_typed(crc, int) for crc in _typed(item["crc"], list)]))
-            return array
-        if kind == "plain":
-            if item["value"] is not None and type(item["value"]) not in (bool, int, str):
-                raise ValueError("a plain constant of another type")
-            return item["value"]
-        if kind == "float":
-            return float.fromhex(item["value"])
-        if kind == "tuple":
-            return tuple([self._constant(v, found) for v in item["items"]])
-        if kind == "bytes":
-            return bytes.fromhex(item["value"])
-        if kind == "dtype":
-            return numpy_dtype(_typed(item["value"], str))
-        raise ValueError(f"unknown kind {kind!r}")
-
-    def _tensor(self, item: dict[str, Any]) -> np.ndarray:
-        dtype = numpy_dtype(_typed(item["dtype"], str))
-        raw = _slice(self.data, item).view(dtype.newbyteorder("<"))
-        return raw.reshape([_typed(d, int) for d in item["shape"]])
-
-    def _weight(self, item: dict[str, Any]) -> np.ndarray:
-        name = _typed(item["name"], str)
-        array = self.weights.get(name)
-        if array is None:
-            raise ValueError(f"the weights file has no '{name}'")
-        if array.dtype.name != item["dtype"] or list(array.shape) != item["shape"]:
-            raise ValueError(
-                f"weight '{name}' is {array.dtype.name}{list(array.shape)} in the weights file, "
-                f"{item['dtype']}{item['shape']} expected"
-            )
-        return array
-
-
-def _typed(value: Any, *types: type) -> Any:
-    if type(value) not in types:
-        raise ValueError(f"a {type(value).__name__} is where a {types[0].__name__} must be")
-    return value
-
-
 def _function(row: list[Any]) -> VMFunction:
     name, start, end, num_args, size, params = row
-    start, end, num_args, size = (_typed(n, int) for n in (start, end, num_args, size))
-    names = tuple([_typed(p, str) for p in params])
-    return VMFunction(_typed(name, str), start, end, num_args, size, names)
+    start, end, num_args, size = (typed(n, int) for n in (start, end, num_args, size))
+    names = tuple([typed(p, str) for p in params])
+    return VMFunction(typed(name, str), start, end, num_args, size, names)
 
 
 def _native(item: dict[str, Any], data: np.ndarray) -> NativeObject:
     return NativeObject(
-        name=_typed(item["name"], str),
-        data=_slice(data, item).tobytes(),
-        symbols=tuple([_typed(s, str) for s in item["symbols"]]),
-        triple=_typed(item["triple"], str),
-        cpu=_typed(item["cpu"], str),
-        features=_typed(item["features"], str),
-        needs_omp=_typed(item["needs_omp"], bool),
+        name=typed(item["name"], str),
+        data=slice_of(data, item).tobytes(),
+        symbols=tuple([typed(s, str) for s in item["symbols"]]),
+        triple=typed(item["triple"], str),
+        cpu=typed(item["cpu"], str),
+        features=typed(item["features"], str),
+        needs_omp=typed(item["needs_omp"], bool),
     )
 
 
@@ -315,14 +198,14 @@ def parse(
         if name is not None:
             if load_weights is None:
                 raise ValueError(f"its arrays are in '{name}': say where with weights=")
-            weights = load_weights(_typed(name, str))
-        return _Decoder(found["data"], weights).table(content["table"])
+            weights = load_weights(typed(name, str))
+        return ConstantDecoder(found["data"], weights).table(content["table"])
 
     functions = read("globals", lambda rows: [_function(row) for row in rows])
-    names = read("names", lambda rows: [_typed(n, str) for n in rows])
+    names = read("names", lambda rows: [typed(n, str) for n in rows])
     constants = read("constants", build_constants)
     native = read("native", lambda rows: [_native(n, found["objects"]) for n in rows])
-    metadata = read("metadata", lambda value: _typed(value, dict))
+    metadata = read("metadata", lambda value: typed(value, dict))
 
     def build_code(words: np.ndarray) -> Executable:
         count, size = (int(w) for w in words[:2])

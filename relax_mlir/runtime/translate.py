@@ -1,7 +1,7 @@
 """Turns a function's bytecode into a Python function, once: faster than a dispatch loop.
 
-A function without jumps becomes one statement per instruction. With jumps, its basic blocks become
-the leaves of a tree of `if` in a loop. Names and texts of the executable never enter the source,
+A function without jumps becomes one statement per instruction. With jumps, a basic block is written
+where its only predecessor ends; the others become the leaves of a tree of `if` in a loop. Names and texts of the executable never enter the source,
 only numbers do.
 """
 
@@ -11,6 +11,10 @@ from typing import Any
 from relax_mlir.runtime.builtins import BUILTINS, PREFIX
 from relax_mlir.runtime.bytecode import VM_STATE_REGISTER, Arg, ArgKind, Instruction, Opcode
 from relax_mlir.runtime.executable import Executable, VMFunction
+
+
+# Blocks in blocks; CPython limits how deep a line may be indented.
+_MAX_NESTED = 16
 
 
 class _Writer:
@@ -35,11 +39,13 @@ def _operand(arg: Arg) -> str:
     return f"c{arg.value}" if arg.kind is ArgKind.CONSTANT else f"p{arg.value}"
 
 
-def _call(executable: Executable, instr: Instruction, native: Container[str]) -> str:
+def _call(
+    executable: Executable, instr: Instruction, native: Container[str], plain: bool = False
+) -> str:
     name = executable.func_names[instr.func_idx]
     dst = f"r{instr.dst.value}" if instr.dst.is_plain_register else ""
     args = [_operand(a) for a in instr.args]
-    if name in native:
+    if name in native and not plain:
         # Constants are handed to native code as the FFI's own tensors, wrapped once.
         args = [
             f"t{a.value}" if a.kind is ArgKind.CONSTANT else text
@@ -48,8 +54,9 @@ def _call(executable: Executable, instr: Instruction, native: Container[str]) ->
     own = any(f.name == name for f in executable.global_funcs)
     if not own and name == PREFIX + "kill_object":
         registers = [_operand(a) for a in instr.args if a.is_plain_register]
-        return " = ".join([*registers, *([dst] if dst else []), "None"])
-    if not own and name == PREFIX + "move" and len(args) == 1:
+        killed = " = ".join([*registers, *([dst] if dst else []), "None"])
+        return f"p{instr.func_idx}({', '.join(args)}); {killed}" if plain else killed
+    if not own and not plain and name == PREFIX + "move" and len(args) == 1:
         return f"{dst or '_'} = {args[0]}"
     trusted = own or name in BUILTINS
     callee = f"p{instr.func_idx}"
@@ -122,97 +129,181 @@ def _returns_own_tensor(executable: Executable, code: list[Instruction]) -> bool
     return names == [PREFIX + "alloc_tensor"]
 
 
-def _block_starts(code: list[Instruction]) -> list[int]:
-    starts = {0}
-    for i, instr in enumerate(code):
-        if instr.op in (Opcode.IF, Opcode.GOTO):
-            starts |= {i + 1, i + instr.offset}
-    return sorted(s for s in starts if s < len(code))
+def _successors(code: list[Instruction], end: int) -> tuple[int, ...]:
+    """Return the blocks that may follow the one whose last instruction is `end - 1`."""
+    last = code[end - 1]
+    if last.op is Opcode.RET:
+        return ()
+    if last.op is Opcode.GOTO:
+        return (end - 1 + last.offset,)
+    if last.op is Opcode.IF and last.offset != 1:
+        return (end, end - 1 + last.offset)
+    return (end,)
 
 
-def _write_block(
-    out: _Writer,
-    executable: Executable,
-    native: Container[str],
-    code: list[Instruction],
-    start: int,
-    end: int,
-    depth: int,
-) -> None:
-    for i in range(start, end):
-        instr = code[i]
-        if instr.op is Opcode.CALL:
-            out.add(depth, _call(executable, instr, native), i)
-        elif instr.op is Opcode.RET:
-            out.add(depth, f"return r{instr.reg.value}", i)
-        elif instr.op is Opcode.GOTO:
-            out.add(depth, f"pc = {i + instr.offset}", i)
+class _Jumps:
+    """Writes a function that has jumps.
+
+    Attributes:
+        roots: for each block that is reached by a jump, its lines: depth, text, instruction.
+    """
+
+    def __init__(
+        self,
+        executable: Executable,
+        native: Container[str],
+        code: list[Instruction],
+        plain: bool,
+    ) -> None:
+        self._executable, self._native, self._plain = executable, native, plain
+        self._code = code
+        starts = {0}
+        for i, instr in enumerate(code):
+            if instr.op in (Opcode.IF, Opcode.GOTO):
+                starts |= {i + 1, i + instr.offset}
+        ordered = sorted(s for s in starts if s < len(code))
+        self._end = dict(zip(ordered, [*ordered[1:], len(code)], strict=True))
+        self._entries = self._count_entries()
+        self.roots: dict[int, list[tuple[int, str, int]]] = {}
+        todo = [0]
+        while todo:
+            start = todo.pop()
+            if start not in self.roots:
+                self._lines: list[tuple[int, str, int]] = []
+                self._jumped: list[int] = []
+                self._write(start, 0)
+                self.roots[start] = self._lines
+                todo += self._jumped
+
+    def _count_entries(self) -> dict[int, int]:
+        counts = {0: 1}
+        todo = [0]
+        while todo:
+            for following in _successors(self._code, self._end[todo.pop()]):
+                counts[following] = counts.get(following, 0) + 1
+                if counts[following] == 1:
+                    todo.append(following)
+        return counts
+
+    def _write(self, start: int, depth: int) -> None:
+        """Write a block, and those that only it leads to where it ends."""
+        while True:
+            end = self._end[start]
+            for i in range(start, end):
+                if self._code[i].op is Opcode.CALL:
+                    text = _call(self._executable, self._code[i], self._native, self._plain)
+                    self._lines.append((depth, text, i))
+            last, i = self._code[end - 1], end - 1
+            following = _successors(self._code, end)
+            if not following:
+                self._lines.append((depth, f"return r{last.reg.value}", i))
+                return
+            if last.op is Opcode.IF:
+                # Most conditions are Python's own by now, and those cost no call.
+                reg = f"r{last.reg.value}"
+                test = f"{reg} is True or ({reg} is not False and truth({reg}))"
+                if len(following) == 1:
+                    self._lines.append((depth, test, i))
+                else:
+                    self._lines.append((depth, f"if {test}:", i))
+                    self._follow(following[0], depth + 1, i)
+                    self._lines.append((depth, "else:", i))
+                    self._follow(following[1], depth + 1, i)
+                    return
+            if self._entries[following[0]] > 1:
+                self._jump(following[0], depth, i)
+                return
+            start = following[0]
+
+    def _follow(self, start: int, depth: int, instruction: int) -> None:
+        if self._entries[start] > 1 or depth > _MAX_NESTED:
+            self._jump(start, depth, instruction)
         else:
-            test = f"truth(r{instr.reg.value})"
-            out.add(depth, f"pc = {i + 1} if {test} else {i + instr.offset}", i)
-    if code[end - 1].op is Opcode.CALL:
-        out.add(depth, f"pc = {end}")
+            self._write(start, depth)
+
+    def _jump(self, start: int, depth: int, instruction: int) -> None:
+        self._lines.append((depth, f"pc = {start}", instruction))
+        self._jumped.append(start)
+
+    def write_tree(self, out: _Writer, starts: list[int], depth: int) -> None:
+        """Write a binary search for `pc` among blocks that are reached by jumps."""
+        if len(starts) == 1:
+            for inner, text, instruction in self.roots[starts[0]]:
+                out.add(depth + inner, text, instruction)
+            return
+        middle = len(starts) // 2
+        out.add(depth, f"if pc < {starts[middle]}:")
+        self.write_tree(out, starts[:middle], depth + 1)
+        out.add(depth, "else:")
+        self.write_tree(out, starts[middle:], depth + 1)
 
 
-def _write_tree(
+def _write_straight(
     out: _Writer,
     executable: Executable,
     native: Container[str],
     code: list[Instruction],
-    starts: list[int],
-    depth: int,
+    plain: bool,
 ) -> None:
-    """Write a binary search for `pc` among the blocks `starts[:-1]`; the last entry is the end."""
-    if len(starts) == 2:
-        _write_block(out, executable, native, code, starts[0], starts[1], depth)
-        return
-    middle = len(starts) // 2
-    out.add(depth, f"if pc < {starts[middle]}:")
-    _write_tree(out, executable, native, code, starts[: middle + 1], depth + 1)
-    out.add(depth, "else:")
-    _write_tree(out, executable, native, code, starts[middle:], depth + 1)
+    dead = _last_uses(code)
+    own = {} if plain else _own_tensors(code, executable.func_names)
+    storages = set(own.values())
+    for i, instr in enumerate(code):
+        if i in storages:
+            continue
+        if i in own:
+            size, device = (_operand(arg) for arg in code[own[i]].args)
+            args = ", ".join([size, *(_operand(arg) for arg in instr.args[2:]), device])
+            out.add(2, f"{_operand(instr.dst)} = new_tensor({args})", i)
+            continue
+        if instr.op is Opcode.RET:
+            out.add(2, f"return r{instr.reg.value}", i)
+            return
+        # Memory is free for the next instruction as soon as the last reader is done.
+        kill = "".join(f"; r{r} = None" for r in dead.get(i, ()))
+        out.add(2, _call(executable, instr, native, plain) + kill, i)
 
 
 def translate(
-    executable: Executable, func: VMFunction, namespace: dict[str, Any], native: Container[str] = ()
+    executable: Executable,
+    func: VMFunction,
+    namespace: dict[str, Any],
+    native: Container[str] = (),
+    plain: bool = False,
 ) -> tuple[Callable[..., Any], list[int]]:
     """Return a Python function and, for each line of its source, the instruction it came from.
 
     The namespace has `p<i>` (functions), `c<i>` (constants), `t<i>` (constants as functions named
     in `native` take them), `vm_state`, `truth`, `shape_of`, `new_tensor`, `to_value` and `fail`,
     which is called with an exception and the index of the function.
+
+    Args:
+        executable: the program.
+        func: one of its functions.
+        namespace: the globals of the Python function.
+        native: names of functions that are native code.
+        plain: whether each call is to be a call of its own, for who watches them.
     """
     code = executable.instructions(func)
     out = _Writer()
     params = ", ".join(f"r{i}" for i in range(func.num_args))
     out.add(0, f"def function({params}):")
-    starts = _block_starts(code)
-    straight = len(starts) == 1
+    straight = not any(instr.op in (Opcode.IF, Opcode.GOTO) for instr in code)
     locals_ = [f"r{i}" for i in range(func.num_args, func.register_file_size)]
     if not straight and locals_:
         out.add(1, " = ".join([*locals_, "None"]))
     out.add(1, "try:")
     if straight:
-        dead = _last_uses(code)
-        own = _own_tensors(code, executable.func_names)
-        for i, instr in enumerate(code):
-            if i in own.values():
-                continue
-            if i in own:
-                size, device = (_operand(arg) for arg in code[own[i]].args)
-                args = ", ".join([size, *(_operand(arg) for arg in instr.args[2:]), device])
-                out.add(2, f"{_operand(instr.dst)} = new_tensor({args})", i)
-                continue
-            if instr.op is Opcode.RET:
-                out.add(2, f"return r{instr.reg.value}", i)
-                break
-            # Memory is free for the next instruction as soon as the last reader is done.
-            kill = "".join(f"; r{r} = None" for r in dead.get(i, ()))
-            out.add(2, _call(executable, instr, native) + kill, i)
+        _write_straight(out, executable, native, code, plain)
     else:
-        out.add(2, "pc = 0")
-        out.add(2, "while True:")
-        _write_tree(out, executable, native, code, [*starts, len(code)], 3)
+        jumps = _Jumps(executable, native, code, plain)
+        starts = sorted(jumps.roots)
+        if len(starts) == 1 and not any(t.startswith("pc = ") for _, t, _ in jumps.roots[0]):
+            jumps.write_tree(out, starts, 2)
+        else:
+            out.add(2, "pc = 0")
+            out.add(2, "while True:")
+            jumps.write_tree(out, starts, 3)
     out.add(1, "except Exception as error:")
     index = executable.global_funcs.index(func)
     out.add(2, f"fail(error, {index})")

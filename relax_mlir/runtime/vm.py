@@ -1,6 +1,5 @@
 """The virtual machine: runs the functions of an executable (V14)."""
 
-import inspect
 import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -8,12 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from relax_mlir.errors import (
-    ArgumentTypeError,
-    FunctionNotFoundError,
-    VMError,
-    did_you_mean,
-)
+from relax_mlir.errors import FunctionNotFoundError, VMError, did_you_mean
+from relax_mlir.runtime.arguments import bind, convert, described
+from relax_mlir.runtime.backtrace import annotate, frame_line, too_deep
 from relax_mlir.runtime.builtins import (
     BUILTINS,
     alloc_storage,
@@ -23,7 +19,8 @@ from relax_mlir.runtime.builtins import (
     truth,
 )
 from relax_mlir.runtime.bytecode import Opcode
-from relax_mlir.runtime.executable import Executable, VMFunction
+from relax_mlir.runtime.executable import Executable
+from relax_mlir.runtime.instrument import instrumented
 from relax_mlir.runtime.memory import VMState
 from relax_mlir.runtime.native import ffi_tensor, native_call, native_error
 from relax_mlir.runtime.ownership import (
@@ -36,14 +33,14 @@ from relax_mlir.runtime.ownership import (
 )
 from relax_mlir.runtime.placement import Placement
 from relax_mlir.runtime.registry import find_func, not_found
+from relax_mlir.runtime.stateful import StatefulCalls
 from relax_mlir.runtime.translate import translate
 from relax_mlir.runtime.values import to_value
 
 ndarray = np.ndarray
-_MAX_NOTES = 8
 
 
-class VirtualMachine:
+class VirtualMachine(StatefulCalls):
     """Runs an executable's functions: `vm["main"](x, y)`.
 
     Arguments may be numpy arrays, anything with `__dlpack__` on the CPU, numpy scalars (0-d
@@ -75,7 +72,10 @@ class VirtualMachine:
     ) -> None:
         if not isinstance(executable, Executable):
             executable = Executable.load(executable)
+        super().__init__()
         self.executable = executable
+        self._memory_cfg = memory_cfg
+        self._wrap: Callable[[str, Callable[..., Any]], Callable[..., Any]] | None = None
         devices = device if isinstance(device, (list, tuple)) else (device,)
         self.state = VMState(memory_cfg, [d for d in devices if d is not None])
         self._placement = Placement(self.state)
@@ -101,7 +101,7 @@ class VirtualMachine:
             "fail": self._fail,
             **{f"c{i}": c for i, c in enumerate(constants)},
             **{f"t{i}": ffi_tensor(c) if self._native else c for i, c in enumerate(constants)},
-            **{f"p{i}": self._stub(i, n) for i, n in enumerate(executable.func_names)},
+            **self._stubs(),
         }
 
     @property
@@ -109,7 +109,7 @@ class VirtualMachine:
         """The public functions, of the bytecode and then native; `vm[...]` finds others too."""
         private = self.executable.metadata.get("private", ())
         names = (*self._funcs, *[n for n in self._native if n not in self._funcs])
-        return tuple([name for name in names if name not in private])
+        return (*[name for name in names if name not in private], *self._saved)
 
     def __getitem__(self, name: str) -> Callable[..., Any]:
         """Return a function that may be called with positional or keyword arguments.
@@ -119,12 +119,41 @@ class VirtualMachine:
         """
         call = self._calls.get(name)
         if call is None:
+            saved = self._saved.get(name)
+            if saved is not None:
+                return saved
             call = self._calls[name] = self._placement.across(self._make_call(name))
         return call
 
     def invoke_function(self, name: str, *args: Any, **kwargs: Any) -> Any:
         """Call a function by name; same as `vm[name](*args, **kwargs)`."""
         return self[name](*args, **kwargs)
+
+    def set_instrument(self, instrument: Callable[..., Any] | None) -> None:
+        """Let a function see, and perhaps replace, every call that the bytecode makes.
+
+        It is called as `instrument(func, name, before_run, result, *args)`, before and after each;
+        see `VMInstrumentReturnKind` for what it may return. Every instruction is then a call of its
+        own, also those that are otherwise part of others. Native code that calls native code is one
+        call. None ends it. Calls that are running go on as they began.
+
+        Raises:
+            TypeError: not callable.
+        """
+        if instrument is None:
+            self._set_wrap(None)
+            return
+        if not callable(instrument):
+            raise TypeError(f"an instrument is a function, got {instrument!r}")
+        self._set_wrap(lambda name, func: instrumented(instrument, name, func))
+
+    def _set_wrap(
+        self, wrap: Callable[[str, Callable[..., Any]], Callable[..., Any]] | None
+    ) -> None:
+        with self._lock:
+            self._wrap = wrap
+            self._bodies.clear()
+            self._namespace.update(self._stubs())
 
     def __repr__(self) -> str:
         return f"<VirtualMachine [{', '.join(self.functions)}]>"
@@ -141,37 +170,30 @@ class VirtualMachine:
                 f" (it has: {', '.join(self.functions) or 'none'})"
             )
         func = self.executable.global_funcs[index]
-        body = self._body(index)
+        self._body(index)
+        bodies, find = self._bodies, self._body
         count, own = func.num_args, self._own
-        returns_own = body.returns_own_tensor
 
         def call(*args: Any, **kwargs: Any) -> Any:
             if kwargs or len(args) != count:
-                args = _bind(func, args, kwargs)
+                args = bind(func, args, kwargs)
             try:
                 values = [to_value(a) for a in args]
             except Exception:
-                values = _convert(func, args)
+                values = convert(func, args)
+            body = bodies.get(index) or find(index)
             try:
                 result = body(*values)
             except RecursionError as error:
-                raise VMError(
-                    f"{name}: functions of the executable call each other too deeply "
-                    "(see sys.setrecursionlimit)"
-                ) from error
-            if returns_own:
+                deep = too_deep(name, error, self.executable, self._namespace, self._lines)
+                raise deep from error
+            if body.returns_own_tensor:
                 return result
             if type(result) is ndarray:
                 return result if type(result.base) in STORAGE else own(result, args, values)
             return own(result, args, values) if type(result) is tuple else result
 
-        parameter, kind = inspect.Parameter, inspect.Parameter.POSITIONAL_OR_KEYWORD
-        call.__name__ = call.__qualname__ = name
-        call.__doc__ = f"Function '{name}' of an executable: ({', '.join(func.param_names)})."
-        if all(p.isidentifier() for p in func.param_names):
-            params = [parameter(p, kind) for p in func.param_names]
-            vars(call)["__signature__"] = inspect.Signature(params)
-        return call
+        return described(call, func)
 
     def _own(self, result: Any, args: Any, values: list[Any]) -> Any:
         """Return a result that shares memory with no constant and no argument but itself."""
@@ -197,17 +219,28 @@ class VirtualMachine:
             with self._lock:
                 func = self.executable.global_funcs[index]
                 self.executable.verify_function(func)
+                plain = self._wrap is not None
                 body, self._lines[index] = translate(
-                    self.executable, func, self._namespace, self._native_only
+                    self.executable, func, self._namespace, self._native_only, plain
                 )
                 body = self._bodies.setdefault(index, body)
         return body
+
+    def _stubs(self) -> dict[str, Callable[..., Any]]:
+        return {f"p{i}": self._stub(i, n) for i, n in enumerate(self.executable.func_names)}
 
     def _stub(self, index: int, name: str) -> Callable[..., Any]:
         """Return a function that replaces itself, at its first call, by what the name means."""
 
         def first_call(*args: Any) -> Any:
-            target = self._namespace[f"p{index}"] = self._resolve(name)
+            with self._lock:
+                # A closure may have kept this stub from before it was replaced.
+                target = self._namespace[f"p{index}"]
+                if target is first_call:
+                    target = self._resolve(name)
+                    if self._wrap is not None:
+                        target = self._wrap(name, target)
+                    self._namespace[f"p{index}"] = target
             return target(*args)
 
         return first_call
@@ -233,78 +266,15 @@ class VirtualMachine:
         line = error.__traceback__.tb_lineno - 1 if error.__traceback__ else -1
         lines = self._lines.get(index, [])
         position = lines[line] if 0 <= line < len(lines) else -1
-        func = self.executable.global_funcs[index]
-        where, name = f"in VM function '{func.name}'", ""
+        where, name = frame_line(self.executable, index, position), ""
         if position >= 0:
-            instr = self.executable.get_instruction(func.start_instr + position)
-            what = instr.op.name.lower()
+            start = self.executable.global_funcs[index].start_instr
+            instr = self.executable.get_instruction(start + position)
             if instr.op is Opcode.CALL:
                 name = self.executable.func_names[instr.func_idx]
-                what = f"call {name}"
-            where += f", instruction {position} ({what})"
-            where += _source(self.executable.metadata.get("sources"), func.name, position)
-        if isinstance(error, VMError):
-            _annotate(error, where)
-        elif name in self._native_only:
-            raise _annotate(native_error(error), where) from None
-        else:
-            _add_note(error, where)
+        if name in self._native_only and not isinstance(error, VMError):
+            raise annotate(native_error(error), where) from None
+        annotate(error, where)
 
-
-def _convert(func: VMFunction, args: tuple) -> list[Any]:
-    """Return the arguments as values; VMError and ArgumentTypeError name the parameter."""
-    values = []
-    for name, arg in zip(func.param_names, args, strict=True):
-        try:
-            values.append(to_value(arg))
-        except MemoryError as error:
-            raise VMError(f"{func.name}: argument '{name}': {error}") from error
-        except (ArgumentTypeError, RecursionError) as error:
-            raise ArgumentTypeError(f"{func.name}: argument '{name}': {error}") from error
-    return values
-
-
-def _source(sources: Any, name: str, position: int) -> str:
-    """Return the line of the program that an instruction comes from, if the compiler noted it."""
-    runs = sources.get(name, ()) if isinstance(sources, dict) else ()
-    found = [run for run in runs if isinstance(run, list) and len(run) == 2 and run[0] <= position]
-    return f" at {found[-1][1]}" if found else ""
-
-
-def _annotate(error: Exception, where: str) -> Exception:
-    message = str(error.args[0]) if error.args else ""
-    if message.count("\n  in VM function") < _MAX_NOTES:
-        error.args = (f"{message}\n  {where}", *error.args[1:])
-    return error
-
-
-def _add_note(error: Exception, where: str) -> None:
-    # `add_note` is new in Python 3.11; before, the list is there for who looks for it.
-    notes = getattr(error, "__notes__", [])
-    if len(notes) < _MAX_NOTES and not isinstance(error, RecursionError):
-        add_note = getattr(error, "add_note", None)
-        if add_note is not None:
-            add_note(where)
-        else:
-            vars(error)["__notes__"] = [*notes, where]
-
-
-def _bind(func: VMFunction, args: tuple, kwargs: dict[str, Any]) -> tuple:
-    """Return all arguments in order; ArgumentTypeError names the function and its parameters."""
-    names = func.param_names
-    signature = f"{func.name}({', '.join(names)})"
-    unknown = [k for k in kwargs if k not in names]
-    if unknown:
-        hint = did_you_mean(unknown[0], names)
-        raise ArgumentTypeError(f"{signature} has no parameter '{unknown[0]}'{hint}")
-    twice = [k for k in kwargs if k in names[: len(args)]]
-    if twice:
-        raise ArgumentTypeError(f"{signature} got two values for '{twice[0]}'")
-    if len(args) + len(kwargs) != len(names):
-        missing = [n for n in names[len(args) :] if n not in kwargs]
-        raise ArgumentTypeError(
-            f"{signature} takes {len(names)} argument{'' if len(names) == 1 else 's'}, "
-            f"got {len(args) + len(kwargs)}"
-            + (f"; missing {', '.join(missing)}" if missing else "")
-        )
-    return (*args, *[kwargs[n] for n in names[len(args) :]])
+    def _sibling(self) -> "VirtualMachine":
+        return VirtualMachine(self.executable, list(self.state.devices), self._memory_cfg)

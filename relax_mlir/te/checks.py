@@ -51,9 +51,9 @@ def check_body(name: str, axis: Sequence[IterVar], body: Sequence[PrimExpr]) -> 
         if isinstance(node, Leaf) and id(node) not in allowed:
             what = "reduced over by no reduction" if _reduces(node) else "an axis of another stage"
             raise ExprError(f"in te.compute '{name}', '{node.name}' is {what}")
+    where = reductions[0].where if reductions else None
     # A reduction's condition guards what it reduces.
-    guarded = reductions and reductions[0].where is not None
-    _check_accesses(name, [reductions[0].where] if guarded else inner)
+    _check_accesses(name, inner if where is None else [where])
 
 
 def _reduces(node: Leaf) -> bool:

@@ -25,16 +25,13 @@ def reduce_axis(dom: Any, name: str = "rv", thread_tag: str = "", span: Any = No
     Raises:
         ExprTypeError: `dom` is no pair of sizes.
     """
-    pair = (
-        [size_of(item) for item in dom]
-        if isinstance(dom, (list, tuple))
-        else [size_of(getattr(dom, "min", None)), size_of(getattr(dom, "extent", None))]
-    )
-    if len(pair) != 2 or pair[0] is None or pair[1] is None:
+    ranged = not isinstance(dom, (list, tuple))
+    given = [getattr(dom, "min", None), getattr(dom, "extent", None)] if ranged else list(dom)
+    sizes = [size for size in map(size_of, given) if size is not None]
+    if len(given) != 2 or len(sizes) != 2:
         raise ExprTypeError(f"te.reduce_axis takes a pair such as (0, n), got {dom!r}")
-    start, stop = pair
-    if not isinstance(dom, (list, tuple)):
-        stop = start + stop
+    start = sizes[0]
+    stop = start + sizes[1] if ranged else sizes[1]
     extent = (stop - start).value
     if extent is not None and extent < 0:
         raise ExprError(f"reduce axis '{name}' goes from {start} to {stop}")

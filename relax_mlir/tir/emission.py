@@ -91,7 +91,7 @@ class Emitter:
 
     def _operands(self, node: PrimExpr) -> list[Any]:
         return [
-            part.value if bare else self._known[id(part)]
+            self.raw(part) if bare else self._known[id(part)]
             for part, bare in zip(node.operands, self._bare(node), strict=True)
         ]
 
@@ -161,7 +161,7 @@ _RULES: dict[type, Callable[[Emitter, Any], Scalar]] = {
     FloatImm: lambda emitter, node: S.const(node.value, node.dtype),
     Size: lambda emitter, node: emitter._builder.symbol(node.expr),
     Leaf: Emitter._leaf,
-    N.Cast: lambda emitter, node: S.cast(*emitter._operands(node), node.dtype),
+    N.Cast: lambda emitter, node: S.cast(emitter._operands(node)[0], node.dtype),
     N.And: _binary,
     N.Or: _binary,
     N.CmpExpr: _compare,

@@ -7,14 +7,15 @@ from typing import Any
 _EXPORTS = {
     **dict.fromkeys(("cast", "clip", "elemwise_sum", "identity", "reinterpret"), "elementwise"),
     **dict.fromkeys(("broadcast_to", "where"), "broadcast"),
-    **dict.fromkeys(("mean",), "reduce"),
+    **dict.fromkeys(("mean", "std", "variance"), "reduce"),
     **dict.fromkeys(
-        ("arange", "full", "full_like", "one_hot", "ones", "ones_like", "tril", "trilu", "triu",
+        ("arange", "eye", "full", "full_like", "meshgrid", "one_hot", "ones", "ones_like", "tril", "trilu", "triu",
          "zeros", "zeros_like"), "create"),
     **dict.fromkeys(
         ("concatenate", "expand_dims", "flatten", "flip", "repeat", "reshape", "roll", "split",
          "squeeze", "stack", "strided_slice", "tile", "transpose"), "manipulate"),
     **dict.fromkeys(("gather", "gather_nd", "sequence_mask", "take"), "index"),
+    **dict.fromkeys(("scatter_elements", "scatter_nd"), "scatter"),
     **dict.fromkeys(("einsum", "matmul", "tensordot"), "linear_algebra"),
 }  # fmt: skip
 _TABLES = ("elementwise", "broadcast", "reduce", "scan")

@@ -46,15 +46,16 @@ def reshaped(name: str, data: Tensor, shape: Sequence[Dim]) -> Tensor:
 
 
 def padded(
-    name: str, data: Tensor, shape: Sequence[Dim], before: Sequence[Dim], fill: int | float
-) -> Tensor:
-    """Return a tensor within a larger one that is filled with a number."""
+    name: str, data: Tensor, shape: Sequence[Dim], before: Sequence[Dim], fill: int | float,
+    steps: Sequence[int] = (),
+) -> Tensor:  # fmt: skip
+    """Return a tensor within a larger one that is filled with a number, its elements apart."""
 
     def write(builder: PrimFuncBuilder, buffers: list[Buffer], out: Buffer) -> None:
         # Two plain blocks: neither reads outside of the tensor.
         with builder.nest(f"{name}_fill", spatial(out.dims)) as block:
             out.store(cast(fill, out.dtype), tuple(block))
-        _copy(builder, name, buffers[0], out, before)
+        _copy(builder, name, buffers[0], out, before, steps)
 
     return stage(name, shape, [data], write)
 
@@ -72,13 +73,16 @@ def joined(
 
 
 def _copy(
-    builder: PrimFuncBuilder, name: str, source: Buffer, out: Buffer, start: Sequence[Dim]
-) -> None:
+    builder: PrimFuncBuilder, name: str, source: Buffer, out: Buffer, start: Sequence[Dim],
+    steps: Sequence[int] = (),
+) -> None:  # fmt: skip
     offsets = [x if isinstance(x, int) else builder.symbol(x) for x in start]
     with builder.nest(name, spatial(source.dims)) as block:
         at = tuple(block)
+        apart = steps or [1] * len(at)
+        spread = [x if step == 1 else x * step for x, step in zip(at, apart, strict=True)]
         moved = tuple(
             index if isinstance(offset, int) and offset == 0 else index + offset
-            for index, offset in zip(at, offsets, strict=True)
+            for index, offset in zip(spread, offsets, strict=True)
         )
         out.store(source[at], moved)

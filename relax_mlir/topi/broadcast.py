@@ -3,9 +3,11 @@
 from collections.abc import Callable
 from typing import Any
 
+from relax_mlir.errors import ExprTypeError
 from relax_mlir.te.operation import compute
 from relax_mlir.te.tensor import Tensor
 from relax_mlir.tir import arithmetic, intrinsics
+from relax_mlir.tir.dtypes import is_float
 from relax_mlir.tir.nodes import Select
 from relax_mlir.tir.prim_expr import PrimExpr
 from relax_mlir.topi.support import at, broadcast_shape, shape_of, tensor
@@ -17,6 +19,7 @@ _NAMES = (
     "less", "less_equal", "greater", "greater_equal",
 )  # fmt: skip
 _FLOATS = ("power", "atan2", "log_add_exp")
+_INTEGERS = ("left_shift", "right_shift", "bitwise_and", "bitwise_or", "bitwise_xor")
 # Those that are one operation on numbers stay one that accesses can be read off.
 _PLAIN = {"add": "add", "subtract": "sub", "multiply": "mul", "maximum": "max", "minimum": "min",
           "equal": "eq", "not_equal": "ne", "less": "lt", "less_equal": "le", "greater": "gt",
@@ -27,6 +30,8 @@ def _apply(name: str, a: Any, b: Any) -> PrimExpr:
     x, y = arithmetic.matched(a, b)
     if name in _PLAIN and x.dtype != "bool":
         return arithmetic.binary(_PLAIN[name], x, y)
+    if name in _INTEGERS and is_float(x.dtype):
+        raise ExprTypeError(f"'{name}' needs integers or bools, got {x.dtype}")
     return intrinsics.binary(f"relax.{name}", x, y, floats=name in _FLOATS)
 
 

@@ -1,6 +1,7 @@
 """Tensors made of nothing but a shape."""
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 from relax_mlir.dialects.relax.symbolic import SymExpr
@@ -99,6 +100,37 @@ def triu(data: Tensor, k: Any = 0) -> Tensor:
 def tril(data: Tensor, k: Any = 0) -> Tensor:
     """Return the lower triangle of matrices."""
     return trilu(data, k, False)
+
+
+def eye(n: Any, m: Any = None, k: Any = 0, dtype: Any = "float32") -> Tensor:
+    """Return a matrix of ones on the `k`-th diagonal and zeros elsewhere."""
+    shape = shape_of([n, n if m is None else m], "eye")
+    one, zero = scalar(1, checked(dtype)), scalar(0, checked(dtype))
+    return compute(shape, lambda i, j: Select(j - i == k, one, zero), name="T_eye")
+
+
+def meshgrid(a_tuple: Sequence[Tensor], indexing: str = "ij") -> list[Tensor]:
+    """Return the coordinates of a grid, of vectors, as one tensor for each.
+
+    Args:
+        a_tuple: vectors, or scalars.
+        indexing: `ij`, or `xy` with the first two dimensions the other way round.
+
+    Raises:
+        ExprError: there is no such indexing, or a tensor has more dimensions.
+    """
+    if indexing not in ("ij", "xy") or any(tensor(x, "meshgrid").ndim > 1 for x in a_tuple):
+        raise ExprError("topi.meshgrid takes vectors, and indexing 'ij' or 'xy'")
+    order = list(range(len(a_tuple)))
+    if indexing == "xy" and len(order) > 1:
+        order[:2] = [1, 0]
+    shape = [a_tuple[p].shape[0] if a_tuple[p].ndim else 1 for p in order]
+
+    def grid(position: int, x: Tensor) -> Tensor:
+        along = order.index(position)
+        return compute(shape, lambda *i: x[i[along]] if x.ndim else x[()], name="T_meshgrid")
+
+    return [grid(position, x) for position, x in enumerate(a_tuple)]
 
 
 def one_hot(

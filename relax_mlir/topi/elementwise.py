@@ -8,8 +8,7 @@ from relax_mlir.errors import ExprError
 from relax_mlir.te.operation import compute
 from relax_mlir.te.tensor import Tensor
 from relax_mlir.tir import arithmetic, intrinsics
-from relax_mlir.topi import support
-from relax_mlir.topi.support import tensor
+from relax_mlir.topi.support import narrowed, scalar, tensor
 
 _NAMES = (
     "abs", "acos", "acosh", "asin", "asinh", "atan", "atanh", "bitwise_not", "ceil", "cos", "cosh",
@@ -44,7 +43,7 @@ def cast(x: Any, dtype: Any) -> Any:
     """Return each element converted to a dtype; itself where it has that."""
     if not isinstance(x, Tensor):
         return arithmetic.cast(x, dtype)
-    return support.narrowed(x, arithmetic.checked(dtype), "T_cast")
+    return narrowed(x, arithmetic.checked(dtype), "T_cast")
 
 
 def reinterpret(x: Tensor, dtype: str) -> Tensor:
@@ -62,7 +61,7 @@ def clip(x: Tensor, a_min: Any, a_max: Any) -> Tensor:
         return compute(
             x.shape, lambda *i: intrinsics.call("clip", [source[i]], limits), name="T_clip"
         )
-    low, high = (support.scalar(value, x.dtype) for value in (a_min, a_max))
+    low, high = (scalar(value, x.dtype) for value in (a_min, a_max))
     return compute(
         x.shape,
         lambda *i: arithmetic.binary("min", arithmetic.binary("max", source[i], low), high),

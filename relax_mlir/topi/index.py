@@ -16,7 +16,12 @@ from relax_mlir.topi.support import axis_of, tensor
 _MODES = ("clip", "wrap", "fast")
 
 
-def _indices(value: Tensor, where: str) -> Tensor:
+def integer_indices(value: Tensor, where: str) -> Tensor:
+    """Return a tensor that must hold integers.
+
+    Raises:
+        ExprTypeError: it holds something else.
+    """
     if is_float(tensor(value, where).dtype) or value.dtype == "bool":
         raise ExprTypeError(f"topi.{where} takes integer indices, got {value.dtype}")
     return value
@@ -30,7 +35,7 @@ def _within(index: PrimExpr, dim: Dim, mode: str) -> PrimExpr:
     return binary("max", binary("min", place, dim - 1), 0)
 
 
-def _from_end(index: PrimExpr, dim: Dim) -> PrimExpr:
+def from_end(index: PrimExpr, dim: Dim) -> PrimExpr:
     """Return an index that may count from the end, inside of a dimension whatever it was."""
     place = arithmetic.cast(index, SIZE)
     return _within(Select(place < 0, place + dim, place), dim, "clip")
@@ -54,7 +59,7 @@ def take(
     """
     if mode not in _MODES:
         raise ExprError(f"topi.take: mode is one of {', '.join(_MODES)}, got '{mode}'")
-    at = _indices(indices, "take")
+    at = integer_indices(indices, "take")
     if axis is None:
         a, axis = flatten(tensor(a, "take")), 0
     axis = axis_of(axis, tensor(a, "take").ndim, "take")
@@ -78,14 +83,14 @@ def gather(data: Tensor, axis: int, indices: Tensor) -> Tensor:
         ExprError: the numbers of dimensions differ.
         ExprTypeError: the indices are no integers.
     """
-    at = _indices(indices, "gather")
+    at = integer_indices(indices, "gather")
     axis = axis_of(axis, tensor(data, "gather").ndim, "gather")
     if at.ndim != data.ndim:
         raise ExprError(f"topi.gather: data has {data.ndim} dimensions, the indices {at.ndim}")
     return compute(
         at.shape,
         lambda *i: data[tuple(
-            _from_end(at[i], data.shape[axis]) if p == axis else x for p, x in enumerate(i)
+            from_end(at[i], data.shape[axis]) if p == axis else x for p, x in enumerate(i)
         )],
         name="T_gather",
     )  # fmt: skip
@@ -103,7 +108,7 @@ def gather_nd(a: Tensor, indices: Tensor, batch_dims: int = 0) -> Tensor:
         ExprError: how many indices a place has is not known, or is too many.
         ExprTypeError: the indices are no integers.
     """
-    at = _indices(indices, "gather_nd")
+    at = integer_indices(indices, "gather_nd")
     depth = at.shape[batch_dims] if at.ndim > batch_dims else None
     if not isinstance(depth, int) or depth + batch_dims > tensor(a, "gather_nd").ndim:
         raise ExprError(
@@ -116,7 +121,7 @@ def gather_nd(a: Tensor, indices: Tensor, batch_dims: int = 0) -> Tensor:
 
     def element(*i: Any) -> PrimExpr:
         found = [
-            _from_end(at[(*i[:batch_dims], k, *i[batch_dims:middle])], a.shape[batch_dims + k])
+            from_end(at[(*i[:batch_dims], k, *i[batch_dims:middle])], a.shape[batch_dims + k])
             for k in range(depth)
         ]
         return a[(*i[:batch_dims], *found, *i[middle:])]

@@ -8,7 +8,7 @@ from relax_mlir.errors import ExprError
 from relax_mlir.te.operation import compute
 from relax_mlir.te.tensor import Dim, Tensor, plain
 from relax_mlir.tir import arithmetic
-from relax_mlir.topi import blocks
+from relax_mlir.topi.blocks import joined, reshaped
 from relax_mlir.topi.support import axes_of, axis_of, same, shape_of, size, tensor
 
 
@@ -36,7 +36,7 @@ def expand_dims(a: Tensor, axis: int, num_newaxis: int = 1) -> Tensor:
     ndim = tensor(a, "expand_dims").ndim
     axis = axis_of(axis, ndim + 1, "expand_dims")
     shape = [*a.shape[:axis], *[1] * num_newaxis, *a.shape[axis:]]
-    return blocks.reshaped("T_expand_dims", a, shape)
+    return reshaped("T_expand_dims", a, shape)
 
 
 def squeeze(a: Tensor, axis: Any = None) -> Tensor:
@@ -54,7 +54,7 @@ def squeeze(a: Tensor, axis: Any = None) -> Tensor:
         if not same(dims[i], 1):
             raise ExprError(f"topi.squeeze: dimension {i} has {dims[i]} elements, not 1")
     left = [dim for i, dim in enumerate(dims) if i not in gone]
-    return blocks.reshaped("T_squeeze", a, left)
+    return reshaped("T_squeeze", a, left)
 
 
 def reshape(a: Tensor, newshape: Any) -> Tensor:
@@ -75,7 +75,7 @@ def reshape(a: Tensor, newshape: Any) -> Tensor:
         raise ExprError(
             f"topi.reshape: {list(a.shape)} has {total} elements, {newshape} has {size(dims)}"
         )
-    return blocks.reshaped("T_reshape", a, dims)
+    return reshaped("T_reshape", a, dims)
 
 
 def flatten(a: Tensor) -> Tensor:
@@ -114,7 +114,7 @@ def concatenate(a_tuple: Sequence[Tensor], axis: int = 0) -> Tensor:
         for i, each in enumerate(tensors):
             tensors[i] = identity(each) if id(each) in seen else each
             seen.add(id(each))
-    return blocks.joined("T_concat", tensors, shape, starts)
+    return joined("T_concat", tensors, shape, starts)
 
 
 def stack(tensors: Sequence[Tensor], axis: int = 0) -> Tensor:

@@ -11,6 +11,7 @@ from relax_mlir.tir.arithmetic import const
 from relax_mlir.tir.dtypes import highest, is_float, lowest
 from relax_mlir.tir.nodes import Select
 from relax_mlir.tir.prim_expr import PrimExpr
+from relax_mlir.topi.broadcast import FUNCTIONS as FUNCTIONS_OF_TWO
 from relax_mlir.topi.support import axes_of, narrowed, size, tensor, wide_of
 
 _REDUCERS = {"sum": te.sum, "prod": te.prod, "max": te.max, "min": te.min, "all": te._all,
@@ -71,6 +72,21 @@ def mean(data: Tensor, axis: Any = None, keepdims: bool = False) -> Tensor:
         lambda *i: arithmetic.cast(total[i] / arithmetic.cast(count, wide), source.dtype),
         name="T_mean",
     )
+
+
+def variance(data: Tensor, axis: Any = None, keepdims: bool = False) -> Tensor:
+    """Return the mean square distance of floating-point elements from their mean, over axes."""
+    wide = narrowed(tensor(data, "variance"), wide_of(data.dtype), "T_wide")
+    apart = FUNCTIONS_OF_TWO["subtract"](wide, mean(wide, axis, keepdims=True))
+    return narrowed(
+        mean(FUNCTIONS_OF_TWO["multiply"](apart, apart), axis, keepdims), data.dtype, "T_cast"
+    )
+
+
+def std(data: Tensor, axis: Any = None, keepdims: bool = False) -> Tensor:
+    """Return the standard deviation of floating-point elements over axes."""
+    found = variance(data, axis, keepdims)
+    return compute(found.shape, lambda *i: functions.UNARY["sqrt"](found[i]), name="T_std")
 
 
 def _best(name: str, better: str, last: bool) -> Callable[..., Any]:

@@ -9,6 +9,7 @@ from relax_mlir.tir import ir_builder
 from relax_mlir.tir.arithmetic import cast, const
 from relax_mlir.tir.dtypes import checked
 from relax_mlir.topi.manipulate import flatten
+from relax_mlir.topi.scatter import loops
 from relax_mlir.topi.support import axis_of, tensor, wide_of
 
 
@@ -27,9 +28,9 @@ def _scan(name: str, start: int, combine: Callable[[Any, Any], Any]) -> Callable
         def write(ins: list[Any], outs: list[Any]) -> None:
             ib = ir_builder.create()
             total = ib.allocate(wide, [1], "total")
-            _loops(ib, rest, [], lambda at: _row(ib, ins[0], outs[0], total, at))
+            loops(ib, rest, lambda at: _row(ib, ins[0], outs[0], total, at))
 
-        def _row(ib: Any, x: Any, out: Any, total: Any, at: list[Any]) -> None:
+        def _row(ib: Any, x: Any, out: Any, total: Any, at: tuple[Any, ...]) -> None:
             total[0] = const(start, wide)
             with ib.for_range(0, source.shape[along], "k") as k:
                 place = (*at[:along], k, *at[along:])
@@ -49,14 +50,6 @@ def _scan(name: str, start: int, combine: Callable[[Any, Any], Any]) -> Callable
     With `exclusive`, each element's own value is not in it.
     """
     return function
-
-
-def _loops(ib: Any, extents: list[Any], at: list[Any], inner: Callable[[list[Any]], None]) -> None:
-    if len(at) == len(extents):
-        inner(at)
-        return
-    with ib.for_range(0, extents[len(at)], f"i{len(at)}") as i:
-        _loops(ib, extents, [*at, i], inner)
 
 
 FUNCTIONS: dict[str, Callable[..., Tensor]] = {

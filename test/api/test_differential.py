@@ -4,15 +4,16 @@
 """
 
 import os
+import random
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, Phase, given, note, seed, settings
 from hypothesis import strategies as st
-from random_programs import arguments, program
+from random_programs import DOUBLE, HELPERS, arguments, program
 from reference import Reference
 
-from relax_mlir import relax, transform
+from relax_mlir import register_func, relax, transform
 from relax_mlir.ir.module import IRModule
 from relax_mlir.relax.pipeline import DEFAULT_PIPELINE
 from relax_mlir.script import from_source
@@ -24,6 +25,13 @@ _OPTIMISATIONS = (
     "CanonicalizeBindings", "FoldScaleAxis", "AlterOpLayout", "FoldConstant",
     "EliminateCommonSubexpr", "FuseOps", "OutlineNative",
 )  # fmt: skip
+# Ours and upstream's that a user may run before a build, in any order.
+_PASSES = (
+    "alter-op-layout", "canonicalize-bindings", "convert-to-dataflow", "dead-code-elimination",
+    "eliminate-common-subexpr", "fold-constant", "fold-scale-axis", "infer-type", "lambda-lift",
+    "normalize", "refine-shapes-backward", "simplify-inference", "cse", "canonicalize",
+    "legalize-ops", "fuse-ops", "outline-native",
+)  # fmt: skip
 # Symbols n and m, and the condition that the branches take.
 _INPUTS = ((3, 2, True), (0, 5, False), (17, 1, True), (1, 7, False))
 
@@ -33,12 +41,21 @@ functions = st.lists(
 )
 
 
+@register_func(DOUBLE, override=True)
+def double_in_place(x):
+    x *= 2
+    return x
+
+
+PACKED = {"bump": lambda shape, x: x * np.float32(0.5) + np.float32(1), DOUBLE: double_in_place}
+
+
 def _compare(module: IRModule, executable: relax.Executable, what: str) -> None:
-    machine, reference = relax.VirtualMachine(executable), Reference(module)
+    machine, reference = relax.VirtualMachine(executable), Reference(module, PACKED)
     for n, m, flag in _INPUTS:
         given = arguments(n, m, flag)
         for name in module.function_names:
-            if name == "half":
+            if name in HELPERS:
                 continue
             found = machine[name](*given)
             for position, (got, want) in enumerate(
@@ -81,9 +98,12 @@ def test_compiled_programs_agree_with_the_interpreter(shard):
         with transform.PassContext(opt_level=3, instruments=[], disabled_pass=disabled):
             executable = relax.build(module, f"llvm -O={level}")
         _compare(module, executable, f"without {disabled}")
+        rng = random.Random(choice)
+        flags = rng.sample(_PASSES, rng.randrange(len(_PASSES)))
         with transform.PassContext(opt_level=(0, 2, 3)[choice % 3]):
-            executable = relax.build(module, "llvm -O=0")
-        _compare(module, executable, f"opt_level {(0, 2, 3)[choice % 3]}")
+            changed = transform.Sequential.parse(f"builtin.module({','.join(flags)})")(module)
+            executable = relax.build(changed, "llvm -O=0")
+        _compare(module, executable, f"opt_level {(0, 2, 3)[choice % 3]} after {','.join(flags)}")
 
     # Different programs in every shard, the same ones in every run.
     (seed(shard)(check) if _ASKED is None else check)()

@@ -132,7 +132,7 @@ def test_wrong_registrations(drawer: Drawer) -> None:
     for name in ("cpu", "nothing"):
         with pytest.raises(DeviceError):
             remove_device_api(name)
-    with pytest.raises(DeviceError, match="cannot be|index|number"):
+    with pytest.raises(DeviceError, match="a name and a number"):
         relax_mlir.device("drawer", "x")
 
 
@@ -222,7 +222,7 @@ def test_blocks_go_back_to_the_device(drawer: Drawer) -> None:
     assert drawer.used[0] == pool.kept == 3072
     pool.release()
     assert drawer.used[0] == 0
-    with pytest.raises(VMError, match="cannot allocate a storage of .* on drawer:0: the drawer is"):
+    with pytest.raises(VMError, match=r"on drawer:0: the drawer is full"):
         naive.alloc(1 << 21)
 
 

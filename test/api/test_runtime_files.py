@@ -6,12 +6,13 @@ import struct
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from relax_mlir.errors import ArgumentTypeError, ExecutableFormatError
-from relax_mlir.runtime import ExecBuilder, Executable, NativeObject, VirtualMachine
+from relax_mlir.runtime import ExecBuilder, Executable, NativeObject, VirtualMachine, serialize
 from relax_mlir.runtime.constants import CheckedConstants
 from relax_mlir.runtime.files import PIECE, checksums
 from relax_mlir.runtime.safetensors import load_file, save_file
@@ -100,6 +101,43 @@ def test_mixed_damage() -> None:
             other = rng.randrange(len(DATA))
             damaged[start : start + size] = DATA[other : other + len(damaged[start : start + size])]
         harmless(lambda data=bytes(damaged): Executable.from_bytes(data))
+
+
+def mutated(value: Any, rng: random.Random) -> Any:
+    """A JSON value with one thing in it replaced."""
+    if isinstance(value, (list, dict)) and value and rng.random() < 0.9:
+        changed: Any = value.copy()
+        key = rng.choice(list(value) if isinstance(value, dict) else range(len(value)))
+        if rng.random() < 0.05:
+            del changed[key]
+        else:
+            changed[key] = mutated(value[key], rng)
+        return changed
+    return rng.choice([None, -1, 0, 1, 3, 1 << 70, 2.5, True, "x", "float32", [], [-1], {}, [[]]])
+
+
+@pytest.mark.parametrize("section", ["metadata", "globals", "names", "constants", "native"])
+def test_wrong_tables_with_right_checksums(section: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    order = ["metadata", "globals", "names", "constants", "native"]
+    real, rng, refused = json.dumps, random.Random(5), 0
+    for _ in range(150):
+        sections = iter(order)
+
+        def dumps(value: Any, sections: Any = sections) -> str:
+            return real(mutated(value, rng) if next(sections) == section else value)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(serialize.json, "dumps", dumps)
+            data = model().to_bytes()
+        try:
+            ex = Executable.from_bytes(data)
+        except ExecutableFormatError:
+            refused += 1
+            continue
+        assert ex.as_text()
+        assert ex.stats()
+        assert len(ex.to_bytes()) > 500
+    assert refused > 30 or section == "metadata"
 
 
 @pytest.mark.parametrize("mmap", [True, False])

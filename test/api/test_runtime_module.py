@@ -36,7 +36,7 @@ def test_functions_by_name() -> None:
     assert lib(2) == 3
     assert lib.get_function("two") is None
     assert not lib.implements_function("two")
-    with pytest.raises(FunctionNotFoundError, match=r"no function 'ones'; did you mean 'one'\? \(it"):
+    with pytest.raises(FunctionNotFoundError, match=r"'ones'; did you mean 'one'\? \(it"):
         lib["ones"]
     assert repr(lib) == "<Module functions [one, main]>"
 
@@ -62,7 +62,7 @@ def test_cycles_and_other_things_are_refused() -> None:
     b.import_module(a)
     c.import_module(b)
     for module in (a, b, c):
-        with pytest.raises(ModuleCycleError, match=r"in a circle: <Module functions \[a\]> -> <Mod"):
+        with pytest.raises(ModuleCycleError, match=r"circle: <Module functions \[a\]> -> <Mod"):
             a.import_module(module)
     assert a.imported_modules == ()
     # One module under two others is no cycle.
@@ -204,7 +204,7 @@ def test_what_cannot_be_exported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
             ex.export_library(tmp_path / "model.so")
         patch.delenv("CC")
         patch.setenv("PATH", "")
-        with pytest.raises(CompileError, match=r"needs a C compiler, and none of cc.* export a \.tar"):
+        with pytest.raises(CompileError, match=r"needs a C compiler, .* export a \.tar"):
             ex.export_library(tmp_path / "model.so")
     if shutil.which("cc"):
         with pytest.raises(CompileError, match="failed:\n"):

@@ -8,7 +8,7 @@ import textwrap
 import numpy as np
 import pytest
 
-from relax_mlir import ir, relax
+from relax_mlir import ir, relax, transform
 from relax_mlir.errors import ScriptError
 from relax_mlir.ir.module import IRModule
 from relax_mlir.script import from_source, script
@@ -272,3 +272,47 @@ def test_refused_layouts(argument: str, underlined: str, message: str) -> None:
     error = caught.value
     assert error.source_line[error.col_offset : error.end_col_offset] == underlined
     assert error.message[: len(message)] == message
+
+
+def test_maxima_of_sizes_stay_sizes() -> None:
+    text = (
+        HEAD
+        + """
+@T.prim_func
+def f(a: T.handle, b: T.handle):
+    n = T.int64()
+    A = T.match_buffer(a, (n,), "float32")
+    B = T.match_buffer(b, (T.max(n - 1, 3),), "float32")
+    for i in range(T.max(n - 1, 3)):
+        B[i] = A[T.min(i, 0)]
+"""
+    )
+    module = from_source(text)
+    assert "arith.index_cast" not in str(module)
+    assert script(from_source(script(module))) == script(module)
+
+
+def test_legalized_programs_read_back() -> None:
+    body = "; ".join(
+        f"v{i} = {call}"
+        for i, call in enumerate((
+            "R.matmul(x, w)", "R.sum(x, axis=1)", "R.max(x, axis=0)", "R.nn.softmax(x)",
+            "R.nn.conv2d(im, kr)", "R.strided_slice(x, [0], [1], [3])", "R.flatten(x)",
+        ))
+    )  # fmt: skip
+    module = from_source(
+        f"""{HEAD}
+@R.function
+def f(
+    x: R.Tensor(("n", 4), "float32"), w: R.Tensor((4, 4), "float32"),
+    im: R.Tensor(("m", 3, 8, 8), "float32"), kr: R.Tensor((2, 3, 3, 3), "float32"),
+):
+    {body}
+    return (v0, v1, v2, v3, v4, v5, v6)
+"""
+    )
+    module = transform.LegalizeOps()(module)
+    text = script(module)
+    back = from_source(text)
+    ir.assert_structural_equal(module, back)
+    assert script(back) == text

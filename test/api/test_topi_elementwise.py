@@ -60,7 +60,8 @@ BINARY = {
     "greater": np.greater, "greater_equal": np.greater_equal,
 }  # fmt: skip
 INTEGERS = {
-    "add": np.add, "floor_divide": np.floor_divide, "floor_mod": np.mod, "bitwise_and": np.bitwise_and,
+    "add": np.add, "floor_divide": np.floor_divide, "floor_mod": np.mod,
+    "bitwise_and": np.bitwise_and,
     "bitwise_or": np.bitwise_or, "bitwise_xor": np.bitwise_xor, "left_shift": np.left_shift,
     "right_shift": np.right_shift, "logical_and": np.logical_and, "logical_or": np.logical_or,
     "logical_xor": np.logical_xor,
@@ -97,7 +98,7 @@ def test_promotion_scalars_and_operators() -> None:
         Case("spread", lambda x: topi.broadcast_to(x, (2, 3, 4, 5)), [A],
              np.broadcast_to(A[:, :1], (2, 3, 4, 5))),
     ])  # fmt: skip
-    assert topi.add(te.const(1.5), 2).value == 3.5 or topi.add(te.const(1), 2).value == 3
+    assert topi.add(te.const(1), 2).value == 3
 
 
 def test_errors() -> None:
@@ -105,9 +106,9 @@ def test_errors() -> None:
     a, b = te.placeholder((n,), name="a"), te.placeholder((3,), name="b")
     with pytest.raises(ExprError, match=r"topi.add: dimensions n and 3 do not broadcast.*match_ca"):
         topi.add(a, b)
-    with pytest.raises(ExprTypeError, match="topi.clip takes a te.Tensor, got 3"):
+    with pytest.raises(ExprTypeError, match=r"topi\.clip takes a te.Tensor, got 3"):
         topi.clip(3, 0, 1)
-    with pytest.raises(ExprTypeError, match="bitwise operations need integers|defined"):
+    with pytest.raises(ExprTypeError, match="'bitwise_and' needs integers or bools, got float32"):
         topi.bitwise_and(b, b)
     with pytest.raises(ExprTypeError, match="'exp' needs a floating-point operand, got int32"):
         topi.exp(te.placeholder((3,), "int32"))

@@ -17,6 +17,7 @@ from relax_mlir.runtime import (
     register_func,
     remove_global_func,
 )
+from relax_mlir.runtime.cpus import needed_features
 
 llvm = pytest.importorskip("llvmlite.binding")
 tvm_ffi = pytest.importorskip("tvm_ffi")
@@ -185,12 +186,69 @@ def test_unusable_objects(add1: NativeObject) -> None:
     with pytest.raises(ExecutableFormatError, match="is for sparc64-linux-gnu, this machine is"):
         load(triple="sparc64-linux-gnu")
     known = llvm.get_host_cpu_features()
-    absent = sorted({"avx2", "avx512f", "amx-tile", "avx512fp16"} & {f for f in known if not known[f]})
+    absent = [f for f in ("avx512fp16", "amx-tile", "avx512f", "avx2") if not known.get(f, True)]
     if absent:
         with pytest.raises(ExecutableFormatError, match=f"'cpu9' and needs {absent[0]}, which"):
             load(cpu="cpu9", features=f"-x87,+{absent[0]}")
     with pytest.raises(ExecutableFormatError, match="two native objects export 'add1'"):
         VirtualMachine(_build(add1, add1))
+
+
+def test_features_that_code_needs() -> None:
+    assert needed_features("", "") == needed_features("generic", "") == set()
+    assert needed_features("x86-64-v3", "") == {
+        *("avx", "avx2", "bmi", "bmi2", "cx16", "f16c", "fma", "lzcnt", "movbe", "popcnt", "sahf"),
+        *("sse3", "sse4.1", "sse4.2", "ssse3"),
+    }
+    assert needed_features("haswell", "-avx2, +sha") == (
+        needed_features("x86-64-v3", "+pclmul,+sha") - {"avx2"}
+    )
+    assert needed_features("sapphirerapids", "") > needed_features("icelake-server", "")
+    assert needed_features("znver5", "") > needed_features("znver4", "")
+    assert needed_features("my-cpu", "") is None
+    assert needed_features("my-cpu", "-avx") is None
+    # What the system may switch off and code does not use.
+    assert needed_features("my-cpu", "+avx,+pku,+shstk") == {"avx"}
+
+
+@pytest.mark.parametrize(
+    ("cpu", "features", "missing"),
+    [
+        ("x86-64-v4", "", "avx512bw, avx512cd, avx512dq, avx512f, avx512vl"),
+        ("znver4", "-avx512bf16", "avx512bitalg, "),
+        ("generic", "+avx512f", "avx512f"),
+        ("elsewhere", "+avx,+amx-tile,+avx512fp16", "amx-tile, avx512fp16"),
+    ],
+)
+def test_a_lesser_cpu_is_an_error(
+    add1: NativeObject,
+    monkeypatch: pytest.MonkeyPatch,
+    cpu: str,
+    features: str,
+    missing: str,
+) -> None:
+    has = {"avx", "avx2", "fma"}
+    lacks = dict.fromkeys(["avx512fp16", "amx-tile", *needed_features("znver5", "")], False)
+    for name in needed_features("haswell", "+aes,+adx,+sha,+sse4a"):
+        lacks[name] = True
+    monkeypatch.setattr(
+        llvm, "get_host_cpu_features", lambda: {**lacks, **dict.fromkeys(has, True)}
+    )
+    monkeypatch.setattr(llvm, "get_host_cpu_name", lambda: "haswell")
+    ex = _build(dataclasses.replace(add1, cpu=cpu, features=features))
+    with pytest.raises(ExecutableFormatError) as raised:
+        VirtualMachine(Executable.from_bytes(ex.to_bytes()))
+    message = str(raised.value)
+    assert f"native object 'kernels' was compiled for CPU '{cpu}' and needs {missing}" in message
+    assert message.endswith("which this CPU (haswell) lacks; compile the model for this machine")
+
+
+def test_an_unknown_cpu_is_an_error_elsewhere(add1: NativeObject) -> None:
+    ex = _build(dataclasses.replace(add1, cpu="m7-turbo"))
+    with pytest.raises(ExecutableFormatError, match="'m7-turbo' and does not say what it needs of"):
+        VirtualMachine(ex)
+    here = _build(dataclasses.replace(add1, cpu=llvm.get_host_cpu_name()))
+    np.testing.assert_array_equal(VirtualMachine(here)["main"](np.zeros(3, "float32")), [1, 1, 1])
 
 
 def test_threads_call_native_code(add1: NativeObject) -> None:

@@ -1,7 +1,10 @@
 """Functions by name: Python ones, TVM FFI's, and compiled ones registered for others."""
 
 import inspect
+import shutil
+import subprocess
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -111,3 +114,68 @@ def test_results_of_python_functions_become_values(name: str, result: object) ->
     assert isinstance(array, np.ndarray)
     assert array.flags.carray
     np.testing.assert_array_equal(array, result[0] if isinstance(result, list) else result)
+
+
+CPP = r"""
+#include <tvm/ffi/any.h>
+#include <tvm/ffi/container/tensor.h>
+#include <tvm/ffi/function.h>
+#include <tvm/ffi/reflection/registry.h>
+namespace ffi = tvm::ffi;
+static double total(ffi::Tensor x) {
+  const float* data = static_cast<const float*>(x.data_ptr());
+  double sum = 0;
+  for (int64_t i = 0; i < x.numel(); ++i) sum += data[i];
+  return sum;
+}
+TVM_FFI_STATIC_INIT_BLOCK() {
+  tvm::ffi::reflection::GlobalDef()
+      .def("test.registry.total", total)
+      .def("test.registry.ask", [](ffi::Tensor x, int64_t n) -> ffi::Any {
+        return ffi::Function::GetGlobalRequired("test.registry.python")(x, n + 1, "from C++");
+      });
+}
+"""
+
+
+@pytest.mark.skipif(not shutil.which("g++"), reason="no C++ compiler")
+def test_cpp_and_python_call_each_other(tmp_path: Path) -> None:
+    info = tvm_ffi.libinfo
+    (tmp_path / "lib.cc").write_text(CPP)
+    folder = Path(info.find_libtvm_ffi()).parent
+    command = ["g++", "-std=c++17", "-O0", "-shared", "-fPIC", "lib.cc", "-o", "lib.so"]
+    command += [f"-I{p}" for p in {info.find_include_path(), info.find_dlpack_include_path()}]
+    built = subprocess.run(
+        [*command, f"-L{folder}", "-ltvm_ffi"], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert built.returncode == 0, built.stderr
+    library = tvm_ffi.load_module(str(tmp_path / "lib.so"))
+    seen = []
+
+    def python(*args: object) -> object:
+        seen.append(args)
+        if args[1] == 0:
+            raise KeyError("said Python")
+        return args[0] * args[1]
+
+    register_func("test.registry.python", python)
+    x = np.arange(4, dtype="float32")
+    assert (
+        get_global_func("test.registry.total")(x) == _caller("test.registry.total")["main"](x) == 6
+    )
+    ib = ExecBuilder()
+    with ib.function("main", 2):
+        ib.emit_call("test.registry.ask", [ib.r(0), ib.r(1)], dst=ib.r(2))
+        ib.emit_ret(ib.r(2))
+    main = VirtualMachine(ib.get())["main"]
+    np.testing.assert_array_equal(main(x, 2), 3 * x)
+    assert seen[0][1:] == (3, "from C++")
+    assert isinstance(seen[0][0], np.ndarray)
+    with pytest.raises(KeyError, match="said Python"):
+        main(x, -1)
+    remove_global_func("test.registry.python")
+    with pytest.raises(Exception, match=r"test\.registry\.python"):
+        main(x, 2)
+    for registered in ("test.registry.total", "test.registry.ask"):
+        tvm_ffi.remove_global_func(registered)
+    del library

@@ -23,6 +23,7 @@ executable.stats(), executable.as_text(), executable.as_python()
 np.testing.assert_allclose(executable(x), vm["main"](x))
 for name in runtime.__all__:
     getattr(runtime, name)
-from_tools = {name.partition(".")[0] for name in sys.modules}
-print(sorted(from_tools & {"torch_mlir", "mlir", "torch", "jax", "sklearn", "ml_dtypes", "scipy"}))
-print(sorted(n for n in sys.modules if n.startswith(("relax_mlir.dialects", "relax_mlir.lowering"))))
+loaded = {name.partition(".")[0] for name in sys.modules}
+print(sorted(loaded & {"torch_mlir", "mlir", "torch", "jax", "sklearn", "ml_dtypes", "scipy"}))
+compiler = ("relax_mlir.dialects", "relax_mlir.lowering", "relax_mlir.relax")
+print(sorted(name for name in sys.modules if name.startswith(compiler)))

@@ -5,14 +5,25 @@ from dataclasses import dataclass
 
 import numpy as np
 
-HEAD = """from relax_mlir.script import ir as I, relax as R
+DOUBLE = "test.random_programs.double"
+HEAD = """from relax_mlir.script import ir as I, relax as R, tir as T
 @I.ir_module
 class Module:
+    @T.prim_func
+    def bump(a: T.handle):
+        n, m = T.int64(), T.int64()
+        A = T.match_buffer(a, (n, m), "float32")
+        for i, j in T.grid(n, m):
+            with T.block("b"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                A[vi, vj] = A[vi, vj] * T.float32(0.5) + T.float32(1)
     @R.function
     def half(v: R.Tensor(("p", "q"), "float32")) -> R.Tensor(("p", "q"), "float32"):
         w = R.multiply(v, R.const(0.5, "float32"))
         return w
 """
+# What is there beside the functions that are asked for.
+HELPERS = ("half", "bump")
 PARAMS = (
     ("flag", (), "bool"), ("x", ("n", "4"), "float32"), ("y", ("n", "m"), "float32"),
     ("w", ("4",), "float32"), ("mask", ("n", "4"), "bool"), ("ints", ("n", "4"), "int64"),
@@ -64,6 +75,8 @@ class Writer:
 
     def __init__(self, name: str, steps: Sequence[tuple[int, int, int]]) -> None:
         self.name, self.count, self.depth, self.pure = name, 0, 2, False
+        # Values with a tensor of their own, which may be written to.
+        self.owned: set[str] = set()
         self.lines: list[str] = []
         self.values = [Value(n, dims, dtype) for n, dims, dtype in PARAMS]
         self._steps = list(steps)
@@ -111,7 +124,7 @@ class Writer:
 
     def unary(self, a: int, b: int) -> None:
         value = self._ranked(a, 0)
-        self._bind(UNARY[b % len(UNARY)].format(value.name), value.dims)
+        self.owned.add(self._bind(UNARY[b % len(UNARY)].format(value.name), value.dims).name)
 
     def binary(self, a: int, b: int, dtype: str = "float32") -> None:
         forms = BINARY if dtype == "float32" else INT_BINARY
@@ -251,6 +264,65 @@ class Writer:
         self._line(f"    {name} = R.multiply({inner}, R.const(0.75, 'float32'))")
         self.values.append(Value(name, value.dims, "float32"))
 
+    def carry(self, a: int, b: int) -> None:
+        """A loop that carries a nested tuple, whose fields change places."""
+        if self.pure or self.depth > 3:
+            return
+        value, state, count = self._ranked(a), self._new(), self._new()
+        first, second = self._new(), self._new()
+        self._line(f"{first} = R.tanh({value.name})")
+        self._line(f"{state} = ({first}, ({value.name}, {first}))")
+        turns = a % 4
+        if b % 3 == 0:
+            self._line(f"for {count} in range({turns}):")
+        else:
+            start, more = ("0", "1") if b % 3 == 1 else ('R.const(0, "int64")', 'R.const(1, "int64")')
+            stop = str(turns) if b % 3 == 1 else f'R.const({turns}, "int64")'
+            self._line(f"{count} = {start}")
+            self._line(f"while {count} < {stop}:")
+        self._line(f"    {second} = {state}[{b % 2}]{'[0]' if b % 2 else ''}")
+        inner = self._inside(b % 4, Value(second, value.dims, "float32"))
+        scaled = f"R.multiply({inner}, R.const(0.75, 'float32'))"
+        self._line(f"    {state} = ({scaled}, ({second}, {state}[0]))")
+        if b % 3:
+            self._line(f"    {count} = {count} + {more}")
+        for field in ("[0]", "[1][0]", "[1][1]")[: 1 + b % 3]:
+            self._bind(state + field, value.dims)
+
+    def write(self, a: int, b: int) -> None:
+        """An impure call that doubles a tensor, which may be known by other names as well."""
+        value = None if self.pure else self._pick(a, lambda v: v.name in self.owned)
+        if value is not None:
+            self._bind(f'R.call_packed("{DOUBLE}", {value.name}, '
+                       f"sinfo_args={value.annotation})", value.dims)  # fmt: skip
+
+    def inplace(self, a: int, b: int) -> None:
+        """A call that may overwrite what nobody needs any more."""
+        value = self._pick(a, lambda v: b % 2 == 0 or len(v.dims or ()) == 2)
+        if value is None:
+            return
+        if b % 2:
+            text = f"R.call_tir_inplace(Module.bump, ({value.name},), inplace_indices=[0], out_sinfo="
+        else:
+            text = f'R.call_inplace_packed("{DOUBLE}", {value.name}, inplace_indices=[0], sinfo_args='
+        self._bind(f"{text}{value.annotation})", value.dims)
+
+    def nested(self, a: int, b: int) -> None:
+        """A function written in place, which sees the values around it."""
+        if self.pure or self.depth > 3:
+            return
+        value, name, parameter = self._ranked(a), self._new(), self._new()
+        self._line("@R.function")
+        self._line(f"def {name}({parameter}: {value.annotation}) -> {value.annotation}:")
+        self.pure = True
+        inner = self._inside(b % 4, Value(parameter, value.dims, "float32"))
+        self.pure = False
+        self._line(f"    return R.add({inner}, {self._ranked(b, 0).name})") if broadcast(
+            value.dims or (), self._ranked(b, 0).dims or ()
+        ) == value.dims else self._line(f"    return R.sin({inner})")
+        for _ in range(1 + a % 2):
+            self._bind(f"{name}({value.name})", value.dims)
+
     def dataflow(self, a: int, b: int) -> None:
         if self.pure:
             return
@@ -289,7 +361,8 @@ KINDS = (
     Writer.unary, Writer.binary, Writer.unary, Writer.binary, Writer.reduce, Writer.softmax,
     Writer.transpose, Writer.rearrange, Writer.rearrange, Writer.matmul, Writer.tuples,
     Writer.forget, Writer.call, Writer.branch, Writer.loop, Writer.dataflow, Writer.where,
-    Writer.convert, Writer.integers, Writer.compare,
+    Writer.convert, Writer.integers, Writer.compare, Writer.carry, Writer.write, Writer.inplace,
+    Writer.nested, Writer.carry, Writer.write,
 )  # fmt: skip
 
 

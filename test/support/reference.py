@@ -126,10 +126,11 @@ class Reference:
             for key, value in read_attributes(op, params).items()
         }
         types = [T.tensor_dtype(result.type) for result in op.results if T.is_tensor(result.type)]
+        # Copies: an operation makes a tensor of its own, where numpy gives a view.
         result = OPS[name](*operands, **attributes)
         if isinstance(result, tuple):
-            return result
-        result = np.asarray(result)
+            return tuple(map(np.array, result))
+        result = np.array(result)
         wanted = types[0] if types and types[0] else _dtype(name, operands, result)
         return result.astype(wanted, copy=False)
 
@@ -212,6 +213,20 @@ def _call_dps(self: Reference, frame: Frame, op: ir.Operation, operands: list[An
     return self._packed[name](operands[0], *operands[1], *extra)
 
 
+def _call_inplace_packed(
+    self: Reference, frame: Frame, op: ir.Operation, operands: list[Any]
+) -> Any:
+    return _call_packed(self, frame, op, [[np.array(each) for each in operands[0]]])
+
+
+def _lambda(self: Reference, frame: Frame, op: ir.Operation, operands: list[Any]) -> Any:
+    return lambda *arguments: self._turn(frame, op.regions[0].blocks[0], *arguments)
+
+
+def _make_closure(self: Reference, frame: Frame, op: ir.Operation, operands: list[Any]) -> Any:
+    return lambda *arguments: self(op.attributes["callee"].value, *arguments, *operands[0])
+
+
 _CORE: dict[str, Callable[[Reference, Frame, ir.Operation, list[Any]], Any]] = {
     "constant": lambda self, frame, op, operands: constant_array(op.attributes["value"]),
     "shape_expr": _shape_expr,
@@ -228,6 +243,11 @@ _CORE: dict[str, Callable[[Reference, Frame, ir.Operation, list[Any]], Any]] = {
     "logic_prim": _logic,
     "call": _call,
     "call_packed": _call_packed,
+    "call_inplace_packed": _call_inplace_packed,
+    "call_tir_inplace": _call_dps,
+    "lambda": _lambda,
+    "make_closure": _make_closure,
+    "invoke_closure": lambda self, frame, op, operands: operands[0](*operands[1]),
     "call_pure_packed": _call_packed,
     "call_tir": _call_dps,
     "call_dps_packed": _call_dps,

@@ -31,7 +31,8 @@ def expect_kind(type_: ir.Type, kind: str, what: str = "operand") -> None:
     dtype = T.tensor_dtype(type_)
     if dtype and not _KINDS[kind](dtype):
         article = "an" if kind.startswith("i") else "a"
-        raise InferError(f"{what} must have {article} {kind} dtype, got {dtype}")
+        cast = '; cast it first, as in R.astype(x, "int32")' if dtype == "bool" else ""
+        raise InferError(f"{what} must have {article} {kind} dtype, got {dtype}{cast}")
 
 
 def with_dtype(type_: ir.Type, dtype: str) -> ir.Type:
@@ -189,6 +190,10 @@ ANY_UNARY = {
     "relu6": "min(max(x, 0), 6).",
     "square": "x * x.",
 }
+# What numpy refuses for bools, or answers with another dtype.
+NOT_OF_BOOLS = frozenset(
+    {"negative", "relu6", "subtract", "divide", "floor_divide", "mod", "floor_mod", "power"}
+)
 PREDICATES = {
     "isfinite": "Whether x is neither infinite nor NaN.",
     "isinf": "Whether x is infinite.",
@@ -252,11 +257,16 @@ LOGICAL = {
     "logical_xor": "Whether just one operand is zero.",
 }
 
+
+def _kind_of(name: str) -> str:
+    return "numeric" if name in NOT_OF_BOOLS else "any"
+
+
 # Those of `R.nn`, whose operand has another name.
 _OF_DATA = ("gelu", "gelu_tanh", "relu", "relu6", "selu", "silu")
 
 for _name, _doc in {**FLOAT_UNARY, **ANY_UNARY}.items():
-    _kind = "any" if _name in ANY_UNARY else "floating-point"
+    _kind = _kind_of(_name) if _name in ANY_UNARY else "floating-point"
     _params = (Param("data" if _name in _OF_DATA else "x", "tensor"),)
     define(UnaryOp, _name, _doc, KIND=_kind, PARAMS=_params)
 for _name, _doc in PREDICATES.items():
@@ -264,7 +274,7 @@ for _name, _doc in PREDICATES.items():
 for _name, (_kind, _params, _doc) in PARAMETRIC.items():
     define(UnaryOp, _name, _doc, KIND=_kind, PARAMS=_params)
 for _name, _doc in ARITHMETIC.items():
-    define(BinaryOp, _name, _doc)
+    define(BinaryOp, _name, _doc, KIND=_kind_of(_name))
 for _name, _doc in FLOAT_BINARY.items():
     define(BinaryOp, _name, _doc, KIND="floating-point")
 for _name, _doc in BITWISE.items():

@@ -61,7 +61,7 @@ ARG_REDUCTIONS = {
 }
 
 for _name, _doc in REDUCTIONS.items():
-    define(ReduceOp, _name, _doc)
+    define(ReduceOp, _name, _doc, KIND="numeric" if _name == "mean" else "any")
 for _name, _doc in MOMENTS.items():
     define(ReduceOp, _name, _doc, KIND="floating-point")
 for _name, _doc in TRUTHS.items():

@@ -10,7 +10,8 @@ from relax_mlir.ir.module import IRModule
 from relax_mlir.relax.expr import Binding, DataflowBlock, Function, MatchCast, Var
 from relax_mlir.relax.expr.places import canonical, defining_op, is_binding, terminator
 from relax_mlir.relax.expr_functor.dataflow_outputs import add_outputs
-from relax_mlir.relax.expr_functor.edit import Edit, EditBuilder, erase_unused
+from relax_mlir.relax.expr_functor.edit import Edit, erase_unused
+from relax_mlir.relax.expr_functor.edit_builder import EditBuilder
 from relax_mlir.transform.effects import is_pure
 
 

@@ -20,7 +20,8 @@ from relax_mlir.relax.expr import (
     view_op,
 )
 from relax_mlir.relax.expr.places import canonical, defining_op
-from relax_mlir.relax.expr_functor.edit import Edit, EditBuilder, erase_unused
+from relax_mlir.relax.expr_functor.edit import Edit, erase_unused
+from relax_mlir.relax.expr_functor.edit_builder import EditBuilder
 
 _OURS = "relax_mlir."
 # Methods for parts of calls. Where a class has none of its own the parts need no visit.

@@ -118,7 +118,7 @@ def view(p: TirExprParser, name: str, node: Node) -> Buffer:
     if product(dims) != product(base.dims):
         p.scope.fail(node, f"'{base.name}' has {product(base.dims)} elements, this shape "
                      f"{product(dims)}")  # fmt: skip
-    if dims == base.dims:
+    if dims == base.dims and isinstance(data, ast.Name):
         return base
     if len(dims) == 1:
         made = p.builder.linear(base)

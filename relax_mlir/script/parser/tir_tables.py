@@ -37,6 +37,8 @@ SYMBOLIC: dict[str, Callable[[SymExpr, SymExpr], SymExpr]] = {
     "mul": lambda a, b: a * b,
     "floordiv": lambda a, b: a // b,
     "mod": lambda a, b: a % b,
+    "max": lambda a, b: a.max(b),
+    "min": lambda a, b: a.min(b),
 }
 
 

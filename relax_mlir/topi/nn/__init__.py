@@ -14,8 +14,9 @@ _EXPORTS = {
     **dict.fromkeys(("adaptive_pool", "global_pool"), "nn.pooling"),
     **dict.fromkeys(("batch_matmul", "dense", "matmul"), "linear_algebra"),
     **dict.fromkeys(("flatten",), "manipulate"),
+    **dict.fromkeys(("dilate",), "nn.transposed"),
 }  # fmt: skip
-_TABLES = ("activation", "convolution", "pooling")
+_TABLES = ("activation", "convolution", "pooling", "transposed")
 
 
 def _table(name: str) -> Any:

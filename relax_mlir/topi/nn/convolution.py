@@ -12,7 +12,7 @@ from relax_mlir.te.operation import compute
 from relax_mlir.te.tensor import Dim, Tensor, plain
 from relax_mlir.tir.arithmetic import cast
 from relax_mlir.tir.prim_expr import PrimExpr
-from relax_mlir.topi import blocks
+from relax_mlir.topi.blocks import padded
 from relax_mlir.topi.linear_algebra import check_inner, common_dtype
 from relax_mlir.topi.support import narrowed, tensor
 
@@ -43,7 +43,7 @@ def pad(
         return data
     triples = zip(data.shape, pad_before, after, strict=True)
     shape = [plain(SymExpr.of(dim) + a + b) for dim, a, b in triples]
-    return blocks.padded(name, data, shape, list(pad_before), pad_value)
+    return padded(name, data, shape, list(pad_before), pad_value)
 
 
 def windows(value: Any, count: int, what: str, least: int = 1) -> list[int]:
@@ -157,7 +157,8 @@ def conv(
     per_group, depth = plain(outs // groups), filt.shape[i]
 
     def element(*at: Any) -> PrimExpr:
-        source, kernel = [0] * inp.ndim, [0] * inp.ndim
+        source: list[Any] = [0] * inp.ndim
+        kernel: list[Any] = [0] * inp.ndim
         source[n], kernel[o], kernel[i] = at[n], at[c], channel
         source[c] = channel if groups == 1 else at[c] // per_group * depth + channel
         for axis, own, r, step, gap in zip(places, inner, over, steps, apart, strict=True):

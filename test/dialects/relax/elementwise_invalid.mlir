@@ -141,3 +141,19 @@ func.func @slopes_of_another_count(%a: tensor<2x3xf32>, %b: tensor<2xf32>) {
   %0 = "relax.prelu"(%a, %b) : (tensor<2x3xf32>, tensor<2xf32>) -> tensor<2x3xf32>
   return
 }
+
+// -----
+
+func.func @negative_of_bools(%x: tensor<4xi1>) {
+  // expected-error@+1 {{'relax.negative' op operand must have a numeric dtype, got bool; cast it first, as in R.astype(x, "int32")}}
+  %0 = "relax.negative"(%x) : (tensor<4xi1>) -> tensor<4xi1>
+  return
+}
+
+// -----
+
+func.func @divide_bools(%x: tensor<4xi1>) {
+  // expected-error@+1 {{'relax.divide' op operand must have a numeric dtype, got bool}}
+  %0 = "relax.divide"(%x, %x) : (tensor<4xi1>, tensor<4xi1>) -> tensor<4xi1>
+  return
+}

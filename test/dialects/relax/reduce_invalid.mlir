@@ -53,3 +53,11 @@ func.func @places_are_int64(%a: tensor<2x3xf32>) {
   %0 = "relax.argmin"(%a) {axis = 1 : i64} : (tensor<2x3xf32>) -> tensor<2xi32>
   return
 }
+
+// -----
+
+func.func @mean_of_bools(%x: tensor<4xi1>) {
+  // expected-error@+1 {{'relax.mean' op operand must have a numeric dtype, got bool; cast it first}}
+  %0 = "relax.mean"(%x) {axis = unit, keepdims = false} : (tensor<4xi1>) -> tensor<i1>
+  return
+}

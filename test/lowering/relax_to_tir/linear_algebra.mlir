@@ -29,9 +29,9 @@ func.func @half(%x: tensor<3x4xf16>, %w: tensor<4xf16>) -> tensor<3xf16> attribu
 // CHECK-SAME: %[[A:[a-z0-9]+]]: memref<?x4xf32> {{.*}}, %[[B:[a-z0-9]+]]: memref<4x8xf32> {{.*}}, %[[C:[a-z0-9]+]]: memref<?x8xf32>
 // CHECK: "tir.block"
 // CHECK-NEXT: ^bb0(%[[I:.*]]: index, %[[J:.*]]: index, %[[K:.*]]: index):
+// CHECK-NEXT: "tir.reads"(%[[C]]) {map = #[[OUT]]}
 // CHECK-NEXT: "tir.reads"(%[[A]]) {map = #[[LHS]]}
 // CHECK-NEXT: "tir.reads"(%[[B]]) {map = #[[RHS]]}
-// CHECK-NEXT: "tir.reads"(%[[C]]) {map = #[[OUT]]}
 // CHECK-NEXT: "tir.writes"(%[[C]]) {map = #[[OUT]]}
 // CHECK: arith.mulf
 // CHECK: arith.addf

@@ -21,8 +21,8 @@ func.func @f(%x: tensor<?x?xf32, #nm>, %h: tensor<?xf16, #n>, %i: tensor<4xi8>, 
 
 // CHECK-LABEL: func.func private @sum(
 // CHECK-SAME: %[[A:[a-z0-9]+]]: memref<?x?xf32> {{.*}}, %[[OUT:[a-z0-9]+]]: memref<?xf32>
-// CHECK: "tir.reads"(%[[A]]) {map = #[[ID2]]}
-// CHECK-NEXT: "tir.reads"(%[[OUT]]) {map = #[[ROW]]}
+// CHECK: "tir.reads"(%[[OUT]]) {map = #[[ROW]]}
+// CHECK-NEXT: "tir.reads"(%[[A]]) {map = #[[ID2]]}
 // CHECK-NEXT: "tir.writes"(%[[OUT]]) {map = #[[ROW]]}
 // CHECK: arith.addf
 // CHECK: }, {

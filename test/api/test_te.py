@@ -1,0 +1,256 @@
+"""`te`: stages, reductions, several outputs, externs: the prim funcs and the numbers they give."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from te_cases import Case, check, random
+
+from relax_mlir import te, tir, topi
+from relax_mlir.ir import assert_structural_equal
+from relax_mlir.script import from_source
+from relax_mlir.script import tir as T
+
+X = random(5, 7)
+
+
+def test_the_documents_elementwise_function() -> None:
+    """`te.create_prim_func` gives what a person writes by hand (R21)."""
+
+    @T.prim_func
+    def tir_element_wise(a: T.handle, c: T.handle) -> None:
+        A = T.match_buffer(a, (128, 128))
+        B = T.match_buffer(c, (128, 128))
+        with T.block([128, 128]) as [i, j]:
+            B[i, j] = A[i, j] * 2.0
+
+    A = te.placeholder((128, 128), name="A")
+    B = te.compute((128, 128), lambda x, y: A[x, y] * 2, name="B")
+    func = te.create_prim_func([A, B], name="tir_element_wise")
+    assert_structural_equal(func, tir_element_wise)
+
+
+def test_stages_are_blocks() -> None:
+    @T.prim_func
+    def main(var_A: T.handle, var_B: T.handle, var_D: T.handle) -> None:
+        n = T.int64()
+        m = T.int64()
+        A = T.match_buffer(var_A, (n, m), "float32")
+        B = T.match_buffer(var_B, (m, 8), "float32")
+        D = T.match_buffer(var_D, (n, 8), "float32")
+        C = T.alloc_buffer((n, 8), "float32")
+        for i, j, k in T.grid(n, 8, m):
+            with T.block("C"):
+                vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+                with T.init():
+                    C[vi, vj] = T.float32(0)
+                C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]
+        for i, j in T.grid(n, 8):
+            with T.block("D"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                D[vi, vj] = T.if_then_else(vi < 4, T.exp(C[vi, vj]), T.Select(vj > 2, 1.0, 0.0))
+
+    n, m = te.var("n"), te.var("m")
+    A, B = te.placeholder((n, m), name="A"), te.placeholder((m, 8), name="B")
+    k = te.reduce_axis((0, m), name="k")
+    C = te.compute((n, 8), lambda i, j: te.sum(A[i, k] * B[k, j], axis=k), name="C")
+    D = te.compute(
+        (n, 8),
+        lambda i, j: tir.if_then_else(
+            i < 4, tir.exp(C[i, j]), tir.Select(j > 2, te.const(1.0), 0.0)
+        ),
+        name="D",
+    )
+    func = te.create_prim_func([A, B, D])
+    assert_structural_equal(func, main)
+    again = from_source(func.script())
+    assert_structural_equal(again, func)
+    assert (C.op.reduce_axis, C.op.input_tensors, C.ndim) == ([k], [A, B], 2)
+    assert te.placeholders_of(D) == [A, B]
+
+
+def test_symbols_of_no_buffer_become_parameters() -> None:
+    """The document's `2 * floordiv(m, 2)`: `m` is passed (R22)."""
+    n, m, p = te.var("n"), te.var("m"), te.size_var("p")
+    A = te.placeholder((n, 2 * tir.floordiv(m, 2)), name="A")
+    B = te.compute(A.shape, lambda i, j: A[i, j] + p, name="B")
+    text = te.create_prim_func([A, B]).script()
+    assert "m: T.int64, p: T.int64)" in text
+    text = te.create_prim_func([A, B, n]).script()
+    assert "n: T.int64" in text
+
+
+def test_ranks_and_shapes() -> None:
+    def product(x: te.Tensor) -> list[te.Tensor]:
+        k0 = te.reduce_axis((0, x.shape[0]), "k0")
+        k1 = te.reduce_axis((1, x.shape[1]), "k1")
+        total = te.compute((), lambda: te.sum(x[k0, k1], axis=[k0, k1]), name="total")
+        k1 = te.reduce_axis((1, x.shape[1]), "k1")
+        part = te.compute(x.shape[:1], lambda i: te.max(x[i, k1], axis=k1, where=k1 < 4))
+        spread = te.compute((2, *x.shape), lambda b, i, j: total[()] * part[i] + x[i, j] * b)
+        return [total, part, spread]
+
+    want = X[:, 1:].sum(), X[:, 1:4].max(1)
+    spread = want[0] * want[1][:, None] + X * np.arange(2, dtype="float32")[:, None, None]
+    check([
+        Case("product", product, [X], [*want, spread], ["nm"]),
+        Case("empty", product, [X[:, :1]], [np.float32(0), np.full(5, -np.inf, "float32"),
+             np.full((2, 5, 1), np.nan, "float32")]),
+        Case("other", product, [X[:1]], [X[:1, 1:].sum(), X[:1, 1:4].max(1),
+             X[:1, 1:].sum() * X[:1, 1:4].max(1)[:, None]
+             + X[:1] * np.arange(2, dtype="float32")[:, None, None]]),
+    ])  # fmt: skip
+
+
+def test_several_outputs_and_combiners() -> None:
+    argmax = te.comm_reducer(
+        lambda x, y: (
+            tir.Select(x[1] >= y[1], x[0], y[0]),
+            tir.Select(x[1] >= y[1], x[1], y[1]),
+        ),
+        lambda place, value: (te.const(-1, place), te.min_value(value)),
+        name="argmax",
+    )
+
+    def places(x: te.Tensor) -> Any:
+        k = te.reduce_axis((0, x.shape[1]), "k")
+        return te.compute(x.shape[:1], lambda i: argmax((k, x[i, k]), axis=k), name="best")
+
+    def both(x: te.Tensor) -> Any:
+        return te.compute(x.shape, lambda i, j: (x[i, j] + 1, x[i, j] > 0), name="both")
+
+    def hypotenuse(x: te.Tensor) -> Any:
+        reducer = te.comm_reducer(lambda a, b: tir.hypot(a, b), lambda t: te.const(0, t), "hypot")
+        k = te.reduce_axis((0, x.shape[1]), "k")
+        return te.compute(x.shape[:1], lambda i: reducer(x[i, k], axis=k), name="length")
+
+    def truths(x: te.Tensor) -> Any:
+        k, r = te.reduce_axis((0, x.shape[1]), "k"), te.reduce_axis((0, x.shape[1]), "r")
+        every = te.compute(x.shape[:1], lambda i: te.all(x[i, k] > -1, axis=k), name="every")
+        some = te.compute(x.shape[:1], lambda i: te.any(x[i, r] > 1.9, axis=r), name="some")
+        return [every, some]
+
+    check([
+        Case("places", places, [X], [X.argmax(1), X.max(1)], ["nm"]),
+        Case("both", both, [X], [X + 1, X > 0], ["nm"]),
+        Case("hypotenuse", hypotenuse, [X], np.linalg.norm(X, axis=1), ["nm"]),
+        Case("truths", truths, [X], [(X > -1).all(1), (X > 1.9).any(1)], ["nm"]),
+    ])  # fmt: skip
+    assert te.max(te.const(3), 4).value == 4
+
+
+def test_scalar_functions_and_promotion() -> None:
+    ints = random(6, dtype="int32", low=-20, high=20)
+    bytes_ = random(6, dtype="uint8", low=0, high=255)
+    flat = X[0, :6].copy()
+
+    def each(function: Callable[..., Any]) -> Callable[..., Any]:
+        return lambda *xs: te.compute(xs[0].shape, lambda i: function(*(x[i] for x in xs), i))
+
+    at = np.arange(6)
+    check([
+        Case("truncdiv", each(lambda a, i: tir.truncdiv(a, 7)), [ints],
+             np.trunc(ints / 7).astype("int32"), ["n"]),
+        Case("truncmod", each(lambda a, i: tir.truncmod(a, 7)), [ints],
+             np.fmod(ints, 7).astype("int32"), ["n"]),
+        Case("floordiv", each(lambda a, i: a // 7), [ints], ints // 7, ["n"]),
+        Case("floormod", each(lambda a, i: tir.floormod(a, 7)), [ints], ints % 7, ["n"]),
+        Case("wide", each(lambda a, i: a + i), [ints], ints + at, ["n"]),
+        Case("index", each(lambda a, i: tir.indexdiv(i, 2) * 2 + tir.indexmod(i, 2)), [ints], at,
+             ["n"]),
+        Case("float_", each(lambda a, i: a * i), [flat], (flat * at).astype("float32"), ["n"]),
+        Case("signed", each(lambda a, b, i: a + b), [ints.astype("int8"), bytes_],
+             ints.astype("int8") + bytes_.view("int8"), ["n", "n"]),
+        Case("counts", each(lambda a, i: (a > 0) + (a > 5)), [ints],
+             ((ints > 0).astype("int32") + (ints > 5)), ["n"]),
+        Case("shifts", each(lambda a, i: (a >> 1) << 2), [ints], (ints >> 1) << 2, ["n"]),
+        Case("bits", each(lambda a, i: ~a & 255 ^ 3), [ints], ~ints & 255 ^ 3, ["n"]),
+        Case("ones", each(lambda a, i: tir.popcount(a)), [bytes_],
+             np.array([bin(x).count("1") for x in bytes_], "uint8"), ["n"]),
+        Case("power", each(lambda a, i: tir.pow(tir.abs(a), 1.5)), [flat], abs(flat) ** 1.5,
+             ["n"]),
+        Case("logic", each(lambda a, i: tir.any(tir.all(a > 0, i > 2), tir.Not(a < 1))), [flat],
+             ((flat > 0) & (at > 2)) | ~(flat < 1), ["n"]),
+        Case("half", each(lambda a, i: a * 2.5), [flat.astype("float16")],
+             flat.astype("float16") * np.float16(2.5), ["n"], 1e-3),
+        Case("casts", each(lambda a, i: a.astype("int8").astype("float64")), [flat],
+             flat.astype("int8").astype("float64"), ["n"]),
+        Case("sizes", lambda x: te.compute(x.shape, lambda i: x.shape[0] - i), [flat], 6 - at,
+             ["n"]),
+    ])  # fmt: skip
+
+
+def test_guards_keep_loads_inside() -> None:
+    def shifted(x: te.Tensor) -> te.Tensor:
+        n = x.shape[0]
+        return te.compute(
+            (n,), lambda i: tir.if_then_else(tir.all(i >= 2, i < n), x[i - 2], 0.0), name="shifted"
+        )
+
+    flat = X[0].copy()
+    check([Case("shifted", shifted, [flat], np.concatenate([[0, 0], flat[:-2]]).astype("float32"),
+                ["n"])])  # fmt: skip
+
+
+def test_extern() -> None:
+    def swapped(x: te.Tensor) -> Any:
+        def body(ins: list[Any], outs: list[Any]) -> None:
+            ib = tir.ir_builder.create()
+            source, out = ib.buffer_ptr(ins[0]), ib.buffer_ptr(outs[0])
+            seen = ib.allocate("float32", [1], "seen")
+            seen[0] = 0.0
+            with ib.for_range(0, x.shape[0], "i") as i:
+                row = ib.let("row", i * x.shape[1])
+                with ib.for_range(0, x.shape[1], "j", kind="serial") as j:
+                    seen[0] += source[i, j]
+                    with ib.if_scope(source[i, j] > 0):
+                        out[i, j] = seen[0]
+                    with ib.else_scope():
+                        out[row + j] = -1
+
+        return te.extern(x.shape, [x], body, name="swapped")
+
+    sums = np.cumsum(X.ravel()).reshape(X.shape)
+    check([Case("swapped", swapped, [X], np.where(X > 0, sums, -1).astype("float32"), ["nm"])])
+
+
+def test_deep_and_shared_expressions() -> None:
+    """Neither long sums nor what occurs twice at every level cost more than their size."""
+    A = te.placeholder((4,), name="A")
+
+    def long(i: Any) -> Any:
+        total: Any = A[i]
+        for _ in range(3000):
+            total = total + 1.0
+        return total
+
+    def shared(i: Any) -> Any:
+        value: Any = A[i]
+        for _ in range(60):
+            value = value + value
+        return value
+
+    for function, count in ((long, 3000), (shared, 60)):
+        B = te.compute((4,), function, name="B")
+        assert te.create_prim_func([A, B]).as_text().count("arith.addf") == count
+
+
+def test_views_of_a_stage() -> None:
+    n = tir.Var("n")
+    A = te.placeholder((n, 4), "float16", name="A")
+    B = te.compute((n, 4), lambda *i: A[i] * 2, name="B", tag="twice", attrs={"k": 1})
+    assert repr(A) == "Tensor(shape=[n, 4], dtype=float16, op.name=A)"
+    assert (B.op.tag, B.op.attrs, B.op.name, B.op.num_outputs) == ("twice", {"k": 1}, "B", 1)
+    assert [axis.name for axis in B.op.axis] == ["i0", "i1"]
+    assert repr(B.op.body[0]) == "(A[i0, i1] * 2.0)"
+    assert B.op.output(0) is B
+    assert (A + B).dtype == "float16"
+    assert topi.add(A, B).op.input_tensors == [A, B]
+
+
+@pytest.mark.parametrize("module", [te, tir, topi, topi.nn])
+def test_names_are_listed_and_found(module: Any) -> None:
+    for name in dir(module):
+        if not name.startswith("_"):
+            assert getattr(module, name) is not None

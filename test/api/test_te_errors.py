@@ -1,0 +1,108 @@
+"""`te`: what makes no sense is refused at once, by a message that names the stage."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from relax_mlir import relax, te, tir
+from relax_mlir.errors import BuilderError, ExprError, ExprTypeError
+from relax_mlir.script import relax as R
+
+N = 4
+
+
+def _inputs() -> tuple[te.Tensor, te.Tensor]:
+    return te.placeholder((N, 3), name="A"), te.placeholder((N,), "int32", name="B")
+
+
+CASES: list[tuple[Callable[[Any, Any], Any], type[Exception], str]] = [
+    (lambda A, B: te.compute((N,), lambda i: A[i], name="C"), ExprError,
+     "in te.compute 'C': 'A' has 2 dimensions, it is indexed with 1"),
+    (lambda A, B: te.compute((N,), lambda i: A[i, 3], name="C"), ExprError,
+     "in te.compute 'C': index 3 is outside of dimension 1 of 'A', which has 3 elements"),
+    (lambda A, B: te.compute((N,), lambda i: A[i, -1], name="C"), ExprError, "index -1 is outside"),
+    (lambda A, B: te.compute((N,), lambda i: A[i + 1, 0], name="C"), ExprError,
+     "in te.compute 'C', A[(i + 1), 0] reads outside of dimension 0 of 'A', which has 4 elements: "
+     "the index goes from 1 to 4; guard it"),
+    (lambda A, B: te.compute((N,), lambda i: A[i, A[i, 0]], name="C"), ExprTypeError,
+     "index 1 of 'A' must be an integer, got A[i, 0] of float32; cast it"),
+    (lambda A, B: te.compute((N,), lambda i: A[i, 0:2], name="C"), ExprTypeError,
+     "read one element at a time"),
+    (lambda A, B: te.compute((N,), lambda i, j: A[i, j], name="C"), ExprError,
+     "te.compute 'C' has 1 dimensions, its function takes 2 indices"),
+    (lambda A, B: te.compute((N, 2), lambda i: A[i, 0], name="C"), ExprError,
+     "te.compute 'C' has 2 dimensions, its function takes 1 indices"),
+    (lambda A, B: te.compute((N,), lambda i: "x", name="C"), ExprTypeError,
+     "in te.compute 'C': 'x' is no scalar expression"),
+    (lambda A, B: te.compute((N,), lambda i: A, name="C"), ExprTypeError,
+     "in te.compute 'C': 'A' is a tensor of 2 dimensions; index it, as in A[i, j]"),
+    (lambda A, B: te.compute((N,), lambda i: B[i] / 2, name="C"), ExprTypeError,
+     "in te.compute 'C': '/' of int32 could mean two things"),
+    (lambda A, B: te.compute((N,), lambda i: B[i] // 0, name="C"), ExprError, "divided by zero"),
+    (lambda A, B: te.compute((N,), lambda i: A[i, 0] & 1, name="C"), ExprTypeError,
+     "bitwise operations need integers or bools, got float32"),
+    (lambda A, B: te.compute((N,), lambda i: tir.exp(B[i]), name="C"), ExprTypeError,
+     "in te.compute 'C': 'exp' needs a floating-point operand, got int32"),
+    (lambda A, B: te.compute((N,), lambda i: B[i] if A[i, 0] > 0 else 0, name="C"), ExprTypeError,
+     "no truth value while it is being built: use tir.all, tir.any, tir.Not and tir.if_then_else"),
+    (lambda A, B: te.compute((N,), lambda i: tir.if_then_else(A[i, 0], 1, 2), name="C"),
+     ExprTypeError, "tir.if_then_else needs a condition of dtype bool, got A[i, 0] of float32"),
+    (lambda A, B: te.compute((N,), lambda i: A[i, te.reduce_axis((0, 3), "k")], name="C"),
+     ExprError, "in te.compute 'C', 'k' is reduced over by no reduction"),
+    (lambda A, B: te.compute((N,), lambda i: B[te.compute((N,), lambda j: j).op.axis[0]],
+                             name="C"),
+     ExprError, "in te.compute 'C', 'j' is an axis of another stage"),
+    (lambda A, B: te.compute((N,), lambda i: te.sum(A[i, k := te.reduce_axis((0, 3))], axis=k) + 1,
+                             name="C"),
+     ExprError, "te.compute 'C' has a reduction inside of another expression; give the reduction"),
+    (lambda A, B: te.compute((N,), lambda i: te.sum(A[i, 0], axis=i), name="C"), ExprTypeError,
+     "'sum' reduces over axes made by te.reduce_axis, got i"),
+    (lambda A, B: te.compute((N,), lambda i: (te.sum(A[i, k := te.reduce_axis((0, 3))], axis=k), 1),
+                             name="C"),
+     ExprError, "the outputs of te.compute 'C' must all be values of one reduction, or none"),
+    (lambda A, B: te.placeholder((2.5,), name="P"), ExprTypeError,
+     "the shape of te.placeholder 'P' takes integers, tir.Var and expressions of them, got 2.5"),
+    (lambda A, B: te.placeholder((-1,), name="P"), ExprError, "'P' has a negative size, -1"),
+    (lambda A, B: te.placeholder((1,), "float31"), ExprError, "did you mean 'float32'"),
+    (lambda A, B: te.reduce_axis(3), ExprTypeError, "te.reduce_axis takes a pair such as (0, n)"),
+    (lambda A, B: te.reduce_axis((3, 1), "k"), ExprError, "reduce axis 'k' goes from 3 to 1"),
+    (lambda A, B: te.const(300, "uint8"), ExprError, "300 does not fit uint8"),
+    (lambda A, B: te.compute((N,), 3, name="C"), ExprTypeError, "takes a function of indices"),
+    (lambda A, B: te.compute((N,), lambda i: te.const(1.0, "float16") + te.const(1.0, "bfloat16")),
+     ExprTypeError, "neither of float16 and bfloat16 holds the other"),
+    (lambda A, B: te.extern((N,), [A, B], lambda ins, outs: None, name="E"), ExprTypeError,
+     "te.extern 'E' needs a dtype: its inputs have 2"),
+    (lambda A, B: te.create_prim_func([A, 3]), ExprTypeError, "takes te tensors, got 3"),
+    (lambda A, B: te.create_prim_func([A, A]), ExprError, "is given one tensor twice"),
+    (lambda A, B: te.create_prim_func([te.compute((N,), lambda i: B[i])]), ExprError,
+     "placeholder 'B' is read, but is not in the list"),
+    (lambda A, B: tir.ir_builder.create(), BuilderError, "none is being written"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("case", range(len(CASES)))
+def test_refused(case: int) -> None:
+    make, kind, said = CASES[case]
+    with pytest.raises(kind) as raised:
+        make(*_inputs())
+    assert said in str(raised.value)
+
+
+def test_tensors_of_unknown_shape_are_to_be_cast_first() -> None:
+    """A shape computed by code, or not known, is no te shape: the message says what to do."""
+    bb = relax.BlockBuilder()
+    x = relax.Var("x", R.Tensor(ndim=2, dtype="float32"))
+
+    def twice(a: te.Tensor) -> te.Tensor:
+        return te.compute(a.shape, lambda *i: a[i] * 2, name="twice")
+
+    with bb.function("main", [x]):
+        with pytest.raises(ExprError, match="match_cast first"):
+            bb.emit_te(twice, x)
+        known = bb.match_cast(x, R.Tensor(("n", "m"), "float32"))
+        bb.emit_func_output(bb.emit_te(twice, known))
+    value = np.ones((2, 3), "float32")
+    got = relax.VirtualMachine(relax.build(bb.get()))["main"](value)
+    np.testing.assert_array_equal(got, value * 2)
