@@ -11,6 +11,7 @@ from relax_mlir.lowering.codegen.target import Target
 from relax_mlir.lowering.relax_to_vm.locations import at_source
 from relax_mlir.relax.build_log import BuildLog
 from relax_mlir.relax.codegen_vm import codegen_vm
+from relax_mlir.relax.kernel_costs import kernel_costs
 from relax_mlir.relax.specialize import enable
 from relax_mlir.runtime.exec_builder import ExecBuilder
 from relax_mlir.runtime.executable import Executable, NativeObject
@@ -99,9 +100,15 @@ def build(
         builder = ExecBuilder(warn_unused_inputs=False)
         with log.stage("CodeGenVM"):
             sources = codegen_vm(working.mlir_module, builder)
+        kernels = kernel_costs(working.mlir_module)
         native = _native(working, resolved, context, log)
     private = _private_names(working)
-    metadata = {"target": str(resolved), "private": private, "sources": sources}
+    metadata = {
+        "target": str(resolved),
+        "private": private,
+        "sources": sources,
+        "kernels": kernels,
+    }
     return builder.get(native=native, metadata=metadata)
 
 

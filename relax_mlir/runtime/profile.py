@@ -69,7 +69,7 @@ class Report:
     Attributes:
         function: what was run.
         repeat: how often.
-        seconds: the time of all runs, with what the timing itself costs.
+        seconds: the time of all runs, without what noting the calls took.
         calls: every call, in the order in which they ended.
         threads: how many threads the native code may use.
         parts: for native functions that were made of several kernels, those.
@@ -210,6 +210,7 @@ class Profiler:
         self._costs = KernelCosts(machine.executable.metadata)
         self._records: list[tuple[str, str, int, int, int, tuple[Any, ...]]] = []
         self._inside: list[int] = []
+        self._spent = 0
         self._native = {s for obj in machine.executable.native for s in obj.symbols}
         self._own = {func.name for func in machine.executable.global_funcs}
         machine._set_wrap(self._timed)
@@ -224,11 +225,11 @@ class Profiler:
         with self._lock:
             call(*args, **kwargs)
             self._records.clear()
-            self._inside.clear()
+            self._spent = 0
             begin = perf_counter_ns()
             for _ in range(repeat):
                 call(*args, **kwargs)
-            seconds = 1e-9 * (perf_counter_ns() - begin)
+            seconds = 1e-9 * (perf_counter_ns() - begin - self._spent)
             records = [self._record(begin, *each) for each in self._records]
             self._records.clear()
         found = dict.fromkeys(record.name for record in records)
@@ -243,19 +244,23 @@ class Profiler:
         records, inside = self._records, self._inside
 
         def call(*args: Any) -> Any:
-            depth = len(inside)
+            entered = perf_counter_ns()
             inside.append(0)
+            depth = len(inside)
             start = perf_counter_ns()
             try:
                 return func(*args)
             finally:
                 end = perf_counter_ns()
-                within = sum(inside[depth:])
-                del inside[depth:]
-                if inside:
-                    inside[-1] += end - start
+                # What an exception left behind is not there any more.
+                within = inside[depth - 1]
+                del inside[depth - 1 :]
                 shapes = tuple([_shape(arg) for arg in args])
                 records.append((name, kind, start, end - start, end - start - within, shapes))
+                left = perf_counter_ns()
+                self._spent += start - entered + left - end
+                if inside:
+                    inside[-1] += left - entered
 
         return call
 
@@ -271,7 +276,9 @@ class Profiler:
     ) -> CallRecord:
         sizes = [s[0] if type(s) is tuple else s for s in shapes]
         cost = self._costs.of(name, sizes)
-        text = ", ".join(f"{s[1]}{list(s[0])}" if type(s) is tuple else str(s) for s in shapes)
+        text = ", ".join(
+            f"{s[1].name}{list(s[0])}" if type(s) is tuple else str(s) for s in shapes
+        )
         return CallRecord(
             name, kind, 1e-9 * (start - begin), 1e-9 * took, 1e-9 * own, text, *cost
         )
@@ -280,7 +287,7 @@ class Profiler:
 def _shape(value: Any) -> Any:
     """Return what a report says of an argument: shape and dtype, the integer, or its type."""
     if isinstance(value, np.ndarray):
-        return value.shape, value.dtype.name
+        return value.shape, value.dtype
     return value if type(value) is int else type(value).__name__
 
 
