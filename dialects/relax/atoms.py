@@ -15,10 +15,24 @@ if TYPE_CHECKING:
 Bounds = tuple[int | None, int | None]
 Known = Mapping[str, Bounds]
 NOTHING: Known = {}
+# How the name of a symbol ends that stands for an integer a program computes or counts, not for a
+# size. It is part of the name because whoever meets the symbol must see that: rules and folding
+# know expressions and nothing of the function around them.
+SIGNED = "__signed"
+
+
+def signed(name: str) -> str:
+    """Return the name of the symbol for an integer variable that may be negative."""
+    return name if name.endswith(SIGNED) else name + SIGNED
+
+
+def variable(symbol: str) -> str:
+    """Return the name of the variable that a symbol is written as."""
+    return symbol.removesuffix(SIGNED)
 
 
 class Symbol:
-    """A symbol: a size, so not negative."""
+    """A symbol: a size, so not negative, unless its name says that it may be (`signed`)."""
 
     __slots__ = ("key", "leaves", "name", "symbols")
 
@@ -39,6 +53,8 @@ class Symbol:
     def bounds(self, known: Known = NOTHING) -> Bounds:
         """Return the least and the greatest value."""
         low, high = known.get(self.name, (None, None))
+        if self.name.endswith(SIGNED):
+            return low, high
         return (0 if low is None else max(low, 0)), high
 
     def to_affine(self, names: Mapping[str, int]) -> ir.AffineExpr:

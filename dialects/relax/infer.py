@@ -185,7 +185,7 @@ def resolve_reshape(operand: ir.Type, pattern: Sequence[SymExpr]) -> list[SymExp
     One -1 takes what the number of elements leaves for it; 0 copies the operand's dimension.
 
     Raises:
-        InferError: there are several -1, or a dimension to copy is not there.
+        InferError: there are several -1, one is below, or a dimension to copy is not there.
     """
     expect_tensor(operand, "operand")
     dims, ndim = T.tensor_dims(operand), T.tensor_ndim(operand)
@@ -193,6 +193,9 @@ def resolve_reshape(operand: ir.Type, pattern: Sequence[SymExpr]) -> list[SymExp
     if len(holes) > 1:
         raise InferError("only one dimension of the new shape can be -1")
     new = list(pattern)
+    for dim in pattern:
+        if dim.value is not None and dim.value < -1:
+            raise InferError(f"a dimension of the new shape cannot be {dim}")
     for i, dim in enumerate(pattern):
         if dim == 0:
             if 0 <= ndim <= i:

@@ -1,11 +1,12 @@
 """A small prover over symbolic integers: what holds for every value of the symbols (R07).
 
-Symbols are sizes, so they are not negative. "No" only ever means "not proved".
+Symbols are sizes, so they are not negative, but for those whose name says that they may be. "No"
+only ever means "not proved".
 """
 
 from collections.abc import Mapping
 
-from relax_mlir.dialects.relax.atoms import Bounds, Extremum, Quotient
+from relax_mlir.dialects.relax.atoms import SIGNED, Bounds, Extremum, Quotient
 from relax_mlir.dialects.relax.conditions import Condition
 from relax_mlir.dialects.relax.symbolic import IntLike, SymExpr
 
@@ -162,7 +163,8 @@ class Facts:
         self._not_negative = [each.substitute({name: value}) for each in self._not_negative]
         self._equal[name] = value
         low, high = self._bounds.get(name, (None, None))
-        self._order(value - (low or 0))
+        if low is not None or not name.endswith(SIGNED):
+            self._order(value - (low or 0))
         if high is not None:
             self._order(high - value)
 
@@ -202,6 +204,8 @@ class Facts:
                     return True
         common = frozenset.intersection(*(part.symbols for part, _ in parts)) if parts else set()
         for name in sorted(common):
+            if name.endswith(SIGNED):
+                continue
             factor = SymExpr.var(name)
             if expr % factor == 0 and self._holds(expr // factor, depth):
                 return True

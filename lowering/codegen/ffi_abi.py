@@ -12,13 +12,13 @@ from relax_mlir.dialects.relax.atoms import Extremum
 from relax_mlir.dialects.relax.binding import solutions
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.errors import CompileError
-from relax_mlir.lowering.codegen.ffi_helpers import RECORD_BYTES, c_string, helpers
+from relax_mlir.lowering.codegen.ffi_helpers import RECORD_BYTES, fail, helpers, text
 from relax_mlir.lowering.codegen.ffi_signature import STAGE, BufferParam, Dim, Signature
+from relax_mlir.lowering.codegen.ffi_table import CONSTANT, SCALAR, WHOLE, Strings, Table
 from relax_mlir.lowering.codegen.llvm_text import FunctionText
 from relax_mlir.lowering.codegen.target import Target
 
 SYMBOL_PREFIX = "__tvm_ffi_"
-_ARGUMENT_BYTES = 16
 # Spilled vectors that straddle cache lines made a matrix product up to 1.8 times slower, depending
 # on where the caller's stack happened to be; this aligns the stack where vectors are spilled.
 _REALIGN = "stackrealign"
@@ -31,15 +31,14 @@ def emit_wrappers(module: ir.Operation, signatures: list[Signature], target: Tar
     Raises:
         CompileError: a symbol of a shape that no argument gives a value.
     """
-    strings: dict[str, str] = {}
+    strings = Strings()
     fallible = _fallible(module)
     exported = [signature for signature in signatures if not signature.internal]
     wrappers = [
-        _Wrapper(signature, strings, signature.kernel in fallible).text(target)
-        for signature in exported
+        _Wrapper(signature, strings, number, signature.kernel in fallible).text(target)
+        for number, signature in enumerate(exported)
     ]
-    parts = [c_string(name, text) for text, name in strings.items()]
-    text = "\n".join([helpers(), *parts, *wrappers])
+    parts = [helpers(strings), *wrappers, strings.definition()]
     by_name = {signature.kernel: signature for signature in signatures}
     block = module.regions[0].blocks[0]
     for op in block.operations:
@@ -50,7 +49,7 @@ def emit_wrappers(module: ir.Operation, signatures: list[Signature], target: Tar
             return
         # The kernels' declarations let the text parse by itself; the real ones are in the module.
         parsed = ir.Module.parse(
-            "\n".join([text, *(_declaration(s, s.kernel in fallible) for s in exported)])
+            "\n".join([*parts, *(_declaration(s, s.kernel in fallible) for s in exported)])
         )
         first = block.operations[0].operation
         for op in list(parsed.body.operations):
@@ -132,21 +131,23 @@ def _quoted(symbol: str) -> str:
 class _Wrapper(FunctionText):
     """Writes one exported function as LLVM-dialect text."""
 
-    def __init__(self, signature: Signature, strings: dict[str, str], fallible: bool) -> None:
+    def __init__(self, signature: Signature, strings: Strings, number: int, fallible: bool) -> None:
         super().__init__()
         self._signature = signature
         self._fallible = fallible
         self._strings = strings
+        self._table = Table(strings.offset(signature.name))
+        self._table_name = f"relax_ffi_table{number}"
         self._values: dict[str, str] = {}  # symbol -> SSA name
         self._extents: dict[tuple[int, int], str] = {}  # (parameter, axis) -> SSA name
+        self._sources: dict[str, tuple[int, int]] = {}  # symbol -> (parameter, axis)
 
     def text(self, target: Target) -> str:
-        """Return the function."""
-        self._count()
-        self._parameters()
-        self._bind()
-        self._check_dims()
-        self._check_overlap()
+        """Return the function and its table."""
+        self._fill()
+        self._check()
+        self._solve()
+        self._check_expressions()
         self._call()
         name = _quoted(SYMBOL_PREFIX + self._signature.name)
         head = (
@@ -157,99 +158,102 @@ class _Wrapper(FunctionText):
         )
         minus = self._constant(-1, "i32")
         tail = ["^bad:", f"  llvm.return {minus} : i32", *self._cold(), "}"]
-        return "\n".join([head, *self._constant_lines(), *self._lines, *tail])
-
-    def _string(self, text: str) -> str:
-        name = self._strings.setdefault(text, f"relax_ffi_s{len(self._strings)}")
-        return self._emit(f"llvm.mlir.addressof @{name} : !llvm.ptr")
+        function = [head, *self._constant_lines(), *self._lines, *tail]
+        return "\n".join([self._table.definition(self._table_name), *function])
 
     def _branch(self, good: str, bad: str) -> None:
         label = f"^b{self._next}"
         self._lines.append(f"  llvm.cond_br {good}, {label}, {bad}")
         self._lines.append(f"{label}:")
 
-    def _succeed(self, status: str) -> None:
-        zero = self._constant(0, "i32")
-        self._branch(self._emit(f'llvm.icmp "eq" {status}, {zero} : i32'), "^bad")
+    def _fill(self) -> None:
+        """Write the table: all that needs no arithmetic."""
+        table, strings = self._table, self._strings
+        for number, param in enumerate(self._signature.params):
+            name = strings.offset(param.name)
+            if isinstance(param, BufferParam):
+                dtype = dlpack_dtype(param.dtype), strings.offset(param.dtype)
+                table.params.append((name, *dtype, len(param.dims)))
+            else:
+                table.params.append((name, SCALAR, 0, 0))
+                self._sources.setdefault(param.name, (number, WHOLE))
+        for number, param in self._buffers():
+            for axis, dim in enumerate(param.dims):
+                if dim.symbol is not None:
+                    self._sources.setdefault(dim.symbol, (number, axis))
+        for number, param in self._buffers():
+            for axis, dim in enumerate(param.dims):
+                meaning = "" if dim.constant is not None else f" ({_render(dim)})"
+                if dim.constant is not None:
+                    wanted = (CONSTANT, dim.constant)
+                elif dim.symbol is not None and self._sources[dim.symbol] != (number, axis):
+                    wanted = self._sources[dim.symbol]
+                else:
+                    continue
+                table.dims.append((number, axis, *wanted, strings.offset(meaning)))
+        if not self._signature.inplace:
+            table.pairs += self._overlaps()
 
-    def _count(self) -> None:
-        self._function = self._string(self._signature.name)
+    def _overlaps(self) -> list[tuple[int, int]]:
+        buffers = self._buffers()
+        return [
+            (j, i) if second.written else (i, j)
+            for later, (j, second) in enumerate(buffers)
+            for i, first in buffers[:later]
+            if first.written or second.written
+        ]
+
+    def _check(self) -> None:
         size = self._constant(RECORD_BYTES * max(1, len(self._signature.params)))
-        self._records = self._emit(
+        records = self._emit(
             f"llvm.alloca {size} x i8 {{alignment = 8 : i64}} : (i64) -> !llvm.ptr"
         )
-        wanted = self._constant(len(self._signature.params), "i32")
-        self._branch(self._emit(f'llvm.icmp "eq" %count, {wanted} : i32'), "^bad_count")
+        self._slots = [
+            self._at(records, number * RECORD_BYTES)
+            for number in range(len(self._signature.params))
+        ]
+        table = self._emit(f"llvm.mlir.addressof @{self._table_name} : !llvm.ptr")
+        status = self._emit(
+            f"llvm.call @relax_ffi_check({table}, %args, %count, {records}) : "
+            "(!llvm.ptr, !llvm.ptr, i32, !llvm.ptr) -> i32"
+        )
+        zero = self._constant(0, "i32")
+        self._branch(self._emit(f'llvm.icmp "eq" {status}, {zero} : i32'), "^bad")
+        for symbol, place in self._sources.items():
+            self._values[symbol] = self._extent(*place)
+
+    def _extent(self, number: int, axis: int) -> str:
+        """Return a dimension of an argument, or an integer argument."""
+        if (number, axis) not in self._extents:
+            slot = self._slots[number]
+            if axis != WHOLE:
+                shape = self._emit(f"llvm.load {self._at(slot, 24)} : !llvm.ptr -> !llvm.ptr")
+                slot = self._at(shape, 8 * axis)
+            self._extents[number, axis] = self._emit(f"llvm.load {slot} : !llvm.ptr -> i64")
+        return self._extents[number, axis]
 
     def _cold(self) -> list[str]:
-        wanted = self._constant(len(self._signature.params), "i32")
-        lines = [
-            "^bad_count:",
-            f"  %failed_count = llvm.call @relax_ffi_fail_count({self._function}, {wanted}, %count)"
-            " : (!llvm.ptr, i32, i32) -> i32",
-            "  llvm.return %failed_count : i32",
-        ]
+        lines = []
         if self._fallible:
-            lines += [
-                "^bad_memory:",
-                f"  %failed_memory = llvm.call @relax_ffi_fail_memory({self._function})"
-                " : (!llvm.ptr) -> i32",
-                "  llvm.return %failed_memory : i32",
-            ]
+            lines += ["^bad_memory:", *self._fail("%no_memory", "memory")]
         if any("^bad_dim(" in line for line in self._lines):
             lines += [
-                "^bad_dim(%name: !llvm.ptr, %axis: i32, %wanted: i64, %meaning: !llvm.ptr, "
+                "^bad_dim(%name: !llvm.ptr, %axis: i64, %wanted: i64, %meaning: !llvm.ptr, "
                 "%got: i64):",
-                f"  %failed_dim = llvm.call @relax_ffi_fail_dim({self._function}, %name, %axis, "
-                "%wanted, %meaning, %got)"
-                " : (!llvm.ptr, !llvm.ptr, i32, i64, !llvm.ptr, i64) -> i32",
-                "  llvm.return %failed_dim : i32",
-            ]
+                *self._fail(
+                    "%bad", "dim", ("ptr", "%name"), ("i64", "%axis"), ("i64", "%wanted"),
+                    ("ptr", "%meaning"), ("i64", "%got"),
+                ),
+            ]  # fmt: skip
         return lines
 
-    def _parameters(self) -> None:
-        self._names, self._slots = [], []
-        for number, param in enumerate(self._signature.params):
-            name = self._string(param.name)
-            slot = self._at(self._records, number * RECORD_BYTES)
-            given = self._at("%args", number * _ARGUMENT_BYTES)
-            self._names.append(name)
-            self._slots.append(slot)
-            if isinstance(param, BufferParam):
-                dtype = self._constant(dlpack_dtype(param.dtype), "i32")
-                rank = self._constant(len(param.dims), "i32")
-                status = self._emit(
-                    f"llvm.call @relax_ffi_buffer({self._function}, {name}, {given}, {dtype}, "
-                    f"{self._string(param.dtype)}, {rank}, {slot}) : "
-                    "(!llvm.ptr, !llvm.ptr, !llvm.ptr, i32, !llvm.ptr, i32, !llvm.ptr) -> i32"
-                )
-            else:
-                status = self._emit(
-                    f"llvm.call @relax_ffi_int({self._function}, {name}, {given}, {slot}) : "
-                    "(!llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr) -> i32"
-                )
-            self._succeed(status)
-
-    def _bind(self) -> None:
-        for number, param in enumerate(self._signature.params):
-            if not isinstance(param, BufferParam):
-                value = self._emit(f"llvm.load {self._slots[number]} : !llvm.ptr -> i64")
-                self._extents[number, 0] = value
-                self._values.setdefault(param.name, value)
-        for number, param in self._buffers():
-            if not param.dims:
-                continue
-            shape = self._emit(
-                f"llvm.load {self._at(self._slots[number], 24)} : !llvm.ptr -> !llvm.ptr"
-            )
-            for axis, dim in enumerate(param.dims):
-                at = self._at(shape, 8 * axis)
-                value = self._extents[number, axis] = self._emit(
-                    f"llvm.load {at} : !llvm.ptr -> i64"
-                )
-                if dim.symbol is not None:
-                    self._values.setdefault(dim.symbol, value)
-        self._solve()
+    def _fail(self, status: str, name: str, *values: tuple[str, str]) -> list[str]:
+        function = f"{status}_function"
+        return [
+            text(self._strings, function, self._signature.name),
+            *fail(self._strings, status, name, ("ptr", function), *values),
+            f"  llvm.return {status} : i32",
+        ]
 
     def _solve(self) -> None:
         """Give symbols that occur only in expressions the values that these determine (R08).
@@ -265,7 +269,7 @@ class _Wrapper(FunctionText):
                     dims.append(dim.symbolic)
         for found in solutions(dims, self._values):
             rest = self._symbolic(found.rest)
-            value = self._emit(f"llvm.sub {self._extents[places[found.index]]}, {rest} : i64")
+            value = self._emit(f"llvm.sub {self._extent(*places[found.index])}, {rest} : i64")
             factor = found.factor
             if factor < 0:
                 value = self._emit(f"llvm.sub {self._constant(0)}, {value} : i64")
@@ -294,25 +298,18 @@ class _Wrapper(FunctionText):
     def _buffers(self) -> list[tuple[int, BufferParam]]:
         return [(i, p) for i, p in enumerate(self._signature.params) if isinstance(p, BufferParam)]
 
-    def _check_dims(self) -> None:
+    def _check_expressions(self) -> None:
         for number, param in self._buffers():
             for axis, dim in enumerate(param.dims):
-                got = self._extents[number, axis]
-                if dim.expr is None or (dim.symbol and self._values[dim.symbol] == got):
+                if dim.expr is None or dim.symbol is not None or dim.constant is not None:
                     continue
-                wanted = self._evaluate(dim, param)
-                meaning = "" if dim.constant is not None else f" ({_render(dim)})"
-                passed = ", ".join(
-                    [
-                        self._names[number],
-                        self._constant(axis, "i32"),
-                        wanted,
-                        self._string(meaning),
-                        got,
-                    ]
-                )
+                got, wanted = self._extent(number, axis), self._evaluate(dim, param)
+                name, meaning = self._fresh(), self._fresh()
+                self._lines.append(text(self._strings, name, param.name))
+                self._lines.append(text(self._strings, meaning, f" ({_render(dim)})"))
+                passed = ", ".join([name, self._constant(axis), wanted, meaning, got])
                 same = self._emit(f'llvm.icmp "eq" {got}, {wanted} : i64')
-                self._branch(same, f"^bad_dim({passed} : !llvm.ptr, i32, i64, !llvm.ptr, i64)")
+                self._branch(same, f"^bad_dim({passed} : !llvm.ptr, i64, i64, !llvm.ptr, i64)")
 
     def _evaluate(self, dim: Dim, param: BufferParam) -> str:
         expr = dim.symbolic
@@ -327,31 +324,15 @@ class _Wrapper(FunctionText):
                 f"'{_render(dim)}', and no dimension or integer argument gives '{name}' a value",
             ) from None
 
-    def _check_overlap(self) -> None:
-        if self._signature.inplace:
-            return
-        buffers = self._buffers()
-        for later, (j, second) in enumerate(buffers):
-            for i, first in buffers[:later]:
-                if not (first.written or second.written):
-                    continue
-                written, other = (j, i) if second.written else (i, j)
-                status = self._emit(
-                    f"llvm.call @relax_ffi_disjoint({self._function}, {self._names[written]}, "
-                    f"{self._names[other]}, {self._slots[written]}, {self._slots[other]}) : "
-                    "(!llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr) -> i32"
-                )
-                self._succeed(status)
-
     def _call(self) -> None:
         given = []
         for number, param in enumerate(self._signature.params):
             if not isinstance(param, BufferParam):
-                given.append(self._extents[number, 0])
+                given.append(self._extent(number, WHOLE))
                 continue
             data = self._emit(f"llvm.load {self._slots[number]} : !llvm.ptr -> !llvm.ptr")
             sizes = [
-                self._extents[number, axis] if size is None else self._constant(size)
+                self._extent(number, axis) if size is None else self._constant(size)
                 for axis, size in enumerate(param.static)
             ]
             given += [data, data, self._constant(0), *sizes, *self._strides(param, sizes)]

@@ -6,91 +6,113 @@ lies 24 bytes into a TVM FFI tensor object.
 """
 # ruff: noqa: E501  (one operation of the text below is one line)
 
+from relax_mlir.lowering.codegen.ffi_table import (
+    DIM_WORDS,
+    HEAD_WORDS,
+    PAIR_WORDS,
+    PARAM_WORDS,
+    Strings,
+)
+
 # A buffer's record: address of its first element, its first and past-the-end address, its shape.
 RECORD_BYTES = 32
+ARGUMENT_BYTES = 16
 
 _KIND_INT, _KIND_BOOL, _KIND_DLTENSOR, _KIND_TENSOR = 1, 2, 7, 70
 _DEVICE_CPU = 1
 _MESSAGE_BYTES = 512
+_MOST_VALUES = 6
+# Names of DLPack's type codes, 8 bytes each; what follows the last is for any other code.
+_CODE_NAMES = "".join(
+    name.ljust(8, "\0")
+    for name in ("int", "uint", "float", "handle", "bfloat", "complex", "bool", "code")
+)
 
-# name: (kind of exception, message, C types after function and parameter name)
+# What can be wrong: kind of exception and message.
 _FAILURES = {
-    "kind": ("TypeError", "%s: argument '%s': expected %s, got a value of FFI type %d", ("ptr", "i32")),
-    "device": ("ValueError", "%s: buffer '%s': expected a CPU tensor, got device type %d", ("i32",)),
-    "rank": ("TypeError", "%s: buffer '%s': expected %d dimensions, got %d", ("i32", "i32")),
-    "dtype": ("TypeError", "%s: buffer '%s': expected %s, got %s%.0d%s", ("ptr", "ptr", "i32", "ptr")),
-    "negative": ("ValueError", "%s: buffer '%s' dimension %d: got negative extent %lld", ("i32", "i64")),
-    "null": ("ValueError", "%s: buffer '%s': data pointer is null", ()),
-    "align": ("ValueError", "%s: buffer '%s': expected data aligned to %lld bytes, got address %p",
-              ("i64", "ptr")),
-    "stride": ("ValueError", "%s: buffer '%s' dimension %d: expected stride %lld of a row-major "
-               "contiguous tensor, got %lld", ("i32", "i64", "i64")),
-    "dim": ("ValueError", "%s: buffer '%s' dimension %d: expected %lld%s, got %lld",
-            ("i32", "i64", "ptr", "i64")),
-    "symbol": ("ValueError", "%s: argument '%s': expected %lld, got %lld", ("i64", "i64")),
-    "overlap": ("ValueError", "%s: buffer '%s' overlaps buffer '%s' in memory", ("ptr",)),
+    "memory": ("MemoryError", "%s: there is no memory for its intermediate results"),
+    "count": ("TypeError", "%s: expected %lld arguments, got %lld"),
+    "kind": ("TypeError", "%s: argument '%s': expected %s, got a value of FFI type %lld"),
+    "device": ("ValueError", "%s: buffer '%s': expected a CPU tensor, got device type %lld"),
+    "rank": ("TypeError", "%s: buffer '%s': expected %lld dimensions, got %lld"),
+    "dtype": ("TypeError", "%s: buffer '%s': expected %s, got %s%.0lld%s"),
+    "negative": ("ValueError", "%s: buffer '%s' dimension %lld: got negative extent %lld"),
+    "null": ("ValueError", "%s: buffer '%s': data pointer is null"),
+    "align": ("ValueError", "%s: buffer '%s': expected data aligned to %lld bytes, got address %p"),
+    "stride": ("ValueError", "%s: buffer '%s' dimension %lld: expected stride %lld of a row-major "
+               "contiguous tensor, got %lld"),
+    "dim": ("ValueError", "%s: buffer '%s' dimension %lld: expected %lld%s, got %lld"),
+    "overlap": ("ValueError", "%s: buffer '%s' overlaps buffer '%s' in memory"),
 }  # fmt: skip
 
 
-def c_string(name: str, text: str) -> str:
-    """Return a constant global holding a NUL-terminated string."""
-    data = text.encode() + b"\0"
-    escaped = "".join(chr(b) if 32 <= b < 127 and b not in (34, 92) else f"\\{b:02X}" for b in data)
+def helpers(strings: Strings) -> str:
+    """Return the shared functions, to be put once into a module; their texts go to `strings`."""
+    checks = (_check_buffer, _check_int, _check_disjoint, _check_all)
+    declared = (
+        "llvm.func @TVMFFIErrorSetRaisedFromCStr(!llvm.ptr, !llvm.ptr)",
+        "llvm.func @snprintf(!llvm.ptr, i64, !llvm.ptr, ...) -> i32",
+    )
+    return "\n".join([*declared, _FAIL, *(check(strings) for check in checks)])
+
+
+def fail(strings: Strings, result: str, name: str, *values: tuple[str, str]) -> list[str]:
+    """Return the operations that raise an error and give the status to return.
+
+    Args:
+        strings: gets the message.
+        result: the name for the status; other names start with it.
+        name: what is wrong, one of `_FAILURES`.
+        values: type and name of each value of the message, in order.
+    """
+    kind, message = _FAILURES[name]
+    lines = [text(strings, f"{result}_kind", kind), text(strings, f"{result}_format", message)]
+    given = []
+    for number, (type_, value) in enumerate(values):
+        wide = f"{result}_{number}"
+        if type_ == "ptr":
+            lines.append(f"  {wide} = llvm.ptrtoint {value} : !llvm.ptr to i64")
+        elif type_ == "i32":
+            lines.append(f"  {wide} = llvm.sext {value} : i32 to i64")
+        given.append(value if type_ == "i64" else wide)
+    if len(given) < _MOST_VALUES:
+        lines.append(f"  {result}_none = llvm.mlir.constant(0 : i64) : i64")
+        given += [f"{result}_none"] * (_MOST_VALUES - len(given))
+    types = ", ".join(["!llvm.ptr"] * 2 + ["i64"] * _MOST_VALUES)
+    lines.append(
+        f"  {result} = llvm.call @relax_ffi_fail({result}_kind, {result}_format, "
+        f"{', '.join(given)}) : ({types}) -> i32"
+    )
+    return lines
+
+
+def text(strings: Strings, result: str, value: str) -> str:
+    """Return the operations that give a text's address."""
     return (
-        f'llvm.mlir.global internal constant @{name}("{escaped}") '
-        f"{{addr_space = 0 : i32}} : !llvm.array<{len(data)} x i8>"
+        f"  {result}_all = llvm.mlir.addressof @{Strings.SYMBOL} : !llvm.ptr\n"
+        f"  {result} = llvm.getelementptr {result}_all[{strings.offset(value)}] : "
+        "(!llvm.ptr) -> !llvm.ptr, i8"
     )
 
 
-def helpers() -> str:
-    """Return the shared functions and their strings, to be put once into a module."""
-    parts = [
-        "llvm.func @TVMFFIErrorSetRaisedFromCStr(!llvm.ptr, !llvm.ptr)",
-        "llvm.func @snprintf(!llvm.ptr, i64, !llvm.ptr, ...) -> i32",
-        c_string("relax_ffi_TypeError", "TypeError"),
-        c_string("relax_ffi_ValueError", "ValueError"),
-        c_string("relax_ffi_a_tensor", "a tensor"),
-        c_string("relax_ffi_an_int", "an integer"),
-        c_string("relax_ffi_nothing", ""),
-        c_string("relax_ffi_lanes", " with vector lanes"),
-        c_string("relax_ffi_count_format", "%s: expected %d arguments, got %d"),
-        # one name each 8 bytes, at the DLPack type code; what follows the last is any other code
-        c_string(
-            "relax_ffi_codes",
-            "".join(
-                name.ljust(8, "\0")
-                for name in ("int", "uint", "float", "handle", "bfloat", "complex", "bool", "code")
-            ),
-        ),
-        c_string("relax_ffi_MemoryError", "MemoryError"),
-        c_string("relax_ffi_memory_format", "%s: there is no memory for its intermediate results"),
-        _failure("memory", "MemoryError", "relax_ffi_memory_format", ("ptr",)),
-        _failure("count", "TypeError", "relax_ffi_count_format", ("ptr", "i32", "i32")),
-    ]
-    for name, (kind, text, types) in _FAILURES.items():
-        parts.append(c_string(f"relax_ffi_{name}_format", text))
-        parts.append(_failure(name, kind, f"relax_ffi_{name}_format", ("ptr", "ptr", *types)))
-    return "\n".join([*parts, _CHECK_BUFFER, _CHECK_INT, _CHECK_DISJOINT])
+def _fail(strings: Strings, result: str, name: str, *values: tuple[str, str]) -> str:
+    return "\n".join(fail(strings, result, name, *values))
 
 
-def _failure(name: str, kind: str, text: str, types: tuple[str, ...]) -> str:
-    mlir = [f"!llvm.{t}" if t == "ptr" else t for t in types]
-    declared = ", ".join(f"%a{i}: {t}" for i, t in enumerate(mlir))
-    given = ", ".join(f"%a{i}" for i in range(len(mlir)))
-    return f"""
-llvm.func internal @relax_ffi_fail_{name}({declared}) -> i32 attributes {{passthrough = ["cold", "noinline"]}} {{
+# Integers are passed as 64 bits, pointers too: what varies is only the message.
+_FAIL = f"""
+llvm.func internal @relax_ffi_fail(%kind: !llvm.ptr, %format: !llvm.ptr, {", ".join(f"%a{i}: i64" for i in range(_MOST_VALUES))}) -> i32 attributes {{passthrough = ["cold", "noinline"]}} {{
   %minus = llvm.mlir.constant(-1 : i32) : i32
   %size = llvm.mlir.constant({_MESSAGE_BYTES} : i64) : i64
   %buffer = llvm.alloca %size x i8 : (i64) -> !llvm.ptr
-  %format = llvm.mlir.addressof @{text} : !llvm.ptr
-  %kind = llvm.mlir.addressof @relax_ffi_{kind} : !llvm.ptr
-  %0 = llvm.call @snprintf(%buffer, %size, %format, {given}) vararg(!llvm.func<i32 (ptr, i64, ptr, ...)>) : (!llvm.ptr, i64, !llvm.ptr, {", ".join(mlir)}) -> i32
+  %0 = llvm.call @snprintf(%buffer, %size, %format, {", ".join(f"%a{i}" for i in range(_MOST_VALUES))}) vararg(!llvm.func<i32 (ptr, i64, ptr, ...)>) : (!llvm.ptr, i64, !llvm.ptr, {", ".join(["i64"] * _MOST_VALUES)}) -> i32
   llvm.call @TVMFFIErrorSetRaisedFromCStr(%kind, %buffer) : (!llvm.ptr, !llvm.ptr) -> ()
   llvm.return %minus : i32
 }}"""
 
 
-_CHECK_BUFFER = f"""
+def _check_buffer(strings: Strings) -> str:
+    return f"""
 llvm.func internal @relax_ffi_buffer(%function: !llvm.ptr, %name: !llvm.ptr, %any: !llvm.ptr, %dtype: i32, %dtype_name: !llvm.ptr, %rank: i32, %record: !llvm.ptr) -> i32 attributes {{no_inline}} {{
   %zero = llvm.mlir.constant(0 : i32) : i32
   %one = llvm.mlir.constant(1 : i32) : i32
@@ -197,14 +219,14 @@ llvm.func internal @relax_ffi_buffer(%function: !llvm.ptr, %name: !llvm.ptr, %an
 ^good:
   llvm.return %zero : i32
 ^bad_kind:
-  %a_tensor = llvm.mlir.addressof @relax_ffi_a_tensor : !llvm.ptr
-  %k = llvm.call @relax_ffi_fail_kind(%function, %name, %a_tensor, %kind) : (!llvm.ptr, !llvm.ptr, !llvm.ptr, i32) -> i32
+{text(strings, "%a_tensor", "a tensor")}
+{_fail(strings, "%k", "kind", ("ptr", "%function"), ("ptr", "%name"), ("ptr", "%a_tensor"), ("i32", "%kind"))}
   llvm.return %k : i32
 ^bad_device:
-  %v = llvm.call @relax_ffi_fail_device(%function, %name, %device) : (!llvm.ptr, !llvm.ptr, i32) -> i32
+{_fail(strings, "%v", "device", ("ptr", "%function"), ("ptr", "%name"), ("i32", "%device"))}
   llvm.return %v : i32
 ^bad_rank:
-  %r = llvm.call @relax_ffi_fail_rank(%function, %name, %rank, %ndim) : (!llvm.ptr, !llvm.ptr, i32, i32) -> i32
+{_fail(strings, "%r", "rank", ("ptr", "%function"), ("ptr", "%name"), ("i32", "%rank"), ("i32", "%ndim"))}
   llvm.return %r : i32
 ^bad_dtype:
   %seven = llvm.mlir.constant(7 : i32) : i32
@@ -213,7 +235,7 @@ llvm.func internal @relax_ffi_buffer(%function: !llvm.ptr, %name: !llvm.ptr, %an
   %code = llvm.and %got_dtype, %low : i32
   %known = llvm.intr.umin(%code, %seven) : (i32, i32) -> i32
   %at = llvm.shl %known, %three : i32
-  %codes = llvm.mlir.addressof @relax_ffi_codes : !llvm.ptr
+{text(strings, "%codes", _CODE_NAMES)}
   %code_name = llvm.getelementptr %codes[%at] : (!llvm.ptr, i32) -> !llvm.ptr, i8
   %got_shifted = llvm.lshr %got_dtype, %eight : i32
   %got_bits = llvm.and %got_shifted, %low : i32
@@ -221,26 +243,28 @@ llvm.func internal @relax_ffi_buffer(%function: !llvm.ptr, %name: !llvm.ptr, %an
   %shown_bits = llvm.select %is_bool, %zero, %got_bits : i1, i32
   %lanes = llvm.lshr %got_dtype, %sixteen : i32
   %is_scalar = llvm.icmp "eq" %lanes, %one : i32
-  %nothing = llvm.mlir.addressof @relax_ffi_nothing : !llvm.ptr
-  %with_lanes = llvm.mlir.addressof @relax_ffi_lanes : !llvm.ptr
+{text(strings, "%nothing", "")}
+{text(strings, "%with_lanes", " with vector lanes")}
   %suffix = llvm.select %is_scalar, %nothing, %with_lanes : i1, !llvm.ptr
-  %d = llvm.call @relax_ffi_fail_dtype(%function, %name, %dtype_name, %code_name, %shown_bits, %suffix) : (!llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, i32, !llvm.ptr) -> i32
+{_fail(strings, "%d", "dtype", ("ptr", "%function"), ("ptr", "%name"), ("ptr", "%dtype_name"), ("ptr", "%code_name"), ("i32", "%shown_bits"), ("ptr", "%suffix"))}
   llvm.return %d : i32
 ^bad_extent:
-  %e = llvm.call @relax_ffi_fail_negative(%function, %name, %i, %extent) : (!llvm.ptr, !llvm.ptr, i32, i64) -> i32
+{_fail(strings, "%e", "negative", ("ptr", "%function"), ("ptr", "%name"), ("i32", "%i"), ("i64", "%extent"))}
   llvm.return %e : i32
 ^bad_data:
-  %n = llvm.call @relax_ffi_fail_null(%function, %name) : (!llvm.ptr, !llvm.ptr) -> i32
+{_fail(strings, "%n", "null", ("ptr", "%function"), ("ptr", "%name"))}
   llvm.return %n : i32
 ^bad_align:
-  %a = llvm.call @relax_ffi_fail_align(%function, %name, %size, %first) : (!llvm.ptr, !llvm.ptr, i64, !llvm.ptr) -> i32
+{_fail(strings, "%a", "align", ("ptr", "%function"), ("ptr", "%name"), ("i64", "%size"), ("ptr", "%first"))}
   llvm.return %a : i32
 ^bad_stride:
-  %s = llvm.call @relax_ffi_fail_stride(%function, %name, %j, %expected, %step) : (!llvm.ptr, !llvm.ptr, i32, i64, i64) -> i32
+{_fail(strings, "%s", "stride", ("ptr", "%function"), ("ptr", "%name"), ("i32", "%j"), ("i64", "%expected"), ("i64", "%step"))}
   llvm.return %s : i32
 }}"""
 
-_CHECK_INT = f"""
+
+def _check_int(strings: Strings) -> str:
+    return f"""
 llvm.func internal @relax_ffi_int(%function: !llvm.ptr, %name: !llvm.ptr, %any: !llvm.ptr, %record: !llvm.ptr) -> i32 attributes {{no_inline}} {{
   %zero = llvm.mlir.constant(0 : i32) : i32
   %kind_int = llvm.mlir.constant({_KIND_INT} : i32) : i32
@@ -256,13 +280,15 @@ llvm.func internal @relax_ffi_int(%function: !llvm.ptr, %name: !llvm.ptr, %any: 
 ^good:
   llvm.return %zero : i32
 ^bad:
-  %an_int = llvm.mlir.addressof @relax_ffi_an_int : !llvm.ptr
-  %k = llvm.call @relax_ffi_fail_kind(%function, %name, %an_int, %kind) : (!llvm.ptr, !llvm.ptr, !llvm.ptr, i32) -> i32
+{text(strings, "%an_int", "an integer")}
+{_fail(strings, "%k", "kind", ("ptr", "%function"), ("ptr", "%name"), ("ptr", "%an_int"), ("i32", "%kind"))}
   llvm.return %k : i32
 }}"""
 
-_CHECK_DISJOINT = """
-llvm.func internal @relax_ffi_disjoint(%function: !llvm.ptr, %name: !llvm.ptr, %other_name: !llvm.ptr, %record: !llvm.ptr, %other: !llvm.ptr) -> i32 attributes {no_inline} {
+
+def _check_disjoint(strings: Strings) -> str:
+    return f"""
+llvm.func internal @relax_ffi_disjoint(%function: !llvm.ptr, %name: !llvm.ptr, %other_name: !llvm.ptr, %record: !llvm.ptr, %other: !llvm.ptr) -> i32 attributes {{no_inline}} {{
   %zero = llvm.mlir.constant(0 : i32) : i32
   %begin_at = llvm.getelementptr %record[8] : (!llvm.ptr) -> !llvm.ptr, i8
   %end_at = llvm.getelementptr %record[16] : (!llvm.ptr) -> !llvm.ptr, i8
@@ -279,6 +305,152 @@ llvm.func internal @relax_ffi_disjoint(%function: !llvm.ptr, %name: !llvm.ptr, %
 ^good:
   llvm.return %zero : i32
 ^bad:
-  %o = llvm.call @relax_ffi_fail_overlap(%function, %name, %other_name) : (!llvm.ptr, !llvm.ptr, !llvm.ptr) -> i32
+{_fail(strings, "%o", "overlap", ("ptr", "%function"), ("ptr", "%name"), ("ptr", "%other_name"))}
   llvm.return %o : i32
-}"""
+}}"""
+
+
+def _word(result: str, row: str, number: int) -> str:
+    return (
+        f"  {result}_at = llvm.getelementptr {row}[{number}] : (!llvm.ptr) -> !llvm.ptr, i64\n"
+        f"  {result} = llvm.load {result}_at : !llvm.ptr -> i64"
+    )
+
+
+def _name(result: str, offset: str) -> str:
+    return f"  {result} = llvm.getelementptr %text[{offset}] : (!llvm.ptr, i64) -> !llvm.ptr, i8"
+
+
+def _record(result: str, number: str) -> str:
+    return (
+        f"  {result}_bytes = llvm.mul {number}, %record_size : i64\n"
+        f"  {result} = llvm.getelementptr %records[{result}_bytes] : "
+        "(!llvm.ptr, i64) -> !llvm.ptr, i8"
+    )
+
+
+def _extent(result: str, record: str, axis: str) -> str:
+    return (
+        f"  {result}_shape_at = llvm.getelementptr {record}[24] : (!llvm.ptr) -> !llvm.ptr, i8\n"
+        f"  {result}_shape = llvm.load {result}_shape_at : !llvm.ptr -> !llvm.ptr\n"
+        f"  {result}_at = llvm.getelementptr {result}_shape[{axis}] : "
+        "(!llvm.ptr, i64) -> !llvm.ptr, i64\n"
+        f"  {result} = llvm.load {result}_at : !llvm.ptr -> i64"
+    )
+
+
+def _param_name(result: str, number: str) -> str:
+    return (
+        f"  {result}_row = llvm.mul {number}, %param_words : i64\n"
+        f"  {result}_slot = llvm.getelementptr %rows[{result}_row] : "
+        "(!llvm.ptr, i64) -> !llvm.ptr, i64\n"
+        f"  {result}_offset = llvm.load {result}_slot : !llvm.ptr -> i64\n"
+        f"{_name(result, f'{result}_offset')}"
+    )
+
+
+def _check_all(strings: Strings) -> str:
+    """Return the function that goes through a table: parameters, dimensions, overlaps."""
+    return f"""
+llvm.func internal @relax_ffi_check(%table: !llvm.ptr, %args: !llvm.ptr, %count: i32, %records: !llvm.ptr) -> i32 attributes {{no_inline}} {{
+  %zero32 = llvm.mlir.constant(0 : i32) : i32
+  %minus32 = llvm.mlir.constant(-1 : i32) : i32
+  %zero = llvm.mlir.constant(0 : i64) : i64
+  %one = llvm.mlir.constant(1 : i64) : i64
+  %record_size = llvm.mlir.constant({RECORD_BYTES} : i64) : i64
+  %argument_size = llvm.mlir.constant({ARGUMENT_BYTES} : i64) : i64
+  %param_words = llvm.mlir.constant({PARAM_WORDS} : i64) : i64
+  %text = llvm.mlir.addressof @{Strings.SYMBOL} : !llvm.ptr
+{_word("%function_offset", "%table", 0)}
+{_name("%function", "%function_offset")}
+{_word("%params", "%table", 1)}
+{_word("%dims", "%table", 2)}
+{_word("%pairs", "%table", 3)}
+  %rows = llvm.getelementptr %table[{HEAD_WORDS}] : (!llvm.ptr) -> !llvm.ptr, i64
+  %count64 = llvm.sext %count : i32 to i64
+  %right_count = llvm.icmp "eq" %count64, %params : i64
+  llvm.cond_br %right_count, ^params(%zero, %rows : i64, !llvm.ptr), ^bad_count
+^params(%i: i64, %row: !llvm.ptr):
+  %more_params = llvm.icmp "slt" %i, %params : i64
+  llvm.cond_br %more_params, ^param, ^dims(%zero, %row : i64, !llvm.ptr)
+^param:
+{_word("%name_offset", "%row", 0)}
+{_name("%name", "%name_offset")}
+{_word("%dtype64", "%row", 1)}
+  %any_at = llvm.mul %i, %argument_size : i64
+  %any = llvm.getelementptr %args[%any_at] : (!llvm.ptr, i64) -> !llvm.ptr, i8
+{_record("%record", "%i")}
+  %is_int = llvm.icmp "slt" %dtype64, %zero : i64
+  llvm.cond_br %is_int, ^int, ^buffer
+^int:
+  %int_status = llvm.call @relax_ffi_int(%function, %name, %any, %record) : (!llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr) -> i32
+  llvm.br ^checked(%int_status : i32)
+^buffer:
+  %dtype = llvm.trunc %dtype64 : i64 to i32
+{_word("%dtype_offset", "%row", 2)}
+{_name("%dtype_name", "%dtype_offset")}
+{_word("%rank64", "%row", 3)}
+  %rank = llvm.trunc %rank64 : i64 to i32
+  %buffer_status = llvm.call @relax_ffi_buffer(%function, %name, %any, %dtype, %dtype_name, %rank, %record) : (!llvm.ptr, !llvm.ptr, !llvm.ptr, i32, !llvm.ptr, i32, !llvm.ptr) -> i32
+  llvm.br ^checked(%buffer_status : i32)
+^checked(%status: i32):
+  %right = llvm.icmp "eq" %status, %zero32 : i32
+  %next_i = llvm.add %i, %one : i64
+  %next_row = llvm.getelementptr %row[{PARAM_WORDS}] : (!llvm.ptr) -> !llvm.ptr, i64
+  llvm.cond_br %right, ^params(%next_i, %next_row : i64, !llvm.ptr), ^bad
+^dims(%d: i64, %dim_row: !llvm.ptr):
+  %more_dims = llvm.icmp "slt" %d, %dims : i64
+  llvm.cond_br %more_dims, ^dim, ^pairs(%zero, %dim_row : i64, !llvm.ptr)
+^dim:
+{_word("%param", "%dim_row", 0)}
+{_word("%axis", "%dim_row", 1)}
+{_word("%source", "%dim_row", 2)}
+{_word("%value", "%dim_row", 3)}
+{_record("%dim_record", "%param")}
+{_extent("%got", "%dim_record", "%axis")}
+  %is_constant = llvm.icmp "slt" %source, %zero : i64
+  llvm.cond_br %is_constant, ^compare(%value : i64), ^other
+^other:
+{_record("%other_record", "%source")}
+  %is_scalar = llvm.icmp "slt" %value, %zero : i64
+  llvm.cond_br %is_scalar, ^scalar, ^extent
+^scalar:
+  %scalar = llvm.load %other_record : !llvm.ptr -> i64
+  llvm.br ^compare(%scalar : i64)
+^extent:
+{_extent("%same", "%other_record", "%value")}
+  llvm.br ^compare(%same : i64)
+^compare(%wanted: i64):
+  %is_same = llvm.icmp "eq" %got, %wanted : i64
+  %next_d = llvm.add %d, %one : i64
+  %next_dim = llvm.getelementptr %dim_row[{DIM_WORDS}] : (!llvm.ptr) -> !llvm.ptr, i64
+  llvm.cond_br %is_same, ^dims(%next_d, %next_dim : i64, !llvm.ptr), ^bad_dim
+^pairs(%p: i64, %pair_row: !llvm.ptr):
+  %more_pairs = llvm.icmp "slt" %p, %pairs : i64
+  llvm.cond_br %more_pairs, ^pair, ^good
+^pair:
+{_word("%written", "%pair_row", 0)}
+{_word("%beside", "%pair_row", 1)}
+{_record("%written_record", "%written")}
+{_record("%beside_record", "%beside")}
+{_param_name("%written_name", "%written")}
+{_param_name("%beside_name", "%beside")}
+  %pair_status = llvm.call @relax_ffi_disjoint(%function, %written_name, %beside_name, %written_record, %beside_record) : (!llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr) -> i32
+  %apart = llvm.icmp "eq" %pair_status, %zero32 : i32
+  %next_p = llvm.add %p, %one : i64
+  %next_pair = llvm.getelementptr %pair_row[{PAIR_WORDS}] : (!llvm.ptr) -> !llvm.ptr, i64
+  llvm.cond_br %apart, ^pairs(%next_p, %next_pair : i64, !llvm.ptr), ^bad
+^good:
+  llvm.return %zero32 : i32
+^bad:
+  llvm.return %minus32 : i32
+^bad_count:
+{_fail(strings, "%counted", "count", ("ptr", "%function"), ("i64", "%params"), ("i64", "%count64"))}
+  llvm.return %counted : i32
+^bad_dim:
+{_param_name("%dim_name", "%param")}
+{_word("%meaning_offset", "%dim_row", 4)}
+{_name("%meaning", "%meaning_offset")}
+{_fail(strings, "%failed", "dim", ("ptr", "%function"), ("ptr", "%dim_name"), ("i64", "%axis"), ("i64", "%wanted"), ("ptr", "%meaning"), ("i64", "%got"))}
+  llvm.return %failed : i32
+}}"""

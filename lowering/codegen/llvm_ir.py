@@ -20,6 +20,7 @@ STAGE = "translate to LLVM IR"
 _TRANSLATABLE = ("llvm", "omp", "builtin")
 _BITS = {"f16": 16, "bf16": 16, "f32": 32, "f64": 64}
 _MOST_PROBLEMS = 8
+_LOOP_HINTS = "llvm.loop_annotation"
 
 
 def to_llvm_ir(op: ir.Operation) -> str:
@@ -29,6 +30,7 @@ def to_llvm_ir(op: ir.Operation) -> str:
         CompileError: an operation has no LLVM IR; names it and its location.
     """
     check_translatable(op)
+    give_loop_hints(op)
     hide_float_literals(op)
     return translate(op)
 
@@ -48,6 +50,24 @@ def check_translatable(op: ir.Operation) -> None:
         more = len(problems) - _MOST_PROBLEMS
         listed = "; ".join(problems[:_MOST_PROBLEMS]) + (f"; and {more} more" if more > 0 else "")
         raise CompileError(STAGE, f"not in the LLVM dialect after lowering: {listed}")
+
+
+def give_loop_hints(op: ir.Operation) -> None:
+    """Put loop annotations where the translation looks for them.
+
+    They come from `scf.for`, on which only attributes with a dialect's prefix may stand, and keep
+    that name on the branch that closes the loop.
+    """
+
+    def visit(candidate: ir.Operation) -> ir.WalkResult:
+        if candidate.name in ("llvm.br", "llvm.cond_br"):
+            attributes = candidate.attributes
+            if _LOOP_HINTS in attributes:
+                attributes[_LOOP_HINTS.removeprefix("llvm.")] = attributes[_LOOP_HINTS]
+                del attributes[_LOOP_HINTS]
+        return ir.WalkResult.ADVANCE
+
+    op.walk(visit)
 
 
 def hide_float_literals(op: ir.Operation) -> None:

@@ -9,6 +9,7 @@ import llvmlite.binding as llvm
 from relax_mlir.errors import PipelineError, did_you_mean
 
 KINDS = ("llvm",)
+DEFAULT_OPT_LEVEL = 2
 # What a CPU's name implies for the questions below; LLVM itself knows the rest.
 _AVX2 = ("avx2", "fma", "f16c")
 _AVX512 = (*_AVX2, "avx512f")
@@ -44,7 +45,8 @@ class Target:
         triple: LLVM's target triple.
         cpu: LLVM's name of the CPU.
         features: LLVM's feature string, such as `+avx2,-avx512f`.
-        opt_level: 0 to 3, for LLVM's optimiser and its code generator.
+        opt_level: 0 to 3, for LLVM's optimiser and its code generator; what 3 adds, such as copies
+            of loops for each case of a condition, takes twice as long and gains nothing here.
         threads: most threads that a kernel may use; with 1, or without an OpenMP runtime,
             parallel loops are compiled as serial ones.
     """
@@ -52,7 +54,7 @@ class Target:
     triple: str
     cpu: str
     features: str = ""
-    opt_level: int = 3
+    opt_level: int = DEFAULT_OPT_LEVEL
     threads: int = 1
 
     def __post_init__(self) -> None:
@@ -64,7 +66,7 @@ class Target:
             )
 
     @staticmethod
-    def host(opt_level: int = 3, threads: int = 1) -> "Target":
+    def host(opt_level: int = DEFAULT_OPT_LEVEL, threads: int = 1) -> "Target":
         """Return the machine this process runs on, with all its features."""
         triple, cpu, features = _host()
         return Target(triple, cpu, features, opt_level, threads)
@@ -96,7 +98,11 @@ class Target:
             cpu, features = wanted, ""
         features = ",".join(part for part in (features, given.get("-mattr", "")) if part)
         target = Target(
-            triple, cpu, features, _number(given, "-O", 3), _number(given, "-num-threads", 1)
+            triple,
+            cpu,
+            features,
+            _number(given, "-O", DEFAULT_OPT_LEVEL),
+            _number(given, "-num-threads", 1),
         )
         target.machine()
         return target

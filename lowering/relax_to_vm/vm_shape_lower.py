@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
+from relax_mlir.dialects.relax.atoms import SIGNED
 from relax_mlir.dialects.relax.binding import solve
 from relax_mlir.dialects.relax.dialect import Dims, Shape
 from relax_mlir.dialects.relax.facts import declared_bounds
@@ -63,6 +64,8 @@ class _FunctionLowering:
         self._heap: ir.Value | None = None
         # `well-formed` says what is wrong with attributes that make no sense.
         self._bounds = declared_bounds(func, strict=False)
+        # Symbols that integers give their values.
+        self._sizes: set[str] = set()
 
     def run(self) -> None:
         entry = self._func.regions[0].blocks[0]
@@ -166,6 +169,9 @@ class _FunctionLowering:
             self._check_kind(value, "shape", T.shape_ndim(type_), context, "", constants)
         elif str(type_) == "i64":
             self._check_kind(value, "int", -1, context)
+            # Shapes are folded as if it were a size: that must be so.
+            names = [dim.name for dim in dims if dim.name and not dim.name.endswith(SIGNED)]
+            self._sizes.update(name for name in names if name not in known.symbols)
         store, later = [-1] * len(dims), [-1] * len(dims)
         for position, dim in enumerate(dims):
             if dim.name and dim.name not in known.symbols:
@@ -261,11 +267,15 @@ class _FunctionLowering:
 
     def _check_bounds(self, known: Known) -> None:
         """Check the declared bounds of symbols that have got their values (R07)."""
-        for name, (low, high) in self._bounds.items():
+        sizes = dict.fromkeys(sorted(self._sizes), (None, None))
+        for name, (low, high) in (sizes | self._bounds).items():
             if name not in known.symbols or name in known.bounded:
                 continue
             known.bounded.add(name)
-            context = f"{self._name}: the declared bounds{at_source(self._func.location)}"
+            what = "the declared bounds"
+            if name not in self._bounds:
+                what = f"symbol '{name}' is a size, and R.Prim(\"int64\") any integer"
+            context = f"{self._name}: {what}{at_source(self._func.location)}"
             static = [
                 i64(self._slots[SymExpr.var(name)]),
                 i64(0 if low is None else low),

@@ -10,8 +10,8 @@ from relax_mlir.lowering.tir_to_vector.index_emit import Index, IndexEmitter
 # Elements up to which a buffer may live on the stack.
 _STACK = 256
 _DYNAMIC = ir.ShapedType.get_dynamic_size()
-# What LLVM may still do to a loop. Of those that are vector code already only the innermost ones of
-# the main path gain from unrolling; copies of all the others were most of the time of a compilation.
+# What LLVM may still do to a loop. Of those that are vector code already only the innermost of the
+# main path gain from unrolling; copies of all the others were most of a compilation's time.
 AS_IT_LIKES = ""
 UNROLL = "#llvm.loop_annotation<vectorize = <disable = true>>"
 KEEP = "#llvm.loop_annotation<vectorize = <disable = true>, unroll = <disable = true>>"

@@ -243,8 +243,13 @@ class _Writer:
         if isinstance(left, int):
             self._tail(kernel, a, at, left, steps, first, init, -(-left // self.lanes))
             return
+        if tile != self.machine.row_tiles[0]:
+            # What few rows waste on a vector without columns is less than another kernel costs.
+            with emit.when(emit.compare("sgt", left, 0)):
+                self._tail(kernel, a, at, left, steps, first, init, VECTORS)
+            return
         with emit.when(emit.compare("sgt", left, self.lanes)):
-            self._tail(kernel, a, at, left, steps, first, init, 2)
+            self._tail(kernel, a, at, left, steps, first, init, VECTORS)
         narrow = emit.both(emit.compare("sgt", left, 0), emit.compare("sle", left, self.lanes))
         with emit.when(narrow):
             self._tail(kernel, a, at, left, steps, first, init, 1)
@@ -265,8 +270,11 @@ class _Writer:
             return
         masks = [None] * vectors
         if not (isinstance(left, int) and left == vectors * self.lanes):
-            rest = self.emit.sub(left, (vectors - 1) * self.lanes)
-            masks[-1] = self.emit.mask(rest, self.lanes)
+            # All but the last are full, where it is known how many there are.
+            known = isinstance(left, int) or kernel.rows == self.machine.row_tiles[0]
+            for number in range(vectors - 1 if known else 0, vectors):
+                rest = self.emit.sub(left, number * self.lanes)
+                masks[number] = self.emit.mask(rest, self.lanes)
         narrow = Tile(kernel.rows, vectors, kernel.vector, kernel.fma)
         emit_tile(self.emit, narrow, a, *at, steps, first, init, masks)
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.lowering.tir_to_vector.emit import UNROLL, Emitter
+from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 
 # Fewer accumulators than this wait for each other: latency times throughput of a multiply-add.
@@ -59,7 +59,7 @@ def emit_tile(
     split = max(1, _IN_FLIGHT // count)
     zero = emit.constant(tile.vector, 0)
     whole = emit.round_down(steps, split)
-    with emit.loop(0, whole, split, [zero] * (count * split), UNROLL) as loop:
+    with emit.loop(0, whole, split, [zero] * (count * split)) as loop:
         sums: list[ir.Value] = []
         for u in range(split):
             k = emit.add(loop.counter, u)

@@ -185,7 +185,7 @@ class NestWriter:
         if not positions:
             return body(env, carried)
         extent = self.emit.size(self.flat.iters[positions[0]].extent)
-        with self.emit.loop(0, extent, 1, carried) as loop:
+        with self.emit.loop(0, extent, 1, carried, UNROLL) as loop:
             inner = {**env, positions[0]: loop.counter}
             loop.carry(self._loops(inner, positions[1:], loop.carried, body))
         return loop.results

@@ -5,7 +5,11 @@ from typing import Any
 
 _EXPORTS = {
     "AssertOpError": "builtins",
+    "BenchmarkResult": "evaluator",
     "Executable": "executable",
+    "GraphExecutor": "graph_executor",
+    "GraphModule": "graph_executor",
+    "Report": "profile",
     "NativeObject": "executable",
     "VMFunction": "executable",
     "ExecBuilder": "exec_builder",
@@ -21,6 +25,8 @@ _EXPORTS = {
     "device_of": "placement",
     "empty": "placement",
     "load_module": "loading",
+    "load_param_dict": "params",
+    "save_param_dict": "params",
     "register_device_api": "device",
     "remove_device_api": "device",
     "register_func": "registry",

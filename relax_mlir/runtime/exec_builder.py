@@ -21,7 +21,12 @@ from relax_mlir.runtime.bytecode import (
     Opcode,
 )
 from relax_mlir.runtime.executable import Executable, NativeObject, VMFunction
+from relax_mlir.runtime.flow import first_undefined
 from relax_mlir.runtime.values import numpy_dtype, to_value
+
+
+# Far below the numbers that stand for the VM's state and for no register (V08).
+_MAX_REGISTER = 1 << 32
 
 
 class UnusedInputWarning(UserWarning):
@@ -67,6 +72,8 @@ class ExecBuilder:
         index = operator.index(index)
         if index < 0:
             raise ValueError(f"a register's index cannot be negative, got {index}")
+        if index >= _MAX_REGISTER:
+            raise ValueError(f"a register's index must be below {_MAX_REGISTER}, got {index}")
         return Arg(ArgKind.REGISTER, index)
 
     def c(self, index: int) -> Arg:
@@ -131,7 +138,7 @@ class ExecBuilder:
 
         Raises:
             ValueError: a function of that name exists, another one is open, a register is read
-                before anything is written to it, a jump has no valid target, or the body does not
+                where on some way nothing has been written to it, a jump has no valid target, or the body does not
                 end with `emit_ret` or `emit_goto`.
         """
         if self._scope is not None:
@@ -246,35 +253,35 @@ class ExecBuilder:
         return used
 
     def _finish(self, scope: _Scope) -> None:
+        """Check a body and renumber its registers in the order of their use (V10)."""
         code, where = scope.code, f"function '{scope.name}'"
         if not code or code[-1].op not in (Opcode.RET, Opcode.GOTO):
             raise ValueError(f"{where} must end with emit_ret")
-        # Old number -> new one; the inputs keep theirs.
-        numbers = {i: i for i in range(scope.num_inputs)}
-        used: set[int] = set()
-
-        def renamed(arg: Arg, i: int, defines: bool = False) -> Arg:
-            if not arg.is_plain_register:
-                return arg
-            if defines:
-                numbers.setdefault(arg.value, len(numbers))
-            elif arg.value not in numbers:
-                raise ValueError(
-                    f"{where}, instruction {i}: register {arg} is used before it is defined"
-                    f" (the function has {scope.num_inputs} inputs)"
-                )
-            else:
-                used.add(arg.value)
-            return Arg(arg.kind, numbers[arg.value])
-
         for i, instr in enumerate(code):
             if instr.op in (Opcode.IF, Opcode.GOTO) and (
                 instr.offset == 0 or not 0 <= i + instr.offset < len(code)
             ):
                 raise ValueError(f"{where}, instruction {i}: the jump has no valid target")
-            args = tuple([renamed(a, i) for a in instr.args])
-            reg = renamed(instr.reg, i)
-            code[i] = replace(instr, args=args, reg=reg, dst=renamed(instr.dst, i, defines=True))
+        early = first_undefined(code, scope.num_inputs)
+        if early is not None:
+            raise ValueError(
+                f"{where}, instruction {early[0]}: register {early[1]} is used before it is defined"
+                f" (the function has {scope.num_inputs} inputs)"
+            )
+        # Old number -> new one; the inputs keep theirs.
+        numbers = {i: i for i in range(scope.num_inputs)}
+        used: set[int] = set()
+
+        def renamed(arg: Arg) -> Arg:
+            if not arg.is_plain_register:
+                return arg
+            return Arg(arg.kind, numbers.setdefault(arg.value, len(numbers)))
+
+        for i, instr in enumerate(code):
+            used |= {a.value for a in (*instr.args, instr.reg) if a.is_plain_register}
+            args = tuple([renamed(a) for a in instr.args])
+            reg = renamed(instr.reg)
+            code[i] = replace(instr, args=args, reg=reg, dst=renamed(instr.dst))
         unused = [n for i, n in enumerate(scope.param_names) if i not in used]
         if unused and self._warn:
             warnings.warn(

@@ -326,7 +326,9 @@ class Executable(Module):
     def find_function(self, name: str) -> Callable[..., Any] | None:
         """Return a function, public or not, run by a virtual machine on the CPU, or None."""
         if name not in self._all_functions():
-            return None
+            from relax_mlir.runtime.graph_executor import factory_function
+
+            return factory_function(self, name)
         if self._machine is None:
             from relax_mlir.runtime.vm import VirtualMachine
 

@@ -35,6 +35,8 @@ _LOCK = threading.Lock()
 _COUNTER = itertools.count()
 _LIBRARIES: "weakref.WeakSet[_Library]" = weakref.WeakSet()
 _jit: Any = None
+# Called with objects that were linked and the addresses of their functions, see `perf_map`.
+LOAD_OBSERVERS: list[Callable[[list[NativeObject], dict[str, int]], None]] = []
 
 
 class _Library:
@@ -179,6 +181,8 @@ def load_objects(objects: Iterable[NativeObject]) -> dict[str, Any]:
                 reason += " (LLVM wrote the names of the missing ones to stderr)"
             raise ExecutableFormatError(f"cannot link native object {labels}: {reason}") from error
     library = _Library(tracker, jit)
+    for observe in LOAD_OBSERVERS:
+        observe(objects, {name: tracker[symbol] for name, symbol in names.items()})
     make = tvm_ffi.Function.__from_extern_c__
     return {
         name: make(tracker[symbol], keep_alive_object=library) for name, symbol in names.items()

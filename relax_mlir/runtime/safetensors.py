@@ -42,6 +42,19 @@ def save_file(
         ArgumentTypeError: a dtype that the format does not have, a name or metadata not a string.
         OSError: the file cannot be written.
     """
+    parts = dump(tensors, metadata)
+    write_file(path, parts)
+    return sum(len(part) for part in parts)
+
+
+def dump(
+    tensors: Mapping[str, np.ndarray], metadata: Mapping[str, str] | None = None
+) -> list[bytes | memoryview]:
+    """Return the pieces of the file that `save_file` writes.
+
+    Raises:
+        ArgumentTypeError: a dtype that the format does not have, a name or metadata not a string.
+    """
     little = {}
     for name, array in tensors.items():
         if not isinstance(name, str) or name == _METADATA:
@@ -68,8 +81,7 @@ def save_file(
     text = json.dumps(header, separators=(",", ":")).encode()
     text += b" " * (-(len(text) + _SIZE.size) % ALIGN)
     pieces = [little[name].reshape(-1).view(np.uint8) for name in order if little[name].size]
-    write_file(path, [_SIZE.pack(len(text)), text, *[piece.data for piece in pieces]])
-    return _SIZE.size + len(text) + position
+    return [_SIZE.pack(len(text)), text, *[piece.data for piece in pieces]]
 
 
 def _invalid(path: str | os.PathLike, reason: str) -> ExecutableFormatError:

@@ -11,6 +11,7 @@ from typing import Any
 from relax_mlir.runtime.builtins import BUILTINS, PREFIX
 from relax_mlir.runtime.bytecode import VM_STATE_REGISTER, Arg, ArgKind, Instruction, Opcode
 from relax_mlir.runtime.executable import Executable, VMFunction
+from relax_mlir.runtime.flow import block_ends, successors
 
 
 # Blocks in blocks; CPython limits how deep a line may be indented.
@@ -129,18 +130,6 @@ def _returns_own_tensor(executable: Executable, code: list[Instruction]) -> bool
     return names == [PREFIX + "alloc_tensor"]
 
 
-def _successors(code: list[Instruction], end: int) -> tuple[int, ...]:
-    """Return the blocks that may follow the one whose last instruction is `end - 1`."""
-    last = code[end - 1]
-    if last.op is Opcode.RET:
-        return ()
-    if last.op is Opcode.GOTO:
-        return (end - 1 + last.offset,)
-    if last.op is Opcode.IF and last.offset != 1:
-        return (end, end - 1 + last.offset)
-    return (end,)
-
-
 class _Jumps:
     """Writes a function that has jumps.
 
@@ -157,12 +146,7 @@ class _Jumps:
     ) -> None:
         self._executable, self._native, self._plain = executable, native, plain
         self._code = code
-        starts = {0}
-        for i, instr in enumerate(code):
-            if instr.op in (Opcode.IF, Opcode.GOTO):
-                starts |= {i + 1, i + instr.offset}
-        ordered = sorted(s for s in starts if s < len(code))
-        self._end = dict(zip(ordered, [*ordered[1:], len(code)], strict=True))
+        self._end = block_ends(code)
         self._entries = self._count_entries()
         self.roots: dict[int, list[tuple[int, str, int]]] = {}
         todo = [0]
@@ -179,7 +163,7 @@ class _Jumps:
         counts = {0: 1}
         todo = [0]
         while todo:
-            for following in _successors(self._code, self._end[todo.pop()]):
+            for following in successors(self._code, self._end[todo.pop()]):
                 counts[following] = counts.get(following, 0) + 1
                 if counts[following] == 1:
                     todo.append(following)
@@ -194,7 +178,7 @@ class _Jumps:
                     text = _call(self._executable, self._code[i], self._native, self._plain)
                     self._lines.append((depth, text, i))
             last, i = self._code[end - 1], end - 1
-            following = _successors(self._code, end)
+            following = successors(self._code, end)
             if not following:
                 self._lines.append((depth, f"return r{last.reg.value}", i))
                 return

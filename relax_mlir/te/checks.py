@@ -81,8 +81,10 @@ def _check_accesses(name: str, roots: Sequence[PrimExpr]) -> None:
 def _check_index(
     name: str, load: N.ProducerLoad, position: int, index: PrimExpr, dim: SymExpr
 ) -> None:
+    axes = [id(node) for node in _leaves(index)]
     found = _range(index)
-    if found is None:
+    # Ranges of an axis that occurs twice are not independent: the ends need not be reached.
+    if found is None or len(set(axes)) < len(axes):
         return
     low, high = found
     below, beyond = low.upper_bound(), (high - dim).lower_bound()
@@ -92,6 +94,17 @@ def _check_index(
             f"'{load.producer.name}', which has {dim} elements: the index goes from {low} to "
             f"{high}; guard it by tir.if_then_else"
         )
+
+
+def _leaves(expr: PrimExpr) -> Iterator[Leaf]:
+    """Yield the variables of an expression, each as often as it occurs."""
+    pending = [expr]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, Leaf):
+            yield node
+        elif isinstance(node, (N.Add, N.Sub, N.Mul)):
+            pending += node.operands
 
 
 def _range(expr: PrimExpr) -> tuple[SymExpr, SymExpr] | None:

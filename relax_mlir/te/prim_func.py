@@ -1,5 +1,6 @@
 """From tensors to a prim func: a block for each stage, buffers for what is in between (R22)."""
 
+import keyword
 from collections.abc import Sequence
 from contextlib import ExitStack
 from typing import Any
@@ -95,7 +96,8 @@ def _buffer_names(tensors: Sequence[Tensor]) -> dict[int, str]:
     for tensor in tensors:
         if id(tensor) in names:
             continue
-        stem = tensor.name if tensor.name.isidentifier() else "buffer"
+        plain = tensor.name.isidentifier() and not keyword.iskeyword(tensor.name)
+        stem = tensor.name if plain else "buffer"
         name, count = stem, 1
         while name in taken:
             name, count = f"{stem}_{count}", count + 1

@@ -9,8 +9,8 @@ _EXPORTS = {
     **dict.fromkeys(("broadcast_to", "where"), "broadcast"),
     **dict.fromkeys(("mean", "std", "variance"), "reduce"),
     **dict.fromkeys(
-        ("arange", "eye", "full", "full_like", "meshgrid", "one_hot", "ones", "ones_like", "tril", "trilu", "triu",
-         "zeros", "zeros_like"), "create"),
+        ("arange", "eye", "full", "full_like", "meshgrid", "one_hot", "ones", "ones_like", "tril",
+         "trilu", "triu", "zeros", "zeros_like"), "create"),
     **dict.fromkeys(
         ("concatenate", "expand_dims", "flatten", "flip", "repeat", "reshape", "roll", "split",
          "squeeze", "stack", "strided_slice", "tile", "transpose"), "manipulate"),

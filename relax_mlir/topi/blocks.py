@@ -38,7 +38,9 @@ def reshaped(name: str, data: Tensor, shape: Sequence[Dim]) -> Tensor:
     """Return the elements of a tensor, in row-major order, in a shape of as many elements."""
 
     def write(builder: PrimFuncBuilder, buffers: list[Buffer], out: Buffer) -> None:
-        source, target = builder.linear(buffers[0]), builder.linear(out)
+        source, target = (
+            each if len(each.dims) == 1 else builder.linear(each) for each in (buffers[0], out)
+        )
         with builder.nest(name, spatial(source.dims)) as (i,):
             target.store(source[i], i)
 
@@ -79,10 +81,11 @@ def _copy(
     offsets = [x if isinstance(x, int) else builder.symbol(x) for x in start]
     with builder.nest(name, spatial(source.dims)) as block:
         at = tuple(block)
+        value = source[at]
         apart = steps or [1] * len(at)
         spread = [x if step == 1 else x * step for x, step in zip(at, apart, strict=True)]
         moved = tuple(
             index if isinstance(offset, int) and offset == 0 else index + offset
             for index, offset in zip(spread, offsets, strict=True)
         )
-        out.store(source[at], moved)
+        out.store(value, moved)

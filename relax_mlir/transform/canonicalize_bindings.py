@@ -15,6 +15,7 @@ from relax_mlir.transform.rebuild import (
     result_types,
     set_result_types,
     substitute_type,
+    takes_arguments,
 )
 
 
@@ -80,6 +81,8 @@ class _Symbols:
                 bound |= {dim.name for dim in op.attributes["value"].dims if dim.name}
             for region in op.regions:
                 for inner in region.blocks:
+                    for argument in inner.arguments if known else ():
+                        argument.set_type(substitute_type(argument.type, known))
                     # A branch keeps what it binds to itself, a dataflow block does not.
                     if op.name == "relax.dataflow":
                         self._block(inner, bound, known)
@@ -164,7 +167,7 @@ def _forward_tuple(op: ir.Operation) -> None:
         return
     for use in list(op.results[0].uses):
         user = use.owner.operation
-        if not user.name.startswith("relax.call"):
+        if not takes_arguments(user.name):
             user.operands[use.operand_number] = source
     if next(iter(op.results[0].uses), None) is None:
         op.erase()

@@ -7,6 +7,8 @@ from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS
 from relax_mlir.dialects.relax.ops.control import LOOPS
 from relax_mlir.dialects.relax.tuples import is_make_tuple, known_fields
 
+# Looked up once: that takes longer than all else that most visits do.
+_ADVANCE = ir.WalkResult.ADVANCE
 # Attributes that keep a function out of optimisations: it is done, or another compiler owns it.
 _SKIP = tuple(
     prefix + name
@@ -121,7 +123,7 @@ def captured_values(op: ir.Operation) -> list[ir.Value]:
         for region in inner.regions:
             for block in region.blocks:
                 inside.update(block.arguments)
-        return ir.WalkResult.ADVANCE
+        return _ADVANCE
 
     for region in op.regions:
         for block in region.blocks:
@@ -160,7 +162,7 @@ def written_values(func: ir.Operation) -> set[ir.Value]:
             and may_write(op)
         ):
             handed.extend(op.operands)
-        return ir.WalkResult.ADVANCE
+        return _ADVANCE
 
     func.walk(visit)
     return closure(handed)
@@ -185,13 +187,13 @@ def writing_functions(module: ir.Operation) -> frozenset[str]:
     def visit(op: ir.Operation) -> ir.WalkResult:
         name = op.name
         if name in harmless:
-            return ir.WalkResult.ADVANCE
+            return _ADVANCE
         if name.startswith("relax.") and may_write(op):
             writing.append(name)
             return ir.WalkResult.INTERRUPT
         if name not in _DEPENDS:
             harmless.add(name)
-        return ir.WalkResult.ADVANCE
+        return _ADVANCE
 
     for view in module.regions[0].blocks[0].operations:
         op = view.operation

@@ -7,7 +7,6 @@ outside of any block does not. So these methods are replaced, once per process: 
 in a thread in which a rewrite runs `erase()` asks the rewriter, for operations of that module.
 """
 
-import contextlib
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -33,15 +32,23 @@ class _Thread(threading.local):
 _THREAD = _Thread()
 
 
-@contextlib.contextmanager
-def guarded(module: ir.Operation, erase: Callable[[ir.Operation], None]) -> Iterator[None]:
-    """Let `erase()` of operations of a module be done by `erase` inside the body."""
-    outer = _THREAD.module, _THREAD.erase
-    _THREAD.module, _THREAD.erase = module, erase
-    try:
-        yield
-    finally:
-        _THREAD.module, _THREAD.erase = outer
+class guarded:  # noqa: N801
+    """Let `erase()` of operations of a module be done by `erase` inside the body of a `with`.
+
+    A class of its own, as it surrounds every single call of a pattern.
+    """
+
+    __slots__ = ("_erase", "_module", "_outer")
+
+    def __init__(self, module: ir.Operation, erase: Callable[[ir.Operation], None]) -> None:
+        self._module, self._erase = module, erase
+
+    def __enter__(self) -> None:
+        self._outer = _THREAD.module, _THREAD.erase
+        _THREAD.module, _THREAD.erase = self._module, self._erase
+
+    def __exit__(self, *_: object) -> None:
+        _THREAD.module, _THREAD.erase = self._outer
 
 
 def only_looks(op: ir.Operation) -> None:

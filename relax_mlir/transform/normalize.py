@@ -8,7 +8,7 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.tuples import is_make_tuple, is_tuple, known_fields, make_tuple
 from relax_mlir.lowering.relax_to_vm.locations import value_name
 from relax_mlir.transform.effects import functions_to_optimize, operations_in
-from relax_mlir.transform.rebuild import get_item
+from relax_mlir.transform.rebuild import get_item, takes_arguments
 
 # Their values are in their types and attributes alone.
 _LITERALS = ("relax.shape_expr", "relax.prim_value", "relax.constant")
@@ -40,7 +40,7 @@ def _block(block: ir.Block, literals: dict, names: "_Names", prefix: str) -> Non
                 op.erase()
                 continue
             literals[key] = op.results[0]
-        elif op.name.startswith("relax.call"):
+        elif takes_arguments(op.name):
             _make_arguments(op)
         for region in op.regions:
             for inner in region.blocks:
@@ -90,7 +90,7 @@ class _Names:
         if value_name(op.location):
             return
         users = [use.owner.operation.name for use in op.results[0].uses]
-        if is_make_tuple(op) and users and all(name.startswith("relax.call") for name in users):
+        if is_make_tuple(op) and users and all(map(takes_arguments, users)):
             return
         count = self._count.get(prefix, 0)
         while (name := f"{prefix}{count or ''}") in self._taken:

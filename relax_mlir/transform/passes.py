@@ -55,12 +55,14 @@ class Pass:
         Raises:
             PassError: the pass failed or left IR that does not verify.
             PipelineError: a required pass does not exist, or passes require each other.
-            TypeError: `mod` is not a module.
+            TypeError: `mod` is not a module, or `ctx` no context.
         """
         if isinstance(mod, ir.Module):
             return self(IRModule(mod), ctx, required=required).mlir_module
         if not isinstance(mod, IRModule):
             raise TypeError(f"a pass runs on an IRModule, got {type(mod).__name__}")
+        if ctx is not None and not isinstance(ctx, PassContext):
+            raise TypeError(f"a pass runs under a PassContext, got {type(ctx).__name__}")
         with lock_of(mod.context):
             return self._on_copy(mod, ctx or PassContext.current(), required)
 

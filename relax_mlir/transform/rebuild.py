@@ -24,6 +24,11 @@ def get_item(value: ir.Value, index: int) -> ir.Value:
     ).result
 
 
+def takes_arguments(name: str) -> bool:
+    """Whether an operation's last operand is a tuple of arguments, made in place."""
+    return name.startswith("relax.call") or name in ("relax.invoke_closure", "relax.make_closure")
+
+
 def replace_output(block: ir.Block, name: str, values: Sequence[ir.Value]) -> None:
     """Give a block another terminator of that name, with these values."""
     old = list(block.operations)[-1].operation

@@ -206,12 +206,14 @@ class _Driver:
     def callback(self, each: Pattern) -> Callable[[ir.Operation, Any], bool]:
         """Return MLIR's form of a pattern, which answers whether it did not match."""
 
+        what = f"'{each.root}' op pattern '{each.name}'"
+
         def run(op: Any, rewriter: Any) -> bool:
             if self.error is not None:
                 return True
             op = op.operation
             # Read now: after the rewrite the operation may be gone.
-            place, what = op.location, f"'{op.name}' op pattern '{each.name}'"
+            place = op.location
             checked = Rewriter(rewriter, op)
             try:
                 with place, rewriter.ip, guarded(self.module, checked.erase_op):

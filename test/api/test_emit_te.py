@@ -8,6 +8,7 @@ import pytest
 from relax_mlir import relax, te, tir, topi
 from relax_mlir.errors import ExprError, ExprTypeError
 from relax_mlir.ir import assert_structural_equal, structural_equal
+from relax_mlir.script import from_source
 from relax_mlir.script import relax as R
 from relax_mlir.script import tir as T
 
@@ -128,9 +129,46 @@ def test_made_functions_print_and_parse_back() -> None:
     mod.verify()
     text = mod.script()
     assert 'cls.softmax, (x,), out_sinfo=R.Tensor((2, m), dtype="float32")' in text
-    from relax_mlir.script import from_source
-
     assert structural_equal(from_source(text), mod)
+
+
+def test_attributes_of_the_prim_func() -> None:
+    bb = relax.BlockBuilder()
+    x = relax.Var("x", R.Tensor((2, 3), "float32"))
+    with bb.function("main", [x]):
+        attrs = {"op_pattern": 8, "tir.noalias": True}
+        bb.emit_func_output(bb.emit_te(topi.exp, x, primfunc_attrs=attrs))
+    text = bb.get().script()
+    assert 'T.func_attr({"tir.noalias": True, "op_pattern": 8})' in text
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: topi.concatenate([x, x * 2], 1),
+        lambda x: topi.reshape(x, (-1,)),
+        lambda x: topi.nn.pad(x, (1, 0), (0, 2)),
+        lambda x: topi.cumsum(x, 1),
+        lambda x: topi.strided_slice(x, [1], [-1], [2]),
+        lambda x: topi.variance(x, 1),
+        lambda x: topi.tile(x, (2, 3)),
+    ],
+)
+def test_stages_round_trip(function: Any) -> None:
+    x = te.placeholder((tir.Var("n"), 5), name="x")
+    mod = te.create_prim_func([x, function(x)])
+    mod.verify()
+    assert structural_equal(from_source(mod.script()), mod)
+
+
+def test_names_that_script_cannot_have() -> None:
+    bb = relax.BlockBuilder()
+    x = relax.Var("x", R.Tensor((2, 3), "float32"))
+    with bb.function("main", [x]):
+        out = bb.emit_te(lambda a: te.compute(a.shape, lambda *i: a[i] * 2, name="while"), x)
+        bb.emit_func_output(out)
+    assert bb.get().function_names == ["te_func", "main"]
+    assert structural_equal(from_source(bb.get().script()), bb.get())
 
 
 def test_misuse() -> None:

@@ -445,8 +445,8 @@ def test_classify_names_the_reason() -> None:
 
 def test_symbol_without_a_value() -> None:
     def unbound() -> None:
-        (n,) = sizes(["n"])
-        builder = PrimFuncBuilder("unbound", [BufferDecl("C", [n * 2], "int64")])
+        n, m = sizes(["n", "m"])
+        builder = PrimFuncBuilder("unbound", [BufferDecl("C", [n + m], "int64")])
         with builder.body():
             (out,) = builder.buffers
             with builder.nest("iota", [("spatial", n)]) as (i,):

@@ -1,4 +1,4 @@
-"""Random programs, impure calls and branches included, compute the same after random passes."""
+"""Random programs, impure calls, branches and loops included, compute the same after random passes."""
 
 import random
 
@@ -11,10 +11,12 @@ from relax_mlir.script import from_source
 
 PASSES = (
     "EliminateCommonSubexpr", "DeadCodeElimination", "CanonicalizeBindings", "FoldConstant",
-    "InferType", "Normalize", "ConvertToDataflow",
+    "InferType", "Normalize", "ConvertToDataflow", "LambdaLift",
 )  # fmt: skip
 # No optimisation at all, to compare with.
-PLAIN = ("LegalizeOps", "ToNonDataflow", "CallTIRRewrite", "VMMemoryLower", "VMShapeLower")
+PLAIN = (
+    "LambdaLift", "LegalizeOps", "ToNonDataflow", "CallTIRRewrite", "VMMemoryLower", "VMShapeLower",
+)  # fmt: skip
 UNARY = ("exp", "negative", "abs", "tanh", "sigmoid", "nn.relu")
 BINARY = ("add", "multiply", "subtract", "maximum")
 TENSOR = 'R.Tensor(("n", 4), "float32")'
@@ -54,7 +56,11 @@ class Writer:
                 made = self.branches(depth, values, scopes)
             elif kind < 0.16 and not pure:
                 made = self.dataflow(depth, values, scopes)
-            elif kind < 0.24 and not pure and set(values) - {"x", "y"}:
+            elif kind < 0.24 and not pure and scopes < 2:
+                made = self.loop(depth, values, scopes)
+            elif kind < 0.29 and not pure and scopes < 2:
+                made = self.function(depth, values, scopes)
+            elif kind < 0.37 and not pure and set(values) - {"x", "y"}:
                 name = self.new()
                 target = self.rng.choice(sorted(set(values) - {"x", "y"}))
                 call = f'R.call_packed("test.random.double", {target}, sinfo_args={TENSOR})'
@@ -103,6 +109,31 @@ class Writer:
         self.line(depth + 1, f"{name} = R.add({rng.choice(made)}, {rng.choice(values)})")
         return [name]
 
+    def loop(self, depth: int, values: list[str], scopes: int) -> list[str]:
+        name, other, count, rng = self.new(), self.new(), self.new(), self.rng
+        self.line(depth, f"{name} = R.tanh({rng.choice(values)})")
+        self.line(depth, f"{other} = {rng.choice(values)}")
+        if rng.random() < 0.5:
+            self.line(depth, f"for {count} in range({rng.randint(0, 3)}):")
+        else:
+            self.line(depth, f"{count} = 0")
+            self.line(depth, f"while {count} < {rng.randint(0, 3)}:")
+            self.line(depth + 1, f"{count} = {count} + 1")
+        # What is carried is written to as well.
+        made = self.block(depth + 1, [*values, name, other], scopes + 1)
+        self.line(depth + 1, f"{other} = {name}")
+        self.line(depth + 1, f"{name} = R.sigmoid({rng.choice(made)})")
+        return [name, other]
+
+    def function(self, depth: int, values: list[str], scopes: int) -> list[str]:
+        function, parameter, name, rng = self.new(), self.new(), self.new(), self.rng
+        self.line(depth, "@R.function")
+        self.line(depth, f"def {function}({parameter}: {TENSOR}) -> {TENSOR}:")
+        made = self.block(depth + 1, [*values, parameter], scopes + 1)
+        self.line(depth + 1, f"return R.abs({rng.choice(made)})")
+        self.line(depth, f"{name} = {function}({rng.choice(values)})")
+        return [name]
+
     def dataflow(self, depth: int, values: list[str], scopes: int) -> list[str]:
         self.line(depth, "with R.dataflow():")
         made = self.block(depth + 1, values, scopes + 1, pure=True)
@@ -114,7 +145,8 @@ class Writer:
 def results(module: IRModule, pipeline: tuple[str, ...] | None = None) -> list[np.ndarray]:
     vm = relax.VirtualMachine(relax.build(module, pipeline=pipeline))
     found = []
-    for name in module.function_names:
+    # What LambdaLift makes has names of its own.
+    for name in (name for name in module.function_names if "_" not in name):
         for flag in (True, False):
             rng = np.random.default_rng(0)
             x, y = (rng.standard_normal((3, 4), dtype="float32") for _ in range(2))

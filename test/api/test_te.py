@@ -9,6 +9,7 @@ from te_cases import Case, check, random
 
 from relax_mlir import te, tir, topi
 from relax_mlir.ir import assert_structural_equal
+from relax_mlir.lowering.tir_to_vector.plan import classify
 from relax_mlir.script import from_source
 from relax_mlir.script import tir as T
 
@@ -188,9 +189,16 @@ def test_guards_keep_loads_inside() -> None:
             (n,), lambda i: tir.if_then_else(tir.all(i >= 2, i < n), x[i - 2], 0.0), name="shifted"
         )
 
+    def twice(x: te.Tensor) -> te.Tensor:
+        """Read within the tensor although the parts of the index alone would not be."""
+        return te.compute(x.shape, lambda i: x[i * 2 - i], name="twice")
+
     flat = X[0].copy()
-    check([Case("shifted", shifted, [flat], np.concatenate([[0, 0], flat[:-2]]).astype("float32"),
-                ["n"])])  # fmt: skip
+    check([
+        Case("shifted", shifted, [flat], np.concatenate([[0, 0], flat[:-2]]).astype("float32"),
+             ["n"]),
+        Case("twice", twice, [flat], flat, ["n"]),
+    ])  # fmt: skip
 
 
 def test_extern() -> None:
@@ -213,6 +221,27 @@ def test_extern() -> None:
 
     sums = np.cumsum(X.ravel()).reshape(X.shape)
     check([Case("swapped", swapped, [X], np.where(X > 0, sums, -1).astype("float32"), ["nm"])])
+
+
+def test_kernels_are_recognised() -> None:
+    """What the library writes becomes vector code, as what legalisation writes does."""
+    n, m = te.var("n"), te.var("m")
+    a, b = te.placeholder((n, m), name="a"), te.placeholder((m, 64), name="b")
+    image, kernel = te.placeholder((1, 16, 20, 20), name="x"), te.placeholder((8, 16, 3, 3))
+    wanted = [
+        ([a, b, topi.matmul(a, b)], ["contraction"]),
+        ([a, topi.exp(topi.add(a, 1))], ["elementwise", "elementwise"]),
+        ([a, topi.sum(a, 1)], ["reduction"]),
+        ([a, topi.transpose(a)], ["injective"]),
+        ([a, topi.nn.softmax(a)], ["reduction", "broadcast", "reduction", "broadcast"]),
+        ([image, kernel, topi.nn.conv2d(image, kernel, 1, 0, 1)], ["contraction"]),
+    ]
+    for tensors, kinds in wanted:
+        mod = te.create_prim_func(tensors)
+        with mod.context:
+            found = classify(mod["main"])
+        assert [info.kind for info in found] == kinds
+        assert all(info.fast for info in found), found
 
 
 def test_deep_and_shared_expressions() -> None:

@@ -141,3 +141,51 @@ func.func @lambda(%x: !N) -> !relax.object attributes {relax.function} {
   }) : () -> !relax.object
   return %f : !relax.object
 }
+
+// -----
+
+// Symbols are replaced in what a loop carries and a function takes as well. The arguments of a
+// function value are made beside its call.
+
+#n = affine_map<()[s0] -> (s0)>
+!N = tensor<?xf32, #relax.dims<["n"], #n>>
+!M = tensor<?xf32, #relax.dims<["m"], #n>>
+
+// CHECK-LABEL: func.func @around_regions
+// CHECK-SAME: (%[[X:.*]]: tensor<?xf32, #relax.dims<["n"]
+// CHECK-NOT: ["m"]
+// CHECK: "relax.for"
+// CHECK-NOT: ["m"]
+// CHECK: "relax.lambda"
+// CHECK-NOT: ["m"]
+// CHECK: return
+func.func @around_regions(%x: !N, %bounds: tuple<i64, i64, i64>) -> !M attributes {relax.function} {
+  %y = "relax.match_cast"(%x) : (!N) -> !M
+  %s = builtin.unrealized_conversion_cast %y : !M to tuple<!M>
+  %l = "relax.for"(%bounds, %s) ({
+  ^bb0(%i: i64, %z: !M):
+    %e = "relax.add"(%z, %y) : (!M, !M) -> !M
+    %next = builtin.unrealized_conversion_cast %e : !M to tuple<!M>
+    "relax.yield"(%next) : (tuple<!M>) -> ()
+  }) : (tuple<i64, i64, i64>, tuple<!M>) -> tuple<!M>
+  %f = "relax.lambda"() ({
+  ^bb0(%a: !M):
+    %r = "relax.add"(%a, %y) : (!M, !M) -> !M
+    "relax.yield"(%r) : (!M) -> ()
+  }) : () -> !relax.object
+  %g = "relax.tuple_get_item"(%l) {index = 0 : i64} : (tuple<!M>) -> !M
+  %t = builtin.unrealized_conversion_cast %g : !M to tuple<!M>
+  %c = "relax.invoke_closure"(%f, %t) {pure} : (!relax.object, tuple<!M>) -> !M
+  return %c : !M
+}
+
+// CHECK-LABEL: func.func @function_value
+// CHECK: %[[T:.*]] = builtin.unrealized_conversion_cast %{{.*}} : tensor<4xf32> to tuple<tensor<4xf32>>
+// CHECK-NEXT: "relax.invoke_closure"(%{{.*}}, %[[T]])
+func.func @function_value(%f: !relax.object, %p: tuple<tensor<4xf32>>) -> tensor<4xf32>
+    attributes {relax.function} {
+  %x = "relax.tuple_get_item"(%p) {index = 0 : i64} : (tuple<tensor<4xf32>>) -> tensor<4xf32>
+  %t = builtin.unrealized_conversion_cast %x : tensor<4xf32> to tuple<tensor<4xf32>>
+  %c = "relax.invoke_closure"(%f, %t) : (!relax.object, tuple<tensor<4xf32>>) -> tensor<4xf32>
+  return %c : tensor<4xf32>
+}

@@ -1,5 +1,17 @@
 // RUN: relax-opt %s --normalize --mlir-print-debuginfo | FileCheck %s
 
+// The arguments of a function value are made beside its call, too.
+
+// CHECK-LABEL: func.func @function_value
+// CHECK: %[[X:.*]] = "relax.tuple_get_item"(%{{.*}}) {index = 0 : i64}
+// CHECK-NEXT: %[[T:.*]] = builtin.unrealized_conversion_cast %[[X]]
+// CHECK-NEXT: "relax.invoke_closure"(%{{.*}}, %[[T]])
+func.func @function_value(%f: !relax.object, %p: tuple<tensor<4xf32>>) -> tensor<4xf32>
+    attributes {relax.function} {
+  %c = "relax.invoke_closure"(%f, %p) : (!relax.object, tuple<tensor<4xf32>>) -> tensor<4xf32>
+  return %c : tensor<4xf32>
+}
+
 !T = tensor<4xf32>
 !S = !relax.shape<#relax.dims<[], affine_map<() -> (4)>>>
 

@@ -19,6 +19,7 @@ from relax_mlir.dialects.relax.ops.params import (
     constant_value,
     default_value,
     from_attribute,
+    given_attribute,
     library_order,
     read_attributes,
     to_attribute,
@@ -46,6 +47,7 @@ __all__ = [
     "define",
     "first_tensor",
     "from_attribute",
+    "given_attribute",
     "infer_result",
     "is_absent",
     "is_impure",
@@ -207,7 +209,8 @@ def scalar_constant(value: Any, dtype: str = "", loc: ir.Location | None = None)
         own = str(array.dtype) if hasattr(value, "dtype") else ""
         dtype = own or {"f": "float32", "i": "int32", "b": "bool"}.get(array.dtype.kind, "")
     try:
-        converted = array.astype(numpy_dtype(T.normalize_dtype(dtype)))
+        with np.errstate(all="ignore"):
+            converted = array.astype(numpy_dtype(T.normalize_dtype(dtype)))
         whole = converted.dtype.kind in "iub" and array.dtype.kind in "iuf"
         if not dtype or (whole and bool((array != converted).any())):
             raise ValueError(f"{value!r} is not a number of dtype {dtype or 'that Relax has'}")
@@ -236,14 +239,14 @@ class _Operands:
             return self._keep(absent(self._loc))
         if param.kind == "tensors":
             if isinstance(raw, (list, tuple)):
-                one = Param(param.name, "tensor")
+                one = Param(param.name, "tensor", numbers=param.numbers)
                 fields = [self.value(one, item, like) for item in raw]
                 return self._keep(make_tuple(fields, self._loc))
         elif param.kind == "shape":
             if isinstance(raw, (list, tuple)):
                 return self._keep(self._shape(param, raw))
         elif isinstance(raw, (int, float, np.ndarray, np.generic)):
-            dtype = "" if like is None else T.tensor_dtype(like.type)
+            dtype = param.numbers or ("" if like is None else T.tensor_dtype(like.type))
             if not dtype and like is not None and isinstance(raw, (int, float)):
                 return self._keep(build("scalar_like", [like], {"value": raw}, self._loc))
             return self._keep(scalar_constant(raw, dtype, self._loc))
@@ -254,6 +257,9 @@ class _Operands:
             type_ = T.shape_type([SymExpr.of(item) for item in raw])
         except TypeError as error:
             raise InferError(f"{param.name}: {error}") from error
+        problem = type_problem(type_)
+        if problem:
+            raise InferError(f"{param.name}: {problem}")
         return ir.Operation.create("relax.shape_expr", results=[type_], loc=self._loc).result
 
     def _keep(self, value: ir.Value) -> ir.Value:
@@ -306,33 +312,28 @@ def build(
     least = max((i + 1 for i, p in enumerate(wanted) if p.default is REQUIRED), default=0)
     if not least <= len(operands) <= len(wanted):
         raise InferError(f"{name} takes {len(wanted)} operands, got {len(operands)}")
-    values: dict[str, Any] = {p.name: p.default for p in cls.PARAMS if not p.is_operand}
+    params = {p.name: p for p in cls.PARAMS if not p.is_operand}
     for key in attrs:
-        if key not in values:
-            raise InferError(f"{name} has no attribute '{key}'{did_you_mean(key, values)}")
-    values.update(attrs)
+        if key not in params:
+            raise InferError(f"{name} has no attribute '{key}'{did_you_mean(key, params)}")
     attributes = {}
-    # The rule sees what a verifier will read back: `axis=1` has become [1].
     given: dict[str, Any] = {}
-    for param in cls.PARAMS:
-        if param.is_operand:
-            continue
-        value = values[param.name]
-        if value is REQUIRED:
-            raise InferError(f"{name} needs attribute '{param.name}'")
-        if value is None and param.default is not None:
-            raise InferError(f"{name}: {param.name} cannot be None")
-        attributes[param.name] = to_attribute(param.kind, value)
-        given[param.name] = from_attribute(param.kind, attributes[param.name])
+    for key, param in params.items():
+        try:
+            attributes[key], given[key] = given_attribute(param, attrs)
+        except InferError as error:
+            raise InferError(f"{name}: {error}") from error
     made = _Operands(loc)
     try:
-        like = first_tensor(operands)
+        like = first_tensor(
+            item for param, item in zip(wanted, operands, strict=False) if not param.numbers
+        )
         raw = cls.prepare([*operands, *[None] * (len(wanted) - len(operands))])
         inputs = [made.value(*item, like) for item in zip(wanted, raw, strict=True)]
         result = cls.result_type([operand.type for operand in inputs], given)
-    except ValueError:
+    except ValueError as error:
         made.discard()
-        raise
+        raise error if isinstance(error, InferError) else InferError(str(error)) from error
     return ir.Operation.create(
         f"relax.{name}", results=[result], operands=inputs, attributes=attributes, loc=loc
     ).result

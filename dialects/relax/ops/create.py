@@ -198,7 +198,7 @@ declare(
     "one_hot",
     "A new axis along which one place has on_value; none where an index is outside of depth.",
     [
-        Param("indices", "tensor"),
+        Param("indices", "tensor", numbers="int64"),
         Param("on_value", "number"),
         Param("off_value", "number"),
         Param("depth", "dim"),

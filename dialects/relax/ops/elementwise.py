@@ -76,7 +76,11 @@ class BinaryOp(ComputeOp):
 class WhereOp(ComputeOp):
     """`x1[i]` where the condition holds, else `x2[i]`; all three broadcast."""
 
-    PARAMS = (Param("condition", "tensor"), Param("x1", "tensor"), Param("x2", "tensor"))
+    PARAMS = (
+        Param("condition", "tensor", numbers="bool"),
+        Param("x1", "tensor"),
+        Param("x2", "tensor"),
+    )
     condition: ext.Operand[Any]
     x1: ext.Operand[Any]
     x2: ext.Operand[Any]

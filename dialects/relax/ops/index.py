@@ -182,7 +182,8 @@ def _meshgrid(types: Sequence[Any], attrs: dict[str, Any]) -> ir.Type:
     return ir.TupleType.get_tuple([T.tensor_type(dims, dtype, len(tensors))] * len(tensors))
 
 
-_DATA, _INDICES, _UPDATES = (Param(name, "tensor") for name in ("data", "indices", "updates"))
+_DATA, _UPDATES = Param("data", "tensor"), Param("updates", "tensor")
+_INDICES = Param("indices", "tensor", numbers="int64")
 _REDUCTION = Param("reduction", "str", "update")
 
 declare(
@@ -223,7 +224,7 @@ declare(
 declare(
     "index_tensor",
     "The elements at several tensors of indices, one per dimension, broadcast together.",
-    [_DATA, Param("indices", "tensors")],
+    [_DATA, Param("indices", "tensors", numbers="int64")],
     _index_tensor,
 )
 declare(

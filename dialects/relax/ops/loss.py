@@ -59,7 +59,7 @@ declare(
     "Minus the weighted prediction of the target's class; classes are the second dimension.",
     [
         Param("predictions", "tensor"),
-        Param("targets", "tensor"),
+        Param("targets", "tensor", numbers="int64"),
         Param("weights", "tensor", None),
         Param("reduction", "str", "mean"),
         Param("ignore_index", "int", -100),

@@ -29,7 +29,7 @@ class ReshapeBase(ComputeOp):
     @classmethod
     def prepare(cls, operands: list[Any]) -> list[Any]:
         x, shape = operands
-        if isinstance(shape, (list, tuple)):
+        if isinstance(shape, (list, tuple)) and isinstance(x, ir.Value):
             shape = [SymExpr.of(item) for item in shape]
             if any(item in (0, -1) for item in shape):
                 known = resolve_reshape(x.type, shape)

@@ -1,7 +1,7 @@
 """Parameters of Relax computations: their kinds, and how each is written as an attribute."""
 
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,11 +31,14 @@ class Param:
             integer, a symbolic one or a float.
         default: REQUIRED, or the value used when left out. None is a value only where it is the
             default; an operand left out is the empty tuple in the IR.
+        numbers: of an operand, the dtype of numbers given for it; by default that of the first
+            tensor among the operands for which this says nothing.
     """
 
     name: str
     kind: str
     default: Any = REQUIRED
+    numbers: str = ""
 
     @property
     def is_operand(self) -> bool:
@@ -188,6 +191,25 @@ def read_attributes(op: ir.Operation, params: Sequence[Param]) -> dict[str, Any]
         else:
             values[param.name] = default_value(param)
     return values
+
+
+def given_attribute(param: Param, attrs: Mapping[str, Any]) -> tuple[ir.Attribute, Any]:
+    """Return an attribute parameter from what was given: for MLIR, and as a rule sees it.
+
+    Raises:
+        InferError: it is missing, None where that means nothing, or not of its kind.
+    """
+    value = attrs.get(param.name, param.default)
+    if value is REQUIRED:
+        raise InferError(f"needs attribute '{param.name}'")
+    if value is None and param.default is not None:
+        raise InferError(f"{param.name} cannot be None")
+    try:
+        attribute = to_attribute(param.kind, value)
+    except InferError as error:
+        raise InferError(f"{param.name}: {error}") from error
+    # What a verifier will read back: `axis=1` has become [1].
+    return attribute, from_attribute(param.kind, attribute)
 
 
 def default_value(param: Param) -> Any:

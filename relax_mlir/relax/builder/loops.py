@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.relax.atoms import signed
 from relax_mlir.dialects.relax.dialect import Dims
 from relax_mlir.dialects.relax.infer import compatible, describe
 from relax_mlir.dialects.relax.ops.control import is_condition
@@ -68,6 +69,9 @@ class LoopScope:
         self._names = [names.fresh(hint) for hint in self._hints]
         if op == "relax.for":
             self._names.insert(0, names.fresh("i"))
+        # A range that starts at no negative integer and goes up has none.
+        ends = [PrimValue(bound).value.lower_bound() for bound in (*bounds[:1], *bounds[2:])]
+        self._counts_up = bool(ends) and all(low is not None and low >= 0 for low in ends)
         self._types = [value.type for value in values]
         operands = [builder._materializer.part_tuple(values, self._place)]
         if bounds:
@@ -192,7 +196,8 @@ class LoopScope:
             loc = builder._places.named(name, self._place)
             value = block.add_argument(type_, loc)
             if type_ == integer:
-                found.append(self._symbol(value, name))
+                own = self._op == "relax.for" and not found
+                found.append(self._symbol(value, name if own and self._counts_up else signed(name)))
             else:
                 found.append(make_var(value, name, builder._keep, frame, False))
         return found

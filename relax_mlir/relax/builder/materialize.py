@@ -8,7 +8,7 @@ from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.constants import constant_attribute
 from relax_mlir.dialects.relax.dialect import Dims
 from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS
-from relax_mlir.dialects.relax.ops.params import default_value, from_attribute, to_attribute
+from relax_mlir.dialects.relax.ops.params import given_attribute
 from relax_mlir.dialects.relax.tuples import make_tuple
 from relax_mlir.errors import BuilderError, ExprError, ExprTypeError
 from relax_mlir.relax.builder.frames import require_symbols, resolve
@@ -202,9 +202,7 @@ def _rule(
         for param in cls.PARAMS:
             if param.is_operand:
                 continue
-            value = attrs[param.name] if param.name in attrs else default_value(param)
-            attributes[param.name] = to_attribute(param.kind, value)
-            given[param.name] = from_attribute(param.kind, attributes[param.name])
+            attributes[param.name], given[param.name] = given_attribute(param, attrs)
         return cls.result_type(types, given), attributes
     except ValueError as error:
         raise ExprError(f"relax.op.{name}: {error}") from error

@@ -11,6 +11,7 @@ What it needs of `relax_mlir.te`:
 
 import importlib
 from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from relax_mlir.dialects.bindings import ir
@@ -23,6 +24,7 @@ from relax_mlir.relax.expr.leaves import Var
 from relax_mlir.relax.expr.types import TensorType, TupleType
 from relax_mlir.relax.expr.values import PrimValue, ShapeExpr, Tuple
 from relax_mlir.relax.op.calls import call_tir
+from relax_mlir.script.parser.relax_function import python_attribute
 
 
 def _te() -> Any:
@@ -100,14 +102,16 @@ def call_te(
     te = _te()
     options = dict(kwargs)
     hint = options.pop("primfunc_name_hint", None)
-    options.pop("primfunc_attrs", None)
+    attrs = options.pop("primfunc_attrs", None) or {}
     converted = _Arguments(builder, te)
     made = func(
         *(converted.convert(arg) for arg in args),
         **{key: converted.convert(value) for key, value in options.items()},
     )
-    name = hint or getattr(func, "__name__", "te_func").strip("<>") or "te_func"
-    return _call(builder, te, converted.inputs, made, name)
+    own = getattr(func, "__name__", "")
+    # A lambda has no name that a function could have.
+    name = hint or (own if own.isidentifier() else "te_func")
+    return _call(builder, te, converted.inputs, made, name, attrs)
 
 
 def as_call(builder: Any, value: Any) -> Any:
@@ -124,7 +128,14 @@ def as_call(builder: Any, value: Any) -> Any:
     return _call(builder, te, inputs, value, value.name or "te_func")
 
 
-def _call(builder: Any, te: Any, inputs: Sequence[tuple[Any, Any]], made: Any, name: str) -> Call:
+def _call(
+    builder: Any,
+    te: Any,
+    inputs: Sequence[tuple[Any, Any]],
+    made: Any,
+    name: str,
+    attrs: Mapping[str, Any] = MappingProxyType({}),
+) -> Call:
     many = isinstance(made, (list, tuple))
     outputs = list(made) if many else [made]
     for output in outputs:
@@ -143,6 +154,9 @@ def _call(builder: Any, te: Any, inputs: Sequence[tuple[Any, Any]], made: Any, n
     assert op is not None, "create_prim_func gives an operation"
     # Nobody calls it from outside, so passes may fuse it and drop what is left.
     op.attributes["sym_visibility"] = ir.StringAttr.get("private", op.context)
+    with op.context:
+        for key, value in attrs.items():
+            op.attributes[key if "." in key else f"tir.{key}"] = python_attribute(value)
     gvar = builder.add_func(func, name)
     symbols = _extra_symbols(op)
     types = [TensorType(tuple(output.shape), output.dtype) for output in outputs]

@@ -6,7 +6,7 @@ from typing import Any
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.context import default_context
 from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS
-from relax_mlir.dialects.relax.ops.params import default_value, from_attribute, to_attribute
+from relax_mlir.dialects.relax.ops.params import given_attribute
 from relax_mlir.errors import ExprError
 from relax_mlir.relax.expr.base import Expr
 from relax_mlir.relax.expr.call import Call, Op
@@ -105,11 +105,7 @@ def computation_type(name: str, args: Any, attrs: dict[str, Any]) -> Type:
             for param in cls.PARAMS:
                 if param.is_operand:
                     continue
-                if param.name in attrs:
-                    attribute = to_attribute(param.kind, attrs[param.name])
-                    given[param.name] = from_attribute(param.kind, attribute)
-                else:
-                    given[param.name] = default_value(param)
+                _, given[param.name] = given_attribute(param, attrs)
             return from_mlir(cls.result_type(types, given))
         except ValueError as error:
             raise ExprError(f"relax.op.{name}: {error}") from error

@@ -208,8 +208,9 @@ def const(value: Any, dtype: Any = None) -> Constant:
     if not name:
         return Constant(array)
     try:
-        made = array.astype(numpy_dtype(name))
-    except (TypeError, ValueError) as error:
+        with np.errstate(all="ignore"):
+            made = array.astype(numpy_dtype(name))
+    except (TypeError, ValueError, OverflowError) as error:
         raise ExprError(f"not a constant of dtype {name}: {error}") from error
     whole = made.dtype.kind in "iub" and array.dtype.kind in "iuf" and made.dtype != array.dtype
     if whole and bool((array != made).any()):

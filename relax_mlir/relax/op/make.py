@@ -1,7 +1,7 @@
 """Calls of operations from Python arguments, by the dialect's own table of parameters."""
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from relax_mlir.dialects.bindings import ir
@@ -13,6 +13,7 @@ from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.errors import ExprError, ExprTypeError, did_you_mean
 from relax_mlir.relax.expr.base import Expr
 from relax_mlir.relax.expr.call import Attrs, Call, Op
+from relax_mlir.relax.expr.compound import TupleGetItem
 from relax_mlir.relax.expr.convert import convert, is_integer
 from relax_mlir.relax.expr.dims import as_dim, as_dtype
 from relax_mlir.relax.expr.types import TensorType, TupleType
@@ -39,13 +40,13 @@ def make(name: str, args: Sequence[Any], attrs: Mapping[str, Any]) -> Call:
     raw = [given.get(param.name) for param in wanted]
     while raw and raw[-1] is None and wanted[len(raw) - 1].default is None:
         raw.pop()
-    dtype = "" if all(isinstance(item, Expr) for item in raw) else _first_dtype(raw)
+    beside = None if all(isinstance(item, Expr) for item in raw) else _Beside(wanted, raw)
     operands: list[Any] = []
     for param, item in zip(wanted, raw, strict=False):
         if isinstance(item, Expr) and param.kind == "tensor":
             operands.append(item)
         else:
-            operands.append(_operand(name, param, item, dtype, operands))
+            operands.append(_operand(name, param, item, beside, operands))
     values = Attrs()
     for param in cls.PARAMS:
         if not param.is_operand and param.name in given:
@@ -82,7 +83,7 @@ def _bind(
     return given
 
 
-def _operand(name: str, param: Param, raw: Any, dtype: str, before: list[Any]) -> Any:
+def _operand(name: str, param: Param, raw: Any, beside: "_Beside | None", before: list[Any]) -> Any:
     what = f"relax.op.{name}: {param.name}"
     if raw is None and param.default is None:
         return Tuple([])
@@ -91,7 +92,7 @@ def _operand(name: str, param: Param, raw: Any, dtype: str, before: list[Any]) -
             return raw
         if not isinstance(raw, (list, tuple)):
             raise ExprTypeError(f"{what} must be a sequence of tensors, got {raw!r}")
-        return Tuple([convert(item, dtype) for item in raw])
+        return Tuple([item if beside is None else beside.convert(item, param) for item in raw])
     if param.kind == "shape":
         if isinstance(raw, Expr):
             return raw
@@ -103,7 +104,7 @@ def _operand(name: str, param: Param, raw: Any, dtype: str, before: list[Any]) -
         return _new_shape(dims, before[0]) if name == "reshape" else ShapeExpr(dims)
     if isinstance(raw, (str, list, tuple, SymExpr)) or raw is None:
         raise ExprTypeError(f"{what} must be a tensor or number, got {raw!r}")
-    return convert(raw, dtype)
+    return convert(raw) if beside is None else beside.convert(raw, param)
 
 
 def _new_shape(dims: list[SymExpr], x: Any) -> Expr:
@@ -122,20 +123,36 @@ def _new_shape(dims: list[SymExpr], x: Any) -> Expr:
     return make("resolve_shape", [x], {"pattern": dims}) if known is None else ShapeExpr(known)
 
 
-def _first_dtype(items: Sequence[Any]) -> str:
-    """Return the dtype of the first tensor, which numbers beside it take."""
+class _Beside:
+    """The tensors beside numbers, which take their dtype."""
+
+    def __init__(self, params: Sequence[Param], items: Sequence[Any]) -> None:
+        pairs = zip(params, items, strict=False)
+        tensors = list(_tensors([item for param, item in pairs if not param.numbers]))
+        dtypes = [dtype for _, dtype in tensors]
+        self._dtype = next(filter(None, dtypes), "")
+        self._like = tensors[0][0] if tensors else None
+
+    def convert(self, item: Any, param: Param) -> Any:
+        """Return the expression for an operand; of what dtype it is perhaps only run time knows."""
+        dtype = param.numbers or self._dtype
+        if self._like is not None and not dtype and isinstance(item, (int, float)):
+            return make("scalar_like", [self._like, item], {})
+        return convert(item, dtype)
+
+
+def _tensors(items: Sequence[Any]) -> Iterator[tuple[Expr, str]]:
     for item in items:
-        if isinstance(item, Expr):
+        if isinstance(item, (list, tuple)):
+            yield from _tensors(item)
+        elif isinstance(item, Expr):
             type_ = item.ty
-            fields = type_.fields if isinstance(type_, TupleType) else [type_]
-            found = [each.dtype for each in fields if isinstance(each, TensorType)]
-        elif isinstance(item, (list, tuple)):
-            found = [_first_dtype(item)]
-        else:
-            found = []
-        if any(found):
-            return next(filter(None, found))
-    return ""
+            if isinstance(type_, TensorType):
+                yield item, type_.dtype
+            elif isinstance(type_, TupleType):
+                for index, field in enumerate(type_.fields):
+                    if isinstance(field, TensorType):
+                        yield TupleGetItem(item, index), field.dtype
 
 
 def function_of(name: str) -> Callable[..., Call]:

@@ -45,7 +45,8 @@ def operation(p: "ExprParser", written: str, node: Node, name: str | None) -> ir
             operands.append((param, place, _operand(p, param, place)))
         else:
             attrs[param.name] = _attribute(p, param, place)
-    dtype = next(filter(None, (_dtype(raw) for _, _, raw in operands)), "")
+    beside = [_dtype(raw) for param, _, raw in operands if not param.numbers]
+    dtype = next(filter(None, beside), "")
     if not cls.PURE:
         if p.in_dataflow:
             p.scope.fail(
@@ -113,6 +114,7 @@ def _value(p: "ExprParser", param: Param, place: Node | None, raw: Any, dtype: s
     """Return what `build` takes for an operand."""
     if place is None or raw is None:
         return raw
+    dtype = param.numbers or dtype
     if param.kind == "shape":
         # A pattern for reshape is for the operation to make sense of.
         is_pattern = isinstance(raw, list) and any(dim == 0 or dim == -1 for dim in raw)

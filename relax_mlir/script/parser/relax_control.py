@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
+from relax_mlir.dialects.relax.atoms import signed
 from relax_mlir.dialects.relax.dialect import Dims
 from relax_mlir.dialects.relax.infer import describe
 from relax_mlir.dialects.relax.ops.control import is_condition
 from relax_mlir.dialects.relax.symbolic import SymExpr
-from relax_mlir.dialects.relax.tuples import make_tuple
+from relax_mlir.dialects.relax.tuples import known_fields, make_tuple
 from relax_mlir.dialects.relax.well_formed import type_dims
 from relax_mlir.script.parser import flow
 from relax_mlir.script.parser.env import MISSING
@@ -311,7 +312,7 @@ class ControlParser:
             holder = ir.Operation.create(
                 operation, regions=2 if bounds is None else 1, loc=self.scope.location(node)
             )
-            blocks, yielded, symbols = self._turn(node, holder, names, types)
+            blocks, yielded, symbols = self._turn(node, holder, names, types, bounds)
             joined = [
                 self._join(node, name, before, substitute(value.type, known))
                 for name, before, value in zip(names, types, yielded, strict=True)
@@ -354,7 +355,12 @@ class ControlParser:
         return joined
 
     def _turn(
-        self, node: Node, holder: ir.Operation, names: list[str], types: list[ir.Type]
+        self,
+        node: Node,
+        holder: ir.Operation,
+        names: list[str],
+        types: list[ir.Type],
+        bounds: ir.Value | None,
     ) -> tuple[list[ir.Block], list[ir.Value], dict[str, str]]:
         """Parse the regions of a loop.
 
@@ -366,7 +372,7 @@ class ControlParser:
         if isinstance(node, ast.While):
             block = self._region(holder.regions[0], names, types, node)
             with self.scope.nested("loop"), ir.InsertionPoint(block):
-                self._bind(block, names, node, symbols)
+                self._bind(block, names, node, symbols, bounds)
                 raw = self.expr.evaluate(node.test)
                 if raw is True:
                     self.scope.fail(node.test, "this loop never ends: there is no 'break' here")
@@ -387,7 +393,7 @@ class ControlParser:
         blocks.append(block)
         again = [*node.body, *([node.test] if isinstance(node, ast.While) else [])]
         with self.scope.nested("loop"), ir.InsertionPoint(block):
-            self._bind(block, arguments, node, symbols)
+            self._bind(block, arguments, node, symbols, bounds)
             with self._statements.within(again, turns=True):
                 self._statements.sequence(node.body)
             yielded = [self._value(name, node.body[-1]) for name in names]
@@ -402,17 +408,35 @@ class ControlParser:
         return region.blocks.append(*types, arg_locs=locations)
 
     def _bind(
-        self, block: ir.Block, names: Sequence[str], node: Node, symbols: dict[str, str]
+        self,
+        block: ir.Block,
+        names: Sequence[str],
+        node: Node,
+        symbols: dict[str, str],
+        bounds: ir.Value | None,
     ) -> None:
         own = node.target.id if isinstance(node, ast.For) else ""
+        counts_up = bounds is not None and _is_non_negative(bounds)
         for name, argument in zip(names, block.arguments, strict=True):
             self.scope.bind(name, argument)
             if str(argument.type) == "i64":
                 # Both regions of a `while` call an integer the same.
                 known = symbols.get(name)
                 local = known is not None or name == own
-                expr = self.scope.bind_symbol(argument, known or name, node, local=local)
+                hint = known or (name if name == own and counts_up else signed(name))
+                expr = self.scope.bind_symbol(argument, hint, node, local=local)
                 symbols[name] = str(expr.name)
+
+
+def _is_non_negative(bounds: ir.Value) -> bool:
+    """Whether no integer of a range is negative: it starts at none and its step is not either."""
+    start, _, step = (value.owner for value in known_fields(bounds))
+    known = [
+        Dims(op.attributes["value"]).dims[0].lower_bound()
+        for op in (start, step)
+        if not isinstance(op, ir.Block) and op.operation.name == "relax.prim_value"
+    ]
+    return len(known) == 2 and all(low is not None and low >= 0 for low in known)
 
 
 def _drop_unused_symbols(block: ir.Block) -> None:

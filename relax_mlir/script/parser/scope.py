@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from typing import Any, NoReturn
 
 from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.relax.atoms import SIGNED, signed, variable
 from relax_mlir.dialects.relax.dialect import Dims
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.errors import ScriptError, did_you_mean
@@ -175,18 +176,31 @@ class Scope:
             local: whether it may be that of a symbol whose block has ended, as no variable that is
                 called like it outlives the block.
         """
-        name, count = hint, 0
-        while name in self.symbols or (name in self.spent and not local):
+        base, suffix = variable(hint), SIGNED if hint.endswith(SIGNED) else ""
+        plain, count = base, 0
+        while self._is_taken(plain, local):
             count += 1
-            name = f"{hint}_{count}"
+            plain = f"{base}_{count}"
+        name = plain + suffix
         self.symbols[name] = True
         self.spent.add(name)
         return name
 
+    def _is_taken(self, name: str, local: bool) -> bool:
+        names = (name, signed(name))
+        return any(each in self.symbols or (each in self.spent and not local) for each in names)
+
     def bind_symbol(
         self, value: ir.Value, hint: str, node: Node, *, local: bool = False
     ) -> SymExpr:
-        """Give an integer known at run time a symbol, which holds to the end of this block."""
+        """Give an integer known at run time a symbol, which holds to the end of this block.
+
+        Args:
+            value: the integer.
+            hint: the symbol's name, unless something has it; `signed` where it may be negative.
+            node: where this happens, for messages.
+            local: as for `fresh_symbol`.
+        """
         expr = SymExpr.var(self.fresh_symbol(hint, local=local))
         ir.Operation.create(
             "relax.match_prim",
@@ -205,7 +219,7 @@ class Scope:
         if known is not None:
             return known
         own = next((name for each, name in self.carried if each == value), None)
-        return self.bind_symbol(value, own or hint, node, local=own is not None)
+        return self.bind_symbol(value, own or signed(hint), node, local=own is not None)
 
     def integer_of(self, value: ir.Value) -> SymExpr | None:
         """Return the symbolic integer that a value is known to be."""

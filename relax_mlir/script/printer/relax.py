@@ -1,7 +1,10 @@
 """Relax functions as script: bindings, dataflow blocks, branches."""
 
+import re
+
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
+from relax_mlir.dialects.relax.atoms import variable
 from relax_mlir.dialects.relax.dialect import Dims, Shape
 from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS
 from relax_mlir.dialects.relax.ops.control import LOOPS
@@ -27,8 +30,11 @@ class RelaxPrinter:
         self.lines: list[str] = []
         self.depth = 1
         self.in_dataflow = False
-        self.namer = Namer(_symbols(op))
+        symbols = _symbols(op)
+        self.namer = Namer(symbols | set(map(variable, symbols)))
         self.expr = RelaxExprPrinter(self.namer, metadata)
+        # Two symbols for one name: both appear as they are.
+        self.expr.spelled_out.update(n for n in symbols if variable(n) in symbols - {n})
         # What the outputs of each dataflow block are called.
         self._output_names: dict[ir.Operation, list[str]] = {}
         # What a value must be called; operations that are no line of their own.
@@ -62,6 +68,14 @@ class RelaxPrinter:
         if _calls_functions(self.op):
             self.line("cls = Module")
         self.block(block)
+        written = _symbols(self.op) - self.expr.spelled_out
+        hidden = [name for name in written if name != variable(name)]
+        if hidden:
+            # The variable brings the symbol with it when the script is read.
+            pattern = re.compile(rf"\b(?:{'|'.join(map(re.escape, hidden))})\b")
+            self.lines = [
+                pattern.sub(lambda found: variable(found[0]), line) for line in self.lines
+            ]
         return self.lines
 
     def _parameters(self, block: ir.Block) -> tuple[list[str], set[str]]:
@@ -77,6 +91,7 @@ class RelaxPrinter:
             if extra is not None and "relax.value" in extra:
                 expr = extra["relax.value"].maybe_downcast().dims[0]
                 text = f'R.Prim(value="{expr}")'
+                self.expr.spelled_out |= expr.symbols
                 if expr.name == hint:
                     # The parameter and the symbol it binds are one thing and share the name.
                     bound.add(hint)

@@ -49,6 +49,8 @@ class RelaxExprPrinter:
     def __init__(self, namer: Namer, metadata: Metadata) -> None:
         self.namer = namer
         self.metadata = metadata
+        # Symbols that must appear by their own name, as no variable brings them with it.
+        self.spelled_out: set[str] = set()
 
     def value(self, value: ir.Value) -> str:
         """Return a value as its name, or as the expression that makes it."""
@@ -153,6 +155,7 @@ class RelaxExprPrinter:
 
     def _op_match_prim(self, op: ir.Operation) -> str:
         dim = op.attributes["value"].maybe_downcast().dims[0]
+        self.spelled_out |= dim.symbols
         return f'R.match_cast({self.value(op.operands[0])}, R.Prim("int64", value={dim}))'
 
     def _op_make_closure(self, op: ir.Operation) -> str:

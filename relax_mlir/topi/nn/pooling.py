@@ -113,6 +113,20 @@ FUNCTIONS = {
 }
 
 
+def _adaptive(rank: int, layout: str) -> Callable[..., Tensor]:
+    default = layout
+
+    def function(data: Tensor, output_size: Any, pool_type: str, layout: str = default) -> Tensor:
+        return adaptive_pool(data, output_size, pool_type, layout)
+
+    function.__name__ = function.__qualname__ = f"adaptive_pool{rank}d"
+    function.__doc__ = f"Pool into so many windows along each axis of {layout}, equal or nearly."
+    return function
+
+
+FUNCTIONS |= {f"adaptive_pool{rank}d": _adaptive(rank, x) for rank, x in ((1, "NCW"), (3, "NCDHW"))}
+
+
 def global_pool(data: Tensor, pool_type: str, layout: str = "NCHW") -> Tensor:
     """Return the maximum or the mean of all spatial positions, which stay as axes of one."""
     places = _places(layout, tensor(data, "nn.global_pool").ndim)

@@ -9,16 +9,18 @@ from relax_mlir.lowering.codegen.target import Target
 from relax_mlir.lowering.tir_to_llvm.pipeline import memref_to_llvm, run_steps
 
 # CHECK: llvm.func internal @relax_ffi_buffer(
+# CHECK: llvm.func internal @relax_ffi_check(
+# CHECK: llvm.call @relax_ffi_disjoint(
+# Two parameters, three dimensions to check, one pair to keep apart.
+# CHECK: llvm.mlir.global internal constant @relax_ffi_table0(dense<[{{[0-9]+}}, 2, 3, 1,
+# CHECK-SAME: {{[0-9]+}}, 73730, {{[0-9]+}}, 2, {{[0-9]+}}, 73730, {{[0-9]+}}, 2,
+# The columns of each are 4, the rows of the second those of the first.
+# CHECK-SAME: 0, 1, -1, 4, {{[0-9]+}}, 1, 0, 0, 0, {{[0-9]+}}, 1, 1, -1, 4, {{[0-9]+}},
+# CHECK-SAME: 1, 0]>
 # CHECK: llvm.func @__tvm_ffi_copy(
 # CHECK-SAME: -> i32
-# CHECK: llvm.call @relax_ffi_buffer(
-# CHECK: llvm.call @relax_ffi_buffer(
-# CHECK: [[ROWS:%.*]] = llvm.load {{.*}} -> i64
-# CHECK: llvm.icmp "eq" {{%.*}}, [[ROWS]] : i64
-# CHECK: llvm.call @relax_ffi_disjoint(
+# CHECK: llvm.call @relax_ffi_check(
 # CHECK: llvm.call @relax_kernel_copy(
-# CHECK: llvm.call @relax_ffi_fail_count(
-# CHECK: llvm.call @relax_ffi_fail_dim(
 # The input is only read, the output may be written, neither overlaps the other.
 # CHECK: llvm.func internal @relax_kernel_copy(
 # CHECK-SAME: %{{.*}}: !llvm.ptr, %{{.*}}: !llvm.ptr {llvm.noalias, llvm.readonly}

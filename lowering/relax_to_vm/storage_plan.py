@@ -1,0 +1,270 @@
+"""Where tensors that live at different times share memory: offsets in one arena (V04).
+
+Sizes may be symbolic. Offsets are then minima that hold for every value of the symbols: each tensor
+starts where the last of those below it ends, and which ones are below is decided by how a numeric
+planner places them for typical values. So the values only decide how good a plan is, never whether
+it is right.
+"""
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from relax_mlir.dialects.relax.prover import NO_FACTS, Facts, can_prove_less_equal
+from relax_mlir.dialects.relax.symbolic import SymExpr
+
+ALIGNMENT = 64
+_ZERO = SymExpr.const(0)
+# Typical values of symbols, of all alike and of each being the large one.
+_TYPICAL = (128, 16, 1024)
+# An offset is the largest of at most so many sums of sizes; where there are more, two become one
+# that is at least as large as both.
+_MOST_SUMS = 6
+# Orders in which the planner places tensors are improved in so many rounds, for so many tensors.
+_ROUNDS, _MOST_IMPROVED = 24, 200
+
+
+@dataclass(frozen=True)
+class Tenant:
+    """A tensor that needs memory.
+
+    Attributes:
+        size: its bytes, at least 0 for all values that its symbols can have.
+        start: the position at which it is made.
+        end: the last position at which it is needed, at least `start`.
+    """
+
+    size: SymExpr
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Where tenants are in their arena.
+
+    Attributes:
+        offsets: for each tenant its offset in bytes, a multiple of `ALIGNMENT`.
+        total: bytes of the arena.
+    """
+
+    offsets: list[SymExpr]
+    total: SymExpr
+
+
+def aligned(size: SymExpr) -> SymExpr:
+    """Return a size rounded up, so that what comes after it is aligned."""
+    return (size + (ALIGNMENT - 1)) // ALIGNMENT * ALIGNMENT
+
+
+def unplanned(tenants: Sequence[Tenant]) -> SymExpr:
+    """Return the bytes that the tenants need when none shares memory with another."""
+    return sum((aligned(tenant.size) for tenant in tenants), _ZERO)
+
+
+def least(tenants: Sequence[Tenant], values: Mapping[str, int]) -> int:
+    """Return the most bytes that are needed at one time: no plan can do with less."""
+    return _least(tenants, [_number(aligned(each.size), values) for each in tenants])
+
+
+def plan_arena(tenants: Sequence[Tenant], facts: Facts = NO_FACTS) -> Plan:
+    """Place tenants so that two that live at the same time never overlap.
+
+    Args:
+        tenants: what needs memory.
+        facts: what is known about the symbols of their sizes.
+    """
+    sizes = [aligned(tenant.size) for tenant in tenants]
+    conflicts = _conflicts(tenants)
+    points = list(_points(sizes, facts))
+    numbers = [[_number(size, values) for size in sizes] for values in points]
+    least_ = [_least(tenants, each) for each in numbers]
+    best: tuple[float, list[int]] | None = None
+    for at, low in zip(numbers, least_, strict=True):
+        offsets = _place(at, conflicts, low, tenants)
+        if len(points) == 1 and all(size.is_const for size in sizes):
+            total = max((o + s for o, s in zip(offsets, at, strict=True)), default=0)
+            return Plan([SymExpr.const(offset) for offset in offsets], SymExpr.const(total))
+        order = sorted(range(len(sizes)), key=lambda i, o=offsets: (o[i], i))
+        worst = max(
+            _height(each, conflicts, order) / max(bound, 1)
+            for each, bound in zip(numbers, least_, strict=True)
+        )
+        if best is None or worst < best[0]:
+            best = worst, order
+    return _stack(sizes, conflicts, best[1] if best else [], facts)
+
+
+def _conflicts(tenants: Sequence[Tenant]) -> list[set[int]]:
+    """Return for each tenant those that live when it does."""
+    found: list[set[int]] = [set() for _ in tenants]
+    alive: list[int] = []
+    for i in sorted(range(len(tenants)), key=lambda i: tenants[i].start):
+        alive = [j for j in alive if tenants[j].end >= tenants[i].start]
+        for j in alive:
+            found[i].add(j)
+            found[j].add(i)
+        alive.append(i)
+    return found
+
+
+def _points(sizes: Sequence[SymExpr], facts: Facts) -> Iterator[dict[str, int]]:
+    """Yield typical values of the symbols."""
+    names = sorted(frozenset().union(*(size.symbols for size in sizes)))
+
+    def point(chosen: Mapping[str, int]) -> dict[str, int]:
+        values = {}
+        for name in names:
+            low, high = facts.bounds(SymExpr.var(name))
+            value = max(chosen[name], low or 0)
+            values[name] = value if high is None else min(value, high)
+        return values
+
+    if not names:
+        yield {}
+        return
+    for value in _TYPICAL:
+        yield point(dict.fromkeys(names, value))
+    if 1 < len(names) <= 3:
+        for name in names:
+            yield point({**dict.fromkeys(names, _TYPICAL[1]), name: _TYPICAL[2]})
+
+
+def _number(size: SymExpr, values: Mapping[str, int]) -> int:
+    try:
+        return max(0, size.evaluate(values))
+    except ZeroDivisionError:
+        return 0
+
+
+def _least(tenants: Sequence[Tenant], sizes: Sequence[int]) -> int:
+    changes = sorted(
+        [(tenant.start, 0, size) for tenant, size in zip(tenants, sizes, strict=True)]
+        + [(tenant.end, 1, -size) for tenant, size in zip(tenants, sizes, strict=True)]
+    )
+    return max(itertools.accumulate(change for _, _, change in changes), default=0)
+
+
+def _place(
+    sizes: Sequence[int], conflicts: Sequence[set[int]], low: int, tenants: Sequence[Tenant]
+) -> list[int]:
+    """Return offsets of sizes that are numbers, as near to the least possible end as is found."""
+    everything = range(len(sizes))
+    length = [tenant.end - tenant.start for tenant in tenants]
+    orders = [
+        sorted(everything, key=lambda i: (-sizes[i], -length[i])),
+        sorted(everything, key=lambda i: (-length[i], -sizes[i])),
+        sorted(everything, key=lambda i: (tenants[i].start, -sizes[i])),
+        sorted(everything, key=lambda i: (-sizes[i] * (length[i] + 1), i)),
+    ]
+    best: tuple[int, list[int], list[int]] | None = None
+    for order in orders:
+        best = _better(best, order, sizes, conflicts)
+        if best[0] <= low:
+            return best[1]
+    assert best is not None
+    order = best[2]
+    for _ in range(_ROUNDS if len(sizes) <= _MOST_IMPROVED else 0):
+        # What sticks out is placed first next time.
+        top = max(everything, key=lambda i: best[1][i] + sizes[i])
+        order = [top, *(i for i in order if i != top)]
+        best = _better(best, order, sizes, conflicts)
+        if best[0] <= low:
+            break
+    return best[1]
+
+
+def _better(
+    best: tuple[int, list[int], list[int]] | None, order: list[int], sizes: Sequence[int],
+    conflicts: Sequence[set[int]],
+) -> tuple[int, list[int], list[int]]:  # fmt: skip
+    offsets = _fit(sizes, conflicts, order)
+    end = max((o + s for o, s in zip(offsets, sizes, strict=True)), default=0)
+    return (end, offsets, order) if best is None or end < best[0] else best
+
+
+def _fit(sizes: Sequence[int], conflicts: Sequence[set[int]], order: Sequence[int]) -> list[int]:
+    """Put each tenant in the smallest gap that holds it between those placed before it."""
+    offsets = [-1] * len(sizes)
+    for i in order:
+        taken = sorted((offsets[j], offsets[j] + sizes[j]) for j in conflicts[i] if offsets[j] >= 0)
+        end, best, smallest = 0, -1, 0
+        for start, stop in taken:
+            gap = start - end
+            if gap >= sizes[i] and (best < 0 or gap < smallest):
+                best, smallest = end, gap
+            end = max(end, stop)
+        offsets[i] = best if best >= 0 else end
+    return offsets
+
+
+def _height(sizes: Sequence[int], conflicts: Sequence[set[int]], order: Sequence[int]) -> int:
+    """Return the end of an arena in which tenants stand on each other in that order."""
+    ends: dict[int, int] = {}
+    for i in order:
+        below = [ends[j] for j in conflicts[i] if j in ends]
+        ends[i] = max(below, default=0) + sizes[i]
+    return max(ends.values(), default=0)
+
+
+def _stack(
+    sizes: Sequence[SymExpr], conflicts: Sequence[set[int]], order: Sequence[int], facts: Facts
+) -> Plan:
+    """Put each tenant on top of those before it in the order that live when it does."""
+    largest = _Largest(facts)
+    rank = {i: position for position, i in enumerate(order)}
+    below = {i: {j for j in conflicts[i] if rank[j] < rank[i]} for i in order}
+    offsets: list[list[SymExpr]] = [[] for _ in sizes]
+    ends: list[list[SymExpr]] = [[] for _ in sizes]
+    for i in order:
+        # What stands below something that stands below this one ends before that begins.
+        direct, covered = [], set()
+        for j in sorted(below[i], key=rank.__getitem__, reverse=True):
+            if j not in covered:
+                direct.append(j)
+                covered |= below[j]
+        offsets[i] = largest.of([end for j in direct for end in ends[j]])
+        ends[i] = [offset + sizes[i] for offset in offsets[i]]
+    total = largest.of([end for each in ends for end in each])
+    return Plan([_maximum(each) for each in offsets], _maximum(total))
+
+
+def _maximum(sums: Sequence[SymExpr]) -> SymExpr:
+    return sums[0].max(*sums[1:]) if len(sums) > 1 else sums[0]
+
+
+class _Largest:
+    """Finds the sums that may be the largest of several."""
+
+    def __init__(self, facts: Facts) -> None:
+        self._facts = facts
+        self._proved: dict[tuple[SymExpr, SymExpr], bool] = {}
+
+    def of(self, sums: Sequence[SymExpr]) -> list[SymExpr]:
+        """Return at most `_MOST_SUMS` sums; none of those given is ever larger than all of them."""
+        kept: list[SymExpr] = []
+        for each in dict.fromkeys(sums):
+            if any(self._covers(other, each) for other in kept):
+                continue
+            kept = [other for other in kept if not self._covers(each, other)]
+            kept.append(each)
+        while len(kept) > _MOST_SUMS:
+            kept[-2:] = [_cover(*kept[-2:])]
+        return kept or [_ZERO]
+
+    def _covers(self, large: SymExpr, small: SymExpr) -> bool:
+        key = (large, small)
+        if key not in self._proved:
+            self._proved[key] = can_prove_less_equal(small, large, self._facts)
+        return self._proved[key]
+
+
+def _cover(a: SymExpr, b: SymExpr) -> SymExpr:
+    """Return a sum that is at least as large as each of two."""
+    parts: dict[str, tuple[SymExpr, list[int]]] = {}
+    for side, expr in enumerate((a, b)):
+        for part, coefficient in expr.split():
+            parts.setdefault(str(part), (part, [0, 0]))[1][side] = coefficient
+    if any((part.lower_bound() or 0) < 0 or part.lower_bound() is None for part, _ in parts.values()):
+        return a + b
+    return sum((part * max(both) for part, both in parts.values()), _ZERO)

@@ -1,0 +1,60 @@
+"""What a compiled function wants of its arguments, as its own checks say."""
+
+from dataclasses import dataclass
+
+from relax_mlir.runtime.bytecode import Arg, ArgKind, Opcode
+from relax_mlir.runtime.executable import Executable, VMFunction
+
+_CHECK = "vm.builtin.check_tensor"
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter.
+
+    Attributes:
+        name: its name.
+        dtype: the dtype of the tensor it must be, None when nothing says so.
+        dims: its sizes, -1 where only a run knows; None when not even their number is known.
+        declared: its type in the program, "" when unknown.
+    """
+
+    name: str
+    dtype: str | None = None
+    dims: tuple[int, ...] | None = None
+    declared: str = ""
+
+    @property
+    def is_static(self) -> bool:
+        """Whether it is a tensor of one shape only."""
+        return self.dtype is not None and self.dims is not None and -1 not in self.dims
+
+
+def parameters(executable: Executable, func: VMFunction) -> list[Parameter]:
+    """Return the parameters of a function of the bytecode, in order."""
+    found = [Parameter(name) for name in func.param_names]
+    for instr in executable.instructions(func):
+        if instr.op is not Opcode.CALL or executable.func_names[instr.func_idx] != _CHECK:
+            continue
+        values = [_value(executable, arg) for arg in instr.args[1:5]]
+        if len(values) < 3 or instr.args[0].kind is not ArgKind.REGISTER:
+            continue
+        index = instr.args[0].value
+        if index >= len(found) or found[index].dtype is not None:
+            continue
+        rank, dtype, context = values[:3]
+        dims = values[3] if len(values) > 3 else None
+        if dims is None and isinstance(rank, int) and rank >= 0:
+            dims = (-1,) * rank
+        if isinstance(dtype, str) and dtype:
+            text = str(context).partition("(declared ")[2].rpartition(")")[0]
+            declared = text.rpartition(" at ")[0] or text
+            sizes = dims if isinstance(dims, tuple) else None
+            found[index] = Parameter(found[index].name, dtype, sizes, declared)
+    return found
+
+
+def _value(executable: Executable, arg: Arg) -> object:
+    if arg.kind is ArgKind.CONSTANT:
+        return executable.constants[arg.value]
+    return arg.value if arg.kind is ArgKind.IMMEDIATE else None
