@@ -38,6 +38,7 @@ def substitute(word: str, command: str) -> None:
 python = shlex.quote(sys.executable)
 substitute("%PYTHON", python)
 substitute("relax-compile", f"{python} -m relax_mlir.tools.relax_compile")
+substitute("relax-run", f"{python} -m relax_mlir.tools.relax_run")
 substitute("relax-opt", f"{python} -m relax_mlir.tools.relax_opt")
 substitute("FileCheck", tool("FileCheck", "FileCheck-22") or f"{python} -m filecheck")
 if mlir_opt := tool("mlir-opt-22"):

@@ -5,6 +5,7 @@ from relax_mlir.lowering.pass_spec import PassOption, PassSpec
 _RELAX_TO_VM = "relax_mlir.lowering.relax_to_vm"
 _TIR_TO_LLVM = "relax_mlir.lowering.tir_to_llvm"
 _FMA = PassOption("fma", bool, True, "the target has a fused multiply-add instruction")
+_THREADS = PassOption("threads", int, 1, "most threads; with more than one, OpenMP is used")
 
 
 def _table(*specs: PassSpec) -> dict[str, PassSpec]:
@@ -32,6 +33,12 @@ PASSES: dict[str, PassSpec] = _table(
         summary="Turn call_tir into an allocation and a call in destination-passing style",
     ),
     PassSpec(
+        flag="static-plan-block-memory",
+        name="StaticPlanBlockMemory",
+        entry=f"{_RELAX_TO_VM}.static_plan_block_memory:static_plan_block_memory",
+        summary="Let tensors that live at different times share storage",
+    ),
+    PassSpec(
         flag="vm-memory-lower",
         name="VMMemoryLower",
         entry=f"{_RELAX_TO_VM}.vm_memory_lower:vm_memory_lower",
@@ -52,6 +59,7 @@ PASSES: dict[str, PassSpec] = _table(
             PassOption("vector_bits", int, 512, "width of a vector register"),
             PassOption("vector_registers", int, 32, "how many vector registers there are"),
             _FMA,
+            _THREADS,
         ),
     ),
     PassSpec(
@@ -91,7 +99,7 @@ PASSES: dict[str, PassSpec] = _table(
         entry=f"{_TIR_TO_LLVM}.memref_to_llvm:memref_to_llvm",
         summary="Lower prim funcs from memrefs and vectors to the LLVM dialect",
         options=(
-            PassOption("threads", int, 1, "most threads; with more than one, OpenMP is used"),
+            _THREADS,
             _FMA,
         ),
     ),

@@ -97,6 +97,10 @@ def check_slice(
     return (list(axes) if ndim < 0 else normalize_axes(axes, ndim)), strides
 
 
+# Each is a field of a tuple type.
+MOST_PARTS = 1 << 16
+
+
 def split_points(parts: int | Sequence[int], dim: SymExpr) -> list[tuple[SymExpr, SymExpr]]:
     """Return where each part of a split dimension begins, and its size.
 
@@ -104,11 +108,13 @@ def split_points(parts: int | Sequence[int], dim: SymExpr) -> list[tuple[SymExpr
     list gives the indices at which to cut, as numpy takes them.
 
     Raises:
-        InferError: no parts are asked for.
+        InferError: no parts are asked for, or more than anybody has a use for.
     """
     if isinstance(parts, int):
         if parts < 1:
             raise InferError(f"there must be at least one section, got {parts}")
+        if parts > MOST_PARTS:
+            raise InferError(f"there can be at most {MOST_PARTS} sections, got {parts}")
         size = dim.ceildiv(parts)
         # The first part is never longer than what there is.
         cuts = [size * i if i < 2 else _least(size * i, dim) for i in range(parts)] + [dim]

@@ -345,6 +345,11 @@ def cast(operand: ScalarLike, dtype: str) -> Scalar:
     if source == dtype:
         return operand
     value = operand.value
+    if (is_float(dtype) or dtype == "int64") and source in (INDEX, "int32", "int64"):
+        # As the script reads: `T.Cast("float32", 4)` is a number.
+        number = _integer_of(value)
+        if number is not None:
+            return const(number, dtype)
     if INDEX in (source, dtype):
         if source == INDEX and dtype == "bool":
             return compare("ne", operand, 0)
@@ -369,6 +374,13 @@ def cast(operand: ScalarLike, dtype: str) -> Scalar:
         return Scalar(arith.trunci(target, value), dtype)
     extend = arith.extui if is_unsigned(source) else arith.extsi
     return Scalar(extend(target, value), dtype)
+
+
+def _integer_of(value: ir.Value) -> int | None:
+    """Return the integer that a value is known to be."""
+    if isinstance(value.owner, ir.Block) or value.owner.operation.name != "arith.constant":
+        return None
+    return ir.IntegerAttr(value.owner.operation.attributes["value"]).value
 
 
 def reinterpret(operand: Scalar, dtype: str) -> Scalar:

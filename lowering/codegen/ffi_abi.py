@@ -49,7 +49,7 @@ def emit_wrappers(module: ir.Operation, signatures: list[Signature], target: Tar
             return
         # The kernels' declarations let the text parse by itself; the real ones are in the module.
         parsed = ir.Module.parse(
-            "\n".join([*parts, *(_declaration(s, s.kernel in fallible) for s in exported)])
+            "\n".join([*parts, *sorted({_declaration(s, s.kernel in fallible) for s in exported})])
         )
         first = block.operations[0].operation
         for op in list(parsed.body.operations):

@@ -70,18 +70,20 @@ class ScalarParam:
 class Signature:
     """A function as callers see it.
 
-    `inplace`: its buffers may overlap each other; `internal`: only other native functions call it.
+    `inplace`: its buffers may overlap each other; `internal`: only other native functions call it;
+    `shared`: the kernel of another function, which does the same.
     """
 
     name: str
     params: tuple[BufferParam | ScalarParam, ...]
     inplace: bool
     internal: bool
+    shared: str | None = None
 
     @property
     def kernel(self) -> str:
         """The symbol of the function proper, which no library function can collide with."""
-        return KERNEL_PREFIX + self.name
+        return self.shared or KERNEL_PREFIX + self.name
 
 
 def take_signatures(module: ir.Operation) -> list[Signature]:

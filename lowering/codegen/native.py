@@ -4,13 +4,15 @@ import functools
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 
 import llvmlite.binding as llvm
 from llvmlite.binding.newpassmanagers import NewPassManager
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.errors import CompileError
+from relax_mlir.lowering.codegen.compile_cache import CompileCache, Entry, key_of
+from relax_mlir.lowering.codegen.equal_kernels import share_equal
 from relax_mlir.lowering.codegen.ffi_abi import SYMBOL_PREFIX, emit_wrappers
 from relax_mlir.lowering.codegen.ffi_signature import take_signatures
 from relax_mlir.lowering.codegen.llvm_ir import to_llvm_ir
@@ -43,6 +45,11 @@ class NativeCode:
         """The exported C symbols, one for each name."""
         return tuple(SYMBOL_PREFIX + name for name in self.names)
 
+    @property
+    def is_parallel(self) -> bool:
+        """Whether the code calls the OpenMP runtime."""
+        return b"__kmpc_fork_call" in self.object
+
     def llvm_ir(self, *, optimized: bool = True) -> str:
         """Return the module as LLVM IR text, before or after LLVM's optimiser."""
         if not optimized:
@@ -59,12 +66,15 @@ class NativeCode:
         return _optimize(self._source, self.target)
 
 
-def compile_module(module: ir.Module, target: Target | None = None) -> NativeCode:
+def compile_module(
+    module: ir.Module, target: Target | None = None, cache: CompileCache | None = None
+) -> NativeCode:
     """Compile the prim funcs of a module; the module stays as it is.
 
     Args:
         module: prim funcs over memrefs in upstream dialects; Relax functions in it are left out.
         target: the machine; the host by default.
+        cache: where to look first, and to keep the code.
 
     Raises:
         PassError: a lowering step failed.
@@ -74,23 +84,46 @@ def compile_module(module: ir.Module, target: Target | None = None) -> NativeCod
     seconds: dict[str, float] = {}
     with _timed(seconds, "clone"):
         native = _native_part(module)
-    with native.context:
-        with _timed(seconds, "signatures"):
-            signatures = take_signatures(native.operation)
-        threads = target.threads if runtime_library() is not None else 1
-        for step in memref_to_llvm(threads=threads, fma=target.has_fma):
-            with _timed(seconds, step):
-                run_step(native.operation, step)
-        with _timed(seconds, "ffi-wrappers"):
-            emit_wrappers(native.operation, signatures, target)
-        with _timed(seconds, "translate"):
-            source = to_llvm_ir(native.operation)
+    key = ""
+    if cache is not None:
+        with _timed(seconds, "cache"):
+            program = native.operation.get_asm(assume_verified=True, enable_debug_info=False)
+            key = key_of(program, {**asdict(target), "threads": available_threads(target)})
+            found = cache.load(key)
+        if found is not None:
+            return NativeCode(found.object, found.names, target, seconds, found.source)
+    names, source = _lower(native, target, seconds)
     with _timed(seconds, "llvm-optimize"):
         optimized, machine = _optimize(source, target)
     with _timed(seconds, "llvm-emit"):
         image = machine.emit_object(optimized)
-    names = tuple(signature.name for signature in signatures if not signature.internal)
+    if cache is not None:
+        with _timed(seconds, "cache"):
+            cache.store(key, Entry(image, names, source))
     return NativeCode(image, names, target, seconds, source)
+
+
+def _lower(
+    native: ir.Module, target: Target, seconds: dict[str, float]
+) -> tuple[tuple[str, ...], str]:
+    """Return the names of the exported functions, and the module as LLVM IR."""
+    op = native.operation
+    with native.context:
+        with _timed(seconds, "signatures"):
+            signatures = share_equal(op, take_signatures(op))
+        for step in memref_to_llvm(threads=available_threads(target), fma=target.has_fma):
+            with _timed(seconds, step):
+                run_step(op, step)
+        with _timed(seconds, "ffi-wrappers"):
+            emit_wrappers(op, signatures, target)
+        with _timed(seconds, "translate"):
+            source = to_llvm_ir(op)
+    return tuple(signature.name for signature in signatures if not signature.internal), source
+
+
+def available_threads(target: Target) -> int:
+    """Return how many threads kernels for a target may use: one without an OpenMP runtime."""
+    return target.threads if runtime_library() is not None else 1
 
 
 def _native_part(module: ir.Module) -> ir.Module:

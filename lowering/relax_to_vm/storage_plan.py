@@ -67,6 +67,22 @@ def least(tenants: Sequence[Tenant], values: Mapping[str, int]) -> int:
     return _least(tenants, [_number(aligned(each.size), values) for each in tenants])
 
 
+def needed(tenants: Sequence[Tenant]) -> SymExpr:
+    """Return the most bytes that are needed at one time; of very many candidates, the largest."""
+    sizes = [aligned(tenant.size) for tenant in tenants]
+    sums = _Sums(
+        sizes, [tenant.size for tenant in tenants], NO_FACTS, next(_points(sizes, NO_FACTS))
+    )
+    found: dict[_Sum, None] = {}
+    for position in sorted({tenant.start for tenant in tenants}):
+        total: _Sum = ()
+        for i, tenant in enumerate(tenants):
+            if tenant.start <= position <= tenant.end:
+                total = sums.add(total, i)
+        found[total] = None
+    return sums.maximum(sums.largest(list(found), exact=True))
+
+
 def plan_arena(tenants: Sequence[Tenant], facts: Facts = NO_FACTS) -> Plan:
     """Place tenants so that two that live at the same time never overlap.
 
@@ -92,7 +108,8 @@ def plan_arena(tenants: Sequence[Tenant], facts: Facts = NO_FACTS) -> Plan:
         )
         if best is None or worst < best[0]:
             best = worst, order
-    return _stack(sizes, conflicts, best[1] if best else [], facts)
+    raw = [tenant.size for tenant in tenants]
+    return _stack(sizes, raw, conflicts, best[1] if best else [], facts, points[0])
 
 
 def _conflicts(tenants: Sequence[Tenant]) -> list[set[int]]:
@@ -208,14 +225,15 @@ def _height(sizes: Sequence[int], conflicts: Sequence[set[int]], order: Sequence
 
 
 def _stack(
-    sizes: Sequence[SymExpr], conflicts: Sequence[set[int]], order: Sequence[int], facts: Facts
-) -> Plan:
+    sizes: Sequence[SymExpr], raw: Sequence[SymExpr], conflicts: Sequence[set[int]],
+    order: Sequence[int], facts: Facts, point: Mapping[str, int],
+) -> Plan:  # fmt: skip
     """Put each tenant on top of those before it in the order that live when it does."""
-    largest = _Largest(facts)
+    sums = _Sums(sizes, raw, facts, point)
     rank = {i: position for position, i in enumerate(order)}
     below = {i: {j for j in conflicts[i] if rank[j] < rank[i]} for i in order}
-    offsets: list[list[SymExpr]] = [[] for _ in sizes]
-    ends: list[list[SymExpr]] = [[] for _ in sizes]
+    offsets: list[list[_Sum]] = [[] for _ in sizes]
+    ends: list[list[_Sum]] = [[] for _ in sizes]
     for i in order:
         # What stands below something that stands below this one ends before that begins.
         direct, covered = [], set()
@@ -223,48 +241,137 @@ def _stack(
             if j not in covered:
                 direct.append(j)
                 covered |= below[j]
-        offsets[i] = largest.of([end for j in direct for end in ends[j]])
-        ends[i] = [offset + sizes[i] for offset in offsets[i]]
-    total = largest.of([end for each in ends for end in each])
-    return Plan([_maximum(each) for each in offsets], _maximum(total))
+        offsets[i] = sums.largest([end for j in direct for end in ends[j]])
+        ends[i] = [sums.add(offset, i) for offset in offsets[i]]
+    total = sums.largest([end for each in ends for end in each])
+    return Plan([sums.maximum(each) for each in offsets], sums.maximum(total))
 
 
-def _maximum(sums: Sequence[SymExpr]) -> SymExpr:
-    return sums[0].max(*sums[1:]) if len(sums) > 1 else sums[0]
+# How often each distinct size is in a sum, sorted by size.
+_Sum = tuple[tuple[int, int], ...]
 
 
-class _Largest:
-    """Finds the sums that may be the largest of several."""
+class _Sums:
+    """Sums of aligned sizes, compared without writing them out."""
 
-    def __init__(self, facts: Facts) -> None:
+    def __init__(
+        self, sizes: Sequence[SymExpr], raw: Sequence[SymExpr], facts: Facts,
+        point: Mapping[str, int],
+    ) -> None:  # fmt: skip
         self._facts = facts
-        self._proved: dict[tuple[SymExpr, SymExpr], bool] = {}
+        self._distinct = list(dict.fromkeys(sizes))
+        numbers = {size: number for number, size in enumerate(self._distinct)}
+        self._number = [numbers[size] for size in sizes]
+        # Of each distinct size: its products and their coefficients, and by how much rounding may
+        # have made it larger than their sum.
+        self._parts: list[dict[str, int]] = [{} for _ in self._distinct]
+        self._bytes: list[SymExpr] = list(self._distinct)
+        self._slack = [0] * len(self._distinct)
+        self._product: dict[str, SymExpr] = {"1": SymExpr.const(1)}
+        for size, exact in zip(sizes, raw, strict=True):
+            number = numbers[size]
+            parts = exact.split()
+            lows = [part.lower_bound() for part, _ in parts]
+            if all(low is not None and low >= 0 for low in lows):
+                self._parts[number] = {str(part): coefficient for part, coefficient in parts}
+                self._product |= {str(part): part for part, _ in parts}
+                self._bytes[number] = exact
+                self._slack[number] = 0 if size == exact else ALIGNMENT - 1
+            else:
+                self._parts[number] = {f"size {number}": 1}
+                self._product[f"size {number}"] = size
+        self._weight = {part: _number(each, point) for part, each in self._product.items()}
+        self._proved: dict[tuple[_Sum, _Sum], bool] = {}
 
-    def of(self, sums: Sequence[SymExpr]) -> list[SymExpr]:
-        """Return at most `_MOST_SUMS` sums; none of those given is ever larger than all of them."""
-        kept: list[SymExpr] = []
+    def add(self, sum_: _Sum, tenant: int) -> _Sum:
+        """Return a sum with one more tenant in it."""
+        counts = dict(sum_)
+        counts[self._number[tenant]] = counts.get(self._number[tenant], 0) + 1
+        return tuple(sorted(counts.items()))
+
+    def largest(self, sums: Sequence[_Sum], *, exact: bool = False) -> list[_Sum]:
+        """Return at most `_MOST_SUMS` sums; none of those given is ever larger than all of them.
+
+        Where that needs sums that are not among them, `exact` leaves small ones out instead.
+        """
+        kept: list[_Sum] = []
         for each in dict.fromkeys(sums):
             if any(self._covers(other, each) for other in kept):
                 continue
             kept = [other for other in kept if not self._covers(each, other)]
             kept.append(each)
+        if exact:
+            kept = sorted(kept, key=self._typical, reverse=True)[:_MOST_SUMS]
         while len(kept) > _MOST_SUMS:
-            kept[-2:] = [_cover(*kept[-2:])]
-        return kept or [_ZERO]
+            # The pair goes of which the cover is the least larger than the larger one.
+            i, j = min(
+                itertools.combinations(range(len(kept)), 2),
+                key=lambda pair: self._loss(kept[pair[0]], kept[pair[1]]),
+            )
+            cover = self._cover(kept[i], kept[j])
+            kept = [each for k, each in enumerate(kept) if k not in (i, j)] + [cover]
+        return kept or [()]
 
-    def _covers(self, large: SymExpr, small: SymExpr) -> bool:
+    def _typical(self, sum_: _Sum) -> int:
+        return sum(self._weight[part] * times for part, times in self._total(sum_).items())
+
+    def _loss(self, a: _Sum, b: _Sum) -> float:
+        left, right = self._total(a), self._total(b)
+        both = [sum(self._weight[part] * c for part, c in each.items()) for each in (left, right)]
+        high = {part: max(left.get(part, 0), right.get(part, 0)) for part in left | right}
+        cover = sum(self._weight[part] * coefficient for part, coefficient in high.items())
+        return cover - max(both)
+
+    def _total(self, sum_: _Sum) -> dict[str, int]:
+        """Return the products in a sum, with what rounding adds at most."""
+        total: dict[str, int] = {}
+        for number, times in sum_:
+            for part, coefficient in self._parts[number].items():
+                total[part] = total.get(part, 0) + coefficient * times
+            total["1"] = total.get("1", 0) + self._slack[number] * times
+        return total
+
+    def _cover(self, a: _Sum, b: _Sum) -> _Sum:
+        """Return a sum that is never smaller than one of the two."""
+        left, right = self._total(a), self._total(b)
+        high = {part: max(left.get(part, 0), right.get(part, 0)) for part in left | right}
+        exact = sum((self._product[part] * high[part] for part in high), _ZERO)
+        size = aligned(exact)
+        if size not in self._distinct:
+            self._distinct.append(size)
+            self._parts.append(high)
+            self._bytes.append(exact)
+            self._slack.append(0 if size == exact else ALIGNMENT - 1)
+        return ((self._distinct.index(size), 1),)
+
+    def maximum(self, sums: Sequence[_Sum]) -> SymExpr:
+        """Return the largest of some sums as an expression."""
+        found = [sum((self._distinct[i] * times for i, times in each), _ZERO) for each in sums]
+        return found[0].max(*found[1:]) if len(found) > 1 else found[0]
+
+    def _covers(self, large: _Sum, small: _Sum) -> bool:
         key = (large, small)
         if key not in self._proved:
-            self._proved[key] = can_prove_less_equal(small, large, self._facts)
+            self._proved[key] = self._compare(dict(large), dict(small))
         return self._proved[key]
 
-
-def _cover(a: SymExpr, b: SymExpr) -> SymExpr:
-    """Return a sum that is at least as large as each of two."""
-    parts: dict[str, tuple[SymExpr, list[int]]] = {}
-    for side, expr in enumerate((a, b)):
-        for part, coefficient in expr.split():
-            parts.setdefault(str(part), (part, [0, 0]))[1][side] = coefficient
-    if any((part.lower_bound() or 0) < 0 or part.lower_bound() is None for part, _ in parts.values()):
-        return a + b
-    return sum((part * max(both) for part, both in parts.values()), _ZERO)
+    def _compare(self, large: dict[int, int], small: dict[int, int]) -> bool:
+        common = {i: min(times, large.get(i, 0)) for i, times in small.items()}
+        gap: dict[str, int] = {}
+        for counts, sign in ((large, 1), (small, -1)):
+            for i, times in counts.items():
+                left = sign * (times - common.get(i, 0))
+                for part, coefficient in self._parts[i].items():
+                    gap[part] = gap.get(part, 0) + left * coefficient
+                if sign < 0:
+                    gap["1"] = gap.get("1", 0) + left * self._slack[i]
+        if all(coefficient >= 0 for coefficient in gap.values()):
+            return True
+        if not self._facts:
+            return False
+        bytes_ = [
+            sum((self._bytes[i] * (t - common.get(i, 0)) for i, t in counts.items()), _ZERO)
+            for counts in (small, large)
+        ]
+        slack = sum(self._slack[i] * (t - common.get(i, 0)) for i, t in small.items())
+        return can_prove_less_equal(bytes_[0] + slack, bytes_[1], self._facts)

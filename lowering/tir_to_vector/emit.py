@@ -5,7 +5,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.lowering.tir_to_vector.index_emit import Index, IndexEmitter
+from relax_mlir.lowering.tir_to_vector.index_emit import Index
+from relax_mlir.lowering.tir_to_vector.team import TeamEmitter
 
 # Elements up to which a buffer may live on the stack.
 _STACK = 256
@@ -30,20 +31,25 @@ class Loop:
         self._next = list(values)
 
 
-class Emitter(IndexEmitter):
+class Emitter(TeamEmitter):
     """Writes operations at the current insertion point."""
 
-    def __init__(self, entry: ir.Block) -> None:
-        super().__init__(entry)
+    def __init__(self, entry: ir.Block, threads: int = 1) -> None:
+        super().__init__(entry, threads)
         self._flat: dict[ir.Value, ir.Value] = {}
         self._masks: dict[tuple[int, int], ir.Value] = {}
 
     def alloc(self, size: Index, element: ir.Type) -> ir.Value:
         """Allocate a one-dimensional buffer, aligned for vectors; a small one on the stack.
 
+        In a parallel region each thread gets one, and the size must be known outside of it.
+
         Not to be called inside a loop: the stack is only given back on return.
         """
         known = isinstance(size, int)
+        own = None if known and size <= _STACK else self.own_memory(size, element)
+        if own is not None:
+            return own
         return self.op(
             "memref.alloca" if known and size <= _STACK else "memref.alloc",
             [] if known else [size],

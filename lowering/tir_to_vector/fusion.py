@@ -9,7 +9,12 @@ from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.flat import FlatAccess, FlatNest, collapse, inner_dims, root
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.machine import Machine
-from relax_mlir.lowering.tir_to_vector.vector_nest import NestWriter, vector_iter
+from relax_mlir.lowering.tir_to_vector.team import Part
+from relax_mlir.lowering.tir_to_vector.vector_nest import NestWriter, vector_iter, work_of
+
+# What an element takes, in the terms of `LEAST_WORK`, and how many rows each thread should have.
+_ELEMENT_WORK = 16
+_STEPS_EACH = 4
 
 
 def shared_loops(group: list[FlatNest]) -> int:
@@ -88,7 +93,24 @@ def _outer_places(flat: FlatNest, access: Access, count: int) -> tuple[int, ...]
 
 def emit_fused(group: list[FlatNest], count: int, emit: Emitter, machine: Machine) -> None:
     """Write nests inside shared outer loops at the insertion point."""
-    extents = [it.extent for it in group[0].iters[:count]]
+    if count:
+        parts = [
+            Part(emit.size(it.extent), 1, _STEPS_EACH * emit.threads)
+            for it in group[0].iters[:count]
+        ]
+        work: Index = 0
+        for flat in group:
+            work = emit.add(work, work_of(emit, flat, _ELEMENT_WORK))
+        with emit.team(parts, work) as ranges:
+            _emit_rows(group, ranges, emit, machine)
+    else:
+        _emit_rows(group, [], emit, machine)
+
+
+def _emit_rows(
+    group: list[FlatNest], ranges: list[tuple[Index, Index]], emit: Emitter, machine: Machine
+) -> None:
+    count = len(ranges)
     if count:
         group = _shrink(group, count, emit)
     inner = [collapse(flat, count) for flat in group]
@@ -97,18 +119,21 @@ def emit_fused(group: list[FlatNest], count: int, emit: Emitter, machine: Machin
         along = vector_iter(flat, count)
         assert not isinstance(along, str), along  # or the nest would not have come here
         writers.append(NestWriter(flat, along, emit, machine))
-    _rows(extents, [], writers, emit)
+    _rows(ranges, [], writers, emit)
 
 
 def _rows(
-    extents: list[SymExpr], counters: list[Index], writers: list[NestWriter], emit: Emitter
+    ranges: list[tuple[Index, Index]],
+    counters: list[Index],
+    writers: list[NestWriter],
+    emit: Emitter,
 ) -> None:
-    if len(counters) == len(extents):
+    if len(counters) == len(ranges):
         for writer in writers:
             writer.write(counters)
         return
-    with emit.loop(0, emit.size(extents[len(counters)])) as loop:
-        _rows(extents, [*counters, loop.counter], writers, emit)
+    with emit.loop(*ranges[len(counters)]) as loop:
+        _rows(ranges, [*counters, loop.counter], writers, emit)
 
 
 def _shrink(group: list[FlatNest], count: int, emit: Emitter) -> list[FlatNest]:

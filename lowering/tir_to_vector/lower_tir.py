@@ -13,7 +13,12 @@ FLAG = "lower-tir"
 
 
 def lower_tir(
-    op: ir.Operation, *, vector_bits: int = 512, vector_registers: int = 32, fma: bool = True
+    op: ir.Operation,
+    *,
+    vector_bits: int = 512,
+    vector_registers: int = 32,
+    fma: bool = True,
+    threads: int = 1,
 ) -> None:
     """Lower every prim func of a module in place; other functions stay as they are (decision 8).
 
@@ -22,14 +27,15 @@ def lower_tir(
         vector_bits: width of a vector register.
         vector_registers: how many vector registers there are.
         fma: whether the target has a fused multiply-add instruction.
+        threads: most threads for one kernel; with more than one, code for OpenMP is written.
 
     Raises:
         PassError: a symbol of a prim func has no value.
     """
-    machine = Machine(vector_bits, vector_registers, fma)
+    machine = Machine(vector_bits, vector_registers, fma, threads)
     problems: list[str] = []
     with op.context, op.location:
-        for view in op.regions[0].blocks[0].operations:
+        for view in list(op.regions[0].blocks[0].operations):
             if (
                 view.operation.name == "func.func"
                 and "tir.prim_func" in view.operation.attributes
@@ -41,7 +47,7 @@ def lower_tir(
 
 
 def _lower_function(func: ir.OpView, machine: Machine) -> list[str]:
-    emit = Emitter(func.entry_block)
+    emit = Emitter(func.entry_block, machine.threads)
     for plan in plan_function(func, machine):
         if plan.write is not None:
             _write(plan.tops, plan.write, emit, machine)

@@ -15,11 +15,13 @@ class Machine:
         vector_bits: width of a register.
         registers: how many there are.
         fma: whether a fused multiply-add is one instruction.
+        threads: most threads for one kernel.
     """
 
     vector_bits: int = 512
     registers: int = 32
     fma: bool = True
+    threads: int = 1
 
     def lanes(self, element: ir.Type) -> int | None:
         """Return how many elements fit a register; None where they are not computed in vectors."""

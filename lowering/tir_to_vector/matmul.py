@@ -10,9 +10,10 @@ from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.flat import FlatAccess
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.machine import Machine
-from relax_mlir.lowering.tir_to_vector.microkernel import Flat, Tile, emit_tile
+from relax_mlir.lowering.tir_to_vector.microkernel import VECTORS, Flat, Tile, emit_tile
 from relax_mlir.lowering.tir_to_vector.packing import Loader, PanelPacker, copy_rows
-from relax_mlir.lowering.tir_to_vector.vector_nest import NestWriter
+from relax_mlir.lowering.tir_to_vector.team import Part
+from relax_mlir.lowering.tir_to_vector.vector_nest import NestWriter, work_of
 
 # A block of B, KC * NC elements, stays in the second-level cache while rows of A pass by.
 KC = 384
@@ -22,8 +23,9 @@ PACK_ROWS = 32
 PACK_ELEMENTS = 8192
 # With fewer rows, an operand that would have to be transposed is better read as it lies.
 DOT_ROWS = 4
-# Columns of a register tile, in vectors.
-VECTORS = 2
+# Where each thread has so many runs of columns, columns are split between them.
+_COLUMNS_EACH = 4
+Span = tuple[Index, Index]
 
 
 def emit_contraction(found: Contraction, emit: Emitter, machine: Machine) -> None:
@@ -76,21 +78,56 @@ class _Writer:
         unit = self.b.stride(found.n) == 1
         self.pack = self._pack_when(unit)
         self.k_block = min(KC, self.k) if isinstance(self.k, int) else emit.min(KC, self.k)
-        packed = self._packed_buffer()
-        self.rows_buffer = self._rows_buffer()
         self.init = found.flat.init
         if self.init is not None and found.outer_reductions:
             self._fill()
             self.init = None
         with ExitStack() as loops:
+            spans, columns, self.span = loops.enter_context(self._team())
+            packed = self._packed_buffer()
+            self.rows_buffer = self._rows_buffer()
             env: dict[int, Index] = {}
-            for position in [*found.outer, *found.outer_reductions]:
+            for position in found.outer:
+                env[position] = loops.enter_context(self._outer(position, spans[position]))
+            for position in found.outer_reductions:
                 env[position] = loops.enter_context(self._outer(position))
             a, b, c = (x.at(env) for x in (self.a, self.b, self.c))
-            j0, j1 = loops.enter_context(self._blocks(self.n, NC))
+            j0, j1 = loops.enter_context(self._columns_of(columns))
             k0, k1 = loops.enter_context(self._blocks(self.k, KC))
             panels = self._panels(b, packed, j0, j1, k0, k1)
             self._rows(a, panels, c, j0, j1, k0, k1)
+
+    @contextmanager
+    def _team(self) -> Iterator[tuple[dict[int, Span], Span, Span]]:
+        """Split the work: between outer steps, else rows, else columns; yields the ranges.
+
+        Units are what the widest code takes, so that each element's is the same in any split.
+        """
+        emit, outer = self.emit, self.found.outer
+        rows, run = self.machine.row_tiles[0], self.machine.registers // 2 * self.lanes
+        work = work_of(emit, self.found.flat, 1)
+        parts = [Part(self._extent(position), 1, 2 * emit.threads) for position in outer]
+        # Rows share the packed B, of which each thread then has one of its own.
+        parts.append(Part(self.n, run, _COLUMNS_EACH * emit.threads * run))
+        parts.append(Part(self.m, rows, 2 * rows * emit.threads))
+        parts.append(Part(self.n, run))
+        with emit.team(parts, work) as ranges:
+            *outer_ranges, wide, m_range, narrow = ranges
+            yield (
+                dict(zip(outer, outer_ranges, strict=True)),
+                (emit.max(wide[0], narrow[0]), emit.min(wide[1], narrow[1])),
+                m_range,
+            )
+
+    @contextmanager
+    def _columns_of(self, columns: Span) -> Iterator[Span]:
+        first, last = columns
+        if first == 0:
+            with self._blocks(last, NC) as block:
+                yield block
+            return
+        with self.emit.loop(first, last, NC) as loop:
+            yield loop.counter, self.emit.min(self.emit.add(loop.counter, NC), last)
 
     def _fill(self) -> None:
         """Set C to its initial value: several reduction loops have no one first block."""
@@ -102,12 +139,12 @@ class _Writer:
             emit.store(value, self.c.base, [self.c.at(env).offset])
 
     @contextmanager
-    def _outer(self, position: int) -> Iterator[Index]:
-        extent = self._extent(position)
-        if extent == 1:
+    def _outer(self, position: int, span: Span | None = None) -> Iterator[Index]:
+        span = span or (0, self._extent(position))
+        if span == (0, 1):
             yield 0
             return
-        with self.emit.loop(0, extent) as loop:
+        with self.emit.loop(*span) as loop:
             yield loop.counter
 
     @contextmanager
@@ -139,11 +176,12 @@ class _Writer:
         if self.pack is False:
             return None
         emit = self.emit
-        panels = emit.div(emit.add(emit.min(self.n, NC), self.width - 1), self.width)
-        rows = emit.add(emit.mul(self.k_block, panels), self.lanes)
-        size = emit.mul(rows, self.width)
-        if self.pack is not True:
-            size = emit.select(self.pack, size, 0)
+        with emit.outside():
+            panels = emit.div(emit.add(emit.min(self.n, NC), self.width - 1), self.width)
+            rows = emit.add(emit.mul(self.k_block, panels), self.lanes)
+            size = emit.mul(rows, self.width)
+            if self.pack is not True:
+                size = emit.select(self.pack, size, 0)
         return emit.alloc(size, self.found.element)
 
     def _rows_buffer(self) -> ir.Value | None:
@@ -191,9 +229,9 @@ class _Writer:
         self, a: Flat, panels: "_Panels", c: Flat, j0: Index, j1: Index, k0: Index, k1: Index
     ) -> None:
         emit, found = self.emit, self.found
-        done: Index = 0
+        done, last = self.span
         for tile in self.machine.row_tiles:
-            upto = emit.add(done, emit.round_down(emit.sub(self.m, done), tile))
+            upto = emit.add(done, emit.round_down(emit.sub(last, done), tile))
             if isinstance(upto, int) and upto == done:
                 continue
             with emit.loop(done, upto, tile) as row:

@@ -8,6 +8,8 @@ from relax_mlir.lowering.tir_to_vector.index_emit import Index
 
 # Fewer accumulators than this wait for each other: latency times throughput of a multiply-add.
 _IN_FLIGHT = 8
+# Columns of a register tile, in vectors.
+VECTORS = 2
 
 
 @dataclass
@@ -56,7 +58,9 @@ def emit_tile(
         masks: for each vector which columns there are, None for all.
     """
     count = tile.rows * tile.vectors
-    split = max(1, _IN_FLIGHT // count)
+    # A tile at an edge sums in the order of a whole one: where edges are known only at run time, or
+    # lie elsewhere because threads share the work, results stay the same.
+    split = max(1, _IN_FLIGHT // (tile.rows * max(tile.vectors, VECTORS)))
     zero = emit.constant(tile.vector, 0)
     whole = emit.round_down(steps, split)
     with emit.loop(0, whole, split, [zero] * (count * split)) as loop:

@@ -44,14 +44,17 @@ class TransposeWriter(NestWriter):
 
     def _map(self, env: dict[int, Index]) -> None:
         emit, lanes = self.emit, self.lanes
-        columns, rows = (
-            emit.size(self.flat.iters[position].extent) for position in (self.along, self.across)
-        )
-        whole = emit.round_down(columns, lanes), emit.round_down(rows, lanes)
-        with emit.loop(0, whole[1], lanes) as down, emit.loop(0, whole[0], lanes) as right:
+        columns = emit.size(self.flat.iters[self.along].extent)
+        first, last = self._span(self.across)
+        whole = emit.round_down(columns, lanes)
+        upto = emit.add(first, emit.round_down(emit.sub(last, first), lanes))
+        with emit.loop(first, upto, lanes) as down, emit.loop(0, whole, lanes) as right:
             self._tile(env, right.counter, down.counter)
-        self._single(env, (0, whole[0]), (whole[1], rows))
-        self._single(env, (whole[0], columns), (0, rows))
+        self._single(env, (0, whole), (upto, last))
+        self._single(env, (whole, columns), (first, last))
+
+    def _split_inside(self) -> list[int]:
+        return [self.across]
 
     def _tile(self, env: dict[int, Index], column: Index, row: Index) -> None:
         emit, lanes = self.emit, self.lanes

@@ -9,9 +9,14 @@ from relax_mlir.lowering.tir_to_vector.emit import KEEP, UNROLL, Emitter
 from relax_mlir.lowering.tir_to_vector.flat import COMBINERS, FlatNest
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.machine import Machine
+from relax_mlir.lowering.tir_to_vector.team import Part
 
 # Sums of several vectors at a time: one alone would wait for itself, latency after latency.
 _SUMS = 4
+# How much longer an element takes than a multiply-add of a contraction, and a function of it.
+_ELEMENT, _MATH = 6, 32
+# A loop with fewer steps for each thread would be split unevenly.
+_STEPS_EACH = 4
 _DIVIDES = (
     "arith.divsi", "arith.divui", "arith.remsi", "arith.remui", "arith.floordivsi",
     "arith.ceildivsi", "arith.ceildivui", "math.ipowi",
@@ -47,6 +52,7 @@ class NestWriter:
     def __init__(self, flat: FlatNest, vector: int | None, emit: Emitter, machine: Machine) -> None:
         self.flat, self.vector, self.emit = flat, vector, emit
         self.inner = {vector}
+        self._ranges: dict[int, tuple[Index, Index]] = {}
         types = [op.results[0].type for op in flat.slice] + [flat.store.operands[0].type]
         widest = max(_bits(type_) for type_ in types)
         stored = [_bits(access.buffer.type.element_type) for access in flat.accesses.values()]
@@ -59,19 +65,43 @@ class NestWriter:
     def write(self, counters: Sequence[Index]) -> None:
         """Write the loops over the other iterators and what they do."""
         env: dict[int, Index] = dict(enumerate(counters))
+        emit = self.emit
         rest = [i for i in range(len(counters), len(self.flat.iters)) if i not in self.inner]
         free = [i for i in rest if not self.flat.iters[i].reduction]
         reductions = [i for i in rest if self.flat.iters[i].reduction]
         with ExitStack() as loops:
+            split = [*free, *self._split_inside()]
+            parts = [self._part(position, position in free) for position in split]
+            ranges = loops.enter_context(emit.team(parts, self._work()))
+            self._ranges = dict(zip(split, ranges, strict=True))
             for position in free:
-                extent = self.emit.size(self.flat.iters[position].extent)
-                env[position] = loops.enter_context(self.emit.loop(0, extent)).counter
+                env[position] = loops.enter_context(emit.loop(*self._ranges[position])).counter
             if self.flat.total is None:
                 self._map(env)
             elif self.vector is not None and self.flat.iters[self.vector].reduction:
                 self._reduce_along(env, reductions, self.flat.iters[self.vector].extent)
             else:
                 self._reduce_across(env, reductions)
+
+    def _split_inside(self) -> list[int]:
+        """Return the iterators of the inner code whose steps threads may share."""
+        if self.vector is None or self.flat.iters[self.vector].reduction:
+            return []
+        return [self.vector]
+
+    def _part(self, position: int, is_outer: bool) -> Part:
+        extent = self.emit.size(self.flat.iters[position].extent)
+        unit = 1 if is_outer else _SUMS * self.lanes
+        return Part(extent, unit, _STEPS_EACH * self.emit.threads)
+
+    def _work(self) -> Index:
+        """Return how much there is to do, in the terms of `LEAST_WORK`."""
+        each = _ELEMENT + sum(_MATH if op.name.startswith("math.") else 1 for op in self.flat.slice)
+        return work_of(self.emit, self.flat, each)
+
+    def _span(self, position: int) -> tuple[Index, Index]:
+        """Return the range of an iterator of the inner code."""
+        return self._ranges.get(position) or (0, self.emit.size(self.flat.iters[position].extent))
 
     def _map(self, env: dict[int, Index]) -> None:
         def chunk(at: Index, lanes: int, mask: ir.Value | None) -> None:
@@ -156,7 +186,7 @@ class NestWriter:
         if self.vector is None:
             chunk(0, 1, 1, None)
             return
-        size, done = emit.size(self.flat.iters[self.vector].extent), 0
+        done, size = self._span(self.vector)
         for count in counts:
             upto = emit.add(done, emit.round_down(emit.sub(size, done), count * lanes))
             if not isinstance(upto, int) or upto != done:
@@ -277,6 +307,16 @@ class NestWriter:
             copy.results[0].set_type(self._typed(op.results[0].type, lanes))
             made[op.results[0]] = copy.results[0]
         return operand(self.flat.value)
+
+
+def work_of(emit: Emitter, flat: FlatNest, each: int) -> Index:
+    """Return the product of all extents and what each step takes; nothing with one thread."""
+    if emit.threads == 1:
+        return 0
+    total: Index = each
+    for it in flat.iters:
+        total = emit.mul(total, emit.size(it.extent))
+    return total
 
 
 def _bits(type_: ir.Type) -> int:

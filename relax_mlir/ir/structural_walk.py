@@ -5,12 +5,15 @@ from collections.abc import Iterator
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.facts import BOTH, LOWER, UPPER
 from relax_mlir.dialects.relax.tuples import MAKE_TUPLE
+from relax_mlir.ir.structural_order import in_order
 
 # Operations that stand for an expression where they are used: where and how often they are written
 # does not matter, as for TVM's Constant, ShapeExpr and IntImm.
 _LEAVES = frozenset(
     ("relax.constant", "relax.shape_expr", "relax.prim_value", "tir.symbol", "arith.constant")
 )
+# Those of prim funcs, which are no variables there: what nothing uses is not there.
+_NUMBERS = frozenset(("tir.symbol", "arith.constant"))
 # What looks at a tuple itself; everything else of Relax takes its arguments as one.
 _TUPLE_USERS = frozenset(
     ("relax.output", "relax.yield", "relax.condition", "relax.tuple_get_item", "relax.match_cast")
@@ -31,6 +34,8 @@ _NONE: frozenset[str] = frozenset()
 def is_leaf(op: ir.Operation) -> bool:
     """Whether an operation is an expression in place, compared where it is used."""
     name = op.name
+    if name in _NUMBERS:
+        return True
     if name in _LEAVES:
         return next(iter(op.results[0].uses), None) is not None
     if name != MAKE_TUPLE or len(op.results) != 1:
@@ -42,7 +47,10 @@ def is_leaf(op: ir.Operation) -> bool:
 
 
 def steps(block: ir.Block) -> list[ir.Operation]:
-    """Return the operations of a block that count, which expressions in place do not."""
+    """Return the operations of a block that count, which expressions in place do not, in one order.
+
+    Where the order of operations says nothing, it is that of what uses them.
+    """
     found = []
     for view in block.operations:
         op = view.operation
@@ -50,7 +58,7 @@ def steps(block: ir.Block) -> list[ir.Operation]:
         if (name in _LEAVES or name == MAKE_TUPLE) and is_leaf(op):
             continue
         found.append(op)
-    return found
+    return in_order(found)
 
 
 def leaf_of(value: ir.Value) -> ir.Operation | None:

@@ -22,6 +22,7 @@ _EXPORTS = {
     "Executable": "relax_mlir.runtime",
     "PyExprMutator": "relax_mlir.relax.expr_functor",
     "PyExprVisitor": "relax_mlir.relax.expr_functor",
+    "VMInstrumentReturnKind": "relax_mlir.runtime",
     "VirtualMachine": "relax_mlir.runtime",
     "build": "relax_mlir.relax.pipeline",
     "call_dps_packed": "relax_mlir.relax.op",

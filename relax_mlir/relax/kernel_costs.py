@@ -10,9 +10,7 @@ from relax_mlir.dialects.relax.symbolic import SymExpr, product
 
 # Arithmetic on floating-point numbers; of the dialect `math`, every operation counts as one.
 _FLOPS = {
-    **dict.fromkeys(
-        ("addf", "subf", "mulf", "divf", "negf", "remf", "maximumf", "minimumf"), 1
-    ),
+    **dict.fromkeys(("addf", "subf", "mulf", "divf", "negf", "remf", "maximumf", "minimumf"), 1),
     **dict.fromkeys(("maxnumf", "minnumf"), 1),
 }
 _FUSED = {"math.fma": 2}
@@ -34,8 +32,7 @@ def kernel_costs(module: ir.Module) -> dict[str, dict[str, Any]]:
     functions = {
         view.operation.attributes["sym_name"].value: view.operation
         for view in module.body.operations
-        if "tir.prim_func" in view.operation.attributes
-        and view.operation.regions[0].blocks
+        if "tir.prim_func" in view.operation.attributes and view.operation.regions[0].blocks
     }
     costs = _Costs(functions)
     return {

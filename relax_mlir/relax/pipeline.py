@@ -6,7 +6,8 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.context import lock_of
 from relax_mlir.errors import CompileError, PipelineError, did_you_mean
 from relax_mlir.ir.module import IRModule
-from relax_mlir.lowering.codegen.native import NativeCode, compile_module
+from relax_mlir.lowering.codegen.compile_cache import CompileCache
+from relax_mlir.lowering.codegen.native import NativeCode, available_threads, compile_module
 from relax_mlir.lowering.codegen.target import Target
 from relax_mlir.lowering.relax_to_vm.locations import at_source
 from relax_mlir.relax.build_log import BuildLog
@@ -24,7 +25,8 @@ from relax_mlir.transform.reproducer import recorded, remaining
 # Where there is a compiler, what programs leave to the runtime's library may use it.
 enable()
 
-# The names of the passes that every build runs, in order. The last four are the document's (V02).
+# The names of the passes that every build runs, in order. ToNonDataflow, CallTIRRewrite,
+# VMMemoryLower and VMShapeLower are the document's (V02).
 # `symbol-dce` is upstream's: private prim funcs that nothing calls are not compiled.
 DEFAULT_PIPELINE = (
     "WellFormed",
@@ -37,9 +39,10 @@ DEFAULT_PIPELINE = (
     "EliminateCommonSubexpr",
     "FuseOps",
     "symbol-dce",
-    "OutlineNative",
     "ToNonDataflow",
+    "OutlineNative",
     "CallTIRRewrite",
+    "StaticPlanBlockMemory",
     "VMMemoryLower",
     "VMShapeLower",
 )
@@ -50,6 +53,7 @@ _LEVELS = {
     "EliminateCommonSubexpr": 1,
     "FuseOps": 1,
     "OutlineNative": 1,
+    "StaticPlanBlockMemory": 1,
     "FoldConstant": 2,
     "FoldScaleAxis": 3,
     "AlterOpLayout": 3,
@@ -211,9 +215,12 @@ def _native(
             vector_bits=target.vector_bits,
             vector_registers=target.max_vector_registers,
             fma=target.has_fma,
+            threads=available_threads(target),
         )
         lower.run_in_place(kernels, context)
-    code = compile_module(kernels.mlir_module, target)
+    # Whoever wants to see the stages wants them to run.
+    setting = False if log.dumps else context.option(config.COMPILE_CACHE)
+    code = compile_module(kernels.mlir_module, target, CompileCache.find(setting))
     _note(code, log)
     return [
         NativeObject(
@@ -223,7 +230,7 @@ def _native(
             triple=target.triple,
             cpu=target.cpu,
             features=target.features,
-            needs_omp=target.threads > 1,
+            needs_omp=code.is_parallel,
         )
     ]
 

@@ -24,7 +24,6 @@ from relax_mlir.runtime.executable import Executable, NativeObject, VMFunction
 from relax_mlir.runtime.flow import first_undefined
 from relax_mlir.runtime.values import numpy_dtype, to_value
 
-
 # Far below the numbers that stand for the VM's state and for no register (V08).
 _MAX_REGISTER = 1 << 32
 

@@ -9,8 +9,10 @@ def block_ends(code: Sequence[Instruction]) -> dict[int, int]:
     """Return the basic blocks of a function: where each begins, and after which it ends."""
     starts = {0}
     for i, instr in enumerate(code):
+        if instr.op is not Opcode.CALL:
+            starts.add(i + 1)
         if instr.op in (Opcode.IF, Opcode.GOTO):
-            starts |= {i + 1, i + instr.offset}
+            starts.add(i + instr.offset)
     ordered = sorted(start for start in starts if start < len(code))
     return dict(zip(ordered, [*ordered[1:], len(code)], strict=True))
 

@@ -212,11 +212,11 @@ class GraphExecutor(Module):
             ArgumentTypeError: no such input, or a value of another dtype.
             ShapeMismatchError: a value of another shape.
         """
-        if key is not None:
-            name = self._name(key)
-            self._writable(name)[...] = self._check(name, to_value(value))
-        for name, each in params.items():
-            self._writable(self._name(name))[...] = self._check(name, to_value(each))
+        given = [(key, value)] if key is not None else []
+        for each, array in [*given, *params.items()]:
+            name = self._name(each)
+            target = self._writable(name)
+            target[...] = self._check(name, to_value(array))
 
     def set_input_zero_copy(self, key: str | int, value: Any) -> None:
         """Let an input be the memory of an array from now on; it must stay alive and in place.
@@ -422,4 +422,3 @@ def _copied(array: np.ndarray, out: Any) -> Any:
         raise ShapeMismatchError(f"'out' must be {describe(array)}, got {describe(out)}")
     np.copyto(out if isinstance(out, np.ndarray) else target, array)
     return out
-

@@ -66,7 +66,8 @@ def _squeeze(x: _Array, axis: Sequence[int] | None = None) -> _Array:
     dropped = distinct_axes(axis, x.ndim)
     for each in dropped:
         if x.shape[each] != 1:
-            raise ShapeMismatchError(f"dimension {each} is {x.shape[each]} and not 1")
+            empty = ": an index may be out of range" if not x.shape[each] else ""
+            raise ShapeMismatchError(f"dimension {each} is {x.shape[each]} and not 1{empty}")
     return x.copy().squeeze(dropped)
 
 

@@ -1,5 +1,6 @@
 """Reductions and scans on whatever shapes and dtypes arrive (D0)."""
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -14,9 +15,10 @@ _Array = np.ndarray
 def _variance(x: _Array, axis: Sequence[int] | None, keepdims: bool) -> Any:
     check(x, "f")
     wide, over = widen(x), axes(axis, x.ndim)
-    centred = wide - wide.mean(axis=over, keepdims=True)
-    result = np.square(centred).mean(axis=over, keepdims=keepdims)
-    return np.asarray(result)
+    # numpy's mean warns of no elements; here it is the NaN of 0 / 0.
+    count = wide.dtype.type(math.prod(x.shape[i] for i in over))
+    centred = wide - wide.sum(axis=over, keepdims=True) / count
+    return np.asarray(np.square(centred).sum(axis=over, keepdims=keepdims) / count)
 
 
 def _moment(root: bool) -> Callable[..., Any]:

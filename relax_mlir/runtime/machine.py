@@ -63,9 +63,7 @@ def _flops() -> float:
     lanes = _lanes(dict(llvm.get_host_cpu_features()))
     vector = f"<{lanes} x float>"
     chains = range(_CHAINS)
-    phis = "\n".join(
-        f"  %a{i} = phi {vector} [ %start, %entry ], [ %b{i}, %loop ]" for i in chains
-    )
+    phis = "\n".join(f"  %a{i} = phi {vector} [ %start, %entry ], [ %b{i}, %loop ]" for i in chains)
     steps = "\n".join(
         f"  %b{i} = call {vector} @llvm.fma.v{lanes}f32({vector} %a{i}, {vector} %x, {vector} %x)"
         for i in chains

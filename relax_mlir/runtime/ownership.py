@@ -53,7 +53,11 @@ def guarded(func: Callable[..., Any]) -> Callable[..., Any]:
     """Return a function that hands on as read-only what is, so that writing to it is an error."""
 
     def call(*args: Any) -> Any:
-        return func(*[_locked(a) for a in args])
+        for arg in args:
+            kind = type(arg)
+            if kind is tuple or (kind is ndarray and arg.base is not None):
+                return func(*[_locked(a) for a in args])
+        return func(*args)
 
     return call
 

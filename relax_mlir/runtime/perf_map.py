@@ -43,7 +43,7 @@ def function_symbols(data: bytes) -> list[Symbol]:
         return []
     try:
         return list(_symbols(data))
-    except (struct.error, IndexError, UnicodeDecodeError):
+    except (struct.error, IndexError, ValueError, OverflowError):
         return []
 
 

@@ -276,12 +276,8 @@ class Profiler:
     ) -> CallRecord:
         sizes = [s[0] if type(s) is tuple else s for s in shapes]
         cost = self._costs.of(name, sizes)
-        text = ", ".join(
-            f"{s[1].name}{list(s[0])}" if type(s) is tuple else str(s) for s in shapes
-        )
-        return CallRecord(
-            name, kind, 1e-9 * (start - begin), 1e-9 * took, 1e-9 * own, text, *cost
-        )
+        text = ", ".join(f"{s[1].name}{list(s[0])}" if type(s) is tuple else str(s) for s in shapes)
+        return CallRecord(name, kind, 1e-9 * (start - begin), 1e-9 * took, 1e-9 * own, text, *cost)
 
 
 def _shape(value: Any) -> Any:

@@ -13,6 +13,8 @@ ndarray = np.ndarray
 _I64 = np.dtype("int64")
 _MAX = (1 << 63) - 1
 _zeros = np.zeros
+# As many bytes as the largest element has.
+_NOTHING = bytes(16)
 SHAPE_BUILTINS: dict[str, Callable[..., Any]] = {}
 # What generated shape functions store for an expression that cannot be computed.
 NO_VALUE = -(2**63)
@@ -276,3 +278,16 @@ def tensor_to_shape(tensor: np.ndarray) -> tuple[int, ...]:
     if not isinstance(tensor, ndarray) or tensor.ndim != 1 or tensor.dtype.kind not in "iu":
         raise ArgumentTypeError(f"expected a 1-d integer tensor, got {describe(tensor)}")
     return tuple(tensor.tolist())
+
+
+@_builtin
+def tensor_without_memory(shape: tuple[int, ...], dtype: str) -> np.ndarray:
+    """Return what has the shape and dtype of a tensor that is still to be made.
+
+    Raises:
+        ShapeMismatchError: a dimension is negative.
+    """
+    if min(shape, default=0) < 0:
+        raise ShapeMismatchError(f"a tensor cannot have the shape {shape}")
+    kind = DTYPES.get(dtype) or numpy_dtype(dtype)
+    return ndarray(shape, kind, _NOTHING, 0, (0,) * len(shape))

@@ -1,7 +1,8 @@
 """Turns a function's bytecode into a Python function, once: faster than a dispatch loop.
 
 A function without jumps becomes one statement per instruction. With jumps, a basic block is written
-where its only predecessor ends; the others become the leaves of a tree of `if` in a loop. Names and texts of the executable never enter the source,
+where its only predecessor ends, or after the condition whose ways all meet in it; the others become
+the leaves of a tree of `if` in a loop. Names and texts of the executable never enter the source,
 only numbers do.
 """
 
@@ -12,7 +13,7 @@ from relax_mlir.runtime.builtins import BUILTINS, PREFIX
 from relax_mlir.runtime.bytecode import VM_STATE_REGISTER, Arg, ArgKind, Instruction, Opcode
 from relax_mlir.runtime.executable import Executable, VMFunction
 from relax_mlir.runtime.flow import block_ends, successors
-
+from relax_mlir.runtime.values import DTYPES
 
 # Blocks in blocks; CPython limits how deep a line may be indented.
 _MAX_NESTED = 16
@@ -59,6 +60,8 @@ def _call(
         return f"p{instr.func_idx}({', '.join(args)}); {killed}" if plain else killed
     if not own and not plain and name == PREFIX + "move" and len(args) == 1:
         return f"{dst or '_'} = {args[0]}"
+    if not own and not plain and name == PREFIX + "check_tensor":
+        return _check(executable, instr, args)
     trusted = own or name in BUILTINS
     callee = f"p{instr.func_idx}"
     if not own and BUILTINS.get(name) is BUILTINS["vm.call_tir_dyn"] and len(args) >= 2:
@@ -75,6 +78,33 @@ def _call(
     if not dst:
         return text
     return f"{dst} = {text}" if trusted else f"{dst} = to_value({text})"
+
+
+def _check(executable: Executable, instr: Instruction, args: list[str]) -> str:
+    """Return a check of a tensor that is a call only where it fails, or is of a rarer kind."""
+    call = f"p{instr.func_idx}({', '.join(args)})"
+    if len(instr.args) < 4 or not instr.args[0].is_plain_register:
+        return call
+    rank, dtype = instr.args[1], instr.args[2]
+    if rank.kind is not ArgKind.IMMEDIATE or rank.value < 0 or dtype.kind is not ArgKind.CONSTANT:
+        return call
+    known = executable.constants[dtype.value]
+    if not isinstance(known, str) or known not in DTYPES:
+        return call
+    tensor = args[0]
+    tests = [f"type({tensor}) is not ndarray", f"{tensor}.dtype is not dtypes[{args[2]}]"]
+    dims: Any = (-1,) * rank.value
+    if len(instr.args) > 4:
+        given = instr.args[4]
+        dims = executable.constants[given.value] if given.kind is ArgKind.CONSTANT else None
+    if not isinstance(dims, tuple) or [type(d) for d in dims] != [int] * rank.value:
+        return call
+    if -1 not in dims:
+        tests.append(f"{tensor}.shape != {args[4]}" if dims else f"{tensor}.ndim")
+    else:
+        tests.append(f"{tensor}.ndim != {rank.value}")
+        tests += [f"{tensor}.shape[{i}] != {d}" for i, d in enumerate(dims) if d != -1]
+    return f"({' or '.join(tests)}) and {call}"
 
 
 def _last_uses(code: list[Instruction]) -> dict[int, list[int]]:
@@ -154,10 +184,11 @@ class _Jumps:
             start = todo.pop()
             if start not in self.roots:
                 self._lines: list[tuple[int, str, int]] = []
-                self._jumped: list[int] = []
+                # Lines that jump, and where to.
+                self._jumps: list[tuple[int, int]] = []
                 self._write(start, 0)
                 self.roots[start] = self._lines
-                todo += self._jumped
+                todo += [target for _, target in self._jumps]
 
     def _count_entries(self) -> dict[int, int]:
         counts = {0: 1}
@@ -189,11 +220,16 @@ class _Jumps:
                 if len(following) == 1:
                     self._lines.append((depth, test, i))
                 else:
+                    outside = len(self._jumps)
                     self._lines.append((depth, f"if {test}:", i))
                     self._follow(following[0], depth + 1, i)
                     self._lines.append((depth, "else:", i))
                     self._follow(following[1], depth + 1, i)
-                    return
+                    meeting = self._meeting(outside)
+                    if meeting is None:
+                        return
+                    start = meeting
+                    continue
             if self._entries[following[0]] > 1:
                 self._jump(following[0], depth, i)
                 return
@@ -206,8 +242,23 @@ class _Jumps:
             self._write(start, depth)
 
     def _jump(self, start: int, depth: int, instruction: int) -> None:
+        self._jumps.append((len(self._lines), start))
         self._lines.append((depth, f"pc = {start}", instruction))
-        self._jumped.append(start)
+
+    def _meeting(self, outside: int) -> int | None:
+        """Return the block where all ways out of a condition meet, if nothing else leads there.
+
+        Then its jumps, those from `outside` on, need not be: it can be written next.
+        """
+        jumps = self._jumps[outside:]
+        targets = {target for _, target in jumps}
+        if len(targets) != 1 or len(jumps) != self._entries[jumps[0][1]]:
+            return None
+        for line, _ in jumps:
+            depth, _, instruction = self._lines[line]
+            self._lines[line] = (depth, "pass", instruction)
+        del self._jumps[outside:]
+        return jumps[0][1]
 
     def write_tree(self, out: _Writer, starts: list[int], depth: int) -> None:
         """Write a binary search for `pc` among blocks that are reached by jumps."""
@@ -258,8 +309,8 @@ def translate(
     """Return a Python function and, for each line of its source, the instruction it came from.
 
     The namespace has `p<i>` (functions), `c<i>` (constants), `t<i>` (constants as functions named
-    in `native` take them), `vm_state`, `truth`, `shape_of`, `new_tensor`, `to_value` and `fail`,
-    which is called with an exception and the index of the function.
+    in `native` take them), `vm_state`, `ndarray`, `dtypes` (by name), `truth`, `shape_of`,
+    `new_tensor`, `to_value` and `fail`, which is called with an exception and the index of the function.
 
     Args:
         executable: the program.

@@ -35,7 +35,7 @@ from relax_mlir.runtime.placement import Placement
 from relax_mlir.runtime.registry import find_func, not_found
 from relax_mlir.runtime.stateful import StatefulCalls
 from relax_mlir.runtime.translate import translate
-from relax_mlir.runtime.values import to_value
+from relax_mlir.runtime.values import DTYPES, to_value
 
 ndarray = np.ndarray
 
@@ -94,6 +94,8 @@ class VirtualMachine(StatefulCalls):
         self._constant_ids = {id(a) for a in arrays} | {id(root_of(a)) for a in arrays}
         self._namespace: dict[str, Any] = {
             "vm_state": self.state,
+            "ndarray": ndarray,
+            "dtypes": DTYPES,
             "truth": truth,
             "shape_of": shape_of,
             "new_tensor": tensor_function(self.state),
@@ -178,10 +180,17 @@ class VirtualMachine(StatefulCalls):
             if kwargs or len(args) != count:
                 args = bind(func, args, kwargs)
             try:
-                values = [to_value(a) for a in args]
+                # `to_value` says the same of most arrays, but it is a call.
+                values = [
+                    a if type(a) is ndarray and a.flags.carray and a.dtype.isnative else to_value(a)
+                    for a in args
+                ]
             except Exception:
                 values = convert(func, args)
-            body = bodies.get(index) or find(index)
+            try:
+                body = bodies[index]
+            except KeyError:
+                body = find(index)
             try:
                 result = body(*values)
             except RecursionError as error:

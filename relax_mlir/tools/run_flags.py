@@ -13,7 +13,9 @@ FLAGS = (
     Flag("dim", "The size of a symbolic dimension of random arguments", "name=size", repeated=True),
     Flag("seed", "Where random arguments begin (default: 0)", "number", int),
     Flag("print", "What to print of the results: summary, values or none", "what"),
-    Flag("output", "Write the results: .npz, or .npy for one tensor ('-': standard output)", "file"),
+    Flag(
+        "output", "Write the results: .npz, or .npy for one tensor ('-': standard output)", "file"
+    ),
     Flag("benchmark", "Time calls and print percentiles"),
     Flag("repeat", "Calls to time, or to profile (default: 100, or 10)", "number", int),
     Flag("profile", "Print how long each kernel takes"),

@@ -133,7 +133,9 @@ class Inputs:
 def _dims_of(declared: str) -> list[str]:
     """Return the dimensions of a declared type `R.Tensor((n, 64), "float32")` as texts."""
     found = re.match(r"R\.Tensor\(\(([^()]*)\)", declared)
-    return [part.strip().strip('"') for part in found[1].split(",") if part.strip()] if found else []
+    return (
+        [part.strip().strip('"') for part in found[1].split(",") if part.strip()] if found else []
+    )
 
 
 def _size(text: str) -> tuple[str, int]:

@@ -26,6 +26,7 @@ REQUIRED_ON_CALL = "transform.required_on_call"
 VERIFY_EACH = "transform.verify_each"
 REPRODUCER = "reproducer"
 IMMUTABLE_MODULE = "testing.immutable_module"
+COMPILE_CACHE = "relax.compile_cache"
 
 
 def register_config_option(
@@ -115,6 +116,11 @@ def path(value: "str | os.PathLike[str]") -> str:
     return os.fspath(value)
 
 
+def folder(value: "str | os.PathLike[str] | bool") -> str | bool:
+    """Return a folder as text, or whether to use one: the type of options that name a folder."""
+    return value if isinstance(value, bool) else os.fspath(value)
+
+
 register_config_option(
     TRANSITIVE_REQUIRED,
     bool,
@@ -137,4 +143,10 @@ register_config_option(
     bool,
     False,
     "Check after every pass that the module it was called on is as it was",
+)
+register_config_option(
+    COMPILE_CACHE,
+    folder,
+    True,
+    "Where builds keep native code to find it again: a folder, true for the user's, false for none",
 )

@@ -18,7 +18,7 @@ from relax_mlir.dialects.relax.windows import permutation
 from relax_mlir.errors import PassError
 from relax_mlir.lowering.relax_to_tir.decompose import reshape
 from relax_mlir.transform.dead_code_elimination import remove_unused
-from relax_mlir.transform.effects import functions_to_optimize, written_values
+from relax_mlir.transform.effects import functions_to_optimize, returned_values, written_values
 from relax_mlir.transform.layouts import DesiredLayouts
 from relax_mlir.transform.rebuild import get_item
 
@@ -69,7 +69,8 @@ def _suitable(op: ir.Operation) -> list[str] | None:
 
 def _convert(module: ir.Operation, choose: Choice) -> None:
     for func in functions_to_optimize(module):
-        _Converter(choose, written_values(func)).block(func.regions[0].blocks[0])
+        converter = _Converter(choose, written_values(func), returned_values(func))
+        converter.block(func.regions[0].blocks[0])
         remove_unused(func)
 
 
@@ -80,8 +81,8 @@ class _Converter:
     variant is axis `order[i]` of the value.
     """
 
-    def __init__(self, choose: Choice, written: set[ir.Value]) -> None:
-        self._choose, self._written = choose, written
+    def __init__(self, choose: Choice, written: set[ir.Value], returned: set[ir.Value]) -> None:
+        self._choose, self._written, self._returned = choose, written, returned
         self._variants: dict[ir.Value, tuple[ir.Value, tuple[int, ...]]] = {}
 
     def block(self, block: ir.Block) -> None:
@@ -137,7 +138,13 @@ class _Converter:
         if name == "batch_norm":
             return self._batch_norm(op, attrs, value, order)
         if name == "permute_dims":
-            return _permuted(op, attrs, value, order)
+            made = _permuted(attrs, value, order)
+            if made[0] == value and op.results[0] in self._returned:
+                # Two results of a function stay two tensors.
+                if value in self._returned:
+                    return None
+                self._returned.add(value)
+            return made
         return None
 
     def _window(
@@ -242,8 +249,8 @@ def _reduction(
 
 
 def _permuted(
-    op: ir.Operation, attrs: dict[str, Any], value: ir.Value, order: tuple[int, ...]
-) -> tuple[ir.Value, tuple[int, ...] | None]:
+    attrs: dict[str, Any], value: ir.Value, order: tuple[int, ...]
+) -> tuple[ir.Value, None]:
     """Compose a transpose of the program with the one that a variant stands for."""
     rank = len(order)
     axes = attrs["axes"] if attrs["axes"] is not None else list(range(rank))[::-1]

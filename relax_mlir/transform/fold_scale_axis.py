@@ -15,7 +15,13 @@ from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS, build, read_attribut
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.lowering.relax_to_tir.decompose import reshape
 from relax_mlir.transform.dead_code_elimination import remove_unused
-from relax_mlir.transform.effects import functions_to_optimize, is_pure, may_write
+from relax_mlir.transform.effects import (
+    functions_to_optimize,
+    is_pure,
+    may_write,
+    operations_in,
+)
+from relax_mlir.transform.rebuild import symbols_of
 
 # f(x * s) is f(x) * s: for any s, and for s above zero.
 _LINEAR = ("relax.avg_pool2d",)
@@ -131,6 +137,7 @@ class _Hoist:
     def __init__(self, target: ir.Operation) -> None:
         self._target = target
         self._made: dict[ir.Value, ir.Value] = {}
+        self._later = _symbols_bound_after(target)
 
     def possible(self, value: ir.Value, depth: int = 0) -> bool:
         """Whether a value is there already, or made from such by pure operations."""
@@ -141,6 +148,8 @@ class _Hoist:
         if _precedes(op, self._target):
             return True
         if depth > self.LIMIT or len(op.regions) or not is_pure(op) or op.name == "relax.conv2d":
+            return False
+        if self._later and not self._later.isdisjoint(symbols_of(op)):
             return False
         return all(self.possible(operand, depth + 1) for operand in op.operands)
 
@@ -157,6 +166,18 @@ class _Hoist:
                 copy.operation.operands[index] = operand
             self._made[value] = copy.operation.results[0]
         return self._made[value]
+
+
+def _symbols_bound_after(target: ir.Operation) -> set[str]:
+    """Return the symbols that something behind the target, in its block, may bind."""
+    found: set[str] = set()
+    for view in reversed(list(target.block.operations)):
+        if view.operation == target:
+            break
+        for op in (view.operation, *operations_in(view.operation)):
+            if op.name in ("relax.match_cast", "relax.match_prim"):
+                found |= symbols_of(op)
+    return found
 
 
 def _precedes(op: ir.Operation, target: ir.Operation) -> bool:

@@ -6,15 +6,18 @@ so that must be one place, and nothing on the way there may change a tensor.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.dialect import Dims
 from relax_mlir.dialects.tir.builder import BufferDecl, PrimFuncBuilder
 from relax_mlir.transform.effects import functions_to_optimize, may_write
+from relax_mlir.transform.elementwise_kernels import (
+    ElementwiseKernel,
+    is_identity,
+    match_elementwise,
+)
 from relax_mlir.transform.tir_calls import (
-    TirCall,
     buffer_decls,
     create_call,
     erase_call,
@@ -23,8 +26,6 @@ from relax_mlir.transform.tir_calls import (
     unique_name,
 )
 
-_ARITHMETIC = ("arith.", "math.")
-_DECLARATIONS = ("tir.reads", "tir.writes", "tir.yield")
 # Past so many characters the name of a fused kernel tells nobody more.
 _LONGEST_NAME = 40
 
@@ -35,94 +36,6 @@ def fuse_ops(module: ir.Operation) -> None:
     for function in functions_to_optimize(module):
         for block in function.regions[0].blocks:
             fuser.block(block)
-
-
-@dataclass
-class _Kernel:
-    """An elementwise call: the block of its prim func, and where that reads each parameter."""
-
-    call: TirCall
-    block: ir.Operation
-    store: ir.Operation
-    loads: dict[int, list[ir.Operation]]
-
-    @property
-    def body(self) -> ir.Block:
-        return self.block.regions[0].blocks[0]
-
-
-def _kernel(call: TirCall | None) -> _Kernel | None:
-    """Return a call as an elementwise kernel, None when it is none."""
-    if call is None:
-        return None
-    entry = call.callee.operation.regions[0].blocks[0]
-    loops = _nest(entry)
-    if loops is None:
-        return None
-    *variables, block = loops
-    kinds = [ir.StringAttr(kind).value for kind in block.attributes["iter_types"]]
-    iters = list(block.operands)[: len(kinds)]
-    if block.regions[1].blocks or any(kind != "spatial" for kind in kinds):
-        return None
-    if len(iters) != len(variables) or any(a != b for a, b in zip(iters, variables, strict=True)):
-        return None
-    parameters = list(entry.arguments)
-    output = parameters[len(call.arguments)]
-    if len(kinds) != output.type.rank:
-        return None
-    body = block.regions[0].blocks[0]
-    loads: dict[int, list[ir.Operation]] = {}
-    store = None
-    for view in body.operations:
-        op = view.operation
-        if op.name == "memref.store":
-            if store is not None or op.operands[1] != output or not _identity(op, 2, body):
-                return None
-            store = op
-        elif op.name == "memref.load":
-            if op.operands[0] not in parameters or op.operands[0] == output:
-                return None
-            loads.setdefault(parameters.index(op.operands[0]), []).append(op)
-        elif op.name not in _DECLARATIONS and (
-            not op.name.startswith(_ARITHMETIC) or len(op.regions)
-        ):
-            return None
-    return _Kernel(call, block, store, loads) if store is not None else None
-
-
-def _nest(entry: ir.Block) -> list | None:
-    """Return the variables of a function's only nest and the block inside it."""
-    found: list = []
-    block = entry
-    while True:
-        inner = [
-            view.operation
-            for view in block.operations
-            if view.operation.name in ("tir.for", "tir.block")
-        ]
-        others = [
-            view.operation
-            for view in block.operations
-            if view.operation.name
-            not in ("tir.for", "tir.block", "tir.symbol", "tir.yield", "func.return")
-            and not view.operation.name.startswith("arith.constant")
-        ]
-        if len(inner) != 1 or others:
-            return None
-        (op,) = inner
-        if op.name == "tir.block":
-            return [*found, op]
-        if op.attributes["kind"].value != "serial":
-            return None
-        block = op.regions[0].blocks[0]
-        found.append(block.arguments[0])
-
-
-def _identity(op: ir.Operation, first: int, body: ir.Block) -> bool:
-    indices = list(op.operands)[first:]
-    return len(indices) == len(body.arguments) and all(
-        a == b for a, b in zip(indices, body.arguments, strict=True)
-    )
 
 
 class _Fuser:
@@ -153,7 +66,7 @@ class _Fuser:
 
     def _fuse_into(self, op: ir.Operation) -> ir.Operation | None:
         """Merge one producer into a call and return what replaces the call, None when none fits."""
-        consumer = _kernel(match_call(op, self._symbols))
+        consumer = match_elementwise(match_call(op, self._symbols))
         if consumer is None:
             return None
         for argument in consumer.call.arguments:
@@ -162,7 +75,7 @@ class _Fuser:
                 return self._merge(producer, consumer, argument)
         return None
 
-    def _producer(self, value: ir.Value, consumer: _Kernel) -> _Kernel | None:
+    def _producer(self, value: ir.Value, consumer: ElementwiseKernel) -> ElementwiseKernel | None:
         if isinstance(value.owner, ir.Block) or value.owner.operation.name != "relax.call_tir":
             return None
         op = value.owner.operation
@@ -178,11 +91,13 @@ class _Fuser:
             return None
         positions = [i for i, other in enumerate(consumer.call.arguments) if other == value]
         loads = [load for i in positions for load in consumer.loads.get(i, [])]
-        if not all(_identity(load, 1, consumer.body) for load in loads):
+        if not all(is_identity(load, 1, consumer.body) for load in loads):
             return None
-        return _kernel(match_call(op, self._symbols))
+        return match_elementwise(match_call(op, self._symbols))
 
-    def _merge(self, producer: _Kernel, consumer: _Kernel, between: ir.Value) -> ir.Operation:
+    def _merge(
+        self, producer: ElementwiseKernel, consumer: ElementwiseKernel, between: ir.Value
+    ) -> ir.Operation:
         result = consumer.call.result
         inputs: list[ir.Value] = []
         for value in (*producer.call.arguments, *consumer.call.arguments):
@@ -229,7 +144,7 @@ class _Body:
     ) -> None:
         self._builder, self._inputs, self._between = builder, list(inputs), between
 
-    def write(self, producer: _Kernel, consumer: _Kernel) -> None:
+    def write(self, producer: ElementwiseKernel, consumer: ElementwiseKernel) -> None:
         """Write both computations over the output, the first one's value going to the second."""
         out = self._builder.buffers[-1]
         axes = [("spatial", dim) for dim in out.dims]
@@ -239,7 +154,9 @@ class _Body:
             value = self._clone(consumer, at, value)
             ir.Operation.create("memref.store", operands=[value, out.value, *at])
 
-    def _clone(self, kernel: _Kernel, at: Sequence[ir.Value], given: ir.Value | None) -> ir.Value:
+    def _clone(
+        self, kernel: ElementwiseKernel, at: Sequence[ir.Value], given: ir.Value | None
+    ) -> ir.Value:
         """Write a kernel's computation at one point and return the value that it would store."""
         mapping: dict[ir.Value, ir.Value] = dict(zip(kernel.body.arguments, at, strict=True))
         parameters = list(kernel.call.callee.operation.regions[0].blocks[0].arguments)
@@ -270,7 +187,7 @@ class _Body:
         op: ir.Operation,
         argument: ir.Value,
         mapping: Mapping[ir.Value, ir.Value],
-        kernel: _Kernel,
+        kernel: ElementwiseKernel,
     ) -> ir.Value:
         buffer = self._builder.buffers[self._inputs.index(argument)]
         indices = [self._operand(index, mapping, kernel) for index in list(op.operands)[1:]]
@@ -279,7 +196,7 @@ class _Body:
         ).result
 
     def _operand(
-        self, value: ir.Value, mapping: Mapping[ir.Value, ir.Value], kernel: _Kernel
+        self, value: ir.Value, mapping: Mapping[ir.Value, ir.Value], kernel: ElementwiseKernel
     ) -> ir.Value:
         """Return the fused function's value for one of a kernel's."""
         if value in mapping:

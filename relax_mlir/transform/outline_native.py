@@ -1,19 +1,30 @@
 """The pass `outline-native`: runs of call_tir become one native function (decision 10).
 
 Between two operations that need the virtual machine, every intermediate tensor whose shape is known
-symbolically can live in one workspace, whose size is a symbolic expression too. The run then is one
-`relax.call_tir` of a prim func that carves up the workspace and calls the original prim funcs.
+symbolically lives in one arena, whose size is a symbolic expression too. The run then is one
+`relax.call_tir` of a prim func that carves up the arena and calls the original prim funcs.
 """
 
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass, field
 
 from relax_mlir.dialects.bindings import ir, submodule
 from relax_mlir.dialects.relax import types as T
+from relax_mlir.dialects.relax.dialect import Dims
+from relax_mlir.dialects.relax.prover import lower_bound
 from relax_mlir.dialects.relax.symbolic import SymExpr, product
 from relax_mlir.dialects.relax.tuples import is_make_tuple, make_tuple
-from relax_mlir.dialects.tir.builder import Buffer, BufferDecl, PrimFuncBuilder, buffer_type
+from relax_mlir.dialects.tir.builder import BufferDecl, PrimFuncBuilder, buffer_type
 from relax_mlir.dialects.tir.scalar import cast
+from relax_mlir.lowering.relax_to_vm.storage_plan import (
+    ALIGNMENT,
+    Plan,
+    Tenant,
+    needed,
+    plan_arena,
+    unplanned,
+)
+from relax_mlir.transform.elementwise_kernels import overwritable
+from relax_mlir.transform.outline_runs import Run, find_runs, is_argument_tuple, resolve
 from relax_mlir.transform.rebuild import get_item
 from relax_mlir.transform.tir_calls import (
     TirCall,
@@ -28,46 +39,45 @@ from relax_mlir.transform.tir_calls import (
 memref = submodule("dialects.memref")
 func = submodule("dialects.func")
 
-ALIGNMENT = 64
-# Operations that need no instruction of their own between the calls of a run.
-_TRANSPARENT = ("relax.shape_expr", "relax.constant", "relax.prim_value")
+# The arena of a run, as an attribute of its prim func: bytes of it, bytes without sharing, and the
+# most bytes that are needed at one time.
+ARENA = "tir.arena"
+# An arena of up to so many bytes is on the native stack.
+_STACK = 1 << 14
 
 
 def outline_native(module: ir.Operation) -> None:
     """Merge every run of at least two calls of prim funcs with symbolically known shapes."""
     symbols = ir.SymbolTable(module)
+    overlapping: list[ir.Operation] = []
     for view in list(module.regions[0].blocks[0].operations):
         op = view.operation
         if "relax.function" in op.attributes and op.regions[0].blocks:
-            for run in _runs(op, symbols):
-                # Matched again, as rewriting the run before has replaced values that this one uses.
-                calls = [_matched(call, symbols) for call in run]
-                _Outliner(module, symbols, op.attributes["sym_name"].value, calls).rewrite()
+            for run in find_runs(op, symbols):
+                # Matched now, as rewriting the run before has replaced values that this one uses.
+                outliner = _Outliner(module, symbols, op.attributes["sym_name"].value, run)
+                overlapping += outliner.rewrite()
     mark_internal(module)
+    _separate(symbols, overlapping)
 
 
-def _runs(function: ir.Operation, symbols: ir.SymbolTable) -> list[list[ir.Operation]]:
-    runs: list[list[ir.Operation]] = []
-
-    def block(block_: ir.Block) -> None:
-        current: list[ir.Operation] = []
-        for view in block_.operations:
-            op = view.operation
-            if op.name == "relax.call_tir" and match_call(op, symbols) is not None:
-                current.append(op)
-                continue
-            if op.name in _TRANSPARENT or is_make_tuple(op):
-                continue
-            runs.append(current)
-            current = []
-            for region in op.regions:
-                for inner in region.blocks:
-                    block(inner)
-        runs.append(current)
-
-    for block_ in function.regions[0].blocks:
-        block(block_)
-    return [run for run in runs if len(run) > 1]
+def _separate(symbols: ir.SymbolTable, calls: Sequence[ir.Operation]) -> None:
+    """Let calls whose arguments overlap call prim funcs that promise nobody the contrary."""
+    copies: dict[str, str] = {}
+    for call in calls:
+        name = call.attributes["callee"].value
+        callee = symbols[name].operation
+        if "tir.internal" in callee.attributes:
+            continue
+        if name not in copies:
+            with ir.InsertionPoint(callee):
+                copy = callee.clone().operation
+            copies[name] = unique_name(f"{name}_inplace", symbols)
+            copy.attributes["sym_name"] = ir.StringAttr.get(copies[name])
+            copy.attributes["sym_visibility"] = ir.StringAttr.get("private")
+            copy.attributes["tir.internal"] = ir.UnitAttr.get()
+            symbols.insert(copy)
+        call.attributes["callee"] = ir.FlatSymbolRefAttr.get(copies[name])
 
 
 def _matched(op: ir.Operation, symbols: ir.SymbolTable) -> TirCall:
@@ -76,61 +86,65 @@ def _matched(op: ir.Operation, symbols: ir.SymbolTable) -> TirCall:
     return call
 
 
-@dataclass
-class _Workspace:
-    """Offsets in one buffer; a slot is used again by a tensor of provably the same size."""
-
-    end: SymExpr = field(default_factory=lambda: SymExpr.const(0))
-    free: list[tuple[SymExpr, SymExpr]] = field(default_factory=list)
-
-    def take(self, size: SymExpr) -> SymExpr:
-        for slot in self.free:
-            if slot[0] == size:
-                self.free.remove(slot)
-                return slot[1]
-        offset = self.end
-        self.end = offset + size
-        return offset
-
-    def release(self, size: SymExpr, offset: SymExpr) -> None:
-        self.free.append((size, offset))
-
-
-def _bytes(type_: ir.Type) -> SymExpr:
-    """Return the size of a tensor's slot, rounded up so that every slot is aligned."""
-    size = product(T.known_dims(type_)) * T.dtype_size(T.tensor_dtype(type_))
-    return (size + (ALIGNMENT - 1)) // ALIGNMENT * ALIGNMENT
+def _bytes(value: ir.Value) -> SymExpr:
+    return product(T.known_dims(value.type)) * T.dtype_size(T.tensor_dtype(value.type))
 
 
 class _Outliner:
     """Rewrites one run of calls."""
 
     def __init__(
-        self, module: ir.Operation, symbols: ir.SymbolTable, function: str, run: Sequence[TirCall]
+        self, module: ir.Operation, symbols: ir.SymbolTable, function: str, run: Run
     ) -> None:
-        self._module, self._symbols, self._function, self._run = module, symbols, function, run
-        made = {call.result for call in run}
-        calls = {call.op for call in run}
-        self._outputs = [call.result for call in run if _escapes(call.result, calls)]
-        arguments = dict.fromkeys(value for call in run for value in call.arguments)
+        self._module, self._symbols, self._function = module, symbols, function
+        self._run = run
+        self._calls = [_matched(call, symbols) for call in run.calls]
+        self._casts = _dead_casts(run)
+        made = {call.result for call in self._calls}
+        gone = {*run.calls, *self._casts}
+        self._outputs = [call.result for call in self._calls if _escapes(call.result, gone)]
+        arguments = dict.fromkeys(value for call in self._calls for value in self._arguments(call))
         self._inputs = [value for value in arguments if value not in made]
         self._last = {
-            value: position for position, call in enumerate(run) for value in call.arguments
+            value: position
+            for position, call in enumerate(self._calls)
+            for value in self._arguments(call)
         }
+        # Which tensor of the run each one shares its memory with, as it is written over it.
+        self._home: dict[ir.Value, ir.Value] = {}
+        self._in_output: dict[ir.Value, ir.Value] = {}
+        self._overlapping: list[ir.Operation] = []
 
-    def rewrite(self) -> None:
-        """Define the prim func and put one call in place of the run, unless nothing uses it."""
+    def _arguments(self, call: TirCall) -> list[ir.Value]:
+        return [resolve(value, self._run.renamed) for value in call.arguments]
+
+    def rewrite(self) -> list[ir.Operation]:
+        """Define the prim func and put one call in place of the run, unless nothing uses it.
+
+        Returns:
+            The calls inside the prim func that are given overlapping buffers.
+        """
         if not self._outputs:
-            return
-        places, total = self._plan()
-        if places and total == 0:
+            return []
+        self._share()
+        self._in_output = {self._first(value): value for value in self._outputs}
+        homes, tenants = self._tenants()
+        plan = plan_arena(tenants, self._run.facts)
+        places = {home: offset for home, offset in zip(homes, plan.offsets, strict=True)}
+        total = plan.total
+        if homes and total == 0:
             # What is between is empty, but views of nothing are still views of something.
             total = SymExpr.const(ALIGNMENT)
+        on_stack = total.value is not None and total.value <= _STACK
+        first, last = self._run.calls[0], self._run.calls[-1]
+        for op in self._run.leaders:
+            op.move_before(first)
+        with ir.InsertionPoint(first):
+            self._check()
         results = [value.type for value in self._outputs]
-        if total != 0:
+        if homes and not on_stack:
             results.append(T.tensor_type([total], "uint8"))
-        name, integers = self._define(places, total)
-        last = self._run[-1].op
+        name, integers = self._define(places, total if homes else None, on_stack, plan, tenants)
         with ir.InsertionPoint(last), last.location:
             call = self._call(name, integers, results)
             values = (
@@ -138,51 +152,149 @@ class _Outliner:
                 if len(results) == 1
                 else [get_item(call, index) for index in range(len(self._outputs))]
             )
-        _sink(self._run, values[-1].owner.operation)
+        self._replace(values)
+        return self._overlapping
+
+    def _replace(self, values: Sequence[ir.Value]) -> None:
+        calls = set(self._run.calls)
+        followers = [
+            op
+            for op in self._run.followers
+            if op not in self._casts and not is_argument_tuple(op, calls)
+        ]
         for old, new in zip(self._outputs, values, strict=True):
             old.replace_all_uses_with(new)
-        for each in reversed(self._run):
-            erase_call(each.op)
+        point = values[-1].owner.operation
+        for op in followers:
+            op.move_after(point)
+            point = op
+        gone = calls | set(self._casts)
+        for op in reversed([v.operation for v in point.block.operations if v.operation in gone]):
+            erase_call(op)
 
-    def _plan(self) -> tuple[dict[ir.Value, SymExpr], SymExpr]:
-        """Return the offset of every intermediate, and the size of the workspace."""
-        workspace = _Workspace()
-        places: dict[ir.Value, SymExpr] = {}
-        for position, call in enumerate(self._run):
-            if call.result not in self._outputs:
-                places[call.result] = workspace.take(_bytes(call.result.type))
-            for value in places:
-                if self._last.get(value, -1) == position:
-                    workspace.release(_bytes(value.type), places[value])
-        return places, workspace.end
+    def _share(self) -> None:
+        """Find results that can be written over an argument that nobody needs any more."""
+        made = {call.result for call in self._calls} - set(self._outputs)
+        for position, call in enumerate(self._calls):
+            arguments = self._arguments(call)
+            for value in dict.fromkeys(arguments):
+                if value not in made or self._last[value] != position:
+                    continue
+                if not self._fits(value, call.result):
+                    continue
+                places = [i for i, other in enumerate(arguments) if other == value]
+                if all(overwritable(call, i) for i in places):
+                    self._home[call.result] = value
+                    break
 
-    def _define(self, places: Mapping[ir.Value, SymExpr], total: SymExpr) -> tuple[str, list[str]]:
+    def _fits(self, value: ir.Value, result: ir.Value) -> bool:
+        """Whether a tensor and what is written over it are of one size, and of one type at last."""
+        if _bytes(value) != _bytes(result):
+            return False
+        if result not in self._outputs:
+            return True
+        while _buffer_type(value) == _buffer_type(result):
+            if value not in self._home:
+                return True
+            value = self._home[value]
+        return False
+
+    def _first(self, value: ir.Value) -> ir.Value:
+        """Return the first of the tensors that are written one over the other."""
+        while value in self._home:
+            value = self._home[value]
+        return value
+
+    def _root(self, value: ir.Value) -> ir.Value:
+        """Return the tensor whose memory a value is in: the output if there is one among them."""
+        first = self._first(value)
+        return self._in_output.get(first, first)
+
+    def _tenants(self) -> tuple[list[ir.Value], list[Tenant]]:
+        """Return what is in the arena: the first of the tensors that share a place, and when."""
+        spans: dict[ir.Value, Tenant] = {}
+        for position, call in enumerate(self._calls):
+            home = self._root(call.result)
+            if home in self._outputs:
+                continue
+            end = max(position, self._last.get(call.result, position))
+            start = spans[home].start if home in spans else position
+            spans[home] = Tenant(_bytes(home), start, end)
+        return list(spans), list(spans.values())
+
+    def _check(self) -> None:
+        """Check before the run what was checked in it, and that its tensors can have their sizes."""
+        for cast_ in self._run.checks:
+            value, result = cast_.operands[0], cast_.results[0]
+            with cast_.location:
+                shape = _shape_expr(value.type)
+                stand_in = ir.Operation.create(
+                    "relax.call_pure_packed",
+                    results=[value.type],
+                    operands=[make_tuple([shape])],
+                    attributes={
+                        "func": ir.StringAttr.get("vm.builtin.tensor_without_memory"),
+                        "static_args": ir.ArrayAttr.get(
+                            [ir.StringAttr.get(T.tensor_dtype(value.type))]
+                        ),
+                    },
+                ).result
+                ir.Operation.create("relax.match_cast", results=[result.type], operands=[stand_in])
+        seen = []
+        for call in self._calls:
+            dims = T.known_dims(call.result.type)
+            lows = [lower_bound(dim, self._run.facts) for dim in dims]
+            unsure = any(low is None or low < 0 for low in lows)
+            if unsure and call.result not in self._outputs and dims not in seen:
+                seen.append(dims)
+                with call.op.location:
+                    _shape_expr(call.result.type)
+
+    def _define(
+        self, places: Mapping[ir.Value, SymExpr], total: SymExpr | None, on_stack: bool,
+        plan: Plan, tenants: Sequence[Tenant],
+    ) -> tuple[str, list[str]]:  # fmt: skip
         decls = [*buffer_decls("arg", self._inputs), *buffer_decls("out", self._outputs)]
-        if total != 0:
+        if total is not None and not on_stack:
             decls.append(BufferDecl("workspace", [total], "uint8"))
-        inner = [dim for call in self._run for dim in T.known_dims(call.result.type)]
-        integers = integer_parameters(decls, self._run, inner)
+        inner = [dim for call in self._calls for dim in T.known_dims(call.result.type)]
+        integers = integer_parameters(decls, self._calls, inner)
         block = self._module.regions[0].blocks[0]
         name = unique_name(f"{self._function}_native", self._symbols)
         with ir.InsertionPoint(block), ir.Location.name(name):
             builder = PrimFuncBuilder(name, decls, integers)
             with builder.body():
-                self._body(builder, places, builder.buffers[-1])
+                arena = builder.buffers[-1].value if decls else None
+                if on_stack and total is not None:
+                    type_ = buffer_type([total], "uint8")
+                    arena = memref.AllocaOp(type_, [], [], alignment=ALIGNMENT).result
+                self._body(builder, places, arena)
         self._symbols.insert(builder.op)
         _mark(builder.op, len(self._inputs))
+        numbers = [plan.total, unplanned(self._separately()), needed(tenants)]
+        builder.op.operation.attributes[ARENA] = Dims.of(numbers)
         return builder.op.name.value, integers
 
+    def _separately(self) -> list[Tenant]:
+        """Return the tenants if nothing shared memory."""
+        inner = [call.result for call in self._calls if call.result not in self._outputs]
+        return [Tenant(_bytes(value), 0, 0) for value in inner]
+
     def _body(
-        self, builder: PrimFuncBuilder, places: Mapping[ir.Value, SymExpr], workspace: Buffer
+        self, builder: PrimFuncBuilder, places: Mapping[ir.Value, SymExpr], arena: ir.Value
     ) -> None:
         tensors = [*self._inputs, *self._outputs]
         buffers = {
             value: buffer.value for value, buffer in zip(tensors, builder.buffers, strict=False)
         }
-        for call in self._run:
-            if call.result in places:
-                buffers[call.result] = _view(builder, workspace, places[call.result], call.result)
-            operands = [buffers[value] for value in (*call.arguments, call.result)]
+        for call in self._calls:
+            result = call.result
+            home = self._root(result)
+            if home in places:
+                buffers[result] = _view(builder, arena, places[home], result)
+            elif home != result:
+                buffers[result] = buffers[home]
+            operands = [buffers[value] for value in (*self._arguments(call), result)]
             types = call.callee.type.inputs
             operands = [
                 value if value.type == type_ else memref.CastOp(type_, value).result
@@ -193,19 +305,34 @@ class _Outliner:
                 name = ir.StringAttr(ir.DictAttr(each)["tir.name"]).value
                 operands.append(cast(builder.symbol(call.symbols[name]), "int64").value)
             with call.op.location:
-                func.CallOp([], call.callee.name.value, operands)
+                inner = func.CallOp([], call.callee.name.value, operands)
+            if result in self._home:
+                self._overlapping.append(inner.operation)
 
     def _call(self, name: str, integers: Sequence[str], results: Sequence[ir.Type]) -> ir.Value:
-        shapes = [
-            ir.Operation.create(
-                "relax.shape_expr", results=[T.shape_type(T.tensor_dims(type_))]
-            ).result
-            for type_ in results
-        ]
+        shapes = [_shape_expr(type_) for type_ in results]
         single = len(results) == 1
         type_ = results[0] if single else ir.TupleType.get_tuple(list(results))
         shape = shapes[0] if single else make_tuple(shapes)
         return create_call(name, shape, self._inputs, integers, type_).results[0]
+
+
+def _shape_expr(type_: ir.Type) -> ir.Value:
+    shape = T.shape_type(T.tensor_dims(type_))
+    return ir.Operation.create("relax.shape_expr", results=[shape]).result
+
+
+def _buffer_type(value: ir.Value) -> ir.Type:
+    return buffer_type(T.known_dims(value.type), T.tensor_dtype(value.type))
+
+
+def _dead_casts(run: Run) -> list[ir.Operation]:
+    """Return the casts that only calls of the run use, in order."""
+    dead: list[ir.Operation] = []
+    for op in reversed(run.checks):
+        if not _escapes(op.results[0], {*run.calls, *dead}):
+            dead.insert(0, op)
+    return dead
 
 
 def _escapes(value: ir.Value, calls: Set[ir.Operation]) -> bool:
@@ -222,36 +349,11 @@ def _escapes(value: ir.Value, calls: Set[ir.Operation]) -> bool:
     return False
 
 
-def _view(
-    builder: PrimFuncBuilder, workspace: Buffer, offset: SymExpr, value: ir.Value
-) -> ir.Value:
+def _view(builder: PrimFuncBuilder, arena: ir.Value, offset: SymExpr, value: ir.Value) -> ir.Value:
     dims = T.known_dims(value.type)
     sizes = [builder.symbol(dim).value for dim in dims if not dim.is_const]
     type_ = buffer_type(dims, T.tensor_dtype(value.type))
-    return memref.ViewOp(type_, workspace.value, builder.symbol(offset).value, sizes).result
-
-
-def _sink(run: Sequence[TirCall], after: ir.Operation) -> None:
-    """Move tuples made between the calls behind them, where the new values are."""
-    made = {call.result for call in run}
-    calls = {call.op for call in run}
-    stale = {
-        tuple_
-        for tuple_ in (op.operands[1].owner.operation for op in calls)
-        if all(use.owner.operation in calls for use in tuple_.results[0].uses)
-    }
-    point = after
-    begun = False
-    for view in list(run[0].op.block.operations):
-        op = view.operation
-        begun = begun or op == run[0].op
-        if op == run[-1].op:
-            return
-        uses = any(operand in made for operand in op.operands)
-        if begun and uses and is_make_tuple(op) and op not in stale:
-            op.move_after(point)
-            point = op
-            made.add(op.results[0])
+    return memref.ViewOp(type_, arena, builder.symbol(offset).value, sizes).result
 
 
 def _mark(function: ir.OpView, inputs: int) -> None:

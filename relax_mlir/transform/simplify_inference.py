@@ -5,7 +5,7 @@ from functools import partial
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.relax_to_tir.decompose import batch_norm, dropout, layer_norm, replace
-from relax_mlir.transform.effects import functions_to_optimize, written_values
+from relax_mlir.transform.effects import functions_to_optimize, returned_values, written_values
 
 # Operation -> (what it is written as, whether its results can be its operands themselves).
 _RULES: dict[str, tuple[Callable[..., ir.Value | None], bool]] = {
@@ -31,12 +31,15 @@ def simplify_inference(module: ir.Operation) -> None:
             return ir.WalkResult.ADVANCE
 
         func.walk(visit)
-        written = written_values(func) if found else set()
+        written, returned = (written_values(func), returned_values(func)) if found else ((), ())
         for op in found:
             decompose, may_alias = _RULES[op.name]
             fields = [use.owner.operation.results for use in op.results[0].uses]
             named = [op.results[0], *(value for results in fields for value in results)]
-            own = may_alias and any(value in written for value in named)
+            # Two tensors must stay two where something may write to one of them, in this function
+            # or, to its results, around it.
+            both = any(v in returned for v in named) and any(v in returned for v in op.operands)
+            own = may_alias and (bool(written) or both)
             value = decompose(op, own)
             if value is not None:
                 replace(op, value)

@@ -1,17 +1,18 @@
 """Prim funcs as vector code: numbers against numpy at every edge, and no byte beside a buffer."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pytest
+from kernel_classes import IDENTITY, elementwise, permutation, reduction, softmax
 from kernels import Guarded, Size, build, close, contraction, run, sizes, values
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.context import make_context
 from relax_mlir.dialects.tir.builder import BufferDecl, PrimFuncBuilder
-from relax_mlir.dialects.tir.scalar import Scalar, binary, cast, const, select, unary
+from relax_mlir.dialects.tir.scalar import binary, cast, const, select, unary
 from relax_mlir.errors import PassError
 from relax_mlir.lowering.tir_to_vector.lower_tir import lower_tir
 from relax_mlir.lowering.tir_to_vector.plan import classify
@@ -104,28 +105,6 @@ def test_contraction_starts_from_its_init() -> None:
         close(run(made["start"], [a, b], (17, 50), "float32"), (a @ b + 2.5).astype(np.float32))
 
 
-def elementwise(
-    name: str, body: Callable[..., Scalar], shapes: Sequence[Sequence[Size]], dtypes: Sequence[str],
-    index: Callable[[Sequence[Scalar], int], tuple[Any, ...]] | None = None,
-) -> Callable[[], None]:  # fmt: skip
-    """Return a builder of an elementwise function; the last shape and dtype are the output's."""
-
-    def function() -> None:
-        decls = [
-            BufferDecl(f"A{i}", sizes(shape), dtype)
-            for i, (shape, dtype) in enumerate(zip(shapes, dtypes, strict=True))
-        ]
-        builder = PrimFuncBuilder(name, decls)
-        with builder.body():
-            *inputs, out = builder.buffers
-            with builder.nest(name, [("spatial", dim) for dim in out.dims]) as block:
-                at = tuple(block)
-                where = index or (lambda at, i: tuple(at)[len(at) - len(shapes[i]) :])
-                out.store(body(*(x[where(at, i)] for i, x in enumerate(inputs))), at)
-
-    return function
-
-
 GRID = [(0, 3), (1, 1), (3, 0), (5, 16), (7, 33), (64, 64), (31, 127)]
 
 
@@ -173,15 +152,6 @@ def test_elementwise_and_broadcast() -> None:
     close(run(made["scalar"], [np.float32(2)], (), "float32"), np.float32(3))
 
 
-def permutation(
-    name: str, dims: Sequence[Size], order: Sequence[int], dtype: str
-) -> Callable[[], None]:
-    return elementwise(
-        name, lambda x: x, [dims, [dims[i] for i in order]], [dtype] * 2,
-        lambda at, _: tuple(at[list(order).index(i)] for i in range(len(order))),
-    )  # fmt: skip
-
-
 @pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "int8"])
 def test_permutations(dtype: str) -> None:
     orders = [(0, 2, 1), (1, 0, 2), (1, 2, 0), (2, 0, 1), (2, 1, 0)]
@@ -208,32 +178,6 @@ def test_transposed_operand_beside_others() -> None:
     for m, n in GRID:
         x, y, z = (values(shape, "float32") for shape in ((m, n), (n, m), (m,)))
         close(run(made["mixed"], [x, y, z], (m, n), "float32"), x + y.T * z[:, None])
-
-
-IDENTITY = {"sum": 0, "prod": 1, "max": -math.inf, "min": math.inf}
-COMBINE = {"sum": "add", "prod": "mul", "max": "max", "min": "min"}
-
-
-def reduction(name: str, kind: str, axes: Sequence[int], dtype: str) -> Callable[[], None]:
-    def function() -> None:
-        dims = sizes(["a", "b", "c"])
-        rest = [i for i in range(3) if i not in axes]
-        decls = [BufferDecl("A", dims, dtype), BufferDecl("C", [dims[i] for i in rest], dtype)]
-        builder = PrimFuncBuilder(name, decls)
-        start = IDENTITY[kind]
-        if "int" in dtype and math.isinf(start):
-            start = 2**31 - 1 if start > 0 else -(2**31)
-        with builder.body():
-            source, out = builder.buffers
-            iters = [("reduction" if i in axes else "spatial", dims[i]) for i in range(3)]
-            with builder.nest(name, iters) as block:
-                at = tuple(block)
-                here = tuple(at[i] for i in rest)
-                with block.init() as first:
-                    out.store(const(start, dtype), tuple(first[i] for i in rest))
-                out.store(binary(COMBINE[kind], out[here], source[at]), here)
-
-    return function
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int32"])
@@ -269,46 +213,6 @@ def test_maximum_keeps_nan() -> None:
         got = run(made["peak"], [x], (1, 2), "float32")
         assert not np.isnan(got[0, 0])
         assert np.isnan(got[0, 1])
-
-
-def softmax(
-    name: str, dims: Sequence[Size], axis: int, dtype: str = "float32"
-) -> Callable[[], None]:
-    """Return a builder of softmax as legalisation writes it: four nests, two or three buffers."""
-
-    def function() -> None:
-        shape = sizes(dims)
-        wide = "float32"
-        builder = PrimFuncBuilder(name, [BufferDecl(x, shape, dtype) for x in "AC"])
-        axes = [("reduction" if i == axis else "spatial", d) for i, d in enumerate(shape)]
-        plain = [("spatial", d) for d in shape]
-
-        def row(at: Sequence[Scalar]) -> tuple[Scalar, ...]:
-            return tuple(value for i, value in enumerate(at) if i != axis)
-
-        with builder.body():
-            source, out = builder.buffers
-            rows = [dim for i, dim in enumerate(shape) if i != axis]
-            peak, total = (builder.alloc(x, rows, wide) for x in ("Peak", "Total"))
-            powers = out if dtype == wide else builder.alloc("Powers", shape, wide)
-            with builder.nest("peak", axes) as block:
-                at = tuple(block)
-                with block.init() as first:
-                    peak.store(const(-math.inf, wide), row(first))
-                peak.store(binary("max", peak[row(at)], cast(source[at], wide)), row(at))
-            with builder.nest("powers", plain) as block:
-                at = tuple(block)
-                powers.store(unary("exp", cast(source[at], wide) - peak[row(at)]), at)
-            with builder.nest("total", axes) as block:
-                at = tuple(block)
-                with block.init() as first:
-                    total.store(const(0, wide), row(first))
-                total.store(total[row(at)] + powers[at], row(at))
-            with builder.nest("softmax", plain) as block:
-                at = tuple(block)
-                out.store(cast(powers[at] / total[row(at)], dtype), at)
-
-    return function
 
 
 def check_softmax(function: Any, shape: Sequence[int], axis: int, dtype: str) -> None:

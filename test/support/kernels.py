@@ -11,6 +11,7 @@ from relax_mlir.dialects.relax import SymExpr
 from relax_mlir.dialects.tir.builder import BufferDecl, PrimFuncBuilder
 from relax_mlir.dialects.tir.scalar import cast
 from relax_mlir.lowering.codegen.native import compile_module
+from relax_mlir.lowering.codegen.target import Target
 from relax_mlir.lowering.tir_to_vector.lower_tir import lower_tir
 from relax_mlir.runtime.executable import NativeObject
 from relax_mlir.runtime.native import load_objects
@@ -24,7 +25,7 @@ def sizes(dims: Sequence[Size]) -> list[Any]:
 
 
 def build(functions: Sequence[Callable[[], None]], **options: Any) -> dict[str, Any]:
-    """Build, lower, compile and load prim funcs."""
+    """Build, lower, compile and load prim funcs; options are those of `lower-tir`."""
     with make_context(), ir.Location.unknown():
         module = ir.Module.create()
         with ir.InsertionPoint(module.body):
@@ -33,8 +34,10 @@ def build(functions: Sequence[Callable[[], None]], **options: Any) -> dict[str, 
         lower_tir(module.operation, **options)
         assert module.operation.verify()
         assert '"tir.' not in str(module)
-        code = compile_module(module)
-    return load_objects([NativeObject("test", code.object, code.symbols)])
+        code = compile_module(module, Target.host(threads=options.get("threads", 1)))
+    return load_objects(
+        [NativeObject("test", code.object, code.symbols, needs_omp=code.is_parallel)]
+    )
 
 
 class Guarded:

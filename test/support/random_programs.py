@@ -276,7 +276,9 @@ class Writer:
         if b % 3 == 0:
             self._line(f"for {count} in range({turns}):")
         else:
-            start, more = ("0", "1") if b % 3 == 1 else ('R.const(0, "int64")', 'R.const(1, "int64")')
+            start, more = (
+                ("0", "1") if b % 3 == 1 else ('R.const(0, "int64")', 'R.const(1, "int64")')
+            )
             stop = str(turns) if b % 3 == 1 else f'R.const({turns}, "int64")'
             self._line(f"{count} = {start}")
             self._line(f"while {count} < {stop}:")
@@ -302,9 +304,13 @@ class Writer:
         if value is None:
             return
         if b % 2:
-            text = f"R.call_tir_inplace(Module.bump, ({value.name},), inplace_indices=[0], out_sinfo="
+            text = (
+                f"R.call_tir_inplace(Module.bump, ({value.name},), inplace_indices=[0], out_sinfo="
+            )
         else:
-            text = f'R.call_inplace_packed("{DOUBLE}", {value.name}, inplace_indices=[0], sinfo_args='
+            text = (
+                f'R.call_inplace_packed("{DOUBLE}", {value.name}, inplace_indices=[0], sinfo_args='
+            )
         self._bind(f"{text}{value.annotation})", value.dims)
 
     def nested(self, a: int, b: int) -> None:

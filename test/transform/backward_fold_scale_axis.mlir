@@ -126,3 +126,47 @@ func.func @one_number(%x: !X, %w: !W, %s: !One) -> !P attributes {relax.function
   %m = "relax.multiply"(%p, %s) : (!P, !One) -> !P
   return %m : !P
 }
+
+// What the scale is made from names a symbol that is bound behind the convolution.
+
+!K = tensor<?xf32, #relax.dims<["k"], affine_map<()[s0] -> (s0)>>>
+!KS = !relax.shape<#relax.dims<["k"], affine_map<()[s0] -> (s0)>>>
+
+// CHECK-LABEL: func.func @symbol_bound_later
+// CHECK: %[[C:.*]] = "relax.conv2d"
+// CHECK-NEXT: relax.match_cast
+// CHECK-NEXT: relax.shape_expr
+// CHECK: %[[M:.*]] = "relax.multiply"(%[[C]]
+// CHECK-NEXT: return %[[M]]
+func.func @symbol_bound_later(%x: !X, %w: !W, %z: tensor<*xf32>) -> !Y attributes {relax.function} {
+  %c = "relax.conv2d"(%x, %w) : (!X, !W) -> !Y
+  %k = "relax.match_cast"(%z) : (tensor<*xf32>) -> !K
+  %shape = "relax.shape_expr"() : () -> !KS
+  %ones = "relax.ones"(%shape) {dtype = "float32"} : (!KS) -> !K
+  %s = "relax.sum"(%ones) {axis, keepdims = false} : (!K) -> tensor<f32>
+  %m = "relax.multiply"(%c, %s) : (!Y, tensor<f32>) -> !Y
+  return %m : !Y
+}
+
+// What is scaled after a loop is the result of its last turn, or what it began with.
+
+// CHECK-LABEL: func.func @in_a_loop
+// CHECK: relax.for
+// CHECK: %[[C:.*]] = "relax.conv2d"
+// CHECK-NOT: relax.multiply
+// CHECK: relax.yield
+// CHECK: %[[M:.*]] = "relax.multiply"
+// CHECK-NEXT: return %[[M]]
+func.func @in_a_loop(%x: !X, %y: !Y, %w: !W, %s: !S, %bounds: tuple<i64, i64, i64>) -> !Y
+    attributes {relax.function} {
+  %t = builtin.unrealized_conversion_cast %y : !Y to tuple<!Y>
+  %l = "relax.for"(%bounds, %t) ({
+  ^bb0(%i: i64, %d: !Y):
+    %c = "relax.conv2d"(%x, %w) : (!X, !W) -> !Y
+    %n = builtin.unrealized_conversion_cast %c : !Y to tuple<!Y>
+    "relax.yield"(%n) : (tuple<!Y>) -> ()
+  }) : (tuple<i64, i64, i64>, tuple<!Y>) -> tuple<!Y>
+  %g = "relax.tuple_get_item"(%l) {index = 0 : i64} : (tuple<!Y>) -> !Y
+  %m = "relax.multiply"(%g, %s) : (!Y, !S) -> !Y
+  return %m : !Y
+}

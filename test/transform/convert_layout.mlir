@@ -58,3 +58,43 @@ func.func @impure(%x: !X, %w: !W) -> !X attributes {relax.function} {
   %r = "relax.relu"(%c) : (!X) -> !X
   return %r : !X
 }
+
+// Two results stay two tensors.
+
+// CHECK-LABEL: func.func @both_returned
+// CHECK: %[[C:.*]] = "relax.conv2d"
+// CHECK: %[[P:.*]] = "relax.permute_dims"(%[[C]])
+// CHECK: %[[T:.*]] = "relax.permute_dims"(%[[P]])
+// CHECK: builtin.unrealized_conversion_cast %[[C]], %[[T]]
+func.func @both_returned(%x: !X, %w: !W) -> tuple<!X, !X> attributes {relax.function} {
+  %c = "relax.conv2d"(%x, %w) {padding = array<i64: 1>} : (!X, !W) -> !X
+  %s = "relax.permute_dims"(%c) {axes = array<i64: 0, 2, 3, 1>} : (!X) -> !X
+  %t = "relax.permute_dims"(%c) {axes = array<i64: 0, 2, 3, 1>} : (!X) -> !X
+  %r = builtin.unrealized_conversion_cast %s, %t : !X, !X to tuple<!X, !X>
+  return %r : tuple<!X, !X>
+}
+
+// In a loop what is carried keeps its layout.
+
+// CHECK-LABEL: func.func @in_a_loop
+// CHECK: ^bb0(%{{.*}}: i64, %[[D:.*]]: tensor<1x8x8x8xf32>):
+// CHECK: "relax.permute_dims"(%[[D]])
+// CHECK: "relax.conv2d"
+// CHECK: %[[R:.*]] = "relax.relu"
+// CHECK: %[[B:.*]] = "relax.permute_dims"(%[[R]])
+// CHECK: %[[N:.*]] = builtin.unrealized_conversion_cast %[[B]]
+// CHECK-NEXT: "relax.yield"(%[[N]])
+// CHECK: return
+func.func @in_a_loop(%x: !X, %w: !W, %bounds: tuple<i64, i64, i64>) -> !X
+    attributes {relax.function} {
+  %t = builtin.unrealized_conversion_cast %x : !X to tuple<!X>
+  %l = "relax.for"(%bounds, %t) ({
+  ^bb0(%i: i64, %d: !X):
+    %c = "relax.conv2d"(%d, %w) {padding = array<i64: 1>} : (!X, !W) -> !X
+    %r = "relax.relu"(%c) : (!X) -> !X
+    %n = builtin.unrealized_conversion_cast %r : !X to tuple<!X>
+    "relax.yield"(%n) : (tuple<!X>) -> ()
+  }) : (tuple<i64, i64, i64>, tuple<!X>) -> tuple<!X>
+  %g = "relax.tuple_get_item"(%l) {index = 0 : i64} : (tuple<!X>) -> !X
+  return %g : !X
+}

@@ -74,6 +74,35 @@ func.func @written(%x: !X) -> !X attributes {relax.function} {
   return %x : !X
 }
 
+// So it is where what it is made from is written to, or is another result of the function.
+
+// CHECK-LABEL: func.func @operand_written
+// CHECK: %[[E:.*]] = "relax.exp"
+// CHECK: %[[C:.*]] = "relax.astype"(%[[E]]) {dtype = "float32"}
+// CHECK: "relax.call_packed"
+// CHECK: "relax.add"(%[[C]], %[[E]])
+func.func @operand_written(%x: !X) -> !X attributes {relax.function} {
+  %e = "relax.exp"(%x) : (!X) -> !X
+  %r = "relax.dropout"(%e) : (!X) -> tuple<!X, !X>
+  %y = "relax.tuple_get_item"(%r) {index = 0} : (tuple<!X, !X>) -> !X
+  %t = builtin.unrealized_conversion_cast %e : !X to tuple<!X>
+  %p = "relax.call_packed"(%t) {func = "update"} : (tuple<!X>) -> !relax.object
+  %s = "relax.add"(%y, %e) : (!X, !X) -> !X
+  return %s : !X
+}
+
+// CHECK-LABEL: func.func @operand_returned
+// CHECK: %[[E:.*]] = "relax.exp"
+// CHECK: %[[C:.*]] = "relax.astype"(%[[E]]) {dtype = "float32"}
+// CHECK: builtin.unrealized_conversion_cast %[[E]], %[[C]]
+func.func @operand_returned(%x: !X) -> tuple<!X, !X> attributes {relax.function} {
+  %e = "relax.exp"(%x) : (!X) -> !X
+  %r = "relax.dropout"(%e) : (!X) -> tuple<!X, !X>
+  %y = "relax.tuple_get_item"(%r) {index = 0} : (tuple<!X, !X>) -> !X
+  %t = builtin.unrealized_conversion_cast %e, %y : !X, !X to tuple<!X, !X>
+  return %t : tuple<!X, !X>
+}
+
 // Of an unknown rank nobody knows where the channels are.
 
 // CHECK-LABEL: func.func @unknown

@@ -30,7 +30,10 @@ class ReshapeBase(ComputeOp):
     def prepare(cls, operands: list[Any]) -> list[Any]:
         x, shape = operands
         if isinstance(shape, (list, tuple)) and isinstance(x, ir.Value):
-            shape = [SymExpr.of(item) for item in shape]
+            try:
+                shape = [SymExpr.of(item) for item in shape]
+            except TypeError as error:
+                raise InferError(f"shape: {error}") from error
             if any(item in (0, -1) for item in shape):
                 known = resolve_reshape(x.type, shape)
                 shape = build("resolve_shape", [x], {"pattern": shape}) if known is None else known

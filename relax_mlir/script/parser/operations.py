@@ -13,6 +13,7 @@ from relax_mlir.dialects.relax.tuples import field_types, is_tuple
 from relax_mlir.errors import did_you_mean
 from relax_mlir.script.parser import tables
 from relax_mlir.script.parser.dims import DimParser, check_size
+from relax_mlir.script.parser.relax_logic import integers
 from relax_mlir.script.parser.source import Node
 
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ def _operand(p: "ExprParser", param: Param, node: Node) -> Any:
 
 def _dims(p: "ExprParser", raw: Any, node: Node) -> list[SymExpr]:
     dims: list[SymExpr] = []
-    for item in raw:
+    for item in integers(p, raw, node):
         if isinstance(item, bool) or not isinstance(item, (int, SymExpr)):
             p.scope.fail(node, "a shape is a tuple of integers and symbols")
         dim = SymExpr.of(item)

@@ -16,6 +16,7 @@ from relax_mlir.script.parser.arguments import TYPE_KEYWORDS, arguments
 from relax_mlir.script.parser.dims import DimParser
 from relax_mlir.script.parser.relax_dps import INPLACE, call_dps_packed, call_tir
 from relax_mlir.script.parser.relax_expr import ExprParser, Hint, literal
+from relax_mlir.script.parser.relax_logic import integers
 from relax_mlir.script.parser.source import Node
 
 
@@ -142,8 +143,9 @@ def _make_tuple(p: ExprParser, node: Node, name: str | None, hint: Hint) -> Any:
 
 
 def _make_shape(p: ExprParser, node: Node, name: str | None, hint: Hint) -> Any:
-    given = arguments(p.scope, node, ["values"], 1)
-    return p.shape(p.evaluate(given["values"]), node, name)
+    values = arguments(p.scope, node, ["values"], 1)["values"]
+    raw = p.evaluate(values)
+    return p.shape(integers(p, raw, values) if isinstance(raw, (list, tuple)) else raw, node, name)
 
 
 def _prim_value(p: ExprParser, node: Node, name: str | None, hint: Hint) -> Any:
@@ -192,10 +194,13 @@ def _call_packed(
     func = literal(p.scope, node.args[0])
     if not isinstance(func, str):
         p.scope.fail(node.args[0], "the name of a packed function is a string")
-    types = None
+    types, attributes = None, {"func": ir.StringAttr.get(func)}
     for keyword in node.keywords:
+        if keyword.arg == "static_args":
+            attributes["static_args"] = _static_arguments(p, keyword.value)
+            continue
         if keyword.arg not in TYPE_KEYWORDS:
-            near = did_you_mean(str(keyword.arg), TYPE_KEYWORDS)
+            near = did_you_mean(str(keyword.arg), (*TYPE_KEYWORDS, "static_args"))
             p.scope.fail(keyword, f"R.call_packed has no argument '{keyword.arg}'{near}")
         types = keyword.value
     declared = hint.get()
@@ -220,7 +225,28 @@ def _call_packed(
     args = [p.value(arg) for arg in node.args[1:]]
     operand = make_tuple(args, p.scope.location(node))
     op = "relax.call_pure_packed" if pure else "relax.call_packed"
-    return p.emit(op, [operand], result, node, name, func=ir.StringAttr.get(func))
+    return p.emit(op, [operand], result, node, name, **attributes)
+
+
+def _static_arguments(p: ExprParser, node: Node) -> ir.ArrayAttr:
+    """Return the arguments of a packed function that are no values of the program."""
+    # That module imports this one.
+    from relax_mlir.script.parser.relax_function import python_attribute
+
+    values = literal(p.scope, node)
+    if not isinstance(values, (list, tuple)):
+        p.scope.fail(node, "'static_args' is a list of numbers, strings, tuples of them, and None")
+    found = []
+    for value in values:
+        if isinstance(value, (tuple, list)) and all(type(item) is int for item in value):
+            found.append(ir.DenseI64ArrayAttr.get(list(value)))
+        elif value is None:
+            found.append(ir.UnitAttr.get())
+        elif isinstance(value, (bool, int, float, str)):
+            found.append(python_attribute(value))
+        else:
+            p.scope.fail(node, f"a static argument is no {type(value).__name__}")
+    return ir.ArrayAttr.get(found)
 
 
 def _unchecked(type_: ir.Type) -> ir.Type:

@@ -19,6 +19,7 @@ from relax_mlir.script.parser import flow, macros, relax_logic, tables
 from relax_mlir.script.parser.annotations import Annotation, AnnotationParser
 from relax_mlir.script.parser.dims import BINARY, DimParser, captured_value, check_size
 from relax_mlir.script.parser.env import MISSING
+from relax_mlir.script.parser.integer_tensors import as_tensor
 from relax_mlir.script.parser.operations import method, operation
 from relax_mlir.script.parser.scope import Scope
 from relax_mlir.script.parser.source import Node
@@ -116,6 +117,7 @@ class ExprParser:
     def shape(self, raw: Any, node: Node, name: str | None = None) -> ir.Value:
         """Return a shape value for a tuple of integers, or check that a value is one."""
         if isinstance(raw, (tuple, list)):
+            raw = relax_logic.integers(self, raw, node)
             for item in raw:
                 if isinstance(item, bool) or not isinstance(item, (int, SymExpr)):
                     self.scope.fail(node, "a shape is a tuple of integers and symbols")
@@ -190,6 +192,8 @@ class ExprParser:
             if isinstance(raw, (int, float)):
                 # A dtype that only run time knows is for the operation to ask.
                 operands.append(self.constant(raw, place, None, dtype) if dtype else raw)
+            elif isinstance(raw, SymExpr) and dtype:
+                operands.append(as_tensor(self, raw, dtype, place))
             else:
                 operands.append(self.materialize(raw, place))
         try:

@@ -2,6 +2,7 @@
 
 import ast
 import operator
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from relax_mlir.dialects.bindings import ir
@@ -30,6 +31,14 @@ def integer(p: "ExprParser", raw: Any, node: Node) -> Any:
         expr = p.scope.symbol_of(raw, hint, node)
         return raw if expr is None else expr
     return raw
+
+
+def integers(p: "ExprParser", raws: Sequence[Any], node: Node) -> list[Any]:
+    """Return the items of a shape, integers among them as symbolic ones."""
+    places = node.elts if isinstance(node, (ast.Tuple, ast.List)) else []
+    if len(places) != len(raws):
+        places = [node] * len(raws)
+    return [integer(p, raw, place) for raw, place in zip(raws, places, strict=True)]
 
 
 def _is_integer(raw: Any) -> bool:

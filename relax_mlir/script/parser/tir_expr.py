@@ -109,12 +109,18 @@ class TirExprParser:
         left, right = _bare(left, right), _bare(right, left)
         symbolic = [isinstance(x, SymExpr) or type(x) is int for x in (left, right)]
         if all(symbolic) and kind in SYMBOLIC:
-            return SYMBOLIC[kind](SymExpr.of(left), SymExpr.of(right))
+            sides = SymExpr.of(left), SymExpr.of(right)
+            if kind not in ("max", "min") or not self._may_be_negative(*sides):
+                return SYMBOLIC[kind](*sides)
         left, right = self._operands(left, right, node)
         dtype = next(x.dtype for x in (left, right) if isinstance(x, Scalar))
         if kind == "div" and not S.is_float(dtype):
             self.scope.fail(node, "'/' needs floating-point operands; use // or T.truncdiv")
         return S.binary(kind, left, right)
+
+    def _may_be_negative(self, *exprs: SymExpr) -> bool:
+        """Whether integers beside the sizes of buffers occur: extrema are not folded by signs."""
+        return any(expr.symbols & self.builder.integers.keys() for expr in exprs)
 
     def _operands(self, left: Any, right: Any, node: Node) -> tuple[Any, Any]:
         """Return two operands; a number beside a scalar stays one, as division treats it better."""

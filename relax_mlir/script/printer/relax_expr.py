@@ -201,6 +201,9 @@ class RelaxExprPrinter:
         types = f"sinfo_args=({spelling.type_text(result)},)"
         if "inplace_indices" in op.attributes:
             args.append(f"inplace_indices={list(op.attributes['inplace_indices'])}")
+        if "static_args" in op.attributes:
+            static = map(spelling.static_argument, op.attributes["static_args"])
+            args.append(f"static_args=[{', '.join(static)}]")
         name = op.name.removeprefix("relax.")
         return f"R.{name}({', '.join([spelling.quote(func), *args, types])})"
 

@@ -102,6 +102,14 @@ def attribute(attr: ir.Attribute) -> str | None:
     return None
 
 
+def static_argument(attr: ir.Attribute) -> str:
+    """Return an argument of a packed function that is no value, as a literal."""
+    attr = attr.maybe_downcast()
+    if isinstance(attr, ir.DenseI64ArrayAttr):
+        return sequence([str(item) for item in attr])
+    return "None" if isinstance(attr, ir.UnitAttr) else python(attr.value)
+
+
 def quote(text: str) -> str:
     """Return a string literal in double quotes."""
     return json.dumps(text, ensure_ascii=False)

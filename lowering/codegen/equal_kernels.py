@@ -1,0 +1,39 @@
+"""Kernels that are equal but for their names are compiled once."""
+
+from dataclasses import replace
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.lowering.codegen.ffi_signature import BufferParam, Signature
+
+
+def share_equal(module: ir.Operation, signatures: list[Signature]) -> list[Signature]:
+    """Erase kernels that equal an earlier one; return the signatures, theirs with that kernel.
+
+    Args:
+        module: the kernels, after `take_signatures`.
+        signatures: how they are called.
+    """
+    by_kernel = {signature.kernel: signature for signature in signatures}
+    first: dict[tuple[object, ...], str] = {}
+    shared: dict[str, str] = {}
+    for view in list(module.regions[0].blocks[0].operations):
+        op = view.operation
+        name = ir.StringAttr(op.attributes["sym_name"]).value
+        signature = by_kernel.get(name)
+        if signature is None or not op.regions[0].blocks:
+            continue
+        kept = first.setdefault(_key(op, name, signature), name)
+        if kept != name:
+            ir.SymbolTable.replace_all_symbol_uses(name, kept, module)
+            shared[name] = kept
+            op.erase()
+    return [replace(s, shared=shared[s.kernel]) if s.kernel in shared else s for s in signatures]
+
+
+def _key(op: ir.Operation, name: str, signature: Signature) -> tuple[object, ...]:
+    """Return what makes a kernel: its body, and what it may take for granted of its arguments."""
+    body = op.get_asm(assume_verified=True, enable_debug_info=False)
+    _, _, rest = body.partition(f"@{name}(")
+    # A name that has to be quoted is left in, so such a kernel equals no other.
+    written = tuple(isinstance(p, BufferParam) and p.written for p in signature.params)
+    return rest or body, signature.inplace, written

@@ -1,0 +1,1 @@
+"""Names where TVM's users look for them."""

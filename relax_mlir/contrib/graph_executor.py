@@ -1,0 +1,5 @@
+"""The graph executor under TVM's name: `from relax_mlir.contrib import graph_executor` (G11)."""
+
+from relax_mlir.runtime.graph_executor import GraphExecutor, GraphModule, create
+
+__all__ = ["GraphExecutor", "GraphModule", "create"]

@@ -1,0 +1,175 @@
+"""Kernels on several threads: the same bits as on one, for every class and every edge."""
+
+import ctypes
+import os
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from kernel_classes import elementwise, permutation, reduction, softmax
+from kernels import build, contraction, run, values
+
+from relax_mlir.dialects.tir.scalar import unary
+from relax_mlir.lowering.codegen.openmp import runtime_library
+from relax_mlir.lowering.tir_to_vector import team
+from relax_mlir.runtime.native import load_openmp
+
+pytestmark = pytest.mark.skipif(
+    runtime_library() is None, reason="there is no OpenMP runtime: pip install intel-openmp"
+)
+
+# More than the machine may have, and than some of the loops have steps.
+MOST = 5
+CONTRACTIONS = {
+    "square": "mk,kn->mn", "transposed": "mk,nk->mn", "batch": "bmk,bkn->bmn", "vector": "k,kn->n",
+    "rows": "mk,k->m", "heads": "hbmk,hbkn->bmhn", "sums": "mkl,kln->mn",
+}  # fmt: skip
+DIMS = (
+    {"b": 3, "h": 2, "k": 70, "l": 5, "m": 61, "n": 35},
+    {"b": 1, "h": 1, "k": 1, "l": 1, "m": 1, "n": 1},
+    {"b": 2, "h": 3, "k": 3, "l": 2, "m": 5, "n": 0},
+    {"b": 2, "h": 3, "k": 0, "l": 2, "m": 0, "n": 7},
+    {"b": 11, "h": 1, "k": 390, "l": 1, "m": 50, "n": 1037},
+)
+SHAPES = [(3, 5, 70), (1, 1, 1), (2, 3, 0), (0, 2, 3), (23, 130, 17), (2, 3, 517)]
+
+
+def _set_threads(count: int) -> None:
+    ctypes.CDLL(None).omp_set_num_threads(count)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _patient_runtime() -> None:
+    # Threads that spin while they wait would take the cores from those that work.
+    os.environ.setdefault("KMP_BLOCKTIME", "0")
+    load_openmp()
+
+
+@pytest.fixture(autouse=True)
+def _threads_as_before() -> Iterator[None]:
+    before = ctypes.CDLL(None).omp_get_max_threads()
+    yield
+    _set_threads(before)
+
+
+def both(
+    functions: list[Callable[[], None]], monkeypatch: pytest.MonkeyPatch
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Build for one thread, and for several even where there is little to do."""
+    monkeypatch.setattr(team, "LEAST_WORK", 0)
+    return build(functions), build(functions, threads=MOST)
+
+
+def same(serial: Any, threaded: Any, inputs: list[np.ndarray], shape: Any, dtype: str) -> None:
+    want = run(serial, inputs, shape, dtype).tobytes()
+    for count in (1, 2, 3, MOST, 2):
+        _set_threads(count)
+        assert run(threaded, inputs, shape, dtype).tobytes() == want, (shape, count)
+
+
+def test_contractions(monkeypatch: pytest.MonkeyPatch) -> None:
+    dynamic = {letter: letter for letter in "bhklmn"}
+    static = DIMS[0]
+    made = [
+        contraction(f"{name}_{kind}", spec, dims)
+        for name, spec in CONTRACTIONS.items()
+        for kind, dims in (("dynamic", dynamic), ("static", static))
+    ]
+    serial, threaded = both(made, monkeypatch)
+    for dims in DIMS:
+        for name, spec in CONTRACTIONS.items():
+            inputs, out = spec.split("->")
+            arrays = [values([dims[x] for x in part], "float32") for part in inputs.split(",")]
+            for kind in ("dynamic", "static") if dims is static else ("dynamic",):
+                label = f"{name}_{kind}"
+                shape = [dims[x] for x in out]
+                same(serial[label], threaded[label], arrays, shape, "float32")
+
+
+def test_elementwise_and_transposes(monkeypatch: pytest.MonkeyPatch) -> None:
+    dims = ["a", "b", "c"]
+    made = [
+        elementwise("exp", lambda x: unary("exp", x), [dims, dims], ["float32"] * 2),
+        elementwise("half", lambda x: x * 3.0, [dims, dims], ["float16"] * 2),
+        permutation("last", dims, (0, 2, 1), "float32"),
+        permutation("all", dims, (2, 1, 0), "float32"),
+    ]
+    serial, threaded = both(made, monkeypatch)
+    for shape in SHAPES:
+        x = values(shape, "float32")
+        same(serial["exp"], threaded["exp"], [x], shape, "float32")
+        same(serial["half"], threaded["half"], [x.astype("f2")], shape, "float16")
+        for name, order in (("last", (0, 2, 1)), ("all", (2, 1, 0))):
+            same(serial[name], threaded[name], [x], [shape[i] for i in order], "float32")
+
+
+def test_reductions_and_fused_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    all_axes = [(0,), (1,), (2,), (0, 1), (1, 2), (0, 2), (0, 1, 2)]
+    made = [reduction(f"sum{i}", "sum", axes, "float32") for i, axes in enumerate(all_axes)]
+    made += [softmax(f"softmax{axis}", ["a", "b", "c"], axis) for axis in range(3)]
+    made += [softmax("half", ["a", "b", "c"], 2, "float16")]
+    serial, threaded = both(made, monkeypatch)
+    for shape in SHAPES:
+        x = values(shape, "float32")
+        for i, axes in enumerate(all_axes):
+            rest = [size for axis, size in enumerate(shape) if axis not in axes]
+            same(serial[f"sum{i}"], threaded[f"sum{i}"], [x], rest, "float32")
+        for axis in range(3):
+            name = f"softmax{axis}"
+            same(serial[name], threaded[name], [x], shape, "float32")
+        same(serial["half"], threaded["half"], [x.astype("f2")], shape, "float16")
+
+
+def test_little_work_is_not_split() -> None:
+    from relax_mlir import relax, script
+
+    program = script.from_source(
+        """
+@I.ir_module
+class Sizes:
+    @R.function
+    def small(x: R.Tensor((4, 4), "float32")):
+        with R.dataflow():
+            y = R.exp(x)
+            R.output(y)
+        return y
+
+    @R.function
+    def large(x: R.Tensor((512, 1024), "float32")):
+        with R.dataflow():
+            y = R.exp(x)
+            R.output(y)
+        return y
+"""
+    )
+    executable = relax.build(program, f"llvm -num-threads={MOST}")
+    (native,) = executable.native
+    assert native.needs_omp
+    # One region, that of the large kernel.
+    log = _llvm_ir(program)
+    assert log.count("call void @__kmpc_fork_call") == 1
+    x = values((512, 1024), "float32")
+    vm = relax.VirtualMachine(executable)
+    want = relax.VirtualMachine(relax.build(program))["large"](x)
+    np.testing.assert_array_equal(vm["large"](x), want)
+    assert not relax.build(program, "llvm -num-threads=1").native[0].needs_omp
+
+
+def _llvm_ir(program: Any) -> str:
+    from relax_mlir import relax
+    from relax_mlir.relax import BuildLog
+
+    class Log(BuildLog):
+        texts: dict[str, str] = {}  # noqa: RUF012
+
+        @property
+        def dumps(self) -> bool:
+            return True
+
+        def add(self, name: str, seconds: float, text: str | None = None, suffix: str = "") -> None:
+            self.texts[name] = text or ""
+
+    log = Log()
+    relax.build(program, f"llvm -num-threads={MOST}", log=log)
+    return log.texts["llvm-optimize"]
