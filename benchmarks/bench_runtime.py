@@ -111,7 +111,7 @@ def compiled():
     for name in ("static", "dynamic"):
         own = kernels(executable, name, args)
         run = vm[name]
-        calls = [lambda: run(*args), own, *([theirs[name]] if name in theirs else [])]
+        calls = [lambda run=run: run(*args), own, *([theirs[name]] if name in theirs else [])]
         times = harness.best_times(calls, seconds=1.0)
         row = [name, f"{GOALS[name]:.0f}", *[f"{1e6 * t:.2f}" for t in (times[0] - times[1],)]]
         rows.append([*row, *[f"{1e6 * t:.2f}" for t in times]])

@@ -349,7 +349,7 @@ def cast(operand: ScalarLike, dtype: str) -> Scalar:
         # As the script reads: `T.Cast("float32", 4)` is a number.
         number = _integer_of(value)
         if number is not None:
-            return const(number, dtype)
+            return Scalar(const(number, dtype).value, dtype, operand.affine)
     if INDEX in (source, dtype):
         if source == INDEX and dtype == "bool":
             return compare("ne", operand, 0)

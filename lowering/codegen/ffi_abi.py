@@ -111,7 +111,9 @@ def _describe(function: ir.Operation, signature: Signature, target: Target) -> N
         function.attributes["arg_attrs"] = ir.ArrayAttr.get([ir.DictAttr.get(a) for a in attrs])
         width = str(target.vector_bits)
         function.attributes["prefer_vector_width"] = ir.StringAttr.get(width)
-        function.attributes["passthrough"] = ir.ArrayAttr.get([ir.StringAttr.get(_REALIGN)])
+        # Inlined into its only caller, a kernel would be optimised a second time there.
+        names = [ir.StringAttr.get(name) for name in (_REALIGN, "noinline")]
+        function.attributes["passthrough"] = ir.ArrayAttr.get(names)
 
 
 def dlpack_dtype(dtype: str) -> int:
@@ -153,7 +155,6 @@ class _Wrapper(FunctionText):
         head = (
             f"llvm.func @{name}(%self: !llvm.ptr, %args: !llvm.ptr, %count: i32, "
             "%result: !llvm.ptr) -> i32 attributes "
-            # the kernel may be inlined here, and then these are the ones that count
             f'{{prefer_vector_width = "{target.vector_bits}", passthrough = ["{_REALIGN}"]}} {{'
         )
         minus = self._constant(-1, "i32")

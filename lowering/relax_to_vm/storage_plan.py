@@ -7,7 +7,8 @@ it is right.
 """
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+import random
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from relax_mlir.dialects.relax.prover import NO_FACTS, Facts, can_prove_less_equal
@@ -15,13 +16,16 @@ from relax_mlir.dialects.relax.symbolic import SymExpr
 
 ALIGNMENT = 64
 _ZERO = SymExpr.const(0)
-# Typical values of symbols, of all alike and of each being the large one.
+# Typical values of symbols that are alike, and of one symbol and the others.
 _TYPICAL = (128, 16, 1024)
+_UNLIKE = ((1024, 16), (384, 64))
 # An offset is the largest of at most so many sums of sizes; where there are more, two become one
 # that is at least as large as both.
 _MOST_SUMS = 6
-# Orders in which the planner places tensors are improved in so many rounds, for so many tensors.
-_ROUNDS, _MOST_IMPROVED = 24, 200
+# So many tensors are placed again, in other orders, where a plan is not the best possible.
+_ATTEMPTS = 5000
+# A plan for symbolic sizes is good enough when it takes so much of what is needed.
+_GOOD = 1.02
 
 
 @dataclass(frozen=True)
@@ -95,21 +99,37 @@ def plan_arena(tenants: Sequence[Tenant], facts: Facts = NO_FACTS) -> Plan:
     points = list(_points(sizes, facts))
     numbers = [[_number(size, values) for size in sizes] for values in points]
     least_ = [_least(tenants, each) for each in numbers]
-    best: tuple[float, list[int]] | None = None
+
+    def waste(order: Sequence[int]) -> float:
+        """Return the most that an order takes of what is needed, for one of the typical values."""
+        heights = (_height(each, conflicts, order) for each in numbers)
+        return max(h / max(low, 1) for h, low in zip(heights, least_, strict=True))
+
+    orders = []
     for at, low in zip(numbers, least_, strict=True):
         offsets = _place(at, conflicts, low, tenants)
-        if len(points) == 1 and all(size.is_const for size in sizes):
+        if all(size.is_const for size in sizes):
             total = max((o + s for o, s in zip(offsets, at, strict=True)), default=0)
             return Plan([SymExpr.const(offset) for offset in offsets], SymExpr.const(total))
-        order = sorted(range(len(sizes)), key=lambda i, o=offsets: (o[i], i))
-        worst = max(
-            _height(each, conflicts, order) / max(bound, 1)
-            for each, bound in zip(numbers, least_, strict=True)
-        )
-        if best is None or worst < best[0]:
-            best = worst, order
+        orders.append(sorted(range(len(sizes)), key=lambda i, o=offsets: (o[i], i)))
     raw = [tenant.size for tenant in tenants]
-    return _stack(sizes, raw, conflicts, best[1] if best else [], facts, points[0])
+    return _stack(sizes, raw, conflicts, _improved(orders, waste), facts, points[0])
+
+
+def _improved(orders: Sequence[list[int]], waste: Callable[[Sequence[int]], float]) -> list[int]:
+    """Return the order that wastes least, of those given and others near them."""
+    best = min(orders, key=waste)
+    least_waste = waste(best)
+    rng = random.Random(0)
+    for _ in range(_ATTEMPTS // (2 * max(len(best), 1))):
+        if least_waste <= _GOOD:
+            break
+        order = list(best)
+        order.insert(rng.randrange(len(order)), order.pop(rng.randrange(len(order))))
+        wasted = waste(order)
+        if wasted <= least_waste:
+            best, least_waste = order, wasted
+    return best
 
 
 def _conflicts(tenants: Sequence[Tenant]) -> list[set[int]]:
@@ -144,7 +164,8 @@ def _points(sizes: Sequence[SymExpr], facts: Facts) -> Iterator[dict[str, int]]:
         yield point(dict.fromkeys(names, value))
     if 1 < len(names) <= 3:
         for name in names:
-            yield point({**dict.fromkeys(names, _TYPICAL[1]), name: _TYPICAL[2]})
+            for large, small in _UNLIKE:
+                yield point({**dict.fromkeys(names, small), name: large})
 
 
 def _number(size: SymExpr, values: Mapping[str, int]) -> int:
@@ -181,10 +202,16 @@ def _place(
             return best[1]
     assert best is not None
     order = best[2]
-    for _ in range(_ROUNDS if len(sizes) <= _MOST_IMPROVED else 0):
-        # What sticks out is placed first next time.
-        top = max(everything, key=lambda i: best[1][i] + sizes[i])
-        order = [top, *(i for i in order if i != top)]
+    rng = random.Random(0)
+    for i in range(_ATTEMPTS // max(len(sizes), 1)):
+        if i % 2:
+            order = list(best[2])
+            a, b = rng.randrange(len(order)), rng.randrange(len(order))
+            order[a], order[b] = order[b], order[a]
+        else:
+            # What sticks out is placed first next time.
+            top = max(everything, key=lambda i: best[1][i] + sizes[i])
+            order = [top, *(i for i in order if i != top)]
         best = _better(best, order, sizes, conflicts)
         if best[0] <= low:
             break
@@ -197,7 +224,7 @@ def _better(
 ) -> tuple[int, list[int], list[int]]:  # fmt: skip
     offsets = _fit(sizes, conflicts, order)
     end = max((o + s for o, s in zip(offsets, sizes, strict=True)), default=0)
-    return (end, offsets, order) if best is None or end < best[0] else best
+    return (end, offsets, order) if best is None or end <= best[0] else best
 
 
 def _fit(sizes: Sequence[int], conflicts: Sequence[set[int]], order: Sequence[int]) -> list[int]:

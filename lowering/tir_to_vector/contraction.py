@@ -88,7 +88,7 @@ def _assign(
     if not reductions:
         return "it reduces over one element"
     n = adjacent[-1]
-    along = [access.strides[n] != 0 for access, _ in sides]
+    along = [bool(access.strides[n] != 0) for access, _ in sides]
     if along[0] == along[1]:
         return "the innermost dimension written is not in exactly one operand"
     (a, a_widen), (b, b_widen) = sides if along[1] else sides[::-1]

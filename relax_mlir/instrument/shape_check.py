@@ -20,7 +20,8 @@ class ShapeCheck(PassInstrument):
 
     Compared are the parameters and results of every Relax function that is still there, and the
     values of a function that have the same name before and after. A rank, a dtype, a constant
-    dimension and a symbolic shape count as known; which symbols a shape is written in may change.
+    dimension and a symbolic shape count as known. A symbolic dimension may become another one where
+    the prover finds them equal, by what the function asserts, or where its symbols have gone.
 
     Args:
         skip: passes that may forget shapes, beside the one that lowers them.
@@ -56,13 +57,16 @@ class ShapeCheck(PassInstrument):
             return
         after = _known_types(mod)
         lost = []
+        provers: dict[str, _Prover] = {}
         with mod.context:
             for (function, value), types in before.items():
                 now = after.get((function, value))
                 if now is None:
                     continue
                 self.compared += 1
-                problem = _lost_of_all(types, now)
+                if function not in provers:
+                    provers[function] = _Prover(mod, function)
+                problem = _lost_of_all(types, now, provers[function])
                 if problem:
                     lost.append(f"@{function}: {value}: {problem}")
         if lost:
@@ -104,18 +108,54 @@ def _known_types(mod: "IRModule") -> _Known:
     return found
 
 
-def _lost_of_all(before: list[Any], after: list[Any]) -> str:
+class _Prover:
+    """Says which dimensions are the same in a function after a pass."""
+
+    def __init__(self, mod: "IRModule", function: str) -> None:
+        from relax_mlir.dialects.bindings import ir
+        from relax_mlir.dialects.relax.facts import assume_cast, declared_facts
+        from relax_mlir.dialects.relax.well_formed import type_dims
+
+        func = ir.SymbolTable(mod.mlir_module.operation)[function].operation
+        self._facts = declared_facts(func)
+        self._symbols: set[str] = set()
+
+        def note(type_: Any) -> None:
+            self._symbols.update(name for dim in type_dims(type_) for name in dim.symbols)
+
+        def visit(op: ir.Operation) -> ir.WalkResult:
+            if op.name == "relax.match_cast":
+                assume_cast(self._facts, op)
+            for result in op.results:
+                note(result.type)
+            return ir.WalkResult.ADVANCE
+
+        for argument in func.regions[0].blocks[0].arguments if func.regions[0].blocks else ():
+            note(argument.type)
+        func.walk(visit)
+
+    def is_kept(self, before: Any, after: Any) -> bool:
+        """Whether a dimension may be written as another: what is known of it is no less."""
+        if before == after or not before.symbols <= self._symbols:
+            return bool(before == after) or not before.is_const
+        if after.is_const:
+            return not before.is_const
+        return self._facts.can_prove(before == after)
+
+
+def _lost_of_all(before: list[Any], after: list[Any], prover: _Prover) -> str:
     """Return what values of one name lost; where their number changed, one that knows is enough."""
     if len(before) == len(after):
-        return next(filter(None, map(_lost, before, after)), "")
+        problems = [_lost(*pair, prover) for pair in zip(before, after, strict=True)]
+        return next(filter(None, problems), "")
     for each in before:
-        problems = [_lost(each, now) for now in after]
+        problems = [_lost(each, now, prover) for now in after]
         if all(problems):
             return problems[0]
     return ""
 
 
-def _lost(before: Any, after: Any) -> str:
+def _lost(before: Any, after: Any, prover: _Prover) -> str:
     """Return what the second type does not say any more, `""` when it says everything."""
     from relax_mlir.dialects.bindings import ir
     from relax_mlir.dialects.relax import types as T
@@ -126,8 +166,8 @@ def _lost(before: Any, after: Any) -> str:
     if isinstance(before, ir.TupleType):
         if not isinstance(after, ir.TupleType) or after.num_types != before.num_types:
             return change
-        parts = [_lost(before.get_type(i), after.get_type(i)) for i in range(before.num_types)]
-        return next(filter(None, parts), "")
+        fields = [(before.get_type(i), after.get_type(i)) for i in range(before.num_types)]
+        return next(filter(None, (_lost(*pair, prover) for pair in fields)), "")
     if T.is_tensor(before) and T.is_tensor(after):
         if T.tensor_dtype(before) not in ("", T.tensor_dtype(after)):
             return change
@@ -146,4 +186,4 @@ def _lost(before: Any, after: Any) -> str:
     if now is None:
         return change
     pairs = zip(known, now, strict=True)
-    return change if any(a.is_const and a != b for a, b in pairs) else ""
+    return "" if all(prover.is_kept(a, b) for a, b in pairs) else change

@@ -5,8 +5,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from relax_mlir.dialects.bindings import ir
+
+if TYPE_CHECKING:
+    from relax_mlir.relax.arenas import Arena
 
 # Constants are not program text; past this many elements they are elided in dumps.
 ELIDE_ELEMENTS = 16
@@ -37,10 +41,12 @@ class BuildLog:
 
     Attributes:
         stages: what ran, in order.
+        memory: the memory of each native function that needs some, by its name.
     """
 
     def __init__(self, dump_dir: str | Path | None = None) -> None:
         self.stages: list[BuildStage] = []
+        self.memory: dict[str, Arena] = {}
         self._dir = Path(dump_dir) if dump_dir is not None else None
         if self._dir is not None:
             self._dir.mkdir(parents=True, exist_ok=True)

@@ -1,6 +1,7 @@
 """CodeGenVM: Relax functions after the four lowering passes become bytecode (V02, V07)."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from relax_mlir.dialects.bindings import ir
@@ -12,6 +13,7 @@ from relax_mlir.dialects.relax.tuples import is_make_tuple, known_fields
 from relax_mlir.errors import CompileError
 from relax_mlir.lowering.relax_to_vm.locations import at_source, source_line
 from relax_mlir.lowering.walk import function_name, relax_functions
+from relax_mlir.relax.bytecode_reasons import why_bytecode
 from relax_mlir.relax.codegen_control import emit_for, emit_if, emit_while
 from relax_mlir.runtime.bytecode import Arg
 from relax_mlir.runtime.exec_builder import ExecBuilder
@@ -30,23 +32,35 @@ _CHECKS = {
 }
 
 
-def codegen_vm(module: ir.Module, builder: ExecBuilder) -> dict[str, list[list[Any]]]:
-    """Emit every Relax function of a lowered module.
+@dataclass
+class Emitted:
+    """What is known about the instructions of each function beyond themselves.
 
-    Returns:
-        For each function the lines of its source: index of an instruction, and the `file:line` that
-        it and those after it come from.
+    Attributes:
+        sources: the lines of its source: index of an instruction, and the `file:line` that it and
+            those after it come from.
+        reasons: what is not native code: index of an instruction, and why.
+    """
+
+    sources: dict[str, list[list[Any]]] = field(default_factory=dict)
+    reasons: dict[str, list[list[Any]]] = field(default_factory=dict)
+
+
+def codegen_vm(module: ir.Module, builder: ExecBuilder) -> Emitted:
+    """Emit every Relax function of a lowered module.
 
     Raises:
         CompileError: an operation is left that the virtual machine does not know.
     """
-    sources = {}
+    found = Emitted()
     for func in relax_functions(module.operation):
         emitted = FunctionCodegen(func, builder)
         emitted.run()
         if emitted.sources:
-            sources[function_name(func)] = emitted.sources
-    return sources
+            found.sources[function_name(func)] = emitted.sources
+        if emitted.reasons:
+            found.reasons[function_name(func)] = emitted.reasons
+    return found
 
 
 class FunctionCodegen:
@@ -56,6 +70,7 @@ class FunctionCodegen:
         builder: where instructions go.
         values: what an instruction names each value by.
         sources: where runs of instructions come from.
+        reasons: why instructions are not native code.
     """
 
     def __init__(self, func: ir.Operation, builder: ExecBuilder) -> None:
@@ -63,6 +78,7 @@ class FunctionCodegen:
         self.values: dict[ir.Value, Arg] = {}
         self._fields: dict[ir.Value, list[Arg]] = {}
         self.sources: list[list[Any]] = []
+        self.reasons: list[list[Any]] = []
         self._next = 0
 
     def run(self) -> None:
@@ -122,6 +138,9 @@ class FunctionCodegen:
             line = source_line(op.location)
             if line and (not self.sources or self.sources[-1][1] != line):
                 self.sources.append([self.builder.here(), line])
+            reason = why_bytecode(op)
+            if reason:
+                self.reasons.append([self.builder.here(), reason])
             if emit is not None:
                 emit(self, op)
             elif is_make_tuple(op):

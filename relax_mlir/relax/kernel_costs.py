@@ -1,5 +1,6 @@
 """Estimates of what each native function computes and moves, kept in the executable's metadata."""
 
+import contextlib
 from collections.abc import Sequence
 from typing import Any
 
@@ -114,12 +115,10 @@ class _Costs:
         if name not in self._known:
             self._known[name] = None
             signature = self._signature(name)
-            try:
+            with contextlib.suppress(Unknown):
                 self._known[name] = self._block(
                     signature.op.regions[0].blocks[0], signature, SymExpr.const(1)
                 )
-            except Unknown:
-                pass
         return self._known[name]
 
     def _block(self, block: ir.Block, function: _Function, times: SymExpr) -> SymExpr:

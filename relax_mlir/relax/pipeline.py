@@ -10,6 +10,7 @@ from relax_mlir.lowering.codegen.compile_cache import CompileCache
 from relax_mlir.lowering.codegen.native import NativeCode, available_threads, compile_module
 from relax_mlir.lowering.codegen.target import Target
 from relax_mlir.lowering.relax_to_vm.locations import at_source
+from relax_mlir.relax.arenas import arenas
 from relax_mlir.relax.build_log import BuildLog
 from relax_mlir.relax.codegen_vm import codegen_vm
 from relax_mlir.relax.kernel_costs import kernel_costs
@@ -103,14 +104,17 @@ def build(
         _run(stages(pipeline), working, context, log)
         builder = ExecBuilder(warn_unused_inputs=False)
         with log.stage("CodeGenVM"):
-            sources = codegen_vm(working.mlir_module, builder)
+            emitted = codegen_vm(working.mlir_module, builder)
+        log.memory = arenas(working.mlir_module.operation)
         kernels = kernel_costs(working.mlir_module)
         native = _native(working, resolved, context, log)
     private = _private_names(working)
     metadata = {
         "target": str(resolved),
         "private": private,
-        "sources": sources,
+        "sources": emitted.sources,
+        "bytecode": emitted.reasons,
+        "memory": {name: arena.texts() for name, arena in log.memory.items()},
         "kernels": kernels,
     }
     return builder.get(native=native, metadata=metadata)

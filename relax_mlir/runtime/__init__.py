@@ -8,7 +8,7 @@ _EXPORTS = {
     "BenchmarkResult": "evaluator",
     "Executable": "executable",
     "GraphExecutor": "graph_executor",
-    "GraphModule": "graph_executor",
+    "GraphModule": "graph_module",
     "Report": "profile",
     "NativeObject": "executable",
     "VMFunction": "executable",

@@ -20,9 +20,9 @@ from relax_mlir.runtime.bytecode import (
     Instruction,
     Opcode,
 )
+from relax_mlir.runtime.constant_values import constant_value, holds_array
 from relax_mlir.runtime.executable import Executable, NativeObject, VMFunction
 from relax_mlir.runtime.flow import first_undefined
-from relax_mlir.runtime.values import numpy_dtype, to_value
 
 # Far below the numbers that stand for the VM's state and for no register (V08).
 _MAX_REGISTER = 1 << 32
@@ -108,9 +108,9 @@ class ExecBuilder:
         Raises:
             ArgumentTypeError: any other value.
         """
-        value = _constant(value)
+        value = constant_value(value)
         key = id(value) if isinstance(value, np.ndarray) else f"{type(value).__name__} {value!r}"
-        if isinstance(value, tuple) and _holds_array(value):
+        if isinstance(value, tuple) and holds_array(value):
             key = id(value)
         if key not in self._constant_index:
             self._constant_index[key] = len(self._constants)
@@ -137,8 +137,8 @@ class ExecBuilder:
 
         Raises:
             ValueError: a function of that name exists, another one is open, a register is read
-                where on some way nothing has been written to it, a jump has no valid target, or the body does not
-                end with `emit_ret` or `emit_goto`.
+                where on some way nothing has been written to it, a jump has no valid target, or
+                the body does not end with `emit_ret` or `emit_goto`.
         """
         if self._scope is not None:
             raise ValueError(f"function '{self._scope.name}' is still open")
@@ -300,31 +300,3 @@ class ExecBuilder:
                 scope.param_names,
             )
         )
-
-
-def _holds_array(value: Any) -> bool:
-    return isinstance(value, np.ndarray) or (
-        isinstance(value, tuple) and any(_holds_array(v) for v in value)
-    )
-
-
-def _constant(value: Any) -> Any:
-    if type(value) in (int, float, bool, str, bytes, type(None)):
-        return value
-    if isinstance(value, np.dtype) or (isinstance(value, type) and issubclass(value, np.generic)):
-        return np.dtype(value)
-    if isinstance(value, np.ndarray):
-        return value if value.dtype.kind in "biuf" else _refuse(value)
-    if isinstance(value, (tuple, list)):
-        return tuple([int(v) if isinstance(v, np.integer) else _constant(v) for v in value])
-    if type(value).__module__.partition(".")[0] == "tvm_ffi" and "dtype" in type(value).__name__:
-        return numpy_dtype(str(value))
-    converted = to_value(value)
-    if converted is value:
-        return str(value) if isinstance(value, str) else _refuse(value)
-    return _constant(converted)
-
-
-def _refuse(value: Any) -> Any:
-    what = f"array of dtype {value.dtype}" if isinstance(value, np.ndarray) else repr(value)
-    raise ArgumentTypeError(f"{what} cannot be a constant of an executable")

@@ -10,6 +10,7 @@ from relax_mlir.errors import FunctionNotFoundError, VMError, did_you_mean
 from relax_mlir.runtime.builtins import PREFIX
 from relax_mlir.runtime.bytecode import Arg, ArgKind, Instruction, Opcode
 from relax_mlir.runtime.executable import Executable, VMFunction
+from relax_mlir.runtime.graph_plan import shared_storage
 from relax_mlir.runtime.signature import parameters
 from relax_mlir.runtime.values import describe, numpy_dtype
 
@@ -118,43 +119,11 @@ class _Builder:
 
     def _plan(self) -> None:
         """Let tensors that are never needed at a time share storage."""
-        first: dict[int, int] = {}
-        last: dict[int, int] = {}
-        for i, node in enumerate(self._nodes):
-            rows = [*range(self._rows[i], self._rows[i + 1])]
-            rows += [self._rows[source] + output for source, output, _ in node["inputs"]]
-            for row in rows:
-                storage = self._entries[row].storage
-                first.setdefault(storage, i)
-                last[storage] = i
-        for i, node in enumerate(self._nodes):
-            if node["op"] == "null":
-                # Inputs and constants are there before and stay.
-                storage = self._entries[self._rows[i]].storage
-                first[storage], last[storage] = -1, len(self._nodes)
-        for source, output in self._heads:
-            last[self._entries[self._rows[source] + output].storage] = len(self._nodes)
-        places: dict[int, int] = {}
-        sizes: list[int] = []
-        busy: list[tuple[int, int]] = []
-        for storage in sorted(first, key=lambda each: first[each]):
-            size = self._sizes[storage]
-            free = [place for end, place in busy if end < first[storage]]
-            fits = [place for place in free if sizes[place] >= size]
-            if fits:
-                place = min(fits, key=lambda each: sizes[each])
-            elif free:
-                place = max(free, key=lambda each: sizes[each])
-                sizes[place] = size
-            else:
-                place = len(sizes)
-                sizes.append(size)
-            busy = [each for each in busy if each[1] != place]
-            busy.append((last[storage], place))
-            places[storage] = place
+        entries = [tensor.storage for tensor in self._entries]
+        heads = [self._rows[source] + output for source, output in self._heads]
+        places, self._sizes = shared_storage(self._nodes, self._rows, entries, heads, self._sizes)
         for tensor in self._entries:
             tensor.storage = places[tensor.storage]
-        self._sizes = sizes
 
     # Nodes
 

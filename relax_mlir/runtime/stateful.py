@@ -7,7 +7,8 @@ from typing import Any
 from relax_mlir.errors import ArgumentTypeError, FunctionNotFoundError, VMError, did_you_mean
 from relax_mlir.runtime.device import device
 from relax_mlir.runtime.evaluator import BenchmarkResult, evaluate
-from relax_mlir.runtime.profile import Profiler, Report
+from relax_mlir.runtime.profile import Report
+from relax_mlir.runtime.profiler import Profiler
 
 
 class StatefulCalls:

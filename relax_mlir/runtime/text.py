@@ -26,7 +26,29 @@ def stats(executable: Executable) -> str:
     if executable.native:
         rows.append(("Native objects (#{})", [o.name for o in executable.native]))
     lines = [f"  {label.format(len(items))}: [{', '.join(items)}]" for label, items in rows]
+    lines += _memory(executable) + _bytecode(executable)
     return "\n".join(["Relax VM executable statistics:", *lines])
+
+
+def _memory(executable: Executable) -> list[str]:
+    """Return a line for each native function that needs memory of its own (V04)."""
+    return [
+        f"  Memory of {name}: {planned} bytes; {unplanned} without planning, {needed} at one time"
+        for name, (planned, unplanned, needed) in executable.metadata.get("memory", {}).items()
+    ]
+
+
+def _bytecode(executable: Executable) -> list[str]:
+    """Return a line for each instruction that is not native code for a reason."""
+    lines = []
+    functions = {func.name: func for func in executable.global_funcs}
+    for name, reasons in executable.metadata.get("bytecode", {}).items():
+        for position, reason in reasons:
+            instr = executable.get_instruction(functions[name].start_instr + position)
+            call = instr.op is Opcode.CALL
+            what = executable.func_names[instr.func_idx] if call else instr.op.name.lower()
+            lines.append(f"  Bytecode in {name}, instruction {position}: {what} ({reason})")
+    return lines
 
 
 def as_text(executable: Executable) -> str:
@@ -38,7 +60,8 @@ def as_text(executable: Executable) -> str:
         name_width = max([16, *(len(executable.func_names[i.func_idx]) for i in calls)])
         args_width = max([12, *(len(_args_text(i)) for i in calls if len(_args_text(i)) < 40)])
         lines = [f"@{func.name}:"]
-        for instr in instructions:
+        reasons = dict(executable.metadata.get("bytecode", {}).get(func.name, ()))
+        for position, instr in enumerate(instructions):
             if instr.op is Opcode.CALL:
                 name = executable.func_names[instr.func_idx]
                 lines.append(
@@ -51,6 +74,8 @@ def as_text(executable: Executable) -> str:
                 lines.append(f"  goto  {instr.offset}")
             else:
                 lines.append(f"  if    {instr.reg}, {instr.offset}")
+            if position in reasons:
+                lines[-1] += f"  # {reasons[position]}"
         blocks.append("\n".join(lines))
     return "\n\n".join(blocks)
 

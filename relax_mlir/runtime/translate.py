@@ -12,23 +12,8 @@ from typing import Any
 from relax_mlir.runtime.builtins import BUILTINS, PREFIX
 from relax_mlir.runtime.bytecode import VM_STATE_REGISTER, Arg, ArgKind, Instruction, Opcode
 from relax_mlir.runtime.executable import Executable, VMFunction
-from relax_mlir.runtime.flow import block_ends, successors
+from relax_mlir.runtime.jumps import Jumps, Writer
 from relax_mlir.runtime.values import DTYPES
-
-# Blocks in blocks; CPython limits how deep a line may be indented.
-_MAX_NESTED = 16
-
-
-class _Writer:
-    """Lines of source, and which instruction each came from."""
-
-    def __init__(self) -> None:
-        self.lines: list[str] = []
-        self.instruction: list[int] = []
-
-    def add(self, depth: int, text: str, instruction: int = -1) -> None:
-        self.lines.append(" " * depth + text)
-        self.instruction.append(instruction)
 
 
 def _operand(arg: Arg) -> str:
@@ -160,121 +145,8 @@ def _returns_own_tensor(executable: Executable, code: list[Instruction]) -> bool
     return names == [PREFIX + "alloc_tensor"]
 
 
-class _Jumps:
-    """Writes a function that has jumps.
-
-    Attributes:
-        roots: for each block that is reached by a jump, its lines: depth, text, instruction.
-    """
-
-    def __init__(
-        self,
-        executable: Executable,
-        native: Container[str],
-        code: list[Instruction],
-        plain: bool,
-    ) -> None:
-        self._executable, self._native, self._plain = executable, native, plain
-        self._code = code
-        self._end = block_ends(code)
-        self._entries = self._count_entries()
-        self.roots: dict[int, list[tuple[int, str, int]]] = {}
-        todo = [0]
-        while todo:
-            start = todo.pop()
-            if start not in self.roots:
-                self._lines: list[tuple[int, str, int]] = []
-                # Lines that jump, and where to.
-                self._jumps: list[tuple[int, int]] = []
-                self._write(start, 0)
-                self.roots[start] = self._lines
-                todo += [target for _, target in self._jumps]
-
-    def _count_entries(self) -> dict[int, int]:
-        counts = {0: 1}
-        todo = [0]
-        while todo:
-            for following in successors(self._code, self._end[todo.pop()]):
-                counts[following] = counts.get(following, 0) + 1
-                if counts[following] == 1:
-                    todo.append(following)
-        return counts
-
-    def _write(self, start: int, depth: int) -> None:
-        """Write a block, and those that only it leads to where it ends."""
-        while True:
-            end = self._end[start]
-            for i in range(start, end):
-                if self._code[i].op is Opcode.CALL:
-                    text = _call(self._executable, self._code[i], self._native, self._plain)
-                    self._lines.append((depth, text, i))
-            last, i = self._code[end - 1], end - 1
-            following = successors(self._code, end)
-            if not following:
-                self._lines.append((depth, f"return r{last.reg.value}", i))
-                return
-            if last.op is Opcode.IF:
-                # Most conditions are Python's own by now, and those cost no call.
-                reg = f"r{last.reg.value}"
-                test = f"{reg} is True or ({reg} is not False and truth({reg}))"
-                if len(following) == 1:
-                    self._lines.append((depth, test, i))
-                else:
-                    outside = len(self._jumps)
-                    self._lines.append((depth, f"if {test}:", i))
-                    self._follow(following[0], depth + 1, i)
-                    self._lines.append((depth, "else:", i))
-                    self._follow(following[1], depth + 1, i)
-                    meeting = self._meeting(outside)
-                    if meeting is None:
-                        return
-                    start = meeting
-                    continue
-            if self._entries[following[0]] > 1:
-                self._jump(following[0], depth, i)
-                return
-            start = following[0]
-
-    def _follow(self, start: int, depth: int, instruction: int) -> None:
-        if self._entries[start] > 1 or depth > _MAX_NESTED:
-            self._jump(start, depth, instruction)
-        else:
-            self._write(start, depth)
-
-    def _jump(self, start: int, depth: int, instruction: int) -> None:
-        self._jumps.append((len(self._lines), start))
-        self._lines.append((depth, f"pc = {start}", instruction))
-
-    def _meeting(self, outside: int) -> int | None:
-        """Return the block where all ways out of a condition meet, if nothing else leads there.
-
-        Then its jumps, those from `outside` on, need not be: it can be written next.
-        """
-        jumps = self._jumps[outside:]
-        targets = {target for _, target in jumps}
-        if len(targets) != 1 or len(jumps) != self._entries[jumps[0][1]]:
-            return None
-        for line, _ in jumps:
-            depth, _, instruction = self._lines[line]
-            self._lines[line] = (depth, "pass", instruction)
-        del self._jumps[outside:]
-        return jumps[0][1]
-
-    def write_tree(self, out: _Writer, starts: list[int], depth: int) -> None:
-        """Write a binary search for `pc` among blocks that are reached by jumps."""
-        if len(starts) == 1:
-            for inner, text, instruction in self.roots[starts[0]]:
-                out.add(depth + inner, text, instruction)
-            return
-        middle = len(starts) // 2
-        out.add(depth, f"if pc < {starts[middle]}:")
-        self.write_tree(out, starts[:middle], depth + 1)
-        out.add(depth, "else:")
-        self.write_tree(out, starts[middle:], depth + 1)
-
-
 def _write_straight(
-    out: _Writer,
+    out: Writer,
     executable: Executable,
     native: Container[str],
     code: list[Instruction],
@@ -310,7 +182,7 @@ def translate(
 
     The namespace has `p<i>` (functions), `c<i>` (constants), `t<i>` (constants as functions named
     in `native` take them), `vm_state`, `ndarray`, `dtypes` (by name), `truth`, `shape_of`,
-    `new_tensor`, `to_value` and `fail`, which is called with an exception and the index of the function.
+    `new_tensor`, `to_value` and `fail`, which is called with an exception and the function's index.
 
     Args:
         executable: the program.
@@ -320,7 +192,7 @@ def translate(
         plain: whether each call is to be a call of its own, for who watches them.
     """
     code = executable.instructions(func)
-    out = _Writer()
+    out = Writer()
     params = ", ".join(f"r{i}" for i in range(func.num_args))
     out.add(0, f"def function({params}):")
     straight = not any(instr.op in (Opcode.IF, Opcode.GOTO) for instr in code)
@@ -331,14 +203,10 @@ def translate(
     if straight:
         _write_straight(out, executable, native, code, plain)
     else:
-        jumps = _Jumps(executable, native, code, plain)
-        starts = sorted(jumps.roots)
-        if len(starts) == 1 and not any(t.startswith("pc = ") for _, t, _ in jumps.roots[0]):
-            jumps.write_tree(out, starts, 2)
-        else:
-            out.add(2, "pc = 0")
-            out.add(2, "while True:")
-            jumps.write_tree(out, starts, 3)
+        Jumps(code, lambda instr: _call(executable, instr, native, plain)).write(out, 2)
+    # Where the stack is full, another call would only fail again; `too_deep` sees to it later.
+    out.add(1, "except RecursionError:")
+    out.add(2, "raise")
     out.add(1, "except Exception as error:")
     index = executable.global_funcs.index(func)
     out.add(2, f"fail(error, {index})")

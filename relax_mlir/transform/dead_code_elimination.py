@@ -5,8 +5,10 @@ from collections.abc import Iterable, Sequence
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.binding import bound_symbols
+from relax_mlir.dialects.relax.ops.control import LOOPS
 from relax_mlir.dialects.relax.tuples import call_arguments, field_types, make_tuple
 from relax_mlir.dialects.relax.well_formed import type_dims
+from relax_mlir.transform.carried_values import trim_branches, trim_loop
 from relax_mlir.transform.effects import functions_to_optimize, is_pure, operations_in
 from relax_mlir.transform.rebuild import get_item, keep_results, replace_output
 
@@ -15,6 +17,8 @@ _FUNCTIONS = ("relax.function", "tir.prim_func")
 
 def dead_code_elimination(module: ir.Operation, entry_functions: Sequence[str] = ()) -> None:
     """Remove unused bindings, outputs of dataflow blocks, parameters and functions.
+
+    So go values that a branch gives or a loop carries, when nothing depends on them.
 
     What has an effect stays, and so does a `match_cast` that asserts something or binds a symbol.
 
@@ -52,6 +56,10 @@ def _sweep(block: ir.Block) -> None:
             op = _trim_outputs(op)
         elif name == "relax.if" and len(op.results) and not used:
             op = _drop_result(op)
+        elif name == "relax.if":
+            op = trim_branches(op)
+        elif name in LOOPS:
+            op = trim_loop(op, _sweep)
         for region in op.regions:
             for inner in region.blocks:
                 _sweep(inner)

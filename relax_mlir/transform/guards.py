@@ -32,7 +32,7 @@ class _Thread(threading.local):
 _THREAD = _Thread()
 
 
-class guarded:  # noqa: N801
+class guarded:
     """Let `erase()` of operations of a module be done by `erase` inside the body of a `with`.
 
     A class of its own, as it surrounds every single call of a pattern.

@@ -101,7 +101,10 @@ class _Scan:
     def close(self) -> None:
         """End the run."""
         run = self._run
-        run.checks.sort(key=run.followers.index)
+        if run.checks:
+            # Of two checks the first one fails first.
+            end = max(map(run.followers.index, run.checks))
+            run.checks = [op for op in run.followers[: end + 1] if self._can_precede(op)]
         for op in (*run.leaders, *run.checks):
             if op.name == "relax.match_cast":
                 assume_cast(self.facts, op)

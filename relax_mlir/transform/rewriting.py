@@ -205,7 +205,6 @@ class _Driver:
 
     def callback(self, each: Pattern) -> Callable[[ir.Operation, Any], bool]:
         """Return MLIR's form of a pattern, which answers whether it did not match."""
-
         what = f"'{each.root}' op pattern '{each.name}'"
 
         def run(op: Any, rewriter: Any) -> bool:

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from relax_mlir import relax, runtime, script
+from relax_mlir.contrib import graph_executor
 from relax_mlir.errors import (
     ArgumentTypeError,
     DeviceError,
@@ -15,7 +16,7 @@ from relax_mlir.errors import (
     ShapeMismatchError,
     VMError,
 )
-from relax_mlir.runtime import ExecBuilder, Executable, GraphModule, graph_executor
+from relax_mlir.runtime import ExecBuilder, Executable, GraphModule
 from relax_mlir.transform import PassContext
 
 SIMPLENET = """

@@ -1,4 +1,4 @@
-"""Random programs, impure calls, branches and loops included, compute the same after random passes."""
+"""Random programs, with impure calls, branches and loops, compute the same after random passes."""
 
 import random
 

@@ -6,6 +6,7 @@ import pytest
 from relax_mlir import relax, transform
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
+from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.errors import PassError
 from relax_mlir.instrument import ShapeCheck
 from relax_mlir.relax.pipeline import DEFAULT_PIPELINE
@@ -113,3 +114,34 @@ def test_a_pass_that_fails_leaves_nothing_behind() -> None:
             fail(PROGRAM)
         transform.registry.get_pass("InferType")(PROGRAM)
     assert not check._before
+
+
+@pytest.mark.parametrize(("wanted", "holds"), [("n * 2", True), ("m", True), ("m + n", False)])
+def test_another_expression_needs_a_proof(wanted, holds) -> None:
+    """The function asserts that `m` is `n * 2`."""
+    module = from_source("""
+@R.function
+def main(x: R.Tensor(("n", "m"), "float32"), y: R.Tensor(("n * 2",), "float32")):
+    a = R.match_cast(y, R.Tensor(("m",), "float32"))
+    b = R.exp(y)
+    c = R.sum(b)
+    return c
+""")
+
+    @transform.module_pass(opt_level=0, name="Rename")
+    def rename(mod, ctx):
+        new = mod.clone()
+        with new.context:
+            n, m = SymExpr.var("n"), SymExpr.var("m")
+            dims = {"n * 2": n * 2, "m": m, "m + n": m + n}[wanted]
+            for view in new["main"].regions[0].blocks[0].operations:
+                if view.operation.name == "relax.exp":
+                    view.operation.results[0].set_type(T.tensor_type([dims], "float32"))
+        return new
+
+    with PassContext(instruments=[ShapeCheck()]):
+        if holds:
+            rename(module)
+        else:
+            with pytest.raises(PassError, match="forgets shapes"):
+                rename(module)

@@ -112,3 +112,25 @@ def test_the_builder_knows_too() -> None:
         bb.emit_func_output(total)
     main = relax.VirtualMachine(relax.build(bb.get()))["main"]
     assert main(np.ones(2, "float32")) == 3
+
+
+def test_arithmetic_with_tensors() -> None:
+    source = """
+@R.function
+def main(x: R.Tensor(("n",), "int64"), k: R.Prim("int64")):
+    f = R.astype(x, "float32")
+    with R.dataflow():
+        a = x * (k - 10)
+        R.output(a)
+    return (a, x + T.max(k * 2 + 1, n), x - k // 3, f / (k % 5 + 1), k * x, x > k,
+            R.zeros((T.max(k, 2), n), "bool"))
+"""
+    x = np.arange(3)
+    for k in (-7, 0, 5):
+        wanted = (
+            x * (k - 10), x + max(k * 2 + 1, 3), x - k // 3, x.astype("float32") / (k % 5 + 1),
+            k * x, x > k, np.zeros((max(k, 2), 3), bool),
+        )  # fmt: skip
+        for got, want in zip(run(source, x, k), wanted, strict=True):
+            np.testing.assert_allclose(got, want, rtol=1e-6)
+            assert got.dtype == want.dtype

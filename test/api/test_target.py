@@ -43,3 +43,11 @@ def test_target_refused(text: str, message: str) -> None:
     with pytest.raises(PipelineError) as caught:
         Target.parse(text)
     assert message in str(caught.value)
+
+
+def test_threads_and_level() -> None:
+    assert Target.parse("llvm").threads == 1
+    assert Target.parse("llvm -num-threads=3").threads == 3
+    assert Target.host() == Target.parse("llvm")
+    # What LLVM's third level adds costs twice the time and gains nothing over vector code.
+    assert Target.host().opt_level == 2

@@ -157,3 +157,94 @@ func.func @dead_tuple(%x: !T) -> !T attributes {relax.function} {
   %z = "relax.call_tir"(%s, %b) {callee = @double} : (!S, tuple<!T>) -> !T
   return %z : !T
 }
+
+// -----
+
+// A kernel that reads each point only where it writes it overwrites its argument: nothing else is
+// needed, and what is of constant size and small is on the stack.
+
+#v = affine_map<() -> (16)>
+#p = affine_map<(d0) -> (d0)>
+!T = tensor<16xf32>
+!S = !relax.shape<#relax.dims<[], #v>>
+
+func.func private @make(%a: memref<16xf32> {tir.name = "A", tir.dtype = "float32", tir.shape = #relax.dims<[], #v>},
+                        %b: memref<16xf32> {tir.name = "B", tir.dtype = "float32", tir.shape = #relax.dims<[], #v>}) attributes {tir.prim_func} {
+  return
+}
+func.func private @negate(%a: memref<16xf32> {tir.name = "A", tir.dtype = "float32", tir.shape = #relax.dims<[], #v>},
+                          %b: memref<16xf32> {tir.name = "B", tir.dtype = "float32", tir.shape = #relax.dims<[], #v>}) attributes {tir.prim_func} {
+  %zero = arith.constant 0 : index
+  %n = arith.constant 16 : index
+  "tir.for"(%zero, %n) ({
+  ^bb0(%i: index):
+    "tir.block"(%i, %n) ({
+    ^bb1(%v: index):
+      "tir.reads"(%a) {map = #p} : (memref<16xf32>) -> ()
+      "tir.writes"(%b) {map = #p} : (memref<16xf32>) -> ()
+      %x = memref.load %a[%v] : memref<16xf32>
+      %y = arith.negf %x : f32
+      memref.store %y, %b[%v] : memref<16xf32>
+      "tir.yield"() : () -> ()
+    }, {
+    }) {block_name = "B", iter_types = ["spatial"]} : (index, index) -> ()
+    "tir.yield"() : () -> ()
+  }) {kind = "serial"} : (index, index) -> ()
+  return
+}
+
+// CHECK-DAG: #[[SIZES:.*]] = affine_map<() -> (64, 128, 64)>
+// CHECK-LABEL: func.func @in_place
+// CHECK: callee = @in_place_native
+func.func @in_place(%x: !T) -> !T attributes {relax.function} {
+  %s = "relax.shape_expr"() : () -> !S
+  %0 = builtin.unrealized_conversion_cast %x : !T to tuple<!T>
+  %a = "relax.call_tir"(%s, %0) {callee = @make} : (!S, tuple<!T>) -> !T
+  %1 = builtin.unrealized_conversion_cast %a : !T to tuple<!T>
+  %b = "relax.call_tir"(%s, %1) {callee = @negate} : (!S, tuple<!T>) -> !T
+  %2 = builtin.unrealized_conversion_cast %b : !T to tuple<!T>
+  %c = "relax.call_tir"(%s, %2) {callee = @make} : (!S, tuple<!T>) -> !T
+  return %c : !T
+}
+
+// CHECK-LABEL: func.func private @in_place_native
+// CHECK-SAME: tir.arena = #relax.dims<[], #[[SIZES]]>
+// CHECK: %[[ARENA:.*]] = memref.alloca() {alignment = 64 : i64} : memref<64xi8>
+// CHECK: %[[A:.*]] = memref.view %[[ARENA]]
+// CHECK: call @make(%{{.*}}, %[[A]])
+// CHECK: %[[B:.*]] = memref.view %[[ARENA]]
+// CHECK: call @negate(%[[A]], %[[B]])
+// CHECK: call @make(%[[B]], %{{.*}})
+
+// -----
+
+// A check of what the run makes comes before the run, on the shape alone.
+
+#n = affine_map<()[s0] -> (s0)>
+!T = tensor<?xf32, #relax.dims<["n"], #n>>
+!U = tensor<?xf32, #relax.dims<["m"], #n>>
+!S = !relax.shape<#relax.dims<["n"], #n>>
+!M = !relax.shape<#relax.dims<["m"], #n>>
+
+func.func private @double(%a: memref<?xf32> {tir.name = "A", tir.dtype = "float32", tir.shape = #relax.dims<["k"], #n>},
+                          %b: memref<?xf32> {tir.name = "B", tir.dtype = "float32", tir.shape = #relax.dims<["k"], #n>}) attributes {tir.prim_func} {
+  return
+}
+
+// CHECK-LABEL: func.func @checked
+// CHECK: %[[SHAPE:.*]] = builtin.unrealized_conversion_cast %{{.*}} : !relax.shape
+// CHECK: %[[LIKE:.*]] = "relax.call_pure_packed"(%[[SHAPE]]) {func = "vm.builtin.tensor_without_memory", static_args = ["float32"]}
+// CHECK: "relax.match_cast"(%[[LIKE]])
+// CHECK: "relax.call_tir"({{.*}}) {callee = @checked_native
+// CHECK-NOT: relax.match_cast
+// CHECK: return
+func.func @checked(%x: !T, %y: !U) -> !U attributes {relax.function} {
+  %s = "relax.shape_expr"() : () -> !S
+  %m = "relax.shape_expr"() : () -> !M
+  %0 = builtin.unrealized_conversion_cast %x : !T to tuple<!T>
+  %a = "relax.call_tir"(%s, %0) {callee = @double} : (!S, tuple<!T>) -> !T
+  %b = "relax.match_cast"(%a) : (!T) -> !U
+  %1 = builtin.unrealized_conversion_cast %b : !U to tuple<!U>
+  %c = "relax.call_tir"(%m, %1) {callee = @double} : (!M, tuple<!U>) -> !U
+  return %c : !U
+}

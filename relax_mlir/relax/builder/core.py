@@ -173,7 +173,7 @@ class Core:
         """Create a field of a tuple value."""
         with self.unknown:
             number = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), index)
-        type_ = field_types(value.type)[index]
+        type_ = value.type.get_type(index)
         create = self._materializer.create
         return create("relax.tuple_get_item", [value], type_, loc, index=number).result
 

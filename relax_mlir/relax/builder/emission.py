@@ -58,11 +58,12 @@ class Emission(Core):
         else:
             value = self._materializer.value(expr, name_hint or "gv")
             name = self._materializer.last_name
-        for known in frame.outputs:
-            if known.mlir_value == value:
-                return known
+        known = frame.given.get(value)
+        if known is not None:
+            return known
         var = make_var(value, name, self._keep, frame, False)
         frame.outputs.append(var)
+        frame.given[value] = var
         return var
 
     def match_cast(self, value: Any, ty: Any, name_hint: str = "") -> Var:

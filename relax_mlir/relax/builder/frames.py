@@ -37,11 +37,12 @@ class Frame:
         params: the function's parameters, None until they are given.
         late: parameters that were used before they are given.
         outputs: variables that leave a dataflow block.
+        given: those by their value.
         symbols: symbolic integers that have values there, None when that is not known.
     """
 
     __slots__ = (
-        "blocks", "builder", "finished", "ip", "kind", "late", "name", "names", "op", "open",
+        "blocks", "builder", "finished", "given", "ip", "kind", "late", "name", "names", "op", "open",
         "outputs", "params", "place", "symbols",
     )  # fmt: skip
 
@@ -56,6 +57,7 @@ class Frame:
         self.params: list[Var] | None = None
         self.late: list[Var] = []
         self.outputs: list[Var] = []
+        self.given: dict[ir.Value, Var] = {}
         self.place: ir.Location | None = None
         self.symbols: set[str] | None = None
 

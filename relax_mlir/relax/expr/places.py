@@ -5,7 +5,7 @@ block's operation. For people both are one variable; `canonical` says which valu
 """
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.dialects.relax.tuples import MAKE_TUPLE, is_make_tuple, known_fields
+from relax_mlir.dialects.relax.tuples import MAKE_TUPLE, is_make_tuple
 from relax_mlir.script.printer.names import location_name
 
 LEAVES = frozenset({"relax.constant", "relax.shape_expr", "relax.prim_value", MAKE_TUPLE})
@@ -45,14 +45,38 @@ def is_leaf(op: ir.Operation) -> bool:
 
 def outputs(dataflow: ir.Operation) -> list[ir.Value]:
     """Return the values inside a dataflow block that leave it, in order."""
+    giver = _giver(dataflow)
+    return [] if giver is None else list(giver.operands)
+
+
+def _giver(dataflow: ir.Operation) -> ir.Operation | None:
+    """Return the operation whose operands leave a dataflow block: its end, or a tuple made for it.
+
+    Takes constant time, as do those below: a block may have very many outputs.
+    """
     end = terminator(dataflow.regions[0].blocks[0])
-    operands = [] if end is None else list(end.operands)
-    if len(operands) == 1 and isinstance(operands[0].type, ir.TupleType):
-        fields = known_fields(operands[0])
-        owner = defining_op(operands[0])
-        if fields is not None and len(fields) > 1 and owner is not None:
-            return operands if location_name(owner.location) else fields
-    return operands
+    if end is None or len(end.operands) != 1:
+        return end
+    owner = defining_op(end.operands[0])
+    if owner is None or not is_make_tuple(owner) or len(owner.operands) < 2:
+        return end
+    return end if location_name(owner.location) else owner
+
+
+def _place_in(giver: ir.Operation, value: ir.Value) -> int | None:
+    """Return which operand of an operation a value is, None for none."""
+    # The end of a block comes last, so its use is among the first of the value's.
+    operands = giver.operands
+    place: int | None = None
+    for count, use in enumerate(value.uses):
+        if use.owner.operation == giver:
+            place = use.operand_number if place is None else min(place, use.operand_number)
+        elif place is None and count > len(operands):
+            found = list(operands)
+            return found.index(value) if value in found else None
+        elif place is not None:
+            return place
+    return place
 
 
 def is_projection(op: ir.Operation) -> bool:
@@ -60,7 +84,12 @@ def is_projection(op: ir.Operation) -> bool:
     if op.name != _PROJECTION:
         return False
     source = defining_op(op.operands[0])
-    return source is not None and source.name == DATAFLOW and len(outputs(source)) > 1
+    return source is not None and source.name == DATAFLOW and _count(source) > 1
+
+
+def _count(dataflow: ir.Operation) -> int:
+    giver = _giver(dataflow)
+    return 0 if giver is None else len(giver.operands)
 
 
 def canonical(value: ir.Value) -> ir.Value:
@@ -69,17 +98,16 @@ def canonical(value: ir.Value) -> ir.Value:
         op = defining_op(value)
         if op is None:
             return value
-        if op.name == DATAFLOW:
-            inner = outputs(op)
-            if len(inner) != 1:
-                return value
-            value = inner[0]
-        elif op.name == _PROJECTION and is_projection(op):
-            source = defining_op(op.operands[0])
-            assert source is not None, "a projection has a dataflow block"
-            value = outputs(source)[ir.IntegerAttr(op.attributes["index"]).value]
-        else:
+        index = 0
+        if op.name == _PROJECTION and is_projection(op):
+            index = ir.IntegerAttr(op.attributes["index"]).value
+            op = defining_op(op.operands[0])
+            assert op is not None, "a projection has a dataflow block"
+        elif op.name != DATAFLOW or _count(op) != 1:
             return value
+        giver = _giver(op)
+        assert giver is not None, "it gives something out"
+        value = giver.operands[index]
 
 
 def escaped(value: ir.Value) -> ir.Value | None:
@@ -88,12 +116,12 @@ def escaped(value: ir.Value) -> ir.Value | None:
     dataflow = block.owner.operation
     if dataflow.name != DATAFLOW or not len(dataflow.results):
         return None
-    inner = outputs(dataflow)
-    if value not in inner:
+    giver = _giver(dataflow)
+    position = None if giver is None else _place_in(giver, value)
+    if giver is None or position is None:
         return None
-    if len(inner) == 1:
+    if len(giver.operands) == 1:
         return dataflow.results[0]
-    position = inner.index(value)
     for use in dataflow.results[0].uses:
         user = use.owner.operation
         if user.name == _PROJECTION and user.attributes["index"].value == position:
@@ -109,7 +137,8 @@ def is_local(value: ir.Value) -> bool:
     parent = op.parent
     if parent is None or parent.operation.name != DATAFLOW:
         return False
-    return value not in outputs(parent.operation)
+    giver = _giver(parent.operation)
+    return giver is None or _place_in(giver, value) is None
 
 
 def is_binding(op: ir.Operation) -> bool:

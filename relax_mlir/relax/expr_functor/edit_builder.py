@@ -20,6 +20,7 @@ class EditFrame(Frame):
         self.op, self.name, self.open, self.finished = None, "", True, False
         self.params, self.late, self.outputs, self.place = [], [], [], None
         self.symbols = None
+        self.given = {}
 
     @property
     def blocks(self) -> list[ir.Block]:  # type: ignore[override]

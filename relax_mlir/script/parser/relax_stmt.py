@@ -248,25 +248,38 @@ class StmtParser:
             self.scope.bind(name, SymExpr.var(symbol))
         return True
 
-    def _unpack(self, target: Node, node: Node) -> None:
+    def _unpack(self, target: Node, node: Node) -> str:
+        """Bind the variables of `a, (b, c) = value`; return the name of the last one."""
         raw = self.expr.evaluate(node)
         value: Any = raw if isinstance(raw, (tuple, list)) else self.expr.materialize(raw, node)
+        # Everything on the right is read before anything on the left is bound.
+        found = self._fields(target, value)
+        for name, item in found:
+            self.scope.bind(name, item)
+        return found[-1][0]
+
+    def _fields(self, target: Node, value: Any) -> list[tuple[str, ir.Value]]:
         if isinstance(value, ir.Value) and not isinstance(value.type, ir.TupleType):
             self.scope.fail(target, f"only tuples can be unpacked, this is {describe(value.type)}")
+        if not isinstance(value, (ir.Value, tuple, list)):
+            self.scope.fail(target, f"only tuples can be unpacked, this is {value!r}")
         count = value.type.num_types if isinstance(value, ir.Value) else len(value)
-        if count != len(target.elts):
+        if count != len(target.elts) or not count:
             self.scope.fail(target, f"the tuple has {count} fields, {len(target.elts)} are named")
-        items = []
+        found: list[tuple[str, ir.Value]] = []
         for i, element in enumerate(target.elts):
-            if not isinstance(element, ast.Name):
+            name = element.id if isinstance(element, ast.Name) else None
+            if name is None and not isinstance(element, (ast.Tuple, ast.List)):
                 self.scope.fail(element, "only variables can be bound")
             if isinstance(value, ir.Value):
-                items.append(self.expr.field(value, i, element, element.id))
+                item = self.expr.field(value, i, element, name)
             else:
-                items.append(self.expr.materialize(value[i], element, element.id))
-        for element, item in zip(target.elts, items, strict=True):
-            self.scope.bind(element.id, item)
-        return target.elts[-1].id
+                item = value[i]
+            if name is None:
+                found += self._fields(element, item)
+            else:
+                found.append((name, self.expr.materialize(item, element, name)))
+        return found
 
     def _with(self, node: Node) -> None:
         item = node.items[0]

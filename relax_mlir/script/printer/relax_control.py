@@ -314,6 +314,9 @@ class ControlPrinter:
         """Let integers that get a symbol in a block be variables of that name."""
         for view in block.operations:
             op = view.operation
+            if op.name == "relax.dataflow":
+                # What it binds stays bound.
+                self.name_integers(op.regions[0].blocks[0])
             if op.name != "relax.match_prim":
                 continue
             value = op.operands[0]

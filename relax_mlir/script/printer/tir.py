@@ -6,7 +6,7 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.script.printer import spelling
-from relax_mlir.script.printer.names import Namer, identifier, location_name
+from relax_mlir.script.printer.names import Namer, identifier, is_variable, location_name
 from relax_mlir.script.printer.tir_expr import ATOM, TirExprPrinter
 
 _LOOPS = {"serial": "range", "parallel": "T.parallel", "vectorized": "T.vectorized",
@@ -84,10 +84,11 @@ class TirPrinter:
         return params, matches, integers
 
     def _hint(self, op: ir.Operation, default: str) -> str:
-        """Return the name that a value's location carries, unless it is that of the function."""
-        name = location_name(op.location)
-        function = ir.StringAttr(self.op.attributes["sym_name"]).value
-        return default if name in ("", function) else name
+        """Return the name that a value's location carries, unless it is that of the function.
+
+        A kernel that the compiler makes has one name, without a place, for all that is in it.
+        """
+        return location_name(op.location) or default if is_variable(op) else default
 
     def _func_attrs(self) -> None:
         items = []

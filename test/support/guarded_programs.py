@@ -1,0 +1,114 @@
+"""Runs programs of every kernel class with each buffer beside pages without access.
+
+Prints what runs before it runs: a stray access ends the process there.
+"""
+
+import sys
+from typing import Any
+
+import numpy as np
+from guard_pages import guarded
+
+from relax_mlir import relax, script
+from relax_mlir.runtime import native
+
+_UNARY = (
+    "exp", "log", "tanh", "sigmoid", "erf", "sqrt", "rsqrt", "sin", "cos", "nn.relu", "nn.gelu",
+    "nn.silu", "abs", "floor", "negative",
+)  # fmt: skip
+_M_N = ("m", "n")
+# name: (shapes of the arguments, over letters and numbers; body)
+PROGRAMS: dict[str, tuple[tuple[tuple[int | str, ...], ...], str]] = {
+    **{name.replace(".", "_"): ((_M_N,), f"R.{name}(a)") for name in _UNARY},
+    "add": ((_M_N, _M_N), "R.add(a, b)"),
+    "row": ((_M_N, ("n",)), "R.multiply(a, b)"),
+    "column": ((_M_N, ("m", 1)), "R.subtract(a, b)"),
+    "power": ((_M_N, _M_N), "R.power(R.abs(a), b)"),
+    "less": ((_M_N, _M_N), "R.less(a, b)"),
+    "where": ((_M_N, _M_N), "R.where(R.less(a, b), a, b)"),
+    "half": ((_M_N,), 'R.exp(R.astype(a, "float16"))'),
+    "double": ((_M_N,), 'R.exp(R.astype(a, "float64"))'),
+    "integer": ((_M_N,), 'R.astype(a, "int8")'),
+    "sum0": ((_M_N,), "R.sum(a, axis=0)"),
+    "sum1": ((_M_N,), "R.sum(a, axis=1)"),
+    "sum": ((_M_N,), "R.sum(a)"),
+    "mean": ((_M_N,), "R.mean(a, axis=-1, keepdims=True)"),
+    "max": (((3, "m", "n"),), "R.max(a, axis=(0, 2))"),
+    "argmax": ((_M_N,), "R.argmax(a, axis=1)"),
+    "softmax": ((_M_N,), "R.nn.softmax(a, axis=-1)"),
+    "softmax0": ((_M_N,), "R.nn.softmax(a, axis=0)"),
+    "log_softmax": ((_M_N,), "R.nn.log_softmax(a, axis=-1)"),
+    "layer_norm": ((_M_N, ("n",), ("n",)), "R.nn.layer_norm(a, b, c, axes=-1)"),
+    "rms_norm": ((_M_N, ("n",)), "R.nn.rms_norm(a, b, axes=-1)"),
+    "transpose": ((_M_N,), "R.permute_dims(a)"),
+    "transpose3": (((3, "m", "n"),), "R.permute_dims(a, axes=(1, 2, 0))"),
+    "concat": ((_M_N, _M_N), "R.concat((a, b), axis=1)"),
+    "flip": ((_M_N,), "R.flip(a, axis=1)"),
+    "cumsum": ((_M_N,), "R.cumsum(a, axis=1)"),
+    "matmul": ((_M_N, ("n", "k")), "R.matmul(a, b)"),
+    "matmul_nt": ((_M_N, ("k", "n")), "R.matmul(a, R.permute_dims(b))"),
+    "matmul_tn": ((("n", "m"), ("n", "k")), "R.matmul(R.permute_dims(a), b)"),
+    "gemv": ((_M_N, ("n",)), "R.matmul(a, b)"),
+    "batch": ((("b", "m", "n"), ("b", "n", "k")), "R.matmul(a, b)"),
+    "conv2d": (((1, 3, "m", "n"), (5, 3, 3, 3)), "R.nn.conv2d(a, b, padding=(1, 1))"),
+    "depthwise": (((1, 4, "m", "n"), (4, 1, 3, 3)), "R.nn.conv2d(a, b, padding=(1, 1), groups=4)"),
+    "max_pool": (((1, 3, "m", "n"),), "R.nn.max_pool2d(a, (2, 2), padding=(1, 1))"),
+    "pad": ((_M_N,), "R.nn.pad(a, (1, 2, 3, 4))"),
+}  # fmt: skip
+SIZES = (
+    {"m": 1, "n": 1, "k": 1, "b": 1}, {"m": 3, "n": 17, "k": 5, "b": 2},
+    {"m": 13, "n": 61, "k": 33, "b": 1}, {"m": 37, "n": 7, "k": 129, "b": 2},
+    {"m": 0, "n": 5, "k": 3, "b": 1}, {"m": 17, "n": 401, "k": 70, "b": 1},
+)  # fmt: skip
+
+
+def source() -> str:
+    """Return the module of all programs."""
+    functions = []
+    for name, (shapes, body) in PROGRAMS.items():
+        params = ", ".join(
+            f"{letter}: R.Tensor(({', '.join(map(repr, shape))},), 'float32')"
+            for letter, shape in zip("abc", shapes, strict=False)
+        )
+        functions.append(
+            f"    @R.function\n    def {name}({params}):\n        with R.dataflow():\n"
+            f"            y = {body}\n            R.output(y)\n        return y\n"
+        )
+    return "@I.ir_module\nclass Programs:\n" + "\n".join(functions)
+
+
+def main() -> None:
+    """Run them all; with a number of threads as argument, on so many."""
+    threads = int(sys.argv[1]) if len(sys.argv) > 1 else 1
+    target = f"llvm -num-threads={threads}"
+    if threads > 1:
+        from relax_mlir.lowering.tir_to_vector import team
+
+        team.LEAST_WORK = 0
+    plain: dict[str, Any] = {}
+    load = native.load_objects
+
+    def loading(objects: Any) -> dict[str, Any]:
+        functions = load(objects)
+        plain.update(functions)
+        return {name: guarded(function) for name, function in functions.items()}
+
+    native.load_objects = loading
+    executable = relax.build(script.from_source(source()), target)
+    vm = relax.VirtualMachine(executable)
+    rng = np.random.default_rng(0)
+    for name, (shapes, _) in PROGRAMS.items():
+        for sizes in SIZES:
+            if name in ("argmax", "max") and 0 in sizes.values():
+                continue
+            print(name, sizes, flush=True)
+            arrays = [
+                rng.standard_normal([sizes.get(d, d) for d in shape]).astype("f4")
+                for shape in shapes
+            ]
+            vm[name](*arrays)
+    print("all ran", len(plain), flush=True)
+
+
+if __name__ == "__main__":
+    main()
