@@ -48,3 +48,5 @@ if mlir_opt := tool("mlir-opt-22"):
 # Tests run side by side; a thread pool in each would only make them fight for the cores.
 for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     config.environment[variable] = os.environ.get(variable, "1")
+# What a test compiles is compiled, and the user's folder stays as it is.
+config.environment["RELAX_MLIR_CACHE"] = "off"

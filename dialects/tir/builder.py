@@ -1,5 +1,6 @@
 """Building prim funcs: buffers, loops and blocks as Python context managers (R21, R22)."""
 
+import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -53,8 +54,15 @@ class Buffer:
         self, builder: "PrimFuncBuilder", name: str, dims: Sequence[SymExpr], dtype: str,
         value: ir.Value,
     ) -> None:  # fmt: skip
-        self._builder = builder
+        # The builder has the buffer: a cycle would keep the program alive for the collector.
+        self._ref = weakref.ref(builder)
         self.name, self.dims, self.dtype, self.value = name, list(dims), dtype, value
+
+    @property
+    def _builder(self) -> "PrimFuncBuilder":
+        builder = self._ref()
+        assert builder is not None, "a buffer is used while its builder is"
+        return builder
 
     def __getitem__(self, indices: "ScalarLike | tuple[ScalarLike, ...]") -> Scalar:
         """Load one element.

@@ -12,6 +12,7 @@ from relax_mlir.dialects.relax.atoms import Extremum
 from relax_mlir.dialects.relax.binding import solutions
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.errors import CompileError
+from relax_mlir.lowering.codegen.ffi_check import check_all
 from relax_mlir.lowering.codegen.ffi_helpers import RECORD_BYTES, fail, helpers, text
 from relax_mlir.lowering.codegen.ffi_signature import STAGE, BufferParam, Dim, Signature
 from relax_mlir.lowering.codegen.ffi_table import CONSTANT, SCALAR, WHOLE, Strings, Table
@@ -38,7 +39,7 @@ def emit_wrappers(module: ir.Operation, signatures: list[Signature], target: Tar
         _Wrapper(signature, strings, number, signature.kernel in fallible).text(target)
         for number, signature in enumerate(exported)
     ]
-    parts = [helpers(strings), *wrappers, strings.definition()]
+    parts = [helpers(strings), check_all(strings), *wrappers, strings.definition()]
     by_name = {signature.kernel: signature for signature in signatures}
     block = module.regions[0].blocks[0]
     for op in block.operations:
@@ -252,7 +253,7 @@ class _Wrapper(FunctionText):
         function = f"{status}_function"
         return [
             text(self._strings, function, self._signature.name),
-            *fail(self._strings, status, name, ("ptr", function), *values),
+            fail(self._strings, status, name, ("ptr", function), *values),
             f"  llvm.return {status} : i32",
         ]
 

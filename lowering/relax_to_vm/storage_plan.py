@@ -7,6 +7,7 @@ it is right.
 """
 
 import itertools
+import math
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -24,6 +25,8 @@ _UNLIKE = ((1024, 16), (384, 64))
 _MOST_SUMS = 6
 # So many tensors are placed again, in other orders, where a plan is not the best possible.
 _ATTEMPTS = 5000
+# Orders for symbolic sizes: how many to start from, of two kinds, and how often to change each.
+_STARTS, _MOVES = 3, 400
 # A plan for symbolic sizes is good enough when it takes so much of what is needed.
 _GOOD = 1.02
 
@@ -100,11 +103,20 @@ def plan_arena(tenants: Sequence[Tenant], facts: Facts = NO_FACTS) -> Plan:
     numbers = [[_number(size, values) for size in sizes] for values in points]
     least_ = [_least(tenants, each) for each in numbers]
 
-    def waste(order: Sequence[int]) -> float:
-        """Return the most that an order takes of what is needed, for one of the typical values."""
-        heights = (_height(each, conflicts, order) for each in numbers)
-        return max(h / max(low, 1) for h, low in zip(heights, least_, strict=True))
+    def waste(order: Sequence[int], limit: float) -> float:
+        """Return the most that an order takes of what is needed, or some number above a limit."""
+        worst = 0.0
+        for at in hardest:
+            wasted = _height(numbers[at], conflicts, order) / max(least_[at], 1)
+            if wasted > limit:
+                # What speaks against one order probably does against others.
+                hardest.remove(at)
+                hardest.insert(0, at)
+                return wasted
+            worst = max(worst, wasted)
+        return worst
 
+    hardest = list(range(len(points)))
     orders = []
     for at, low in zip(numbers, least_, strict=True):
         offsets = _place(at, conflicts, low, tenants)
@@ -116,19 +128,26 @@ def plan_arena(tenants: Sequence[Tenant], facts: Facts = NO_FACTS) -> Plan:
     return _stack(sizes, raw, conflicts, _improved(orders, waste), facts, points[0])
 
 
-def _improved(orders: Sequence[list[int]], waste: Callable[[Sequence[int]], float]) -> list[int]:
-    """Return the order that wastes least, of those given and others near them."""
-    best = min(orders, key=waste)
-    least_waste = waste(best)
+def _improved(
+    orders: Sequence[list[int]], waste: Callable[[Sequence[int], float], float]
+) -> list[int]:
+    """Return the order that wastes least, of those given and others near them and elsewhere."""
     rng = random.Random(0)
-    for _ in range(_ATTEMPTS // (2 * max(len(best), 1))):
-        if least_waste <= _GOOD:
-            break
-        order = list(best)
-        order.insert(rng.randrange(len(order)), order.pop(rng.randrange(len(order))))
-        wasted = waste(order)
-        if wasted <= least_waste:
-            best, least_waste = order, wasted
+    starts = sorted(orders, key=lambda order: waste(order, math.inf))[:_STARTS]
+    starts += [rng.sample(starts[0], len(starts[0])) for _ in range(_STARTS)]
+    best, least_waste = starts[0], waste(starts[0], math.inf)
+    for start in starts:
+        order, now = start, waste(start, math.inf)
+        for _ in range(min(_MOVES, 4 * _ATTEMPTS // max(len(order), 1))):
+            if least_waste <= _GOOD:
+                return best
+            other = list(order)
+            other.insert(rng.randrange(len(order)), other.pop(rng.randrange(len(order))))
+            wasted = waste(other, now)
+            if wasted <= now:
+                order, now = other, wasted
+                if now < least_waste:
+                    best, least_waste = order, now
     return best
 
 

@@ -2,15 +2,14 @@
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.contraction import Contraction
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
-from relax_mlir.lowering.tir_to_vector.flat import FlatAccess
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.machine import Machine
 from relax_mlir.lowering.tir_to_vector.microkernel import VECTORS, Flat, Tile, emit_tile
+from relax_mlir.lowering.tir_to_vector.operands import Layout, Panels
 from relax_mlir.lowering.tir_to_vector.packing import Loader, PanelPacker, copy_rows
 from relax_mlir.lowering.tir_to_vector.team import Part
 from relax_mlir.lowering.tir_to_vector.vector_nest import NestWriter, work_of
@@ -55,7 +54,7 @@ class _Writer:
         self.vector = ir.VectorType.get([self.lanes], found.element)
         self.m = 1 if found.m is None else self._extent(found.m)
         self.n, self.k = self._extent(found.n), self._extent(found.k)
-        self.a, self.b, self.c = (_Layout(x, emit) for x in (found.a, found.b, found.c))
+        self.a, self.b, self.c = (Layout(x, emit) for x in (found.a, found.b, found.c))
 
     def _extent(self, position: int) -> Index:
         return self.emit.size(self.found.flat.iters[position].extent)
@@ -200,11 +199,11 @@ class _Writer:
 
     def _panels(
         self, b: Flat, packed: ir.Value | None, j0: Index, j1: Index, k0: Index, k1: Index
-    ) -> "_Panels":
+    ) -> Panels:
         emit, found = self.emit, self.found
         n_stride, k_stride = b.stride(found.n), b.stride(found.k)
         start = emit.add(b.offset, emit.add(emit.mul(j0, n_stride), emit.mul(k0, k_stride)))
-        direct = _Panels(b.base, start, k_stride, self.width, contiguous=True)
+        direct = Panels(b.base, start, k_stride, self.width, contiguous=True)
         self.direct = direct if n_stride == 1 and found.widen[1] is None else None
         if self.pack is False:
             return direct
@@ -215,10 +214,10 @@ class _Writer:
         columns, steps = emit.sub(j1, j0), emit.sub(k1, k0)
         if self.pack is True:
             packer.pack(block, columns, steps)
-            return _Panels(packed, 0, self.width, size)
+            return Panels(packed, 0, self.width, size)
         with emit.when(self.pack):
             packer.pack(block, columns, steps)
-        return _Panels(
+        return Panels(
             emit.select(self.pack, emit.dynamic(packed), emit.dynamic(b.base)),
             emit.select(self.pack, 0, start),
             emit.select(self.pack, self.width, k_stride),
@@ -226,7 +225,7 @@ class _Writer:
         )
 
     def _rows(
-        self, a: Flat, panels: "_Panels", c: Flat, j0: Index, j1: Index, k0: Index, k1: Index
+        self, a: Flat, panels: Panels, c: Flat, j0: Index, j1: Index, k0: Index, k1: Index
     ) -> None:
         emit, found = self.emit, self.found
         done, last = self.span
@@ -254,7 +253,7 @@ class _Writer:
         self,
         tile: int,
         a: Flat,
-        panels: "_Panels",
+        panels: Panels,
         c: Flat,
         columns: Index,
         k0: Index,
@@ -292,7 +291,7 @@ class _Writer:
         with emit.when(narrow):
             self._tail(kernel, a, at, left, steps, first, init, 1)
 
-    def _at(self, panels: "_Panels", c: Flat, column: Index) -> tuple[Flat, Flat]:
+    def _at(self, panels: Panels, c: Flat, column: Index) -> tuple[Flat, Flat]:
         emit = self.emit
         panel = column
         if not panels.contiguous:
@@ -315,37 +314,3 @@ class _Writer:
                 masks[number] = self.emit.mask(rest, self.lanes)
         narrow = Tile(kernel.rows, vectors, kernel.vector, kernel.fma)
         emit_tile(self.emit, narrow, a, *at, steps, first, init, masks)
-
-
-@dataclass
-class _Panels:
-    """Where a panel of B begins: `offset + number * panel_stride`, and where its next row is."""
-
-    base: ir.Value
-    offset: Index
-    row_stride: Index
-    panel_stride: Index
-    contiguous: bool = False
-
-
-class _Layout:
-    """An access as an offset and a stride for each iterator, as values."""
-
-    def __init__(self, access: FlatAccess, emit: Emitter) -> None:
-        self._emit = emit
-        self._offset = emit.size(access.offset)
-        self._strides: dict[object, Index] = {
-            position: emit.size(stride) for position, stride in enumerate(access.strides)
-        }
-        self.base = emit.flatten_once(access.buffer)
-
-    def stride(self, iterator: int | None) -> Index:
-        """Return the stride of an iterator, 0 for none."""
-        return self._strides.get(iterator, 0)
-
-    def at(self, env: dict[int, Index]) -> Flat:
-        """Return the place at given counters."""
-        offset = self._offset
-        for iterator, value in env.items():
-            offset = self._emit.add(offset, self._emit.mul(value, self.stride(iterator)))
-        return Flat(self.base, offset, self._strides)

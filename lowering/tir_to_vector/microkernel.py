@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.lowering.tir_to_vector.emit import Emitter
+from relax_mlir.lowering.tir_to_vector.emit import KEEP, UNROLL, Emitter
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 
 # Fewer accumulators than this wait for each other: latency times throughput of a multiply-add.
@@ -63,7 +63,9 @@ def emit_tile(
     split = max(1, _IN_FLIGHT // (tile.rows * max(tile.vectors, VECTORS)))
     zero = emit.constant(tile.vector, 0)
     whole = emit.round_down(steps, split)
-    with emit.loop(0, whole, split, [zero] * (count * split)) as loop:
+    # A single row computes little on what it loads: more loads on their way are worth the code.
+    hints = UNROLL if tile.rows == 1 else KEEP
+    with emit.loop(0, whole, split, [zero] * (count * split), hints) as loop:
         sums: list[ir.Value] = []
         for u in range(split):
             k = emit.add(loop.counter, u)

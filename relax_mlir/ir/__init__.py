@@ -7,6 +7,8 @@ from relax_mlir.ir.module import IRModule
 
 # Loaded on first use: they need the dialects.
 _EXPORTS = {
+    "GlobalVar": "relax_mlir.relax.expr",
+    "Op": "relax_mlir.relax.expr",
     "ShapeCall": "relax_mlir.ir.op",
     "ShapeOf": "relax_mlir.ir.op",
     "call_shape_func": "relax_mlir.ir.op",

@@ -2,11 +2,14 @@
 
 import io
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.context import count_constant, default_context, lock_of
 from relax_mlir.errors import VerifyError, did_you_mean
+
+if TYPE_CHECKING:
+    from relax_mlir.relax.expr import BaseFunc, GlobalVar
 
 # A longer text is mostly the numbers of constants, which its context keeps.
 _LONG_TEXT = 1 << 16
@@ -101,12 +104,39 @@ class IRModule:
             if "sym_name" in op.operation.attributes
         ]
 
-    def __getitem__(self, name: str) -> Any:
+    @property
+    def functions(self) -> "dict[GlobalVar, BaseFunc]":
+        """Views of all functions, by their names as TVM has them, in order."""
+        from relax_mlir.relax.expr import GlobalVar, functions
+
+        return {GlobalVar(name): func for name, func in functions(self).items()}
+
+    def functions_items(self) -> "list[tuple[GlobalVar, BaseFunc]]":
+        """Return the items of `functions`, which stay what they are while the module changes."""
+        return list(self.functions.items())
+
+    def get_global_vars(self) -> "list[GlobalVar]":
+        """Return the names of all functions as they are called in a program."""
+        return list(self.functions)
+
+    def get_global_var(self, name: str) -> "GlobalVar":
+        """Return the name of a function as it is called in a program.
+
+        Raises:
+            KeyError: there is none of that name.
+        """
+        from relax_mlir.relax.expr import GlobalVar
+
+        self[name]
+        return GlobalVar(name)
+
+    def __getitem__(self, name: "str | GlobalVar") -> Any:
         """Return the `func.func` operation of that name; what is returned keeps the module alive.
 
         Raises:
             KeyError: there is none.
         """
+        name = getattr(name, "name_hint", name)
         for op in self._module.body.operations:
             attributes = op.operation.attributes
             if "sym_name" in attributes and attributes["sym_name"].value == name:
@@ -122,7 +152,7 @@ class IRModule:
         self[name].operation.erase()
 
     def __contains__(self, name: object) -> bool:
-        return name in self.function_names
+        return getattr(name, "name_hint", name) in self.function_names
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.function_names)

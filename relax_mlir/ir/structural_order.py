@@ -54,9 +54,7 @@ def _with_nested(op: ir.Operation) -> Iterator[ir.Operation]:
             stack += [block for region in inner.regions for block in region.blocks]
 
 
-def _take(
-    value: ir.Value, movable: dict[ir.Operation, None], order: list[ir.Operation]
-) -> None:
+def _take(value: ir.Value, movable: dict[ir.Operation, None], order: list[ir.Operation]) -> None:
     """Append what a value is computed by, operands first, unless that was done."""
     stack = [(value, False)]
     while stack:

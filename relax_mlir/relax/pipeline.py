@@ -36,6 +36,7 @@ DEFAULT_PIPELINE = (
     "FoldScaleAxis",
     "AlterOpLayout",
     "FoldConstant",
+    "InferType",
     "LegalizeOps",
     "EliminateCommonSubexpr",
     "FuseOps",
@@ -51,6 +52,7 @@ DEFAULT_PIPELINE = (
 # levels are a build's own: a Sequential goes by those that the passes declare.
 _LEVELS = {
     "CanonicalizeBindings": 1,
+    "InferType": 1,
     "EliminateCommonSubexpr": 1,
     "FuseOps": 1,
     "OutlineNative": 1,

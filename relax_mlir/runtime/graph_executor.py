@@ -269,7 +269,8 @@ class GraphExecutor(Module):
             ExecutableFormatError: the bytes are damaged.
             ArgumentTypeError, ShapeMismatchError: as `set_input`.
         """
-        self.set_input(**load_param_dict(params_bytes))
+        for name, value in load_param_dict(params_bytes).items():
+            self.set_input(name, value)
 
     def share_params(self, other: Any, params_bytes: bytes) -> None:
         """Use another executor's memory for the parameters whose names are in `params_bytes`.

@@ -144,7 +144,8 @@ class StatefulCalls:
         """
         call = self[func_name]
         place = None if dev is None else device(dev)
-        waits = place is not None and place.name != "cpu"
+        if place is not None and place.name == "cpu":
+            place = None
         before = None
         if f_preproc:
             from relax_mlir.runtime.registry import get_global_func
@@ -154,7 +155,7 @@ class StatefulCalls:
         def timed(*args: Any, **kwargs: Any) -> BenchmarkResult:
             def run() -> None:
                 call(*args, **kwargs)
-                if waits:
+                if place is not None:
                     place.sync()
 
             return evaluate(

@@ -104,6 +104,20 @@ def _empty(value: np.ndarray) -> str:
     return f'np.empty({value.shape!r}, dtype="{value.dtype.name}")'
 
 
+def _reads_all_inputs(executable: Executable) -> bool:
+    for func in executable.global_funcs:
+        code = executable.instructions(func)
+        read = {
+            arg.value
+            for instr in code
+            for arg in (*instr.args, instr.reg)
+            if arg.kind is ArgKind.REGISTER
+        }
+        if not read.issuperset(range(func.num_args)):
+            return False
+    return True
+
+
 def as_python(executable: Executable) -> str:
     """Return the program; see `Executable.as_python` for the names it may need."""
     names = executable.func_names
@@ -125,7 +139,9 @@ def as_python(executable: Executable) -> str:
     for i, text in enumerate(literals):
         if "constants[" in text:
             lines.append(f"# constants[{i}]: {_constant_summary(executable.constants[i])}")
-    lines.append("ib = rx.ExecBuilder()")
+    # Whoever made this program has been warned already.
+    quiet = "" if _reads_all_inputs(executable) else "warn_unused_inputs=False"
+    lines.append(f"ib = rx.ExecBuilder({quiet})")
     lines += [f"ib.emit_constant({text})" for text in literals]
     for func in executable.global_funcs:
         params = ""

@@ -46,17 +46,17 @@ def infer_type(module: ir.Operation) -> None:
         if "relax.function" in view.operation.attributes and view.operation.regions[0].blocks
     }
     done: set[str] = set()
-
-    def visit(name: str) -> None:
-        if name in done or name not in functions:
-            return
-        done.add(name)
-        for callee in _callees(functions[name]):
-            visit(callee)
-        _Function(functions[name], functions).run()
-
     for name in functions:
-        visit(name)
+        _visit(name, functions, done)
+
+
+def _visit(name: str, functions: Mapping[str, ir.Operation], done: set[str]) -> None:
+    if name in done or name not in functions:
+        return
+    done.add(name)
+    for callee in _callees(functions[name]):
+        _visit(callee, functions, done)
+    _Function(functions[name], functions).run()
 
 
 def refine(declared: ir.Type, inferred: ir.Type) -> ir.Type:

@@ -223,7 +223,7 @@ class _Outliner:
         return list(spans), list(spans.values())
 
     def _check(self) -> None:
-        """Check before the run what was checked in it, and that its tensors can have their sizes."""
+        """Check before the run what was checked in it, and that its tensors can be that large."""
         for cast_ in self._run.checks:
             value, result = cast_.operands[0], cast_.results[0]
             with cast_.location:

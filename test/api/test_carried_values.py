@@ -59,8 +59,10 @@ def main(x: R.Tensor(("n",), "float32"), c: R.Tensor((), "bool"), k: R.Prim("int
 
 
 def test_what_nobody_uses_is_not_carried() -> None:
-    module = transform.DeadCodeElimination()(from_source(BEFORE))
-    assert_structural_equal(module, from_source(AFTER))
+    before, after = map(transform.DeadCodeElimination(), map(from_source, (BEFORE, AFTER)))
+    assert "dead" not in before.script()
+    assert "R.cos" not in before.script()
+    assert_structural_equal(before, after)
 
 
 @pytest.mark.parametrize("taken", [True, False])
@@ -89,5 +91,10 @@ def main(x: R.Tensor(("n",), "float32"), y: R.Tensor):
         z = R.match_cast(z, R.Tensor((n,), "float32"))
     return x
 """
-    module = from_source(source)
-    assert_structural_equal(transform.DeadCodeElimination()(module), module)
+    module = transform.DeadCodeElimination()(from_source(source))
+    (loop,) = (
+        view.operation
+        for view in module["main"].regions[0].blocks[0].operations
+        if view.operation.name == "relax.for"
+    )
+    assert loop.results[0].type.num_types == 2

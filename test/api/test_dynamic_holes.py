@@ -1,11 +1,11 @@
-"""What dynamic shapes are known to break elsewhere: one program for each hole, run against numpy."""
+"""What dynamic shapes are known to break elsewhere: a program for each hole, against numpy."""
 
 import numpy as np
 import pytest
 
 from relax_mlir import register_func, relax, te, topi, transform
-from relax_mlir.transform import PassContext
 from relax_mlir.script import from_source
+from relax_mlir.transform import PassContext
 
 HEAD = "@I.ir_module\nclass Module:\n"
 
@@ -23,7 +23,7 @@ def numbers(*shape: int) -> np.ndarray:
 
 @pytest.mark.parametrize("n", [0, 1, 5])
 def test_expressions_over_symbols_that_no_dimension_is(n) -> None:
-    """ "PrimExpr has not been computed": every size is an expression, none a plain symbol."""
+    """A PrimExpr "has not been computed": every size is an expression, none a plain symbol."""
     main = compiled("""
 @R.function
 def main(x: R.Tensor(("n * 2", "m + 1"), "float32")):
@@ -101,7 +101,7 @@ def main(x: R.Tensor({declared}), s: R.Tensor({length}, "int64")):
 """)
     x = numbers(4, 6)
     np.testing.assert_array_equal(main(x, np.array([3, 8])), x.reshape(3, 8) * 2)
-    with pytest.raises(ValueError):
+    with pytest.raises(ValueError, match="reshape"):
         main(x, np.array([5, 5]))
 
 

@@ -76,7 +76,7 @@ def _random_executable(seed: int) -> Executable:
     return ib.get(metadata=metadata)
 
 
-@pytest.mark.filterwarnings("ignore::relax_mlir.runtime.UnusedInputWarning")
+@pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("chunk", range(4))
 def test_random_programs_as_python(chunk: int) -> None:
     for seed in range(50 * chunk, 50 * (chunk + 1)):

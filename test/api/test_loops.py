@@ -254,7 +254,7 @@ def test_printed_loops_are_what_one_would_write(module: IRModule) -> None:
         "while i < k:",
         "i = R.prim_value(i + 1)",
         "for i in range(5, -3, -2):",
-        "if (k > 2) and (k < 10):",
+        "if k > 2 and k < 10:",
         "p = R.prim_value(p * 2)",
     ):
         assert f" {line}\n" in text

@@ -1,6 +1,8 @@
 """Memory plans: what lives at once never overlaps, whatever the sizes, and little is wasted."""
 
+import gc
 import random
+import types
 
 import numpy as np
 import pytest
@@ -299,3 +301,22 @@ def test_only_kernels_that_look_at_one_point_write_over_their_arguments(size, le
     np.testing.assert_array_equal(vm["alone"](x), 2 * x)
     # `a` and `b` are one place, `c` is where the result goes.
     assert log.memory["main_native"].planned.evaluate({"n": 16}) == 64
+
+
+def test_a_build_leaves_no_cycles():
+    module = from_source(REPORTED)
+    relax.build(module, "llvm -O=0")
+    gc.collect()
+    gc.disable()
+    try:
+        relax.build(module, "llvm -O=0")
+        gc.set_debug(gc.DEBUG_SAVEALL)
+        gc.collect()
+        left = [each for each in gc.garbage if "mlir" in type(each).__module__]
+        functions = [each for each in gc.garbage if isinstance(each, types.FunctionType)]
+    finally:
+        gc.set_debug(0)
+        gc.garbage.clear()
+        gc.enable()
+    assert not left
+    assert not [each for each in functions if each.__module__.startswith("relax_mlir")]

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from relax_mlir import register_func, relax
+from relax_mlir.errors import ShapeMismatchError
 from relax_mlir.relax.pipeline import DEFAULT_PIPELINE
 from relax_mlir.script import from_source
 from relax_mlir.transform import PassContext
@@ -162,3 +163,70 @@ def test_results_of_two_calls_share_nothing(vm):
     kept = first.copy()
     vm["several"](2 * x)
     np.testing.assert_array_equal(first, kept)
+
+
+CHECKED = """
+from relax_mlir.script import ir as I, relax as R
+
+@I.ir_module
+class Module:
+    @R.function
+    def between(x: R.Tensor(("n",), "float32"), y: R.Tensor(("m",), "float32")):
+        a = R.exp(x)
+        b = R.match_cast(a, R.Tensor(("m",), "float32"))
+        c = R.add(b, y)
+        d = R.sum(c)
+        return (d, b)
+
+    @R.function
+    def around(x: R.Tensor(("n",), "float32"), u: R.Tensor(dtype="float32")):
+        a = R.exp(x)
+        z = R.add(u, u)
+        b = R.cumsum(a)
+        q = R.unique(b)
+        c = R.sum(R.multiply(b, a))
+        return (c, q, z)
+
+    @R.function
+    def cast_of_unknown(x: R.Tensor(ndim=1, dtype="float32")):
+        a = R.match_cast(x, R.Tensor(("n",), "float32"))
+        b = R.cumsum(R.exp(a))
+        c = R.sum(R.multiply(b, a))
+        return c
+"""
+
+
+def _native_calls(executable, name):
+    text = executable.as_text().split(f"@{name}:")[1].split("@")[0]
+    return [line.split()[1] for line in text.splitlines() if "_native" in line]
+
+
+def test_what_stands_between_calls_moves_out_of_their_way():
+    executable = relax.build(from_source(CHECKED))
+    for name in ("between", "around", "cast_of_unknown"):
+        assert len(_native_calls(executable, name)) == 1, executable.as_text()
+    vm = relax.VirtualMachine(executable)
+    x = np.linspace(-1, 1, 7, dtype=np.float32)
+    e = np.exp(x)
+    d, b = vm["between"](x, x)
+    np.testing.assert_allclose(d, (e + x).sum(), rtol=1e-5)
+    np.testing.assert_allclose(b, e, rtol=1e-6)
+    c, q, z = vm["around"](x, np.ones((2, 2), np.float32))
+    np.testing.assert_allclose(c, (e.cumsum() * e).sum(), rtol=1e-5)
+    np.testing.assert_allclose(q, e.cumsum(), rtol=1e-5)
+    np.testing.assert_array_equal(z, np.full((2, 2), 2))
+    np.testing.assert_allclose(
+        vm["cast_of_unknown"](x), (e.cumsum() * x).sum(), rtol=1e-4, atol=1e-5
+    )
+
+
+def test_a_check_that_comes_first_says_the_same():
+    messages = []
+    for disabled in ([], ["OutlineNative"]):
+        with PassContext(disabled_pass=disabled):
+            vm = relax.VirtualMachine(relax.build(from_source(CHECKED)))
+        with pytest.raises(ShapeMismatchError) as caught:
+            vm["between"](np.ones(3, np.float32), np.ones(4, np.float32))
+        messages.append(str(caught.value).split("\n")[0])
+    assert messages[0] == messages[1]
+    assert "match_cast of 'b'" in messages[0]

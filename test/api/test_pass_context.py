@@ -465,6 +465,12 @@ def test_p07_explicit_context(mod, make, log):
     assert log == ["A"]
 
 
+@pytest.mark.parametrize("ctx", [3, "opt_level=3", {}, PassContext])
+def test_p07_a_wrong_context(mod, make, ctx):
+    with pytest.raises(TypeError, match="runs under a PassContext, got"):
+        make("A")(mod, ctx)
+
+
 class TestConfig:
     """P23: options have a key, a type, a default and a description."""
 

@@ -42,9 +42,11 @@ class Module:
 """
 PROGRAMS = [*DOCUMENT.values(), CONTROL_FLOW]
 WORDS = (
-    "0 -1 n None '' () [] ... x 1.5 R T (1<<70) 'n' *x **x True {} yield 1j x[0] x.shape not R.add "
-    "T.int64() cls i 1e400 float('nan') (lambda:0) f'{n}' b'a' n*m//0 R.Tensor R.function"
-).split()
+    "0", "-1", "n", "None", "''", "()", "[]", "...", "x", "1.5", "R", "T", "(1<<70)", "'n'",
+    "*x", "**x", "True", "{}", "yield", "1j", "x[0]", "x.shape", "not", "R.add", "T.int64()",
+    "cls", "i", "1e400", "float('nan')", "(lambda:0)", "f'{n}'", "b'a'", "n*m//0", "R.Tensor",
+    "R.function",
+)  # fmt: skip
 SKIPPED = {
     tokenize.NEWLINE, tokenize.NL, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER,
     tokenize.COMMENT,
@@ -85,8 +87,7 @@ def test_only_script_errors_come(seed) -> None:
             try:
                 module = from_source(source)
             except ScriptError as error:
-                assert str(error).startswith("<str>:"), source
-                outcomes.add("refused")
+                outcomes.add("refused" if str(error).startswith("<str>:") else source)
                 continue
         assert "class Module" in module.script(), source
         outcomes.add("read")

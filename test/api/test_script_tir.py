@@ -219,8 +219,12 @@ def f(a: T.handle, B: T.Buffer((8, 2), "float32", strides=[2, 1], elem_offset=0,
 
 
 REFUSED = [
-    ("B[0] = T.call_extern('float32', 'expf', A[0])", "T.call_extern",
-     "T.call_extern cannot be called from a prim func"),
+    ("B[0] = T.call_extern('float32', 'my_kernel', A[0])", "T.call_extern",
+     "'my_kernel' giving float32 cannot be called from a prim func"),
+    ("B[0] = T.call_extern('float32', 'exp', A[0])", "T.call_extern",
+     "'exp' giving float32 cannot be called from a prim func"),
+    ("B[0] = T.call_extern('float32', 'expf', A[0], A[1])", "T.call_extern",
+     "expf takes 1 argument, got 2"),
     ("B[0] = T.ramp(0, 1, 4)", "T.ramp", "T.ramp makes a vector"),
     ("B[0] = T.nextafter(A[0], A[1])", "T.nextafter", "T.nextafter has no native code here"),
     ("assert A[0] > 0", "assert A[0] > 0", "a prim func cannot fail by itself"),
@@ -316,3 +320,23 @@ def f(
     back = from_source(text)
     ir.assert_structural_equal(module, back)
     assert script(back) == text
+
+
+@pytest.mark.parametrize(("dtype", "suffix"), [("float32", "f"), ("float64", "")])
+def test_functions_of_c(dtype, suffix) -> None:
+    module = from_source(
+        HEAD
+        + f"""
+@T.prim_func
+def f(A: T.Buffer((5,), "{dtype}"), B: T.Buffer((5,), "{dtype}")):
+    for i in range(5):
+        B[i] = T.call_extern("{dtype}", "exp{suffix}", A[i]) + T.call_pure_extern(
+            "{dtype}", "pow{suffix}", A[i], 2.0) + T.call_extern("{dtype}", "fabs{suffix}", -A[i])
+@R.function
+def main(x: R.Tensor((5,), "{dtype}")):
+    return R.call_tir(f, (x,), R.Tensor((5,), "{dtype}"))
+"""
+    )
+    x = np.linspace(0.5, 2, 5).astype(dtype)
+    result = relax.VirtualMachine(relax.build(module))["main"](x)
+    np.testing.assert_allclose(result, np.exp(x) + x**2 + x, rtol=1e-6)

@@ -26,12 +26,16 @@ def run(source: str, *args):
 
 def test_what_is_certain_of_them() -> None:
     analyzer = Analyzer()
-    assert str(i.max(0)) != str(i) and str(n.max(0)) == "n"
+    assert str(i.max(0)) != str(i)
+    assert str(n.max(0)) == "n"
     assert (i + 2).max(i) == i + 2
-    assert not analyzer.can_prove(i >= 0) and not analyzer.can_prove(i * n >= 0)
-    assert not analyzer.can_prove(i * i * i >= 0) and not analyzer.can_prove(i // 4 <= i)
+    assert not analyzer.can_prove(i >= 0)
+    assert not analyzer.can_prove(i * n >= 0)
+    assert not analyzer.can_prove(i * i * i >= 0)
+    assert not analyzer.can_prove(i // 4 <= i)
     analyzer.assume(i >= 0)
-    assert analyzer.can_prove(i // 4 <= i) and analyzer.can_prove(i.max(0) == i)
+    assert analyzer.can_prove(i // 4 <= i)
+    assert analyzer.can_prove(i.max(0) == i)
     analyzer = Analyzer()
     analyzer.assume(i == n - 3)
     assert not analyzer.can_prove(n >= 3)
@@ -88,7 +92,9 @@ def main(x: R.Tensor(("n",), "int64"), k: R.Prim("int64")):
     return R.call_tir(f, (x,), R.Tensor(("n",), "int64"), tir_vars=R.shape([k]))
 """
     for k in (-5, 4):
-        np.testing.assert_array_equal(run(source, np.zeros(3, "int64"), k), max(k, 0) * 10 + min(k, 0))
+        np.testing.assert_array_equal(
+            run(source, np.zeros(3, "int64"), k), max(k, 0) * 10 + min(k, 0)
+        )
 
 
 def test_a_symbol_that_somebody_named_is_a_size() -> None:

@@ -390,3 +390,23 @@ def test_every_frame_is_in_the_stack_of_an_error() -> None:
         assert lines[:2] == stack[:2]
         assert lines[-2:] == ["... 23 more frames ...", stack[-1]]
     remove_global_func("test.watch.fail")
+
+
+@pytest.mark.parametrize("name", ["python", "closure"])
+def test_recursion_through_other_functions(name: str) -> None:
+    machines: list[VirtualMachine] = []
+    register_func("test.watch.again", lambda x: machines[0]["python"](x), override=True)
+    ib = ExecBuilder()
+    with ib.function("python", 1):
+        ib.emit_call("test.watch.again", [ib.r(0)], dst=ib.r(1))
+        ib.emit_ret(ib.r(1))
+    with ib.function("closure", 1):
+        ib.emit_call("vm.builtin.make_closure", [ib.f("closure")], dst=ib.r(1))
+        ib.emit_call("vm.builtin.invoke_closure", [ib.r(1), ib.r(0)], dst=ib.r(2))
+        ib.emit_ret(ib.r(2))
+    machines.append(VirtualMachine(ib.get()))
+    for x in (1, np.ones(3)):
+        with pytest.raises(VMError, match="call each other too deeply") as raised:
+            machines[0][name](x)
+        assert str(raised.value).count("\n") < 25
+    remove_global_func("test.watch.again")

@@ -7,6 +7,11 @@ from relax_mlir.dialects.relax.well_formed import check_well_formed as function_
 from relax_mlir.errors import ExprTypeError, VerifyError
 from relax_mlir.relax.analysis.scopes import enclosing_module, function_op, module_op
 
+_TOO_DEEP = (
+    "branches or loops are nested too deep to be checked: put inner ones into functions of their "
+    "own, or raise sys.setrecursionlimit"
+)
+
 
 class Diagnostic(NamedTuple):
     """One thing that is wrong.
@@ -58,10 +63,11 @@ def well_formed(node: Any, check_struct_info: bool = True) -> WellFormed:
         return WellFormed(found or [Diagnostic("loc(unknown)", str(error))])
     if check_struct_info and module is not None:
         name = None if only is None else ir.StringAttr(only.attributes["sym_name"]).value
-        found += [
-            Diagnostic(str(location), message)
-            for location, message in function_problems(module, name)
-        ]
+        try:
+            problems = list(function_problems(module, name))
+        except RecursionError:
+            return WellFormed([Diagnostic(str(target.location), _TOO_DEEP)])
+        found += [Diagnostic(str(location), message) for location, message in problems]
     return WellFormed(found)
 
 

@@ -42,8 +42,8 @@ class Frame:
     """
 
     __slots__ = (
-        "blocks", "builder", "finished", "given", "ip", "kind", "late", "name", "names", "op", "open",
-        "outputs", "params", "place", "symbols",
+        "blocks", "builder", "finished", "given", "ip", "kind", "late", "name", "names", "op",
+        "open", "outputs", "params", "place", "symbols",
     )  # fmt: skip
 
     def __init__(
@@ -81,6 +81,8 @@ def resolve(builder: Any, var: Var) -> ir.Value:
         return value
     if frame is not None and frame.builder is not builder:
         raise BuilderError(f"'{var.name_hint}' belongs to another BlockBuilder")
+    value = var.mlir_value
+    assert value is not None, "it has been bound"
     if value.context != builder.context:
         raise BuilderError(f"'{var.name_hint}' belongs to a module of another MLIR context")
     # What a function under change looked like is not what is written into.

@@ -44,7 +44,8 @@ class Op(Expr):
         """
         known = Op._KNOWN.get(name)
         if known is None:
-            short = name.removeprefix("relax.")
+            # TVM calls it relax.nn.relu; here the namespace is the script's only.
+            short = name.removeprefix("relax.").removeprefix("nn.")
             if short not in COMPUTE_OPS and name not in CALL_FORMS:
                 near = did_you_mean(short, [*COMPUTE_OPS, *CALL_FORMS])
                 raise ExprError(f"there is no operation '{name}'{near}")

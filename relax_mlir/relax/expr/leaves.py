@@ -3,7 +3,7 @@
 from typing import Any
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.errors import ExprTypeError
+from relax_mlir.errors import ExprError, ExprTypeError
 from relax_mlir.relax.expr.base import Expr
 from relax_mlir.relax.expr.places import canonical, defining_op
 from relax_mlir.relax.expr.types import (
@@ -90,7 +90,18 @@ class Var(Expr):
 
     @property
     def mlir_value(self) -> ir.Value | None:
-        """The MLIR value, None when this has not been emitted."""
+        """The MLIR value, None when this has not been emitted.
+
+        Raises:
+            ExprError: its binding has been replaced or removed since.
+        """
+        if self._value is not None:
+            try:
+                self._value.owner  # noqa: B018 - of an operation that is no more this raises
+            except RuntimeError as error:
+                raise ExprError(
+                    f"the binding of '{self.name_hint}' has been replaced or removed"
+                ) from error
         return self._value
 
     @property

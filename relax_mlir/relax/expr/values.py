@@ -35,6 +35,14 @@ class _Leaf(Expr):
         return None if self._op is None else self._op.result
 
 
+class Elements(np.ndarray):
+    """The elements of a constant: a numpy array that also has TVM's `numpy`."""
+
+    def numpy(self) -> np.ndarray:
+        """Return them as a plain array, not a copy."""
+        return self.view(np.ndarray)
+
+
 class Constant(_Leaf):
     """A tensor known at compile time: `relax.const(1.0, "float32")`, `Constant(array)`."""
 
@@ -51,15 +59,14 @@ class Constant(_Leaf):
         self._ty = TensorType(self._raw.shape, dtype)
 
     @property
-    def data(self) -> np.ndarray:
+    def data(self) -> Elements:
         """The elements; not a copy where the constant was made in this process.
 
         Raises:
             ValueError: the module holds no elements (an elided resource).
         """
-        if self._op is None:
-            return self._raw
-        return constant_array(self._op.attributes["value"])
+        raw = self._raw if self._op is None else constant_array(self._op.attributes["value"])
+        return raw.view(Elements)
 
 
 class ShapeExpr(_Leaf):

@@ -1,8 +1,11 @@
 """From an expression to the method for its kind."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
-from relax_mlir.errors import ExprTypeError
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.errors import ExprError, ExprTypeError
 from relax_mlir.relax.expr import (
     Call,
     Constant,
@@ -44,6 +47,25 @@ METHODS: dict[type[Any], str] = {
     Function: "visit_function_",
     PrimFunc: "visit_prim_func_",
 }
+
+
+@contextmanager
+def bounded_depth(func: Function) -> Iterator[None]:
+    """Say what is wrong where Python's stack ends: it holds some hundred branches in branches.
+
+    Raises:
+        ExprError: it did.
+    """
+    try:
+        yield
+    except RecursionError as error:
+        op = func.mlir_op
+        named = op is not None and "sym_name" in op.attributes
+        name = ir.StringAttr(op.attributes["sym_name"]).value if named else "lambda"
+        raise ExprError(
+            f"branches or loops of function '{name}' are nested too deep to be visited: put inner "
+            "ones into functions of their own, or raise sys.setrecursionlimit"
+        ) from error
 
 
 def method_of(kind: type[Any]) -> str:

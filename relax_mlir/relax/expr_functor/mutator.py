@@ -23,7 +23,7 @@ from relax_mlir.relax.expr import (
 from relax_mlir.relax.expr.leaves import make_var, value_name
 from relax_mlir.relax.expr_functor.dataflow_outputs import add_outputs
 from relax_mlir.relax.expr_functor.edit import Edit
-from relax_mlir.relax.expr_functor.functor import method_of
+from relax_mlir.relax.expr_functor.functor import bounded_depth, method_of
 from relax_mlir.relax.expr_functor.rewriting import Rewriting
 
 
@@ -138,6 +138,7 @@ class PyExprMutator(Rewriting):
 
         Raises:
             ExprTypeError: the function has not been emitted.
+            ExprError: branches or loops in it are nested too deep for Python's stack.
         """
         op = func.mlir_op
         if op is None:
@@ -155,7 +156,8 @@ class PyExprMutator(Rewriting):
                 self._parameter(index, param)
             frame = self._builder.open_block("insertion", edit, op.regions[0].blocks[0])
             try:
-                self.visit_expr(func.body)
+                with bounded_depth(func):
+                    self.visit_expr(func.body)
             finally:
                 self._builder.close_block(frame)
             if not edit.version:

@@ -30,7 +30,7 @@ from relax_mlir.relax.expr import (
     function_view,
     functions,
 )
-from relax_mlir.relax.expr_functor.functor import method_of
+from relax_mlir.relax.expr_functor.functor import bounded_depth, method_of
 
 
 class PyExprVisitor:
@@ -110,13 +110,18 @@ class PyExprVisitor:
     # Expressions with parts
 
     def visit_function_(self, func: Function) -> None:
-        """Visit the parameters, then the body; a declaration has neither."""
+        """Visit the parameters, then the body; a declaration has neither.
+
+        Raises:
+            ExprError: branches or loops in it are nested too deep for Python's stack.
+        """
         op = func.mlir_op
         if op is not None and not len(op.regions[0].blocks):
             return
-        for param in func.params:
-            self.visit_var_def(param)
-        self.visit_expr(func.body)
+        with bounded_depth(func):
+            for param in func.params:
+                self.visit_var_def(param)
+            self.visit_expr(func.body)
 
     def visit_seq_expr_(self, expr: SeqExpr) -> None:
         """Visit the blocks, then the value."""

@@ -9,8 +9,10 @@ from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.dialects.tir import scalar as S
 from relax_mlir.dialects.tir.scalar import Scalar
+from relax_mlir.errors import did_you_mean
 from relax_mlir.script.parser.source import Node
 from relax_mlir.script.parser.tir_expr import Number, TirExprParser
+from relax_mlir.script.parser.tir_tables import UNARY
 
 _LARGEST = {
     "float16": 65504.0,
@@ -159,6 +161,48 @@ def _unsupported(why: str) -> Callable[[TirExprParser, Node], Any]:
     return refuse
 
 
+# What C's functions of math, here without the suffix for single precision, are here.
+_C_BINARY = {"pow": "pow", "atan2": "atan2", "copysign": "copysign", "fmod": "truncmod"}
+_C_UNARY = {name: UNARY[name] for name in (
+    "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh",
+    "exp", "exp2", "log", "log2", "log10", "log1p", "sqrt", "erf", "floor", "ceil", "trunc",
+    "round", "nearbyint", "fabs",
+) if name in UNARY}  # fmt: skip
+_C_SUFFIX = {"float32": "f", "float64": ""}
+
+
+def _call_extern(p: TirExprParser, node: Node) -> Scalar:
+    """Parse `T.call_extern("float32", "expf", x)` for the functions of C's math library."""
+    heads = [arg.value for arg in node.args[:2] if isinstance(arg, ast.Constant)]
+    if len(heads) != 2 or not all(isinstance(head, str) for head in heads):
+        p.scope.fail(node, f"{ast.unparse(node.func)} takes a dtype, a name, and arguments")
+    dtype, name = heads
+    suffix = _C_SUFFIX.get(dtype)
+    known = {f"{each}{suffix}": each for each in (*_C_UNARY, *_C_BINARY)}
+    if suffix is None or name not in known:
+        near = did_you_mean(name, known) if suffix is not None else ""
+        p.scope.fail(
+            node.func,
+            f"'{name}' giving {dtype} cannot be called from a prim func, which is native code of "
+            f"its own and knows C's functions of math{near}; call others from a Relax function, "
+            "by R.call_dps_packed or R.call_packed",
+        )
+    kind = known[name]
+    places = node.args[2:]
+    count = 1 if kind in _C_UNARY else 2
+    if len(places) != count:
+        p.scope.fail(
+            node.func, f"{name} takes {count} argument{'s' * (count > 1)}, got {len(places)}"
+        )
+    values = [p.settle(p.evaluate(place), place, dtype) for place in places]
+    for value, place in zip(values, places, strict=True):
+        if value.dtype != dtype:
+            p.scope.fail(place, f"{name} takes {dtype}, got {value.dtype}")
+    if kind in _C_UNARY:
+        return S.unary(_C_UNARY[kind], values[0])
+    return S.binary(_C_BINARY[kind], *values)
+
+
 _NO_CALLS = _unsupported(
     "cannot be called from a prim func, which is native code of its own; call external functions "
     "from a Relax function, by R.call_dps_packed or R.call_packed"
@@ -227,9 +271,11 @@ INTRINSICS: dict[str, Callable[[TirExprParser, Node], Any]] = {
     "reinterpret": _reinterpret,
     "Let": _let,
     **dict.fromkeys(
-        ("call_extern", "call_packed", "call_cpacked", "call_pure_extern", "call_llvm_intrin",
-         "call_llvm_pure_intrin", "call_intrin", "tvm_call_packed"), _NO_CALLS,
+        ("call_packed", "call_cpacked", "call_llvm_intrin", "call_llvm_pure_intrin", "call_intrin",
+         "tvm_call_packed"), _NO_CALLS,
     ),
+    "call_extern": _call_extern,
+    "call_pure_extern": _call_extern,
     **dict.fromkeys(("ramp", "Ramp", "broadcast", "Broadcast", "Shuffle", "vscale"), _NO_VECTORS),
     **dict.fromkeys(("tvm_storage_sync", "tvm_thread_allreduce", "ptx_mma"), _NO_THREADS),
     "nextafter": _unsupported("has no native code here; use numpy's by R.call_dps_packed"),

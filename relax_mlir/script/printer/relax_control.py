@@ -129,8 +129,13 @@ class ControlPrinter:
             self._printer.forced.setdefault(value, name)
 
     def _arm(self, block: ir.Block, values: Sequence[ir.Value], names: Sequence[str]) -> None:
+        late = False
         for value, name in zip(values, names, strict=True):
             if not self._is_local(value, block) or list(values).count(value) > 1:
+                late = True
+                continue
+            if late and self._printer.is_inlined(value.owner.operation):
+                # It follows what is bound at the end, in the order of the variables.
                 continue
             if not self._is_read_after(name, value, block):
                 self._printer.forced.setdefault(value, name)

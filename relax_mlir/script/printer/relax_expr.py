@@ -150,8 +150,11 @@ class RelaxExprPrinter:
         return f"not {parts[0]}" if word == "not" else f" {word} ".join(parts)
 
     def _condition(self, value: ir.Value) -> str:
+        """Return a part of a condition, in parentheses where `and`, `or` and `not` meet."""
         text = self.value(value)
-        return text if text.isidentifier() else f"({text})"
+        if isinstance(value.owner, ir.Block) or self.namer.get(value) is not None:
+            return text
+        return f"({text})" if value.owner.operation.name == "relax.logic_prim" else text
 
     def _op_match_prim(self, op: ir.Operation) -> str:
         dim = op.attributes["value"].maybe_downcast().dims[0]

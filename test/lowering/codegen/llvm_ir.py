@@ -36,6 +36,24 @@ llvm.func @f(%x: f32) -> f32 {
 with make_context(), ir.Location.unknown():
     print(to_llvm_ir(ir.Module.parse(CONSTANTS).operation))
 
+# A loop's hints stand on the branch that closes it, under the name that loops of scf give them.
+# CHECK-LABEL: hints
+# CHECK: br i1 {{.*}}, !llvm.loop [[LOOP:![0-9]+]]
+# CHECK: [[LOOP]] = distinct !{[[LOOP]], [[HINT:![0-9]+]]}
+# CHECK: [[HINT]] = !{!"llvm.loop.unroll.disable"}
+print("hints")
+LOOP = """
+llvm.func @f(%c: i1) {
+  llvm.br ^loop
+^loop:
+  llvm.cond_br %c, ^loop, ^end
+    {llvm.loop_annotation = #llvm.loop_annotation<unroll = <disable = true>>}
+^end:
+  llvm.return
+}"""
+with make_context(), ir.Location.unknown():
+    print(to_llvm_ir(ir.Module.parse(LOOP).operation))
+
 # CHECK-LABEL: untranslatable
 # CHECK: not in the LLVM dialect after lowering: 'arith.addi' at loc("here":4:2)
 print("untranslatable")

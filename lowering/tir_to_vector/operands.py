@@ -1,0 +1,43 @@
+"""Where the operands of a contraction lie, and their packed panels."""
+
+from dataclasses import dataclass
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.lowering.tir_to_vector.emit import Emitter
+from relax_mlir.lowering.tir_to_vector.flat import FlatAccess
+from relax_mlir.lowering.tir_to_vector.index_emit import Index
+from relax_mlir.lowering.tir_to_vector.microkernel import Flat
+
+
+@dataclass
+class Panels:
+    """Where a panel of B begins: `offset + number * panel_stride`, and where its next row is."""
+
+    base: ir.Value
+    offset: Index
+    row_stride: Index
+    panel_stride: Index
+    contiguous: bool = False
+
+
+class Layout:
+    """An access as an offset and a stride for each iterator, as values."""
+
+    def __init__(self, access: FlatAccess, emit: Emitter) -> None:
+        self._emit = emit
+        self._offset = emit.size(access.offset)
+        self._strides: dict[object, Index] = {
+            position: emit.size(stride) for position, stride in enumerate(access.strides)
+        }
+        self.base = emit.flatten_once(access.buffer)
+
+    def stride(self, iterator: int | None) -> Index:
+        """Return the stride of an iterator, 0 for none."""
+        return self._strides.get(iterator, 0)
+
+    def at(self, env: dict[int, Index]) -> Flat:
+        """Return the place at given counters."""
+        offset = self._offset
+        for iterator, value in env.items():
+            offset = self._emit.add(offset, self._emit.mul(value, self.stride(iterator)))
+        return Flat(self.base, offset, self._strides)
