@@ -6,7 +6,7 @@ only ever means "not proved".
 
 from collections.abc import Mapping
 
-from relax_mlir.dialects.relax.atoms import SIGNED, Bounds, Extremum, Quotient
+from relax_mlir.dialects.relax.atoms import SIGNED, Bounds, Extremum, Quotient, signed
 from relax_mlir.dialects.relax.conditions import Condition
 from relax_mlir.dialects.relax.symbolic import IntLike, SymExpr
 
@@ -148,7 +148,8 @@ class Facts:
         """Note that an expression has no remainder: its symbol is a multiple of the divisor."""
         if expr.name is not None and divisor.value is not None:
             # No program has a symbol of such a name.
-            part = SymExpr.var(f"{expr.name} over {divisor}")
+            name = f"{expr.name} over {divisor}"
+            part = SymExpr.var(signed(name) if expr.name.endswith(SIGNED) else name)
             self._invented[str(part)] = (expr // divisor).substitute(self._invented)
             low, high = self._bounds.get(expr.name, (None, None))
             self.bound(

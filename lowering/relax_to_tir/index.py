@@ -27,7 +27,6 @@ from relax_mlir.lowering.relax_to_tir.manipulate import attributes
 from relax_mlir.lowering.relax_to_tir.scalar_functions import BINARY
 
 _COMBINE: dict[str, Callable[[Scalar, Scalar], Scalar]] = {
-    "update": lambda old, new: new,
     "add": BINARY["add"],
     "mul": BINARY["multiply"],
     "min": BINARY["minimum"],
@@ -188,7 +187,7 @@ def _legalize_scatter_elements(legalizer: Legalizer, op: ir.Operation) -> ir.Val
     if inner != updated or not _fits(inner, dims, axis):
         return None
     places = _checked(op, op.operands[1], dims[axis])
-    combine = _COMBINE[attrs["reduction"]]
+    combine = _COMBINE.get(attrs["reduction"])
 
     def body(builder: PrimFuncBuilder, buffers: Sequence[Buffer]) -> None:
         data, indices, updates, out = buffers
@@ -196,7 +195,8 @@ def _legalize_scatter_elements(legalizer: Legalizer, op: ir.Operation) -> ir.Val
         with builder.nest("scatter_elements", _in_order(indices.dims)) as block:
             at = tuple(block)
             where = (*at[:axis], indices[at], *at[axis + 1 :])
-            out.store(combine(out[where], updates[at]), where)
+            new = updates[at]
+            out.store(new if combine is None else combine(out[where], new), where)
 
     operands = [op.operands[0], places, op.operands[2]]
     return legalizer.call_inferred(op, operands, body, str(attrs))
@@ -211,7 +211,7 @@ def _legalize_scatter_nd(legalizer: Legalizer, op: ir.Operation) -> ir.Value | N
     if depth is None or updated != [*inner[:-1], *dims[depth:]]:
         return None
     places = _checked_columns(op, op.operands[1], dims[:depth])
-    combine = _COMBINE[attrs["reduction"]]
+    combine = _COMBINE.get(attrs["reduction"])
 
     def body(builder: PrimFuncBuilder, buffers: Sequence[Buffer]) -> None:
         data, indices, updates, out = buffers
@@ -220,7 +220,8 @@ def _legalize_scatter_nd(legalizer: Legalizer, op: ir.Operation) -> ir.Value | N
             at = tuple(block)
             place = [indices[(*at[:outer], column)] for column in range(depth)]
             where = (*place, *at[outer:])
-            out.store(combine(out[where], updates[at]), where)
+            new = updates[at]
+            out.store(new if combine is None else combine(out[where], new), where)
 
     operands = [op.operands[0], places, op.operands[2]]
     return legalizer.call_inferred(op, operands, body, str(attrs))

@@ -138,11 +138,24 @@ def _own_tensors(code: list[Instruction], names: list[str]) -> dict[int, int]:
 
 
 def _returns_own_tensor(executable: Executable, code: list[Instruction]) -> bool:
-    """Whether straight code returns a tensor that it allocated itself."""
-    result = next(instr.reg for instr in code if instr.op is Opcode.RET)
-    makers = [instr for instr in code if instr.op is Opcode.CALL and instr.dst == result]
-    names = [executable.func_names[instr.func_idx] for instr in makers]
-    return names == [PREFIX + "alloc_tensor"]
+    """Whether straight code returns a tensor that it allocated itself, or a tuple of such."""
+    makers: dict[Arg, list[int]] = {}
+    for i, instr in enumerate(code):
+        if instr.op is Opcode.CALL:
+            makers.setdefault(instr.dst, []).append(i)
+    # Registers, and the instructions that read them.
+    pending = [next((instr.reg, i) for i, instr in enumerate(code) if instr.op is Opcode.RET)]
+    while pending:
+        register, reader = pending.pop()
+        made = makers.get(register, [])
+        if len(made) != 1 or made[0] >= reader:
+            return False
+        name = executable.func_names[code[made[0]].func_idx]
+        if name == PREFIX + "make_tuple":
+            pending += [(arg, made[0]) for arg in code[made[0]].args]
+        elif name != PREFIX + "alloc_tensor":
+            return False
+    return True
 
 
 def _write_straight(

@@ -16,13 +16,13 @@ from relax_mlir.dialects.relax.tuples import is_make_tuple, make_tuple
 from relax_mlir.dialects.tir.builder import BufferDecl, PrimFuncBuilder, buffer_type
 from relax_mlir.dialects.tir.scalar import cast
 from relax_mlir.lowering.relax_to_vm.storage_plan import (
-    ALIGNMENT,
     Plan,
     Tenant,
     needed,
     plan_arena,
     unplanned,
 )
+from relax_mlir.lowering.relax_to_vm.storage_sums import ALIGNMENT
 from relax_mlir.transform.elementwise_kernels import overwritable
 from relax_mlir.transform.outline_runs import Run, find_runs, is_argument_tuple, resolve
 from relax_mlir.transform.rebuild import get_item

@@ -23,7 +23,7 @@ _SHARDS, _FUNCTIONS = 10, 12
 _MODULES = max(1, int(_ASKED or 600) // (_SHARDS * _FUNCTIONS))
 _OPTIMISATIONS = (
     "CanonicalizeBindings", "FoldScaleAxis", "AlterOpLayout", "FoldConstant",
-    "EliminateCommonSubexpr", "FuseOps", "OutlineNative",
+    "EliminateCommonSubexpr", "FuseOps", "OutlineNative", "InferType", "StaticPlanBlockMemory",
 )  # fmt: skip
 # Ours and upstream's that a user may run before a build, in any order.
 _PASSES = (

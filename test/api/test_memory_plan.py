@@ -14,13 +14,13 @@ from relax_mlir.dialects.relax.prover import Facts
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.errors import VMError
 from relax_mlir.lowering.relax_to_vm.storage_plan import (
-    ALIGNMENT,
     Tenant,
     least,
     needed,
     plan_arena,
     unplanned,
 )
+from relax_mlir.lowering.relax_to_vm.storage_sums import ALIGNMENT
 from relax_mlir.script import from_source
 from relax_mlir.transform import PassContext
 

@@ -230,3 +230,13 @@ def test_a_check_that_comes_first_says_the_same():
         messages.append(str(caught.value).split("\n")[0])
     assert messages[0] == messages[1]
     assert "match_cast of 'b'" in messages[0]
+
+
+def test_a_tuple_of_a_parameter_is_not_taken_for_new():
+    builder = relax.ExecBuilder()
+    with builder.function("main", 1):
+        builder.emit_call("vm.builtin.make_tuple", args=[builder.r(0)], dst=builder.r(0))
+        builder.emit_ret(builder.r(0))
+    x = np.ones(3, np.float32)
+    (same,) = relax.VirtualMachine(builder.get())["main"](x)
+    assert same is x

@@ -21,7 +21,8 @@ EXPRESSIONS = (
     "R.nn.adaptive_avg_pool2d(q, (2, 2))", "R.nn.conv2d(q, w)", "R.nn.pad(x, (1, 1, 2, 2))",
     "R.matmul(x, R.permute_dims(x))", "R.einsum((x, x), 'ij,kj->ik')", "R.nn.attention(h, h, h)",
     "R.where(x > x, x, x)", "R.clip(x, 0, 1)", "R.cumsum(x, axis=0)", "R.take(x, ix, axis=0)",
-    "R.concat((x, x))", "R.split(x, 2, axis=1)", "R.topk(x, 2)", "R.unique(ix)", "x[1:3]",
+    "R.scatter_elements(x, R.astype(x, 'int64'), x, 0)", "R.concat((x, x))",
+    "R.split(x, 2, axis=1)", "R.topk(x, 2)", "R.unique(ix)", "x[1:3]",
     "R.log(u)", "R.sum(u, axis=[0])", "R.add(u, x)",
 )  # fmt: skip
 

@@ -39,6 +39,10 @@ def test_what_is_certain_of_them() -> None:
     analyzer = Analyzer()
     analyzer.assume(i == n - 3)
     assert not analyzer.can_prove(n >= 3)
+    analyzer = Analyzer()
+    analyzer.assume(i % 4 == 0)
+    assert analyzer.can_prove((i + 4) % 4 == 0)
+    assert not analyzer.can_prove(i >= 0)
 
 
 def test_loops_count_below_zero() -> None:

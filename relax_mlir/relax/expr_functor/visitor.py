@@ -160,8 +160,12 @@ class PyExprVisitor:
 
     def visit_other_(self, expr: Any) -> None:
         """Visit the parts of an expression of another kind: a loop, a lambda."""
+        own = getattr(expr, "mlir_op", None)
         for part in children(expr):
-            self.visit_expr(part)
+            if own is not None and isinstance(part, Var) and _binds(own, part):
+                self.visit_var_def(part)
+            else:
+                self.visit_expr(part)
 
     # Leaves
 
@@ -198,3 +202,11 @@ class PyExprVisitor:
 
     def visit_prim_func_(self, func: PrimFunc) -> None:
         """Visit a prim func, which has no parts of Relax."""
+
+
+def _binds(op: ir.Operation, var: Var) -> bool:
+    """Whether a variable is one that each turn of a loop, or call of a lambda, binds."""
+    value = var.mlir_value
+    if value is None or not isinstance(value.owner, ir.Block):
+        return False
+    return bool(value.owner.owner.operation == op)
