@@ -1,6 +1,7 @@
 """Where in the bytecode an exception came from: one line per frame, innermost first."""
 
 import contextlib
+import re
 from typing import Any
 
 from relax_mlir.errors import VMError
@@ -9,6 +10,8 @@ from relax_mlir.runtime.executable import Executable
 
 # Frames that a message shows: the innermost ones, and the outermost one after them.
 _SHOWN = 16
+_FRAME = "\n  in VM function '"
+_LEFT = re.compile(r"\.\.\. (\d+) more frames? \.\.\.")
 
 
 def source_line(sources: Any, name: str, position: int) -> str:
@@ -47,16 +50,30 @@ def shown(stack: list[str]) -> list[str]:
     return [*stack[:_SHOWN], *more, stack[-1]]
 
 
+def _split(text: str) -> tuple[str, list[str]]:
+    """Return a message and its frames: an error that came through the FFI has them there alone."""
+    message, mark, rest = text.partition(_FRAME)
+    stack: list[str] = []
+    for line in (mark + rest).split("\n  ")[1:]:
+        left = _LEFT.fullmatch(line)
+        stack += [line] if left is None else ["..."] * int(left[1])
+    return message, stack
+
+
 def annotate(error: Exception, where: str) -> Exception:
     """Add a frame to an exception: to the message of ours, to the notes of any other.
 
     All frames are in its attribute `vm_stack`.
     """
     state: dict[str, Any] = getattr(error, "__dict__", {})
+    if isinstance(error, VMError) and "vm_stack" not in state:
+        state["vm_message"], state["vm_stack"] = _split(str(error.args[0]) if error.args else "")
     stack = state.setdefault("vm_stack", [])
     stack.append(where)
     if isinstance(error, VMError):
-        message = state.setdefault("vm_message", str(error.args[0]) if error.args else "")
+        # The FFI would hand on the error as it came from there, without this frame.
+        state.pop("__tvm_ffi_error__", None)
+        message = state["vm_message"]
         error.args = ("\n  ".join([message, *shown(stack)]), *error.args[1:])
     elif not isinstance(error, RecursionError):
         # `add_note` is new in Python 3.11; before, the list is there for who looks for it.

@@ -10,6 +10,7 @@ import numpy as np
 
 from relax_mlir.errors import ExecutableFormatError
 from relax_mlir.runtime.executable import Executable
+from relax_mlir.runtime.ffi_errors import register_errors
 from relax_mlir.runtime.module import Module
 from relax_mlir.runtime.native import load_openmp, native_call
 from relax_mlir.runtime.serialize import MAGIC, parse
@@ -45,6 +46,7 @@ class LibraryModule(Module):
     def _load(self) -> Any:
         import tvm_ffi
 
+        register_errors()
         file = str(self.path.resolve())
         try:
             return tvm_ffi.load_module(file)

@@ -25,6 +25,7 @@ from relax_mlir.errors import (
 from relax_mlir.runtime.bfloat import Bfloat16Export
 from relax_mlir.runtime.cpus import needed_features
 from relax_mlir.runtime.executable import NativeObject
+from relax_mlir.runtime.ffi_errors import register_errors
 from relax_mlir.runtime.ownership import unlocked, write_back
 from relax_mlir.runtime.values import BFLOAT16, to_value
 
@@ -149,6 +150,7 @@ def load_objects(objects: Iterable[NativeObject]) -> dict[str, Any]:
     import llvmlite.binding as llvm
     import tvm_ffi
 
+    register_errors()
     objects = list(objects)
     for obj in objects:
         check_host(obj)

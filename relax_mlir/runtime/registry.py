@@ -6,6 +6,7 @@ from typing import Any
 
 from relax_mlir.errors import FunctionNotFoundError, did_you_mean
 from relax_mlir.runtime.builtins import BUILTINS, PREFIX
+from relax_mlir.runtime.ffi_errors import register_errors
 from relax_mlir.runtime.shape_builtins import SHAPE_BUILTINS
 from relax_mlir.runtime.specializer import dispatching
 from relax_mlir.runtime.values import to_value
@@ -45,6 +46,8 @@ def register_func(
         raise ValueError(f"'{name}' is reserved for the VM's builtin functions")
     import tvm_ffi
 
+    register_errors()
+
     def from_ffi(*args: Any) -> Any:
         return to_value(func(*[to_value(a) for a in args]))
 
@@ -64,6 +67,7 @@ def find_func(name: str) -> Callable[..., Any] | None:
     if func is None:
         import tvm_ffi
 
+        register_errors()
         func = tvm_ffi.get_global_func(name, allow_missing=True)
     if func is None and name.startswith(LIBRARY_PREFIX):
         func = _library().get(name)

@@ -23,6 +23,7 @@ from relax_mlir.runtime.executable import Executable
 from relax_mlir.runtime.instrument import instrumented
 from relax_mlir.runtime.memory import VMState
 from relax_mlir.runtime.native import ffi_tensor, native_call, native_error
+from relax_mlir.runtime.nesting import MAX_NESTED, NESTED, bounded, too_nested
 from relax_mlir.runtime.ownership import (
     STORAGE,
     arrays_of,
@@ -191,11 +192,17 @@ class VirtualMachine(StatefulCalls):
                 body = bodies[index]
             except KeyError:
                 body = find(index)
+            level = NESTED.level
+            if level >= MAX_NESTED:
+                raise too_nested(name)
+            NESTED.level = level + 1
             try:
                 result = body(*values)
             except RecursionError as error:
                 deep = too_deep(name, error, self.executable, self._namespace, self._lines)
                 raise deep from error
+            finally:
+                NESTED.level = level
             if body.returns_own_tensor:
                 return result
             if type(result) is ndarray:
@@ -268,7 +275,9 @@ class VirtualMachine(StatefulCalls):
             return storage_function(self.state)
         own = name in self._native or name in BUILTINS
         # An FFI function takes its tensors through DLPack, which has none that are read-only.
-        return func if own or type(func).__module__.startswith("tvm_ffi") else guarded(func)
+        if own:
+            return func
+        return bounded(name, func) if type(func).__module__.startswith("tvm_ffi") else guarded(func)
 
     def _fail(self, error: Exception, index: int) -> None:
         """Say where an exception came from; raise our own in place of a native function's."""

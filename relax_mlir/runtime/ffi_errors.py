@@ -1,0 +1,40 @@
+"""Our exceptions through the TVM FFI: what a callback raises arrives as the class it was."""
+
+import functools
+
+from relax_mlir.errors import (
+    ArgumentTypeError,
+    DeviceError,
+    ExecutableFormatError,
+    FunctionNotFoundError,
+    ModuleCycleError,
+    RelaxMLIRError,
+    ShapeMismatchError,
+    VMError,
+)
+
+# The FFI hands on the name of a class and a message, so a class must be made of a message alone.
+ERRORS: tuple[type[Exception], ...] = (
+    RelaxMLIRError,
+    VMError,
+    ArgumentTypeError,
+    ShapeMismatchError,
+    DeviceError,
+    FunctionNotFoundError,
+    ExecutableFormatError,
+    ModuleCycleError,
+    RecursionError,
+    NotImplementedError,
+    ZeroDivisionError,
+)
+
+
+@functools.cache
+def register_errors() -> None:
+    """Tell the FFI our exceptions by name; those it knows already stay as they are."""
+    from tvm_ffi import core, register_error
+
+    known = getattr(core, "ERROR_NAME_TO_TYPE", {})
+    for error in ERRORS:
+        if error.__name__ not in known:
+            register_error(error.__name__, error)

@@ -1,0 +1,41 @@
+"""How deeply calls are nested that use the C stack, which no recursion limit of Python guards."""
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from relax_mlir.errors import VMError
+
+# A level through the FFI takes some 4 KiB of the stack's usual 8 MiB; who calls has frames too.
+MAX_NESTED = 1000
+
+
+class _Nested(threading.local):
+    level = 0
+
+
+NESTED = _Nested()
+
+
+def too_nested(name: str) -> VMError:
+    """Return the error for a call that would be one too many."""
+    return VMError(
+        f"{name}: the virtual machine is called from functions that it calls, {MAX_NESTED} times "
+        "over: a recursion without end, or one that the stack has no room for"
+    )
+
+
+def bounded(name: str, func: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function of the FFI's that may call the virtual machine again, but not for ever."""
+
+    def call(*args: Any) -> Any:
+        level = NESTED.level
+        if level >= MAX_NESTED:
+            raise too_nested(name)
+        NESTED.level = level + 1
+        try:
+            return func(*args)
+        finally:
+            NESTED.level = level
+
+    return call
