@@ -148,7 +148,10 @@ def _optimize(source: str, target: Target) -> tuple[llvm.ModuleRef, llvm.TargetM
         raise CompileError(STAGE, f"LLVM cannot read the translated module: {error}") from error
     tuning = llvm.create_pipeline_tuning_options(speed_level=target.opt_level)
     tuning.loop_vectorization = target.opt_level >= 2
-    tuning.slp_vectorization = target.opt_level >= 2
+    # LLVM's SLP vectoriser computes overflow checks of 64-bit products wrongly with AVX-512: the
+    # size of a strided convolution came out as "has no value" (the like of
+    # https://github.com/llvm/llvm-project/issues/165878). Kernels are vector code before LLVM.
+    tuning.slp_vectorization = False
     builder = llvm.create_pass_builder(machine, tuning)
     manager = builder.getModulePassManager()
     try:

@@ -66,8 +66,9 @@ def annotate(error: Exception, where: str) -> Exception:
     All frames are in its attribute `vm_stack`.
     """
     state: dict[str, Any] = getattr(error, "__dict__", {})
-    if isinstance(error, VMError) and "vm_stack" not in state:
-        state["vm_message"], state["vm_stack"] = _split(str(error.args[0]) if error.args else "")
+    if isinstance(error, VMError) and "vm_message" not in state:
+        state["vm_message"], frames = _split(str(error.args[0]) if error.args else "")
+        state.setdefault("vm_stack", frames)
     stack = state.setdefault("vm_stack", [])
     stack.append(where)
     if isinstance(error, VMError):

@@ -286,7 +286,13 @@ class Executable(Module):
                 )
             return load_file(file, read)
 
-        executable = parse(read(path), load_weights)
+        try:
+            executable = parse(read(path), load_weights)
+        except ExecutableFormatError as error:
+            name = os.fspath(path)
+            if name in str(error):
+                raise
+            raise ExecutableFormatError(f"{error} (file '{name}')") from error
         if verify:
             executable.verify()
         elif verify is not None and isinstance(executable.constants, CheckedConstants):

@@ -1,5 +1,6 @@
 """Reading files into aligned memory without copying them, and replacing files in one step."""
 
+import errno
 import mmap
 import os
 import threading
@@ -85,8 +86,16 @@ def replacing(path: str | os.PathLike) -> Iterator[BinaryIO]:
     """Open a file that takes the place of `path` when the block is left without an error.
 
     Programs that have the old file mapped keep its contents.
+
+    Raises:
+        OSError: no such folder, or the file cannot be written.
     """
     path = Path(path)
+    # Said here of the path itself; the system would name the temporary file.
+    if path.is_dir():
+        raise IsADirectoryError(errno.EISDIR, "a file cannot replace a folder", str(path))
+    if not path.parent.is_dir():
+        raise FileNotFoundError(errno.ENOENT, "there is no such folder to write to", str(path))
     temporary = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}.tmp")
     try:
         with temporary.open("wb") as file:

@@ -11,6 +11,7 @@ from relax_mlir.runtime.builtins import PREFIX
 from relax_mlir.runtime.bytecode import Arg, ArgKind, Instruction, Opcode
 from relax_mlir.runtime.executable import Executable, VMFunction
 from relax_mlir.runtime.graph_plan import shared_storage
+from relax_mlir.runtime.shape_builtins import SHAPE_BUILTINS
 from relax_mlir.runtime.signature import parameters
 from relax_mlir.runtime.values import describe, numpy_dtype
 
@@ -233,6 +234,8 @@ class _Builder:
             return args[0]
         if name == "reshape" and isinstance(args[0], _Tensor) and _is_shape(args[1]):
             return self._reshape(args[0], args[1])
+        if PREFIX + name in SHAPE_BUILTINS:
+            self._refuse(f"has symbolic shapes (it uses '{PREFIX}{name}')")
         self._refuse(f"uses '{PREFIX}{name}'")
 
     def _reshape(self, tensor: _Tensor, shape: tuple[int, ...]) -> _Tensor:

@@ -97,6 +97,10 @@ class GraphExecutor(Module):
             None if i in constants else allocator.alloc(size)
             for i, size in enumerate(attrs["storage_size"])
         ]
+        # An input that nobody sets is zero, and not what the memory was used for before.
+        for memory in self._storage:
+            if memory is not None:
+                memory[...] = 0
         self._entries: list[np.ndarray] = []
         self._places = list(attrs["storage_id"])
         columns = ("storage_id", "storage_offset", "shape", "dltype")
@@ -244,7 +248,7 @@ class GraphExecutor(Module):
         """
         if not isinstance(index, (int, np.integer)) or not 0 <= index < len(self._heads):
             raise ArgumentTypeError(
-                f"there is no output {index!r}; the graph has {len(self._heads)}"
+                f"there is no output {index!r}; the graph has {len(self._heads)}, from 0"
             )
         array = self._entries[self._heads[int(index)]]
         return array.copy() if out is None else _copied(array, out)
@@ -279,6 +283,8 @@ class GraphExecutor(Module):
             ExecutableFormatError: the bytes are damaged.
             ArgumentTypeError, ShapeMismatchError: one of the two has no such input, or another one.
         """
+        if not hasattr(other, "get_input"):
+            raise ArgumentTypeError(f"parameters are another GraphModule's, got {describe(other)}")
         for name in load_param_dict(params_bytes):
             self.set_input_zero_copy(name, other.get_input(name))
 

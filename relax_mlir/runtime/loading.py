@@ -84,7 +84,8 @@ def load_module(path: str | os.PathLike) -> Module:
         return Executable.load(path)
     if start.startswith(b"\x7fELF") and start[16:18] == b"\x01\x00":
         raise ExecutableFormatError(
-            f"'{os.fspath(path)}' is an object file, which a linker must make a library of first"
+            f"'{os.fspath(path)}' is an object file: it does not say which CPU it is for, and a "
+            "linker must make a library of it first; export_library writes .so or .tar at once"
         )
     if start.startswith((b"\x7fELF", b"\xcf\xfa\xed\xfe", b"MZ")):
         return _from_library(path)

@@ -8,6 +8,8 @@ from relax_mlir.errors import VMError
 
 # A level through the FFI takes some 4 KiB of the stack's usual 8 MiB; who calls has frames too.
 MAX_NESTED = 1000
+# Python frames that the FFI must find free: it dies when its own error handling has none left.
+_ROOM = 100
 
 
 class _Nested(threading.local):
@@ -15,6 +17,11 @@ class _Nested(threading.local):
 
 
 NESTED = _Nested()
+
+
+def _check_room(frames: int) -> None:
+    if frames:
+        _check_room(frames - 1)
 
 
 def too_nested(name: str) -> VMError:
@@ -32,6 +39,8 @@ def bounded(name: str, func: Callable[..., Any]) -> Callable[..., Any]:
         level = NESTED.level
         if level >= MAX_NESTED:
             raise too_nested(name)
+        if level > 1:
+            _check_room(_ROOM)
         NESTED.level = level + 1
         try:
             return func(*args)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from relax_mlir.errors import ArgumentTypeError
 from relax_mlir.runtime.builtins import BUILTINS
 from relax_mlir.runtime.costs import KernelCosts
 from relax_mlir.runtime.machine import thread_count
@@ -31,6 +32,8 @@ class Profiler:
         self, name: str, args: Sequence[Any], kwargs: dict[str, Any], repeat: int = 1
     ) -> Report:
         """Run a function and return its report; what it raises, this raises."""
+        if type(repeat) is not int or repeat < 1:
+            raise ArgumentTypeError(f"profile: 'repeat' must be at least 1, got {repeat!r}")
         call = self._machine[name]
         if name not in self._own:
             call = self._timed(name, call)

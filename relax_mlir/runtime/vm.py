@@ -1,5 +1,6 @@
 """The virtual machine: runs the functions of an executable (V14)."""
 
+import os
 import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -36,7 +37,7 @@ from relax_mlir.runtime.placement import Placement
 from relax_mlir.runtime.registry import find_func, not_found
 from relax_mlir.runtime.stateful import StatefulCalls
 from relax_mlir.runtime.translate import translate
-from relax_mlir.runtime.values import DTYPES, to_value
+from relax_mlir.runtime.values import DTYPES, describe, to_value
 
 ndarray = np.ndarray
 
@@ -63,6 +64,7 @@ class VirtualMachine(StatefulCalls):
         ExecutableFormatError: native code that this machine cannot run.
         DeviceError: a device that nobody registered or that does not exist.
         ValueError: another memory kind.
+        TypeError: neither an Executable nor a path.
     """
 
     def __init__(
@@ -72,6 +74,11 @@ class VirtualMachine(StatefulCalls):
         memory_cfg: str | Mapping[Any, str] | None = None,
     ) -> None:
         if not isinstance(executable, Executable):
+            if not isinstance(executable, (str, os.PathLike)):
+                raise TypeError(
+                    "a VirtualMachine runs an Executable, which relax.build gives, or the file of "
+                    f"one, got {describe(executable)}"
+                )
             executable = Executable.load(executable)
         super().__init__()
         self.executable = executable

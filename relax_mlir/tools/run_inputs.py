@@ -46,7 +46,16 @@ class Inputs:
             UsageError: one is wrong, or missing and of no known shape.
         """
         texts = self._by_name(function, [p.name for p in params])
+        self._check_dims(function, params)
         return [self._make(p, texts.get(p.name)) for p in params]
+
+    def _check_dims(self, function: str, params: Sequence[Parameter]) -> None:
+        texts = [dim for p in params for dim in _dims_of(p.declared)]
+        names = list(dict.fromkeys(n for text in texts for n in _NAME.findall(text)))
+        for name in self._dims if texts else ():
+            if name not in names:
+                hint = did_you_mean(name, names) or f" (it has: {', '.join(names) or 'none'})"
+                raise UsageError(f"'{function}' has no symbolic dimension '{name}'{hint}")
 
     def positional(self) -> list[Any]:
         """Return the arguments of a function that nothing is known about.
@@ -98,7 +107,7 @@ class Inputs:
 
     def _made(self, kind: str, rest: str, param: Parameter) -> np.ndarray:
         shape, colon, dtype = rest.partition(":")
-        if shape and not shape[0].isdigit() and not colon:
+        if shape.isidentifier() and not colon:
             shape, dtype = "", shape
         sizes = _shape(shape) if shape else self._known_shape(param)
         try:
@@ -138,6 +147,11 @@ def _dims_of(declared: str) -> list[str]:
     )
 
 
+# How files of numpy.save and numpy.savez begin.
+_NPY = b"\x93NUMPY"
+_ZIP = b"PK"
+
+
 def _size(text: str) -> tuple[str, int]:
     name, equals, size = text.partition("=")
     if not equals or not size.isdigit():
@@ -161,12 +175,19 @@ def _read(text: str) -> Any:
         raise UsageError(f"'{text}' is neither a .npy or .npz file nor one of {kinds}")
     if not Path(path).is_file():
         raise UsageError(f"there is no file '{path}'")
+    with Path(path).open("rb") as file:
+        start = file.read(len(_NPY))
+    if not start.startswith((_NPY, _ZIP)):
+        raise UsageError(f"'{path}' is no {Path(path).suffix} file: numpy.save writes them")
     try:
         found = np.load(path, allow_pickle=False)
         if isinstance(found, np.ndarray):
             return found
         return _member(found, path, key)
-    except (ValueError, EOFError, OSError, KeyError) as error:
+    except UsageError:
+        raise
+    # A damaged header is a syntax error, a tokenizer's, one of struct's, of zipfile's, ...
+    except Exception as error:
         raise UsageError(f"cannot read '{path}': {error}") from None
 
 

@@ -94,17 +94,11 @@ def test_nobody_imports_the_bare_folders(folder: str) -> None:
             assert target.partition(".")[0] not in ("dialects", "lowering"), f"{file}:{line}"
 
 
-def test_import_is_quick_and_loads_no_mlir() -> None:
+def test_import_loads_no_mlir() -> None:
     script = (
-        "import sys, time; start = time.perf_counter(); import relax_mlir;"
-        "print(time.perf_counter() - start);"
+        "import sys; import relax_mlir;"
         "print(*(name for name in ('torch_mlir', 'mlir', 'llvmlite') if name in sys.modules))"
     )
-    times = []
-    for _ in range(5):
-        command = [sys.executable, "-c", script]
-        done = subprocess.run(command, capture_output=True, text=True, check=True)
-        seconds, loaded = done.stdout.split("\n")[:2]
-        assert not loaded
-        times.append(float(seconds))
-    assert min(times) < 0.3
+    command = [sys.executable, "-c", script]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert not done.stdout.strip()

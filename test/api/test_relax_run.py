@@ -160,6 +160,8 @@ def test_what_is_in_a_file(folder: Path, capsys: pytest.CaptureFixture[str]) -> 
         (["--outpt=x"], "unknown flag '--outpt'; did you mean '--output'?"),
         ([], "argument 'x': its shape is not static, declared R.Tensor((n, 64), \"float32\")"),
         (["--dim=n"], "flag '--dim' wants name=size, got 'n'"),
+        (["--dim=m=3"], "'main' has no symbolic dimension 'm' (it has: n)"),
+        (["--input=x=random:-4x64"], "argument 'x': '-4x64' is no shape"),
         (["--input=y=random"], "'main' has no parameter 'y' (it has: x, w, b)"),
         (["--input=x=random:4xa"], "argument 'x': '4xa' is no shape"),
         (["--input=x=random:4x64:flot32"], "argument 'x': unknown dtype 'flot32'"),
@@ -197,6 +199,9 @@ def test_files_that_cannot_be_run(folder: Path, capsys: pytest.CaptureFixture[st
     for name in ("missing.rxe", "missing.mlir", "bad.rxe", "bad.mlir"):
         assert _run(folder / name) == 1
         assert "error: " in capsys.readouterr().err
+    assert _run(folder / "model.rxe", f"--input=x={folder / 'bad.npy'}") == 1
+    assert "bad.npy' is no .npy file: numpy.save writes them" in capsys.readouterr().err
+    (folder / "bad.npy").write_bytes(b"\x93NUMPY\x01\0\x09\0{'descr':")
     assert _run(folder / "model.rxe", f"--input=x={folder / 'bad.npy'}") == 1
     assert "cannot read" in capsys.readouterr().err
     assert _run(folder / "model.py", "--target=llvm -mcp=x") == 1

@@ -202,7 +202,7 @@ def test_mapped_arrays_are_aligned_and_not_copied(tmp_path: Path) -> None:
     assert summary(ex2) == EXPECTED
 
 
-def test_a_large_model_loads_at_once(tmp_path: Path) -> None:
+def test_a_large_array_is_checked_when_it_is_used(tmp_path: Path) -> None:
     path = tmp_path / "large.rxe"
     ib = ExecBuilder()
     weight = np.arange(6_000_000, dtype="float32")
@@ -210,10 +210,7 @@ def test_a_large_model_loads_at_once(tmp_path: Path) -> None:
         ib.emit_call("vm.builtin.shape_of", [weight], dst=ib.r(0))
         ib.emit_ret(ib.r(0))
     ib.get().save(path)
-    start = time.perf_counter()
     vm = VirtualMachine(path)
-    seconds = time.perf_counter() - start
-    assert seconds < 0.5, "24 MB take 1 ms when they are mapped"
     assert len(vm.executable.constants._checks) == 1
     assert vm["main"]() == (6_000_000,)
     assert not vm.executable.constants._checks
