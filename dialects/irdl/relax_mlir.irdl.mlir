@@ -1401,6 +1401,12 @@ module {
       %1 = irdl.any
       irdl.attributes {"map" = %1}
     }
+    irdl.operation @assert {
+      %0 = irdl.base "!builtin.integer"
+      irdl.operands(condition: %0)
+      %1 = irdl.base "#builtin.string"
+      irdl.attributes {"message" = %1}
+    }
     irdl.operation @yield
   }
   irdl.dialect @vm {

@@ -143,6 +143,28 @@ class WritesOp(AccessOp, name="writes"):
     """The enclosing block writes these elements."""
 
 
+class AssertOp(Tir.Operation, name="assert"):
+    """Ends the call of the prim func with an error that carries the message, when it is false.
+
+    Nothing runs after it then; what the function wrote before is there.
+    """
+
+    condition: ext.Operand[ir.IntegerType]
+    message: ir.StringAttr
+
+    @once_each
+    def verify_invariants(self) -> bool:
+        op = self.operation
+        if len(op.operands) != 1 or str(op.operands[0].type) != "i1":
+            return op_error(self, "takes one condition of type i1")
+        if len(op.results):
+            return op_error(self, "has no results")
+        message = attribute(op, "message")
+        if not isinstance(message, ir.StringAttr):
+            return op_error(self, f"'message' must be a string, got {message}")
+        return True
+
+
 class YieldOp(Tir.Operation, name="yield", traits=[ir.IsTerminatorTrait]):
     """Ends a loop's or a block's region."""
 

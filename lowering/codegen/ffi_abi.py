@@ -13,11 +13,24 @@ from relax_mlir.dialects.relax.binding import solutions
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.errors import CompileError
 from relax_mlir.lowering.codegen.ffi_check import check_all
-from relax_mlir.lowering.codegen.ffi_helpers import RECORD_BYTES, fail, helpers, text
-from relax_mlir.lowering.codegen.ffi_signature import STAGE, BufferParam, Dim, Signature
+from relax_mlir.lowering.codegen.ffi_helpers import (
+    RECORD_BYTES,
+    fail,
+    fail_status,
+    helpers,
+    text,
+)
+from relax_mlir.lowering.codegen.ffi_signature import (
+    KERNEL_PREFIX,
+    STAGE,
+    BufferParam,
+    Dim,
+    Signature,
+)
 from relax_mlir.lowering.codegen.ffi_table import CONSTANT, SCALAR, WHOLE, Strings, Table
 from relax_mlir.lowering.codegen.llvm_text import FunctionText
 from relax_mlir.lowering.codegen.target import Target
+from relax_mlir.lowering.tir_to_llvm.check_allocs import ASSERTS
 
 SYMBOL_PREFIX = "__tvm_ffi_"
 # Spilled vectors that straddle cache lines made a matrix product up to 1.8 times slower, depending
@@ -39,7 +52,8 @@ def emit_wrappers(module: ir.Operation, signatures: list[Signature], target: Tar
         _Wrapper(signature, strings, number, signature.kernel in fallible).text(target)
         for number, signature in enumerate(exported)
     ]
-    parts = [helpers(strings), check_all(strings), *wrappers, strings.definition()]
+    raising = fail_status(strings, _asserts(module))
+    parts = [helpers(strings), check_all(strings), raising, *wrappers, strings.definition()]
     by_name = {signature.kernel: signature for signature in signatures}
     block = module.regions[0].blocks[0]
     for op in block.operations:
@@ -57,6 +71,18 @@ def emit_wrappers(module: ir.Operation, signatures: list[Signature], target: Tar
             name = _symbol(op)
             if name not in by_name and not _is_there(module, op.operation, name):
                 op.operation.move_before(first)
+
+
+def _asserts(module: ir.Operation) -> list[tuple[str, str]]:
+    """Return the kernel and the message of each assertion, as `check-allocs` numbered them."""
+    if ASSERTS not in module.attributes:
+        return []
+    pairs = [
+        [ir.StringAttr(text).value for text in ir.ArrayAttr(pair)]
+        for pair in ir.ArrayAttr(module.attributes[ASSERTS])
+    ]
+    del module.attributes[ASSERTS]
+    return [(name.removeprefix(KERNEL_PREFIX), message) for name, message in pairs]
 
 
 def _symbol(op: ir.OpView) -> str:
@@ -237,7 +263,13 @@ class _Wrapper(FunctionText):
     def _cold(self) -> list[str]:
         lines = []
         if self._fallible:
-            lines += ["^bad_memory:", *self._fail("%no_memory", "memory")]
+            lines += [
+                "^bad_status(%status: i32):",
+                text(self._strings, "%failed_function", self._signature.name),
+                "  %failed = llvm.call @relax_ffi_status(%failed_function, %status) : "
+                "(!llvm.ptr, i32) -> i32",
+                "  llvm.return %failed : i32",
+            ]
         if any("^bad_dim(" in line for line in self._lines):
             lines += [
                 "^bad_dim(%name: !llvm.ptr, %axis: i64, %wanted: i64, %meaning: !llvm.ptr, "
@@ -342,11 +374,9 @@ class _Wrapper(FunctionText):
         kernel = _quoted(self._signature.kernel)
         call = f"llvm.call @{kernel}({', '.join(given)}) : ({types}) -> "
         if self._fallible:
-            zero = self._constant(0, "i32")
-            self._branch(
-                self._emit(f'llvm.icmp "eq" {self._emit(call + "i32")}, {zero} : i32'),
-                "^bad_memory",
-            )
+            zero, status = self._constant(0, "i32"), self._emit(call + "i32")
+            good = self._emit(f'llvm.icmp "eq" {status}, {zero} : i32')
+            self._branch(good, f"^bad_status({status} : i32)")
         else:
             self._lines.append(f"  {call}()")
         zero64 = self._constant(0)

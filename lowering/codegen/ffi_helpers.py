@@ -6,6 +6,8 @@ lies 24 bytes into a TVM FFI tensor object.
 """
 # ruff: noqa: E501  (one operation of the text below is one line)
 
+from collections.abc import Sequence
+
 from relax_mlir.lowering.codegen.ffi_table import Strings
 
 # A buffer's record: address of its first element, its first and past-the-end address, its shape.
@@ -25,6 +27,7 @@ _CODE_NAMES = "".join(
 # What can be wrong: kind of exception and message.
 _FAILURES = {
     "memory": ("MemoryError", "%s: there is no memory for its intermediate results"),
+    "assert": ("AssertionError", "%s: assertion failed: %s"),
     "count": ("TypeError", "%s: expected %lld arguments, got %lld"),
     "kind": ("TypeError", "%s: argument '%s': expected %s, got a value of FFI type %lld"),
     "device": ("ValueError", "%s: buffer '%s': expected a CPU tensor, got device type %lld"),
@@ -48,6 +51,34 @@ def helpers(strings: Strings) -> str:
         "llvm.func @snprintf(!llvm.ptr, i64, !llvm.ptr, ...) -> i32",
     )
     return "\n".join([*declared, _FAIL, *(check(strings) for check in checks)])
+
+
+def fail_status(strings: Strings, asserts: Sequence[tuple[str, str]]) -> str:
+    """Return the function that raises what a kernel's status says: no memory, or an assertion.
+
+    Args:
+        strings: gets the messages.
+        asserts: the assertions in order of their statuses, from 2 on: kernel and message.
+    """
+    cases = ", ".join(f"{i}: ^assert{i}" for i in range(2, 2 + len(asserts)))
+    lines = [
+        "llvm.func internal @relax_ffi_status(%function: !llvm.ptr, %status: i32) -> i32 "
+        'attributes {passthrough = ["cold", "noinline"]} {',
+        f"  llvm.switch %status : i32, ^memory [{cases}]" if cases else "  llvm.br ^memory",
+        "^memory:",
+        fail(strings, "%m", "memory", ("ptr", "%function")),
+        "  llvm.return %m : i32",
+    ]
+    for number, (kernel, message) in enumerate(asserts, start=2):
+        names = [f"%kernel{number}", f"%message{number}"]
+        lines += [
+            f"^assert{number}:",
+            text(strings, names[0], kernel),
+            text(strings, names[1], message),
+            fail(strings, f"%a{number}", "assert", *(("ptr", name) for name in names)),
+            f"  llvm.return %a{number} : i32",
+        ]
+    return "\n".join([*lines, "}"])
 
 
 def fail(strings: Strings, result: str, name: str, *values: tuple[str, str]) -> str:

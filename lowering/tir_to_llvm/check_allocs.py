@@ -1,10 +1,11 @@
 """Pass `check-allocs`: a failed allocation ends the function with a status instead of a crash.
 
-A function that allocates, or calls one that does, gets an `i32` result: 0, or 1 when there was no
-memory. What follows an allocation or such a call runs only when it succeeded.
+A function that allocates or asserts, or calls one that does, gets an `i32` result: 0, 1 when there
+was no memory, and the number of the assertion that failed. What follows runs only on success.
 """
 
 from relax_mlir.dialects.bindings import ir, submodule
+from relax_mlir.lowering.tir_to_llvm.status_cell import StatusCell, call, callee, status
 from relax_mlir.lowering.walk import collect
 
 arith = submodule("dialects.arith")
@@ -12,6 +13,9 @@ func = submodule("dialects.func")
 memref = submodule("dialects.memref")
 scf = submodule("dialects.scf")
 
+# The module's assertions in the order of their numbers, each the function's name and the message.
+ASSERTS = "tir.asserts"
+_FIRST_ASSERT = 2
 # No machine has so much; a size past it is a mistake, or the product of its factors overflowed.
 _MOST_BYTES = float(1 << 46)
 _NOT_EQUAL, _EQUAL, _AT_LEAST = 1, 0, 5
@@ -19,26 +23,54 @@ _ORDERED_LESS = 4
 
 
 def check_allocs(op: ir.Operation) -> None:
-    """Check every allocation that stands, or can stand, directly in a function's body."""
+    """Check every assertion, and allocations that stand, or can stand, directly in a function."""
     functions = {
         ir.StringAttr(view.operation.attributes["sym_name"]).value: view
         for view in op.regions[0].blocks[0].operations
-        if view.operation.name == "func.func" and view.operation.regions[0].blocks
+        if view.operation.name == "func.func"
+        and view.operation.regions[0].blocks
+        and not view.type.results
     }
-    fallible = {
-        name for name, view in functions.items() if not view.type.results and _allocations(view)
+    numbers, asserting = _number(op, functions)
+    fallible = {name for name, view in functions.items() if _allocations(view)} | asserting
+    calls = {
+        name: collect(view.operation, lambda inner: inner.name == "func.call")
+        for name, view in functions.items()
     }
     while True:
         callers = {
-            name
-            for name, view in functions.items()
-            if not view.type.results and any(call in fallible for call in _top_calls(view))
+            name for name, found in calls.items() if any(callee(op) in fallible for op in found)
         }
         if callers <= fallible:
             break
         fallible |= callers
     for name in sorted(fallible):
-        _rewrite(functions[name], fallible)
+        body = functions[name].operation.regions[0].blocks[0]
+        nested = any(inner.block != body for inner in calls[name] if callee(inner) in fallible)
+        with functions[name].operation.location:
+            if nested or name in asserting:
+                value = StatusCell(fallible, numbers, _allocated).guard(body)
+            else:
+                value = _guard(body, fallible)
+            _rewrite(functions[name], value)
+
+
+def _number(
+    module: ir.Operation, functions: dict[str, ir.OpView]
+) -> tuple[dict[ir.Operation, int], set[str]]:
+    """Return each assertion's number and the functions with some; note the messages."""
+    numbers: dict[ir.Operation, int] = {}
+    messages: dict[tuple[str, str], int] = {}
+    for name, view in functions.items():
+        for found in collect(view.operation, lambda inner: inner.name == "tir.assert"):
+            key = (name, ir.StringAttr(found.attributes["message"]).value)
+            numbers[found] = messages.setdefault(key, len(messages) + _FIRST_ASSERT)
+    if messages:
+        with module.context:
+            module.attributes[ASSERTS] = ir.ArrayAttr.get(
+                [ir.ArrayAttr.get([ir.StringAttr.get(text) for text in key]) for key in messages]
+            )
+    return numbers, {name for name, _ in messages}
 
 
 def _allocations(view: ir.OpView) -> list[ir.Operation]:
@@ -65,25 +97,14 @@ def _is_before(value: ir.Value, op: ir.Operation) -> bool:
     return owner.block == op.block and owner.is_before_in_block(op)
 
 
-def _top_calls(view: ir.OpView) -> list[str]:
-    return [
-        ir.FlatSymbolRefAttr(op.operation.attributes["callee"]).value
-        for op in view.operation.regions[0].blocks[0].operations
-        if op.operation.name == "func.call"
-    ]
-
-
-def _rewrite(view: ir.OpView, fallible: set[str]) -> None:
+def _rewrite(view: ir.OpView, value: ir.Value) -> None:
     i32 = ir.IntegerType.get_signless(32)
-    body = view.operation.regions[0].blocks[0]
-    with view.operation.location:
-        status = _guard(body, fallible)
-        old = list(body.operations)[-1].operation
-        with ir.InsertionPoint(old):
-            func.ReturnOp([status])
-        old.erase()
-        type_ = ir.FunctionType.get(view.type.inputs, [i32])
-        view.operation.attributes["function_type"] = ir.TypeAttr.get(type_)
+    old = list(view.operation.regions[0].blocks[0].operations)[-1].operation
+    with ir.InsertionPoint(old):
+        func.ReturnOp([value])
+    old.erase()
+    type_ = ir.FunctionType.get(view.type.inputs, [i32])
+    view.operation.attributes["function_type"] = ir.TypeAttr.get(type_)
 
 
 def _guard(block: ir.Block, fallible: set[str]) -> ir.Value:
@@ -96,40 +117,27 @@ def _guard(block: ir.Block, fallible: set[str]) -> ir.Value:
     for position, op in enumerate(operations[:-1]):
         if op.name == "memref.alloc":
             with ir.InsertionPoint.after(op):
-                succeeded = _allocated(op)
-        elif op.name == "func.call" and ir.FlatSymbolRefAttr(op.attributes["callee"]).value in (
-            fallible
-        ):
-            succeeded = _called(op)
+                succeeded, failure = _allocated(op), None
+        elif op.name == "func.call" and callee(op) in fallible:
+            with ir.InsertionPoint(op), op.location:
+                failure = call(op)
+                succeeded = arith.cmpi(_EQUAL, failure, status(0))
+            op.erase()
         else:
             continue
         with ir.InsertionPoint(terminator):
             branch = scf.IfOp(succeeded, [ir.IntegerType.get_signless(32)], has_else=True)
         with ir.InsertionPoint(branch.then_block):
-            end = scf.YieldOp([_status(0)])
+            end = scf.YieldOp([status(0)])
         for rest in operations[position + 1 : -1]:
             rest.move_before(end.operation)
         with ir.InsertionPoint(branch.else_block):
-            scf.YieldOp([_status(1)])
+            scf.YieldOp([status(1) if failure is None else failure])
         inner = _guard(branch.then_block, fallible)
         end.operation.operands[0] = inner
         return branch.results[0]
     with ir.InsertionPoint(terminator):
-        return _status(0)
-
-
-def _status(value: int) -> ir.Value:
-    return arith.ConstantOp(ir.IntegerType.get_signless(32), value).result
-
-
-def _called(op: ir.Operation) -> ir.Value:
-    with ir.InsertionPoint(op), op.location:
-        i32 = ir.IntegerType.get_signless(32)
-        callee = ir.FlatSymbolRefAttr(op.attributes["callee"]).value
-        status = func.CallOp([i32], callee, list(op.operands)).results[0]
-        succeeded = arith.cmpi(_EQUAL, status, _status(0))
-    op.erase()
-    return succeeded
+        return status(0)
 
 
 def _allocated(op: ir.Operation) -> ir.Value:

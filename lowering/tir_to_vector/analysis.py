@@ -125,7 +125,7 @@ def match_nest(op: ir.Operation) -> Nest | str:
             nest.loads.append(_access(inner, 0, op))
         elif inner.name == "memref.store":
             nest.stores.append(_access(inner, 1, op))
-        elif len(inner.regions):
+        elif len(inner.regions) or inner.name == "tir.assert":
             return f"'{inner.name}' inside the block"
     return nest
 

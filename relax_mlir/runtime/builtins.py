@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Sequence
+from sys import getrecursionlimit
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from relax_mlir.errors import ArgumentTypeError, ShapeMismatchError, VMError
 from relax_mlir.runtime.integers import INTEGERS
 from relax_mlir.runtime.memory import DEFAULT_STATE, Storage, VMState
+from relax_mlir.runtime.nesting import TRUSTED_LIMIT, bounded
 from relax_mlir.runtime.values import DTYPES, describe, numpy_dtype, to_value
 
 ndarray = np.ndarray
@@ -256,7 +258,13 @@ def assert_op(condition: Any, *values: Any) -> None:
 @_builtin()
 def make_closure(func: Callable[..., Any], *captured: Any) -> Callable[..., Any]:
     """Return a function that passes its arguments and then the captured values to `func`."""
-    return lambda *args: func(*args, *captured)
+
+    def closure(*args: Any) -> Any:
+        if getrecursionlimit() > TRUSTED_LIMIT:
+            return bounded("a closure", func)(*args, *captured)
+        return func(*args, *captured)
+
+    return closure
 
 
 @_builtin()
@@ -312,6 +320,8 @@ def call_tir_dyn(func: Any, *args: Any) -> Any:
         func = get_global_func(func)
     if not args or type(args[-1]) is not tuple:
         raise ArgumentTypeError("call_tir_dyn takes a shape as its last argument")
+    if getrecursionlimit() > TRUSTED_LIMIT:
+        func = bounded("call_tir_dyn", func)
     return func(*args[:-1], *args[-1])
 
 

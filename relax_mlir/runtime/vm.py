@@ -4,6 +4,7 @@ import os
 import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from sys import getrecursionlimit
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ from relax_mlir.runtime.executable import Executable
 from relax_mlir.runtime.instrument import instrumented
 from relax_mlir.runtime.memory import VMState
 from relax_mlir.runtime.native import ffi_tensor, native_call, native_error
-from relax_mlir.runtime.nesting import MAX_NESTED, NESTED, bounded, too_nested
+from relax_mlir.runtime.nesting import TRUSTED_LIMIT, bounded
 from relax_mlir.runtime.ownership import (
     STORAGE,
     arrays_of,
@@ -199,17 +200,14 @@ class VirtualMachine(StatefulCalls):
                 body = bodies[index]
             except KeyError:
                 body = find(index)
-            level = NESTED.level
-            if level >= MAX_NESTED:
-                raise too_nested(name)
-            NESTED.level = level + 1
             try:
-                result = body(*values)
+                if getrecursionlimit() > TRUSTED_LIMIT:
+                    result = bounded(name, body)(*values)
+                else:
+                    result = body(*values)
             except RecursionError as error:
                 deep = too_deep(name, error, self.executable, self._namespace, self._lines)
                 raise deep from error
-            finally:
-                NESTED.level = level
             if body.returns_own_tensor:
                 return result
             if type(result) is ndarray:

@@ -3,7 +3,6 @@
 import json
 import random
 import struct
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

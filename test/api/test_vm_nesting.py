@@ -21,7 +21,7 @@ def machine() -> Iterator[VirtualMachine]:
         ib.emit_call("test.nesting.again", [ib.r(0)], dst=ib.r(1))
         ib.emit_ret(ib.r(1))
     yield VirtualMachine(ib.get(metadata={"sources": {"main": [[0, "m.py:7"]]}}))
-    assert NESTED.level == 0
+    assert not NESTED
 
 
 @pytest.mark.parametrize("kind", ERRORS, ids=lambda e: e.__name__)
@@ -82,3 +82,21 @@ def test_a_recursion_through_callbacks_is_an_error(
     assert str(raised.value).count("\n") < 25
     if through == "python":
         remove_global_func("test.nesting.again")
+
+
+@pytest.mark.parametrize("limit", [1000, 100_000])
+def test_a_closure_that_calls_itself_is_an_error(limit: int) -> None:
+    ib = ExecBuilder()
+    with ib.function("main", 1):
+        ib.emit_call("vm.builtin.make_closure", [ib.f("main")], dst=ib.r(1))
+        ib.emit_call("vm.builtin.invoke_closure", [ib.r(1), ib.r(0)], dst=ib.r(2))
+        ib.emit_ret(ib.r(2))
+    vm = VirtualMachine(ib.get())
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(limit)
+    try:
+        with pytest.raises(VMError, match=r"times over|too deeply"):
+            vm["main"](1)
+    finally:
+        sys.setrecursionlimit(before)
+    assert not NESTED
