@@ -42,6 +42,19 @@ def known_fields(value: ir.Value) -> list[ir.Value] | None:
     return list(op.operands) if is_make_tuple(op) else None
 
 
+def get_item(value: ir.Value, index: int) -> ir.Value:
+    """Return one field of a tuple: the value it was made from, or a new `relax.tuple_get_item`."""
+    fields = known_fields(value)
+    if fields is not None:
+        return fields[index]
+    return ir.Operation.create(
+        "relax.tuple_get_item",
+        results=[value.type.get_type(index)],
+        operands=[value],
+        attributes={"index": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), index)},
+    ).result
+
+
 def call_arguments(op: ir.Operation) -> list[ir.Value]:
     """Return the arguments of a call operation, whose last operand is their tuple.
 

@@ -18,7 +18,12 @@ from relax_mlir.dialects.relax.ops.base import (
     to_attribute,
 )
 from relax_mlir.dialects.relax.symbolic import SymExpr
-from relax_mlir.dialects.relax.tuples import field_types, is_tuple, known_fields, make_tuple
+from relax_mlir.dialects.relax.tuples import (
+    field_types,
+    get_item,
+    is_tuple,
+    make_tuple,
+)
 from relax_mlir.dialects.tir.builder import Buffer, BufferDecl, PrimFuncBuilder
 from relax_mlir.dialects.tir.scalar import DtypeError
 
@@ -206,27 +211,14 @@ def _matched(value: ir.Value, declared: ir.Type) -> ir.Value:
         return value
     if is_tuple(declared):
         types = field_types(declared)
-        return make_tuple([_matched(get_field(value, i), each) for i, each in enumerate(types)])
+        return make_tuple([_matched(get_item(value, i), each) for i, each in enumerate(types)])
     return ir.Operation.create("relax.match_cast", results=[declared], operands=[value]).result
-
-
-def get_field(value: ir.Value, index: int) -> ir.Value:
-    """Return one field of a tuple, made at the current insertion point unless it is known."""
-    fields = known_fields(value)
-    if fields is not None:
-        return fields[index]
-    return ir.Operation.create(
-        "relax.tuple_get_item",
-        results=[value.type.get_type(index)],
-        operands=[value],
-        attributes={"index": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), index)},
-    ).result
 
 
 def fields_of(op: ir.Operation, value: ir.Value) -> list[ir.Value]:
     """Return the fields of a tuple operand, taken out before the operation where need be."""
     with ir.InsertionPoint(op), op.location:
-        return [get_field(value, index) for index in range(value.type.num_types)]
+        return [get_item(value, index) for index in range(value.type.num_types)]
 
 
 def call_packed(

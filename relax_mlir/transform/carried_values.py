@@ -3,9 +3,15 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.dialects.relax.tuples import field_types, is_tuple, known_fields, make_tuple
+from relax_mlir.dialects.relax.tuples import (
+    field_types,
+    get_item,
+    is_tuple,
+    known_fields,
+    make_tuple,
+)
 from relax_mlir.transform.effects import is_pure
-from relax_mlir.transform.rebuild import get_item, keep_results, replace_output
+from relax_mlir.transform.rebuild import keep_results, replace_output
 
 
 def trim_branches(op: ir.Operation) -> ir.Operation:

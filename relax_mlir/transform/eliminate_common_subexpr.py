@@ -8,7 +8,7 @@ import numpy as np
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.constants import constant_array
 from relax_mlir.dialects.relax.ops.control import LOOPS
-from relax_mlir.dialects.relax.tuples import is_make_tuple, is_tuple, known_fields
+from relax_mlir.dialects.relax.tuples import get_item, is_make_tuple, is_tuple, known_fields
 from relax_mlir.transform.dead_code_elimination import remove_unused
 from relax_mlir.transform.effects import (
     functions_to_optimize,
@@ -17,7 +17,6 @@ from relax_mlir.transform.effects import (
     returned_values,
     written_values,
 )
-from relax_mlir.transform.rebuild import get_item
 
 _COMMUTATIVE = frozenset(
     f"relax.{name}" for name in ("add", "multiply", "maximum", "minimum", "equal", "not_equal")

@@ -5,10 +5,16 @@ values, and every operation has a name or can be given one. What is left to choo
 """
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.dialects.relax.tuples import is_make_tuple, is_tuple, known_fields, make_tuple
+from relax_mlir.dialects.relax.tuples import (
+    get_item,
+    is_make_tuple,
+    is_tuple,
+    known_fields,
+    make_tuple,
+)
 from relax_mlir.lowering.relax_to_vm.locations import value_name
 from relax_mlir.transform.effects import functions_to_optimize, operations_in
-from relax_mlir.transform.rebuild import get_item, takes_arguments
+from relax_mlir.transform.rebuild import takes_arguments
 
 # Their values are in their types and attributes alone.
 _LITERALS = ("relax.shape_expr", "relax.prim_value", "relax.constant")

@@ -12,7 +12,7 @@ from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.dialect import Dims
 from relax_mlir.dialects.relax.prover import lower_bound
 from relax_mlir.dialects.relax.symbolic import SymExpr, product
-from relax_mlir.dialects.relax.tuples import is_make_tuple, make_tuple
+from relax_mlir.dialects.relax.tuples import get_item, is_make_tuple, make_tuple
 from relax_mlir.dialects.tir.builder import BufferDecl, PrimFuncBuilder, buffer_type
 from relax_mlir.dialects.tir.scalar import cast
 from relax_mlir.lowering.relax_to_vm.storage_plan import (
@@ -25,7 +25,6 @@ from relax_mlir.lowering.relax_to_vm.storage_plan import (
 from relax_mlir.lowering.relax_to_vm.storage_sums import ALIGNMENT
 from relax_mlir.transform.elementwise_kernels import overwritable
 from relax_mlir.transform.outline_runs import Run, find_runs, is_argument_tuple, resolve
-from relax_mlir.transform.rebuild import get_item
 from relax_mlir.transform.tir_calls import (
     TirCall,
     buffer_decls,

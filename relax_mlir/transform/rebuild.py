@@ -7,21 +7,8 @@ from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.binding import bound_symbols
 from relax_mlir.dialects.relax.dialect import Dims, Shape
 from relax_mlir.dialects.relax.symbolic import SymExpr
-from relax_mlir.dialects.relax.tuples import field_types, is_make_tuple, known_fields
+from relax_mlir.dialects.relax.tuples import field_types, is_make_tuple
 from relax_mlir.dialects.relax.well_formed import type_dims
-
-
-def get_item(value: ir.Value, index: int) -> ir.Value:
-    """Return one field of a tuple: the value it was made from, or a new `relax.tuple_get_item`."""
-    fields = known_fields(value)
-    if fields is not None:
-        return fields[index]
-    return ir.Operation.create(
-        "relax.tuple_get_item",
-        results=[value.type.get_type(index)],
-        operands=[value],
-        attributes={"index": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), index)},
-    ).result
 
 
 def symbols_of(op: ir.Operation) -> set[str]:

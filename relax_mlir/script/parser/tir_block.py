@@ -66,10 +66,9 @@ class BlockParser:
         elif path == "T.allocate":
             self._allocate(node, call, target)
         elif path == "T.Assert":
-            self.scope.fail(
-                call,
-                "a prim func cannot fail by itself; assert in a Relax function, by R.assert_op",
-            )
+            self.stmts.require(call)
+            with self.stmts.scoped():
+                self.stmts.body(node.body)
         elif path == "T.init":
             self.scope.fail(call, "T.init belongs inside a block, before what it initialises")
         else:

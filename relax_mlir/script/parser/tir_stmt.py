@@ -73,6 +73,9 @@ class TirStmtParser:
             self.expr.count(call, 1)
             self.expr.evaluate(call.args[0])
             return
+        if path == "T.Assert":
+            self.require(call)
+            return
         if path in ("T.where", "T.init"):
             self.scope.fail(node, f"{path} belongs at the beginning of a block")
         if path == "T.func_attr":
@@ -213,9 +216,26 @@ class TirStmtParser:
     _continue = _break
 
     def _assert(self, node: Node) -> None:
-        self.scope.fail(
-            node, "a prim func cannot fail by itself; assert in a Relax function, by R.assert_op"
-        )
+        self._require(node.test, node.msg)
+
+    def require(self, call: Node) -> None:
+        """Parse `T.Assert(condition, message)`."""
+        given = arguments(self.scope, call, ("condition", "message"), 1)
+        self._require(given["condition"], given.get("message"))
+
+    def _require(self, condition: Node, message: Node | None) -> None:
+        text = ast.unparse(condition)
+        if isinstance(message, ast.Name):
+            text = self.scope.env.lookup(message.id)
+        elif message is not None:
+            text = getattr(message, "value", None)
+        if not isinstance(text, str):
+            self.scope.fail(message or condition, "the message of an assertion must be a string")
+        if not text.isprintable():
+            self.scope.fail(message or condition, "the message of an assertion must be printable")
+        holds = self.expr.condition(condition).value
+        attributes = {"message": ir.StringAttr.get(text)}
+        ir.Operation.create("tir.assert", operands=[holds], attributes=attributes)
 
     def _for(self, node: Node) -> None:
         if node.orelse:

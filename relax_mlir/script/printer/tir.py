@@ -136,6 +136,9 @@ class TirPrinter:
             name, _ = self.expr.buffers.get(op.operands[1], ("unknown", ""))
             value = self.expr.stored(op)
             self._line(f"{name}[{self.expr.indices(op.operands, 2)}] = {value}")
+        elif op.name == "tir.assert":
+            message = spelling.quote(ir.StringAttr(op.attributes["message"]).value)
+            self._line(f"T.Assert({self.expr.value(op.operands[0])}, {message})")
         elif op.name == "memref.alloc":
             self._alloc(op)
         elif op.name == "memref.reinterpret_cast" and self._view(op):

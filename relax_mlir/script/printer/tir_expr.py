@@ -46,7 +46,7 @@ _UNSIGNED = ("arith.divui", "arith.remui", "arith.maxui", "arith.minui", "arith.
              "arith.uitofp", "arith.extui", "arith.index_castui")  # fmt: skip
 _COMPARE = ("==", "!=", "<", "<=", ">", ">=")
 _FLOAT_COMPARE = {1: "==", 13: "!=", 4: "<", 5: "<=", 2: ">", 3: ">="}
-_EFFECTS = ("memref.store", "tir.for", "tir.block", "scf.if", "scf.for", "scf.while")
+_EFFECTS = ("memref.store", "tir.assert", "tir.for", "tir.block", "scf.if", "scf.for", "scf.while")
 
 
 class TirExprPrinter:

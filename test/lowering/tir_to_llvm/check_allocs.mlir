@@ -55,3 +55,49 @@ func.func @in_a_loop(%n: index, %x: f32) {
   }
   return
 }
+
+// -----
+
+// A failed assertion ends the loop around it, and what follows the loop; messages are numbered.
+
+// CHECK: module attributes {tir.asserts = {{\[}}["asserts", "first"], ["asserts", "second"]]}
+// CHECK-LABEL: func.func @asserts(
+// CHECK-SAME: -> i32
+// CHECK: %[[CELL:.*]] = memref.alloca() : memref<i32>
+// CHECK: scf.for
+// CHECK: memref.load %[[CELL]][]
+// CHECK: scf.if
+// CHECK: %[[FIRST:.*]] = arith.select
+// CHECK-NEXT: memref.store %[[FIRST]], %[[CELL]][]
+// CHECK: scf.if
+// CHECK: memref.store %{{.*}}, %{{.*}}[%{{.*}}] : memref<?xf32>
+// CHECK: memref.load %[[CELL]][]
+// CHECK: scf.if
+// CHECK: arith.select
+// CHECK: %[[STATUS:.*]] = memref.load %[[CELL]][]
+// CHECK-NEXT: return %[[STATUS]] : i32
+func.func @asserts(%a: memref<?xf32>, %n: index, %x: f32, %ok: i1) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  scf.for %i = %c0 to %n step %c1 {
+    "tir.assert"(%ok) {message = "first"} : (i1) -> ()
+    memref.store %x, %a[%i] : memref<?xf32>
+  }
+  "tir.assert"(%ok) {message = "second"} : (i1) -> ()
+  return
+}
+
+// CHECK-LABEL: func.func @calls_in_a_loop(
+// CHECK-SAME: -> i32
+// CHECK: scf.for
+// CHECK: scf.if
+// CHECK: %[[GOT:.*]] = func.call @asserts
+// CHECK-NEXT: memref.store %[[GOT]]
+func.func @calls_in_a_loop(%a: memref<?xf32>, %n: index, %x: f32, %ok: i1) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  scf.for %i = %c0 to %n step %c1 {
+    func.call @asserts(%a, %i, %x, %ok) : (memref<?xf32>, index, f32, i1) -> ()
+  }
+  return
+}
