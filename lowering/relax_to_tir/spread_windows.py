@@ -35,9 +35,10 @@ def legalize_conv_transpose(legalizer: Legalizer, op: ir.Operation) -> ir.Value 
     strides = per_axis(attrs["strides"], rank, "strides")
     dilation = per_axis(attrs["dilation"], rank, "dilation")
     more = per_axis(attrs["output_padding"], rank, "output_padding", least=0)
-    groups, sizes = attrs["groups"], [weight_dims[axis].value for axis in windows]
+    lengths = (weight_dims[axis].value for axis in windows)
+    groups, sizes = attrs["groups"], [length for length in lengths if length is not None]
     size = data_dims[c] // groups
-    if None in sizes or data_dims[c] != weight_dims[i] or size * groups != data_dims[c]:
+    if len(sizes) < rank or data_dims[c] != weight_dims[i] or size * groups != data_dims[c]:
         return None
     reach = [(size - 1) * step for size, step in zip(sizes, dilation, strict=True)]
     around = [

@@ -78,7 +78,8 @@ def _tensors(block: ir.Block, prim_funcs: set[str]) -> list[_Tensor]:
         if op.name == "relax.alloc_tensor":
             dims = T.shape_dims(op.operands[0].type)
             last = last_use(op.results[0]) if dims is not None else None
-            if last is not None and _is_private(op.results[0], prim_funcs):
+            private = last is not None and _is_private(op.results[0], prim_funcs)
+            if dims is not None and last is not None and private:
                 size = product(dims) * T.dtype_size(op.attributes["dtype"].value)
                 tensor = _Tensor(op, last, size, position, positions[last], frozenset(known))
                 found.append(tensor)

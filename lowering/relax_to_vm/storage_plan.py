@@ -214,7 +214,8 @@ def _place(
             order[a], order[b] = order[b], order[a]
         else:
             # What sticks out is placed first next time.
-            top = max(everything, key=lambda i: best[1][i] + sizes[i])
+            offsets = best[1]
+            top = max(everything, key=lambda i: offsets[i] + sizes[i])
             order = [top, *(i for i in order if i != top)]
         best = _better(best, order, sizes, conflicts)
         if best[0] <= low:

@@ -41,7 +41,9 @@ def memref_to_llvm(*, threads: int = 1, fma: bool = True) -> tuple[str, ...]:
     if not fma:
         steps[steps.index("expand-math")] = "expand-math{fma=false}"
     if threads > 1:
-        steps.insert(steps.index("convert-scf-to-cf"), "convert-scf-to-openmp")
+        # The scope of allocations around each parallel body may not hold a branch; canonicalize
+        # takes away those without an allocation.
+        steps.insert(steps.index("convert-scf-to-cf"), "convert-scf-to-openmp,canonicalize")
         steps.insert(steps.index("reconcile-unrealized-casts"), "convert-openmp-to-llvm")
     return tuple(steps)
 

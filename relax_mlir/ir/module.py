@@ -136,7 +136,7 @@ class IRModule:
         Raises:
             KeyError: there is none.
         """
-        name = getattr(name, "name_hint", name)
+        name = name if isinstance(name, str) else name.name_hint
         for op in self._module.body.operations:
             attributes = op.operation.attributes
             if "sym_name" in attributes and attributes["sym_name"].value == name:

@@ -253,4 +253,4 @@ def _shape(value: ir.Value, function: _Function) -> list[SymExpr]:
 
 
 def _plain(expr: SymExpr) -> int | str:
-    return expr.value if expr.is_const else str(expr)
+    return str(expr) if expr.value is None else expr.value

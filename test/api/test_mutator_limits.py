@@ -6,6 +6,7 @@ import pytest
 
 from relax_mlir import relax
 from relax_mlir.errors import ExprError
+from relax_mlir.ir import IRModule
 from relax_mlir.relax import op
 from relax_mlir.script import relax as R
 
@@ -30,7 +31,7 @@ def test_a_dataflow_block_with_very_many_outputs() -> None:
     assert time.monotonic() - begin < 30
 
 
-def _nested(depth: int) -> relax.Function:
+def _nested(depth: int) -> IRModule:
     x = relax.Var("x", R.Tensor((4,), "float32"))
     condition = relax.Var("c", R.Tensor((), "bool"))
     bb = relax.BlockBuilder()
@@ -50,16 +51,20 @@ def _nested(depth: int) -> relax.Function:
             scope.__exit__(None, None, None)
             value = scope.result
         bb.emit_func_output(value)
-    return relax.Function.of(bb.get()["main"], bb.get())
+    return bb.get()
 
 
 def test_branches_in_branches_have_a_limit_that_is_told() -> None:
-    func = _nested(400)
+    module = _nested(400)
+    func = relax.Function.of(module["main"], module)
     with pytest.raises(ExprError, match="'main' are nested too deep"):
         relax.PyExprVisitor().visit_expr(func)
     with pytest.raises(ExprError, match="'main' are nested too deep"):
         relax.PyExprMutator().visit_expr(func)
-    relax.PyExprVisitor().visit_expr(_nested(30))
+    with pytest.raises(ExprError, match="'main' are nested too deep for a script"):
+        module.script()
+    module = _nested(30)
+    relax.PyExprVisitor().visit_expr(relax.Function.of(module["main"], module))
 
 
 def test_a_variable_whose_binding_was_replaced() -> None:

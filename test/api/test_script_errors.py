@@ -172,7 +172,7 @@ def test_signatures(params: str, underlined: str, message: str) -> None:
         ),
         ("while True:\n    pass", "True", "this loop never ends"),
         ("for i in range(3):\n    break", "break", "'break' and 'continue' are not part"),
-        ("assert A[0]", "A[0]", "the condition must be a bool, got"),
+        ("assert B[0]", "B[0]", "the condition must be a bool, got int32"),
         ("B[0] = k", "k", "undefined variable 'k'"),
         ("k = T.int64()\nB[0] = k", "k", "symbol 'k' has no value: no buffer has it as a dimension"),
         ("C = T.alloc_buffer((k,))", "k", "undefined symbol 'k'"),
@@ -186,6 +186,11 @@ def test_tir_signatures() -> None:
     text = HEAD + TIR.replace("buffer(b,", "buffer(c,")
     check(text, "c", "'c' is not a handle of this function")
     check(HEAD + TIR.replace("b: T.handle", "b: int"), "int", "expected T.handle, T.Buffer")
+    check(
+        HEAD + TIR.replace("b: T.handle", "b: T.float32"), "T.float32",
+        "expected T.handle, T.Buffer(shape, dtype) or T.int64; a number of that kind comes in a "
+        'buffer, T.Buffer((), "float32")',
+    )  # fmt: skip
     check(HEAD + TIR.replace("b: T.handle", "b, c"), "c", "no T.match_buffer says what 'c'")
     check(HEAD + TIR.replace("(n,)", "(k // 2,)"), "k", "symbol 'k' occurs only inside expressions")
 

@@ -339,3 +339,39 @@ def main(x: R.Tensor((5,), "{dtype}")):
     x = np.linspace(0.5, 2, 5).astype(dtype)
     result = relax.VirtualMachine(relax.build(module))["main"](x)
     np.testing.assert_allclose(result, np.exp(x) + x**2 + x, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "symbols",
+    [
+        "n, m = T.int64(), T.int64()",
+        "(n, m) = (T.int64(), T.int64())",
+        "[n, m] = [T.int64(), T.int64()]",
+        'n, m = T.var("n"), T.int64("m")',
+    ],
+)
+def test_symbols_of_a_tuple(symbols: str) -> None:
+    source = """
+from relax_mlir.script import ir as I, relax as R, tir as T
+
+@I.ir_module
+class Module:
+    @T.prim_func
+    def turn(a: T.handle, b: T.handle):
+        n = T.int64()
+        m = T.int64()
+        A = T.match_buffer(a, (n, m), "float32")
+        B = T.match_buffer(b, (m, n), "float32")
+        for i, j in T.grid(n, m):
+            B[j, i] = A[i, j]
+
+    @R.function
+    def main(x: R.Tensor(("n", "m"), "float32")):
+        n = T.int64()
+        m = T.int64()
+        y = R.call_tir(Module.turn, (x,), out_sinfo=R.Tensor((m, n), "float32"))
+        return y
+"""
+    written = source.replace("n = T.int64()\n        m = T.int64()", symbols)
+    assert written != source
+    assert ir.structural_equal(from_source(written), from_source(source))

@@ -5,6 +5,7 @@ import pytest
 
 from relax_mlir import ir, relax
 from relax_mlir.errors import ScriptError, VMError
+from relax_mlir.lowering.codegen.target import Target
 from relax_mlir.script import from_source
 
 HEAD = """
@@ -83,9 +84,11 @@ def program(body):
     return from_source(HEAD + body + MAIN)
 
 
+@pytest.mark.parametrize("threads", [1, 4])
 @pytest.mark.parametrize("name", BODIES)
-def test_a_failed_assertion_is_an_error(name):
-    vm = relax.VirtualMachine(relax.build(program(BODIES[name])))
+def test_a_failed_assertion_is_an_error(name, threads):
+    target = Target.parse(f"llvm -num-threads={threads}")
+    vm = relax.VirtualMachine(relax.build(program(BODIES[name]), target))
     for n in (3, 7, 67):
         x = np.arange(n, dtype=np.float32)
         zero, two = np.array([0], np.int64), np.array([2], np.int64)
@@ -103,6 +106,21 @@ def test_a_failed_assertion_is_an_error(name):
             assert out[-1] == -1
     empty = np.zeros(0, np.float32)
     assert vm["main"](empty, zero).shape == (0,)
+
+
+def test_a_branch_in_a_parallel_loop():
+    body = """
+        for i in T.parallel(n):
+            if i % 2 == j[0]:
+                B[i] = A[i]
+            else:
+                B[i] = T.float32(-1)
+"""
+    target = Target.parse("llvm -num-threads=4")
+    vm = relax.VirtualMachine(relax.build(program(body), target))
+    x, out = np.arange(31, dtype=np.float32), np.zeros(31, np.float32)
+    vm["pick"](x, np.array([1], np.int64), out)
+    np.testing.assert_array_equal(out, np.where(np.arange(31) % 2 == 1, x, -1))
 
 
 def test_the_first_of_several_is_reported():

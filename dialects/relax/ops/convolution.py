@@ -55,8 +55,9 @@ def _convolution(rank: int) -> Rule:
         strides = per_axis(attrs["strides"], rank, "strides")
         dilation = per_axis(attrs["dilation"], rank, "dilation")
         around = [sum(pair) for pair in pads(attrs["padding"], rank)]
-        if weight is not None and weight[o].is_const and weight[o].value % groups:
-            raise InferError(f"{weight[o]} output channels do not divide into {groups} groups")
+        outputs = None if weight is None else weight[o].value
+        if outputs is not None and outputs % groups:
+            raise InferError(f"{outputs} output channels do not divide into {groups} groups")
         if data is None or weight is None:
             return T.tensor_type(None, dtype, rank + 2)
         if data[c].is_const and weight[i].is_const and data[c] != weight[i] * groups:
@@ -90,8 +91,9 @@ def _transposed(rank: int) -> Rule:
         around = [sum(pair) for pair in pads(attrs["padding"], rank)]
         if any(more >= stride for more, stride in zip(extra, strides, strict=True)):
             raise InferError(f"output_padding {extra} must be below the strides {strides}")
-        if data is not None and data[c].is_const and data[c].value % groups:
-            raise InferError(f"{data[c]} input channels do not divide into {groups} groups")
+        inputs = None if data is None else data[c].value
+        if inputs is not None and inputs % groups:
+            raise InferError(f"{inputs} input channels do not divide into {groups} groups")
         if data is None or weight is None:
             return T.tensor_type(None, dtype, rank + 2)
         if data[c].is_const and weight[i].is_const and data[c] != weight[i]:

@@ -60,8 +60,9 @@ def bounded_depth(func: Function) -> Iterator[None]:
         yield
     except RecursionError as error:
         op = func.mlir_op
-        named = op is not None and "sym_name" in op.attributes
-        name = ir.StringAttr(op.attributes["sym_name"]).value if named else "lambda"
+        name = "lambda"
+        if op is not None and "sym_name" in op.attributes:
+            name = ir.StringAttr(op.attributes["sym_name"]).value
         raise ExprError(
             f"branches or loops of function '{name}' are nested too deep to be visited: put inner "
             "ones into functions of their own, or raise sys.setrecursionlimit"

@@ -91,8 +91,8 @@ def invoke_closure(p: ExprParser, node: Node, name: str | None, hint: Hint) -> i
         items = items.elts if isinstance(items, (ast.List, ast.Tuple)) else [items]
         fields = [AnnotationParser(p.scope).parse(item).type for item in items]
         result = fields[0] if len(fields) == 1 else ir.TupleType.get_tuple(fields)
-    elif hint.get() is not None:
-        result = hint.get().type
+    elif (annotation := hint.get()) is not None:
+        result = annotation.type
     p.impure = True
     operands = [value, make_tuple(p.fields(given["args"]), p.scope.location(node))]
     return p.emit("relax.invoke_closure", operands, result, node, name)

@@ -190,7 +190,9 @@ class ModuleParser:
 
     def parameter_types(self, function: Function) -> Sequence[ir.Type]:
         """Return the types of a Relax function's parameters."""
-        return self.signature(function).types
+        types = self.signature(function).types
+        assert types is not None, "only values of unknown functions take anything"
+        return types
 
     def signature(self, function: Function) -> Signature:
         """Return the signature of a Relax function."""

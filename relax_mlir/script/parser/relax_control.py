@@ -262,12 +262,12 @@ class ControlParser:
 
     def _carried(self, node: Node, head: Sequence[Node]) -> tuple[list[str], list[ir.Value]]:
         """Return the variables that a loop carries, and their first values."""
-        own = {node.target.id} if isinstance(node, ast.For) else set()
+        own = _variable(node)
         names = []
         for name in flow.assigned(node.body):
             first = flow.first_use(name, node.body) == flow.READ or name in flow.loaded(head)
             needed = first or self._statements.is_read_later(name)
-            if needed and name in self.scope.values and name not in own:
+            if needed and name in self.scope.values and name != own:
                 names.append(name)
         return names, [self._value(name, node) for name in names]
 
@@ -279,6 +279,7 @@ class ControlParser:
         if not isinstance(node.target, ast.Name):
             self.scope.fail(node.target, "this loop has one variable")
         call = node.iter
+        assert isinstance(call, ast.Call), "the caller saw that it is a range"
         if not 1 <= len(call.args) <= 3 or call.keywords:
             self.scope.fail(call, f"a range takes one to three integers, got {len(call.args)}")
         raws: list[Any] = [self._integer(arg) for arg in call.args]
@@ -292,9 +293,12 @@ class ControlParser:
 
     def _integer(self, node: Node) -> Any:
         raw = self.expr.evaluate(node)
-        fits = isinstance(raw, SymExpr) or (isinstance(raw, int) and not isinstance(raw, bool))
-        if not fits and not (isinstance(raw, ir.Value) and str(raw.type) == "i64"):
-            what = describe(raw.type) if isinstance(raw, ir.Value) else type(raw).__name__
+        if isinstance(raw, ir.Value):
+            fits, what = str(raw.type) == "i64", describe(raw.type)
+        else:
+            fits = isinstance(raw, (SymExpr, int)) and not isinstance(raw, bool)
+            what = type(raw).__name__
+        if not fits:
             self.scope.fail(node, f"the bounds of a loop are integers, this is {what}")
         return raw
 
@@ -415,7 +419,7 @@ class ControlParser:
         symbols: dict[str, str],
         bounds: ir.Value | None,
     ) -> None:
-        own = node.target.id if isinstance(node, ast.For) else ""
+        own = _variable(node)
         counts_up = bounds is not None and _is_non_negative(bounds)
         for name, argument in zip(names, block.arguments, strict=True):
             self.scope.bind(name, argument)
@@ -428,9 +432,17 @@ class ControlParser:
                 symbols[name] = str(expr.name)
 
 
+def _variable(node: Node) -> str:
+    """Return the variable that counts the turns of a loop, "" where none does."""
+    target = node.target if isinstance(node, ast.For) else None
+    return target.id if isinstance(target, ast.Name) else ""
+
+
 def _is_non_negative(bounds: ir.Value) -> bool:
     """Whether no integer of a range is negative: it starts at none and its step is not either."""
-    start, _, step = (value.owner for value in known_fields(bounds))
+    fields = known_fields(bounds)
+    assert fields is not None, "`_for` makes the tuple of the bounds"
+    start, _, step = (value.owner for value in fields)
     known = [
         Dims(op.attributes["value"]).dims[0].lower_bound()
         for op in (start, step)

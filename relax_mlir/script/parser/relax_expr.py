@@ -429,9 +429,10 @@ def literal(scope: Scope, node: Node) -> Any:
         convert = _TYPED_LITERALS.get(scope.path(node.func) or "")
         if convert is not None:
             return convert(literal(scope, node.args[0]))
-    python = macros.python_function(scope, node.func) if isinstance(node, ast.Call) else None
-    if python is not None:
-        return macros.call_python(scope, python, node, lambda arg: literal(scope, arg))
+    if isinstance(node, ast.Call):
+        python = macros.python_function(scope, node.func)
+        if python is not None:
+            return macros.call_python(scope, python, node, lambda arg: literal(scope, arg))
     captured = captured_value(scope, node)
     if captured is MISSING:
         scope.fail(node, "expected a literal or a Python value from around the script")

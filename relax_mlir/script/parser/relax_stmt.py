@@ -186,7 +186,8 @@ class StmtParser:
             self.scope.modules.add(target.id)
             return
         if isinstance(target, (ast.Tuple, ast.List)):
-            self._unpack(target, node.value)
+            if not self._symbols(target, node.value):
+                self._unpack(target, node.value)
             return
         if not isinstance(target, ast.Name):
             self.scope.fail(target, "only variables can be bound; tensors are not changed in place")
@@ -247,6 +248,22 @@ class StmtParser:
         if symbol != name:
             self.scope.bind(name, SymExpr.var(symbol))
         return True
+
+    def _symbols(self, target: Node, node: Node) -> bool:
+        """Parse `n, m = T.int64(), T.int64()`."""
+        if not isinstance(node, (ast.Tuple, ast.List)) or len(node.elts) != len(target.elts):
+            return False
+        if not all(
+            isinstance(item, ast.Name)
+            and isinstance(value, ast.Call)
+            and self.scope.path(value.func) in _SYMBOL_CALLS
+            for item, value in zip(target.elts, node.elts, strict=True)
+        ):
+            return False
+        found = [
+            self._symbol(item.id, value) for item, value in zip(target.elts, node.elts, strict=True)
+        ]
+        return all(found)
 
     def _unpack(self, target: Node, node: Node) -> str:
         """Bind the variables of `a, (b, c) = value`; return the name of the last one."""

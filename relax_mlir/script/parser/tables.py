@@ -47,7 +47,7 @@ _NN = (
     "max_pool1d", "max_pool2d", "max_pool3d", "nll_loss", "pad", "prelu", "relu", "relu6",
     "rms_norm", "selu", "silu", "softmax", "softplus",
 )  # fmt: skip
-NAMESPACES = dict.fromkeys(_NN, "nn.")
+NAMESPACES: dict[str, str] = dict.fromkeys(_NN, "nn.")
 # Call forms and constructors, beside the operations of the dialect's table.
 BUILTINS = (
     "call_tir", "call_tir_dyn", "call_dps_packed", "call_packed", "call_pure_packed", "match_cast",

@@ -115,7 +115,10 @@ class PrimFuncParser:
             scope.symbols[arg.arg] = True
             return
         else:
-            scope.fail(annotation, "expected T.handle, T.Buffer(shape, dtype) or T.int64")
+            more = ""
+            if path is not None and path.startswith(("T.float", "T.bfloat")):
+                more = f'; a number of that kind comes in a buffer, T.Buffer((), "{path[2:]}")'
+            scope.fail(annotation, f"expected T.handle, T.Buffer(shape, dtype) or T.int64{more}")
         if self.integers:
             scope.fail(arg, "buffers come before integers in the parameters of a prim func")
 
@@ -136,12 +139,12 @@ class PrimFuncParser:
             return False
         target = node.targets[0] if isinstance(node, ast.Assign) else node.target
         targets, values = [target], [node.value]
-        if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
+        several = (ast.Tuple, ast.List)
+        if isinstance(target, several) and isinstance(node.value, several):
             targets, values = target.elts, node.value.elts
         paths = [self.scope.path(v.func) if isinstance(v, ast.Call) else None for v in values]
-        if "T.match_buffer" in paths and isinstance(
-            next(iter(values[0].args), None), ast.Subscript
-        ):
+        first = values[0].args[:1] if values and isinstance(values[0], ast.Call) else []
+        if "T.match_buffer" in paths and any(isinstance(arg, ast.Subscript) for arg in first):
             return False
         if all(path in _SYMBOL_CALLS for path in paths) and len(targets) == len(values):
             for item, value in zip(targets, values, strict=True):

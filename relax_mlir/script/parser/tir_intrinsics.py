@@ -173,8 +173,9 @@ _C_SUFFIX = {"float32": "f", "float64": ""}
 
 def _call_extern(p: TirExprParser, node: Node) -> Scalar:
     """Parse `T.call_extern("float32", "expf", x)` for the functions of C's math library."""
-    heads = [arg.value for arg in node.args[:2] if isinstance(arg, ast.Constant)]
-    if len(heads) != 2 or not all(isinstance(head, str) for head in heads):
+    constants = [arg.value for arg in node.args[:2] if isinstance(arg, ast.Constant)]
+    heads = [value for value in constants if isinstance(value, str)]
+    if len(heads) != 2:
         p.scope.fail(node, f"{ast.unparse(node.func)} takes a dtype, a name, and arguments")
     dtype, name = heads
     suffix = _C_SUFFIX.get(dtype)

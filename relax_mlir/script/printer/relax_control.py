@@ -446,7 +446,7 @@ class ControlPrinter:
         """Let the fields of a loop's result be its variables."""
         for user in users(op.results[0]):
             if user.name == "relax.tuple_get_item" and user.block == op.block:
-                index = ir.IntegerAttr(user.attributes["index"]).value
+                index: int = ir.IntegerAttr(user.attributes["index"]).value
                 self._printer.skipped.add(user)
                 self._namer.set(user.results[0], names[index])
         self._namer.set(op.results[0], spelling.sequence(names))
