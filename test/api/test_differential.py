@@ -20,7 +20,7 @@ from relax_mlir.script import from_source
 
 _ASKED = os.environ.get("RELAX_MLIR_PROGRAMS")
 _SHARDS, _FUNCTIONS = 10, 12
-_MODULES = max(1, int(_ASKED or 2000) // (_SHARDS * _FUNCTIONS))
+_MODULES = max(1, int(_ASKED or 2400) // (_SHARDS * _FUNCTIONS))
 _OPTIMISATIONS = (
     "CanonicalizeBindings", "FoldScaleAxis", "AlterOpLayout", "FoldConstant",
     "EliminateCommonSubexpr", "FuseOps", "OutlineNative", "InferType", "StaticPlanBlockMemory",
