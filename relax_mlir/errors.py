@@ -99,6 +99,19 @@ class PassError(RelaxMLIRError, RuntimeError):
         super().__init__("\n".join([f"pass '{pass_name}' failed: {message}", *self.diagnostics]))
 
 
+class ScheduleError(RelaxMLIRError, RuntimeError):
+    """A schedule primitive cannot be applied; says why not and shows where (G06).
+
+    Attributes:
+        primitive: what was tried.
+        reason: why it cannot be done, one sentence.
+    """
+
+    def __init__(self, message: str, *, primitive: str = "", reason: str = "") -> None:
+        self.primitive, self.reason = primitive, reason or message
+        super().__init__(message)
+
+
 class CompileError(RelaxMLIRError, RuntimeError):
     """A stage after the passes (code generation, linking) could not continue."""
 

@@ -1389,6 +1389,10 @@ module {
       %4 = irdl.region
       irdl.regions(body: %3, init: %4)
     }
+    irdl.operation @where {
+      %0 = irdl.base "!builtin.integer"
+      irdl.operands(condition: %0)
+    }
     irdl.operation @reads {
       %0 = irdl.any
       irdl.operands(buffer: %0)

@@ -189,6 +189,8 @@ def _prim_func_problems(func: ir.Operation) -> list[Problem]:
                 problems.append((argument.location, f"{where}: {problem}"))
                 continue
             shapes += shape.dims
+        elif "tir.dtype" in attributes:
+            continue
         elif str(argument.type) == "i64" and isinstance(attributes.get("tir.name"), ir.StringAttr):
             bound.add(attributes["tir.name"].value)
     bound |= bound_symbols(shapes, bound)

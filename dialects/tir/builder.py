@@ -3,39 +3,48 @@
 import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from relax_mlir.dialects.bindings import ir, submodule
-from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.dialect import Dims
 from relax_mlir.dialects.relax.symbolic import IntLike, SymExpr, product
-from relax_mlir.dialects.tir.scalar import INDEX, DtypeError, Scalar, ScalarLike, cast, const
+from relax_mlir.dialects.tir.layout import (
+    Layout,
+    buffer_type,
+    row_major,
+    static,
+)
+from relax_mlir.dialects.tir.ops import set_block_predicate
+from relax_mlir.dialects.tir.scalar import (
+    INDEX,
+    DtypeError,
+    Scalar,
+    ScalarLike,
+    cast,
+    const,
+    scalar_type,
+)
 
 memref = submodule("dialects.memref")
 func = submodule("dialects.func")
 
-_DYNAMIC = ir.ShapedType.get_dynamic_size()
-
-
-def storage_type(dtype: str) -> ir.Type:
-    """Return the memory element type of a dtype: signless, bool in a byte."""
-    if "float" in dtype:
-        return T.element_type(dtype)
-    return ir.IntegerType.get_signless(8 * T.dtype_size(dtype))
-
-
-def buffer_type(dims: Sequence[SymExpr], dtype: str) -> ir.Type:
-    """Return the memref type of a row-major buffer."""
-    sizes = [dim.value if dim.is_const else _DYNAMIC for dim in dims]
-    return ir.MemRefType.get(sizes, storage_type(dtype))
-
+_PLAIN = Layout()
 
 @dataclass(frozen=True)
 class BufferDecl:
-    """A buffer parameter: name, symbolic shape, dtype."""
+    """A buffer parameter: name, symbolic shape, dtype, and how it lies in memory."""
 
     name: str
     shape: Sequence[IntLike]
+    dtype: str
+    layout: Layout = _PLAIN
+
+
+@dataclass(frozen=True)
+class ScalarDecl:
+    """A number among the parameters; an `int64` also gives the symbol of its name a value."""
+
+    name: str
     dtype: str
 
 
@@ -157,7 +166,7 @@ class PrimFuncBuilder:
     def __init__(
         self,
         name: str,
-        buffers: Sequence[BufferDecl],
+        params: Sequence[BufferDecl | ScalarDecl],
         integers: Sequence[str] = (),
         *,
         private: bool = True,
@@ -167,40 +176,42 @@ class PrimFuncBuilder:
 
         Args:
             name: symbol name.
-            buffers: parameters, outputs last.
-            integers: names of `int64` parameters after the buffers (R22).
+            params: parameters, outputs last.
+            integers: names of `int64` parameters after those (R22).
             private: not callable from outside the module.
             loc: location of the definition.
         """
-        i64 = ir.IntegerType.get_signless(64)
-        decls = [([SymExpr.of(dim) for dim in decl.shape], decl) for decl in buffers]
-        types = [buffer_type(dims, decl.dtype) for dims, decl in decls] + [i64] * len(integers)
+        decls = [*params, *(ScalarDecl(each, "int64") for each in integers)]
+        dims = [
+            [SymExpr.of(dim) for dim in decl.shape] if isinstance(decl, BufferDecl) else None
+            for decl in decls
+        ]
+        types = [
+            buffer_type(shape, decl.dtype, decl.layout.strides)
+            if isinstance(decl, BufferDecl) and shape is not None
+            else scalar_type(decl.dtype)
+            for shape, decl in zip(dims, decls, strict=True)
+        ]
         loc = loc or ir.Location.current
         self.op = func.FuncOp(name, (types, []), loc=loc)
         self.op.attributes["tir.prim_func"] = ir.UnitAttr.get()
         if private:
             self.op.attributes["sym_visibility"] = ir.StringAttr.get("private")
-        attrs = [
-            {
-                "tir.name": ir.StringAttr.get(decl.name),
-                "tir.shape": Dims.of(dims),
-                "tir.dtype": ir.StringAttr.get(decl.dtype),
-            }
-            for dims, decl in decls
-        ] + [{"tir.name": ir.StringAttr.get(item)} for item in integers]
+        attrs = [_parameter(decl, shape) for decl, shape in zip(decls, dims, strict=True)]
         if attrs:
             self.op.arg_attrs = ir.ArrayAttr.get([ir.DictAttr.get(item) for item in attrs])
-        names = [decl.name for decl in buffers] + list(integers)
         self._entry = self.op.operation.regions[0].blocks.append(
-            *types, arg_locs=[ir.Location.name(item) for item in names]
+            *types, arg_locs=[ir.Location.name(decl.name) for decl in decls]
         )
-        self.buffers = [
-            Buffer(self, decl.name, dims, decl.dtype, self._entry.arguments[i])
-            for i, (dims, decl) in enumerate(decls)
-        ]
+        self.buffers: list[Buffer] = []
+        self.scalars: dict[str, Scalar] = {}
+        for decl, shape, value in zip(decls, dims, self._entry.arguments, strict=True):
+            if shape is None:
+                self.scalars[decl.name] = Scalar(value, decl.dtype)
+            else:
+                self.buffers.append(Buffer(self, decl.name, shape, decl.dtype, value))
         self.integers = {
-            item: Scalar(self._entry.arguments[len(buffers) + i], "int64")
-            for i, item in enumerate(integers)
+            each: scalar for each, scalar in self.scalars.items() if scalar.dtype == "int64"
         }
         self._symbols: dict[SymExpr, Scalar] = {}
         self._accesses: list[_Accesses] = []
@@ -236,45 +247,49 @@ class PrimFuncBuilder:
         """Return an extent as an index scalar."""
         return cast(value, INDEX) if isinstance(value, Scalar) else self.symbol(value)
 
-    def alloc(self, name: str, shape: Sequence[IntLike], dtype: str) -> Buffer:
-        """Allocate an intermediate buffer at the current point."""
+    def alloc(
+        self, name: str, shape: Sequence[IntLike], dtype: str, layout: Layout = _PLAIN
+    ) -> Buffer:
+        """Allocate an intermediate buffer at the current point; with strides, a view of one."""
         dims = [SymExpr.of(dim) for dim in shape]
+        if layout.strides is not None:
+            length = layout.strides[0] * dims[0] if dims else SymExpr.const(1)
+            flat = self.alloc(f"{name}_data", [length], dtype, replace(layout, strides=None))
+            return self.reshaped(flat, name, dims, layout.strides)
         sizes = [self.symbol(dim).value for dim in dims if not dim.is_const]
         value = memref.AllocOp(
             buffer_type(dims, dtype), sizes, [], loc=ir.Location.name(name)
         ).result
-        _describe(value, name, dims, dtype)
+        _describe(value, name, dims, dtype, layout)
         return Buffer(self, name, dims, dtype, value)
 
     def linear(self, buffer: Buffer) -> Buffer:
         """Return a one-dimensional view of a buffer, in row-major order."""
         total = product(buffer.dims)
-        sizes = [] if total.is_const else [self.symbol(total).value]
-        static = total.value if total.is_const else _DYNAMIC
-        layout = ir.StridedLayoutAttr.get(0, [1])
-        type_ = ir.MemRefType.get([static], storage_type(buffer.dtype), layout)
-        value = memref.ReinterpretCastOp(
-            type_, buffer.value, [], sizes, [], static_offsets=[0], static_sizes=[static],
-            static_strides=[1],
-        ).result  # fmt: skip
+        value = self._view(buffer, [total], [SymExpr.const(1)], SymExpr.const(0))
         return Buffer(self, buffer.name, [total], buffer.dtype, value)
 
-    def reshaped(self, buffer: Buffer, name: str, shape: Sequence[IntLike]) -> Buffer:
-        """Return the elements of a buffer, in row-major order, in another shape."""
-        dims = [SymExpr.of(dim) for dim in shape]
-        strides = [product(dims[i + 1 :]) for i in range(len(dims))]
-        static = [[_DYNAMIC if each.value is None else each.value for each in group]
-                  for group in (dims, strides)]  # fmt: skip
-        dynamic = [[self.symbol(each).value for each in group if each.value is None]
-                   for group in (dims, strides)]  # fmt: skip
-        layout = ir.StridedLayoutAttr.get(0, static[1])
-        type_ = ir.MemRefType.get(static[0], storage_type(buffer.dtype), layout)
-        value = memref.ReinterpretCastOp(
-            type_, buffer.value, [], *dynamic, static_offsets=[0], static_sizes=static[0],
-            static_strides=static[1],
-        ).result  # fmt: skip
-        _describe(value, name, dims, buffer.dtype)
+    def reshaped(
+        self, buffer: Buffer, name: str, shape: Sequence[IntLike],
+        strides: Sequence[SymExpr] | None = None, offset: IntLike = 0,
+    ) -> Buffer:  # fmt: skip
+        """Return a buffer's memory in another shape, row-major where no strides are given."""
+        dims, start = [SymExpr.of(dim) for dim in shape], SymExpr.of(offset)
+        given = None if strides is None else tuple(strides)
+        value = self._view(buffer, dims, given or row_major(dims), start)
+        _describe(value, name, dims, buffer.dtype, Layout(given, start))
         return Buffer(self, name, dims, buffer.dtype, value)
+
+    def _view(
+        self, buffer: Buffer, dims: Sequence[SymExpr], strides: Sequence[SymExpr], start: SymExpr
+    ) -> ir.Value:
+        groups = ([start], dims, strides)
+        dynamic = [[self.symbol(e).value for e in group if e.value is None] for group in groups]
+        known = [static(group) for group in groups]
+        return memref.ReinterpretCastOp(
+            buffer_type(dims, buffer.dtype, strides, start.value), buffer.value, *dynamic,
+            static_offsets=known[0], static_sizes=known[1], static_strides=known[2],
+        ).result  # fmt: skip
 
     @contextmanager
     def loop(
@@ -296,7 +311,7 @@ class PrimFuncBuilder:
     @contextmanager
     def block(
         self, name: str, iters: "Sequence[tuple[str, ScalarLike, IntLike | Scalar]]",
-        names: Sequence[str] = (),
+        names: Sequence[str] = (), *, predicate: Scalar | None = None,
     ) -> "Iterator[_Block]":  # fmt: skip
         """Open a block.
 
@@ -304,6 +319,7 @@ class PrimFuncBuilder:
             name: the block's name.
             iters: for each iterator its type, value and extent.
             names: names of the iterators.
+            predicate: a bool, false where the block does not run.
 
         Yields:
             An object with `.iters`, and `.init()` to open the init region.
@@ -327,6 +343,8 @@ class PrimFuncBuilder:
             yield block
             ir.Operation.create("tir.yield")
         self._declare(self._accesses.pop(), block.body)
+        if predicate is not None:
+            set_block_predicate(op, predicate.value)
 
     @contextmanager
     def nest(
@@ -377,12 +395,29 @@ class PrimFuncBuilder:
                     ir.Operation.create(kind, operands=[value], attributes={"map": access})
 
 
-def _describe(value: ir.Value, name: str, dims: Sequence[SymExpr], dtype: str) -> None:
+def _parameter(
+    decl: BufferDecl | ScalarDecl, dims: Sequence[SymExpr] | None
+) -> dict[str, ir.Attribute]:
+    """Return what a function says of a parameter: types do not tell names, shapes and signs."""
+    found: dict[str, ir.Attribute] = {"tir.name": ir.StringAttr.get(decl.name)}
+    if dims is not None and isinstance(decl, BufferDecl):
+        found["tir.shape"] = Dims.of(dims)
+        found |= decl.layout.attributes()
+    if dims is not None or decl.dtype != "int64":
+        found["tir.dtype"] = ir.StringAttr.get(decl.dtype)
+    return found
+
+
+def _describe(
+    value: ir.Value, name: str, dims: Sequence[SymExpr], dtype: str, layout: Layout
+) -> None:
     """Note what a buffer is on the operation that makes it: memrefs do not tell."""
     attributes = value.owner.attributes
     attributes["tir.name"] = ir.StringAttr.get(name)
     attributes["tir.dtype"] = ir.StringAttr.get(dtype)
     attributes["tir.shape"] = Dims.of(dims)
+    for key, attribute in layout.attributes().items():
+        attributes[key] = attribute
 
 
 def _defined_in(value: ir.Value, body: ir.Block) -> bool:

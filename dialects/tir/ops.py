@@ -65,8 +65,8 @@ class BlockOp(Tir.Operation, name="block"):
     """A computation over one point of its iteration domain.
 
     Operands: for each iterator its value, then for each its extent. The first region is the body,
-    which may begin with `tir.reads` and `tir.writes`; the second, if not empty, runs before the
-    body on the first step of every reduction (R22, G06).
+    which may begin with `tir.where`, `tir.reads` and `tir.writes`; the second, if not empty, runs
+    before the body on the first step of every reduction (R22, G06).
     """
 
     iters: Sequence[ext.Operand[ir.IndexType]]
@@ -99,6 +99,61 @@ class BlockOp(Tir.Operation, name="block"):
         count = len(op.operation.attributes["iter_types"])
         body = only_block(op, 0, "body", "tir.yield", count)
         return body is not None and only_block(op, 1, "init", "tir.yield", count, True) is not None
+
+
+class WhereOp(Tir.Operation, name="where"):
+    """The predicate of the enclosing block: a point where it is false is not computed.
+
+    Neither is it initialised, as far as the predicate does not hang on reductions. The condition
+    comes from outside the block: it is one of the loops' counters, not of the iterators.
+    """
+
+    condition: ext.Operand[ir.IntegerType]
+
+    def verify_invariants(self) -> bool:
+        op = self.operation
+        if len(op.operands) != 1 or str(op.operands[0].type) != "i1":
+            return op_error(self, "takes one condition of type i1")
+        if not expect_parent(self, "tir.block"):
+            return False
+        first = where_of(op.parent.operation)
+        if first is None or first != op:
+            return op_error(self, "must stand at the beginning of a block's body, once")
+        owner = op.operands[0].owner
+        inside = owner if isinstance(owner, ir.Block) else owner.operation.block
+        if inside == op.block:
+            return op_error(self, "takes a condition that is computed in front of the block")
+        return True
+
+
+def where_of(block: ir.Operation) -> ir.Operation | None:
+    """Return the `tir.where` of a `tir.block`, None when the block always runs."""
+    body = block.regions[0].blocks
+    for view in body[0].operations if len(body) else ():
+        op = view.operation
+        if op.name == "tir.where":
+            return op
+        if op.name not in ("tir.reads", "tir.writes"):
+            return None
+    return None
+
+
+def block_predicate(block: ir.Operation) -> ir.Value | None:
+    """Return the condition under which a `tir.block` runs, None when it always does."""
+    where = where_of(block)
+    return None if where is None else where.operands[0]
+
+
+def set_block_predicate(block: ir.Operation, condition: ir.Value | None) -> None:
+    """Give a `tir.block` a condition, an `i1` from in front of it, for what it had, or none."""
+    where = where_of(block)
+    if where is not None and condition is not None:
+        where.operands[0] = condition
+    elif where is not None:
+        where.erase()
+    elif condition is not None:
+        with ir.InsertionPoint.at_block_begin(block.regions[0].blocks[0]), block.location:
+            ir.Operation.create("tir.where", operands=[condition])
 
 
 class AccessOp(Tir.Operation):

@@ -25,9 +25,10 @@ from relax_mlir.lowering.codegen.ffi_signature import (
     STAGE,
     BufferParam,
     Dim,
+    ScalarParam,
     Signature,
 )
-from relax_mlir.lowering.codegen.ffi_table import CONSTANT, SCALAR, WHOLE, Strings, Table
+from relax_mlir.lowering.codegen.ffi_table import CONSTANT, FLOAT, SCALAR, WHOLE, Strings, Table
 from relax_mlir.lowering.codegen.llvm_text import FunctionText
 from relax_mlir.lowering.codegen.target import Target
 from relax_mlir.lowering.tir_to_llvm.check_allocs import ASSERTS
@@ -101,7 +102,7 @@ def _kernel_types(signature: Signature) -> list[str]:
         if isinstance(param, BufferParam):
             types += ["!llvm.ptr"] * 2 + ["i64"] * (1 + 2 * len(param.dims))
         else:
-            types.append("i64")
+            types.append(param.type)
     return types
 
 
@@ -202,9 +203,12 @@ class _Wrapper(FunctionText):
             if isinstance(param, BufferParam):
                 dtype = dlpack_dtype(param.dtype), strings.offset(param.dtype)
                 table.params.append((name, *dtype, len(param.dims)))
+            elif param.is_float:
+                table.params.append((name, FLOAT, 0, 0))
             else:
-                table.params.append((name, SCALAR, 0, 0))
-                self._sources.setdefault(param.name, (number, WHOLE))
+                table.params.append((name, SCALAR, *param.range))
+                if param.dtype == "int64":
+                    self._sources.setdefault(param.name, (number, WHOLE))
         for number, param in self._buffers():
             for axis, dim in enumerate(param.dims):
                 if dim.symbol is not None:
@@ -362,7 +366,7 @@ class _Wrapper(FunctionText):
         given = []
         for number, param in enumerate(self._signature.params):
             if not isinstance(param, BufferParam):
-                given.append(self._extent(number, WHOLE))
+                given.append(self._number(number, param))
                 continue
             data = self._emit(f"llvm.load {self._slots[number]} : !llvm.ptr -> !llvm.ptr")
             sizes = [
@@ -383,6 +387,44 @@ class _Wrapper(FunctionText):
         self._lines.append(f"  llvm.store {zero64}, %result : i64, !llvm.ptr")
         self._lines.append(f"  llvm.store {zero64}, {self._at('%result', 8)} : i64, !llvm.ptr")
         self._lines.append(f"  llvm.return {self._constant(0, 'i32')} : i32")
+
+    def _number(self, number: int, param: ScalarParam) -> str:
+        """Return a number in its own type; the check left 64 bits of it."""
+        if not param.is_float:
+            whole = self._extent(number, WHOLE)
+            return whole if param.bits == 64 else self._emit(
+                f"llvm.trunc {whole} : i64 to {param.type}"
+            )  # fmt: skip
+        value = self._emit(f"llvm.load {self._slots[number]} : !llvm.ptr -> f64")
+        if param.bits == 64:
+            return value
+        single = self._emit(f"llvm.fptrunc {value} : f64 to f32")
+        return single if param.bits == 32 else self._half(value, single, param.type)
+
+    def _half(self, value: str, single: str, type_: str) -> str:
+        """Return a 64-bit float in half precision, rounded once: LLVM would call a library.
+
+        The single precision is rounded to odd first, so the second rounding sees what was cut off.
+        """
+        emit, one = self._emit, self._constant(1, "i32")
+        back = emit(f"llvm.fpext {single} : f32 to f64")
+        sizes = [emit(f"llvm.intr.fabs({each}) : (f64) -> f64") for each in (back, value)]
+        above = emit(f'llvm.fcmp "ogt" {sizes[0]}, {sizes[1]} : f64')
+        inexact = emit(f'llvm.fcmp "one" {back}, {value} : f64')
+        less, odd = (emit(f"llvm.zext {each} : i1 to i32") for each in (above, inexact))
+        bits = emit(f"llvm.bitcast {single} : f32 to i32")
+        bits = emit(f"llvm.or {emit(f'llvm.sub {bits}, {less} : i32')}, {odd} : i32")
+        if type_ != "bf16":
+            return emit(f"llvm.fptrunc {emit(f'llvm.bitcast {bits} : i32 to f32')} : f32 to f16")
+        sixteen = self._constant(16, "i32")
+        last = emit(f"llvm.and {emit(f'llvm.lshr {bits}, {sixteen} : i32')}, {one} : i32")
+        half = emit(f"llvm.add {last}, {self._constant(0x7FFF, 'i32')} : i32")
+        rounded = emit(f"llvm.add {bits}, {half} : i32")
+        nan = emit(f'llvm.fcmp "uno" {single}, {single} : f32')
+        quiet = emit(f"llvm.or {bits}, {self._constant(0x400000, 'i32')} : i32")
+        kept = emit(f"llvm.select {nan}, {quiet}, {rounded} : i1, i32")
+        kept = emit(f"llvm.trunc {emit(f'llvm.lshr {kept}, {sixteen} : i32')} : i32 to i16")
+        return emit(f"llvm.bitcast {kept} : i16 to bf16")
 
     def _strides(self, param: BufferParam, sizes: list[str]) -> list[str]:
         strides: list[str] = []

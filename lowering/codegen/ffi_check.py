@@ -7,6 +7,7 @@ from relax_mlir.lowering.codegen.ffi_table import (
     HEAD_WORDS,
     PAIR_WORDS,
     PARAM_WORDS,
+    SCALAR,
     Strings,
 )
 
@@ -59,6 +60,7 @@ llvm.func internal @relax_ffi_check(%table: !llvm.ptr, %args: !llvm.ptr, %count:
   %zero = llvm.mlir.constant(0 : i64) : i64
   %one = llvm.mlir.constant(1 : i64) : i64
   %record_size = llvm.mlir.constant({RECORD_BYTES} : i64) : i64
+  %scalar_kind = llvm.mlir.constant({SCALAR} : i64) : i64
   %argument_size = llvm.mlir.constant({ARGUMENT_BYTES} : i64) : i64
   %param_words = llvm.mlir.constant({PARAM_WORDS} : i64) : i64
   %text = llvm.mlir.addressof @{Strings.SYMBOL} : !llvm.ptr
@@ -84,8 +86,11 @@ llvm.func internal @relax_ffi_check(%table: !llvm.ptr, %args: !llvm.ptr, %count:
   %is_int = llvm.icmp "slt" %dtype64, %zero : i64
   llvm.cond_br %is_int, ^int, ^buffer
 ^int:
-  %int_status = llvm.call @relax_ffi_int(%function, %name, %any, %record) : (!llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr) -> i32
-  llvm.br ^checked(%int_status : i32)
+{_word("%least", "%row", 2)}
+{_word("%greatest", "%row", 3)}
+  %is_float = llvm.icmp "slt" %dtype64, %scalar_kind : i64
+  %number_status = llvm.call @relax_ffi_number(%function, %name, %any, %record, %is_float, %least, %greatest) : (!llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, i1, i64, i64) -> i32
+  llvm.br ^checked(%number_status : i32)
 ^buffer:
   %dtype = llvm.trunc %dtype64 : i64 to i32
 {_word("%dtype_offset", "%row", 2)}

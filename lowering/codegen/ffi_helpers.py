@@ -14,7 +14,7 @@ from relax_mlir.lowering.codegen.ffi_table import Strings
 RECORD_BYTES = 32
 ARGUMENT_BYTES = 16
 
-_KIND_INT, _KIND_BOOL, _KIND_DLTENSOR, _KIND_TENSOR = 1, 2, 7, 70
+_KIND_INT, _KIND_BOOL, _KIND_FLOAT, _KIND_DLTENSOR, _KIND_TENSOR = 1, 2, 3, 7, 70
 _DEVICE_CPU = 1
 _MESSAGE_BYTES = 512
 _MOST_VALUES = 6
@@ -30,6 +30,7 @@ _FAILURES = {
     "assert": ("AssertionError", "%s: assertion failed: %s"),
     "count": ("TypeError", "%s: expected %lld arguments, got %lld"),
     "kind": ("TypeError", "%s: argument '%s': expected %s, got a value of FFI type %lld"),
+    "range": ("TypeError", "%s: argument '%s': expected an integer from %lld to %lld, got %lld"),
     "device": ("ValueError", "%s: buffer '%s': expected a CPU tensor, got device type %lld"),
     "rank": ("TypeError", "%s: buffer '%s': expected %lld dimensions, got %lld"),
     "dtype": ("TypeError", "%s: buffer '%s': expected %s, got %s%.0lld%s"),
@@ -45,7 +46,7 @@ _FAILURES = {
 
 def helpers(strings: Strings) -> str:
     """Return the shared functions, to be put once into a module; their texts go to `strings`."""
-    checks = (_check_buffer, _check_int, _check_disjoint)
+    checks = (_check_buffer, _check_number, _check_disjoint)
     declared = (
         "llvm.func @TVMFFIErrorSetRaisedFromCStr(!llvm.ptr, !llvm.ptr)",
         "llvm.func @snprintf(!llvm.ptr, i64, !llvm.ptr, ...) -> i32",
@@ -284,26 +285,50 @@ llvm.func internal @relax_ffi_buffer(%function: !llvm.ptr, %name: !llvm.ptr, %an
 }}"""
 
 
-def _check_int(strings: Strings) -> str:
+def _check_number(strings: Strings) -> str:
+    """Return the check of a number: an integer within bounds, or any number as 64-bit float."""
     return f"""
-llvm.func internal @relax_ffi_int(%function: !llvm.ptr, %name: !llvm.ptr, %any: !llvm.ptr, %record: !llvm.ptr) -> i32 attributes {{no_inline}} {{
+llvm.func internal @relax_ffi_number(%function: !llvm.ptr, %name: !llvm.ptr, %any: !llvm.ptr, %record: !llvm.ptr, %is_float: i1, %least: i64, %greatest: i64) -> i32 attributes {{no_inline}} {{
   %zero = llvm.mlir.constant(0 : i32) : i32
   %kind_int = llvm.mlir.constant({_KIND_INT} : i32) : i32
   %kind_bool = llvm.mlir.constant({_KIND_BOOL} : i32) : i32
+  %kind_float = llvm.mlir.constant({_KIND_FLOAT} : i32) : i32
   %kind = llvm.load %any : !llvm.ptr -> i32
   %value_at = llvm.getelementptr %any[8] : (!llvm.ptr) -> !llvm.ptr, i8
   %value = llvm.load %value_at : !llvm.ptr -> i64
   %is_int = llvm.icmp "eq" %kind, %kind_int : i32
   %is_bool = llvm.icmp "eq" %kind, %kind_bool : i32
-  %right_kind = llvm.or %is_int, %is_bool : i1
+  %whole = llvm.or %is_int, %is_bool : i1
+  llvm.cond_br %is_float, ^float, ^int
+^int:
   llvm.store %value, %record : i64, !llvm.ptr
-  llvm.cond_br %right_kind, ^good, ^bad
+  llvm.cond_br %whole, ^bounds, ^bad_int
+^bounds:
+  %low_enough = llvm.icmp "sle" %value, %greatest : i64
+  %high_enough = llvm.icmp "sge" %value, %least : i64
+  %fits = llvm.and %low_enough, %high_enough : i1
+  llvm.cond_br %fits, ^good, ^bad_range
+^float:
+  %got_float = llvm.icmp "eq" %kind, %kind_float : i32
+  %as_float = llvm.bitcast %value : i64 to f64
+  %converted = llvm.sitofp %value : i64 to f64
+  %number = llvm.select %got_float, %as_float, %converted : i1, f64
+  llvm.store %number, %record : f64, !llvm.ptr
+  %right_kind = llvm.or %got_float, %whole : i1
+  llvm.cond_br %right_kind, ^good, ^bad_float
 ^good:
   llvm.return %zero : i32
-^bad:
+^bad_int:
 {text(strings, "%an_int", "an integer")}
 {fail(strings, "%k", "kind", ("ptr", "%function"), ("ptr", "%name"), ("ptr", "%an_int"), ("i32", "%kind"))}
   llvm.return %k : i32
+^bad_float:
+{text(strings, "%a_number", "a number")}
+{fail(strings, "%f", "kind", ("ptr", "%function"), ("ptr", "%name"), ("ptr", "%a_number"), ("i32", "%kind"))}
+  llvm.return %f : i32
+^bad_range:
+{fail(strings, "%r", "range", ("ptr", "%function"), ("ptr", "%name"), ("i64", "%least"), ("i64", "%greatest"), ("i64", "%value"))}
+  llvm.return %r : i32
 }}"""
 
 

@@ -11,6 +11,7 @@ from relax_mlir.lowering.tir_to_llvm.expand_copy import is_row_major
 
 STAGE = "calling convention"
 KERNEL_PREFIX = "relax_kernel_"
+_LARGEST = (1 << 63) - 1
 
 _DTYPES = {
     "f16": "float16", "bf16": "bfloat16", "f32": "float32", "f64": "float64", "i1": "bool",
@@ -61,9 +62,34 @@ class BufferParam:
 
 @dataclass(frozen=True)
 class ScalarParam:
-    """An integer argument, which also gives the symbol of its name a value."""
+    """A number; an `int64` also gives the symbol of its name a value."""
 
     name: str
+    dtype: str = "int64"
+
+    @property
+    def is_float(self) -> bool:
+        """Whether it is floating-point."""
+        return "float" in self.dtype
+
+    @property
+    def bits(self) -> int:
+        """The width of its type."""
+        return 1 if self.dtype == "bool" else int(self.dtype.lstrip("abfilnotu"))
+
+    @property
+    def range(self) -> tuple[int, int]:
+        """The least and the greatest integer that it may be, as 64 bits with a sign hold them."""
+        if self.dtype.startswith("uint") or self.dtype == "bool":
+            return 0, min((1 << self.bits) - 1, _LARGEST)
+        return -1 << (self.bits - 1), (1 << (self.bits - 1)) - 1
+
+    @property
+    def type(self) -> str:
+        """Its type in MLIR."""
+        if self.is_float:
+            return "bf16" if self.dtype == "bfloat16" else f"f{self.bits}"
+        return f"i{self.bits}"
 
 
 @dataclass(frozen=True)
@@ -134,12 +160,13 @@ def _param(
 ) -> BufferParam | ScalarParam:
     name = ir.StringAttr(attrs["tir.name"]).value if "tir.name" in attrs else f"arg{number}"
     type_ = arg.type.maybe_downcast()
-    if str(type_) == "i64":
-        return ScalarParam(name)
+    if isinstance(type_, (ir.IntegerType, ir.FloatType)) and str(type_) in _DTYPES:
+        dtype = ir.StringAttr(attrs["tir.dtype"]).value if "tir.dtype" in attrs else ""
+        return ScalarParam(name, dtype or _DTYPES[str(type_)])
     if not isinstance(type_, ir.MemRefType) or not is_row_major(type_):
         raise CompileError(
             STAGE, f"prim func '{function}': parameter '{name}' of type {type_} is neither a "
-            "row-major buffer nor an i64"
+            "row-major buffer nor a number"
         )  # fmt: skip
     element = str(type_.element_type)
     if "tir.dtype" in attrs:

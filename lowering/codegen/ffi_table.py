@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 
 # Words of the table's head: function's name, and how many rows of each kind follow.
 HEAD_WORDS = 4
-# A parameter: its name, dtype as DLPack has it (or SCALAR), the dtype's name, rank.
+# A parameter: its name, dtype as DLPack has it (or SCALAR, FLOAT), the dtype's name, rank; for an
+# integer its least and greatest value in the place of the last two.
 PARAM_WORDS = 4
 # A dimension: parameter, axis, parameter that has the same (or CONSTANT), that one's axis (WHOLE
 # for an integer's value) or the constant, what to call it.
@@ -16,6 +17,7 @@ DIM_WORDS = 5
 # Two buffers, of which the first is written, that must not overlap.
 PAIR_WORDS = 2
 SCALAR = CONSTANT = WHOLE = -1
+FLOAT = -2
 
 
 class Strings:

@@ -50,7 +50,6 @@ def _write(
             scores.store(cast(0, wide), tuple(init[:4]))
         term = cast(q[b, i, h, d], wide) * cast(k[b, j, h, d], wide)
         scores.store(scores[b, h, i, j] + term, (b, h, i, j))
-    mask = _mask(builder, dims, wide, attrs)
     depth = cast(cast(builder.symbol(q.dims[3]), "int64"), wide)
     with builder.nest("scores", spatial(dims)) as block:
         at = tuple(block)
@@ -59,8 +58,8 @@ def _write(
         value = scores[at] * scale
         for bias in added:
             value = value + cast(bias[_bias_at(bias, dims, at)], wide)
-        if mask is not None:
-            value = select(compare("eq", mask[at[2:]], 0.0), value, -math.inf)
+        if attrs["causal_mask"] is not None:
+            value = select(_seen(builder, dims, at, attrs), value, -math.inf)
         scores.store(value, at)
     rows = [*spatial(dims[:3]), ("reduction", dims[3])]
     with builder.nest("peak", rows) as block:
@@ -105,27 +104,18 @@ def _bias_at(
     return {4: (b, h, i, j), 3: (b, i, j), 2: (b, j)}[len(bias.dims)]
 
 
-def _mask(
-    builder: PrimFuncBuilder, dims: Sequence[SymExpr], dtype: str, attrs: dict[str, Any]
-) -> Buffer | None:
-    """Write the block that says which keys a query sees by 0, once for all heads.
-
-    None where all queries see all keys. Blocks that compute with their iterators are not
-    vectorised, so the scores load this instead.
-    """
-    if attrs["causal_mask"] is None:
-        return None
-    mask = builder.alloc("Mask", dims[2:], dtype)
-    with builder.nest("mask", spatial(dims[2:])) as block:
-        at = tuple(block)
-        row, column = (cast(value, "int64") for value in at)
-        if attrs["causal_mask"] == "BottomRight":
-            row = row + cast(builder.symbol(dims[3] - dims[2]), "int64")
-        seen = compare("le", column, row)
-        if attrs["window_size"] is not None:
-            seen = binary("and", seen, compare("lt", row - column, attrs["window_size"]))
-        mask.store(select(seen, cast(0, dtype), cast(1, dtype)), at)
-    return mask
+def _seen(
+    builder: PrimFuncBuilder, dims: Sequence[SymExpr], at: tuple[Scalar, ...],
+    attrs: dict[str, Any],
+) -> Scalar:  # fmt: skip
+    """Return whether a query sees a key."""
+    row, column = (cast(value, "int64") for value in at[2:])
+    if attrs["causal_mask"] == "BottomRight":
+        row = row + cast(builder.symbol(dims[3] - dims[2]), "int64")
+    seen = compare("le", column, row)
+    if attrs["window_size"] is not None:
+        seen = binary("and", seen, compare("lt", row - column, attrs["window_size"]))
+    return seen
 
 
 LEGALIZE = {"attention": legalize_attention}

@@ -28,9 +28,11 @@ def legalize_softmax(legalizer: Legalizer, op: ir.Operation) -> ir.Value | None:
         axes = [("reduction" if i == axis else "spatial", d) for i, d in enumerate(source.dims)]
         peak = builder.alloc("Peak", rows, wide)
         total = builder.alloc("Total", rows, wide)
-        # Exponentials are kept where they are needed again, in the output when it is wide enough.
+        # Exponentials are needed again: of a row they fit the cache, of all they may as well lie in
+        # the output when it is wide enough.
         reuse = name == "softmax"
-        powers = out if wide == out.dtype else builder.alloc("Powers", source.dims, wide)
+        in_place = wide == out.dtype and axis != ndim - 1
+        powers = out if in_place else builder.alloc("Powers", source.dims, wide)
 
         def row(at: Sequence[Scalar]) -> tuple[Scalar, ...]:
             return tuple(value for i, value in enumerate(at) if i != axis)
@@ -48,13 +50,17 @@ def legalize_softmax(legalizer: Legalizer, op: ir.Operation) -> ir.Value | None:
             with block.init() as init:
                 total.store(cast(0, wide), row(init))
             total.store(total[row(at)] + powers[at], row(at))
+        with builder.nest("scale", spatial(rows)) as block:
+            at = tuple(block)
+            whole = total[at]
+            total.store(cast(1, wide) / whole if reuse else unary("log", whole), at)
         with builder.nest(name, spatial(source.dims)) as block:
             at = tuple(block)
             if reuse:
-                value = powers[at] / total[row(at)]
+                value = powers[at] * total[row(at)]
             else:
                 shifted = cast(source[at], wide) - peak[row(at)]
-                value = shifted - unary("log", total[row(at)])
+                value = shifted - total[row(at)]
             out.store(cast(value, out.dtype), at)
 
     return legalizer.call_prim(op, name, [op.operands[0]], body, key=str(axis))

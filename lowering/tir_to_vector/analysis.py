@@ -4,8 +4,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.lowering.tir_to_vector.generic import constant_or_value
+from relax_mlir.dialects.tir.ops import block_predicate
+from relax_mlir.lowering.tir_to_vector.index_emit import constant_or_value
 
+# Kinds of loops that say how a nest is to be computed; it is not lowered in another way then.
+BY_HAND = ("vectorized", "unrolled")
 _IGNORED = ("tir.reads", "tir.writes", "tir.yield")
 # What may stand beside the one block of a nest: sizes, and the end of the loop.
 _INDEX_ONLY = ("tir.yield", "tir.symbol", "arith.")
@@ -98,6 +101,8 @@ def match_nest(op: ir.Operation) -> Nest | str:
     while op.name == "tir.for":
         if constant_or_value(op.operands[0]) != 0:
             return "a loop does not start at 0"
+        if ir.StringAttr(op.attributes["kind"]).value in BY_HAND:
+            return "its loops are scheduled by hand"
         loops.append(op)
         inner = [
             view.operation
@@ -109,6 +114,8 @@ def match_nest(op: ir.Operation) -> Nest | str:
         op = inner[0]
     if op.name != "tir.block":
         return f"'{op.name}' inside its loops"
+    if block_predicate(op) is not None:
+        return "a predicate says which of its points run"
     types = [ir.StringAttr(kind).value for kind in op.attributes["iter_types"]]
     counters = [loop.regions[0].blocks[0].arguments[0] for loop in loops]
     values = list(op.operands)[: len(types)]

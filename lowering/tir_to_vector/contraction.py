@@ -44,6 +44,17 @@ class Contraction:
 
 def match_contraction(flat: FlatNest) -> Contraction | str:
     """Return how a reduction is a contraction, or why it is none."""
+    product = match_product(flat)
+    return product if isinstance(product, str) else _assign(flat, *product)
+
+
+def match_product(
+    flat: FlatNest,
+) -> tuple[list[tuple[FlatAccess, str | None]], FlatAccess] | str:
+    """Return the two factors that a nest adds products of, each with its conversion, and the sum.
+
+    Where it does something else, return why it is no sum of products.
+    """
     if flat.total is None or flat.combiner not in _ADD:
         return "does not add"
     factors = _operands(flat.value, _MUL)
@@ -58,7 +69,7 @@ def match_contraction(flat: FlatNest) -> Contraction | str:
         sides.append((loads[value], widen))
     if len(flat.slice) != 1 + len(loads) + sum(widen is not None for _, widen in sides):
         return "computes more than a product and a sum"
-    return _assign(flat, sides, flat.accesses[flat.store])
+    return sides, flat.accesses[flat.store]
 
 
 def _operands(value: ir.Value, names: tuple[str, ...]) -> tuple[ir.Value, ...] | None:

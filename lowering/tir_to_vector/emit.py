@@ -23,6 +23,7 @@ class Loop:
 
     def __init__(self, counter: ir.Value, carried: list[ir.Value]) -> None:
         self.counter, self.carried = counter, carried
+        self.op: ir.Operation | None = None
         self.results: list[ir.Value] = []
         self._next: list[ir.Value] = list(carried)
 
@@ -140,6 +141,16 @@ class Emitter(TeamEmitter):
         else:
             self.op("vector.maskedstore", [*where, mask, value])
 
+    def prefetch(self, buffer: ir.Value, index: Index, write: bool = False) -> None:
+        """Ask for a line of the cache early; the place may lie beyond the buffer."""
+        self.op(
+            "memref.prefetch",
+            [buffer, self.index(index)],
+            isWrite=ir.BoolAttr.get(write),
+            localityHint=ir.IntegerAttr.get(ir.IntegerType.get_signless(32), 3),
+            isDataCache=ir.BoolAttr.get(True),
+        )
+
     def mask(self, live: Index, lanes: int) -> ir.Value:
         """Return a mask whose first `live` lanes are on; none when that is negative."""
         type_ = ir.VectorType.get([lanes], self.bool_type)
@@ -196,6 +207,7 @@ class Emitter(TeamEmitter):
         block = made.regions[0].blocks.append(self.index_type, *(v.type for v in carried))
         counter, *arguments = block.arguments
         loop = Loop(counter, arguments)
+        loop.op = made
         with ir.InsertionPoint(block):
             yield loop
             self.op("scf.yield", loop._next)

@@ -95,10 +95,10 @@ def flatten_nest(nest: Nest) -> FlatNest:
     store = nest.stores[0]
     order = sorted(range(len(nest.types)), key=lambda i: nest.loop_of[i])
     iters = [
-        FlatIter(_extent(nest.loops[nest.loop_of[i]].operands[1]), nest.types[i] == "reduction")
+        FlatIter(extent_of(nest.loops[nest.loop_of[i]].operands[1]), nest.types[i] == "reduction")
         for i in order
     ]
-    accesses = {access.op: _flat(access, order) for access in (*nest.loads, store)}
+    accesses = {access.op: flat_access(access, order) for access in (*nest.loads, store)}
     value, total, init = store.op.operands[0], None, None
     if "reduction" in nest.types:
         total, value = _split_reduction(nest, store)
@@ -110,7 +110,12 @@ def flatten_nest(nest: Nest) -> FlatNest:
     return flat
 
 
-def _extent(value: ir.Value) -> SymExpr:
+def extent_of(value: ir.Value) -> SymExpr:
+    """Return a loop's extent.
+
+    Raises:
+        NotFlat: it has no name.
+    """
     found = symbolic(value)
     if found is None:
         raise NotFlat("a loop's extent is no expression of the function's symbols")
@@ -152,7 +157,12 @@ def root(buffer: ir.Value) -> ir.Value:
     return buffer
 
 
-def _flat(access: Access, order: list[int]) -> FlatAccess:
+def flat_access(access: Access, order: list[int]) -> FlatAccess:
+    """Return where an access is, with strides for iterators in the given order.
+
+    Raises:
+        NotFlat: its address is no linear function of them.
+    """
     if not access.is_affine:
         raise NotFlat("it computes an index from data, or with a quotient")
     offset, strides, stride = _ZERO, [_ZERO] * len(order), _ONE

@@ -6,6 +6,7 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.symbolic import SymExpr, product
 from relax_mlir.lowering.tir_to_vector.analysis import Access
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
+from relax_mlir.lowering.tir_to_vector.fed import feed
 from relax_mlir.lowering.tir_to_vector.flat import FlatAccess, FlatNest, collapse, inner_dims, root
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.machine import Machine
@@ -32,17 +33,19 @@ def shared_loops(group: list[FlatNest]) -> int:
         ):
             count = position
             break
-    while count and not all(_vectorizes(flat, count) for flat in group):
+    while count and not _vectorize(group, count):
         count -= 1
     while count and not _rows_apart(group, count):
         count -= 1
     return count
 
 
-def _vectorizes(flat: FlatNest, keep: int) -> bool:
-    inner = collapse(flat, keep)
-    # A single element for each step would leave nothing to vectorise.
-    return isinstance(vector_iter(inner, keep), int)
+def _vectorize(group: list[FlatNest], keep: int) -> bool:
+    """Whether each nest has a vector form inside shared loops; some may be single elements there."""
+    found = [vector_iter(collapse(flat, keep), keep) for flat in group]
+    return any(isinstance(along, int) for along in found) and not any(
+        isinstance(along, str) for along in found
+    )
 
 
 def _rows_apart(group: list[FlatNest], count: int) -> bool:
@@ -119,7 +122,7 @@ def _emit_rows(
         along = vector_iter(flat, count)
         assert not isinstance(along, str), along  # or the nest would not have come here
         writers.append(NestWriter(flat, along, emit, machine))
-    _rows(ranges, [], writers, emit)
+    _rows(ranges, [], feed(writers), emit)
 
 
 def _rows(

@@ -1,7 +1,10 @@
 """The path that lowers any prim func: loops become scf loops, blocks are inlined (G06)."""
 
 from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.tir.ops import block_predicate
 from relax_mlir.lowering.tir_to_vector.emit import AS_IT_LIKES, Emitter
+from relax_mlir.lowering.tir_to_vector.index_emit import constant_or_value
+from relax_mlir.lowering.tir_to_vector.scheduled_threads import MARK, write_parallel
 
 _HINTS = {
     "unrolled": "#llvm.loop_annotation<unroll = <disable = false, full = true>>",
@@ -26,14 +29,21 @@ def lower_block(block: ir.Block, emit: Emitter) -> None:
 
 
 def inline(op: ir.Operation) -> None:
-    """Put the operations of a `tir.block`'s body in its place."""
+    """Put the operations of a `tir.block`'s body in its place, under its predicate if any."""
     body = op.regions[0].blocks[0]
     for argument, value in zip(body.arguments, op.operands, strict=False):
         argument.replace_all_uses_with(value)
+    predicate, place = block_predicate(op), op
+    if predicate is not None and constant_or_value(predicate) not in (1, -1):
+        guard = ir.Operation.create(
+            "scf.if", operands=[predicate], regions=2, loc=op.location, ip=ir.InsertionPoint(op)
+        )
+        with ir.InsertionPoint(guard.regions[0].blocks.append()), op.location:
+            place = ir.Operation.create("scf.yield")
     for view in list(body.operations):
         inner = view.operation
-        if inner.name not in ("tir.reads", "tir.writes", "tir.yield"):
-            inner.move_before(op)
+        if inner.name not in ("tir.where", "tir.reads", "tir.writes", "tir.yield"):
+            inner.move_before(place)
     op.erase()
 
 
@@ -42,13 +52,14 @@ def _lower_for(op: ir.Operation, emit: Emitter) -> None:
     kind = ir.StringAttr(op.attributes["kind"]).value
     lower, extent = (constant_or_value(value) for value in op.operands)
     with op.location, ir.InsertionPoint(op):
-        upper = emit.add(lower, extent)
         if kind == "parallel":
-            with emit.parallel(lower, upper) as counter:
-                _move(body, counter)
+            write_parallel(op, emit, _move)
         else:
+            upper = emit.add(lower, extent)
             with emit.loop(lower, upper, hints=_HINTS.get(kind, AS_IT_LIKES)) as loop:
                 _move(body, loop.counter)
+            if MARK in op.attributes:
+                loop.op.attributes[MARK] = op.attributes[MARK]
     op.erase()
 
 
@@ -58,11 +69,3 @@ def _move(body: ir.Block, counter: ir.Value) -> None:
     for view in list(body.operations):
         if view.operation.name != "tir.yield":
             target.append(view)
-
-
-def constant_or_value(value: ir.Value) -> int | ir.Value:
-    """Return the integer of an `arith.constant`, else the value."""
-    owner = value.owner
-    if not isinstance(owner, ir.Block) and owner.operation.name == "arith.constant":
-        return ir.IntegerAttr(owner.operation.attributes["value"]).value
-    return value

@@ -158,5 +158,13 @@ class IndexEmitter:
         return self._sizes[expr]
 
 
+def constant_or_value(value: ir.Value) -> Index:
+    """Return the integer of an `arith.constant`, else the value."""
+    owner = value.owner
+    if not isinstance(owner, ir.Block) and owner.operation.name == "arith.constant":
+        return ir.IntegerAttr(owner.operation.attributes["value"]).value
+    return value
+
+
 def _is(value: Index, number: int) -> bool:
     return isinstance(value, int) and value == number

@@ -1,6 +1,11 @@
 """Splitting the init region of a reduction block into a loop nest of its own (G06, decompose)."""
 
+from contextlib import AbstractContextManager, nullcontext
+from functools import reduce
+from typing import Any
+
 from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.tir.ops import block_predicate
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 
 _PURE = ("arith.", "affine.apply", "tir.symbol", "memref.dim")
@@ -31,8 +36,10 @@ def _split(op: ir.Operation, emit: Emitter) -> None:
     reduced = [value for kind, value in zip(kinds, values, strict=True) if kind == "reduction"]
     loops = _loops_around(op)
     fed = [loop for loop in loops if any(_depends(value, loop) for value in reduced)]
+    predicate = block_predicate(op)
     if not fed:
-        _move_init(op, ir.InsertionPoint(op), values)
+        with ir.InsertionPoint(op), _where([] if predicate is None else [predicate], emit):
+            _move_init(op, ir.InsertionPoint.current, values)
         return
     outermost = fed[-1]
     inside = loops[: loops.index(outermost) + 1]
@@ -40,7 +47,17 @@ def _split(op: ir.Operation, emit: Emitter) -> None:
     spatial = [value for kind, value in zip(kinds, values, strict=True) if kind != "reduction"]
     sizes = [value for loop in free for value in loop.operands]
     alone = all(_only(loop, inner) for loop, inner in zip(inside, [op, *inside], strict=False))
-    if not alone or any(_depends(value, loop) for value in spatial + sizes for loop in fed):
+    # What a predicate says of the reduction loops alone holds where they begin; see _conjuncts.
+    guards, mixed = [], False
+    for each in _conjuncts(predicate):
+        reduces = any(_depends(each, loop) for loop in fed)
+        others = [loop for loop in loops if loop not in fed]
+        mixed = mixed or (reduces and any(_depends(each, loop) for loop in others))
+        guards += [] if reduces else [each]
+    mixed = mixed or any(_loads(each) for each in guards)
+    if not alone or mixed or any(
+        _depends(value, loop) for value in spatial + sizes for loop in fed
+    ):  # fmt: skip
         _guard(op, values, kinds, emit)
         return
     # The loops between, outermost first, and what the iterators are computed from, are copied.
@@ -64,20 +81,43 @@ def _split(op: ir.Operation, emit: Emitter) -> None:
             emit.index(0) if kind == "reduction" else _copy(value, outermost, copies)
             for kind, value in zip(kinds, values, strict=True)
         ]
-    _move_init(op, point, iters)
+        copied = [_copy(value, outermost, copies) for value in guards]
+        with _where(copied, emit):
+            _move_init(op, ir.InsertionPoint.current, iters)
+
+
+def _conjuncts(predicate: ir.Value | None) -> list[ir.Value]:
+    """Return the conditions that a predicate joins by 'and'."""
+    if predicate is None:
+        return []
+    owner = predicate.owner
+    if isinstance(owner, ir.Block) or owner.operation.name != "arith.andi":
+        return [predicate]
+    return [each for operand in owner.operation.operands for each in _conjuncts(operand)]
+
+
+def _where(conditions: list[ir.Value], emit: Emitter) -> AbstractContextManager[Any]:
+    """Open what runs where all conditions hold."""
+    return emit.when(reduce(emit.both, conditions)) if conditions else nullcontext()
+
+
+def _loads(value: ir.Value) -> bool:
+    """Whether a value comes from memory, or from anything but arithmetic."""
+    owner = value.owner
+    if isinstance(owner, ir.Block):
+        return False
+    return not owner.operation.name.startswith(_PURE) or any(map(_loads, owner.operation.operands))
 
 
 def _guard(op: ir.Operation, values: list[ir.Value], kinds: list[str], emit: Emitter) -> None:
     with ir.InsertionPoint(op):
-        first = None
+        predicate = block_predicate(op)
+        conditions = [] if predicate is None else [predicate]
         for kind, value in zip(kinds, values, strict=True):
             if kind == "reduction":
-                at_start = emit.compare("eq", value, 0)
-                both = [first, at_start]
-                first = at_start if first is None else emit.op("arith.andi", both, emit.bool_type)
-        with emit.when(first):
-            where = ir.InsertionPoint.current
-            _move_init(op, where, values)
+                conditions.append(emit.compare("eq", value, 0))
+        with _where(conditions, emit):
+            _move_init(op, ir.InsertionPoint.current, values)
 
 
 def _move_init(op: ir.Operation, where: ir.InsertionPoint, values: list[ir.Value]) -> None:

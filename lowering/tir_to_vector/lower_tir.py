@@ -7,6 +7,9 @@ from relax_mlir.lowering.tir_to_vector.generic import lower_block
 from relax_mlir.lowering.tir_to_vector.init import split_inits
 from relax_mlir.lowering.tir_to_vector.machine import Machine
 from relax_mlir.lowering.tir_to_vector.plan import Writer, plan_function
+from relax_mlir.lowering.tir_to_vector.scheduled import apply_kinds
+from relax_mlir.lowering.tir_to_vector.scheduled_promote import promote
+from relax_mlir.lowering.tir_to_vector.scheduled_threads import check_parallel
 from relax_mlir.lowering.tir_to_vector.symbols import replace_symbols
 
 FLAG = "lower-tir"
@@ -30,7 +33,7 @@ def lower_tir(
         threads: most threads for one kernel; with more than one, code for OpenMP is written.
 
     Raises:
-        PassError: a symbol of a prim func has no value.
+        PassError: a symbol of a prim func has no value, or a parallel loop carries a reduction.
     """
     machine = Machine(vector_bits, vector_registers, fma, threads)
     problems: list[str] = []
@@ -55,8 +58,13 @@ def _lower_function(func: ir.OpView, machine: Machine) -> list[str]:
         # Intermediate buffers whose nests keep single rows are no longer used.
         if view.operation.name == "memref.alloc" and not list(view.operation.results[0].uses):
             view.operation.erase()
+    races = check_parallel(func)
+    if races:
+        raise PassError(FLAG, "a parallel loop cannot run in parallel", races)
     split_inits(func, emit)
+    apply_kinds(func, emit, machine)
     lower_block(func.entry_block, emit)
+    promote(func, emit)
     problems = replace_symbols(func, emit)
     emit.close()
     return problems

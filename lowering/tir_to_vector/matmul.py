@@ -15,8 +15,10 @@ from relax_mlir.lowering.tir_to_vector.team import Part
 from relax_mlir.lowering.tir_to_vector.vector_nest import NestWriter, work_of
 
 # A block of B, KC * NC elements, stays in the second-level cache while rows of A pass by.
-KC = 384
-NC = 512
+import os
+APF=1
+KC = int(os.environ.get('KC','384'))
+NC = int(os.environ.get('NC','512'))
 # Packing B pays when enough rows share it, and it is too big for the first-level cache.
 PACK_ROWS = 32
 PACK_ELEMENTS = 8192
@@ -177,7 +179,7 @@ class _Writer:
         emit = self.emit
         with emit.outside():
             panels = emit.div(emit.add(emit.min(self.n, NC), self.width - 1), self.width)
-            rows = emit.add(emit.mul(self.k_block, panels), self.lanes)
+            rows = emit.add(emit.mul(emit.add(self.k_block, 1), panels), self.lanes)
             size = emit.mul(rows, self.width)
             if self.pack is not True:
                 size = emit.select(self.pack, size, 0)
@@ -207,7 +209,8 @@ class _Writer:
         self.direct = direct if n_stride == 1 and found.widen[1] is None else None
         if self.pack is False:
             return direct
-        size = emit.mul(self.k_block, self.width)
+        # A row more: at multiples of a page panels would evict each other from the caches.
+        size = emit.mul(emit.add(self.k_block, 1), self.width)
         load = Loader(emit, b.base, found.widen[1], self.vector)
         packer = PanelPacker(load, self.width, packed, size)
         block = Flat(b.base, start, {"n": n_stride, "k": k_stride})
@@ -239,6 +242,7 @@ class _Writer:
                 start = emit.add(start, emit.mul(k0, a.stride(found.k)))
                 rows = Flat(a.base, start, {"m": m_stride, "k": a.stride(found.k)})
                 steps = emit.sub(k1, k0)
+                self.ahead = rows if rows.stride("k") == 1 else None
                 if self.rows_buffer is not None and (tile > 1 or found.widen[0] is not None):
                     load = Loader(emit, a.base, found.widen[0], self.vector)
                     copy_rows(load, rows, tile, steps, self.rows_buffer, self.rows_stride)
@@ -272,6 +276,12 @@ class _Writer:
             upto = emit.add(done, emit.round_down(emit.sub(columns, done), width))
             if not isinstance(upto, int) or upto != done:
                 with emit.loop(done, upto, width) as column:
+                    if APF and tile > 1 and self.ahead is not None:
+                        for row in range(tile):
+                            for h in range(2):
+                                w = emit.add(self.ahead.offset, emit.mul(row+tile, self.ahead.stride("m")))
+                                w = emit.add(w, emit.add(emit.mul(emit.div(column.counter, width), 2*self.lanes), h*self.lanes))
+                                emit.prefetch(self.ahead.base, w)
                     b, to = self._at(panels, c, column.counter)
                     emit_tile(emit, kernel, a, b, to, steps, first, init, [None] * vectors)
             done = upto

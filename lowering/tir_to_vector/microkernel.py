@@ -10,6 +10,8 @@ from relax_mlir.lowering.tir_to_vector.index_emit import Index
 _IN_FLIGHT = 8
 # Columns of a register tile, in vectors.
 VECTORS = 2
+CPF=0
+BPF=8
 
 
 @dataclass
@@ -65,6 +67,11 @@ def emit_tile(
     whole = emit.round_down(steps, split)
     # A single row computes little on what it loads: more loads on their way are worth the code.
     hints = UNROLL if tile.rows == 1 else KEEP
+    if tile.rows > 1 and CPF:
+        for row in range(tile.rows):
+            for h in range(tile.vectors):
+                place = emit.add(c.offset, emit.mul(row, c.stride("m")))
+                emit.prefetch(c.base, emit.add(place, h * tile.lanes), write=CPF == 2)
     with emit.loop(0, whole, split, [zero] * (count * split), hints) as loop:
         sums: list[ir.Value] = []
         for u in range(split):
@@ -94,6 +101,9 @@ def _step(
         emit.vector_load(b.base, [emit.add(at, h * tile.lanes)], tile.vector, masks[h])
         for h in range(tile.vectors)
     ]
+    if tile.rows > 1 and BPF:
+        for h in range(tile.vectors):
+            emit.prefetch(b.base, emit.add(emit.add(at, emit.mul(BPF, b.stride("k"))), h * tile.lanes))
     result = []
     along = emit.add(a.offset, emit.mul(k, a.stride("k")))
     for row in range(tile.rows):

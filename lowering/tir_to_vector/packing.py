@@ -9,6 +9,10 @@ from relax_mlir.lowering.tir_to_vector.microkernel import Flat
 from relax_mlir.lowering.tir_to_vector.transposed import transpose
 
 
+# Rows of B that are copied side by side: a run of lines in each panel, not one here and there.
+_ROWS = 4
+
+
 @dataclass(frozen=True)
 class Loader:
     """Loads elements of one operand as what is added.
@@ -90,27 +94,56 @@ class PanelPacker:
     def pack(self, b: Flat, columns: Index, steps: Index) -> None:
         """Copy a block that begins at `b`; strides "n" and "k"."""
         emit = self.load.emit
+        if b.stride("n") == 1:
+            self._along_n(b, columns, steps)
+            return
         with emit.loop(0, columns, self.width) as panel:
             left = emit.sub(columns, panel.counter)
-            target = emit.mul(emit.div(panel.counter, self.width), self.panel_size)
             source = emit.add(b.offset, emit.mul(panel.counter, b.stride("n")))
             place = Flat(b.base, source, b.strides)
-            if b.stride("n") == 1:
-                self._along_n(place, target, left, steps)
-            elif b.stride("k") == 1:
+            target = self._target(panel.counter)
+            if b.stride("k") == 1:
                 self._along_k(place, target, left, steps)
             else:
                 self._singly(place, target, left, steps)
 
-    def _along_n(self, b: Flat, target: Index, left: Index, steps: Index) -> None:
-        emit, lanes = self.load.emit, self.load.vector.shape[0]
+    def _target(self, column: Index) -> Index:
+        emit = self.load.emit
+        return emit.mul(emit.div(column, self.width), self.panel_size)
+
+    def _along_n(self, b: Flat, columns: Index, steps: Index) -> None:
+        """Read a few rows at a time from end to end, and ask for the next few meanwhile."""
+        emit = self.load.emit
+        whole = emit.round_down(columns, self.width)
+        many = emit.round_down(steps, _ROWS)
+        for first, last, rows in ((0, many, _ROWS), (many, steps, 1)):
+            if isinstance(last, int) and first == last:
+                continue
+            with emit.loop(first, last, rows) as p, emit.loop(0, whole, self.width) as column:
+                self._copy(b, column.counter, p.counter, rows, None)
+        left = emit.sub(columns, whole)
+        if isinstance(left, int) and left == 0:
+            return
+        lanes = self.load.vector.shape[0]
         starts = range(0, self.width, lanes)
         masks = [emit.mask(emit.sub(left, start), lanes) for start in starts]
         with emit.loop(0, steps) as p:
-            to = emit.add(target, emit.mul(p.counter, self.width))
-            at = emit.add(b.offset, emit.mul(p.counter, b.stride("k")))
-            for start, mask in zip(starts, masks, strict=True):
-                value = self.load.vectors(emit.add(at, start), mask)
+            self._copy(b, whole, p.counter, 1, masks)
+
+    def _copy(
+        self, b: Flat, column: Index, k: Index, rows: int, masks: list[ir.Value] | None
+    ) -> None:
+        emit, lanes = self.load.emit, self.load.vector.shape[0]
+        target = self._target(column)
+        for row in range(rows):
+            step = emit.add(k, row)
+            to = emit.add(target, emit.mul(step, self.width))
+            at = emit.add(emit.add(b.offset, column), emit.mul(step, b.stride("k")))
+            for number, start in enumerate(range(0, self.width, lanes)):
+                place = emit.add(at, start)
+                value = self.load.vectors(place, masks[number] if masks else None)
+                if rows > 1:
+                    emit.prefetch(b.base, emit.add(place, emit.mul(rows, b.stride("k"))))
                 emit.vector_store(value, self.to, [emit.add(to, start)])
 
     def _along_k(self, b: Flat, target: Index, left: Index, steps: Index) -> None:

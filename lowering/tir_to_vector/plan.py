@@ -11,7 +11,11 @@ from relax_mlir.lowering.tir_to_vector.analysis import (
     match_nest,
     top_level,
 )
+from relax_mlir.lowering.tir_to_vector.attention import Attention, match_attention
+from relax_mlir.lowering.tir_to_vector.attention_kernel import emit_attention
 from relax_mlir.lowering.tir_to_vector.contraction import Contraction, match_contraction
+from relax_mlir.lowering.tir_to_vector.convolution import Convolution, match_convolution
+from relax_mlir.lowering.tir_to_vector.convolution_kernel import emit_convolution
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.flat import FlatNest, NotFlat, collapse, flatten_nest
 from relax_mlir.lowering.tir_to_vector.fusion import emit_fused, shared_loops
@@ -51,7 +55,19 @@ def plan_function(func: ir.OpView, machine: Machine) -> list[Plan]:
     """Return the plans of a prim func's nests, in order."""
     plans: list[Plan] = []
     group: list[tuple[Nest, FlatNest]] = []
-    for op in top_level(func):
+    tops = list(top_level(func))
+    taken = 0
+    for position, op in enumerate(tops):
+        if position < taken:
+            continue
+        attention = match_attention(tops[position:], machine)
+        if attention is not None:
+            if group:
+                plans.append(_fused(group))
+                group = []
+            plans.append(_attention(attention))
+            taken = position + len(attention.nests)
+            continue
         nest = match_nest(op)
         found = nest if isinstance(nest, str) else _fast_form(nest, machine)
         if isinstance(nest, Nest) and isinstance(found, FlatNest):
@@ -68,6 +84,8 @@ def plan_function(func: ir.OpView, machine: Machine) -> list[Plan]:
             group = []
         if isinstance(nest, str):
             plans.append(Plan([op], [_slow(block, nest) for block in _blocks_in(op)]))
+        elif isinstance(found, Convolution):
+            plans.append(_convolution(nest, found))
         elif isinstance(found, Contraction):
             plans.append(_contraction(nest, found))
         elif isinstance(found, _Transpose):
@@ -85,12 +103,17 @@ def classify(func: ir.OpView, machine: Machine | None = None) -> list[BlockInfo]
     return [info for plan in plans for info in plan.blocks]
 
 
-def _fast_form(nest: Nest, machine: Machine) -> "Contraction | FlatNest | _Transpose | str":
+def _fast_form(
+    nest: Nest, machine: Machine
+) -> "Convolution | Contraction | FlatNest | _Transpose | str":
     try:
         flat = flatten_nest(nest)
     except NotFlat as why:
         return str(why)
     merged = collapse(flat)
+    window = match_convolution(merged, machine)
+    if isinstance(window, Convolution):
+        return window
     found = match_contraction(merged)
     if isinstance(found, Contraction) and machine.lanes(found.element) is not None:
         return found
@@ -113,6 +136,19 @@ def _fused(group: list[tuple[Nest, FlatNest]]) -> Plan:
 def _contraction(nest: Nest, found: Contraction) -> Plan:
     info = BlockInfo(nest.name, "contraction", True)
     return Plan([nest.top], [info], lambda emit, machine: emit_contraction(found, emit, machine))
+
+
+def _attention(found: Attention) -> Plan:
+    return Plan(
+        [nest.top for nest in found.nests],
+        [BlockInfo(nest.name, "attention", True) for nest in found.nests],
+        lambda emit, machine: emit_attention(found, emit, machine),
+    )
+
+
+def _convolution(nest: Nest, found: Convolution) -> Plan:
+    info = BlockInfo(nest.name, "window", True)
+    return Plan([nest.top], [info], lambda emit, machine: emit_convolution(found, emit, machine))
 
 
 def _transpose(nest: Nest, found: _Transpose) -> Plan:

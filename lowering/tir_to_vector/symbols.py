@@ -112,6 +112,8 @@ def _sources(func: ir.OpView) -> dict[str, _Source]:
     described = list(zip(arguments, ir.ArrayAttr(attrs["arg_attrs"]), strict=True))
     for argument, attr in described:
         names = {named.name: named.attr for named in ir.DictAttr(attr)}
+        if "tir.dtype" in names:
+            continue
         if "tir.name" in names and isinstance(argument.type, ir.IntegerType):
             name = ir.StringAttr(names["tir.name"]).value
             sources.setdefault(

@@ -55,6 +55,11 @@ class TeamEmitter(IndexEmitter):
         self._most: ir.Value | None = None
         self._i32 = ir.IntegerType.get_signless(32)
 
+    @property
+    def is_parallel(self) -> bool:
+        """Whether a parallel region is being written."""
+        return self._team is not None
+
     @contextmanager
     def team(self, parts: Sequence[Part], work: Index) -> Iterator[list[tuple[Index, Index]]]:
         """Write what each thread does; yields its range of every part.

@@ -5,8 +5,9 @@ from contextlib import ExitStack
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.lowering.tir_to_vector.combine import Sums
 from relax_mlir.lowering.tir_to_vector.emit import KEEP, UNROLL, Emitter
-from relax_mlir.lowering.tir_to_vector.flat import COMBINERS, FlatNest
+from relax_mlir.lowering.tir_to_vector.flat import FlatNest
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.machine import Machine
 from relax_mlir.lowering.tir_to_vector.team import Part
@@ -51,6 +52,8 @@ class NestWriter:
 
     def __init__(self, flat: FlatNest, vector: int | None, emit: Emitter, machine: Machine) -> None:
         self.flat, self.vector, self.emit = flat, vector, emit
+        self.machine = machine
+        self._known: dict[ir.Operation, ir.Value] = {}
         self.inner = {vector}
         self._ranges: dict[int, tuple[Index, Index]] = {}
         types = [op.results[0].type for op in flat.slice] + [flat.store.operands[0].type]
@@ -111,18 +114,17 @@ class NestWriter:
 
     def _reduce_across(self, env: dict[int, Index], reductions: list[int]) -> None:
         """Reduce with a lane for each element stored: the sums stay in registers."""
+        totals = Sums(self.flat, self.emit, shared=False)
 
         def chunk(at: Index, count: int, lanes: int, mask: ir.Value | None) -> None:
             places = [self.emit.add(at, u * lanes) for u in range(count)]
-            start = [self._start(env, place, lanes, mask) for place in places]
+            start = totals.begin([self._start(env, place, lanes, mask) for place in places])
 
-            def step(inner: dict[int, Index], sums: list[ir.Value]) -> list[ir.Value]:
-                return [
-                    self._combine(total, self._value(inner, place, lanes, mask))
-                    for total, place in zip(sums, places, strict=True)
-                ]
+            def step(inner: dict[int, Index], carried: list[ir.Value]) -> list[ir.Value]:
+                values = [self._value(inner, place, lanes, mask) for place in places]
+                return totals.step(carried, values)
 
-            sums = self._loops(env, reductions, start, step)
+            sums = totals.end(self._loops(env, reductions, start, step))
             for value, place in zip(sums, places, strict=True):
                 self._put(value, env, place, mask)
 
@@ -133,36 +135,31 @@ class NestWriter:
         emit, lanes = self.emit, self.lanes
         known = extent.value
         count = _SUMS if known is None or known >= 2 * _SUMS * lanes else 1
-        element = self.flat.value.type
-        identity = COMBINERS[self.flat.combiner]
-        identity = identity if isinstance(identity, float) else identity(element.width)
-        neutral = emit.constant(self._typed(element, lanes), identity)
+        totals = Sums(self.flat, emit, shared=True)
+        neutral = totals.neutral(self._typed(self.flat.value.type, lanes))
 
-        def run(inner: dict[int, Index], sums: list[ir.Value]) -> list[ir.Value]:
+        def run(inner: dict[int, Index], carried: list[ir.Value]) -> list[ir.Value]:
             size, done = emit.size(extent), 0
             for width in (count, 1) if count > 1 else (1,):
                 upto = emit.add(done, emit.round_down(emit.sub(size, done), width * lanes))
                 if isinstance(upto, int) and upto == done:
                     continue
-                with emit.loop(done, upto, width * lanes, sums[:width], UNROLL) as loop:
+                with emit.loop(done, upto, width * lanes, carried, UNROLL) as loop:
                     places = [emit.add(loop.counter, u * lanes) for u in range(width)]
-                    loop.carry(
-                        [
-                            self._combine(total, self._value(inner, place, lanes, None))
-                            for total, place in zip(loop.carried, places, strict=True)
-                        ]
-                    )
-                sums = [*loop.results, *sums[width:]]
-                done = upto
-            return [self._rest(inner, sums[0], done, size), *sums[1:]]
+                    values = [self._value(inner, place, lanes, None) for place in places]
+                    loop.carry(totals.step(loop.carried, values))
+                carried, done = loop.results, upto
+            return [self._rest(inner, totals, carried[0], done, size), *carried[1:]]
 
-        sums = self._loops(env, reductions, [neutral] * count, run)
+        sums = totals.end(self._loops(env, reductions, totals.begin([neutral] * count), run))
         while len(sums) > 1:
-            sums = [self._combine(sums[i], sums[i + 1]) for i in range(0, len(sums), 2)]
-        total = self._combine(self._start(env, 0, 1, None), self._across(sums[0]))
+            sums = [totals.combine(sums[i], sums[i + 1]) for i in range(0, len(sums), 2)]
+        total = totals.combine(self._start(env, 0, 1, None), totals.across(sums[0]))
         self._put(total, env, 0, None)
 
-    def _rest(self, env: dict[int, Index], total: ir.Value, done: Index, size: Index) -> ir.Value:
+    def _rest(
+        self, env: dict[int, Index], totals: Sums, total: ir.Value, done: Index, size: Index
+    ) -> ir.Value:
         """Combine the last elements, fewer than a vector, into a sum."""
         emit, lanes = self.emit, self.lanes
         left = emit.sub(size, done)
@@ -170,11 +167,11 @@ class NestWriter:
             return total
         if self.masked:
             mask = emit.mask(left, lanes)
-            more = self._combine(total, self._value(env, done, lanes, mask))
+            more = totals.combine(total, self._value(env, done, lanes, mask))
             return emit.op("arith.select", [mask, more, total], total.type)
         first = emit.extract(total, 0)
         with emit.loop(done, size, 1, [first]) as loop:
-            loop.carry([self._combine(loop.carried[0], self._value(env, loop.counter, 1, None))])
+            loop.carry([totals.combine(loop.carried[0], self._value(env, loop.counter, 1, None))])
         return emit.insert(loop.results[0], total, 0)
 
     def _chunks(
@@ -229,18 +226,6 @@ class NestWriter:
         if lanes == 1:
             return self.emit.constant_of(type_, self.flat.init)
         return self.emit.constant_of(type_, ir.DenseElementsAttr.get_splat(type_, self.flat.init))
-
-    def _combine(self, a: ir.Value, b: ir.Value) -> ir.Value:
-        return self.emit.op(self.flat.combiner, [a, b], a.type)
-
-    def _across(self, value: ir.Value) -> ir.Value:
-        """Combine a vector's lanes, halves first, so that the order is the same everywhere."""
-        lanes = value.type.shape[0]
-        while lanes > 1:
-            lanes //= 2
-            parts = [self.emit.part(value, lanes * i, lanes) for i in (0, 1)]
-            value = self._combine(*parts)
-        return self.emit.extract(value, 0)
 
     def _typed(self, element: ir.Type, lanes: int) -> ir.Type:
         return element if lanes == 1 else ir.VectorType.get([lanes], element)

@@ -65,7 +65,7 @@ class _Function:
                 self.shapes.append(self.values[value])
                 self.dtypes.append(ir.StringAttr(items["tir.dtype"]).value)
                 self.names.append(name)
-            else:
+            elif "tir.dtype" not in items:
                 self.ints.append(name)
                 self.integers[value] = SymExpr.var(name)
 
@@ -155,14 +155,17 @@ class _Costs:
             raise Unknown
         callee = self._signature(name)
         known: dict[str, SymExpr] = {}
-        operands = list(op.operands)
-        for shape, value in zip(callee.shapes, operands, strict=False):
+        parameters = list(callee.op.regions[0].blocks[0].arguments)
+        pairs = list(zip(parameters, op.operands, strict=False))
+        for parameter, value in pairs:
+            shape = callee.values.get(parameter, [])
             if not all(dim.is_const for dim in shape):
                 for want, got in zip(shape, _shape(value, function), strict=True):
                     if want.name:
                         known.setdefault(want.name, got)
-        for symbol, value in zip(callee.ints, operands[len(callee.shapes) :], strict=False):
-            known[symbol] = _integer(value, function)
+        for parameter, value in pairs:
+            if parameter in callee.integers:
+                known[callee.integers[parameter].name or ""] = _integer(value, function)
         if not flops.symbols <= known.keys():
             raise Unknown
         return flops.substitute(known)
@@ -184,7 +187,8 @@ class _Costs:
                 targets = [op.operands[1]]
             elif op.name == "func.call" and op.attributes["callee"].value in self._functions:
                 writes = self._writes(op.attributes["callee"].value)
-                targets = [op.operands[i] for i in writes]
+                buffers = [each for each in op.operands if isinstance(each.type, ir.MemRefType)]
+                targets = [buffers[i] for i in writes]
             for value in targets:
                 root = _root(value)
                 if root in positions:

@@ -463,7 +463,7 @@ def test_what_has_no_native_form_is_named() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("func.func @f(%x: f32) attributes {tir.prim_func} { return }", "'arg0' of type f32"),
+        ("func.func @f(%x: index) attributes {tir.prim_func} { return }", "'arg0' of type index"),
         ("func.func @f(%x: memref<4xf32, strided<[2]>>) attributes {tir.prim_func} { return }",
          "row-major"),
         ("func.func @f(%x: i64) -> i64 attributes {tir.prim_func} { return %x : i64 }", "returns"),

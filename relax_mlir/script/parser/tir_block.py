@@ -5,8 +5,9 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
-from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.tir import scalar as S
+from relax_mlir.dialects.tir.scalar import Scalar
 from relax_mlir.errors import did_you_mean
 from relax_mlir.script.parser import tir_memory
 from relax_mlir.script.parser.arguments import arguments
@@ -168,11 +169,15 @@ class BlockParser:
         An iterator counts from 0; `firsts` has what the script's begin with.
         """
         firsts = firsts or {}
-        with self.builder.block(title, iters, labels) as block:
+        guard, body = self._guard(body)
+        predicate = None
+        if guard is not None:
+            values = [self.expr.settle(value, guard, "index") for _, value, _ in iters]
+            predicate = self._predicate(guard, dict(zip(names, values, strict=True)), firsts)
+        with self.builder.block(title, iters, labels, predicate=predicate) as block:
             for name, scalar in zip(names, block.iters, strict=True):
                 first = firsts.get(name, 0)
                 self.scope.bind(name, scalar + first if first else scalar)
-            guard, body = self._guard(body)
             init = [s for s in body if self._is_init(s)]
             if len(init) > 1:
                 self.scope.fail(init[1], "a block has one T.init")
@@ -181,8 +186,8 @@ class BlockParser:
                     for name, scalar in zip(names, scalars, strict=True):
                         first = firsts.get(name, 0)
                         self.scope.bind(name, scalar + first if first else scalar)
-                    self._guarded(guard, init[0].body)
-            self._guarded(guard, [s for s in body if not self._is_init(s)])
+                    self.stmts.body(init[0].body)
+            self.stmts.body([s for s in body if not self._is_init(s)])
 
     def _guard(self, body: Sequence[Node]) -> tuple[Node, Sequence[Node]]:
         """Take `T.where(condition)` out of a block's statements."""
@@ -198,15 +203,20 @@ class BlockParser:
                 rest.append(statement)
         return guard, rest
 
-    def _guarded(self, guard: Node, body: Sequence[Node]) -> None:
-        if guard is None:
-            self.stmts.body(body)
-            return
-        condition = self.expr.condition(guard)
-        op = ir.Operation.create("scf.if", operands=[condition.value], regions=2)
-        with self.stmts.scoped(), ir.InsertionPoint(op.regions[0].blocks.append()):
-            self.stmts.body(body)
-            ir.Operation.create("scf.yield")
+    def _predicate(
+        self, node: Node, values: Mapping[str, Scalar], firsts: Mapping[str, int]
+    ) -> Scalar:
+        """Evaluate a block's condition in front of it, where its iterators are what they get."""
+        with self.stmts.scoped():
+            for name, value in values.items():
+                self.scope.bind(name, value + firsts[name] if firsts.get(name) else value)
+            found = None
+            # Bounds are all evaluated: a branch for each would hide them from schedules.
+            for part in _conjuncts(node):
+                condition = self.expr.condition(part)
+                found = condition if found is None else S.binary("and", found, condition)
+        assert found is not None
+        return found
 
     def _is_init(self, node: Node) -> bool:
         if not isinstance(node, ast.With):
@@ -268,6 +278,15 @@ class BlockParser:
                 self.scope.fail(loop, f"'{loop.id}' does not begin at 0; use T.axis.spatial")
             found.append((name, (_REMAP[kind], self.expr.scalar(loop), extent), 0))
         return found
+
+
+def _conjuncts(node: Node) -> list[Node]:
+    """Return the operands of 'and' where evaluating one does not hang on those before it."""
+    if not isinstance(node, ast.BoolOp) or not isinstance(node.op, ast.And):
+        return [node]
+    if any(isinstance(inner, (ast.Subscript, ast.Call)) for inner in ast.walk(node)):
+        return [node]
+    return [part for value in node.values for part in _conjuncts(value)]
 
 
 def _store_indices(body: Sequence[Node]) -> set[str]:

@@ -5,20 +5,29 @@ from typing import TYPE_CHECKING, Any
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.symbolic import SymExpr
-from relax_mlir.dialects.tir.builder import BufferDecl, PrimFuncBuilder
+from relax_mlir.dialects.tir.builder import BufferDecl, PrimFuncBuilder, ScalarDecl
+from relax_mlir.errors import did_you_mean
 from relax_mlir.script.parser.annotations import AnnotationParser
 from relax_mlir.script.parser.dims import captured_dims, check_bytes
 from relax_mlir.script.parser.relax_function import python_attribute
 from relax_mlir.script.parser.scope import Scope
 from relax_mlir.script.parser.source import Node
 from relax_mlir.script.parser.tir_expr import TirExprParser
-from relax_mlir.script.parser.tir_memory import check_layout
+from relax_mlir.script.parser.tir_layout import BUFFER_ARGUMENTS, read_layout
 from relax_mlir.script.parser.tir_stmt import TirStmtParser
 
 if TYPE_CHECKING:
     from relax_mlir.script.parser.module import Function, ModuleParser
 
+# Sizes may be made of these: they are one kind of number here, and parameters of 64 bits.
 _INTEGERS = ("T.int64", "T.int32", "T.int")
+_SCALARS = {
+    "T.bool": "bool",
+    **{f"T.{name}": name for name in (
+        "int8", "int16", "uint8", "uint16", "uint32", "uint64", "float16", "bfloat16", "float32",
+        "float64",
+    )},
+}  # fmt: skip
 _SYMBOL_CALLS = ("T.int64", "T.int32", "T.var", "T.Var", "tir.Var")
 
 
@@ -33,7 +42,7 @@ class PrimFuncParser:
         self.reader = AnnotationParser(self.scope, define=True)
         # Parameter name -> its buffer, None for a handle that no match_buffer has named yet.
         self.buffers: dict[str, BufferDecl | None] = {}
-        self.integers: list[str] = []
+        self.scalars: dict[str, ScalarDecl] = {}
         self.attrs: dict[str, Any] = {}
 
     def parse(self) -> Any:
@@ -47,7 +56,7 @@ class PrimFuncParser:
             if extra is not None:
                 scope.fail(extra, "a prim func has plain positional parameters without defaults")
         for arg in args.args:
-            if arg.arg in self.buffers or arg.arg in self.integers:
+            if arg.arg in self.buffers or arg.arg in self.scalars:
                 scope.fail(arg, f"there is already a parameter '{arg.arg}'")
             with scope.guarded(arg):
                 self._parameter(arg)
@@ -63,17 +72,23 @@ class PrimFuncParser:
                 arg = next(a for a in self.node.args.args if a.arg == name)
                 scope.fail(arg, f"no T.match_buffer says what '{name}' points to")
         self.reader.dims.finish()
-        decls = [decl for decl in self.buffers.values() if decl is not None]
+        for arg in args.args:
+            decl = self.scalars.get(arg.arg)
+            if decl is not None and decl.dtype != "int64" and arg.arg in scope.symbols:
+                scope.fail(arg, f"'{arg.arg}' is of {decl.dtype}; a size is made of T.int64")
+        decls = [self.scalars.get(arg.arg) or self.buffers[arg.arg] for arg in args.args]
         with scope.location(self.node):
             builder = PrimFuncBuilder(
                 self.function.name,
-                decls,
-                self.integers,
+                [decl for decl in decls if decl is not None],
                 private=bool(self.function.options.get("private", False)),
                 loc=scope.location(self.node),
             )
             for buffer in builder.buffers:
                 scope.bind(buffer.name, buffer)
+            for name, scalar in builder.scalars.items():
+                if name not in builder.integers:
+                    scope.bind(name, scalar)
             with builder.body():
                 TirStmtParser(TirExprParser(scope, builder), self.module).body(
                     self.node.body[first:]
@@ -111,16 +126,16 @@ class PrimFuncParser:
         elif path in ("T.handle", "T.Ptr"):
             self.buffers[arg.arg] = None
         elif path in _INTEGERS:
-            self.integers.append(arg.arg)
+            self.scalars[arg.arg] = ScalarDecl(arg.arg, "int64")
             scope.symbols[arg.arg] = True
-            return
+        elif path in _SCALARS:
+            self.scalars[arg.arg] = ScalarDecl(arg.arg, _SCALARS[path])
         else:
-            more = ""
-            if path is not None and path.startswith(("T.float", "T.bfloat")):
-                more = f'; a number of that kind comes in a buffer, T.Buffer((), "{path[2:]}")'
-            scope.fail(annotation, f"expected T.handle, T.Buffer(shape, dtype) or T.int64{more}")
-        if self.integers:
-            scope.fail(arg, "buffers come before integers in the parameters of a prim func")
+            near = did_you_mean(path or "", [*_INTEGERS, *_SCALARS])
+            scope.fail(
+                annotation, "expected T.handle, T.Buffer(shape, dtype) or a dtype such as "
+                f"T.float32{near}"
+            )  # fmt: skip
 
     def _prelude(self, node: Node) -> bool:
         """Parse a statement that belongs to the signature; whether it was one."""
@@ -173,8 +188,6 @@ class PrimFuncParser:
         if param is None:
             self.scope.fail(call, "T.match_buffer needs a handle of the function, and a shape")
         if not isinstance(param, ast.Name) or param.id not in self.buffers:
-            from relax_mlir.errors import did_you_mean
-
             name = ast.unparse(param)
             near = did_you_mean(name, list(self.buffers))
             self.scope.fail(param, f"'{name}' is not a handle of this function{near}")
@@ -194,8 +207,13 @@ class PrimFuncParser:
             keywords = {k.arg: k.value for k in node.keywords}
         else:
             scope.fail(node, "expected T.Buffer(shape, dtype)")
-        names = ("shape", "dtype", "data", "strides", "elem_offset", "scope")
-        given = {**dict(zip(names, args, strict=False)), **keywords}
+        if len(args) > len(BUFFER_ARGUMENTS):
+            scope.fail(args[-1], f"a buffer takes at most {len(BUFFER_ARGUMENTS)} arguments")
+        for key, value in keywords.items():
+            if key not in BUFFER_ARGUMENTS:
+                near = did_you_mean(str(key), BUFFER_ARGUMENTS)
+                scope.fail(value, f"a buffer has no argument '{key}'{near}")
+        given = {**dict(zip(BUFFER_ARGUMENTS, args, strict=False)), **keywords}
         if "shape" not in given:
             scope.fail(node, "a buffer needs a shape")
         shape_node = given["shape"]
@@ -209,10 +227,10 @@ class PrimFuncParser:
             shape = [self.reader.dims.dim(shape_node)]
         dtype = self.reader.dtype(given.get("dtype")) or "float32"
         check_bytes(scope, node, shape, dtype)
-        check_layout(self, given, shape)
+        layout = read_layout(self, self.reader, given, shape)
         if name in [decl.name for decl in self.buffers.values() if decl]:
             scope.fail(node, f"there is already a buffer '{name}'")
-        self.buffers[param] = BufferDecl(name, shape, dtype)
+        self.buffers[param] = BufferDecl(name, shape, dtype, layout)
 
 
 def parse_prim_func(module: "ModuleParser", function: "Function") -> ir.Operation:

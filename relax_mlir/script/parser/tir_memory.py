@@ -7,6 +7,7 @@ from typing import Any
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.symbolic import SymExpr, product
 from relax_mlir.dialects.tir.builder import Buffer, Region
+from relax_mlir.dialects.tir.layout import Layout, row_major
 from relax_mlir.script.parser import tir_calls
 from relax_mlir.script.parser.annotations import AnnotationParser
 from relax_mlir.script.parser.arguments import arguments
@@ -14,9 +15,7 @@ from relax_mlir.script.parser.dims import check_bytes
 from relax_mlir.script.parser.env import MISSING
 from relax_mlir.script.parser.source import Node
 from relax_mlir.script.parser.tir_expr import Number, TirExprParser
-
-_BUFFER = ("shape", "dtype", "data", "strides", "elem_offset", "byte_offset", "scope", "align",
-           "offset_factor", "buffer_type", "axis_separators", "buffer_data_alignment")  # fmt: skip
+from relax_mlir.script.parser.tir_layout import BUFFER_ARGUMENTS, read_layout
 
 
 @dataclass(frozen=True)
@@ -26,42 +25,13 @@ class Allocation:
     buffer: Buffer
 
 
-def check_layout(p: Any, given: dict[str, Node], dims: list[SymExpr]) -> None:
-    """Check what a buffer's declaration says of its memory: all buffers are compact here.
-
-    Args:
-        p: parser with the `scope`.
-        given: arguments by name.
-        dims: the buffer's shape.
-
-    Raises:
-        ScriptError: strides or an offset say otherwise.
-    """
-    scope, reader = p.scope, AnnotationParser(p.scope, define=True)
-    strides = given.get("strides")
-    if isinstance(strides, (ast.Tuple, ast.List)) and strides.elts:
-        compact = [product(dims[i + 1 :]) for i in range(len(dims))]
-        found = reader.dims.dims(strides.elts)
-        free = [len(found) == len(dims) and each.name is not None and each.name not in
-                {name for dim in dims for name in dim.symbols} for each in found]  # fmt: skip
-        if found != compact and not all(free):
-            spelled = ", ".join(map(str, compact))
-            scope.fail(strides, f"buffers are compact here: the strides must be ({spelled})")
-    for name in ("elem_offset", "byte_offset"):
-        node = given.get(name)
-        number = getattr(node, "value", None)
-        symbol = isinstance(node, ast.Name) and node.id not in scope.values
-        if node is not None and number not in (0, None) and not symbol:
-            scope.fail(node, "buffers begin at the first element here: the offset must be 0")
-
-
 def declared(p: TirExprParser, node: Node) -> tuple[dict[str, Node], list[SymExpr], str]:
     """Return the arguments of a declaration, and the shape and dtype that they spell.
 
     Raises:
         ScriptError: it has no shape, or one beyond all memory.
     """
-    given = arguments(p.scope, node, _BUFFER, 0)
+    given = arguments(p.scope, node, BUFFER_ARGUMENTS, 0)
     reader = AnnotationParser(p.scope)
     shape = given.get("shape")
     if shape is None:
@@ -80,8 +50,10 @@ def declared(p: TirExprParser, node: Node) -> tuple[dict[str, Node], list[SymExp
 def alloc(p: TirExprParser, name: str, node: Node) -> Buffer:
     """Parse `T.alloc_buffer((n, 4), "float32")`; scopes are all the same memory here."""
     given, dims, dtype = declared(p, node)
-    check_layout(p, given, dims)
-    return p.builder.alloc(name, dims, dtype)
+    layout = read_layout(p, AnnotationParser(p.scope), given, dims)
+    if layout.strides is not None:
+        check_bytes(p.scope, node, [layout.strides[0], dims[0]], dtype)
+    return p.builder.alloc(name, dims, dtype, layout)
 
 
 def allocate(p: TirExprParser, name: str, node: Node) -> Allocation:
@@ -108,13 +80,18 @@ def view(p: TirExprParser, name: str, node: Node) -> Buffer:
     if data is None or (isinstance(data, ast.Constant) and data.value is None):
         return alloc(p, name, node)
     base = _memory(p, data)
-    bytes_ = str(ir.MemRefType(base.value.type).element_type) == "i8"
-    if offset is not None and (bytes_ or getattr(offset, "value", None) != 0):
-        return tir_calls.part(p, base, name, node, offset)
     given, dims, dtype = declared(p, node)
-    check_layout(p, given, dims)
+    if offset is not None and base.dtype == "uint8" and "strides" not in given:
+        return tir_calls.part(p, base, name, node, offset)
+    layout = read_layout(p, AnnotationParser(p.scope), given, dims, view=True)
     if dtype != base.dtype:
         p.scope.fail(node, f"'{base.name}' holds {base.dtype}, not {dtype}")
+    start = layout.offset
+    if layout.strides is not None or start.value != 0:
+        _check_span(p, node, base, dims, layout)
+        made = p.builder.reshaped(base, name, dims, layout.strides, start)
+        made.value.owner.operation.location = p.scope.location(node, name)
+        return made
     if product(dims) != product(base.dims):
         p.scope.fail(node, f"'{base.name}' has {product(base.dims)} elements, this shape "
                      f"{product(dims)}")  # fmt: skip
@@ -128,6 +105,22 @@ def view(p: TirExprParser, name: str, node: Node) -> Buffer:
     if not isinstance(made.value.owner, ir.Block):
         made.value.owner.operation.location = p.scope.location(node, name)
     return made
+
+
+def _check_span(
+    p: TirExprParser, node: Node, base: Buffer, dims: list[SymExpr], layout: Layout
+) -> None:
+    """Check as far as sizes are known that a view stays within a buffer's memory."""
+    strides = layout.strides or row_major(dims)
+    if any(dim.value == 0 for dim in dims):
+        return
+    end = layout.offset + 1
+    for dim, stride in zip(dims, strides, strict=True):
+        end = end + (dim - 1) * stride
+    beyond = (end - product(base.dims)).value
+    if beyond is not None and beyond > 0:
+        p.scope.fail(node, f"'{base.name}' has {product(base.dims)} elements, this view needs "
+                     f"{end}")  # fmt: skip
 
 
 def _memory(p: TirExprParser, data: Node) -> Buffer:

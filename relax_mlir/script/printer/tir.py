@@ -1,10 +1,13 @@
 """Prim funcs as script: loops, blocks, stores."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.tir.layout import LAYOUT_ATTRIBUTES
+from relax_mlir.dialects.tir.ops import block_predicate
 from relax_mlir.script.printer import spelling
 from relax_mlir.script.printer.names import Namer, identifier, is_variable, location_name
 from relax_mlir.script.printer.tir_expr import ATOM, TirExprPrinter
@@ -17,8 +20,8 @@ _OWN_ATTRIBUTES = ("sym_name", "function_type", "sym_visibility", "arg_attrs", "
                    "tir.prim_func")  # fmt: skip
 # Prim funcs of TVM carry these with the prefix, all others without.
 _TVM_ATTRIBUTES = ("tir.noalias", "tir.is_scheduled", "tir.is_entry_func", "tir.internal")
-_SILENT = ("func.return", "tir.yield", "scf.yield", "scf.condition", "tir.reads", "tir.writes",
-           "arith.constant", "tir.symbol", "memref.dealloc")  # fmt: skip
+_SILENT = ("func.return", "tir.yield", "scf.yield", "scf.condition", "tir.where", "tir.reads",
+           "tir.writes", "arith.constant", "tir.symbol", "memref.dealloc")  # fmt: skip
 
 
 class TirPrinter:
@@ -64,6 +67,11 @@ class TirPrinter:
         for argument, raw in zip(block.arguments, details, strict=True):
             detail = ir.DictAttr(raw)
             hint = ir.StringAttr(detail["tir.name"]).value
+            if not isinstance(argument.type, ir.MemRefType) and "tir.dtype" in detail:
+                dtype = ir.StringAttr(detail["tir.dtype"]).value
+                self.expr.scalars[argument] = dtype
+                params.append(f"{self.namer.name(argument, hint)}: T.{dtype}")
+                continue
             if not isinstance(argument.type, ir.MemRefType):
                 integers.add(hint)
                 # The parameter and the symbol of that name are one thing.
@@ -75,12 +83,14 @@ class TirPrinter:
             dtype = ir.StringAttr(detail["tir.dtype"]).value
             self.expr.buffers[argument] = (name, dtype)
             shape = spelling.sequence(spelling.dims(dims))
-            if all(dim.is_const for dim in dims):
-                params.append(f'{name}: T.Buffer({shape}, "{dtype}")')
+            strides = _dims_of(detail, "tir.strides")
+            notes = _notes(detail)
+            if all(dim.is_const for dim in (*dims, *strides)):
+                params.append(f'{name}: T.Buffer({shape}, "{dtype}"{notes})')
             else:
                 handle = self.namer.fresh(f"var_{name}")
                 params.append(f"{handle}: T.handle")
-                matches.append(f'{name} = T.match_buffer({handle}, {shape}, "{dtype}")')
+                matches.append(f'{name} = T.match_buffer({handle}, {shape}, "{dtype}"{notes})')
         return params, matches, integers
 
     def _hint(self, op: ir.Operation, default: str) -> str:
@@ -179,7 +189,8 @@ class TirPrinter:
         else:
             dims, dtype = self._sizes(op, list(op.operands))
         self.expr.buffers[op.results[0]] = (name, dtype)
-        self._line(f'{name} = T.alloc_buffer({spelling.sequence(dims)}, "{dtype}")')
+        notes = _notes(attributes)
+        self._line(f'{name} = T.alloc_buffer({spelling.sequence(dims)}, "{dtype}"{notes})')
 
     def _view(self, op: ir.Operation) -> bool:
         """Print a view of all of a buffer's elements in one row; whether it is one."""
@@ -191,7 +202,8 @@ class TirPrinter:
             shape = spelling.sequence(
                 spelling.dims(op.attributes["tir.shape"].maybe_downcast().dims)
             )
-            self._line(f'{name} = T.decl_buffer({shape}, "{base[1]}", data={base[0]}.data)')
+            place = f"data={base[0]}.data{_notes(op.attributes)}"
+            self._line(f'{name} = T.decl_buffer({shape}, "{base[1]}", {place})')
             return True
         if base is None or type_.rank != 1 or len(op.operands) > 2:
             return False
@@ -310,6 +322,9 @@ class TirPrinter:
             for i, a in enumerate(body.arguments)
         ]
         self._axes(names, kinds, values, extents)
+        predicate = block_predicate(op)
+        if predicate is not None:
+            self._line(f"T.where({self.expr.conjunction(predicate)})")
         if len(op.regions[1].blocks):
             init = op.regions[1].blocks[0]
             for name, argument in zip(names, init.arguments, strict=True):
@@ -350,14 +365,36 @@ def _details(op: ir.Operation) -> list[ir.Attribute]:
     return list(op.attributes["arg_attrs"]) if "arg_attrs" in op.attributes else []
 
 
+def _dims_of(attributes: Any, name: str) -> Sequence[SymExpr]:
+    return attributes[name].maybe_downcast().dims if name in attributes else ()
+
+
+def _notes(attributes: Any) -> str:
+    """Return what a declaration says of a buffer's memory beside its shape and dtype."""
+    text = ""
+    for name in LAYOUT_ATTRIBUTES:
+        if name not in attributes:
+            continue
+        value = attributes[name].maybe_downcast()
+        key = name.removeprefix("tir.")
+        if key == "strides":
+            spelled = spelling.sequence(spelling.dims(value.dims))
+        elif key == "elem_offset":
+            spelled = str(value.dims[0])
+        else:
+            spelled = spelling.attribute(value)
+        text += f", {key}={spelled}"
+    return text
+
+
 def _symbols(op: ir.Operation) -> list[str]:
     """Return the symbols that the shapes of buffers mention, in order of appearance."""
     names: dict[str, Any] = {}
     for raw in _details(op):
         detail = ir.DictAttr(raw)
         if "tir.shape" in detail:
-            for dim in detail["tir.shape"].maybe_downcast().dims:
+            for dim in (*_dims_of(detail, "tir.shape"), *_dims_of(detail, "tir.strides")):
                 names.update(dict.fromkeys(sorted(dim.symbols)))
-        elif "tir.name" in detail:
+        elif "tir.name" in detail and "tir.dtype" not in detail:
             names[identifier(ir.StringAttr(detail["tir.name"]).value)] = None
     return list(names)

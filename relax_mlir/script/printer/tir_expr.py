@@ -54,6 +54,7 @@ class TirExprPrinter:
 
     Attributes:
         buffers: name and dtype of each buffer.
+        scalars: dtype of each parameter that is a number.
     """
 
     def __init__(self, namer: Namer, function: ir.Operation) -> None:
@@ -62,6 +63,7 @@ class TirExprPrinter:
         # An operation inside a guard counts as the one operation that is guarded.
         self._roots = {i: root for root, g in self._guarded.items() for i in g.inner}
         self.buffers: dict[ir.Value, tuple[str, str]] = {}
+        self.scalars: dict[ir.Value, str] = {}
         self._dtypes: dict[ir.Value, str] = {}
 
     def can_spell(self, op: ir.Operation) -> bool:
@@ -107,6 +109,8 @@ class TirExprPrinter:
             user = self._roots.get(user, user)
             if user == op:
                 continue
+            if user.name == "tir.where":
+                user = user.parent.operation
             if user not in users or user not in self._guarded:
                 users.append(user)
         return users
@@ -214,6 +218,21 @@ class TirExprPrinter:
             return "unknown"
         text, own = self._spell(op)
         return f"({text})" if own < precedence else text
+
+    def conjunction(self, value: ir.Value) -> str:
+        """Return a condition of which `T.where` evaluates all parts that 'and' joins."""
+        parts = self._conjuncts(value)
+        texts = [self.value(part, NOT) for part in parts]
+        if len(parts) == 1 or any("[" in text or "(" in text for text in texts):
+            return self.value(value)
+        return " and ".join(texts)
+
+    def _conjuncts(self, value: ir.Value) -> list[ir.Value]:
+        if self.namer.get(value) is None and not isinstance(value.owner, ir.Block):
+            op = value.owner.operation
+            if op.name == "arith.andi" and op not in self._guarded:
+                return [part for each in op.operands for part in self._conjuncts(each)]
+        return [value]
 
     def text(self, op: ir.Operation) -> str:
         """Return an operation as an expression."""
@@ -364,7 +383,7 @@ class TirExprPrinter:
 
     def _source(self, value: ir.Value) -> str | None:
         if isinstance(value.owner, ir.Block):
-            return None
+            return self.scalars.get(value)
         op = value.owner.operation
         if op in self._guarded:
             return self._source(self._guarded[op].lhs)
@@ -375,10 +394,9 @@ class TirExprPrinter:
             return f"u{self.dtype_of_element(value.type)}"
         if op.name.startswith("arith.") and op.name.removeprefix("arith.") in _INFIX:
             for operand in op.operands:
-                if not isinstance(operand.owner, ir.Block):
-                    found = self._source(operand)
-                    if found is not None:
-                        return found
+                found = self._source(operand)
+                if found is not None:
+                    return found
         return None
 
     def _wanted(self, value: ir.Value, limit: int = 8) -> str | None:
@@ -409,7 +427,7 @@ class TirExprPrinter:
                 if ir.IntegerAttr(user.attributes["predicate"]).value >= 6:
                     return unsigned
                 other = user.operands[1 - use.operand_number]
-                if not isinstance(other.owner, ir.Block) and self._source(other):
+                if self._source(other):
                     return self._source(other)
             if user.name.removeprefix("arith.") in (*_INFIX, "select") and limit:
                 for operand in user.operands:

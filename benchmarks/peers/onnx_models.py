@@ -1,0 +1,121 @@
+"""A workload as an ONNX model, for ONNX Runtime, OpenVINO and IREE."""
+
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+from workloads import data
+
+import numpy as np
+
+OPSET = 20
+# Ours -> ONNX's name; attributes are made below where they differ.
+NAMES = {
+    "matmul": "MatMul", "multiply": "Mul", "add": "Add", "sigmoid": "Sigmoid", "tanh": "Tanh",
+    "relu": "Relu", "gelu": "Gelu", "exp": "Exp", "softmax": "Softmax",
+    "layer_norm": "LayerNormalization", "sum": "ReduceSum", "max": "ReduceMax",
+    "argmax": "ArgMax", "transpose": "Transpose", "conv": "Conv", "clip": "Clip",
+}  # fmt: skip
+
+
+class _Graph:
+    def __init__(self, weights):
+        self.nodes = []
+        self.constants = [numpy_helper.from_array(a, name) for name, a in weights.items()]
+
+    def constant(self, name, value):
+        self.constants.append(numpy_helper.from_array(np.asarray(value), name))
+        return name
+
+    def add(self, kind, args, result, **attrs):
+        self.nodes.append(helper.make_node(kind, args, [result], **attrs))
+        return result
+
+
+def _attention(graph, node, result, work):
+    q, k, v = node.args
+    flipped = graph.add("Transpose", [k], "k_flipped", perm=[0, 2, 1])
+    scores = graph.add("MatMul", [q, flipped], "scores")
+    scale = graph.constant("scale", np.float32(node.attrs["scale"]))
+    scaled = graph.add("Mul", [scores, scale], "scaled")
+    shares = graph.add("Softmax", [scaled], "shares", axis=-1)
+    graph.add("MatMul", [shares, v], result)
+
+
+def _fused_attention(graph, node, result, work):
+    graph.add(
+        "MultiHeadAttention", list(node.args), result,
+        domain="com.microsoft", num_heads=1, scale=node.attrs["scale"],
+    )  # fmt: skip
+
+
+def _reduction(graph, node, result, work):
+    axes = node.attrs["axes"]
+    if node.op == "argmax":
+        graph.add("ArgMax", list(node.args), result, axis=axes[0], keepdims=0)
+    else:
+        name = graph.constant("axes", np.array(axes, "int64"))
+        graph.add(NAMES[node.op], [*node.args, name], result, keepdims=0)
+
+
+def _conv(graph, node, result, work):
+    pad, stride = node.attrs["padding"], node.attrs["strides"]
+    graph.add(
+        "Conv", list(node.args), result,
+        pads=[pad] * 4, strides=[stride] * 2, group=node.attrs["groups"],
+    )  # fmt: skip
+
+
+def _clip(graph, node, result, work):
+    limits = [graph.constant(f"{result}_{k}", np.float32(node.attrs[k])) for k in ("min", "max")]
+    graph.add("Clip", [*node.args, *limits], result)
+
+
+def _plain(graph, node, result, work):
+    attrs = {
+        "softmax": {"axis": -1},
+        "layer_norm": {"axis": -1, "epsilon": 1e-5},
+        "transpose": {"perm": list(node.attrs.get("axes", ()))},
+    }.get(node.op, {})
+    graph.add(NAMES[node.op], list(node.args), result, **attrs)
+
+
+WRITERS = {
+    "attention": _attention, "sum": _reduction, "max": _reduction, "argmax": _reduction,
+    "conv": _conv, "clip": _clip,
+}  # fmt: skip
+# Other ways to say the same that ONNX Runtime knows: it gets them all, and its fastest counts.
+OTHERS = {"attention": _fused_attention}
+
+
+def models(work, contrib=False):
+    """Return the ways to write a workload, serialised."""
+    found = [_model(work, WRITERS)]
+    if contrib and any(node.op in OTHERS for node in work.nodes):
+        found.append(_model(work, {**WRITERS, **OTHERS}))
+    return found
+
+
+def _model(work, writers):
+    weights = data(work)[1]
+    graph = _Graph(weights)
+    last = len(work.nodes) - 1
+    for i, node in enumerate(work.nodes):
+        writers.get(node.op, _plain)(graph, node, f"t{i}", work)
+    kind = TensorProto.INT64 if work.nodes[-1].op == "argmax" else TensorProto.FLOAT
+    made = helper.make_model(
+        helper.make_graph(
+            graph.nodes,
+            "main",
+            [
+                helper.make_tensor_value_info(name, TensorProto.FLOAT, shape)
+                for name, shape in work.inputs.items()
+            ],
+            [helper.make_tensor_value_info(f"t{last}", kind, None)],
+            graph.constants,
+        ),
+        opset_imports=[helper.make_opsetid("", OPSET), helper.make_opsetid("com.microsoft", 1)],
+        ir_version=10,
+    )
+    if not any(node.domain for node in graph.nodes):
+        del made.opset_import[1]
+        made = onnx.shape_inference.infer_shapes(made)
+    return made.SerializeToString()

@@ -1,0 +1,40 @@
+"""A workload as a PyTorch function."""
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+OPS = {
+    "matmul": torch.matmul,
+    "conv": lambda x, w, strides, padding, groups: F.conv2d(x, w, None, strides, padding, 1, groups),
+    "multiply": torch.mul,
+    "add": torch.add,
+    "sigmoid": torch.sigmoid,
+    "tanh": torch.tanh,
+    "relu": torch.relu,
+    "gelu": F.gelu,
+    "exp": torch.exp,
+    "clip": torch.clamp,
+    "softmax": lambda x: torch.softmax(x, -1),
+    "layer_norm": lambda x, gamma, beta: F.layer_norm(x, gamma.shape, gamma, beta),
+    "sum": lambda x, axes: torch.sum(x, axes),
+    "max": lambda x, axes: torch.amax(x, axes),
+    "argmax": lambda x, axes: torch.argmax(x, axes[0]),
+    "transpose": lambda x, axes: x.permute(axes).contiguous(),
+    "attention": lambda q, k, v, scale: F.scaled_dot_product_attention(
+        q[:, None], k[:, None], v[:, None], scale=scale
+    )[:, 0],
+}
+
+
+def function(work, inputs: dict[str, Tensor], weights: dict[str, Tensor]):
+    """Return a function of no arguments that runs the workload."""
+    values = {**inputs, **weights}
+    steps = [(OPS[node.op], node.args, node.attrs, f"t{i}") for i, node in enumerate(work.nodes)]
+
+    def run():
+        for call, args, attrs, name in steps:
+            values[name] = call(*[values[arg] for arg in args], **attrs)
+        return values[name]
+
+    return run

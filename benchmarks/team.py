@@ -1,0 +1,55 @@
+"""A process that measures, seen from the one that orders it."""
+
+import json
+import os
+import signal
+import subprocess
+
+
+class Worker:
+    """A process that answers lines of JSON, stopped while it is not asked.
+
+    Args:
+        command: what to run.
+        log: a file for what it prints.
+        threads: how many it may use.
+    """
+
+    def __init__(self, command, log, threads):
+        limits = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+        self._process = subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=log,
+            text=True,
+            env={**os.environ, **dict.fromkeys(limits, str(threads))},
+        )
+
+    def ask(self, order):
+        """Return the reply to an order: a dictionary with an `answer` or an `error`."""
+        self._signal(signal.SIGCONT)
+        try:
+            self._process.stdin.write(json.dumps(order) + "\n")
+            self._process.stdin.flush()
+            line = self._process.stdout.readline()
+        except BrokenPipeError:
+            line = ""
+        if not line:
+            return {"error": f"the process ended: {self._process.wait()}"}
+        self._signal(signal.SIGSTOP)
+        return json.loads(line)
+
+    def close(self):
+        """End the process."""
+        self._signal(signal.SIGCONT)
+        self._process.stdin.close()
+        try:
+            self._process.wait(5)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+    def _signal(self, number):
+        if self._process.poll() is None:
+            self._process.send_signal(number)

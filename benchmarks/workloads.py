@@ -1,0 +1,351 @@
+"""What `kernels.py` measures: small programs that every framework can be given, with their cost.
+
+Read by our process and by the peers', so it needs nothing but numpy.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+F32 = 4
+
+
+@dataclass(frozen=True)
+class Node:
+    """An operation: its name in `kernels_ours.OPS`, its arguments by name, its attributes."""
+
+    op: str
+    args: tuple[str, ...]
+    attrs: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Workload:
+    """A program of float32 tensors and what it has to do.
+
+    Attributes:
+        name: unique; what `--only` matches.
+        group: the heading that it is under; its bar is in `BARS`.
+        inputs: shapes by name.
+        weights: shapes of constants by name.
+        nodes: in order; the result of each is named `t0`, `t1`, ..., and the last is the program's.
+        flops: additions and multiplications; a transcendental function counts as nothing.
+        bytes: of inputs, weights and the result, each once.
+        symbols: of a version for any size, the shapes of its inputs with names in them.
+        native: shapes in which we get the inputs, where they are not `inputs`.
+        fma_share: of the FMA peak, what the bar wants.
+    """
+
+    name: str
+    group: str
+    inputs: dict[str, tuple[int, ...]]
+    weights: dict[str, tuple[int, ...]]
+    nodes: tuple[Node, ...]
+    flops: float
+    bytes: float
+    symbols: dict[str, tuple[int | str, ...]] | None = None
+    native: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    fma_share: float | None = None
+
+    @property
+    def large(self) -> bool:
+        """Whether the caches of a core cannot hold it."""
+        return self.bytes >= 8e6
+
+
+@dataclass(frozen=True)
+class Bar:
+    """What issue 6 asks of a group: the ratio of the best peer's time to ours.
+
+    Attributes:
+        each: of every workload.
+        mean: of the geometric mean.
+        bandwidth: of every large workload, the share of the bandwidth of copying.
+    """
+
+    each: float | None = None
+    mean: float | None = None
+    bandwidth: float | None = None
+
+
+BARS = {
+    "matmul": Bar(each=1.0),
+    "transformer": Bar(each=1.0),
+    "conv": Bar(each=0.8, mean=1.0),
+    "depthwise": Bar(each=0.8, mean=1.0),
+    "elementwise": Bar(mean=1.2, bandwidth=0.85),
+    "softmax": Bar(mean=1.2, bandwidth=0.85),
+    "layernorm": Bar(mean=1.2, bandwidth=0.85),
+    "reduction": Bar(mean=1.2, bandwidth=0.85),
+    "transpose": Bar(mean=1.2, bandwidth=0.85),
+    "attention": Bar(each=1.2),
+}
+DYNAMIC_BAR = 0.95  # the static version's time by that of the one for any size
+
+
+def data(work: Workload) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
+    """Return the inputs and the weights, the same ones in every process."""
+    rng = np.random.default_rng(0)
+
+    def draw(shape: tuple[int, ...]) -> np.ndarray:
+        return rng.standard_normal(shape, dtype="float32")
+
+    inputs = {name: draw(shape) for name, shape in work.inputs.items()}
+    # Small, so that sums over thousands of them stay near one.
+    weights = {name: draw(shape) * np.float32(0.1) for name, shape in work.weights.items()}
+    return inputs, weights
+
+
+def _count(shapes: Sequence[tuple[int, ...]]) -> float:
+    return float(F32 * sum(math.prod(shape) for shape in shapes))
+
+
+def _matmul(
+    x: tuple[int, ...], w: tuple[int, ...], group: str, name: str, weight: bool, symbols: Any
+) -> Workload:
+    flops = 2.0 * math.prod(x) * w[-1]
+    square = len(set(x + w)) == 1 and x[0] >= 512
+    return Workload(
+        name,
+        group,
+        {"x": x} if weight else {"x": x, "w": w},
+        {"w": w} if weight else {},
+        (Node("matmul", ("x", "w")),),
+        flops,
+        _count([x, w, (*x[:-1], w[-1])]),
+        symbols,
+        fma_share=0.9 if square else None,
+    )
+
+
+def _matmuls() -> list[Workload]:
+    sizes = [(n, n, n) for n in (256, 512, 1000, 1024, 1536, 2048)]
+    sizes += [(999, 1001, 1003), (37, 61, 129)]
+    symbols = {"x": ("n", "k"), "w": ("k", "m")}
+    return [
+        _matmul((n, k), (k, m), "matmul", f"matmul_{n}x{k}x{m}", False, symbols)
+        for n, k, m in sizes
+    ]
+
+
+def _transformers() -> list[Workload]:
+    layers = [
+        _matmul((n, k), (k, m), "transformer", f"layer_{n}x{k}x{m}", True, {"x": ("n", k)})
+        for n, k, m in ((128, 768, 3072), (1, 4096, 4096), (77, 768, 768), (512, 3072, 768))
+    ]
+    gemv = _matmul((1, 4096), (4096, 4096), "transformer", "gemv_1x4096x4096", False, None)
+    batched = _matmul(
+        (12, 512, 64),
+        (12, 64, 512),
+        "transformer",
+        "batched_12x512x64x512",
+        False,
+        {"x": ("b", "n", 64), "w": ("b", 64, "m")},
+    )
+    return [*layers, gemv, batched]
+
+
+# Channels in and out, size of the window, stride, rows and columns of the input.
+RESNET50 = (
+    (3, 64, 7, 2, 224),
+    (64, 64, 1, 1, 56), (64, 64, 3, 1, 56), (64, 256, 1, 1, 56), (256, 64, 1, 1, 56),
+    (256, 128, 1, 1, 56), (128, 128, 3, 2, 56), (128, 512, 1, 1, 28), (256, 512, 1, 2, 56),
+    (512, 128, 1, 1, 28), (128, 128, 3, 1, 28),
+    (512, 256, 1, 1, 28), (256, 256, 3, 2, 28), (256, 1024, 1, 1, 14), (512, 1024, 1, 2, 28),
+    (1024, 256, 1, 1, 14), (256, 256, 3, 1, 14),
+    (1024, 512, 1, 1, 14), (512, 512, 3, 2, 14), (512, 2048, 1, 1, 7), (1024, 2048, 1, 2, 14),
+    (2048, 512, 1, 1, 7), (512, 512, 3, 1, 7),
+)  # fmt: skip
+MOBILENET_V2 = (
+    (32, 1, 112), (96, 2, 112), (144, 1, 56), (144, 2, 56), (192, 1, 28), (192, 2, 28),
+    (384, 1, 14), (576, 1, 14), (576, 2, 14), (960, 1, 7),
+)  # fmt: skip
+
+
+def _conv(name: str, group: str, channels: tuple[int, int], k: int, s: int, size: int, g: int):
+    pad = k // 2
+    rows = (size + 2 * pad - k) // s + 1
+    x, w = (1, channels[0], size, size), (channels[1], channels[0] // g, k, k)
+    y = (1, channels[1], rows, rows)
+    attrs = {"strides": s, "padding": pad, "groups": g}
+    return Workload(
+        name,
+        group,
+        {"x": x},
+        {"w": w},
+        (Node("conv", ("x", "w"), attrs),),
+        2.0 * math.prod(y) * math.prod(w[1:]),
+        _count([x, w, y]),
+    )
+
+
+def _convs() -> list[Workload]:
+    layers = [
+        _conv(f"conv_{i}_{o}_{k}_{s}_{size}", "conv", (i, o), k, s, size, 1)
+        for i, o, k, s, size in RESNET50
+    ]
+    return layers + [
+        _conv(f"depthwise_{c}_3_{s}_{size}", "depthwise", (c, c), 3, s, size, c)
+        for c, s, size in MOBILENET_V2
+    ]
+
+
+def _light(
+    name: str,
+    group: str,
+    shape: tuple[int, ...],
+    nodes: Sequence[tuple],
+    weights: dict[str, tuple[int, ...]] | None = None,
+    result: tuple[int, ...] | None = None,
+    flops: float = 1.0,
+    symbols: tuple[int | str, ...] | None = None,
+) -> Workload:
+    """Return a workload of one input, `x`; `flops` are for each of its elements."""
+    weights = weights or {}
+    out = shape if result is None else result
+    return Workload(
+        name,
+        group,
+        {"x": shape},
+        weights,
+        tuple(Node(*node) for node in nodes),
+        flops * math.prod(shape),
+        _count([shape, *weights.values(), out]),
+        None if symbols is None else {"x": symbols},
+    )
+
+
+def _chains() -> list[Workload]:
+    found = []
+    for n, m in ((4096, 1024), (128, 1024)):
+        rows = {"scale": (m,), "bias": (m,)}
+        affine = (("multiply", ("x", "scale")), ("add", ("t0", "bias")))
+        chain = (
+            *affine,
+            ("sigmoid", ("t1",)),
+            ("multiply", ("t1", "t2")),
+            ("tanh", ("t3",)),
+            ("clip", ("t4",), {"min": -0.9, "max": 0.9}),
+        )
+        symbols = ("n", m)
+        shape = (n, m)
+        found += [
+            _light(f"chain_{n}x{m}", "elementwise", shape, chain, rows, None, 5, symbols),
+            _light(
+                f"affine_relu_{n}x{m}",
+                "elementwise",
+                shape,
+                (*affine, ("relu", ("t1",))),
+                rows,
+                None,
+                3,
+                symbols,
+            ),
+            _light(f"exp_{n}x{m}", "elementwise", shape, [("exp", ("x",))]),
+            _light(f"gelu_{n}x{m}", "elementwise", shape, [("gelu", ("x",))], None, None, 4),
+        ]
+    return found
+
+
+def _norms() -> list[Workload]:
+    found = [
+        _light(
+            "softmax_" + "x".join(map(str, shape)),
+            "softmax",
+            shape,
+            [("softmax", ("x",))],
+            flops=4,
+            symbols=("n", *shape[1:]),
+        )
+        for shape in ((12, 512, 512), (64, 128), (1, 32000))
+    ]
+    return found + [
+        _light(
+            f"layernorm_{n}x{m}",
+            "layernorm",
+            (n, m),
+            [("layer_norm", ("x", "gamma", "beta"))],
+            {"gamma": (m,), "beta": (m,)},
+            flops=7,
+            symbols=("n", m),
+        )
+        for n, m in ((2048, 768), (77, 768))
+    ]
+
+
+def _reductions() -> list[Workload]:
+    found = []
+    for n, m in ((4096, 1024), (256, 256)):
+        for what, op, axes, result in (
+            ("rows", "sum", [1], (n,)),
+            ("columns", "sum", [0], (m,)),
+            ("all", "sum", [0, 1], ()),
+            ("max_rows", "max", [1], (n,)),
+            ("argmax_rows", "argmax", [1], (n, 2)),
+        ):
+            node = (op, ("x",), {"axes": axes})
+            name = f"reduce_{what}_{n}x{m}"
+            found.append(_light(name, "reduction", (n, m), [node], None, result))
+    return found
+
+
+def _transposes() -> list[Workload]:
+    return [
+        _light(
+            f"transpose_{'x'.join(map(str, shape))}_{''.join(map(str, axes))}",
+            "transpose",
+            shape,
+            [("transpose", ("x",), {"axes": axes})],
+            flops=0,
+        )
+        for shape, axes in (
+            ((2048, 2048), (1, 0)),
+            ((256, 256), (1, 0)),
+            ((1, 64, 56, 56), (0, 2, 3, 1)),
+            ((1, 56, 56, 64), (0, 3, 1, 2)),
+            ((512, 12, 64), (1, 0, 2)),
+            ((16, 64, 224, 64), (0, 2, 1, 3)),
+        )
+    ]
+
+
+def _attentions() -> list[Workload]:
+    found = []
+    for b, n, m, d in ((12, 512, 512, 64), (12, 77, 77, 64), (32, 1, 2048, 128)):
+        shapes = {"q": (b, n, d), "k": (b, m, d), "v": (b, m, d)}
+        short = f"{b}x{n}x{d}" if n == m else f"{b}x{n}x{m}x{d}"
+        attrs = {"scale": 1 / math.sqrt(d)}
+        found.append(
+            Workload(
+                f"attention_{short}",
+                "attention",
+                shapes,
+                {},
+                (Node("attention", ("q", "k", "v"), attrs),),
+                4.0 * b * n * m * d,
+                _count([*shapes.values(), (b, n, d)]),
+                # Each head is a batch with one head: the same memory as heads outside.
+                symbols={"q": (b, "n", 1, d), "k": (b, "m", 1, d), "v": (b, "m", 1, d)},
+                native={name: (s[0], s[1], 1, s[2]) for name, s in shapes.items()},
+            )
+        )
+    return found
+
+
+WORKLOADS = {
+    work.name: work
+    for make in (
+        _matmuls,
+        _transformers,
+        _convs,
+        _chains,
+        _norms,
+        _reductions,
+        _transposes,
+        _attentions,
+    )
+    for work in make()
+}

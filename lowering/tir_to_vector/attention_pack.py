@@ -1,0 +1,144 @@
+"""Copying queries, keys and values of one head to where register tiles want them."""
+
+from dataclasses import dataclass
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.lowering.tir_to_vector.attention_tile import Arithmetic
+from relax_mlir.lowering.tir_to_vector.index_emit import Index
+from relax_mlir.lowering.tir_to_vector.transposed import transpose
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """One head of an operand, as values.
+
+    Attributes:
+        use: the arithmetic of what it is widened to.
+        base: the flat buffer.
+        offset: of its first element.
+        row: stride from one query or key to the next.
+        column: stride along it.
+        widen: the conversion, or None.
+    """
+
+    use: Arithmetic
+    base: ir.Value
+    offset: Index
+    row: Index
+    column: Index
+    widen: str | None
+
+    def place(self, row: Index, column: Index) -> Index:
+        """Return where an element is."""
+        emit = self.use.emit
+        along = emit.add(emit.mul(row, self.row), emit.mul(column, self.column))
+        return emit.add(self.offset, along)
+
+    def load(self, at: Index, mask: ir.Value | None = None) -> ir.Value:
+        """Load adjacent elements."""
+        type_ = ir.VectorType.get([self.use.lanes], self.base.type.element_type)
+        value = self.use.emit.vector_load(self.base, [at], type_, mask)
+        return value if self.widen is None else self.use.emit.op(self.widen, [value], self.use.vector)
+
+    def one(self, at: Index) -> ir.Value:
+        """Load one element."""
+        emit, value = self.use.emit, self.use.emit.load(self.base, [at])
+        return value if self.widen is None else emit.op(self.widen, [value], self.element)
+
+    @property
+    def element(self) -> ir.Type:
+        """The type that it is widened to."""
+        return self.use.vector.element_type
+
+
+def copy_rows(
+    x: Matrix, first: Index, rows: Index, columns: Index, to: ir.Value, stride: Index,
+    factor: ir.Value,
+) -> None:  # fmt: skip
+    """Copy rows times a factor; up to a vector beyond each is written.
+
+    Args:
+        x: what to copy from.
+        first: its first row.
+        rows: how many.
+        columns: elements of each.
+        to: where to.
+        stride: from one row to the next there.
+        factor: a vector.
+    """
+    use = x.use
+    emit = use.emit
+    with emit.loop(0, rows) as row:
+        source, target = emit.add(first, row.counter), emit.mul(row.counter, stride)
+        if x.column != 1:
+            scale = emit.extract(factor, 0)
+            with emit.loop(0, columns) as column:
+                value = x.one(x.place(source, column.counter))
+                value = emit.op("arith.mulf", [value, scale], x.element)
+                emit.store(value, to, [emit.add(target, column.counter)])
+            continue
+        with emit.loop(0, columns, use.lanes) as column:
+            mask = emit.mask(emit.sub(columns, column.counter), use.lanes)
+            value = x.load(x.place(source, column.counter), mask)
+            value = emit.op("arith.mulf", [value, factor], use.vector)
+            emit.vector_store(value, to, [emit.add(target, column.counter)])
+
+
+def pack_columns(x: Matrix, rows: Index, columns: Index, to: ir.Value, width: int) -> None:
+    """Copy values to panels: `width` columns of every row beside each other.
+
+    Columns beyond the last are zeros.
+    """
+    use = x.use
+    emit = use.emit
+    with emit.loop(0, columns, width) as panel:
+        base = emit.mul(panel.counter, rows)
+        starts = range(0, width, use.lanes)
+        left = emit.sub(columns, panel.counter)
+        with emit.loop(0, rows) as row:
+            target = emit.add(base, emit.mul(row.counter, width))
+            for start in starts:
+                at = x.place(row.counter, emit.add(panel.counter, start))
+                value = x.load(at, emit.mask(emit.sub(left, start), use.lanes))
+                emit.vector_store(value, to, [emit.add(target, start)])
+
+
+def pack_rows(x: Matrix, rows: Index, columns: Index, to: ir.Value, width: int) -> None:
+    """Copy keys to panels: `width` keys beside each other for every column.
+
+    A key beyond the last is whatever; up to a vector's number of lines beyond a panel is written,
+    before the next panel is.
+    """
+    use = x.use
+    emit, lanes = use.emit, use.lanes
+    with emit.loop(0, rows, width) as panel:
+        base = emit.mul(panel.counter, columns)
+        if x.row == 1 and x.column != 1:
+            left = emit.sub(rows, panel.counter)
+            with emit.loop(0, columns) as column:
+                target = emit.add(base, emit.mul(column.counter, width))
+                for start in range(0, width, lanes):
+                    at = x.place(emit.add(panel.counter, start), column.counter)
+                    value = x.load(at, emit.mask(emit.sub(left, start), lanes))
+                    emit.vector_store(value, to, [emit.add(target, start)])
+            continue
+        last = emit.sub(rows, 1)
+        with emit.loop(0, width, lanes) as part:
+            first = emit.add(panel.counter, part.counter)
+            # A key that is not there is read as the last one.
+            keys = [emit.min(emit.add(first, i), last) for i in range(lanes)]
+            starts = [x.place(key, 0) for key in keys]
+            target = emit.add(base, part.counter)
+            if x.column != 1:
+                with emit.loop(0, columns) as column:
+                    line = emit.add(target, emit.mul(column.counter, width))
+                    along = emit.mul(column.counter, x.column)
+                    for i, start in enumerate(starts):
+                        emit.store(x.one(emit.add(start, along)), to, [emit.add(line, i)])
+                continue
+            with emit.loop(0, columns, lanes) as column:
+                mask = emit.mask(emit.sub(columns, column.counter), lanes)
+                vectors = [x.load(emit.add(start, column.counter), mask) for start in starts]
+                for i, value in enumerate(transpose(emit, vectors)):
+                    line = emit.mul(emit.add(column.counter, i), width)
+                    emit.vector_store(value, to, [emit.add(target, line)])

@@ -1,0 +1,161 @@
+"""What becomes of products before their softmax: a factor, summands, and who sees what."""
+
+from dataclasses import dataclass, field
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.lowering.tir_to_vector.analysis import Access, Nest
+
+_LOWEST = float("-inf")
+_WIDEN = "arith.extf"
+# Predicates of arith.cmpi.
+_LESS, _AT_MOST = 2, 3
+
+
+@dataclass
+class Scores:
+    """A nest that makes scores of products in place.
+
+    Attributes:
+        factors: values without iterators that a product is multiplied by.
+        added: loads of the summands.
+        widened: the conversion of each, or None.
+        causal: whether a query sees only keys up to its own number and `offset`.
+        offset: what is added to a query's number, without iterators; None for nothing.
+        window: how many keys before that it sees; None for all.
+    """
+
+    factors: list[ir.Value] = field(default_factory=list)
+    added: list[Access] = field(default_factory=list)
+    widened: list[str | None] = field(default_factory=list)
+    causal: bool = False
+    offset: ir.Value | None = None
+    window: int | None = None
+
+
+def operation(value: ir.Value, name: str) -> list[ir.Value] | None:
+    """Return the operands of the operation of that name which makes a value, None for another."""
+    owner = value.owner
+    if isinstance(owner, ir.Block) or owner.operation.name != name:
+        return None
+    return list(owner.operation.operands)
+
+
+def is_constant(value: ir.Value, number: float) -> bool:
+    """Whether a value is that floating-point constant."""
+    if operation(value, "arith.constant") is None:
+        return False
+    attr = value.owner.operation.attributes["value"]
+    return isinstance(attr, ir.FloatAttr) and attr.value == number
+
+
+def match_scores(nest: Nest, buffer: ir.Value) -> Scores | None:
+    """Return what a nest makes of the products in a buffer, None where it is something else.
+
+    Args:
+        nest: its last two iterators are queries and keys.
+        buffer: the products, and then the scores.
+    """
+    stores = [store for store in nest.stores if store.buffer == buffer]
+    loads = {load.op.results[0]: load for load in nest.loads}
+    if len(stores) != 1 or len(nest.stores) != 1 or "reduction" in nest.types or nest.has_init():
+        return None
+    found = Scores()
+    value = stores[0].op.operands[0]
+    hidden = operation(value, "arith.select")
+    if hidden is not None:
+        condition, value, other = hidden
+        if not is_constant(other, _LOWEST) or not _visible(found, condition, nest):
+            return None
+    while (pair := operation(value, "arith.addf")) is not None:
+        for rest, summand in (pair, pair[::-1]):
+            wide = operation(summand, _WIDEN)
+            load = loads.get(wide[0] if wide else summand)
+            if load is not None and load.buffer != buffer:
+                break
+        else:
+            return None
+        found.added.insert(0, load)
+        found.widened.insert(0, _WIDEN if wide else None)
+        value = rest
+    while (pair := operation(value, "arith.mulf")) is not None:
+        for rest, factor in (pair, pair[::-1]):
+            if is_fixed(factor, nest):
+                break
+        else:
+            return None
+        found.factors.append(factor)
+        value = rest
+    load = loads.get(value)
+    if load is None or load.buffer != buffer or load.exprs != stores[0].exprs:
+        return None
+    return found
+
+
+def is_fixed(value: ir.Value, nest: Nest) -> bool:
+    """Whether a value is computed without iterators and without memory."""
+    owner = value.owner
+    if isinstance(owner, ir.Block):
+        return owner.owner.operation.name == "func.func"
+    op = owner.operation
+    if op.name.startswith(("tir.symbol", "arith.constant")):
+        return True
+    if not op.name.startswith(("arith.", "math.")) or len(op.regions):
+        return False
+    return all(is_fixed(operand, nest) for operand in op.operands)
+
+
+def copy_fixed(value: ir.Value) -> ir.Value:
+    """Copy what computes such a value to the insertion point."""
+    owner = value.owner
+    if isinstance(owner, ir.Block):
+        return value
+    op = owner.operation
+    if op.block.owner.operation.name == "func.func":
+        return value
+    operands = [copy_fixed(operand) for operand in op.operands]
+    copy = op.clone()
+    for position, operand in enumerate(operands):
+        copy.operands[position] = operand
+    return copy.results[0]
+
+
+def _visible(found: Scores, condition: ir.Value, nest: Nest) -> bool:
+    """Read `key <= query + offset`, and `query + offset - key < window` beside it."""
+    queries, keys = list(nest.block.regions[0].blocks[0].arguments)[len(nest.types) - 2 :]
+    both = operation(condition, "arith.andi")
+    pair = _comparison(both[0] if both else condition, _AT_MOST)
+    if pair is None or _number(pair[0]) != keys:
+        return False
+    row = pair[1]
+    terms = operation(row, "arith.addi")
+    if terms is not None:
+        row, found.offset = terms
+        if not is_fixed(found.offset, nest):
+            return False
+    if _number(row) != queries:
+        return False
+    found.causal = True
+    if both is None:
+        return True
+    within = _comparison(both[1], _LESS)
+    distance = operation(within[0], "arith.subi") if within else None
+    if distance is None or distance[0] != pair[1] or _number(distance[1]) != keys:
+        return False
+    if operation(within[1], "arith.constant") is None:
+        return False
+    found.window = ir.IntegerAttr(within[1].owner.operation.attributes["value"]).value
+    return True
+
+
+def _comparison(value: ir.Value, predicate: int) -> list[ir.Value] | None:
+    operands = operation(value, "arith.cmpi")
+    if operands is None:
+        return None
+    attr = ir.IntegerAttr(value.owner.operation.attributes["predicate"])
+    return operands if attr.value == predicate else None
+
+
+def _number(value: ir.Value) -> ir.Value:
+    """Return the iterator whose value this is, or the value itself."""
+    cast = operation(value, "arith.index_cast")
+    return cast[0] if cast else value

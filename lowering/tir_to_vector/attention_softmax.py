@@ -1,0 +1,212 @@
+"""The softmax of a block of scores, with what was seen of each row before (online softmax)."""
+
+from dataclasses import dataclass
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.lowering.tir_to_vector.attention_pack import Matrix
+from relax_mlir.lowering.tir_to_vector.attention_tile import Arithmetic
+from relax_mlir.lowering.tir_to_vector.emit import UNROLL
+from relax_mlir.lowering.tir_to_vector.index_emit import Index
+
+_LOWEST = float("-inf")
+LOG2_E = 1.4426950408889634
+
+
+@dataclass(frozen=True)
+class Mask:
+    """Which keys a query sees: those up to its number and `offset`, of them the last `window`."""
+
+    offset: Index
+    window: int | None
+
+
+@dataclass(frozen=True)
+class RowState:
+    """What is known of the rows of a block after some of their keys.
+
+    Attributes:
+        highest: the largest score so far, of each row.
+        shift: what this block's scores are lessened by before they are raised.
+        shrink: what sums up to now are multiplied by.
+        totals: sums of powers, a vector of partial ones for each row.
+    """
+
+    highest: ir.Value
+    shift: ir.Value
+    shrink: ir.Value
+    totals: ir.Value
+
+
+@dataclass(frozen=True)
+class Softmax:
+    """Turns scores into powers in place.
+
+    Attributes:
+        use: the arithmetic.
+        scores: the block of scores.
+        stride: from one row to the next.
+        width: columns that are written at a time; the block's width is a multiple of it.
+        state: of its rows.
+        alone: whether there is one block of keys only.
+    """
+
+    use: Arithmetic
+    scores: ir.Value
+    stride: Index
+    width: int
+    state: RowState
+    alone: bool
+
+    def begin(self, rows: Index) -> None:
+        """Say of rows that nothing was seen."""
+        use = self.use
+        emit = use.emit
+        lowest, zero = emit.constant(use.vector, _LOWEST), emit.constant(use.vector, 0)
+        with emit.loop(0, rows, use.lanes) as row:
+            emit.vector_store(lowest, self.state.highest, [row.counter])
+        with emit.loop(0, rows) as row:
+            emit.vector_store(zero, self.state.totals, [emit.mul(row.counter, use.lanes)])
+
+    def hide_rest(self, rows: Index, columns: Index) -> None:
+        """Hide what was computed beyond the last column."""
+        emit, use = self.use.emit, self.use
+        start = emit.round_down(columns, self.width)
+        left = emit.sub(columns, start)
+        if isinstance(left, int) and left == 0:
+            return
+        lowest = emit.constant(use.vector, _LOWEST)
+        masks = [emit.mask(emit.sub(left, h), use.lanes) for h in range(0, self.width, use.lanes)]
+
+        def write() -> None:
+            with emit.loop(0, rows) as row:
+                line = emit.add(emit.mul(row.counter, self.stride), start)
+                for h, mask in enumerate(masks):
+                    at = emit.add(line, h * use.lanes)
+                    value = use.load(self.scores, at)
+                    value = emit.op("arith.select", [mask, value, lowest], use.vector)
+                    emit.vector_store(value, self.scores, [at])
+
+        if isinstance(left, int):
+            write()
+        else:
+            with emit.when(emit.compare("sgt", left, 0)):
+                write()
+
+    def adjust(
+        self, rows: Index, columns: Index, at: tuple[Index, Index], added: list[Matrix],
+        mask: Mask | None,
+    ) -> None:  # fmt: skip
+        """Add the summands of scores, and hide keys that queries do not see.
+
+        Args:
+            rows: how many queries.
+            columns: how many keys.
+            at: numbers of the first query and of the first key.
+            added: the summands.
+            mask: who sees what; None for all.
+        """
+        emit, use = self.use.emit, self.use
+        lowest = emit.constant(use.vector, _LOWEST)
+        base = emit.constant(use.vector, LOG2_E) if use.is_single else None
+        with emit.loop(0, rows) as row:
+            query = emit.add(at[0], row.counter)
+            line = emit.mul(row.counter, self.stride)
+            singles = {
+                i: use.splat(x.one(x.place(query, 0))) for i, x in enumerate(added) if x.column == 0
+            }
+            with emit.loop(0, columns, use.lanes) as column:
+                place = emit.add(line, column.counter)
+                there = emit.mask(emit.sub(columns, column.counter), use.lanes)
+                value = use.load(self.scores, place)
+                for i, x in enumerate(added):
+                    key = emit.add(at[1], column.counter)
+                    summand = singles[i] if i in singles else x.load(x.place(query, key), there)
+                    value = (
+                        use.add(value, summand)
+                        if base is None
+                        else use.multiply_add(summand, base, value)
+                    )
+                value = emit.op("arith.select", [there, value, lowest], use.vector)
+                if mask is not None:
+                    seen = emit.add(emit.add(emit.sub(query, at[1]), mask.offset), 1)
+                    upto = emit.mask(emit.sub(seen, column.counter), use.lanes)
+                    value = emit.op("arith.select", [upto, value, lowest], use.vector)
+                    if mask.window is not None:
+                        before = emit.sub(emit.sub(seen, mask.window), column.counter)
+                        gone = emit.mask(before, use.lanes)
+                        value = emit.op("arith.select", [gone, lowest, value], use.vector)
+                emit.vector_store(value, self.scores, [place])
+
+    def write(self, rows: Index, columns: Index) -> None:
+        """Raise the scores of a block, and update the state of its rows."""
+        emit = self.use.emit
+        with emit.loop(0, rows) as row:
+            self._peak(row.counter, columns)
+        with emit.loop(0, rows, self.use.lanes) as row:
+            self._shift(row.counter)
+        with emit.loop(0, rows) as row:
+            self._raise(row.counter, columns)
+
+    def _peak(self, row: Index, columns: Index) -> None:
+        """Find the largest score of a row."""
+        emit, use = self.use.emit, self.use
+        line = emit.mul(row, self.stride)
+        count = self.width // use.lanes
+        lowest = emit.constant(use.vector, _LOWEST)
+        with emit.loop(0, columns, self.width, [lowest] * count, UNROLL) as loop:
+            place = emit.add(line, loop.counter)
+            loop.carry(
+                [
+                    use.larger(use.load(self.scores, emit.add(place, h * use.lanes)), before)
+                    for h, before in enumerate(loop.carried)
+                ]
+            )
+        peak, *others = loop.results
+        for other in others:
+            peak = use.larger(peak, other)
+        emit.store(use.across(peak, use.larger), self.state.shift, [row])
+
+    def _shift(self, row: Index) -> None:
+        """Compute, for a vector of rows, what scores are lessened by, and what sums shrink by."""
+        emit, use, state = self.use.emit, self.use, self.state
+        lowest, zero = emit.constant(use.vector, _LOWEST), emit.constant(use.vector, 0)
+        highest = use.load(state.shift, row)
+        before = None
+        if not self.alone:
+            before = use.load(state.highest, row)
+            highest = use.larger(highest, before)
+            emit.vector_store(highest, state.highest, [row])
+        # Of a row that sees nothing every power is 0, not that of infinity less infinity.
+        masks = ir.VectorType.get([use.lanes], emit.bool_type)
+        equal = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 1)
+        nothing = emit.op("arith.cmpf", [highest, lowest], masks, predicate=equal)
+        shift = emit.op("arith.select", [nothing, zero, highest], use.vector)
+        emit.vector_store(shift, state.shift, [row])
+        if before is not None:
+            less = emit.op("arith.subf", [before, shift], use.vector)
+            emit.vector_store(use.power(less), state.shrink, [row])
+
+    def _raise(self, row: Index, columns: Index) -> None:
+        """Turn the scores of a row into powers, and add them up."""
+        emit, use, state = self.use.emit, self.use, self.state
+        line = emit.mul(row, self.stride)
+        shift = use.splat(emit.load(state.shift, [row]))
+        zero = emit.constant(use.vector, 0)
+        count = self.width // use.lanes
+        with emit.loop(0, columns, self.width, [zero] * count) as loop:
+            sums = []
+            for h, total in enumerate(loop.carried):
+                place = emit.add(emit.add(line, loop.counter), h * use.lanes)
+                less = emit.op("arith.subf", [use.load(self.scores, place), shift], use.vector)
+                power = use.power(less)
+                emit.vector_store(power, self.scores, [place])
+                sums.append(use.add(total, power))
+            loop.carry(sums)
+        total, *others = loop.results
+        for other in others:
+            total = use.add(total, other)
+        at = emit.mul(row, use.lanes)
+        if not self.alone:
+            shrink = use.splat(emit.load(state.shrink, [row]))
+            total = use.multiply_add(use.load(state.totals, at), shrink, total)
+        emit.vector_store(total, state.totals, [at])

@@ -1,0 +1,134 @@
+"""Register tiles of attention: rows times vectors of sums over a run of products."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.lowering.tir_to_llvm.lanes import Lanes
+from relax_mlir.lowering.tir_to_vector.emit import Emitter
+from relax_mlir.lowering.tir_to_vector.index_emit import Index
+
+# 2 ** r - 1 in r, for |r| <= 1/2; a minimax fit made for this file, 1.4 ulp off at most.
+_POWER = (
+    1.0, 0.6931470036506653, 0.24022242426872253, 0.05550733581185341, 0.009671512991189957,
+    0.001326472731307149,
+)  # fmt: skip
+# Adding 1.5 * 2**23 rounds to an integer; with 127 more its low bits are a power's exponent.
+_ROUNDER = 12582912.0 + 127.0
+# Below this a power is no normal number, and nothing beside the largest one, which is 1.
+_LEAST = -126.0
+
+
+@dataclass(frozen=True)
+class Lines:
+    """Where a matrix begins in a flat buffer, and how far apart its lines are."""
+
+    base: ir.Value
+    offset: Index
+    stride: Index
+
+
+@dataclass(frozen=True)
+class Arithmetic:
+    """Vector arithmetic of one element type.
+
+    Attributes:
+        emit: where to write.
+        vector: the type of a register.
+        fma: whether the target multiplies and adds in one instruction.
+    """
+
+    emit: Emitter
+    vector: ir.VectorType
+    fma: bool
+
+    @property
+    def lanes(self) -> int:
+        """Elements of a vector."""
+        return self.vector.shape[0]
+
+    @property
+    def is_single(self) -> bool:
+        """Whether elements are f32; powers are then those of two, else those of e."""
+        return isinstance(self.vector.element_type, ir.F32Type)
+
+    def multiply_add(self, x: ir.Value, y: ir.Value, z: ir.Value) -> ir.Value:
+        """Return x * y + z."""
+        if self.fma:
+            return self.emit.op("vector.fma", [x, y, z], self.vector)
+        return self.add(self.emit.op("arith.mulf", [x, y], self.vector), z)
+
+    def add(self, x: ir.Value, y: ir.Value) -> ir.Value:
+        """Return x + y."""
+        return self.emit.op("arith.addf", [x, y], x.type)
+
+    def larger(self, x: ir.Value, y: ir.Value) -> ir.Value:
+        """Return the larger, y where x is NaN: a NaN shows in the sum of powers."""
+        return self.emit.op("arith.select", [self._above(x, y), x, y], x.type)
+
+    def power(self, x: ir.Value) -> ir.Value:
+        """Return the power of numbers that are at most 0, or NaN; 0 for minus infinity."""
+        if not self.is_single:
+            return self.emit.op("math.exp", [x], x.type)
+        y = Lanes(x, fma=self.fma)
+        shifted = y + _ROUNDER
+        rest = y - (shifted - _ROUNDER)
+        result = rest.polynomial(_POWER) * (shifted.bits() << 23).from_bits()
+        return (y < _LEAST).select(y.like(0.0), result).value
+
+    def across(
+        self, vector: ir.Value, combine: Callable[[ir.Value, ir.Value], ir.Value]
+    ) -> ir.Value:
+        """Combine a vector's lanes, halves first."""
+        lanes = self.lanes
+        while lanes > 1:
+            lanes //= 2
+            vector = combine(*(self.emit.part(vector, lanes * i, lanes) for i in (0, 1)))
+        return self.emit.extract(vector, 0)
+
+    def splat(self, value: ir.Value) -> ir.Value:
+        """Return a scalar in every lane."""
+        return self.emit.splat(value, self.vector)
+
+    def load(self, base: ir.Value, at: Index) -> ir.Value:
+        """Load a vector of what is computed with."""
+        return self.emit.vector_load(base, [at], self.vector)
+
+    def _above(self, x: ir.Value, y: ir.Value) -> ir.Value:
+        i1 = self.emit.bool_type
+        vector = isinstance(x.type, ir.VectorType)
+        type_ = ir.VectorType.get(x.type.shape, i1) if vector else i1
+        greater = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 2)
+        return self.emit.op("arith.cmpf", [x, y], type_, predicate=greater)
+
+
+def sum_products(
+    use: Arithmetic, shape: tuple[int, int], a: Lines, b: Lines, steps: Index
+) -> list[list[ir.Value]]:
+    """Write the sums over k of `a[row][k] * b[k][column]`.
+
+    Args:
+        use: the arithmetic.
+        shape: rows, and vectors of columns.
+        a: rows, elements adjacent along k.
+        b: a line for each k, columns adjacent.
+        steps: how many k.
+
+    Returns:
+        The sums, vectors of columns for each row.
+    """
+    emit = use.emit
+    rows, vectors = shape
+    zero = emit.constant(use.vector, 0)
+    with emit.loop(0, steps, 1, [zero] * (rows * vectors)) as loop:
+        at = emit.add(b.offset, emit.mul(loop.counter, b.stride))
+        columns = [use.load(b.base, emit.add(at, h * use.lanes)) for h in range(vectors)]
+        along = emit.add(a.offset, loop.counter)
+        sums = []
+        for row in range(rows):
+            place = emit.add(along, emit.mul(row, a.stride))
+            value = use.splat(emit.load(a.base, [place]))
+            for h, column in enumerate(columns):
+                sums.append(use.multiply_add(value, column, loop.carried[row * vectors + h]))
+        loop.carry(sums)
+    return [list(loop.results[row * vectors : (row + 1) * vectors]) for row in range(rows)]

@@ -1,0 +1,125 @@
+"""Writing a register tile of a convolution: channels side by side, or turned to rows of pixels."""
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.lowering.tir_to_vector.convolution import Convolution
+from relax_mlir.lowering.tir_to_vector.emit import Emitter
+from relax_mlir.lowering.tir_to_vector.index_emit import Index
+from relax_mlir.lowering.tir_to_vector.operands import Layout
+from relax_mlir.lowering.tir_to_vector.transposed import transpose
+
+
+class TileStore:
+    """Writes sums of a tile: for each pixel so many vectors of output channels."""
+
+    def __init__(
+        self, found: Convolution, out: Layout, block: int | None, emit: Emitter,
+        vector: ir.VectorType,
+    ) -> None:  # fmt: skip
+        self._found, self._out, self._emit, self._vector = found, out, emit, vector
+        self._lanes = vector.shape[0]
+        self._block = block
+
+    def write(
+        self, here: dict[int, Index], size: tuple[int, int, int], sums: list[ir.Value],
+        block: Index, left: Index,
+    ) -> None:  # fmt: skip
+        """Write one tile.
+
+        Args:
+            here: counters of all iterators but the lanes, at the tile's first pixel.
+            size: rows, pixels of a row, vectors of channels.
+            sums: vectors of the first pixel, of the next in its row, and so on.
+            block: the number of the first vector of channels.
+            left: how many channels there are.
+        """
+        emit, found = self._emit, self._found
+        height, width, vectors = size
+        at = self._out.at(here)
+        for v in range(vectors):
+            # Where blocks have an iterator, the place is that of the first one.
+            number = v if self._block is not None else emit.add(block, v)
+            start = emit.add(at.offset, emit.mul(number, self._distance()))
+            mine = [sums[p * vectors + v] for p in range(height * width)]
+            rest = left if isinstance(left, int) and left == vectors * self._lanes else None
+            count = self._lanes if rest is not None else self._count(left, v)
+            if self._out.stride(found.lane) == 1:
+                self._along_channels(at.base, start, mine, width, count)
+            else:
+                self._along_pixels(at.base, start, mine, width, count)
+
+    def _count(self, left: Index, v: int) -> Index:
+        emit = self._emit
+        return emit.max(emit.min(emit.sub(left, v * self._lanes), self._lanes), 0)
+
+    def _distance(self) -> Index:
+        if self._block is not None:
+            return self._out.stride(self._block)
+        return self._emit.mul(self._out.stride(self._found.lane), self._lanes)
+
+    def _pixel(self, number: int, width: int) -> Index:
+        emit, found = self._emit, self._found
+        row, col = divmod(number, width)
+        down = emit.mul(row, self._out.stride(found.row))
+        return emit.add(down, emit.mul(col, self._out.stride(found.col)))
+
+    def _along_channels(
+        self, base: ir.Value, start: Index, sums: list[ir.Value], width: int, count: Index
+    ) -> None:
+        emit = self._emit
+        mask = None if count == self._lanes else emit.mask(count, self._lanes)
+        for number, value in enumerate(sums):
+            place = emit.add(start, self._pixel(number, width))
+            self._put(value, base, place, mask)
+
+    def _along_pixels(
+        self, base: ir.Value, start: Index, sums: list[ir.Value], width: int, count: Index
+    ) -> None:
+        emit, lanes, found = self._emit, self._lanes, self._found
+        distance = self._out.stride(found.lane)
+        adjacent = len(sums) == width or self._out.stride(found.row) == width
+        for first in range(0, len(sums), lanes):
+            part = sums[first : first + lanes]
+            turned = transpose(emit, part + [part[-1]] * (lanes - len(part)))
+            runs = self._runs(first, len(part), len(sums) if adjacent else width)
+            most = count if isinstance(count, int) else lanes
+            for lane in range(most):
+                place = emit.add(start, emit.mul(lane, distance))
+                if isinstance(count, int):
+                    self._put_runs(turned[lane], base, place, runs, first, width)
+                    continue
+                with emit.when(emit.compare("slt", lane, count)):
+                    self._put_runs(turned[lane], base, place, runs, first, width)
+
+    def _runs(self, first: int, count: int, width: int) -> list[tuple[int, int]]:
+        """Return the adjacent pixels among some, as first and last."""
+        stops = [i for i in range(first + 1, first + count) if i % width == 0]
+        return list(zip([first, *stops], [*stops, first + count], strict=True))
+
+    def _put_runs(
+        self, value: ir.Value, base: ir.Value, place: Index, runs: list[tuple[int, int]],
+        first: int, width: int,
+    ) -> None:  # fmt: skip
+        emit, lanes = self._emit, self._lanes
+        for low, high in runs:
+            # A run's pixels lie where those of the vector's lanes before them would begin.
+            there = emit.sub(emit.add(place, self._pixel(low, width)), low - first)
+            mask = None
+            if high - low < lanes:
+                mask = self._between(low - first, high - first)
+            self._put(value, base, there, mask)
+
+    def _between(self, low: int, high: int) -> ir.Value:
+        emit, lanes = self._emit, self._lanes
+        if low == 0:
+            return emit.mask(high, lanes)
+        type_ = ir.VectorType.get([lanes], emit.bool_type)
+        bits = [ir.BoolAttr.get(low <= i < high) for i in range(lanes)]
+        return emit.constant_of(type_, ir.DenseElementsAttr.get(bits, type_))
+
+    def _put(self, value: ir.Value, base: ir.Value, place: Index, mask: ir.Value | None) -> None:
+        emit = self._emit
+        if self._found.flat.init is None:
+            held = emit.vector_load(base, [place], self._vector, mask)
+            name = "arith.addi" if isinstance(self._vector.element_type, ir.IntegerType) else "arith.addf"
+            value = emit.op(name, [held, value], self._vector)
+        emit.vector_store(value, base, [place], mask)

@@ -1,0 +1,72 @@
+"""A reduction inside the loop that makes what it adds up: a store, and no load (decision 8)."""
+
+from collections.abc import Sequence
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.lowering.tir_to_vector.flat import FlatNest
+from relax_mlir.lowering.tir_to_vector.index_emit import Index
+from relax_mlir.lowering.tir_to_vector.vector_nest import NestWriter
+
+
+def feed(writers: Sequence[NestWriter]) -> list[NestWriter]:
+    """Return writers that do the same; a map goes into the reduction over its results after it."""
+    result: list[NestWriter] = []
+    for writer in writers:
+        if result and _feeds(result[-1], writer):
+            result[-1] = FedReduction(writer, result[-1])
+        else:
+            result.append(writer)
+    return result
+
+
+class FedReduction(NestWriter):
+    """Writes a reduction whose loads of a map's results become the map itself."""
+
+    def __init__(self, reduction: NestWriter, producer: NestWriter) -> None:
+        super().__init__(reduction.flat, reduction.vector, reduction.emit, reduction.machine)
+        self._producer = producer
+        self._fed = _loads_of(self.flat, producer.flat.written)
+
+    def _value(
+        self, env: dict[int, Index], at: Index, lanes: int, mask: ir.Value | None
+    ) -> ir.Value:
+        value = self._producer._value(env, at, lanes, mask)
+        self._producer._put(value, env, at, mask)
+        self._known = dict.fromkeys(self._fed, value)
+        try:
+            return super()._value(env, at, lanes, mask)
+        finally:
+            self._known = {}
+
+    def _get(
+        self, op: ir.Operation, env: dict[int, Index], at: Index, lanes: int, mask: ir.Value | None
+    ) -> ir.Value:
+        known = self._known.get(op)
+        return super()._get(op, env, at, lanes, mask) if known is None else known
+
+
+def _loads_of(flat: FlatNest, buffer: ir.Value) -> list[ir.Operation]:
+    return [op for op in flat.slice if op in flat.accesses and flat.accesses[op].buffer == buffer]
+
+
+def _feeds(producer: NestWriter, reduction: NestWriter) -> bool:
+    """Whether every step of a reduction needs what the same step of a map stores."""
+    made, used = producer.flat, reduction.flat
+    if type(producer) is not NestWriter or made.total is not None or used.total is None:
+        return False
+    vector = reduction.vector
+    if vector is None or vector != producer.vector or not used.iters[vector].reduction:
+        return False
+    steps = [it.extent for it in made.iters] == [it.extent for it in used.iters]
+    same = (producer.lanes, producer.masked) == (reduction.lanes, reduction.masked)
+    if (
+        not steps
+        or not same
+        or any(made.accesses[op].buffer == used.written for op in made.slice if op in made.accesses)
+    ):
+        return False
+    loads, store = _loads_of(used, made.written), made.accesses[made.store]
+    return bool(loads) and all(
+        (used.accesses[op].offset, used.accesses[op].strides) == (store.offset, store.strides)
+        for op in loads
+    )

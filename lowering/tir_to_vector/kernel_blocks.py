@@ -1,0 +1,141 @@
+"""The kernels of a convolution in blocks of a vector of output channels, as they lie or packed."""
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.lowering.tir_to_vector.convolution import Convolution
+from relax_mlir.lowering.tir_to_vector.emit import Emitter
+from relax_mlir.lowering.tir_to_vector.flat import FlatAccess
+from relax_mlir.lowering.tir_to_vector.index_emit import Index
+from relax_mlir.lowering.tir_to_vector.microkernel import Flat
+from relax_mlir.lowering.tir_to_vector.operands import Layout
+from relax_mlir.lowering.tir_to_vector.packing import Loader, PanelPacker
+
+
+class KernelBlocks:
+    """Blocks of kernels: a vector of output channels for each step of the reductions.
+
+    Attributes:
+        block: the iterator over blocks when the kernels lie in blocks already, else None.
+        count: how many blocks there are.
+    """
+
+    def __init__(self, found: Convolution, emit: Emitter, vector: ir.VectorType) -> None:
+        self._found, self._emit, self._vector = found, emit, vector
+        self._layout = Layout(found.kernel, emit)
+        self._lanes = vector.shape[0]
+        self._channels = emit.size(found.iter(found.lane).extent)
+        self.ready = (
+            self._layout.stride(found.lane) == 1
+            and self._channels == self._lanes
+            and found.widen[1] is None
+        )
+        self.block = found.blocks[-1] if self.ready and found.blocks else None
+        if self.ready:
+            self.count = emit.size(found.iter(self.block).extent)
+        else:
+            self.count = emit.div(emit.add(self._channels, self._lanes - 1), self._lanes)
+        self._reduced = [i for i, it in enumerate(found.flat.iters) if it.reduction]
+        self._steps: Index = 1
+        for position in self._reduced:
+            self._steps = emit.mul(self._steps, emit.size(found.flat.iters[position].extent))
+        self._unit = 1 if self.ready else unit_stride(found.kernel, found)
+        self._packed: ir.Value | None = None
+
+    def bytes_at_most(self, limit: int) -> bool:
+        """Whether all kernels are known to take no more than so many bytes."""
+        total = self._emit.mul(self._emit.mul(self._steps, self.count), self._lanes)
+        width = max(8, self._vector.element_type.width) // 8
+        return isinstance(total, int) and total * width <= limit
+
+    def allocate(self, blocks: Index) -> None:
+        """Make room for so many packed blocks."""
+        if self.ready:
+            return
+        emit = self._emit
+        with emit.outside():
+            rows = emit.add(emit.mul(blocks, self._steps), self._lanes)
+            size = emit.mul(rows, self._lanes)
+        self._packed = emit.alloc(size, self._vector.element_type)
+
+    def pack(self, env: dict[int, Index], first: Index, last: Index) -> None:
+        """Pack a range of blocks to the start of the room for them."""
+        if self.ready:
+            return
+        emit, found = self._emit, self._found
+        source = self._layout.at(env)
+        stride = self._layout.stride(found.lane)
+        start = emit.mul(first, self._lanes)
+        offset = emit.add(source.offset, emit.mul(start, stride))
+        stop = emit.min(emit.mul(last, self._lanes), self._channels)
+        load = Loader(emit, source.base, found.widen[1], self._vector)
+        packer = PanelPacker(load, self._lanes, self._packed, emit.mul(self._steps, self._lanes))
+        unit = emit.size(self._unit)
+        block = Flat(source.base, offset, {"n": stride, "k": unit})
+        packer.pack(block, emit.sub(stop, start), self._steps)
+
+    def stride(self, position: int | None) -> Index:
+        """Return how far apart the steps of a reduction are."""
+        if self.ready:
+            return self._layout.stride(position)
+        if position is None:
+            return 0
+        emit = self._emit
+        steps = self._found.kernel.strides[position]
+        # Packing keeps the order that the steps have in memory.
+        quotient = steps if self._unit == 1 else steps // self._unit
+        return emit.mul(emit.size(quotient), self._lanes)
+
+    def at(self, env: dict[int, Index], packed: Index, block: Index) -> Index:
+        """Return where a block begins.
+
+        Args:
+            env: counters of the outer iterators.
+            packed: the block's number among the packed ones.
+            block: its number.
+        """
+        emit = self._emit
+        if not self.ready:
+            return emit.mul(packed, emit.mul(self._steps, self._lanes))
+        here = dict(env) if self.block is None else {**env, self.block: block}
+        return self._layout.at(here).offset
+
+    def load(self, place: Index) -> ir.Value:
+        """Load a vector of output channels."""
+        base = self._layout.base if self.ready else self._packed
+        return self._emit.vector_load(base, [place], self._vector)
+
+    def left(self, block: Index, vectors: int) -> Index:
+        """Return how many channels there are from a block on, at most those of so many vectors."""
+        emit = self._emit
+        whole = vectors * self._lanes
+        if self.ready or (isinstance(self._channels, int) and self._channels % self._lanes == 0):
+            return whole
+        return emit.min(emit.sub(self._channels, emit.mul(block, self._lanes)), whole)
+
+
+def unit_stride(kernel: FlatAccess, found: Convolution):
+    """Return the distance of neighbours when all steps of the reductions lie evenly, else None."""
+    reduced = [i for i, it in enumerate(found.flat.iters) if it.reduction]
+    left = {i: kernel.strides[i] for i in reduced}
+    # From the nearest neighbours on, each stride is the length of what is inside.
+    unit = None
+    expected = None
+    while left:
+        if expected is None:
+            known = {i: s for i, s in left.items()}
+            inner = next(
+                (i for i in known if all(_divides(known[i], s) for s in known.values())), None
+            )
+            if inner is None:
+                return None
+            unit = expected = left[inner]
+        else:
+            inner = next((i for i, s in left.items() if s == expected), None)
+            if inner is None:
+                return None
+        expected = expected * found.flat.iters[inner].extent
+        del left[inner]
+    return unit
+
+
+def _divides(a, b) -> bool:
+    return bool((b // a) * a == b)

@@ -1,0 +1,12 @@
+"""Schedules of prim funcs: primitives that change how they compute, recorded as traces (G06)."""
+
+from relax_mlir.errors import ScheduleError
+from relax_mlir.tir.schedule.handles import BlockRV, ExprRV, LoopRV, SBlockRV
+from relax_mlir.tir.schedule.instruction import Instruction, InstructionKind
+from relax_mlir.tir.schedule.schedule import Schedule
+from relax_mlir.tir.schedule.trace import Trace
+
+__all__ = [
+    "BlockRV", "ExprRV", "Instruction", "InstructionKind", "LoopRV", "SBlockRV", "Schedule",
+    "ScheduleError", "Trace",
+]  # fmt: skip

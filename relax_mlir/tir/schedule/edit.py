@@ -1,0 +1,147 @@
+"""Changing loops and blocks in place: what primitives are written with."""
+
+from collections.abc import Sequence
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.relax.prover import Facts
+from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.tir.ops import block_predicate, set_block_predicate
+from relax_mlir.tir.schedule import tree
+from relax_mlir.tir.schedule.index import Comparison, Indices, assume, simplify
+
+_PURE = ("arith.", "tir.symbol", "memref.dim", "affine.apply")
+
+
+def new_loop(
+    at: ir.InsertionPoint, name: str, lower: ir.Value, extent: ir.Value, kind: str = "serial"
+) -> ir.Operation:
+    """Make a loop with an empty body.
+
+    Args:
+        at: where.
+        name: of its variable.
+        lower: its first value.
+        extent: how many steps it makes.
+        kind: of the dialect's.
+    """
+    with at:
+        op = ir.Operation.create(
+            tree.LOOP,
+            operands=[lower, extent],
+            attributes={"kind": ir.StringAttr.get(kind)},
+            regions=1,
+        )
+    body = op.regions[0].blocks.append(ir.IndexType.get(), arg_locs=[ir.Location.name(name)])
+    with ir.InsertionPoint(body):
+        ir.Operation.create("tir.yield")
+    return op
+
+
+def end_of(op: ir.Operation) -> ir.InsertionPoint:
+    """Return the point at the end of a loop's or a block's body."""
+    return ir.InsertionPoint(list(tree.body_of(op).operations)[-1])
+
+
+def move_body(source: ir.Operation, target: ir.Operation) -> None:
+    """Move what is in the body of a loop or block to the end of another one's."""
+    last = list(tree.body_of(target).operations)[-1].operation
+    for view in list(tree.body_of(source).operations):
+        if view.operation.name != "tir.yield":
+            view.operation.move_before(last)
+
+
+def set_block(
+    indices: Indices,
+    block: ir.Operation,
+    bindings: Sequence[SymExpr],
+    conditions: "Sequence[Comparison | ir.Value]",
+    extents: Sequence[SymExpr] | None = None,
+) -> None:
+    """Give a block's iterators values, and it a predicate, written right in front of it.
+
+    Args:
+        indices: of the function.
+        block: the block.
+        bindings: for each iterator its value.
+        conditions: what the predicate joins by 'and'; none for no predicate.
+        extents: for each iterator its extent; as they are when not given.
+    """
+    count = len(tree.iter_types(block))
+    with ir.InsertionPoint(block), ir.Location.unknown():
+        for position, expr in enumerate(bindings):
+            block.operands[position] = indices.emit(expr)
+        for position, expr in enumerate(extents or ()):
+            block.operands[count + position] = indices.entry(expr)
+        predicate = indices.emit_conditions(conditions)
+    set_block_predicate(block, predicate)
+
+
+def normalize(indices: Indices, top: ir.Operation, *, unit: bool = True) -> None:
+    """Write the indices of loops and blocks in and under an operation as simply as can be.
+
+    Args:
+        indices: of the function.
+        top: a loop or a block.
+        unit: whether variables of loops of one step stay in the values of iterators.
+    """
+    for op in list(_loops_and_blocks(top)):
+        facts = indices.facts(op, unit=not unit)
+        if op.name == tree.LOOP:
+            for position, value in enumerate(list(op.operands)):
+                old = indices.lift(value)
+                new = simplify(old, facts)
+                if new != old or not _is_entry(value):
+                    with ir.InsertionPoint(op), ir.Location.unknown():
+                        op.operands[position] = indices.emit(new)
+            continue
+        if not _depends(op):
+            continue
+        conditions = simplified(indices.block_conditions(op), indices.facts(op))
+        assume(facts, conditions)
+        bindings = [simplify(each, facts) for each in indices.bindings(op)]
+        set_block(indices, op, bindings, conditions)
+    sweep(top)
+
+
+def simplified(
+    conditions: "Sequence[Comparison | ir.Value]", facts: Facts
+) -> "list[Comparison | ir.Value]":
+    """Return the conditions that are not certain, each once."""
+    found: list[Comparison | ir.Value] = []
+    seen = set()
+    for each in conditions:
+        if isinstance(each, Comparison):
+            each = Comparison(simplify(each.lhs, facts), each.sign, simplify(each.rhs, facts))
+            if each.holds(facts) or each.key() in seen:
+                continue
+            seen.add(each.key())
+        found.append(each)
+    return found
+
+
+def _loops_and_blocks(top: ir.Operation) -> list[ir.Operation]:
+    return [op for op in tree.walk(top) if op.name in (tree.LOOP, tree.BLOCK)]
+
+
+def _is_entry(value: ir.Value) -> bool:
+    owner = value.owner
+    return not isinstance(owner, ir.Block) and owner.operation.name in (
+        "tir.symbol", "arith.constant",
+    )  # fmt: skip
+
+
+def _depends(block: ir.Operation) -> bool:
+    """Whether the values of a block's iterators, or its predicate, are computed."""
+    count = len(tree.iter_types(block))
+    values = [*list(block.operands)[:count], block_predicate(block)]
+    return any(
+        value is not None and not isinstance(value.owner, ir.Block) and not _is_entry(value)
+        for value in values
+    )
+
+
+def sweep(top: ir.Operation) -> None:
+    """Erase index arithmetic in and around an operation that nothing uses."""
+    for op in reversed(list(tree.walk(tree.function_of(top)))):
+        if op.name.startswith(_PURE) and not any(len(list(r.uses)) for r in op.results):
+            op.erase()

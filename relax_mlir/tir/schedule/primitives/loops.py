@@ -1,0 +1,210 @@
+"""Splitting, fusing and reordering loops."""
+
+from collections.abc import Sequence
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.relax.symbolic import SymExpr, product
+from relax_mlir.tir.schedule import checks, edit, legality, tree
+from relax_mlir.tir.schedule.index import Comparison, Indices, simplify
+from relax_mlir.tir.schedule.state import ScheduleState
+
+
+def split(
+    state: ScheduleState,
+    loop: ir.Operation,
+    factors: Sequence[SymExpr | None],
+    preserve_unit_iters: bool = True,
+    disable_predication: bool = False,
+) -> list[ir.Operation]:
+    """Replace a loop by one for each factor, outermost first; returns them."""
+    indices = state.indices(loop)
+    checks.plain_loop(state, loop)
+    checks.starts_at_zero(state, indices, loop)
+    extent = indices.lift(loop.operands[1])
+    facts = indices.facts(loop)
+    sizes = _sizes(state, indices, loop, extent, factors)
+    total = product(sizes)
+    exact = facts.can_prove(total == extent)
+    if not exact and not disable_predication:
+        checks.statements_in_blocks(state, loop)
+    if disable_predication and not exact and total.value is not None and extent.value is not None:
+        raise state.error(
+            f"without a predicate {total.value} steps would run, {tree.describe(loop)} has "
+            f"{extent.value}", loop,
+        )  # fmt: skip
+    name = tree.loop_name(loop)
+    made: list[ir.Operation] = []
+    at = ir.InsertionPoint(loop)
+    for position, size in enumerate(sizes):
+        lower, steps = indices.entry(SymExpr.const(0)), _extent(indices, size, loop)
+        made.append(edit.new_loop(at, f"{name}_{position}", lower, steps))
+        at = edit.end_of(made[-1])
+    value = _combined([indices.var(tree.variable(each)) for each in made], sizes)
+    with at, ir.Location.unknown():
+        tree.variable(loop).replace_all_uses_with(indices.emit(value))
+    edit.move_body(loop, made[-1])
+    loop.erase()
+    if not exact and not disable_predication:
+        _guard(indices, made[0], Comparison(value, 2, extent))
+    edit.normalize(indices, made[0], unit=preserve_unit_iters)
+    return made
+
+
+def _sizes(
+    state: ScheduleState, indices: Indices, loop: ir.Operation, extent: SymExpr,
+    factors: Sequence[SymExpr | None],
+) -> list[SymExpr]:  # fmt: skip
+    what = tree.describe(loop)
+    if not factors:
+        raise state.error("split needs at least one factor")
+    if sum(factor is None for factor in factors) > 1:
+        raise state.error("only one factor can be None")
+    known = [factor for factor in factors if factor is not None]
+    for factor in known:
+        if factor.value is not None and factor.value < 1:
+            raise state.error(f"a factor must be positive, got {factor}")
+        if not factor.is_const and not factor.symbols <= _sizes_known(indices):
+            raise state.error(f"factor {factor} is made of sizes that this function does not have")
+    others = product(known)
+    if len(known) == len(factors):
+        if not indices.facts(loop).can_prove(others >= extent):
+            raise state.error(
+                f"the product of the factors, {others}, is not at least the extent of {what}, "
+                f"{extent}; leave one factor to be found, None", loop,
+            )  # fmt: skip
+        return known
+    whole = simplify(extent.ceildiv(others), indices.facts(loop))
+    return [whole if factor is None else factor for factor in factors]
+
+
+def _sizes_known(indices: Indices) -> set[str]:
+    """Return the symbols that sizes of the function's parameters give."""
+    found: set[str] = set(indices.parameters.values())
+    for raw in indices.function.attributes["arg_attrs"]:
+        described = ir.DictAttr(raw)
+        if "tir.shape" in described:
+            for dim in described["tir.shape"].maybe_downcast().dims:
+                found |= dim.symbols
+    return found
+
+
+def _extent(indices: Indices, size: SymExpr, loop: ir.Operation) -> ir.Value:
+    with ir.InsertionPoint(loop), ir.Location.unknown():
+        return indices.emit(size)
+
+
+def _combined(variables: Sequence[SymExpr], sizes: Sequence[SymExpr]) -> SymExpr:
+    value = SymExpr.const(0)
+    for variable, size in zip(variables, sizes, strict=True):
+        value = value * size + variable
+    return value
+
+
+def _guard(indices: Indices, top: ir.Operation, condition: Comparison) -> None:
+    """Add a condition to the predicates of the blocks under a loop."""
+    for block in tree.blocks_under(top):
+        found = [*indices.block_conditions(block), condition]
+        edit.set_block(indices, block, indices.bindings(block), found)
+
+
+def fuse(
+    state: ScheduleState, loops: Sequence[ir.Operation], preserve_unit_iters: bool = True
+) -> ir.Operation:
+    """Replace loops, each all that the one before holds, by a single one; returns it."""
+    if not loops:
+        raise state.error("fuse needs at least one loop")
+    indices = state.indices(loops[0])
+    checks.distinct(state, loops)
+    for loop in loops:
+        checks.plain_loop(state, loop)
+        checks.starts_at_zero(state, indices, loop)
+    for outer, inner in zip(loops, loops[1:], strict=False):
+        if tree.parent_of(inner) != outer:
+            raise state.error(
+                f"{tree.describe(inner)} is not right inside {tree.describe(outer)}", outer, inner
+            )
+        if checks.only_child(outer) != inner:
+            raise state.error(
+                f"{tree.describe(inner)} is not all that {tree.describe(outer)} holds", outer, inner
+            )
+    sizes = [indices.lift(loop.operands[1]) for loop in loops]
+    for position, loop in enumerate(loops):
+        for outer in loops[:position]:
+            if sizes[position].symbols & indices.var(tree.variable(outer)).symbols:
+                raise state.error(
+                    f"the extent of {tree.describe(loop)} depends on {tree.describe(outer)}",
+                    outer, loop,
+                )  # fmt: skip
+    name = "_".join([*map(tree.loop_name, loops), "fused"])
+    with ir.InsertionPoint(loops[0]), ir.Location.unknown():
+        zero, steps = indices.entry(SymExpr.const(0)), indices.emit(product(sizes))
+    made = edit.new_loop(ir.InsertionPoint(loops[0]), name, zero, steps)
+    rest = indices.var(tree.variable(made))
+    facts = indices.facts(made, unit=not preserve_unit_iters)
+    with edit.end_of(made), ir.Location.unknown():
+        for position, loop in reversed(list(enumerate(loops))):
+            value = rest % sizes[position] if position else rest
+            rest = rest // sizes[position]
+            tree.variable(loop).replace_all_uses_with(indices.emit(simplify(value, facts)))
+    for loop in loops:
+        edit.move_body(loop, made) if loop == loops[-1] else _move_numbers(loop, made)
+    loops[0].erase()
+    edit.normalize(indices, made, unit=preserve_unit_iters)
+    return made
+
+
+def _move_numbers(source: ir.Operation, target: ir.Operation) -> None:
+    """Move the index arithmetic of a loop that is taken away to the end of another one's body."""
+    last = list(tree.body_of(target).operations)[-1].operation
+    for view in list(tree.body_of(source).operations):
+        if view.operation.name not in ("tir.yield", tree.LOOP):
+            view.operation.move_before(last)
+
+
+def reorder(state: ScheduleState, loops: Sequence[ir.Operation]) -> None:
+    """Put loops, which are in one line, in the order given; those between them stay in place."""
+    if not loops:
+        raise state.error("reorder needs at least one loop")
+    checks.distinct(state, loops)
+    indices = state.indices(loops[0])
+    line = checks.chain(state, loops)
+    wanted = iter(loops)
+    order = [next(wanted) if loop in loops else loop for loop in line]
+    if order == line:
+        return
+    _check_extents(state, indices, order)
+    legality.may_permute(state, indices, line, order)
+    inner = line[-1]
+    bounds = {loop: [indices.lift(value) for value in loop.operands] for loop in line}
+    made: list[ir.Operation] = []
+    variables: dict[str, SymExpr] = {}
+    at = ir.InsertionPoint(line[0])
+    for loop in order:
+        with at, ir.Location.unknown():
+            lower, steps = (indices.emit(expr.substitute(variables)) for expr in bounds[loop])
+        new = edit.new_loop(at, tree.loop_name(loop), lower, steps)
+        for key in loop.attributes:
+            new.attributes[key] = loop.attributes[key]
+        variables[str(indices.var(tree.variable(loop)))] = indices.var(tree.variable(new))
+        made.append(new)
+        at = edit.end_of(new)
+    for loop in line:
+        if loop != inner:
+            _move_numbers(loop, made[-1])
+    edit.move_body(inner, made[-1])
+    for loop, new in zip(order, made, strict=True):
+        tree.variable(loop).replace_all_uses_with(tree.variable(new))
+    line[0].erase()
+    state.touch()
+    edit.normalize(indices, made[0])
+
+
+def _check_extents(state: ScheduleState, indices: Indices, order: list[ir.Operation]) -> None:
+    for position, loop in enumerate(order):
+        for inner in order[position + 1 :]:
+            variable = indices.var(tree.variable(inner)).symbols
+            if any(indices.lift(value).symbols & variable for value in loop.operands):
+                raise state.error(
+                    f"the range of {tree.describe(loop)} depends on {tree.describe(inner)}, which "
+                    "would be inside it", loop, inner,
+                )  # fmt: skip

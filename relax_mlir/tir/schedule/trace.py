@@ -1,0 +1,153 @@
+"""Traces: the instructions of a schedule with their decisions, printed, changed and replayed."""
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+from relax_mlir.tir.schedule.instruction import Instruction
+
+if TYPE_CHECKING:
+    from relax_mlir.tir.schedule.schedule import Schedule
+
+DecisionProvider = Callable[[Instruction, list[Any], list[Any], Any], Any]
+
+
+class Trace:
+    """The instructions that a schedule was made by, and the decisions of those that sample (G06).
+
+    `str(trace)` is a Python function that makes the schedule again.
+
+    Attributes:
+        insts: the instructions, in order.
+        decisions: what those that sample decided.
+    """
+
+    def __init__(
+        self,
+        insts: Iterable[Instruction] = (),
+        decisions: dict[Instruction, Any] | None = None,
+    ) -> None:
+        self.insts = list(insts)
+        self.decisions = dict(decisions or {})
+
+    def __len__(self) -> int:
+        return len(self.insts)
+
+    def get_decision(self, inst: Instruction) -> Any:
+        """Return what an instruction decided, None where it decides nothing."""
+        return self.decisions.get(inst)
+
+    def append(self, inst: Instruction, decision: Any = None) -> None:
+        """Add an instruction at the end."""
+        self.insts.append(inst)
+        if decision is not None:
+            self.decisions[inst] = decision
+
+    def pop(self) -> Instruction | None:
+        """Remove the last instruction and return it, None where there is none."""
+        if not self.insts:
+            return None
+        inst = self.insts.pop()
+        self.decisions.pop(inst, None)
+        return inst
+
+    def copy(self) -> "Trace":
+        """Return a trace of the same instructions, to be added to independently."""
+        return Trace(self.insts, self.decisions)
+
+    def _kept(self, remove_postproc: bool) -> list[Instruction]:
+        if not remove_postproc:
+            return self.insts
+        ends = (i for i, inst in enumerate(self.insts) if inst.kind.postproc)
+        return self.insts[: next(ends, len(self.insts))]
+
+    def with_decision(
+        self, inst: Instruction, decision: Any, remove_postproc: bool = False
+    ) -> "Trace":
+        """Return a trace in which an instruction decided otherwise.
+
+        Raises:
+            ValueError: the instruction is not in the trace, or decides nothing.
+        """
+        if inst not in self.insts or not inst.kind.samples:
+            raise ValueError(f"{inst.kind.name} is no sampling instruction of this trace")
+        kept = self._kept(remove_postproc)
+        return Trace(
+            kept, {**{i: d for i, d in self.decisions.items() if i in kept}, inst: decision}
+        )
+
+    def simplified(self, remove_postproc: bool = False) -> "Trace":
+        """Return a trace without the instructions whose results nobody uses and that change nothing.
+
+        Args:
+            remove_postproc: whether `enter_postproc` and what follows it go too.
+        """
+        used: set[int] = set()
+        kept: list[Instruction] = []
+        for inst in reversed(self._kept(remove_postproc)):
+            if inst.kind.pure and not any(id(output) in used for output in inst.outputs):
+                continue
+            kept.append(inst)
+            used |= {id(each) for each in inst.variables()}
+        kept.reverse()
+        return Trace(kept, {inst: d for inst, d in self.decisions.items() if inst in kept})
+
+    def apply_to_schedule(
+        self,
+        sch: "Schedule",
+        remove_postproc: bool = False,
+        decision_provider: DecisionProvider | None = None,
+    ) -> None:
+        """Do all of it again on a schedule, which records it in its own trace.
+
+        Args:
+            sch: the schedule, of the same program or one with the same blocks.
+            remove_postproc: whether to stop at `enter_postproc`.
+            decision_provider: called for each instruction that samples with it, its inputs, its
+                attributes and its decision; returns the decision to make.
+
+        Raises:
+            ScheduleError: a primitive cannot be applied.
+        """
+        from relax_mlir.tir.schedule.replay import replay
+
+        replay(self, self._kept(remove_postproc), sch, decision_provider)
+
+    def as_python(self, remove_postproc: bool = False) -> list[str]:
+        """Return the trace as statements of Python, which call the methods of `sch`."""
+        from relax_mlir.tir.schedule.trace_text import as_python
+
+        return as_python(self, self._kept(remove_postproc))
+
+    def as_json(self, remove_postproc: bool = False) -> Any:
+        """Return the trace as lists, strings and numbers that `json` writes."""
+        from relax_mlir.tir.schedule.trace_json import as_json
+
+        return as_json(self, self._kept(remove_postproc))
+
+    @staticmethod
+    def apply_json_to_schedule(json_obj: Any, sch: "Schedule") -> None:
+        """Do what a trace says that `as_json` gave.
+
+        Raises:
+            ValueError: it is no trace.
+            ScheduleError: a primitive cannot be applied.
+        """
+        from relax_mlir.tir.schedule.trace_json import from_json
+
+        from_json(json_obj).apply_to_schedule(sch)
+
+    def __str__(self) -> str:
+        lines = self.as_python() or ["pass"]
+        body = "\n".join(f"    {line}" for line in lines)
+        head = "# from relax_mlir import tir\n"
+        return f"{head}def apply_trace(sch: tir.Schedule) -> None:\n{body}\n"
+
+    def show(self, style: str | None = None) -> None:
+        """Print the trace as Python, in colour on terminals.
+
+        Args:
+            style: `"ansi"` for colour always, `"plain"` for none.
+        """
+        from relax_mlir.script import highlight
+
+        highlight.show(str(self), style)

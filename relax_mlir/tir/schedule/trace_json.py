@@ -1,0 +1,125 @@
+"""Traces as JSON, out and in: `[instructions, decisions]`, as TVM writes them."""
+
+import ast
+from collections.abc import Sequence
+from typing import Any
+
+from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.tir.prim_expr import IntImm, PrimExpr
+from relax_mlir.tir.schedule.handles import BlockRV, ExprRV, LoopRV, RandomVariable
+from relax_mlir.tir.schedule.instruction import Instruction, kind_of
+from relax_mlir.tir.schedule.trace import Trace
+from relax_mlir.tir.schedule.trace_text import Names, spell_expr
+
+_CLASSES = {"b": BlockRV, "l": LoopRV, "v": ExprRV}
+_OPERATORS = {ast.Add: "Add", ast.Sub: "Sub", ast.Mult: "Mul", ast.FloorDiv: "FloorDiv",
+              ast.Mod: "FloorMod"}  # fmt: skip
+
+
+def as_json(trace: Trace, insts: Sequence[Instruction]) -> list[Any]:
+    """Return instructions and their decisions as JSON."""
+    names = Names()
+    found: list[Any] = []
+    decisions: list[Any] = []
+    for position, inst in enumerate(insts):
+        inputs = [_encode(inst.arguments[name], names) for name in inst.kind.inputs]
+        attrs = [
+            _encode(value, names) for name, value in inst.arguments.items()
+            if name not in inst.kind.inputs
+        ]  # fmt: skip
+        outputs = [names.new(each) for each in inst.outputs]
+        found.append([inst.kind.name, inputs, attrs, outputs])
+        if trace.decisions.get(inst) is not None:
+            decisions.append([position, _encode(trace.decisions[inst], names)])
+    return [found, decisions]
+
+
+def _encode(value: Any, names: Names) -> Any:
+    if isinstance(value, (RandomVariable, ExprRV)):
+        return {"rv": names[value]}
+    if isinstance(value, (list, tuple)):
+        return [_encode(each, names) for each in value]
+    if isinstance(value, dict):
+        return {"dict": [[_encode(k, names), _encode(v, names)] for k, v in value.items()]}
+    if isinstance(value, IntImm):
+        return value.value
+    if isinstance(value, PrimExpr):
+        return {"expr": spell_expr(value, names)}
+    if isinstance(value, SymExpr):
+        return {"size": str(value)}
+    if hasattr(value, "as_json"):
+        return value.as_json()
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    if hasattr(value, "item"):
+        return value.item()
+    raise TypeError(f"{value!r} of a trace cannot be written as JSON")
+
+
+def from_json(data: Any) -> Trace:
+    """Return the trace that JSON describes.
+
+    Raises:
+        ValueError: it is none.
+    """
+    try:
+        insts, decisions = data
+        variables: dict[str, Any] = {}
+        trace = Trace()
+        for entry in insts:
+            trace.append(_instruction(entry, variables))
+        for position, decision in decisions:
+            trace.decisions[trace.insts[position]] = _decode(decision, variables)
+    except (TypeError, ValueError, KeyError, IndexError, SyntaxError) as error:
+        raise ValueError(f"this is no trace of a schedule: {error}") from error
+    return trace
+
+
+def _instruction(entry: Any, variables: dict[str, Any]) -> Instruction:
+    name, inputs, attrs, outputs = entry
+    kind = kind_of(name)
+    rest = [key for key in kind.parameters if key not in kind.inputs]
+    if len(inputs) != len(kind.inputs) or len(attrs) != len(rest):
+        raise ValueError(f"{name} has {len(kind.inputs)} inputs and {len(rest)} attributes")
+    given = dict(zip((*kind.inputs, *rest), (*inputs, *attrs), strict=True))
+    arguments = {key: _decode(given[key], variables) for key in kind.parameters}
+    made = []
+    for each in outputs:
+        variables[each] = _CLASSES[each[0]]()
+        made.append(variables[each])
+    return Instruction(kind, arguments, made)
+
+
+def _decode(value: Any, variables: dict[str, Any]) -> Any:
+    if isinstance(value, list):
+        return [_decode(each, variables) for each in value]
+    if not isinstance(value, dict):
+        return value
+    ((tag, content),) = value.items()
+    if tag == "rv":
+        return variables[content]
+    if tag == "dict":
+        return {_decode(k, variables): _decode(v, variables) for k, v in content}
+    if tag == "expr":
+        return _expression(ast.parse(content, mode="eval").body, variables)
+    if tag == "size":
+        from relax_mlir.dialects.relax.symbolic_read import read_expression
+
+        return read_expression(content)
+    raise ValueError(f"unknown value '{tag}'")
+
+
+def _expression(node: ast.AST, variables: dict[str, Any]) -> Any:
+    from relax_mlir.tir import nodes
+
+    if isinstance(node, ast.Name):
+        return variables[node.id]
+    if isinstance(node, ast.Constant) and type(node.value) is int:
+        return node.value
+    if isinstance(node, ast.BinOp) and type(node.op) in _OPERATORS:
+        sides = [_expression(side, variables) for side in (node.left, node.right)]
+        return getattr(nodes, _OPERATORS[type(node.op)])(*sides)
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and len(node.args) == 2:
+        sides = [_expression(side, variables) for side in node.args]
+        return getattr(nodes, {"min": "Min", "max": "Max"}[node.func.attr])(*sides)
+    raise ValueError("unknown expression")
