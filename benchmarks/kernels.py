@@ -33,7 +33,7 @@ def options(argv):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", default="", help="workloads or groups that this matches")
     parser.add_argument("--threads", default="1,2", help="numbers of threads, by comma")
-    parser.add_argument("--seconds", type=float, default=0.25, help="for each framework, about; 0 only compares results")
+    parser.add_argument("--seconds", type=float, default=0.25, help="for each; 0 only checks")
     parser.add_argument("--peers", default=",".join(PEERS), help="names, by comma; '' for none")
     parser.add_argument("--peers-python", default=str(HERE.parent / ".venv-peers/bin/python"))
     parser.add_argument("--out", type=Path, default=Path("bench-output"), help="a folder")
@@ -84,7 +84,7 @@ def measure(work, workers, threads, seconds, folder):
                 turns.append((key, worker, version))
     best = found["times"]
     for _ in range(ROUNDS if seconds else 0):
-        limits = {"do": "limits", "threads": threads, "seconds": seconds / ROUNDS / 2}
+        limits = {"do": "limits", "threads": threads, "seconds": seconds / ROUNDS / 4}
         roofs = workers["roofs"].ask({**limits, "flops": True, "bytes": work.bytes})["answer"]
         found = {**found, **{k: max(found[k], v) for k, v in roofs.items()}}
         for key, worker, version in turns:
@@ -123,7 +123,7 @@ def main(argv=None):
     if not given.show:
         names = [name for name in given.peers.split(",") if name]
         for threads in map(int, given.threads.split(",")):
-            with tempfile.TemporaryDirectory() as folder, open(given.out / "log", "w") as log:
+            with tempfile.TemporaryDirectory() as folder, (given.out / "log").open("w") as log:
                 workers = team(given, threads, names, log)
                 try:
                     for work in works:

@@ -1,5 +1,6 @@
 """A process that measures, seen from the one that orders it."""
 
+import functools
 import json
 import os
 import signal
@@ -17,7 +18,8 @@ class Worker:
 
     def __init__(self, command, log, threads):
         limits = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-        self._process = subprocess.Popen(
+        self._start = functools.partial(
+            subprocess.Popen,
             command,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -25,6 +27,7 @@ class Worker:
             text=True,
             env={**os.environ, **dict.fromkeys(limits, str(threads))},
         )
+        self._process = self._start()
 
     def ask(self, order):
         """Return the reply to an order: a dictionary with an `answer` or an `error`."""
@@ -36,7 +39,9 @@ class Worker:
         except BrokenPipeError:
             line = ""
         if not line:
-            return {"error": f"the process ended: {self._process.wait()}"}
+            ended = self._process.wait()
+            self._process = self._start()  # for the next workload
+            return {"error": f"the process ended: {ended}"}
         self._signal(signal.SIGSTOP)
         return json.loads(line)
 

@@ -107,6 +107,14 @@ def load_all(context: ir.Context) -> None:
                 dialect.load()
 
 
+def load_schedule(context: ir.Context) -> None:
+    """Load the schedule dialect into a context, which few need; a second call does nothing."""
+    from relax_mlir.dialects import schedule
+
+    with _LOAD_LOCK, context, uninterrupted():
+        schedule.load()
+
+
 def add_operation(operation: type[Any]) -> None:
     """Make an operation of ours that was declared late known where the dialects are loaded already.
 

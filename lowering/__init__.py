@@ -5,6 +5,7 @@ from relax_mlir.lowering.pass_spec import PassOption, PassSpec
 _RELAX_TO_VM = "relax_mlir.lowering.relax_to_vm"
 _TIR_TO_LLVM = "relax_mlir.lowering.tir_to_llvm"
 _FMA = PassOption("fma", bool, True, "the target has a fused multiply-add instruction")
+_AVX512 = PassOption("avx512", bool, False, "the target has AVX-512")
 _THREADS = PassOption("threads", int, 1, "most threads; with more than one, OpenMP is used")
 
 
@@ -91,7 +92,7 @@ PASSES: dict[str, PassSpec] = _table(
         name="ExpandMath",
         entry=f"{_TIR_TO_LLVM}.math_approx:expand_math",
         summary="Compute exp, log, tanh, erf and their kin by polynomials that vectorise",
-        options=(_FMA,),
+        options=(_FMA, _AVX512),
     ),
     PassSpec(
         flag="memref-to-llvm",
@@ -101,6 +102,7 @@ PASSES: dict[str, PassSpec] = _table(
         options=(
             _THREADS,
             _FMA,
+            _AVX512,
         ),
     ),
     PassSpec(

@@ -1,10 +1,9 @@
 """A workload as an ONNX model, for ONNX Runtime, OpenVINO and IREE."""
 
+import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 from workloads import data
-
-import numpy as np
 
 OPSET = 20
 # Ours -> ONNX's name; attributes are made below where they differ.

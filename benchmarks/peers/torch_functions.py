@@ -6,7 +6,9 @@ from torch import Tensor
 
 OPS = {
     "matmul": torch.matmul,
-    "conv": lambda x, w, strides, padding, groups: F.conv2d(x, w, None, strides, padding, 1, groups),
+    "conv": lambda x, w, strides, padding, groups: F.conv2d(
+        x, w, stride=strides, padding=padding, groups=groups
+    ),
     "multiply": torch.mul,
     "add": torch.add,
     "sigmoid": torch.sigmoid,
@@ -27,9 +29,9 @@ OPS = {
 }
 
 
-def function(work, inputs: dict[str, Tensor], weights: dict[str, Tensor]):
-    """Return a function of no arguments that runs the workload."""
-    values = {**inputs, **weights}
+def function(work, tensors: dict[str, Tensor]):
+    """Return a function of no arguments that runs the workload on its inputs and weights."""
+    values = dict(tensors)
     steps = [(OPS[node.op], node.args, node.attrs, f"t{i}") for i, node in enumerate(work.nodes)]
 
     def run():

@@ -86,14 +86,15 @@ def torch(threads):
 
     def prepare(work, _threads, _dynamic):
         inputs, weights = data(work)
-        call = function(work, *({n: th.from_numpy(a) for n, a in d.items()} for d in (inputs, weights)))
+        tensors = {n: th.from_numpy(array) for n, array in {**inputs, **weights}.items()}
+        call = function(work, tensors)
         return call, lambda: call().numpy()
 
     return prepare
 
 
 def iree(threads):
-    """IREE's llvm-cpu for this CPU, from ONNX; what it compiles is kept beside the system's caches."""
+    """IREE's llvm-cpu for this CPU, from ONNX; what was compiled is kept."""
     import iree.runtime as rt
     import onnx_models
 
@@ -116,7 +117,8 @@ def iree(threads):
                 _run([tools / "iree-import-onnx", source, "-o", text])
                 _run([
                     tools / "iree-compile", text, "-o", f"{path}.new",
-                    "--iree-hal-target-device=local", "--iree-hal-local-target-device-backends=llvm-cpu",
+                    "--iree-hal-target-device=local",
+                    "--iree-hal-local-target-device-backends=llvm-cpu",
                     "--iree-llvmcpu-target-cpu=host", "--iree-opt-level=O3",
                     "--iree-opt-data-tiling=true",
                 ])  # fmt: skip
@@ -128,7 +130,7 @@ def iree(threads):
         path = compiled(onnx_models.models(work)[0])
         context = rt.SystemContext(config=rt.Config(device=device))
         context.add_vm_module(rt.VmModule.mmap(context.instance, str(path)))
-        main = context.modules.module["main_graph" if "main_graph" in dir(context.modules.module) else "main"]
+        main = context.modules.module["main"]
         arrays = [rt.asdevicearray(device, array) for array in inputs.values()]
         return lambda: main(*arrays), lambda: main(*arrays).to_host()
 

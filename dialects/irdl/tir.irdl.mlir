@@ -51,6 +51,15 @@ module {
       %1 = irdl.base "#builtin.string"
       irdl.attributes {"message" = %1}
     }
+    irdl.operation @call_extern {
+      %0 = irdl.any
+      irdl.operands(args: %0)
+      %1 = irdl.base "#builtin.string"
+      %2 = irdl.base "#builtin.array"
+      irdl.attributes {"callee" = %1, "dtypes" = %2}
+      %3 = irdl.any
+      irdl.results(results_: variadic %3)
+    }
     irdl.operation @yield
   }
 }

@@ -17,6 +17,8 @@ _ARRAYS: "weakref.WeakKeyDictionary[ir.Context, dict[str, np.ndarray]]" = (
     weakref.WeakKeyDictionary()
 )
 _COUNTER = itertools.count()
+# Vectors that begin elsewhere lie in two lines of the cache each.
+LINE = 64
 _RESOURCE = re.compile(r"dense_resource<([^>]+)>")
 _BLOB = re.compile(r':\s*"0x([0-9A-Fa-f]*)"')
 
@@ -36,6 +38,17 @@ def numpy_dtype(dtype: str) -> np.dtype:
             ) from error
         return np.dtype(ml_dtypes.bfloat16)
     return np.dtype(dtype)
+
+
+def aligned(array: np.ndarray) -> np.ndarray:
+    """Return an array, a copy if need be, that begins where a line of the cache does."""
+    if array.ctypes.data % LINE == 0 or array.nbytes < LINE:
+        return array
+    room = np.empty(array.nbytes + LINE, np.uint8)
+    start = -room.ctypes.data % LINE
+    copy = room[start : start + array.nbytes].view(array.dtype).reshape(array.shape)
+    copy[...] = array
+    return copy
 
 
 def constant_attribute(array: np.ndarray, name: str | None = None) -> ir.Attribute:

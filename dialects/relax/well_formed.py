@@ -175,6 +175,7 @@ def _prim_func_problems(func: ir.Operation) -> list[Problem]:
     problems: list[Problem] = []
     bound: set[str] = set()
     shapes: list[SymExpr] = []
+    strides: list[SymExpr] = []
     for index, (argument, attributes) in enumerate(
         zip(block.arguments, argument_attributes(func), strict=True)
     ):
@@ -189,11 +190,12 @@ def _prim_func_problems(func: ir.Operation) -> list[Problem]:
                 problems.append((argument.location, f"{where}: {problem}"))
                 continue
             shapes += shape.dims
+            strides += attributes["tir.strides"].dims if "tir.strides" in attributes else ()
         elif "tir.dtype" in attributes:
             continue
         elif str(argument.type) == "i64" and isinstance(attributes.get("tir.name"), ir.StringAttr):
             bound.add(attributes["tir.name"].value)
-    bound |= bound_symbols(shapes, bound)
+    bound |= bound_symbols([*shapes, *strides], bound)
 
     def visit(op: ir.Operation) -> ir.WalkResult:
         if op.name == "tir.symbol":

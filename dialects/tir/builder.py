@@ -1,6 +1,5 @@
 """Building prim funcs: buffers, loops and blocks as Python context managers (R21, R22)."""
 
-import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -8,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from relax_mlir.dialects.bindings import ir, submodule
 from relax_mlir.dialects.relax.dialect import Dims
 from relax_mlir.dialects.relax.symbolic import IntLike, SymExpr, product
+from relax_mlir.dialects.tir.buffer import Access, Buffer, Region
 from relax_mlir.dialects.tir.layout import (
     Layout,
     buffer_type,
@@ -17,7 +17,6 @@ from relax_mlir.dialects.tir.layout import (
 from relax_mlir.dialects.tir.ops import set_block_predicate
 from relax_mlir.dialects.tir.scalar import (
     INDEX,
-    DtypeError,
     Scalar,
     ScalarLike,
     cast,
@@ -28,7 +27,12 @@ from relax_mlir.dialects.tir.scalar import (
 memref = submodule("dialects.memref")
 func = submodule("dialects.func")
 
+__all__ = [
+    "Access", "Buffer", "BufferDecl", "PrimFuncBuilder", "Region", "ScalarDecl", "buffer_type",
+]  # fmt: skip
+
 _PLAIN = Layout()
+
 
 @dataclass(frozen=True)
 class BufferDecl:
@@ -50,103 +54,11 @@ class ScalarDecl:
 
 @dataclass
 class _Accesses:
-    """What the block being built has read and written so far."""
+    """What the block being built has read and written so far, or was declared to."""
 
     iters: int
     seen: list[tuple[str, ir.Value, ir.Attribute]] = field(default_factory=list)
-
-
-class Buffer:
-    """A buffer of the prim func under construction: index it to load, `store` to write."""
-
-    def __init__(
-        self, builder: "PrimFuncBuilder", name: str, dims: Sequence[SymExpr], dtype: str,
-        value: ir.Value,
-    ) -> None:  # fmt: skip
-        # The builder has the buffer: a cycle would keep the program alive for the collector.
-        self._ref = weakref.ref(builder)
-        self.name, self.dims, self.dtype, self.value = name, list(dims), dtype, value
-
-    @property
-    def _builder(self) -> "PrimFuncBuilder":
-        builder = self._ref()
-        assert builder is not None, "a buffer is used while its builder is"
-        return builder
-
-    def __getitem__(self, indices: "ScalarLike | tuple[ScalarLike, ...]") -> Scalar:
-        """Load one element.
-
-        Raises:
-            DtypeError: as many indices as dimensions, all integers, are needed.
-        """
-        scalars = self._indices(indices)
-        self._builder.record("tir.reads", self, scalars)
-        value = memref.load(self.value, [s.value for s in scalars])
-        if self.dtype == "bool":
-            return Scalar(value, "uint8") != 0
-        return Scalar(value, self.dtype)
-
-    def store(self, value: ScalarLike, indices: "ScalarLike | tuple[ScalarLike, ...]") -> None:
-        """Store one element.
-
-        Raises:
-            DtypeError: wrong number of indices, or a value of another dtype.
-        """
-        scalars = self._indices(indices)
-        if isinstance(value, Scalar) and value.dtype not in (self.dtype, INDEX):
-            raise DtypeError(
-                f"buffer '{self.name}' holds {self.dtype}, got a value of {value.dtype}; cast it"
-            )
-        stored = cast(cast(value, self.dtype), "uint8" if self.dtype == "bool" else self.dtype)
-        self._builder.record("tir.writes", self, scalars)
-        memref.store(stored.value, self.value, [s.value for s in scalars])
-
-    def _indices(self, indices: "ScalarLike | tuple[ScalarLike, ...]") -> list[Scalar]:
-        items = indices if isinstance(indices, tuple) else (indices,)
-        if len(items) != len(self.dims):
-            raise DtypeError(
-                f"buffer '{self.name}' has {len(self.dims)} dimensions, indexed with {len(items)}"
-            )
-        for item in items:
-            if isinstance(item, float) or (isinstance(item, Scalar) and "float" in item.dtype):
-                raise DtypeError(f"an index of buffer '{self.name}' must be an integer")
-        return [cast(item, INDEX) for item in items]
-
-
-class Region(Buffer):
-    """Part of a buffer under a name of its own: its indices count from where the part begins."""
-
-    def __init__(
-        self, base: Buffer, name: str, dims: Sequence[SymExpr], starts: Sequence[ScalarLike],
-        kept: Sequence[int],
-    ) -> None:  # fmt: skip
-        """Describe the part.
-
-        Args:
-            base: buffer that it is a part of.
-            name: its own name.
-            dims: its own shape.
-            starts: where it begins, in each dimension of the base.
-            kept: the dimensions of the base that are its own.
-        """
-        super().__init__(base._builder, name, dims, base.dtype, base.value)
-        self._base, self._starts, self._kept = base, list(starts), list(kept)
-
-    def __getitem__(self, indices: "ScalarLike | tuple[ScalarLike, ...]") -> Scalar:
-        """Load one element."""
-        return self._base[self._outer(indices)]
-
-    def store(self, value: ScalarLike, indices: "ScalarLike | tuple[ScalarLike, ...]") -> None:
-        """Store one element."""
-        self._base.store(value, self._outer(indices))
-
-    def _outer(self, indices: "ScalarLike | tuple[ScalarLike, ...]") -> tuple[ScalarLike, ...]:
-        own = self._indices(indices)
-        outer: list[ScalarLike] = list(self._starts)
-        for position, index in zip(self._kept, own, strict=True):
-            start = outer[position]
-            outer[position] = index if type(start) is int and start == 0 else index + start
-        return tuple(outer)
+    declared: dict[str, list[Access]] = field(default_factory=dict)
 
 
 class PrimFuncBuilder:
@@ -294,15 +206,17 @@ class PrimFuncBuilder:
     @contextmanager
     def loop(
         self, extent: "IntLike | Scalar", *, start: "ScalarLike" = 0, kind: str = "serial",
-        name: str = "i",
+        name: str = "i", annotations: ir.Attribute | None = None,
     ) -> Iterator[Scalar]:  # fmt: skip
-        """Open a loop; yields its variable."""
+        """Open a loop, with a dictionary of annotations; yields its variable."""
         op = ir.Operation.create(
             "tir.for",
             operands=[cast(start, INDEX).value, self.size(extent).value],
             attributes={"kind": ir.StringAttr.get(kind)},
             regions=1,
         )
+        if annotations is not None:
+            op.attributes["annotations"] = annotations
         block = op.regions[0].blocks.append(ir.IndexType.get(), arg_locs=[ir.Location.name(name)])
         with ir.InsertionPoint(block):
             yield Scalar(block.arguments[0], INDEX)
@@ -312,6 +226,7 @@ class PrimFuncBuilder:
     def block(
         self, name: str, iters: "Sequence[tuple[str, ScalarLike, IntLike | Scalar]]",
         names: Sequence[str] = (), *, predicate: Scalar | None = None,
+        annotations: ir.Attribute | None = None,
     ) -> "Iterator[_Block]":  # fmt: skip
         """Open a block.
 
@@ -320,6 +235,7 @@ class PrimFuncBuilder:
             iters: for each iterator its type, value and extent.
             names: names of the iterators.
             predicate: a bool, false where the block does not run.
+            annotations: a dictionary.
 
         Yields:
             An object with `.iters`, and `.init()` to open the init region.
@@ -336,6 +252,8 @@ class PrimFuncBuilder:
             regions=2,
             loc=ir.Location.name(name, childLoc=ir.Location.current),
         )
+        if annotations is not None:
+            op.attributes["annotations"] = annotations
         names = list(names) or [f"v{i}" for i in range(len(iters))]
         block = _Block(self, op, names)
         self._accesses.append(_Accesses(len(iters)))
@@ -387,12 +305,28 @@ class PrimFuncBuilder:
         if entry not in accesses.seen:
             accesses.seen.append(entry)
 
+    def declare(self, kind: str, accesses: Sequence[Access]) -> None:
+        """Say what the innermost open block touches, in the place of what its body does.
+
+        Args:
+            kind: `"tir.reads"` or `"tir.writes"`.
+            accesses: the regions.
+        """
+        self._accesses[-1].declared.setdefault(kind, []).extend(accesses)
+
     def _declare(self, accesses: _Accesses, body: ir.Block) -> None:
         with ir.InsertionPoint.at_block_begin(body):
-            # Reads come first; the sort is stable.
-            for kind, value, access in sorted(accesses.seen, key=lambda entry: entry[0]):
-                if not _defined_in(value, body):
-                    ir.Operation.create(kind, operands=[value], attributes={"map": access})
+            for kind in ("tir.reads", "tir.writes"):
+                for each in accesses.declared.get(kind, ()):
+                    attributes = {"map": each.map}
+                    if each.extents:
+                        attributes["extents"] = Dims.of(each.extents)
+                    ir.Operation.create(kind, operands=[each.buffer.value], attributes=attributes)
+                if kind in accesses.declared:
+                    continue
+                for found, value, access in accesses.seen:
+                    if found == kind and not _defined_in(value, body):
+                        ir.Operation.create(kind, operands=[value], attributes={"map": access})
 
 
 def _parameter(

@@ -9,6 +9,9 @@ from relax_mlir.dialects.relax.dialect import Dims
 from relax_mlir.dialects.relax.symbolic import SymExpr, product
 
 _DYNAMIC = ir.ShapedType.get_dynamic_size()
+_NONE = SymExpr.const(0)
+# What elements of 4 bits are outside of memory, where two share a byte.
+NIBBLES = {"int4": "int8", "uint4": "uint8"}
 
 
 @dataclass(frozen=True)
@@ -25,7 +28,7 @@ class Layout:
     """
 
     strides: tuple[SymExpr, ...] | None = None
-    offset: SymExpr = SymExpr.const(0)
+    offset: SymExpr = _NONE
     scope: str = "global"
     align: int = 0
     offset_factor: int = 0
@@ -59,6 +62,8 @@ def storage_type(dtype: str) -> ir.Type:
     """Return the memory element type of a dtype: signless, bool in a byte."""
     if "float" in dtype:
         return T.element_type(dtype)
+    if dtype in NIBBLES:
+        return ir.IntegerType.get_signless(4)
     return ir.IntegerType.get_signless(8 * T.dtype_size(dtype))
 
 

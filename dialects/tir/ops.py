@@ -54,11 +54,19 @@ class ForOp(Tir.Operation, name="for"):
         kind = op.attributes["kind"]
         if not isinstance(kind, ir.StringAttr) or kind.value not in LOOP_KINDS:
             return op_error(self, f"kind must be one of {', '.join(LOOP_KINDS)}, got {kind}")
-        return True
+        return _annotated(self)
 
     @staticmethod
     def verify_region_invariants(op: ir.OpView) -> bool:
         return only_block(op, 0, "body", "tir.yield", arguments=1) is not None
+
+
+def _annotated(view: ir.OpView) -> bool:
+    """Check the annotations that loops and blocks may carry."""
+    found = attribute(view.operation, "annotations")
+    if found is None or isinstance(found, ir.DictAttr):
+        return True
+    return op_error(view, f"'annotations' must be a dictionary, got {found}")
 
 
 class BlockOp(Tir.Operation, name="block"):
@@ -92,7 +100,7 @@ class BlockOp(Tir.Operation, name="block"):
                 f"takes {2 * len(kinds)} operands, a value and an extent for each of "
                 f"{len(kinds)} iterators, got {len(op.operands)}",
             )
-        return True
+        return _annotated(self)
 
     @staticmethod
     def verify_region_invariants(op: ir.OpView) -> bool:
@@ -159,7 +167,8 @@ def set_block_predicate(block: ir.Operation, condition: ir.Value | None) -> None
 class AccessOp(Tir.Operation):
     """A declared access of a block: the buffer and the affine map from iterators to elements.
 
-    `map` is `unit` where the element is no affine function of the iterators.
+    `map` is `unit` where the element is no affine function of the iterators. A region of more than
+    one element begins where the map says, and has its size in each dimension as `extents`.
     """
 
     buffer: ext.Operand[Any]
@@ -178,6 +187,12 @@ class AccessOp(Tir.Operation):
                 )
         elif not isinstance(map_, ir.UnitAttr):
             return op_error(self, f"'map' must be an affine map or unit, got {map_}")
+        extents = attribute(op, "extents")
+        problem = "" if extents is None else dims_problem(extents)
+        if not problem and extents is not None and len(extents.dims) != op.operands[0].type.rank:
+            problem = f"needs {op.operands[0].type.rank} sizes, got {len(extents.dims)}"
+        if problem:
+            return op_error(self, f"attribute 'extents': {problem}")
         if not expect_parent(self, "tir.block"):
             return False
         iterators = attribute(op.parent.operation, "iter_types")
@@ -217,6 +232,39 @@ class AssertOp(Tir.Operation, name="assert"):
         message = attribute(op, "message")
         if not isinstance(message, ir.StringAttr):
             return op_error(self, f"'message' must be a string, got {message}")
+        return True
+
+
+class CallExternOp(Tir.Operation, name="call_extern"):
+    """Calls a C function of the process by its name; `T.call_extern`.
+
+    The operand is one tuple of what is passed: `dtypes` says of what sort each is, `"handle"` for
+    the address of a buffer's first element. `dtype` is that of the result, absent for none.
+    """
+
+    args: ext.Operand[Any]
+    callee: ir.StringAttr
+    dtypes: ir.ArrayAttr
+    results_: Sequence[ext.Result[Any]]
+
+    @once_each
+    def verify_invariants(self) -> bool:
+        op = self.operation
+        if len(op.operands) != 1 or not isinstance(op.operands[0].type, ir.TupleType):
+            return op_error(self, "takes one tuple")
+        callee, dtypes = attribute(op, "callee"), attribute(op, "dtypes")
+        if not isinstance(callee, ir.StringAttr) or not callee.value.isidentifier():
+            return op_error(self, f"'callee' must be a C identifier, got {callee}")
+        count = op.operands[0].type.num_types
+        if not isinstance(dtypes, ir.ArrayAttr) or len(dtypes) != count:
+            return op_error(self, f"'dtypes' must be {count} strings, got {dtypes}")
+        if any(not isinstance(each, ir.StringAttr) for each in dtypes):
+            return op_error(self, f"'dtypes' must be {count} strings, got {dtypes}")
+        if len(op.results) > 1:
+            return op_error(self, f"has at most one result, got {len(op.results)}")
+        dtype = attribute(op, "dtype")
+        if (len(op.results) == 1) != isinstance(dtype, ir.StringAttr):
+            return op_error(self, f"'dtype' must be that of the result, got {dtype}")
         return True
 
 

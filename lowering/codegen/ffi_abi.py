@@ -28,7 +28,15 @@ from relax_mlir.lowering.codegen.ffi_signature import (
     ScalarParam,
     Signature,
 )
-from relax_mlir.lowering.codegen.ffi_table import CONSTANT, FLOAT, SCALAR, WHOLE, Strings, Table
+from relax_mlir.lowering.codegen.ffi_table import (
+    CONSTANT,
+    FLOAT,
+    SCALAR,
+    STRIDED,
+    WHOLE,
+    Strings,
+    Table,
+)
 from relax_mlir.lowering.codegen.llvm_text import FunctionText
 from relax_mlir.lowering.codegen.target import Target
 from relax_mlir.lowering.tir_to_llvm.check_allocs import ASSERTS
@@ -37,6 +45,8 @@ SYMBOL_PREFIX = "__tvm_ffi_"
 # Spilled vectors that straddle cache lines made a matrix product up to 1.8 times slower, depending
 # on where the caller's stack happened to be; this aligns the stack where vectors are spilled.
 _REALIGN = "stackrealign"
+# Added to an axis for its stride.
+_STRIDE = 1 << 16
 _CODES = {"int": 0, "uint": 1, "float": 2, "bfloat": 4}
 
 
@@ -202,7 +212,8 @@ class _Wrapper(FunctionText):
             name = strings.offset(param.name)
             if isinstance(param, BufferParam):
                 dtype = dlpack_dtype(param.dtype), strings.offset(param.dtype)
-                table.params.append((name, *dtype, len(param.dims)))
+                rank = len(param.dims) + (0 if param.strides is None else STRIDED)
+                table.params.append((name, *dtype, rank))
             elif param.is_float:
                 table.params.append((name, FLOAT, 0, 0))
             else:
@@ -213,6 +224,10 @@ class _Wrapper(FunctionText):
             for axis, dim in enumerate(param.dims):
                 if dim.symbol is not None:
                     self._sources.setdefault(dim.symbol, (number, axis))
+        for number, param in self._buffers():
+            for axis, stride in enumerate(param.strides or ()):
+                if stride.symbol is not None:
+                    self._sources.setdefault(stride.symbol, (number, _STRIDE + axis))
         for number, param in self._buffers():
             for axis, dim in enumerate(param.dims):
                 meaning = "" if dim.constant is not None else f" ({_render(dim)})"
@@ -255,9 +270,18 @@ class _Wrapper(FunctionText):
             self._values[symbol] = self._extent(*place)
 
     def _extent(self, number: int, axis: int) -> str:
-        """Return a dimension of an argument, or an integer argument."""
+        """Return a dimension of an argument, one of its strides, or an integer argument."""
         if (number, axis) not in self._extents:
             slot = self._slots[number]
+            if axis >= _STRIDE:
+                param = self._signature.params[number]
+                assert isinstance(param, BufferParam)
+                rank = self._constant(len(param.dims))
+                self._extents[number, axis] = self._emit(
+                    f"llvm.call @relax_ffi_stride({slot}, {rank}, "
+                    f"{self._constant(axis - _STRIDE)}) : (!llvm.ptr, i64, i64) -> i64"
+                )
+                return self._extents[number, axis]
             if axis != WHOLE:
                 shape = self._emit(f"llvm.load {self._at(slot, 24)} : !llvm.ptr -> !llvm.ptr")
                 slot = self._at(shape, 8 * axis)
@@ -274,13 +298,16 @@ class _Wrapper(FunctionText):
                 "(!llvm.ptr, i32) -> i32",
                 "  llvm.return %failed : i32",
             ]
-        if any("^bad_dim(" in line for line in self._lines):
+        for label, kind in (("bad_dim", "dim"), ("bad_step", "step")):
+            if not any(f"^{label}(" in line for line in self._lines):
+                continue
             lines += [
-                "^bad_dim(%name: !llvm.ptr, %axis: i64, %wanted: i64, %meaning: !llvm.ptr, "
-                "%got: i64):",
+                f"^{label}(%{kind}_name: !llvm.ptr, %{kind}_axis: i64, %{kind}_wanted: i64, "
+                f"%{kind}_meaning: !llvm.ptr, %{kind}_got: i64):",
                 *self._fail(
-                    "%bad", "dim", ("ptr", "%name"), ("i64", "%axis"), ("i64", "%wanted"),
-                    ("ptr", "%meaning"), ("i64", "%got"),
+                    f"%{label}", kind, ("ptr", f"%{kind}_name"), ("i64", f"%{kind}_axis"),
+                    ("i64", f"%{kind}_wanted"), ("ptr", f"%{kind}_meaning"),
+                    ("i64", f"%{kind}_got"),
                 ),
             ]  # fmt: skip
         return lines
@@ -305,6 +332,11 @@ class _Wrapper(FunctionText):
                 if dim.symbolic is not None:
                     places.append((number, axis))
                     dims.append(dim.symbolic)
+        for number, param in self._buffers():
+            for axis, stride in enumerate(param.strides or ()):
+                if stride.symbolic is not None:
+                    places.append((number, _STRIDE + axis))
+                    dims.append(stride.symbolic)
         for found in solutions(dims, self._values):
             rest = self._symbolic(found.rest)
             value = self._emit(f"llvm.sub {self._extent(*places[found.index])}, {rest} : i64")
@@ -348,6 +380,26 @@ class _Wrapper(FunctionText):
                 passed = ", ".join([name, self._constant(axis), wanted, meaning, got])
                 same = self._emit(f'llvm.icmp "eq" {got}, {wanted} : i64')
                 self._branch(same, f"^bad_dim({passed} : !llvm.ptr, i64, i64, !llvm.ptr, i64)")
+            for axis, stride in enumerate(param.strides or ()):
+                self._check_stride(number, param, axis, stride)
+
+    def _check_stride(self, number: int, param: BufferParam, axis: int, stride: Dim) -> None:
+        """Check a stride, which matters only where there is more than one index."""
+        if stride.expr is None or self._sources.get(stride.symbol or "") == (
+            number, _STRIDE + axis
+        ):  # fmt: skip
+            return
+        got, wanted = self._extent(number, _STRIDE + axis), self._evaluate(stride, param)
+        name, meaning = self._fresh(), self._fresh()
+        self._lines.append(text(self._strings, name, param.name))
+        rendered = "" if stride.constant is not None else f" ({_render(stride)})"
+        self._lines.append(text(self._strings, meaning, rendered))
+        passed = ", ".join([name, self._constant(axis), wanted, meaning, got])
+        same = self._emit(f'llvm.icmp "eq" {got}, {wanted} : i64')
+        one = self._constant(1)
+        single = self._emit(f'llvm.icmp "sle" {self._extent(number, axis)}, {one} : i64')
+        good = self._emit(f"llvm.or {same}, {single} : i1")
+        self._branch(good, f"^bad_step({passed} : !llvm.ptr, i64, i64, !llvm.ptr, i64)")
 
     def _evaluate(self, dim: Dim, param: BufferParam) -> str:
         expr = dim.symbolic
@@ -427,6 +479,13 @@ class _Wrapper(FunctionText):
         return emit(f"llvm.bitcast {kept} : i16 to bf16")
 
     def _strides(self, param: BufferParam, sizes: list[str]) -> list[str]:
+        if param.strides is not None:
+            number = self._signature.params.index(param)
+            return [
+                self._extent(number, _STRIDE + axis) if stride.constant is None
+                else self._constant(stride.constant)
+                for axis, stride in enumerate(param.strides)
+            ]  # fmt: skip
         strides: list[str] = []
         stride, known = self._constant(1), 1
         for axis in reversed(range(len(sizes))):

@@ -8,6 +8,7 @@ from relax_mlir.lowering.codegen.ffi_table import (
     PAIR_WORDS,
     PARAM_WORDS,
     SCALAR,
+    STRIDED,
     Strings,
 )
 
@@ -97,7 +98,9 @@ llvm.func internal @relax_ffi_check(%table: !llvm.ptr, %args: !llvm.ptr, %count:
 {_name("%dtype_name", "%dtype_offset")}
 {_word("%rank64", "%row", 3)}
   %rank = llvm.trunc %rank64 : i64 to i32
-  %buffer_status = llvm.call @relax_ffi_buffer(%function, %name, %any, %dtype, %dtype_name, %rank, %record) : (!llvm.ptr, !llvm.ptr, !llvm.ptr, i32, !llvm.ptr, i32, !llvm.ptr) -> i32
+  %strided_from = llvm.mlir.constant({STRIDED} : i64) : i64
+  %strided = llvm.icmp "sge" %rank64, %strided_from : i64
+  %buffer_status = llvm.call @relax_ffi_buffer(%function, %name, %any, %dtype, %dtype_name, %rank, %strided, %record) : (!llvm.ptr, !llvm.ptr, !llvm.ptr, i32, !llvm.ptr, i32, i1, !llvm.ptr) -> i32
   llvm.br ^checked(%buffer_status : i32)
 ^checked(%status: i32):
   %right = llvm.icmp "eq" %status, %zero32 : i32

@@ -10,8 +10,9 @@ from collections.abc import Sequence
 
 from relax_mlir.lowering.codegen.ffi_table import Strings
 
-# A buffer's record: address of its first element, its first and past-the-end address, its shape.
-RECORD_BYTES = 32
+# A buffer's record: address of its first element, its first and past-the-end address, its shape,
+# its strides.
+RECORD_BYTES = 40
 ARGUMENT_BYTES = 16
 
 _KIND_INT, _KIND_BOOL, _KIND_FLOAT, _KIND_DLTENSOR, _KIND_TENSOR = 1, 2, 3, 7, 70
@@ -37,6 +38,7 @@ _FAILURES = {
     "negative": ("ValueError", "%s: buffer '%s' dimension %lld: got negative extent %lld"),
     "null": ("ValueError", "%s: buffer '%s': data pointer is null"),
     "align": ("ValueError", "%s: buffer '%s': expected data aligned to %lld bytes, got address %p"),
+    "step": ("ValueError", "%s: buffer '%s' dimension %lld: expected stride %lld%s, got %lld"),
     "stride": ("ValueError", "%s: buffer '%s' dimension %lld: expected stride %lld of a row-major "
                "contiguous tensor, got %lld"),
     "dim": ("ValueError", "%s: buffer '%s' dimension %lld: expected %lld%s, got %lld"),
@@ -46,7 +48,7 @@ _FAILURES = {
 
 def helpers(strings: Strings) -> str:
     """Return the shared functions, to be put once into a module; their texts go to `strings`."""
-    checks = (_check_buffer, _check_number, _check_disjoint)
+    checks = (_stride_of, _check_buffer, _check_number, _check_disjoint)
     declared = (
         "llvm.func @TVMFFIErrorSetRaisedFromCStr(!llvm.ptr, !llvm.ptr)",
         "llvm.func @snprintf(!llvm.ptr, i64, !llvm.ptr, ...) -> i32",
@@ -135,7 +137,7 @@ llvm.func internal @relax_ffi_fail(%kind: !llvm.ptr, %format: !llvm.ptr, {", ".j
 
 def _check_buffer(strings: Strings) -> str:
     return f"""
-llvm.func internal @relax_ffi_buffer(%function: !llvm.ptr, %name: !llvm.ptr, %any: !llvm.ptr, %dtype: i32, %dtype_name: !llvm.ptr, %rank: i32, %record: !llvm.ptr) -> i32 attributes {{no_inline}} {{
+llvm.func internal @relax_ffi_buffer(%function: !llvm.ptr, %name: !llvm.ptr, %any: !llvm.ptr, %dtype: i32, %dtype_name: !llvm.ptr, %rank: i32, %strided: i1, %record: !llvm.ptr) -> i32 attributes {{no_inline}} {{
   %zero = llvm.mlir.constant(0 : i32) : i32
   %one = llvm.mlir.constant(1 : i32) : i32
   %zero64 = llvm.mlir.constant(0 : i64) : i64
@@ -193,8 +195,14 @@ llvm.func internal @relax_ffi_buffer(%function: !llvm.ptr, %name: !llvm.ptr, %an
   %shifted = llvm.lshr %dtype, %eight : i32
   %bits = llvm.and %shifted, %low : i32
   %size32 = llvm.lshr %bits, %three : i32
-  %size = llvm.zext %size32 : i32 to i64
-  %bytes = llvm.mul %product, %size : i64
+  %size64 = llvm.zext %size32 : i32 to i64
+  %size = llvm.intr.umax(%size64, %one64) : (i64, i64) -> i64
+  %bits64 = llvm.zext %bits : i32 to i64
+  %all_bits = llvm.mul %product, %bits64 : i64
+  %seven64 = llvm.mlir.constant(7 : i64) : i64
+  %three64 = llvm.mlir.constant(3 : i64) : i64
+  %rounded_bits = llvm.add %all_bits, %seven64 : i64
+  %bytes = llvm.lshr %rounded_bits, %three64 : i64
   %data = llvm.load %tensor : !llvm.ptr -> !llvm.ptr
   %offset_at = llvm.getelementptr %tensor[40] : (!llvm.ptr) -> !llvm.ptr, i8
   %offset = llvm.load %offset_at : !llvm.ptr -> i64
@@ -209,6 +217,10 @@ llvm.func internal @relax_ffi_buffer(%function: !llvm.ptr, %name: !llvm.ptr, %an
   llvm.store %end, %end_at : i64, !llvm.ptr
   %record_shape_at = llvm.getelementptr %record[24] : (!llvm.ptr) -> !llvm.ptr, i8
   llvm.store %shape, %record_shape_at : !llvm.ptr, !llvm.ptr
+  %strides_at = llvm.getelementptr %tensor[32] : (!llvm.ptr) -> !llvm.ptr, i8
+  %strides = llvm.load %strides_at : !llvm.ptr -> !llvm.ptr
+  %record_strides_at = llvm.getelementptr %record[32] : (!llvm.ptr) -> !llvm.ptr, i8
+  llvm.store %strides, %record_strides_at : !llvm.ptr, !llvm.ptr
   llvm.cond_br %is_empty, ^good, ^nonempty
 ^nonempty:
   %no_data = llvm.icmp "eq" %data, %null : !llvm.ptr
@@ -219,11 +231,33 @@ llvm.func internal @relax_ffi_buffer(%function: !llvm.ptr, %name: !llvm.ptr, %an
   %is_aligned = llvm.icmp "eq" %rest, %zero64 : i64
   llvm.cond_br %is_aligned, ^strided, ^bad_align
 ^strided:
-  %strides_at = llvm.getelementptr %tensor[32] : (!llvm.ptr) -> !llvm.ptr, i8
-  %strides = llvm.load %strides_at : !llvm.ptr -> !llvm.ptr
   %compact = llvm.icmp "eq" %strides, %null : !llvm.ptr
   %last = llvm.sub %rank, %one : i32
-  llvm.cond_br %compact, ^good, ^stride(%last, %one64 : i32, i64)
+  llvm.cond_br %compact, ^good, ^steps
+^steps:
+  %after = llvm.add %address, %size : i64
+  llvm.cond_br %strided, ^span(%last, %address, %after : i32, i64, i64), ^stride(%last, %one64 : i32, i64)
+^span(%place: i32, %bottom: i64, %top: i64):
+  %spanned = llvm.icmp "slt" %place, %zero : i32
+  llvm.cond_br %spanned, ^has_span, ^one_span
+^one_span:
+  %wide_at = llvm.getelementptr %shape[%place] : (!llvm.ptr, i32) -> !llvm.ptr, i64
+  %wide = llvm.load %wide_at : !llvm.ptr -> i64
+  %leap_at = llvm.getelementptr %strides[%place] : (!llvm.ptr, i32) -> !llvm.ptr, i64
+  %leap = llvm.load %leap_at : !llvm.ptr -> i64
+  %turns = llvm.sub %wide, %one64 : i64
+  %elements = llvm.mul %turns, %leap : i64
+  %way = llvm.mul %elements, %size : i64
+  %down = llvm.intr.smin(%way, %zero64) : (i64, i64) -> i64
+  %up = llvm.intr.smax(%way, %zero64) : (i64, i64) -> i64
+  %next_low = llvm.add %bottom, %down : i64
+  %next_high = llvm.add %top, %up : i64
+  %before = llvm.sub %place, %one : i32
+  llvm.br ^span(%before, %next_low, %next_high : i32, i64, i64)
+^has_span:
+  llvm.store %bottom, %begin_at : i64, !llvm.ptr
+  llvm.store %top, %end_at : i64, !llvm.ptr
+  llvm.br ^good
 ^stride(%j: i32, %expected: i64):
   %done = llvm.icmp "slt" %j, %zero : i32
   llvm.cond_br %done, ^good, ^one_stride
@@ -283,6 +317,37 @@ llvm.func internal @relax_ffi_buffer(%function: !llvm.ptr, %name: !llvm.ptr, %an
 {fail(strings, "%s", "stride", ("ptr", "%function"), ("ptr", "%name"), ("i32", "%j"), ("i64", "%expected"), ("i64", "%step"))}
   llvm.return %s : i32
 }}"""
+
+
+def _stride_of(strings: Strings) -> str:
+    """Return the function that gives a stride, which a tensor without gaps need not name."""
+    return """
+llvm.func internal @relax_ffi_stride(%record: !llvm.ptr, %rank: i64, %axis: i64) -> i64 attributes {no_inline} {
+  %one = llvm.mlir.constant(1 : i64) : i64
+  %null = llvm.mlir.zero : !llvm.ptr
+  %shape_at = llvm.getelementptr %record[24] : (!llvm.ptr) -> !llvm.ptr, i8
+  %shape = llvm.load %shape_at : !llvm.ptr -> !llvm.ptr
+  %strides_at = llvm.getelementptr %record[32] : (!llvm.ptr) -> !llvm.ptr, i8
+  %strides = llvm.load %strides_at : !llvm.ptr -> !llvm.ptr
+  %compact = llvm.icmp "eq" %strides, %null : !llvm.ptr
+  %last = llvm.sub %rank, %one : i64
+  llvm.cond_br %compact, ^inner(%last, %one : i64, i64), ^given
+^given:
+  %stride_at = llvm.getelementptr %strides[%axis] : (!llvm.ptr, i64) -> !llvm.ptr, i64
+  %stride = llvm.load %stride_at : !llvm.ptr -> i64
+  llvm.return %stride : i64
+^inner(%i: i64, %product: i64):
+  %more = llvm.icmp "sgt" %i, %axis : i64
+  llvm.cond_br %more, ^times, ^done
+^times:
+  %extent_at = llvm.getelementptr %shape[%i] : (!llvm.ptr, i64) -> !llvm.ptr, i64
+  %extent = llvm.load %extent_at : !llvm.ptr -> i64
+  %next = llvm.mul %product, %extent : i64
+  %before = llvm.sub %i, %one : i64
+  llvm.br ^inner(%before, %next : i64, i64)
+^done:
+  llvm.return %product : i64
+}"""
 
 
 def _check_number(strings: Strings) -> str:

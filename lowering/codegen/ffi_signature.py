@@ -8,6 +8,7 @@ from relax_mlir.dialects.relax.symbolic_read import read_affine
 from relax_mlir.dialects.tir.effects import first_write
 from relax_mlir.errors import CompileError
 from relax_mlir.lowering.tir_to_llvm.expand_copy import is_row_major
+from relax_mlir.lowering.tir_to_vector.externs import name_externs
 
 STAGE = "calling convention"
 KERNEL_PREFIX = "relax_kernel_"
@@ -51,13 +52,18 @@ class Dim:
 
 @dataclass(frozen=True)
 class BufferParam:
-    """A tensor argument. `static` holds each dimension of the memref type, None when dynamic."""
+    """A tensor argument.
+
+    `static` holds each dimension of the memref type, None when dynamic. `strides` are what is
+    promised of these; None for a buffer in row-major order without gaps.
+    """
 
     name: str
     dtype: str
     dims: tuple[Dim, ...]
     static: tuple[int | None, ...]
     written: bool
+    strides: tuple[Dim, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -129,6 +135,7 @@ def take_signatures(module: ir.Operation) -> list[Signature]:
         _rename(module, function, signature.kernel)
         _strip(function)
         signatures.append(signature)
+    name_externs(module)
     return signatures
 
 
@@ -163,10 +170,11 @@ def _param(
     if isinstance(type_, (ir.IntegerType, ir.FloatType)) and str(type_) in _DTYPES:
         dtype = ir.StringAttr(attrs["tir.dtype"]).value if "tir.dtype" in attrs else ""
         return ScalarParam(name, dtype or _DTYPES[str(type_)])
-    if not isinstance(type_, ir.MemRefType) or not is_row_major(type_):
+    strides = None if not isinstance(type_, ir.MemRefType) else _strides(type_, attrs)
+    if not isinstance(type_, ir.MemRefType) or strides == ():
         raise CompileError(
             STAGE, f"prim func '{function}': parameter '{name}' of type {type_} is neither a "
-            "row-major buffer nor a number"
+            "buffer with plain strides nor a number"
         )  # fmt: skip
     element = str(type_.element_type)
     if "tir.dtype" in attrs:
@@ -185,7 +193,22 @@ def _param(
             f"'tir.shape' {len(dims)}"
         )  # fmt: skip
     written = "tir.readonly" not in attrs and first_write(arg) is not None
-    return BufferParam(name, dtype, dims, static, written)
+    return BufferParam(name, dtype, dims, static, written, strides)
+
+
+def _strides(type_: ir.MemRefType, attrs: dict[str, ir.Attribute]) -> tuple[Dim, ...] | None:
+    """Return what is promised of a buffer's strides; none at all for a layout that has none."""
+    if is_row_major(type_):
+        return None
+    try:
+        strides, offset = type_.get_strides_and_offset()
+    except ir.MLIRError:
+        return ()
+    if offset != 0:
+        return ()
+    dynamic = ir.ShapedType.get_dynamic_stride_or_offset()
+    known = tuple(None if stride == dynamic else stride for stride in strides)
+    return _dims(attrs.get("tir.strides"), known)
 
 
 def _dims(shape: ir.Attribute | None, static: tuple[int | None, ...]) -> tuple[Dim, ...]:

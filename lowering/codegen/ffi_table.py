@@ -18,6 +18,8 @@ DIM_WORDS = 5
 PAIR_WORDS = 2
 SCALAR = CONSTANT = WHOLE = -1
 FLOAT = -2
+# Added to the rank of a buffer that may have gaps.
+STRIDED = 1 << 32
 
 
 class Strings:

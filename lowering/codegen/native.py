@@ -111,7 +111,10 @@ def _lower(
     with native.context:
         with _timed(seconds, "signatures"):
             signatures = share_equal(op, take_signatures(op))
-        for step in memref_to_llvm(threads=available_threads(target), fma=target.has_fma):
+        steps = memref_to_llvm(
+            threads=available_threads(target), fma=target.has_fma, avx512=target.has("avx512f")
+        )
+        for step in steps:
             with _timed(seconds, step):
                 run_step(op, step)
         with _timed(seconds, "ffi-wrappers"):

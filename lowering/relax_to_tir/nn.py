@@ -31,7 +31,7 @@ def legalize_softmax(legalizer: Legalizer, op: ir.Operation) -> ir.Value | None:
         # Exponentials are needed again: of a row they fit the cache, of all they may as well lie in
         # the output when it is wide enough.
         reuse = name == "softmax"
-        in_place = wide == out.dtype and axis != ndim - 1
+        in_place = wide == out.dtype and (axis != ndim - 1 or ndim == 1)
         powers = out if in_place else builder.alloc("Powers", source.dims, wide)
 
         def row(at: Sequence[Scalar]) -> tuple[Scalar, ...]:

@@ -125,22 +125,25 @@ def legalize_arg_reduce(legalizer: Legalizer, op: ir.Operation) -> ir.Value | No
             source = builder.linear(source)
         rows = [dim for i, dim in enumerate(source.dims) if i != along]
         best = builder.alloc("Best", rows, source.dtype)
-        first = builder.alloc("First", rows, "int64")
+        # Where certainly enough, numbers of half the size: twice as many in a vector.
+        count = source.dims[along].value
+        number = "int64" if count is None or count > highest("int32") else "int32"
+        first = builder.alloc("First", rows, number)
         # Numbers to load: a block that computes with its iterators is not vectorised.
-        places = builder.alloc("Places", [source.dims[along]], "int64")
+        places = builder.alloc("Places", [source.dims[along]], number)
         axes = [("reduction" if i == along else "spatial", d) for i, d in enumerate(source.dims)]
 
         def row(at: Sequence[Scalar]) -> tuple[Scalar, ...]:
             return tuple(value for i, value in enumerate(at) if i != along)
 
         with builder.nest("places", spatial(places.dims)) as (i,):
-            places.store(cast(i, "int64"), i)
+            places.store(cast(i, number), i)
         with builder.nest("best", axes) as block:
             at = tuple(block)
             with block.init() as init:
                 best.store(cast(worst(source.dtype), source.dtype), row(init))
             best.store(binary(kind, best[row(at)], source[at]), row(at))
-        nowhere = highest("int64")
+        nowhere = highest(number)
         with builder.nest(name, axes) as block:
             at = tuple(block)
             with block.init() as init:
@@ -155,7 +158,8 @@ def legalize_arg_reduce(legalizer: Legalizer, op: ir.Operation) -> ir.Value | No
         source, out = builder.linear(first), builder.linear(out)
         with builder.nest("finish", spatial(out.dims)) as (i,):
             place = source[i]
-            out.store(select(compare("eq", place, nowhere), 0, place), i)
+            found = select(compare("eq", place, nowhere), 0, place)
+            out.store(cast(found, out.dtype), i)
 
     return legalizer.call_inferred(op, [op.operands[0]], body, f"{axis}{attrs['keepdims']}")
 

@@ -9,8 +9,10 @@ from relax_mlir.dialects.tir.scalar import (
     binary,
     cast,
     compare,
+    const,
     is_float,
     is_unsigned,
+    multiply_add,
     select,
     unary,
 )
@@ -32,8 +34,36 @@ def _named(name: str) -> Callable[[Scalar], Scalar]:
     return lambda x: unary(name, x)
 
 
+# What a normal variable is below -u with, over exp(-u**2 / 2), in 1 / (1 + u / 3) for u < 14.5.
+_TAIL = (
+    5.308800155034987e-06, 0.13283374905586243, 0.13474556803703308, 0.10613185167312622,
+    0.1406150907278061, -0.0967850610613823, 0.2770938277244568, -0.3193497061729431,
+    0.15192821621894836, -0.027218837291002274,
+)  # fmt: skip
+
+
 def _gelu(x: Scalar) -> Scalar:
-    return x * 0.5 * (unary("erf", x * math.sqrt(0.5)) + 1.0)
+    """Return x times the share of a normal distribution below it, with all digits of small ones."""
+    if x.dtype != "float32":
+        return x * 0.5 * (unary("erf", x * math.sqrt(0.5)) + 1.0)
+    distance = binary("min", unary("abs", x), 14.5)
+    square = distance * distance * 0.5
+    # What the square's rounding took, to first order.
+    lost = multiply_add(distance * 0.5, distance, -square)
+    t = cast(3.0, x.dtype) / (distance + 3.0)
+    tail = const(_TAIL[-1], x.dtype)
+    for coefficient in reversed(_TAIL[:-1]):
+        tail = multiply_add(tail, t, const(coefficient, x.dtype))
+    power = unary("exp", -square)
+    below = multiply_add(-power, lost, power) * tail
+    return x * select(compare("lt", x, 0), below, 1.0 - below)
+
+
+def _silu(x: Scalar) -> Scalar:
+    """Return x / (1 + exp(-x)) by the root of the power, which is never subnormal."""
+    root = unary("exp", unary("abs", x) * -0.5)
+    quotient = 1.0 / (root * root + 1.0)
+    return select(compare("lt", x, 0), (x * root) * (root * quotient), x * quotient)
 
 
 def _gelu_tanh(x: Scalar) -> Scalar:
@@ -77,7 +107,7 @@ UNARY: dict[str, Callable[[Scalar], Scalar]] = {
     "gelu_tanh": _wide(_gelu_tanh),
     "selu": _wide(_selu),
     "sigmoid": _wide(_named("sigmoid")),
-    "silu": _wide(lambda x: x * unary("sigmoid", x)),
+    "silu": _wide(_silu),
     "negative": lambda x: -x,
     "relu": lambda x: binary("max", x, 0),
     "relu6": lambda x: binary("min", binary("max", x, 0), 6),

@@ -14,7 +14,7 @@ from relax_mlir.dialects.tir.scalar import Scalar, binary, cast, compare, select
 from relax_mlir.lowering.relax_to_tir.elementwise import spatial
 from relax_mlir.lowering.relax_to_tir.emit import Legalizer
 from relax_mlir.lowering.relax_to_tir.limits import ACCUMULATE
-from relax_mlir.lowering.relax_to_tir.windows import convolve
+from relax_mlir.lowering.relax_to_tir.windows import ChannelAt, Channels, convolve
 
 
 def _attributes(op: ir.Operation) -> dict[str, Any]:
@@ -66,19 +66,16 @@ def legalize_conv_transpose(legalizer: Legalizer, op: ir.Operation) -> ir.Value 
                 where[position] = at[out_axes[2 + axis]] + step * dilation[axis]
             return where
 
-        def kernel(co: Scalar, ci: Scalar, group: Scalar, window: Sequence[Scalar]) -> Any:
+        def kernel(at: ChannelAt, ci: Scalar, window: Sequence[Scalar]) -> Any:
             where: list[Scalar | int] = [0] * (rank + 2)
-            where[o], where[i] = 0 if one_each else co, channel(ci, group)
+            where[o], where[i] = at.block, channel(ci, at.group)
             for position, step, length in zip(windows, window, sizes, strict=True):
                 where[position] = length - 1 - step
             return where
 
-        one_each = weight.dims[o] == 1
         reduced = [size, *(weight.dims[axis] for axis in windows)]
-        convolve(
-            builder, name, (image, weight, out), out_axes[1], groups, one_each, reduced, place,
-            kernel,
-        )  # fmt: skip
+        channels = Channels(out_axes[1], groups, weight.dims[o])
+        convolve(builder, name, (image, weight, out), channels, reduced, place, kernel)
 
     return legalizer.call_inferred(op, list(op.operands), body, str(attrs))
 

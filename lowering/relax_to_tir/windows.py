@@ -3,10 +3,12 @@
 import functools
 import operator
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
+from relax_mlir.dialects.relax.blocked_layout import BlockedLayout
 from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS, read_attributes
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.dialects.relax.windows import SPATIAL, layout_axes, pads, per_axis
@@ -62,13 +64,19 @@ def legalize_conv(legalizer: Legalizer, op: ir.Operation) -> ir.Value | None:
     rank, name = _rank(op), op.name.removeprefix("relax.")
     letters = f"NC{SPATIAL[rank]}"
     n, c, *places = layout_axes(attrs["data_layout"], letters)
-    o, i, *windows = layout_axes(attrs["kernel_layout"], f"OI{SPATIAL[rank]}")
+    layout = BlockedLayout.parse(attrs["kernel_layout"], f"OI{SPATIAL[rank]}")
+    outputs, inputs, *_ = layout.sizes(weight_dims)
+    o, i, *windows = layout.axes
+    lanes, lane = layout.blocks.get("O", (1, 0))
     out_axes = layout_axes(attrs["out_layout"] or attrs["data_layout"], letters)
     strides = per_axis(attrs["strides"], rank, "strides")
     dilation = per_axis(attrs["dilation"], rank, "dilation")
     around = dict(zip(places, pads(attrs["padding"], rank), strict=True))
     groups = attrs["groups"]
-    if data_dims[c] != weight_dims[i] * groups:
+    channels = Channels(out_axes[1], groups, outputs // groups, lanes)
+    if data_dims[c] != inputs * groups or channels.size * groups != outputs:
+        return None
+    if channels.blocks * lanes != channels.size:
         return None
 
     def body(builder: PrimFuncBuilder, buffers: Sequence[Buffer]) -> None:
@@ -76,36 +84,86 @@ def legalize_conv(legalizer: Legalizer, op: ir.Operation) -> ir.Value | None:
         image = _padded(builder, data, around, 0)
 
         def place(at: Sequence[Scalar], ci: Scalar, group: Scalar, window: Sequence[Scalar]) -> Any:
-            channel = ci if groups == 1 else group * builder.symbol(weight.dims[i]) + ci
+            channel = ci if groups == 1 else group * builder.symbol(inputs) + ci
             where: list[Scalar | int] = [0] * (rank + 2)
             where[n], where[c] = at[out_axes[0]], channel
             for axis, (position, step) in enumerate(zip(places, window, strict=True)):
                 where[position] = at[out_axes[2 + axis]] * strides[axis] + step * dilation[axis]
             return where
 
-        def kernel(co: Scalar, ci: Scalar, group: Scalar, window: Sequence[Scalar]) -> Any:
-            split = groups != 1 and weight.dims[o] != groups
-            whole = group * builder.symbol(weight.dims[o] // groups) + co if split else co
-            where: list[Scalar | int] = [0] * (rank + 2)
-            where[o], where[i] = whole, ci
+        def kernel(at: ChannelAt, ci: Scalar, window: Sequence[Scalar]) -> Any:
+            where: list[Scalar | int] = [0] * layout.rank
+            where[o] = at.block if groups == 1 else at.group * builder.symbol(channels.blocks) + at.block
+            where[i] = ci
+            if lanes > 1:
+                where[lane] = at.lane
             for position, step in zip(windows, window, strict=True):
                 where[position] = step
             return where
 
-        reduced = [weight.dims[axis] for axis in (i, *windows)]
-        one_each = weight.dims[o] == groups
-        convolve(
-            builder, name, (image, weight, out), out_axes[1], groups, one_each, reduced, place,
-            kernel,
-        )  # fmt: skip
+        reduced = [inputs, *(weight.dims[axis] for axis in windows)]
+        convolve(builder, name, (image, weight, out), channels, reduced, place, kernel)
 
     return legalizer.call_prim(op, name, list(op.operands), body, key=str(attrs))
 
 
+@dataclass(frozen=True)
+class Channels:
+    """How the loops of a convolution go over its output channels.
+
+    Attributes:
+        axis: where in the output they are.
+        groups: into so many groups they fall.
+        size: how many there are in each.
+        lanes: how many go together, because the kernels lie in blocks of them.
+    """
+
+    axis: int
+    groups: int
+    size: SymExpr
+    lanes: int = 1
+
+    @property
+    def blocks(self) -> SymExpr:
+        """Blocks of a group."""
+        return self.size // self.lanes
+
+    def iters(self) -> list[SymExpr]:
+        """Return the extents of the loops: groups, blocks, channels of a block, none of one step."""
+        groups = [SymExpr.const(self.groups)] if self.groups > 1 else []
+        lanes = [SymExpr.const(self.lanes)] if self.lanes > 1 else []
+        blocks = [] if self.blocks == 1 and (groups or lanes) else [self.blocks]
+        return [*groups, *blocks, *lanes]
+
+    def at(self, builder: PrimFuncBuilder, counters: Sequence[Scalar]) -> "ChannelAt":
+        """Return where the loops are, given their counters."""
+        left = list(counters)
+        zero = builder.symbol(SymExpr.const(0))
+        group = left.pop(0) if self.groups > 1 else zero
+        lane = left.pop() if self.lanes > 1 else zero
+        block = left.pop() if left else zero
+        whole = block
+        if self.lanes > 1:
+            whole = block * self.lanes + lane
+        if self.groups > 1:
+            start = group * builder.symbol(self.size)
+            whole = start if self.size == 1 else start + whole
+        return ChannelAt(group, block, lane, whole)
+
+
+@dataclass(frozen=True)
+class ChannelAt:
+    """An output channel: its group, its block in that, its place in the block, and its number."""
+
+    group: Scalar
+    block: Scalar
+    lane: Scalar
+    whole: Scalar
+
+
 def convolve(
-    builder: PrimFuncBuilder, name: str, buffers: Sequence[Buffer], split: int, groups: int,
-    one_each: bool, reduced: Sequence[SymExpr], place: Callable[..., Any],
-    kernel: Callable[..., Any],
+    builder: PrimFuncBuilder, name: str, buffers: Sequence[Buffer], channels: Channels,
+    reduced: Sequence[SymExpr], place: Callable[..., Any], kernel: Callable[..., Any],
 ) -> None:  # fmt: skip
     """Write the block that adds up products of image and kernel, and what rounds the sums.
 
@@ -113,31 +171,30 @@ def convolve(
         builder: of the prim func.
         name: of the block.
         buffers: image, kernels and output.
-        split: where in the output the channels are.
-        groups: into so many groups they fall.
-        one_each: whether every group has one output channel.
+        channels: how loops go over the output channels.
         reduced: extents of input channels and window.
         place: from output position, input channel, group and window position to the image.
-        kernel: from output channel in its group, input channel, group and window to the kernels.
+        kernel: from output channel, input channel and window to the kernels.
     """
     image, weight, out = buffers
     wide = ACCUMULATE.get(out.dtype, out.dtype)
-    dims = [*out.dims[:split], SymExpr.const(groups), *out.dims[split:]]
-    dims[split + 1] = out.dims[split] // groups
-    if groups == 1 or one_each:
-        # One group, or one channel in each: the axis of the other has nothing to tell.
-        del dims[split + (groups != 1)]
-    whole = len(dims) == len(out.dims)
-    target = out if whole and wide == out.dtype else builder.alloc("Sum", dims, wide)
+    target = out if wide == out.dtype else builder.alloc("Sum", out.dims, wide)
+    split, inner = channels.axis, channels.iters()
+    dims = [*out.dims[:split], *inner, *out.dims[split + 1 :]]
+
+    def where(counters: Sequence[Scalar]) -> tuple[ChannelAt, list[Scalar]]:
+        channel = channels.at(builder, counters[split : split + len(inner)])
+        rest = counters[split + len(inner) :]
+        return channel, [*counters[:split], channel.whole, *rest]
+
     with builder.nest(name, [*spatial(dims), *(("reduction", dim) for dim in reduced)]) as block:
-        at, (ci, *window) = list(block)[: len(dims)], list(block)[len(dims) :]
-        rest = at if whole else [*at[:split], *at[split + 1 :]]
-        group, co = at[split], rest[split]
+        (ci, *window) = list(block)[len(dims) :]
+        channel, at = where(list(block)[: len(dims)])
         with block.init() as init:
-            target.store(cast(0, wide), tuple(init[: len(dims)]))
+            target.store(cast(0, wide), tuple(where(list(init)[: len(dims)])[1]))
         before = target[tuple(at)]
-        left = cast(image[tuple(place(rest, ci, group, window))], wide)
-        term = left * cast(weight[tuple(kernel(co, ci, group, window))], wide)
+        left = cast(image[tuple(place(at, ci, channel.group, window))], wide)
+        term = left * cast(weight[tuple(kernel(channel, ci, window))], wide)
         target.store(before + term, tuple(at))
     if target is not out:
         source, result = builder.linear(target), builder.linear(out)

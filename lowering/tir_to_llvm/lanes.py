@@ -1,9 +1,19 @@
 """Python expressions that emit `arith` and `math` operations on floats and vectors of floats."""
 
+from collections.abc import Callable, Sequence
+
 from relax_mlir.dialects.bindings import ir
 
 # arith.cmpf predicates; all ordered, so false when either side is NaN.
 _OEQ, _OGT, _OLT = 1, 2, 4
+# And one of arith.cmpi.
+_EQUAL = 0
+# How AVX-512 multiplies by powers of two: the intrinsic, and of how many lanes.
+_SCALING = {
+    "f32": ("llvm.x86.avx512.mask.scalef.ps.512", 16),
+    "f64": ("llvm.x86.avx512.mask.scalef.pd.512", 8),
+}
+_AS_CPU_ROUNDS = 4
 
 
 class Lanes:
@@ -12,11 +22,11 @@ class Lanes:
     Operators build operations at the current insertion point and location.
     """
 
-    __slots__ = ("_fma", "value")
+    __slots__ = ("_avx512", "_fma", "value")
 
-    def __init__(self, value: ir.Value, *, fma: bool = True) -> None:
+    def __init__(self, value: ir.Value, *, fma: bool = True, avx512: bool = False) -> None:
         self.value = value
-        self._fma = fma
+        self._fma, self._avx512 = fma, avx512
 
     def like(self, number: float | int) -> "Lanes":
         """Return a constant of this value's type."""
@@ -47,14 +57,24 @@ class Lanes:
     def __truediv__(self, other: "Operand") -> "Lanes":
         return self._binary("div", other)
 
-    def __and__(self, mask: int) -> "Lanes":
-        return self._emit("arith.andi", self.like(mask))
+    def __and__(self, mask: "Operand") -> "Lanes":
+        return self._emit("arith.andi", self._operand(mask))
 
-    def __lshift__(self, count: int) -> "Lanes":
-        return self._emit("arith.shli", self.like(count))
+    def __or__(self, other: "Operand") -> "Lanes":
+        return self._emit("arith.ori", self._operand(other))
 
-    def __rshift__(self, count: int) -> "Lanes":
-        return self._emit("arith.shrsi", self.like(count))
+    def __xor__(self, other: "Operand") -> "Lanes":
+        return self._emit("arith.xori", self._operand(other))
+
+    def __lshift__(self, count: "Operand") -> "Lanes":
+        return self._emit("arith.shli", self._operand(count))
+
+    def __rshift__(self, count: "Operand") -> "Lanes":
+        return self._emit("arith.shrsi", self._operand(count))
+
+    def without_sign_shifted(self, count: int) -> "Lanes":
+        """Return an integer's bits moved to the right, zeros moving in."""
+        return self._emit("arith.shrui", self.like(count))
 
     def __lt__(self, other: "Operand") -> "Lanes":
         return self._compare(_OLT, other)
@@ -72,6 +92,51 @@ class Lanes:
         if not self._fma:
             return self * factor + term
         return self._emit("math.fma", factor, term)
+
+    def quotient(self, divisor: "Lanes") -> "Lanes":
+        """Return this divided by a normal number, within one unit in the last place.
+
+        A reciprocal that the CPU estimates and a step of Newton's are quicker than its division,
+        but have no answer for infinities and subnormal numbers.
+        """
+        quick = ir.Attribute.parse("#arith.fastmath<ninf,arcp>")
+        return self._emit("arith.divf", divisor, fastmath=quick)
+
+    def can_scale(self) -> bool:
+        """Whether the CPU multiplies this by powers of two in one instruction."""
+        type_ = self.value.type
+        if not self._avx512 or not isinstance(type_, ir.VectorType):
+            return False
+        known = _SCALING.get(str(type_.element_type))
+        return known is not None and type_.rank == 1 and type_.shape[0] % known[1] == 0
+
+    def scaled(self, power: "Lanes") -> "Lanes":
+        """Return `self * 2**power`, the power an integer of this type, where `can_scale`."""
+        type_ = self.value.type
+        name, lanes = _SCALING[str(type_.element_type)]
+        mask = self._number(ir.IntegerType.get_signless(lanes), -1)
+        rounding = self._number(ir.IntegerType.get_signless(32), _AS_CPU_ROUNDS)
+        if type_.shape[0] == lanes:
+            return self._wrap(_scalef(name, self.value, power.value, mask, rounding))
+        total = self
+        for start in range(0, type_.shape[0], lanes):
+            one, by = (_slice(each.value, start, lanes) for each in (self, power))
+            total = total._wrap(
+                ir.Operation.create(
+                    "vector.insert_strided_slice",
+                    results=[type_],
+                    operands=[_scalef(name, one, by, mask, rounding), total.value],
+                    attributes={"offsets": _numbers(start), "strides": _numbers(1)},
+                ).results[0]
+            )
+        return total
+
+    def any(self) -> ir.Value:
+        """Return whether a truth value holds in any lane, as an i1."""
+        if not isinstance(self.value.type, ir.VectorType):
+            return self.value
+        kind = ir.Attribute.parse("#vector.kind<or>")
+        return self._emit("vector.reduction", type_=self.value.type.element_type, kind=kind).value
 
     def polynomial(self, coefficients: tuple[float, ...]) -> "Lanes":
         """Return the polynomial at this value; coefficients from the constant term up."""
@@ -112,16 +177,32 @@ class Lanes:
         """Return the signed integer as f32."""
         return self._emit("arith.sitofp", type_=_as(self.value.type, ir.F32Type.get()))
 
+    def converted(self, name: str, element: ir.Type) -> "Lanes":
+        """Return what a conversion of the arith dialect makes of this."""
+        return self._emit(name, type_=_as(self.value.type, element))
+
     def _wrap(self, value: ir.Value) -> "Lanes":
-        return Lanes(value, fma=self._fma)
+        return Lanes(value, fma=self._fma, avx512=self._avx512)
 
     def _operand(self, other: "Operand") -> "Lanes":
         return other if isinstance(other, Lanes) else self.like(other)
 
-    def _emit(self, name: str, *others: "Lanes", type_: ir.Type | None = None) -> "Lanes":
-        operands = [self.value, *(other.value for other in others)]
-        made = ir.Operation.create(name, results=[type_ or self.value.type], operands=operands)
+    def _emit(
+        self, name: str, *others: "Lanes", type_: ir.Type | None = None, **attributes: ir.Attribute
+    ) -> "Lanes":
+        made = ir.Operation.create(
+            name,
+            results=[type_ or self.value.type],
+            operands=[self.value, *(other.value for other in others)],
+            attributes=attributes,
+        )
         return self._wrap(made.results[0])
+
+    def _number(self, type_: ir.Type, number: int) -> ir.Value:
+        value = ir.IntegerAttr.get(type_, number)
+        return ir.Operation.create(
+            "arith.constant", results=[type_], attributes={"value": value}
+        ).results[0]
 
     def _binary(self, name: str, other: "Operand") -> "Lanes":
         type_ = self.value.type
@@ -129,9 +210,13 @@ class Lanes:
         suffix = "i" if isinstance(element, ir.IntegerType) else "f"
         return self._emit(f"arith.{name}{suffix}", self._operand(other))
 
-    def _compare(self, predicate: int, other: "Operand") -> "Lanes":
+    def equals(self, other: "Operand") -> "Lanes":
+        """Return whether two integers are the same."""
+        return self._compare(_EQUAL, other, "arith.cmpi")
+
+    def _compare(self, predicate: int, other: "Operand", name: str = "arith.cmpf") -> "Lanes":
         made = ir.Operation.create(
-            "arith.cmpf",
+            name,
             results=[_as(self.value.type, ir.IntegerType.get_signless(1))],
             operands=[self.value, self._operand(other).value],
             attributes={
@@ -144,7 +229,50 @@ class Lanes:
 Operand = Lanes | float | int
 
 
+def choose(
+    condition: ir.Value,
+    seldom: Callable[[], Sequence[Lanes]],
+    else_: Sequence[Lanes],
+) -> list[Lanes]:
+    """Return what is computed only where a condition holds, else other values of those types."""
+    made = ir.Operation.create(
+        "scf.if", results=[each.value.type for each in else_], operands=[condition], regions=2
+    )
+    for region, values in zip(made.regions, (seldom, lambda: else_), strict=True):
+        with ir.InsertionPoint(region.blocks.append()):
+            ir.Operation.create("scf.yield", operands=[each.value for each in values()])
+    return [each._wrap(value) for each, value in zip(else_, made.results, strict=True)]
+
+
 def _as(shape_of: ir.Type, element: ir.Type) -> ir.Type:
     if isinstance(shape_of, ir.VectorType):
         return ir.VectorType.get(shape_of.shape, element)
     return element
+
+
+def _scalef(
+    name: str, value: ir.Value, power: ir.Value, mask: ir.Value, rounding: ir.Value
+) -> ir.Value:
+    return ir.Operation.create(
+        "llvm.call_intrinsic",
+        results=[value.type],
+        operands=[value, power, value, mask, rounding],
+        attributes={
+            "intrin": ir.StringAttr.get(name),
+            "operandSegmentSizes": ir.DenseI32ArrayAttr.get([5, 0]),
+            "op_bundle_sizes": ir.DenseI32ArrayAttr.get([]),
+        },
+    ).results[0]
+
+
+def _slice(value: ir.Value, start: int, lanes: int) -> ir.Value:
+    return ir.Operation.create(
+        "vector.extract_strided_slice",
+        results=[ir.VectorType.get([lanes], value.type.element_type)],
+        operands=[value],
+        attributes={"offsets": _numbers(start), "sizes": _numbers(lanes), "strides": _numbers(1)},
+    ).results[0]
+
+
+def _numbers(number: int) -> ir.ArrayAttr:
+    return ir.ArrayAttr.get([ir.IntegerAttr.get(ir.IntegerType.get_signless(64), number)])

@@ -11,7 +11,9 @@ import math
 from collections.abc import Callable
 
 from relax_mlir.dialects.bindings import ir
+from relax_mlir.lowering.tir_to_llvm.inverse_trigonometry import INVERSE_TRIGONOMETRY
 from relax_mlir.lowering.tir_to_llvm.lanes import Lanes
+from relax_mlir.lowering.tir_to_llvm.trigonometry import NEED_FMA, TRIGONOMETRY
 
 _INF, _NAN = math.inf, math.nan
 _LOG2_E = 1.4426950408889634
@@ -43,29 +45,63 @@ _ERF_LARGE = (
 _ERF_SPLIT, _ERF_ONE = 0.925, 4.0
 
 
-def expand_math(op: ir.Operation, fma: bool = True) -> None:
+def expand_math(op: ir.Operation, fma: bool = True, avx512: bool = False) -> None:
     """Replace the functions of this file, on floats and vectors of them, by arithmetic.
 
     Args:
         op: a module, changed in place.
         fma: whether the target multiplies and adds in one instruction.
+        avx512: whether instructions of AVX-512 may be used.
     """
     found: list[ir.Operation] = []
+    divisions: list[ir.Operation] = []
 
     def visit(candidate: ir.Operation) -> ir.WalkResult:
-        if candidate.name in _FUNCTIONS:
+        if candidate.name in _FUNCTIONS and (fma or candidate.name not in NEED_FMA):
             element = _element(candidate.results[0].type)
             if element in _WIDENED or (element == "f64" and candidate.name in _OF_DOUBLES):
                 found.append(candidate)
+        elif candidate.name == "arith.divf":
+            divisions.append(candidate)
         return ir.WalkResult.ADVANCE
 
     op.walk(visit)
+    for division in divisions:
+        if _is_logistic(division.operands[1]):
+            division.attributes["fastmath"] = ir.Attribute.parse("#arith.fastmath<ninf,arcp>")
     for call in found:
         with call.location, ir.InsertionPoint(call):
             result = call.results[0]
-            value = _compute(call.name, call.operands[0], fma)
+            operands = [Lanes(value, fma=fma, avx512=avx512) for value in call.operands]
+            value = _compute(call.name, operands)
             result.replace_all_uses_with(value)
         call.erase()
+
+
+def _is_logistic(divisor: ir.Value) -> bool:
+    """Whether a divisor is `1 + exp(-|x|)`: between 1 and 2, so that quick division will do."""
+    names = ("arith.addf", "math.exp", "arith.negf", "math.absf")
+    for name in names:
+        if isinstance(divisor.owner, ir.Block) or divisor.owner.operation.name != name:
+            return False
+        # Operands of a sum are not ordered; the other one is a constant, which has no operands.
+        operands = [v for v in divisor.owner.operation.operands if not _is_one(v)]
+        if len(operands) != 1:
+            return False
+        divisor = operands[0]
+    return True
+
+
+def _is_one(value: ir.Value) -> bool:
+    if isinstance(value.owner, ir.Block):
+        return False
+    if value.owner.operation.name == "vector.broadcast":
+        return _is_one(value.owner.operation.operands[0])
+    if value.owner.operation.name != "arith.constant":
+        return False
+    attr = value.owner.operation.attributes["value"]
+    attr = attr.get_splat_value() if isinstance(attr, ir.DenseElementsAttr) else attr
+    return isinstance(attr, ir.FloatAttr) and attr.value == 1.0
 
 
 _WIDENED = ("f16", "bf16", "f32")
@@ -75,17 +111,15 @@ def _element(type_: ir.Type) -> str:
     return str(type_.element_type if isinstance(type_, ir.VectorType) else type_)
 
 
-def _compute(name: str, operand: ir.Value, fma: bool) -> ir.Value:
-    function, narrow = _FUNCTIONS[name], operand.type
+def _compute(name: str, operands: list[Lanes]) -> ir.Value:
+    function, narrow = _FUNCTIONS[name], operands[0].value.type
     if _element(narrow) == "f64":
-        return _OF_DOUBLES[name](Lanes(operand, fma=fma)).value
+        return _OF_DOUBLES[name](*operands).value
     if _element(narrow) == "f32":
-        return function(Lanes(operand, fma=fma)).value
-    f32 = ir.F32Type.get()
-    wide = ir.VectorType.get(narrow.shape, f32) if isinstance(narrow, ir.VectorType) else f32
-    widened = ir.Operation.create("arith.extf", results=[wide], operands=[operand]).results[0]
-    value = function(Lanes(widened, fma=fma)).value
-    return ir.Operation.create("arith.truncf", results=[narrow], operands=[value]).results[0]
+        return function(*operands).value
+    value = function(*(each.converted("arith.extf", ir.F32Type.get()) for each in operands))
+    element = narrow.element_type if isinstance(narrow, ir.VectorType) else narrow
+    return value.converted("arith.truncf", element).value
 
 
 def _clamp(x: Lanes, low: float, high: float) -> Lanes:
@@ -94,11 +128,20 @@ def _clamp(x: Lanes, low: float, high: float) -> Lanes:
     return (x < low).select(x.like(low), x)
 
 
-def _split_exponent(x: Lanes) -> tuple[Lanes, Lanes]:
-    """Return the integer n nearest to x / ln 2, and r with x = n * ln 2 + r."""
+def _whole_and_rest(x: Lanes) -> tuple[Lanes, Lanes, Lanes]:
+    """Return the integer n nearest to x / ln 2 in the low bits of an i32, and as a float; the rest.
+
+    The rest is r with x = n * ln 2 + r.
+    """
     shifted = x.times_plus(_LOG2_E, _ROUNDER)
     whole = shifted - _ROUNDER
     rest = whole.times_plus(-_LN2_LO, whole.times_plus(-_LN2_HI, x))
+    return shifted, whole, rest
+
+
+def _split_exponent(x: Lanes) -> tuple[Lanes, Lanes]:
+    """Return the integer n nearest to x / ln 2, and r with x = n * ln 2 + r."""
+    shifted, _, rest = _whole_and_rest(x)
     return shifted.bits() - _ROUNDER_BITS, rest
 
 
@@ -120,8 +163,11 @@ def _exp_minus_one_near_zero(r: Lanes) -> Lanes:
 
 
 def _exp(x: Lanes) -> Lanes:
-    n, r = _split_exponent(_clamp(x, -104.0, 89.0))
-    return _scale((r * r).times_plus(r.polynomial(_EXP), r + 1.0), n)
+    shifted, whole, r = _whole_and_rest(_clamp(x, -104.0, 89.0))
+    power = r.polynomial((1.0, 1.0, *_EXP))
+    if power.can_scale():
+        return power.scaled(whole)
+    return _scale(power, shifted.bits() - _ROUNDER_BITS)
 
 
 def _exp2(x: Lanes) -> Lanes:
@@ -142,7 +188,7 @@ def _expm1(x: Lanes) -> Lanes:
 def _tanh(x: Lanes) -> Lanes:
     twice = x.magnitude() * 2.0
     e = _expm1((twice > 20.0).select(x.like(20.0), twice))
-    return (e / (e + 2.0)).with_sign_of(x)
+    return (twice > 18.1).select(x.like(1.0), e.quotient(e + 2.0)).with_sign_of(x)
 
 
 def _half_of_exp(x: Lanes) -> tuple[Lanes, Lanes]:
@@ -261,11 +307,13 @@ def _erf(x: Lanes) -> Lanes:
     return (magnitude > _ERF_SPLIT).select(large, small)
 
 
-_OF_DOUBLES: dict[str, Callable[[Lanes], Lanes]] = {
+_OF_DOUBLES: dict[str, Callable[..., Lanes]] = {
     "math.expm1": _expm1_of_doubles,
     "math.log1p": _log1p_of_doubles,
 }
-_FUNCTIONS: dict[str, Callable[[Lanes], Lanes]] = {
+_FUNCTIONS: dict[str, Callable[..., Lanes]] = {
+    **TRIGONOMETRY,
+    **INVERSE_TRIGONOMETRY,
     "math.acosh": _acosh,
     "math.asinh": _asinh,
     "math.atanh": _atanh,

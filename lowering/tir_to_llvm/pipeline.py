@@ -35,11 +35,12 @@ MEMREF_TO_LLVM = (
 )
 
 
-def memref_to_llvm(*, threads: int = 1, fma: bool = True) -> tuple[str, ...]:
+def memref_to_llvm(*, threads: int = 1, fma: bool = True, avx512: bool = False) -> tuple[str, ...]:
     """Return the steps for a target: with more than one thread `scf.parallel` becomes OpenMP."""
     steps: list[str] = list(MEMREF_TO_LLVM)
-    if not fma:
-        steps[steps.index("expand-math")] = "expand-math{fma=false}"
+    if not fma or avx512:
+        given = "avx512=true" if fma else "fma=false"
+        steps[steps.index("expand-math")] = f"expand-math{{{given}}}"
     if threads > 1:
         # The scope of allocations around each parallel body may not hold a branch; canonicalize
         # takes away those without an allocation.

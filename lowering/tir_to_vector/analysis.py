@@ -6,9 +6,11 @@ from dataclasses import dataclass, field
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.tir.ops import block_predicate
 from relax_mlir.lowering.tir_to_vector.index_emit import constant_or_value
+from relax_mlir.lowering.tir_to_vector.nibbles import is_nibbles
 
 # Kinds of loops that say how a nest is to be computed; it is not lowered in another way then.
 BY_HAND = ("vectorized", "unrolled")
+BY_HAND_REASON = "its loops are scheduled by hand"
 _IGNORED = ("tir.reads", "tir.writes", "tir.yield")
 # What may stand beside the one block of a nest: sizes, and the end of the loop.
 _INDEX_ONLY = ("tir.yield", "tir.symbol", "arith.")
@@ -102,7 +104,7 @@ def match_nest(op: ir.Operation) -> Nest | str:
         if constant_or_value(op.operands[0]) != 0:
             return "a loop does not start at 0"
         if ir.StringAttr(op.attributes["kind"]).value in BY_HAND:
-            return "its loops are scheduled by hand"
+            return BY_HAND_REASON
         loops.append(op)
         inner = [
             view.operation
@@ -128,11 +130,13 @@ def match_nest(op: ir.Operation) -> Nest | str:
         return "a loop's extent depends on an outer loop"
     nest = Nest(loops, op, loop_of, types)
     for inner in nest.body():
+        if any(is_nibbles(operand.type) for operand in inner.operands):
+            return "a buffer of 4-bit integers"
         if inner.name == "memref.load":
             nest.loads.append(_access(inner, 0, op))
         elif inner.name == "memref.store":
             nest.stores.append(_access(inner, 1, op))
-        elif len(inner.regions) or inner.name == "tir.assert":
+        elif len(inner.regions) or inner.name in ("tir.assert", "tir.call_extern"):
             return f"'{inner.name}' inside the block"
     return nest
 

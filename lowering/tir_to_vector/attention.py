@@ -225,7 +225,7 @@ class _Matcher:
     def _replaced(
         self, flat: FlatNest, value: ir.Value, rows: ir.Value, special: float, other: float
     ) -> bool:
-        """Whether another number stands for a special one of the rows; else it is that of the row."""
+        """Whether another number stands for a special one of the rows'."""
         choice = operation(value, "arith.select")
         if choice is None:
             _require(self._is_load(flat, value, rows))

@@ -10,29 +10,29 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.dialects.relax.symbolic import SymExpr
-from relax_mlir.lowering.tir_to_vector.attention import Attention, Place
+from relax_mlir.lowering.tir_to_vector.attention import Attention
+from relax_mlir.lowering.tir_to_vector.attention_few import FewQueries
 from relax_mlir.lowering.tir_to_vector.attention_pack import (
     Matrix,
     copy_rows,
     pack_columns,
     pack_rows,
 )
-from relax_mlir.lowering.tir_to_vector.attention_scores import copy_fixed
-from relax_mlir.lowering.tir_to_vector.attention_softmax import LOG2_E, Mask, RowState, Softmax
-from relax_mlir.lowering.tir_to_vector.attention_tile import Arithmetic, Lines, sum_products
+from relax_mlir.lowering.tir_to_vector.attention_setup import Setup
+from relax_mlir.lowering.tir_to_vector.attention_softmax import RowState, Softmax
+from relax_mlir.lowering.tir_to_vector.attention_tile import Lines, sum_products
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.machine import Machine
-from relax_mlir.lowering.tir_to_vector.team import Part
 
-import os
 # Columns of a register tile, in vectors.
 VECTORS = 2
 # Keys of a block: their scores for the queries of a block stay in the first-level cache.
-KEYS = int(os.environ.get("AKEYS","256"))
+KEYS = 256
 # Register tiles that share a block of keys while it is in the first-level cache.
-TILES = int(os.environ.get("ATILES","4"))
+TILES = 4
+# Up to so many queries it does not pay to rearrange keys and values.
+FEW = 6
 
 
 @dataclass(frozen=True)
@@ -57,83 +57,55 @@ class _Head:
 
 def emit_attention(found: Attention, emit: Emitter, machine: Machine) -> None:
     """Write the kernel at the insertion point."""
-    _Kernel(found, emit, machine).write()
+    setup = Setup(found, emit, machine)
+    adjacent = all(place.column == 1 for place in (found.query, found.key, found.value))
+    if not adjacent:
+        _Kernel(setup).write()
+    elif isinstance(setup.rows, int):
+        kernel = FewQueries(setup) if setup.rows <= FEW else _Kernel(setup)
+        kernel.write()
+    else:
+        with emit.when(emit.compare("sle", setup.rows, FEW)) as branch:
+            FewQueries(setup).write()
+        with emit.otherwise(branch):
+            _Kernel(setup).write()
 
 
 class _Kernel:
-    def __init__(self, found: Attention, emit: Emitter, machine: Machine) -> None:
-        self.found, self.emit, self.machine = found, emit, machine
-        lanes = machine.lanes(found.element)
-        assert lanes is not None  # other elements are left to plain loops
-        self.use = Arithmetic(emit, ir.VectorType.get([lanes], found.element), machine.fma)
-        self.panel = VECTORS * lanes
-        self.rows, self.keys, self.depth, self.width = map(
-            emit.size, (found.rows, found.keys, found.depth, found.width)
-        )
-        self.tile = _tile_rows(self.rows, machine)
+    def __init__(self, setup: Setup) -> None:
+        self.setup, self.emit, self.use = setup, setup.emit, setup.use
+        self.found = setup.found
+        self.panel = VECTORS * self.use.lanes
+        self.rows, self.keys, self.depth, self.width = (
+            setup.rows, setup.keys, setup.depth, setup.width,
+        )  # fmt: skip
+        self.tile = _tile_rows(self.rows, setup.machine)
         self.block = TILES * self.tile
-        places = (found.key, found.value)
-        count = len(found.outer)
-        # Keys and values are the same for every step of the loops that walk along neither.
-        self.shared = [i for i in range(count) if all(p.outer[i] == 0 for p in places)]
-        self.own = [i for i in range(count) if i not in self.shared]
         one_block = isinstance(self.keys, int) and 0 < self.keys <= KEYS
-        self.alone = one_block and not found.scores.causal
+        self.alone = one_block and setup.mask is None
 
     def write(self) -> None:
         """Write the loops."""
-        emit, found = self.emit, self.found
-        self.factor = self._factor()
-        self.mask = self._mask()
-        with ExitStack() as stack:
-            order = [*self.own, *self.shared]
-            extents = [emit.size(found.outer[i]) for i in order]
-            parts = [Part(extent, 1, 2 * emit.threads) for extent in extents]
-            parts.append(Part(self.rows, self.block))
-            *spans, rows = stack.enter_context(emit.team(parts, self._work()))
+        emit, setup, found = self.emit, self.setup, self.found
+        with setup.team(self.block) as (spans, rows), ExitStack() as stack:
             self.buffers = self._allocate()
             env: dict[int, Index] = {}
-            for number, position in enumerate(order):
-                if number == len(self.own):
-                    self._pack(env)
-                env[position] = stack.enter_context(emit.loop(*spans[number])).counter
-            if not self.shared:
-                self._pack(env)
+            for position in setup.own:
+                env[position] = stack.enter_context(emit.loop(*spans[position])).counter
+            self._pack(env)
+            for position in setup.shared:
+                env[position] = stack.enter_context(emit.loop(*spans[position])).counter
             head = _Head(
-                self._matrix(found.query, env),
-                self._matrix(found.out, env),
-                [self._matrix(place, env) for place in found.added],
+                setup.matrix(found.query, env),
+                setup.matrix(found.out, env),
+                [setup.matrix(place, env) for place in found.added],
             )
+            if rows[0] == 0 and isinstance(rows[1], int) and rows[1] <= self.block:
+                self._rows(head, 0, rows[1])
+                return
             with emit.loop(*rows, self.block) as loop:
-                left = emit.sub(rows[1], loop.counter)
-                count = emit.min(left, self.block)
+                count = emit.min(emit.sub(rows[1], loop.counter), self.block)
                 self._rows(head, loop.counter, count)
-
-    def _work(self) -> Index:
-        found, emit = self.found, self.emit
-        if emit.threads == 1:
-            return 0
-        total: Index = 1
-        for extent in (*found.outer, found.rows, found.keys, found.depth + found.width):
-            total = emit.mul(total, emit.size(extent))
-        return total
-
-    def _factor(self) -> ir.Value:
-        """Return what queries are multiplied by, a vector: scores are then powers of two."""
-        emit, element = self.emit, self.found.element
-        factor = emit.constant(element, LOG2_E if self.use.is_single else 1.0)
-        for value in self.found.scores.factors:
-            factor = emit.op("arith.mulf", [copy_fixed(value), factor], element)
-        return self.use.splat(factor)
-
-    def _mask(self) -> Mask | None:
-        scores, emit = self.found.scores, self.emit
-        if not scores.causal:
-            return None
-        offset: Index = 0
-        if scores.offset is not None:
-            offset = emit.op("arith.index_cast", [copy_fixed(scores.offset)], emit.index_type)
-        return Mask(offset, scores.window)
 
     def _allocate(self) -> _Buffers:
         emit, lanes = self.emit, self.use.lanes
@@ -167,17 +139,8 @@ class _Kernel:
             Softmax(self.use, scores, stride, self.panel, state, self.alone),
         )
 
-    def _matrix(self, place: Place, env: dict[int, Index]) -> Matrix:
-        emit = self.emit
-        offset = emit.size(place.offset)
-        for position, counter in env.items():
-            offset = emit.add(offset, emit.mul(counter, emit.size(place.outer[position])))
-        base = emit.flatten_once(place.buffer)
-        row, column = emit.size(place.row), emit.size(place.column)
-        return Matrix(self.use, base, offset, row, column, place.widen)
-
     def _pack(self, env: dict[int, Index]) -> None:
-        key, value = (self._matrix(p, env) for p in (self.found.key, self.found.value))
+        key, value = (self.setup.matrix(p, env) for p in (self.found.key, self.found.value))
         pack_rows(key, self.keys, self.depth, self.buffers.keys, self.panel)
         pack_columns(value, self.keys, self.width, self.buffers.values, self.panel)
 
@@ -186,34 +149,20 @@ class _Kernel:
         emit, softmax = self.emit, self.buffers.softmax
         copy_rows(
             head.query, first, rows, self.depth, self.buffers.queries, self.query_stride,
-            self.factor,
+            self.setup.factor,
         )  # fmt: skip
         if self.alone:
             self._block(head, (first, 0), rows, self.keys)
         else:
             softmax.begin(rows)
             self._clear(rows)
-            lower, upper = self._visible(first, rows)
+            lower, upper = self.setup.visible(first, rows, self.panel)
             with emit.loop(lower, upper, KEYS) as loop:
                 columns = emit.min(emit.sub(upper, loop.counter), KEYS)
                 self._block(head, (first, loop.counter), rows, columns)
         self._finish(head.out, first, rows)
 
-    def _visible(self, first: Index, rows: Index) -> tuple[Index, Index]:
-        """Return which keys any of some queries sees."""
-        emit, mask = self.emit, self.mask
-        if mask is None:
-            return 0, self.keys
-        start = emit.add(first, mask.offset)
-        upper = emit.min(emit.add(start, rows), self.keys)
-        if mask.window is None:
-            return 0, upper
-        lower = emit.max(emit.sub(start, mask.window - 1), 0)
-        return emit.round_down(lower, self.panel), upper
-
-    def _block(
-        self, head: _Head, at: tuple[Index, Index], rows: Index, columns: Index
-    ) -> None:
+    def _block(self, head: _Head, at: tuple[Index, Index], rows: Index, columns: Index) -> None:
         """Write what is done for a block of keys."""
         emit, use, softmax = self.emit, self.use, self.buffers.softmax
         lanes = use.lanes
@@ -261,10 +210,8 @@ class _Kernel:
                 value = use.multiply_add(use.load(self.buffers.sums, place), shrink, value)
             emit.vector_store(value, self.buffers.sums, [place])
 
-    def _adjust(
-        self, head: _Head, at: tuple[Index, Index], rows: Index, columns: Index
-    ) -> None:
-        emit, softmax, mask = self.emit, self.buffers.softmax, self.mask
+    def _adjust(self, head: _Head, at: tuple[Index, Index], rows: Index, columns: Index) -> None:
+        emit, softmax, mask = self.emit, self.buffers.softmax, self.setup.mask
         if not head.added:
             softmax.hide_rest(rows, columns)
             if mask is None:
@@ -290,29 +237,14 @@ class _Kernel:
                 emit.vector_store(zero, self.buffers.sums, [emit.add(line, column.counter)])
 
     def _finish(self, out: Matrix, first: Index, rows: Index) -> None:
-        """Divide the sums of rows by those of their powers."""
-        emit, use, element = self.emit, self.use, self.found.element
-        one, zero = emit.constant(element, 1), emit.constant(element, 0)
-        narrow = out.base.type.element_type
-        stored = ir.VectorType.get([use.lanes], narrow)
-        equal = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 1)
+        emit, buffers = self.emit, self.buffers
         with emit.loop(0, rows) as row:
-            at = emit.mul(row.counter, use.lanes)
-            total = use.across(use.load(self.buffers.softmax.state.totals, at), use.add)
-            none = emit.op("arith.cmpf", [total, zero], emit.bool_type, predicate=equal)
-            if not self.found.zeros:
-                none = emit.both(none, emit.compare("eq", self.keys, 0))
-            total = emit.op("arith.select", [none, one, total], element)
-            share = use.splat(emit.op("arith.divf", [one, total], element))
-            line = emit.mul(row.counter, self.sum_stride)
-            target = out.place(emit.add(first, row.counter), 0)
-            with emit.loop(0, self.width, use.lanes) as column:
-                value = use.load(self.buffers.sums, emit.add(line, column.counter))
-                value = emit.op("arith.mulf", [value, share], use.vector)
-                if narrow != element:
-                    value = emit.op("arith.truncf", [value], stored)
-                mask = emit.mask(emit.sub(self.width, column.counter), use.lanes)
-                emit.vector_store(value, out.base, [emit.add(target, column.counter)], mask)
+            sums = emit.mul(row.counter, self.sum_stride)
+            totals = emit.mul(row.counter, self.use.lanes)
+            self.setup.finish(
+                out, emit.add(first, row.counter), (buffers.sums, sums),
+                (buffers.softmax.state.totals, totals),
+            )  # fmt: skip
 
     def _tiles(self, rows: Index, write: Callable[[Index, int], None]) -> None:
         """Write register tiles over the rows of a block."""
@@ -320,7 +252,7 @@ class _Kernel:
         if isinstance(self.rows, int):
             sizes = [self.tile, self.rows % self.tile]
         else:
-            sizes = list(self.machine.row_tiles)
+            sizes = list(self.setup.machine.row_tiles)
         done: Index = 0
         for size in sizes:
             if not size:

@@ -37,8 +37,9 @@ class Matrix:
     def load(self, at: Index, mask: ir.Value | None = None) -> ir.Value:
         """Load adjacent elements."""
         type_ = ir.VectorType.get([self.use.lanes], self.base.type.element_type)
-        value = self.use.emit.vector_load(self.base, [at], type_, mask)
-        return value if self.widen is None else self.use.emit.op(self.widen, [value], self.use.vector)
+        emit = self.use.emit
+        value = emit.vector_load(self.base, [at], type_, mask)
+        return value if self.widen is None else emit.op(self.widen, [value], self.use.vector)
 
     def one(self, at: Index) -> ir.Value:
         """Load one element."""
@@ -70,18 +71,18 @@ def copy_rows(
     emit = use.emit
     with emit.loop(0, rows) as row:
         source, target = emit.add(first, row.counter), emit.mul(row.counter, stride)
-        if x.column != 1:
+        if x.column == 1:
+            with emit.loop(0, columns, use.lanes) as column:
+                mask = emit.mask(emit.sub(columns, column.counter), use.lanes)
+                value = x.load(x.place(source, column.counter), mask)
+                value = emit.op("arith.mulf", [value, factor], use.vector)
+                emit.vector_store(value, to, [emit.add(target, column.counter)])
+        else:
             scale = emit.extract(factor, 0)
             with emit.loop(0, columns) as column:
                 value = x.one(x.place(source, column.counter))
                 value = emit.op("arith.mulf", [value, scale], x.element)
                 emit.store(value, to, [emit.add(target, column.counter)])
-            continue
-        with emit.loop(0, columns, use.lanes) as column:
-            mask = emit.mask(emit.sub(columns, column.counter), use.lanes)
-            value = x.load(x.place(source, column.counter), mask)
-            value = emit.op("arith.mulf", [value, factor], use.vector)
-            emit.vector_store(value, to, [emit.add(target, column.counter)])
 
 
 def pack_columns(x: Matrix, rows: Index, columns: Index, to: ir.Value, width: int) -> None:
@@ -109,36 +110,43 @@ def pack_rows(x: Matrix, rows: Index, columns: Index, to: ir.Value, width: int) 
     A key beyond the last is whatever; up to a vector's number of lines beyond a panel is written,
     before the next panel is.
     """
-    use = x.use
-    emit, lanes = use.emit, use.lanes
+    emit = x.use.emit
     with emit.loop(0, rows, width) as panel:
         base = emit.mul(panel.counter, columns)
-        if x.row == 1 and x.column != 1:
+        if x.column == 1:
+            _transposed(x, panel.counter, rows, columns, (to, base), width)
+        elif x.row == 1:
             left = emit.sub(rows, panel.counter)
             with emit.loop(0, columns) as column:
                 target = emit.add(base, emit.mul(column.counter, width))
-                for start in range(0, width, lanes):
+                for start in range(0, width, x.use.lanes):
                     at = x.place(emit.add(panel.counter, start), column.counter)
-                    value = x.load(at, emit.mask(emit.sub(left, start), lanes))
+                    value = x.load(at, emit.mask(emit.sub(left, start), x.use.lanes))
                     emit.vector_store(value, to, [emit.add(target, start)])
-            continue
-        last = emit.sub(rows, 1)
-        with emit.loop(0, width, lanes) as part:
-            first = emit.add(panel.counter, part.counter)
-            # A key that is not there is read as the last one.
-            keys = [emit.min(emit.add(first, i), last) for i in range(lanes)]
-            starts = [x.place(key, 0) for key in keys]
-            target = emit.add(base, part.counter)
-            if x.column != 1:
-                with emit.loop(0, columns) as column:
-                    line = emit.add(target, emit.mul(column.counter, width))
-                    along = emit.mul(column.counter, x.column)
-                    for i, start in enumerate(starts):
-                        emit.store(x.one(emit.add(start, along)), to, [emit.add(line, i)])
-                continue
-            with emit.loop(0, columns, lanes) as column:
-                mask = emit.mask(emit.sub(columns, column.counter), lanes)
-                vectors = [x.load(emit.add(start, column.counter), mask) for start in starts]
-                for i, value in enumerate(transpose(emit, vectors)):
-                    line = emit.mul(emit.add(column.counter, i), width)
-                    emit.vector_store(value, to, [emit.add(target, line)])
+        else:
+            last = emit.sub(rows, 1)
+            with emit.loop(0, width) as part, emit.loop(0, columns) as column:
+                key = emit.min(emit.add(panel.counter, part.counter), last)
+                line = emit.add(base, emit.mul(column.counter, width))
+                value = x.one(x.place(key, column.counter))
+                emit.store(value, to, [emit.add(line, part.counter)])
+
+
+def _transposed(
+    x: Matrix, first: Index, rows: Index, columns: Index, to: tuple[ir.Value, Index], width: int
+) -> None:
+    """Copy a panel of keys by square tiles."""
+    use = x.use
+    emit, lanes = use.emit, use.lanes
+    last = emit.sub(rows, 1)
+    with emit.loop(0, width, lanes) as part:
+        # A key that is not there is read as the last one.
+        keys = [emit.min(emit.add(emit.add(first, part.counter), i), last) for i in range(lanes)]
+        starts = [x.place(key, 0) for key in keys]
+        target = emit.add(to[1], part.counter)
+        with emit.loop(0, columns, lanes) as column:
+            mask = emit.mask(emit.sub(columns, column.counter), lanes)
+            vectors = [x.load(emit.add(start, column.counter), mask) for start in starts]
+            for i, value in enumerate(transpose(emit, vectors)):
+                line = emit.mul(emit.add(column.counter, i), width)
+                emit.vector_store(value, to[0], [emit.add(target, line)])

@@ -67,28 +67,34 @@ def match_scores(nest: Nest, buffer: ir.Value) -> Scores | None:
         if not is_constant(other, _LOWEST) or not _visible(found, condition, nest):
             return None
     while (pair := operation(value, "arith.addf")) is not None:
-        for rest, summand in (pair, pair[::-1]):
-            wide = operation(summand, _WIDEN)
-            load = loads.get(wide[0] if wide else summand)
-            if load is not None and load.buffer != buffer:
-                break
-        else:
+        sides = [(rest, _summand(loads, each, buffer)) for rest, each in (pair, pair[::-1])]
+        side = next((side for side in sides if side[1] is not None), None)
+        if side is None:
             return None
+        value, (load, widen) = side
         found.added.insert(0, load)
-        found.widened.insert(0, _WIDEN if wide else None)
-        value = rest
+        found.widened.insert(0, widen)
     while (pair := operation(value, "arith.mulf")) is not None:
-        for rest, factor in (pair, pair[::-1]):
-            if is_fixed(factor, nest):
-                break
-        else:
+        if not is_fixed(pair[1], nest):
+            pair.reverse()
+        if not is_fixed(pair[1], nest):
             return None
+        value, factor = pair
         found.factors.append(factor)
-        value = rest
     load = loads.get(value)
     if load is None or load.buffer != buffer or load.exprs != stores[0].exprs:
         return None
     return found
+
+
+def _summand(
+    loads: dict[ir.Value, Access], value: ir.Value, buffer: ir.Value
+) -> tuple[Access, str | None] | None:
+    wide = operation(value, _WIDEN)
+    load = loads.get(wide[0] if wide else value)
+    if load is None or load.buffer == buffer:
+        return None
+    return load, _WIDEN if wide else None
 
 
 def is_fixed(value: ir.Value, nest: Nest) -> bool:

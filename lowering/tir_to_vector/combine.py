@@ -13,82 +13,86 @@ _UNORDERED = 14
 
 
 class Sums:
-    """Running totals of a reduction, several vectors of them.
+    """Running totals of a reduction, vectors of several lengths and single values.
 
     A maximum that NaN passes through takes six instructions. Here it takes one that drops NaN, and
-    beside the totals goes a mask of the lanes that have seen one.
+    beside each total goes a mask of the lanes, or pairs of lanes, that have seen one.
 
     Args:
         flat: the reduction.
         emit: writes the code.
-        shared: whether the vectors are parts of one sum, so that one mask serves all.
+        lanes: of one register.
     """
 
-    def __init__(self, flat: FlatNest, emit: Emitter, *, shared: bool) -> None:
-        self._emit, self._name, self._shared = emit, flat.combiner, shared
+    def __init__(self, flat: FlatNest, emit: Emitter, lanes: int) -> None:
+        self._emit, self._name, self._lanes = emit, flat.combiner, lanes
         self._element = flat.value.type
         self._keep = _EXTREMA.get(self._name)
+
+    @property
+    def has_marks(self) -> bool:
+        """Whether masks go beside the totals."""
+        return self._keep is not None
 
     def combine(self, a: ir.Value, b: ir.Value) -> ir.Value:
         """Return two totals as one."""
         return self._emit.op(self._name, [a, b], a.type)
 
-    def neutral(self, type_: ir.Type) -> ir.Value:
+    def neutral(self, lanes: int) -> ir.Value:
         """Return the total of nothing."""
         identity = COMBINERS[self._name]
         number = identity if isinstance(identity, float) else identity(self._element.width)
+        type_ = self._element if lanes == 1 else ir.VectorType.get([lanes], self._element)
         return self._emit.constant(type_, number)
 
-    def begin(self, totals: Sequence[ir.Value]) -> list[ir.Value]:
-        """Return what a loop over steps carries, beginning with some totals."""
-        if not self._marks(totals[0].type):
-            return list(totals)
-        count = totals[0].type.shape[0]
-        type_ = ir.VectorType.get([count], self._emit.bool_type)
-        nowhere = self._emit.constant(type_, 0)
-        return [*totals, *[nowhere] * (1 if self._shared else len(totals))]
+    def begin(self, total: ir.Value) -> list[ir.Value]:
+        """Return what a loop over steps carries, beginning with a total."""
+        if not self._marks(total.type):
+            return [total]
+        type_ = ir.VectorType.get([self._marked(total)], self._emit.bool_type)
+        return [total, self._emit.constant(type_, 0)]
 
-    def step(self, carried: Sequence[ir.Value], values: Sequence[ir.Value]) -> list[ir.Value]:
-        """Return what is carried on when each of the first totals got a value."""
-        if not self._marks(values[0].type):
-            totals = [self.combine(a, b) for a, b in zip(carried, values, strict=False)]
-            return [*totals, *carried[len(totals) :]]
-        count = len(carried) - 1 if self._shared else len(carried) // 2
-        totals, marks = list(carried[:count]), list(carried[count:])
-        for i, value in enumerate(values):
-            larger = self._compare(self._keep, value, totals[i])
-            totals[i] = self._emit.op("arith.select", [larger, value, totals[i]], value.type)
-        pairs = [(value, value) for value in values]
-        if self._shared and len(values) % 2 == 0:
-            pairs = list(zip(values[::2], values[1::2], strict=True))
-        for i, pair in enumerate(pairs):
-            where = 0 if self._shared else i
-            found = self._compare(_UNORDERED, *pair)
-            marks[where] = self._emit.op("arith.ori", [marks[where], found], found.type)
-        return [*totals, *marks]
+    def step(self, carried: Sequence[ir.Value], value: ir.Value) -> list[ir.Value]:
+        """Return what is carried on when the total got a value."""
+        total = carried[0]
+        if not self._marks(value.type):
+            return [self.combine(total, value)]
+        larger = self._compare(self._keep, value, total)
+        total = self._emit.op("arith.select", [larger, value, total], value.type)
+        pair = self._halves(value) if self._marked(value) != value.type.shape[0] else (value, value)
+        found = self._compare(_UNORDERED, *pair)
+        return [total, self._emit.op("arith.ori", [carried[1], found], found.type)]
 
-    def end(self, carried: Sequence[ir.Value]) -> list[ir.Value]:
-        """Return the totals."""
+    def end(self, carried: Sequence[ir.Value]) -> ir.Value:
+        """Return the total."""
         if not self._marks(carried[0].type):
-            return list(carried)
-        count = len(carried) - 1 if self._shared else len(carried) // 2
-        nan = self._emit.constant(carried[0].type, math.nan)
-        totals = list(carried[:count])
-        for i, mark in enumerate(carried[count:]):
-            totals[i] = self._emit.op("arith.select", [mark, nan, totals[i]], nan.type)
-        return totals
+            return carried[0]
+        total, mark = carried
+        lanes = total.type.shape[0]
+        if mark.type.shape[0] != lanes:
+            both = [i % (lanes // 2) for i in range(lanes)]
+            mark = self._emit.shuffle(mark, mark, both)
+        nan = self._emit.constant(total.type, math.nan)
+        return self._emit.op("arith.select", [mark, nan, total], nan.type)
 
-    def across(self, value: ir.Value) -> ir.Value:
-        """Combine a vector's lanes, halves first, so that the order is the same everywhere."""
-        lanes = value.type.shape[0]
-        while lanes > 1:
-            lanes //= 2
-            parts = [self._emit.part(value, lanes * i, lanes) for i in (0, 1)]
-            value = self.combine(*parts)
-        return self._emit.extract(value, 0)
+    def narrow(self, value: ir.Value, lanes: int) -> ir.Value:
+        """Combine lanes, halves first, until so many are left: the same order everywhere."""
+        while value.type.shape[0] > lanes:
+            value = self.combine(*self._halves(value))
+        return value
+
+    def _halves(self, value: ir.Value) -> tuple[ir.Value, ir.Value]:
+        half = value.type.shape[0] // 2
+        low, high = (self._emit.part(value, half * i, half) for i in (0, 1))
+        return low, high
 
     def _marks(self, type_: ir.Type) -> bool:
         return self._keep is not None and isinstance(type_, ir.VectorType)
+
+    def _marked(self, total: ir.Value) -> int:
+        """Return how many lanes a mask has: half as many where that is still a whole register."""
+        lanes = total.type.shape[0]
+        return lanes // 2 if lanes > self._lanes else lanes
 
     def _compare(self, predicate: int, a: ir.Value, b: ir.Value) -> ir.Value:
         type_ = ir.VectorType.get(a.type.shape, self._emit.bool_type)

@@ -10,7 +10,6 @@ from relax_mlir.lowering.tir_to_vector.machine import Machine
 
 # A window this wide at most is written out along one axis.
 MOST_TAPS = 8
-import os; FORCE=os.environ.get("FORCE")
 
 
 @dataclass
@@ -29,6 +28,8 @@ class Convolution:
         k: the reduction iterator of the inner loop, None where the window is all there is.
         taps: the reduction iterator that is written out, None when there is none.
         reductions: the other reduction iterators.
+        unit: how far apart neighbours along the reductions are in the kernel, which has to be
+            packed; None when it lies in blocks already.
     """
 
     flat: FlatNest
@@ -44,6 +45,7 @@ class Convolution:
     k: int | None
     taps: int | None
     reductions: list[int]
+    unit: SymExpr | None
 
     @property
     def element(self) -> ir.Type:
@@ -93,11 +95,14 @@ def _assign(
         return None
     if any(not seen(image, i) or not seen(kernel, i) for i in reductions):
         return None
-    if len(reductions) == 1 and not FORCE:
-        return None
     lane = next((i for i in channels if _is_block(flat, kernel, i, lanes)), None)
+    ready = lane is not None and kernel_widen is None
     if lane is None:
         lane = max(channels, key=lambda i: (flat.iters[i].extent.value or lanes, i))
+    unit = None if ready else _unit_stride(flat, kernel, reductions)
+    # With kernels as they lie and one reduction it is a product of matrices.
+    if not ready and (unit is None or len(reductions) == 1):
+        return None
     col = next((i for i in pixels if out.strides[i] == 1), pixels[-1])
     if out.strides[lane] != 1 and out.strides[col] != 1:
         return None
@@ -109,13 +114,14 @@ def _assign(
     blocks = [i for i in channels if i != lane]
     return Convolution(
         flat, image, kernel, out, (image_widen, kernel_widen), lane, col, row, outer, blocks, k,
-        taps, rest,
+        taps, rest, unit,
     )  # fmt: skip
 
 
 def _is_block(flat: FlatNest, kernel: FlatAccess, position: int, lanes: int) -> bool:
-    """Whether an iterator walks just the lanes of a vector in kernels that were packed before."""
-    return bool(kernel.strides[position] == 1 and flat.iters[position].extent == lanes)
+    """Whether an iterator walks the lanes of a few vectors in kernels that were packed before."""
+    extent = flat.iters[position].extent.value
+    return kernel.strides[position] == 1 and extent in (lanes, 2 * lanes, 4 * lanes)
 
 
 def _inner(
@@ -137,3 +143,22 @@ def _inner(
     taps = min(narrow, key=near) if narrow else None
     rest = [i for i in reductions if i != taps]
     return taps, max(rest, key=lambda i: (size(i), -i)) if rest else None
+
+
+def _unit_stride(flat: FlatNest, kernel: FlatAccess, reductions: list[int]) -> SymExpr | None:
+    """Return the distance of neighbours where the steps of all reductions lie evenly, else None."""
+    left = {i: kernel.strides[i] for i in reductions}
+    unit = next((s for s in left.values() if all(_divides(s, other) for other in left.values())), None)
+    expected = unit
+    # From the nearest neighbours on, each stride is the length of what is inside.
+    while left and expected is not None:
+        inner = next((i for i, stride in left.items() if stride == expected), None)
+        if inner is None:
+            return None
+        expected = expected * flat.iters[inner].extent
+        del left[inner]
+    return unit
+
+
+def _divides(a: SymExpr, b: SymExpr) -> bool:
+    return bool((b // a) * a == b)

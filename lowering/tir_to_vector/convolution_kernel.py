@@ -16,6 +16,7 @@ from relax_mlir.lowering.tir_to_vector.emit import KEEP, Emitter
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.kernel_blocks import KernelBlocks
 from relax_mlir.lowering.tir_to_vector.machine import Machine
+from relax_mlir.lowering.tir_to_vector.multiply import multiply_add
 from relax_mlir.lowering.tir_to_vector.operands import Layout
 from relax_mlir.lowering.tir_to_vector.packing import Loader
 from relax_mlir.lowering.tir_to_vector.team import Part
@@ -40,7 +41,7 @@ class _Writer:
         self.vector = ir.VectorType.get([lanes], found.element)
         self.image, self.out = Layout(found.image, emit), Layout(found.out, emit)
         self.kernels = KernelBlocks(found, emit, self.vector)
-        self.store = TileStore(found, self.out, self.kernels.block, emit, self.vector)
+        self.store = TileStore(found, self.out, self.kernels, emit, self.vector)
         self.blocks = self.kernels.count
         self.rows, self.cols = self._extent(found.row), self._extent(found.col)
         known = [x if isinstance(x, int) else None for x in (self.blocks, self.rows, self.cols)]
@@ -128,8 +129,6 @@ class _Writer:
         here = {**env, found.col: col}
         if found.row is not None:
             here[found.row] = row
-        if self.kernels.block is not None:
-            here[self.kernels.block] = block
         start = self.image.at(here).offset
         pixels = [
             emit.add(emit.mul(r, self.image.stride(found.row)), emit.mul(c, self.image.stride(found.col)))
@@ -176,13 +175,5 @@ class _Writer:
         for number, pixel in enumerate(pixels):
             value = emit.splat(load.one(emit.add(image, pixel)), self.vector)
             for v, weight in enumerate(weights):
-                result.append(self._add(value, weight, sums[number * len(weights) + v]))
+                result.append(multiply_add(emit, self.machine, value, weight, sums[number * len(weights) + v]))
         return result
-
-    def _add(self, x: ir.Value, y: ir.Value, total: ir.Value) -> ir.Value:
-        emit = self.emit
-        if isinstance(self.vector.element_type, ir.IntegerType):
-            return emit.op("arith.addi", [total, emit.op("arith.muli", [x, y], self.vector)], self.vector)
-        if self.machine.fma:
-            return emit.op("vector.fma", [x, y, total], self.vector)
-        return emit.op("arith.addf", [total, emit.op("arith.mulf", [x, y], self.vector)], self.vector)

@@ -4,6 +4,8 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.convolution import Convolution
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
+from relax_mlir.lowering.tir_to_vector.kernel_blocks import KernelBlocks
+from relax_mlir.lowering.tir_to_vector.multiply import add
 from relax_mlir.lowering.tir_to_vector.operands import Layout
 from relax_mlir.lowering.tir_to_vector.transposed import transpose
 
@@ -12,12 +14,12 @@ class TileStore:
     """Writes sums of a tile: for each pixel so many vectors of output channels."""
 
     def __init__(
-        self, found: Convolution, out: Layout, block: int | None, emit: Emitter,
+        self, found: Convolution, out: Layout, blocks: KernelBlocks, emit: Emitter,
         vector: ir.VectorType,
     ) -> None:  # fmt: skip
         self._found, self._out, self._emit, self._vector = found, out, emit, vector
         self._lanes = vector.shape[0]
-        self._block = block
+        self._blocks = blocks
 
     def write(
         self, here: dict[int, Index], size: tuple[int, int, int], sums: list[ir.Value],
@@ -34,27 +36,20 @@ class TileStore:
         """
         emit, found = self._emit, self._found
         height, width, vectors = size
-        at = self._out.at(here)
+        base = self._out.base
         for v in range(vectors):
-            # Where blocks have an iterator, the place is that of the first one.
-            number = v if self._block is not None else emit.add(block, v)
-            start = emit.add(at.offset, emit.mul(number, self._distance()))
+            start = self._out.at({**here, **self._blocks.place(emit.add(block, v))}).offset
             mine = [sums[p * vectors + v] for p in range(height * width)]
             rest = left if isinstance(left, int) and left == vectors * self._lanes else None
             count = self._lanes if rest is not None else self._count(left, v)
             if self._out.stride(found.lane) == 1:
-                self._along_channels(at.base, start, mine, width, count)
+                self._along_channels(base, start, mine, width, count)
             else:
-                self._along_pixels(at.base, start, mine, width, count)
+                self._along_pixels(base, start, mine, width, count)
 
     def _count(self, left: Index, v: int) -> Index:
         emit = self._emit
         return emit.max(emit.min(emit.sub(left, v * self._lanes), self._lanes), 0)
-
-    def _distance(self) -> Index:
-        if self._block is not None:
-            return self._out.stride(self._block)
-        return self._emit.mul(self._out.stride(self._found.lane), self._lanes)
 
     def _pixel(self, number: int, width: int) -> Index:
         emit, found = self._emit, self._found
@@ -120,6 +115,5 @@ class TileStore:
         emit = self._emit
         if self._found.flat.init is None:
             held = emit.vector_load(base, [place], self._vector, mask)
-            name = "arith.addi" if isinstance(self._vector.element_type, ir.IntegerType) else "arith.addf"
-            value = emit.op(name, [held, value], self._vector)
+            value = add(emit, held, value)
         emit.vector_store(value, base, [place], mask)

@@ -133,10 +133,20 @@ class Emitter(TeamEmitter):
         buffer: ir.Value,
         indices: Sequence[Index],
         mask: ir.Value | None = None,
+        *,
+        past_cache: bool = False,
     ) -> None:
-        """Store adjacent elements; masked-off lanes are not touched."""
+        """Store adjacent elements; masked-off lanes are not touched.
+
+        Past the cache the place must be aligned to the vector, of a power of two up to 64 bytes.
+        """
         where = [buffer, *map(self.index, indices)]
-        if mask is None:
+        if past_cache:
+            size = min(64, value.type.shape[0] * value.type.element_type.width // 8)
+            aligned = ir.IntegerAttr.get(self._i64, size)
+            yes = ir.BoolAttr.get(True)
+            self.op("vector.store", [value, *where], nontemporal=yes, alignment=aligned)
+        elif mask is None:
             self.op("vector.store", [value, *where])
         else:
             self.op("vector.maskedstore", [*where, mask, value])

@@ -13,6 +13,7 @@ _VIEWS = (
     "memref.subview", "memref.view",
 )  # fmt: skip
 _ELEMENTWISE = ("arith.", "math.")
+_INDEX_OPS = ("arith.constant", "arith.addi", "arith.subi", "arith.muli", "tir.symbol")
 _ZERO, _ONE = SymExpr.const(0), SymExpr.const(1)
 # How two values are combined, the identity of floats, and of integers given their width.
 COMBINERS = {
@@ -60,6 +61,7 @@ class FlatNest:
         value: for a reduction what is combined, else what is stored.
         slice: the operations that compute the value, in order.
         init: what a reduction starts from, None for what the buffer holds.
+        final: whether nothing else in the function touches what it writes, and the caller sees it.
     """
 
     nest: Nest
@@ -70,6 +72,7 @@ class FlatNest:
     value: ir.Value
     slice: list[ir.Operation]
     init: ir.Attribute | None
+    final: bool = False
 
     @property
     def combiner(self) -> str:
@@ -107,7 +110,21 @@ def flatten_nest(nest: Nest) -> FlatNest:
         raise NotFlat("it has an init region and no reduction")
     flat = FlatNest(nest, iters, accesses, store.op, total, value, _slice(nest, value), init)
     _check_writes(flat)
+    flat.final = _is_final(flat)
     return flat
+
+
+def _is_final(flat: FlatNest) -> bool:
+    buffer, block = flat.written, flat.nest.block
+    if not isinstance(buffer.owner, ir.Block):
+        return False
+    for use in buffer.uses:
+        op = use.owner.operation
+        if op.name.startswith("tir.") or (op.parent is not None and op.parent.operation == block):
+            continue
+        return False
+    declared = [use.owner.operation for use in buffer.uses]
+    return all(op.parent.operation == block for op in declared)
 
 
 def extent_of(value: ir.Value) -> SymExpr:
@@ -168,7 +185,7 @@ def flat_access(access: Access, order: list[int]) -> FlatAccess:
     offset, strides, stride = _ZERO, [_ZERO] * len(order), _ONE
     dims = [_ONE, *inner_dims(access.buffer)][: len(access.exprs)]
     for dim, expr in zip(reversed(dims), reversed(access.exprs), strict=True):
-        constant, factors = _linear(expr)
+        constant, factors = linear(expr)
         offset = offset + stride * constant
         for position, factor in factors.items():
             where = order.index(position)
@@ -177,7 +194,12 @@ def flat_access(access: Access, order: list[int]) -> FlatAccess:
     return FlatAccess(access.buffer, offset, strides)
 
 
-def _linear(expr: ir.AffineExpr) -> tuple[int, dict[int, int]]:
+def linear(expr: ir.AffineExpr) -> tuple[int, dict[int, int]]:
+    """Return an affine expression's constant and the factor of each iterator.
+
+    Raises:
+        NotFlat: it divides.
+    """
     expr = expr.maybe_downcast()
     if isinstance(expr, ir.AffineConstantExpr):
         return expr.value, {}
@@ -185,7 +207,7 @@ def _linear(expr: ir.AffineExpr) -> tuple[int, dict[int, int]]:
         return 0, {expr.position: 1}
     if not isinstance(expr, (ir.AffineAddExpr, ir.AffineMulExpr)):
         raise NotFlat("an index divides")
-    (a, left), (b, right) = _linear(expr.lhs), _linear(expr.rhs)
+    (a, left), (b, right) = linear(expr.lhs), linear(expr.rhs)
     if isinstance(expr, ir.AffineAddExpr):
         return a + b, {i: left.get(i, 0) + right.get(i, 0) for i in {**left, **right}}
     factor, terms, constant = (b, left, a) if not right else (a, right, b)
@@ -211,7 +233,7 @@ def _init(nest: Nest, store: Access) -> ir.Attribute | None:
     block = nest.block.regions[1].blocks[0]
     ops = [view.operation for view in block.operations]
     stores = [op for op in ops if op.name == "memref.store"]
-    others = {op.name for op in ops} - {"memref.store", "arith.constant", "tir.yield", "tir.writes"}
+    others = {op.name for op in ops} - {"memref.store", "tir.yield", "tir.writes", *_INDEX_OPS}
     if len(stores) != 1 or others or stores[0].operands[1] != store.buffer:
         raise NotFlat("its init is not one store of a constant")
     value, _, *indices = stores[0].operands

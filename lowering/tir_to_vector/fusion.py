@@ -41,7 +41,7 @@ def shared_loops(group: list[FlatNest]) -> int:
 
 
 def _vectorize(group: list[FlatNest], keep: int) -> bool:
-    """Whether each nest has a vector form inside shared loops; some may be single elements there."""
+    """Whether each nest has a vector form inside shared loops; some may be one element there."""
     found = [vector_iter(collapse(flat, keep), keep) for flat in group]
     return any(isinstance(along, int) for along in found) and not any(
         isinstance(along, str) for along in found

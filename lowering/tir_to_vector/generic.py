@@ -3,14 +3,9 @@
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.tir.ops import block_predicate
 from relax_mlir.lowering.tir_to_vector.emit import AS_IT_LIKES, Emitter
+from relax_mlir.lowering.tir_to_vector.externs import lower_call
 from relax_mlir.lowering.tir_to_vector.index_emit import constant_or_value
 from relax_mlir.lowering.tir_to_vector.scheduled_threads import MARK, write_parallel
-
-_HINTS = {
-    "unrolled": "#llvm.loop_annotation<unroll = <disable = false, full = true>>",
-    "vectorized": "#llvm.loop_annotation<vectorize = <disable = false>>",
-}
-
 
 def lower_block(block: ir.Block, emit: Emitter) -> None:
     """Replace the tir operations in a block, and in all regions under it, in place.
@@ -26,6 +21,8 @@ def lower_block(block: ir.Block, emit: Emitter) -> None:
             _lower_for(op, emit)
         elif op.name == "tir.block":
             inline(op)
+        elif op.name == "tir.call_extern":
+            lower_call(op)
 
 
 def inline(op: ir.Operation) -> None:
@@ -56,7 +53,7 @@ def _lower_for(op: ir.Operation, emit: Emitter) -> None:
             write_parallel(op, emit, _move)
         else:
             upper = emit.add(lower, extent)
-            with emit.loop(lower, upper, hints=_HINTS.get(kind, AS_IT_LIKES)) as loop:
+            with emit.loop(lower, upper, hints=AS_IT_LIKES) as loop:
                 _move(body, loop.counter)
             if MARK in op.attributes:
                 loop.op.attributes[MARK] = op.attributes[MARK]

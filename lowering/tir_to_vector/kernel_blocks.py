@@ -3,7 +3,6 @@
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.convolution import Convolution
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
-from relax_mlir.lowering.tir_to_vector.flat import FlatAccess
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.microkernel import Flat
 from relax_mlir.lowering.tir_to_vector.operands import Layout
@@ -23,21 +22,19 @@ class KernelBlocks:
         self._layout = Layout(found.kernel, emit)
         self._lanes = vector.shape[0]
         self._channels = emit.size(found.iter(found.lane).extent)
-        self.ready = (
-            self._layout.stride(found.lane) == 1
-            and self._channels == self._lanes
-            and found.widen[1] is None
-        )
+        self.ready = found.unit is None
         self.block = found.blocks[-1] if self.ready and found.blocks else None
+        # Kernels may lie in blocks of several vectors.
+        self._parts = 1
         if self.ready:
-            self.count = emit.size(found.iter(self.block).extent)
+            self._parts = self._channels // self._lanes
+            self.count = emit.mul(emit.size(found.iter(self.block).extent), self._parts)
         else:
             self.count = emit.div(emit.add(self._channels, self._lanes - 1), self._lanes)
         self._reduced = [i for i, it in enumerate(found.flat.iters) if it.reduction]
         self._steps: Index = 1
         for position in self._reduced:
             self._steps = emit.mul(self._steps, emit.size(found.flat.iters[position].extent))
-        self._unit = 1 if self.ready else unit_stride(found.kernel, found)
         self._packed: ir.Value | None = None
 
     def bytes_at_most(self, limit: int) -> bool:
@@ -68,7 +65,7 @@ class KernelBlocks:
         stop = emit.min(emit.mul(last, self._lanes), self._channels)
         load = Loader(emit, source.base, found.widen[1], self._vector)
         packer = PanelPacker(load, self._lanes, self._packed, emit.mul(self._steps, self._lanes))
-        unit = emit.size(self._unit)
+        unit = emit.size(found.unit)
         block = Flat(source.base, offset, {"n": stride, "k": unit})
         packer.pack(block, emit.sub(stop, start), self._steps)
 
@@ -81,8 +78,7 @@ class KernelBlocks:
         emit = self._emit
         steps = self._found.kernel.strides[position]
         # Packing keeps the order that the steps have in memory.
-        quotient = steps if self._unit == 1 else steps // self._unit
-        return emit.mul(emit.size(quotient), self._lanes)
+        return emit.mul(emit.size(steps // self._found.unit), self._lanes)
 
     def at(self, env: dict[int, Index], packed: Index, block: Index) -> Index:
         """Return where a block begins.
@@ -95,8 +91,24 @@ class KernelBlocks:
         emit = self._emit
         if not self.ready:
             return emit.mul(packed, emit.mul(self._steps, self._lanes))
-        here = dict(env) if self.block is None else {**env, self.block: block}
+        here = {**env, self._found.lane: emit.mul(self._part(block), self._lanes)}
+        if self.block is not None:
+            here[self.block] = emit.div(block, self._parts)
         return self._layout.at(here).offset
+
+    def _part(self, block: Index) -> Index:
+        emit = self._emit
+        if self._parts == 1:
+            return 0
+        return emit.sub(block, emit.mul(emit.div(block, self._parts), self._parts))
+
+    def place(self, block: Index) -> dict[int, Index]:
+        """Return the counters that the first channel of a block has."""
+        emit = self._emit
+        if self.block is None:
+            return {self._found.lane: emit.mul(block, self._lanes)}
+        lane = emit.mul(self._part(block), self._lanes)
+        return {self.block: emit.div(block, self._parts), self._found.lane: lane}
 
     def load(self, place: Index) -> ir.Value:
         """Load a vector of output channels."""
@@ -110,32 +122,3 @@ class KernelBlocks:
         if self.ready or (isinstance(self._channels, int) and self._channels % self._lanes == 0):
             return whole
         return emit.min(emit.sub(self._channels, emit.mul(block, self._lanes)), whole)
-
-
-def unit_stride(kernel: FlatAccess, found: Convolution):
-    """Return the distance of neighbours when all steps of the reductions lie evenly, else None."""
-    reduced = [i for i, it in enumerate(found.flat.iters) if it.reduction]
-    left = {i: kernel.strides[i] for i in reduced}
-    # From the nearest neighbours on, each stride is the length of what is inside.
-    unit = None
-    expected = None
-    while left:
-        if expected is None:
-            known = {i: s for i, s in left.items()}
-            inner = next(
-                (i for i in known if all(_divides(known[i], s) for s in known.values())), None
-            )
-            if inner is None:
-                return None
-            unit = expected = left[inner]
-        else:
-            inner = next((i for i, s in left.items() if s == expected), None)
-            if inner is None:
-                return None
-        expected = expected * found.flat.iters[inner].extent
-        del left[inner]
-    return unit
-
-
-def _divides(a, b) -> bool:
-    return bool((b // a) * a == b)

@@ -6,10 +6,12 @@ from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.generic import lower_block
 from relax_mlir.lowering.tir_to_vector.init import split_inits
 from relax_mlir.lowering.tir_to_vector.machine import Machine
+from relax_mlir.lowering.tir_to_vector.nibbles import lower_nibbles
 from relax_mlir.lowering.tir_to_vector.plan import Writer, plan_function
 from relax_mlir.lowering.tir_to_vector.scheduled import apply_kinds
 from relax_mlir.lowering.tir_to_vector.scheduled_promote import promote
 from relax_mlir.lowering.tir_to_vector.scheduled_threads import check_parallel
+from relax_mlir.lowering.tir_to_vector.slow_kernels import SlowKernels
 from relax_mlir.lowering.tir_to_vector.symbols import replace_symbols
 
 FLAG = "lower-tir"
@@ -37,6 +39,7 @@ def lower_tir(
     """
     machine = Machine(vector_bits, vector_registers, fma, threads)
     problems: list[str] = []
+    slow = SlowKernels()
     with op.context, op.location:
         for view in list(op.regions[0].blocks[0].operations):
             if (
@@ -44,14 +47,16 @@ def lower_tir(
                 and "tir.prim_func" in view.operation.attributes
                 and not view.is_external
             ):
-                problems += _lower_function(view, machine)
+                problems += _lower_function(view, machine, slow)
     if problems:
         raise PassError(FLAG, "a symbol has no value at run time", problems)
 
 
-def _lower_function(func: ir.OpView, machine: Machine) -> list[str]:
+def _lower_function(func: ir.OpView, machine: Machine, slow: SlowKernels) -> list[str]:
     emit = Emitter(func.entry_block, machine.threads)
-    for plan in plan_function(func, machine):
+    plans = plan_function(func, machine)
+    slow.tell(ir.StringAttr(func.operation.attributes["sym_name"]).value, plans)
+    for plan in plans:
         if plan.write is not None:
             _write(plan.tops, plan.write, emit, machine)
     for view in list(func.entry_block.operations):
@@ -67,6 +72,7 @@ def _lower_function(func: ir.OpView, machine: Machine) -> list[str]:
     promote(func, emit)
     problems = replace_symbols(func, emit)
     emit.close()
+    lower_nibbles(func)
     return problems
 
 

@@ -16,12 +16,16 @@ class Machine:
         registers: how many there are.
         fma: whether a fused multiply-add is one instruction.
         threads: most threads for one kernel.
+        l1_bytes: size of a core's first-level data cache.
+        l2_bytes: size of what a core has of the second-level cache.
     """
 
     vector_bits: int = 512
     registers: int = 32
     fma: bool = True
     threads: int = 1
+    l1_bytes: int = 48 << 10
+    l2_bytes: int = 2 << 20
 
     def lanes(self, element: ir.Type) -> int | None:
         """Return how many elements fit a register; None where they are not computed in vectors."""

@@ -8,7 +8,6 @@ from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.microkernel import Flat
 from relax_mlir.lowering.tir_to_vector.transposed import transpose
 
-
 # Rows of B that are copied side by side: a run of lines in each panel, not one here and there.
 _ROWS = 4
 
@@ -127,7 +126,11 @@ class PanelPacker:
         lanes = self.load.vector.shape[0]
         starts = range(0, self.width, lanes)
         masks = [emit.mask(emit.sub(left, start), lanes) for start in starts]
-        with emit.loop(0, steps) as p:
+        # No row where the last panel is whole too: what would be next is beyond the buffer.
+        upto = steps
+        if not isinstance(left, int):
+            upto = emit.select(emit.compare("sgt", left, 0), steps, 0)
+        with emit.loop(0, upto) as p:
             self._copy(b, whole, p.counter, 1, masks)
 
     def _copy(

@@ -17,10 +17,13 @@ from relax_mlir.lowering.tir_to_vector.contraction import Contraction, match_con
 from relax_mlir.lowering.tir_to_vector.convolution import Convolution, match_convolution
 from relax_mlir.lowering.tir_to_vector.convolution_kernel import emit_convolution
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
+from relax_mlir.lowering.tir_to_vector.epilogue import Fused, take_epilogue
 from relax_mlir.lowering.tir_to_vector.flat import FlatNest, NotFlat, collapse, flatten_nest
 from relax_mlir.lowering.tir_to_vector.fusion import emit_fused, shared_loops
 from relax_mlir.lowering.tir_to_vector.machine import Machine
 from relax_mlir.lowering.tir_to_vector.matmul import emit_contraction
+from relax_mlir.lowering.tir_to_vector.planes import Planes, find_planes
+from relax_mlir.lowering.tir_to_vector.planes_kernel import emit_planes
 from relax_mlir.lowering.tir_to_vector.transposed import TransposeWriter, transposed_iters
 from relax_mlir.lowering.tir_to_vector.vector_nest import vector_iter
 
@@ -36,19 +39,24 @@ class Plan:
         tops: the operations that it replaces.
         blocks: what is said about their blocks.
         write: writes the fast code; None leaves the generic path.
+        form: what was recognised, for `describe`.
     """
 
     tops: list[ir.Operation]
     blocks: list[BlockInfo]
     write: Writer | None = None
+    form: "Form | None" = None
 
 
 @dataclass
-class _Transpose:
+class Transpose:
     """A nest that reads along one iterator and writes along another."""
 
     flat: FlatNest
     along: tuple[int, int]
+
+
+Form = Planes | Convolution | Contraction | Attention | Transpose | list[FlatNest]
 
 
 def plan_function(func: ir.OpView, machine: Machine) -> list[Plan]:
@@ -67,6 +75,14 @@ def plan_function(func: ir.OpView, machine: Machine) -> list[Plan]:
                 group = []
             plans.append(_attention(attention))
             taken = position + len(attention.nests)
+            continue
+        planes = find_planes(tops[position:], machine)
+        if planes is not None:
+            if group:
+                plans.append(_fused(group))
+                group = []
+            plans.append(_planes(planes))
+            taken = position + len(planes.nests)
             continue
         nest = match_nest(op)
         found = nest if isinstance(nest, str) else _fast_form(nest, machine)
@@ -87,8 +103,10 @@ def plan_function(func: ir.OpView, machine: Machine) -> list[Plan]:
         elif isinstance(found, Convolution):
             plans.append(_convolution(nest, found))
         elif isinstance(found, Contraction):
-            plans.append(_contraction(nest, found))
-        elif isinstance(found, _Transpose):
+            fused = take_epilogue(nest, tops[position + 1 :])
+            plans.append(_contraction(nest, found, fused))
+            taken = position + 1 + (0 if fused is None else len(fused.followers))
+        elif isinstance(found, Transpose):
             plans.append(_transpose(nest, found))
         elif isinstance(found, str):
             plans.append(Plan([op], [BlockInfo(nest.name, kind_of(nest), False, found)]))
@@ -105,7 +123,7 @@ def classify(func: ir.OpView, machine: Machine | None = None) -> list[BlockInfo]
 
 def _fast_form(
     nest: Nest, machine: Machine
-) -> "Convolution | Contraction | FlatNest | _Transpose | str":
+) -> "Convolution | Contraction | FlatNest | Transpose | str":
     try:
         flat = flatten_nest(nest)
     except NotFlat as why:
@@ -120,7 +138,7 @@ def _fast_form(
     if not isinstance(vector_iter(merged), str):
         return flat
     along = transposed_iters(merged)
-    return along if isinstance(along, str) else _Transpose(merged, along)
+    return along if isinstance(along, str) else Transpose(merged, along)
 
 
 def _fused(group: list[tuple[Nest, FlatNest]]) -> Plan:
@@ -130,12 +148,24 @@ def _fused(group: list[tuple[Nest, FlatNest]]) -> Plan:
         [nest.top for nest, _ in group],
         [BlockInfo(nest.name, kind_of(nest), True) for nest, _ in group],
         lambda emit, machine: emit_fused(flats, count, emit, machine),
+        flats,
     )
 
 
-def _contraction(nest: Nest, found: Contraction) -> Plan:
-    info = BlockInfo(nest.name, "contraction", True)
-    return Plan([nest.top], [info], lambda emit, machine: emit_contraction(found, emit, machine))
+def _contraction(nest: Nest, found: Contraction, fused: Fused | None) -> Plan:
+    """Plan a contraction, with what is computed from its sums while they are in registers."""
+    epilogue = None
+    nests = [nest]
+    if fused is not None:
+        found, epilogue = fused.contraction, fused.epilogue
+        nests += fused.followers
+    kinds = ["contraction", *(kind_of(follower) for follower in nests[1:])]
+    return Plan(
+        [each.top for each in nests],
+        [BlockInfo(each.name, kind, True) for each, kind in zip(nests, kinds, strict=True)],
+        lambda emit, machine: emit_contraction(found, emit, machine, epilogue),
+        found,
+    )
 
 
 def _attention(found: Attention) -> Plan:
@@ -143,19 +173,33 @@ def _attention(found: Attention) -> Plan:
         [nest.top for nest in found.nests],
         [BlockInfo(nest.name, "attention", True) for nest in found.nests],
         lambda emit, machine: emit_attention(found, emit, machine),
+        found,
     )
 
 
 def _convolution(nest: Nest, found: Convolution) -> Plan:
     info = BlockInfo(nest.name, "window", True)
-    return Plan([nest.top], [info], lambda emit, machine: emit_convolution(found, emit, machine))
+    return Plan(
+        [nest.top], [info], lambda emit, machine: emit_convolution(found, emit, machine), found
+    )
 
 
-def _transpose(nest: Nest, found: _Transpose) -> Plan:
+def _planes(found: Planes) -> Plan:
+    kinds = [*(kind_of(nest) for nest in found.nests[:-1]), "window"]
+    return Plan(
+        [nest.top for nest in found.nests],
+        [BlockInfo(nest.name, kind, True) for nest, kind in zip(found.nests, kinds, strict=True)],
+        lambda emit, machine: emit_planes(found, emit, machine),
+        found,
+    )
+
+
+def _transpose(nest: Nest, found: Transpose) -> Plan:
     return Plan(
         [nest.top],
         [BlockInfo(nest.name, kind_of(nest), True)],
         lambda emit, machine: TransposeWriter(found.flat, found.along, emit, machine).write([]),
+        found,
     )
 
 

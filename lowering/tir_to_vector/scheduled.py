@@ -23,7 +23,7 @@ SCHEDULED = ("vectorized", "unrolled", "parallel")
 
 
 def is_scheduled(op: ir.Operation) -> bool:
-    """Whether an operation is, or contains, a loop of a kind that somebody chose."""
+    """Whether an operation is, or contains, a loop of a kind that somebody chose, or vectors."""
     return bool(collect(op, _has_kind))
 
 
@@ -48,9 +48,10 @@ def apply_kinds(func: ir.OpView, emit: Emitter, machine: Machine) -> None:
     for loop in _loops(func, "vectorized"):
         why = vectorize(loop, emit, machine)
         if why:
-            loop.attributes["kind"] = ir.StringAttr.get("serial")
+            set_kind(loop, "serial")
     for loop in _loops(func, "unrolled"):
-        unroll(loop, emit)
+        if not unroll(loop, emit):
+            set_kind(loop, "serial")
 
 
 def kind_of_loop(op: ir.Operation) -> str:
@@ -58,12 +59,17 @@ def kind_of_loop(op: ir.Operation) -> str:
     return ir.StringAttr(op.attributes["kind"]).value if op.name == "tir.for" else ""
 
 
+def set_kind(loop: ir.Operation, kind: str) -> None:
+    """Give a `tir.for` another kind."""
+    loop.attributes["kind"] = ir.StringAttr.get(kind)
+
+
 def _keep_outer_threads(func: ir.OpView) -> None:
     """Make parallel loops serial that are in another one, or whose steps may write one place."""
     for loop in collect(func.operation, is_parallel):
         sink_allocs(loop)
         if shares_writes(loop) or _is_in_parallel(loop):
-            loop.attributes["kind"] = ir.StringAttr.get("serial")
+            set_kind(loop, "serial")
 
 
 def _is_in_parallel(loop: ir.Operation) -> bool:
@@ -81,7 +87,7 @@ def _loops(func: ir.OpView, kind: str) -> list[ir.Operation]:
 
 
 def _has_kind(op: ir.Operation) -> bool:
-    return kind_of_loop(op) in SCHEDULED
+    return kind_of_loop(op) in SCHEDULED or op.name.startswith("vector.")
 
 
 def _outermost(func: ir.OpView) -> list[ir.Operation]:

@@ -1,5 +1,6 @@
 """Copying operations with some values replaced; what becomes known is computed on the way."""
 
+import operator
 from collections.abc import Iterable, Mapping
 
 from relax_mlir.dialects.bindings import ir
@@ -12,6 +13,12 @@ _COMPARE = {
     0: lambda a, b: a == b, 1: lambda a, b: a != b, 2: lambda a, b: a < b,
     3: lambda a, b: a <= b, 4: lambda a, b: a > b, 5: lambda a, b: a >= b,
 }  # fmt: skip
+_QUOTIENTS = {
+    "arith.divui": operator.floordiv, "arith.divsi": operator.floordiv,
+    "arith.floordivsi": operator.floordiv, "arith.remui": operator.mod, "arith.remsi": operator.mod,
+}  # fmt: skip
+_NUMBERS = {"arith.minsi": min, "arith.maxsi": max, **_QUOTIENTS}
+_TRUTH = {"arith.andi": operator.and_, "arith.ori": operator.or_, "arith.xori": operator.xor}
 _ENDS = ("tir.yield", "scf.yield", "scf.reduce", "scf.condition")
 
 
@@ -22,6 +29,11 @@ class Copier:
         """Begin with what values outside of the copied operations become."""
         self.emit = emit
         self.env: dict[ir.Value, Index] = dict(env)
+        self._decisions: dict[ir.Operation, bool] = {}
+
+    def decide(self, branch: ir.Operation, taken: bool) -> None:
+        """Copy only one side of an `scf.if`."""
+        self._decisions[branch] = taken
 
     def index(self, value: ir.Value) -> Index:
         """Return what a value became."""
@@ -93,24 +105,48 @@ class Copier:
         self.env.update(zip(op.results, made.results, strict=True))
 
     def _folded(self, op: ir.Operation) -> bool:
-        """Compute index arithmetic now, where that is possible."""
-        if len(op.results) != 1:
+        """Compute index arithmetic and conditions now, where that is possible."""
+        if op.name == "scf.if":
+            return self._decided(op)
+        if len(op.results) != 1 or not op.name.startswith("arith."):
             return False
         result = op.results[0]
-        if op.name == "arith.constant" and isinstance(result.type, ir.IndexType):
-            self.env[result] = ir.IntegerAttr(op.attributes["value"]).value
+        is_index = isinstance(result.type, ir.IndexType)
+        if op.name == "arith.constant" and (is_index or str(result.type) == "i1"):
+            number = ir.IntegerAttr(op.attributes["value"]).value
+            self.env[result] = number if is_index else abs(int(number))
             return True
-        if op.name in _FOLDS and isinstance(result.type, ir.IndexType):
-            lhs, rhs = (self._known(operand) for operand in op.operands)
-            self.env[result] = getattr(self.emit, _FOLDS[op.name])(lhs, rhs)
+        operands = [self._known(operand) for operand in op.operands]
+        if op.name in _FOLDS and is_index:
+            self.env[result] = getattr(self.emit, _FOLDS[op.name])(*operands)
             return True
-        if op.name == "arith.cmpi":
-            lhs, rhs = (self._known(operand) for operand in op.operands)
+        if op.name == "arith.select" and isinstance(operands[0], int):
+            self.env[result] = operands[1 if operands[0] else 2]
+            return True
+        known = [each for each in operands if isinstance(each, int)]
+        if len(known) != 2:
+            return False
+        if op.name == "arith.cmpi" and isinstance(op.operands[0].type, ir.IndexType):
             decide = _COMPARE.get(ir.IntegerAttr(op.attributes["predicate"]).value)
-            if isinstance(lhs, int) and isinstance(rhs, int) and decide is not None:
-                self.env[result] = int(decide(lhs, rhs))
-                return True
-        return False
+        else:
+            decide = (_NUMBERS if is_index else _TRUTH).get(op.name)
+        if decide is None or (op.name in _QUOTIENTS and (known[1] <= 0 or known[0] < 0)):
+            return False
+        self.env[result] = int(decide(*known))
+        return True
+
+    def _decided(self, op: ir.Operation) -> bool:
+        """Copy the branch that is taken, where it is known which."""
+        condition = self._decisions.get(op, self._known(op.operands[0]))
+        if not isinstance(condition, int):
+            return False
+        region = op.regions[0 if condition else 1]
+        if len(region.blocks):
+            *body, end = [view.operation for view in region.blocks[0].operations]
+            self.ops(body)
+            for result, value in zip(op.results, end.operands, strict=True):
+                self.env[result] = self.index(value)
+        return True
 
     def _known(self, value: ir.Value) -> Index:
         found = self.index(value)
@@ -118,11 +154,11 @@ class Copier:
 
 
 def integer_of(value: ir.Value) -> Index:
-    """Return the integer of an index constant, else the value."""
+    """Return the integer of a constant index or condition, else the value."""
     owner = value.owner
     if isinstance(owner, ir.Block) or owner.operation.name != "arith.constant":
         return value
     attribute = owner.operation.attributes["value"]
     if isinstance(value.type, ir.IndexType):
         return ir.IntegerAttr(attribute).value
-    return value
+    return abs(int(ir.IntegerAttr(attribute).value)) if str(value.type) == "i1" else value

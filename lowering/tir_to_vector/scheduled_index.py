@@ -73,6 +73,10 @@ def linear(value: ir.Value, known: dict[ir.Value, Lin] | None = None) -> Lin:
 def _linear(value: ir.Value, known: dict[ir.Value, Lin] | None) -> Lin:
     owner = value.owner
     if isinstance(owner, ir.Block):
+        parent = owner.owner.operation
+        if parent.name == "tir.block":
+            # An iterator is the value that it is bound to.
+            return linear(parent.operands[ir.BlockArgument(value).arg_number], known)
         return Lin(0, {value: 1})
     op = owner.operation
     if op.name == "arith.constant" and isinstance(op.attributes["value"], ir.IntegerAttr):

@@ -31,18 +31,23 @@ class _Clipped:
     left: list[Lin]
 
 
-def partition(top: ir.Operation, emit: Emitter) -> None:
+def partition(top: ir.Operation, emit: Emitter, *, serial: bool = True) -> None:
     """Move conditions out of loops and into their extents, below an operation, itself included.
 
-    Blocks must have been inlined.
+    Args:
+        top: a loop; blocks must have been inlined.
+        emit: where to write.
+        serial: whether serial loops of known extent are shortened too.
     """
     clipped: list[_Clipped] = []
     for loop in reversed(collect(top, lambda op: op.name == "tir.for")):
-        _clip(loop, emit, clipped)
+        _clip(loop, emit, clipped, serial)
     _choose_whole(clipped, emit)
 
 
-def _clip(loop: ir.Operation, emit: Emitter, clipped: list[_Clipped]) -> None:
+def _clip(
+    loop: ir.Operation, emit: Emitter, clipped: list[_Clipped], serial: bool
+) -> None:
     """Take a loop's only statement out of the conditions that do not need its steps one by one."""
     body = loop.regions[0].blocks[0]
     counter = body.arguments[0]
@@ -53,7 +58,9 @@ def _clip(loop: ir.Operation, emit: Emitter, clipped: list[_Clipped]) -> None:
     if not statements or any(not _is_guard(each) for each in statements):
         return
     lower, extent = (integer_of(value) for value in loop.operands)
-    guards = [_read(each, loop, counter, lower == 0) for each in statements]
+    chosen = ir.StringAttr(loop.attributes["kind"]).value in ("vectorized", "unrolled")
+    may_shorten = lower == 0 and (serial or chosen or not isinstance(extent, int))
+    guards = [_read(each, loop, counter, may_shorten) for each in statements]
     # What all statements need shortens the loop; only a single one is taken out of it.
     limits = [
         limit for limit in guards[0].limits
@@ -72,7 +79,8 @@ def _clip(loop: ir.Operation, emit: Emitter, clipped: list[_Clipped]) -> None:
             for limit in limits:
                 size = emit.min(size, emit.max(value_of(limit, emit), 0))
             loop.operands[1] = emit.index(size)
-            if isinstance(extent, int) and not isinstance(size, int):
+            # A serial loop is none the worse for an extent that is known only when it runs.
+            if chosen and isinstance(extent, int) and not isinstance(size, int):
                 clipped.append(_Clipped(loop, extent, limits))
         if outside:
             condition = copier.pull(outside[0], loop)
@@ -136,10 +144,10 @@ def _is_guard(op: ir.Operation) -> bool:
     return op.name == "scf.if" and not len(op.results) and not len(op.regions[1].blocks)
 
 
-def _read(op: ir.Operation, loop: ir.Operation, counter: ir.Value, from_zero: bool) -> _Guard:
+def _read(op: ir.Operation, loop: ir.Operation, counter: ir.Value, may_shorten: bool) -> _Guard:
     guard = _Guard(op)
     for condition in conjuncts(op.operands[0]):
-        guard.add(condition, loop, _limit(condition, counter) if from_zero else None)
+        guard.add(condition, loop, _limit(condition, counter) if may_shorten else None)
     return guard
 
 

@@ -17,6 +17,8 @@ _ARITHMETIC = {"arith.addi": operator.add, "arith.subi": operator.sub, "arith.mu
 # Sizes of buffers that exist have fewer than 48 bits.
 _SMALL = 1 << 14
 _LARGEST = float(1 << 62)
+# Added to an axis for its stride.
+_STRIDE = 1 << 16
 _ABOVE = 2  # arith's ordered greater-than
 
 
@@ -126,6 +128,13 @@ def _sources(func: ir.OpView) -> dict[str, _Source]:
         for position, dim in enumerate(names["tir.shape"].dims):
             dims.append(dim)
             places.append((argument, position))
+    for argument, attr in described:
+        names = {named.name: named.attr for named in ir.DictAttr(attr)}
+        if "tir.strides" not in names or not isinstance(argument.type, ir.MemRefType):
+            continue
+        for position, stride in enumerate(names["tir.strides"].dims):
+            dims.append(stride)
+            places.append((argument, _STRIDE + position))
     for solution in solutions(dims, sources):
         sources[solution.symbol] = _Source(*places[solution.index], solution)
     return sources
@@ -157,12 +166,29 @@ class _Writer:
         source = self.sources[name]
         if source.axis is None:
             return self._emit.op("arith.index_cast", [source.argument], self._emit.index_type)
-        value = self._emit.dim(source.argument, source.axis)
+        value = (
+            self._stride(source.argument, source.axis - _STRIDE)
+            if source.axis >= _STRIDE
+            else self._emit.dim(source.argument, source.axis)
+        )
         if source.solution.is_plain:
             return value
         # What does not divide was refused by the function's checks of its arguments.
         value = self._emit.sub(value, self.value(source.solution.rest))
         return self._divide("arith.floordivsi", value, source.solution.factor)
+
+    def _stride(self, buffer: ir.Value, axis: int) -> ir.Value | int:
+        type_ = ir.MemRefType(buffer.type)
+        known = type_.get_strides_and_offset()[0][axis]
+        if known != ir.ShapedType.get_dynamic_stride_or_offset():
+            return known
+        index, rank = self._emit.index_type, type_.rank
+        base = ir.MemRefType.get([], type_.element_type)
+        made = ir.Operation.create(
+            "memref.extract_strided_metadata", operands=[buffer],
+            results=[base, *[index] * (1 + 2 * rank)],
+        )  # fmt: skip
+        return made.results[2 + rank + axis]
 
     def _affine(self, expr: ir.AffineExpr, symbols: list[ir.Value | int]) -> ir.Value | int:
         expr = expr.maybe_downcast()

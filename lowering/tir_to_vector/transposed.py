@@ -1,16 +1,25 @@
 """Nests that read along one dimension and write along another, by square tiles in registers."""
 
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from typing import Any
+
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.flat import FlatNest
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.machine import Machine
-from relax_mlir.lowering.tir_to_vector.vector_nest import NestWriter
+from relax_mlir.lowering.tir_to_vector.streaming import streams
+from relax_mlir.lowering.tir_to_vector.vector_nest import NestWriter, work_of
 
 _ONE = SymExpr.const(1)
 # Wider tiles would not fit the registers.
 _MOST_LANES = 16
+# Tiles of a block, along each of its sides.
+_TILES = 4
+# How much longer an element takes than a multiply-add of a contraction.
+_ELEMENT = 16
 
 
 def transposed_iters(flat: FlatNest) -> tuple[int, int] | str:
@@ -43,21 +52,91 @@ class TransposeWriter(NestWriter):
         self._row = 0
 
     def _map(self, env: dict[int, Index]) -> None:
+        condition = self._past_cache()
+        if condition is False:
+            self._tiles_of(env, past_cache=False)
+            return
+        with self.emit.when(condition) as branch:
+            self._tiles_of(env, past_cache=True)
+        with self.emit.otherwise(branch):
+            self._tiles_of(env, past_cache=False)
+
+    def _past_cache(self) -> bool | ir.Value:
+        """Return whether stores should go past the cache, where all of them are aligned."""
+        emit, store = self.emit, self.flat.accesses[self.flat.store]
+        condition = streams(self)
+        if condition is False:
+            return False
+        base = self.bases[self.flat.store]
+        size = self.bits(self.flat.store) // 8
+        address = emit.op("memref.extract_aligned_pointer_as_index", [base], emit.index_type)
+        units = [emit.div(address, size), emit.size(store.offset)]
+        units += [emit.size(s) for i, s in enumerate(store.strides) if i != self.along]
+        odd: Index = 0
+        for unit in units:
+            if isinstance(unit, int):
+                odd = odd if isinstance(odd, ir.Value) else odd | unit
+            else:
+                odd = emit.op("arith.ori", [emit.index(odd), unit], emit.index_type)
+        last = emit.index(self.lanes - 1)
+        odd = emit.op("arith.andi", [emit.index(odd), last], emit.index_type)
+        aligned = emit.compare("eq", odd, 0)
+        return aligned if condition is True else emit.both(condition, aligned)
+
+    def _tiles_of(self, env: dict[int, Index], *, past_cache: bool) -> None:
         emit, lanes = self.emit, self.lanes
         columns = emit.size(self.flat.iters[self.along].extent)
         first, last = self._span(self.across)
         whole = emit.round_down(columns, lanes)
         upto = emit.add(first, emit.round_down(emit.sub(last, first), lanes))
-        with emit.loop(first, upto, lanes) as down, emit.loop(0, whole, lanes) as right:
-            self._tile(env, right.counter, down.counter)
-        self._single(env, (0, whole), (upto, last))
-        self._single(env, (whole, columns), (first, last))
+        with ExitStack() as loops:
+            right = loops.enter_context(self._blocks(0, whole))
+            down = loops.enter_context(self._blocks(first, upto))
+            x = loops.enter_context(emit.loop(*right, lanes)).counter
+            y = loops.enter_context(emit.loop(*down, lanes)).counter
+            self._tile(env, x, y, past_cache=past_cache)
+        if not self.masked:
+            self._single(env, (0, whole), (upto, last))
+            self._single(env, (whole, columns), (first, last))
+            return
+        if whole != columns:
+            with self._if_any(whole, columns), emit.loop(first, upto, lanes) as loop:
+                self._tile(env, whole, loop.counter, edge=(columns, last))
+        if upto != last:
+            with self._if_any(upto, last), emit.loop(0, columns, lanes) as loop:
+                self._tile(env, loop.counter, upto, edge=(columns, last))
+
+    def _if_any(self, first: Index, last: Index) -> AbstractContextManager[Any]:
+        if isinstance(first, int) and isinstance(last, int):
+            return nullcontext()
+        return self.emit.when(self.emit.compare("slt", first, last))
+
+    @contextmanager
+    def _blocks(self, first: Index, last: Index) -> Iterator[tuple[Index, Index]]:
+        """Write a loop over blocks whose lines stay in the cache; yields the range of one."""
+        size = self.lanes * _TILES
+        if isinstance(first, int) and isinstance(last, int) and last - first <= size:
+            yield first, last
+            return
+        with self.emit.loop(first, last, size) as loop:
+            yield loop.counter, self.emit.min(self.emit.add(loop.counter, size), last)
+
+    def _work(self) -> Index:
+        return work_of(self.emit, self.flat, _ELEMENT)
 
     def _split_inside(self) -> list[int]:
         return [self.across]
 
-    def _tile(self, env: dict[int, Index], column: Index, row: Index) -> None:
+    def _tile(
+        self, env: dict[int, Index], column: Index, row: Index, *, past_cache: bool = False,
+        edge: tuple[Index, Index] | None = None,
+    ) -> None:  # fmt: skip
+        """Write a square of elements; with an edge only what lies before those ends."""
         emit, lanes = self.emit, self.lanes
+        masks: dict[str, list[ir.Value]] = {}
+        if edge is not None:
+            across, down = (emit.sub(end, at) for end, at in zip(edge, (column, row), strict=True))
+            masks = {"load": self._masks(across, down), "store": self._masks(down, across)}
         self._tiles = {}
         for op, access in self.flat.accesses.items():
             if op.name != "memref.load" or access.strides[self.along] in (0, 1):
@@ -68,12 +147,24 @@ class TransposeWriter(NestWriter):
             for lane in range(lanes):
                 where = {**env, self.across: row, self.along: emit.add(column, lane)}
                 place, _ = self._address(op, where, 0)
-                vectors.append(emit.vector_load(base, [place], type_))
+                mask = masks["load"][lane] if masks else None
+                vectors.append(emit.vector_load(base, [place], type_, mask))
             self._tiles[op] = transpose(emit, vectors)
         for self._row in range(lanes):
             inner = {**env, self.across: emit.add(row, self._row)}
-            self._put(self._value(inner, column, lanes, None), inner, column, None)
+            mask = masks["store"][self._row] if masks else None
+            value = self._value(inner, column, lanes, mask)
+            self._put(value, inner, column, mask, past_cache)
         self._tiles = {}
+
+    def _masks(self, count: Index, live: Index) -> list[ir.Value]:
+        """Return masks of vectors, of which the first `count` have `live` lanes."""
+        emit, lanes = self.emit, self.lanes
+        whole = emit.mask(live, lanes)
+        none = emit.constant(whole.type, 0)
+        if isinstance(count, int):
+            return [whole if lane < count else none for lane in range(lanes)]
+        return [emit.select(emit.compare("sgt", count, lane), whole, none) for lane in range(lanes)]
 
     def _single(
         self, env: dict[int, Index], columns: tuple[Index, Index], rows: tuple[Index, Index]

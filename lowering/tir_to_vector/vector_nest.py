@@ -4,21 +4,26 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.dialects.relax.symbolic import SymExpr
-from relax_mlir.lowering.tir_to_vector.combine import Sums
 from relax_mlir.lowering.tir_to_vector.emit import KEEP, UNROLL, Emitter
 from relax_mlir.lowering.tir_to_vector.flat import FlatNest
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.machine import Machine
+from relax_mlir.lowering.tir_to_vector.reduction import (
+    in_pieces,
+    reduce_across,
+    reduce_along,
+    reduce_in_pieces,
+)
+from relax_mlir.lowering.tir_to_vector.streaming import streams, write_streaming
 from relax_mlir.lowering.tir_to_vector.team import Part
 
-# Sums of several vectors at a time: one alone would wait for itself, latency after latency.
-_SUMS = 4
+# Several vectors at a time: one alone would wait for itself, latency after latency.
+_WIDE = 4
 # How much longer an element takes than a multiply-add of a contraction, and a function of it.
 _ELEMENT, _MATH = 6, 32
 # A loop with fewer steps for each thread would be split unevenly.
 _STEPS_EACH = 4
-_DIVIDES = (
+DIVIDES = (
     "arith.divsi", "arith.divui", "arith.remsi", "arith.remui", "arith.floordivsi",
     "arith.ceildivsi", "arith.ceildivui", "math.ipowi",
 )  # fmt: skip
@@ -60,8 +65,8 @@ class NestWriter:
         widest = max(_bits(type_) for type_ in types)
         stored = [_bits(access.buffer.type.element_type) for access in flat.accesses.values()]
         self.lanes = max(1, machine.vector_bits // widest)
-        self.masked = machine.can_mask(min(stored)) and not any(
-            op.name in _DIVIDES for op in flat.slice
+        self.masked = machine.can_mask(min(stored, default=32)) and not any(
+            op.name in DIVIDES for op in flat.slice
         )
         self.bases = {op: emit.flatten_once(access.buffer) for op, access in flat.accesses.items()}
 
@@ -69,6 +74,9 @@ class NestWriter:
         """Write the loops over the other iterators and what they do."""
         env: dict[int, Index] = dict(enumerate(counters))
         emit = self.emit
+        if not counters and in_pieces(self):
+            reduce_in_pieces(self)
+            return
         rest = [i for i in range(len(counters), len(self.flat.iters)) if i not in self.inner]
         free = [i for i in rest if not self.flat.iters[i].reduction]
         reductions = [i for i in rest if self.flat.iters[i].reduction]
@@ -82,9 +90,9 @@ class NestWriter:
             if self.flat.total is None:
                 self._map(env)
             elif self.vector is not None and self.flat.iters[self.vector].reduction:
-                self._reduce_along(env, reductions, self.flat.iters[self.vector].extent)
+                reduce_along(self, env, reductions)
             else:
-                self._reduce_across(env, reductions)
+                reduce_across(self, env, reductions)
 
     def _split_inside(self) -> list[int]:
         """Return the iterators of the inner code whose steps threads may share."""
@@ -94,7 +102,7 @@ class NestWriter:
 
     def _part(self, position: int, is_outer: bool) -> Part:
         extent = self.emit.size(self.flat.iters[position].extent)
-        unit = 1 if is_outer else _SUMS * self.lanes
+        unit = 1 if is_outer else _WIDE * self.lanes
         return Part(extent, unit, _STEPS_EACH * self.emit.threads)
 
     def _work(self) -> Index:
@@ -106,103 +114,55 @@ class NestWriter:
         """Return the range of an iterator of the inner code."""
         return self._ranges.get(position) or (0, self.emit.size(self.flat.iters[position].extent))
 
+    def bits(self, access: ir.Operation) -> int:
+        """Return the size of what an access loads or stores."""
+        return _bits(self.flat.accesses[access].buffer.type.element_type)
+
     def _map(self, env: dict[int, Index]) -> None:
-        def chunk(at: Index, lanes: int, mask: ir.Value | None) -> None:
-            self._put(self._value(env, at, lanes, mask), env, at, mask)
+        def chunk(at: Index, lanes: int, mask: ir.Value | None, past_cache: bool = False) -> None:
+            self._put(self._value(env, at, lanes, mask), env, at, mask, past_cache)
 
-        self._chunks((1,), lambda at, count, lanes, mask: chunk(at, lanes, mask))
-
-    def _reduce_across(self, env: dict[int, Index], reductions: list[int]) -> None:
-        """Reduce with a lane for each element stored: the sums stay in registers."""
-        totals = Sums(self.flat, self.emit, shared=False)
-
-        def chunk(at: Index, count: int, lanes: int, mask: ir.Value | None) -> None:
-            places = [self.emit.add(at, u * lanes) for u in range(count)]
-            start = totals.begin([self._start(env, place, lanes, mask) for place in places])
-
-            def step(inner: dict[int, Index], carried: list[ir.Value]) -> list[ir.Value]:
-                values = [self._value(inner, place, lanes, mask) for place in places]
-                return totals.step(carried, values)
-
-            sums = totals.end(self._loops(env, reductions, start, step))
-            for value, place in zip(sums, places, strict=True):
-                self._put(value, env, place, mask)
-
-        self._chunks((_SUMS, 1), chunk)
-
-    def _reduce_along(self, env: dict[int, Index], reductions: list[int], extent: SymExpr) -> None:
-        """Reduce with lanes that are combined at the end, in one fixed order."""
-        emit, lanes = self.emit, self.lanes
-        known = extent.value
-        count = _SUMS if known is None or known >= 2 * _SUMS * lanes else 1
-        totals = Sums(self.flat, emit, shared=True)
-        neutral = totals.neutral(self._typed(self.flat.value.type, lanes))
-
-        def run(inner: dict[int, Index], carried: list[ir.Value]) -> list[ir.Value]:
-            size, done = emit.size(extent), 0
-            for width in (count, 1) if count > 1 else (1,):
-                upto = emit.add(done, emit.round_down(emit.sub(size, done), width * lanes))
-                if isinstance(upto, int) and upto == done:
-                    continue
-                with emit.loop(done, upto, width * lanes, carried, UNROLL) as loop:
-                    places = [emit.add(loop.counter, u * lanes) for u in range(width)]
-                    values = [self._value(inner, place, lanes, None) for place in places]
-                    loop.carry(totals.step(loop.carried, values))
-                carried, done = loop.results, upto
-            return [self._rest(inner, totals, carried[0], done, size), *carried[1:]]
-
-        sums = totals.end(self._loops(env, reductions, totals.begin([neutral] * count), run))
-        while len(sums) > 1:
-            sums = [totals.combine(sums[i], sums[i + 1]) for i in range(0, len(sums), 2)]
-        total = totals.combine(self._start(env, 0, 1, None), totals.across(sums[0]))
-        self._put(total, env, 0, None)
-
-    def _rest(
-        self, env: dict[int, Index], totals: Sums, total: ir.Value, done: Index, size: Index
-    ) -> ir.Value:
-        """Combine the last elements, fewer than a vector, into a sum."""
-        emit, lanes = self.emit, self.lanes
-        left = emit.sub(size, done)
-        if isinstance(left, int) and left == 0:
-            return total
-        if self.masked:
-            mask = emit.mask(left, lanes)
-            more = totals.combine(total, self._value(env, done, lanes, mask))
-            return emit.op("arith.select", [mask, more, total], total.type)
-        first = emit.extract(total, 0)
-        with emit.loop(done, size, 1, [first]) as loop:
-            loop.carry([totals.combine(loop.carried[0], self._value(env, loop.counter, 1, None))])
-        return emit.insert(loop.results[0], total, 0)
+        condition = streams(self)
+        if condition is False:
+            self._chunks(chunk)
+            return
+        is_all = len(self.flat.iters) == 1
+        span = self._span(self.vector)
+        if condition is True:
+            write_streaming(self, env, span, is_all, chunk)
+            return
+        with self.emit.when(condition) as branch:
+            write_streaming(self, env, span, is_all, chunk)
+        with self.emit.otherwise(branch):
+            self._chunks(chunk)
 
     def _chunks(
-        self, counts: tuple[int, ...],
-        chunk: Callable[[Index, int, int, ir.Value | None], None],
-    ) -> None:  # fmt: skip
-        """Run along the vectorised iterator by so many vectors, then by one, then the rest."""
+        self, chunk: Callable[[Index, int, ir.Value | None], None], most: int = _WIDE
+    ) -> None:
+        """Run along the vectorised iterator by several vectors, then by one, then the rest."""
         emit, lanes = self.emit, self.lanes
         if self.vector is None:
-            chunk(0, 1, 1, None)
+            chunk(0, 1, None)
             return
         done, size = self._span(self.vector)
-        for count in counts:
-            upto = emit.add(done, emit.round_down(emit.sub(size, done), count * lanes))
+        for width in sorted({lanes * most, lanes * _WIDE, lanes}, reverse=True):
+            upto = emit.add(done, emit.round_down(emit.sub(size, done), width))
             if not isinstance(upto, int) or upto != done:
-                hints = UNROLL if count == counts[0] else KEEP
-                with emit.loop(done, upto, count * lanes, hints=hints) as loop:
-                    chunk(loop.counter, count, lanes, None)
+                with emit.loop(done, upto, width, hints=KEEP) as loop:
+                    chunk(loop.counter, width, None)
             done = upto
         left = emit.sub(size, done)
         if isinstance(left, int) and left == 0:
             return
         if not self.masked:
             with emit.loop(done, size) as loop:
-                chunk(loop.counter, 1, 1, None)
+                chunk(loop.counter, 1, None)
         elif isinstance(left, int):
-            chunk(done, 1, lanes, emit.mask(left, lanes))
+            chunk(done, lanes, emit.mask(left, lanes))
         else:
             mask = emit.mask(left, lanes)
             with emit.when(emit.compare("sgt", left, 0)):
-                chunk(done, 1, lanes, mask)
+                chunk(done, lanes, mask)
 
     def _loops(
         self, env: dict[int, Index], positions: list[int], carried: list[ir.Value],
@@ -251,12 +211,13 @@ class NestWriter:
         return value if lanes == 1 else emit.splat(value, type_)
 
     def _put(
-        self, value: ir.Value, env: dict[int, Index], at: Index, mask: ir.Value | None
-    ) -> None:
+        self, value: ir.Value, env: dict[int, Index], at: Index, mask: ir.Value | None,
+        past_cache: bool = False,
+    ) -> None:  # fmt: skip
         place, _ = self._address(self.flat.store, env, at)
         base = self.bases[self.flat.store]
         if isinstance(value.type, ir.VectorType):
-            self.emit.vector_store(value, base, [place], mask)
+            self.emit.vector_store(value, base, [place], mask, past_cache=past_cache)
         else:
             self.emit.store(value, base, [place])
 

@@ -26,7 +26,7 @@ _pointer_of.restype = ctypes.c_void_p
 _pointer_of.argtypes = [ctypes.py_object, ctypes.c_char_p]
 
 
-def _tensor_in(capsule: Any) -> _DLTensor:
+def tensor_in(capsule: Any) -> _DLTensor:
     """Return the tensor that an unversioned DLPack capsule holds; BufferError if it holds none."""
     try:
         return _DLTensor.from_address(_pointer_of(capsule, b"dltensor"))
@@ -43,7 +43,7 @@ class Bfloat16Export:
     def __dlpack__(self, **_: Any) -> Any:
         """Return a capsule over the array's memory."""
         capsule = self._bits.__dlpack__()
-        _tensor_in(capsule).code = _BFLOAT
+        tensor_in(capsule).code = _BFLOAT
         return capsule
 
     def __dlpack_device__(self) -> tuple[int, int]:
@@ -70,7 +70,7 @@ def bits_from_dlpack(value: Any) -> np.ndarray | None:
         BufferError: the tensor cannot be exported.
     """
     capsule = value.__dlpack__()
-    tensor = _tensor_in(capsule)
+    tensor = tensor_in(capsule)
     if (tensor.code, tensor.bits, tensor.lanes) != (_BFLOAT, 16, 1):
         return None
     tensor.code = _UNSIGNED

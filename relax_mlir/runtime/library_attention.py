@@ -14,20 +14,40 @@ from relax_mlir.runtime.values import describe
 _Array = np.ndarray
 
 
+def _heads_first(x: _Array, letters: str) -> _Array:
+    """Return an operand as batch, heads, length, depth."""
+    missing = [i for i, letter in enumerate("BNSH") if letter not in letters]
+    return np.expand_dims(
+        x.transpose([letters.index(letter) for letter in "BNSH" if letter in letters]), missing
+    )
+
+
 def _attention(
     query: _Array, key: _Array, value: _Array, bias: Any, scale: float | None,
-    causal_mask: str | None, window_size: int | None,
+    causal_mask: str | None, window_size: int | None, layout: str, zero_unseen: bool,
 ) -> Any:  # fmt: skip
-    for operand in (query, key, value):
+    *layouts, result = layout.split(",") if "," in layout else [layout] * 4
+    for operand, letters in zip((query, key, value), layouts, strict=True):
         check_pair(query, operand, "f")
-        if operand.ndim != 4:
-            raise ArgumentTypeError(f"takes tensors of 4 dimensions, got {operand.ndim}")
-    (batch, rows, heads, depth), columns = query.shape, key.shape[1]
-    if key.shape != (batch, columns, heads, depth) or value.shape[:3] != key.shape[:3]:
+        if operand.ndim != len(letters):
+            raise ArgumentTypeError(
+                f"takes tensors of {len(letters)} dimensions, got {operand.ndim}"
+            )
+    q, k, v = (
+        _heads_first(widen(x), letters)
+        for x, letters in zip((query, key, value), layouts, strict=True)
+    )
+    (batch, heads, rows, depth), (groups, columns) = q.shape, k.shape[1:3]
+    if (
+        k.shape != (batch, groups, columns, depth)
+        or v.shape[:3] != k.shape[:3]
+        or (heads % groups if groups else heads)
+    ):
         raise ShapeMismatchError(
             f"query, key and value have shapes {query.shape}, {key.shape} and {value.shape}"
         )
-    q, k, v = (widen(x).transpose(0, 2, 1, 3) for x in (query, key, value))
+    if groups not in (0, heads):
+        k, v = (np.repeat(x, heads // groups, axis=1) for x in (k, v))
     scalar = q.dtype.type
     factor = scalar(scale) if scale is not None else scalar(1) / np.sqrt(scalar(depth))
     scores = np.matmul(q, k.swapaxes(-1, -2)) * factor
@@ -45,10 +65,19 @@ def _attention(
             seen &= row - np.arange(columns) < window_size
         scores = np.where(seen, scores, scalar(-math.inf))
     peak = scores.max(axis=-1, keepdims=True, initial=-math.inf)
-    powers = np.exp(scores - np.where(peak == -math.inf, scalar(0), peak))
-    total = powers.sum(axis=-1, keepdims=True)
-    out = np.matmul(powers / np.where(total == 0, scalar(1), total), v)
-    return out.transpose(0, 2, 1, 3).astype(query.dtype)
+    if zero_unseen:
+        peak = np.where(peak == -math.inf, scalar(0), peak)
+    with np.errstate(invalid="ignore"):
+        powers = np.exp(scores - peak)
+        total = powers.sum(axis=-1, keepdims=True)
+        share = powers / (np.where(total == 0, scalar(1), total) if zero_unseen else total)
+    out = np.matmul(share, v)
+    missing = tuple(i for i, letter in enumerate("BNSH") if letter not in result)
+    if any(out.shape[i] != 1 for i in missing):
+        raise ShapeMismatchError(f"a result of shape {out.shape} has no layout {result}")
+    kept = [letter for letter in "BNSH" if letter in result]
+    out = out.squeeze(missing).transpose([kept.index(letter) for letter in result])
+    return out.astype(query.dtype)
 
 
 def _cross_entropy(predictions: _Array, labels: _Array) -> Any:

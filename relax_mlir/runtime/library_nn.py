@@ -58,6 +58,7 @@ def _conv_operands(
     data: _Array, weight: _Array, rank: int, layouts: tuple[str, str], out_dtype: str | None
 ) -> tuple[_Array, _Array, np.dtype]:
     """Return data and weight in the plain layouts and the dtype of sums, and the result's."""
+    weight, layouts = _without_blocks(weight, layouts)
     _check(data, rank + 2, "data")
     _check(weight, rank + 2, "weight")
     if data.dtype != weight.dtype:
@@ -68,6 +69,17 @@ def _conv_operands(
     image = _to(data, layouts[0], f"NC{_SPATIAL[rank]}").astype(_wide(dtype), copy=False)
     kernel = _to(weight, layouts[1], f"OI{_SPATIAL[rank]}").astype(_wide(dtype), copy=False)
     return image, kernel, dtype
+
+
+def _without_blocks(weight: _Array, layouts: tuple[str, str]) -> tuple[_Array, tuple[str, str]]:
+    """Return a weight in blocks of output channels, such as `OHIW16o`, without them."""
+    letters = "".join(letter for letter in layouts[1] if letter.isalpha())
+    if not letters.endswith("o") or weight.ndim != len(letters):
+        return weight, layouts
+    outer = letters.index("O")
+    moved = np.moveaxis(weight, -1, outer + 1)
+    shape = (*moved.shape[:outer], -1, *moved.shape[outer + 2 :])
+    return moved.reshape(shape), (layouts[0], letters[:-1])
 
 
 def _conv(rank: int) -> Callable[..., _Array]:

@@ -26,6 +26,7 @@ from relax_mlir.runtime.bfloat import Bfloat16Export
 from relax_mlir.runtime.cpus import needed_features
 from relax_mlir.runtime.executable import NativeObject
 from relax_mlir.runtime.ffi_errors import register_errors
+from relax_mlir.runtime.nibbles import NIBBLES, NibbleExport
 from relax_mlir.runtime.ownership import unlocked, write_back
 from relax_mlir.runtime.values import BFLOAT16, to_value
 
@@ -220,16 +221,69 @@ def native_error(error: Exception) -> Exception:
     return _NATIVE_ERRORS.get(type(error), VMError)(str(error))
 
 
+def _is_view(value: Any) -> bool:
+    """Whether an array can be passed with its strides, and would be copied otherwise."""
+    if type(value) is not np.ndarray or value.flags.c_contiguous:
+        return False
+    plain = value.dtype.isnative and value.dtype.num <= _NUMPY_DTYPES
+    return value.flags.aligned and value.flags.writeable and plain
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, np.generic)
+
+
+def _call(func: Callable[..., Any], values: list[Any]) -> Any:
+    """Call a native function with values; 4-bit integers are packed for it."""
+    packed: list[NibbleExport] = []
+    passed = list(values)
+    for i, value in enumerate(values):
+        if isinstance(value, np.ndarray) and value.dtype.num > _NUMPY_DTYPES:
+            if value.dtype.name in NIBBLES:
+                packed.append(NibbleExport(value))
+                passed[i] = _from_dlpack(packed[-1])
+            else:
+                passed[i] = ffi_value(value)
+    result = to_value(func(*passed))
+    for each in packed:
+        each.unpack()
+    return result
+
+
+def _from_dlpack(value: Any) -> Any:
+    import tvm_ffi
+
+    return tvm_ffi.from_dlpack(value)
+
+
 def native_call(name: str, func: Callable[..., Any]) -> Callable[..., Any]:
     """Return a native function as people call it: with any arrays, and errors of ours.
 
-    What it writes to an argument that had to be copied is brought to the argument itself.
+    A view with strides goes as it is to a function that declares such. What it writes to an
+    argument that had to be copied is brought to the argument itself.
     """
 
     def call(*args: Any) -> Any:
+        if any(_is_view(a) for a in args):
+            try:
+                values = [a if _is_view(a) else unlocked(to_value(a)) for a in args]
+                if all(_is_view(a) or v is a for a, v in zip(args, values, strict=True)):
+                    return _call(func, values)
+            except Exception as error:
+                if "expected stride" not in str(error):
+                    raise native_error(error) from None
         try:
             values = [unlocked(to_value(a)) for a in args]
-            result = to_value(func(*[ffi_value(v) for v in values]))
+            try:
+                result = _call(func, values)
+            except TypeError as error:
+                # A number of numpy's is a tensor without dimensions first.
+                if "expected a" not in str(error) or not any(map(_is_number, args)):
+                    raise
+                values = [
+                    a.item() if _is_number(a) else v for a, v in zip(args, values, strict=True)
+                ]
+                result = _call(func, values)
         except Exception as error:
             raise native_error(error) from None
         for i, (arg, value) in enumerate(zip(args, values, strict=True)):

@@ -1,7 +1,9 @@
 """Making tensors: inputs, computed ones, ones written with loops."""
 
 import inspect
-from collections.abc import Callable, Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from relax_mlir.dialects.relax.symbolic import SymExpr
@@ -11,6 +13,19 @@ from relax_mlir.te.tensor import ComputeOp, Dim, ExternOp, IterVar, PlaceholderO
 from relax_mlir.tir.arithmetic import as_expr
 from relax_mlir.tir.dtypes import checked
 from relax_mlir.tir.prim_expr import PrimExpr
+
+_tags = threading.local()
+
+
+@contextmanager
+def tag_scope(tag: str) -> Iterator[str]:
+    """Give the stages made inside, by `te.compute` and `te.extern` without a tag, this one."""
+    before = getattr(_tags, "tag", "")
+    _tags.tag = tag
+    try:
+        yield tag
+    finally:
+        _tags.tag = before
 
 
 def placeholder(shape: Any, dtype: Any = "float32", name: str = "placeholder") -> Tensor:
@@ -76,8 +91,12 @@ def _computed(
     several: bool,
 ) -> Any:  # fmt: skip
     check_body(name, axis, body)
-    outputs = ComputeOp(name, dims, axis, body, tag, attrs).outputs
+    outputs = ComputeOp(name, dims, axis, body, tag or _tag(), attrs).outputs
     return tuple(outputs) if several else outputs[0]
+
+
+def _tag() -> str:
+    return getattr(_tags, "tag", "")
 
 
 def _axis_names(
@@ -145,5 +164,6 @@ def extern(
     dtypes = list(dtype) if isinstance(dtype, (list, tuple)) else [dtype] * len(shapes)
     if len(dtypes) != len(shapes):
         raise ExprError(f"te.extern '{name}' has {len(shapes)} shapes and {len(dtypes)} dtypes")
-    made = ExternOp(name, shapes, [checked(each) for each in dtypes], inputs, fcompute, tag, attrs)
+    kinds = [checked(each) for each in dtypes]
+    made = ExternOp(name, shapes, kinds, inputs, fcompute, tag or _tag(), attrs)
     return tuple(made.outputs) if several else made.outputs[0]

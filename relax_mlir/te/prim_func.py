@@ -148,11 +148,12 @@ def _write(
 def _write_extern(builder: PrimFuncBuilder, stage: ExternOp, buffers: dict[int, Buffer]) -> None:
     from relax_mlir.tir import ir_builder
 
-    with ir_builder.writing(builder):
-        stage.write(
+    with ir_builder.writing(builder) as writer:
+        made = stage.write(
             [ir_builder.BufferVar(buffers[id(each)]) for each in stage.inputs],
             [ir_builder.BufferVar(buffers[id(each)]) for each in stage.outputs],
         )
+        writer.emit(made)
 
 
 class _Stage:

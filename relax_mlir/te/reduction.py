@@ -8,8 +8,8 @@ from relax_mlir.errors import ExprError, ExprTypeError
 from relax_mlir.te.tensor import IterVar
 from relax_mlir.tir import functions
 from relax_mlir.tir.arithmetic import as_expr, cast, condition, const, size_of
-from relax_mlir.tir.dtypes import highest, lowest
-from relax_mlir.tir.nodes import Reduce
+from relax_mlir.tir.dtypes import highest, is_float, lowest
+from relax_mlir.tir.nodes import Reduce, Select
 from relax_mlir.tir.prim_expr import Leaf, PrimExpr
 
 
@@ -167,6 +167,31 @@ max = comm_reducer(functions.max, lambda dtype: const(lowest(dtype), dtype), "ma
 min = comm_reducer(functions.min, lambda dtype: const(highest(dtype), dtype), "min")
 _all = comm_reducer(functions.all, lambda dtype: const(True, dtype), "all")
 _any = comm_reducer(functions.any, lambda dtype: const(False, dtype), "any")
+
+
+def _better(kind: str) -> Callable[..., Any]:
+    """Return the combiner of pairs of index and value that keeps the first of the best."""
+
+    def combine(x: Sequence[PrimExpr], y: Sequence[PrimExpr]) -> tuple[Any, ...]:
+        first = x[1] > y[1] if kind == "max" else x[1] < y[1]
+        # NaN is better than anything, as numpy has it.
+        if is_float(x[1].dtype):
+            first = functions.any(first, functions.all(x[1] != x[1], y[1] == y[1]))
+            same = functions.any(x[1] == y[1], functions.all(x[1] != x[1], y[1] != y[1]))
+        else:
+            same = x[1] == y[1]
+        kept = functions.any(first, functions.all(same, x[0] < y[0]))
+        return tuple(Select(kept, mine, other) for mine, other in zip(x, y, strict=True))
+
+    return combine
+
+
+argmax = comm_reducer(
+    _better("max"), lambda i, v: (const(highest(i), i), const(lowest(v), v)), "argmax"
+)
+argmin = comm_reducer(
+    _better("min"), lambda i, v: (const(highest(i), i), const(highest(v), v)), "argmin"
+)
 
 
 def all(*args: Any, axis: Any = None, where: Any = None) -> Any:

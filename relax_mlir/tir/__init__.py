@@ -11,12 +11,16 @@ _EXPORTS = {
         ("Add", "And", "Call", "Cast", "Div", "EQ", "FloorDiv", "FloorMod", "GE", "GT",
          "IfThenElse", "LE", "LT", "Max", "Min", "Mod", "Mul", "NE", "Not", "Or", "ProducerLoad",
          "Reduce", "Select", "Sub"), "nodes"),
+    **dict.fromkeys(("Schedule", "ScheduleError", "Trace"), "schedule"),
+    **dict.fromkeys(("build", "lower"), "lowering"),
     **dict.fromkeys(("cast", "const"), "arithmetic"),
+    **dict.fromkeys(("call_extern", "call_packed", "call_pure_extern"), "externs"),
     **dict.fromkeys(
         ("all", "any", "atan2", "ceildiv", "copysign", "exp10", "fmod", "hypot", "if_then_else",
          "infinity", "likely", "max", "max_value", "min", "min_value", "pow", "power",
          "reinterpret"), "functions"),
 }  # fmt: skip
+_MODULES = ("ir_builder", "schedule", "transform")
 _TABLE = (
     "abs", "acos", "acosh", "asin", "asinh", "atan", "atanh", "bitwise_and", "bitwise_not",
     "bitwise_or", "bitwise_xor", "ceil", "clz", "cos", "cosh", "div", "erf", "exp", "exp2", "fabs",
@@ -32,8 +36,8 @@ def __getattr__(name: str) -> Any:
         value = getattr(importlib.import_module(f"relax_mlir.tir.{_EXPORTS[name]}"), name)
     elif name in _TABLE:
         value = importlib.import_module("relax_mlir.tir.functions").FUNCTIONS[name]
-    elif name == "ir_builder":
-        value = importlib.import_module("relax_mlir.tir.ir_builder")
+    elif name in _MODULES:
+        value = importlib.import_module(f"relax_mlir.tir.{name}")
     else:
         raise AttributeError(f"module 'relax_mlir.tir' has no attribute '{name}'")
     globals()[name] = value
@@ -41,4 +45,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_EXPORTS, *_TABLE, "ir_builder"])
+    return sorted([*globals(), *_EXPORTS, *_TABLE, *_MODULES])

@@ -11,6 +11,7 @@ from typing import Any
 
 from relax_mlir.dialects.bindings import ir, submodule
 from relax_mlir.dialects.tir.builder import Buffer, PrimFuncBuilder
+from relax_mlir.dialects.tir.layout import Layout
 from relax_mlir.dialects.tir.ops import LOOP_KINDS
 from relax_mlir.dialects.tir.scalar import Scalar, cast
 from relax_mlir.errors import BuilderError, ExprError, ExprTypeError
@@ -18,6 +19,7 @@ from relax_mlir.tir.arithmetic import as_expr, condition, size_of
 from relax_mlir.tir.arithmetic import cast as converted
 from relax_mlir.tir.dtypes import SIZE, checked
 from relax_mlir.tir.emission import Emitter
+from relax_mlir.tir.externs import ExternCall
 from relax_mlir.tir.nodes import ProducerLoad
 from relax_mlir.tir.prim_expr import IntImm, Leaf, PrimExpr
 
@@ -106,7 +108,8 @@ class IRBuilder:
         if any(size is None for size in sizes):
             raise ExprTypeError(f"buffer '{name}' needs sizes, got {shape!r}")
         dims = [size for size in sizes if size is not None]
-        return BufferVar(self.builder.alloc(name, dims, checked(dtype)))
+        layout = Layout(scope=scope or "global")
+        return BufferVar(self.builder.alloc(name, dims, checked(dtype), layout))
 
     def buffer_ptr(self, buf: "BufferVar", shape: Any = None) -> "BufferVar":
         """Return a buffer itself: it is read and written by its indices, or by a flat one."""
@@ -121,7 +124,9 @@ class IRBuilder:
         return variable
 
     def emit(self, statement: Any) -> None:
-        """Do nothing: statements are written when they are made."""
+        """Write a call of `tir.call_extern`; other statements are written when they are made."""
+        if isinstance(statement, ExternCall):
+            self.value(statement)
 
     def get(self) -> None:
         """Do nothing: what was written is where it belongs."""

@@ -36,6 +36,9 @@ FLAGS = (
     Flag("print-ir-after-change", "Print the IR after each pass that changed it"),
     Flag("crash-reproducer", "Write the IR before a pass that fails, for relax-opt", "file"),
     Flag("stats", "Report what is in the executable, and sizes, to standard error"),
+    Flag("report", "Report each kernel, its class and how near its limit, to standard error"),
+    Flag("report-size", "Sizes that kernels are run with, by comma", "n=128,m=64", repeated=True),
+    Flag("quiet", "Do not warn of kernels without a fast path"),
     Flag("help", "Show this text and leave"),
     Flag("version", "Show the versions and leave"),
 )
@@ -57,7 +60,7 @@ def parse(argv: Sequence[str]) -> Options:
     if level is not None and level not in _LEVELS:
         raise UsageError(f"'--opt-level' is 0 to {_LEVELS[-1]}, got {level}")
     if options["to"] is not None:
-        for flag in ("emit", "stats"):
+        for flag in ("emit", "stats", "report"):
             if options[flag]:
                 raise UsageError(f"give either '--to' or '--{flag}', not both: nothing is compiled")
     return options

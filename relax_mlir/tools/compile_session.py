@@ -1,5 +1,6 @@
 """What relax-compile does with its input: parse, build or lower, write, report."""
 
+import contextlib
 import json
 import sys
 from pathlib import Path
@@ -10,6 +11,7 @@ from relax_mlir.errors import PassError, PipelineError, RelaxMLIRError, did_you_
 from relax_mlir.instrument import PrintOnChange
 from relax_mlir.ir.module import IRModule
 from relax_mlir.lowering.codegen.target import Target
+from relax_mlir.lowering.tir_to_vector.slow_kernels import silence
 from relax_mlir.relax import pipeline as builds
 from relax_mlir.relax.build_log import BuildLog
 from relax_mlir.runtime.executable import Executable
@@ -44,6 +46,7 @@ class Session:
         self._watch = Watch(options, without=("dump-ir-dir", "time-passes"))
         self._reported = DiagnosticContext()
         self._pass_context = self._make_pass_context()
+        self._sizes = self._report_sizes()
         self._to = self._stage(options["to"]) if options["to"] is not None else None
         self._check_output()
 
@@ -65,6 +68,10 @@ class Session:
 
     def process(self, source: Source) -> int:
         """Compile an input and write the result; return the exit code."""
+        with silence() if self.options["quiet"] else contextlib.nullcontext():
+            return self._process(source)
+
+    def _process(self, source: Source) -> int:
         mod = self._read(source)
         if mod is None:
             return 1
@@ -88,6 +95,12 @@ class Session:
         output.write(self._path(), data)
         if self.options["stats"]:
             print(executable.stats(), _sizes(executable), sep="\n", file=sys.stderr)
+        if self.options["report"]:
+            from relax_mlir.tools.kernel_report import report
+
+            with self._pass_context:
+                table = report(mod, self.target, self.pipeline, self._sizes)
+            print(table, file=sys.stderr)
         return 0
 
     def _target(self) -> Target:
@@ -154,6 +167,16 @@ class Session:
         if self.options["crash-reproducer"]:
             values[config.REPRODUCER] = self.options["crash-reproducer"]
         return values
+
+    def _report_sizes(self) -> dict[str, int]:
+        sizes: dict[str, int] = {}
+        given = self.options["report-size"] or []
+        for text in (each for texts in given for each in texts.split(",")):
+            name, equals, size = text.partition("=")
+            if not (equals and name.isidentifier() and size.isdecimal()):
+                raise UsageError(f"flag '--report-size' wants name=size, got '{text}'")
+            sizes[name] = int(size)
+        return sizes
 
     def _stage(self, wanted: str) -> str:
         entry = registry.find(wanted)

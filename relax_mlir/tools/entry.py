@@ -1,6 +1,7 @@
 """What every tool makes of its errors: one line and an exit code."""
 
 import contextlib
+import logging
 import os
 import sys
 from collections.abc import Callable
@@ -9,8 +10,26 @@ from relax_mlir.errors import RelaxMLIRError, ScriptError
 from relax_mlir.tools.sources import InputError
 
 
+class _Lines(logging.Handler):
+    """Prints what the library warns of as the tools print things: a line on standard error."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Print a record."""
+        if sys.stderr is not None:
+            print(f"{record.levelname.lower()}: {record.getMessage()}", file=sys.stderr)
+
+
 def run(main: Callable[[], int]) -> int:
     """Run a tool and return its exit code: 0, 1 for an error, 130 when interrupted."""
+    logger, lines = logging.getLogger("relax_mlir"), _Lines(logging.WARNING)
+    logger.addHandler(lines)
+    try:
+        return _code(main)
+    finally:
+        logger.removeHandler(lines)
+
+
+def _code(main: Callable[[], int]) -> int:
     try:
         code = main()
         if sys.stdout is not None:

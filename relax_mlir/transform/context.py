@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 from relax_mlir.errors import did_you_mean
 from relax_mlir.instrument.base import PassInstrument
+from relax_mlir.tir.transform import configs as tir_configs
 from relax_mlir.transform import config as config_options
 from relax_mlir.transform.info import PassInfo, level
 
 if TYPE_CHECKING:
     from relax_mlir.ir.module import IRModule
     from relax_mlir.transform.diagnostics import DiagnosticContext
+
+tir_configs.register()
 
 DEFAULT_OPT_LEVEL = 2
 # DLPack's number of the CPU, the one device there is.

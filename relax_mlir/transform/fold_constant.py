@@ -7,7 +7,7 @@ import numpy as np
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
-from relax_mlir.dialects.relax.constants import constant_array, constant_attribute
+from relax_mlir.dialects.relax.constants import aligned, constant_array, constant_attribute
 from relax_mlir.dialects.relax.dialect import Shape
 from relax_mlir.dialects.relax.infer import compatible
 from relax_mlir.dialects.relax.ops.base import (
@@ -237,7 +237,7 @@ def _put_constants(op: ir.Operation, arrays: Sequence[np.ndarray]) -> None:
         else [declared]
     )
     with ir.InsertionPoint(op), op.location:
-        attributes = [constant_attribute(array) for array in arrays]
+        attributes = [constant_attribute(aligned(array)) for array in arrays]
         if len(attributes) != len(fields) or not all(
             compatible(field, attribute.type)
             for field, attribute in zip(fields, attributes, strict=True)

@@ -1,5 +1,7 @@
 """The pass `fuse-ops`: chains of elementwise kernels become one kernel each (W0 of R14).
 
+They join the kernel of the contraction that they follow, where it is the first of the chain.
+
 What passes between them is then never written to memory. A kernel takes part when it is one nest of
 spatial loops over its output with plain arithmetic inside. It is computed where its result is used,
 so that must be one place, and nothing on the way there may change a tensor.
@@ -11,6 +13,11 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.dialect import Dims
 from relax_mlir.dialects.tir.builder import BufferDecl, PrimFuncBuilder
+from relax_mlir.transform.contraction_kernels import (
+    ContractionKernel,
+    clone_kernel,
+    match_contraction_kernel,
+)
 from relax_mlir.transform.effects import functions_to_optimize, may_write
 from relax_mlir.transform.elementwise_kernels import (
     ElementwiseKernel,
@@ -75,7 +82,9 @@ class _Fuser:
                 return self._merge(producer, consumer, argument)
         return None
 
-    def _producer(self, value: ir.Value, consumer: ElementwiseKernel) -> ElementwiseKernel | None:
+    def _producer(
+        self, value: ir.Value, consumer: ElementwiseKernel
+    ) -> ElementwiseKernel | ContractionKernel | None:
         if isinstance(value.owner, ir.Block) or value.owner.operation.name != "relax.call_tir":
             return None
         op = value.owner.operation
@@ -93,10 +102,14 @@ class _Fuser:
         loads = [load for i in positions for load in consumer.loads.get(i, [])]
         if not all(is_identity(load, 1, consumer.body) for load in loads):
             return None
-        return match_elementwise(match_call(op, self._symbols))
+        call = match_call(op, self._symbols)
+        return match_elementwise(call) or match_contraction_kernel(call)
 
     def _merge(
-        self, producer: ElementwiseKernel, consumer: ElementwiseKernel, between: ir.Value
+        self,
+        producer: ElementwiseKernel | ContractionKernel,
+        consumer: ElementwiseKernel,
+        between: ir.Value,
     ) -> ir.Operation:
         result = consumer.call.result
         inputs: list[ir.Value] = []
@@ -119,7 +132,11 @@ class _Fuser:
             with ir.InsertionPoint(self._module.regions[0].blocks[0]), ir.Location.name(name):
                 builder = PrimFuncBuilder(name, decls, integers)
                 with builder.body():
-                    _Body(builder, inputs, between).write(producer, consumer)
+                    body = _Body(builder, inputs, between)
+                    if isinstance(producer, ContractionKernel):
+                        body.append(producer, consumer)
+                    else:
+                        body.write(producer, consumer)
             self._symbols.insert(builder.op)
             self._made[key] = builder.op.name.value
         op = consumer.call.op
@@ -152,6 +169,23 @@ class _Body:
             at = [scalar.value for scalar in block]
             value = self._clone(producer, at, None)
             value = self._clone(consumer, at, value)
+            ir.Operation.create("memref.store", operands=[value, out.value, *at])
+
+    def append(self, producer: ContractionKernel, consumer: ElementwiseKernel) -> None:
+        """Write one computation, and the other over its results."""
+        out = self._builder.buffers[-1]
+        call = producer.call
+        read = [self._builder.buffers[self._inputs.index(value)].value for value in call.arguments]
+        # Names tell temporaries of one function apart.
+        count = sum(view.operation.name == "memref.alloc" for view in call.callee.entry_block)
+        between = clone_kernel(self._builder, producer, read, f"between{count}")
+        with self._builder.nest(out.name, [("spatial", dim) for dim in out.dims]) as block:
+            at = [scalar.value for scalar in block]
+            element = between.value.type.element_type
+            loaded = ir.Operation.create(
+                "memref.load", results=[element], operands=[between.value, *at]
+            ).result
+            value = self._clone(consumer, at, loaded)
             ir.Operation.create("memref.store", operands=[value, out.value, *at])
 
     def _clone(

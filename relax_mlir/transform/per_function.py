@@ -88,7 +88,7 @@ class FunctionPass(Pass):
         operation = function.operation
         if operation.name != "func.func" or self.marker not in operation.attributes:
             return False
-        return not any(_is_set(operation, name) for name in SKIP_ATTRIBUTES)
+        return not is_skipped(operation)
 
     def _checked(self, name: str, result: Any) -> ir.Operation | None:
         if result is None and self.may_remove:
@@ -178,6 +178,11 @@ def _state(mod: IRModule) -> dict[str, object]:
         for index, each in enumerate(mod.mlir_module.body.operations)
     }
     return {"the module's attributes": own, **operations}
+
+
+def is_skipped(function: ir.Operation) -> bool:
+    """Whether an attribute keeps a function out of function passes (P09)."""
+    return any(_is_set(function, name) for name in SKIP_ATTRIBUTES)
 
 
 def _is_set(operation: ir.Operation, name: str) -> bool:

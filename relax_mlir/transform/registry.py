@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from relax_mlir.errors import PipelineError, did_you_mean
 from relax_mlir.lowering import PASSES
 from relax_mlir.lowering.pass_spec import PassOption, PassSpec
+from relax_mlir.tir.transform.table import TIR_PASSES
 from relax_mlir.transform.layouts import DesiredLayouts
 from relax_mlir.transform.options import coerce_options, format_options
 from relax_mlir.transform.pipeline import Pipeline, Step
@@ -154,6 +155,13 @@ TRANSFORM_PASSES: dict[str, PassSpec] = {
         summary="Bring convolutions to the layouts in which kernels are fastest",
         opt_level=3,
     ),
+    "pack-kernels": PassSpec(
+        flag="pack-kernels",
+        name="PackKernels",
+        entry="relax_mlir.transform.pack_kernels:pack_kernels",
+        summary="Bring constant weights of convolutions into blocks of output channels",
+        opt_level=2,
+    ),
     "convert-to-dataflow": PassSpec(
         flag="convert-to-dataflow",
         name="ConvertToDataflow",
@@ -168,6 +176,7 @@ TRANSFORM_PASSES: dict[str, PassSpec] = {
         summary="Make functions of the module of functions written in place",
         opt_level=1,
     ),
+    **TIR_PASSES,
 }
 
 _ACRONYM_END = re.compile(r"([A-Z]+)([A-Z][a-z])")

@@ -464,8 +464,8 @@ def test_what_has_no_native_form_is_named() -> None:
     ("text", "message"),
     [
         ("func.func @f(%x: index) attributes {tir.prim_func} { return }", "'arg0' of type index"),
-        ("func.func @f(%x: memref<4xf32, strided<[2]>>) attributes {tir.prim_func} { return }",
-         "row-major"),
+        ("func.func @f(%x: memref<4xf32, strided<[1], offset: 2>>) attributes {tir.prim_func} "
+         "{ return }", "plain strides"),
         ("func.func @f(%x: i64) -> i64 attributes {tir.prim_func} { return %x : i64 }", "returns"),
         (f"func.func @f({buffer('A', 'n', 's0 * s0', 'memref<?xf32>', 'float32')}) "
          "attributes {tir.prim_func} { return }", "gives 'n' a value"),

@@ -164,7 +164,8 @@ def test_signatures(params: str, underlined: str, message: str) -> None:
         ("B[0] = T.expp(1)", "T.expp", "there is no T.expp; did you mean 'exp"),
         ("if n:\n    B[0] = 1", "n", "the condition must be a bool, got index"),
         ("return B", "return B", "a prim func returns nothing"),
-        ("B[0:1] = 1", "0:1", "a buffer is read and written one element at a time"),
+        ("B[0:n] = 1", "0:n", "the lanes of a vector are a constant from 1 to"),
+        ("B[0] = B[0:1]", "0:1", "a buffer is read and written one element at a time"),
         ("with T.blok():\n    pass", "T.blok()", "expected T.block, T.grid or T.init; did you mean"),
         (
             'for i in range(n):\n    with T.block("B"):\n        v = T.axis.spacial(n, i)\n        B[v] = 1',
@@ -187,9 +188,8 @@ def test_tir_signatures() -> None:
     check(text, "c", "'c' is not a handle of this function")
     check(HEAD + TIR.replace("b: T.handle", "b: int"), "int", "expected T.handle, T.Buffer")
     check(
-        HEAD + TIR.replace("b: T.handle", "b: T.float32"), "T.float32",
-        "expected T.handle, T.Buffer(shape, dtype) or T.int64; a number of that kind comes in a "
-        'buffer, T.Buffer((), "float32")',
+        HEAD + TIR.replace("b: T.handle", "b: T.float31"), "T.float31",
+        "expected T.handle, T.Buffer(shape, dtype) or a dtype such as T.float32; did you mean",
     )  # fmt: skip
     check(HEAD + TIR.replace("b: T.handle", "b, c"), "c", "no T.match_buffer says what 'c'")
     check(HEAD + TIR.replace("(n,)", "(k // 2,)"), "k", "symbol 'k' occurs only inside expressions")
@@ -269,9 +269,9 @@ class Module:
             "call prim funcs outside loops",
         ),
         (
-            "B = T.decl_buffer((4,), data=A.data, elem_offset=4)",
-            "4",
-            "elem_offset needs the data of",
+            "B = T.decl_buffer((4,), data=A.data, elem_offset=99)",
+            "T.decl_buffer((4,), data=A.data, elem_offset=99)",
+            "'A' has",
         ),
     ],
 )

@@ -362,7 +362,7 @@ def test_conditions_and_regions_before_the_axes() -> None:
     after = "\n".join([*lines[:2], lines[5], *lines[2:5], lines[6]])
     found = [script(from_source(TIR + indented(body))) for body in (before, after)]
     assert found[0] == found[1]
-    assert "if i < 4:" in found[0]
+    assert "T.where(i < 4)" in found[0]
 
 
 @pytest.mark.parametrize("dtype", ["int32", "uint32", "int64", "uint8"])

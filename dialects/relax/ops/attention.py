@@ -11,6 +11,48 @@ from relax_mlir.dialects.relax.ops.elementwise import expect_kind
 from relax_mlir.dialects.relax.symbolic import SymExpr
 
 CAUSAL_MASKS = ("TopLeft", "BottomRight")
+# Dimensions of the operands by letter, in the operation's own order: batch, length (of the
+# sequence), heads (their number), depth of a head.
+LAYOUT = "BSNH"
+
+
+def operand_layouts(layout: str) -> list[str]:
+    """Return the letters of the dimensions of query, key, value and result.
+
+    Args:
+        layout: letters of all four, or of each, by comma. Batch and heads may be left out: there is
+            one then.
+
+    Raises:
+        InferError: it is no layout.
+    """
+    each = layout.split(",")
+    each = each * 4 if len(each) == 1 else each
+    for letters in each:
+        known = len(set(letters)) == len(letters) and set("SH") <= set(letters) <= set(LAYOUT)
+        if len(each) != 4 or not known:
+            raise InferError(
+                f"layout must be letters of {LAYOUT} with S and H, or four such by comma, "
+                f"got {layout!r}"
+            )
+    return each
+
+
+def dims_by_letter(dims: Sequence[SymExpr], letters: str) -> dict[str, SymExpr]:
+    """Return a tensor's dimensions by letter, those that it does not have as 1."""
+    found = {letter: SymExpr.const(1) for letter in LAYOUT}
+    found.update(zip(letters, dims, strict=True))
+    return found
+
+
+def heads_of_each(query: SymExpr, key: SymExpr) -> SymExpr | None:
+    """Return how many heads of queries share one of keys, None where that is not known."""
+    if query == key:
+        return SymExpr.const(1)
+    if key.value == 0:
+        return None
+    count = query // key
+    return count if count * key == query else None
 
 
 def bias_dims(dims: Sequence[SymExpr]) -> list[SymExpr]:
@@ -26,13 +68,7 @@ def _same(what: str, first: SymExpr, second: SymExpr) -> None:
         raise InferError(f"{what} must match, got {first} and {second}")
 
 
-def _attention(types: Sequence[Any], attrs: dict[str, Any]) -> ir.Type:
-    given = [type_ for type_ in types if type_ is not None]
-    for name, type_ in zip(("query", "key", "value"), types, strict=False):
-        expect_kind(type_, "floating-point", name)
-        if T.tensor_ndim(type_) not in (-1, 4):
-            raise InferError(f"{name} must have 4 dimensions, got {T.tensor_ndim(type_)}")
-    dtype = join_dtypes(given)
+def _check_mask(attrs: dict[str, Any]) -> None:
     if attrs["causal_mask"] not in (None, *CAUSAL_MASKS):
         raise InferError(
             f"causal_mask must be one of {', '.join(CAUSAL_MASKS)} or None, "
@@ -43,29 +79,59 @@ def _attention(types: Sequence[Any], attrs: dict[str, Any]) -> ir.Type:
             raise InferError("window_size needs causal_mask='BottomRight'")
         if attrs["window_size"] < 1:
             raise InferError(f"window_size must be positive, got {attrs['window_size']}")
-    query, key, value = (T.tensor_dims(type_) for type_ in types[:3])
+
+
+def _attention(types: Sequence[Any], attrs: dict[str, Any]) -> ir.Type:
+    *layouts, result = operand_layouts(attrs["layout"])
+    given = [type_ for type_ in types if type_ is not None]
+    for name, type_, letters in zip(("query", "key", "value"), types, layouts, strict=False):
+        expect_kind(type_, "floating-point", name)
+        ndim = T.tensor_ndim(type_)
+        if ndim not in (-1, len(letters)):
+            raise InferError(f"{name} must have {len(letters)} dimensions, got {ndim}")
+    dtype = join_dtypes(given)
+    _check_mask(attrs)
+    known = [T.tensor_dims(type_) for type_ in types[:3]]
     bias = types[3]
     if bias is not None and T.tensor_ndim(bias) not in (-1, 2, 3, 4):
         raise InferError(f"bias must have 2, 3 or 4 dimensions, got {T.tensor_ndim(bias)}")
-    if query is None or key is None or value is None:
-        return T.tensor_type(None, dtype, 4)
-    for what, axis in (("batch sizes", 0), ("numbers of heads", 2)):
-        _same(what, query[axis], key[axis])
-        _same(what, query[axis], value[axis])
-    _same("lengths of key and value", key[1], value[1])
-    _same("depths of query and key", query[3], key[3])
+    if any(dims is None for dims in known):
+        return T.tensor_type(None, dtype, len(result))
+    query, key, value = (
+        dims_by_letter(dims, letters) for dims, letters in zip(known, layouts, strict=True)
+    )
+    _same("batch sizes", query["B"], key["B"])
+    _same("batch sizes", query["B"], value["B"])
+    _same("numbers of heads of key and value", key["N"], value["N"])
+    _check_heads(query["N"], key["N"])
+    _same("lengths of key and value", key["S"], value["S"])
+    _same("depths of query and key", query["H"], key["H"])
     added = None if bias is None else T.tensor_dims(bias)
     if added is not None:
-        scores = [query[0], query[2], query[1], key[1]]
+        scores = [query["B"], query["N"], query["S"], key["S"]]
         both = broadcast_dims(scores, bias_dims(added))
         for wanted, found in zip(scores, both if both is not None else scores, strict=True):
             _same("dimensions of bias and scores", found, wanted)
-    return T.tensor_type([*query[:3], value[3]], dtype)
+    made = {**query, "H": value["H"]}
+    for letter in set(LAYOUT) - set(result):
+        _same(f"dimension {letter} is not in the result: it and 1", made[letter], SymExpr.const(1))
+    return T.tensor_type([made[letter] for letter in result], dtype)
+
+
+def _check_heads(query: SymExpr, key: SymExpr) -> None:
+    """Refuse heads of queries that certainly do not share those of keys evenly."""
+    if query.value is None or key.value is None:
+        return
+    if query != key and (key.value == 0 or query.value % key.value):
+        raise InferError(
+            f"the number of heads of query must be a multiple of that of key, got {query} and {key}"
+        )
 
 
 declare(
     "attention",
-    "softmax(query key^T * scale + bias) value, all of shape (batch, length, heads, depth).",
+    "softmax(query key^T * scale + bias) value, all of shape (batch, length, heads, depth); "
+    "several heads of query may share one of key.",
     [
         Param("query", "tensor"),
         Param("key", "tensor"),
@@ -74,6 +140,9 @@ declare(
         Param("scale", "float", None),
         Param("causal_mask", "str", None),
         Param("window_size", "int", None),
+        Param("layout", "str", LAYOUT),
+        # Whether a query that sees no key gets zeros; else NaN, as of a softmax.
+        Param("zero_unseen", "bool", True),
     ],
     _attention,
 )

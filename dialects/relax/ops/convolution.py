@@ -5,6 +5,7 @@ from typing import Any
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
+from relax_mlir.dialects.relax.blocked_layout import BlockedLayout
 from relax_mlir.dialects.relax.infer import InferError, expect_tensor, join_dtypes
 from relax_mlir.dialects.relax.ops.base import Param, declare
 from relax_mlir.dialects.relax.ops.elementwise import expect_kind
@@ -19,6 +20,17 @@ def _image(type_: ir.Type, what: str, rank: int) -> list[SymExpr] | None:
     if T.tensor_ndim(type_) not in (-1, rank + 2):
         raise InferError(f"{what} must have {rank + 2} dimensions, got {T.tensor_ndim(type_)}")
     return T.tensor_dims(type_)
+
+
+def _kernels(type_: ir.Type, layout: BlockedLayout) -> list[SymExpr] | None:
+    """Return the sizes of a weight's axes in the order of the layout's letters."""
+    if set(layout.blocks) - {"O"}:
+        raise InferError("a weight has blocks of output channels only, such as 'OHIW16o'")
+    dims = _image(type_, "weight", layout.rank - 2)
+    if dims is None:
+        return None
+    layout.check(dims, "weight")
+    return layout.sizes(dims)
 
 
 def _ordered(sizes: Sequence[SymExpr], order: Sequence[int]) -> list[SymExpr]:
@@ -47,10 +59,11 @@ def _convolution(rank: int) -> Rule:
     letters, kernel = f"NC{SPATIAL[rank]}", f"OI{SPATIAL[rank]}"
 
     def infer(types: Sequence[Any], attrs: dict[str, Any]) -> ir.Type:
-        data, weight = _image(types[0], "data", rank), _image(types[1], "weight", rank)
+        weight = _kernels(types[1], BlockedLayout.parse(attrs["kernel_layout"], kernel))
+        data = _image(types[0], "data", rank)
         dtype, groups = _result_dtype(types, attrs), _groups(attrs)
         n, c, *places = layout_axes(attrs["data_layout"], letters)
-        o, i, *windows = layout_axes(attrs["kernel_layout"], kernel)
+        o, i, *windows = range(rank + 2)
         order = layout_axes(attrs["out_layout"] or attrs["data_layout"], letters)
         strides = per_axis(attrs["strides"], rank, "strides")
         dilation = per_axis(attrs["dilation"], rank, "dilation")

@@ -9,10 +9,11 @@ from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.dialects.tir import scalar as S
 from relax_mlir.dialects.tir.scalar import Scalar
 from relax_mlir.errors import did_you_mean
-from relax_mlir.script.parser import tir_memory
-from relax_mlir.script.parser.arguments import arguments
 from relax_mlir.script.parser.source import Node
 from relax_mlir.script.parser.tir_expr import Number
+from relax_mlir.script.parser.tir_loops import annotations
+from relax_mlir.script.parser.tir_regions import read_regions
+from relax_mlir.script.parser.tir_with import WITH
 
 if TYPE_CHECKING:
     from relax_mlir.script.parser.tir_stmt import TirStmtParser
@@ -62,37 +63,13 @@ class BlockParser:
             self._loops_and_block(node, names, extents, ["spatial"] * len(names))
         elif path in _BLOCKS:
             self._with_block(node, call)
-        elif path in ("T.LetStmt", "T.Let"):
-            self._let(node, call, target)
-        elif path == "T.allocate":
-            self._allocate(node, call, target)
-        elif path == "T.Assert":
-            self.stmts.require(call)
-            with self.stmts.scoped():
-                self.stmts.body(node.body)
+        elif path in WITH:
+            WITH[path](self.stmts, node, call, item.optional_vars)
         elif path == "T.init":
             self.scope.fail(call, "T.init belongs inside a block, before what it initialises")
         else:
-            near = did_you_mean(path or "", ["T.block", "T.grid", "T.init"])
+            near = did_you_mean(path or "", ["T.block", "T.grid", "T.init", *WITH])
             self.scope.fail(call, f"expected T.block, T.grid or T.init{near}")
-
-    def _let(self, node: Node, call: Node, target: Node) -> None:
-        """Parse `with T.LetStmt(value) as x:` and `with T.LetStmt(value, var=x):`."""
-        given = arguments(self.scope, call, ("value", "type_annotation", "var"), 1)
-        target = given.get("var", target)
-        if not isinstance(target, ast.Name):
-            self.scope.fail(call, "T.LetStmt gives a value to one variable, 'as x'")
-        with self.stmts.scoped():
-            self.scope.bind(target.id, self.expr.evaluate(given["value"]))
-            self.stmts.body(node.body)
-
-    def _allocate(self, node: Node, call: Node, target: Node) -> None:
-        """Parse `with T.allocate([16], "float32", "global") as data:`."""
-        if not isinstance(target, ast.Name):
-            self.scope.fail(call, "T.allocate gives memory to one variable, 'as data'")
-        with self.stmts.scoped():
-            self.scope.bind(target.id, tir_memory.allocate(self.expr, target.id, call))
-            self.stmts.body(node.body)
 
     def _with_grid(self, node: Node, call: Node, extents: list[Node], target: Node) -> None:
         names = self.stmts.names(target, len(extents), call)
@@ -157,8 +134,8 @@ class BlockParser:
 
     def _is_note(self, node: Node) -> bool:
         call = node.value if isinstance(node, ast.Expr) else None
-        path = self.scope.path(call.func) if isinstance(call, ast.Call) else None
-        return path in ("T.where", "T.reads", "T.writes")
+        path = self._note_of(call) if isinstance(call, ast.Call) else None
+        return path in ("T.where", "T.reads", "T.writes", "T.block_attr")
 
     def _block(
         self, node: Node, title: str, iters: list[Any], names: list[str], labels: list[str],
@@ -169,12 +146,16 @@ class BlockParser:
         An iterator counts from 0; `firsts` has what the script's begin with.
         """
         firsts = firsts or {}
-        guard, body = self._guard(body)
+        guard, body = self._taken(body, "T.where")
+        notes, body = self._notes(body)
         predicate = None
         if guard is not None:
             values = [self.expr.settle(value, guard, "index") for _, value, _ in iters]
             predicate = self._predicate(guard, dict(zip(names, values, strict=True)), firsts)
-        with self.builder.block(title, iters, labels, predicate=predicate) as block:
+        note = annotations(self.scope, notes.pop("T.block_attr", None))
+        with self.builder.block(
+            title, iters, labels, predicate=predicate, annotations=note
+        ) as block:
             for name, scalar in zip(names, block.iters, strict=True):
                 first = firsts.get(name, 0)
                 self.scope.bind(name, scalar + first if first else scalar)
@@ -187,21 +168,40 @@ class BlockParser:
                         first = firsts.get(name, 0)
                         self.scope.bind(name, scalar + first if first else scalar)
                     self.stmts.body(init[0].body)
+            for path, call in notes.items():
+                regions = read_regions(self.expr, call, names, firsts)
+                if regions is not None:
+                    self.builder.declare(f"tir.{path[2:]}", regions)
             self.stmts.body([s for s in body if not self._is_init(s)])
 
-    def _guard(self, body: Sequence[Node]) -> tuple[Node, Sequence[Node]]:
-        """Take `T.where(condition)` out of a block's statements."""
-        guard, rest = None, []
+    def _taken(self, body: Sequence[Node], wanted: str) -> tuple[Node, Sequence[Node]]:
+        """Take `T.where(condition)` or its like out of a block's statements."""
+        found, rest = None, []
         for statement in body:
             call = statement.value if isinstance(statement, ast.Expr) else None
-            if isinstance(call, ast.Call) and self.scope.path(call.func) == "T.where":
-                self.expr.count(call, 1)
-                if guard is not None:
-                    self.scope.fail(call, "a block has one T.where; join the conditions by 'and'")
-                guard = call.args[0]
+            if isinstance(call, ast.Call) and self._note_of(call) == wanted:
+                if wanted in ("T.where", "T.block_attr"):
+                    self.expr.count(call, 1)
+                if found is not None:
+                    more = "; join the conditions by 'and'" if wanted == "T.where" else ""
+                    self.scope.fail(call, f"a block has one {wanted}{more}")
+                found = call.args[0] if wanted == "T.where" else call
             else:
                 rest.append(statement)
-        return guard, rest
+        return found, rest
+
+    def _notes(self, body: Sequence[Node]) -> tuple[dict[str, Node], Sequence[Node]]:
+        """Take what is said of a block out of its statements."""
+        found: dict[str, Node] = {}
+        for wanted in ("T.reads", "T.writes", "T.block_attr"):
+            call, body = self._taken(body, wanted)
+            if call is not None:
+                found[wanted] = call
+        return found, body
+
+    def _note_of(self, call: Node) -> str | None:
+        path = self.scope.path(call.func)
+        return "T.block_attr" if path == "T.sblock_attr" else path
 
     def _predicate(
         self, node: Node, values: Mapping[str, Scalar], firsts: Mapping[str, int]

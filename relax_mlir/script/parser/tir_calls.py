@@ -5,17 +5,20 @@ from typing import Any
 
 from relax_mlir.dialects.bindings import ir, submodule
 from relax_mlir.dialects.relax import types as T
+from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.dialects.tir.builder import Buffer, buffer_type
+from relax_mlir.dialects.tir.layout import NIBBLES
 from relax_mlir.dialects.tir.scalar import cast, is_float
 from relax_mlir.script.parser.annotations import AnnotationParser
 from relax_mlir.script.parser.source import Node
 from relax_mlir.script.parser.tir_expr import TirExprParser
+from relax_mlir.script.parser.tir_layout import buffer_dtype
 
 func = submodule("dialects.func")
 memref = submodule("dialects.memref")
 
 
-def part(p: TirExprParser, base: Buffer, name: str, node: Node, offset: Node) -> Buffer:
+def part(p: TirExprParser, base: Buffer, name: str, node: Node, offset: Node | None) -> Buffer:
     """Parse `T.decl_buffer((n, 4), "float32", data=workspace.data, elem_offset=n * 16)`.
 
     Raises:
@@ -23,18 +26,23 @@ def part(p: TirExprParser, base: Buffer, name: str, node: Node, offset: Node) ->
     """
     element = ir.MemRefType(base.value.type).element_type
     if len(base.dims) != 1 or str(element) != "i8":
-        p.scope.fail(offset, "elem_offset needs the data of a buffer of bytes with one dimension")
+        place = offset or node
+        p.scope.fail(place, "elem_offset needs the data of a buffer of bytes with one dimension")
     given: dict[str, Node] = dict(zip(("shape", "dtype"), node.args, strict=False))
     given |= {k.arg: k.value for k in node.keywords}
     reader = AnnotationParser(p.scope)
     dims = reader.shape(given["shape"]) if "shape" in given else None
     if not isinstance(dims, list):
         p.scope.fail(node, "T.decl_buffer needs a shape")
-    dtype = reader.dtype(given.get("dtype")) or "float32"
-    start = p.builder.symbol(reader.dims.dim(offset) * T.dtype_size(dtype))
+    dtype = buffer_dtype(reader, given.get("dtype"))
+    first = SymExpr.const(0) if offset is None else reader.dims.dim(offset)
+    size = T.dtype_size(dtype)
+    start = p.builder.symbol(first * size if size else first // 2)
     sizes = [p.builder.symbol(dim).value for dim in dims if not dim.is_const]
     with p.scope.location(node, name):
         view = memref.ViewOp(buffer_type(dims, dtype), base.value, start.value, sizes).result
+    if dtype in NIBBLES:
+        view.owner.attributes["tir.dtype"] = ir.StringAttr.get(dtype)
     return Buffer(p.builder, name, dims, dtype, view)
 
 
@@ -86,4 +94,17 @@ def _castable(given: ir.MemRefType, wanted: ir.MemRefType) -> bool:
         for i in range(given.rank)
         if not given.is_dynamic_dim(i) and not wanted.is_dynamic_dim(i)
     ]
-    return all(a == b for a, b in known)
+    if not all(a == b for a, b in known):
+        return False
+    dynamic = ir.ShapedType.get_dynamic_stride_or_offset()
+    steps = [type_.get_strides_and_offset() for type_ in (given, wanted)]
+    if _is_row_major(wanted) and not _is_row_major(given):
+        # A buffer without gaps may still say its strides; one known at run time only may have some.
+        return dynamic not in steps[0][0] and steps[0] == steps[1]
+    pairs = zip((*steps[0][0], steps[0][1]), (*steps[1][0], steps[1][1]), strict=True)
+    return all(a == b or dynamic in (a, b) for a, b in pairs)
+
+
+def _is_row_major(type_: ir.MemRefType) -> bool:
+    """Whether a type is a buffer without gaps, written as no layout at all."""
+    return type_.affine_map == ir.AffineMap.get_identity(type_.rank)

@@ -1,8 +1,8 @@
 """Expressions of the TIR language: scalar arithmetic, intrinsics, loads."""
 
 import ast
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from relax_mlir.dialects.bindings import ir, submodule
@@ -17,31 +17,19 @@ from relax_mlir.script.parser.dims import captured_value
 from relax_mlir.script.parser.env import MISSING
 from relax_mlir.script.parser.scope import Scope
 from relax_mlir.script.parser.source import Node
+from relax_mlir.script.parser.tir_lanes import slice_index
 from relax_mlir.script.parser.tir_tables import (
     BINARY,
     COMPARISONS,
-    INDEX_DTYPES,
     OPERATORS,
     OTHERS,
     SYMBOLIC,
     UNARY,
     WHOLE,
 )
+from relax_mlir.script.parser.tir_values import Number, bare, whole
 
 scf = submodule("dialects.scf")
-
-
-@dataclass(frozen=True)
-class Number:
-    """A number with a dtype, `T.uint8(3)`, that nothing has needed as a value yet."""
-
-    value: bool | int | float
-    dtype: str
-
-    @property
-    def index(self) -> int | None:
-        """The number as an extent or an index, None when its dtype is not one of these."""
-        return int(self.value) if self.dtype in INDEX_DTYPES else None
 
 
 class TirExprParser:
@@ -54,6 +42,15 @@ class TirExprParser:
     def __init__(self, scope: Scope, builder: PrimFuncBuilder) -> None:
         self.scope = scope
         self.builder = builder
+        # Which lane of a vector expression is being read, None in any other.
+        self.lane: int | None = None
+
+    @contextmanager
+    def on_lane(self, lane: int) -> Iterator[None]:
+        """Read one lane of vector expressions."""
+        outer, self.lane = self.lane, lane
+        yield
+        self.lane = outer
 
     def scalar(self, node: Node, dtype: str = "") -> Scalar:
         """Return an expression as a scalar; a bare number takes `dtype`.
@@ -101,12 +98,12 @@ class TirExprParser:
 
     def binary(self, kind: str, left: Any, right: Any, node: Node) -> Any:
         """Apply a binary operation to what `evaluate` gave."""
-        whole = _whole(left, right)
-        if whole is not None and kind in WHOLE:
-            dtype, *numbers = whole
+        known = whole(left, right)
+        if known is not None and kind in WHOLE:
+            dtype, *numbers = known
             number = WHOLE[kind](*numbers)
             return Number(number, dtype) if dtype else number
-        left, right = _bare(left, right), _bare(right, left)
+        left, right = bare(left, right), bare(right, left)
         symbolic = [isinstance(x, SymExpr) or type(x) is int for x in (left, right)]
         if all(symbolic) and kind in SYMBOLIC:
             sides = SymExpr.of(left), SymExpr.of(right)
@@ -124,7 +121,7 @@ class TirExprParser:
 
     def _operands(self, left: Any, right: Any, node: Node) -> tuple[Any, Any]:
         """Return two operands; a number beside a scalar stays one, as division treats it better."""
-        left, right = _bare(left, right), _bare(right, left)
+        left, right = bare(left, right), bare(right, left)
         for number, other in ((left, right), (right, left)):
             if not isinstance(other, Scalar) or other.dtype == "bool":
                 continue
@@ -134,7 +131,7 @@ class TirExprParser:
 
     def pair(self, left: Any, right: Any, node: Node) -> tuple[Scalar, Scalar]:
         """Return two operands as scalars of one dtype."""
-        left, right = _bare(left, right), _bare(right, left)
+        left, right = bare(left, right), bare(right, left)
         if not isinstance(left, Scalar):
             left = self.settle(left, node, right.dtype if isinstance(right, Scalar) else "")
         if not isinstance(right, Scalar):
@@ -149,14 +146,18 @@ class TirExprParser:
         """
         items = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
         for item in items:
-            if isinstance(item, ast.Slice):
+            if isinstance(item, ast.Slice) and self.lane is None:
                 self.scope.fail(item, "a buffer is read and written one element at a time")
         # A wrong number of indices is the buffer's own complaint.
         dims = buffer.dims if len(buffer.dims) == len(items) else [None] * len(items)
         return tuple(self._index(*pair) for pair in zip(items, dims, strict=True))
 
     def _index(self, node: Node, dim: SymExpr | None) -> Scalar:
-        raw = self.evaluate(node)
+        if isinstance(node, ast.Slice):
+            first = self.evaluate(slice_index(self, node))
+            raw = self.binary("add", first, self.lane, node)
+        else:
+            raw = self.evaluate(node)
         if isinstance(raw, Number) and raw.index is not None:
             raw = raw.index
         if isinstance(raw, (int, SymExpr)):
@@ -326,7 +327,7 @@ class TirExprParser:
             with ir.InsertionPoint(blocks[-1]):
                 raws.append(build())
         # A bare number takes the dtype of the other value.
-        raws = [_bare(raw, other) for raw, other in zip(raws, raws[::-1], strict=True)]
+        raws = [bare(raw, other) for raw, other in zip(raws, raws[::-1], strict=True)]
         raws = [raw.value if isinstance(raw, SymExpr) and raw.is_const else raw for raw in raws]
         dtypes = [raw.dtype if isinstance(raw, (Scalar, Number)) else INDEX for raw in raws
                   if isinstance(raw, (Scalar, SymExpr, Number))]  # fmt: skip
@@ -464,26 +465,3 @@ class TirExprParser:
             except (ValueError, OverflowError):
                 self.scope.fail(node, f"{raw} has no value in {dtype}")
         return S.cast(self.settle(raw, node), dtype)
-
-
-def _bare(operand: Any, other: Any) -> Any:
-    """Return a number without its dtype where the other operand has the same one, or an index."""
-    if isinstance(operand, SymExpr) and operand.is_const:
-        return operand.value
-    if not isinstance(operand, Number):
-        return operand
-    if isinstance(other, Scalar) and operand.dtype == other.dtype:
-        return operand.value
-    index = (isinstance(other, Scalar) and other.dtype == INDEX) or (
-        isinstance(other, SymExpr) and not other.is_const
-    )
-    return operand.index if index and operand.index is not None else operand
-
-
-def _whole(left: Any, right: Any) -> tuple[str, int, int] | None:
-    """Return the dtype (`""` for none) and the values of two whole numbers of one dtype."""
-    dtypes = {x.dtype for x in (left, right) if isinstance(x, Number)}
-    values: list[Any] = [x.index if isinstance(x, Number) else x for x in (left, right)]
-    if len(dtypes) > 1 or not all(type(x) is int for x in values):
-        return None
-    return next(iter(dtypes), ""), values[0], values[1]

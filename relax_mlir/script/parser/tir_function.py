@@ -13,7 +13,7 @@ from relax_mlir.script.parser.relax_function import python_attribute
 from relax_mlir.script.parser.scope import Scope
 from relax_mlir.script.parser.source import Node
 from relax_mlir.script.parser.tir_expr import TirExprParser
-from relax_mlir.script.parser.tir_layout import BUFFER_ARGUMENTS, read_layout
+from relax_mlir.script.parser.tir_layout import BUFFER_ARGUMENTS, buffer_dtype, read_layout
 from relax_mlir.script.parser.tir_stmt import TirStmtParser
 
 if TYPE_CHECKING:
@@ -225,7 +225,7 @@ class PrimFuncParser:
             shape = captured_dims(scope, shape_node, scope.env.lookup(shape_node.id))
         else:
             shape = [self.reader.dims.dim(shape_node)]
-        dtype = self.reader.dtype(given.get("dtype")) or "float32"
+        dtype = buffer_dtype(self.reader, given.get("dtype"))
         check_bytes(scope, node, shape, dtype)
         layout = read_layout(self, self.reader, given, shape)
         if name in [decl.name for decl in self.buffers.values() if decl]:

@@ -9,10 +9,11 @@ from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.dialects.tir import scalar as S
 from relax_mlir.dialects.tir.scalar import Scalar
-from relax_mlir.errors import did_you_mean
 from relax_mlir.script.parser.source import Node
 from relax_mlir.script.parser.tir_expr import Number, TirExprParser
-from relax_mlir.script.parser.tir_tables import UNARY
+from relax_mlir.script.parser.tir_externs import call_extern
+from relax_mlir.script.parser.tir_lanes import lane_of
+from relax_mlir.script.parser.tir_numbers import NUMBERS
 
 _LARGEST = {
     "float16": 65504.0,
@@ -154,6 +155,19 @@ def _let(p: TirExprParser, node: Node) -> Any:
         return p.evaluate(node.args[0])
 
 
+def _lanes(path: str) -> Callable[[TirExprParser, Node], Any]:
+    return lambda p, node: lane_of(p, node, path)
+
+
+def _comparison(kind: str) -> Callable[[TirExprParser, Node], Scalar]:
+    def parse(p: TirExprParser, node: Node) -> Scalar:
+        p.count(node, 2)
+        left, right = (p.evaluate(arg) for arg in node.args)
+        return S.compare(kind, *p.pair(left, right, node))
+
+    return parse
+
+
 def _unsupported(why: str) -> Callable[[TirExprParser, Node], Any]:
     def refuse(p: TirExprParser, node: Node) -> Any:
         p.scope.fail(node.func, f"{ast.unparse(node.func)} {why}")
@@ -161,54 +175,11 @@ def _unsupported(why: str) -> Callable[[TirExprParser, Node], Any]:
     return refuse
 
 
-# What C's functions of math, here without the suffix for single precision, are here.
-_C_BINARY = {"pow": "pow", "atan2": "atan2", "copysign": "copysign", "fmod": "truncmod"}
-_C_UNARY = {name: UNARY[name] for name in (
-    "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh",
-    "exp", "exp2", "log", "log2", "log10", "log1p", "sqrt", "erf", "floor", "ceil", "trunc",
-    "round", "nearbyint", "fabs",
-) if name in UNARY}  # fmt: skip
-_C_SUFFIX = {"float32": "f", "float64": ""}
-
-
-def _call_extern(p: TirExprParser, node: Node) -> Scalar:
-    """Parse `T.call_extern("float32", "expf", x)` for the functions of C's math library."""
-    constants = [arg.value for arg in node.args[:2] if isinstance(arg, ast.Constant)]
-    heads = [value for value in constants if isinstance(value, str)]
-    if len(heads) != 2:
-        p.scope.fail(node, f"{ast.unparse(node.func)} takes a dtype, a name, and arguments")
-    dtype, name = heads
-    suffix = _C_SUFFIX.get(dtype)
-    known = {f"{each}{suffix}": each for each in (*_C_UNARY, *_C_BINARY)}
-    if suffix is None or name not in known:
-        near = did_you_mean(name, known) if suffix is not None else ""
-        p.scope.fail(
-            node.func,
-            f"'{name}' giving {dtype} cannot be called from a prim func, which is native code of "
-            f"its own and knows C's functions of math{near}; call others from a Relax function, "
-            "by R.call_dps_packed or R.call_packed",
-        )
-    kind = known[name]
-    places = node.args[2:]
-    count = 1 if kind in _C_UNARY else 2
-    if len(places) != count:
-        p.scope.fail(
-            node.func, f"{name} takes {count} argument{'s' * (count > 1)}, got {len(places)}"
-        )
-    values = [p.settle(p.evaluate(place), place, dtype) for place in places]
-    for value, place in zip(values, places, strict=True):
-        if value.dtype != dtype:
-            p.scope.fail(place, f"{name} takes {dtype}, got {value.dtype}")
-    if kind in _C_UNARY:
-        return S.unary(_C_UNARY[kind], values[0])
-    return S.binary(_C_BINARY[kind], *values)
-
-
 _NO_CALLS = _unsupported(
     "cannot be called from a prim func, which is native code of its own; call external functions "
     "from a Relax function, by R.call_dps_packed or R.call_packed"
 )
-_NO_VECTORS = _unsupported("makes a vector; loops of kind T.vectorized do here")
+_NO_VECTORS = _unsupported("has lanes that the machine decides on; take a constant number")
 _NO_THREADS = _unsupported("is for threads of a GPU; prim funcs are compiled for CPUs")
 
 
@@ -272,12 +243,15 @@ INTRINSICS: dict[str, Callable[[TirExprParser, Node], Any]] = {
     "reinterpret": _reinterpret,
     "Let": _let,
     **dict.fromkeys(
-        ("call_packed", "call_cpacked", "call_llvm_intrin", "call_llvm_pure_intrin", "call_intrin",
+        ("call_packed", "call_cpacked", "call_llvm_intrin", "call_llvm_pure_intrin",
          "tvm_call_packed"), _NO_CALLS,
     ),
-    "call_extern": _call_extern,
-    "call_pure_extern": _call_extern,
-    **dict.fromkeys(("ramp", "Ramp", "broadcast", "Broadcast", "Shuffle", "vscale"), _NO_VECTORS),
+    "call_extern": call_extern,
+    "call_pure_extern": call_extern,
+    "vscale": _NO_VECTORS,
+    **{name: _lanes(f"T.{name}") for name in ("ramp", "Ramp", "broadcast", "Broadcast", "Shuffle")},
     **dict.fromkeys(("tvm_storage_sync", "tvm_thread_allreduce", "ptx_mma"), _NO_THREADS),
-    "nextafter": _unsupported("has no native code here; use numpy's by R.call_dps_packed"),
+    **{kind.upper(): _comparison(kind) for kind in ("eq", "ne", "lt", "le", "gt", "ge")},
+    **NUMBERS,
+    "ret": _unsupported("is for functions that return a number; a prim func writes its buffers"),
 }  # fmt: skip

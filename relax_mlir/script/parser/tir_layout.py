@@ -4,7 +4,7 @@ import ast
 from typing import Any
 
 from relax_mlir.dialects.relax.symbolic import SymExpr
-from relax_mlir.dialects.tir.layout import Layout, row_major
+from relax_mlir.dialects.tir.layout import NIBBLES, Layout, row_major
 from relax_mlir.script.parser.annotations import AnnotationParser
 from relax_mlir.script.parser.dims import captured_value
 from relax_mlir.script.parser.env import MISSING
@@ -41,6 +41,17 @@ def read_layout(
         _number(p, given, "offset_factor"),
         _separators(p, given, len(dims)),
     )
+
+
+def buffer_dtype(reader: AnnotationParser, node: Node | None) -> str:
+    """Return the dtype of a buffer; elements of 4 bits are only in buffers.
+
+    Raises:
+        ScriptError: there is no such dtype.
+    """
+    if isinstance(node, ast.Constant) and node.value in NIBBLES:
+        return node.value
+    return reader.dtype(node) or "float32"
 
 
 def _strides(

@@ -1,21 +1,26 @@
 """Buffers that a prim func makes: allocations, other shapes of a buffer, and regions of one."""
 
 import ast
+import math
 from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.symbolic import SymExpr, product
 from relax_mlir.dialects.tir.builder import Buffer, Region
-from relax_mlir.dialects.tir.layout import Layout, row_major
+from relax_mlir.dialects.tir.layout import NIBBLES, Layout, row_major
 from relax_mlir.script.parser import tir_calls
 from relax_mlir.script.parser.annotations import AnnotationParser
 from relax_mlir.script.parser.arguments import arguments
-from relax_mlir.script.parser.dims import check_bytes
+from relax_mlir.script.parser.dims import captured_value, check_bytes
 from relax_mlir.script.parser.env import MISSING
 from relax_mlir.script.parser.source import Node
 from relax_mlir.script.parser.tir_expr import Number, TirExprParser
-from relax_mlir.script.parser.tir_layout import BUFFER_ARGUMENTS, read_layout
+from relax_mlir.script.parser.tir_layout import BUFFER_ARGUMENTS, buffer_dtype, read_layout
+
+_MOST_CONSTANTS = 4096
 
 
 @dataclass(frozen=True)
@@ -42,7 +47,7 @@ def declared(p: TirExprParser, node: Node) -> tuple[dict[str, Node], list[SymExp
         raw = reader.shape(shape) if isinstance(shape, ast.Name) and isinstance(
             p.scope.env.lookup(shape.id), (tuple, list)) else None  # fmt: skip
         dims = raw if isinstance(raw, list) else [reader.dims.dim(shape)]
-    dtype = reader.dtype(given.get("dtype")) or "float32"
+    dtype = buffer_dtype(reader, given.get("dtype"))
     check_bytes(p.scope, node, dims, dtype)
     return given, dims, dtype
 
@@ -62,9 +67,38 @@ def allocate(p: TirExprParser, name: str, node: Node) -> Allocation:
     shape = given["extents"]
     reader = AnnotationParser(p.scope)
     items = shape.elts if isinstance(shape, (ast.Tuple, ast.List)) else [shape]
-    dims, dtype = reader.dims.dims(items), reader.dtype(given["dtype"])
+    dims, dtype = reader.dims.dims(items), buffer_dtype(reader, given["dtype"])
     check_bytes(p.scope, node, dims, dtype)
     return Allocation(p.builder.alloc(name, dims, dtype))
+
+
+def allocate_const(p: TirExprParser, name: str, node: Node) -> Allocation:
+    """Parse `T.allocate_const([1, 2, 3], "int32", [3])`; the numbers are stored one by one.
+
+    Raises:
+        ScriptError: it has no constant shape, or another number of elements.
+    """
+    given = arguments(p.scope, node, ("data", "dtype", "extents"), 3)
+    reader = AnnotationParser(p.scope)
+    dtype = reader.dtype(given["dtype"]) or "float32"
+    shape = given["extents"]
+    items = shape.elts if isinstance(shape, (ast.Tuple, ast.List)) else [shape]
+    dims = [dim.value for dim in reader.dims.dims(items)]
+    try:
+        data = ast.literal_eval(given["data"])
+    except (ValueError, TypeError, SyntaxError):
+        data = captured_value(p.scope, given["data"])
+    numbers = np.asarray(data if data is not MISSING else None)
+    if numbers.dtype.kind not in "bif" or numbers.size > _MOST_CONSTANTS:
+        p.scope.fail(given["data"], f"expected up to {_MOST_CONSTANTS} numbers")
+    if None in dims or numbers.size != math.prod(dim or 0 for dim in dims):
+        p.scope.fail(shape, f"{numbers.size} numbers do not have this shape")
+    sizes = [dim or 0 for dim in dims]
+    buffer = p.builder.alloc(name, sizes, dtype)
+    for index, number in zip(np.ndindex(*sizes), numbers.reshape(-1), strict=True):
+        value = p.convert(number.item(), dtype, given["data"])
+        buffer.store(p.settle(value, node), index)
+    return Allocation(buffer)
 
 
 def view(p: TirExprParser, name: str, node: Node) -> Buffer:
@@ -83,6 +117,12 @@ def view(p: TirExprParser, name: str, node: Node) -> Buffer:
     given, dims, dtype = declared(p, node)
     if offset is not None and base.dtype == "uint8" and "strides" not in given:
         return tir_calls.part(p, base, name, node, offset)
+    if dtype in NIBBLES and base.dtype in ("uint8", "int8"):
+        beyond = (product(dims) - product(base.dims) * 2).value
+        if beyond is not None and beyond > 0:
+            p.scope.fail(node, f"'{base.name}' has {product(base.dims)} bytes, {product(dims)} "
+                         "elements of 4 bits need more")  # fmt: skip
+        return tir_calls.part(p, base, name, node, None)
     layout = read_layout(p, AnnotationParser(p.scope), given, dims, view=True)
     if dtype != base.dtype:
         p.scope.fail(node, f"'{base.name}' holds {base.dtype}, not {dtype}")

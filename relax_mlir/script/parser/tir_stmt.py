@@ -13,15 +13,12 @@ from relax_mlir.errors import did_you_mean
 from relax_mlir.script.parser import macros, tir_calls, tir_memory
 from relax_mlir.script.parser.arguments import arguments
 from relax_mlir.script.parser.source import Node
+from relax_mlir.script.parser.tir_effects import STATEMENTS, forgotten
 from relax_mlir.script.parser.tir_expr import Number, TirExprParser
+from relax_mlir.script.parser.tir_lanes import store_vector
 
 if TYPE_CHECKING:
     from relax_mlir.script.parser.module import ModuleParser
-
-_LOOPS = {
-    "serial": "serial", "parallel": "parallel", "vectorized": "vectorized", "unroll": "unrolled",
-    "unrolled": "unrolled",
-}  # fmt: skip
 
 
 class TirStmtParser:
@@ -34,6 +31,8 @@ class TirStmtParser:
         self.builder = expr.builder
         # Extents of the open loops by variable, for T.axis.remap.
         self.extents: dict[str, Any] = {}
+        # Threads that T.env_thread has named.
+        self.threads: dict[str, str] = {}
 
     def body(self, statements: Sequence[Node]) -> None:
         """Parse statements.
@@ -67,11 +66,19 @@ class TirStmtParser:
             return
         path = self.scope.path(call.func) if isinstance(call, ast.Call) else None
         if path in ("T.reads", "T.writes", "T.block_attr", "T.sblock_attr"):
-            # Accesses are derived from the body.
-            return
+            self.scope.fail(node, f"{path} belongs inside a block, not deeper")
         if path == "T.evaluate":
             self.expr.count(call, 1)
-            self.expr.evaluate(call.args[0])
+            inner = call.args[0]
+            path = self.scope.path(inner.func) if isinstance(inner, ast.Call) else None
+            if path in STATEMENTS:
+                STATEMENTS[path](self, inner)
+            else:
+                with forgotten():
+                    self.expr.evaluate(inner)
+            return
+        if path in STATEMENTS:
+            STATEMENTS[path](self, call)
             return
         if path == "T.Assert":
             self.require(call)
@@ -108,6 +115,8 @@ class TirStmtParser:
     def _bind(self, target: Node, value: Node, node: Node) -> None:
         if isinstance(target, ast.Subscript):
             buffer = self.expr.buffer(target.value)
+            if store_vector(self, buffer, target, value):
+                return
             self._store(buffer, target, self.expr.evaluate(value), value)
             return
         if not isinstance(target, ast.Name):
@@ -131,6 +140,16 @@ class TirStmtParser:
         if path == "T.allocate":
             self.scope.bind(target.id, tir_memory.allocate(self.expr, target.id, value))
             return
+        if path == "T.allocate_const":
+            self.scope.bind(target.id, tir_memory.allocate_const(self.expr, target.id, value))
+            return
+        if path == "T.env_thread":
+            self.expr.count(value, 1)
+            name = getattr(value.args[0], "value", None)
+            if not isinstance(name, str):
+                self.scope.fail(value.args[0], 'T.env_thread takes a thread, "threadIdx.x"')
+            self.threads[target.id] = name
+            return
         if path == "T.match_buffer":
             self.scope.bind(target.id, tir_memory.region(self.expr, target.id, value))
             return
@@ -149,7 +168,12 @@ class TirStmtParser:
         self.scope.bind(target.id, raw)
 
     def _store(self, buffer: Buffer, target: Node, raw: Any, value: Node) -> None:
-        indices = self.expr.indices(target, buffer)
+        self.store(buffer, target, self.expr.indices(target, buffer), raw, value)
+
+    def store(
+        self, buffer: Buffer, target: Node, indices: tuple[Scalar, ...], raw: Any, value: Node
+    ) -> None:
+        """Store what `evaluate` gave to an element."""
         if len(indices) != len(buffer.dims):
             self.scope.fail(
                 target,
@@ -238,90 +262,9 @@ class TirStmtParser:
         ir.Operation.create("tir.assert", operands=[holds], attributes=attributes)
 
     def _for(self, node: Node) -> None:
-        if node.orelse:
-            self.scope.fail(node.orelse[0], "'for' has no 'else' here")
-        call = node.iter
-        path = self.scope.path(call.func) if isinstance(call, ast.Call) else None
-        if (
-            isinstance(call, ast.Call)
-            and isinstance(call.func, ast.Name)
-            and call.func.id == "range"
-        ):
-            path = path or "T.serial"
-        kind = (path or "")[2:]
-        if kind == "grid":
-            with self.scoped(), ExitStack() as stack:
-                names = self.names(node.target, len(call.args), call)
-                for name, extent in zip(names, call.args, strict=True):
-                    self.open(stack, name, self.extent(extent), 0, "serial")
-                self.body(node.body)
-            return
-        if kind == "thread_binding":
-            self._thread(node, call)
-            return
-        if kind not in _LOOPS:
-            near = did_you_mean(kind, [*_LOOPS, "grid"]) if kind else ""
-            self.scope.fail(
-                call,
-                f"expected range, T.serial, T.parallel, T.vectorized, T.unroll or T.grid{near}",
-            )
-        if not isinstance(node.target, ast.Name):
-            self.scope.fail(node.target, "this loop has one variable")
-        bounds, step = self._bounds(call)
-        start, extent = 0, self.extent(bounds[-1])
-        if len(bounds) == 2:
-            start = self.extent(bounds[0])
-            extent = self.expr.binary("sub", extent, start, call)
-        with self.scoped(), ExitStack() as stack:
-            if step == 1:
-                start = start if isinstance(start, (int, Scalar)) else self.builder.size(start)
-                self.open(stack, node.target.id, extent, start, _LOOPS[kind])
-            else:
-                last = self.expr.binary("add", extent, step - 1, call)
-                count = self.expr.binary("floordiv", last, step, call)
-                turn = self.open(stack, node.target.id, count, 0, _LOOPS[kind])
-                value = self.expr.binary("mul", turn, step, call)
-                if type(start) is not int or start != 0:
-                    value = self.expr.binary("add", value, start, call)
-                self.scope.bind(node.target.id, value)
-                self.extents[node.target.id] = None
-            self.body(node.body)
+        from relax_mlir.script.parser.tir_loops import LoopParser
 
-    def _thread(self, node: Node, call: Node) -> None:
-        """Parse a loop over threads of a GPU: blocks run in parallel, their threads in order."""
-        given = arguments(self.scope, call, ("start", "stop", "thread", "annotations"), 1)
-        thread = given.get("thread") or given.get("stop")
-        name = getattr(thread, "value", None)
-        if not isinstance(name, str):
-            self.scope.fail(call, 'T.thread_binding needs thread="threadIdx.x"')
-        bounds = [given[key] for key in ("start", "stop") if given.get(key) not in (None, thread)]
-        start, extent = 0, self.extent(bounds[-1])
-        if len(bounds) == 2:
-            start = self.extent(bounds[0])
-            extent = self.expr.binary("sub", extent, start, call)
-        if not isinstance(node.target, ast.Name):
-            self.scope.fail(node.target, "this loop has one variable")
-        kind = "parallel" if name.startswith("blockIdx") else "serial"
-        with self.scoped(), ExitStack() as stack:
-            begin = start if isinstance(start, (int, Scalar)) else self.builder.size(start)
-            variable = self.open(stack, node.target.id, extent, begin, kind)
-            loop = variable.value.owner.owner
-            loop.attributes["thread"] = ir.StringAttr.get(name)
-            self.body(node.body)
-
-    def _bounds(self, call: Node) -> tuple[list[Node], int]:
-        """Return a loop's bounds and its step."""
-        bounds = list(call.args)
-        node = next((k.value for k in call.keywords if k.arg == "step"), None)
-        if len(bounds) == 3 and node is None:
-            node = bounds.pop()
-        if len(bounds) not in (1, 2):
-            self.scope.fail(call, f"a loop takes one or two bounds, got {len(bounds)}")
-        step = self.extent(node) if node is not None else 1
-        step = step.value if isinstance(step, SymExpr) else step
-        if type(step) is not int or step < 1:
-            self.scope.fail(node, "the step of a loop must be a positive integer literal")
-        return bounds, step
+        LoopParser(self).parse(node)
 
     def extent(self, node: Node) -> Any:
         """Return an integer expression for a loop's or an iterator's extent."""
@@ -334,9 +277,13 @@ class TirStmtParser:
             return raw
         self.scope.fail(node, "the extent of a loop must be an integer")
 
-    def open(self, stack: ExitStack, name: str, extent: Any, start: Any, kind: str) -> Scalar:
+    def open(
+        self, stack: ExitStack, name: str, extent: Any, start: Any, kind: str,
+        notes: ir.Attribute | None = None,
+    ) -> Scalar:  # fmt: skip
         """Open a loop and bind its variable."""
-        variable = stack.enter_context(self.builder.loop(extent, start=start, kind=kind, name=name))
+        loop = self.builder.loop(extent, start=start, kind=kind, name=name, annotations=notes)
+        variable = stack.enter_context(loop)
         self.scope.bind(name, variable)
         self.extents[name] = extent if type(start) is int and start == 0 else None
         return variable

@@ -6,7 +6,7 @@ from typing import Any
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.symbolic import SymExpr
-from relax_mlir.dialects.tir.layout import LAYOUT_ATTRIBUTES
+from relax_mlir.dialects.tir.layout import LAYOUT_ATTRIBUTES, NIBBLES
 from relax_mlir.dialects.tir.ops import block_predicate
 from relax_mlir.script.printer import spelling
 from relax_mlir.script.printer.names import Namer, identifier, is_variable, location_name
@@ -162,6 +162,11 @@ class TirPrinter:
             self._line(f"cls.{callee}({', '.join(map(self._argument, op.operands))})")
         elif op.name == "scf.if" and not len(op.results):
             self._if(op)
+        elif op.name == "tir.call_extern" and not any(list(each.uses) for each in op.results):
+            self._line(self.expr.extern(op))
+        elif op.name in ("builtin.unrealized_conversion_cast", "memref.subview"):
+            # What a call of a C function takes is written there.
+            return
         elif op.name == "scf.while" and not len(op.results) and not len(op.operands):
             test = list(op.regions[0].blocks[0].operations)[-1].operation.operands[0]
             self._line(f"while {self.expr.value(test)}:")
@@ -220,9 +225,10 @@ class TirPrinter:
         if base is None or offset is None:
             return False
         dims, dtype = self._sizes(op, list(op.operands)[2:])
+        dtype = ir.StringAttr(op.attributes["tir.dtype"]).value if dtype in NIBBLES else dtype
         name = self.namer.name(op.results[0], self._hint(op, "view"))
         self.expr.buffers[op.results[0]] = (name, dtype)
-        start = offset // T.dtype_size(dtype)
+        start = offset // T.dtype_size(dtype) if dtype not in NIBBLES else offset * 2
         place = f"data={base[0]}.data, elem_offset={start}"
         self._line(f'{name} = T.decl_buffer({spelling.sequence(dims)}, "{dtype}", {place})')
         return True
@@ -271,6 +277,10 @@ class TirPrinter:
             start = self.expr.constant(op.operands[0])
             bounds = extents[0] if start == 0 else self._bounds(op)
             bounds = f"{bounds}, thread={spelling.quote(thread)}" if thread else bounds
+            if "annotations" in op.attributes:
+                kind = kind if kind != "range" else "T.serial"
+                notes = spelling.attribute(op.attributes["annotations"])
+                bounds = f"{bounds}, annotations={notes}"
             self._line(f"for {names[0]} in {kind}({bounds}):")
         self._nested(chain[-1].regions[0].blocks[0])
         self.namer.release(mark)
@@ -289,6 +299,7 @@ class TirPrinter:
         return (
             ir.StringAttr(op.attributes["kind"]).value == "serial"
             and "thread" not in op.attributes
+            and "annotations" not in op.attributes
             and self.expr.constant(op.operands[0]) == 0
         )
 
@@ -325,6 +336,9 @@ class TirPrinter:
         predicate = block_predicate(op)
         if predicate is not None:
             self._line(f"T.where({self.expr.conjunction(predicate)})")
+        self._regions(body, names)
+        if "annotations" in op.attributes:
+            self._line(f"T.block_attr({spelling.attribute(op.attributes['annotations'])})")
         if len(op.regions[1].blocks):
             init = op.regions[1].blocks[0]
             for name, argument in zip(names, init.arguments, strict=True):
@@ -335,6 +349,32 @@ class TirPrinter:
         if len(self.lines) == start:
             self._line("T.evaluate(0)")
         self.depth -= 1
+
+    def _regions(self, body: ir.Block, names: list[str]) -> None:
+        """Print what a block was declared to touch, where that is more than elements."""
+        found: dict[str, list[ir.Operation]] = {"tir.reads": [], "tir.writes": []}
+        for view in body.operations:
+            if view.operation.name in found:
+                found[view.operation.name].append(view.operation)
+        for kind, accesses in found.items():
+            if not any("extents" in op.attributes for op in accesses):
+                continue
+            texts = [self._region(op, names) for op in accesses]
+            self._line(f"T.{kind[4:]}({', '.join(text for text in texts if text)})")
+
+    def _region(self, op: ir.Operation, names: list[str]) -> str:
+        buffer = self.expr.buffers.get(op.operands[0], ("", ""))[0]
+        if not isinstance(op.attributes["map"], ir.AffineMapAttr) or not buffer:
+            return ""
+        map_ = op.attributes["map"].value
+        ones = [SymExpr.const(1)] * len(map_.results)
+        extents = op.attributes["extents"].dims if "extents" in op.attributes else ones
+        items = []
+        for expr, extent in zip(map_.results, extents, strict=True):
+            start = _over_names(expr, names)
+            point = extent.value == 1
+            items.append(str(start) if point else f"{start}:{start + extent}")
+        return f"{buffer}[{', '.join(items) or '()'}]"
 
     def _axes(
         self, names: list[str], kinds: list[str], values: list[ir.Value], extents: list[ir.Value]
@@ -363,6 +403,23 @@ class TirPrinter:
 def _details(op: ir.Operation) -> list[ir.Attribute]:
     """Return what the function says of each parameter."""
     return list(op.attributes["arg_attrs"]) if "arg_attrs" in op.attributes else []
+
+
+def _over_names(expr: ir.AffineExpr, names: Sequence[str]) -> SymExpr:
+    """Return an affine expression of a block's iterators over their names."""
+    known = expr.maybe_downcast()
+    if isinstance(known, ir.AffineConstantExpr):
+        return SymExpr.const(known.value)
+    if isinstance(known, ir.AffineDimExpr):
+        return SymExpr.var(names[known.position])
+    lhs, rhs = _over_names(known.lhs, names), _over_names(known.rhs, names)
+    if isinstance(known, ir.AffineAddExpr):
+        return lhs + rhs
+    if isinstance(known, ir.AffineMulExpr):
+        return lhs * rhs
+    if isinstance(known, ir.AffineModExpr):
+        return lhs % rhs
+    return lhs // rhs if isinstance(known, ir.AffineFloorDivExpr) else lhs.ceildiv(rhs)
 
 
 def _dims_of(attributes: Any, name: str) -> Sequence[SymExpr]:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.tir.layout import NIBBLES
 from relax_mlir.dialects.tir.scalar import INDEX, is_float
 from relax_mlir.script.printer import spelling
 from relax_mlir.script.printer.guards import find_guarded
@@ -46,7 +47,8 @@ _UNSIGNED = ("arith.divui", "arith.remui", "arith.maxui", "arith.minui", "arith.
              "arith.uitofp", "arith.extui", "arith.index_castui")  # fmt: skip
 _COMPARE = ("==", "!=", "<", "<=", ">", ">=")
 _FLOAT_COMPARE = {1: "==", 13: "!=", 4: "<", 5: "<=", 2: ">", 3: ">="}
-_EFFECTS = ("memref.store", "tir.assert", "tir.for", "tir.block", "scf.if", "scf.for", "scf.while")
+_EFFECTS = ("memref.store", "tir.assert", "tir.call_extern", "tir.for", "tir.block", "scf.if",
+            "scf.for", "scf.while")  # fmt: skip
 
 
 class TirExprPrinter:
@@ -80,7 +82,7 @@ class TirExprPrinter:
             )  # fmt: skip
         return op.name in (
             *_BINARY, *_UNARY, "arith.cmpi", "arith.negf", "arith.select", "arith.constant",
-            "tir.symbol", "math.fma", "arith.bitcast",
+            "tir.symbol", "math.fma", "arith.bitcast", "tir.call_extern",
         ) or (op.name.startswith("arith.") and (short in _INFIX or short in _CASTS))  # fmt: skip
 
     def _is_pure(self, op: ir.Operation) -> bool:
@@ -90,6 +92,8 @@ class TirExprPrinter:
         """Whether a value is written where it is used."""
         if op.name in ("arith.constant", "tir.symbol") or op in self._roots:
             return True
+        if op.name == "tir.call_extern":
+            return False
         users = self._users(op)
         if self._is_bool_load(op):
             return True
@@ -172,7 +176,8 @@ class TirExprPrinter:
         if not isinstance(value.owner, ir.Block) and self.namer.get(value) is None:
             op = value.owner.operation
             widened = op.name == "arith.extui" and str(op.operands[0].type) == "i1"
-            if widened or (op.name == "arith.index_cast" and _is_next(op, store)):
+            narrowed = str(value.type) == "i4"
+            if narrowed or widened or (op.name == "arith.index_cast" and _is_next(op, store)):
                 value = op.operands[0]
         number = self.constant(value)
         if number is not None:
@@ -218,6 +223,28 @@ class TirExprPrinter:
             return "unknown"
         text, own = self._spell(op)
         return f"({text})" if own < precedence else text
+
+    def extern(self, op: ir.Operation) -> str:
+        """Return a call of a C function."""
+        attributes = op.attributes
+        dtype = ir.StringAttr(attributes["dtype"]).value if "dtype" in attributes else "void"
+        callee = ir.StringAttr(attributes["callee"]).value
+        texts = [spelling.quote(dtype), spelling.quote(callee)]
+        packed = op.operands[0].owner.operation
+        for value, each in zip(packed.operands, op.attributes["dtypes"], strict=True):
+            texts.append(self._passed(value, ir.StringAttr(each).value))
+        return f"T.call_extern({', '.join(texts)})"
+
+    def _passed(self, value: ir.Value, dtype: str) -> str:
+        if value in self.buffers:
+            return f"{self.buffers[value][0]}.data"
+        if dtype == "handle":
+            part = value.owner.operation
+            name = self.buffers.get(part.operands[0], ("unknown", ""))[0]
+            return f"T.address_of({name}[{self.indices(part.operands, 1)}])"
+        if str(value.type) == "index" and self.constant(value) is not None:
+            return f"T.int64({self.constant(value)})"
+        return self._typed(value)
 
     def conjunction(self, value: ir.Value) -> str:
         """Return a condition of which `T.where` evaluates all parts that 'and' joins."""
@@ -292,6 +319,8 @@ class TirExprPrinter:
             return f"{_UNARY[name]}({self._typed(op.operands[0])})", ATOM
         if name in _BINARY:
             return f"{_BINARY[name]}({', '.join(self._pair(op.operands, OR, OR))})", ATOM
+        if name == "tir.call_extern":
+            return self.extern(op), ATOM
         if name == "math.fma":
             return f"T.fma({', '.join(map(self._typed, op.operands))})", ATOM
         if name == "arith.bitcast":
@@ -303,6 +332,8 @@ class TirExprPrinter:
             return self._select(op), ATOM
         if name == "scf.if":
             return self._choice(op)
+        if short in _CASTS and str(op.operands[0].type) == "i4":
+            return self._spell(op.operands[0].owner.operation)
         if short in _CASTS:
             target = self.dtype(op.results[0])
             # Script has no such dtype; what needs an index takes an int64 as well.
@@ -370,7 +401,8 @@ class TirExprPrinter:
 
     def dtype_of_element(self, type_: ir.Type) -> str:
         """Return the signed dtype of an MLIR element type."""
-        return INDEX if str(type_) == "index" else T.dtype_of_element(type_)
+        named = {"index": INDEX, "i4": "int4"}.get(str(type_))
+        return named or T.dtype_of_element(type_)
 
     def dtype(self, value: ir.Value) -> str:
         """Return the dtype of a value, the sign of an integer found from its neighbours."""
@@ -385,6 +417,10 @@ class TirExprPrinter:
         if isinstance(value.owner, ir.Block):
             return self.scalars.get(value)
         op = value.owner.operation
+        if op.name == "tir.call_extern":
+            return ir.StringAttr(op.attributes["dtype"]).value
+        if op.name == "arith.extui" and str(op.operands[0].type) == "i4":
+            return "uint8"
         if op in self._guarded:
             return self._source(self._guarded[op].lhs)
         if op.name == "memref.load" and op.operands[0] in self.buffers:
@@ -419,8 +455,16 @@ class TirExprPrinter:
                 if found is not None:
                     return found
                 continue
+            if user.name == "builtin.unrealized_conversion_cast":
+                call = next(iter(user.results[0].uses)).owner.operation
+                return ir.StringAttr(call.attributes["dtypes"][use.operand_number]).value
             if user.name == "memref.store" and use.operand_number == 0:
-                return self.buffers.get(user.operands[1], ("", ""))[1] or None
+                held = self.buffers.get(user.operands[1], ("", ""))[1]
+                return NIBBLES.get(held, held) or None
+            if user.name == "arith.trunci" and str(user.results[0].type) == "i4":
+                found = self._wanted(user.results[0], limit - 1) if limit else None
+                if found is not None:
+                    return found
             if user.name in _UNSIGNED:
                 return unsigned
             if user.name == "arith.cmpi":

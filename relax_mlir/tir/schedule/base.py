@@ -12,7 +12,7 @@ from relax_mlir.errors import ScheduleError
 from relax_mlir.tir.prim_expr import PrimExpr
 from relax_mlir.tir.schedule import tree
 from relax_mlir.tir.schedule.evaluate import evaluate
-from relax_mlir.tir.schedule.handles import BlockRV, ExprRV, LoopRV, RandomVariable
+from relax_mlir.tir.schedule.handles import VARIABLES, BlockRV, ExprRV, LoopRV, RandomVariable
 from relax_mlir.tir.schedule.instruction import Instruction, InstructionKind, register
 from relax_mlir.tir.schedule.state import ScheduleState
 from relax_mlir.tir.schedule.trace import Trace
@@ -32,7 +32,7 @@ class ScheduleBase:
     _symbols: dict[Any, int]
     _random: random.Random
     _func: str | None
-    _depth: int
+    _decision: Any
 
     # -- what primitives take ------------------------------------------------------------------
 
@@ -160,10 +160,12 @@ def primitive(
         signature = inspect.signature(method)
         parameters = [p for key, p in signature.parameters.items() if key != "self"]
         variadic = [p.name for p in parameters if p.kind is p.VAR_POSITIONAL]
+        given = str(signature.return_annotation)
         kind = InstructionKind(
             name, method.__name__, tuple(p.name for p in parameters if p.name != "decision"),
             tuple(inputs), variadic[0] if variadic else "", samples, postproc, pure,
-            str(signature.return_annotation).startswith("list"),
+            next((k for k, cls in VARIABLES.items() if cls.__name__ in given), ""),
+            given.startswith("list"),
         )  # fmt: skip
         register(kind)
 

@@ -1,6 +1,7 @@
 """Conditions that several primitives share, each with the error that says why not."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.tir.schedule import tree
@@ -48,11 +49,11 @@ def distinct(state: ScheduleState, loops: Sequence[ir.Operation]) -> None:
             raise state.error(f"{tree.describe(loop)} is given twice", loop)
 
 
-def only_child(outer: ir.Operation) -> ir.Operation | None:
-    """Return the one statement of a loop's body, None where there is more, or memory is made."""
-    inner = tree.statements(tree.body_of(outer))
+def holds_only(outer: ir.Operation, inner: ir.Operation) -> bool:
+    """Whether a loop's body is one statement, and makes no memory beside it."""
+    found = tree.statements(tree.body_of(outer))
     makes = any(v.operation.name == "memref.alloc" for v in tree.body_of(outer).operations)
-    return inner[0] if len(inner) == 1 and not makes else None
+    return len(found) == 1 and found[0] == inner and not makes
 
 
 def chain(state: ScheduleState, loops: Sequence[ir.Operation]) -> list[ir.Operation]:
@@ -77,8 +78,8 @@ def chain(state: ScheduleState, loops: Sequence[ir.Operation]) -> list[ir.Operat
                 loop, deepest,
             )  # fmt: skip
     line = line[min(line.index(loop) for loop in loops) :]
-    for outer, inner in zip(line, line[1:], strict=False):
-        if only_child(outer) != inner:
+    for outer, inner in pairwise(line):
+        if not holds_only(outer, inner):
             raise state.error(
                 f"{tree.describe(inner)} is not all that {tree.describe(outer)} holds", outer, inner
             )

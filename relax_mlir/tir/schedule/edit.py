@@ -7,7 +7,9 @@ from relax_mlir.dialects.relax.prover import Facts
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.dialects.tir.ops import block_predicate, set_block_predicate
 from relax_mlir.tir.schedule import tree
-from relax_mlir.tir.schedule.index import Comparison, Indices, assume, simplify
+from relax_mlir.tir.schedule.conditions import Comparison, assume
+from relax_mlir.tir.schedule.index import Indices
+from relax_mlir.tir.schedule.simplify import simplify
 
 _PURE = ("arith.", "tir.symbol", "memref.dim", "affine.apply")
 
@@ -48,6 +50,28 @@ def move_body(source: ir.Operation, target: ir.Operation) -> None:
     for view in list(tree.body_of(source).operations):
         if view.operation.name != "tir.yield":
             view.operation.move_before(last)
+
+
+def move_numbers(source: ir.Operation, target: ir.Operation) -> None:
+    """Move the index arithmetic of a loop that is taken away to the end of another one's body."""
+    last = list(tree.body_of(target).operations)[-1].operation
+    for view in list(tree.body_of(source).operations):
+        if view.operation.name not in ("tir.yield", tree.LOOP):
+            view.operation.move_before(last)
+
+
+def drop_init(block: ir.Operation) -> ir.Operation:
+    """Return a block without init region in place of one that is gone afterwards."""
+    with ir.InsertionPoint(block), block.location:
+        made = ir.Operation.create(
+            tree.BLOCK,
+            operands=list(block.operands),
+            attributes={name: block.attributes[name] for name in block.attributes},
+            regions=2,
+        )
+    tree.body_of(block).append_to(made.regions[0])
+    block.erase()
+    return made
 
 
 def set_block(
@@ -96,7 +120,7 @@ def normalize(indices: Indices, top: ir.Operation, *, unit: bool = True) -> None
             continue
         if not _depends(op):
             continue
-        conditions = simplified(indices.block_conditions(op), indices.facts(op))
+        conditions = simplified(indices.block_conditions(op), facts, indices.facts(op))
         assume(facts, conditions)
         bindings = [simplify(each, facts) for each in indices.bindings(op)]
         set_block(indices, op, bindings, conditions)
@@ -104,17 +128,25 @@ def normalize(indices: Indices, top: ir.Operation, *, unit: bool = True) -> None
 
 
 def simplified(
-    conditions: "Sequence[Comparison | ir.Value]", facts: Facts
+    conditions: "Sequence[Comparison | ir.Value]", facts: Facts, certain: Facts
 ) -> "list[Comparison | ir.Value]":
-    """Return the conditions that are not certain, each once."""
+    """Return the conditions that are not certain, each once.
+
+    Args:
+        conditions: what a predicate joins by 'and'.
+        facts: what makes them simpler.
+        certain: what makes them certain.
+    """
     found: list[Comparison | ir.Value] = []
     seen = set()
     for each in conditions:
         if isinstance(each, Comparison):
-            each = Comparison(simplify(each.lhs, facts), each.sign, simplify(each.rhs, facts))
-            if each.holds(facts) or each.key() in seen:
+            new = Comparison(simplify(each.lhs, facts), each.sign, simplify(each.rhs, facts))
+            if new.holds(certain) or new.key() in seen:
                 continue
-            seen.add(each.key())
+            seen.add(new.key())
+            # What never holds keeps its form: script has no word for two numbers compared.
+            each = new if new.symbols else each
         found.append(each)
     return found
 

@@ -40,3 +40,5 @@ class ExprRV(Leaf):
 
 
 SBlockRV = BlockRV
+# The letters that their names in traces begin with.
+VARIABLES = {"b": BlockRV, "l": LoopRV, "v": ExprRV}

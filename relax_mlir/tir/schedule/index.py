@@ -4,17 +4,19 @@ Loop variables and block iterators are symbols whose names no program can have. 
 arithmetic, such as a loaded index, is a symbol too: one that may be negative.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.dialects.relax.atoms import Quotient, signed
+from relax_mlir.dialects.relax.atoms import signed
 from relax_mlir.dialects.relax.dialect import Dims
 from relax_mlir.dialects.relax.prover import Facts
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.dialects.tir import scalar as S
 from relax_mlir.dialects.tir.ops import block_predicate
-from relax_mlir.script.printer.guards import Guarded, find_guarded
+from relax_mlir.script.printer.guards import find_guarded
 from relax_mlir.tir.schedule import tree
+from relax_mlir.tir.schedule.conditions import SIGNS, Comparison, assume
+from relax_mlir.tir.schedule.sums import Factor, summands
 
 _ARITHMETIC = {
     "arith.addi": lambda a, b: a + b,
@@ -23,36 +25,6 @@ _ARITHMETIC = {
     "arith.maxsi": lambda a, b: a.max(b),
     "arith.minsi": lambda a, b: a.min(b),
 }
-# arith.cmpi: eq, ne, slt, sle, sgt, sge.
-SIGNS = ("==", "!=", "<", "<=", ">", ">=")
-
-
-class Comparison:
-    """One of the conditions that a predicate joins by 'and'."""
-
-    __slots__ = ("lhs", "rhs", "sign")
-
-    def __init__(self, lhs: SymExpr, sign: int, rhs: SymExpr) -> None:
-        self.lhs, self.sign, self.rhs = lhs, sign, rhs
-
-    def substitute(self, values: Mapping[str, SymExpr]) -> "Comparison":
-        """Return the comparison with symbols replaced."""
-        return Comparison(self.lhs.substitute(values), self.sign, self.rhs.substitute(values))
-
-    @property
-    def symbols(self) -> frozenset[str]:
-        """The symbols of both sides."""
-        return self.lhs.symbols | self.rhs.symbols
-
-    def holds(self, facts: Facts) -> bool:
-        """Whether it is certain."""
-        a, b = self.lhs, self.rhs
-        return facts.can_prove([a == b, a != b, a < b, a <= b, a > b, a >= b][self.sign])
-
-    def key(self) -> tuple[int, SymExpr]:
-        """Return what two comparisons that say the same have in common."""
-        gap = self.rhs - self.lhs
-        return (self.sign, gap) if self.sign in (0, 1, 2, 3) else (self.sign - 2, -gap)
 
 
 class Indices:
@@ -66,7 +38,6 @@ class Indices:
         self._names: dict[ir.Value, str] = {}
         self._values: dict[str, ir.Value] = {}
         self._depth: dict[str, tuple[int, int]] = {}
-        self._guarded: dict[ir.Operation, Guarded] | None = None
         self.parameters = _integer_parameters(function)
 
     def var(self, value: ir.Value) -> SymExpr:
@@ -109,24 +80,19 @@ class Indices:
                 return SymExpr.var(self.parameters[op.operands[0]])
             inner = self.lift(op.operands[0])
             return inner if self._is_known(inner) else self.var(value)
-        if op.name in _ARITHMETIC:
-            return _ARITHMETIC[op.name](*map(self.lift, op.operands))
         if op.name == "arith.floordivsi":
             return self._divided(value, *op.operands)
         if op.name in ("arith.select", "arith.subi"):
-            guarded = self._guards().get(op)
+            guarded = find_guarded(op).get(op)
             if guarded is not None and guarded.word == "//":
                 return self._divided(value, guarded.lhs, guarded.rhs)
             if guarded is not None and guarded.word == "%":
                 quotient = self._divided(value, guarded.lhs, guarded.rhs)
                 rhs = self.lift(guarded.rhs)
                 return self.lift(guarded.lhs) - quotient * rhs
+        if op.name in _ARITHMETIC:
+            return _ARITHMETIC[op.name](*map(self.lift, op.operands))
         return self.var(value)
-
-    def _guards(self) -> dict[ir.Operation, Guarded]:
-        if self._guarded is None:
-            self._guarded = find_guarded(self.function)
-        return self._guarded
 
     def _divided(self, value: ir.Value, lhs: ir.Value, rhs: ir.Value) -> SymExpr:
         divisor = self.lift(rhs)
@@ -225,7 +191,7 @@ class Indices:
             return S.Scalar(self.entry(expr), S.INDEX)
         total: S.Scalar | None = None
         fixed = SymExpr.const(0)
-        for factors, coefficient in self._summands(expr):
+        for factors, coefficient in summands(expr, self.order):
             names = frozenset().union(*(factor.symbols for factor in factors))
             if not any(name in self._values for name in names):
                 term = SymExpr.const(coefficient)
@@ -235,7 +201,7 @@ class Indices:
                 continue
             scalar = None
             for factor in factors:
-                own = factor.emit(self)
+                own = self._factor(factor)
                 scalar = own if scalar is None else scalar * own
             assert scalar is not None
             if total is None:
@@ -248,6 +214,20 @@ class Indices:
         if fixed.value is not None and fixed.value != 0:
             return total + fixed.value if fixed.value > 0 else total - -fixed.value
         return total if fixed.value == 0 else total + S.Scalar(self.entry(fixed), S.INDEX)
+
+    def _factor(self, factor: Factor) -> S.Scalar:
+        first, *rest = factor.parts
+        if not any(name in self._values for name in factor.symbols):
+            return S.Scalar(self.entry(factor.expr()), S.INDEX)
+        if factor.kind == "symbol":
+            return S.Scalar(self._values[str(first)], S.INDEX)
+        if factor.kind == "ceildiv":
+            above = self.scalar(first + rest[0] - 1)
+            return S.binary("floordiv", above, self.operand(rest[0]))
+        scalar = self.scalar(first)
+        for part in rest:
+            scalar = S.binary(factor.kind, scalar, self.operand(part))
+        return scalar
 
     def operand(self, expr: SymExpr) -> S.ScalarLike:
         """Return an expression as an operand: a number where it is one."""
@@ -281,144 +261,6 @@ class Indices:
             both = (total, value)
             total = value if total is None else S.arith.andi(*both)
         return total
-
-    def _summands(self, expr: SymExpr) -> "list[tuple[list[_Factor], int]]":
-        """Return products and their coefficients, remainders put together, in reading order."""
-        found: list[tuple[list[_Factor], int]] = []
-        rest = expr
-        quotients = [f for part, _ in expr.split() for f in _factors(part) if f.kind == "floordiv"]
-        for quotient in quotients:
-            for inner, modulus in _remainders(quotient, quotients):
-                whole = quotient.expr() * modulus
-                ((_, scale),) = whole.split() if len(whole.split()) == 1 else ((None, 0),)
-                count = -_coefficient(rest, whole) // scale if scale else 0
-                without = rest - (inner - whole) * count
-                if count and len(without.split()) <= len(rest.split()) - (not inner.is_const):
-                    found.append(([_Factor("mod", (inner, modulus))], count))
-                    rest = without
-                    break
-        if rest != 0:
-            found += [(_factors(part), coefficient) for part, coefficient in rest.split()]
-        return sorted(found, key=lambda item: self._place(item[0]))
-
-    def _place(self, factors: "list[_Factor]") -> list[tuple[int, int, str]]:
-        names = frozenset().union(*(factor.symbols for factor in factors))
-        return sorted(map(self.order, names)) or [(1 << 21, 0, "")]
-
-
-class _Factor:
-    """A factor of a product: a symbol, a quotient, a remainder, a minimum or a maximum."""
-
-    __slots__ = ("kind", "parts")
-
-    def __init__(self, kind: str, parts: tuple[SymExpr, ...]) -> None:
-        self.kind, self.parts = kind, parts
-
-    @property
-    def symbols(self) -> frozenset[str]:
-        return frozenset().union(*(part.symbols for part in self.parts))
-
-    def expr(self) -> SymExpr:
-        first, *rest = self.parts
-        if self.kind == "symbol":
-            return first
-        if self.kind in ("min", "max"):
-            return first.max(*rest) if self.kind == "max" else first.min(*rest)
-        if self.kind == "ceildiv":
-            return first.ceildiv(rest[0])
-        return first % rest[0] if self.kind == "mod" else first // rest[0]
-
-    def emit(self, indices: Indices) -> S.Scalar:
-        if self.kind == "symbol":
-            value = indices.value_of(str(self.parts[0]))
-            if value is not None:
-                return S.Scalar(value, S.INDEX)
-            return S.Scalar(indices.entry(self.parts[0]), S.INDEX)
-        first, *rest = self.parts
-        scalar = indices.scalar(first)
-        if self.kind == "ceildiv":
-            above = indices.scalar(first + rest[0] - 1)
-            return S.binary("floordiv", above, indices.operand(rest[0]))
-        for part in rest:
-            scalar = S.binary(self.kind, scalar, indices.operand(part))
-        return scalar
-
-
-def _factors(product: SymExpr) -> list[_Factor]:
-    found = []
-    for atom in product._atoms.values():
-        power = next(iter(product._terms)).count(atom.key)
-        parts = atom.parts if atom.kind != "symbol" else (SymExpr.var(atom.key),)
-        found += [_Factor(atom.kind, parts)] * power
-    return found
-
-
-def _remainders(quotient: _Factor, others: list[_Factor]) -> list[tuple[SymExpr, SymExpr]]:
-    """Return `y` and `k` so that the quotient is `y // k`, the outermost form first."""
-    lhs, rhs = quotient.parts
-    if len(rhs.split()) != 1:
-        return []
-    found = [(lhs, rhs)]
-    for other in others:
-        if other.parts[0] == lhs and other.parts[1] != rhs and rhs % other.parts[1] == 0:
-            found.append((other.expr(), rhs // other.parts[1]))
-    return found
-
-
-def _coefficient(expr: SymExpr, product: SymExpr) -> int:
-    ((key, _),) = product.split()
-    return next((c for part, c in expr.split() if part == key), 0)
-
-
-def assume(facts: Facts, conditions: "Iterable[Comparison | ir.Value]") -> None:
-    """Note what conditions say."""
-    for each in conditions:
-        if isinstance(each, Comparison):
-            a, b = each.lhs, each.rhs
-            facts.assume([a == b, a != b, a < b, a <= b, a > b, a >= b][each.sign])
-
-
-def simplify(expr: SymExpr, facts: Facts) -> SymExpr:
-    """Return an equal expression with the quotients gone that the ranges of variables decide."""
-
-    def divide(kind: str, lhs: SymExpr, rhs: SymExpr) -> SymExpr:
-        if kind in ("min", "max"):
-            return facts.simplify(lhs.max(rhs) if kind == "max" else lhs.min(rhs))
-        if kind == "ceildiv":
-            return lhs.ceildiv(rhs)
-        quotient = lhs // rhs if kind == "floordiv" else lhs % rhs
-        return sum((_decided(part, facts) * count for part, count in quotient.split()),
-                   SymExpr.const(0))  # fmt: skip
-
-    return facts.simplify(expr.fold(SymExpr.var, SymExpr.const, divide))
-
-
-def _decided(part: SymExpr, facts: Facts) -> SymExpr:
-    """Return a product, without its quotients where these are known."""
-    atom = part.atom
-    if not isinstance(atom, Quotient) or atom.kind != "floordiv":
-        return part
-    lhs, rhs = atom.lhs, atom.rhs
-    if facts.can_prove(lhs >= 0) and facts.can_prove(lhs < rhs):
-        return SymExpr.const(0)
-    inner = lhs.atom
-    if isinstance(inner, Quotient) and inner.kind == "floordiv" and _positive(inner.rhs, facts):
-        return _decided(inner.lhs // (inner.rhs * rhs), facts)
-    # (4 * a + b) // 8 is a // 2 where b is at least 0 and less than 4.
-    scales = sorted({abs(c) for _, c in lhs.split()}, reverse=True)
-    for scale in scales:
-        if scale < 2 or not all(c % scale == 0 for _, c in rhs.split()):
-            continue
-        coarse = sum((p * c for p, c in lhs.split() if c % scale == 0), SymExpr.const(0))
-        fine = lhs - coarse
-        if facts.can_prove(fine >= 0) and facts.can_prove(fine < scale):
-            return _decided((coarse // scale) // (rhs // scale), facts)
-    return part
-
-
-def _positive(expr: SymExpr, facts: Facts) -> bool:
-    low, _ = facts.bounds(expr)
-    return low is not None and low > 0
 
 
 def _integer_parameters(function: ir.Operation) -> dict[ir.Value, str]:

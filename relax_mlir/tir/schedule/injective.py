@@ -8,14 +8,18 @@ from collections.abc import Iterable
 
 from relax_mlir.dialects.relax.prover import Facts
 from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.tir.schedule.sums import factors
 
 
-def determined(exprs: Iterable[SymExpr], facts: Facts) -> set[SymExpr]:
+def determined(
+    exprs: Iterable[SymExpr], facts: Facts, fixed: frozenset[str] = frozenset()
+) -> set[SymExpr]:
     """Return what is known wherever the values of expressions are: parts of sums, variables.
 
     Args:
         exprs: the expressions.
         facts: the ranges of variables.
+        fixed: the variables that are known anyway.
     """
     known: set[SymExpr] = set()
     pending = list(exprs)
@@ -24,65 +28,60 @@ def determined(exprs: Iterable[SymExpr], facts: Facts) -> set[SymExpr]:
         if expr in known:
             continue
         known.add(expr)
-        pending += _parts(expr, facts)
+        pending += _parts(expr, facts, fixed)
         pending += _joined(known)
     return known
 
 
-def determined_names(exprs: Iterable[SymExpr], facts: Facts) -> set[str]:
+def determined_names(
+    exprs: Iterable[SymExpr], facts: Facts, fixed: frozenset[str] = frozenset()
+) -> set[str]:
     """Return the variables that the values of expressions tell."""
-    return {expr.name for expr in determined(exprs, facts) if expr.name is not None}
+    return {expr.name for expr in determined(exprs, facts, fixed) if expr.name is not None}
 
 
-def _parts(expr: SymExpr, facts: Facts) -> list[SymExpr]:
-    """Return the digits of a number in a mixed radix, when the expression is one."""
-    digits = [(part, c) for part, c in digits_of(expr) if part.symbols]
+def _parts(expr: SymExpr, facts: Facts, fixed: frozenset[str]) -> list[SymExpr]:
+    """Return the digits of a number in a mixed radix, as far as the expression is one."""
+    digits = [(part, c) for part, c in digits_of(expr) if not part.symbols <= fixed]
     if len(digits) == 1:
         return [digits[0][0]]
     found = []
-    for part, scale in digits:
-        # What is less than the scale, and what is a multiple of a larger one.
-        finer = [(p, c) for p, c in digits if abs(c) < abs(scale)]
-        coarser = [(p, c) for p, c in digits if p is not part and abs(c) >= abs(scale)]
-        low = high = 0
-        for p, c in finer:
-            least, most = facts.bounds(p * c)
-            if least is None or most is None:
-                low = high = None
-                break
-            low, high = low + least, high + most
-        if low is None or high is None or high - low >= abs(scale):
+    for part, coefficient in digits:
+        scale = abs(coefficient)
+        finer = sum((p * c for p, c in digits if abs(c) < scale), SymExpr.const(0))
+        coarser = [abs(c) for p, c in digits if p is not part and abs(c) >= scale]
+        span = _span(finer, facts)
+        if span is None or span >= scale:
             continue
-        if not coarser:
-            found.append(part)
-            continue
-        step = min(abs(c) for _, c in coarser)
-        least, most = facts.bounds(part)
-        if step % abs(scale) or least is None or most is None:
-            continue
-        if all(c % step == 0 for _, c in coarser) and (most - least) < step // abs(scale):
-            found.append(part)
+        if coarser:
+            step, own = min(coarser), _span(part, facts)
+            multiples = all(c % step == 0 for c in coarser) and step % scale == 0
+            if not multiples or own is None or own >= step // scale:
+                continue
+        found.append(part)
     return found + _symbolic_parts(expr, facts)
+
+
+def _span(expr: SymExpr, facts: Facts) -> int | None:
+    """Return by how much the values of an expression differ at most."""
+    low, high = facts.bounds(expr)
+    return None if low is None or high is None else high - low
 
 
 def _symbolic_parts(expr: SymExpr, facts: Facts) -> list[SymExpr]:
     """Return `a` and `b` of `a * n + b` with `0 <= b < n`."""
     found = []
-    for part, coefficient in expr.split():
-        names = sorted(part.symbols)
-        if len(names) < 2 or coefficient != 1:
+    scales: list[SymExpr] = []
+    for part, _ in expr.split():
+        own = [factor.expr() for factor in factors(part)]
+        scales += [*own, *(part // each for each in own)] if len(own) > 1 else []
+    for scale in dict.fromkeys(scales):
+        coarse = sum((p * c for p, c in expr.split() if _divides(p, scale)), SymExpr.const(0))
+        fine = expr - coarse
+        if fine == 0:
             continue
-        for name in names:
-            scale = SymExpr.var(name)
-            if name.startswith(("index ", "value ")) or not _divides(part, scale):
-                continue
-            whole = expr // scale
-            rest = expr - whole * scale
-            coarse = sum((p * c for p, c in expr.split() if _divides(p, scale)), SymExpr.const(0))
-            fine = expr - coarse
-            if facts.can_prove(fine >= 0) and facts.can_prove(fine < scale):
-                found += [coarse // scale, fine]
-            del rest
+        if facts.can_prove(fine >= 0) and facts.can_prove(fine < scale):
+            found += [coarse // scale, fine]
     return found
 
 
@@ -133,17 +132,15 @@ def _joined(known: set[SymExpr]) -> list[SymExpr]:
         if atom is None or atom.kind != "floordiv":
             continue
         lhs, rhs = atom.parts
-        if lhs in known:
-            continue
-        if lhs - expr * rhs in known:
+        if lhs not in known and lhs - expr * rhs in known:
             found.append(lhs)
         for other in known:
-            # a // k and (a // d) % (k / d) give a // d.
-            own = [part for part, _ in other.split() if part.atom is not None]
-            for part in own:
+            # a // (d * k) and a // d % k give a // d.
+            for part, _ in other.split():
                 inner = part.atom
                 if inner is None or inner.kind != "floordiv" or inner.parts[0] != lhs:
                     continue
-                if part not in known and (other - part) % expr == 0:
+                rest = (other - part).split()
+                if part not in known and len(rest) == 1 and rest[0][0] == expr:
                     found.append(part)
     return found

@@ -21,6 +21,7 @@ class InstructionKind:
         samples: whether it makes a decision.
         postproc: whether `remove_postproc` leaves it out, with all that follows.
         pure: whether the program stays as it is, so that it can go when nobody uses its results.
+        gives: the letter of the random variables that it gives, empty for none.
         gives_list: whether the method returns a list.
     """
 
@@ -32,6 +33,7 @@ class InstructionKind:
     samples: bool = False
     postproc: bool = False
     pure: bool = False
+    gives: str = ""
     gives_list: bool = False
 
     def __repr__(self) -> str:

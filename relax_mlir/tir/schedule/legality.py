@@ -3,9 +3,13 @@
 from collections.abc import Sequence
 
 from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.relax.prover import Facts
+from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.tir.schedule import tree
+from relax_mlir.tir.schedule.accesses import Access, accesses, inlined
 from relax_mlir.tir.schedule.index import Indices
 from relax_mlir.tir.schedule.injective import determined_names
+from relax_mlir.tir.schedule.simplify import simplify
 from relax_mlir.tir.schedule.state import ScheduleState
 
 
@@ -24,8 +28,14 @@ def may_permute(
         return
     first = next(i for i, (a, b) in enumerate(zip(line, order, strict=True)) if a != b)
     moved = [loop for loop in line[first:] if indices.lift(loop.operands[1]).value != 1]
-    for block in tree.blocks_under(line[-1]):
+    blocks = tree.blocks_under(line[-1])
+    for block in blocks:
         orderly_block(state, indices, block, moved)
+        if tree.has_init(block):
+            _begins_first(state, indices, block, line, order)
+    if len(blocks) > 1:
+        for loop in moved:
+            apart(state, indices, loop, "reordered")
 
 
 def orderly_block(
@@ -56,3 +66,140 @@ def orderly_block(
             raise state.error(
                 f"{tree.describe(loop)} repeats {what}, a reduction, at one point", block, loop
             )
+
+
+def _begins_first(
+    state: ScheduleState,
+    indices: Indices,
+    block: ir.Operation,
+    line: Sequence[ir.Operation],
+    order: Sequence[ir.Operation],
+) -> None:
+    """Check that what a reduction begins with still comes first.
+
+    Where no loop is both one of the reduction and says which element is reduced, it comes with the
+    first step of all of its loops, whatever their order.
+    """
+    fed: dict[str, set[str]] = {"spatial": set(), "reduction": set()}
+    for kind, value in zip(tree.iter_types(block), indices.bindings(block), strict=True):
+        fed[kind] |= value.symbols
+    names = {loop: indices.var(tree.variable(loop)).name for loop in line}
+    reducing = [loop for loop in line if names[loop] in fed["reduction"]]
+    mixed = [loop for loop in reducing if names[loop] in fed["spatial"]]
+    if mixed and [loop for loop in order if loop in reducing] != reducing:
+        raise state.error(
+            f"{tree.describe(mixed[0])} says which element {tree.describe(block)} reduces and is a "
+            "loop of the reduction too, so the order of these counts",
+            mixed[0], block,
+        )  # fmt: skip
+
+
+def may_run_at_once(
+    state: ScheduleState, indices: Indices, loop: ir.Operation, *, reduction: bool = False
+) -> None:
+    """Check that the iterations of a loop may run at the same time.
+
+    Args:
+        state: the program.
+        indices: of its function.
+        loop: the loop.
+        reduction: whether it may be one over which a block reduces.
+
+    Raises:
+        ScheduleError: they may not.
+    """
+    if not state.legality:
+        return
+    (name,) = indices.var(tree.variable(loop)).symbols
+    for block in tree.blocks_under(loop):
+        what = tree.describe(block)
+        for kind, value in zip(tree.iter_types(block), indices.bindings(block), strict=True):
+            if kind == "spatial" or name not in value.symbols:
+                continue
+            if kind != "reduction":
+                raise state.error(f"{what} has a {kind} iterator, whose order counts", block)
+            if not reduction:
+                raise state.error(f"{what} reduces over {tree.describe(loop)}", block, loop)
+    if not reduction:
+        apart(state, indices, loop, "run at once")
+
+
+def apart(state: ScheduleState, indices: Indices, loop: ir.Operation, what: str) -> None:
+    """Check that no iteration of a loop uses what another one writes.
+
+    Raises:
+        ScheduleError: one may.
+    """
+    found = accesses(indices, loop)
+    written = {access.buffer: access for access in found if access.writes}
+    for buffer, write in written.items():
+        owner = buffer.owner
+        if not isinstance(owner, ir.Block) and tree.is_inside(owner.operation, loop):
+            continue
+        mine = [access for access in found if access.buffer == buffer]
+        if not _apart(indices, loop, mine):
+            block = next((op for op in tree.ancestors(write.op) if op.name == tree.BLOCK), loop)
+            raise state.error(
+                f"iterations of {tree.describe(loop)} may use the same element of "
+                f"'{buffer_name(buffer)}', so they cannot be {what}",
+                loop, block,
+            )  # fmt: skip
+
+
+def _apart(indices: Indices, loop: ir.Operation, found: Sequence[Access]) -> bool:
+    variable = indices.var(tree.variable(loop))
+    everywhere: list[list[SymExpr]] = []
+    facts: list[Facts] = []
+    for access in found:
+        exprs = inlined(indices, access, loop)
+        if exprs is None:
+            return False
+        everywhere.append(exprs)
+        inner = _innermost_block(access.op)
+        facts.append(indices.facts(inner, predicate=inner.name == tree.BLOCK))
+    outer = {str(indices.var(tree.variable(op))) for op in tree.ancestors(loop)
+             if op.name == tree.LOOP}  # fmt: skip
+    for dim in range(len(everywhere[0])):
+        if _stride(variable, [exprs[dim] for exprs in everywhere], facts, outer):
+            return True
+    # All the same element, and one that tells the iteration.
+    plain = [[simplify(e, f) for e in exprs] for exprs, f in zip(everywhere, facts, strict=True)]
+    told = determined_names(plain[0], facts[0], frozenset(outer))
+    return str(variable) in told and all(exprs == plain[0] for exprs in plain)
+
+
+def _stride(
+    variable: SymExpr, exprs: Sequence[SymExpr], facts: Sequence[Facts], outer: set[str]
+) -> bool:
+    """Whether one dimension of all accesses is `variable * c + r` with `0 <= r < c`."""
+    scale = next((abs(c) for part, c in exprs[0].split() if part == variable), 0)
+    if not scale:
+        return False
+    base: SymExpr | None = None
+    for expr, known in zip(exprs, facts, strict=True):
+        own = expr - variable * scale
+        fixed = sum((p * c for p, c in own.split() if p.symbols and p.symbols <= outer),
+                    SymExpr.const(0))  # fmt: skip
+        rest = own - fixed
+        if base is None:
+            low, _ = known.bounds(rest)
+            base = fixed + (low or 0)
+        rest = own - base
+        if not known.can_prove(rest >= 0) or not known.can_prove(rest < scale):
+            return False
+    return True
+
+
+def _innermost_block(op: ir.Operation) -> ir.Operation:
+    return next((each for each in tree.ancestors(op) if each.name == tree.BLOCK), op)
+
+
+def buffer_name(buffer: ir.Value) -> str:
+    """Return the name of a buffer, as messages have it."""
+    owner = buffer.owner
+    if isinstance(owner, ir.Block):
+        return tree.value_name(buffer, "buffer")
+    attributes = owner.operation.attributes
+    if "tir.name" in attributes:
+        return ir.StringAttr(attributes["tir.name"]).value
+    return tree.value_name(buffer, "buffer")

@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 
 from relax_mlir.tir.schedule.base import IntOrRV, ScheduleBase, primitive
-from relax_mlir.tir.schedule.handles import LoopRV
+from relax_mlir.tir.schedule.handles import BlockRV, LoopRV
+from relax_mlir.tir.schedule.primitives import loop_sets
 from relax_mlir.tir.schedule.primitives import loops as L
 
 
@@ -64,3 +65,50 @@ class LoopPrimitives(ScheduleBase):
                 or a block's instances must run in the order that they have.
         """
         L.reorder(self._state, [self._loop(loop) for loop in ordered_loops])
+
+    @primitive("AddUnitLoop", inputs=("block_or_loop",))
+    def add_unit_loop(self, block_or_loop: BlockRV | LoopRV) -> LoopRV:
+        """Put a loop of one step around a block or a loop.
+
+        Raises:
+            ScheduleError: the block is the root.
+        """
+        return self._loop_rv(loop_sets.add_unit_loop(self._state, self._op(block_or_loop)))
+
+    @primitive("Merge", inputs=("loops",))
+    def merge(self, *loops: LoopRV) -> LoopRV:
+        """Make one loop of loops that run one after the other.
+
+        Args:
+            loops: in the order in which they run, with equal extents from 0, equally deep below the
+                place where they meet, without annotations; those around them are merged too.
+
+        Raises:
+            ScheduleError: they are not like that, or an iteration uses what another one writes.
+        """
+        ops = [self._loop(loop) for loop in loops]
+        return self._loop_rv(loop_sets.merge(self._state, ops))
+
+    @primitive("LoopPartition", inputs=("loop", "factors"))
+    def loop_partition(
+        self,
+        loop: LoopRV,
+        factors: Sequence[IntOrRV | None],
+        preserve_unit_iters: bool = True,
+    ) -> list[LoopRV]:
+        """Cut a loop in parts that run one after the other.
+
+        The blocks of each part are named after it: `B_i_0`, `B_i_1`.
+
+        Args:
+            loop: serial and without annotations.
+            factors: how many steps each part makes; one may be None and is found, and what is left
+                over becomes a last part.
+            preserve_unit_iters: whether variables of loops of one step stay in the indices.
+
+        Raises:
+            ScheduleError: the loop is none of that kind, or does not make so many steps.
+        """
+        sizes = [None if each is None else self._number(each) for each in factors]
+        op = self._loop(loop)
+        return self._loop_rvs(loop_sets.loop_partition(self._state, op, sizes, preserve_unit_iters))

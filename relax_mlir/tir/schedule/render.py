@@ -1,46 +1,39 @@
 """Errors of schedules: the program with carets under what the error is about."""
 
-from collections.abc import Sequence
+from collections.abc import Collection
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.tir.schedule import tree
 
+# The attribute that names a loop, a block or a function while it is scheduled. Operations are not
+# held: they come and go, and a handle of one that is gone crashes the process.
+SREF = "tir.sref"
 _TOKEN = "schedule_mark_{}_"
 
 
-def marked_program(module: ir.Module, ops: Sequence[ir.Operation]) -> str:
-    """Return the script of the functions that operations are in, with carets under these.
+def marked_program(module: ir.Module, numbers: Collection[int]) -> str:
+    """Return the script of the functions that loops and blocks are in, with carets under these.
 
     Args:
         module: the module, which stays as it was.
-        ops: loops and blocks of it.
+        numbers: what the loops and blocks are numbered.
     """
     from relax_mlir.ir.module import IRModule
 
-    functions = {tree.string(tree.function_of(op), "sym_name") for op in ops}
-    tokens = {_TOKEN.format(i): _place(op) for i, op in enumerate(ops)}
     names: dict[str, str] = {}
     mod = IRModule(module).clone()
-    by_place = {place: token for token, place in tokens.items()}
     for view in list(mod.mlir_module.body.operations):
-        function = view.operation
-        name = tree.string(function, "sym_name") if "sym_name" in function.attributes else ""
-        if name not in functions:
-            function.erase()
-            continue
-        for number, op in enumerate(tree.walk(function)):
-            if "tir.sref" in op.attributes:
-                del op.attributes["tir.sref"]
-            token = by_place.get((name, number))
-            if token is not None:
+        function, count = view.operation, len(names)
+        for op in tree.walk(function):
+            if SREF not in op.attributes:
+                continue
+            if ir.IntegerAttr(op.attributes[SREF]).value in numbers:
+                token = _TOKEN.format(len(names))
                 names[token] = _rename(op, token)
+            del op.attributes[SREF]
+        if len(names) == count:
+            function.erase()
     return "\n".join(line for text in mod.script().splitlines() for line in _lines(text, names))
-
-
-def _place(op: ir.Operation) -> tuple[str, int]:
-    function = tree.function_of(op)
-    number = next(i for i, each in enumerate(tree.walk(function)) if each == op)
-    return tree.string(function, "sym_name"), number
 
 
 def _rename(op: ir.Operation, token: str) -> str:
@@ -61,7 +54,9 @@ def _lines(line: str, names: dict[str, str]) -> list[str]:
     """Return a line with its own names again, and carets below where one of them is introduced."""
     carets = ""
     introduces = line.lstrip().startswith(("for ", "with T.block("))
-    for token, own in names.items():
+    found = sorted((line.index(token), token) for token in names if token in line)
+    for _, token in found:
+        own = names[token]
         while token in line:
             column = line.index(token)
             line = line.replace(token, own, 1)

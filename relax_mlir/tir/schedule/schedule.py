@@ -5,15 +5,17 @@ from typing import Any
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.ir.module import IRModule
-from relax_mlir.tir.schedule.base import MOST_SEED
+from relax_mlir.tir.schedule.base import MOST_SEED, primitive
 from relax_mlir.tir.schedule.handles import BlockRV, ExprRV, LoopRV, RandomVariable
+from relax_mlir.tir.schedule.kind_primitives import KindPrimitives
 from relax_mlir.tir.schedule.lookup import LookupPrimitives
 from relax_mlir.tir.schedule.loop_primitives import LoopPrimitives
+from relax_mlir.tir.schedule.sampling_primitives import SamplingPrimitives
 from relax_mlir.tir.schedule.state import RENDER_LEVELS, ScheduleState
 from relax_mlir.tir.schedule.trace import Trace
 
 
-class Schedule(LookupPrimitives, LoopPrimitives):
+class Schedule(LookupPrimitives, LoopPrimitives, KindPrimitives, SamplingPrimitives):
     """A schedule: transformations that change how a program computes and keep what it computes.
 
     Every primitive checks whether it keeps results, raises `ScheduleError` and changes nothing
@@ -89,6 +91,7 @@ class Schedule(LookupPrimitives, LoopPrimitives):
         """The name of the function in which blocks are looked for."""
         return self._func
 
+    @primitive("WorkOn")
     def work_on(self, func_name: str) -> None:
         """Say in which function blocks are looked for.
 
@@ -97,6 +100,10 @@ class Schedule(LookupPrimitives, LoopPrimitives):
         """
         self._function(func_name)
         self._func = func_name
+
+    @primitive("EnterPostproc", postproc=True)
+    def enter_postproc(self) -> None:
+        """Mark where a trace begins that `remove_postproc` leaves out."""
 
     def copy(self) -> "Schedule":
         """Return a schedule of its own; this one's random variables are good in it too."""

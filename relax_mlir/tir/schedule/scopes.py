@@ -4,6 +4,7 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.tir.schedule import tree
 from relax_mlir.tir.schedule.accesses import accesses
 from relax_mlir.tir.schedule.index import Indices
+from relax_mlir.tir.schedule.state import ScheduleState
 
 
 def buffers(block: ir.Operation) -> tuple[list[ir.Value], list[ir.Value]]:
@@ -55,3 +56,69 @@ def output_blocks(scope: ir.Operation) -> list[ir.Operation]:
         block for block in tree.blocks_under(scope)
         if any(value.owner == entry for value in buffers(block)[1])
     ]  # fmt: skip
+
+
+def complete_problem(block: ir.Operation) -> str | None:
+    """Return why a block is not complete, None where it is.
+
+    A complete block writes each element at once: its iterators are spatial, no other block of its
+    scope writes its buffers, and it reads none of them.
+    """
+    if any(kind != "spatial" for kind in tree.iter_types(block)):
+        return "not all its iterators are spatial"
+    if tree.has_init(block):
+        return "it has an init region"
+    reads, writes = buffers(block)
+    if any(value in reads for value in writes):
+        return "it reads a buffer that it writes"
+    return _other_writer(block, writes)
+
+
+def reduction_problem(block: ir.Operation) -> str | None:
+    """Return why a block is no reduction block, None where it is one.
+
+    A reduction block begins each element in its init region and adds to it after that: no other
+    block of its scope writes its buffers, and none of their elements depends on a reduction.
+    """
+    kinds = tree.iter_types(block)
+    if not tree.has_init(block):
+        return "it has no init region"
+    if any(kind not in ("spatial", "reduction") for kind in kinds):
+        return "one of its iterators is neither spatial nor a reduction"
+    indices = Indices(tree.function_of(block))
+    arguments = tree.body_of(block).arguments
+    reduced = {
+        str(indices.var(argument))
+        for argument, kind in zip(arguments, kinds, strict=True)
+        if kind == "reduction"
+    }
+    found = [access for access in accesses(indices, block) if access.writes]
+    for access in found:
+        if access.indices is None:
+            return "what it writes is not known"
+        if any(expr.symbols & reduced for expr in access.indices):
+            return "an iterator of its reduction says where it writes"
+    return _other_writer(block, [access.buffer for access in found])
+
+
+def _other_writer(block: ir.Operation, writes: list[ir.Value]) -> str | None:
+    for other in siblings(block):
+        if other != block and any(value in writes for value in buffers(other)[1]):
+            return f"{tree.describe(other)} writes the same buffer"
+    return None
+
+
+def check_regular(state: ScheduleState, block: ir.Operation) -> None:
+    """Check that a block is complete or a reduction block.
+
+    Raises:
+        ScheduleError: it is neither.
+    """
+    why = complete_problem(block)
+    reduces = reduction_problem(block)
+    if why is not None and reduces is not None:
+        raise state.error(
+            f"{tree.describe(block)} is neither a complete block ({why}) nor a reduction block "
+            f"({reduces})",
+            block,
+        )

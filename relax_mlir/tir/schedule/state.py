@@ -1,6 +1,6 @@
 """What a schedule works on: a private copy of a module whose loops and blocks have numbers."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 from relax_mlir.dialects.bindings import ir
@@ -9,11 +9,8 @@ from relax_mlir.errors import ScheduleError
 from relax_mlir.ir.module import IRModule
 from relax_mlir.tir.schedule import tree
 from relax_mlir.tir.schedule.index import Indices
-from relax_mlir.tir.schedule.render import marked_program
+from relax_mlir.tir.schedule.render import SREF, marked_program
 
-# The attribute that names a loop, a block or a function while it is scheduled. Operations are not
-# held: they come and go, and a handle of one that is gone crashes the process.
-SREF = "tir.sref"
 RENDER_LEVELS = ("detail", "fast", "none")
 
 
@@ -36,6 +33,7 @@ class ScheduleState:
         self._next = 0
         self._found: dict[int, ir.Operation] | None = None
         self._primitive = ""
+        self._before: ir.Module | None = None
         with self.entered():
             for function in self.functions():
                 hoist_numbers(function)
@@ -57,6 +55,7 @@ class ScheduleState:
         other.render_level, other.checks = self.render_level, self.checks
         other.legality = self.legality
         other._next, other._found, other._primitive = self._next, None, ""
+        other._before = None
         return other
 
     @contextmanager
@@ -79,6 +78,7 @@ class ScheduleState:
         with self.entered():
             before = IRModule(self.module).clone().mlir_module
             outer, self._primitive = self._primitive, primitive
+            outermost, self._before = self._before, before
             try:
                 yield
                 self.touch()
@@ -89,7 +89,7 @@ class ScheduleState:
                 self.module = before
                 raise
             finally:
-                self._primitive = outer
+                self._primitive, self._before = outer, outermost
                 self.touch()
 
     def verify(self) -> None:
@@ -161,22 +161,16 @@ class ScheduleState:
 
         Args:
             reason: why not, naming what it is about.
-            ops: the loops and blocks that it is about, before anything was changed.
+            ops: the loops and blocks that it is about; the program is shown as it was before.
         """
         head = f"{self._primitive} cannot be applied: {reason}"
         if self.render_level == "none":
             head = f"{self._primitive} cannot be applied"
         elif self.render_level == "detail" and ops:
-            head += f"\n{marked_program(self.module, _distinct(ops))}"
+            numbers = {ir.IntegerAttr(op.attributes[SREF]).value for op in ops
+                       if SREF in op.attributes}  # fmt: skip
+            head += f"\n{marked_program(self._before or self.module, numbers)}"
         return ScheduleError(head, primitive=self._primitive, reason=reason)
-
-
-def _distinct(ops: Sequence[ir.Operation]) -> list[ir.Operation]:
-    found: list[ir.Operation] = []
-    for op in ops:
-        if op not in found:
-            found.append(op)
-    return found
 
 
 def hoist_numbers(function: ir.Operation) -> None:

@@ -76,7 +76,7 @@ class Trace:
         )
 
     def simplified(self, remove_postproc: bool = False) -> "Trace":
-        """Return a trace without the instructions whose results nobody uses and that change nothing.
+        """Return a trace without instructions that change nothing and whose results nobody uses.
 
         Args:
             remove_postproc: whether `enter_postproc` and what follows it go too.
@@ -124,6 +124,34 @@ class Trace:
 
         return as_json(self, self._kept(remove_postproc))
 
+    def as_mlir(self, remove_postproc: bool = False) -> str:
+        """Return the trace as MLIR text: a transform script whose operations are the primitives."""
+        from relax_mlir.tir.schedule.trace_mlir import as_mlir
+
+        return as_mlir(self, self._kept(remove_postproc))
+
+    @staticmethod
+    def from_json(json_obj: Any) -> "Trace":
+        """Return the trace that `as_json` gave.
+
+        Raises:
+            ValueError: it is no trace.
+        """
+        from relax_mlir.tir.schedule.trace_json import from_json
+
+        return from_json(json_obj)
+
+    @staticmethod
+    def from_mlir(text: str) -> "Trace":
+        """Return the trace that `as_mlir` gave.
+
+        Raises:
+            ValueError: it is no trace.
+        """
+        from relax_mlir.tir.schedule.trace_mlir import from_mlir
+
+        return from_mlir(text)
+
     @staticmethod
     def apply_json_to_schedule(json_obj: Any, sch: "Schedule") -> None:
         """Do what a trace says that `as_json` gave.
@@ -132,9 +160,7 @@ class Trace:
             ValueError: it is no trace.
             ScheduleError: a primitive cannot be applied.
         """
-        from relax_mlir.tir.schedule.trace_json import from_json
-
-        from_json(json_obj).apply_to_schedule(sch)
+        Trace.from_json(json_obj).apply_to_schedule(sch)
 
     def __str__(self) -> str:
         lines = self.as_python() or ["pass"]

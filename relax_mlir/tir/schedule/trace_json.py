@@ -6,12 +6,11 @@ from typing import Any
 
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.tir.prim_expr import IntImm, PrimExpr
-from relax_mlir.tir.schedule.handles import BlockRV, ExprRV, LoopRV, RandomVariable
+from relax_mlir.tir.schedule.handles import VARIABLES, ExprRV, RandomVariable
 from relax_mlir.tir.schedule.instruction import Instruction, kind_of
 from relax_mlir.tir.schedule.trace import Trace
 from relax_mlir.tir.schedule.trace_text import Names, spell_expr
 
-_CLASSES = {"b": BlockRV, "l": LoopRV, "v": ExprRV}
 _OPERATORS = {ast.Add: "Add", ast.Sub: "Sub", ast.Mult: "Mul", ast.FloorDiv: "FloorDiv",
               ast.Mod: "FloorMod"}  # fmt: skip
 
@@ -22,25 +21,34 @@ def as_json(trace: Trace, insts: Sequence[Instruction]) -> list[Any]:
     found: list[Any] = []
     decisions: list[Any] = []
     for position, inst in enumerate(insts):
-        inputs = [_encode(inst.arguments[name], names) for name in inst.kind.inputs]
+        inputs = [encode(inst.arguments[name], names) for name in inst.kind.inputs]
         attrs = [
-            _encode(value, names) for name, value in inst.arguments.items()
+            encode(value, names) for name, value in inst.arguments.items()
             if name not in inst.kind.inputs
         ]  # fmt: skip
         outputs = [names.new(each) for each in inst.outputs]
         found.append([inst.kind.name, inputs, attrs, outputs])
         if trace.decisions.get(inst) is not None:
-            decisions.append([position, _encode(trace.decisions[inst], names)])
+            decisions.append([position, encode(trace.decisions[inst], names)])
     return [found, decisions]
 
 
-def _encode(value: Any, names: Names) -> Any:
+def encode(value: Any, names: Any) -> Any:
+    """Return an argument as JSON.
+
+    Args:
+        value: the argument.
+        names: what gives random variables their names, by indexing.
+
+    Raises:
+        TypeError: nothing of the kind can be in a trace.
+    """
     if isinstance(value, (RandomVariable, ExprRV)):
         return {"rv": names[value]}
     if isinstance(value, (list, tuple)):
-        return [_encode(each, names) for each in value]
+        return [encode(each, names) for each in value]
     if isinstance(value, dict):
-        return {"dict": [[_encode(k, names), _encode(v, names)] for k, v in value.items()]}
+        return {"dict": [[encode(k, names), encode(v, names)] for k, v in value.items()]}
     if isinstance(value, IntImm):
         return value.value
     if isinstance(value, PrimExpr):
@@ -69,7 +77,7 @@ def from_json(data: Any) -> Trace:
         for entry in insts:
             trace.append(_instruction(entry, variables))
         for position, decision in decisions:
-            trace.decisions[trace.insts[position]] = _decode(decision, variables)
+            trace.decisions[trace.insts[position]] = decode(decision, variables)
     except (TypeError, ValueError, KeyError, IndexError, SyntaxError) as error:
         raise ValueError(f"this is no trace of a schedule: {error}") from error
     return trace
@@ -82,24 +90,34 @@ def _instruction(entry: Any, variables: dict[str, Any]) -> Instruction:
     if len(inputs) != len(kind.inputs) or len(attrs) != len(rest):
         raise ValueError(f"{name} has {len(kind.inputs)} inputs and {len(rest)} attributes")
     given = dict(zip((*kind.inputs, *rest), (*inputs, *attrs), strict=True))
-    arguments = {key: _decode(given[key], variables) for key in kind.parameters}
+    arguments = {key: decode(given[key], variables) for key in kind.parameters}
     made = []
     for each in outputs:
-        variables[each] = _CLASSES[each[0]]()
+        variables[each] = VARIABLES[each[0]]()
         made.append(variables[each])
     return Instruction(kind, arguments, made)
 
 
-def _decode(value: Any, variables: dict[str, Any]) -> Any:
+def decode(value: Any, variables: dict[str, Any]) -> Any:
+    """Return the argument that JSON describes.
+
+    Args:
+        value: what `encode` gave.
+        variables: the random variables by their names.
+
+    Raises:
+        KeyError: a name has no variable.
+        ValueError: it describes none.
+    """
     if isinstance(value, list):
-        return [_decode(each, variables) for each in value]
+        return [decode(each, variables) for each in value]
     if not isinstance(value, dict):
         return value
     ((tag, content),) = value.items()
     if tag == "rv":
         return variables[content]
     if tag == "dict":
-        return {_decode(k, variables): _decode(v, variables) for k, v in content}
+        return {decode(k, variables): decode(v, variables) for k, v in content}
     if tag == "expr":
         return _expression(ast.parse(content, mode="eval").body, variables)
     if tag == "size":

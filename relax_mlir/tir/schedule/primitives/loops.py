@@ -1,11 +1,14 @@
 """Splitting, fusing and reordering loops."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.symbolic import SymExpr, product
 from relax_mlir.tir.schedule import checks, edit, legality, tree
-from relax_mlir.tir.schedule.index import Comparison, Indices, simplify
+from relax_mlir.tir.schedule.conditions import Comparison
+from relax_mlir.tir.schedule.index import Indices
+from relax_mlir.tir.schedule.simplify import simplify
 from relax_mlir.tir.schedule.state import ScheduleState
 
 
@@ -63,7 +66,7 @@ def _sizes(
     for factor in known:
         if factor.value is not None and factor.value < 1:
             raise state.error(f"a factor must be positive, got {factor}")
-        if not factor.is_const and not factor.symbols <= _sizes_known(indices):
+        if not factor.is_const and not factor.symbols <= known_sizes(indices):
             raise state.error(f"factor {factor} is made of sizes that this function does not have")
     others = product(known)
     if len(known) == len(factors):
@@ -77,7 +80,7 @@ def _sizes(
     return [whole if factor is None else factor for factor in factors]
 
 
-def _sizes_known(indices: Indices) -> set[str]:
+def known_sizes(indices: Indices) -> set[str]:
     """Return the symbols that sizes of the function's parameters give."""
     found: set[str] = set(indices.parameters.values())
     for raw in indices.function.attributes["arg_attrs"]:
@@ -118,12 +121,12 @@ def fuse(
     for loop in loops:
         checks.plain_loop(state, loop)
         checks.starts_at_zero(state, indices, loop)
-    for outer, inner in zip(loops, loops[1:], strict=False):
+    for outer, inner in pairwise(loops):
         if tree.parent_of(inner) != outer:
             raise state.error(
                 f"{tree.describe(inner)} is not right inside {tree.describe(outer)}", outer, inner
             )
-        if checks.only_child(outer) != inner:
+        if not checks.holds_only(outer, inner):
             raise state.error(
                 f"{tree.describe(inner)} is not all that {tree.describe(outer)} holds", outer, inner
             )
@@ -147,18 +150,10 @@ def fuse(
             rest = rest // sizes[position]
             tree.variable(loop).replace_all_uses_with(indices.emit(simplify(value, facts)))
     for loop in loops:
-        edit.move_body(loop, made) if loop == loops[-1] else _move_numbers(loop, made)
+        edit.move_body(loop, made) if loop == loops[-1] else edit.move_numbers(loop, made)
     loops[0].erase()
     edit.normalize(indices, made, unit=preserve_unit_iters)
     return made
-
-
-def _move_numbers(source: ir.Operation, target: ir.Operation) -> None:
-    """Move the index arithmetic of a loop that is taken away to the end of another one's body."""
-    last = list(tree.body_of(target).operations)[-1].operation
-    for view in list(tree.body_of(source).operations):
-        if view.operation.name not in ("tir.yield", tree.LOOP):
-            view.operation.move_before(last)
 
 
 def reorder(state: ScheduleState, loops: Sequence[ir.Operation]) -> None:
@@ -190,7 +185,7 @@ def reorder(state: ScheduleState, loops: Sequence[ir.Operation]) -> None:
         at = edit.end_of(new)
     for loop in line:
         if loop != inner:
-            _move_numbers(loop, made[-1])
+            edit.move_numbers(loop, made[-1])
     edit.move_body(inner, made[-1])
     for loop, new in zip(order, made, strict=True):
         tree.variable(loop).replace_all_uses_with(tree.variable(new))

@@ -1,0 +1,76 @@
+"""Layouts with axes split into blocks: `OHIW16o` has 16 output channels innermost (TVM's names)."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from relax_mlir.dialects.relax.infer import InferError
+from relax_mlir.dialects.relax.symbolic import SymExpr
+
+_PARTS = re.compile(r"([A-Z])|([1-9][0-9]*)([a-z])")
+
+
+@dataclass(frozen=True)
+class BlockedLayout:
+    """Where the axes of a tensor are.
+
+    Attributes:
+        letters: what the axes are called in the order that users of this class give them in.
+        axes: for each letter its position.
+        blocks: for a letter whose axis is split the size of a block and the position inside it.
+        rank: how many dimensions there are.
+    """
+
+    letters: str
+    axes: tuple[int, ...]
+    blocks: dict[str, tuple[int, int]]
+    rank: int
+
+    @staticmethod
+    def parse(layout: str, letters: str) -> "BlockedLayout":
+        """Read a layout.
+
+        Args:
+            layout: each of the letters once; a size and a small letter stand for a block.
+            letters: what axes there must be.
+
+        Raises:
+            InferError: another letter, one twice or missing, or a block of no axis.
+        """
+        axes: dict[str, int] = {}
+        blocks: dict[str, tuple[int, int]] = {}
+        end = position = 0
+        for part in _PARTS.finditer(layout):
+            axis, size, inner = part.groups()
+            letter = axis or inner.upper()
+            known = axes if axis else blocks
+            if part.start() != end or letter in known:
+                break
+            if axis:
+                axes[letter] = position
+            else:
+                blocks[letter] = (int(size), position)
+            end, position = part.end(), position + 1
+        if end != len(layout) or sorted(axes) != sorted(letters) or not set(blocks) <= set(axes):
+            raise InferError(f"a layout here has the letters of '{letters}', got '{layout}'")
+        return BlockedLayout(letters, tuple(axes[x] for x in letters), blocks, position)
+
+    def sizes(self, dims: Sequence[SymExpr]) -> list[SymExpr]:
+        """Return the sizes of whole axes, in the order of the letters, of a tensor's dimensions."""
+        sizes = []
+        for letter, axis in zip(self.letters, self.axes, strict=True):
+            inner = self.blocks.get(letter)
+            sizes.append(dims[axis] if inner is None else dims[axis] * dims[inner[1]])
+        return sizes
+
+    def check(self, dims: Sequence[SymExpr], what: str) -> None:
+        """Check that blocks have the size that the layout says.
+
+        Raises:
+            InferError: one has not.
+        """
+        for letter, (size, position) in self.blocks.items():
+            if dims[position].is_const and dims[position] != size:
+                raise InferError(
+                    f"{what} must have blocks of {size} along '{letter}', got {dims[position]}"
+                )

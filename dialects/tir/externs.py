@@ -1,0 +1,46 @@
+"""Calls of C functions in a prim func under construction."""
+
+from collections.abc import Sequence
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.tir.buffer import Buffer
+from relax_mlir.dialects.tir.scalar import INDEX, Scalar, scalar_type
+
+HANDLE = "handle"
+
+
+def call_extern(
+    callee: str, args: Sequence["Scalar | Buffer | ir.Value"], dtype: str
+) -> Scalar | None:
+    """Call a C function at the current insertion point.
+
+    Args:
+        callee: its name, a C identifier.
+        args: numbers, an index as 64 bits; buffers and memrefs by the address of their data.
+        dtype: of the result, `""` for none.
+    """
+    given = [_passed(each) for each in args]
+    packed = ir.Operation.create(
+        "builtin.unrealized_conversion_cast",
+        operands=[value for value, _ in given],
+        results=[ir.TupleType.get_tuple([value.type for value, _ in given])],
+    )
+    attributes: dict[str, ir.Attribute] = {
+        "callee": ir.StringAttr.get(callee),
+        "dtypes": ir.ArrayAttr.get([ir.StringAttr.get(each) for _, each in given]),
+    }
+    if dtype:
+        attributes["dtype"] = ir.StringAttr.get(dtype)
+    op = ir.Operation.create(
+        "tir.call_extern",
+        operands=[packed.result],
+        results=[scalar_type(dtype)] if dtype else [],
+        attributes=attributes,
+    )
+    return Scalar(op.result, dtype) if dtype else None
+
+
+def _passed(value: "Scalar | Buffer | ir.Value") -> tuple[ir.Value, str]:
+    if isinstance(value, Scalar):
+        return value.value, "int64" if value.dtype == INDEX else value.dtype
+    return value.value if isinstance(value, Buffer) else value, HANDLE

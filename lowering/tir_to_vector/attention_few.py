@@ -1,0 +1,234 @@
+"""Attention of few queries: keys and values are read once as they lie, at the memory's speed.
+
+A block of keys is as many as a vector has lanes. All heads of a thread take one block before the
+next, because in the layout of the operation the heads of one key are neighbours in memory.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.lowering.tir_to_vector.attention_pack import Matrix
+from relax_mlir.lowering.tir_to_vector.attention_setup import Setup
+from relax_mlir.lowering.tir_to_vector.attention_softmax import LOG2_E
+from relax_mlir.lowering.tir_to_vector.index_emit import Index
+
+_LOWEST = float("-inf")
+# Sums of a value that are kept in registers.
+_SUMS = 8
+
+
+class FewQueries:
+    """Writes the kernel.
+
+    Args:
+        setup: the attention, and what it takes.
+    """
+
+    def __init__(self, setup: Setup) -> None:
+        self.setup, self.emit, self.use = setup, setup.emit, setup.use
+        self.lanes = self.use.lanes
+
+    def write(self) -> None:
+        """Write the loops at the insertion point."""
+        emit, setup = self.emit, self.setup
+        order = [*setup.own, *setup.shared]
+        with setup.team(1) as (spans, rows):
+            inside = order[max(len(setup.own) - 1, 0) :]
+            self._allocate(inside)
+            env: dict[int, Index] = {}
+            with ExitStack() as stack:
+                for position in order[: len(order) - len(inside)]:
+                    env[position] = stack.enter_context(emit.loop(*spans[position])).counter
+                ranges = [spans[position] for position in inside]
+                each = lambda write: self._each(inside, ranges, rows, env, write)  # noqa: E731
+                each(self._begin)
+                lower, upper = setup.visible(rows[0], emit.sub(rows[1], rows[0]), self.lanes)
+                with emit.loop(lower, upper, self.lanes) as block:
+                    key = block.counter
+                    each(lambda env, row, slot: self._block(env, row, slot, key))
+                each(self._finish)
+
+    def _each(
+        self, inside: list[int], ranges: list[tuple[Index, Index]], rows: tuple[Index, Index],
+        env: dict[int, Index], write: Callable[[dict[int, Index], Index, Index], None],
+    ) -> None:  # fmt: skip
+        """Write loops over the inner loops and queries; each step has a slot for its state."""
+        emit = self.emit
+        here = dict(env)
+        slot: Index = 0
+        with ExitStack() as stack:
+            for position, span in zip(inside, ranges, strict=True):
+                counter = stack.enter_context(emit.loop(*span)).counter
+                here[position] = counter
+                extent = emit.size(self.setup.found.outer[position])
+                slot = emit.add(emit.mul(slot, extent), counter)
+            row = stack.enter_context(emit.loop(*rows)).counter
+            write(here, row, emit.add(emit.mul(slot, self.setup.rows), row))
+
+    def _allocate(self, inside: list[int]) -> None:
+        emit, setup, lanes = self.emit, self.setup, self.lanes
+        element = setup.found.element
+        with emit.outside():
+            slots: Index = setup.rows
+            for position in inside:
+                slots = emit.mul(slots, emit.size(setup.found.outer[position]))
+            self.depth = emit.round_down(emit.add(setup.depth, lanes - 1), lanes)
+            self.width = emit.round_down(emit.add(setup.width, lanes - 1), lanes)
+            sizes = [emit.mul(slots, size) for size in (1, lanes, self.depth, self.width)]
+        self.highest, self.totals, self.queries, self.sums = (
+            emit.alloc(size, element) for size in sizes
+        )
+        self.powers = emit.alloc(lanes, element)
+
+    def _begin(self, env: dict[int, Index], row: Index, slot: Index) -> None:
+        emit, use, setup = self.emit, self.use, self.setup
+        zero = emit.constant(use.vector, 0)
+        emit.store(emit.constant(setup.found.element, _LOWEST), self.highest, [slot])
+        emit.vector_store(zero, self.totals, [emit.mul(slot, self.lanes)])
+        query = setup.matrix(setup.found.query, env)
+        line = emit.mul(slot, self.depth)
+        with emit.loop(0, setup.depth, self.lanes) as column:
+            mask = emit.mask(emit.sub(setup.depth, column.counter), self.lanes)
+            value = query.load(query.place(row, column.counter), mask)
+            value = emit.op("arith.mulf", [value, setup.factor], use.vector)
+            emit.vector_store(value, self.queries, [emit.add(line, column.counter)])
+        line = emit.mul(slot, self.width)
+        with emit.loop(0, self.width, self.lanes) as column:
+            emit.vector_store(zero, self.sums, [emit.add(line, column.counter)])
+
+    def _block(self, env: dict[int, Index], row: Index, slot: Index, key: Index) -> None:
+        """Write what is done with one block of keys."""
+        emit, use, setup = self.emit, self.use, self.setup
+        count = emit.min(emit.sub(setup.keys, key), self.lanes)
+        scores = self._scores(setup.matrix(setup.found.key, env), slot, key, count)
+        scores = self._adjusted(scores, env, row, key, count)
+        before = emit.load(self.highest, [slot])
+        highest = use.larger(use.across(scores, use.larger), before)
+        emit.store(highest, self.highest, [slot])
+        element = setup.found.element
+        equal = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 1)
+        lowest, zero = emit.constant(element, _LOWEST), emit.constant(element, 0)
+        nothing = emit.op("arith.cmpf", [highest, lowest], emit.bool_type, predicate=equal)
+        shift = use.splat(emit.op("arith.select", [nothing, zero, highest], element))
+        shrink = use.power(emit.op("arith.subf", [use.splat(before), shift], use.vector))
+        powers = use.power(emit.op("arith.subf", [scores, shift], use.vector))
+        at = emit.mul(slot, self.lanes)
+        total = use.multiply_add(use.load(self.totals, at), shrink, powers)
+        emit.vector_store(total, self.totals, [at])
+        emit.vector_store(powers, self.powers, [0])
+        self._add(setup.matrix(setup.found.value, env), slot, key, count, shrink)
+
+    def _scores(self, keys: Matrix, slot: Index, key: Index, count: Index) -> ir.Value:
+        """Return the products of a query and a block of keys; of those beyond it, of the last."""
+        emit, use, lanes = self.emit, self.use, self.lanes
+        depth = self.setup.depth
+        last = emit.sub(count, 1)
+        starts = [keys.place(emit.add(key, emit.min(i, last)), 0) for i in range(lanes)]
+        line = emit.mul(slot, self.depth)
+        zero = emit.constant(use.vector, 0)
+
+        def step(column: Index, mask: ir.Value | None, sums: list[ir.Value]) -> list[ir.Value]:
+            query = use.load(self.queries, emit.add(line, column))
+            return [
+                use.multiply_add(query, keys.load(emit.add(start, column), mask), total)
+                for start, total in zip(starts, sums, strict=True)
+            ]
+
+        whole = emit.round_down(depth, lanes)
+        with emit.loop(0, whole, lanes, [zero] * lanes) as loop:
+            loop.carry(step(loop.counter, None, loop.carried))
+        sums = loop.results
+        left = emit.sub(depth, whole)
+        if not isinstance(left, int) or left:
+            sums = step(whole, emit.mask(left, lanes), sums)
+        return self._sums_of(sums)
+
+    def _sums_of(self, vectors: list[ir.Value]) -> ir.Value:
+        """Return the sum of each vector's lanes, side by side."""
+        lanes, width = self.lanes, 1
+        while len(vectors) > 1:
+            even = [i + (lanes if i & width else 0) for i in range(lanes)]
+            odd = [(i ^ width) + (lanes if i & width else 0) for i in range(lanes)]
+            vectors = [
+                self.use.add(self.emit.shuffle(a, b, even), self.emit.shuffle(a, b, odd))
+                for a, b in zip(vectors[::2], vectors[1::2], strict=True)
+            ]
+            width *= 2
+        return vectors[0]
+
+    def _adjusted(
+        self, scores: ir.Value, env: dict[int, Index], row: Index, key: Index, count: Index
+    ) -> ir.Value:
+        emit, use, setup = self.emit, self.use, self.setup
+        lowest = emit.constant(use.vector, _LOWEST)
+        there = emit.mask(count, self.lanes)
+        for place in setup.found.added:
+            x = setup.matrix(place, env)
+            at = x.place(row, key)
+            summand = use.splat(x.one(at)) if x.column == 0 else x.load(at, there)
+            if use.is_single:
+                base = emit.constant(use.vector, LOG2_E)
+                scores = use.multiply_add(summand, base, scores)
+            else:
+                scores = use.add(scores, summand)
+        scores = emit.op("arith.select", [there, scores, lowest], use.vector)
+        if setup.mask is None:
+            return scores
+        seen = emit.add(emit.add(emit.sub(row, key), setup.mask.offset), 1)
+        upto = emit.mask(seen, self.lanes)
+        scores = emit.op("arith.select", [upto, scores, lowest], use.vector)
+        if setup.mask.window is not None:
+            gone = emit.mask(emit.sub(seen, setup.mask.window), self.lanes)
+            scores = emit.op("arith.select", [gone, lowest, scores], use.vector)
+        return scores
+
+    def _add(self, values: Matrix, slot: Index, key: Index, count: Index, shrink: ir.Value) -> None:
+        """Add a block of values to the sums of a query, which shrink before."""
+        emit, lanes = self.emit, self.lanes
+        line, width = emit.mul(slot, self.width), self.setup.width
+        start = values.place(key, 0)
+        for number, upto in self._runs():
+            done = 0 if number == _SUMS else emit.round_down(width, _SUMS * lanes)
+            with emit.loop(done, upto, number * lanes) as run:
+                places = [emit.add(run.counter, h * lanes) for h in range(number)]
+                masks: list[ir.Value | None] = [None] * number
+                if number == 1:
+                    masks = [emit.mask(emit.sub(width, run.counter), lanes)]
+                held = [
+                    emit.op(
+                        "arith.mulf",
+                        [self.use.load(self.sums, emit.add(line, place)), shrink],
+                        self.use.vector,
+                    )
+                    for place in places
+                ]
+                with emit.loop(0, count, 1, held) as loop:
+                    at = emit.add(start, emit.mul(loop.counter, values.row))
+                    power = self.use.splat(emit.load(self.powers, [loop.counter]))
+                    loop.carry(
+                        [
+                            self.use.multiply_add(
+                                power, values.load(emit.add(at, place), mask), total
+                            )
+                            for place, mask, total in zip(places, masks, loop.carried, strict=True)
+                        ]
+                    )
+                for place, value in zip(places, loop.results, strict=True):
+                    emit.vector_store(value, self.sums, [emit.add(line, place)])
+
+    def _runs(self) -> Iterator[tuple[int, Index]]:
+        """Yield how many vectors of a value are added up at a time, and up to where."""
+        width = self.setup.width
+        whole = self.emit.round_down(width, _SUMS * self.lanes)
+        if not isinstance(whole, int) or whole:
+            yield _SUMS, whole
+        if not isinstance(width, int) or width > whole:
+            yield 1, width
+
+    def _finish(self, env: dict[int, Index], row: Index, slot: Index) -> None:
+        setup = self.setup
+        sums = self.emit.mul(slot, self.width)
+        totals = self.emit.mul(slot, self.lanes)
+        out = setup.matrix(setup.found.out, env)
+        setup.finish(out, row, (self.sums, sums), (self.totals, totals))

@@ -1,0 +1,84 @@
+"""What was chosen for each nest of a prim func, in words and numbers for people."""
+
+from dataclasses import dataclass
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.lowering.tir_to_vector.attention import Attention
+from relax_mlir.lowering.tir_to_vector.contraction import Contraction
+from relax_mlir.lowering.tir_to_vector.convolution import Convolution
+from relax_mlir.lowering.tir_to_vector.convolution_tiles import choose_tiles
+from relax_mlir.lowering.tir_to_vector.flat import FlatNest
+from relax_mlir.lowering.tir_to_vector.machine import Machine
+from relax_mlir.lowering.tir_to_vector.microkernel import VECTORS
+from relax_mlir.lowering.tir_to_vector.plan import Plan, Transpose
+from relax_mlir.lowering.tir_to_vector.slow_kernels import is_small
+
+
+@dataclass(frozen=True)
+class NestPlan:
+    """What is said about blocks that are lowered together.
+
+    Attributes:
+        blocks: their names.
+        kinds: their classes, as `BlockInfo` has them.
+        tile: elements that registers hold at a time, such as `12x32` (rows by columns).
+        vector: the vectors it is computed in, such as `16 x f32`; empty for plain loops.
+        reason: why there is no fast path; empty where there is one, or next to nothing to do.
+    """
+
+    blocks: tuple[str, ...]
+    kinds: tuple[str, ...]
+    tile: str = ""
+    vector: str = ""
+    reason: str = ""
+
+
+def describe(plan: Plan, machine: Machine) -> NestPlan:
+    """Return what a plan does with its blocks."""
+    names = tuple(info.name for info in plan.blocks)
+    kinds = tuple(dict.fromkeys(info.kind for info in plan.blocks))
+    reason = "; ".join(dict.fromkeys(info.reason for info in plan.blocks if info.reason))
+    if plan.write is None or plan.form is None:
+        return NestPlan(names, kinds, reason="" if is_small(plan) else reason)
+    element = _element(plan)
+    lanes = machine.lanes(element)
+    if lanes is None:
+        return NestPlan(names, kinds, reason=reason)
+    sizes = _tile(plan, machine, lanes)
+    return NestPlan(names, kinds, "x".join(map(str, sizes)), f"{lanes} x {element}", reason)
+
+
+def _element(plan: Plan) -> ir.Type:
+    form = plan.form
+    if isinstance(form, Transpose):
+        return form.flat.accesses[form.flat.store].buffer.type.element_type
+    if isinstance(form, list):
+        return form[-1].accesses[form[-1].store].buffer.type.element_type
+    assert form is not None
+    return form.element
+
+
+def _tile(plan: Plan, machine: Machine, lanes: int) -> tuple[int, ...]:
+    form, most = plan.form, machine.row_tiles[0]
+    if isinstance(form, Contraction):
+        rows = 1 if form.m is None else _known(form.flat, form.m)
+        return (most if rows is None else min(most, rows), VECTORS * lanes)
+    if isinstance(form, Attention):
+        rows = form.rows.value
+        return (most if rows is None else max(1, min(most, rows)), VECTORS * lanes)
+    if isinstance(form, Convolution):
+        blocks = _known(form.flat, form.lane)
+        pixels = [form.iter(position).extent.value for position in (form.row, form.col)]
+        sizes = choose_tiles(
+            machine.registers, None if blocks is None else -(-blocks // lanes), *pixels
+        )
+        return (sizes.rows[0] * sizes.cols[0], sizes.blocks[0] * lanes)
+    if isinstance(form, Transpose):
+        return (lanes, lanes)
+    return (lanes,)
+
+
+def _known(flat: FlatNest, position: int) -> int | None:
+    extent: SymExpr = flat.iters[position].extent
+    return extent.value

@@ -1,0 +1,257 @@
+"""What is computed from every sum of a contraction, in registers, before it is stored."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.lowering.tir_to_vector.analysis import Nest, match_nest
+from relax_mlir.lowering.tir_to_vector.contraction import Contraction, match_contraction
+from relax_mlir.lowering.tir_to_vector.emit import Emitter
+from relax_mlir.lowering.tir_to_vector.flat import (
+    FlatAccess,
+    FlatNest,
+    NotFlat,
+    collapse,
+    flatten_nest,
+    root,
+)
+from relax_mlir.lowering.tir_to_vector.index_emit import Index
+from relax_mlir.lowering.tir_to_vector.machine import Machine
+from relax_mlir.lowering.tir_to_vector.vector_nest import DIVIDES, NestWriter
+
+# Operations for an element from which on code that many times over costs more than a loop.
+_LONG = 8
+_ZERO = SymExpr.const(0)
+_MOVABLE = ("memref.alloc", "arith.", "tir.symbol", "memref.dim")
+
+
+@dataclass
+class Epilogue:
+    """Nests over the elements that a contraction stores, one feeding the next.
+
+    Attributes:
+        nests: over the contraction's iterators; each stores an element for each sum.
+        partial: where sums may lie while they are incomplete, None for the contraction's buffer.
+    """
+
+    nests: list[FlatNest]
+    partial: FlatAccess | None
+
+
+@dataclass
+class Fused:
+    """A contraction with the nests after it.
+
+    Attributes:
+        contraction: it, over iterators that all nests walk.
+        epilogue: what comes after.
+        followers: the nests that the epilogue stands for.
+    """
+
+    contraction: Contraction
+    epilogue: Epilogue
+    followers: list[Nest]
+
+
+def take_epilogue(nest: Nest, rest: Sequence[ir.Operation]) -> Fused | None:
+    """Return a contraction with as many of the next nests as can run on its sums in registers.
+
+    Args:
+        nest: a contraction's.
+        rest: the loops and blocks after it.
+    """
+    flat = flatten_nest(nest)
+    followers, flats = _chain(flat, rest)
+    while flats:
+        fused = _join(flat, followers, flats)
+        if fused is not None:
+            return fused
+        followers, flats = followers[:-1], flats[:-1]
+    return None
+
+
+def _chain(flat: FlatNest, rest: Sequence[ir.Operation]) -> tuple[list[Nest], list[FlatNest]]:
+    """Return the nests after a contraction that map its results one by one, on its iterators."""
+    inputs = {root(access.buffer) for op, access in flat.accesses.items() if op in flat.slice}
+    made = [flat.accesses[flat.store]]
+    followers: list[Nest] = []
+    flats: list[FlatNest] = []
+    before = flat.nest.top
+    for op in rest:
+        nest = match_nest(op)
+        if isinstance(nest, str) or not _adjacent(before, op):
+            break
+        if not _only_used_in(made[-1].buffer, [flat.nest, *followers, nest]):
+            break
+        try:
+            follower = flatten_nest(nest)
+        except NotFlat:
+            break
+        aligned = _aligned(flat, follower, made)
+        if aligned is None or root(aligned.written) in inputs:
+            break
+        followers.append(nest)
+        flats.append(aligned)
+        made.append(aligned.accesses[aligned.store])
+        before = op
+    return followers, flats
+
+
+def _only_used_in(buffer: ir.Value, nests: list[Nest]) -> bool:
+    """Whether a buffer is a temporary one that nothing but some nests touches."""
+    owner = buffer.owner
+    if isinstance(owner, ir.Block) or owner.operation.name != "memref.alloc":
+        return False
+    blocks = [nest.block for nest in nests]
+    return all(_block_of(use.owner.operation) in blocks for use in buffer.uses)
+
+
+def _block_of(op: ir.Operation) -> ir.Operation | str:
+    parent = op.parent
+    while parent is not None and parent.operation.name != "tir.block":
+        parent = parent.operation.parent
+    # An operation does not compare with None.
+    return "" if parent is None else parent.operation
+
+
+def _aligned(flat: FlatNest, follower: FlatNest, made: list[FlatAccess]) -> FlatNest | None:
+    """Return a map over a contraction's results on the contraction's iterators."""
+    if follower.total is not None or any(op.name in DIVIDES for op in follower.slice):
+        return None
+    known = [access.buffer for access in made]
+    loads = [op for op in follower.slice if op.name == "memref.load"]
+    fed = [op for op in loads if follower.accesses[op].buffer in known]
+    if not fed:
+        return None
+    # The iterators of both are told by the strides with which they walk what goes between.
+    there = follower.accesses[fed[0]]
+    here = made[known.index(there.buffer)]
+    spatial = [i for i, it in enumerate(flat.iters) if not it.reduction]
+    if len(spatial) != len(follower.iters):
+        return None
+    to: list[int] = []
+    for i, it in enumerate(follower.iters):
+        same = [
+            j
+            for j in spatial
+            if j not in to
+            and flat.iters[j].extent == it.extent
+            and here.strides[j] == there.strides[i]
+        ]
+        if not same:
+            return None
+        to.append(same[0])
+    accesses = {}
+    for op, access in follower.accesses.items():
+        strides = [_ZERO] * len(flat.iters)
+        for position, stride in zip(to, access.strides, strict=True):
+            strides[position] = stride
+        accesses[op] = FlatAccess(access.buffer, access.offset, strides)
+    for op in fed:
+        place = made[known.index(accesses[op].buffer)]
+        if (accesses[op].offset, accesses[op].strides) != (place.offset, place.strides):
+            return None
+    return replace(follower, iters=flat.iters, accesses=accesses)
+
+
+def _join(flat: FlatNest, followers: list[Nest], flats: list[FlatNest]) -> Fused | None:
+    """Return a contraction and maps over its results on iterators that all of them share."""
+    accesses = dict(flat.accesses)
+    for follower in flats:
+        accesses.update(follower.accesses)
+    merged = collapse(replace(flat, accesses=accesses))
+    found = match_contraction(merged)
+    if isinstance(found, str) or found.outer_reductions:
+        return None
+    n = found.n
+    for follower in flats:
+        for op in follower.accesses:
+            stride = merged.accesses[op].strides[n]
+            if stride != 1 and (stride != 0 or op == follower.store):
+                return None
+    nests = [
+        replace(f, iters=merged.iters, accesses={op: merged.accesses[op] for op in f.accesses})
+        for f in flats
+    ]
+    return Fused(found, Epilogue(nests, _partial(found, nests)), followers)
+
+
+def _partial(found: Contraction, nests: list[FlatNest]) -> FlatAccess | None:
+    """Return the place of the last nest's results if incomplete sums may lie there."""
+    last = nests[-1]
+    out = last.accesses[last.store]
+    if out.buffer.type.element_type != found.element:
+        return None
+    read = [nest.accesses[op] for nest in nests for op in nest.slice if op in nest.accesses]
+    if any(root(access.buffer) == root(out.buffer) for access in read):
+        return None
+    return out
+
+
+def _adjacent(first: ir.Operation, second: ir.Operation) -> bool:
+    """Whether nothing between two operations of a block keeps them from running together."""
+    inside = False
+    for view in first.block.operations:
+        op = view.operation
+        if op == second:
+            return True
+        if inside and not op.name.startswith(_MOVABLE):
+            return False
+        inside = inside or op == first
+    return False
+
+
+class _Map(NestWriter):
+    """Writes a nest's computation for values that are in registers already."""
+
+    def __init__(
+        self, flat: FlatNest, n: int, made: set[ir.Value], emit: Emitter, machine: Machine
+    ) -> None:
+        self._made = {op: a.buffer for op, a in flat.accesses.items() if a.buffer in made}
+        left = {op: access for op, access in flat.accesses.items() if op not in self._made}
+        super().__init__(replace(flat, accesses=left), n, emit, machine)
+        self.written = flat.written
+        self.known: dict[ir.Value, ir.Value] = {}
+
+    def _get(
+        self, op: ir.Operation, env: dict[int, Index], at: Index, lanes: int, mask: ir.Value | None
+    ) -> ir.Value:
+        if op in self._made:
+            return self.known[self._made[op]]
+        return super()._get(op, env, at, lanes, mask)
+
+
+class Finish:
+    """Writes an epilogue; `is_long` says that it is better written once, in a loop.
+
+    Args:
+        epilogue: what to write.
+        found: the contraction that it follows.
+        emit: where to write.
+        machine: what for.
+    """
+
+    def __init__(
+        self, epilogue: Epilogue, found: Contraction, emit: Emitter, machine: Machine
+    ) -> None:
+        self._buffer = found.c.buffer
+        made = {found.c.buffer, *(nest.written for nest in epilogue.nests[:-1])}
+        self._maps = [_Map(nest, found.n, made, emit, machine) for nest in epilogue.nests]
+        operations = [op.name for nest in epilogue.nests for op in nest.slice]
+        # Code is written for every vector of a tile where there is little of it.
+        self.is_long = len(operations) > _LONG or any(x.startswith("math.") for x in operations)
+
+    def at(self, env: dict[int, Index]) -> Callable[[ir.Value, Index, ir.Value | None], None]:
+        """Return what takes a vector of sums, its first column and a mask, at given counters."""
+
+        def put(value: ir.Value, column: Index, mask: ir.Value | None) -> None:
+            lanes = value.type.shape[0]
+            known = {self._buffer: value}
+            for each in self._maps:
+                each.known = known
+                value = each._value(env, column, lanes, mask)
+                known[each.written] = value
+            self._maps[-1]._put(value, env, column, mask)
+
+        return put

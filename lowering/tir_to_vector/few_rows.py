@@ -1,0 +1,212 @@
+"""Contractions of a few rows with a matrix: memory is the limit, so it is read in order, once."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.lowering.tir_to_vector.contraction import Contraction
+from relax_mlir.lowering.tir_to_vector.emit import KEEP, Emitter
+from relax_mlir.lowering.tir_to_vector.index_emit import Index
+from relax_mlir.lowering.tir_to_vector.machine import Machine
+from relax_mlir.lowering.tir_to_vector.microkernel import Flat, add, multiply_add
+from relax_mlir.lowering.tir_to_vector.packing import Loader
+
+_One = Callable[[Index, ir.Value | None], None]
+# Rows of B that are added to the sums at a time, shared between the rows of A.
+_STEPS = 8
+# Columns whose sums stay in the first-level cache meanwhile, for all rows together.
+_COLUMNS = 4096
+# Products of vectors that are made side by side, and sums of each.
+_DOTS, _SUMS = 4, 2
+
+
+@dataclass
+class FewRows:
+    """Writes the products of a few rows of A and columns of B.
+
+    Attributes:
+        emit: where to write.
+        machine: what for.
+        found: the contraction.
+        vector: a vector of what is added.
+        init: what sums start from; None adds to what C holds.
+    """
+
+    emit: Emitter
+    machine: Machine
+    found: Contraction
+    vector: ir.VectorType
+    init: ir.Attribute | None
+
+    def __post_init__(self) -> None:
+        emit, (a, b) = self.emit, self.found.widen
+        self._a = Loader(emit, emit.flatten_once(self.found.a.buffer), a, self.vector)
+        self._b = Loader(emit, emit.flatten_once(self.found.b.buffer), b, self.vector)
+        self._lanes = self.vector.shape[0]
+        self._fma = self.machine.fma
+
+    @property
+    def along_n(self) -> bool:
+        """Whether columns of B are adjacent: sums are vectors of columns then."""
+        return bool(self.found.b.strides[self.found.n] == 1)
+
+    def write(
+        self, a: Flat, b: Flat, c: Flat, rows: Index, columns: tuple[Index, Index], steps: Index
+    ) -> None:
+        """Write the loops.
+
+        Args:
+            a: where A begins.
+            b: where B begins.
+            c: where C begins.
+            rows: how many; a number where columns of B are adjacent.
+            columns: the range of columns.
+            steps: how many k.
+        """
+        if self.along_n:
+            assert isinstance(rows, int)
+            self._runs(a, b, c, rows, columns, steps)
+        else:
+            self._dots(a, b, c, rows, columns, steps)
+
+    def _runs(
+        self, a: Flat, b: Flat, c: Flat, rows: int, columns: tuple[Index, Index], steps: Index
+    ) -> None:
+        """Add multiples of a few rows of B at a time to sums that lie in the cache."""
+        emit = self.emit
+        first, last = columns
+        width = _COLUMNS // max(1, rows)
+        group = max(2, _STEPS // max(1, rows))
+        with emit.loop(first, last, width) as block:
+            end = emit.min(emit.add(block.counter, width), last)
+            span = block.counter, end
+            if self.init is not None:
+                self._start(c, rows, span)
+            many = emit.round_down(steps, group)
+            for low, high, count in ((0, many, group), (many, steps, 1)):
+                if isinstance(high, int) and low == high:
+                    continue
+                with emit.loop(low, high, count) as k:
+                    self._run(a, b, c, rows, span, k.counter, count)
+
+    def _start(self, c: Flat, rows: int, span: tuple[Index, Index]) -> None:
+        emit = self.emit
+        splat = ir.DenseElementsAttr.get_splat(self.vector, self.init)
+        value = emit.constant_of(self.vector, splat)
+
+        def one(column: Index, mask: ir.Value | None) -> None:
+            for row in range(rows):
+                emit.vector_store(value, c.base, [self._place(c, row, column)], mask)
+
+        self._across(span, one)
+
+    def _run(
+        self, a: Flat, b: Flat, c: Flat, rows: int, span: tuple[Index, Index], k: Index, count: int
+    ) -> None:
+        emit = self.emit
+        k_stride = a.stride(self.found.k)
+        factors = []
+        for row in range(rows):
+            start = emit.add(a.offset, emit.mul(row, a.stride(self.found.m)))
+            for step in range(count):
+                place = emit.add(start, emit.mul(emit.add(k, step), k_stride))
+                factors.append(emit.splat(self._a.one(place), self.vector))
+        starts = [
+            emit.add(b.offset, emit.mul(emit.add(k, step), b.stride(self.found.k)))
+            for step in range(count)
+        ]
+
+        def one(column: Index, mask: ir.Value | None) -> None:
+            lines = [self._b.vectors(emit.add(start, column), mask) for start in starts]
+            for row in range(rows):
+                where = [self._place(c, row, column)]
+                total = emit.vector_load(c.base, where, self.vector, mask)
+                for step, line in enumerate(lines):
+                    factor = factors[row * count + step]
+                    total = multiply_add(emit, self._fma, factor, line, total)
+                emit.vector_store(total, c.base, where, mask)
+
+        self._across(span, one)
+
+    def _across(self, span: tuple[Index, Index], one: _One) -> None:
+        emit, lanes = self.emit, self._lanes
+        first, last = span
+        upto = emit.add(first, emit.round_down(emit.sub(last, first), lanes))
+        with emit.loop(first, upto, lanes) as column:
+            one(column.counter, None)
+        left = emit.sub(last, upto)
+        if isinstance(left, int):
+            if left:
+                one(upto, emit.mask(left, lanes))
+            return
+        mask = emit.mask(left, lanes)
+        with emit.when(emit.compare("sgt", left, 0)):
+            one(upto, mask)
+
+    def _place(self, c: Flat, row: Index, column: Index) -> Index:
+        emit = self.emit
+        along = emit.add(c.offset, emit.mul(row, c.stride(self.found.m)))
+        return emit.add(along, emit.mul(column, c.stride(self.found.n)))
+
+    def _dots(
+        self, a: Flat, b: Flat, c: Flat, rows: Index, columns: tuple[Index, Index], steps: Index
+    ) -> None:
+        """Multiply rows of A with several columns of B at a time, both read along k."""
+        emit = self.emit
+        first, last = columns
+        many = emit.add(first, emit.round_down(emit.sub(last, first), _DOTS))
+        for low, high, count in ((first, many, _DOTS), (many, last, 1)):
+            if isinstance(high, int) and isinstance(low, int) and low == high:
+                continue
+            with emit.loop(low, high, count) as column, emit.loop(0, rows) as row:
+                start = emit.add(a.offset, emit.mul(row.counter, a.stride(self.found.m)))
+                starts = [
+                    emit.add(
+                        b.offset,
+                        emit.mul(emit.add(column.counter, i), b.stride(self.found.n)),
+                    )
+                    for i in range(count)
+                ]
+                for i, value in enumerate(self._products(start, starts, steps)):
+                    place = self._place(c, row.counter, emit.add(column.counter, i))
+                    if self.init is None:
+                        before = emit.load(c.base, [place])
+                    else:
+                        before = emit.constant_of(self.vector.element_type, self.init)
+                    emit.store(add(emit, before, value), c.base, [place])
+
+    def _products(self, a: Index, bs: list[Index], steps: Index) -> list[ir.Value]:
+        emit, lanes = self.emit, self._lanes
+        zero = emit.constant(self.vector, 0)
+        sums = [zero] * (len(bs) * _SUMS)
+        wide = emit.round_down(steps, lanes * _SUMS)
+        with emit.loop(0, wide, lanes * _SUMS, sums, KEEP) as loop:
+            carried = list(loop.carried)
+            for part in range(_SUMS):
+                k = emit.add(loop.counter, part * lanes)
+                left = self._a.vectors(emit.add(a, k), None)
+                for i, b in enumerate(bs):
+                    right = self._b.vectors(emit.add(b, k), None)
+                    at = i * _SUMS + part
+                    carried[at] = multiply_add(emit, self._fma, left, right, carried[at])
+            loop.carry(carried)
+        sums = list(loop.results)
+        rest = emit.sub(steps, wide)
+        if not (isinstance(rest, int) and rest == 0):
+            for part in range(_SUMS):
+                mask = emit.mask(emit.sub(rest, part * lanes), lanes)
+                k = emit.add(wide, part * lanes)
+                left = self._a.vectors(emit.add(a, k), mask)
+                for i, b in enumerate(bs):
+                    right = self._b.vectors(emit.add(b, k), mask)
+                    at = i * _SUMS + part
+                    sums[at] = multiply_add(emit, self._fma, left, right, sums[at])
+        return [self._total(add(emit, sums[i], sums[i + 1])) for i in range(0, len(sums), _SUMS)]
+
+    def _total(self, value: ir.Value) -> ir.Value:
+        """Add a vector's lanes, halves first."""
+        emit, lanes = self.emit, self._lanes
+        while lanes > 1:
+            lanes //= 2
+            value = add(emit, *(emit.part(value, lanes * i, lanes) for i in (0, 1)))
+        return emit.extract(value, 0)

@@ -1,0 +1,22 @@
+"""A multiply-add of vectors of any element type."""
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.lowering.tir_to_vector.emit import Emitter
+from relax_mlir.lowering.tir_to_vector.machine import Machine
+
+
+def multiply_add(
+    emit: Emitter, machine: Machine, x: ir.Value, y: ir.Value, total: ir.Value
+) -> ir.Value:
+    """Return x * y + total, fused where the machine does that for floats."""
+    floating = not isinstance(total.type.element_type, ir.IntegerType)
+    if floating and machine.fma:
+        return emit.op("vector.fma", [x, y, total], total.type)
+    product = emit.op("arith.mulf" if floating else "arith.muli", [x, y], total.type)
+    return add(emit, total, product)
+
+
+def add(emit: Emitter, x: ir.Value, y: ir.Value) -> ir.Value:
+    """Return x + y."""
+    integer = isinstance(x.type.element_type, ir.IntegerType)
+    return emit.op("arith.addi" if integer else "arith.addf", [x, y], x.type)

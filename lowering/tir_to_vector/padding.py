@@ -1,0 +1,108 @@
+"""Recognising padded copies: a buffer of zeros, then an image inside it."""
+
+from dataclasses import dataclass
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.lowering.tir_to_vector.analysis import Access, Nest
+from relax_mlir.lowering.tir_to_vector.flat import FlatNest, extent_of
+
+
+_MOVABLE = ("memref.alloc", "arith.", "tir.symbol", "memref.dim")
+
+
+@dataclass
+class Padded:
+    """A temporary buffer that holds an image and a constant around it.
+
+    Attributes:
+        buffer: it.
+        source: the image.
+        before: for each dimension where the image begins.
+        sizes: the image's dimensions.
+        fill: the constant.
+        nests: what writes it.
+    """
+
+    buffer: ir.Value
+    source: ir.Value
+    before: list[int]
+    sizes: list[SymExpr]
+    fill: ir.Attribute
+    nests: tuple[Nest, Nest]
+
+
+def match_padded(fill: tuple[Nest, FlatNest], copy: tuple[Nest, FlatNest]) -> Padded | None:
+    """Return what two nests make, None when it is no padded copy for one use."""
+    (outer, flat), (inner, image) = fill, copy
+    buffer = flat.written
+    if image.written != buffer or flat.total is not None or image.total is not None:
+        return None
+    owner, value = buffer.owner, flat.value.owner
+    if isinstance(owner, ir.Block) or owner.operation.name != "memref.alloc":
+        return None
+    if isinstance(value, ir.Block) or value.operation.name != "arith.constant":
+        return None
+    loads = inner.loads
+    if len(image.slice) != 1 or len(loads) != 1 or image.value != loads[0].op.results[0]:
+        return None
+    identity = list(range(len(inner.types)))
+    if outer.stores[0].iters != list(range(buffer.type.rank)) or loads[0].iters != identity:
+        return None
+    before = _offsets(inner.stores[0])
+    if before is None:
+        return None
+    sizes = [extent_of(inner.loops[i].operands[1]) for i in inner.loop_of]
+    return Padded(
+        buffer, loads[0].buffer, before, sizes, value.operation.attributes["value"], (outer, inner)
+    )
+
+
+def used_only_in(padded: Padded, nest: Nest) -> bool:
+    """Whether nothing but a nest reads a padded copy."""
+    blocks = [each.block for each in (*padded.nests, nest)]
+    for use in padded.buffer.uses:
+        op = use.owner.operation
+        while op.name != "tir.block" and op.parent is not None:
+            op = op.parent.operation
+        if op not in blocks:
+            return False
+    return True
+
+
+def is_adjacent(first: ir.Operation, second: ir.Operation) -> bool:
+    """Whether nothing between two operations of a block has an effect."""
+    inside = False
+    for view in first.block.operations:
+        op = view.operation
+        if op == second:
+            return True
+        if inside and not op.name.startswith(_MOVABLE):
+            return False
+        inside = inside or op == first
+    return False
+
+
+def _offsets(store: Access) -> list[int] | None:
+    """Return what is added to each dimension's iterator, None where it is something else."""
+    offsets = []
+    for position, expr in enumerate(store.exprs):
+        found = _plus_constant(expr, position)
+        if found is None:
+            return None
+        offsets.append(found)
+    return offsets
+
+
+def _plus_constant(expr: ir.AffineExpr | None, position: int) -> int | None:
+    known = None if expr is None else expr.maybe_downcast()
+    if isinstance(known, ir.AffineDimExpr):
+        return 0 if known.position == position else None
+    if not isinstance(known, ir.AffineAddExpr):
+        return None
+    parts = [known.lhs.maybe_downcast(), known.rhs.maybe_downcast()]
+    number = next((x for x in parts if isinstance(x, ir.AffineConstantExpr)), None)
+    dim = next((x for x in parts if isinstance(x, ir.AffineDimExpr)), None)
+    if number is None or dim is None or dim.position != position or number.value < 0:
+        return None
+    return number.value

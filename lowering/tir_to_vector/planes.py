@@ -1,0 +1,204 @@
+"""Recognising windows over planes: few output channels of each input's, vectors along a row."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.lowering.tir_to_vector.analysis import Nest, match_nest
+from relax_mlir.lowering.tir_to_vector.contraction import match_product
+from relax_mlir.lowering.tir_to_vector.flat import (
+    FlatAccess,
+    FlatNest,
+    NotFlat,
+    flatten_nest,
+    linear,
+)
+from relax_mlir.lowering.tir_to_vector.machine import Machine
+from relax_mlir.lowering.tir_to_vector.padding import (
+    Padded,
+    is_adjacent,
+    match_padded,
+    used_only_in,
+)
+
+# With more output channels than this to a group, vectors of them are better filled.
+_FEW_CHANNELS = 4
+# Vectors that are gathered with larger steps would read more than they use.
+_MOST_STRIDE = 4
+
+
+@dataclass
+class PlaneAxis:
+    """A dimension of the image: which iterators index it, each with its factor.
+
+    Attributes:
+        outer: those that stay while a window slides.
+        inner: those that a plane in fast memory is indexed with.
+        constant: what is added to the index.
+    """
+
+    outer: dict[int, int]
+    inner: dict[int, int]
+    constant: int
+
+
+@dataclass
+class Planes:
+    """A window that slides over planes, one after the other.
+
+    Attributes:
+        flat: the nest; all iterators below are positions in it.
+        image, kernel, out: the accesses.
+        axes: of the image's dimensions.
+        padded: what the image is a padded copy of, None when it is none.
+        col: the iterator that vectors run along.
+        stride: how far apart the pixels of neighbouring outputs are.
+        row: the iterator that tiles take several of, or None.
+        outer: iterators that give each plane.
+        inner: other iterators of the outputs of a plane.
+        reductions: those of the window, innermost last.
+    """
+
+    flat: FlatNest
+    image: FlatAccess
+    kernel: FlatAccess
+    out: FlatAccess
+    axes: list[PlaneAxis]
+    padded: Padded | None
+    col: int
+    stride: int
+    row: int | None
+    outer: list[int]
+    inner: list[int]
+    reductions: list[int]
+
+    @property
+    def element(self) -> ir.Type:
+        """The type of what is added."""
+        return self.out.buffer.type.element_type
+
+    @property
+    def nests(self) -> list[Nest]:
+        """What it stands for."""
+        return [*(() if self.padded is None else self.padded.nests), self.flat.nest]
+
+
+def match_planes(
+    nest: Nest, flat: FlatNest, padded: Padded | None, machine: Machine
+) -> Planes | str:
+    """Return how a reduction slides a window over planes, or why it does not."""
+    product = match_product(flat)
+    if isinstance(product, str):
+        return product
+    sides, out = product
+    if machine.lanes(out.buffer.type.element_type) is None:
+        return "its sums have no vector form"
+    if any(widen is not None for _, widen in sides):
+        return "its operands are narrower than its sums"
+    for image, kernel in (sides, sides[::-1]):
+        found = _assign(nest, flat, image[0], kernel[0], out, padded)
+        if found is not None:
+            return found
+    return "it slides no window over planes"
+
+
+def _assign(
+    nest: Nest, flat: FlatNest, image: FlatAccess, kernel: FlatAccess, out: FlatAccess,
+    padded: Padded | None,
+) -> Planes | None:  # fmt: skip
+    def seen(access: FlatAccess, i: int) -> bool:
+        return bool(access.strides[i] != 0)
+
+    spatial = [i for i, it in enumerate(flat.iters) if not it.reduction]
+    reductions = [i for i, it in enumerate(flat.iters) if it.reduction]
+    pixels = [i for i in spatial if seen(image, i) and not seen(kernel, i)]
+    channels = [i for i in spatial if seen(kernel, i) and not seen(image, i)]
+    many = [flat.iters[i].extent.value for i in channels]
+    if any(size is None or size > _FEW_CHANNELS for size in many):
+        return None
+    col = next((i for i in pixels if out.strides[i] == 1), None)
+    if col is None or not reductions:
+        return None
+    stride = image.strides[col].value
+    if stride is None or not 0 < stride <= _MOST_STRIDE:
+        return None
+    axes = _axes(nest, flat, image, kernel, reductions)
+    if axes is None or len(axes[-1].inner) < 2 or col not in axes[-1].inner:
+        return None
+    sliding = {i for axis in axes for i in axis.inner}
+    if any(i not in sliding or flat.iters[i].extent.value is None for i in reductions):
+        return None
+    if padded is not None and padded.buffer != image.buffer:
+        return None
+    if padded is not None and any(
+        (axis.outer or axis.constant) and before
+        for axis, before in zip(axes, padded.before, strict=True)
+    ):
+        return None
+    rows = [i for i in pixels if i != col and i in sliding]
+    outer = [i for i in spatial if i not in sliding and i not in channels]
+    inner = [i for i in spatial if i not in (*outer, col, *rows[-1:])]
+    return Planes(
+        flat, image, kernel, out, axes, padded, col, stride, rows[-1] if rows else None, outer,
+        inner, reductions,
+    )  # fmt: skip
+
+
+def _axes(
+    nest: Nest, flat: FlatNest, image: FlatAccess, kernel: FlatAccess, reductions: list[int]
+) -> list[PlaneAxis] | None:
+    """Return what indexes each dimension of the image, None when an index is not positive."""
+    access = next(load for load in nest.loads if flat.accesses[load.op] is image)
+    order = sorted(range(len(nest.types)), key=lambda i: nest.loop_of[i])
+    axes = []
+    for expr in access.exprs:
+        constant, factors = linear(expr)
+        terms = {order.index(i): factor for i, factor in factors.items() if factor}
+        if constant < 0 or any(factor < 0 for factor in terms.values()):
+            return None
+        slides = any(i in reductions for i in terms)
+        # What the kernel has too says which group it is, and so where a plane begins.
+        moves = [i for i in terms if slides and (i in reductions or kernel.strides[i] == 0)]
+        axes.append(
+            PlaneAxis(
+                {i: f for i, f in terms.items() if i not in moves},
+                {i: terms[i] for i in moves},
+                constant,
+            )
+        )
+    return axes
+
+
+def find_planes(tops: Sequence[ir.Operation], machine: Machine) -> Planes | None:
+    """Return the window over planes that the first of some nests is, or makes a padded copy for."""
+    nests: list[tuple[Nest, FlatNest]] = []
+    for op in tops[:3]:
+        nest = match_nest(op)
+        if isinstance(nest, str):
+            return None
+        try:
+            flat = flatten_nest(nest)
+        except NotFlat:
+            return None
+        nests.append((nest, flat))
+        if flat.total is not None:
+            break
+    (nest, flat), count = nests[-1], len(nests)
+    if flat.total is None or count == 2:
+        return None
+    padded = None
+    if count == 3:
+        padded = match_padded(nests[0], nests[1])
+        if padded is None or not _is_zero(padded.fill) or not used_only_in(padded, nest):
+            return None
+        # Nothing may change the image between its copy and its use.
+        if not all(is_adjacent(a.top, b.top) for (a, _), (b, _) in pairwise(nests)):
+            return None
+    found = match_planes(nest, flat, padded, machine)
+    return None if isinstance(found, str) else found
+
+
+def _is_zero(attr: ir.Attribute) -> bool:
+    kind = ir.FloatAttr if isinstance(attr, ir.FloatAttr) else ir.IntegerAttr
+    return kind(attr).value == 0

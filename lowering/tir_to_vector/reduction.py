@@ -1,0 +1,237 @@
+"""Reductions in vectors: across what is stored, along what is read, and one sum in pieces."""
+
+import functools
+from typing import TYPE_CHECKING
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.relax.symbolic import product
+from relax_mlir.lowering.tir_to_vector.combine import Sums
+from relax_mlir.lowering.tir_to_vector.emit import UNROLL
+from relax_mlir.lowering.tir_to_vector.index_emit import Index
+from relax_mlir.lowering.tir_to_vector.team import Part
+
+if TYPE_CHECKING:
+    from relax_mlir.lowering.tir_to_vector.vector_nest import NestWriter
+
+# Several vectors at a time: one alone would wait for itself, latency after latency.
+_WIDE = 4
+# Vectors of sums side by side where rows are read far apart: the longer a run of memory the better.
+_COLUMNS = 16
+_MANY_REGISTERS = 32
+# Rows that are read side by side, and bytes from which on they come from beyond a core's cache.
+_ROWS = 8
+_CACHE = 2 << 20
+# Elements of a piece of a sum, and from how many sums on each is summed as a whole.
+_PIECE = 1 << 15
+_FEW_SUMS = 16
+
+
+def reduce_across(writer: "NestWriter", env: dict[int, Index], reductions: list[int]) -> None:
+    """Reduce with a lane for each element stored: the sums stay in registers."""
+    totals = Sums(writer.flat, writer.emit, writer.lanes)
+
+    def chunk(at: Index, lanes: int, mask: ir.Value | None) -> None:
+        start = totals.begin(writer._start(env, at, lanes, mask))
+
+        def step(inner: dict[int, Index], carried: list[ir.Value]) -> list[ir.Value]:
+            return totals.step(carried, writer._value(inner, at, lanes, mask))
+
+        value = totals.end(writer._loops(env, reductions, start, step))
+        writer._put(value, env, at, mask)
+
+    # Sums with masks, and what takes more than a load, need registers for other things.
+    plain = len(writer.flat.slice) == 1 and not totals.has_marks
+    many = plain and writer.machine.registers >= _MANY_REGISTERS
+    most = _COLUMNS if many else _WIDE
+    by_rows = many and _by_rows(writer, reductions)
+    if by_rows is False:
+        writer._chunks(chunk, most)
+    elif by_rows is True:
+        _reduce_rows(writer, env, reductions[0], totals)
+    else:
+        with writer.emit.when(by_rows) as branch:
+            _reduce_rows(writer, env, reductions[0], totals)
+        with writer.emit.otherwise(branch):
+            writer._chunks(chunk, most)
+
+
+def _by_rows(writer: "NestWriter", reductions: list[int]) -> bool | ir.Value:
+    """Return whether sums are better kept in the cache: long rows that come from beyond it."""
+    emit, flat = writer.emit, writer.flat
+    columns = flat.iters[writer.vector].extent
+    if len(reductions) != 1 or flat.init is None or not writer.masked:
+        return False
+    total: Index = writer.bits(flat.slice[0]) // 8
+    for it in flat.iters:
+        total = emit.mul(total, emit.size(it.extent))
+    limits = ((total, _CACHE), (emit.size(columns), 2 * _COLUMNS * writer.lanes))
+    if any(isinstance(value, int) and value < limit for value, limit in limits):
+        return False
+    unknown = [
+        emit.compare("sge", value, limit) for value, limit in limits if not isinstance(value, int)
+    ]
+    return functools.reduce(emit.both, unknown) if unknown else True
+
+
+def _reduce_rows(writer: "NestWriter", env: dict[int, Index], reduction: int, totals: Sums) -> None:
+    """Reduce several rows at a time, from end to end, with the sums in what is stored."""
+    emit = writer.emit
+    rows = emit.size(writer.flat.iters[reduction].extent)
+    whole = emit.round_down(rows, _ROWS)
+
+    def start(at: Index, lanes: int, mask: ir.Value | None) -> None:
+        writer._put(writer._start(env, at, lanes, mask), env, at, mask)
+
+    def add(first: Index, count: int) -> None:
+        def chunk(at: Index, lanes: int, mask: ir.Value | None) -> None:
+            total = writer._get(writer.flat.store, env, at, lanes, mask)
+            for row in range(count):
+                inner = {**env, reduction: emit.add(first, row)}
+                total = totals.combine(total, writer._value(inner, at, lanes, mask))
+            writer._put(total, env, at, mask)
+
+        writer._chunks(chunk)
+
+    writer._chunks(start)
+    with emit.loop(0, whole, _ROWS) as loop:
+        add(loop.counter, _ROWS)
+    with emit.loop(whole, rows) as loop:
+        add(loop.counter, 1)
+
+
+def reduce_along(writer: "NestWriter", env: dict[int, Index], reductions: list[int]) -> None:
+    """Reduce with lanes that are combined at the end, in one fixed order."""
+    extent = writer.flat.iters[writer.vector].extent
+    span = (0, writer.emit.size(extent))
+    totals, total = _total(writer, env, reductions, span, extent.value)
+    start = writer._start(env, 0, 1, None)
+    writer._put(totals.combine(start, total), env, 0, None)
+
+
+def _total(
+    writer: "NestWriter", env: dict[int, Index], reductions: list[int],
+    span: tuple[Index, Index], known: int | None,
+) -> tuple[Sums, ir.Value]:  # fmt: skip
+    """Return the sum over some iterators and a range of the vectorised one."""
+    emit, lanes = writer.emit, writer.lanes
+    wide = lanes * _WIDE
+    widths = (wide, lanes) if known is None or known >= 2 * wide else (lanes,)
+    totals = Sums(writer.flat, emit, lanes)
+    begun = [totals.begin(totals.neutral(width)) for width in widths]
+    count = len(begun[0])
+
+    def run(inner: dict[int, Index], carried: list[ir.Value]) -> list[ir.Value]:
+        done, last = span
+        parts = [carried[i : i + count] for i in range(0, len(carried), count)]
+        for i, width in enumerate(widths):
+            upto = emit.add(done, emit.round_down(emit.sub(last, done), width))
+            if isinstance(upto, int) and upto == done:
+                continue
+            with emit.loop(done, upto, width, parts[i], UNROLL) as loop:
+                value = writer._value(inner, loop.counter, width, None)
+                loop.carry(totals.step(loop.carried, value))
+            parts[i], done = loop.results, upto
+        total, *marks = parts[-1]
+        parts[-1] = [_rest(writer, inner, totals, total, (done, last)), *marks]
+        return [value for part in parts for value in part]
+
+    sums = writer._loops(env, reductions, [value for part in begun for value in part], run)
+    ends = [totals.end(sums[i : i + count]) for i in range(0, len(sums), count)]
+    if lanes > 1:
+        ends = [totals.narrow(end, lanes) for end in ends]
+    total = functools.reduce(totals.combine, ends)
+    return totals, total if lanes == 1 else emit.extract(totals.narrow(total, 1), 0)
+
+
+def _rest(
+    writer: "NestWriter", env: dict[int, Index], totals: Sums, total: ir.Value,
+    span: tuple[Index, Index],
+) -> ir.Value:  # fmt: skip
+    """Combine the last elements, fewer than a vector, into a sum."""
+    emit, lanes = writer.emit, writer.lanes
+    left = emit.sub(span[1], span[0])
+    if lanes == 1 or (isinstance(left, int) and left == 0):
+        return total
+    if writer.masked:
+        mask = emit.mask(left, lanes)
+        more = totals.combine(total, writer._value(env, span[0], lanes, mask))
+        return emit.op("arith.select", [mask, more, total], total.type)
+    first = emit.extract(total, 0)
+    with emit.loop(*span, 1, [first]) as loop:
+        value = writer._value(env, loop.counter, 1, None)
+        loop.carry([totals.combine(loop.carried[0], value)])
+    return emit.insert(loop.results[0], total, 0)
+
+
+def in_pieces(writer: "NestWriter") -> bool:
+    """Whether a reduction makes so few sums that threads could only share the sums themselves."""
+    flat, vector = writer.flat, writer.vector
+    if flat.total is None or vector is None or not flat.iters[vector].reduction:
+        return False
+    size = flat.iters[vector].extent.value
+    # Whatever steps between the sums and their pieces is left to the other way.
+    if any(it.reduction for i, it in enumerate(flat.iters) if i != vector):
+        return False
+    sums = _sums(writer)
+    return sums is not None and sums < _FEW_SUMS and (size is None or size > _PIECE)
+
+
+def _sums(writer: "NestWriter") -> int | None:
+    free = [it.extent for i, it in enumerate(writer.flat.iters) if i != writer.vector]
+    return product(free).value
+
+
+def reduce_in_pieces(writer: "NestWriter") -> None:
+    """Reduce by pieces of one size whatever the number of threads, then add those up in order."""
+    emit, flat = writer.emit, writer.flat
+    size = emit.size(flat.iters[writer.vector].extent)
+    pieces = emit.div(emit.add(size, _PIECE - 1), _PIECE)
+    free = [i for i in range(len(flat.iters)) if i != writer.vector]
+    count = emit.mul(pieces, _sums(writer) or 0)
+    partial = emit.alloc(count, flat.value.type)
+    parts = [Part(emit.size(flat.iters[i].extent), 1, 1 << 30) for i in free]
+    totals = Sums(flat, emit, writer.lanes)
+    with emit.team([*parts, Part(pieces)], writer._work()) as ranges:
+        _pieces(writer, free, ranges, {}, 0, partial, pieces, size)
+    _finish(writer, free, {}, 0, partial, pieces, totals)
+
+
+def _pieces(
+    writer: "NestWriter", free: list[int], ranges: list[tuple[Index, Index]],
+    env: dict[int, Index], row: Index, partial: ir.Value, pieces: Index, size: Index,
+) -> None:  # fmt: skip
+    """Write the loops over sums and pieces."""
+    emit = writer.emit
+    if len(env) < len(free):
+        position = free[len(env)]
+        extent = emit.size(writer.flat.iters[position].extent)
+        with emit.loop(*ranges[len(env)]) as loop:
+            inner = {**env, position: loop.counter}
+            at = emit.add(emit.mul(row, extent), loop.counter)
+            _pieces(writer, free, ranges, inner, at, partial, pieces, size)
+        return
+    with emit.loop(*ranges[-1]) as loop:
+        first = emit.mul(loop.counter, _PIECE)
+        last = emit.min(emit.add(first, _PIECE), size)
+        _, total = _total(writer, env, [], (first, last), None)
+        emit.store(total, partial, [emit.add(emit.mul(row, pieces), loop.counter)])
+
+
+def _finish(
+    writer: "NestWriter", free: list[int], env: dict[int, Index], row: Index, partial: ir.Value,
+    pieces: Index, totals: Sums,
+) -> None:  # fmt: skip
+    """Write the loops that add up the pieces of each sum."""
+    emit = writer.emit
+    if len(env) < len(free):
+        position = free[len(env)]
+        extent = emit.size(writer.flat.iters[position].extent)
+        with emit.loop(0, extent) as loop:
+            inner = {**env, position: loop.counter}
+            at = emit.add(emit.mul(row, extent), loop.counter)
+            _finish(writer, free, inner, at, partial, pieces, totals)
+        return
+    with emit.loop(0, pieces, 1, [writer._start(env, 0, 1, None)]) as loop:
+        part = emit.load(partial, [emit.add(emit.mul(row, pieces), loop.counter)])
+        loop.carry([totals.combine(loop.carried[0], part)])
+    writer._put(loop.results[0], env, 0, None)

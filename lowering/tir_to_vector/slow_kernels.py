@@ -1,0 +1,90 @@
+"""Saying which kernels have no fast path: one line each, on the logger `relax_mlir.kernels`."""
+
+import logging
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.lowering.tir_to_vector.analysis import BY_HAND_REASON, BlockInfo
+from relax_mlir.lowering.tir_to_vector.index_emit import constant_or_value
+from relax_mlir.lowering.tir_to_vector.plan import Plan
+
+# Quiet it by its level: logging.getLogger("relax_mlir.kernels").setLevel(logging.ERROR).
+LOGGER = logging.getLogger("relax_mlir.kernels")
+# Loops of fewer steps are over before a vector would have paid.
+_FEW = 64
+
+
+@contextmanager
+def silence() -> Iterator[None]:
+    """Tell of no kernel while this lasts."""
+    before, LOGGER.disabled = LOGGER.disabled, True
+    try:
+        yield
+    finally:
+        LOGGER.disabled = before
+
+
+def slow_blocks(plans: Iterable[Plan]) -> list[BlockInfo]:
+    """Return the blocks that plain loops compute though they have something to do.
+
+    Blocks scheduled by hand are as their writer wants them, and those of a few points are none.
+    """
+    return [
+        info
+        for plan in plans
+        if plan.write is None and not is_small(plan)
+        for info in plan.blocks
+        if not info.fast and info.reason != BY_HAND_REASON
+    ]
+
+
+def is_small(plan: Plan) -> bool:
+    """Whether a plan's loops are known to have only a few steps."""
+    return all(_points(top) < _FEW for top in plan.tops)
+
+
+def sentence(kernel: str, blocks: Sequence[BlockInfo]) -> str:
+    """Return the line for a kernel."""
+    reasons: dict[str, list[str]] = {}
+    for info in blocks:
+        reasons.setdefault(info.reason, []).append(info.name)
+    parts = [f"{', '.join(dict.fromkeys(n))}: {reason}" for reason, n in reasons.items()]
+    return f"kernel '{kernel}' has no fast path ({'; '.join(parts)})"
+
+
+class SlowKernels:
+    """Tells the kernels of a module that have no fast path, equal ones once."""
+
+    def __init__(self) -> None:
+        self._told: set[tuple[tuple[str, str], ...]] = set()
+
+    def tell(self, kernel: str, plans: Iterable[Plan]) -> None:
+        """Log a line if a kernel has blocks that no fast code was found for."""
+        if not LOGGER.isEnabledFor(logging.WARNING):
+            return
+        blocks = slow_blocks(plans)
+        key = tuple((info.name, info.reason) for info in blocks)
+        if blocks and key not in self._told:
+            self._told.add(key)
+            LOGGER.warning("%s", sentence(kernel, blocks))
+
+
+def _points(top: ir.Operation) -> float:
+    """Return how many steps the loops around an operation's blocks have; unknown is endless."""
+    most = 0.0
+
+    def visit(op: ir.Operation, times: float) -> None:
+        nonlocal most
+        if op.name == "tir.for":
+            extent = constant_or_value(op.operands[1])
+            times *= extent if isinstance(extent, int) else float("inf")
+        elif op.name == "tir.block":
+            most = max(most, times)
+        for region in op.regions:
+            for block in region.blocks:
+                for inner in block.operations:
+                    visit(inner.operation, times)
+
+    visit(top, 1.0)
+    return most

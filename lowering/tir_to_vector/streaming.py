@@ -1,0 +1,95 @@
+"""Stores that go past the cache, where what a nest writes would only push other things out of it.
+
+A plain store first reads its line. One past the cache does not, but must be aligned, and what it
+wrote is slow to read again.
+"""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.lowering.tir_to_vector.emit import KEEP
+from relax_mlir.lowering.tir_to_vector.index_emit import Index
+
+if TYPE_CHECKING:
+    from relax_mlir.lowering.tir_to_vector.vector_nest import NestWriter
+
+# Bytes read and written from which on it pays: what is left of a last-level cache for one program.
+PAST_CACHE = 24 << 20
+# Stretches of memory that are walked side by side: the hardware fetches ahead on each.
+_STRETCHES = 4
+_REGISTER = 512
+
+
+def streams(writer: "NestWriter") -> bool | ir.Value:
+    """Return whether a map's stores should go past the cache, a value where run time knows it."""
+    flat, emit = writer.flat, writer.emit
+    if not flat.final or writer.vector is None or not writer.masked:
+        return False
+    if writer.machine.vector_bits != _REGISTER or writer.bits(flat.store) * writer.lanes < 128:
+        return False
+    width = sum(
+        writer.bits(op) // 8
+        for op, access in flat.accesses.items()
+        if all(stride != 0 for stride in access.strides)
+    )
+    total: Index = width
+    for it in flat.iters:
+        total = emit.mul(total, emit.size(it.extent))
+    if isinstance(total, int):
+        return total >= PAST_CACHE
+    return emit.compare("sge", total, PAST_CACHE)
+
+
+def write_streaming(
+    writer: "NestWriter", env: dict[int, Index], span: tuple[Index, Index], is_all: bool,
+    chunk: Callable[[Index, int, ir.Value | None, bool], None],
+) -> None:  # fmt: skip
+    """Run along the vectorised iterator with aligned stores that go past the cache.
+
+    Args:
+        writer: of the nest.
+        env: counters of the other iterators.
+        span: range of the vectorised one.
+        is_all: whether it is the only iterator; several stretches of it are then walked at a time.
+        chunk: writes some lanes from a place on, under a mask, and past the cache or not.
+    """
+    emit, lanes = writer.emit, writer.lanes
+    first, last = span
+    base = writer.bases[writer.flat.store]
+    size = writer.bits(writer.flat.store) // 8
+    place, _ = writer._address(writer.flat.store, env, first)
+    start = emit.op("memref.extract_aligned_pointer_as_index", [base], emit.index_type)
+    units = emit.div(emit.add(start, emit.mul(place, size)), size)
+    ahead = emit.op("arith.andi", [emit.sub(0, units), emit.index(lanes - 1)], emit.index_type)
+    head = emit.min(ahead, emit.sub(last, first))
+    with emit.when(emit.compare("sgt", head, 0)):
+        chunk(first, lanes, emit.mask(head, lanes), False)
+    done = emit.add(first, head)
+    if is_all:
+        step = lanes
+        stretch = emit.round_down(emit.div(emit.sub(last, done), _STRETCHES), step)
+        with emit.loop(0, stretch, step, hints=KEEP) as loop:
+            for number in range(_STRETCHES):
+                begin = emit.add(done, emit.mul(stretch, number))
+                chunk(emit.add(begin, loop.counter), step, None, True)
+        done = emit.add(done, emit.mul(stretch, _STRETCHES))
+    for width in (lanes,) if is_all else (lanes * 4, lanes):
+        upto = emit.add(done, emit.round_down(emit.sub(last, done), width))
+        with emit.loop(done, upto, width, hints=KEEP) as loop:
+            chunk(loop.counter, width, None, True)
+        done = upto
+    left = emit.sub(last, done)
+    with emit.when(emit.compare("sgt", left, 0)):
+        chunk(done, lanes, emit.mask(left, lanes), False)
+
+
+def fence(emit: "NestWriter") -> None:
+    """Order stores past the cache before all that follows."""
+    emit.emit.op(
+        "llvm.call_intrinsic",
+        [],
+        intrin=ir.StringAttr.get("llvm.x86.sse.sfence"),
+        operandSegmentSizes=ir.DenseI32ArrayAttr.get([0, 0]),
+        op_bundle_sizes=ir.DenseI32ArrayAttr.get([]),
+    )

@@ -1,0 +1,117 @@
+"""Calls of C functions from prim funcs: `T.call_extern("float32", "hypotf", x, y)`."""
+
+import ast
+from typing import Any
+
+from relax_mlir.dialects.bindings import ir, submodule
+from relax_mlir.dialects.relax import types as T
+from relax_mlir.dialects.tir import externs
+from relax_mlir.dialects.tir import scalar as S
+from relax_mlir.dialects.tir.builder import Buffer
+from relax_mlir.dialects.tir.scalar import Scalar
+from relax_mlir.script.parser import tir_memory
+from relax_mlir.script.parser.env import MISSING
+from relax_mlir.script.parser.source import Node
+from relax_mlir.script.parser.tir_expr import TirExprParser
+from relax_mlir.script.parser.tir_tables import UNARY
+
+memref = submodule("dialects.memref")
+
+# What C's functions of math, here without the suffix for single precision, are here.
+_C_BINARY = {"pow": "pow", "atan2": "atan2", "copysign": "copysign", "fmod": "truncmod"}
+_C_UNARY = {name: UNARY[name] for name in (
+    "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh",
+    "exp", "exp2", "log", "log2", "log10", "log1p", "sqrt", "erf", "floor", "ceil", "trunc",
+    "nearbyint", "fabs",
+) if name in UNARY}  # fmt: skip
+_C_SUFFIX = {"float32": "f", "float64": ""}
+_NOTHING = ("void", "")
+
+
+def call_extern(p: TirExprParser, node: Node) -> Any:
+    """Parse a call of a C function; those of math are the language's own.
+
+    Returns:
+        The result, None for a function of `"void"`.
+
+    Raises:
+        ScriptError: the dtype, the name or an argument is wrong.
+    """
+    heads = [arg.value for arg in node.args[:2] if isinstance(arg, ast.Constant)]
+    if len(heads) != 2 or not all(isinstance(value, str) for value in heads) or node.keywords:
+        p.scope.fail(
+            node, f"{ast.unparse(node.func)} takes the dtype of the result, a name, and arguments"
+        )
+    dtype, name = heads
+    known = _of_math(p, node, dtype, name)
+    if known is not None:
+        return known
+    if not (name.isidentifier() and name.isascii()):
+        p.scope.fail(node.args[1], f"'{name}' is no name of a C function")
+    if dtype not in _NOTHING:
+        dtype = _dtype(p, node.args[0], dtype)
+    given = [_argument(p, arg) for arg in node.args[2:]]
+    return externs.call_extern(name, given, "" if dtype in _NOTHING else dtype)
+
+
+def _dtype(p: TirExprParser, node: Node, text: str) -> str:
+    if text == "handle":
+        p.scope.fail(node, "a C function that returns an address has no place for it here")
+    try:
+        return T.normalize_dtype(text) or p.scope.fail(node, "expected a dtype or 'void'")
+    except ValueError as error:
+        p.scope.fail(node, str(error))
+
+
+def _argument(p: TirExprParser, node: Node) -> Scalar | Buffer | ir.Value:
+    """Return what is passed."""
+    if isinstance(node, ast.Call) and p.scope.path(node.func) == "T.address_of":
+        p.count(node, 1)
+        return _element(p, node.args[0])
+    if isinstance(node, ast.Attribute) and node.attr == "data":
+        return p.buffer(node.value)
+    found = p.scope.lookup_or(node, MISSING) if isinstance(node, ast.Name) else MISSING
+    if isinstance(found, tir_memory.Allocation):
+        return found.buffer
+    if isinstance(found, Buffer):
+        p.scope.fail(node, f"pass the address of a buffer, '{node.id}.data'")
+    return p.scalar(node)
+
+
+def _element(p: TirExprParser, node: Node) -> ir.Value:
+    """Return the part of a buffer that is one element."""
+    if not isinstance(node, ast.Subscript):
+        p.scope.fail(node, "T.address_of takes an element of a buffer, A[i, j]")
+    buffer = p.buffer(node.value)
+    indices = buffer.place(p.indices(node, buffer))
+    type_ = ir.MemRefType(buffer.value.type)
+    rank, dynamic = type_.rank, ir.ShapedType.get_dynamic_size()
+    steps = type_.get_strides_and_offset()[0]
+    start = ir.ShapedType.get_dynamic_stride_or_offset() if rank else 0
+    layout = ir.StridedLayoutAttr.get(start, steps)
+    part = ir.MemRefType.get([1] * rank, type_.element_type, layout)
+    return memref.SubViewOp(
+        part, buffer.value, [each.value for each in indices], [], [],
+        static_offsets=[dynamic] * rank, static_sizes=[1] * rank, static_strides=[1] * rank,
+    ).result  # fmt: skip
+
+
+def _of_math(p: TirExprParser, node: Node, dtype: str, name: str) -> Scalar | None:
+    """Return a call of a function of C's math library, None for any other."""
+    suffix = _C_SUFFIX.get(dtype)
+    known = {f"{each}{suffix}": each for each in (*_C_UNARY, *_C_BINARY)}
+    if suffix is None or name not in known:
+        return None
+    kind, places = known[name], node.args[2:]
+    count = 1 if kind in _C_UNARY else 2
+    if len(places) != count:
+        p.scope.fail(
+            node.func, f"{name} takes {count} argument{'s' * (count > 1)}, got {len(places)}"
+        )
+    values = [p.settle(p.evaluate(place), place, dtype) for place in places]
+    for value, place in zip(values, places, strict=True):
+        if value.dtype != dtype:
+            p.scope.fail(place, f"{name} takes {dtype}, got {value.dtype}")
+    if kind in _C_UNARY:
+        return S.unary(_C_UNARY[kind], values[0])
+    return S.binary(_C_BINARY[kind], *values)

@@ -1,0 +1,99 @@
+"""`with` statements of a prim func that are no blocks: variables, memory, branches, threads."""
+
+import ast
+from collections.abc import Callable
+from contextlib import ExitStack
+from typing import TYPE_CHECKING
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.script.parser import tir_memory
+from relax_mlir.script.parser.arguments import arguments
+from relax_mlir.script.parser.source import Node
+
+if TYPE_CHECKING:
+    from relax_mlir.script.parser.tir_stmt import TirStmtParser
+
+
+def _let(stmts: "TirStmtParser", node: Node, call: Node, target: Node) -> None:
+    """Parse `with T.LetStmt(value) as x:` and `with T.LetStmt(value, var=x):`."""
+    given = arguments(stmts.scope, call, ("value", "type_annotation", "var"), 1)
+    target = given.get("var", target)
+    if not isinstance(target, ast.Name):
+        stmts.scope.fail(call, "T.LetStmt gives a value to one variable, 'as x'")
+    with stmts.scoped():
+        stmts.scope.bind(target.id, stmts.expr.evaluate(given["value"]))
+        stmts.body(node.body)
+
+
+def _allocate(stmts: "TirStmtParser", node: Node, call: Node, target: Node) -> None:
+    """Parse `with T.allocate([16], "float32", "global") as data:`."""
+    if not isinstance(target, ast.Name):
+        stmts.scope.fail(call, "T.allocate gives memory to one variable, 'as data'")
+    with stmts.scoped():
+        stmts.scope.bind(target.id, tir_memory.allocate(stmts.expr, target.id, call))
+        stmts.body(node.body)
+
+
+def _require(stmts: "TirStmtParser", node: Node, call: Node, target: Node) -> None:
+    stmts.require(call)
+    with stmts.scoped():
+        stmts.body(node.body)
+
+
+def _if(stmts: "TirStmtParser", node: Node, call: Node, target: Node) -> None:
+    """Parse `with T.If(condition):` around `with T.Then():` and `with T.Else():`."""
+    stmts.expr.count(call, 1)
+    condition = stmts.expr.condition(call.args[0])
+    bodies: dict[str, list[Node]] = {}
+    for inner in node.body:
+        part = inner.items[0].context_expr if isinstance(inner, ast.With) else None
+        path = stmts.scope.path(part.func) if isinstance(part, ast.Call) else None
+        if path not in ("T.Then", "T.Else") or path in bodies:
+            stmts.scope.fail(inner, "T.If holds one 'with T.Then():' and one 'with T.Else():'")
+        bodies[path] = inner.body
+    op = ir.Operation.create("scf.if", operands=[condition.value], regions=2)
+    for region, path in zip(op.regions, ("T.Then", "T.Else"), strict=True):
+        if path == "T.Else" and path not in bodies:
+            continue
+        with stmts.scoped(), ir.InsertionPoint(region.blocks.append()):
+            stmts.body(bodies.get(path, []))
+            ir.Operation.create("scf.yield")
+
+
+def _launch(stmts: "TirStmtParser", node: Node, call: Node, target: Node) -> None:
+    """Parse `with T.launch_thread("blockIdx.x", 4) as bx:`, a loop over threads."""
+    stmts.expr.count(call, 2)
+    first = call.args[0]
+    title = getattr(first, "value", None)
+    if isinstance(first, ast.Name):
+        title, target = stmts.threads.get(first.id), first
+    if not isinstance(title, str) or not isinstance(target, ast.Name):
+        stmts.scope.fail(call, 'T.launch_thread takes a thread, "threadIdx.x", and an extent')
+    kind = "parallel" if title.startswith("blockIdx") else "serial"
+    with stmts.scoped(), ExitStack() as stack:
+        extent = stmts.extent(call.args[1])
+        variable = stmts.open(stack, target.id, extent, 0, kind)
+        variable.value.owner.owner.attributes["thread"] = ir.StringAttr.get(title)
+        stmts.body(node.body)
+
+
+def _attr(stmts: "TirStmtParser", node: Node, call: Node, target: Node) -> None:
+    """Parse `with T.attr(x, "pragma_...", 1):`, a note for other compilers."""
+    key = getattr(call.args[1], "value", None) if len(call.args) == 3 else None
+    if not isinstance(key, str):
+        stmts.scope.fail(call, "T.attr takes what it is about, a key, and a value")
+    if not key.startswith(("pragma_", "pragma", "debug", "buffer_bind_scope", "auto_unroll")):
+        stmts.scope.fail(call.args[1], f"attribute '{key}' means something to TVM's passes only")
+    with stmts.scoped():
+        stmts.body(node.body)
+
+
+WITH: dict[str, Callable[["TirStmtParser", Node, Node, Node], None]] = {
+    "T.LetStmt": _let,
+    "T.Let": _let,
+    "T.allocate": _allocate,
+    "T.Assert": _require,
+    "T.If": _if,
+    "T.launch_thread": _launch,
+    "T.attr": _attr,
+}

@@ -1,0 +1,85 @@
+"""Calls of C functions in scalar expressions and in stages of `te.extern`."""
+
+from typing import Any
+
+from relax_mlir.dialects.tir import externs
+from relax_mlir.dialects.tir.scalar import Scalar
+from relax_mlir.errors import ExprError, ExprTypeError
+from relax_mlir.tir.arithmetic import as_expr
+from relax_mlir.tir.dtypes import checked
+from relax_mlir.tir.prim_expr import PrimExpr
+
+
+class ExternCall(PrimExpr):
+    """A call of a C function.
+
+    Attributes:
+        name: of the function.
+        args: numbers, and buffers for the addresses of their data.
+    """
+
+    __slots__ = ("args", "name")
+
+    def __init__(self, dtype: str, name: str, args: list[Any]) -> None:
+        self.dtype, self.name, self.args = dtype, name, args
+
+    @property
+    def operands(self) -> tuple[PrimExpr, ...]:
+        """The expressions that this one is made of."""
+        return tuple(each for each in self.args if isinstance(each, PrimExpr))
+
+    def write(self, values: list[Scalar]) -> Scalar | None:
+        """Write the call at the current insertion point.
+
+        Args:
+            values: of the operands, in order.
+        """
+        rest = iter(values)
+        given = [next(rest) if isinstance(each, PrimExpr) else each.buffer for each in self.args]
+        return externs.call_extern(self.name, given, self.dtype)
+
+    def __repr__(self) -> str:
+        return f"call_extern({self.name!r}, {', '.join(map(repr, self.args))})"
+
+
+def call_extern(dtype: Any, func_name: str, *args: Any) -> ExternCall:
+    """Return a call of a C function of the process, by its name (G06).
+
+    The function must be what the arguments say: nothing checks that. A bare integer is an `int`,
+    a bare float a `float`; other numbers are cast first.
+
+    Args:
+        dtype: of the result; `"void"` for a call that stands alone, in a stage of `te.extern`.
+        func_name: a C identifier.
+        args: numbers and expressions; buffers of `te.extern` for the addresses of their data.
+
+    Raises:
+        ExprError: the name is none, or there is no such dtype.
+    """
+    if not isinstance(func_name, str) or not (func_name.isidentifier() and func_name.isascii()):
+        raise ExprError(f"tir.call_extern takes the name of a C function, got {func_name!r}")
+    given = []
+    for each in args:
+        if hasattr(each, "buffer") or isinstance(each, PrimExpr):
+            given.append(each)
+        elif isinstance(each, (bool, int, float)) or hasattr(each, "symbols"):
+            kind = "float32" if isinstance(each, float) else "int32" if type(each) is int else ""
+            given.append(as_expr(each, kind))
+        else:
+            raise ExprTypeError(f"tir.call_extern passes numbers and buffers, got {each!r}")
+    return ExternCall("" if dtype in ("void", "") else checked(dtype), func_name, given)
+
+
+call_pure_extern = call_extern
+
+
+def call_packed(*args: Any) -> Any:
+    """Refuse to call a packed function from native code.
+
+    Raises:
+        ExprError: always; says what to do.
+    """
+    raise ExprError(
+        "a prim func is native code of its own and cannot call packed functions; call C functions "
+        "by tir.call_extern, and packed ones from a Relax function by R.call_dps_packed"
+    )

@@ -1,0 +1,59 @@
+"""Annotations of loops and blocks: a dictionary of values that lowering and people read."""
+
+from typing import Any
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.tir.schedule import tree
+from relax_mlir.tir.schedule.checks import ANNOTATIONS
+from relax_mlir.tir.schedule.state import ScheduleState
+
+
+def annotate(state: ScheduleState, op: ir.Operation, key: str, value: Any) -> None:
+    """Add an annotation to a loop or a block."""
+    found = _of(op)
+    if key in found:
+        raise state.error(f"{tree.describe(op)} has an annotation '{key}' already", op)
+    found[key] = attribute(value)
+    op.attributes[ANNOTATIONS] = ir.DictAttr.get(found)
+
+
+def unannotate(state: ScheduleState, op: ir.Operation, key: str) -> None:
+    """Remove an annotation from a loop or a block."""
+    found = _of(op)
+    if key not in found:
+        raise state.error(f"{tree.describe(op)} has no annotation '{key}'", op)
+    del found[key]
+    if found:
+        op.attributes[ANNOTATIONS] = ir.DictAttr.get(found)
+    else:
+        del op.attributes[ANNOTATIONS]
+
+
+def _of(op: ir.Operation) -> dict[str, ir.Attribute]:
+    if ANNOTATIONS not in op.attributes:
+        return {}
+    return {item.name: item.attr for item in ir.DictAttr(op.attributes[ANNOTATIONS])}
+
+
+def attribute(value: Any) -> ir.Attribute:
+    """Return a value as an attribute.
+
+    Raises:
+        TypeError: there is none for it.
+    """
+    if isinstance(value, bool):
+        return ir.BoolAttr.get(value)
+    if isinstance(value, int):
+        return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), value)
+    if isinstance(value, float):
+        return ir.FloatAttr.get(ir.F64Type.get(), value)
+    if isinstance(value, str):
+        return ir.StringAttr.get(value)
+    if isinstance(value, (list, tuple)):
+        return ir.ArrayAttr.get([attribute(each) for each in value])
+    if isinstance(value, dict):
+        return ir.DictAttr.get({str(key): attribute(each) for key, each in value.items()})
+    raise TypeError(
+        "an annotation is a string, a number, or a list or dictionary of such, got "
+        f"{type(value).__name__}"
+    )

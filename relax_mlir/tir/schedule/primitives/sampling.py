@@ -1,0 +1,111 @@
+"""Sampling of numbers and tile sizes; which were sampled is a decision that traces keep."""
+
+import math
+import random
+from collections.abc import Sequence
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.tir.schedule import tree
+from relax_mlir.tir.schedule.state import ScheduleState
+
+
+def categorical(
+    state: ScheduleState, rng: random.Random, candidates: Sequence[int], probs: Sequence[float],
+    decision: int | None,
+) -> int:  # fmt: skip
+    """Return the position of one of the candidates."""
+    if not candidates or len(candidates) != len(probs):
+        raise state.error(
+            f"as many probabilities as candidates are needed, got {len(probs)} for "
+            f"{len(candidates)}"
+        )
+    if any(not isinstance(p, (int, float)) or not 0 <= p < math.inf for p in probs):
+        raise state.error("a probability is a number that is not negative")
+    if decision is None:
+        if not sum(probs):
+            raise state.error("one of the probabilities must not be 0")
+        return rng.choices(range(len(candidates)), weights=list(probs))[0]
+    if not isinstance(decision, int) or not 0 <= decision < len(candidates):
+        raise state.error(
+            f"the decision must be a position among {len(candidates)} candidates, got {decision}"
+        )
+    return decision
+
+
+def static_extent(state: ScheduleState, loop: ir.Operation) -> int:
+    """Return the extent of a loop as a number."""
+    extent = state.indices(loop).lift(loop.operands[1])
+    if extent.value is None:
+        raise state.error(
+            f"the extent of {tree.describe(loop)}, {extent}, is not known before the program runs",
+            loop,
+        )
+    return extent.value
+
+
+def perfect_tile(
+    state: ScheduleState, rng: random.Random, loop: ir.Operation, n: int, most: int,
+    decision: Sequence[int] | None,
+) -> list[int]:  # fmt: skip
+    """Return `n` numbers whose product is the extent of a loop, the last one at most `most`."""
+    extent = static_extent(state, loop)
+    if n < 1:
+        raise state.error(f"at least one tile is needed, got n={n}")
+    if decision is not None:
+        return _repaired(state, extent, n, decision)
+    return tiles(rng, extent, n, most)
+
+
+def tiles(rng: random.Random, extent: int, n: int, most: int) -> list[int]:
+    """Return a random ordered factorisation; each one, with the last at most `most`, can come."""
+    if n == 1:
+        return [extent]
+    last = rng.choice([d for d in divisors(extent) if d <= max(most, 1)] or [1])
+    found, rest = [last], extent // last if extent else 0
+    for _ in range(n - 2):
+        factor = rng.choice(divisors(rest))
+        found.append(factor)
+        rest = rest // factor
+    middle = [rest, *found[1:]]
+    rng.shuffle(middle)
+    return [*middle, last]
+
+
+def divisors(number: int) -> list[int]:
+    """Return the divisors of a number in order; 1 alone for 0."""
+    if number < 1:
+        return [1]
+    small = [d for d in range(1, math.isqrt(number) + 1) if number % d == 0]
+    return [*small, *(number // d for d in reversed(small) if d * d != number)]
+
+
+def _repaired(state: ScheduleState, extent: int, n: int, decision: Sequence[int]) -> list[int]:
+    """Return a decision made for another extent as one that is good for this one."""
+    if len(decision) != n or any(not isinstance(d, int) or d < 1 for d in decision[1:]):
+        raise state.error(f"the decision must be {n} positive integers, got {decision}")
+    found, rest = list(decision), extent
+    for position in range(n - 1, 0, -1):
+        if rest % found[position]:
+            found[position] = max(rest, 1)
+        rest //= found[position]
+    found[0] = rest
+    return found
+
+
+def partitioned_tile(
+    state: ScheduleState, rng: random.Random, loop: ir.Operation, n: int, partition: int,
+    inner: int, decision: Sequence[int] | None,
+) -> list[int]:  # fmt: skip
+    """Return tiles of which those from a position on have a product that `inner` divides."""
+    extent = static_extent(state, loop)
+    if n < 1 or not 0 <= partition <= n or inner < 1:
+        raise state.error(f"n={n}, partition_pos={partition} and innerpart_factor={inner} clash")
+    if partition == 0 or inner == 1 or extent % inner:
+        return perfect_tile(state, rng, loop, n, extent, decision)
+    if decision is not None:
+        found = _repaired(state, extent, n, decision)
+        if math.prod(found[partition:]) % inner == 0:
+            return found
+    head = tiles(rng, extent // inner, partition + 1, extent)
+    tail = tiles(rng, head[-1] * inner, n - partition, extent) if partition < n else []
+    return [*head[:-1], *tail] if tail else [*head[:-2], head[-2] * head[-1] * inner]

@@ -1,0 +1,39 @@
+"""Passes over prim funcs by TVM's names: `tir.transform.UnrollLoop()` and its kin (P10)."""
+
+import importlib
+from collections.abc import Callable
+from typing import Any
+
+from relax_mlir.tir.transform.table import TIR_PASSES
+
+_EXPORTS = {
+    **dict.fromkeys(
+        ("UnrollLoopConfig", "LoopPartitionConfig", "HoistIfThenElseConfig"), "configs"
+    ),
+    **dict.fromkeys(("Apply", "Filter"), "user"),
+}
+_NAMES = {spec.name: spec for spec in TIR_PASSES.values()}
+
+
+def __getattr__(name: str) -> Callable[..., Any]:
+    """Return a pass's constructor, or one of the classes beside them.
+
+    Raises:
+        AttributeError: there is no such pass.
+    """
+    package = "relax_mlir.tir.transform"
+    if name in _EXPORTS:
+        value = getattr(importlib.import_module(f"{package}.{_EXPORTS[name]}"), name)
+    elif name in _NAMES:
+        entry = importlib.import_module("relax_mlir.transform.registry").find(name)
+        value = entry.make
+    elif name == "prim_func_pass":
+        value = importlib.import_module("relax_mlir.transform.decorators").prim_func_pass
+    else:
+        raise AttributeError(f"module '{package}' has no attribute '{name}'")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_EXPORTS, *_NAMES, "prim_func_pass"])

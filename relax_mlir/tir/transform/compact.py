@@ -1,0 +1,94 @@
+"""Shrinking buffers to what is used of them."""
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.relax.dialect import Dims
+from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.lowering.tir_to_vector.emit import Emitter
+from relax_mlir.lowering.tir_to_vector.scheduled_copy import integer_of
+from relax_mlir.lowering.tir_to_vector.scheduled_partition import value_of
+from relax_mlir.lowering.walk import collect
+from relax_mlir.tir.transform.functions import each_prim_func
+from relax_mlir.tir.transform.regions import TELLS, Span, Touch, touches
+
+_DYNAMIC = ir.ShapedType.get_dynamic_size()
+
+
+def compact_buffer_allocation(op: ir.Operation) -> None:
+    """Shrink each dimension of a buffer to the indices that the block it is allocated in uses.
+
+    Args:
+        op: the module, changed in place.
+    """
+
+    def change(func: ir.OpView, emit: Emitter) -> None:
+        for alloc in collect(func.operation, lambda op: op.name == "memref.alloc"):
+            _compact(alloc, emit)
+
+    each_prim_func(op, change)
+
+
+def _compact(alloc: ir.Operation, emit: Emitter) -> None:
+    found = touches(alloc.results[0], alloc.block)
+    if not found:
+        return
+    type_ = ir.MemRefType(alloc.results[0].type)
+    spans = [_joined(found, axis) for axis in range(type_.rank)]
+    sizes = [
+        size if span is None else min(span.high - span.low + 1, size if size != _DYNAMIC else 1 << 62)
+        for size, span in zip(type_.shape, spans, strict=True)
+    ]  # fmt: skip
+    if sizes == list(type_.shape):
+        return
+    for touch in found:
+        position = 2 if touch.stores else 1
+        with touch.op.location, ir.InsertionPoint(touch.op):
+            for axis, span in enumerate(spans):
+                if span is None or sizes[axis] == type_.shape[axis]:
+                    continue
+                index = emit.sub(integer_of(touch.op.operands[position + axis]),
+                                 value_of(span.base, emit))  # fmt: skip
+                touch.op.operands[position + axis] = emit.index(emit.sub(index, span.low))
+    _replace(alloc, sizes, emit)
+
+
+def _joined(found: list[Touch], axis: int) -> Span | None:
+    """Return what all accesses together touch of a dimension."""
+    spans = [touch.spans[axis] for touch in found]
+    first = spans[0]
+    if first is None:
+        return None
+    low, high = first.low, first.high
+    for span in spans[1:]:
+        if span is None or not span.base.same(first.base):
+            return None
+        low, high = min(low, span.low), max(high, span.high)
+    return Span(first.base, low, high, True)
+
+
+def _replace(alloc: ir.Operation, sizes: list[int], emit: Emitter) -> None:
+    old = ir.MemRefType(alloc.results[0].type)
+    dynamic = iter(alloc.operands)
+    kept = []
+    for before, size in zip(old.shape, sizes, strict=True):
+        if before == _DYNAMIC:
+            operand = next(dynamic)
+            kept += [operand] if size == _DYNAMIC else []
+    attributes = {name: alloc.attributes[name] for name in alloc.attributes}
+    if "tir.shape" in attributes:
+        dims = attributes["tir.shape"].dims
+        attributes["tir.shape"] = Dims.of(
+            [d if size == _DYNAMIC else SymExpr.const(size)
+             for d, size in zip(dims, sizes, strict=True)]
+        )  # fmt: skip
+    attributes["operandSegmentSizes"] = ir.DenseI32ArrayAttr.get([len(kept), 0])
+    with alloc.location, ir.InsertionPoint(alloc):
+        type_ = ir.MemRefType.get(sizes, old.element_type)
+        made = ir.Operation.create(
+            "memref.alloc", results=[type_], operands=kept, attributes=attributes
+        ).results[0]
+    alloc.results[0].replace_all_uses_with(made)
+    alloc.erase()
+    for use in made.uses:
+        if use.owner.operation.name in TELLS:
+            # Where a block touches it is no function of its iterators alone any more.
+            use.owner.operation.attributes["map"] = ir.UnitAttr.get()

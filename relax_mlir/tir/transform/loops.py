@@ -1,0 +1,169 @@
+"""Passes over loops of prim funcs: unroll, vectorise, partition, make serial."""
+
+from dataclasses import dataclass
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.lowering.tir_to_vector.emit import Emitter
+from relax_mlir.lowering.tir_to_vector.generic import inline
+from relax_mlir.lowering.tir_to_vector.init import split_inits
+from relax_mlir.lowering.tir_to_vector.machine import Machine
+from relax_mlir.lowering.tir_to_vector.scheduled import kind_of_loop, set_kind
+from relax_mlir.lowering.tir_to_vector.scheduled_copy import integer_of
+from relax_mlir.lowering.tir_to_vector.scheduled_partition import partition
+from relax_mlir.lowering.tir_to_vector.scheduled_unroll import unroll
+from relax_mlir.lowering.tir_to_vector.scheduled_vector import vectorize
+from relax_mlir.lowering.walk import collect
+from relax_mlir.tir.transform.configs import (
+    DISABLE_VECTORIZE,
+    LOOP_PARTITION,
+    UNROLL_LOOP,
+    UnrollLoopConfig,
+)
+from relax_mlir.tir.transform.functions import each_prim_func
+from relax_mlir.transform.context import PassContext
+
+# What counts as a step of a loop.
+_STEPS = (
+    "memref.store", "vector.store", "vector.maskedstore", "vector.scatter", "tir.call_extern",
+    "func.call",
+)  # fmt: skip
+# An unrolled loop may grow to so many operations; longer ones stay loops.
+_MOST_OPS = 1 << 16
+
+
+def unroll_loop(op: ir.Operation) -> None:
+    """Replace loops of the kind `unrolled`, and what the config `tir.UnrollLoop` says.
+
+    Args:
+        op: the module, changed in place.
+    """
+    config: UnrollLoopConfig = PassContext.current().option(UNROLL_LOOP)
+    each_prim_func(op, lambda func, emit: _Unroller(config, emit).block(func.entry_block))
+
+
+@dataclass
+class _Seen:
+    """What unrolling has done inside a block: TVM's counters."""
+
+    stores: int = 0
+    unrolled: int = 0
+    kept: int = 0
+
+
+class _Unroller:
+    def __init__(self, config: UnrollLoopConfig, emit: Emitter) -> None:
+        self.config, self.emit = config, emit
+
+    def block(self, block: ir.Block) -> _Seen:
+        """Unroll the loops in a block, inner ones first."""
+        total = _Seen()
+        for view in list(block.operations):
+            op = view.operation
+            inner = _Seen()
+            for region in op.regions:
+                for body in region.blocks:
+                    found = self.block(body)
+                    inner.stores += found.stores
+                    inner.unrolled = max(inner.unrolled, found.unrolled)
+                    inner.kept = max(inner.kept, found.kept)
+            if op.name in _STEPS:
+                inner.stores += 1
+            elif op.name == "tir.for":
+                self._loop(op, inner)
+            total.stores += inner.stores
+            total.unrolled = max(total.unrolled, inner.unrolled)
+            total.kept = max(total.kept, inner.kept)
+        return total
+
+    def _loop(self, op: ir.Operation, inner: _Seen) -> None:
+        extent, kind = integer_of(op.operands[1]), kind_of_loop(op)
+        config = self.config
+        wanted = kind == "unrolled"
+        if isinstance(extent, int) and kind == "serial" and not inner.kept:
+            few = extent * inner.stores <= config.auto_max_step or extent <= config.auto_max_extent
+            wanted = few and inner.unrolled <= config.auto_max_depth
+        if not wanted or not isinstance(extent, int):
+            inner.kept += 1
+            return
+        inner.stores *= max(extent, 1)
+        inner.unrolled += 1
+        if config.explicit_unroll:
+            unroll(op, self.emit, _MOST_OPS)
+        else:
+            set_kind(op, "unrolled")
+
+
+def vectorize_loop(
+    op: ir.Operation, enable_vectorize: bool = True, vector_bits: int = 512
+) -> None:
+    """Turn loops of the kind `vectorized` into vector code; those that cannot be become serial.
+
+    Blocks inside such loops are inlined.
+
+    Args:
+        op: the module, changed in place.
+        enable_vectorize: false makes all such loops serial.
+        vector_bits: width of a vector register.
+    """
+    enabled = enable_vectorize and not PassContext.current().option(DISABLE_VECTORIZE)
+    machine = Machine(vector_bits=vector_bits)
+
+    def change(func: ir.OpView, emit: Emitter) -> None:
+        loops = collect(func.operation, lambda op: kind_of_loop(op) == "vectorized")
+        if not enabled:
+            for loop in loops:
+                set_kind(loop, "serial")
+            return
+        if any(_has_init(block) for loop in loops for block in _blocks(loop)):
+            split_inits(func, emit)
+        for loop in collect(func.operation, lambda op: kind_of_loop(op) == "vectorized"):
+            for block in reversed(_blocks(loop)):
+                inline(block)
+        for loop in reversed(
+            collect(func.operation, lambda op: kind_of_loop(op) == "vectorized")
+        ):
+            if vectorize(loop, emit, machine):
+                set_kind(loop, "serial")
+
+    each_prim_func(op, change)
+
+
+def _blocks(loop: ir.Operation) -> list[ir.Operation]:
+    return collect(loop, lambda op: op.name == "tir.block")
+
+
+def _has_init(block: ir.Operation) -> bool:
+    return len(block.regions[1].blocks) > 0
+
+
+def loop_partition(op: ir.Operation) -> None:
+    """Shorten loops by the conditions of what is in them, and let whole tiles run without any.
+
+    Loops of known extent only where the config `tir.LoopPartition` says so, or their kind is
+    `vectorized` or `unrolled`. Blocks must have been lowered.
+
+    Args:
+        op: the module, changed in place.
+    """
+    known_too = PassContext.current().option(LOOP_PARTITION).partition_const_loop
+
+    def change(func: ir.OpView, emit: Emitter) -> None:
+        for loop in collect(func.operation, lambda op: op.name == "tir.for"):
+            if loop.parent.operation.name != "tir.for":
+                partition(loop, emit, serial=known_too)
+
+    each_prim_func(op, change)
+
+
+def convert_for_loops_to_serial(op: ir.Operation) -> None:
+    """Make parallel loops serial.
+
+    Args:
+        op: the module, changed in place.
+    """
+
+    def change(func: ir.OpView, _: Emitter) -> None:
+        for loop in collect(func.operation, lambda op: kind_of_loop(op) == "parallel"):
+            set_kind(loop, "serial")
+
+    each_prim_func(op, change)

@@ -1,0 +1,159 @@
+"""Running each kernel of an executable by itself, on random data, beside the machine's limits."""
+
+import math
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from relax_mlir.errors import RelaxMLIRError
+from relax_mlir.runtime.costs import expression
+from relax_mlir.runtime.executable import Executable
+from relax_mlir.runtime.memory import NaiveAllocator
+from relax_mlir.runtime.native import ffi_value, load_objects, native_error
+from relax_mlir.runtime.values import numpy_dtype
+from relax_mlir.tools.roofs import Roofs
+
+_SECONDS = 0.05
+_READING = 30e-6
+_MOST_BYTES = 1 << 32
+# Copies of less are of what the first-level cache holds, and say nothing of memory.
+_LEAST_COPIED = 1 << 17
+
+
+@dataclass
+class Timing:
+    """What is known of a kernel's time.
+
+    Attributes:
+        seconds: the best of its calls, None when it was not run.
+        limit: the least that the machine needs for its arithmetic and its tensors, in seconds.
+        limit_text: what limits it.
+        fma_seconds: what its arithmetic takes at the peak of multiply-adds.
+        elements_seconds: what one multiply-add for each element of its tensors takes there.
+        note: why something is missing.
+    """
+
+    seconds: float | None = None
+    limit: float | None = None
+    limit_text: str = "-"
+    fma_seconds: float = 0.0
+    elements_seconds: float = 0.0
+    note: str = ""
+
+
+class Runs:
+    """Runs kernels of an executable.
+
+    Args:
+        executable: kernels that are called by themselves.
+        sizes: values of symbolic sizes by name.
+    """
+
+    def __init__(self, executable: Executable, sizes: Mapping[str, int]) -> None:
+        self._costs: dict[str, Any] = executable.metadata.get("kernels") or {}
+        self._sizes = dict(sizes)
+        self._random = np.random.default_rng(0)
+        self._roofs: Roofs | None = None
+        self._peaks: dict[Any, float] = {}
+        self._functions: dict[str, Callable[..., Any]] = {}
+        self._refusal = ""
+        try:
+            self._functions = load_objects(executable.native)
+        except RelaxMLIRError as error:
+            self._refusal = str(error)
+
+    def time(self, name: str, threads: int) -> Timing:
+        """Return a kernel's time and limit, as far as they can be found.
+
+        Args:
+            name: the kernel.
+            threads: how many run it.
+        """
+        entry = self._costs.get(name)
+        if self._refusal or entry is None or name not in self._functions:
+            return Timing(note=self._refusal or "it is not called by itself")
+        missing = self._missing(entry)
+        if missing:
+            unknown = ",".join(f"{each}=..." for each in missing)
+            return Timing(note=f"for times give --report-size={unknown}")
+        shapes = [[self._value(dim) or 0 for dim in shape] for shape in entry["params"]]
+        kinds = [numpy_dtype(dtype) for dtype in entry["dtypes"]]
+        total = sum(
+            math.prod(shape) * kind.itemsize for shape, kind in zip(shapes, kinds, strict=True)
+        )
+        if total > _MOST_BYTES:
+            return Timing(note=f"its tensors have {total} bytes")
+        arrays = [self._array(shape, kind) for shape, kind in zip(shapes, kinds, strict=True)]
+        found = self._limits(entry, arrays, threads)
+        arguments = [*map(ffi_value, arrays), *(self._value(each) for each in entry["ints"])]
+        try:
+            found.seconds = _best(self._functions[name], arguments)
+        except Exception as error:
+            found.note = f"it did not run: {native_error(error)}"
+        return found
+
+    def _missing(self, entry: Mapping[str, Any]) -> list[str]:
+        """Return the sizes that are needed and not known."""
+        texts = [dim for shape in entry["params"] for dim in shape] + entry["ints"]
+        unknown = [text for text in texts if self._value(text) is None]
+        names = [name for text in unknown for name in _names(text)]
+        return [name for name in dict.fromkeys(names) if name not in self._sizes]
+
+    def _value(self, text: Any) -> int | None:
+        return expression(text)(self._sizes)
+
+    def _array(self, shape: list[int], kind: np.dtype) -> np.ndarray:
+        size = math.prod(shape)
+        memory = NaiveAllocator().alloc(size * kind.itemsize)
+        array = np.frombuffer(memory, kind, size).reshape(shape) if size else np.empty(shape, kind)
+        # Integers may be indices: zero is a good one.
+        numbers = self._random.random(shape) if kind.kind not in "iu" else 0
+        array[...] = numbers
+        return array
+
+    def _limits(self, entry: Mapping[str, Any], arrays: list[np.ndarray], threads: int) -> Timing:
+        if self._roofs is None:
+            self._roofs = Roofs()
+        roofs = self._roofs
+        size = self._value(entry.get("bytes")) or 0
+        flops = self._value(entry.get("flops")) or 0
+        doubles = any(array.dtype == np.float64 for array in arrays)
+        peak = self._known("fma", threads, lambda: roofs.flops(threads)) / (2 if doubles else 1)
+        copied = max(_LEAST_COPIED, 1 << max(0, size - 1).bit_length())
+        width = self._known(copied, threads, lambda: roofs.bandwidth(copied, threads))
+        times = {
+            f"FMA {peak / 1e9:.0f} GFLOP/s": flops / peak,
+            f"copy {width / 1e9:.0f} GB/s": size / width,
+        }
+        text = max(times, key=lambda each: times[each])
+        elements = sum(array.size for array in arrays)
+        return Timing(None, times[text] or None, text, flops / peak, 2 * elements / peak)
+
+    def _known(self, what: Any, threads: int, measure: Callable[[], float]) -> float:
+        if (what, threads) not in self._peaks:
+            self._peaks[what, threads] = measure()
+        return self._peaks[what, threads]
+
+
+def _names(text: Any) -> list[str]:
+    return [n for n in re.findall(r"[A-Za-z_]\w*", str(text)) if n not in ("min", "max")]
+
+
+def _best(function: Callable[..., Any], arguments: list[Any]) -> float:
+    """Return the best time of a call, in seconds."""
+    function(*arguments)
+    start = perf_counter()
+    function(*arguments)
+    once = perf_counter() - start
+    number = max(1, round(_READING / (once + 1e-9)))
+    best, end = once, start + _SECONDS
+    while perf_counter() < end:
+        start = perf_counter()
+        for _ in range(number):
+            function(*arguments)
+        best = min(best, (perf_counter() - start) / number)
+    return best

@@ -1,0 +1,179 @@
+"""The limits of the machine this runs on, measured: multiply-adds and copying."""
+
+import ctypes
+import functools
+import threading
+from collections.abc import Callable, Sequence
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from relax_mlir.lowering.codegen.target import Target
+
+_SPAN = 1e-3  # seconds between two readings, about
+_LINE = 64
+_PAGE = 4096
+_FMA = """
+define void @fma(i64 %rounds) {{
+entry:
+  br label %loop
+loop:
+  %i = phi i64 [0, %entry], [%next, %loop]
+{phis}
+{steps}
+  %next = add i64 %i, 1
+  %more = icmp ult i64 %next, %rounds
+  br i1 %more, label %loop, label %done
+done:
+{sums}
+  %p = alloca {vector}
+  store volatile {vector} %s{last}, ptr %p
+  ret void
+}}
+declare {vector} @llvm.fma.v{lanes}f32({vector}, {vector}, {vector})
+"""
+_COPY = """
+define void @{name}(ptr %to, ptr %from, i64 %bytes, i64 %rounds) {{
+entry:
+  br label %outer
+outer:
+  %r = phi i64 [0, %entry], [%r1, %again]
+  br label %loop
+loop:
+  %i = phi i64 [0, %outer], [%i1, %loop]
+{moves}
+  %i1 = add i64 %i, 256
+  %more = icmp ult i64 %i1, %bytes
+  br i1 %more, label %loop, label %again
+again:
+  %r1 = add i64 %r, 1
+  %turn = icmp ult i64 %r1, %rounds
+  br i1 %turn, label %outer, label %done
+done:
+  fence seq_cst
+  ret void
+}}
+"""
+_MOVE = """
+  %f{j} = getelementptr i8, ptr %from, i64 %i
+  %g{j} = getelementptr i8, ptr %f{j}, i64 {at}
+  %t{j} = getelementptr i8, ptr %to, i64 %i
+  %u{j} = getelementptr i8, ptr %t{j}, i64 {at}
+  %v{j} = load <16 x i32>, ptr %g{j}, align 64
+  store <16 x i32> %v{j}, ptr %u{j}, align 64{hint}"""
+
+
+class Roofs:
+    """Measures what no kernel can exceed. What it runs is compiled on creation, for this CPU."""
+
+    def __init__(self) -> None:
+        import llvmlite.binding as llvm
+
+        host = Target.host()
+        self._lanes = host.vector_bits // 32
+        # As many sums as registers hold beside two factors: they keep every unit busy.
+        self._chains = 24 if host.max_vector_registers >= 32 else 12
+        source = _fma_text(self._lanes, self._chains)
+        for name, hint in (("copy", ""), ("stream", ", !nontemporal !0")):
+            moves = "".join(_MOVE.format(j=j, at=_LINE * j, hint=hint) for j in range(4))
+            source += _COPY.format(name=name, moves=moves)
+        features = host.features + (",-prefer-256-bit" if host.vector_bits == 512 else "")
+        machine = llvm.Target.from_triple(host.triple).create_target_machine(
+            cpu=host.cpu, features=features, opt=3
+        )
+        module = llvm.parse_assembly(source + "!0 = !{i32 1}\n")
+        self._engine: Any = llvm.create_mcjit_compiler(module, machine)
+        self._engine.finalize_object()
+        at = self._engine.get_function_address
+        self._fma = ctypes.CFUNCTYPE(None, ctypes.c_int64)(at("fma"))
+        copy = ctypes.CFUNCTYPE(
+            None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64
+        )
+        self._copies = [copy(at("copy")), copy(at("stream"))]
+        self._buffers: dict[tuple[int, int], list[list[np.ndarray]]] = {}
+
+    def flops(self, threads: int = 1, seconds: float = 0.02) -> float:
+        """Return the most float32 additions and multiplications in a second."""
+        rounds = int(_SPAN * 8e9 / self._chains)
+        amount = 2.0 * self._lanes * self._chains * rounds
+        return _rate([functools.partial(self._fma, rounds)] * threads, amount, seconds)
+
+    def bandwidth(self, total: float, threads: int = 1, seconds: float = 0.02) -> float:
+        """Return the most bytes, read and written, that copying moves in a second.
+
+        Args:
+            total: bytes in use: half of them read, half written.
+            threads: how many share the work.
+            seconds: how long to measure, about.
+        """
+        size = max(1024, int(total / 2 / threads) // 256 * 256)
+        key = (threads, size)
+        if key not in self._buffers:
+            self._buffers = {
+                key: [[_pages(size, value) for value in (1, 2)] for _ in range(threads)]
+            }
+        places = [[array.ctypes.data for array in pair] for pair in self._buffers[key]]
+        rounds = max(1, int(_SPAN * 4e10 / (2 * size)))
+        return max(
+            _rate(
+                [functools.partial(copy, *pair, size, rounds) for pair in places],
+                2.0 * size * rounds,
+                seconds / len(self._copies),
+            )
+            for copy in self._copies
+        )
+
+
+def _fma_text(lanes: int, chains: int) -> str:
+    vector = f"<{lanes} x float>"
+    half, one = (f"splat (float {value})" for value in ("0.5", "1.0"))
+    phis = [f"%a{i} = phi {vector} [{one}, %entry], [%b{i}, %loop]" for i in range(chains)]
+    steps = [
+        f"%b{i} = call {vector} @llvm.fma.v{lanes}f32"
+        f"({vector} %a{i}, {vector} {half}, {vector} {one})"
+        for i in range(chains)
+    ]
+    sums = [f"%s0 = fadd {vector} %b0, %b0"]
+    sums += [f"%s{i} = fadd {vector} %b{i}, %s{i - 1}" for i in range(1, chains)]
+    lines = {"phis": phis, "steps": steps, "sums": sums}
+    texts = {key: "\n".join(f"  {line}" for line in each) for key, each in lines.items()}
+    return _FMA.format(vector=vector, lanes=lanes, last=chains - 1, **texts)
+
+
+def _pages(size: int, value: int) -> np.ndarray:
+    raw = np.full(size + _PAGE, value, "u1")
+    return raw[-raw.ctypes.data % _PAGE :][:size]
+
+
+def _rate(functions: Sequence[Callable[[], Any]], amount: float, seconds: float) -> float:
+    """Return the most per second of functions that run at once, each doing `amount`."""
+    spans: dict[int, tuple[float, float]] = {}
+    rates: list[float] = []
+    ended: list[bool] = []
+    end = perf_counter() + seconds
+
+    def judge() -> None:
+        took = max(stop for _, stop in spans.values()) - min(start for start, _ in spans.values())
+        rates.append(len(functions) * amount / took)
+        ended.append(perf_counter() > end)
+
+    begin = threading.Barrier(len(functions))
+    finish = threading.Barrier(len(functions), judge)
+
+    def run(index: int, function: Callable[[], Any]) -> None:
+        while True:
+            begin.wait()
+            start = perf_counter()
+            function()
+            spans[index] = (start, perf_counter())
+            finish.wait()
+            if ended[-1]:  # nobody judges again before all have begun
+                return
+
+    team = [threading.Thread(target=run, args=each) for each in enumerate(functions)]
+    for thread in team:
+        thread.start()
+    for thread in team:
+        thread.join()
+    return max(rates)

@@ -1,0 +1,86 @@
+"""The pass `pack-kernels`: constant weights of convolutions in blocks of output channels.
+
+Kernels take a vector of output channels at a time. With the weights in blocks of so many, in the
+order of the loops, they are read from first to last; FoldConstant does it at compile time.
+"""
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.relax import types as T
+from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS, build, read_attributes
+from relax_mlir.dialects.relax.windows import SPATIAL, layout_axes, pads, per_axis
+from relax_mlir.lowering.relax_to_tir.decompose import reshape
+from relax_mlir.transform.effects import functions_to_optimize
+
+# A vector's elements on the machines with the widest ones; narrower vectors divide it.
+BLOCK = 16
+# With more pixels than this a convolution by kernels of one element is a product of matrices whose
+# rows are long enough; see the contraction's kernel.
+_FEW_PIXELS = 64
+
+
+def pack_kernels(module: ir.Operation) -> None:
+    """Bring constant weights of convolutions into blocks of output channels, in place."""
+    for func in functions_to_optimize(module):
+        found: list[tuple[ir.Operation, int]] = []
+
+        def visit(op: ir.Operation, found: list[tuple[ir.Operation, int]] = found) -> ir.WalkResult:
+            for rank in SPATIAL:
+                if op.name == f"relax.conv{rank}d":
+                    found.append((op, rank))
+            return ir.WalkResult.ADVANCE
+
+        func.walk(visit)
+        for op, rank in found:
+            _pack(op, rank)
+
+
+def _pack(op: ir.Operation, rank: int) -> None:
+    weight, name = op.operands[1], op.name.removeprefix("relax.")
+    if isinstance(weight.owner, ir.Block) or weight.owner.operation.name != "relax.constant":
+        return
+    attrs = read_attributes(op, COMPUTE_OPS[name].PARAMS)
+    spatial = SPATIAL[rank]
+    if sorted(attrs["kernel_layout"]) != sorted(f"OI{spatial}"):
+        return
+    dims, data = T.tensor_dims(weight.type), T.tensor_dims(op.operands[0].type)
+    if dims is None or data is None:
+        return
+    axes = layout_axes(attrs["kernel_layout"], f"OI{spatial}")
+    sizes = [dims[axis].value for axis in axes]
+    outputs, inputs, *windows = sizes
+    if 0 in sizes or outputs % (BLOCK * attrs["groups"]) or inputs == 1:
+        return
+    if attrs["groups"] == 1 and _is_matrix_product(op, attrs, windows):
+        return
+    with ir.InsertionPoint(op), op.location:
+        if axes != list(range(rank + 2)):
+            weight = build("permute_dims", [weight], {"axes": axes})
+        split = reshape(weight, [outputs // BLOCK, BLOCK, inputs, *windows])
+        outer, inner = spatial[:-1], spatial[-1]
+        order = [0, *range(3, 2 + rank), 2, 2 + rank, 1]
+        packed = build("permute_dims", [split], {"axes": order})
+        layout = f"O{outer}I{inner}{BLOCK}o"
+        made = build(name, [op.operands[0], packed], {**attrs, "kernel_layout": layout})
+        if made.type != op.results[0].type:
+            made = ir.Operation.create(
+                "relax.match_cast", results=[op.results[0].type], operands=[made]
+            ).result
+    op.results[0].replace_all_uses_with(made)
+    op.erase()
+
+
+def _is_matrix_product(op: ir.Operation, attrs: dict, windows: list[int]) -> bool:
+    """Whether a convolution is a product of matrices with long rows."""
+    rank = len(windows)
+    letters = f"NC{SPATIAL[rank]}"
+    if any(size != 1 for size in windows) or any(map(any, pads(attrs["padding"], rank))):
+        return False
+    if any(step != 1 for step in per_axis(attrs["strides"], rank, "strides")):
+        return False
+    out = T.tensor_dims(op.results[0].type)
+    if out is None or attrs["data_layout"] != letters:
+        return True
+    pixels = 1
+    for dim in out[2:]:
+        pixels *= dim.value if dim.value is not None else _FEW_PIXELS + 1
+    return pixels > _FEW_PIXELS

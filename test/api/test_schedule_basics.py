@@ -1,0 +1,216 @@
+"""`tir.Schedule`: looking things up, copies, seeds, errors that show the program."""
+
+import numpy as np
+import pytest
+from scheduled_programs import CHAIN, ELEMENTWISE, MATMUL_RELU, SOFTMAX
+from schedules import becomes, refused
+
+from relax_mlir import relax, tir
+from relax_mlir.errors import ScheduleError
+from relax_mlir.ir import assert_structural_equal
+from relax_mlir.script import from_source
+from relax_mlir.tir import Schedule
+from relax_mlir.tir.schedule import BlockRV, LoopRV
+
+TWO = """
+from relax_mlir.script import ir as I, tir as T
+
+@I.ir_module
+class Module:
+    @T.prim_func
+    def first(A: T.Buffer((4,), "float32"), B: T.Buffer((4,), "float32")):
+        for i in range(4):
+            with T.block("B"):
+                vi = T.axis.spatial(4, i)
+                B[vi] = A[vi] + 1.0
+
+    @T.prim_func
+    def second(A: T.Buffer((4,), "float32"), B: T.Buffer((4,), "float32")):
+        for i in range(4):
+            with T.block("B"):
+                vi = T.axis.spatial(4, i)
+                B[vi] = A[vi] + 2.0
+"""
+
+
+def names(sch: Schedule, blocks: list[BlockRV]) -> list[str]:
+    return [sch.get(block).attributes["block_name"].value for block in blocks]
+
+
+def test_the_program_given_stays_as_it_was() -> None:
+    module = ELEMENTWISE.module
+    before = str(module)
+    sch = Schedule(module)
+    assert_structural_equal(sch.mod, module)
+    sch.fuse(*sch.get_loops("B"))
+    assert str(module) == before
+    taken = sch.mod
+    text = str(taken)
+    sch.split(sch.get_loops("B")[0], [None, 4])
+    assert str(taken) == text
+    assert "sref" not in str(sch.mod)
+
+
+def test_a_function_alone_can_be_scheduled() -> None:
+    sch = Schedule(ELEMENTWISE.module["main"])
+    becomes(sch, ELEMENTWISE.text)
+    with pytest.raises(TypeError, match="takes a module or a prim func, got int"):
+        Schedule(3)
+
+
+def test_lookups() -> None:
+    sch = Schedule(SOFTMAX.module)
+    total = sch.get_block("total")
+    assert len(sch.get_loops(total)) == len(sch.get_loops("total")) == 2
+    assert names(sch, sch.get_child_blocks(sch.get_block("root"))) == [
+        "most", "power", "total", "B",
+    ]  # fmt: skip
+    assert names(sch, sch.get_child_blocks(sch.get_loops("power")[0])) == ["power"]
+    assert names(sch, sch.get_producers("B")) == ["power", "total"]
+    assert names(sch, sch.get_consumers("power")) == ["total", "B"]
+    assert names(sch, sch.get_producers("most")) == []
+    assert names(sch, sch.get_output_blocks("root")) == ["B"]
+    assert names(sch, [sch.get_sblock("power")]) == ["power"]
+    assert isinstance(total, BlockRV)
+    assert isinstance(sch.get_loops(total)[0], LoopRV)
+    assert sch.get(sch.get_loops(total)[0]).operation.name == "tir.for"
+    assert sch.get_sref(total) == sch.get_sref(sch.get_block("total"))
+
+
+def test_blocks_that_do_not_exist() -> None:
+    sch = Schedule(CHAIN.module)
+    with pytest.raises(IndexError, match="no block 'BB' in 'main'"):
+        sch.get_block("BB")
+    with pytest.raises(IndexError, match="no prim func 'other'"):
+        sch.get_block("B", func_name="other")
+    text = CHAIN.text.replace('T.block("C")', 'T.block("B")')
+    twice = from_source("from relax_mlir.script import tir as T\n\n@T.prim_func\n" + text)
+    with pytest.raises(IndexError, match="2 blocks of 'main' are called 'B'"):
+        Schedule(twice).get_block("B")
+
+
+def test_several_functions() -> None:
+    module = from_source(TWO)
+    sch = Schedule(module)
+    assert sch.func_working_on is None
+    with pytest.raises(ValueError, match=r"which function\? There are first, second"):
+        sch.get_block("B")
+    sch.split(sch.get_loops(sch.get_block("B", func_name="second"))[0], [2, 2])
+    sch.work_on("first")
+    assert sch.func_working_on == "first"
+    sch.unroll(sch.get_loops("B")[0])
+    with pytest.raises(IndexError, match="no prim func 'third'"):
+        sch.work_on("third")
+    assert sch.func_working_on == "first"
+    assert sch.trace is not None
+    other = Schedule(module)
+    sch.trace.apply_to_schedule(other)
+    assert_structural_equal(other.mod, sch.mod)
+    vm = relax.VirtualMachine(relax.build(sch.mod))
+    given, got = np.arange(4, dtype="float32"), np.zeros(4, "float32")
+    for name, step in (("first", 1), ("second", 2)):
+        vm[name](given, got)
+        np.testing.assert_array_equal(got, given + step)
+
+
+def test_a_copy_goes_its_own_way() -> None:
+    sch = Schedule(CHAIN.module, seed=7)
+    i, j = sch.get_loops("B")
+    other = sch.copy()
+    sch.parallel(i)
+    other.fuse(i, j)
+    sch.vectorize(j)
+    assert "T.parallel" in sch.mod.script()
+    assert "T.parallel" not in other.mod.script()
+    assert len(other.get_loops("B")) == 1
+    assert sch.trace is not None
+    assert other.trace is not None
+    assert len(sch.trace) == 5
+    assert len(other.trace) == 5
+    with pytest.raises(ScheduleError, match="is gone"):
+        other.parallel(i)
+
+
+def test_random_variables_that_are_gone() -> None:
+    sch = Schedule(ELEMENTWISE.module)
+    i, j = sch.get_loops("B")
+    sch.fuse(i, j)
+    refused(sch, lambda: sch.parallel(i), "the loop of this random variable is gone")
+    block = sch.get_block("B")
+    sch.remove_rv(block)
+    refused(sch, lambda: sch.get_loops(block), "none of this schedule's, or was removed")
+    with pytest.raises(KeyError, match="none of this schedule's"):
+        sch.remove_rv(block)
+    other = Schedule(ELEMENTWISE.module)
+    refused(sch, lambda: sch.get_loops(other.get_block("B")), "none of this schedule's")
+
+
+def test_errors_show_the_program_and_mark_the_place() -> None:
+    sch = Schedule(MATMUL_RELU.module)
+    _, j, k = sch.get_loops("C")
+    message = refused(sch, lambda: sch.parallel(k), "block 'C' reduces over loop 'k'")
+    lines = message.splitlines()
+    assert lines[0] == "parallel cannot be applied: block 'C' reduces over loop 'k'"
+    head = next(n for n, line in enumerate(lines) if "for i, j, k in" in line)
+    assert lines[head + 1].index("^") == lines[head].index("k")
+    block = next(n for n, line in enumerate(lines) if 'T.block("C")' in line)
+    assert lines[block + 1].index("^") == lines[block].index("C")
+    assert "sref" not in message
+    for level, want in (("fast", lines[0]), ("none", "parallel cannot be applied")):
+        quiet = Schedule(MATMUL_RELU.module, error_render_level=level)
+        loop = quiet.get_loops("C")[2]
+        assert refused(quiet, lambda s=quiet, l=loop: s.parallel(l), "cannot be applied") == want
+    assert sch.get_sref(j) == sch.get_sref(sch.get_loops("C")[1])
+    with pytest.raises(ScheduleError) as caught:
+        sch.vectorize(k)
+    assert caught.value.primitive == "vectorize"
+    assert caught.value.reason == "block 'C' reduces over loop 'k'"
+
+
+def test_choices_that_do_not_exist() -> None:
+    module = ELEMENTWISE.module
+    with pytest.raises(ValueError, match="error_render_level must be one of detail, fast, none"):
+        Schedule(module, error_render_level="loud")
+    with pytest.raises(ValueError, match="debug_mask must be"):
+        Schedule(module, debug_mask="some")
+    for seed in (0, -2, 1 << 31):
+        with pytest.raises(ValueError, match="seed must be in the range"):
+            Schedule(module, seed=seed)
+
+
+def test_checks_can_be_left_out() -> None:
+    """Without checks a primitive does what it is told, even what changes results."""
+    sch = Schedule(MATMUL_RELU.module, enable_check=False)
+    sch.vectorize(sch.get_loops("C")[2])
+    assert "T.vectorized(8)" in sch.mod.script()
+
+
+def test_seeds() -> None:
+    first, second = (Schedule(ELEMENTWISE.module, seed=5) for _ in range(2))
+    assert [first.fork_seed() for _ in range(4)] == [second.fork_seed() for _ in range(4)]
+    assert first.fork_seed() != first.fork_seed()
+
+
+def test_show(capsys: pytest.CaptureFixture[str]) -> None:
+    sch = tir.Schedule(ELEMENTWISE.module)
+    sch.fuse(*sch.get_loops("B"))
+    sch.show("plain")
+    shown = capsys.readouterr().out
+    assert "for i_j_fused in range(120):" in shown
+    assert "def apply_trace(sch: tir.Schedule) -> None:" in shown
+
+
+def test_interrupts_leave_the_program_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
+    sch = Schedule(ELEMENTWISE.module)
+    before = sch.mod
+    i, j = sch.get_loops("B")
+
+    def interrupted(*args: object, **kwargs: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("relax_mlir.tir.schedule.edit.normalize", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        sch.split(i, [None, 4])
+    monkeypatch.undo()
+    assert_structural_equal(sch.mod, before)
+    sch.fuse(i, j)

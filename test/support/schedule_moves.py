@@ -1,0 +1,113 @@
+"""Random schedules: each move picks loops and blocks of the program as it is and tries a primitive.
+
+A move that a schedule refuses must leave the program as it was. To put a primitive under test, add
+a function to `MOVES`.
+"""
+
+from collections.abc import Callable
+from random import Random
+from typing import Any
+
+from relax_mlir.errors import ScheduleError
+from relax_mlir.ir import structural_equal
+from relax_mlir.tir.schedule import BlockRV, LoopRV, Schedule
+
+Move = Callable[[Schedule, Random], Any]
+
+
+def some_block(sch: Schedule, rng: Random) -> BlockRV:
+    return rng.choice(sch.get_child_blocks(sch.get_block("root")))
+
+
+def some_loops(sch: Schedule, rng: Random) -> list[LoopRV]:
+    loops = sch.get_loops(some_block(sch, rng))
+    if not loops:
+        raise ScheduleError("no loops")
+    return loops
+
+
+def split(sch: Schedule, rng: Random) -> None:
+    factors: list[Any] = [rng.choice([1, 2, 3, 4, 5]) for _ in range(rng.choice([1, 2]))]
+    factors.insert(rng.randrange(len(factors) + 1), None)
+    if rng.random() < 0.2:
+        factors = [rng.choice([2, 3, 4]), rng.choice([3, 5, 6])]
+    sch.split(rng.choice(some_loops(sch, rng)), factors, preserve_unit_iters=rng.random() < 0.7)
+
+
+def fuse(sch: Schedule, rng: Random) -> None:
+    loops = some_loops(sch, rng)
+    first = rng.randrange(len(loops))
+    count = rng.choice([1, 2, 2, 3])
+    sch.fuse(*loops[first : first + count], preserve_unit_iters=rng.random() < 0.7)
+
+
+def reorder(sch: Schedule, rng: Random) -> None:
+    loops = some_loops(sch, rng)
+    sch.reorder(*rng.sample(loops, rng.randint(1, len(loops))))
+
+
+def kind(sch: Schedule, rng: Random) -> None:
+    loop = rng.choice(some_loops(sch, rng))
+    choice = rng.choice(["parallel", "vectorize", "unroll", "bind"])
+    if choice == "bind":
+        sch.bind(loop, rng.choice(["blockIdx.x", "threadIdx.x", "vthread.x"]))
+    else:
+        getattr(sch, choice)(loop)
+
+
+def annotate(sch: Schedule, rng: Random) -> None:
+    where: Any = rng.choice([some_block(sch, rng), rng.choice(some_loops(sch, rng))])
+    sch.annotate(where, "note", rng.choice([1, 2.5, "x", [1, "y"], {"k": True}]))
+
+
+def sample(sch: Schedule, rng: Random) -> None:
+    loop = rng.choice(some_loops(sch, rng))
+    sch.split(loop, sch.sample_perfect_tile(loop, n=rng.choice([2, 3])))
+
+
+def categorical(sch: Schedule, rng: Random) -> None:
+    factor = sch.sample_categorical([1, 2, 4], [0.2, 0.5, 0.3])
+    sch.split(rng.choice(some_loops(sch, rng)), [None, factor * 2])
+
+
+def unit_loop(sch: Schedule, rng: Random) -> None:
+    where: Any = rng.choice([some_block(sch, rng), rng.choice(some_loops(sch, rng))])
+    sch.add_unit_loop(where)
+
+
+def merge(sch: Schedule, rng: Random) -> None:
+    sch.merge(rng.choice(some_loops(sch, rng)), rng.choice(some_loops(sch, rng)))
+
+
+def partition(sch: Schedule, rng: Random) -> None:
+    factors = rng.choice([[2, None], [None, 3], [1, 2], [2, None, 1]])
+    sch.loop_partition(rng.choice(some_loops(sch, rng)), factors)
+
+
+MOVES: list[Move] = [
+    split, split, fuse, reorder, reorder, kind, annotate, sample, categorical, unit_loop, merge,
+    partition,
+]  # fmt: skip
+
+
+def scheduled(sch: Schedule, rng: Random, count: int) -> int:
+    """Try so many random moves; returns how many were applied."""
+    applied = 0
+    for _ in range(count):
+        before = sch.mod
+        length = len(sch.trace or ())
+        try:
+            rng.choice(MOVES)(sch, rng)
+            applied += 1
+        except ScheduleError:
+            # Lookups before it may be recorded; the program stays.
+            changed = any(not inst.kind.pure for inst in (sch.trace or _NONE).insts[length:])
+            assert changed or structural_equal(sch.mod, before)
+    return applied
+
+
+class _Empty:
+    insts: list[Any] = []  # noqa: RUF012
+
+
+_NONE = _Empty()
