@@ -9,7 +9,7 @@ export PYTHON VENV
 RUN := $(VENV)/bin/python
 TESTS = $(RUN) test/run.py $(if $(JOBS),--jobs $(JOBS))
 
-.PHONY: help demo test check bench clean
+.PHONY: help demo test check bench peers clean
 
 help: ## show this list
 	@sed -n 's/^\([a-z]*\): .*## /make \1: /p' Makefile
@@ -36,5 +36,12 @@ bench: ## run every benchmark
 	@.ci/environment demo
 	@for file in benchmarks/bench_*.py; do echo "== $$file"; $(RUN) "$$file" || exit 1; done
 
+# Not a dependency of anything: what kernels are compared with, some 2 GB, in an environment of its own.
+peers: ## compare the kernels with ONNX Runtime, OpenVINO, IREE and PyTorch
+	@.ci/environment test
+	@test -x .venv-peers/bin/python || $(RUN) -m venv .venv-peers
+	@.venv-peers/bin/python -m pip --disable-pip-version-check install -qq -r benchmarks/peers/requirements.txt
+	@$(RUN) benchmarks/kernels.py --peers-python .venv-peers/bin/python --out bench-output
+
 clean: ## remove the environment and everything generated
-	rm -rf $(VENV) build dist demo-output *.egg-info .hypothesis .pytest_cache .ruff_cache
+	rm -rf $(VENV) .venv-peers build dist demo-output bench-output *.egg-info .hypothesis .pytest_cache .ruff_cache

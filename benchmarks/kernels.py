@@ -2,7 +2,7 @@
 
     python benchmarks/kernels.py --peers-python PATH [--only REGEX] [--threads 1,2] [--seconds S]
 
-The peers run in an environment of their own (`make bench-peers`). For each workload every
+The peers run in an environment of their own (`make peers`). For each workload every
 framework's process takes its turn, again and again, and its best time counts; processes that are
 not on turn are stopped, so that no spinning thread of theirs takes a core. All compute in float32,
 and what a peer computes has to be what we compute.
@@ -85,8 +85,10 @@ def measure(work, workers, threads, seconds, folder):
     best = found["times"]
     for _ in range(ROUNDS if seconds else 0):
         limits = {"do": "limits", "threads": threads, "seconds": seconds / ROUNDS / 4}
-        roofs = workers["roofs"].ask({**limits, "flops": True, "bytes": work.bytes})["answer"]
-        found = {**found, **{k: max(found[k], v) for k, v in roofs.items()}}
+        roofs = workers["roofs"].ask({**limits, "flops": True, "bytes": work.bytes})
+        if "error" in roofs:
+            raise SystemExit(f"error: the machine's limits: {roofs['error']}; see the log in --out")
+        found = {**found, **{k: max(found[k], v) for k, v in roofs["answer"].items()}}
         for key, worker, version in turns:
             order = {"do": "run", "version": version, "seconds": seconds / ROUNDS}
             reply = worker.ask(order)

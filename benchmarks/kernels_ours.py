@@ -79,7 +79,7 @@ def main():
         if order["flops"]:
             found["flops"] = roofs.flops(order["threads"], order["seconds"])
         if order["bytes"]:
-            found["bandwidth"] = roofs.bandwidth(order["threads"], order["bytes"], order["seconds"])
+            found["bandwidth"] = roofs.bandwidth(order["bytes"], order["threads"], order["seconds"])
         return found
 
     serving.serve(None, special)

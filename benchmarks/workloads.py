@@ -5,7 +5,7 @@ Read by our process and by the peers', so it needs nothing but numpy.
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -82,6 +82,7 @@ BARS = {
     "reduction": Bar(mean=1.2, bandwidth=0.85),
     "transpose": Bar(mean=1.2, bandwidth=0.85),
     "attention": Bar(each=1.2),
+    "fused": Bar(),
 }
 DYNAMIC_BAR = 0.95  # the static version's time by that of the one for any size
 
@@ -335,6 +336,54 @@ def _attentions() -> list[Workload]:
     return found
 
 
+def _fused() -> list[Workload]:
+    """Return chains as models have them; there is no bar for them."""
+    n, k, m = 128, 768, 3072
+    layer = Workload(
+        f"fused_layer_gelu_{n}x{k}x{m}",
+        "fused",
+        {"x": (n, k)},
+        {"w": (k, m), "bias": (m,)},
+        (
+            Node("matmul", ("x", "w")),
+            Node("add", ("t0", "bias")),
+            Node("gelu", ("t1",)),
+        ),
+        2.0 * n * k * m,
+        _count([(n, k), (k, m), (m,), (n, m)]),
+        {"x": ("n", k)},
+    )
+    convs = []
+    for i, o, k, s, size in ((64, 64, 3, 1, 56), (256, 512, 1, 1, 28)):
+        plain = _conv("", "fused", (i, o), k, s, size, 1)
+        nodes = (*plain.nodes, Node("add", ("t0", "bias")), Node("relu", ("t1",)))
+        convs.append(
+            replace(
+                plain,
+                name=f"fused_conv_bias_relu_{i}_{o}_{k}_{s}_{size}",
+                weights={**plain.weights, "bias": (1, o, 1, 1)},
+                nodes=nodes,
+            )
+        )
+    b, rows, d = 12, 512, 64
+    shapes = {"q": (b, rows, d), "k": (b, d, rows), "v": (b, rows, d)}
+    attention = Workload(
+        f"fused_attention_of_products_{b}x{rows}x{d}",
+        "fused",
+        shapes,
+        {"scale": (1,)},
+        (
+            Node("matmul", ("q", "k")),
+            Node("multiply", ("t0", "scale")),
+            Node("softmax", ("t1",)),
+            Node("matmul", ("t2", "v")),
+        ),
+        4.0 * b * rows * rows * d,
+        _count([*shapes.values(), (b, rows, d)]),
+    )
+    return [layer, *convs, attention]
+
+
 WORKLOADS = {
     work.name: work
     for make in (
@@ -346,6 +395,7 @@ WORKLOADS = {
         _reductions,
         _transposes,
         _attentions,
+        _fused,
     )
     for work in make()
 }

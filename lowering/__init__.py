@@ -61,6 +61,8 @@ PASSES: dict[str, PassSpec] = _table(
             PassOption("vector_registers", int, 32, "how many vector registers there are"),
             _FMA,
             _THREADS,
+            PassOption("l1_bytes", int, 48 << 10, "size of a core's first-level data cache"),
+            PassOption("l2_bytes", int, 2 << 20, "size of a core's second-level cache"),
         ),
     ),
     PassSpec(

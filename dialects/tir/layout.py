@@ -69,7 +69,7 @@ def storage_type(dtype: str) -> ir.Type:
 
 def row_major(dims: Sequence[SymExpr]) -> tuple[SymExpr, ...]:
     """Return the strides of a buffer without gaps."""
-    return tuple(product(dims[i + 1 :]) for i in range(len(dims)))
+    return tuple(product(tuple(dims[i + 1 :])) for i in range(len(dims)))
 
 
 def static(dims: Sequence[SymExpr]) -> list[int]:

@@ -12,6 +12,7 @@ from relax_mlir.dialects.relax.atoms import Extremum
 from relax_mlir.dialects.relax.binding import solutions
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.errors import CompileError
+from relax_mlir.lowering.codegen.ffi_arguments import STRIDE, ArgumentText
 from relax_mlir.lowering.codegen.ffi_check import check_all
 from relax_mlir.lowering.codegen.ffi_helpers import (
     RECORD_BYTES,
@@ -25,7 +26,6 @@ from relax_mlir.lowering.codegen.ffi_signature import (
     STAGE,
     BufferParam,
     Dim,
-    ScalarParam,
     Signature,
 )
 from relax_mlir.lowering.codegen.ffi_table import (
@@ -37,7 +37,6 @@ from relax_mlir.lowering.codegen.ffi_table import (
     Strings,
     Table,
 )
-from relax_mlir.lowering.codegen.llvm_text import FunctionText
 from relax_mlir.lowering.codegen.target import Target
 from relax_mlir.lowering.tir_to_llvm.check_allocs import ASSERTS
 
@@ -45,8 +44,6 @@ SYMBOL_PREFIX = "__tvm_ffi_"
 # Spilled vectors that straddle cache lines made a matrix product up to 1.8 times slower, depending
 # on where the caller's stack happened to be; this aligns the stack where vectors are spilled.
 _REALIGN = "stackrealign"
-# Added to an axis for its stride.
-_STRIDE = 1 << 16
 _CODES = {"int": 0, "uint": 1, "float": 2, "bfloat": 4}
 
 
@@ -168,18 +165,16 @@ def _quoted(symbol: str) -> str:
     return '"' + symbol.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
-class _Wrapper(FunctionText):
+class _Wrapper(ArgumentText):
     """Writes one exported function as LLVM-dialect text."""
 
     def __init__(self, signature: Signature, strings: Strings, number: int, fallible: bool) -> None:
-        super().__init__()
-        self._signature = signature
+        super().__init__(signature)
         self._fallible = fallible
         self._strings = strings
         self._table = Table(strings.offset(signature.name))
         self._table_name = f"relax_ffi_table{number}"
         self._values: dict[str, str] = {}  # symbol -> SSA name
-        self._extents: dict[tuple[int, int], str] = {}  # (parameter, axis) -> SSA name
         self._sources: dict[str, tuple[int, int]] = {}  # symbol -> (parameter, axis)
 
     def text(self, target: Target) -> str:
@@ -227,7 +222,7 @@ class _Wrapper(FunctionText):
         for number, param in self._buffers():
             for axis, stride in enumerate(param.strides or ()):
                 if stride.symbol is not None:
-                    self._sources.setdefault(stride.symbol, (number, _STRIDE + axis))
+                    self._sources.setdefault(stride.symbol, (number, STRIDE + axis))
         for number, param in self._buffers():
             for axis, dim in enumerate(param.dims):
                 meaning = "" if dim.constant is not None else f" ({_render(dim)})"
@@ -268,25 +263,6 @@ class _Wrapper(FunctionText):
         self._branch(self._emit(f'llvm.icmp "eq" {status}, {zero} : i32'), "^bad")
         for symbol, place in self._sources.items():
             self._values[symbol] = self._extent(*place)
-
-    def _extent(self, number: int, axis: int) -> str:
-        """Return a dimension of an argument, one of its strides, or an integer argument."""
-        if (number, axis) not in self._extents:
-            slot = self._slots[number]
-            if axis >= _STRIDE:
-                param = self._signature.params[number]
-                assert isinstance(param, BufferParam)
-                rank = self._constant(len(param.dims))
-                self._extents[number, axis] = self._emit(
-                    f"llvm.call @relax_ffi_stride({slot}, {rank}, "
-                    f"{self._constant(axis - _STRIDE)}) : (!llvm.ptr, i64, i64) -> i64"
-                )
-                return self._extents[number, axis]
-            if axis != WHOLE:
-                shape = self._emit(f"llvm.load {self._at(slot, 24)} : !llvm.ptr -> !llvm.ptr")
-                slot = self._at(shape, 8 * axis)
-            self._extents[number, axis] = self._emit(f"llvm.load {slot} : !llvm.ptr -> i64")
-        return self._extents[number, axis]
 
     def _cold(self) -> list[str]:
         lines = []
@@ -335,7 +311,7 @@ class _Wrapper(FunctionText):
         for number, param in self._buffers():
             for axis, stride in enumerate(param.strides or ()):
                 if stride.symbolic is not None:
-                    places.append((number, _STRIDE + axis))
+                    places.append((number, STRIDE + axis))
                     dims.append(stride.symbolic)
         for found in solutions(dims, self._values):
             rest = self._symbolic(found.rest)
@@ -365,9 +341,6 @@ class _Wrapper(FunctionText):
             lambda a, b: self._emit(f"{function}({a}, {b}) : (i64, i64) -> i64"), values
         )
 
-    def _buffers(self) -> list[tuple[int, BufferParam]]:
-        return [(i, p) for i, p in enumerate(self._signature.params) if isinstance(p, BufferParam)]
-
     def _check_expressions(self) -> None:
         for number, param in self._buffers():
             for axis, dim in enumerate(param.dims):
@@ -384,12 +357,12 @@ class _Wrapper(FunctionText):
                 self._check_stride(number, param, axis, stride)
 
     def _check_stride(self, number: int, param: BufferParam, axis: int, stride: Dim) -> None:
-        """Check a stride, which matters only where there is more than one index."""
+        """Check a stride, which matters only where there are elements, and more than one index."""
         if stride.expr is None or self._sources.get(stride.symbol or "") == (
-            number, _STRIDE + axis
+            number, STRIDE + axis
         ):  # fmt: skip
             return
-        got, wanted = self._extent(number, _STRIDE + axis), self._evaluate(stride, param)
+        got, wanted = self._extent(number, STRIDE + axis), self._evaluate(stride, param)
         name, meaning = self._fresh(), self._fresh()
         self._lines.append(text(self._strings, name, param.name))
         rendered = "" if stride.constant is not None else f" ({_render(stride)})"
@@ -398,7 +371,9 @@ class _Wrapper(FunctionText):
         same = self._emit(f'llvm.icmp "eq" {got}, {wanted} : i64')
         one = self._constant(1)
         single = self._emit(f'llvm.icmp "sle" {self._extent(number, axis)}, {one} : i64')
-        good = self._emit(f"llvm.or {same}, {single} : i1")
+        begin = self._emit(f"llvm.load {self._at(self._slots[number], 8)} : !llvm.ptr -> i64")
+        empty = self._emit(f'llvm.icmp "eq" {begin}, {self._constant(0)} : i64')
+        good = self._emit(f"llvm.or {same}, {self._emit(f'llvm.or {single}, {empty} : i1')} : i1")
         self._branch(good, f"^bad_step({passed} : !llvm.ptr, i64, i64, !llvm.ptr, i64)")
 
     def _evaluate(self, dim: Dim, param: BufferParam) -> str:
@@ -439,65 +414,6 @@ class _Wrapper(FunctionText):
         self._lines.append(f"  llvm.store {zero64}, %result : i64, !llvm.ptr")
         self._lines.append(f"  llvm.store {zero64}, {self._at('%result', 8)} : i64, !llvm.ptr")
         self._lines.append(f"  llvm.return {self._constant(0, 'i32')} : i32")
-
-    def _number(self, number: int, param: ScalarParam) -> str:
-        """Return a number in its own type; the check left 64 bits of it."""
-        if not param.is_float:
-            whole = self._extent(number, WHOLE)
-            return whole if param.bits == 64 else self._emit(
-                f"llvm.trunc {whole} : i64 to {param.type}"
-            )  # fmt: skip
-        value = self._emit(f"llvm.load {self._slots[number]} : !llvm.ptr -> f64")
-        if param.bits == 64:
-            return value
-        single = self._emit(f"llvm.fptrunc {value} : f64 to f32")
-        return single if param.bits == 32 else self._half(value, single, param.type)
-
-    def _half(self, value: str, single: str, type_: str) -> str:
-        """Return a 64-bit float in half precision, rounded once: LLVM would call a library.
-
-        The single precision is rounded to odd first, so the second rounding sees what was cut off.
-        """
-        emit, one = self._emit, self._constant(1, "i32")
-        back = emit(f"llvm.fpext {single} : f32 to f64")
-        sizes = [emit(f"llvm.intr.fabs({each}) : (f64) -> f64") for each in (back, value)]
-        above = emit(f'llvm.fcmp "ogt" {sizes[0]}, {sizes[1]} : f64')
-        inexact = emit(f'llvm.fcmp "one" {back}, {value} : f64')
-        less, odd = (emit(f"llvm.zext {each} : i1 to i32") for each in (above, inexact))
-        bits = emit(f"llvm.bitcast {single} : f32 to i32")
-        bits = emit(f"llvm.or {emit(f'llvm.sub {bits}, {less} : i32')}, {odd} : i32")
-        if type_ != "bf16":
-            return emit(f"llvm.fptrunc {emit(f'llvm.bitcast {bits} : i32 to f32')} : f32 to f16")
-        sixteen = self._constant(16, "i32")
-        last = emit(f"llvm.and {emit(f'llvm.lshr {bits}, {sixteen} : i32')}, {one} : i32")
-        half = emit(f"llvm.add {last}, {self._constant(0x7FFF, 'i32')} : i32")
-        rounded = emit(f"llvm.add {bits}, {half} : i32")
-        nan = emit(f'llvm.fcmp "uno" {single}, {single} : f32')
-        quiet = emit(f"llvm.or {bits}, {self._constant(0x400000, 'i32')} : i32")
-        kept = emit(f"llvm.select {nan}, {quiet}, {rounded} : i1, i32")
-        kept = emit(f"llvm.trunc {emit(f'llvm.lshr {kept}, {sixteen} : i32')} : i32 to i16")
-        return emit(f"llvm.bitcast {kept} : i16 to bf16")
-
-    def _strides(self, param: BufferParam, sizes: list[str]) -> list[str]:
-        if param.strides is not None:
-            number = self._signature.params.index(param)
-            return [
-                self._extent(number, _STRIDE + axis) if stride.constant is None
-                else self._constant(stride.constant)
-                for axis, stride in enumerate(param.strides)
-            ]  # fmt: skip
-        strides: list[str] = []
-        stride, known = self._constant(1), 1
-        for axis in reversed(range(len(sizes))):
-            strides.append(stride)
-            size = param.static[axis]
-            if known is not None and size is not None:
-                known *= size
-                stride = self._constant(known)
-            else:
-                known = None
-                stride = self._emit(f"llvm.mul {stride}, {sizes[axis]} : i64")
-        return strides[::-1]
 
 
 def _render(dim: Dim) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import llvmlite.binding as llvm
 
 from relax_mlir.errors import PipelineError, did_you_mean
+from relax_mlir.lowering.codegen.caches import cache_bytes
 
 KINDS = ("llvm",)
 DEFAULT_OPT_LEVEL = 2
@@ -132,6 +133,12 @@ class Target:
         if self.arch in ("x86_64", "i386", "i686"):
             return 32 if self.has("avx512f") else 16
         return 32
+
+    @property
+    def cache_bytes(self) -> tuple[int, int]:
+        """Sizes of a core's first-level data cache and second-level cache."""
+        triple, cpu, _ = _host()
+        return cache_bytes(self.cpu, (self.triple, self.cpu) == (triple, cpu))
 
     @property
     def has_fma(self) -> bool:

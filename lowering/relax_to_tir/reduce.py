@@ -129,15 +129,11 @@ def legalize_arg_reduce(legalizer: Legalizer, op: ir.Operation) -> ir.Value | No
         count = source.dims[along].value
         number = "int64" if count is None or count > highest("int32") else "int32"
         first = builder.alloc("First", rows, number)
-        # Numbers to load: a block that computes with its iterators is not vectorised.
-        places = builder.alloc("Places", [source.dims[along]], number)
         axes = [("reduction" if i == along else "spatial", d) for i, d in enumerate(source.dims)]
 
         def row(at: Sequence[Scalar]) -> tuple[Scalar, ...]:
             return tuple(value for i, value in enumerate(at) if i != along)
 
-        with builder.nest("places", spatial(places.dims)) as (i,):
-            places.store(cast(i, number), i)
         with builder.nest("best", axes) as block:
             at = tuple(block)
             with block.init() as init:
@@ -153,7 +149,7 @@ def legalize_arg_reduce(legalizer: Legalizer, op: ir.Operation) -> ir.Value | No
             if is_float(source.dtype):
                 # NaN is the best where there is one.
                 found = binary("or", found, compare("ne", value, value))
-            here = select(found, places[at[along]], nowhere)
+            here = select(found, cast(at[along], number), nowhere)
             first.store(binary("min", first[row(at)], here), row(at))
         source, out = builder.linear(first), builder.linear(out)
         with builder.nest("finish", spatial(out.dims)) as (i,):

@@ -93,7 +93,9 @@ def legalize_conv(legalizer: Legalizer, op: ir.Operation) -> ir.Value | None:
 
         def kernel(at: ChannelAt, ci: Scalar, window: Sequence[Scalar]) -> Any:
             where: list[Scalar | int] = [0] * layout.rank
-            where[o] = at.block if groups == 1 else at.group * builder.symbol(channels.blocks) + at.block
+            where[o] = at.block
+            if groups > 1:
+                where[o] = at.group * builder.symbol(channels.blocks) + at.block
             where[i] = ci
             if lanes > 1:
                 where[lane] = at.lane
@@ -129,7 +131,7 @@ class Channels:
         return self.size // self.lanes
 
     def iters(self) -> list[SymExpr]:
-        """Return the extents of the loops: groups, blocks, channels of a block, none of one step."""
+        """Return the extents of the loops: groups, blocks, channels of a block."""
         groups = [SymExpr.const(self.groups)] if self.groups > 1 else []
         lanes = [SymExpr.const(self.lanes)] if self.lanes > 1 else []
         blocks = [] if self.blocks == 1 and (groups or lanes) else [self.blocks]

@@ -164,18 +164,16 @@ class Lanes:
         return self._emit("math.copysign", other)
 
     def bits(self) -> "Lanes":
-        """Return the f32's bits as i32."""
-        return self._emit(
-            "arith.bitcast", type_=_as(self.value.type, ir.IntegerType.get_signless(32))
-        )
+        """Return a float's bits as an integer of its width."""
+        return self._emit("arith.bitcast", type_=_as(self.value.type, _integer(self.value.type)))
 
     def from_bits(self) -> "Lanes":
-        """Return the f32 with these bits."""
-        return self._emit("arith.bitcast", type_=_as(self.value.type, ir.F32Type.get()))
+        """Return the float with these bits."""
+        return self._emit("arith.bitcast", type_=_as(self.value.type, _float(self.value.type)))
 
     def to_float(self) -> "Lanes":
-        """Return the signed integer as f32."""
-        return self._emit("arith.sitofp", type_=_as(self.value.type, ir.F32Type.get()))
+        """Return the signed integer as a float of its width."""
+        return self._emit("arith.sitofp", type_=_as(self.value.type, _float(self.value.type)))
 
     def converted(self, name: str, element: ir.Type) -> "Lanes":
         """Return what a conversion of the arith dialect makes of this."""
@@ -242,6 +240,18 @@ def choose(
         with ir.InsertionPoint(region.blocks.append()):
             ir.Operation.create("scf.yield", operands=[each.value for each in values()])
     return [each._wrap(value) for each, value in zip(else_, made.results, strict=True)]
+
+
+def _width(type_: ir.Type) -> int:
+    return (type_.element_type if isinstance(type_, ir.VectorType) else type_).width
+
+
+def _integer(type_: ir.Type) -> ir.Type:
+    return ir.IntegerType.get_signless(_width(type_))
+
+
+def _float(type_: ir.Type) -> ir.Type:
+    return ir.F64Type.get() if _width(type_) == 64 else ir.F32Type.get()
 
 
 def _as(shape_of: ir.Type, element: ir.Type) -> ir.Type:

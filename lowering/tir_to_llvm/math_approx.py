@@ -3,14 +3,16 @@
 Without it LLVM calls the C library once per element, in vectors too. Each function is right for
 infinities, NaN, signed zero and subnormal numbers; errors stay within 3 units in the last place of
 f32 (a test measures them). Coefficients are minimax fits made for this file. f16 and bf16 are
-computed in f32; f64, and functions not listed here, stay library calls, except log1p and expm1,
-for which LLVM has no intrinsic: upstream writes log(1 + x) and exp(x) - 1, which lose small x.
+computed in f32, f64 by functions of its own (doubles.py). Functions not listed stay library calls;
+so do those of f64 without a fused multiply-add, except log1p and expm1, for which LLVM has no
+intrinsic: upstream writes log(1 + x) and exp(x) - 1, which lose small x.
 """
 
 import math
 from collections.abc import Callable
 
 from relax_mlir.dialects.bindings import ir
+from relax_mlir.lowering.tir_to_llvm.doubles import DOUBLES
 from relax_mlir.lowering.tir_to_llvm.inverse_trigonometry import INVERSE_TRIGONOMETRY
 from relax_mlir.lowering.tir_to_llvm.lanes import Lanes
 from relax_mlir.lowering.tir_to_llvm.trigonometry import NEED_FMA, TRIGONOMETRY
@@ -53,15 +55,16 @@ def expand_math(op: ir.Operation, fma: bool = True, avx512: bool = False) -> Non
         fma: whether the target multiplies and adds in one instruction.
         avx512: whether instructions of AVX-512 may be used.
     """
+    doubles = DOUBLES if fma else _OF_DOUBLES
     found: list[ir.Operation] = []
     divisions: list[ir.Operation] = []
 
     def visit(candidate: ir.Operation) -> ir.WalkResult:
         if candidate.name in _FUNCTIONS and (fma or candidate.name not in NEED_FMA):
             element = _element(candidate.results[0].type)
-            if element in _WIDENED or (element == "f64" and candidate.name in _OF_DOUBLES):
+            if element in _WIDENED or (element == "f64" and candidate.name in doubles):
                 found.append(candidate)
-        elif candidate.name == "arith.divf":
+        elif candidate.name == "arith.divf" and _element(candidate.results[0].type) == "f32":
             divisions.append(candidate)
         return ir.WalkResult.ADVANCE
 
@@ -73,7 +76,7 @@ def expand_math(op: ir.Operation, fma: bool = True, avx512: bool = False) -> Non
         with call.location, ir.InsertionPoint(call):
             result = call.results[0]
             operands = [Lanes(value, fma=fma, avx512=avx512) for value in call.operands]
-            value = _compute(call.name, operands)
+            value = _compute(call.name, operands, doubles)
             result.replace_all_uses_with(value)
         call.erase()
 
@@ -111,10 +114,12 @@ def _element(type_: ir.Type) -> str:
     return str(type_.element_type if isinstance(type_, ir.VectorType) else type_)
 
 
-def _compute(name: str, operands: list[Lanes]) -> ir.Value:
+def _compute(
+    name: str, operands: list[Lanes], doubles: dict[str, Callable[..., Lanes]]
+) -> ir.Value:
     function, narrow = _FUNCTIONS[name], operands[0].value.type
     if _element(narrow) == "f64":
-        return _OF_DOUBLES[name](*operands).value
+        return doubles[name](*operands).value
     if _element(narrow) == "f32":
         return function(*operands).value
     value = function(*(each.converted("arith.extf", ir.F32Type.get()) for each in operands))

@@ -66,8 +66,7 @@ def _far_quarter_turns(x: Lanes) -> tuple[Lanes, Lanes]:
             chosen = mask.select(word.like(_TWO_OVER_PI[j + number]), chosen)
         words.append(chosen)
     pieces = [
-        (((a << 32) | b) << shift).without_sign_shifted(32)
-        for a, b in itertools.pairwise(words)
+        (((a << 32) | b) << shift).without_sign_shifted(32) for a, b in itertools.pairwise(words)
     ]
     # As a fraction of a whole turn: what overflows are whole ones.
     high, middle, low = (piece * mantissa for piece in pieces)

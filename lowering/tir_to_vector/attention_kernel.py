@@ -247,21 +247,23 @@ class _Kernel:
             )  # fmt: skip
 
     def _tiles(self, rows: Index, write: Callable[[Index, int], None]) -> None:
-        """Write register tiles over the rows of a block."""
+        """Write register tiles over the rows of a block.
+
+        The last may hold rows that are not there: of those whatever is computed is of no use.
+        """
         emit = self.emit
+        most = self.tile
+        whole = emit.round_down(rows, most)
+        with emit.loop(0, whole, most) as loop:
+            write(loop.counter, most)
         if isinstance(self.rows, int):
-            sizes = [self.tile, self.rows % self.tile]
-        else:
-            sizes = list(self.setup.machine.row_tiles)
-        done: Index = 0
-        for size in sizes:
-            if not size:
-                continue
-            left = emit.sub(rows, done)
-            upto = emit.add(done, emit.round_down(left, size))
-            with emit.loop(done, upto, size) as loop:
-                write(loop.counter, size)
-            done = upto
+            left = self.rows % most
+            if left:
+                with emit.loop(whole, rows, left) as loop:
+                    write(loop.counter, left)
+            return
+        with emit.loop(whole, rows, self.setup.machine.row_tiles[1]) as loop:
+            write(loop.counter, self.setup.machine.row_tiles[1])
 
 
 def _tile_rows(rows: Index, machine: Machine) -> int:

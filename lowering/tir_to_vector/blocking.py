@@ -11,17 +11,20 @@ from relax_mlir.lowering.tir_to_vector.machine import Machine
 _STEP = 4
 
 
-def k_limit(machine: Machine, row_bytes: int) -> int:
+def k_limit(machine: Machine, panel_bytes: int, rows_bytes: int) -> int:
     """Return how many steps of k a block has at most.
 
-    A panel of B with its rows of A should about fill the first-level cache: the panel passes
-    through it, and longer runs would only push out the rows that every panel needs again.
+    The rows of A that every panel of B needs again should stay in the first-level cache while a
+    panel passes through it; that may be larger than what is left, as it comes in order.
 
     Args:
         machine: its caches.
-        row_bytes: bytes of a panel for each step of k.
+        panel_bytes: bytes of a panel for each step of k.
+        rows_bytes: bytes of a tile's rows of A for each step of k.
     """
-    return max(_STEP, machine.l1_bytes * 4 // 3 // row_bytes // 16 * 16)
+    both = machine.l1_bytes * 15 // 8 // (panel_bytes + rows_bytes)
+    rows = machine.l1_bytes * 3 // 4 // rows_bytes
+    return max(_STEP, min(both, rows) // 16 * 16)
 
 
 def n_limit(machine: Machine, steps: int, width: int, element_bytes: int) -> int:

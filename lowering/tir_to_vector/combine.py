@@ -22,10 +22,12 @@ class Sums:
         flat: the reduction.
         emit: writes the code.
         lanes: of one register.
+        shared: whether all lanes are parts of one sum, so that a mask may stand for pairs of them.
     """
 
-    def __init__(self, flat: FlatNest, emit: Emitter, lanes: int) -> None:
+    def __init__(self, flat: FlatNest, emit: Emitter, lanes: int, *, shared: bool) -> None:
         self._emit, self._name, self._lanes = emit, flat.combiner, lanes
+        self._shared = shared
         self._element = flat.value.type
         self._keep = _EXTREMA.get(self._name)
 
@@ -92,7 +94,7 @@ class Sums:
     def _marked(self, total: ir.Value) -> int:
         """Return how many lanes a mask has: half as many where that is still a whole register."""
         lanes = total.type.shape[0]
-        return lanes // 2 if lanes > self._lanes else lanes
+        return lanes // 2 if self._shared and lanes > self._lanes else lanes
 
     def _compare(self, predicate: int, a: ir.Value, b: ir.Value) -> ir.Value:
         type_ = ir.VectorType.get(a.type.shape, self._emit.bool_type)

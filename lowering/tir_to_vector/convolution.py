@@ -131,6 +131,7 @@ def _inner(
 
     The first is the narrow one along which neighbours in the image are nearest.
     """
+
     def size(i: int) -> int:
         value = flat.iters[i].extent.value
         return 1 << 30 if value is None else value
@@ -148,7 +149,9 @@ def _inner(
 def _unit_stride(flat: FlatNest, kernel: FlatAccess, reductions: list[int]) -> SymExpr | None:
     """Return the distance of neighbours where the steps of all reductions lie evenly, else None."""
     left = {i: kernel.strides[i] for i in reductions}
-    unit = next((s for s in left.values() if all(_divides(s, other) for other in left.values())), None)
+    unit = next(
+        (s for s in left.values() if all(_divides(s, other) for other in left.values())), None
+    )
     expected = unit
     # From the nearest neighbours on, each stride is the length of what is inside.
     while left and expected is not None:

@@ -9,9 +9,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 
 from relax_mlir.dialects.bindings import ir
+from relax_mlir.lowering.tir_to_vector.borders import Borders
 from relax_mlir.lowering.tir_to_vector.convolution import Convolution
 from relax_mlir.lowering.tir_to_vector.convolution_store import TileStore
-from relax_mlir.lowering.tir_to_vector.convolution_tiles import choose_tiles
+from relax_mlir.lowering.tir_to_vector.convolution_tiles import tiles_of
 from relax_mlir.lowering.tir_to_vector.emit import KEEP, Emitter
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.kernel_blocks import KernelBlocks
@@ -27,13 +28,25 @@ _KERNELS_IN_CACHE = 1 << 20
 Span = tuple[Index, Index]
 
 
-def emit_convolution(found: Convolution, emit: Emitter, machine: Machine) -> None:
-    """Write the kernel of a convolution at the insertion point."""
-    _Writer(found, emit, machine).write()
+def emit_convolution(
+    found: Convolution, emit: Emitter, machine: Machine, borders: Borders | None = None
+) -> None:
+    """Write the kernel of a convolution at the insertion point.
+
+    Args:
+        found: the convolution.
+        emit: where to write.
+        machine: what for.
+        borders: how windows hang over the image, where it is not a padded copy that is read.
+    """
+    _Writer(found, emit, machine, borders).write()
 
 
 class _Writer:
-    def __init__(self, found: Convolution, emit: Emitter, machine: Machine) -> None:
+    def __init__(
+        self, found: Convolution, emit: Emitter, machine: Machine, borders: Borders | None
+    ) -> None:
+        self.borders = borders
         self.found, self.emit, self.machine = found, emit, machine
         lanes = machine.lanes(found.element)
         assert lanes is not None  # convolutions of other elements are left to plain loops
@@ -44,8 +57,7 @@ class _Writer:
         self.store = TileStore(found, self.out, self.kernels, emit, self.vector)
         self.blocks = self.kernels.count
         self.rows, self.cols = self._extent(found.row), self._extent(found.col)
-        known = [x if isinstance(x, int) else None for x in (self.blocks, self.rows, self.cols)]
-        self.sizes = choose_tiles(machine.registers, *known)
+        self.sizes = tiles_of(found, machine)
         self.outer = [i for i in found.outer if i != self.kernels.block]
 
     def _extent(self, position: int | None) -> Index:
@@ -65,14 +77,14 @@ class _Writer:
             if stay:
                 kernels.pack(env, *blocks)
                 for height, row in self._steps(rows, self.sizes.rows):
-                    for width, col in self._steps((0, self.cols), self.sizes.cols):
+                    for width, col in self._columns():
                         for vectors, block in self._steps(blocks, self.sizes.blocks):
                             self._tile(env, (height, width, vectors), (row, col, block), blocks[0])
                 return
             for vectors, block in self._steps(blocks, self.sizes.blocks):
                 kernels.pack(env, block, self.emit.add(block, vectors))
                 for height, row in self._steps(rows, self.sizes.rows):
-                    for width, col in self._steps((0, self.cols), self.sizes.cols):
+                    for width, col in self._columns():
                         self._tile(env, (height, width, vectors), (row, col, block), block)
 
     @contextmanager
@@ -120,6 +132,25 @@ class _Writer:
                     yield size, loop.counter
             done = upto
 
+    def _columns(self) -> Iterator[tuple[int, Index]]:
+        """As `_steps` along a row; tiles whose windows hang over are written out one by one."""
+        sizes, borders = self.sizes.cols, self.borders
+        if borders is None or borders.axis_of(self.found.col) is None:
+            yield from self._steps((0, self.cols), sizes)
+            return
+        assert isinstance(self.cols, int)  # or borders would not have been told
+        done = 0
+        for size in sizes:
+            upto = done + (self.cols - done) // size * size
+            places = range(done, upto, size)
+            whole = [at for at in places if borders.is_inside(at, size)]
+            for at in places:
+                if at not in whole:
+                    yield size, at
+            if whole:
+                yield from self._steps((whole[0], whole[-1] + size), (size,))
+            done = upto
+
     def _tile(
         self, env: dict[int, Index], size: tuple[int, int, int], at: tuple[Index, Index, Index],
         packed_from: Index,
@@ -131,7 +162,9 @@ class _Writer:
             here[found.row] = row
         start = self.image.at(here).offset
         pixels = [
-            emit.add(emit.mul(r, self.image.stride(found.row)), emit.mul(c, self.image.stride(found.col)))
+            emit.add(
+                emit.mul(r, self.image.stride(found.row)), emit.mul(c, self.image.stride(found.col))
+            )
             for r in range(height)
             for c in range(width)
         ]
@@ -143,26 +176,59 @@ class _Writer:
         zero = emit.constant(self.vector, 0)
         if init is not None:
             zero = emit.constant_of(self.vector, ir.DenseElementsAttr.get_splat(self.vector, init))
-        sums = self._reduce(
-            [i for i in (*found.reductions, found.k, found.taps) if i is not None], start, pixels, kernels,
-            [zero] * (len(pixels) * vectors),
-        )  # fmt: skip
+        sums = [zero] * (len(pixels) * vectors)
+        hangs = isinstance(col, int) and self.borders is not None
+        if hangs and not self.borders.is_inside(col, width):
+            sums = self._hanging(here, width, start, pixels, kernels, sums)
+        else:
+            loops = [i for i in (*found.reductions, found.k, found.taps) if i is not None]
+            sums = self._reduce(here, loops, start, pixels, kernels, sums)
         self.store.write(here, size, sums, block, self.kernels.left(block, vectors))
 
+    def _hanging(
+        self, here: dict[int, Index], width: int, image: Index, pixels: list[Index],
+        kernels: list[Index], sums: list[ir.Value],
+    ) -> list[ir.Value]:  # fmt: skip
+        """Add up a tile some of whose windows hang over at an end of the row, step by step."""
+        emit, found, borders = self.emit, self.found, self.borders
+        col = here[found.col]
+        assert borders is not None
+        assert isinstance(col, int)
+        loops = [i for i in (*found.reductions, found.k) if i is not None]
+        vectors = len(kernels)
+        for tap in range(found.iter(found.taps).extent.value or 1):
+            row = borders.inside(col, width, tap)
+            inside = [first + p for first in range(0, len(pixels), width) for p in row]
+            numbers = [p * vectors + v for p in inside for v in range(vectors)]
+            if not numbers:
+                continue
+            there = emit.add(image, emit.mul(tap, self.image.stride(found.taps)))
+            step = emit.mul(tap, self.kernels.stride(found.taps))
+            parts = self._reduce(
+                here, loops, there, [pixels[p] for p in inside],
+                [emit.add(kernel, step) for kernel in kernels], [sums[n] for n in numbers],
+            )  # fmt: skip
+            sums = list(sums)
+            for number, part in zip(numbers, parts, strict=True):
+                sums[number] = part
+        return sums
+
     def _reduce(
-        self, loops: list[int], image: Index, pixels: list[Index], kernels: list[Index],
-        sums: list[ir.Value],
+        self, here: dict[int, Index], loops: list[int], image: Index, pixels: list[Index],
+        kernels: list[Index], sums: list[ir.Value],
     ) -> list[ir.Value]:  # fmt: skip
         emit = self.emit
         if not loops:
             return self._step(image, pixels, kernels, sums)
         position, *rest = loops
-        extent = self._extent(position)
-        with emit.loop(0, extent, 1, sums, KEEP) as loop:
+        span: Span = (0, self._extent(position))
+        if self.borders is not None:
+            span = self.borders.steps(emit, position, span[1], here)
+        with emit.loop(*span, 1, sums, KEEP) as loop:
             there = emit.add(image, emit.mul(loop.counter, self.image.stride(position)))
             step = emit.mul(loop.counter, self.kernels.stride(position))
             inner = [emit.add(kernel, step) for kernel in kernels]
-            loop.carry(self._reduce(rest, there, pixels, inner, loop.carried))
+            loop.carry(self._reduce(here, rest, there, pixels, inner, loop.carried))
         return loop.results
 
     def _step(
@@ -175,5 +241,7 @@ class _Writer:
         for number, pixel in enumerate(pixels):
             value = emit.splat(load.one(emit.add(image, pixel)), self.vector)
             for v, weight in enumerate(weights):
-                result.append(multiply_add(emit, self.machine, value, weight, sums[number * len(weights) + v]))
+                result.append(
+                    multiply_add(emit, self.machine, value, weight, sums[number * len(weights) + v])
+                )
         return result

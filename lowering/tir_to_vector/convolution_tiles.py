@@ -3,6 +3,9 @@
 from dataclasses import dataclass
 from functools import lru_cache
 
+from relax_mlir.lowering.tir_to_vector.convolution import Convolution
+from relax_mlir.lowering.tir_to_vector.machine import Machine
+
 # Cycles from a multiply-add to the next that needs its sum: so many sums keep the units busy.
 _LATENCY = 8
 # What a step of the innermost loop takes beside its arithmetic, in multiply-adds.
@@ -91,3 +94,15 @@ def _counts(sizes: tuple[int, ...], extent: int) -> list[tuple[int, int]]:
 def _step(pixels: int, vectors: int) -> float:
     """Return what one step of the innermost loop takes; two loads go with two multiply-adds."""
     return max(pixels * vectors, pixels + vectors, _LATENCY) + _STEP
+
+
+def tiles_of(found: Convolution, machine: Machine) -> TileSizes:
+    """Return the tiles for a convolution on a machine."""
+    lanes = machine.lanes(found.element) or 1
+    channels = found.iter(found.lane).extent.value
+    blocks = None if channels is None else -(-channels // lanes)
+    if found.unit is None and blocks is not None and found.blocks:
+        outer = found.iter(found.blocks[-1]).extent.value
+        blocks = None if outer is None else blocks * outer
+    pixels = [found.iter(position).extent.value for position in (found.row, found.col)]
+    return choose_tiles(machine.registers, blocks, *pixels)

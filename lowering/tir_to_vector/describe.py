@@ -7,7 +7,7 @@ from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.lowering.tir_to_vector.attention import Attention
 from relax_mlir.lowering.tir_to_vector.contraction import Contraction
 from relax_mlir.lowering.tir_to_vector.convolution import Convolution
-from relax_mlir.lowering.tir_to_vector.convolution_tiles import choose_tiles
+from relax_mlir.lowering.tir_to_vector.convolution_tiles import tiles_of
 from relax_mlir.lowering.tir_to_vector.flat import FlatNest
 from relax_mlir.lowering.tir_to_vector.machine import Machine
 from relax_mlir.lowering.tir_to_vector.microkernel import VECTORS
@@ -68,11 +68,7 @@ def _tile(plan: Plan, machine: Machine, lanes: int) -> tuple[int, ...]:
         rows = form.rows.value
         return (most if rows is None else max(1, min(most, rows)), VECTORS * lanes)
     if isinstance(form, Convolution):
-        blocks = _known(form.flat, form.lane)
-        pixels = [form.iter(position).extent.value for position in (form.row, form.col)]
-        sizes = choose_tiles(
-            machine.registers, None if blocks is None else -(-blocks // lanes), *pixels
-        )
+        sizes = tiles_of(form, machine)
         return (sizes.rows[0] * sizes.cols[0], sizes.blocks[0] * lanes)
     if isinstance(form, Transpose):
         return (lanes, lanes)

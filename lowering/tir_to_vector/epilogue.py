@@ -22,7 +22,7 @@ from relax_mlir.lowering.tir_to_vector.vector_nest import DIVIDES, NestWriter
 
 # Operations for an element from which on code that many times over costs more than a loop.
 _LONG = 8
-_ZERO = SymExpr.const(0)
+_ZERO, _ONE = SymExpr.const(0), SymExpr.const(1)
 _MOVABLE = ("memref.alloc", "arith.", "tir.symbol", "memref.dim")
 
 
@@ -127,32 +127,53 @@ def _aligned(flat: FlatNest, follower: FlatNest, made: list[FlatAccess]) -> Flat
     # The iterators of both are told by the strides with which they walk what goes between.
     there = follower.accesses[fed[0]]
     here = made[known.index(there.buffer)]
-    spatial = [i for i, it in enumerate(flat.iters) if not it.reduction]
-    if len(spatial) != len(follower.iters):
+    to = _walk(flat, here, follower, there)
+    if to is None:
         return None
-    to: list[int] = []
-    for i, it in enumerate(follower.iters):
-        same = [
-            j
-            for j in spatial
-            if j not in to
-            and flat.iters[j].extent == it.extent
-            and here.strides[j] == there.strides[i]
-        ]
-        if not same:
-            return None
-        to.append(same[0])
     accesses = {}
     for op, access in follower.accesses.items():
         strides = [_ZERO] * len(flat.iters)
-        for position, stride in zip(to, access.strides, strict=True):
-            strides[position] = stride
+        for targets, stride in zip(to, access.strides, strict=True):
+            for position, steps in targets:
+                strides[position] = stride * steps
         accesses[op] = FlatAccess(access.buffer, access.offset, strides)
     for op in fed:
         place = made[known.index(accesses[op].buffer)]
         if (accesses[op].offset, accesses[op].strides) != (place.offset, place.strides):
             return None
     return replace(follower, iters=flat.iters, accesses=accesses)
+
+
+def _walk(
+    flat: FlatNest, here: FlatAccess, follower: FlatNest, there: FlatAccess
+) -> list[list[tuple[int, SymExpr]]] | None:
+    """Return for each iterator of a map the contraction's that it is, and how often each steps.
+
+    One may be two of the contraction's, where that counts panels and the columns inside them.
+    """
+    free = [i for i, it in enumerate(flat.iters) if not it.reduction]
+
+    def walks(position: int, extent: SymExpr, stride: SymExpr) -> bool:
+        return flat.iters[position].extent == extent and here.strides[position] == stride
+
+    result: list[list[tuple[int, SymExpr]]] = []
+    for i, it in enumerate(follower.iters):
+        stride = there.strides[i]
+        same = [[(j, _ONE)] for j in free if walks(j, it.extent, stride)]
+        for j in () if same else free:
+            columns = flat.iters[j].extent
+            if here.strides[j] == stride and columns.value:
+                same += [
+                    [(other, columns), (j, _ONE)]
+                    for other in free
+                    if here.strides[other] == stride * columns
+                    and flat.iters[other].extent * columns == it.extent
+                ]
+        if not same:
+            return None
+        result.append(same[0])
+        free = [j for j in free if j not in (position for position, _ in same[0])]
+    return None if free else result
 
 
 def _join(flat: FlatNest, followers: list[Nest], flats: list[FlatNest]) -> Fused | None:

@@ -77,9 +77,7 @@ def _bytes(type_: ir.Type) -> int:
     return max(1, type_.width // 8)
 
 
-def _declared(
-    op: ir.Operation, name: str, inputs: list[ir.Type], results: list[ir.Type]
-) -> str:
+def _declared(op: ir.Operation, name: str, inputs: list[ir.Type], results: list[ir.Type]) -> str:
     """Return the symbol of a declaration of the function, which is made where there is none."""
     module = op
     while module.parent is not None:

@@ -1,6 +1,6 @@
 """Nests over flat memory: every access an offset and one stride for each iterator (decision 8)."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.symbolic import SymExpr
@@ -61,6 +61,7 @@ class FlatNest:
         value: for a reduction what is combined, else what is stored.
         slice: the operations that compute the value, in order.
         init: what a reduction starts from, None for what the buffer holds.
+        counters: for each iterator whose value it computes with its position, None when it is 0.
         final: whether nothing else in the function touches what it writes, and the caller sees it.
     """
 
@@ -72,6 +73,7 @@ class FlatNest:
     value: ir.Value
     slice: list[ir.Operation]
     init: ir.Attribute | None
+    counters: dict[ir.Value, int | None] = field(default_factory=dict)
     final: bool = False
 
     @property
@@ -110,6 +112,9 @@ def flatten_nest(nest: Nest) -> FlatNest:
         raise NotFlat("it has an init region and no reduction")
     flat = FlatNest(nest, iters, accesses, store.op, total, value, _slice(nest, value), init)
     _check_writes(flat)
+    arguments = list(nest.block.regions[0].blocks[0].arguments)
+    used = {value for op in flat.slice if op not in accesses for value in op.operands} | {value}
+    flat.counters = {arguments[i]: order.index(i) for i in order if arguments[i] in used}
     flat.final = _is_final(flat)
     return flat
 
@@ -251,8 +256,8 @@ def _slice(nest: Nest, value: ir.Value) -> list[ir.Operation]:
     while todo:
         owner = todo.pop().owner
         if isinstance(owner, ir.Block):
-            if owner.owner.operation.name != "func.func":
-                raise NotFlat("it computes with an iterator's value")
+            if owner != body and owner.owner.operation.name != "func.func":
+                raise NotFlat("it computes with a counter of its loops")
             continue
         op = owner.operation
         # Constants are made anew where they are used.
@@ -291,19 +296,26 @@ def collapse(flat: FlatNest, keep: int = 0) -> FlatNest:
     The first `keep` iterators stay as they are.
     """
     chosen = [i for i, it in enumerate(flat.iters) if i < keep or it.extent != 1]
+    counters = {
+        value: chosen.index(i) if i in chosen else None for value, i in flat.counters.items()
+    }
     iters = [flat.iters[i] for i in chosen]
     strides = {op: [access.strides[i] for i in chosen] for op, access in flat.accesses.items()}
     for position in reversed(range(keep, len(iters) - 1)):
         outer, inner = iters[position], iters[position + 1]
-        if outer.reduction == inner.reduction and all(
-            s[position] == s[position + 1] * inner.extent for s in strides.values()
+        counted = {position, position + 1} & set(counters.values())
+        if (
+            outer.reduction == inner.reduction
+            and not counted
+            and all(s[position] == s[position + 1] * inner.extent for s in strides.values())
         ):
             merged = FlatIter(outer.extent * inner.extent, outer.reduction)
             iters[position : position + 2] = [merged]
             for s in strides.values():
                 del s[position]
+            counters = {v: i - 1 if i and i > position else i for v, i in counters.items()}
     accesses = {
         op: FlatAccess(access.buffer, access.offset, strides[op])
         for op, access in flat.accesses.items()
     }
-    return replace(flat, iters=iters, accesses=accesses)
+    return replace(flat, iters=iters, accesses=accesses, counters=counters)

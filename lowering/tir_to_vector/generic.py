@@ -7,6 +7,7 @@ from relax_mlir.lowering.tir_to_vector.externs import lower_call
 from relax_mlir.lowering.tir_to_vector.index_emit import constant_or_value
 from relax_mlir.lowering.tir_to_vector.scheduled_threads import MARK, write_parallel
 
+
 def lower_block(block: ir.Block, emit: Emitter) -> None:
     """Replace the tir operations in a block, and in all regions under it, in place.
 

@@ -24,6 +24,8 @@ def lower_tir(
     vector_registers: int = 32,
     fma: bool = True,
     threads: int = 1,
+    l1_bytes: int = 48 << 10,
+    l2_bytes: int = 2 << 20,
 ) -> None:
     """Lower every prim func of a module in place; other functions stay as they are (decision 8).
 
@@ -33,11 +35,13 @@ def lower_tir(
         vector_registers: how many vector registers there are.
         fma: whether the target has a fused multiply-add instruction.
         threads: most threads for one kernel; with more than one, code for OpenMP is written.
+        l1_bytes: size of a core's first-level data cache.
+        l2_bytes: size of what a core has of the second-level cache.
 
     Raises:
         PassError: a symbol of a prim func has no value, or a parallel loop carries a reduction.
     """
-    machine = Machine(vector_bits, vector_registers, fma, threads)
+    machine = Machine(vector_bits, vector_registers, fma, threads, l1_bytes, l2_bytes)
     problems: list[str] = []
     slow = SlowKernels()
     with op.context, op.location:

@@ -33,6 +33,41 @@ _SPARE = 16
 Span = tuple[Index, Index]
 
 
+def panel_iter(found: Contraction, width: int) -> int | None:
+    """Return the iterator over panels that B consists of, None where it does not.
+
+    Panels have a number of columns that register tiles divide, beside each other for each step of
+    k; and whatever else sees them walks their columns as if there were no panels.
+    """
+    columns = found.flat.iters[found.n].extent.value
+    if columns is None or columns % width or found.widen[1] is not None:
+        return None
+    if found.b.strides[found.n] != 1 or found.b.strides[found.k] != columns:
+        return None
+    read = (found.a, found.b)
+    others = [x for x in found.flat.accesses.values() if x not in read]
+    for position in found.outer:
+        if found.a.strides[position] == 0 and all(
+            x.strides[position] == x.strides[found.n] * columns for x in others
+        ):
+            return position
+    return None
+
+
+def is_matrix_product(found: Contraction, machine: Machine) -> bool:
+    """Whether a contraction is one of matrices: a sum over one iterator, columns adjacent.
+
+    A window over an image is not, though it may be a contraction; nor are kernels in other blocks
+    than the panels that register tiles take.
+    """
+    lanes = machine.lanes(found.element)
+    if lanes is None or found.outer_reductions or found.c.strides[found.n] != 1:
+        return False
+    panel = panel_iter(found, VECTORS * lanes)
+    batch = [i for i in found.outer if i != panel]
+    return all(found.a.strides[i] != 0 and found.b.strides[i] != 0 for i in batch)
+
+
 def emit_contraction(
     found: Contraction, emit: Emitter, machine: Machine, epilogue: Epilogue | None = None
 ) -> None:
@@ -69,13 +104,21 @@ class _Writer:
         self.vector = ir.VectorType.get([self.lanes], found.element)
         self.m = 1 if found.m is None else self._extent(found.m)
         self.n, self.k = self._extent(found.n), self._extent(found.k)
+        self.outer = list(found.outer)
+        # Panels that B consists of already, in elements; 0 where columns lie beside each other.
+        self.ready = 0
+        panel = panel_iter(found, self.width)
+        if panel is not None and isinstance(self.n, int):
+            self.ready, self.outer = self.n, [i for i in self.outer if i != panel]
+            self.n = emit.mul(self._extent(panel), self.ready)
+            self.panel = panel
         size = max(8, found.element.width) // 8
-        self.k_most = k_limit(machine, self.width * size)
+        self.k_most = k_limit(machine, self.width * size, machine.row_tiles[0] * size)
         self.k_block = k_block(emit, self.k, self.k_most)
         steps = self.k_block if isinstance(self.k_block, int) else self.k_most
         self.n_most = n_limit(machine, max(1, steps), self.width, size)
         self.a, self.b = (Layout(x, emit) for x in (found.a, found.b))
-        self.rows = RowTiles(emit, self.m, machine.row_tiles[0], (4, 2, 1))
+        self.rows = RowTiles(emit, self.m, machine.row_tiles[0], machine.row_tiles[1:])
         # Sums need a place of their own unless each is complete when it is first stored.
         self.finish = None if epilogue is None else Finish(epilogue, found, emit, machine)
         whole = isinstance(self.k, int) and self.k <= self.k_most and self.few_rows() is False
@@ -89,6 +132,8 @@ class _Writer:
     def few_rows(self) -> bool | ir.Value:
         """Return whether so few rows share B that it is best read as it lies, once."""
         found, m = self.found, self.m
+        if self.ready:
+            return False
         along_k = found.b.strides[found.k] == 1 and found.b.strides[found.n] != 1
         if along_k and found.a.strides[found.k] != 1:
             return False
@@ -151,7 +196,9 @@ class _Writer:
             packed = self._packed_buffer()
             self.rows_buffer = self._rows_buffer()
             self.scratch = None
-            if self.finish is not None and self.finish.is_long:
+            # A tile that may have to wait for more has both ways in its code: one of them is short.
+            known = isinstance(self.k, int) and self.k <= self.k_most
+            if self.finish is not None and (self.finish.is_long or not known):
                 self.scratch = emit.alloc(self.rows.largest * self.width, found.element)
             with ExitStack() as loops:
                 a, b = (x.at(env) for x in (self.a, self.b))
@@ -174,7 +221,7 @@ class _Writer:
         with ExitStack() as loops:
             spans, columns, rows = loops.enter_context(self._team(each, whole_rows))
             env: dict[int, Index] = {}
-            for position in found.outer:
+            for position in self.outer:
                 env[position] = loops.enter_context(self._outer(position, spans[position]))
             for position in found.outer_reductions:
                 env[position] = loops.enter_context(self._outer(position))
@@ -187,7 +234,7 @@ class _Writer:
         Threads that share out columns each pack what they need of B. No tile is cut, and where it
         lies does not change in which order it sums: bits are the same in any split.
         """
-        emit, outer = self.emit, self.found.outer
+        emit, outer = self.emit, self.outer
         work = work_of(emit, self.found.flat, each)
         parts = [Part(self._extent(position), 1, 2 * emit.threads) for position in outer]
         least = 0 if whole_rows else _PANELS_EACH * emit.threads * self.width
@@ -210,7 +257,8 @@ class _Writer:
         """Loop over blocks of columns; none where B is read as it lies."""
         first, last = columns
         most = self.n_most
-        if self.pack is False or (first == 0 and isinstance(last, int) and last <= most):
+        as_it_lies = self.pack is False and not self.ready
+        if as_it_lies or (first == 0 and isinstance(last, int) and last <= most):
             yield columns
             return
         with self.emit.loop(first, last, most) as loop:
@@ -246,6 +294,8 @@ class _Writer:
             yield loop.counter, emit.min(emit.add(loop.counter, self.k_block), self.k)
 
     def _pack_when(self, unit: bool) -> bool | ir.Value:
+        if self.ready:
+            return False
         if not unit or self.found.widen[1] is not None:
             return True
         emit = self.emit
@@ -300,8 +350,11 @@ class _Writer:
         emit, found = self.emit, self.found
         n_stride, k_stride = b.stride(found.n), b.stride(found.k)
         start = emit.add(b.offset, emit.add(emit.mul(j0, n_stride), emit.mul(k0, k_stride)))
+        if self.ready:
+            start = emit.add(b.offset, emit.mul(k0, k_stride))
+            return Panels(b.base, start, k_stride, b.stride(self.panel), self.ready, j0)
         if self.pack is False:
-            return Panels(b.base, start, k_stride, self.width, contiguous=True)
+            return Panels(b.base, start, k_stride, self.width)
         size = emit.mul(self._panel_rows(), self.width)
         load = Loader(emit, b.base, found.widen[1], self.vector)
         packer = PanelPacker(load, self.width, packed, size)
@@ -309,7 +362,7 @@ class _Writer:
         columns, steps = emit.sub(j1, j0), emit.sub(k1, k0)
         if self.pack is True:
             packer.pack(block, columns, steps)
-            return Panels(packed, 0, self.width, size)
+            return Panels(packed, 0, self.width, size, self.width)
         with emit.when(self.pack):
             packer.pack(block, columns, steps)
         return Panels(
@@ -317,6 +370,7 @@ class _Writer:
             emit.select(self.pack, 0, start),
             emit.select(self.pack, self.width, k_stride),
             emit.select(self.pack, size, self.width),
+            self.width,
         )
 
     def _rows(
@@ -364,7 +418,7 @@ class _Writer:
         done = emit.round_down(columns, self.width)
         if not isinstance(done, int) or done:
             with emit.loop(0, done, self.width) as column:
-                self._prefetch_rows(tile, column.counter)
+                self._prefetch_rows(tile, column.counter, steps)
                 b, to = self._at(panels, store, column.counter)
                 emit_tile(emit, kernel, a, b, to, steps, [None] * vectors)
         left = emit.sub(columns, done)
@@ -383,23 +437,28 @@ class _Writer:
         with emit.when(narrow):
             self._tail(kernel, a, at, left, steps, 1)
 
-    def _prefetch_rows(self, tile: int, column: Index) -> None:
+    def _prefetch_rows(self, tile: int, column: Index, steps: Index) -> None:
         """Ask for some of the next tile's rows of A: each panel for other lines of them."""
         if self.ahead is None or tile < DOT_ROWS:
             return
-        emit, lanes = self.emit, self.lanes
-        along = emit.add(self.ahead.offset, column)
-        for row in range(tile):
-            place = emit.add(along, emit.mul(row, self.ahead.stride("m")))
-            for number in range(VECTORS):
-                emit.prefetch(self.ahead.base, emit.add(place, number * lanes))
+        emit, ahead = self.emit, self.ahead
+        with emit.when(emit.compare("slt", column, steps)):
+            along = emit.add(ahead.offset, column)
+            for row in range(tile):
+                place = emit.add(along, emit.mul(row, ahead.stride("m")))
+                for number in range(VECTORS):
+                    emit.prefetch(ahead.base, emit.add(place, number * self.lanes))
 
     def _at(self, panels: Panels, store: Store, column: Index) -> tuple[Flat, Store]:
         emit = self.emit
-        panel = column
-        if not panels.contiguous:
-            panel = emit.mul(emit.div(column, self.width), panels.panel_stride)
-        source = Flat(panels.base, emit.add(panels.offset, panel), {"k": panels.row_stride})
+        place: Index = column
+        if panels.width:
+            at = emit.add(panels.first, column)
+            number = emit.div(at, panels.width)
+            place = emit.mul(number, panels.panel_stride)
+            if panels.width != self.width:
+                place = emit.add(place, emit.sub(at, emit.mul(number, panels.width)))
+        source = Flat(panels.base, emit.add(panels.offset, place), {"k": panels.row_stride})
         return source, store.at(emit, column)
 
     def _tail(

@@ -43,8 +43,10 @@ def lower_nibbles(func: ir.OpView) -> None:
     entry = func.entry_block
     found = collect(
         func.operation,
-        lambda op: op.name != "func.func"
-        and any(is_nibbles(each.type) for each in (*op.operands, *op.results)),
+        lambda op: (
+            op.name != "func.func"
+            and any(is_nibbles(each.type) for each in (*op.operands, *op.results))
+        ),
     )
     arguments = [each for each in entry.arguments if is_nibbles(each.type)]
     if not found and not arguments:

@@ -11,13 +11,18 @@ from relax_mlir.lowering.tir_to_vector.microkernel import Flat
 
 @dataclass
 class Panels:
-    """Where a panel of B begins: `offset + number * panel_stride`, and where its next row is."""
+    """Where a panel of B begins: `offset + number * panel_stride`, and where its next row is.
+
+    Panels are of `width` columns, of which the first asked for is number `first`; a width of 0 says
+    that all columns lie beside each other.
+    """
 
     base: ir.Value
     offset: Index
     row_stride: Index
     panel_stride: Index
-    contiguous: bool = False
+    width: int = 0
+    first: Index = 0
 
 
 class Layout:

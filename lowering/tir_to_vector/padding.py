@@ -1,34 +1,35 @@
 """Recognising padded copies: a buffer of zeros, then an image inside it."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.symbolic import SymExpr
-from relax_mlir.lowering.tir_to_vector.analysis import Access, Nest
-from relax_mlir.lowering.tir_to_vector.flat import FlatNest, extent_of
-
+from relax_mlir.lowering.tir_to_vector.analysis import Access, Nest, match_nest
+from relax_mlir.lowering.tir_to_vector.flat import FlatNest, NotFlat, extent_of, flatten_nest
 
 _MOVABLE = ("memref.alloc", "arith.", "tir.symbol", "memref.dim")
 
 
 @dataclass
 class Padded:
-    """A temporary buffer that holds an image and a constant around it.
+    """A temporary buffer that holds an image and zeros around it.
 
     Attributes:
         buffer: it.
         source: the image.
         before: for each dimension where the image begins.
+        after: for each dimension what is beyond the image's end.
         sizes: the image's dimensions.
-        fill: the constant.
         nests: what writes it.
     """
 
     buffer: ir.Value
     source: ir.Value
     before: list[int]
+    after: list[int]
     sizes: list[SymExpr]
-    fill: ir.Attribute
     nests: tuple[Nest, Nest]
 
 
@@ -53,9 +54,44 @@ def match_padded(fill: tuple[Nest, FlatNest], copy: tuple[Nest, FlatNest]) -> Pa
     if before is None:
         return None
     sizes = [extent_of(inner.loops[i].operands[1]) for i in inner.loop_of]
+    whole = [extent_of(outer.loops[i].operands[1]) for i in outer.loop_of]
+    after = [
+        (all_ - size - first).value for all_, size, first in zip(whole, sizes, before, strict=True)
+    ]
+    if any(count is None or count < 0 for count in after):
+        return None
+    number = value.operation.attributes["value"]
+    kind = ir.FloatAttr if isinstance(number, ir.FloatAttr) else ir.IntegerAttr
+    if kind(number).value != 0:
+        return None
     return Padded(
-        buffer, loads[0].buffer, before, sizes, value.operation.attributes["value"], (outer, inner)
+        buffer, loads[0].buffer, before, [count or 0 for count in after], sizes, (outer, inner)
     )
+
+
+def match_padded_use(tops: Sequence[ir.Operation]) -> tuple[Padded, FlatNest] | None:
+    """Return a padded copy that the first two of some nests make and only the third one reads."""
+    nests: list[tuple[Nest, FlatNest]] = []
+    for op in tops[:3]:
+        nest = match_nest(op)
+        if isinstance(nest, str):
+            return None
+        try:
+            flat = flatten_nest(nest)
+        except NotFlat:
+            return None
+        if (flat.total is not None) != (len(nests) == 2):
+            return None
+        nests.append((nest, flat))
+    if len(nests) != 3:
+        return None
+    padded = match_padded(nests[0], nests[1])
+    if padded is None or not used_only_in(padded, nests[2][0]):
+        return None
+    # Nothing may change the image between its copy and its use.
+    if not all(is_adjacent(a.top, b.top) for (a, _), (b, _) in pairwise(nests)):
+        return None
+    return padded, nests[2][1]
 
 
 def used_only_in(padded: Padded, nest: Nest) -> bool:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.analysis import (
+    BY_HAND_REASON,
     BlockInfo,
     Nest,
     kind_of,
@@ -13,6 +14,7 @@ from relax_mlir.lowering.tir_to_vector.analysis import (
 )
 from relax_mlir.lowering.tir_to_vector.attention import Attention, match_attention
 from relax_mlir.lowering.tir_to_vector.attention_kernel import emit_attention
+from relax_mlir.lowering.tir_to_vector.borders import Borders, find_borders
 from relax_mlir.lowering.tir_to_vector.contraction import Contraction, match_contraction
 from relax_mlir.lowering.tir_to_vector.convolution import Convolution, match_convolution
 from relax_mlir.lowering.tir_to_vector.convolution_kernel import emit_convolution
@@ -21,9 +23,10 @@ from relax_mlir.lowering.tir_to_vector.epilogue import Fused, take_epilogue
 from relax_mlir.lowering.tir_to_vector.flat import FlatNest, NotFlat, collapse, flatten_nest
 from relax_mlir.lowering.tir_to_vector.fusion import emit_fused, shared_loops
 from relax_mlir.lowering.tir_to_vector.machine import Machine
-from relax_mlir.lowering.tir_to_vector.matmul import emit_contraction
+from relax_mlir.lowering.tir_to_vector.matmul import emit_contraction, is_matrix_product
 from relax_mlir.lowering.tir_to_vector.planes import Planes, find_planes
 from relax_mlir.lowering.tir_to_vector.planes_kernel import emit_planes
+from relax_mlir.lowering.tir_to_vector.scheduled import is_scheduled
 from relax_mlir.lowering.tir_to_vector.transposed import TransposeWriter, transposed_iters
 from relax_mlir.lowering.tir_to_vector.vector_nest import vector_iter
 
@@ -84,6 +87,14 @@ def plan_function(func: ir.OpView, machine: Machine) -> list[Plan]:
             plans.append(_planes(planes))
             taken = position + len(planes.nests)
             continue
+        borders = find_borders(tops[position:], machine)
+        if borders is not None:
+            if group:
+                plans.append(_fused(group))
+                group = []
+            plans.append(_borders(borders))
+            taken = position + 3
+            continue
         nest = match_nest(op)
         found = nest if isinstance(nest, str) else _fast_form(nest, machine)
         if isinstance(nest, Nest) and isinstance(found, FlatNest):
@@ -99,7 +110,8 @@ def plan_function(func: ir.OpView, machine: Machine) -> list[Plan]:
             plans.append(_fused(group))
             group = []
         if isinstance(nest, str):
-            plans.append(Plan([op], [_slow(block, nest) for block in _blocks_in(op)]))
+            reason = BY_HAND_REASON if is_scheduled(op) else nest
+            plans.append(Plan([op], [_slow(block, reason) for block in _blocks_in(op)]))
         elif isinstance(found, Convolution):
             plans.append(_convolution(nest, found))
         elif isinstance(found, Contraction):
@@ -129,10 +141,12 @@ def _fast_form(
     except NotFlat as why:
         return str(why)
     merged = collapse(flat)
+    found = match_contraction(merged)
+    if isinstance(found, Contraction) and is_matrix_product(found, machine):
+        return found
     window = match_convolution(merged, machine)
     if isinstance(window, Convolution):
         return window
-    found = match_contraction(merged)
     if isinstance(found, Contraction) and machine.lanes(found.element) is not None:
         return found
     if not isinstance(vector_iter(merged), str):
@@ -191,6 +205,17 @@ def _planes(found: Planes) -> Plan:
         [BlockInfo(nest.name, kind, True) for nest, kind in zip(found.nests, kinds, strict=True)],
         lambda emit, machine: emit_planes(found, emit, machine),
         found,
+    )
+
+
+def _borders(borders: Borders) -> Plan:
+    nests = [*borders.padded.nests, borders.found.flat.nest]
+    kinds = [*(kind_of(nest) for nest in nests[:-1]), "window"]
+    return Plan(
+        [nest.top for nest in nests],
+        [BlockInfo(nest.name, kind, True) for nest, kind in zip(nests, kinds, strict=True)],
+        lambda emit, machine: emit_convolution(borders.found, emit, machine, borders),
+        borders.found,
     )
 
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.analysis import Nest, match_nest
@@ -15,12 +14,7 @@ from relax_mlir.lowering.tir_to_vector.flat import (
     linear,
 )
 from relax_mlir.lowering.tir_to_vector.machine import Machine
-from relax_mlir.lowering.tir_to_vector.padding import (
-    Padded,
-    is_adjacent,
-    match_padded,
-    used_only_in,
-)
+from relax_mlir.lowering.tir_to_vector.padding import Padded, match_padded_use
 
 # With more output channels than this to a group, vectors of them are better filled.
 _FEW_CHANNELS = 4
@@ -172,33 +166,16 @@ def _axes(
 
 def find_planes(tops: Sequence[ir.Operation], machine: Machine) -> Planes | None:
     """Return the window over planes that the first of some nests is, or makes a padded copy for."""
-    nests: list[tuple[Nest, FlatNest]] = []
-    for op in tops[:3]:
-        nest = match_nest(op)
+    padded, flat = match_padded_use(tops) or (None, None)
+    if flat is None:
+        nest = match_nest(tops[0])
         if isinstance(nest, str):
             return None
         try:
             flat = flatten_nest(nest)
         except NotFlat:
             return None
-        nests.append((nest, flat))
-        if flat.total is not None:
-            break
-    (nest, flat), count = nests[-1], len(nests)
-    if flat.total is None or count == 2:
+    if flat.total is None:
         return None
-    padded = None
-    if count == 3:
-        padded = match_padded(nests[0], nests[1])
-        if padded is None or not _is_zero(padded.fill) or not used_only_in(padded, nest):
-            return None
-        # Nothing may change the image between its copy and its use.
-        if not all(is_adjacent(a.top, b.top) for (a, _), (b, _) in pairwise(nests)):
-            return None
-    found = match_planes(nest, flat, padded, machine)
+    found = match_planes(flat.nest, flat, padded, machine)
     return None if isinstance(found, str) else found
-
-
-def _is_zero(attr: ir.Attribute) -> bool:
-    kind = ir.FloatAttr if isinstance(attr, ir.FloatAttr) else ir.IntegerAttr
-    return kind(attr).value == 0

@@ -28,7 +28,7 @@ _FEW_SUMS = 16
 
 def reduce_across(writer: "NestWriter", env: dict[int, Index], reductions: list[int]) -> None:
     """Reduce with a lane for each element stored: the sums stay in registers."""
-    totals = Sums(writer.flat, writer.emit, writer.lanes)
+    totals = Sums(writer.flat, writer.emit, writer.lanes, shared=False)
 
     def chunk(at: Index, lanes: int, mask: ir.Value | None) -> None:
         start = totals.begin(writer._start(env, at, lanes, mask))
@@ -58,9 +58,9 @@ def reduce_across(writer: "NestWriter", env: dict[int, Index], reductions: list[
 def _by_rows(writer: "NestWriter", reductions: list[int]) -> bool | ir.Value:
     """Return whether sums are better kept in the cache: long rows that come from beyond it."""
     emit, flat = writer.emit, writer.flat
-    columns = flat.iters[writer.vector].extent
-    if len(reductions) != 1 or flat.init is None or not writer.masked:
+    if len(reductions) != 1 or flat.init is None or not writer.masked or writer.vector is None:
         return False
+    columns = flat.iters[writer.vector].extent
     total: Index = writer.bits(flat.slice[0]) // 8
     for it in flat.iters:
         total = emit.mul(total, emit.size(it.extent))
@@ -116,7 +116,7 @@ def _total(
     emit, lanes = writer.emit, writer.lanes
     wide = lanes * _WIDE
     widths = (wide, lanes) if known is None or known >= 2 * wide else (lanes,)
-    totals = Sums(writer.flat, emit, lanes)
+    totals = Sums(writer.flat, emit, lanes, shared=True)
     begun = [totals.begin(totals.neutral(width)) for width in widths]
     count = len(begun[0])
 
@@ -190,7 +190,7 @@ def reduce_in_pieces(writer: "NestWriter") -> None:
     count = emit.mul(pieces, _sums(writer) or 0)
     partial = emit.alloc(count, flat.value.type)
     parts = [Part(emit.size(flat.iters[i].extent), 1, 1 << 30) for i in free]
-    totals = Sums(flat, emit, writer.lanes)
+    totals = Sums(flat, emit, writer.lanes, shared=True)
     with emit.team([*parts, Part(pieces)], writer._work()) as ranges:
         _pieces(writer, free, ranges, {}, 0, partial, pieces, size)
     _finish(writer, free, {}, 0, partial, pieces, totals)

@@ -2,6 +2,7 @@
 
 import operator
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
@@ -25,10 +26,10 @@ _ENDS = ("tir.yield", "scf.yield", "scf.reduce", "scf.condition")
 class Copier:
     """Copies operations to the insertion point; equal index constants are one."""
 
-    def __init__(self, emit: Emitter, env: Mapping[ir.Value, Index]) -> None:
+    def __init__(self, emit: Emitter, env: Mapping[ir.Value, Any]) -> None:
         """Begin with what values outside of the copied operations become."""
         self.emit = emit
-        self.env: dict[ir.Value, Index] = dict(env)
+        self.env: dict[ir.Value, Any] = dict(env)
         self._decisions: dict[ir.Operation, bool] = {}
 
     def decide(self, branch: ir.Operation, taken: bool) -> None:

@@ -55,7 +55,7 @@ class LaneCopier(Copier):
         self, emit: Emitter, env: Mapping[ir.Value, Lane], lanes: int, mask: ir.Value | None, *,
         fma: bool, varying: set[ir.Value],
     ) -> None:  # fmt: skip
-        super().__init__(emit, env)  # type: ignore[arg-type]
+        super().__init__(emit, env)
         self.lanes, self.mask, self.fma, self.varying = lanes, mask, fma, varying
         # Inside a condition that differs by lane, all may be off.
         self._may_be_empty = False
@@ -118,13 +118,13 @@ class LaneCopier(Copier):
         if op.name in ("arith.addi", "arith.subi"):
             combine = emit.add if op.name == "arith.addi" else emit.sub
             (b0, s0), (b1, s1) = (_parts(rep) for rep in reps)
-            self.env[op.results[0]] = Along(combine(b0, b1), combine(s0, s1))  # type: ignore
+            self.env[op.results[0]] = Along(combine(b0, b1), combine(s0, s1))
             return True
         if op.name == "arith.muli" and not all(isinstance(rep, Along) for rep in reps):
             along, times = reps if isinstance(reps[0], Along) else reversed(reps)
             assert isinstance(along, Along)
-            made = Along(emit.mul(along.base, times), emit.mul(along.step, times))  # type: ignore
-            self.env[op.results[0]] = made  # type: ignore[assignment]
+            made = Along(emit.mul(along.base, times), emit.mul(along.step, times))
+            self.env[op.results[0]] = made
             return True
         return False
 
@@ -141,9 +141,9 @@ class LaneCopier(Copier):
             return False
         if not (isinstance(along, Along) and isinstance(along.step, int) and along.step == 1):
             return False
-        left = self.emit.sub(bound, along.base)  # type: ignore[arg-type]
+        left = self.emit.sub(bound, along.base)
         left = self.emit.add(left, 1) if predicate == _AT_MOST else left
-        self.env[op.results[0]] = Wide(self.emit.mask(left, self.lanes))  # type: ignore
+        self.env[op.results[0]] = Wide(self.emit.mask(left, self.lanes))
         return True
 
     def _elementwise(self, op: ir.Operation) -> None:
@@ -221,7 +221,7 @@ class LaneCopier(Copier):
             return None
         if not is_row_major(base.type) and base.type.get_strides_and_offset()[0][-1] != 1:
             return None
-        return [*outer, last.base]  # type: ignore[list-item]
+        return [*outer, last.base]
 
     def _scattered(
         self, base: ir.Value, values: list[ir.Value], indices: list[Lane]
@@ -253,8 +253,8 @@ class LaneCopier(Copier):
             steps = self._splat(emit.index(step), type_)
             walked = emit.op("arith.muli", [emit.op("vector.step", [], type_), steps], type_)
             apart = walked if apart is None else emit.op("arith.addi", [apart, walked], type_)
-        assert apart is not None
-        return emit.flatten(base), start, apart
+        # Lanes of an empty buffer are nowhere apart.
+        return emit.flatten(base), start, emit.constant(type_, 0) if apart is None else apart
 
     def _if(self, op: ir.Operation, condition: Lane) -> None:
         if not isinstance(condition, (Along, Wide)):
@@ -287,7 +287,7 @@ class LaneCopier(Copier):
         if len(region.blocks):
             ends = self._branch(region.blocks[0])
             for result, value in zip(op.results, ends, strict=True):
-                self.env[result] = self.lane(value)  # type: ignore[assignment]
+                self.env[result] = self.lane(value)
 
     def _branch(self, block: ir.Block) -> list[ir.Value]:
         *body, end = [view.operation for view in block.operations]
@@ -311,7 +311,7 @@ class LaneCopier(Copier):
         return self.emit.splat(value, type_)
 
     def _set(self, result: ir.Value, vector: ir.Value) -> None:
-        self.env[result] = Wide(vector)  # type: ignore[assignment]
+        self.env[result] = Wide(vector)
 
 
 def _parts(rep: Lane) -> tuple[Index, Index]:

@@ -45,9 +45,7 @@ def partition(top: ir.Operation, emit: Emitter, *, serial: bool = True) -> None:
     _choose_whole(clipped, emit)
 
 
-def _clip(
-    loop: ir.Operation, emit: Emitter, clipped: list[_Clipped], serial: bool
-) -> None:
+def _clip(loop: ir.Operation, emit: Emitter, clipped: list[_Clipped], serial: bool) -> None:
     """Take a loop's only statement out of the conditions that do not need its steps one by one."""
     body = loop.regions[0].blocks[0]
     counter = body.arguments[0]

@@ -73,21 +73,22 @@ def sink_allocs(loop: ir.Operation) -> None:
         result = alloc.results[0]
         if is_inside(result, loop) or any(is_inside(v, loop) for v in alloc.operands):
             continue
-        users = [use.owner.operation for use in result.uses]
-        if not users or any(not _is_within(user, loop) for user in users):
-            continue
-        if any(user.name not in ("memref.load", "memref.store") for user in users):
-            continue
-        first = collect(loop, lambda op: op in users)[0]
-        if first.name != "memref.store" or not _always(first, loop):
-            continue
-        # Steps that write to places of their own may leave something to each other.
-        if any(
-            depends_on(index, counter) for user in users if user.name == "memref.store"
-            for index in list(user.operands)[2:]
-        ):  # fmt: skip
-            continue
-        alloc.move_before(body.operations[0].operation)
+        if _is_own([use.owner.operation for use in result.uses], loop, counter):
+            alloc.move_before(body.operations[0].operation)
+
+
+def _is_own(users: list[ir.Operation], loop: ir.Operation, counter: ir.Value) -> bool:
+    """Whether the uses of a buffer let each step of a loop have one of its own."""
+    if not users or any(not _is_within(user, loop) for user in users):
+        return False
+    if any(user.name not in ("memref.load", "memref.store") for user in users):
+        return False
+    first = collect(loop, lambda op: op in users)[0]
+    if first.name != "memref.store" or not _always(first, loop):
+        return False
+    # Steps that write to places of their own may leave something to each other.
+    stores = [user for user in users if user.name == "memref.store"]
+    return not any(depends_on(i, counter) for store in stores for i in list(store.operands)[2:])
 
 
 def write_parallel(

@@ -67,6 +67,8 @@ class _Vectorizer:
         self.counter = self.body.arguments[0]
         self.lower, self.extent = (integer_of(value) for value in loop.operands)
         inner = collect(loop, lambda op: op != loop)
+        if any(op.name.startswith("vector.") for op in inner):
+            raise NotVectorizable("vectors inside")
         self.varying = _varying(inner, self.counter)
         known: dict[ir.Value, Lin] = {}
         self.accesses = [_access(op, known) for op in inner if op.name in _MEMORY]
@@ -219,7 +221,7 @@ class _Vectorizer:
             raise NotVectorizable("all steps store to one place")
         owner = store.operands[0].owner
         combine = None if isinstance(owner, ir.Block) else owner.operation
-        if combine is None or combine.name not in COMBINERS or len(list(combine.results[0].uses)) > 1:
+        if combine is None or combine.name not in COMBINERS or _is_shared(combine):
             raise NotVectorizable("all steps store to one place and do not combine into it")
         for load, value in (combine.operands, reversed(list(combine.operands))):
             source = load.owner
@@ -266,7 +268,6 @@ class _Vectorizer:
                 return True
         return False
 
-
     def _moves(self, value: ir.Value) -> bool:
         """Whether a value made inside the loop may be another one in the next step."""
         if isinstance(value.owner, ir.Block) or value in self.varying:
@@ -275,6 +276,11 @@ class _Vectorizer:
         if not op.name.startswith(_PURE):
             return True
         return any(is_inside(v, self.loop) and self._moves(v) for v in op.operands)
+
+
+def _is_shared(op: ir.Operation) -> bool:
+    """Whether an operation's result is used more than once."""
+    return len(list(op.results[0].uses)) > 1
 
 
 _PURE = ("arith.", "math.", "tir.symbol", "memref.dim")

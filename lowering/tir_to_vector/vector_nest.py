@@ -221,6 +221,28 @@ class NestWriter:
         else:
             self.emit.store(value, base, [place])
 
+    def _counter(
+        self, position: int | None, env: dict[int, Index], at: Index, lanes: int, element: ir.Type
+    ) -> ir.Value:
+        """Return the value of an iterator, for one element or a vector of them, as some integer."""
+        emit = self.emit
+        walks = position is not None and position == self.vector
+        single = emit.index(at if walks else env.get(position, 0))
+        if element != emit.index_type:
+            single = emit.op("arith.index_cast", [single], element)
+        if lanes == 1:
+            return single
+        type_ = ir.VectorType.get([lanes], element)
+        first = emit.splat(single, type_)
+        if not walks:
+            return first
+        if element == emit.index_type:
+            steps = emit.op("vector.step", [], type_)
+        else:
+            numbers = [ir.IntegerAttr.get(element, lane) for lane in range(lanes)]
+            steps = emit.constant_of(type_, ir.DenseElementsAttr.get(numbers, type_))
+        return emit.op("arith.addi", [first, steps], type_)
+
     def _anew(self, value: ir.Value) -> ir.Value:
         """Return a value from outside, its constant anew: one in the nest goes with the nest."""
         owner = value.owner
@@ -236,6 +258,10 @@ class NestWriter:
 
         def operand(value: ir.Value) -> ir.Value:
             if value not in made:
+                if value in self.flat.counters:
+                    position = self.flat.counters[value]
+                    made[value] = self._counter(position, env, at, lanes, self.emit.index_type)
+                    return made[value]
                 single = self._anew(value)
                 made[value] = single
                 if lanes > 1:
@@ -245,6 +271,12 @@ class NestWriter:
         for op in self.flat.slice:
             if op.name == "memref.load":
                 made[op.results[0]] = self._get(op, env, at, lanes, mask)
+                continue
+            if op.name == "arith.index_cast" and op.operands[0] in self.flat.counters:
+                # At once as what it is wanted as: vectors of indices are twice as long.
+                position = self.flat.counters[op.operands[0]]
+                element = op.results[0].type
+                made[op.results[0]] = self._counter(position, env, at, lanes, element)
                 continue
             operands = [operand(value) for value in op.operands]
             copy = op.clone()

@@ -257,4 +257,5 @@ def _shape(value: ir.Value, function: _Function) -> list[SymExpr]:
 
 
 def _plain(expr: SymExpr) -> int | str:
-    return str(expr) if expr.value is None else expr.value
+    # `runtime.costs` knows max and min without the script's prefix.
+    return str(expr).replace("T.", "") if expr.value is None else expr.value

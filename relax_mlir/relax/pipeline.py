@@ -37,10 +37,12 @@ DEFAULT_PIPELINE = (
     "AlterOpLayout",
     "PackKernels",
     "FoldConstant",
+    "FuseAttention",
     "InferType",
     "LegalizeOps",
     "EliminateCommonSubexpr",
     "FuseOps",
+    "PackWeights",
     "symbol-dce",
     "ToNonDataflow",
     "OutlineNative",
@@ -55,7 +57,9 @@ _LEVELS = {
     "CanonicalizeBindings": 1,
     "InferType": 1,
     "EliminateCommonSubexpr": 1,
+    "FuseAttention": 1,
     "FuseOps": 1,
+    "PackWeights": 2,
     "OutlineNative": 1,
     "StaticPlanBlockMemory": 1,
     "PackKernels": 2,
@@ -217,6 +221,7 @@ def _native(
     kernels = _prim_funcs(mod)
     if kernels is None:
         return []
+    l1_bytes, l2_bytes = target.cache_bytes
     with log.stage("LowerTIR", kernels.mlir_module):
         lower = registry.get_pass(
             "LowerTIR",
@@ -224,6 +229,8 @@ def _native(
             vector_registers=target.max_vector_registers,
             fma=target.has_fma,
             threads=available_threads(target),
+            l1_bytes=l1_bytes,
+            l2_bytes=l2_bytes,
         )
         lower.run_in_place(kernels, context)
     # Whoever wants to see the stages wants them to run.

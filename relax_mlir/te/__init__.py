@@ -7,8 +7,19 @@ _EXPORTS = {
     **dict.fromkeys(("ComputeOp", "ExternOp", "IterVar", "PlaceholderOp", "Tensor"), "te.tensor"),
     **dict.fromkeys(("compute", "extern", "placeholder", "tag_scope"), "te.operation"),
     **dict.fromkeys(
-        ("all", "any", "argmax", "argmin", "comm_reducer", "max", "min", "prod", "reduce_axis",
-         "sum"), "te.reduction"
+        (
+            "all",
+            "any",
+            "argmax",
+            "argmin",
+            "comm_reducer",
+            "max",
+            "min",
+            "prod",
+            "reduce_axis",
+            "sum",
+        ),
+        "te.reduction",
     ),
     **dict.fromkeys(("create_prim_func", "placeholders_of"), "te.prim_func"),
     **dict.fromkeys(("const",), "tir.arithmetic"),

@@ -12,6 +12,7 @@ _EXPORTS = {
          "IfThenElse", "LE", "LT", "Max", "Min", "Mod", "Mul", "NE", "Not", "Or", "ProducerLoad",
          "Reduce", "Select", "Sub"), "nodes"),
     **dict.fromkeys(("Schedule", "ScheduleError", "Trace"), "schedule"),
+    "IndexMap": "schedule.index_map",
     **dict.fromkeys(("build", "lower"), "lowering"),
     **dict.fromkeys(("cast", "const"), "arithmetic"),
     **dict.fromkeys(("call_extern", "call_packed", "call_pure_extern"), "externs"),

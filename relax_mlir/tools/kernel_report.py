@@ -68,7 +68,9 @@ def report(mod: IRModule, target: Target, pipeline: Sequence[str], sizes: Mappin
         kernels = _kernels(lowered, machine)
     runs = Runs(executable, sizes)
     for kernel in kernels:
-        kernel.timing = runs.time(kernel.name, kernel.threads)
+        kernel.timing = runs.limits(kernel.name, kernel.threads)
+    for kernel in kernels:
+        runs.run(kernel.name, kernel.timing)
     return _table(kernels)
 
 
@@ -181,7 +183,8 @@ def _row(kernel: Kernel) -> tuple[str, ...]:
     measured = "-"
     if timing.seconds is not None:
         # Less than a call costs says nothing of the kernel.
-        share = f"{timing.limit / timing.seconds:.0%}, " if (timing.limit or 0) > _CALL else ""
+        limit = timing.limit or 0.0
+        share = f"{limit / timing.seconds:.0%}, " if limit > _CALL else ""
         measured = f"{share}{1e3 * timing.seconds:.3g} ms"
     notes = [f"no fast path: {', '.join(n.blocks)}: {n.reason}" for n in kernel.nests if n.reason]
     notes += [timing.note] if timing.note else []

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from relax_mlir.errors import RelaxMLIRError
+from relax_mlir.errors import ArgumentTypeError, RelaxMLIRError
 from relax_mlir.runtime.costs import expression
 from relax_mlir.runtime.executable import Executable
 from relax_mlir.runtime.memory import NaiveAllocator
@@ -18,6 +18,7 @@ from relax_mlir.runtime.values import numpy_dtype
 from relax_mlir.tools.roofs import Roofs
 
 _SECONDS = 0.05
+_PEAK_SECONDS = 0.1
 _READING = 30e-6
 _MOST_BYTES = 1 << 32
 # Copies of less are of what the first-level cache holds, and say nothing of memory.
@@ -66,8 +67,10 @@ class Runs:
         except RelaxMLIRError as error:
             self._refusal = str(error)
 
-    def time(self, name: str, threads: int) -> Timing:
-        """Return a kernel's time and limit, as far as they can be found.
+    def limits(self, name: str, threads: int) -> Timing:
+        """Return what the machine allows a kernel, or why that cannot be said.
+
+        Ask for all kernels before one runs: the threads of a parallel one wait actively afterwards.
 
         Args:
             name: the kernel.
@@ -80,21 +83,33 @@ class Runs:
         if missing:
             unknown = ",".join(f"{each}=..." for each in missing)
             return Timing(note=f"for times give --report-size={unknown}")
-        shapes = [[self._value(dim) or 0 for dim in shape] for shape in entry["params"]]
-        kinds = [numpy_dtype(dtype) for dtype in entry["dtypes"]]
-        total = sum(
-            math.prod(shape) * kind.itemsize for shape, kind in zip(shapes, kinds, strict=True)
-        )
+        try:
+            tensors = self._tensors(entry)
+        except ArgumentTypeError as error:
+            return Timing(note=f"it was not run: {error}")
+        if any(size < 0 for shape, _ in tensors for size in shape):
+            return Timing(note="with these sizes a tensor has less than nothing")
+        total = sum(math.prod(shape) * kind.itemsize for shape, kind in tensors)
         if total > _MOST_BYTES:
             return Timing(note=f"its tensors have {total} bytes")
-        arrays = [self._array(shape, kind) for shape, kind in zip(shapes, kinds, strict=True)]
-        found = self._limits(entry, arrays, threads)
+        return self._limits(entry, tensors, threads)
+
+    def run(self, name: str, timing: Timing) -> None:
+        """Run a kernel for which there are limits, and add its time to them."""
+        if timing.note:
+            return
+        entry = self._costs[name]
+        arrays = [self._array(shape, kind) for shape, kind in self._tensors(entry)]
         arguments = [*map(ffi_value, arrays), *(self._value(each) for each in entry["ints"])]
         try:
-            found.seconds = _best(self._functions[name], arguments)
+            timing.seconds = _best(self._functions[name], arguments)
         except Exception as error:
-            found.note = f"it did not run: {native_error(error)}"
-        return found
+            timing.note = f"it did not run: {native_error(error)}"
+
+    def _tensors(self, entry: Mapping[str, Any]) -> list[tuple[list[int], np.dtype]]:
+        shapes = [[self._value(dim) or 0 for dim in shape] for shape in entry["params"]]
+        kinds = [numpy_dtype(dtype) for dtype in entry["dtypes"]]
+        return list(zip(shapes, kinds, strict=True))
 
     def _missing(self, entry: Mapping[str, Any]) -> list[str]:
         """Return the sizes that are needed and not known."""
@@ -115,14 +130,18 @@ class Runs:
         array[...] = numbers
         return array
 
-    def _limits(self, entry: Mapping[str, Any], arrays: list[np.ndarray], threads: int) -> Timing:
+    def _limits(
+        self, entry: Mapping[str, Any], tensors: list[tuple[list[int], np.dtype]], threads: int
+    ) -> Timing:
         if self._roofs is None:
             self._roofs = Roofs()
         roofs = self._roofs
         size = self._value(entry.get("bytes")) or 0
         flops = self._value(entry.get("flops")) or 0
-        doubles = any(array.dtype == np.float64 for array in arrays)
-        peak = self._known("fma", threads, lambda: roofs.flops(threads)) / (2 if doubles else 1)
+        doubles = any(kind == np.float64 for _, kind in tensors)
+        peak = self._known("fma", threads, lambda: roofs.flops(threads, _PEAK_SECONDS)) / (
+            2 if doubles else 1
+        )
         copied = max(_LEAST_COPIED, 1 << max(0, size - 1).bit_length())
         width = self._known(copied, threads, lambda: roofs.bandwidth(copied, threads))
         times = {
@@ -130,7 +149,7 @@ class Runs:
             f"copy {width / 1e9:.0f} GB/s": size / width,
         }
         text = max(times, key=lambda each: times[each])
-        elements = sum(array.size for array in arrays)
+        elements = sum(math.prod(shape) for shape, _ in tensors)
         return Timing(None, times[text] or None, text, flops / peak, 2 * elements / peak)
 
     def _known(self, what: Any, threads: int, measure: Callable[[], float]) -> float:

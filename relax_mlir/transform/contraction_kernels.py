@@ -1,6 +1,6 @@
 """Contraction kernels: calls whose prim func adds products, and then maps the sums one by one."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from relax_mlir.dialects.bindings import ir
@@ -8,9 +8,9 @@ from relax_mlir.dialects.relax.dialect import Dims
 from relax_mlir.dialects.tir.builder import Buffer, PrimFuncBuilder
 from relax_mlir.lowering.tir_to_vector.analysis import Nest, match_nest, top_level
 from relax_mlir.lowering.tir_to_vector.contraction import Contraction, match_contraction
-from relax_mlir.lowering.tir_to_vector.convolution import Convolution, match_convolution
 from relax_mlir.lowering.tir_to_vector.flat import FlatNest, NotFlat, collapse, flatten_nest
 from relax_mlir.lowering.tir_to_vector.machine import Machine
+from relax_mlir.lowering.tir_to_vector.matmul import is_matrix_product
 from relax_mlir.transform.tir_calls import TirCall
 
 _BESIDE_NESTS = ("arith.constant", "tir.symbol", "memref.alloc", "func.return")
@@ -33,10 +33,9 @@ def match_contraction_kernel(call: TirCall | None) -> ContractionKernel | None:
     if not tops or any(name not in _BESIDE_NESTS for name in others):
         return None
     first, *rest = (_flat(op) for op in tops)
-    if first is None or not isinstance(match_contraction(first), Contraction):
-        return None
+    found = None if first is None else match_contraction(first)
     # A window is a contraction too, but its kernel keeps nothing in registers for what follows.
-    if isinstance(match_convolution(first, Machine()), Convolution):
+    if not isinstance(found, Contraction) or not is_matrix_product(found, Machine()):
         return None
     if any(flat is None or flat.total is not None for flat in rest):
         return None
@@ -55,71 +54,80 @@ def _flat(op: ir.Operation) -> FlatNest | None:
         return None
 
 
-def clone_kernel(
-    builder: PrimFuncBuilder, kernel: ContractionKernel, arguments: Sequence[ir.Value], name: str
-) -> Buffer:
-    """Write a kernel's body at the current point; returns the buffer that holds its results.
+def first_nest(kernel: ContractionKernel) -> FlatNest:
+    """Return the nest of a kernel's contraction, an iterator for each of its loops."""
+    nest = match_nest(next(top_level(kernel.call.callee)))
+    assert isinstance(nest, Nest)  # or it would be no such kernel
+    return flatten_nest(nest)
+
+
+class KernelCloner:
+    """Writes a kernel's body into another function.
 
     Args:
         builder: of the function to write to.
         kernel: what to write.
-        arguments: the buffers to read for the kernel's arguments.
-        name: of the buffer that stands for its output.
     """
-    call = kernel.call
-    entry = call.callee.operation.regions[0].blocks[0]
-    mapping: dict[ir.Value, ir.Value] = dict(zip(entry.arguments, arguments, strict=False))
-    output = entry.arguments[len(call.arguments)]
-    attributes = ir.DictAttr(call.callee.operation.attributes["arg_attrs"][len(call.arguments)])
-    result = _alloc(builder, {item.name: item.attr for item in attributes}, kernel, name)
-    mapping[output] = result.value
-    for view in entry.operations:
-        op = view.operation
-        if op.name == "func.return":
-            break
-        if op.name == "tir.symbol":
-            mapping[op.results[0]] = _symbol(builder, op, kernel)
-        elif op.name == "memref.alloc":
-            known = {item: op.attributes[item] for item in op.attributes}
-            temporary = ir.StringAttr(known["tir.name"]).value
-            mapping[op.results[0]] = _alloc(builder, known, kernel, temporary).value
-        else:
-            _clone(builder, op, mapping, kernel)
-    return result
 
+    def __init__(self, builder: PrimFuncBuilder, kernel: ContractionKernel) -> None:
+        self.builder, self.kernel = builder, kernel
+        self.mapping: dict[ir.Value, ir.Value] = {}
 
-def _alloc(
-    builder: PrimFuncBuilder, attributes: dict[str, ir.Attribute], kernel: ContractionKernel,
-    name: str,
-) -> Buffer:  # fmt: skip
-    dims = [dim.substitute(kernel.call.symbols) for dim in Dims(attributes["tir.shape"]).dims]
-    return builder.alloc(name, dims, ir.StringAttr(attributes["tir.dtype"]).value)
+    def begin(self, arguments: Sequence[ir.Value], output: ir.Value) -> None:
+        """Set the buffers that stand for the kernel's arguments and for its output."""
+        parameters = list(self.kernel.call.callee.entry_block.arguments)
+        self.mapping.update(zip(parameters, [*arguments, output], strict=False))
 
+    def temporary(self, name: str) -> Buffer:
+        """Allocate a buffer like the kernel's output."""
+        call = self.kernel.call
+        attributes = ir.DictAttr(call.callee.operation.attributes["arg_attrs"][len(call.arguments)])
+        return self._alloc({item.name: item.attr for item in attributes}, name)
 
-def _symbol(builder: PrimFuncBuilder, op: ir.Operation, kernel: ContractionKernel) -> ir.Value:
-    (expr,) = Dims(op.attributes["value"]).dims
-    return builder.symbol(expr.substitute(kernel.call.symbols)).value
+    def body(
+        self, top: ir.Operation | None = None, instead: Callable[[], None] | None = None
+    ) -> None:
+        """Write the body; in the place of one of its loops write something else."""
+        for view in self.kernel.call.callee.entry_block.operations:
+            op = view.operation
+            if op.name == "func.return":
+                break
+            if op.name == "tir.symbol":
+                self.mapping[op.results[0]] = self._symbol(op)
+            elif op.name == "memref.alloc":
+                known = {item: op.attributes[item] for item in op.attributes}
+                name = ir.StringAttr(known["tir.name"]).value
+                self.mapping[op.results[0]] = self._alloc(known, name).value
+            elif instead is not None and op == top:
+                instead()
+            else:
+                self.clone(op)
 
+    def clone(self, op: ir.Operation) -> None:
+        """Copy an operation, what is inside it reading the values that stand for the kernel's."""
+        made = op.clone().operation
+        symbols: list[ir.Operation] = []
 
-def _clone(
-    builder: PrimFuncBuilder, op: ir.Operation, mapping: dict[ir.Value, ir.Value],
-    kernel: ContractionKernel,
-) -> None:  # fmt: skip
-    """Copy an operation, what is inside it reading the values that `mapping` has for it."""
-    made = op.clone().operation
-    symbols: list[ir.Operation] = []
+        def visit(inner: ir.Operation) -> ir.WalkResult:
+            if inner.name == "tir.symbol":
+                symbols.append(inner)
+            for position, value in enumerate(inner.operands):
+                if value in self.mapping:
+                    inner.operands[position] = self.mapping[value]
+            return ir.WalkResult.ADVANCE
 
-    def visit(inner: ir.Operation) -> ir.WalkResult:
-        if inner.name == "tir.symbol":
-            symbols.append(inner)
-        for position, value in enumerate(inner.operands):
-            if value in mapping:
-                inner.operands[position] = mapping[value]
-        return ir.WalkResult.ADVANCE
+        made.walk(visit)
+        for old, new in zip(op.results, made.results, strict=True):
+            self.mapping[old] = new
+        for symbol in symbols:
+            symbol.results[0].replace_all_uses_with(self._symbol(symbol))
+            symbol.erase()
 
-    made.walk(visit)
-    for symbol in symbols:
-        symbol.results[0].replace_all_uses_with(_symbol(builder, symbol, kernel))
-        symbol.erase()
-    for old, new in zip(op.results, made.results, strict=True):
-        mapping[old] = new
+    def _alloc(self, attributes: dict[str, ir.Attribute], name: str) -> Buffer:
+        symbols = self.kernel.call.symbols
+        dims = [dim.substitute(symbols) for dim in Dims(attributes["tir.shape"]).dims]
+        return self.builder.alloc(name, dims, ir.StringAttr(attributes["tir.dtype"]).value)
+
+    def _symbol(self, op: ir.Operation) -> ir.Value:
+        (expr,) = Dims(op.attributes["value"]).dims
+        return self.builder.symbol(expr.substitute(self.kernel.call.symbols)).value

@@ -15,7 +15,7 @@ from relax_mlir.dialects.relax.dialect import Dims
 from relax_mlir.dialects.tir.builder import BufferDecl, PrimFuncBuilder
 from relax_mlir.transform.contraction_kernels import (
     ContractionKernel,
-    clone_kernel,
+    KernelCloner,
     match_contraction_kernel,
 )
 from relax_mlir.transform.effects import functions_to_optimize, may_write
@@ -178,7 +178,10 @@ class _Body:
         read = [self._builder.buffers[self._inputs.index(value)].value for value in call.arguments]
         # Names tell temporaries of one function apart.
         count = sum(view.operation.name == "memref.alloc" for view in call.callee.entry_block)
-        between = clone_kernel(self._builder, producer, read, f"between{count}")
+        cloner = KernelCloner(self._builder, producer)
+        between = cloner.temporary(f"between{count}")
+        cloner.begin(read, between.value)
+        cloner.body()
         with self._builder.nest(out.name, [("spatial", dim) for dim in out.dims]) as block:
             at = [scalar.value for scalar in block]
             element = between.value.type.element_type

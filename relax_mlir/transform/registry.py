@@ -27,6 +27,13 @@ PREFIXES = ("relax.transform.", "tir.transform.", "transform.")
 
 # Flag -> PassSpec of the passes written in relax_mlir.transform itself.
 TRANSFORM_PASSES: dict[str, PassSpec] = {
+    "fuse-attention": PassSpec(
+        flag="fuse-attention",
+        name="FuseAttention",
+        entry="relax_mlir.transform.fuse_attention:fuse_attention",
+        summary="Turn a softmax between two matrix products into one attention",
+        opt_level=1,
+    ),
     "fuse-ops": PassSpec(
         flag="fuse-ops",
         name="FuseOps",
@@ -160,6 +167,13 @@ TRANSFORM_PASSES: dict[str, PassSpec] = {
         name="PackKernels",
         entry="relax_mlir.transform.pack_kernels:pack_kernels",
         summary="Bring constant weights of convolutions into blocks of output channels",
+        opt_level=2,
+    ),
+    "pack-weights": PassSpec(
+        flag="pack-weights",
+        name="PackWeights",
+        entry="relax_mlir.transform.pack_weights:pack_weights",
+        summary="Bring constant matrices into the panels that contractions read",
         opt_level=2,
     ),
     "convert-to-dataflow": PassSpec(

@@ -16,21 +16,13 @@ from scheduled_programs import (
     WINDOW,
     Program,
 )
-from schedules import becomes, refused, replays, results
+from schedules import becomes, refused, results, runs
 
 from relax_mlir import tir
 from relax_mlir.errors import ExprTypeError
 from relax_mlir.tir import Schedule
 
 HEAD = 'def main(A: T.Buffer((12, 10), "float32"), B: T.Buffer((12, 10), "float32")):\n'
-
-
-def runs(sch: Schedule, program: Program) -> None:
-    """The schedule gives numpy's numbers and its trace makes it again."""
-    inputs = program.inputs()
-    got = results(sch.mod, inputs, program.shapes[-1], "main")
-    np.testing.assert_allclose(got, program.want(*inputs), rtol=1e-4, atol=1e-5)
-    replays(sch, program.module)
 
 
 def test_split_that_divides() -> None:

@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 from te_cases import Case, check, random
 
-from relax_mlir import te, tir, topi
+from relax_mlir import relax, te, tir, topi
+from relax_mlir.errors import ExprError
 from relax_mlir.ir import assert_structural_equal
 from relax_mlir.lowering.tir_to_vector.plan import classify
-from relax_mlir.script import from_source
+from relax_mlir.script import from_source, script
 from relax_mlir.script import tir as T
 
 X = random(5, 7)
@@ -234,7 +235,7 @@ def test_kernels_are_recognised() -> None:
         ([a, topi.sum(a, 1)], ["reduction"]),
         ([a, topi.transpose(a)], ["injective"]),
         ([a, topi.nn.softmax(a)], ["reduction", "broadcast", "reduction", "broadcast"]),
-        ([image, kernel, topi.nn.conv2d(image, kernel, 1, 0, 1)], ["contraction"]),
+        ([image, kernel, topi.nn.conv2d(image, kernel, 1, 0, 1)], ["window"]),
     ]
     for tensors, kinds in wanted:
         mod = te.create_prim_func(tensors)
@@ -283,3 +284,44 @@ def test_names_are_listed_and_found(module: Any) -> None:
     for name in dir(module):
         if not name.startswith("_"):
             assert getattr(module, name) is not None
+
+
+def test_arg_reductions_and_tags() -> None:
+    n, m = te.var("n"), te.size_var("m")
+    a = te.placeholder((n, m), name="a")
+    x = np.random.default_rng(0).integers(0, 4, (6, 7)).astype("float32")
+    x[1] = -np.inf
+    x[2, 3] = x[2, 5] = np.nan
+    for reducer, reference in ((te.argmax, np.argmax), (te.argmin, np.argmin)):
+        k = te.reduce_axis((0, m), name="k")
+        with te.tag_scope(tag="arg"):
+            where, best = te.compute((n,), lambda i, f=reducer, k=k: f((k, a[i, k]), axis=k))
+        assert where.op.tag == "arg"
+        index, value = np.zeros(6, "int64"), np.zeros(6, "float32")
+        module = te.create_prim_func([a, where, best])
+        relax.VirtualMachine(relax.build(module))["main"](x, index, value)
+        np.testing.assert_array_equal(index, reference(x, 1))
+        np.testing.assert_array_equal(value, np.take_along_axis(x, index[:, None], 1)[:, 0])
+    assert te.compute((n,), lambda i: a[i, 0]).op.tag == ""
+
+
+def test_calls_of_c_functions() -> None:
+    a = te.placeholder((5,), name="a")
+    roots = te.compute((5,), lambda i: tir.call_extern("float32", "cbrtf", a[i]) + 1.0)
+    copy = te.extern(
+        (5,),
+        [roots],
+        lambda ins, outs: tir.call_extern("void", "memcpy", outs[0], ins[0], te.const(20, "int64")),
+        name="copy",
+    )
+    module = te.create_prim_func([a, copy])
+    assert_structural_equal(module, from_source(script(module)))
+    x, y = np.arange(5, dtype="float32"), np.zeros(5, "float32")
+    relax.VirtualMachine(relax.build(module))["main"](x, y)
+    np.testing.assert_allclose(y, np.cbrt(x) + 1, rtol=1e-6)
+    with pytest.raises(ExprError, match="cannot call packed functions"):
+        tir.call_packed("f", 1)
+    with pytest.raises(ExprError, match="the name of a C function"):
+        tir.call_extern("float32", "no name")
+    with pytest.raises(ExprError, match="dtype"):
+        tir.call_extern("float31", "f")

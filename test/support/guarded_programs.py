@@ -51,8 +51,26 @@ PROGRAMS: dict[str, tuple[tuple[tuple[int | str, ...], ...], str]] = {
     "gemv": ((_M_N, ("n",)), "R.matmul(a, b)"),
     "batch": ((("b", "m", "n"), ("b", "n", "k")), "R.matmul(a, b)"),
     "conv2d": (((1, 3, "m", "n"), (5, 3, 3, 3)), "R.nn.conv2d(a, b, padding=(1, 1))"),
+    "conv2d_known": (
+        ((1, 5, 13, 17), (33, 5, 3, 3)), "R.nn.conv2d(a, b, strides=(2, 1), padding=(1, 2, 0, 1))",
+    ),
+    "conv2d_last": (
+        ((1, 9, 15, 3), (21, 3, 3, 3)), "R.nn.conv2d(a, b, padding=(1, 1), data_layout='NHWC')",
+    ),
+    "depthwise_known": (
+        ((1, 3, 9, 37), (3, 1, 3, 3)),
+        "R.nn.conv2d(a, b, strides=(2, 2), padding=(1, 0, 1, 2), groups=3)",
+    ),
     "depthwise": (((1, 4, "m", "n"), (4, 1, 3, 3)), "R.nn.conv2d(a, b, padding=(1, 1), groups=4)"),
     "max_pool": (((1, 3, "m", "n"),), "R.nn.max_pool2d(a, (2, 2), padding=(1, 1))"),
+    "attention": (
+        (("b", "m", 6, 20), ("b", "n", 3, 20), ("b", "n", 3, 20)),
+        'R.nn.attention(a, b, c, causal_mask="BottomRight")',
+    ),
+    "attention_bias": (
+        (("b", 3, "m", 20), ("b", 3, "n", 20), (1, 1, "m", "n")),
+        'R.nn.attention(a, b, b, c, layout="BNSH")',
+    ),
     "pad": ((_M_N,), "R.nn.pad(a, (1, 2, 3, 4))"),
 }  # fmt: skip
 SIZES = (

@@ -84,9 +84,42 @@ def partition(sch: Schedule, rng: Random) -> None:
     sch.loop_partition(rng.choice(some_loops(sch, rng)), factors)
 
 
+def inline(sch: Schedule, rng: Random) -> None:
+    rng.choice([sch.compute_inline, sch.reverse_compute_inline])(some_block(sch, rng))
+
+
+def move(sch: Schedule, rng: Random) -> None:
+    way = rng.choice([sch.compute_at, sch.reverse_compute_at])
+    place = rng.choice(some_loops(sch, rng))
+    way(some_block(sch, rng), place, rng.random() < 0.3, rng.choice([-1, -1, -2, 1]))
+
+
+def decompose(sch: Schedule, rng: Random) -> None:
+    block = some_block(sch, rng)
+    loops = sch.get_loops(block)
+    if not loops:
+        raise ScheduleError("no loops")
+    sch.decompose_reduction(block, rng.choice(loops))
+
+
+def factor(sch: Schedule, rng: Random) -> None:
+    sch.rfactor(rng.choice(some_loops(sch, rng)), rng.choice([0, 1, -1]))
+
+
+def cache(sch: Schedule, rng: Random) -> None:
+    way = rng.choice([sch.cache_read, sch.cache_write])
+    way(some_block(sch, rng), rng.choice([0, 0, 1]), rng.choice(["local", "shared"]))
+
+
+def place(sch: Schedule, rng: Random) -> None:
+    block = some_block(sch, rng)
+    where = sch.sample_compute_location(block)
+    sch.compute_at(block, where)
+
+
 MOVES: list[Move] = [
     split, split, fuse, reorder, reorder, kind, annotate, sample, categorical, unit_loop, merge,
-    partition,
+    partition, inline, move, move, move, decompose, factor, cache, cache, place,
 ]  # fmt: skip
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from kernels import run as run_kernel
-from scheduled_programs import HEAD
+from scheduled_programs import HEAD, Program
 
 from relax_mlir import tir
 from relax_mlir.dialects.bindings import ir
@@ -33,9 +33,15 @@ def compiled(mod: IRModule) -> dict[str, Any]:
     return load_objects([NativeObject("test", code.object, code.symbols)])
 
 
-def results(mod: IRModule, inputs: list[np.ndarray], shape: tuple[int, ...], name: str) -> Any:
+def results(
+    mod: IRModule,
+    inputs: list[np.ndarray],
+    shape: tuple[int, ...],
+    name: str,
+    dtype: str = "float32",
+) -> Any:
     """Run a prim func, whose last parameter is what it writes, between canaries."""
-    return run_kernel(compiled(mod)[name], inputs, shape, "float32")
+    return run_kernel(compiled(mod)[name], inputs, shape, dtype)
 
 
 def replays(sch: Schedule, mod: IRModule) -> None:
@@ -58,6 +64,15 @@ def replays(sch: Schedule, mod: IRModule) -> None:
     exec(str(sch.trace), namespace)
     namespace["apply_trace"](other)
     assert_structural_equal(other.mod, sch.mod)
+
+
+def runs(sch: Schedule, program: Program) -> None:
+    """Check that a schedule gives numpy's numbers, prints, and that its trace makes it again."""
+    inputs = program.inputs()
+    got = results(sch.mod, inputs, program.shapes[-1], "main")
+    np.testing.assert_allclose(got, program.want(*inputs), rtol=1e-4, atol=1e-5)
+    replays(sch, program.module)
+    assert_structural_equal(from_source(sch.mod.script()), sch.mod)
 
 
 def becomes(sch: Schedule, text: str) -> None:

@@ -150,7 +150,11 @@ class BlockParser:
         notes, body = self._notes(body)
         predicate = None
         if guard is not None:
-            values = [self.expr.settle(value, guard, "index") for _, value, _ in iters]
+            # A number stays one, as it is where the printed script is read.
+            values = [
+                value if type(value) is int else self.expr.settle(value, guard, "index")
+                for _, value, _ in iters
+            ]
             predicate = self._predicate(guard, dict(zip(names, values, strict=True)), firsts)
         note = annotations(self.scope, notes.pop("T.block_attr", None))
         with self.builder.block(
@@ -204,7 +208,7 @@ class BlockParser:
         return "T.block_attr" if path == "T.sblock_attr" else path
 
     def _predicate(
-        self, node: Node, values: Mapping[str, Scalar], firsts: Mapping[str, int]
+        self, node: Node, values: Mapping[str, Scalar | int], firsts: Mapping[str, int]
     ) -> Scalar:
         """Evaluate a block's condition in front of it, where its iterators are what they get."""
         with self.stmts.scoped():

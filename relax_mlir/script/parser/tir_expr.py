@@ -30,6 +30,8 @@ from relax_mlir.script.parser.tir_tables import (
 from relax_mlir.script.parser.tir_values import Number, bare, whole
 
 scf = submodule("dialects.scf")
+# The largest power of a number that is computed while the script is read.
+_BITS = 64
 
 
 class TirExprParser:
@@ -270,7 +272,10 @@ class TirExprParser:
         kind = OPERATORS.get(type(node.op))
         if kind is None:
             self.scope.fail(node, "this operator is not part of the TIR language")
-        return self.binary(kind, self.evaluate(node.left), self.evaluate(node.right), node)
+        left, right = self.evaluate(node.left), self.evaluate(node.right)
+        if kind == "pow" and type(left) is type(right) is int and 0 <= right <= _BITS:
+            return left**right
+        return self.binary(kind, left, right, node)
 
     def _compare(self, node: Node) -> Any:
         operands = [node.left, *node.comparators]

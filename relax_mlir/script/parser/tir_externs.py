@@ -1,6 +1,7 @@
 """Calls of C functions from prim funcs: `T.call_extern("float32", "hypotf", x, y)`."""
 
 import ast
+from collections.abc import Sequence
 from typing import Any
 
 from relax_mlir.dialects.bindings import ir, submodule
@@ -37,8 +38,8 @@ def call_extern(p: TirExprParser, node: Node) -> Any:
     Raises:
         ScriptError: the dtype, the name or an argument is wrong.
     """
-    heads = [arg.value for arg in node.args[:2] if isinstance(arg, ast.Constant)]
-    if len(heads) != 2 or not all(isinstance(value, str) for value in heads) or node.keywords:
+    heads = literal_strings(node.args[:2])
+    if len(heads) != 2 or node.keywords:
         p.scope.fail(
             node, f"{ast.unparse(node.func)} takes the dtype of the result, a name, and arguments"
         )
@@ -52,6 +53,12 @@ def call_extern(p: TirExprParser, node: Node) -> Any:
         dtype = _dtype(p, node.args[0], dtype)
     given = [_argument(p, arg) for arg in node.args[2:]]
     return externs.call_extern(name, given, "" if dtype in _NOTHING else dtype)
+
+
+def literal_strings(nodes: Sequence[Node]) -> list[str]:
+    """Return the strings among the first arguments of a call."""
+    values = [getattr(node, "value", None) for node in nodes]
+    return [value for value in values if isinstance(value, str)]
 
 
 def _dtype(p: TirExprParser, node: Node, text: str) -> str:
@@ -74,7 +81,7 @@ def _argument(p: TirExprParser, node: Node) -> Scalar | Buffer | ir.Value:
     if isinstance(found, tir_memory.Allocation):
         return found.buffer
     if isinstance(found, Buffer):
-        p.scope.fail(node, f"pass the address of a buffer, '{node.id}.data'")
+        p.scope.fail(node, f"pass the address of a buffer, '{ast.unparse(node)}.data'")
     return p.scalar(node)
 
 

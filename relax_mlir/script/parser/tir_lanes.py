@@ -84,8 +84,8 @@ def _shuffled(p: "TirExprParser", node: Node) -> tuple[list[Node], list[int]]:
 def _number(p: "TirExprParser", node: Node) -> int | None:
     if isinstance(node, ast.Constant) and type(node.value) is int:
         return node.value
-    path = p.scope.path(node.func) if isinstance(node, ast.Call) else None
-    if path in ("T.int32", "T.int64") and len(node.args) == 1:
+    wrapped = isinstance(node, ast.Call) and len(node.args) == 1
+    if wrapped and p.scope.path(node.func) in ("T.int32", "T.int64"):
         return _number(p, node.args[0])
     value = p.scope.lookup_or(node, MISSING) if isinstance(node, ast.Name) else None
     return value if type(value) is int else None

@@ -60,13 +60,14 @@ def _strides(
     node = given.get("strides")
     if node is None or (isinstance(node, ast.Constant) and node.value is None):
         return None
-    if not isinstance(node, (ast.Tuple, ast.List)):
+    items = getattr(node, "elts", None)
+    if items is None:
         p.scope.fail(node, "strides are a list, one for each dimension")
-    if not node.elts:
+    if not items:
         return None
-    if len(node.elts) != len(dims):
+    if len(items) != len(dims):
         p.scope.fail(node, f"{len(dims)} dimensions need {len(dims)} strides")
-    found = tuple(reader.dims.dims(node.elts))
+    found = tuple(reader.dims.dims(items))
     return None if found == row_major(dims) else found
 
 

@@ -10,12 +10,14 @@ from relax_mlir.dialects.tir import scalar as S
 from relax_mlir.dialects.tir.scalar import Scalar
 from relax_mlir.script.parser.source import Node
 from relax_mlir.script.parser.tir_expr import Number, TirExprParser
+from relax_mlir.script.parser.tir_externs import literal_strings
 
 
 def _nextafter(p: TirExprParser, node: Node) -> Scalar:
     """Return the number next to one on the way to another: the bits of a float are in order."""
     p.count(node, 2)
-    x, y = p.pair(*(p.evaluate(arg) for arg in node.args), node)
+    left, right = (p.evaluate(arg) for arg in node.args)
+    x, y = p.pair(left, right, node)
     if not S.is_float(x.dtype):
         p.scope.fail(node, f"T.nextafter needs floats, got {x.dtype}")
     whole = f"int{8 * T.dtype_size(x.dtype)}"
@@ -73,8 +75,8 @@ def _boolean(p: TirExprParser, node: Node) -> Any:
 
 def _call_intrin(p: TirExprParser, node: Node) -> Any:
     """Parse `T.call_intrin("float32", "tir.exp", x)`."""
-    heads = [arg.value for arg in node.args[:2] if isinstance(arg, ast.Constant)]
-    if len(heads) != 2 or not all(isinstance(head, str) for head in heads):
+    heads = literal_strings(node.args[:2])
+    if len(heads) != 2:
         p.scope.fail(node, "T.call_intrin takes a dtype, a name such as 'tir.exp', and arguments")
     attribute = ast.Attribute(node.func.value, heads[1].removeprefix("tir."), ast.Load())
     inner = ast.Call(ast.copy_location(attribute, node.args[1]), node.args[2:], [])

@@ -411,7 +411,7 @@ def _over_names(expr: ir.AffineExpr, names: Sequence[str]) -> SymExpr:
     if isinstance(known, ir.AffineConstantExpr):
         return SymExpr.const(known.value)
     if isinstance(known, ir.AffineDimExpr):
-        return SymExpr.var(names[known.position])
+        return SymExpr.var(list(names)[known.position])
     lhs, rhs = _over_names(known.lhs, names), _over_names(known.rhs, names)
     if isinstance(known, ir.AffineAddExpr):
         return lhs + rhs

@@ -13,18 +13,22 @@ from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.dialects.tir.layout import NIBBLES
 from relax_mlir.dialects.tir.scalar import INDEX, is_float
 from relax_mlir.script.printer import spelling
-from relax_mlir.script.printer.guards import find_guarded
 from relax_mlir.script.printer.names import Namer, is_variable
+from relax_mlir.script.printer.tir_dtypes import (
+    AND,
+    ATOM,
+    BITOR,
+    COMPARE,
+    INFIX,
+    NOT,
+    OR,
+    PRODUCT,
+    SHIFT,
+    SIGN,
+    SUM,
+    DtypeFinder,
+)
 
-# Python's precedences.
-OR, AND, NOT, COMPARE, BITOR, BITXOR, BITAND, SHIFT, SUM, PRODUCT, SIGN, ATOM = range(12)
-_INFIX = {
-    "addf": ("+", SUM), "addi": ("+", SUM), "subf": ("-", SUM), "subi": ("-", SUM),
-    "mulf": ("*", PRODUCT), "muli": ("*", PRODUCT), "divf": ("/", PRODUCT),
-    "floordivsi": ("//", PRODUCT), "divui": ("//", PRODUCT), "remui": ("%", PRODUCT),
-    "andi": ("&", BITAND), "ori": ("|", BITOR), "xori": ("^", BITXOR),
-    "shli": ("<<", SHIFT), "shrsi": (">>", SHIFT), "shrui": (">>", SHIFT),
-}  # fmt: skip
 _BINARY = {
     "arith.divsi": "T.truncdiv", "arith.remsi": "T.truncmod", "arith.remf": "T.truncmod",
     "arith.maximumf": "T.max", "arith.maxsi": "T.max", "arith.maxui": "T.max",
@@ -43,30 +47,18 @@ _UNARY = {
 }  # fmt: skip
 _CASTS = ("extf", "truncf", "extsi", "extui", "trunci", "sitofp", "uitofp", "fptosi", "fptoui",
           "index_cast", "index_castui")  # fmt: skip
-_UNSIGNED = ("arith.divui", "arith.remui", "arith.maxui", "arith.minui", "arith.shrui",
-             "arith.uitofp", "arith.extui", "arith.index_castui")  # fmt: skip
 _COMPARE = ("==", "!=", "<", "<=", ">", ">=")
 _FLOAT_COMPARE = {1: "==", 13: "!=", 4: "<", 5: "<=", 2: ">", 3: ">="}
 _EFFECTS = ("memref.store", "tir.assert", "tir.call_extern", "tir.for", "tir.block", "scf.if",
             "scf.for", "scf.while")  # fmt: skip
 
 
-class TirExprPrinter:
-    """Writes scalar values.
-
-    Attributes:
-        buffers: name and dtype of each buffer.
-        scalars: dtype of each parameter that is a number.
-    """
+class TirExprPrinter(DtypeFinder):
+    """Writes scalar values."""
 
     def __init__(self, namer: Namer, function: ir.Operation) -> None:
         self.namer = namer
-        self._guarded = find_guarded(function)
-        # An operation inside a guard counts as the one operation that is guarded.
-        self._roots = {i: root for root, g in self._guarded.items() for i in g.inner}
-        self.buffers: dict[ir.Value, tuple[str, str]] = {}
-        self.scalars: dict[ir.Value, str] = {}
-        self._dtypes: dict[ir.Value, str] = {}
+        super().__init__(function)
 
     def can_spell(self, op: ir.Operation) -> bool:
         """Whether script has a word for the operation."""
@@ -83,7 +75,7 @@ class TirExprPrinter:
         return op.name in (
             *_BINARY, *_UNARY, "arith.cmpi", "arith.negf", "arith.select", "arith.constant",
             "tir.symbol", "math.fma", "arith.bitcast", "tir.call_extern",
-        ) or (op.name.startswith("arith.") and (short in _INFIX or short in _CASTS))  # fmt: skip
+        ) or (op.name.startswith("arith.") and (short in INFIX or short in _CASTS))  # fmt: skip
 
     def _is_pure(self, op: ir.Operation) -> bool:
         return op.name == "scf.yield" or (len(op.results) == 1 and self.can_spell(op))
@@ -182,7 +174,21 @@ class TirExprPrinter:
         number = self.constant(value)
         if number is not None:
             return self._number(number, value)
-        return self.value(value)
+        held = self.buffers.get(store.operands[1], ("", ""))[1]
+        return self._signed_as(value, NIBBLES.get(held, held))
+
+    def _signed_as(self, value: ir.Value, dtype: str, precedence: int = OR) -> str:
+        """Return a value, with a cast where the dtype differs by the sign only: no operation does.
+
+        Args:
+            value: an integer, or anything else, which is returned as it is.
+            dtype: what is wanted of it.
+            precedence: of what is around it.
+        """
+        own = self.dtype(value)
+        if own != dtype and own.removeprefix("u") == dtype.removeprefix("u"):
+            return f'T.Cast("{dtype}", {self.value(value)})'
+        return self.value(value, precedence)
 
     def indices(self, operands: Sequence[ir.Value], first: int) -> str:
         """Return the indices of a load or a store, whose operands they end."""
@@ -281,16 +287,31 @@ class TirExprPrinter:
         text = spelling.number(_unsigned(number, dtype), dtype) if dtype != INDEX else ""
         return str(number) if dtype == INDEX else f"T.{dtype}({text})"
 
-    def _pair(self, operands: Sequence[ir.Value], left: int, right: int) -> tuple[str, str]:
-        """Return two operands; one constant takes its dtype from the other operand."""
+    def _pair(
+        self, operands: Sequence[ir.Value], left: int, right: int, sign: str = ""
+    ) -> tuple[str, str]:
+        """Return two operands; one constant takes its dtype from the other operand.
+
+        Args:
+            operands: the two.
+            left: precedence around the first.
+            right: precedence around the second.
+            sign: `"u"` or `"s"` for an operation on unsigned or signed integers.
+        """
         a, b = operands[0], operands[1]
+        plain = self.dtype(b if self.constant(a) is not None else a)
+        if not is_float(plain) and plain not in (INDEX, "bool"):
+            plain = plain.removeprefix("u")
+            wanted = {"u": f"u{plain}", "s": plain}.get(sign, self.dtype(a))
+        else:
+            wanted = plain
         numbers = [self.constant(a), self.constant(b)]
         if None not in numbers:
             return self._typed(a), self._typed(b)
         texts = []
         for value, number, precedence in zip((a, b), numbers, (left, right), strict=True):
             if number is None:
-                texts.append(self.value(value, precedence))
+                texts.append(self._signed_as(value, wanted, precedence))
                 continue
             text = self._number(number, value)
             texts.append(f"({text})" if text.startswith("-") and precedence > SUM else text)
@@ -302,9 +323,10 @@ class TirExprPrinter:
             guarded = self._guarded[op]
             operands = (guarded.lhs, guarded.rhs)
             if guarded.word.startswith("T."):
-                return f"{guarded.word}({', '.join(self._pair(operands, OR, OR))})", ATOM
+                pair = self._pair(operands, OR, OR, self._sign(op))
+                return f"{guarded.word}({', '.join(pair)})", ATOM
             own = PRODUCT if guarded.word in ("//", "%") else SHIFT
-            return f" {guarded.word} ".join(self._pair(operands, own, own + 1)), own
+            return f" {guarded.word} ".join(self._pair(operands, own, own + 1, self._sign(op))), own
         if name == "tir.symbol":
             text = str(op.attributes["value"].maybe_downcast().dims[0])
             return text, ATOM if text.isidentifier() else SUM
@@ -318,7 +340,8 @@ class TirExprPrinter:
         if name in _UNARY:
             return f"{_UNARY[name]}({self._typed(op.operands[0])})", ATOM
         if name in _BINARY:
-            return f"{_BINARY[name]}({', '.join(self._pair(op.operands, OR, OR))})", ATOM
+            pair = self._pair(op.operands, OR, OR, self._sign(op))
+            return f"{_BINARY[name]}({', '.join(pair)})", ATOM
         if name == "tir.call_extern":
             return self.extern(op), ATOM
         if name == "math.fma":
@@ -338,10 +361,19 @@ class TirExprPrinter:
             target = self.dtype(op.results[0])
             # Script has no such dtype; what needs an index takes an int64 as well.
             target = "int64" if target == INDEX else target
-            return f'T.Cast("{target}", {self._typed(self._cast_from(op))})', ATOM
-        sign, precedence = _INFIX[short]
-        left, right = self._pair(op.operands, precedence, precedence + 1)
+            return f'T.Cast("{target}", {self._converted(op)})', ATOM
+        sign, precedence = INFIX[short]
+        left, right = self._pair(op.operands, precedence, precedence + 1, self._sign(op))
         return f"{left} {sign} {right}", precedence
+
+    def _converted(self, op: ir.Operation) -> str:
+        """Return what a cast converts, its sign as the conversion takes it."""
+        value, sign = self._cast_from(op), self._sign(op)
+        own = self.dtype(value)
+        if self.constant(value) is not None or not sign or own in (INDEX, "bool") or is_float(own):
+            return self._typed(value)
+        plain = own.removeprefix("u")
+        return self._signed_as(value, f"u{plain}" if sign == "u" else plain)
 
     def _cast_from(self, op: ir.Operation) -> ir.Value:
         """Return what a cast converts: an index becomes a float by way of an int64."""
@@ -370,7 +402,7 @@ class TirExprPrinter:
                 return self.value(a), ATOM
             if zero and sign == "==" and str(a.type) == "i1":
                 return f"not {self.value(a, NOT)}", NOT
-        left, right = self._pair(op.operands, BITOR, BITOR)
+        left, right = self._pair(op.operands, BITOR, BITOR, self._sign(op))
         return f"{left} {sign} {right}", COMPARE
 
     def _select(self, op: ir.Operation) -> str:
@@ -398,89 +430,6 @@ class TirExprPrinter:
                     return f"{first} {word} {self.value(yields[1 - i], precedence + 1)}", precedence
         texts = [self._alone(yields[0], yields[1]), self._alone(yields[1], yields[0])]
         return f"T.if_then_else({self.value(condition)}, {', '.join(texts)})", ATOM
-
-    def dtype_of_element(self, type_: ir.Type) -> str:
-        """Return the signed dtype of an MLIR element type."""
-        named = {"index": INDEX, "i4": "int4"}.get(str(type_))
-        return named or T.dtype_of_element(type_)
-
-    def dtype(self, value: ir.Value) -> str:
-        """Return the dtype of a value, the sign of an integer found from its neighbours."""
-        if value not in self._dtypes:
-            plain = self.dtype_of_element(value.type)
-            self._dtypes[value] = plain
-            if not is_float(plain) and plain not in (INDEX, "bool"):
-                self._dtypes[value] = self._source(value) or self._wanted(value) or plain
-        return self._dtypes[value]
-
-    def _source(self, value: ir.Value) -> str | None:
-        if isinstance(value.owner, ir.Block):
-            return self.scalars.get(value)
-        op = value.owner.operation
-        if op.name == "tir.call_extern":
-            return ir.StringAttr(op.attributes["dtype"]).value
-        if op.name == "arith.extui" and str(op.operands[0].type) == "i4":
-            return "uint8"
-        if op in self._guarded:
-            return self._source(self._guarded[op].lhs)
-        if op.name == "memref.load" and op.operands[0] in self.buffers:
-            dtype = self.buffers[op.operands[0]][1]
-            return "uint8" if dtype == "bool" else dtype
-        if op.name == "arith.fptoui" or op.name in _UNSIGNED[:5]:
-            return f"u{self.dtype_of_element(value.type)}"
-        if op.name.startswith("arith.") and op.name.removeprefix("arith.") in _INFIX:
-            for operand in op.operands:
-                found = self._source(operand)
-                if found is not None:
-                    return found
-        return None
-
-    def _wanted(self, value: ir.Value, limit: int = 8) -> str | None:
-        """Return the dtype that the uses of an integer need, None when they do not tell."""
-        unsigned = f"u{self.dtype_of_element(value.type)}"
-        for use in value.uses:
-            user = use.owner.operation
-            root = self._roots.get(user, user)
-            guarded = self._guarded.get(root)
-            if guarded is not None and guarded.word in ("<<", ">>"):
-                # The guard compares the amount as if unsigned; its sign is that of what it shifts.
-                found = None
-                if user.name == "arith.shrui":
-                    found = unsigned
-                elif limit and value == guarded.rhs:
-                    lhs = guarded.lhs
-                    found = self._source(lhs) or self._wanted(lhs, limit - 1)
-                elif limit:
-                    found = self._wanted(root.results[0], limit - 1)
-                if found is not None:
-                    return found
-                continue
-            if user.name == "builtin.unrealized_conversion_cast":
-                call = next(iter(user.results[0].uses)).owner.operation
-                return ir.StringAttr(call.attributes["dtypes"][use.operand_number]).value
-            if user.name == "memref.store" and use.operand_number == 0:
-                held = self.buffers.get(user.operands[1], ("", ""))[1]
-                return NIBBLES.get(held, held) or None
-            if user.name == "arith.trunci" and str(user.results[0].type) == "i4":
-                found = self._wanted(user.results[0], limit - 1) if limit else None
-                if found is not None:
-                    return found
-            if user.name in _UNSIGNED:
-                return unsigned
-            if user.name == "arith.cmpi":
-                if ir.IntegerAttr(user.attributes["predicate"]).value >= 6:
-                    return unsigned
-                other = user.operands[1 - use.operand_number]
-                if self._source(other):
-                    return self._source(other)
-            if user.name.removeprefix("arith.") in (*_INFIX, "select") and limit:
-                for operand in user.operands:
-                    if operand != value and operand.type == value.type and self._source(operand):
-                        return self._source(operand)
-                found = self._wanted(user.results[0], limit - 1)
-                if found is not None:
-                    return found
-        return None
 
 
 def _unsigned(number: float, dtype: str) -> float:

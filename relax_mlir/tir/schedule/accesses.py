@@ -1,10 +1,12 @@
 """What blocks read and write: buffers, with indices as expressions where they are such."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.tir.ops import where_of
+from relax_mlir.script.printer.guards import find_guarded
 from relax_mlir.tir.schedule import tree
 from relax_mlir.tir.schedule.index import Indices
 
@@ -115,53 +117,69 @@ def declare(indices: Indices, block: ir.Operation) -> None:
     for view in list(body.operations):
         if view.operation.name in ("tir.reads", "tir.writes"):
             view.operation.erase()
-    order = {str(indices.var(arg)): i for i, arg in enumerate(body.arguments)}
+    arguments = list(body.arguments)
     seen: list[tuple[str, ir.Value, ir.Attribute]] = []
     for access in accesses(indices, block, init=False):
         if _made_inside(access.buffer, block):
             continue
-        attribute = _map_of(access, order)
+        attribute = _map_of(access, arguments)
         for kind, happens in (("tir.reads", access.reads), ("tir.writes", access.writes)):
             if happens and (kind, access.buffer, attribute) not in seen:
                 seen.append((kind, access.buffer, attribute))
-    with ir.InsertionPoint.at_block_begin(body), ir.Location.unknown():
+    where = where_of(block)
+    first = body.operations[0] if where is None else body.operations[1]
+    with ir.InsertionPoint(first), ir.Location.unknown():
         for kind, buffer, attribute in sorted(seen, key=lambda entry: entry[0]):
             ir.Operation.create(kind, operands=[buffer], attributes={"map": attribute})
 
 
-def _map_of(access: Access, order: dict[str, int]) -> ir.Attribute:
-    if access.indices is None or any(not e.symbols <= order.keys() for e in access.indices):
+def _map_of(access: Access, arguments: list[ir.Value]) -> ir.Attribute:
+    if access.indices is None:
         return ir.UnitAttr.get()
-    dims = {name: ir.AffineDimExpr.get(position) for name, position in order.items()}
-    exprs = [_affine(expr, dims) for expr in access.indices]
+    items = list(access.op.operands)[_PLAIN[access.op.name] + 1 :]
+    exprs = [_affine(item, arguments) for item in items]
     if any(expr is None for expr in exprs):
         return ir.UnitAttr.get()
-    return ir.AffineMapAttr.get(ir.AffineMap.get(len(order), 0, exprs))
+    return ir.AffineMapAttr.get(ir.AffineMap.get(len(arguments), 0, exprs))
 
 
-def _affine(expr: SymExpr, dims: dict[str, ir.AffineExpr]) -> ir.AffineExpr | None:
-    """Return an expression as MLIR has it, None where it multiplies or divides by variables."""
-    total = ir.AffineConstantExpr.get(0)
-    for product, coefficient in expr.split():
-        term: ir.AffineExpr = ir.AffineConstantExpr.get(coefficient)
-        if product.symbols:
-            atom = product.atom
-            if atom is None:
-                return None
-            if atom.kind == "symbol":
-                inner = dims[next(iter(product.symbols))]
-            elif atom.kind in ("floordiv", "ceildiv") and atom.parts[1].value is not None:
-                lhs = _affine(atom.parts[0], dims)
-                if lhs is None:
-                    return None
-                divide = (ir.AffineExpr.get_floor_div if atom.kind == "floordiv"
-                          else ir.AffineExpr.get_ceil_div)  # fmt: skip
-                inner = divide(lhs, ir.AffineConstantExpr.get(atom.parts[1].value))
-            else:
-                return None
-            term = inner * term
-        total = total + term
-    return total
+def _affine(value: ir.Value, arguments: list[ir.Value]) -> ir.AffineExpr | None:
+    """Return an index as an affine expression of iterators, as builders of blocks make it."""
+    if value in arguments:
+        return ir.AffineDimExpr.get(arguments.index(value))
+    if isinstance(value.owner, ir.Block):
+        return None
+    op = value.owner.operation
+    if op.name == "arith.constant":
+        return ir.AffineConstantExpr.get(ir.IntegerAttr(op.attributes["value"]).value)
+    guarded = find_guarded(op).get(op) if op.name == "arith.subi" else None
+    if guarded is not None and guarded.word == "%":
+        return _quotient(ir.AffineExpr.get_mod, guarded.lhs, guarded.rhs, arguments)
+    if op.name == "arith.floordivsi":
+        return _quotient(ir.AffineExpr.get_floor_div, *op.operands, arguments)
+    if op.name == "arith.index_cast":
+        return _affine(op.operands[0], arguments)
+    if op.name not in ("arith.addi", "arith.subi", "arith.muli"):
+        return None
+    lhs, rhs = (_affine(operand, arguments) for operand in op.operands)
+    if lhs is None or rhs is None:
+        return None
+    if op.name == "arith.muli":
+        return lhs * rhs if _number(lhs) is not None or _number(rhs) is not None else None
+    return lhs + rhs if op.name == "arith.addi" else lhs + rhs * -1
+
+
+def _quotient(
+    divide: Callable[..., ir.AffineExpr], lhs: ir.Value, rhs: ir.Value, arguments: list[ir.Value]
+) -> ir.AffineExpr | None:
+    a, b = _affine(lhs, arguments), _affine(rhs, arguments)
+    divisor = None if b is None else _number(b)
+    return None if a is None or divisor is None or divisor <= 0 else divide(a, b)
+
+
+def _number(expr: ir.AffineExpr) -> int | None:
+    known = expr.maybe_downcast()
+    return known.value if isinstance(known, ir.AffineConstantExpr) else None
 
 
 def _made_inside(buffer: ir.Value, block: ir.Operation) -> bool:

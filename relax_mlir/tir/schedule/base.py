@@ -22,6 +22,8 @@ _Method = TypeVar("_Method", bound=Callable[..., Any])
 IntOrRV = int | ExprRV | PrimExpr
 # Numbers that seeds can be.
 MOST_SEED = (1 << 31) - 1
+# What a LoopRV stands for that is no loop: leave the block where it is, or inline it.
+ROOT, INLINE = -1, -2
 
 
 class ScheduleBase:
@@ -55,6 +57,17 @@ class ScheduleBase:
         if not isinstance(rv, LoopRV):
             raise TypeError(f"a LoopRV is needed, got {type(rv).__name__}")
         return self._op(rv)
+
+    def _location(self, rv: LoopRV) -> int | None:
+        """Return `INLINE` or the number of a loop; None for `ROOT`, where a block stays."""
+        self._value_check(rv)
+        return None if self._symbols[rv] == ROOT else self._symbols[rv]
+
+    def _value_check(self, rv: LoopRV) -> None:
+        if not isinstance(rv, LoopRV):
+            raise TypeError(f"a LoopRV is needed, got {type(rv).__name__}")
+        if rv not in self._symbols or self._symbols[rv] >= 0:
+            self._op(rv)
 
     def _block(self, rv: "BlockRV | str") -> ir.Operation:
         """Return the block, or for the root the function, that a random variable stands for."""
@@ -125,6 +138,8 @@ class ScheduleBase:
 
     def _by_name(self, value: Any) -> Any:
         """Return a random variable in place of a block's name, which is looked up and recorded."""
+        if isinstance(value, (list, tuple)):
+            return type(value)(self._by_name(each) for each in value)
         return self.get_block(value) if isinstance(value, str) else value
 
     def get_block(self, name: str, func_name: str | None = None) -> BlockRV:
@@ -142,7 +157,7 @@ class ScheduleBase:
 
 def primitive(
     name: str, *, inputs: Sequence[str] = (), pure: bool = False, samples: bool = False,
-    postproc: bool = False,
+    postproc: bool = False, prepare: Callable[[Any, dict[str, Any]], None] | None = None,
 ) -> Callable[[_Method], _Method]:  # fmt: skip
     """Make a method of a schedule a primitive: all or nothing, and recorded in the trace.
 
@@ -154,6 +169,7 @@ def primitive(
         pure: whether the program stays as it is.
         samples: whether it makes a decision, which the method leaves in `self._decision`.
         postproc: as in `InstructionKind`.
+        prepare: brings the arguments, by their names, to the form in which they are recorded.
     """
 
     def decorate(method: _Method) -> _Method:
@@ -175,6 +191,9 @@ def primitive(
             bound.apply_defaults()
             for key in inputs:
                 bound.arguments[key] = self._by_name(bound.arguments[key])
+            if prepare is not None:
+                with self._state.entered():
+                    prepare(self, bound.arguments)
             arguments = {k: v for k, v in bound.arguments.items() if k != "self"}
             arguments = {k: list(v) if isinstance(v, tuple) else v for k, v in arguments.items()}
             with self._state.entered() if pure else self._state.transaction(method.__name__):

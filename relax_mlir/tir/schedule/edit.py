@@ -9,6 +9,7 @@ from relax_mlir.dialects.tir.ops import block_predicate, set_block_predicate
 from relax_mlir.tir.schedule import tree
 from relax_mlir.tir.schedule.conditions import Comparison, assume
 from relax_mlir.tir.schedule.index import Indices
+from relax_mlir.tir.schedule.render import SREF
 from relax_mlir.tir.schedule.simplify import simplify
 
 _PURE = ("arith.", "tir.symbol", "memref.dim", "affine.apply")
@@ -58,6 +59,107 @@ def move_numbers(source: ir.Operation, target: ir.Operation) -> None:
     for view in list(tree.body_of(source).operations):
         if view.operation.name not in ("tir.yield", tree.LOOP):
             view.operation.move_before(last)
+
+
+def new_block(
+    indices: Indices, at: ir.InsertionPoint, name: str, iterators: Sequence[tuple[str, str]],
+    init: bool = False,
+) -> ir.Operation:  # fmt: skip
+    """Make a block with empty regions; `set_block` gives its iterators values and extents.
+
+    Args:
+        indices: of the function.
+        at: where.
+        name: of the block, with a number where another block has it.
+        iterators: for each its type and its name.
+        init: whether it has an init region.
+    """
+    zero = indices.entry(SymExpr.const(0))
+    taken = {tree.block_name(each) for each in tree.nested_blocks(indices.function)}
+    stem, number = name, 0
+    while name in taken:
+        number += 1
+        name = f"{stem}_{number}"
+    with at:
+        op = ir.Operation.create(
+            tree.BLOCK,
+            operands=[zero] * (2 * len(iterators)),
+            attributes={
+                "block_name": ir.StringAttr.get(name),
+                "iter_types": ir.ArrayAttr.get([ir.StringAttr.get(kind) for kind, _ in iterators]),
+            },
+            regions=2,
+            loc=ir.Location.name(name),
+        )
+    index = ir.IndexType.get()
+    for region in op.regions if init else [op.regions[0]]:
+        body = region.blocks.append(
+            *[index] * len(iterators),
+            arg_locs=[ir.Location.name(label) for _, label in iterators],
+        )
+        with ir.InsertionPoint(body):
+            ir.Operation.create("tir.yield")
+    return op
+
+
+def iterator_names(block: ir.Operation) -> list[str]:
+    """Return the names of a block's iterators."""
+    return [
+        tree.value_name(argument, f"v{position}")
+        for position, argument in enumerate(tree.body_of(block).arguments)
+    ]
+
+
+def copy_ops(source: ir.Block, values: dict[ir.Value, ir.Value]) -> None:
+    """Write copies of what a body computes at the current insertion point.
+
+    Args:
+        source: the body; what it declares, and its end, are not copied.
+        values: what stands for values of it; the results of copies are added.
+    """
+    skipped = ("tir.yield", "tir.where", "tir.reads", "tir.writes")
+    found = [view.operation for view in source.operations]
+    copy_chosen([op for op in found if op.name not in skipped], values)
+
+
+def copy_chosen(ops: Sequence[ir.Operation], values: dict[ir.Value, ir.Value]) -> None:
+    """Write copies of operations at the current insertion point.
+
+    Args:
+        ops: what to copy, in order.
+        values: what stands for values that they use; the results of copies are added.
+    """
+    at = ir.InsertionPoint.current
+    for op in ops:
+        copy = op.clone(ip=at)
+        for each in tree.walk(copy):
+            for position, operand in enumerate(list(each.operands)):
+                if operand in values:
+                    each.operands[position] = values[operand]
+            if SREF in each.attributes:
+                del each.attributes[SREF]
+        values.update(zip(op.results, copy.results, strict=True))
+
+
+def remove_statement(op: ir.Operation) -> None:
+    """Erase a loop or a block, and the loops around it that hold nothing else."""
+    parent = tree.parent_of(op)
+    op.erase()
+    while parent is not None and parent.name == tree.LOOP:
+        if tree.statements(tree.body_of(parent)):
+            return
+        outer = tree.parent_of(parent)
+        makes = [v for v in tree.body_of(parent).operations if v.operation.name == "memref.alloc"]
+        if makes:
+            return
+        parent.erase()
+        parent = outer
+
+
+def remove_unused_buffer(buffer: ir.Value) -> None:
+    """Erase the allocation of a buffer that nothing uses."""
+    if not list(buffer.uses):
+        buffer.owner.operation.erase()
 
 
 def drop_init(block: ir.Operation) -> ir.Operation:

@@ -10,6 +10,9 @@ from relax_mlir.dialects.relax.prover import Facts
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.tir.schedule.sums import factors
 
+# So many expressions are looked at; what is not found by then counts as not known.
+_MOST = 48
+
 
 def determined(
     exprs: Iterable[SymExpr], facts: Facts, fixed: frozenset[str] = frozenset()
@@ -23,13 +26,13 @@ def determined(
     """
     known: set[SymExpr] = set()
     pending = list(exprs)
-    while pending:
+    while pending and len(known) < _MOST:
         expr = pending.pop()
-        if expr in known:
+        if expr in known or expr.is_const:
             continue
-        known.add(expr)
         pending += _parts(expr, facts, fixed)
-        pending += _joined(known)
+        pending += _joined(expr, known)
+        known.add(expr)
     return known
 
 
@@ -124,23 +127,19 @@ def _scaled(lhs: SymExpr, part: SymExpr, rest: SymExpr) -> list[tuple[SymExpr, i
     return found
 
 
-def _joined(known: set[SymExpr]) -> list[SymExpr]:
-    """Return each `a` of which both `a // k` and `a % k` are known."""
+def _joined(expr: SymExpr, known: Iterable[SymExpr]) -> list[SymExpr]:
+    """Return what two known expressions give without a quotient that both have.
+
+    `a // k` and `a % k`, which is `a - a // k * k`, give `a`.
+    """
     found = []
-    for expr in known:
-        atom = expr.atom
-        if atom is None or atom.kind != "floordiv":
-            continue
-        lhs, rhs = atom.parts
-        if lhs not in known and lhs - expr * rhs in known:
-            found.append(lhs)
-        for other in known:
-            # a // (d * k) and a // d % k give a // d.
-            for part, _ in other.split():
-                inner = part.atom
-                if inner is None or inner.kind != "floordiv" or inner.parts[0] != lhs:
+    for other in known:
+        for one, two in ((expr, other), (other, expr)):
+            for part, coefficient in one.split():
+                atom = part.atom
+                if abs(coefficient) != 1 or atom is None or atom.kind != "floordiv":
                     continue
-                rest = (other - part).split()
-                if part not in known and len(rest) == 1 and rest[0][0] == expr:
-                    found.append(part)
+                for whole, scale in two.split():
+                    if whole == part or (part.symbols <= whole.symbols and whole % part == 0):
+                        found.append(two - one * (whole // part) * (scale * coefficient))
     return found

@@ -38,12 +38,14 @@ def range_of(expr: SymExpr, variables: Sequence[tuple[str, Range]], facts: Facts
     Returns:
         The range, None where it is not found.
     """
-    low = high = expr
+    low: SymExpr | None = expr
+    high: SymExpr | None = expr
     for name, own in variables:
-        ends = (_end(low, name, own, facts, False), _end(high, name, own, facts, True))
-        if ends[0] is None or ends[1] is None:
+        if low is None or high is None:
             return None
-        low, high = ends
+        low, high = _end(low, name, own, facts, False), _end(high, name, own, facts, True)
+    if low is None or high is None:
+        return None
     return Range(simplify(low, facts), simplify(high, facts))
 
 

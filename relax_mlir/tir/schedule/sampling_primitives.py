@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from relax_mlir.tir.schedule.base import ScheduleBase, primitive
-from relax_mlir.tir.schedule.handles import ExprRV, LoopRV
+from relax_mlir.tir.schedule.base import INLINE, ROOT, ScheduleBase, primitive
+from relax_mlir.tir.schedule.handles import BlockRV, ExprRV, LoopRV
 from relax_mlir.tir.schedule.primitives import sampling as S
 
 
@@ -77,3 +77,29 @@ class SamplingPrimitives(ScheduleBase):
             decision,
         )  # fmt: skip
         return [self._expr_rv(value) for value in self._decision]
+
+    @primitive("SampleComputeLocation", inputs=("block",), pure=True, samples=True)
+    def sample_compute_location(self, block: BlockRV | str, decision: int | None = None) -> LoopRV:
+        """Sample a loop under which `compute_at` can move a block.
+
+        Args:
+            block: the block.
+            decision: -1 to leave the block where it is, -2 to inline it, else the position of the
+                loop among those around the first block that reads it; one that is not possible
+                counts as -1.
+
+        Returns:
+            The loop, or what tells `compute_at` to do nothing, or to inline.
+        """
+        op = self._block(block)
+        places = S.compute_locations(self._state, op)
+        if decision is None:
+            decision = self._random.choice(list(places))
+        self._decision = decision if decision in places else ROOT
+        if self._decision in (ROOT, INLINE):
+            rv = LoopRV()
+            self._symbols[rv] = self._decision
+            return rv
+        loop = self._state.find(places[self._decision])
+        assert loop is not None
+        return self._loop_rv(loop)

@@ -6,16 +6,29 @@ from typing import Any
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.ir.module import IRModule
 from relax_mlir.tir.schedule.base import MOST_SEED, primitive
+from relax_mlir.tir.schedule.buffer_primitives import BufferPrimitives
+from relax_mlir.tir.schedule.compute_primitives import ComputePrimitives
 from relax_mlir.tir.schedule.handles import BlockRV, ExprRV, LoopRV, RandomVariable
 from relax_mlir.tir.schedule.kind_primitives import KindPrimitives
+from relax_mlir.tir.schedule.layout_primitives import LayoutPrimitives
 from relax_mlir.tir.schedule.lookup import LookupPrimitives
 from relax_mlir.tir.schedule.loop_primitives import LoopPrimitives
+from relax_mlir.tir.schedule.reduction_primitives import ReductionPrimitives
 from relax_mlir.tir.schedule.sampling_primitives import SamplingPrimitives
 from relax_mlir.tir.schedule.state import RENDER_LEVELS, ScheduleState
 from relax_mlir.tir.schedule.trace import Trace
 
 
-class Schedule(LookupPrimitives, LoopPrimitives, KindPrimitives, SamplingPrimitives):
+class Schedule(
+    LookupPrimitives,
+    LoopPrimitives,
+    KindPrimitives,
+    SamplingPrimitives,
+    ComputePrimitives,
+    ReductionPrimitives,
+    BufferPrimitives,
+    LayoutPrimitives,
+):
     """A schedule: transformations that change how a program computes and keep what it computes.
 
     Every primitive checks whether it keeps results, raises `ScheduleError` and changes nothing

@@ -3,6 +3,7 @@
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.tir.schedule import tree
 from relax_mlir.tir.schedule.accesses import accesses
+from relax_mlir.tir.schedule.conditions import Comparison
 from relax_mlir.tir.schedule.index import Indices
 from relax_mlir.tir.schedule.state import ScheduleState
 
@@ -122,3 +123,20 @@ def check_regular(state: ScheduleState, block: ir.Operation) -> None:
             f"({reduces})",
             block,
         )
+
+
+def runs_for_all(indices: Indices, block: ir.Operation) -> bool:
+    """Whether the predicate of a block leaves out only what is outside of its iterators' extents.
+
+    What splits add is so, unless what they made is split again.
+    """
+    facts = indices.facts(block)
+    bindings, extents = indices.bindings(block), indices.extents(block)
+    return all(
+        isinstance(each, Comparison)
+        and any(
+            each.sign == 2 and facts.can_prove(each.rhs - each.lhs >= extent - binding)
+            for binding, extent in zip(bindings, extents, strict=True)
+        )
+        for each in indices.block_conditions(block)
+    )

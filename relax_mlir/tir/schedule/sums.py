@@ -36,7 +36,9 @@ class Factor:
 def summands(expr: SymExpr, place: Place) -> list[tuple[list[Factor], int]]:
     """Return products and their coefficients, remainders put together, in reading order."""
     found: list[tuple[list[Factor], int]] = []
-    rest = expr
+    rest, whole_quotients = _regrouped(expr)
+    found += whole_quotients
+    expr = rest
     quotients = [f for part, _ in expr.split() for f in factors(part) if f.kind == "floordiv"]
     for quotient in quotients:
         for inner, modulus in _remainders(quotient, quotients):
@@ -55,6 +57,30 @@ def summands(expr: SymExpr, place: Place) -> list[tuple[list[Factor], int]]:
             own = sorted(factors(part), key=lambda factor: _order([factor], place))
             found.append((own, coefficient))
     return sorted(found, key=lambda item: _order(item[0], place))
+
+
+def _regrouped(expr: SymExpr) -> tuple[SymExpr, list[tuple[list[Factor], int]]]:
+    """Return an expression without quotients `(i * 12 + j) // 10`, and these.
+
+    The normal form has them as `i + (i * 2 + j) // 10`.
+    """
+    found: list[tuple[list[Factor], int]] = []
+    rest = expr
+    for part, coefficient in expr.split():
+        atom = part.atom
+        if atom is None or atom.kind != "floordiv":
+            continue
+        lhs, rhs = atom.parts
+        drawn = sum(
+            (p * (c // coefficient) for p, c in rest.split()
+             if p.symbols and c % coefficient == 0 and p.symbols <= lhs.symbols and p != part
+             and all(factor.kind == "symbol" for factor in factors(p))),
+            SymExpr.const(0),
+        )  # fmt: skip
+        if drawn.symbols:
+            found.append(([Factor("floordiv", (lhs + drawn * rhs, rhs))], coefficient))
+            rest = rest - (part + drawn) * coefficient
+    return rest, found
 
 
 def _order(product: list[Factor], place: Place) -> list[tuple[int, int, str]]:

@@ -124,6 +124,10 @@ def decode(value: Any, variables: dict[str, Any]) -> Any:
         from relax_mlir.dialects.relax.symbolic_read import read_expression
 
         return read_expression(content)
+    if tag == "index_map":
+        from relax_mlir.tir.schedule.index_map import IndexMap
+
+        return IndexMap.from_json(content)
     raise ValueError(f"unknown value '{tag}'")
 
 

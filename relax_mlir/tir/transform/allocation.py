@@ -141,5 +141,3 @@ def _life(
             return None
         found.append(number[child])
     return (min(found), max(found)) if found else None
-
-

@@ -1,7 +1,6 @@
 """Removing what does nothing, and computing once what is the same."""
 
 from relax_mlir.dialects.bindings import ir, passmanager
-from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.scheduled_copy import integer_of
 from relax_mlir.lowering.tir_to_vector.scheduled_index import linear
 from relax_mlir.lowering.walk import collect
@@ -39,7 +38,7 @@ def _sweep(op: ir.Operation) -> bool:
     if op.name == "scf.if":
         _drop_dead_branch(op)
     idle = (
-        (len(op.results) > 0 and op.name.startswith(_PURE) or op.name == "memref.load")
+        ((len(op.results) > 0 and op.name.startswith(_PURE)) or op.name == "memref.load")
         or (op.name == "tir.for" and _has_no_step(op))
         or (op.name in _HOLLOW and not len(op.results) and _is_hollow(op))
         or (op.name == "memref.store" and _keeps(op))
@@ -118,10 +117,3 @@ def common_subexpr_elim_tir(op: ir.Operation) -> None:
         manager = passmanager.PassManager.parse("func.func(cse)")
         for func in prim_funcs(op):
             manager.run(func.operation)
-
-
-def tidy(func: ir.OpView, emit: Emitter) -> None:
-    """Remove unused values that a change left behind."""
-    for op in reversed(collect(func.operation, lambda op: op.name.startswith(_PURE))):
-        if not any(len(list(result.uses)) for result in op.results):
-            op.erase()

@@ -4,7 +4,7 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.dialect import Dims
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
-from relax_mlir.lowering.tir_to_vector.scheduled_copy import integer_of
+from relax_mlir.lowering.tir_to_vector.scheduled_index import Lin, linear
 from relax_mlir.lowering.tir_to_vector.scheduled_partition import value_of
 from relax_mlir.lowering.walk import collect
 from relax_mlir.tir.transform.functions import each_prim_func
@@ -33,10 +33,7 @@ def _compact(alloc: ir.Operation, emit: Emitter) -> None:
         return
     type_ = ir.MemRefType(alloc.results[0].type)
     spans = [_joined(found, axis) for axis in range(type_.rank)]
-    sizes = [
-        size if span is None else min(span.high - span.low + 1, size if size != _DYNAMIC else 1 << 62)
-        for size, span in zip(type_.shape, spans, strict=True)
-    ]  # fmt: skip
+    sizes = list(map(_size, type_.shape, spans))
     if sizes == list(type_.shape):
         return
     for touch in found:
@@ -45,10 +42,18 @@ def _compact(alloc: ir.Operation, emit: Emitter) -> None:
             for axis, span in enumerate(spans):
                 if span is None or sizes[axis] == type_.shape[axis]:
                     continue
-                index = emit.sub(integer_of(touch.op.operands[position + axis]),
-                                 value_of(span.base, emit))  # fmt: skip
-                touch.op.operands[position + axis] = emit.index(emit.sub(index, span.low))
+                index = linear(touch.op.operands[position + axis]).plus(span.base, -1)
+                inside = value_of(index.plus(Lin(-span.low)), emit)
+                touch.op.operands[position + axis] = emit.index(inside)
     _replace(alloc, sizes, emit)
+
+
+def _size(size: int, span: Span | None) -> int:
+    """Return the size of a dimension of which only a span is used."""
+    if span is None:
+        return size
+    used = span.high - span.low + 1
+    return used if size == _DYNAMIC else min(used, size)
 
 
 def _joined(found: list[Touch], axis: int) -> Span | None:

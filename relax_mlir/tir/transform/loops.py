@@ -93,9 +93,7 @@ class _Unroller:
             set_kind(op, "unrolled")
 
 
-def vectorize_loop(
-    op: ir.Operation, enable_vectorize: bool = True, vector_bits: int = 512
-) -> None:
+def vectorize_loop(op: ir.Operation, enable_vectorize: bool = True, vector_bits: int = 512) -> None:
     """Turn loops of the kind `vectorized` into vector code; those that cannot be become serial.
 
     Blocks inside such loops are inlined.
@@ -119,9 +117,7 @@ def vectorize_loop(
         for loop in collect(func.operation, lambda op: kind_of_loop(op) == "vectorized"):
             for block in reversed(_blocks(loop)):
                 inline(block)
-        for loop in reversed(
-            collect(func.operation, lambda op: kind_of_loop(op) == "vectorized")
-        ):
+        for loop in reversed(collect(func.operation, lambda op: kind_of_loop(op) == "vectorized")):
             if vectorize(loop, emit, machine):
                 set_kind(loop, "serial")
 

@@ -2,6 +2,7 @@
 
 from relax_mlir.dialects.bindings import ir, passmanager
 from relax_mlir.dialects.relax.prover import Facts
+from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.lowering.tir_to_vector.scheduled_copy import integer_of
 from relax_mlir.lowering.walk import collect
 from relax_mlir.tir.schedule.conditions import Comparison, assume
@@ -87,9 +88,29 @@ def _shorten(op: ir.Operation, indices: Indices) -> None:
         facts = facts or _facts(op, indices)
         old = indices.lift(value)
         new = simplified(old, facts)
-        if new != old:
+        if new != old or _is_roundabout(value, new, indices):
             with op.location, ir.InsertionPoint(op):
                 op.operands[position] = indices.emit(new)
+
+
+def _is_roundabout(value: ir.Value, expr: SymExpr, indices: Indices) -> bool:
+    """Whether a value takes a minimum, maximum or quotient that its expression has no more of."""
+    if expr.is_const:
+        return True
+    plain = None if expr.name is None else indices.value_of(expr.name)
+    if plain is not None and plain != value:
+        return True
+    found, todo = set(), [value]
+    while todo:
+        owner = todo.pop().owner
+        if not isinstance(owner, ir.Block):
+            found.add(owner.operation.name)
+            todo += owner.operation.operands
+    spelled = str(expr)
+    return any(name in found and word not in spelled for name, word in _WORDS.items())
+
+
+_WORDS = {"arith.maxsi": "max", "arith.minsi": "min", "arith.floordivsi": "//"}
 
 
 def _facts(op: ir.Operation, indices: Indices) -> Facts:

@@ -25,6 +25,4 @@ def Filter(fcond: Callable[[ir.Operation], bool]) -> PrimFuncPass:
     Args:
         fcond: gets a copy of the function's operation.
     """
-    return CreatePrimFuncPass(
-        lambda func, mod, ctx: func if fcond(func) else None, 0, "Filter"
-    )
+    return CreatePrimFuncPass(lambda func, mod, ctx: func if fcond(func) else None, 0, "Filter")

@@ -17,7 +17,7 @@ func.func @depth(%a: tensor<1x2x3x4xf32>, %b: tensor<1x2x3x5xf32>, %c: tensor<1x
 // -----
 
 func.func @heads(%a: tensor<1x2x3x4xf32>, %b: tensor<1x2x7x4xf32>, %c: tensor<1x2x3x4xf32>, %d: tuple<>) {
-  // expected-error@+1 {{'relax.attention' op numbers of heads must match, got 3 and 7}}
+  // expected-error@+1 {{'relax.attention' op numbers of heads of key and value must match, got 7 and 3}}
   %0 = "relax.attention"(%a, %b, %c, %d) : (tensor<1x2x3x4xf32>, tensor<1x2x7x4xf32>, tensor<1x2x3x4xf32>, tuple<>) -> tensor<1x2x3x4xf32>
   return
 }
@@ -43,5 +43,21 @@ func.func @bias(%a: tensor<1x2x3x4xf32>, %b: tensor<1x2x3x4xf32>, %c: tensor<1x2
 func.func @window(%a: tensor<1x2x3x4xf32>, %b: tensor<1x2x3x4xf32>, %c: tensor<1x2x3x4xf32>, %d: tuple<>) {
   // expected-error@+1 {{'relax.attention' op window_size needs causal_mask='BottomRight'}}
   %0 = "relax.attention"(%a, %b, %c, %d) {window_size = 1 : i64} : (tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>, tuple<>) -> tensor<1x2x3x4xf32>
+  return
+}
+
+// -----
+
+func.func @groups(%a: tensor<1x2x7x4xf32>, %b: tensor<1x2x3x4xf32>, %c: tensor<1x2x3x4xf32>, %d: tuple<>) {
+  // expected-error@+1 {{'relax.attention' op the number of heads of query must be a multiple of that of key, got 7 and 3}}
+  %0 = "relax.attention"(%a, %b, %c, %d) : (tensor<1x2x7x4xf32>, tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>, tuple<>) -> tensor<1x2x7x4xf32>
+  return
+}
+
+// -----
+
+func.func @layout(%a: tensor<1x2x3x4xf32>, %b: tensor<1x2x3x4xf32>, %c: tensor<1x2x3x4xf32>, %d: tuple<>) {
+  // expected-error@+1 {{'relax.attention' op layout must be letters of BSNH with S and H, or four such by comma, got 'BSNC'}}
+  %0 = "relax.attention"(%a, %b, %c, %d) {layout = "BSNC"} : (tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>, tuple<>) -> tensor<1x2x3x4xf32>
   return
 }

@@ -18,16 +18,34 @@ from relax_mlir.lowering.tir_to_llvm.pipeline import run_step
 # CHECK: math.copysign
 # CHECK: arith.truncf %{{.*}} : f32 to f16
 # CHECK-LABEL: func.func @left_alone(
-# CHECK: math.sin
-# CHECK: math.exp %{{.*}} : f64
-# CHECK-LABEL: func.func @doubles_without_an_intrinsic(
+# CHECK: math.cbrt
+# CHECK: math.powf %{{.*}} : f64
+# CHECK-LABEL: func.func @doubles(
 # CHECK-NOT: math.log1p
-# CHECK: math.log %{{.*}} : f64
+# CHECK: math.fma {{.*}} : f64
 # CHECK-NOT: math.expm1
-# CHECK: math.exp %{{.*}} : vector<8xf64>
+# CHECK: math.fma {{.*}} : vector<8xf64>
 # CHECK: return
+# Far from zero another way is taken, where any lane is.
+# CHECK-LABEL: func.func @angles(
+# CHECK: [[FAR:%.*]] = vector.reduction <or>, %{{.*}} : vector<16xi1> into i1
+# CHECK: scf.if [[FAR]]
+# CHECK: arith.muli {{.*}} : vector<16xi64>
+# A divisor between 1 and 2 may be divided by with less care.
+# CHECK-LABEL: func.func @logistic(
+# CHECK: arith.divf {{.*}} fastmath<ninf,arcp>
+# CHECK: arith.divf %{{[a-z0-9]+}}, %{{[a-z0-9]+}} : vector<16xf32>
 # CHECK-LABEL: step expand-math{fma=false}
 # CHECK-NOT: math.fma
+# CHECK: math.log %{{.*}} : f64
+# CHECK: math.exp %{{.*}} : vector<8xf64>
+# CHECK: math.sin %{{.*}} : vector<16xf32>
+# CHECK-LABEL: step expand-math{avx512=true}
+# CHECK-LABEL: func.func @vectors(
+# CHECK: llvm.call_intrinsic "llvm.x86.avx512.mask.scalef.ps.512"
+# CHECK-LABEL: func.func @long(
+# CHECK-COUNT-2: llvm.call_intrinsic "llvm.x86.avx512.mask.scalef.ps.512"
+# CHECK: return
 TEXT = """
 func.func @vectors(%x: vector<16xf32>) -> vector<16xf32> {
   %0 = math.exp %x : vector<16xf32>
@@ -38,17 +56,37 @@ func.func @half(%x: f16) -> f16 {
   return %0 : f16
 }
 func.func @left_alone(%x: f32, %y: f64) -> (f32, f64) {
-  %0 = math.sin %x : f32
-  %1 = math.exp %y : f64
+  %0 = math.cbrt %x : f32
+  %1 = math.powf %y, %y : f64
   return %0, %1 : f32, f64
 }
-func.func @doubles_without_an_intrinsic(%x: f64, %y: vector<8xf64>) -> (f64, vector<8xf64>) {
+func.func @doubles(%x: f64, %y: vector<8xf64>) -> (f64, vector<8xf64>) {
   %0 = math.log1p %x : f64
   %1 = math.expm1 %y : vector<8xf64>
   return %0, %1 : f64, vector<8xf64>
+}
+func.func @angles(%x: vector<16xf32>) -> vector<16xf32> {
+  %0 = math.sin %x : vector<16xf32>
+  return %0 : vector<16xf32>
+}
+func.func @logistic(%x: vector<16xf32>) -> (vector<16xf32>, vector<16xf32>) {
+  %one = arith.constant dense<1.0> : vector<16xf32>
+  %0 = math.absf %x : vector<16xf32>
+  %1 = arith.negf %0 : vector<16xf32>
+  %2 = math.exp %1 : vector<16xf32>
+  %3 = arith.addf %one, %2 : vector<16xf32>
+  %4 = arith.divf %one, %3 : vector<16xf32>
+  %5 = math.exp %x : vector<16xf32>
+  %6 = arith.addf %one, %5 : vector<16xf32>
+  %7 = arith.divf %one, %6 : vector<16xf32>
+  return %4, %7 : vector<16xf32>, vector<16xf32>
+}
+func.func @long(%x: vector<32xf32>) -> vector<32xf32> {
+  %0 = math.exp %x : vector<32xf32>
+  return %0 : vector<32xf32>
 }"""
 
-for step in ("expand-math", "expand-math{fma=false}"):
+for step in ("expand-math", "expand-math{fma=false}", "expand-math{avx512=true}"):
     with make_context(), ir.Location.unknown():
         module = ir.Module.parse(TEXT)
         run_step(module.operation, step)

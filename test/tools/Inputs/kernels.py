@@ -28,7 +28,11 @@ class Kernels:
                 Y[v + 1] = Y[v] * (X[v] - Y[v])
 
     @R.function
-    def main(x: R.Tensor(("n", 64), "float32"), w: R.Tensor((64, 48), "float32"), u: R.Tensor(("m",), "float32")):
+    def main(
+        x: R.Tensor(("n", 64), "float32"),
+        w: R.Tensor((64, 48), "float32"),
+        u: R.Tensor(("m",), "float32"),
+    ):
         cls = Kernels
         with R.dataflow():
             y = R.nn.softmax(R.matmul(x, w), axis=-1)

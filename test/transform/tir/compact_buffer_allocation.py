@@ -5,10 +5,13 @@ from relax_mlir import tir
 from relax_mlir.script import tir as T
 
 
+# CHECK: #[[SHAPE:.*]] = affine_map<() -> (1, 10)>
 # CHECK-LABEL: func.func @halo
-# CHECK: memref.alloc() {{.*}}tir.shape = #relax.dims<[], affine_map<() -> (1, 10)>>{{.*}} : memref<1x10xf32>
-# CHECK: memref.store %{{.*}}, %C[%c0{{.*}}, %{{.*}}] : memref<1x10xf32>
-# CHECK: memref.load %C
+# CHECK: memref.alloc() {{.*}}tir.shape = #relax.dims<[], #[[SHAPE]]>{{.*}} : memref<1x10xf32>
+# CHECK: ^bb0(%[[J:.*]]: index):
+# CHECK: memref.store %{{.*}}, %C[%c0{{.*}}, %[[J]]] : memref<1x10xf32>
+# CHECK: ^bb0(%[[J:.*]]: index):
+# CHECK: memref.load %C[%c0{{.*}}, %[[J]]]
 @T.prim_func
 def halo(A: T.Buffer((16, 34), "float32"), B: T.Buffer((16, 32), "float32")):
     for i, j0 in T.grid(16, 4):

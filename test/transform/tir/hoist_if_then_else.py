@@ -2,7 +2,8 @@
 """Pass `HoistIfThenElse`: conditions that a loop does not change go in front of it."""
 
 from relax_mlir import tir, transform
-from relax_mlir.script import ir as I, tir as T
+from relax_mlir.script import ir as I
+from relax_mlir.script import tir as T
 
 
 @I.ir_module

@@ -2,7 +2,8 @@
 """Pass `PlanAndUpdateBufferAllocationLocation`: buffers are allocated where they are used."""
 
 from relax_mlir import tir
-from relax_mlir.script import ir as I, tir as T
+from relax_mlir.script import ir as I
+from relax_mlir.script import tir as T
 
 
 @I.ir_module

@@ -2,7 +2,8 @@
 """Pass `Simplify`: what the ranges of variables decide."""
 
 from relax_mlir import tir
-from relax_mlir.script import ir as I, tir as T
+from relax_mlir.script import ir as I
+from relax_mlir.script import tir as T
 
 
 @I.ir_module
@@ -51,7 +52,7 @@ class Module:
         for i in range(32):
             if i < 0:
                 A[i] = T.float32(1)
-            if i < 5:
+            if i < 5:  # noqa: SIM102
                 if i < 7:
                     A[i] = T.float32(2)
 

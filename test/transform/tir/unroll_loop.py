@@ -2,7 +2,8 @@
 """Pass `UnrollLoop` and its config."""
 
 from relax_mlir import tir, transform
-from relax_mlir.script import ir as I, tir as T
+from relax_mlir.script import ir as I
+from relax_mlir.script import tir as T
 
 
 @I.ir_module
@@ -35,6 +36,7 @@ print(tir.transform.UnrollLoop()(Module))
 # CHECK-NOT: "tir.for"
 # CHECK-COUNT-4: memref.store
 # CHECK-NOT: memref.store
+# CHECK: return
 with transform.PassContext(config={"tir.UnrollLoop": {"auto_max_step": 4}}):
     print(tir.transform.UnrollLoop()(Module))
 

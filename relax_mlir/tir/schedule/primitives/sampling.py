@@ -2,10 +2,12 @@
 
 import math
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.tir.schedule import tree
+from relax_mlir.errors import ScheduleError
+from relax_mlir.tir.schedule import scopes, tree
+from relax_mlir.tir.schedule.primitives import compute_at, inline
 from relax_mlir.tir.schedule.state import ScheduleState
 
 
@@ -109,3 +111,44 @@ def partitioned_tile(
     head = tiles(rng, extent // inner, partition + 1, extent)
     tail = tiles(rng, head[-1] * inner, n - partition, extent) if partition < n else []
     return [*head[:-1], *tail] if tail else [*head[:-2], head[-2] * head[-1] * inner]
+
+
+def compute_locations(state: ScheduleState, block: ir.Operation) -> dict[int, int]:
+    """Return where a block can be computed: -1 where it is, -2 inlined, or under a loop.
+
+    Positions are those among the loops around the first block that reads it; the values are the
+    numbers of the loops.
+    """
+    found = {-1: -1}
+    readers = scopes.consumers(block)
+    if not readers:
+        return found
+    mark = state.sref(block)
+    if _possible(state, lambda other, op: inline.compute_inline(other, op), mark):
+        found[-2] = -2
+    for position, loop in enumerate(tree.loops_around(readers[0])):
+        number = state.sref(loop)
+
+        def moved(other: ScheduleState, op: ir.Operation, number: int = number) -> None:
+            target = other.find(number)
+            assert target is not None
+            compute_at.compute_at(other, op, target, False, compute_at.LAST)
+
+        if _possible(state, moved, mark):
+            found[position] = number
+    return found
+
+
+def _possible(
+    state: ScheduleState, step: Callable[[ScheduleState, ir.Operation], None], mark: int
+) -> bool:
+    """Whether a primitive can be applied: it is tried on a copy."""
+    other = state.copy()
+    other.render_level = "none"
+    op = other.find(mark)
+    assert op is not None
+    try:
+        step(other, op)
+    except ScheduleError:
+        return False
+    return True

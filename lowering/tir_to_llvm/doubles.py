@@ -1,0 +1,267 @@
+"""Elementary functions of f64, as branch-free sequences like those of f32.
+
+All of them need a multiply-add that rounds once.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+
+from relax_mlir.lowering.tir_to_llvm.lanes import Lanes, choose
+
+_LOG2_E = 1.4426950408889634
+# ln 2 in two parts; the first has so few bits that its product with an exponent is exact.
+_LN2 = (0.6931471803691238, 1.9082149292705877e-10)
+# pi / 2 as a sum.
+_HALF_PI = (1.5707963267948966, 6.123233995736766e-17, -1.497384905065873e-33)
+_NEAR = 2.0**20
+# Adding 1.5 * 2**52 rounds to an integer, and leaves that integer in the low bits.
+_ROUNDER = 1.5 * 2.0**52
+_ROUNDER_BITS = 0x4338000000000000
+_MANTISSA = (1 << 52) - 1
+_SQRT_HALF_BITS = 0x3FE6A09E667F3BCD
+
+# (e**r - 1 - r) / r**2 for |r| <= ln(2) / 2
+_EXP = (
+    0.5, 0.16666666666666682, 0.041666666666666095, 0.008333333333317074, 0.0013888888889115056,
+    0.00019841269896303705, 2.480158692717934e-05, 2.7557234930837298e-06, 2.7557581657027684e-07,
+    2.5112015683320694e-08, 2.0826633865912093e-09,
+)  # fmt: skip
+# (log((1 + s) / (1 - s)) - 2 * s) / s**3 in s**2
+_LOG = (
+    0.6666666666666735, 0.3999999999941111, 0.285714287432593, 0.22222198476224614,
+    0.18183569732552246, 0.15313903309495017, 0.14797508217555197,
+)  # fmt: skip
+# As of f32.
+_SIN = (
+    -0.1666666666666663, 0.008333333333322108, -0.00019841269829580258, 2.7557313618031523e-06,
+    -2.5050747218343312e-08, 1.5896197557681126e-10,
+)  # fmt: skip
+_COS = (
+    0.041666666666666595, -0.001388888888887304, 2.480158728884204e-05, -2.7557314176403937e-07,
+    2.087570043551881e-09, -1.1358514819191615e-11,
+)  # fmt: skip
+_ASIN = (
+    0.1666666666666676, 0.07499999999970637, 0.0446428571747761, 0.030381942699509938,
+    0.022372215231198925, 0.017351607461827588, 0.013980877127428654, 0.011398433515632097,
+    0.010783021161230172, 0.0036956398458244987, 0.021734387581635928, -0.02103820786455163,
+    0.03265372843599022,
+)  # fmt: skip
+# (atan(s) - s) / s**3 for s below the tangent of pi / 8, in s**2
+_ATAN = (
+    -0.33333333333333326, 0.19999999999997634, -0.1428571428538377, 0.11111111087932671,
+    -0.09090908136296848, 0.0769228258486829, -0.06666224354005601, 0.05876999698190358,
+    -0.052182704592871186, 0.04503035517128135, -0.03346314168193565, 0.01518426269552868,
+)  # fmt: skip
+_TINY = 2.0**-27
+
+
+def _clamp(x: Lanes, low: float, high: float) -> Lanes:
+    x = (x > high).select(x.like(high), x)
+    return (x < low).select(x.like(low), x)
+
+
+def _split(x: Lanes) -> tuple[Lanes, Lanes, Lanes]:
+    """Return n nearest to x / ln 2, an integer and a float, and the rest of x."""
+    shifted = x.times_plus(_LOG2_E, _ROUNDER)
+    whole = shifted - _ROUNDER
+    rest = whole.times_plus(-_LN2[1], whole.times_plus(-_LN2[0], x))
+    return shifted.bits() - _ROUNDER_BITS, whole, rest
+
+
+def _power_of_two(n: Lanes) -> Lanes:
+    return ((n + 1023) << 52).from_bits()
+
+
+def _scale(y: Lanes, n: Lanes, whole: Lanes) -> Lanes:
+    """Return y * 2**n, subnormal results rounded once."""
+    if y.can_scale():
+        return y.scaled(whole)
+    half = n >> 1
+    return y * _power_of_two(half) * _power_of_two(n - half)
+
+
+def _exp(x: Lanes) -> Lanes:
+    n, whole, rest = _split(_clamp(x, -746.0, 710.0))
+    return _scale(rest.polynomial((1.0, 1.0, *_EXP)), n, whole)
+
+
+def _exp2(x: Lanes) -> Lanes:
+    x = _clamp(x, -1076.0, 1025.0)
+    shifted = x + _ROUNDER
+    whole = shifted - _ROUNDER
+    rest = (x - whole) * math.log(2.0)
+    return _scale(rest.polynomial((1.0, 1.0, *_EXP)), shifted.bits() - _ROUNDER_BITS, whole)
+
+
+def _expm1(x: Lanes) -> Lanes:
+    n, _, rest = _split(_clamp(x, -40.0, 710.0))
+    # Half of the result, because 2**n itself may overflow.
+    half = _power_of_two(n - 1)
+    near_zero = (rest * rest).times_plus(rest.polynomial(_EXP), rest)
+    result = near_zero.times_plus(half, half - 0.5) * 2.0
+    return (x.magnitude() < 2.0**-54).select(x, result)
+
+
+def _tanh(x: Lanes) -> Lanes:
+    twice = x.magnitude() * 2.0
+    e = _expm1((twice > 44.0).select(x.like(44.0), twice))
+    return (e / (e + 2.0)).with_sign_of(x)
+
+
+def _half_of_exp(x: Lanes) -> tuple[Lanes, Lanes]:
+    """Return e**x / 2 and e**-x / 2 for x >= 0; the first only overflows where cosh does."""
+    n, whole, rest = _split(_clamp(x, 0.0, 711.0))
+    half = _scale(rest.polynomial((1.0, 1.0, *_EXP)), n - 1, whole - 1.0)
+    return half, half.like(0.25) / half
+
+
+def _sinh(x: Lanes) -> Lanes:
+    magnitude = x.magnitude()
+    e = _expm1((magnitude > 1.0).select(x.like(1.0), magnitude))
+    near = (e + e / (e + 1.0)) * 0.5
+    rising, falling = _half_of_exp(magnitude)
+    return (magnitude > 1.0).select(rising - falling, near).with_sign_of(x)
+
+
+def _cosh(x: Lanes) -> Lanes:
+    rising, falling = _half_of_exp(x.magnitude())
+    return rising + falling
+
+
+def _logarithm(x: Lanes) -> tuple[Lanes, Lanes, Lanes]:
+    """Return e, f and y with log(x) = e * ln 2 + f + y, for a positive finite x."""
+    is_tiny = x < 2.0**-1022
+    bits = is_tiny.select(x * 2.0**54, x).bits() - _SQRT_HALF_BITS
+    e = (bits >> 52).to_float() - is_tiny.select(x.like(54.0), 0.0)
+    f = ((bits & _MANTISSA) + _SQRT_HALF_BITS).from_bits() - 1.0
+    s = f / (f + 2.0)
+    square = s * s
+    half = f * f * 0.5
+    # 2 * s is f - s * f, and s * f is half - s * half.
+    y = s.times_plus((square * square.polynomial(_LOG)) + half, half * -1.0)
+    return e, f, y
+
+
+def _edges(x: Lanes, result: Lanes) -> Lanes:
+    result = (x > 0.0).select(result, x.same(0.0).select(x.like(-math.inf), math.nan))
+    return x.same(math.inf).select(x, result)
+
+
+def _log(x: Lanes) -> Lanes:
+    e, f, y = _logarithm(x)
+    return _edges(x, e.times_plus(_LN2[0], f + e.times_plus(_LN2[1], y)))
+
+
+def _log1p(x: Lanes) -> Lanes:
+    u = x + 1.0
+    lost = (x - (u - 1.0)) / u
+    result = _log(u) + lost.same(lost).select(lost, 0.0)
+    return (x.magnitude() < 2.0**-54).select(x, result)
+
+
+def _quarter_turns(x: Lanes, name: str, near: Callable[[Lanes, Lanes], Lanes]) -> Lanes:
+    """Return a function of x by its rest after quarter turns; far from zero the C library's."""
+    shifted = x.times_plus(2.0 / math.pi, _ROUNDER)
+    whole = shifted - _ROUNDER
+    rest = x
+    for part in _HALF_PI:
+        rest = whole.times_plus(-part, rest)
+    value = near(rest, shifted.bits())
+    far = x.magnitude() > _NEAR
+
+    def seldom() -> Sequence[Lanes]:
+        return [far.select(x.math(name), value)]
+
+    return choose(far.any(), seldom, [value])[0]
+
+
+def _sine(r: Lanes, square: Lanes) -> Lanes:
+    return (r * square).times_plus(square.polynomial(_SIN), r)
+
+
+def _cosine(square: Lanes) -> Lanes:
+    half = square * -0.5
+    near_one = half + 1.0
+    # What rounding to `near_one` took goes to the other terms.
+    rest = (square * square).times_plus(square.polynomial(_COS), half - (near_one - 1.0))
+    return near_one + rest
+
+
+def _circular(name: str, turned: int) -> Callable[[Lanes], Lanes]:
+    def near(rest: Lanes, count: Lanes) -> Lanes:
+        count = count + turned
+        square = rest * rest
+        odd = (count & 1).equals(1)
+        value = odd.select(_cosine(square), _sine(rest, square))
+        return (value.bits() ^ ((count & 2) << 62)).from_bits()
+
+    def function(x: Lanes) -> Lanes:
+        value = _quarter_turns(x, name, near)
+        return value if turned else (x.magnitude() < _TINY).select(x, value)
+
+    return function
+
+
+def _tan(x: Lanes) -> Lanes:
+    def near(rest: Lanes, count: Lanes) -> Lanes:
+        square = rest * rest
+        sine, cosine = _sine(rest, square), _cosine(square)
+        odd = (count & 1).equals(1)
+        return odd.select(cosine * -1.0, sine) / odd.select(sine, cosine)
+
+    return (x.magnitude() < _TINY).select(x, _quarter_turns(x, "tan", near))
+
+
+def _half_angle(x: Lanes) -> tuple[Lanes, Lanes]:
+    magnitude = x.magnitude()
+    above = magnitude > 0.5
+    square = above.select(magnitude.times_plus(-0.5, 0.5), magnitude * magnitude)
+    s = above.select(square.math("sqrt"), magnitude)
+    return above, (s * square).times_plus(square.polynomial(_ASIN), s)
+
+
+def _asin(x: Lanes) -> Lanes:
+    above, angle = _half_angle(x)
+    far = angle.times_plus(-2.0, _HALF_PI[0]) + _HALF_PI[1]
+    result = above.select(far, angle).with_sign_of(x)
+    return (x.magnitude() < _TINY).select(x, result)
+
+
+def _acos(x: Lanes) -> Lanes:
+    above, angle = _half_angle(x)
+    signed = angle.with_sign_of(x)
+    near = signed.like(_HALF_PI[0]) - (signed - _HALF_PI[1])
+    twice = angle * 2.0
+    behind = twice.like(2 * _HALF_PI[0]) - (twice - 2 * _HALF_PI[1])
+    return above.select((x < 0.0).select(behind, twice), near)
+
+
+def _atan(x: Lanes) -> Lanes:
+    magnitude = x.magnitude()
+    steep, middle = magnitude > 2.414213562373095, magnitude > 0.41421356237309503
+    top = steep.select(x.like(-1.0), middle.select(magnitude - 1.0, magnitude))
+    bottom = steep.select(magnitude, middle.select(magnitude + 1.0, 1.0))
+    t = top / bottom
+    square = t * t
+    angle = (t * square).times_plus(square.polynomial(_ATAN), t)
+    turned = [angle.like(part * _HALF_PI[0]) + (angle + part * _HALF_PI[1]) for part in (1.0, 0.5)]
+    result = steep.select(turned[0], middle.select(turned[1], angle)).with_sign_of(x)
+    return (magnitude < _TINY).select(x, result)
+
+
+DOUBLES: dict[str, Callable[..., Lanes]] = {
+    "math.acos": _acos,
+    "math.asin": _asin,
+    "math.atan": _atan,
+    "math.cos": _circular("cos", 1),
+    "math.cosh": _cosh,
+    "math.exp": _exp,
+    "math.exp2": _exp2,
+    "math.expm1": _expm1,
+    "math.log": _log,
+    "math.log1p": _log1p,
+    "math.sin": _circular("sin", 0),
+    "math.sinh": _sinh,
+    "math.tan": _tan,
+    "math.tanh": _tanh,
+}

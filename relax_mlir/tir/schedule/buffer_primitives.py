@@ -1,0 +1,103 @@
+"""The primitives that copy buffers and say where they are."""
+
+from collections.abc import Sequence
+
+from relax_mlir.tir.schedule.base import ScheduleBase, primitive
+from relax_mlir.tir.schedule.handles import BlockRV
+from relax_mlir.tir.schedule.primitives import cache
+
+
+class BufferPrimitives(ScheduleBase):
+    """Copies of buffers, storage scopes, alignment."""
+
+    @primitive("CacheRead", inputs=("block", "consumer_blocks"))
+    def cache_read(
+        self,
+        block: BlockRV | str,
+        read_buffer_index: int | str,
+        storage_scope: str,
+        consumer_blocks: Sequence[BlockRV | str] = (),
+    ) -> BlockRV:
+        """Copy a buffer that a block reads, and have those that read it read the copy.
+
+        Args:
+            block: one that reads it.
+            read_buffer_index: the position among what it reads, or the name of the buffer.
+            storage_scope: of the copy, which is named after it.
+            consumer_blocks: who reads the copy; all that read the buffer when none is given.
+
+        Returns:
+            The block that copies, in front of the first that reads the copy.
+
+        Raises:
+            ScheduleError: they do not read it by its elements, or it is written after that.
+        """
+        consumers = [self._block(each) for each in consumer_blocks]
+        return self._block_rv(
+            cache.cache_read(
+                self._state, self._block(block), read_buffer_index, storage_scope, consumers
+            )
+        )
+
+    @primitive("CacheWrite", inputs=("block", "consumer_blocks"))
+    def cache_write(
+        self,
+        block: BlockRV | str,
+        write_buffer_index: int | str,
+        storage_scope: str,
+        consumer_blocks: Sequence[BlockRV | str] = (),
+    ) -> BlockRV:
+        """Have a block write a buffer of its own, from which the old one is copied.
+
+        Args:
+            block: complete or a reduction, the only one that writes it.
+            write_buffer_index: the position among what it writes, or the name of the buffer.
+            storage_scope: of the new buffer, which is named after it.
+            consumer_blocks: who reads the new buffer; the others read the old one.
+
+        Returns:
+            The block that copies, behind the loops of the one that writes.
+
+        Raises:
+            ScheduleError: they are not like that.
+        """
+        consumers = [self._block(each) for each in consumer_blocks]
+        return self._block_rv(
+            cache.cache_write(
+                self._state, self._block(block), write_buffer_index, storage_scope, consumers
+            )
+        )
+
+    @primitive("SetScope", inputs=("block",))
+    def set_scope(self, block: BlockRV | str, buffer_index: int | str, storage_scope: str) -> None:
+        """Note in which kind of memory a buffer is; all memory is one kind on a CPU.
+
+        Args:
+            block: one that writes it.
+            buffer_index: the position among what it writes, or the name of the buffer.
+            storage_scope: such as `shared`; the buffer is named after it.
+
+        Raises:
+            ScheduleError: there is no such buffer, or it is a parameter.
+        """
+        cache.set_scope(self._state, self._block(block), buffer_index, storage_scope)
+
+    @primitive("StorageAlign", inputs=("block",))
+    def storage_align(
+        self, block: BlockRV | str, buffer_index: int, axis: int, factor: int, offset: int
+    ) -> None:
+        """Note that a stride is to be `k * factor + offset` for some `k`.
+
+        It is an annotation of the block, `buffer_dim_align`; code for CPUs leaves buffers dense.
+
+        Args:
+            block: one that writes the buffer.
+            buffer_index: the position among what it writes.
+            axis: the dimension; negative numbers count from the end.
+            factor: what the stride is a multiple of.
+            offset: what is added.
+
+        Raises:
+            ScheduleError: there is no such buffer or dimension, or it is a parameter.
+        """
+        cache.storage_align(self._state, self._block(block), buffer_index, axis, factor, offset)

@@ -1,0 +1,113 @@
+"""Buffers: what is known of them, and making new ones where a function begins."""
+
+from collections.abc import Sequence
+
+from relax_mlir.dialects.bindings import ir, submodule
+from relax_mlir.dialects.relax import types as T
+from relax_mlir.dialects.relax.dialect import Dims
+from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.tir.layout import buffer_type
+from relax_mlir.tir.schedule import tree
+from relax_mlir.tir.schedule.index import Indices
+
+memref = submodule("dialects.memref")
+
+
+def _details(buffer: ir.Value) -> dict[str, ir.Attribute]:
+    """Return what is noted of a buffer on the parameter or the operation that makes it."""
+    owner = buffer.owner
+    if isinstance(owner, ir.Block):
+        function = owner.owner.operation
+        if function.name != tree.FUNC or "arg_attrs" not in function.attributes:
+            return {}
+        raw = ir.DictAttr(ir.ArrayAttr(function.attributes["arg_attrs"])[buffer.arg_number])
+        return {item.name: item.attr for item in raw}
+    attributes = owner.operation.attributes
+    return {name: attributes[name] for name in attributes}
+
+
+def dims_of(indices: Indices, buffer: ir.Value) -> list[SymExpr]:
+    """Return the shape of a buffer as expressions of sizes.
+
+    Args:
+        indices: of the function.
+        buffer: a parameter, or what an operation makes.
+    """
+    details = _details(buffer)
+    if "tir.shape" in details:
+        return list(details["tir.shape"].maybe_downcast().dims)
+    type_ = ir.MemRefType(buffer.type)
+    dynamic = [] if isinstance(buffer.owner, ir.Block) else list(buffer.owner.operation.operands)
+    sizes = iter(dynamic)
+    return [
+        indices.lift(next(sizes)) if type_.is_dynamic_dim(i) else SymExpr.const(type_.shape[i])
+        for i in range(type_.rank)
+    ]
+
+
+def dtype_of(buffer: ir.Value) -> str:
+    """Return the dtype of a buffer, with its sign."""
+    details = _details(buffer)
+    if "tir.dtype" in details:
+        return ir.StringAttr(details["tir.dtype"]).value
+    return T.dtype_of_element(ir.MemRefType(buffer.type).element_type)
+
+
+def name_of(buffer: ir.Value) -> str:
+    """Return the name of a buffer."""
+    details = _details(buffer)
+    if "tir.name" in details:
+        return ir.StringAttr(details["tir.name"]).value
+    return tree.value_name(buffer, "buffer")
+
+
+def scope_name(buffer: ir.Value) -> str:
+    """Return the storage scope of a buffer, `global` where nothing is noted."""
+    details = _details(buffer)
+    return ir.StringAttr(details["tir.scope"]).value if "tir.scope" in details else "global"
+
+
+def is_local(buffer: ir.Value) -> bool:
+    """Whether a buffer is made in the function, and can be changed."""
+    owner = buffer.owner
+    return not isinstance(owner, ir.Block) and owner.operation.name == "memref.alloc"
+
+
+def alloc(
+    indices: Indices, name: str, dims: Sequence[SymExpr], dtype: str, scope: str = "global"
+) -> ir.Value:
+    """Allocate a buffer where the function begins.
+
+    Args:
+        indices: of the function.
+        name: its name, with a number where another buffer has it.
+        dims: its shape, of sizes and numbers.
+        dtype: of its elements.
+        scope: its storage scope.
+    """
+    name = _unused(indices.function, name)
+    sizes = [indices.entry(dim) for dim in dims if dim.value is None]
+    block = tree.body_of(indices.function)
+    first = next(
+        v for v in block.operations
+        if v.operation.name not in ("tir.symbol", "arith.constant", "memref.alloc")
+    )  # fmt: skip
+    with ir.InsertionPoint(first), ir.Location.name(name):
+        value = memref.AllocOp(buffer_type(dims, dtype), sizes, []).result
+    attributes = value.owner.operation.attributes
+    attributes["tir.name"] = ir.StringAttr.get(name)
+    attributes["tir.dtype"] = ir.StringAttr.get(dtype)
+    attributes["tir.shape"] = Dims.of(list(dims))
+    if scope != "global":
+        attributes["tir.scope"] = ir.StringAttr.get(scope)
+    return value
+
+
+def _unused(function: ir.Operation, name: str) -> str:
+    taken = {name_of(argument) for argument in tree.body_of(function).arguments}
+    taken |= {name_of(op.results[0]) for op in tree.walk(function) if op.name == "memref.alloc"}
+    found, number = name, 0
+    while found in taken:
+        number += 1
+        found = f"{name}_{number}"
+    return found

@@ -1,0 +1,167 @@
+"""Which points of a block one step of a loop needs, or can compute."""
+
+from collections.abc import Sequence
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.relax.prover import Facts
+from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.tir.schedule import tree
+from relax_mlir.tir.schedule.accesses import Access, accesses, inlined
+from relax_mlir.tir.schedule.index import Indices
+from relax_mlir.tir.schedule.regions import Range, range_of
+
+
+def needed(
+    indices: Indices, block: ir.Operation, loop: ir.Operation, found: Sequence[Access], *,
+    writes: bool,
+) -> list[Range]:  # fmt: skip
+    """Return for each iterator of a block which of its values one step of a loop needs.
+
+    Args:
+        indices: of the function.
+        block: the block.
+        loop: the loop, not around the block.
+        found: accesses inside the loop, of buffers that the block writes or reads.
+        writes: whether the block writes them.
+    """
+    facts = indices.facts(first_inside(loop))
+    extents = indices.extents(block)
+    whole = [Range(SymExpr.const(0), extent - 1) for extent in extents]
+    own = [
+        a for a in accesses(indices, block)
+        if (a.writes if writes else a.reads) and any(a.buffer == f.buffer for f in found)
+    ]  # fmt: skip
+    names = [str(indices.var(argument)) for argument in tree.body_of(block).arguments]
+    solved: list[Range | None] = [None] * len(names)
+    for buffer in dict.fromkeys(access.buffer for access in own):
+        region = _region(indices, loop, [a for a in found if a.buffer == buffer], facts)
+        for access in (a for a in own if a.buffer == buffer):
+            exprs = _in_iterators(indices, access, block)
+            for dim, expr in enumerate(exprs or ()):
+                part = region[dim] if region is not None else None
+                solution = _solved(expr, names, part)
+                if solution is None:
+                    continue
+                position, values = solution
+                before = solved[position]
+                solved[position] = values if before is None else _union(before, values, facts)
+    found_ranges = []
+    for known, all_values in zip(solved, whole, strict=True):
+        found_ranges.append(all_values if known is None else _cut(known, all_values, facts))
+    return found_ranges
+
+
+def first_inside(loop: ir.Operation) -> ir.Operation:
+    """Return the first operation of a loop's body, where all loops around are known."""
+    return tree.body_of(loop).operations[0].operation
+
+
+def _in_iterators(indices: Indices, access: Access, block: ir.Operation) -> list[SymExpr] | None:
+    """Return the indices of an access in the body or the init region of a block, one name each."""
+    if access.indices is None:
+        return None
+    names: dict[str, SymExpr] = {}
+    body = tree.body_of(block)
+    for region in block.regions:
+        for each in region.blocks:
+            for own, argument in zip(body.arguments, each.arguments, strict=True):
+                names[str(indices.var(argument))] = indices.var(own)
+    return [expr.substitute(names) for expr in access.indices]
+
+
+def _solved(expr: SymExpr, names: list[str], part: Range | None) -> tuple[int, Range] | None:
+    """Return which iterator an index tells, and its values; None where it tells none."""
+    inside = [name for name in names if name in expr.symbols]
+    if part is None or len(inside) != 1:
+        return None
+    rest = expr - SymExpr.var(inside[0])
+    if inside[0] in rest.symbols:
+        return None
+    return names.index(inside[0]), Range(part.low - rest, part.high - rest)
+
+
+def _region(
+    indices: Indices, loop: ir.Operation, found: Sequence[Access], facts: Facts
+) -> list[Range | None] | None:
+    """Return the part of a buffer that one step of a loop accesses, for each dimension."""
+    total: list[Range | None] | None = None
+    for access in found:
+        exprs = inlined(indices, access, loop)
+        if exprs is None:
+            return None
+        inner = _inner_variables(indices, access.op, loop)
+        ranges = [None if inner is None else range_of(expr, inner, facts) for expr in exprs]
+        if total is None:
+            total = ranges
+            continue
+        total = [
+            None if a is None or b is None else _union(a, b, facts)
+            for a, b in zip(total, ranges, strict=True)
+        ]
+    return total
+
+
+def _inner_variables(
+    indices: Indices, op: ir.Operation, loop: ir.Operation
+) -> list[tuple[str, Range]] | None:
+    """Return the variables of the loops between an operation and a loop, innermost first."""
+    found = []
+    for each in tree.ancestors(op):
+        if each == loop:
+            return found
+        if each.name == tree.LOOP:
+            lower, extent = map(indices.lift, each.operands)
+            found.append((str(indices.var(tree.variable(each))), Range(lower, lower + extent - 1)))
+    return None
+
+
+def _union(a: Range, b: Range, facts: Facts) -> Range:
+    low = a.low if facts.can_prove(a.low <= b.low) else (
+        b.low if facts.can_prove(b.low <= a.low) else a.low.min(b.low))  # fmt: skip
+    high = a.high if facts.can_prove(a.high >= b.high) else (
+        b.high if facts.can_prove(b.high >= a.high) else a.high.max(b.high))  # fmt: skip
+    return Range(low, high)
+
+
+def _cut(known: Range, whole: Range, facts: Facts) -> Range:
+    """Return a range without what is certain to be outside of another one."""
+    if facts.can_prove(known.low <= whole.low) and facts.can_prove(known.high >= whole.high):
+        return whole
+    low = whole.low if facts.can_prove(known.low <= whole.low) else known.low
+    high = whole.high if facts.can_prove(known.high >= whole.high) else known.high
+    return Range(low, high)
+
+
+def without_gaps(
+    part: Range, extent: SymExpr, variables: Sequence[tuple[str, Range]], facts: Facts
+) -> bool:
+    """Whether the parts that one step each needs make up a whole range together.
+
+    Args:
+        part: what one step needs.
+        extent: of the whole range, from 0.
+        variables: the loops whose steps these are, innermost first.
+        facts: what is known.
+    """
+    covered, low = part.extent, part.low
+    terms = [(name, own) for name, own in variables if name in low.symbols]
+    steps: list[tuple[SymExpr, Range]] = []
+    for name, own in terms:
+        scale = low.substitute({name: SymExpr.const(1)}) - low.substitute({name: SymExpr.const(0)})
+        if scale.symbols & {each for each, _ in variables}:
+            return False
+        steps.append((scale, own))
+        low = low.substitute({name: own.low})
+    if any(name in covered.symbols for name, _ in variables):
+        return False
+    while steps:
+        # The finest step first: it must not be wider than what is covered so far.
+        fitting = [
+            s for s in steps if facts.can_prove(s[0] <= covered) and facts.can_prove(s[0] > 0)
+        ]
+        if not fitting:
+            return False
+        scale, own = fitting[0]
+        steps.remove(fitting[0])
+        covered = covered + scale * (own.extent - 1)
+    return facts.can_prove(low <= 0) and facts.can_prove(low + covered >= extent)

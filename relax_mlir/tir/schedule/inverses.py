@@ -1,0 +1,194 @@
+"""The way back of index maps: which digits of the indices go where."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from relax_mlir.dialects.relax.prover import Facts
+from relax_mlir.dialects.relax.symbolic import IntLike, SymExpr
+from relax_mlir.tir.schedule.conditions import Comparison
+from relax_mlir.tir.schedule.index_map import IndexMap
+from relax_mlir.tir.schedule.simplify import simplify
+from relax_mlir.tir.schedule.sums import Factor, summands
+
+_ONE, _ZERO = SymExpr.const(1), SymExpr.const(0)
+
+
+@dataclass(frozen=True)
+class Digit:
+    """`name // scale % modulus`; no modulus for the highest digit.
+
+    Attributes:
+        name: of the index that it is a digit of.
+        scale: what one is worth.
+        modulus: how many values it has.
+    """
+
+    name: str
+    scale: SymExpr
+    modulus: SymExpr | None
+
+
+@dataclass
+class _Term:
+    """A digit in one of the results, and how much of the result one is worth."""
+
+    digit: Digit
+    scale: SymExpr
+    extent: SymExpr
+    value: SymExpr
+
+
+def inverse_of(index_map: IndexMap, shape: Sequence[IntLike]) -> tuple[IndexMap, list[Comparison]]:
+    """Return the way back, and which of its indices come from anything.
+
+    Args:
+        index_map: the map.
+        shape: how far the indices that it takes go.
+
+    Returns:
+        The map back, and conditions on the indices that it takes.
+
+    Raises:
+        ValueError: the map is not made of whole digits of its indices, each once.
+    """
+    if index_map.inverse_index_map is not None:
+        return index_map.inverse_index_map, []
+    facts, _ = index_map.ranges(shape)
+    dims = {name: SymExpr.of(dim) for name, dim in zip(index_map.names, shape, strict=True)}
+    names = [f"{name}_new" for name in (f"i{k}" for k in range(len(index_map.final_indices)))]
+    terms: list[_Term] = []
+    conditions: list[Comparison] = []
+    for name, expr in zip(names, index_map.final_indices, strict=True):
+        own = [_term(part, coefficient, dims, facts, index_map)
+               for part, coefficient in summands(expr, lambda n: (0, 0, n))]  # fmt: skip
+        conditions += _placed(SymExpr.var(name), own, facts, index_map)
+        terms += own
+    results = []
+    for name, dim in dims.items():
+        value, full = _joined([t for t in terms if t.digit.name == name], dim, facts)
+        if value is None or full is None:
+            raise ValueError(f"{index_map} does not say all of '{name}' once")
+        results.append(value)
+        if not facts.can_prove(full <= dim):
+            conditions.append(Comparison(value, 2, dim))
+    return IndexMap(names, results), conditions
+
+
+def extent_by_digits(index_map: IndexMap, expr: SymExpr, shape: Sequence[IntLike]) -> SymExpr:
+    """Return one more than the greatest value of a sum of digits.
+
+    Args:
+        index_map: what the sum is one of the results of.
+        expr: the sum.
+        shape: how far the indices that it is made of go.
+
+    Raises:
+        ValueError: it is no such sum.
+    """
+    facts, _ = index_map.ranges(shape)
+    dims = {name: SymExpr.of(dim) for name, dim in zip(index_map.names, shape, strict=True)}
+    most = _ONE
+    for part, coefficient in summands(expr, lambda n: (0, 0, n)):
+        term = _term(part, coefficient, dims, facts, index_map)
+        most = most + term.scale * (term.extent - 1)
+    return most
+
+
+def _term(
+    product: list[Factor], coefficient: int, dims: dict[str, SymExpr], facts: Facts, of: IndexMap
+) -> _Term:
+    scale = SymExpr.const(coefficient)
+    digit: Digit | None = None
+    for factor in product:
+        if not factor.symbols & set(dims):
+            scale = scale * factor.expr()
+            continue
+        found = _digit(factor, dims, facts)
+        if found is None or digit is not None:
+            raise ValueError(f"'{factor.expr()}' in {of} is no digit of one index")
+        digit = found
+    if digit is None or coefficient <= 0:
+        raise ValueError(f"{of} is not a sum of digits of its indices")
+    above = dims[digit.name].ceildiv(digit.scale)
+    modulus = digit.modulus
+    if modulus is not None and facts.can_prove(above <= modulus):
+        modulus = None
+    digit = Digit(digit.name, digit.scale, modulus)
+    return _Term(digit, scale, simplify(modulus or above, facts), _ZERO)
+
+
+def _digit(factor: Factor, dims: dict[str, SymExpr], facts: Facts) -> Digit | None:
+    if factor.kind == "symbol":
+        return Digit(str(factor.parts[0]), _ONE, None)
+    if factor.kind not in ("floordiv", "mod"):
+        return None
+    lhs, rhs = factor.parts
+    if rhs.symbols & set(dims):
+        return None
+    inner = summands(lhs, lambda n: (0, 0, n))
+    if len(inner) != 1 or inner[0][1] != 1 or len(inner[0][0]) != 1:
+        return None
+    found = _digit(inner[0][0][0], dims, facts)
+    if found is None:
+        return None
+    if factor.kind == "mod":
+        if found.modulus is not None and found.modulus % rhs != 0:
+            return None
+        return Digit(found.name, found.scale, rhs)
+    modulus = found.modulus
+    if modulus is not None:
+        if modulus % rhs != 0:
+            return None
+        modulus = modulus // rhs
+    return Digit(found.name, found.scale * rhs, modulus)
+
+
+def _placed(result: SymExpr, terms: list[_Term], facts: Facts, of: IndexMap) -> list[Comparison]:
+    """Say what each digit of a result is; returns what must hold of it."""
+    conditions: list[Comparison] = []
+    left, below = list(terms), _ONE
+    order: list[_Term] = []
+    while left:
+        exact = [t for t in left if t.scale == below]
+        known = [t for t in left if t.scale.value is not None]
+        if exact:
+            term = exact[0]
+        elif known and len(known) == len(left) and order:
+            term = min(known, key=lambda t: t.scale.value or 0)
+        else:
+            raise ValueError(f"'{of}' has a gap, or digits that overlap")
+        if not exact:
+            last = order[-1].scale
+            if term.scale % last != 0 or not facts.can_prove(term.scale >= below):
+                raise ValueError(f"digits of {of} overlap")
+        left.remove(term)
+        order.append(term)
+        below = term.scale * term.extent
+    for position, term in enumerate(order):
+        value = result // term.scale
+        if position + 1 < len(order):
+            span = order[position + 1].scale // term.scale
+            value = value % span
+            if span != term.extent:
+                conditions.append(Comparison(value, 2, term.extent))
+        term.value = value
+    return conditions
+
+
+def _joined(
+    terms: list[_Term], dim: SymExpr, facts: Facts
+) -> tuple[SymExpr | None, SymExpr | None]:
+    """Return an index made of its digits, and how many values these have together."""
+    if not terms:
+        return (_ZERO, _ONE) if dim.value == 1 else (None, None)
+    left, scale, total = list(terms), _ONE, _ZERO
+    while left:
+        term = next((t for t in left if t.digit.scale == scale), None)
+        if term is None:
+            return None, None
+        left.remove(term)
+        total = total + term.value * scale
+        if term.digit.modulus is None:
+            return (None, None) if left else (total, scale * term.extent)
+        scale = scale * term.digit.modulus
+    return (total, scale) if facts.can_prove(scale >= dim) else (None, None)

@@ -1,0 +1,286 @@
+"""Copies of buffers for some of their readers or for their writer, and what is noted of buffers."""
+
+from collections.abc import Sequence
+
+from relax_mlir.dialects.bindings import ir, submodule
+from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.tir.schedule import buffers, edit, scopes, tree
+from relax_mlir.tir.schedule.accesses import Access, accesses, declare
+from relax_mlir.tir.schedule.conditions import Comparison
+from relax_mlir.tir.schedule.index import Indices
+from relax_mlir.tir.schedule.primitives.annotations import attribute
+from relax_mlir.tir.schedule.primitives.reductions import fed_by
+from relax_mlir.tir.schedule.state import ScheduleState
+
+memref = submodule("dialects.memref")
+_ELEMENTS = ("memref.load", "memref.store")
+
+
+def chosen_buffer(
+    state: ScheduleState, block: ir.Operation, which: int | str, kind: str
+) -> ir.Value:
+    """Return a buffer that a block reads or writes, by its position there or its name.
+
+    What a reduction reads only to add to it is not among what it reads.
+    """
+    reads, writes = scopes.buffers(block)
+    own = [b for b in reads if b not in writes] if kind == "read" else writes
+    names = [buffers.name_of(each) for each in own]
+    if isinstance(which, str):
+        if which not in names:
+            raise state.error(
+                f"{tree.describe(block)} has no {kind} buffer '{which}', but {', '.join(names)}",
+                block,
+            )
+        return own[names.index(which)]
+    if not 0 <= which < len(own):
+        raise state.error(
+            f"{tree.describe(block)} has {len(own)} {kind} buffers, there is no number {which}",
+            block,
+        )
+    return own[which]
+
+
+def cache_read(
+    state: ScheduleState, block: ir.Operation, which: int | str, scope: str,
+    consumers: Sequence[ir.Operation],
+) -> ir.Operation:  # fmt: skip
+    """Copy a buffer that a block reads, and have its readers read the copy; returns the copier."""
+    buffer = chosen_buffer(state, block, which, "read")
+    indices = state.indices(block)
+    beside = scopes.siblings(block)
+    readers = [each for each in beside if buffer in scopes.buffers(each)[0]]
+    chosen = list(consumers) or readers
+    for each in chosen:
+        if each not in readers:
+            raise state.error(
+                f"{tree.describe(each)} does not read '{buffers.name_of(buffer)}' beside "
+                f"{tree.describe(block)}", each, block,
+            )  # fmt: skip
+    found = _elements(state, indices, block, buffer, chosen)
+    writers = [each for each in beside if buffer in scopes.buffers(each)[1]]
+    first = min(chosen, key=beside.index)
+    for each in writers:
+        if beside.index(each) >= beside.index(first):
+            raise state.error(
+                f"{tree.describe(each)} writes '{buffers.name_of(buffer)}' when it has been copied",
+                each, first,
+            )  # fmt: skip
+    at = _statement(first, [w for w in writers if w != first])
+    for each in chosen:
+        if tree.parent_of(at) != tree.scope_of(block) and not tree.is_inside(
+            each, tree.parent_of(at) or each
+        ):
+            raise state.error(
+                f"'{buffers.name_of(buffer)}' is computed in a loop that {tree.describe(each)} is "
+                "outside of", each,
+            )  # fmt: skip
+    dims = buffers.dims_of(indices, buffer)
+    name = f"{buffers.name_of(buffer)}_{scope}"
+    copy = buffers.alloc(indices, name, dims, buffers.dtype_of(buffer), scope)
+    made = _copier(indices, ir.InsertionPoint(at), name, dims, buffer, copy)
+    for access in found:
+        access.op.operands[_ELEMENTS.index(access.op.name)] = copy
+    _declared(indices, found)
+    state.touch()
+    return made
+
+
+def _elements(
+    state: ScheduleState, indices: Indices, block: ir.Operation, buffer: ir.Value,
+    inside: Sequence[ir.Operation],
+) -> list[Access]:  # fmt: skip
+    """Return the accesses of a buffer in some blocks, which must be loads and stores of it."""
+    found = [a for each in inside for a in accesses(indices, each) if a.buffer == buffer]
+    for access in found:
+        if access.indices is None:
+            raise state.error(
+                f"'{access.op.name}' uses more of '{buffers.name_of(buffer)}' than an element",
+                block,
+            )
+    return found
+
+
+def _statement(op: ir.Operation, others: Sequence[ir.Operation]) -> ir.Operation:
+    """Return the outermost statement around a block, in its scope, that holds no other block."""
+    for loop in reversed(tree.loops_around(op)):
+        if any(tree.is_inside(other, loop) for other in others):
+            break
+        op = loop
+    return op
+
+
+def _copier(
+    indices: Indices, at: ir.InsertionPoint, name: str, dims: Sequence[SymExpr], source: ir.Value,
+    target: ir.Value,
+) -> ir.Operation:  # fmt: skip
+    """Write a block that copies all of a buffer."""
+    variables = []
+    for position, dim in enumerate(dims):
+        loop = edit.new_loop(
+            at, f"ax{position}", indices.entry(SymExpr.const(0)), indices.entry(dim)
+        )
+        variables.append(indices.var(tree.variable(loop)))
+        at = edit.end_of(loop)
+    made = edit.new_block(indices, at, name, [("spatial", f"v{i}") for i in range(len(dims))])
+    edit.set_block(indices, made, variables, [], dims)
+    items = list(tree.body_of(made).arguments)
+    with edit.end_of(made), ir.Location.unknown():
+        memref.store(memref.load(source, items), target, items)
+    declare(indices, made)
+    return made
+
+
+def _declared(indices: Indices, found: Sequence[Access]) -> None:
+    around: list[ir.Operation] = []
+    for access in found:
+        around += [
+            op for op in tree.ancestors(access.op) if op.name == tree.BLOCK and op not in around
+        ]
+    for block in around:
+        declare(indices, block)
+
+
+def cache_write(
+    state: ScheduleState, block: ir.Operation, which: int | str, scope: str,
+    consumers: Sequence[ir.Operation],
+) -> ir.Operation:  # fmt: skip
+    """Have a block write a buffer of its own, which is copied then; returns the copier."""
+    buffer = chosen_buffer(state, block, which, "write")
+    name = buffers.name_of(buffer)
+    indices = state.indices(block)
+    scopes.check_regular(state, block)
+    beside = scopes.siblings(block)
+    for each in consumers:
+        if each not in beside or buffer not in scopes.buffers(each)[0] or each == block:
+            raise state.error(f"{tree.describe(each)} does not read '{name}'", each, block)
+    found = _elements(state, indices, block, buffer, [block, *consumers])
+    stores = [a for a in accesses(indices, block) if a.writes and a.buffer == buffer]
+    body = [a for a in stores if a.op.block == tree.body_of(block)]
+    if len(body) != 1 or any(
+        len(o.regions) for o in (v.operation for v in tree.body_of(block).operations)
+    ):
+        raise state.error(f"{tree.describe(block)} does not store one element of '{name}'", block)
+    store = body[0].op
+    readers = [
+        each for each in beside
+        if each != block and each not in consumers and buffer in scopes.buffers(each)[0]
+    ]  # fmt: skip
+    for each in [*readers, *consumers]:
+        if beside.index(each) < beside.index(block):
+            raise state.error(f"{tree.describe(each)} reads '{name}' before", each, block)
+    at = _statement(block, readers)
+    dims = buffers.dims_of(indices, buffer)
+    title = f"{name}_{scope}"
+    copy = buffers.alloc(indices, title, dims, buffers.dtype_of(buffer), scope)
+    made = _copier_of(state, indices, block, at, title, store, copy)
+    for access in found:
+        access.op.operands[_ELEMENTS.index(access.op.name)] = copy
+    _declared(indices, found)
+    state.touch()
+    return made
+
+
+def _copier_of(
+    state: ScheduleState, indices: Indices, block: ir.Operation, at: ir.Operation, name: str,
+    store: ir.Operation, source: ir.Value,
+) -> ir.Operation:  # fmt: skip
+    """Write a block that copies the elements that another block stores, after a statement."""
+    loops = tree.loops_around(block)
+    inside = loops[loops.index(at) :] if at in loops else []
+    fed = fed_by(indices, block)
+    names = {each: str(indices.var(tree.variable(each))) for each in inside}
+    kept = [each for each in inside if names[each] in fed["spatial"]]
+    gone = {names[each] for each in inside if each not in kept}
+    conditions: list[Comparison | ir.Value] = []
+    for each in indices.block_conditions(block):
+        if not isinstance(each, Comparison) or (
+            each.symbols & gone and each.symbols & {names[loop] for loop in kept}
+        ):
+            raise state.error(
+                f"the predicate of {tree.describe(block)} does not say which elements it stores",
+                block,
+            )
+        if not each.symbols & gone:
+            conditions.append(each)
+    variables: dict[str, SymExpr] = {}
+    following = [v.operation for v in at.block.operations]
+    place = ir.InsertionPoint(following[following.index(at) + 1])
+    for number, each in enumerate(kept):
+        bounds = [indices.lift(value) for value in each.operands]
+        if any(bound.symbols & gone for bound in bounds):
+            raise state.error(f"the range of {tree.describe(each)} depends on a reduction", each)
+        with place, ir.Location.unknown():
+            lower, steps = (indices.emit(bound.substitute(variables)) for bound in bounds)
+        loop = edit.new_loop(place, f"ax{number}", lower, steps)
+        variables[names[each]] = indices.var(tree.variable(loop))
+        place = edit.end_of(loop)
+    spatial = [i for i, kind in enumerate(tree.iter_types(block)) if kind == "spatial"]
+    labels, bindings = edit.iterator_names(block), indices.bindings(block)
+    extents = indices.extents(block)
+    made = edit.new_block(indices, place, name, [("spatial", labels[i]) for i in spatial])
+    edit.set_block(
+        indices,
+        made,
+        [bindings[i].substitute(variables) for i in spatial],
+        [c.substitute(variables) for c in conditions if isinstance(c, Comparison)],
+        [extents[i] for i in spatial],
+    )
+    body = tree.body_of(block)
+    known = {
+        str(indices.var(body.arguments[i])): indices.var(argument)
+        for i, argument in zip(spatial, tree.body_of(made).arguments, strict=True)
+    }
+    with edit.end_of(made), ir.Location.unknown():
+        items = [
+            indices.emit(indices.lift(item).substitute(known)) for item in list(store.operands)[2:]
+        ]
+        memref.store(memref.load(source, items), store.operands[1], items)
+    declare(indices, made)
+    return made
+
+
+def set_scope(state: ScheduleState, block: ir.Operation, which: int | str, scope: str) -> None:
+    """Note in which kind of memory a buffer is that a block writes."""
+    buffer = _own(state, block, which)
+    attributes = buffer.owner.operation.attributes
+    name = f"{buffers.name_of(buffer)}_{scope}"
+    attributes["tir.scope"] = ir.StringAttr.get(scope)
+    attributes["tir.name"] = ir.StringAttr.get(name)
+    if scope == "global":
+        del attributes["tir.scope"]
+    buffer.owner.operation.location = ir.Location.name(name)
+
+
+def _own(state: ScheduleState, block: ir.Operation, which: int | str) -> ir.Value:
+    buffer = chosen_buffer(state, block, which, "write")
+    if not buffers.is_local(buffer):
+        raise state.error(
+            f"'{buffers.name_of(buffer)}', which {tree.describe(block)} writes, is a parameter of "
+            "the function", block,
+        )  # fmt: skip
+    return buffer
+
+
+def storage_align(
+    state: ScheduleState, block: ir.Operation, which: int, axis: int, factor: int, offset: int
+) -> None:
+    """Note how the stride of a dimension is to be aligned, as TVM's annotation has it."""
+    buffer = _own(state, block, which)
+    rank = ir.MemRefType(buffer.type).rank
+    if not -rank <= axis < rank:
+        raise state.error(f"axis {axis} is not in the range [{-rank}, {rank})", block)
+    if factor < 1:
+        raise state.error(f"the factor must be positive, got {factor}", block)
+    key = "buffer_dim_align"
+    noted = {}
+    if "annotations" in block.attributes:
+        noted = {item.name: item.attr for item in ir.DictAttr(block.attributes["annotations"])}
+    entries = [
+        [ir.IntegerAttr(n).value for n in ir.ArrayAttr(each)]
+        for each in (ir.ArrayAttr(noted[key]) if key in noted else ())
+    ]
+    place = [which, axis % rank]
+    entries = [each for each in entries if each[:2] != place] + [[*place, factor, offset]]
+    noted[key] = attribute(entries)
+    block.attributes["annotations"] = ir.DictAttr.get(noted)

@@ -1,0 +1,256 @@
+"""Moving a block under a loop of the blocks that read it, or of those that it reads."""
+
+from collections.abc import Sequence
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.tir.schedule import buffers, edit, legality, scopes, tree
+from relax_mlir.tir.schedule.accesses import accesses
+from relax_mlir.tir.schedule.conditions import Comparison
+from relax_mlir.tir.schedule.domains import first_inside, needed, without_gaps
+from relax_mlir.tir.schedule.index import Indices
+from relax_mlir.tir.schedule.regions import Range
+from relax_mlir.tir.schedule.state import ScheduleState
+
+# Where in a loop's body a block goes: the last and the first place that is possible.
+LAST, FIRST = -1, -2
+
+
+def compute_at(
+    state: ScheduleState, block: ir.Operation, loop: ir.Operation, preserve_unit_loops: bool,
+    index: int,
+) -> None:  # fmt: skip
+    """Move a block under a loop, for as much of its result as one step of the loop needs."""
+    what, where = tree.describe(block), tree.describe(loop)
+    _may_move(state, block, loop)
+    readers = scopes.consumers(block)
+    if not readers:
+        raise state.error(f"nothing beside {what} reads what it computes", block)
+    outside = [each for each in readers if not tree.is_inside(each, loop)]
+    if outside:
+        raise state.error(
+            f"{tree.describe(outside[0])}, which reads what {what} computes, is not inside {where}",
+            outside[0], block, loop,
+        )  # fmt: skip
+    written = scopes.buffers(block)[1]
+    for buffer in written:
+        if not buffers.is_local(buffer):
+            raise state.error(
+                f"'{buffers.name_of(buffer)}', which {what} writes, is a parameter of the function",
+                block,
+            )
+    _nothing_between(state, block, loop)
+    children = _children(loop)
+    users = [i for i, c in enumerate(children) if any(tree.is_inside(r, c) for r in readers)]
+    makers = scopes.producers(block)
+    first = max(
+        (i + 1 for i, c in enumerate(children) if any(tree.is_inside(m, c) for m in makers)),
+        default=0,
+    )
+    at = _place(state, loop, children, first, min(users), index)
+    indices = state.indices(block)
+    found = [a for a in accesses(indices, loop) if a.reads and a.buffer in written]
+    domain = needed(indices, block, loop, found, writes=True)
+    _move(state, indices, block, loop, at, domain, preserve_unit_loops)
+
+
+def reverse_compute_at(
+    state: ScheduleState, block: ir.Operation, loop: ir.Operation, preserve_unit_loops: bool,
+    index: int,
+) -> None:  # fmt: skip
+    """Move a block under a loop, for as much as one step of the loop gives it to read."""
+    what, where = tree.describe(block), tree.describe(loop)
+    _may_move(state, block, loop)
+    makers = scopes.producers(block)
+    inside = [each for each in makers if tree.is_inside(each, loop)]
+    if not inside:
+        raise state.error(f"no block inside {where} computes what {what} reads", block, loop)
+    indices = state.indices(block)
+    around = {str(indices.var(tree.variable(each))) for each in [*tree.loops_around(loop), loop]}
+    for each in inside:
+        for kind, value in zip(tree.iter_types(each), indices.bindings(each), strict=True):
+            if kind == "reduction" and value.symbols & around:
+                raise state.error(
+                    f"{tree.describe(each)} is not done with its reduction inside {where}",
+                    each, block, loop,
+                )  # fmt: skip
+    beside = scopes.siblings(block)
+    last = max(beside.index(each) for each in beside if tree.is_inside(each, loop))
+    if beside.index(block) < last:
+        raise state.error(f"{what} runs before what is inside {where}", block, loop)
+    for each in makers:
+        if each not in inside and beside.index(each) > last:
+            raise state.error(
+                f"{tree.describe(each)}, which computes what {what} reads, runs after {where}",
+                each, block, loop,
+            )  # fmt: skip
+    _nothing_between_after(state, block, beside[last + 1 : beside.index(block)])
+    children = _children(loop)
+    first = 1 + max(i for i, c in enumerate(children) if any(tree.is_inside(m, c) for m in inside))
+    at = _place(state, loop, children, first, len(children), index)
+    made = {b for each in inside for b in scopes.buffers(each)[1]} & set(scopes.buffers(block)[0])
+    found = [a for a in accesses(indices, loop) if a.writes and a.buffer in made]
+    domain = needed(indices, block, loop, found, writes=False)
+    _exact(state, indices, block, loop, domain)
+    _move(state, indices, block, loop, at, domain, preserve_unit_loops)
+
+
+def _may_move(state: ScheduleState, block: ir.Operation, loop: ir.Operation) -> None:
+    what, where = tree.describe(block), tree.describe(loop)
+    if block.name != tree.BLOCK:
+        raise state.error("the body of a function cannot be moved")
+    if tree.scope_of(block) != tree.scope_of(loop):
+        raise state.error(f"{what} and {where} are in different blocks", block, loop)
+    if tree.is_inside(block, loop):
+        raise state.error(f"{what} is inside {where} already", block, loop)
+    scopes.check_regular(state, block)
+    if any(op.name not in (tree.LOOP, tree.FUNC, tree.BLOCK) for op in _to_scope(block)):
+        raise state.error(f"{what} is under a condition", block)
+    if not scopes.runs_for_all(state.indices(block), block):
+        raise state.error(f"the predicate of {what} may leave out some of its points", block)
+
+
+def _to_scope(op: ir.Operation) -> list[ir.Operation]:
+    found = []
+    for each in tree.ancestors(op):
+        found.append(each)
+        if each.name in (tree.BLOCK, tree.FUNC):
+            break
+    return found
+
+
+def _children(loop: ir.Operation) -> list[ir.Operation]:
+    return tree.statements(tree.body_of(loop))
+
+
+def _place(
+    state: ScheduleState, loop: ir.Operation, children: list[ir.Operation], first: int, last: int,
+    index: int,
+) -> ir.InsertionPoint:  # fmt: skip
+    """Return the place for a block between the first and the last statement it can be before."""
+    if first > last:
+        raise state.error(f"in {tree.describe(loop)} it is needed before it can be computed", loop)
+    position = {LAST: last, FIRST: first}.get(index, index)
+    if not first <= position <= last:
+        raise state.error(
+            f"in {tree.describe(loop)} it can be from position {first} to {last}, not at {index}",
+            loop,
+        )
+    if position < len(children):
+        return ir.InsertionPoint(children[position])
+    return edit.end_of(loop)
+
+
+def _nothing_between(state: ScheduleState, block: ir.Operation, loop: ir.Operation) -> None:
+    """Check that what a block reads is still the same where it will be computed."""
+    beside = scopes.siblings(block)
+    start = beside.index(block)
+    last = max((i for i, each in enumerate(beside) if tree.is_inside(each, loop)), default=start)
+    if last < start:
+        raise state.error(f"{tree.describe(loop)} runs before {tree.describe(block)}", block, loop)
+    reads, writes = scopes.buffers(block)
+    for other in beside[start + 1 : last + 1]:
+        own_reads, own_writes = scopes.buffers(other)
+        early = not tree.is_inside(other, loop) and any(b in own_reads for b in writes)
+        if early or any(b in reads or b in writes for b in own_writes):
+            raise state.error(
+                f"{tree.describe(other)} uses what {tree.describe(block)} uses before it would run",
+                other, block,
+            )  # fmt: skip
+
+
+def _nothing_between_after(
+    state: ScheduleState, block: ir.Operation, between: Sequence[ir.Operation]
+) -> None:
+    reads, writes = scopes.buffers(block)
+    for other in between:
+        own_reads, own_writes = scopes.buffers(other)
+        if any(b in own_reads or b in own_writes for b in writes) or any(
+            b in own_writes for b in reads
+        ):
+            raise state.error(
+                f"{tree.describe(other)} uses what {tree.describe(block)} uses and runs before it",
+                other, block,
+            )  # fmt: skip
+
+
+def _exact(
+    state: ScheduleState, indices: Indices, block: ir.Operation, loop: ir.Operation,
+    domain: Sequence[Range],
+) -> None:  # fmt: skip
+    """Check that the parts of a block under the steps of a loop make up all of it."""
+    reads = scopes.buffers(block)[0]
+    extents = indices.extents(block)
+    for kind, part, extent in zip(tree.iter_types(block), domain, extents, strict=True):
+        all_of_it = part.low == 0 and part.high == extent - 1
+        if kind == "reduction" and not all_of_it:
+            raise state.error(
+                f"{tree.describe(block)} would reduce over one step of {tree.describe(loop)} at a "
+                "time", block, loop,
+            )  # fmt: skip
+    names = {str(indices.var(tree.variable(each))) for each in [*tree.loops_around(loop), loop]}
+    if not any(names & part.low.symbols for part in domain) and _steps(indices, loop) != 1:
+        # Every step would compute all of it, from what the steps before it have made so far.
+        raise state.error(
+            f"no iterator of {tree.describe(block)} follows {tree.describe(loop)}", block, loop
+        )
+    for access in accesses(indices, block):
+        if access.reads and access.indices is None and access.buffer in reads:
+            raise state.error(f"what {tree.describe(block)} reads is not known", block)
+    variables = []
+    for each in reversed([*tree.loops_around(loop), loop]):
+        lower, steps = map(indices.lift, each.operands)
+        name = str(indices.var(tree.variable(each)))
+        variables.append((name, Range(lower, lower + steps - 1)))
+    facts = indices.facts(first_inside(loop))
+    for part, extent in zip(domain, extents, strict=True):
+        if not without_gaps(part, extent, variables, facts):
+            raise state.error(
+                f"the steps of {tree.describe(loop)} are not known to give all that "
+                f"{tree.describe(block)} reads", block, loop,
+            )  # fmt: skip
+
+
+def _steps(indices: Indices, loop: ir.Operation) -> int | None:
+    return indices.lift(loop.operands[1]).value
+
+
+def _move(
+    state: ScheduleState, indices: Indices, block: ir.Operation, loop: ir.Operation,
+    at: ir.InsertionPoint, domain: Sequence[Range], preserve_unit_loops: bool,
+) -> None:  # fmt: skip
+    facts = indices.facts(first_inside(loop))
+    extents = indices.extents(block)
+    bindings: list[SymExpr] = []
+    conditions: list[Comparison | ir.Value] = []
+    top: ir.Operation | None = None
+    number = 0
+    for part, extent in zip(domain, extents, strict=True):
+        steps = part.extent
+        if steps.value == 1 and not preserve_unit_loops:
+            bindings.append(part.low)
+        else:
+            with at, ir.Location.unknown():
+                count = indices.emit(steps)
+            zero = indices.entry(SymExpr.const(0))
+            made = edit.new_loop(at, f"ax{number}", zero, count)
+            number += 1
+            top = top or made
+            at = edit.end_of(made)
+            bindings.append(part.low + indices.var(tree.variable(made)))
+        if not facts.can_prove(part.high < extent):
+            conditions.append(Comparison(bindings[-1], 2, extent))
+        if not facts.can_prove(part.low >= 0):
+            conditions.append(Comparison(SymExpr.const(0), 3, bindings[-1]))
+    stand_in = edit.new_block(indices, ir.InsertionPoint(block), "moved", [])
+    block.detach_from_parent()
+    at.insert(block)
+    edit.set_block(indices, block, bindings, conditions)
+    edit.remove_statement(stand_in)
+    state.touch()
+    fresh = state.indices(block)
+    edit.normalize(fresh, top or block)
+    for around in [*tree.loops_around(loop), loop]:
+        at_once = tree.string(around, "kind") in ("parallel", "vectorized")
+        if at_once or "thread" in around.attributes:
+            legality.may_run_at_once(state, state.indices(around), around)

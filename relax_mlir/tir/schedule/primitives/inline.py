@@ -1,0 +1,265 @@
+"""Computing a block where its result is read, or where what it reads is computed."""
+
+from dataclasses import dataclass
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.tir.schedule import buffers, edit, scopes, tree
+from relax_mlir.tir.schedule.accesses import accesses, declare
+from relax_mlir.tir.schedule.index import Indices
+from relax_mlir.tir.schedule.state import ScheduleState
+
+_EFFECTS = ("memref.store", "func.call", "tir.assert", "scf.while", "tir.for", "tir.block")
+
+
+@dataclass
+class _Element:
+    """What a block computes: one element of one buffer.
+
+    Attributes:
+        store: its store.
+        buffer: what it stores to.
+    """
+
+    store: ir.Operation
+    buffer: ir.Value
+
+
+def compute_inline(state: ScheduleState, block: ir.Operation) -> None:
+    """Compute what a block stores wherever it is read; the block goes."""
+    element = _complete(state, block)
+    what, name = tree.describe(block), buffers.name_of(element.buffer)
+    if not buffers.is_local(element.buffer):
+        raise state.error(f"'{name}', which {what} writes, is a parameter of the function", block)
+    indices = state.indices(block)
+    places = _iterators_of(indices, block, list(element.store.operands)[2:])
+    if places is None:
+        raise state.error(
+            f"the indices with which {what} writes '{name}' are not its iterators, each once", block
+        )
+    readers = _readers(state, indices, block, element.buffer)
+    _inputs_stay(state, block, readers)
+    source = tree.body_of(block)
+    touched = list(readers)
+    for load in _loads_of(element.buffer):
+        around = [op for op in tree.ancestors(load) if op.name == tree.BLOCK]
+        touched += [op for op in around if op not in touched]
+        items = list(load.operands)[1:]
+        zero = indices.entry(indices.lift(items[0]) * 0) if items else None
+        values = {
+            argument: items[places[i]] if places[i] is not None else zero
+            for i, argument in enumerate(source.arguments)
+        }
+        with ir.InsertionPoint(load), load.location:
+            _copy_value(source, element.store, values)
+            result = values.get(element.store.operands[0], element.store.operands[0])
+        load.results[0].replace_all_uses_with(result)
+        load.erase()
+    edit.remove_statement(block)
+    for each in touched:
+        declare(indices, each)
+    edit.remove_unused_buffer(element.buffer)
+    state.touch()
+
+
+def _complete(state: ScheduleState, block: ir.Operation) -> _Element:
+    what = tree.describe(block)
+    if block.name != tree.BLOCK:
+        raise state.error("the body of a function cannot be inlined")
+    problem = scopes.complete_problem(block)
+    if problem is not None:
+        raise state.error(f"{what} is no complete block: {problem}", block)
+    effects = [op for op in tree.walk(block) if op != block and op.name in _EFFECTS]
+    if len(effects) != 1 or effects[0].name != "memref.store":
+        raise state.error(f"{what} is not one store", block)
+    store = effects[0]
+    if store.block != tree.body_of(block):
+        raise state.error(f"{what} stores only under a condition", block)
+    return _Element(store, store.operands[1])
+
+
+def _iterators_of(
+    indices: Indices, block: ir.Operation, items: list[ir.Value]
+) -> list[int | None] | None:
+    """Return for each iterator the dimension whose index it is; None where one is another thing.
+
+    An iterator of one step may be in none.
+    """
+    names = [indices.var(argument) for argument in tree.body_of(block).arguments]
+    found: list[int | None] = [None] * len(names)
+    for dim, item in enumerate(items):
+        expr = indices.lift(item)
+        if expr.value == 0:
+            continue
+        if expr not in names or found[names.index(expr)] is not None:
+            return None
+        found[names.index(expr)] = dim
+    for place, extent in zip(found, indices.extents(block), strict=True):
+        if place is None and extent.value != 1:
+            return None
+    return found
+
+
+def _loads_of(buffer: ir.Value) -> list[ir.Operation]:
+    return [use.owner.operation for use in buffer.uses if use.owner.operation.name == "memref.load"]
+
+
+def _readers(
+    state: ScheduleState, indices: Indices, block: ir.Operation, buffer: ir.Value
+) -> list[ir.Operation]:
+    """Return the blocks that read a buffer by loads; nothing else may use it."""
+    found: list[ir.Operation] = []
+    scope = tree.scope_of(block)
+    beside = scopes.siblings(block)
+    for access in accesses(indices, indices.function):
+        if access.buffer != buffer or tree.is_inside(access.op, block):
+            continue
+        reader = next((op for op in beside if tree.is_inside(access.op, op)), None)
+        if access.op.name != "memref.load" or reader is None:
+            raise state.error(
+                f"'{buffers.name_of(buffer)}' is used outside of the blocks of "
+                f"{tree.describe(scope)}, or not by its elements", block,
+            )  # fmt: skip
+        if beside.index(reader) < beside.index(block):
+            raise state.error(f"{tree.describe(reader)} reads it before it is computed", reader)
+        if reader not in found:
+            found.append(reader)
+    if not found:
+        raise state.error(f"nothing reads what {tree.describe(block)} computes", block)
+    return found
+
+
+def _inputs_stay(state: ScheduleState, block: ir.Operation, readers: list[ir.Operation]) -> None:
+    """Check that what a block reads is the same where it will be computed."""
+    beside = scopes.siblings(block)
+    reads = scopes.buffers(block)[0]
+    last = max(beside.index(reader) for reader in readers)
+    for other in beside[beside.index(block) + 1 : last + 1]:
+        for buffer in scopes.buffers(other)[1]:
+            if buffer in reads:
+                raise state.error(
+                    f"{tree.describe(other)} writes '{buffers.name_of(buffer)}' after "
+                    f"{tree.describe(block)} has read it", other, block,
+                )  # fmt: skip
+
+
+def _copy_value(
+    source: ir.Block, store: ir.Operation, values: dict[ir.Value, ir.Value | None]
+) -> None:
+    """Write copies of what a store's value is computed by at the current insertion point."""
+    needed: set[ir.Operation] = set()
+    pending = [store.operands[0]]
+    while pending:
+        value = pending.pop()
+        if isinstance(value.owner, ir.Block):
+            continue
+        op = value.owner.operation
+        if op in needed or not _is_in(op, source):
+            continue
+        needed.add(op)
+        pending += [operand for inner in tree.walk(op) for operand in inner.operands]
+    chosen = [v.operation for v in source.operations if v.operation in needed]
+    known = {old: new for old, new in values.items() if new is not None}
+    edit.copy_chosen(chosen, known)
+    values.update(known)
+
+
+def _is_in(op: ir.Operation, body: ir.Block) -> bool:
+    return op.block == body
+
+
+def reverse_compute_inline(state: ScheduleState, block: ir.Operation) -> None:
+    """Compute a block where the one block runs that writes what it reads; the block goes."""
+    _complete(state, block)
+    what = tree.describe(block)
+    indices = state.indices(block)
+    producers = scopes.producers(block)
+    if len(producers) != 1:
+        raise state.error(f"{what} reads what {len(producers)} blocks compute", block, *producers)
+    producer = producers[0]
+    made = _complete(state, producer)
+    name = buffers.name_of(made.buffer)
+    if not buffers.is_local(made.buffer):
+        raise state.error(
+            f"'{name}', which {tree.describe(producer)} writes, is a parameter of the function",
+            producer,
+        )
+    loads = [op for op in _loads_of(made.buffer) if tree.is_inside(op, block)]
+    others = [
+        use.owner.operation for use in made.buffer.uses
+        if use.owner.operation.name not in ("tir.reads", "tir.writes")
+        and use.owner.operation != made.store and use.owner.operation not in loads
+    ]  # fmt: skip
+    if others:
+        raise state.error(f"'{name}' is used elsewhere too", block, producer)
+    items = list(loads[0].operands)[1:]
+    exprs = [indices.lift(item) for item in items]
+    if any([indices.lift(v) for v in list(op.operands)[1:]] != exprs for op in loads):
+        raise state.error(f"{what} reads several elements of '{name}'", block)
+    places = _iterators_of(indices, block, items)
+    if places is None:
+        raise state.error(
+            f"the indices with which {what} reads '{name}' are not its iterators, each once", block
+        )
+    _whole(state, indices, block, made.buffer, places)
+    _outputs_wait(state, block, producer)
+    source = tree.body_of(block)
+    target = list(made.store.operands)[2:]
+    zero = indices.entry(exprs[0] * 0) if exprs else None
+    values = {
+        argument: target[places[i]] if places[i] is not None else zero
+        for i, argument in enumerate(source.arguments)
+    }
+    known = {old: new for old, new in values.items() if new is not None}
+    for load in loads:
+        known[load.results[0]] = made.store.operands[0]
+    chosen = [
+        v.operation for v in source.operations
+        if v.operation not in loads
+        and v.operation.name not in ("tir.yield", "tir.where", "tir.reads", "tir.writes")
+    ]  # fmt: skip
+    with ir.InsertionPoint(made.store), made.store.location:
+        edit.copy_chosen(chosen, known)
+    made.store.erase()
+    buffer = made.buffer
+    edit.remove_statement(block)
+    for each in [producer, *(op for op in tree.ancestors(producer) if op.name == tree.BLOCK)]:
+        declare(indices, each)
+    edit.remove_unused_buffer(buffer)
+    state.touch()
+
+
+def _whole(
+    state: ScheduleState, indices: Indices, block: ir.Operation, buffer: ir.Value,
+    places: list[int | None],
+) -> None:  # fmt: skip
+    """Check that a block runs for every element of a buffer."""
+    dims, facts = buffers.dims_of(indices, buffer), indices.facts(block)
+    extents = indices.extents(block)
+    for place, extent in zip(places, extents, strict=True):
+        if place is not None and not facts.can_prove(extent == dims[place]):
+            raise state.error(
+                f"{tree.describe(block)} does not run for all of '{buffers.name_of(buffer)}'", block
+            )
+    if not scopes.runs_for_all(indices, block):
+        raise state.error(f"the predicate of {tree.describe(block)} leaves elements out", block)
+
+
+def _outputs_wait(state: ScheduleState, block: ir.Operation, producer: ir.Operation) -> None:
+    """Check that what a block writes, and reads beside, may be used as early as its producer."""
+    beside = scopes.siblings(block)
+    between = beside[beside.index(producer) + 1 : beside.index(block)]
+    reads, writes = scopes.buffers(block)
+    for other in between:
+        own_reads, own_writes = scopes.buffers(other)
+        if any(b in own_reads or b in own_writes for b in writes) or any(
+            b in own_writes for b in reads
+        ):
+            raise state.error(
+                f"{tree.describe(other)} between them uses what {tree.describe(block)} uses",
+                other, block, producer,
+            )  # fmt: skip
+    own_reads, own_writes = scopes.buffers(producer)
+    if any(b in own_reads or b in own_writes for b in writes):
+        raise state.error(
+            f"{tree.describe(producer)} uses what {tree.describe(block)} writes", block, producer
+        )

@@ -1,0 +1,312 @@
+"""Other layouts: of a buffer, or of the points that a block runs for."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from relax_mlir.dialects.bindings import ir, submodule
+from relax_mlir.dialects.relax.dialect import Dims
+from relax_mlir.dialects.relax.symbolic import SymExpr, product
+from relax_mlir.dialects.tir.layout import buffer_type
+from relax_mlir.tir.schedule import buffers, checks, edit, padding, scopes, tree
+from relax_mlir.tir.schedule.accesses import Access, accesses, declare
+from relax_mlir.tir.schedule.index import Indices
+from relax_mlir.tir.schedule.index_map import IndexMap
+from relax_mlir.tir.schedule.injective import determined_names
+from relax_mlir.tir.schedule.inverses import inverse_of
+from relax_mlir.tir.schedule.primitives.cache import chosen_buffer
+from relax_mlir.tir.schedule.simplify import simplify
+from relax_mlir.tir.schedule.state import ScheduleState
+
+memref = submodule("dialects.memref")
+_KINDS = ("read", "write")
+
+
+def buffer_of(state: ScheduleState, block: ir.Operation, which: Any) -> ir.Value:
+    """Return a buffer that a block uses, by `("read", 0)`, `("write", 0)` or its name."""
+    if isinstance(which, str):
+        for found in scopes.buffers(block):
+            for each in found:
+                if buffers.name_of(each) == which:
+                    return each
+        names = [buffers.name_of(each) for found in scopes.buffers(block) for each in found]
+        raise state.error(
+            f"{tree.describe(block)} does not use '{which}', but "
+            f"{', '.join(dict.fromkeys(names))}", block,
+        )  # fmt: skip
+    if not isinstance(which, (list, tuple)) or len(which) != 2 or which[0] not in _KINDS:
+        raise state.error(
+            f"a buffer is given by its name, or by ('read', n) or ('write', n), got {which!r}"
+        )
+    return chosen_buffer(state, block, which[1], which[0])
+
+
+def transform_layout(
+    state: ScheduleState, block: ir.Operation, which: Any, index_map: IndexMap,
+    pad_value: int | float | None, assume_injective: bool,
+) -> None:  # fmt: skip
+    """Put the elements of a buffer elsewhere in it, wherever it is used."""
+    buffer = buffer_of(state, block, which)
+    name = buffers.name_of(buffer)
+    indices = state.indices(block)
+    dims = buffers.dims_of(indices, buffer)
+    if len(index_map.initial_indices) != len(dims):
+        raise state.error(
+            f"'{name}' has {len(dims)} dimensions, the map takes "
+            f"{len(index_map.initial_indices)} indices", block,
+        )  # fmt: skip
+    shape = _shape(state, block, index_map, dims)
+    facts, _ = index_map.ranges(dims)
+    if state.legality and not assume_injective:
+        told = determined_names(index_map.final_indices, facts)
+        lost = [
+            each for each, dim in zip(index_map.names, dims, strict=True)
+            if each not in told and dim.value != 1
+        ]  # fmt: skip
+        if lost:
+            raise state.error(
+                f"{index_map} is not known to put elements of '{name}' that differ in "
+                f"'{lost[0]}' in different places", block,
+            )  # fmt: skip
+    exact = facts.can_prove(product(shape) == product(dims))
+    if not exact and pad_value is None:
+        raise state.error(
+            f"'{name}' of {product(dims)} elements would have {product(shape)}: give a pad_value",
+            block,
+        )
+    found = _elements(state, indices, block, buffer)
+    if not buffers.is_local(buffer):
+        _may_change(state, indices.function, name)
+    writers = [each for each in scopes.siblings(block) if buffer in scopes.buffers(each)[1]]
+    writers = writers or [
+        each for each in tree.blocks_under(indices.function) if buffer in scopes.buffers(each)[1]
+    ]
+    conditions = []
+    if not exact and writers:
+        try:
+            conditions = inverse_of(index_map, dims)[1]
+        except ValueError as error:
+            raise state.error(f"where padding is is not known: {error}", block) from error
+    made = _changed(indices, buffer, shape)
+    for access in found:
+        _rewritten(indices, access, index_map, made)
+    if made != buffer:
+        _renamed(buffer, made)
+    around = [op for a in found for op in tree.ancestors(a.op) if op.name == tree.BLOCK]
+    del found
+    state.touch()
+    if conditions and pad_value is not None:
+        padding.fill(state, indices, writers[-1], made, shape, conditions, pad_value)
+    fresh = state.indices(tree.function_of(block))
+    for each in dict.fromkeys(_users(made)):
+        declare(fresh, each)
+    del around
+    edit.sweep(fresh.function)
+
+
+def _users(buffer: ir.Value) -> list[ir.Operation]:
+    return [
+        op for use in buffer.uses for op in tree.ancestors(use.owner.operation)
+        if op.name == tree.BLOCK and use.owner.operation.name in ("memref.load", "memref.store")
+    ]  # fmt: skip
+
+
+def _shape(
+    state: ScheduleState, block: ir.Operation, index_map: IndexMap, dims: Sequence[SymExpr]
+) -> list[SymExpr]:
+    try:
+        return index_map.map_shape(dims)
+    except ValueError as error:
+        raise state.error(f"{index_map} gives no shape: {error}", block) from error
+
+
+def _elements(
+    state: ScheduleState, indices: Indices, block: ir.Operation, buffer: ir.Value
+) -> list[Access]:
+    name = buffers.name_of(buffer)
+    if not ir.MemRefType(buffer.type).layout.maybe_downcast() or not _is_dense(buffer):
+        raise state.error(f"'{name}' has strides or an offset of its own", block)
+    found = [a for a in accesses(indices, indices.function) if a.buffer == buffer]
+    for access in found:
+        if access.indices is None:
+            raise state.error(f"'{access.op.name}' uses more of '{name}' than an element", block)
+    return found
+
+
+def _is_dense(buffer: ir.Value) -> bool:
+    type_ = ir.MemRefType(buffer.type)
+    return type_.affine_map == ir.AffineMap.get_identity(type_.rank)
+
+
+def _may_change(state: ScheduleState, function: ir.Operation, name: str) -> None:
+    """Check that nothing in the module calls a function, so that its parameters may change."""
+    own = tree.string(function, "sym_name")
+    for op in tree.walk(state.module.operation):
+        for key in op.attributes:
+            value = op.attributes[key]
+            if isinstance(value, ir.FlatSymbolRefAttr) and value.value == own:
+                raise state.error(
+                    f"'{name}' is a parameter of '{own}', which '{op.name}' calls with the layout "
+                    "that it has"
+                )
+
+
+def _changed(indices: Indices, buffer: ir.Value, shape: Sequence[SymExpr]) -> ir.Value:
+    """Return a buffer of another shape: the parameter itself, or a new one."""
+    dtype = buffers.dtype_of(buffer)
+    if buffers.is_local(buffer):
+        attributes = buffer.owner.operation.attributes
+        made = buffers.alloc(indices, buffers.name_of(buffer), shape, dtype)
+        own = made.owner.operation.attributes
+        for key in attributes:
+            if key not in ("tir.shape", "operandSegmentSizes"):
+                own[key] = attributes[key]
+        made.owner.operation.location = buffer.owner.operation.location
+        return made
+    function = indices.function
+    attribute = ir.ArrayAttr(function.attributes["arg_attrs"])
+    entries = [ir.DictAttr(each) for each in attribute]
+    own_entry = {item.name: item.attr for item in entries[buffer.arg_number]}
+    own_entry["tir.shape"] = Dims.of(list(shape))
+    entries[buffer.arg_number] = ir.DictAttr.get(own_entry)
+    buffer.set_type(buffer_type(shape, dtype))
+    function.attributes["arg_attrs"] = ir.ArrayAttr.get(entries)
+    body = tree.body_of(function)
+    old = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value)
+    new = ir.FunctionType.get([each.type for each in body.arguments], old.results)
+    function.attributes["function_type"] = ir.TypeAttr.get(new)
+    return buffer
+
+
+def _rewritten(indices: Indices, access: Access, index_map: IndexMap, buffer: ir.Value) -> None:
+    op = access.op
+    facts = indices.facts(op)
+    assert access.indices is not None
+    exprs = [simplify(each, facts) for each in index_map.map_indices(access.indices)]
+    with ir.InsertionPoint(op), ir.Location.unknown():
+        items = [indices.emit(each) for each in exprs]
+    with ir.InsertionPoint(op), op.location:
+        if op.name == "memref.load":
+            op.results[0].replace_all_uses_with(memref.load(buffer, items))
+        else:
+            memref.store(op.operands[0], buffer, items)
+    op.erase()
+
+
+def _renamed(old: ir.Value, new: ir.Value) -> None:
+    """Have a buffer take the place of another one, which nothing but declarations use."""
+    for use in list(old.uses):
+        use.owner.operation.erase()
+    old.owner.operation.erase()
+    del new
+
+
+def transform_block_layout(
+    state: ScheduleState, block: ir.Operation, index_map: IndexMap
+) -> ir.Operation:
+    """Have a block run for other points, which stand for those that it ran for."""
+    what = tree.describe(block)
+    indices = state.indices(block)
+    loops = plain_loops(state, indices, block)
+    extents = indices.extents(block)
+    if len(index_map.initial_indices) != len(extents):
+        raise state.error(
+            f"{what} has {len(extents)} iterators, the map takes "
+            f"{len(index_map.initial_indices)} indices", block,
+        )  # fmt: skip
+    kinds = dict(zip(index_map.names, tree.iter_types(block), strict=True))
+    types = []
+    for expr in index_map.final_indices:
+        own = {kinds[name] for name in index_map.names if name in expr.symbols}
+        if len(own) > 1:
+            raise state.error(
+                f"'{expr}' mixes {' and '.join(sorted(own))} iterators of {what}", block
+            )
+        types.append(next(iter(own), "spatial"))
+    shape = _shape(state, block, index_map, extents)
+    try:
+        back, conditions = inverse_of(index_map, extents)
+    except ValueError as error:
+        raise state.error(f"the way back is not known: {error}", block) from error
+    at = ir.InsertionPoint(loops[0]) if loops else ir.InsertionPoint(block)
+    variables = []
+    for position, extent in enumerate(shape):
+        zero = indices.entry(SymExpr.const(0))
+        loop = edit.new_loop(at, f"ax{position}", zero, indices.entry(extent))
+        variables.append(indices.var(tree.variable(loop)))
+        at = edit.end_of(loop)
+    names = [f"v{position}" for position in range(len(shape))]
+    made = edit.new_block(
+        indices, at, "moved", list(zip(types, names, strict=True)), tree.has_init(block)
+    )
+    known = dict(zip((str(each) for each in back.initial_indices), variables, strict=True))
+    where = [each.substitute(known) for each in conditions]
+    edit.set_block(indices, made, variables, where, shape)
+    for key in block.attributes:
+        if key != "iter_types":
+            made.attributes[key] = block.attributes[key]
+    made.location = block.location
+    for source, target in zip(block.regions, made.regions, strict=True):
+        for old, new in zip(source.blocks, target.blocks, strict=True):
+            _moved(indices, old, new, back)
+    (loops[0] if loops else block).erase()
+    state.touch()
+    fresh = state.indices(made)
+    for each in [made, *(op for op in tree.ancestors(made) if op.name == tree.BLOCK)]:
+        declare(fresh, each)
+    edit.normalize(fresh, made)
+    return made
+
+
+def _moved(indices: Indices, source: ir.Block, target: ir.Block, back: IndexMap) -> None:
+    """Move a body to another one, whose arguments tell those that it had."""
+    exprs = back.map_indices([indices.var(argument) for argument in target.arguments])
+    facts = indices.facts(list(target.operations)[-1].operation)
+    last = list(target.operations)[-1].operation
+    with ir.InsertionPoint(last), ir.Location.unknown():
+        values = [indices.emit(simplify(expr, facts)) for expr in exprs]
+    for argument, value in zip(source.arguments, values, strict=True):
+        argument.replace_all_uses_with(value)
+    for view in list(source.operations):
+        if view.operation.name not in ("tir.yield", "tir.where", "tir.reads", "tir.writes"):
+            view.operation.move_before(last)
+
+
+def plain_loops(
+    state: ScheduleState, indices: Indices, block: ir.Operation
+) -> list[ir.Operation]:
+    """Return the loops of a block's iterators, each one's own, in each other, and nothing else.
+
+    Raises:
+        ScheduleError: the block is not like that.
+    """
+    what = tree.describe(block)
+    if block.name != tree.BLOCK:
+        raise state.error("the body of a function has no iterators")
+    around = tree.loops_around(block)
+    by_name = {str(indices.var(tree.variable(loop))): loop for loop in around}
+    found: list[ir.Operation] = []
+    for binding, extent in zip(indices.bindings(block), indices.extents(block), strict=True):
+        loop = by_name.get(str(binding)) if binding.name is not None else None
+        if loop is None and binding.value == 0 and extent.value == 1:
+            continue
+        if loop is None or loop in found:
+            raise state.error(f"an iterator of {what} is not just the variable of a loop", block)
+        lower, steps = map(indices.lift, loop.operands)
+        if lower.value != 0 or steps != extent:
+            raise state.error(f"{tree.describe(loop)} does not run for all of an iterator", loop)
+        checks.plain_loop(state, loop)
+        found.append(loop)
+    if indices.block_conditions(block):
+        raise state.error(f"{what} has a predicate", block)
+    if not found:
+        return []
+    first = min(around.index(loop) for loop in found)
+    line = [*around[first:], block]
+    for outer, inner in zip(line, line[1:], strict=False):
+        if outer not in found:
+            raise state.error(f"{tree.describe(outer)} is no loop of {what}'s iterators", outer)
+        if not checks.holds_only(outer, inner):
+            raise state.error(
+                f"{tree.describe(inner)} is not all that {tree.describe(outer)} holds", outer, inner
+            )
+    return around[first:]

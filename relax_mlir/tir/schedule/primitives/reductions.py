@@ -1,0 +1,128 @@
+"""Taking what a reduction begins with apart from what it adds."""
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.tir.schedule import edit, scopes, tree
+from relax_mlir.tir.schedule.accesses import declare
+from relax_mlir.tir.schedule.conditions import Comparison
+from relax_mlir.tir.schedule.index import Indices
+from relax_mlir.tir.schedule.state import ScheduleState
+
+
+def decompose_reduction(
+    state: ScheduleState, block: ir.Operation, loop: ir.Operation
+) -> ir.Operation:
+    """Give what a reduction begins with a block of its own in front of a loop; returns it."""
+    what = tree.describe(block)
+    problem = scopes.reduction_problem(block)
+    if problem is not None:
+        raise state.error(f"{what} is no reduction block: {problem}", block)
+    indices = state.indices(block)
+    loops = tree.loops_around(block)
+    if loop not in loops:
+        raise state.error(f"{tree.describe(loop)} is not around {what}", loop, block)
+    fed = fed_by(indices, block)
+    for outer in loops[: loops.index(loop)]:
+        if indices.var(tree.variable(outer)).symbols & fed["reduction"]:
+            raise state.error(
+                f"{tree.describe(outer)}, around {tree.describe(loop)}, is one of the reduction",
+                outer, loop, block,
+            )  # fmt: skip
+    title = tree.block_name(block)
+    return begin_before(state, block, loop, f"{title}_init", f"{title}_update")
+
+
+def fed_by(indices: Indices, block: ir.Operation) -> dict[str, frozenset[str]]:
+    """Return which symbols the iterators of each type are made of."""
+    found: dict[str, frozenset[str]] = {"spatial": frozenset(), "reduction": frozenset()}
+    for kind, value in zip(tree.iter_types(block), indices.bindings(block), strict=True):
+        found[kind] = found.get(kind, frozenset()) | value.symbols
+    return found
+
+
+def begin_before(
+    state: ScheduleState, block: ir.Operation, loop: ir.Operation, init: str, update: str,
+    free: frozenset[str] | None = None,
+) -> ir.Operation:  # fmt: skip
+    """Move the init region of a block into a block of its own in front of a loop around it.
+
+    Args:
+        state: the program.
+        block: the block, gone afterwards; another one has its number.
+        loop: the loop; none around it is one of the reduction.
+        init: the name of the new block, which is returned.
+        update: the name of what is left.
+        free: variables whose conditions do not count; when not given those of the reduction's
+            loops, which conditions must not compare with others.
+    """
+    indices = state.indices(block)
+    loops = tree.loops_around(block)
+    fed = fed_by(indices, block)
+    inside = loops[loops.index(loop) :]
+    name = {each: str(indices.var(tree.variable(each))) for each in inside}
+    kept = [each for each in inside if name[each] in fed["spatial"]]
+    gone = {name[each] for each in inside if each not in kept}
+    others = {name[each] for each in kept}
+    if free is None:
+        conditions = _of_elements(state, indices, block, gone, others)
+    else:
+        conditions = [
+            each for each in indices.block_conditions(block)
+            if isinstance(each, Comparison) and not each.symbols & (free | gone)
+        ]  # fmt: skip
+    variables: dict[str, SymExpr] = {}
+    at = ir.InsertionPoint(loop)
+    for each in kept:
+        bounds = [indices.lift(value) for value in each.operands]
+        if any(bound.symbols & gone for bound in bounds):
+            raise state.error(
+                f"the range of {tree.describe(each)} depends on a loop of the reduction", each
+            )
+        with at, ir.Location.unknown():
+            lower, steps = (indices.emit(bound.substitute(variables)) for bound in bounds)
+        made = edit.new_loop(at, tree.loop_name(each), lower, steps)
+        variables[name[each]] = indices.var(tree.variable(made))
+        at = edit.end_of(made)
+    spatial = [i for i, kind in enumerate(tree.iter_types(block)) if kind == "spatial"]
+    labels, bindings = edit.iterator_names(block), indices.bindings(block)
+    extents = indices.extents(block)
+    first = edit.new_block(indices, at, init, [("spatial", labels[i]) for i in spatial])
+    edit.set_block(
+        indices,
+        first,
+        [bindings[i].substitute(variables) for i in spatial],
+        [c.substitute(variables) if isinstance(c, Comparison) else c for c in conditions],
+        [extents[i] for i in spatial],
+    )
+    source = block.regions[1].blocks[0]
+    values = {
+        source.arguments[i]: argument
+        for i, argument in zip(spatial, tree.body_of(first).arguments, strict=True)
+    }
+    with edit.end_of(first):
+        edit.copy_ops(source, values)
+    declare(indices, first)
+    rest = edit.drop_init(block)
+    rest.attributes["block_name"] = ir.StringAttr.get(update)
+    state.touch()
+    return first
+
+
+def _of_elements(
+    state: ScheduleState, indices: Indices, block: ir.Operation, gone: set[str], kept: set[str]
+) -> list[Comparison | ir.Value]:
+    """Return the conditions of a block that say which elements there are."""
+    found: list[Comparison | ir.Value] = []
+    for each in indices.block_conditions(block):
+        if not isinstance(each, Comparison):
+            raise state.error(
+                f"the predicate of {tree.describe(block)} is not made of comparisons", block
+            )
+        if not each.symbols & gone:
+            found.append(each)
+        elif each.symbols & kept:
+            raise state.error(
+                f"the predicate of {tree.describe(block)} compares loops of the reduction with "
+                "others", block,
+            )  # fmt: skip
+    return found

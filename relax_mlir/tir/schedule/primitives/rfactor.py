@@ -1,0 +1,287 @@
+"""Factoring a loop out of a reduction: a partial result for each of its steps."""
+
+from dataclasses import dataclass, field
+
+from relax_mlir.dialects.bindings import ir, submodule
+from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.tir.schedule import buffers, checks, edit, scopes, tree
+from relax_mlir.tir.schedule.accesses import declare
+from relax_mlir.tir.schedule.conditions import Comparison
+from relax_mlir.tir.schedule.index import Indices
+from relax_mlir.tir.schedule.primitives.reductions import begin_before, fed_by
+from relax_mlir.tir.schedule.reducers import Update, update_of
+from relax_mlir.tir.schedule.state import ScheduleState
+
+memref = submodule("dialects.memref")
+arith = submodule("dialects.arith")
+
+
+@dataclass
+class _Parts:
+    """The iterators of a block of partial results."""
+
+    kinds: list[str] = field(default_factory=list)
+    names: list[str] = field(default_factory=list)
+    bindings: list[SymExpr] = field(default_factory=list)
+    extents: list[SymExpr] = field(default_factory=list)
+
+    def add(self, kind: str, name: str, binding: SymExpr, extent: SymExpr) -> int:
+        self.kinds.append(kind)
+        self.names.append(name)
+        self.bindings.append(binding)
+        self.extents.append(extent)
+        return len(self.kinds) - 1
+
+
+def rfactor(state: ScheduleState, loop: ir.Operation, axis: int) -> ir.Operation:
+    """Keep a partial result for each step of a loop, added up after it; returns the first block."""
+    block, update, axis = _factored(state, loop, axis)
+    indices = state.indices(block)
+    loops = tree.loops_around(block)
+    buffer = update.store.operands[1]
+    variable = indices.var(tree.variable(loop))
+    extent = indices.lift(loop.operands[1])
+    dims = buffers.dims_of(indices, buffer)
+    parts = buffers.alloc(
+        indices, f"{buffers.name_of(buffer)}_rf", [*dims[:axis], extent, *dims[axis:]],
+        buffers.dtype_of(buffer),
+    )  # fmt: skip
+    kinds, bindings = tree.iter_types(block), indices.bindings(block)
+    labels, extents = edit.iterator_names(block), indices.extents(block)
+    title = tree.block_name(block)
+    conditions = indices.block_conditions(block)
+    # The nest of the partial results: all loops, the one factored out among the elements'.
+    made, variables = _copied(indices, loops, loops[0])
+    first = _Parts()
+    label = f"v{tree.loop_name(loop)}"
+    own = first.add("spatial", label, variable, extent)
+    plain: dict[int, int] = {}
+    own_loops: dict[str, int] = {}
+    for i, (kind, binding) in enumerate(zip(kinds, bindings, strict=True)):
+        if not binding.symbols & variable.symbols:
+            plain[i] = first.add(kind, labels[i], binding, extents[i])
+            continue
+        for each in loops:
+            name = str(indices.var(tree.variable(each)))
+            if each != loop and name in binding.symbols and name not in own_loops:
+                own_loops[name] = first.add(
+                    "reduction", f"v{tree.loop_name(each)}", SymExpr.var(name),
+                    indices.lift(each.operands[1]),
+                )  # fmt: skip
+    partial = edit.new_block(
+        indices, edit.end_of(made[-1]), f"{title}_rf",
+        list(zip(first.kinds, first.names, strict=True)), init=True,
+    )  # fmt: skip
+    edit.set_block(
+        indices,
+        partial,
+        [binding.substitute(variables) for binding in first.bindings],
+        [c.substitute(variables) if isinstance(c, Comparison) else c for c in conditions],
+        first.extents,
+    )
+    arguments = tree.body_of(partial).arguments
+    inner = {name: indices.var(arguments[place]) for name, place in own_loops.items()}
+    inner[str(variable)] = indices.var(arguments[own])
+    source = tree.body_of(block)
+    with edit.end_of(partial), ir.Location.unknown():
+        values = {
+            source.arguments[i]: arguments[plain[i]]
+            if i in plain
+            else indices.emit(binding.substitute(inner))
+            for i, binding in enumerate(bindings)
+        }
+        edit.copy_ops(source, values)
+    _redirect(partial, 0, buffer, parts, axis, arguments[own])
+    begin = block.regions[1].blocks[0]
+    started = partial.regions[1].blocks[0]
+    with ir.InsertionPoint(list(started.operations)[-1]), ir.Location.unknown():
+        values = {
+            begin.arguments[i]: started.arguments[plain[i]] for i in plain if kinds[i] == "spatial"
+        }
+        edit.copy_ops(begin, values)
+        for view in list(started.operations):
+            if view.operation.name == "memref.store":
+                number = arith.ConstantOp(update.value.type, update.identity).result
+                view.operation.operands[0] = number
+                number.owner.operation.move_before(view.operation)
+    _redirect(partial, 1, buffer, parts, axis, started.arguments[own])
+    declare(indices, partial)
+    _written_back(state, indices, block, update, loop, parts, axis)
+    edit.sweep(partial)
+    state.touch()
+    edit.normalize(state.indices(made[0]), made[0])
+    return _with_beginning(state, partial, made[0])
+
+
+def _factored(
+    state: ScheduleState, loop: ir.Operation, axis: int
+) -> tuple[ir.Operation, Update, int]:
+    """Check that a loop can be factored out; returns its block, what it does, and the axis."""
+    checks.plain_loop(state, loop)
+    what = tree.describe(loop)
+    blocks = tree.blocks_under(loop)
+    if len(blocks) != 1:
+        raise state.error(f"{what} holds {len(blocks)} blocks", loop, *blocks)
+    block = blocks[0]
+    problem = scopes.reduction_problem(block)
+    if problem is not None:
+        raise state.error(f"{tree.describe(block)} is no reduction block: {problem}", block)
+    update = update_of(block)
+    if isinstance(update, str):
+        raise state.error(f"{tree.describe(block)} cannot be taken apart: {update}", block)
+    indices = state.indices(block)
+    loops = tree.loops_around(block)
+    for outer, inner in zip(loops, [*loops[1:], block], strict=True):
+        if not checks.holds_only(outer, inner):
+            raise state.error(
+                f"{tree.describe(inner)} is not all that {tree.describe(outer)} holds", outer, inner
+            )
+        checks.starts_at_zero(state, indices, outer)
+    fed = fed_by(indices, block)
+    for each in loops:
+        names = indices.var(tree.variable(each)).symbols
+        if names & fed["reduction"] and names & fed["spatial"]:
+            raise state.error(
+                f"{tree.describe(each)} says which element is reduced and is one of the reduction",
+                each, block,
+            )  # fmt: skip
+        if any(indices.lift(value).is_const is False and
+               indices.lift(value).symbols & {str(indices.var(tree.variable(o))) for o in loops}
+               for value in each.operands):  # fmt: skip
+            raise state.error(f"the extent of {tree.describe(each)} depends on another loop", each)
+    if not indices.var(tree.variable(loop)).symbols & fed["reduction"]:
+        raise state.error(f"{what} is no loop of the reduction", loop, block)
+    rank = ir.MemRefType(update.store.operands[1].type).rank
+    if not -rank - 1 <= axis <= rank:
+        raise state.error(f"factor_axis must be in the range [{-rank - 1}, {rank}], got {axis}")
+    return block, update, axis + rank + 1 if axis < 0 else axis
+
+
+def _copied(
+    indices: Indices, loops: list[ir.Operation], before: ir.Operation
+) -> tuple[list[ir.Operation], dict[str, SymExpr]]:
+    at, made, variables = ir.InsertionPoint(before), [], {}
+    for each in loops:
+        with at, ir.Location.unknown():
+            lower, steps = (
+                indices.emit(indices.lift(value).substitute(variables)) for value in each.operands
+            )
+        made.append(edit.new_loop(at, tree.loop_name(each), lower, steps))
+        variables[str(indices.var(tree.variable(each)))] = indices.var(tree.variable(made[-1]))
+        at = edit.end_of(made[-1])
+    return made, variables
+
+
+def _redirect(
+    block: ir.Operation, region: int, buffer: ir.Value, target: ir.Value, axis: int, index: ir.Value
+) -> None:
+    """Have loads and stores of a buffer go to another one that has one dimension more."""
+    body = block.regions[region].blocks[0]
+    for view in list(body.operations):
+        op = view.operation
+        position = {"memref.load": 0, "memref.store": 1}.get(op.name)
+        if position is None or op.operands[position] != buffer:
+            continue
+        items = list(op.operands)[position + 1 :]
+        items = [*items[:axis], index, *items[axis:]]
+        with ir.InsertionPoint(op), op.location:
+            if position == 0:
+                op.results[0].replace_all_uses_with(memref.load(target, items))
+            else:
+                memref.store(op.operands[0], target, items)
+        op.erase()
+
+
+def _written_back(
+    state: ScheduleState, indices: Indices, block: ir.Operation, update: Update,
+    loop: ir.Operation, parts: ir.Value, axis: int,
+) -> None:  # fmt: skip
+    """Make of the block one that adds up the partial results, under the loops that this needs."""
+    loops, fed = tree.loops_around(block), fed_by(indices, block)
+    kept = [
+        each for each in loops
+        if each == loop or not indices.var(tree.variable(each)).symbols & fed["reduction"]
+    ]  # fmt: skip
+    names = {str(indices.var(tree.variable(each))) for each in loops if each not in kept}
+    made, variables = _copied(indices, kept, loops[0])
+    kinds, bindings = tree.iter_types(block), indices.bindings(block)
+    labels, extents = edit.iterator_names(block), indices.extents(block)
+    spatial = [i for i, kind in enumerate(kinds) if kind == "spatial"]
+    variable = indices.var(tree.variable(loop))
+    last = edit.new_block(
+        indices, edit.end_of(made[-1]), tree.block_name(block),
+        [*(("spatial", labels[i]) for i in spatial),
+         ("reduction", f"v{tree.loop_name(loop)}")], init=True,
+    )  # fmt: skip
+    for key in block.attributes:
+        if key not in ("iter_types", "block_name"):
+            last.attributes[key] = block.attributes[key]
+    kept_conditions = [
+        each for each in indices.block_conditions(block)
+        if isinstance(each, Comparison) and not each.symbols & (names | variable.symbols)
+    ]  # fmt: skip
+    edit.set_block(
+        indices,
+        last,
+        [*(bindings[i].substitute(variables) for i in spatial), variable.substitute(variables)],
+        [each.substitute(variables) for each in kept_conditions],
+        [*(extents[i] for i in spatial), indices.lift(loop.operands[1])],
+    )
+    for region in (0, 1):
+        source, target = block.regions[region].blocks[0], last.regions[region].blocks[0]
+        values = {
+            source.arguments[i]: argument
+            for i, argument in zip(spatial, target.arguments, strict=False)
+        }
+        with ir.InsertionPoint(list(target.operations)[-1]), ir.Location.unknown():
+            if region:
+                edit.copy_ops(source, values)
+                continue
+            items = [_moved(item, source, values) for item in list(update.store.operands)[2:]]
+            place = [*items[:axis], target.arguments[len(spatial)], *items[axis:]]
+            old = memref.load(update.store.operands[1], items)
+            more = memref.load(parts, place)
+            combine = update.combine.clone(ip=ir.InsertionPoint.current)
+            flipped = update.combine.operands[1] == update.load.results[0]
+            combine.operands[0], combine.operands[1] = (more, old) if flipped else (old, more)
+            memref.store(combine.results[0], update.store.operands[1], items)
+    declare(indices, last)
+    title = tree.block_name(block)
+    loops[0].erase()
+    last.attributes["block_name"] = ir.StringAttr.get(title)
+    state.touch()
+    edit.normalize(state.indices(made[0]), made[0])
+
+
+def _moved(value: ir.Value, source: ir.Block, values: dict[ir.Value, ir.Value]) -> ir.Value:
+    """Return an index of a body at the current insertion point, computed again if it must be."""
+    if value in values:
+        return values[value]
+    if isinstance(value.owner, ir.Block) or value.owner.operation.block != source:
+        return value
+    op = value.owner.operation
+    operands = [_moved(operand, source, values) for operand in op.operands]
+    copy = op.clone(ip=ir.InsertionPoint.current)
+    for position, operand in enumerate(operands):
+        copy.operands[position] = operand
+    values[value] = copy.results[0]
+    return copy.results[0]
+
+
+def _with_beginning(
+    state: ScheduleState, partial: ir.Operation, loop: ir.Operation
+) -> ir.Operation:
+    """Give partial results a beginning of their own where a predicate may skip all of one."""
+    indices = state.indices(partial)
+    own = indices.bindings(partial)[0].symbols
+    hanging = own | fed_by(indices, partial)["reduction"]
+    if all(
+        isinstance(each, Comparison) and not each.symbols & hanging
+        for each in indices.block_conditions(partial)
+    ):
+        return partial
+    name, mark = tree.block_name(partial), state.sref(partial)
+    begin_before(state, partial, loop, f"{name}_init", name, hanging)
+    found = state.find(mark)
+    assert found is not None
+    return found

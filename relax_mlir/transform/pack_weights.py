@@ -1,0 +1,233 @@
+"""The pass `pack-weights`: constant matrices in the panels that contractions read (decision 9).
+
+A register tile takes a run of columns for each step of the reduction. Where the right-hand matrix
+is a constant, it is brought into that order once, at compile time, and the kernel reads it as it
+lies: a matrix of K rows and N columns becomes N / 32 panels of K rows and 32 columns.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.relax import types as T
+from relax_mlir.dialects.relax.constants import aligned, constant_array, constant_attribute
+from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.tir.builder import Buffer, BufferDecl, PrimFuncBuilder
+from relax_mlir.dialects.tir.scalar import Scalar
+from relax_mlir.lowering.tir_to_vector.contraction import Contraction, match_contraction
+from relax_mlir.lowering.tir_to_vector.flat import FlatAccess
+from relax_mlir.transform.contraction_kernels import (
+    ContractionKernel,
+    KernelCloner,
+    first_nest,
+    match_contraction_kernel,
+)
+from relax_mlir.transform.dead_code_elimination import remove_unused
+from relax_mlir.transform.effects import functions_to_optimize, written_values
+from relax_mlir.transform.tir_calls import (
+    buffer_decls,
+    create_call,
+    erase_call,
+    integer_parameters,
+    match_call,
+    unique_name,
+)
+
+# Two vectors of 32-bit elements on the machines with the widest ones; narrower tiles divide it.
+PANEL = 32
+# Smaller matrices are packed in no time, or read as they lie.
+_LEAST = 1 << 14
+# With fewer rows than this the matrix is read once, in whatever order it is in.
+_FEW_ROWS = 4
+_DTYPES = ("float32", "float64")
+
+
+@dataclass
+class _Match:
+    """A call with a constant right-hand matrix: its position, and the iterators of the nest."""
+
+    kernel: ContractionKernel
+    found: Contraction
+    position: int
+    transposed: bool
+
+
+def pack_weights(module: ir.Operation) -> None:
+    """Bring constant matrices that contractions multiply by into panels, in place.
+
+    Args:
+        module: a `builtin.module`, after prim funcs have been fused.
+    """
+    packer = _Packer(module)
+    for function in functions_to_optimize(module):
+        packer.function(function)
+
+
+class _Packer:
+    def __init__(self, module: ir.Operation) -> None:
+        self._module = module
+        self._symbols = ir.SymbolTable(module)
+        self._kernels: dict[str, str] = {}
+        # Constants by their attribute: what several calls share is packed once.
+        self._constants: dict[tuple[str, bool], ir.Attribute] = {}
+
+    def function(self, function: ir.Operation) -> None:
+        """Pack what the calls of a function multiply by."""
+        calls: list[ir.Operation] = []
+
+        def visit(op: ir.Operation) -> ir.WalkResult:
+            if op.name == "relax.call_tir":
+                calls.append(op)
+            return ir.WalkResult.ADVANCE
+
+        function.walk(visit)
+        written = written_values(function) if calls else set()
+        changed = False
+        for op in calls:
+            match = self._match(op, written)
+            if match is not None:
+                self._replace(match)
+                changed = True
+        if changed:
+            remove_unused(function)
+
+    def _match(self, op: ir.Operation, written: set[ir.Value]) -> _Match | None:
+        call = match_call(op, self._symbols)
+        if call is None or not any(_is_constant(value) for value in call.arguments):
+            return None
+        kernel = match_contraction_kernel(call)
+        if kernel is None:
+            return None
+        flat = first_nest(kernel)
+        found = match_contraction(flat)
+        if not isinstance(found, Contraction) or found.outer_reductions or any(found.widen):
+            return None
+        rows = None if found.m is None else flat.iters[found.m].extent.substitute(call.symbols)
+        if rows is None or (rows.value is not None and rows.value < _FEW_ROWS):
+            return None
+        parameters = list(call.callee.entry_block.arguments)
+        position = parameters.index(found.b.buffer) if found.b.buffer in parameters else -1
+        if not 0 <= position < len(call.arguments):
+            return None
+        value = call.arguments[position]
+        dims = [dim.value for dim in T.known_dims(value.type)] if _is_constant(value) else []
+        if value in written or len(dims) != 2 or T.tensor_dtype(value.type) not in _DTYPES:
+            return None
+        transposed = found.b.strides[found.k] == 1
+        steps, columns = reversed(dims) if transposed else dims
+        if columns % PANEL or columns * steps < _LEAST or not _is_matrix(found, dims, transposed):
+            return None
+        return _Match(kernel, found, position, transposed)
+
+    def _replace(self, match: _Match) -> None:
+        call = match.kernel.call
+        value = call.arguments[match.position]
+        op = call.op
+        with ir.InsertionPoint(op), op.location:
+            attribute = self._packed(value, match.transposed)
+            constant = ir.Operation.create(
+                "relax.constant", results=[attribute.type], attributes={"value": attribute}
+            ).result
+        inputs = list(call.arguments)
+        inputs[match.position] = constant
+        out = BufferDecl("out", T.known_dims(call.result.type), T.tensor_dtype(call.result.type))
+        decls = [*buffer_decls("arg", inputs), out]
+        integers = integer_parameters(decls, [call])
+        name = call.callee.name.value
+        types = [str(each.type) for each in (*inputs, call.result)]
+        key = f"{name} {match.position} {types}"
+        if key not in self._kernels:
+            fresh = unique_name(f"{name}_packed", self._symbols)
+            with ir.InsertionPoint(self._module.regions[0].blocks[0]), ir.Location.name(fresh):
+                builder = PrimFuncBuilder(fresh, decls, integers)
+                with builder.body():
+                    _Cloner(builder, match).write()
+            self._symbols.insert(builder.op)
+            self._kernels[key] = builder.op.name.value
+        with ir.InsertionPoint(op), op.location:
+            made = create_call(
+                self._kernels[key], op.operands[0], inputs, integers, call.result.type
+            )
+        call.result.replace_all_uses_with(made.results[0])
+        erase_call(op)
+
+    def _packed(self, value: ir.Value, transposed: bool) -> ir.Attribute:
+        source = value.owner.operation.attributes["value"]
+        key = str(source), transposed
+        if key not in self._constants:
+            array = constant_array(source)
+            matrix = array.T if transposed else array
+            panels = matrix.reshape(matrix.shape[0], -1, PANEL).transpose(1, 0, 2)
+            self._constants[key] = constant_attribute(aligned(np.ascontiguousarray(panels)))
+        return self._constants[key]
+
+
+def _is_constant(value: ir.Value) -> bool:
+    return not isinstance(value.owner, ir.Block) and value.owner.operation.name == "relax.constant"
+
+
+def _is_matrix(found: Contraction, dims: Sequence[int], transposed: bool) -> bool:
+    """Whether a contraction reads all of a matrix, its rows and columns each by one iterator."""
+    b: FlatAccess = found.b
+    along = (found.n, found.k) if transposed else (found.k, found.n)
+    steps = {along[0]: dims[1], along[1]: 1}
+    extents = {along[0]: dims[0], along[1]: dims[1]}
+    return b.offset == 0 and all(
+        stride == steps.get(position, 0)
+        and (position not in extents or found.flat.iters[position].extent == extents[position])
+        for position, stride in enumerate(b.strides)
+    )
+
+
+class _Cloner(KernelCloner):
+    """Writes a kernel anew, its contraction over panels of the right-hand matrix."""
+
+    def __init__(self, builder: PrimFuncBuilder, match: _Match) -> None:
+        super().__init__(builder, match.kernel)
+        self._match = match
+
+    def write(self) -> None:
+        """Write the body; the function's last buffer is the output."""
+        *read, out = self.builder.buffers
+        self.begin([buffer.value for buffer in read], out.value)
+        self.body(self._match.found.flat.nest.top, self._contraction)
+
+    def _contraction(self) -> None:
+        found = self._match.found
+        flat, nest = found.flat, found.flat.nest
+        # Iterators of the flat nest are in the order of the loops, those of the block may not be.
+        order = sorted(range(len(nest.types)), key=lambda i: nest.loop_of[i])
+        axes: list[tuple[str, SymExpr]] = []
+        for position, it in enumerate(flat.iters):
+            kind = "reduction" if it.reduction else "spatial"
+            extent = it.extent.substitute(self.kernel.call.symbols)
+            if position == found.n and extent.value is not None:
+                extent = SymExpr.const(extent.value // PANEL)
+            axes.append((kind, extent))
+        axes.insert(found.n + 1, ("spatial", SymExpr.const(PANEL)))
+        panels = self.builder.buffers[self._match.position]
+        with self.builder.nest(nest.name, axes) as block:
+            with block.init() as first:
+                self._region(nest.block.regions[1].blocks[0], order, first, None)
+            self._region(nest.block.regions[0].blocks[0], order, list(block), panels)
+
+    def _region(
+        self, source: ir.Block, order: list[int], iters: list[Scalar], panels: Buffer | None
+    ) -> None:
+        """Copy a region for other iterators; loads of the matrix become loads of its panels."""
+        found = self._match.found
+        number, inside = iters[found.n], iters[found.n + 1]
+        counters = [*iters[: found.n], number * PANEL + inside, *iters[found.n + 2 :]]
+        arguments = list(source.arguments)
+        for flat_position, block_position in enumerate(order):
+            self.mapping[arguments[block_position]] = counters[flat_position].value
+        for view in source.operations:
+            op = view.operation
+            if op.name in ("tir.reads", "tir.writes", "tir.yield"):
+                continue
+            if panels is not None and op.name == "memref.load" and op.operands[0] == found.b.buffer:
+                self.mapping[op.results[0]] = panels[number, counters[found.k], inside].value
+                continue
+            self.clone(op)

@@ -1,0 +1,55 @@
+"""Sizes of blocks and of caches: within their limits for any machine and any extent."""
+
+from pathlib import Path
+
+import pytest
+
+from relax_mlir.lowering.codegen import caches
+from relax_mlir.lowering.codegen.target import Target
+from relax_mlir.lowering.tir_to_vector.blocking import k_block, k_limit, n_limit
+from relax_mlir.lowering.tir_to_vector.machine import Machine
+
+
+@pytest.mark.parametrize(("l1", "l2"), [(32, 256), (48, 2048), (64, 1024), (1, 1)])
+@pytest.mark.parametrize(("width", "rows"), [(32, 12), (16, 6), (8, 12)])
+def test_blocks_fit_the_caches(l1: int, l2: int, width: int, rows: int) -> None:
+    machine = Machine(l1_bytes=l1 << 10, l2_bytes=l2 << 10)
+    steps = k_limit(machine, width * 4, rows * 4)
+    assert steps == 4 or rows * steps * 4 <= l1 << 10
+    columns = n_limit(machine, steps, width, 4)
+    assert columns % width == 0
+    assert columns == width or columns * steps * 4 <= l2 << 9
+
+
+def test_blocks_of_k_are_alike() -> None:
+    for extent in range(1, 3000, 7):
+        size = k_block(None, extent, 512)
+        blocks = [min(size, extent - start) for start in range(0, extent, size)]
+        assert max(blocks) <= 512
+        assert min(blocks) > max(blocks) // 2
+        assert len(blocks) == -(-extent // 512)
+
+
+def test_caches_by_name() -> None:
+    assert Target.parse("llvm -mcpu=haswell").cache_bytes == (32 << 10, 256 << 10)
+    assert Target.parse("llvm -mtriple=aarch64-linux-gnu").cache_bytes == (32 << 10, 512 << 10)
+
+
+def test_caches_of_this_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number, (level, kind, size) in enumerate(
+        [(1, "Data", "32K"), (1, "Instruction", "64K"), (2, "Unified", "2M"), (3, "Unified", "9M")]
+    ):
+        folder = tmp_path / f"index{number}"
+        folder.mkdir()
+        for name, text in (("level", level), ("type", kind), ("size", size)):
+            (folder / name).write_text(f"{text}\n")
+    monkeypatch.setattr(caches, "_SYSTEM", tmp_path)
+    caches._of_system.cache_clear()
+    try:
+        assert caches.cache_bytes("znver5", True) == (32 << 10, 2 << 20)
+        assert caches.cache_bytes("znver5", False) == (48 << 10, 1 << 20)
+        (tmp_path / "index0" / "size").write_text("?")
+        caches._of_system.cache_clear()
+        assert caches.cache_bytes("znver5", True) == (48 << 10, 1 << 20)
+    finally:
+        caches._of_system.cache_clear()

@@ -1,0 +1,114 @@
+"""Contractions of known shapes: each kind of kernel, each rest of rows and columns, any threads."""
+
+import ctypes
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import pytest
+from kernels import build, close, contraction, run, values
+
+from relax_mlir.lowering.codegen.openmp import runtime_library
+from relax_mlir.lowering.tir_to_vector import team
+from relax_mlir.lowering.tir_to_vector.blocking import RowTiles
+from relax_mlir.runtime.native import load_openmp
+
+# Rows, depth, columns: few rows, one tile, tiles of two sizes, several blocks of k and of columns.
+SHAPES = (
+    (1, 70, 33), (1, 9, 4200), (2, 17, 50), (3, 1100, 19), (4, 33, 40), (11, 5, 31), (13, 64, 32),
+    (23, 600, 7), (25, 520, 65), (37, 61, 129), (77, 48, 96), (60, 1030, 530), (1, 0, 5), (5, 0, 9),
+    (2, 0, 3), (0, 4, 5), (3, 4, 0), (1, 1, 1),
+)  # fmt: skip
+SOME = SHAPES[1:3] + SHAPES[8:12]
+
+
+@pytest.fixture
+def few_threads() -> Iterator[None]:
+    if runtime_library() is None:
+        pytest.skip("there is no OpenMP runtime: pip install intel-openmp")
+    load_openmp()
+    before = ctypes.CDLL(None).omp_get_max_threads()
+    yield
+    ctypes.CDLL(None).omp_set_num_threads(before)
+
+
+def made(spec: str, dtypes: tuple[str, str], shapes: Sequence = SHAPES, **options: object) -> dict:
+    functions = [
+        contraction(f"f{i}", spec, dict(zip("mkn", shape, strict=True)), dtypes)
+        for i, shape in enumerate(shapes)
+    ]
+    return build(functions, **options)
+
+
+def arguments(spec: str, shape: tuple[int, int, int], dtype: str) -> list[np.ndarray]:
+    sizes = dict(zip("mkn", shape, strict=True))
+    return [values([sizes[x] for x in part], dtype) for part in spec.split("->")[0].split(",")]
+
+
+@pytest.mark.parametrize(
+    ("spec", "dtypes"),
+    [
+        ("mk,kn->mn", ("float32", "float32")),
+        ("mk,nk->mn", ("float32", "float32")),
+        ("km,nk->mn", ("float64", "float64")),
+        ("mk,kn->mn", ("int32", "int32")),
+        ("mk,nk->mn", ("float16", "float32")),
+    ],
+)
+def test_known_shapes(spec: str, dtypes: tuple[str, str]) -> None:
+    shapes = SHAPES if dtypes == ("float32",) * 2 else SOME
+    functions = made(spec, dtypes, shapes)
+    for i, shape in enumerate(shapes):
+        inputs = arguments(spec, shape, dtypes[0])
+        exact = "float64" if "float" in dtypes[0] else "int64"
+        want = np.einsum(spec, *(x.astype(exact) for x in inputs)).astype(dtypes[1])
+        got = run(functions[f"f{i}"], inputs, [shape[0], shape[2]], dtypes[1])
+        if "float" in dtypes[1]:
+            np.testing.assert_allclose(got, want, rtol=1e-3, atol=1e-3, err_msg=str(shape))
+        else:
+            close(got, want)
+
+
+@pytest.mark.parametrize("spec", ["mk,kn->mn", "mk,nk->mn"])
+def test_same_bits_on_any_threads(
+    spec: str, monkeypatch: pytest.MonkeyPatch, few_threads: None
+) -> None:
+    monkeypatch.setattr(team, "LEAST_WORK", 0)
+    types = ("float32", "float32")
+    serial, threaded = made(spec, types, SOME), made(spec, types, SOME, threads=5)
+    for i, shape in enumerate(SOME):
+        inputs = arguments(spec, shape, "float32")
+        want = run(serial[f"f{i}"], inputs, [shape[0], shape[2]], "float32").tobytes()
+        for count in (1, 2, 3, 5):
+            ctypes.CDLL(None).omp_set_num_threads(count)
+            got = run(threaded[f"f{i}"], inputs, [shape[0], shape[2]], "float32").tobytes()
+            assert got == want, (shape, count)
+
+
+def test_special_values() -> None:
+    functions = made("mk,kn->mn", ("float32", "float32"), SOME)
+    for i, shape in enumerate(SOME):
+        a, b = arguments("mk,kn->mn", shape, "float32")
+        a[-1, -1], b[0, -1], a[0, 0] = np.inf, np.nan, 1e-42
+        with np.errstate(invalid="ignore"):
+            want = a.astype("f8") @ b.astype("f8")
+        got = run(functions[f"f{i}"], [a, b], want.shape, "float32")
+        np.testing.assert_array_equal(np.isnan(got), np.isnan(want), err_msg=str(shape))
+        np.testing.assert_array_equal(np.isinf(got), np.isinf(want), err_msg=str(shape))
+
+
+@pytest.mark.parametrize("most", [6, 12])
+def test_row_tiles_cover_every_row_once(most: int) -> None:
+    class Numbers:
+        max, min = staticmethod(max), staticmethod(min)
+
+    for rows in range(200):
+        tiles = RowTiles(Numbers(), rows, most, ())
+        for cut in range(tiles.count + 1):
+            seen: list[int] = []
+            for first, last in ((0, cut), (cut, tiles.count)):
+                for loop in tiles.loops(first, last):
+                    for number in range(loop.first, loop.last):
+                        start = number * loop.rows + loop.base
+                        seen += range(start, start + loop.rows)
+                        assert 0 < loop.rows <= most
+            assert seen == list(range(rows))

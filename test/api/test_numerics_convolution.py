@@ -1,0 +1,153 @@
+"""Convolution kernels against numpy: every way their loops are written, and every edge of tiles."""
+
+import ctypes
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from convolution import convolve
+from samples import check, sample
+
+from relax_mlir import relax, tir
+from relax_mlir.lowering.codegen.openmp import runtime_library
+from relax_mlir.lowering.tir_to_vector import team
+from relax_mlir.runtime.native import load_openmp
+
+# Data, weight, attributes. Sizes are 1, odd, prime, and whole tiles; the last has few pixels.
+IMAGES: list[tuple[tuple[int, ...], tuple[int, ...], dict[str, Any]]] = [
+    ((1, 1, 1, 1), (1, 1, 1, 1), {}),
+    ((1, 3, 13, 13), (16, 3, 3, 3), {"padding": [1, 1]}),
+    ((2, 5, 7, 15), (33, 5, 3, 3), {"padding": [1, 2, 0, 1], "strides": [2, 1]}),
+    ((1, 16, 9, 31), (48, 16, 1, 1), {"strides": [2, 2]}),
+    ((1, 17, 14, 28), (32, 17, 3, 3), {"padding": [1, 1], "strides": [1, 2]}),
+    ((1, 4, 23, 21), (17, 4, 5, 2), {"padding": [2, 1], "dilation": [2, 3], "strides": [3, 1]}),
+    ((1, 3, 33, 35), (64, 3, 7, 7), {"padding": [3, 3], "strides": [2, 2]}),
+    ((1, 32, 7, 7), (16, 32, 1, 1), {}),
+    ((1, 8, 11, 5), (16, 4, 3, 3), {"groups": 2, "padding": [1, 1]}),
+    ((2, 12, 6, 9), (96, 4, 3, 1), {"groups": 3, "padding": [1, 0]}),
+    ((1, 2, 5, 4), (16, 2, 3, 3), {"padding": [4, 5, 6, 7]}),
+    ((1, 2, 3, 5), (16, 2, 1, 1), {"padding": [1, 1]}),
+    ((1, 33, 16, 17), (33, 1, 3, 3), {"groups": 33, "padding": [1, 1]}),
+    ((2, 5, 13, 37), (5, 1, 3, 3), {"groups": 5, "padding": [1, 0, 1, 2], "strides": [2, 2]}),
+    ((1, 3, 20, 50), (6, 1, 5, 4), {"groups": 3, "padding": [2, 2], "strides": [1, 3]}),
+    ((1, 4, 18, 70), (4, 1, 7, 7), {"groups": 4, "padding": [3, 3], "dilation": [1, 2]}),
+    ((1, 6, 9, 9), (4, 3, 3, 3), {"groups": 2, "padding": [1, 1], "strides": [4, 4]}),
+]
+OTHERS: list[tuple[tuple[int, ...], tuple[int, ...], dict[str, Any]]] = [
+    ((2, 5, 41), (32, 5, 3), {"padding": [1, 2], "strides": [2]}),
+    ((1, 7, 30), (7, 1, 5), {"groups": 7, "padding": [2], "dilation": [2]}),
+    ((1, 3, 5, 6, 7), (16, 3, 3, 2, 3), {"padding": [1, 0, 1], "strides": [1, 2, 1]}),
+    ((1, 4, 5, 4, 19), (4, 1, 3, 3, 3), {"groups": 4, "padding": [1, 1, 0, 1, 0, 1]}),
+]
+SPATIAL = {1: "W", 2: "HW", 3: "DHW"}
+
+
+def _add(
+    builder: relax.BlockBuilder, name: str, dims: list[Any], weight: np.ndarray, is_constant: bool,
+    dtype: str, **attrs: Any,
+) -> None:  # fmt: skip
+    symbols = {dim: tir.Var(dim, "int64") for dim in dims if isinstance(dim, str)}
+    x = relax.Var("x", relax.TensorStructInfo([symbols.get(d, d) for d in dims], dtype))
+    w = relax.Var("w", relax.TensorStructInfo(weight.shape, dtype))
+    op = getattr(relax.op.nn, f"conv{weight.ndim - 2}d")
+    with builder.function(name, [x] if is_constant else [x, w]):
+        with builder.dataflow():
+            made = builder.emit(op(x, relax.const(weight) if is_constant else w, **attrs))
+            result = builder.emit_output(made)
+        builder.emit_func_output(result)
+
+
+@pytest.mark.parametrize(("cases", "dtype"), [
+    (IMAGES, "float32"), (OTHERS, "float32"), (IMAGES[2:14:3], "float64"),
+    (IMAGES[2:14:4], "float16"),
+])  # fmt: skip
+def test_against_numpy(cases: list[Any], dtype: str) -> None:
+    builder = relax.BlockBuilder()
+    for index, (data, shape, attrs) in enumerate(cases):
+        weight = sample(shape, dtype, 1)
+        _add(builder, f"packed{index}", list(data), weight, True, dtype, **attrs)
+        if index % 2 == 0:
+            _add(builder, f"given{index}", list(data), weight, False, dtype, **attrs)
+            continue
+        unknown = [data[0], data[1], *"hwd"[: len(data) - 2]]
+        _add(builder, f"unknown{index}", unknown, weight, True, dtype, **attrs)
+    vm = relax.VirtualMachine(relax.build(builder.get()))
+    for index, (data, shape, attrs) in enumerate(cases):
+        x, w = sample(data, dtype), sample(shape, dtype, 1)
+        wanted = convolve(x, w, **attrs).astype(dtype)
+        other = ("unknown", ()) if index % 2 else ("given", (w,))
+        for kind, weights in (("packed", ()), other):
+            got = vm[f"{kind}{index}"](x, *weights)
+            check(got, wanted, ulps=32, scale=300, what=(kind, index))
+
+
+def test_channels_last() -> None:
+    builder = relax.BlockBuilder()
+    cases = IMAGES[1:11:2]
+    for index, (data, shape, attrs) in enumerate(cases):
+        dims = [data[0], *data[2:], data[1]]
+        weight = sample(shape, "float32", 1)
+        for kind, is_constant in (("packed", True), ("given", False)):
+            _add(
+                builder, f"{kind}{index}", dims, weight, is_constant, "float32",
+                data_layout="NHWC", kernel_layout="OIHW", **attrs,
+            )  # fmt: skip
+    vm = relax.VirtualMachine(relax.build(builder.get()))
+    for index, (data, shape, attrs) in enumerate(cases):
+        x, w = sample(data, "float32"), sample(shape, "float32", 1)
+        wanted = np.moveaxis(convolve(x, w, **attrs), 1, -1).astype("float32")
+        moved = np.ascontiguousarray(np.moveaxis(x, 1, -1))
+        check(vm[f"packed{index}"](moved), wanted, ulps=32, scale=300, what=index)
+        check(vm[f"given{index}"](moved, w), wanted, ulps=32, scale=300, what=index)
+
+
+def test_special_values_of_the_data() -> None:
+    """What is not finite spreads to the windows that see it, and to no others."""
+    builder = relax.BlockBuilder()
+    shapes = [((16, 2, 3, 3), 1), ((2, 1, 3, 3), 2)]
+    for index, (shape, groups) in enumerate(shapes):
+        weight = sample(shape, "float32", 1)
+        _add(
+            builder, f"f{index}", [1, 2, 9, 20], weight, True, "float32", padding=[1, 1],
+            groups=groups,
+        )  # fmt: skip
+    vm = relax.VirtualMachine(relax.build(builder.get()))
+    x = sample((1, 2, 9, 20), "float32")
+    x[0, 0, 0, 0], x[0, 1, 4, 13], x[0, 1, 8, 19] = np.nan, np.inf, -np.inf
+    x[0, 0, 5, 5] = 1e-42
+    for index, (shape, groups) in enumerate(shapes):
+        with np.errstate(invalid="ignore"):
+            wanted = convolve(x, sample(shape, "float32", 1), padding=[1, 1], groups=groups)
+        check(vm[f"f{index}"](x), wanted.astype("float32"), ulps=32, scale=99, what=index)
+
+
+@pytest.fixture
+def _threads_as_before() -> Iterator[None]:
+    load_openmp()
+    before = ctypes.CDLL(None).omp_get_max_threads()
+    yield
+    ctypes.CDLL(None).omp_set_num_threads(before)
+
+
+@pytest.mark.skipif(runtime_library() is None, reason="there is no OpenMP runtime")
+@pytest.mark.usefixtures("_threads_as_before")
+def test_same_bits_on_several_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(team, "LEAST_WORK", 0)
+    cases = [*IMAGES[1:4], IMAGES[8], IMAGES[13]]
+    builder = relax.BlockBuilder()
+    for index, (data, shape, attrs) in enumerate(cases):
+        weight = sample(shape, "float32", 1)
+        _add(builder, f"packed{index}", list(data), weight, True, "float32", **attrs)
+        unknown = [data[0], data[1], *"hw"[: len(data) - 2]]
+        _add(builder, f"unknown{index}", unknown, weight, False, "float32", **attrs)
+    module = builder.get()
+    one = relax.VirtualMachine(relax.build(module))
+    many = relax.VirtualMachine(relax.build(module, "llvm -num-threads=5"))
+    for index, (data, shape, _) in enumerate(cases):
+        x, w = sample(data, "float32"), sample(shape, "float32", 1)
+        for name, args in ((f"packed{index}", (x,)), (f"unknown{index}", (x, w))):
+            wanted = np.asarray(one[name](*args)).tobytes()
+            for count in (1, 2, 3, 5):
+                ctypes.CDLL(None).omp_set_num_threads(count)
+                assert np.asarray(many[name](*args)).tobytes() == wanted, (name, count)

@@ -1,0 +1,103 @@
+"""Constant matrices in panels: the same numbers, packed once however often they are used."""
+
+import ctypes
+
+import numpy as np
+import pytest
+
+from relax_mlir import relax, tir
+from relax_mlir.ir.module import IRModule
+from relax_mlir.lowering.codegen.openmp import runtime_library
+from relax_mlir.lowering.tir_to_vector import team
+from relax_mlir.relax.pipeline import lower
+from relax_mlir.runtime.native import load_openmp
+from relax_mlir.script import relax as R
+
+
+def bound(op: str, shape: tuple, w: np.ndarray) -> IRModule:
+    """Return relu(x op w + c), where w is a constant."""
+    m, k, n = shape
+    rows = tir.Var("m", "int64") if m is None else m
+    dtype = str(w.dtype)
+    x = relax.Var("x", R.Tensor((rows, k), dtype))
+    c = relax.Var("c", R.Tensor((n,), dtype))
+    bb = relax.BlockBuilder()
+    with bb.function("main", [x, c]):
+        with bb.dataflow():
+            y = bb.emit(getattr(relax.op, op)(x, relax.const(w)))
+            z = bb.emit(relax.op.add(y, c))
+            u = bb.emit_output(relax.op.nn.relu(z))
+        bb.emit_func_output(u)
+    return bb.get()
+
+
+def weights(shape: tuple[int, int], dtype: str = "float32") -> np.ndarray:
+    return np.random.default_rng(sum(shape)).standard_normal(shape).astype(dtype) * 0.1
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(("op", "transposed"), [("matmul", False), ("linear", True)])
+@pytest.mark.parametrize(("k", "n"), [(512, 32), (70, 256), (1100, 96), (601, 1024)])
+def test_numbers(op: str, transposed: bool, k: int, n: int, dtype: str) -> None:
+    w = weights((k, n), dtype)
+    given = np.ascontiguousarray(w.T) if transposed else w
+    module = bound(op, (None, k, n), given)
+    assert "_packed" in str(lower(module, "PackWeights").mlir_module)
+    function = relax.VirtualMachine(relax.build(module))["main"]
+    for m in (0, 1, 3, 12, 37):
+        x, c = weights((m, k), dtype), weights((n, 1), dtype)[:, 0]
+        want = np.maximum(x.astype("f8") @ w + c, 0)
+        np.testing.assert_allclose(np.asarray(function(x, c)), want, rtol=2e-4, atol=2e-4)
+
+
+@pytest.mark.parametrize("shape", [(2, 512, 64), (40, 512, 65), (40, 16, 64)])
+def test_left_as_they_are(shape: tuple[int, int, int]) -> None:
+    w = weights(shape[1:])
+    module = bound("matmul", shape, w)
+    assert "_packed" not in str(lower(module, "PackWeights").mlir_module)
+
+
+def test_shared_weights_are_packed_once() -> None:
+    w = weights((256, 256))
+    x = relax.Var("x", R.Tensor((tir.Var("m", "int64"), 256), "float32"))
+    one, other = relax.const(w), relax.const(w)
+    bb = relax.BlockBuilder()
+    with bb.function("main", [x]):
+        with bb.dataflow():
+            a = bb.emit(relax.op.tanh(bb.emit(relax.op.matmul(x, one))))
+            d = bb.emit(relax.op.matmul(a, one))
+            e = bb.emit_output(relax.op.add(d, bb.emit(relax.op.matmul(x, other))))
+        bb.emit_func_output(e)
+    module = bb.get()
+    text = str(lower(module, "PackWeights").mlir_module)
+    constants = {
+        line.split("value = ")[1] for line in text.splitlines() if "relax.constant" in line
+    }
+    panels = [each for each in constants if "8x256x32" in each]
+    assert len(panels) == 1
+    value = weights((9, 256))
+    got = np.asarray(relax.VirtualMachine(relax.build(module))["main"](value))
+    wide = w.astype("f8")
+    want = np.tanh(value @ wide) @ wide + value @ wide
+    np.testing.assert_allclose(got, want, rtol=1e-3, atol=1e-3)
+
+
+@pytest.mark.skipif(runtime_library() is None, reason="there is no OpenMP runtime")
+def test_same_bits_on_any_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(team, "LEAST_WORK", 0)
+    load_openmp()
+    library = ctypes.CDLL(None)
+    before = library.omp_get_max_threads()
+    w = weights((601, 1024))
+    module = bound("matmul", (None, 601, 1024), w)
+    serial = relax.VirtualMachine(relax.build(module))["main"]
+    threaded = relax.VirtualMachine(relax.build(module, "llvm -num-threads=4"))["main"]
+    try:
+        for m in (1, 12, 37):
+            x, c = weights((m, 601)), weights((1024, 1))[:, 0]
+            want = np.asarray(serial(x, c)).tobytes()
+            for count in (1, 2, 3, 4):
+                library.omp_set_num_threads(count)
+                assert np.asarray(threaded(x, c)).tobytes() == want
+    finally:
+        library.omp_set_num_threads(before)

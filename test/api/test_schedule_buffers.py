@@ -1,0 +1,134 @@
+"""`cache_read`, `cache_write`, `set_scope`, `storage_align`: what they make and refuse."""
+
+import pytest
+from scheduled_programs import CHAIN, ELEMENTWISE, MATMUL, MATMUL_RELU, WINDOW
+from schedules import becomes, refused, runs
+
+from relax_mlir.tir import Schedule
+
+
+def test_cache_read() -> None:
+    sch = Schedule(ELEMENTWISE.module)
+    sch.cache_read("B", 0, "shared")
+    becomes(
+        sch,
+        """def main(A: T.Buffer((12, 10), "float32"), B: T.Buffer((12, 10), "float32")):
+    A_shared = T.alloc_buffer((12, 10), "float32", scope="shared")
+    for ax0, ax1 in T.grid(12, 10):
+        with T.block("A_shared"):
+            v0, v1 = T.axis.remap("SS", [ax0, ax1])
+            A_shared[v0, v1] = A[v0, v1]
+    for i, j in T.grid(12, 10):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = A_shared[vi, vj] * 2.0 + 1.0
+""",
+    )
+    runs(sch, ELEMENTWISE)
+
+
+def test_cache_write() -> None:
+    sch = Schedule(ELEMENTWISE.module)
+    sch.cache_write("B", "B", "local")
+    becomes(
+        sch,
+        """def main(A: T.Buffer((12, 10), "float32"), B: T.Buffer((12, 10), "float32")):
+    B_local = T.alloc_buffer((12, 10), "float32", scope="local")
+    for i, j in T.grid(12, 10):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B_local[vi, vj] = A[vi, vj] * 2.0 + 1.0
+    for ax0, ax1 in T.grid(12, 10):
+        with T.block("B_local"):
+            vi, vj = T.axis.remap("SS", [ax0, ax1])
+            B[vi, vj] = B_local[vi, vj]
+""",
+    )
+    runs(sch, ELEMENTWISE)
+
+
+def test_some_of_the_readers() -> None:
+    sch = Schedule(CHAIN.module)
+    sch.cache_read("C", "B", "shared", ["C"])
+    script = sch.mod.script()
+    assert "C[vi, vj] = B_shared[vi, vj] + A[vi, vj]" in script
+    assert "D[vi, vj] = C[vi, vj] * B[vi, vj]" in script
+    runs(sch, CHAIN)
+    sch = Schedule(MATMUL_RELU.module)
+    sch.cache_write("C", 0, "local", consumer_blocks=["D"])
+    assert "T.max(C_local[vi, vj], 0.0)" in sch.mod.script()
+    runs(sch, MATMUL_RELU)
+
+
+def test_two_copies_have_two_names() -> None:
+    sch = Schedule(CHAIN.module)
+    sch.cache_read("B", "A", "local", ["B"])
+    sch.cache_read("C", "A", "local", ["C"])
+    assert "A_local_1[vi, vj]" in sch.mod.script()
+    runs(sch, CHAIN)
+
+
+def test_a_tiled_matmul_with_caches() -> None:
+    sch = Schedule(MATMUL.module)
+    a, b = (sch.cache_read("C", name, "shared") for name in "AB")
+    c = sch.cache_write("C", 0, "local")
+    loops = [sch.split(loop, [None, 4]) for loop in sch.get_loops("C")]
+    (i0, i1), (j0, j1), (k0, k1) = loops
+    sch.reorder(i0, j0, k0, i1, k1, j1)
+    sch.compute_at(a, k0)
+    sch.compute_at(b, k0)
+    sch.reverse_compute_at(c, j0)
+    sch.vectorize(sch.get_loops(c)[-1])
+    sch.unroll(i1)
+    sch.decompose_reduction("C", k0)
+    runs(sch, MATMUL)
+
+
+def test_a_copy_inside_the_loop_of_who_writes() -> None:
+    """What a loop computes and uses at once is copied inside it."""
+    sch = Schedule(WINDOW.module)
+    outer, _ = sch.split(sch.get_loops("C")[0], [None, 4])
+    sch.compute_at("B", outer)
+    sch.cache_read("C", "B", "local")
+    assert len(sch.get_loops("B_local")) == 2
+    runs(sch, WINDOW)
+    sch.cache_write("B", 0, "shared")
+    runs(sch, WINDOW)
+
+
+def test_set_scope() -> None:
+    sch = Schedule(CHAIN.module)
+    sch.set_scope("B", 0, "shared")
+    assert 'B_shared = T.alloc_buffer((8, 9), "float32", scope="shared")' in sch.mod.script()
+    runs(sch, CHAIN)
+    refused(sch, lambda: sch.set_scope("D", 0, "shared"), "is a parameter of the function")
+    refused(sch, lambda: sch.set_scope("C", 1, "shared"), "has 1 write buffers, there is no number")
+
+
+def test_storage_align() -> None:
+    sch = Schedule(CHAIN.module)
+    sch.storage_align("B", 0, axis=0, factor=16, offset=1)
+    sch.storage_align("B", 0, axis=-1, factor=8, offset=0)
+    sch.storage_align("B", 0, axis=0, factor=32, offset=1)
+    want = 'T.block_attr({"buffer_dim_align": [[0, 1, 8, 0], [0, 0, 32, 1]]})'
+    assert want in sch.mod.script()
+    runs(sch, CHAIN)
+    refused(sch, lambda: sch.storage_align("B", 0, 2, 16, 0), r"axis 2 is not in the range \[-2, 2")
+    refused(sch, lambda: sch.storage_align("B", 0, 0, 0, 0), "must be positive, got 0")
+    refused(sch, lambda: sch.storage_align("D", 0, 0, 8, 0), "is a parameter")
+
+
+@pytest.mark.parametrize(
+    ("which", "why"),
+    [(2, "has 2 read buffers, there is no number 2"), (-1, "there is no number -1"),
+     ("X", "has no read buffer 'X', but B, A")],
+)  # fmt: skip
+def test_buffers_that_are_not_there(which: int | str, why: str) -> None:
+    sch = Schedule(CHAIN.module)
+    refused(sch, lambda: sch.cache_read("C", which, "shared"), why)
+
+
+def test_caches_refuse() -> None:
+    sch = Schedule(CHAIN.module)
+    refused(sch, lambda: sch.cache_read("C", "B", "x", ["B"]), "block 'B' does not read 'B'")
+    refused(sch, lambda: sch.cache_write("C", 0, "x", ["B"]), "block 'B' does not read 'C'")

@@ -1,0 +1,179 @@
+"""`decompose_reduction` and `rfactor`: what they make and refuse."""
+
+import numpy as np
+import pytest
+from scheduled_programs import (
+    CONVOLUTION,
+    DYNAMIC_MATMUL,
+    ELEMENTWISE,
+    HEAD,
+    MATMUL,
+    ROW_SUM,
+    SOFTMAX,
+)
+from schedules import becomes, refused, results, runs
+
+from relax_mlir.script import from_source
+from relax_mlir.tir import Schedule
+
+
+def test_decompose_reduction() -> None:
+    sch = Schedule(MATMUL.module)
+    i, _, k = sch.get_loops("C")
+    k0, k1 = sch.split(k, [None, 4])
+    sch.reorder(i, k0, sch.get_loops("C")[1], k1)
+    init = sch.decompose_reduction("C", k0)
+    assert sch.get(init).attributes["block_name"].value == "C_init"
+    becomes(
+        sch,
+        MATMUL.text[: MATMUL.text.index("    for")]
+        + """    for i in range(6):
+        for j in range(10):
+            with T.block("C_init"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                C[vi, vj] = 0.0
+        for k_0, j, k_1 in T.grid(2, 10, 4):
+            with T.block("C_update"):
+                vi = T.axis.spatial(6, i)
+                vj = T.axis.spatial(10, j)
+                vk = T.axis.reduce(8, k_0 * 4 + k_1)
+                C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]
+""",
+    )
+    runs(sch, MATMUL)
+    sch.vectorize(sch.get_loops(init)[-1])
+    runs(sch, MATMUL)
+
+
+def test_decompose_reduction_keeps_the_predicate_of_elements() -> None:
+    sch = Schedule(DYNAMIC_MATMUL.module)
+    i, _, k = sch.get_loops("C")
+    i0, i1 = sch.split(i, [None, 4])
+    k0, _ = sch.split(k, [None, 4])
+    sch.reorder(i0, k0, i1)
+    block = sch.get_block("C")
+    sch.decompose_reduction(block, k0)
+    script = sch.mod.script()
+    assert "T.where(i_0 * 4 + i_1 < n)" in script
+    assert "T.where(i_0 * 4 + i_1 < n and k_0 * 4 + k_1 < 6)" in script
+    assert sch.get(block).attributes["block_name"].value == "C_update"
+    runs(sch, DYNAMIC_MATMUL)
+
+
+def test_decompose_reduction_refuses() -> None:
+    sch = Schedule(MATMUL.module)
+    i, j, k = sch.get_loops("C")
+    sch.reorder(k, i)
+    refused(sch, lambda: sch.decompose_reduction("C", i), "loop 'k', around loop 'i', is one of")
+    sch.decompose_reduction("C", k)
+    refused(sch, lambda: sch.decompose_reduction("C_update", k), "it has no init region")
+    sch = Schedule(SOFTMAX.module)
+    loop = sch.get_loops("most")[0]
+    refused(sch, lambda: sch.decompose_reduction("total", loop), "is not around block 'total'")
+    refused(sch, lambda: sch.decompose_reduction("power", loop), "no reduction block")
+    del j
+
+
+@pytest.mark.parametrize("axis", [-3, -2, -1, 0, 1, 2])
+def test_rfactor(axis: int) -> None:
+    sch = Schedule(MATMUL.module)
+    k0, _ = sch.split(sch.get_loops("C")[2], [None, 4])
+    block = sch.rfactor(k0, axis)
+    assert sch.get(block).attributes["block_name"].value == "C_rf"
+    shape = [6, 10]
+    shape.insert(axis if axis >= 0 else axis + 3, 2)
+    assert f"C_rf = T.alloc_buffer(({', '.join(map(str, shape))})" in sch.mod.script()
+    sch.parallel(sch.get_loops(block)[2])
+    runs(sch, MATMUL)
+
+
+def test_what_rfactor_makes() -> None:
+    sch = Schedule(ROW_SUM.module)
+    sch.rfactor(sch.get_loops("B")[1], 0)
+    becomes(
+        sch,
+        ROW_SUM.text[: ROW_SUM.text.index("    for")]
+        + """    B_rf = T.alloc_buffer((m, n), "float32")
+    for i, k in T.grid(n, m):
+        with T.block("B_rf"):
+            vk, vi = T.axis.remap("SS", [k, i])
+            with T.init():
+                B_rf[vk, vi] = 0.0
+            B_rf[vk, vi] = B_rf[vk, vi] + A[vi, vk]
+    for i, k in T.grid(n, m):
+        with T.block("B"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                B[vi] = 0.0
+            B[vi] = B[vi] + B_rf[vk, vi]
+""",
+    )
+    runs(sch, ROW_SUM)
+
+
+def test_rfactor_where_a_step_may_have_nothing_to_add() -> None:
+    """With fewer elements than partial results some of these stay what a sum begins with."""
+    for inner in (True, False):
+        sch = Schedule(ROW_SUM.module)
+        k0, k1 = sch.split(sch.get_loops("B")[1], [None, 16])
+        sch.rfactor(k1 if inner else k0, 0)
+        assert 'T.block("B_rf_init")' in sch.mod.script()
+        runs(sch, ROW_SUM)
+        for m in (1, 2, 17, 40):
+            given = np.random.default_rng(m).standard_normal((3, m)).astype("float32")
+            got = results(sch.mod, [given], (3,), "main")
+            np.testing.assert_allclose(got, given.sum(1), rtol=1e-4, atol=1e-5)
+
+
+def test_rfactor_of_what_is_fused() -> None:
+    sch = Schedule(CONVOLUTION.module)
+    o, x, c, r = sch.get_loops("C")
+    outer, inner = sch.split(sch.fuse(c, r), [None, 4])
+    sch.reorder(o, outer, x, inner)
+    sch.rfactor(outer, 1)
+    runs(sch, CONVOLUTION)
+
+
+OPERATIONS = [
+    ("float32", "T.max({a}, {b})", "-100.0", np.maximum.reduce),
+    ("float32", "T.min({b}, {a})", "100.0", np.minimum.reduce),
+    ("float32", "{a} * {b}", "1.0", np.multiply.reduce),
+    ("int32", "{a} + {b}", "5", lambda x, axis: x.sum(axis) + 5),
+    ("int32", "T.max({a}, {b})", "T.min_value('int32')", np.maximum.reduce),
+    ("uint8", "T.min({a}, {b})", "T.uint8(255)", np.minimum.reduce),
+]
+
+
+@pytest.mark.parametrize(("dtype", "update", "start", "want"), OPERATIONS)
+def test_rfactor_of_every_operation(dtype: str, update: str, start: str, want: object) -> None:
+    assert callable(want)
+    start = start if "min_value" not in start else "T.int32(-2147483648)"
+    text = f"""def main(A: T.Buffer((4, 12), "{dtype}"), B: T.Buffer((4,), "{dtype}")):
+    for i, k in T.grid(4, 12):
+        with T.block("B"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                B[vi] = {start}
+            B[vi] = {update.format(a="B[vi]", b="A[vi, vk]")}
+"""
+    sch = Schedule(from_source(HEAD + text))
+    k0, _ = sch.split(sch.get_loops("B")[1], [None, 5])
+    sch.rfactor(k0, 1)
+    rng = np.random.default_rng(3)
+    given = rng.integers(1, 9, (4, 12)).astype(dtype)
+    got = results(sch.mod, [given], (4,), "main", dtype)
+    np.testing.assert_allclose(got, want(given, axis=1), rtol=1e-5)
+
+
+def test_rfactor_refuses() -> None:
+    sch = Schedule(MATMUL.module)
+    i, _, k = sch.get_loops("C")
+    refused(sch, lambda: sch.rfactor(i, 0), "loop 'i' is no loop of the reduction")
+    refused(sch, lambda: sch.rfactor(k, 3), r"factor_axis must be in the range \[-3, 2\], got 3")
+    sch.unroll(k)
+    refused(sch, lambda: sch.rfactor(k, 0), "loop 'k' is unrolled already")
+    sch = Schedule(ELEMENTWISE.module)
+    refused(sch, lambda: sch.rfactor(sch.get_loops("B")[0], 0), "no reduction block")
+    text = ROW_SUM.text.replace("B[vi] + A[vi, vk]", "B[vi] - A[vi, vk]")
+    sch = Schedule(from_source(HEAD + text))
+    refused(sch, lambda: sch.rfactor(sch.get_loops("B")[1], 0), "no sum, product, maximum")

@@ -1,0 +1,41 @@
+// RUN: relax-opt %s --legalize-ops --lower-tir | FileCheck %s
+// RUN: relax-opt %s --legalize-ops --lower-tir=threads=2 | FileCheck %s --check-prefix=TEAM
+
+#s = #relax.dims<["n"], affine_map<()[s0] -> (2, s0, 8, 64)>>
+
+// One kernel, and no buffer with a place for every score: eleven of queries, as 77 has no other
+// divisor near the number of registers, times vectors of keys.
+// CHECK-LABEL: func.func private @attention(
+// CHECK-NOT: "tir.
+// CHECK-NOT: memref<1x12x77x77xf32>
+// CHECK: vector.shuffle
+// CHECK: scf.for {{.*}} -> (vector<16xf32>,
+// CHECK-COUNT-11: vector.broadcast
+// CHECK: vector.fma
+// CHECK-NOT: math.exp
+// CHECK: arith.shli
+// CHECK: vector.fma
+
+// The heads are split among threads.
+// TEAM-LABEL: func.func private @attention(
+// TEAM-COUNT-1: omp.parallel
+// TEAM-NOT: omp.parallel
+
+func.func @f(%q: tensor<1x77x12x64xf32>) -> tensor<1x77x12x64xf32> attributes {relax.function} {
+  %none = builtin.unrealized_conversion_cast to tuple<>
+  %0 = "relax.attention"(%q, %q, %q, %none) : (tensor<1x77x12x64xf32>, tensor<1x77x12x64xf32>, tensor<1x77x12x64xf32>, tuple<>) -> tensor<1x77x12x64xf32>
+  return %0 : tensor<1x77x12x64xf32>
+}
+
+// Where the number of queries is not known, few of them take keys and values as they lie: one of
+// two branches.
+// CHECK-LABEL: func.func private @attention1(
+// CHECK: scf.if
+// CHECK: } else {
+// CHECK: vector.fma
+
+func.func @g(%q: tensor<2x?x8x64xf32, #s>) -> tensor<2x?x8x64xf32, #s> attributes {relax.function} {
+  %none = builtin.unrealized_conversion_cast to tuple<>
+  %0 = "relax.attention"(%q, %q, %q, %none) {causal_mask = "TopLeft"} : (tensor<2x?x8x64xf32, #s>, tensor<2x?x8x64xf32, #s>, tensor<2x?x8x64xf32, #s>, tuple<>) -> tensor<2x?x8x64xf32, #s>
+  return %0 : tensor<2x?x8x64xf32, #s>
+}

@@ -1,0 +1,42 @@
+// RUN: relax-opt %s --pack-kernels | FileCheck %s
+
+// Constant weights come into blocks of sixteen output channels, the window outside, rows inside.
+
+// CHECK-LABEL: func.func @constant
+// CHECK: [[W:%.*]] = "relax.constant"
+// CHECK: [[SPLIT:%.*]] = "relax.reshape"([[W]], {{.*}} -> tensor<2x16x3x3x3xf32>
+// CHECK: [[PACKED:%.*]] = "relax.permute_dims"([[SPLIT]]) {axes = array<i64: 0, 3, 2, 4, 1>}
+// CHECK: "relax.conv2d"(%{{.*}}, [[PACKED]]) {{{.*}}kernel_layout = "OHIW16o"
+func.func @constant(%x: tensor<1x3x8x8xf32>) -> tensor<1x32x6x6xf32> attributes {relax.function} {
+  %w = "relax.constant"() {value = dense<1.0> : tensor<32x3x3x3xf32>} : () -> tensor<32x3x3x3xf32>
+  %y = "relax.conv2d"(%x, %w) : (tensor<1x3x8x8xf32>, tensor<32x3x3x3xf32>) -> tensor<1x32x6x6xf32>
+  return %y : tensor<1x32x6x6xf32>
+}
+
+// Other layouts are brought to this one first.
+
+// CHECK-LABEL: func.func @other_layout
+// CHECK: "relax.permute_dims"({{.*}}) {axes = array<i64: 2, 1, 0>}
+// CHECK: "relax.conv1d"({{.*}}kernel_layout = "OIW16o"
+func.func @other_layout(%x: tensor<1x8x3xf32>) -> tensor<1x6x16xf32> attributes {relax.function} {
+  %w = "relax.constant"() {value = dense<1.0> : tensor<3x3x16xf32>} : () -> tensor<3x3x16xf32>
+  %y = "relax.conv1d"(%x, %w) {data_layout = "NWC", kernel_layout = "WIO"} : (tensor<1x8x3xf32>, tensor<3x3x16xf32>) -> tensor<1x6x16xf32>
+  return %y : tensor<1x6x16xf32>
+}
+
+// What stays: weights that run time brings, channels that fill no block, one channel to a group, and
+// products of matrices with long rows.
+
+// CHECK-LABEL: func.func @others
+// CHECK-NOT: 16o
+// CHECK: return
+func.func @others(%x: tensor<1x16x9x9xf32>, %w: tensor<16x16x3x3xf32>) -> (tensor<1x16x7x7xf32>, tensor<1x10x7x7xf32>, tensor<1x16x7x7xf32>, tensor<1x16x9x9xf32>) attributes {relax.function} {
+  %odd = "relax.constant"() {value = dense<1.0> : tensor<10x16x3x3xf32>} : () -> tensor<10x16x3x3xf32>
+  %deep = "relax.constant"() {value = dense<1.0> : tensor<16x1x3x3xf32>} : () -> tensor<16x1x3x3xf32>
+  %one = "relax.constant"() {value = dense<1.0> : tensor<16x16x1x1xf32>} : () -> tensor<16x16x1x1xf32>
+  %a = "relax.conv2d"(%x, %w) : (tensor<1x16x9x9xf32>, tensor<16x16x3x3xf32>) -> tensor<1x16x7x7xf32>
+  %b = "relax.conv2d"(%x, %odd) : (tensor<1x16x9x9xf32>, tensor<10x16x3x3xf32>) -> tensor<1x10x7x7xf32>
+  %c = "relax.conv2d"(%x, %deep) {groups = 16} : (tensor<1x16x9x9xf32>, tensor<16x1x3x3xf32>) -> tensor<1x16x7x7xf32>
+  %d = "relax.conv2d"(%x, %one) : (tensor<1x16x9x9xf32>, tensor<16x16x1x1xf32>) -> tensor<1x16x9x9xf32>
+  return %a, %b, %c, %d : tensor<1x16x7x7xf32>, tensor<1x10x7x7xf32>, tensor<1x16x7x7xf32>, tensor<1x16x9x9xf32>
+}

@@ -1,0 +1,42 @@
+// RUN: relax-opt %s --legalize-ops --fuse-ops --pack-weights --symbol-dce --split-input-file | FileCheck %s
+
+!X = tensor<?x128xf32, #relax.dims<["m"], affine_map<()[s0] -> (s0, 128)>>>
+!W = tensor<128x192xf32>
+!Y = tensor<?x192xf32, #relax.dims<["m"], affine_map<()[s0] -> (s0, 192)>>>
+
+// 192 columns become six panels of 32; what multiplies by them walks panels and their columns.
+
+// CHECK-LABEL: func.func @panels
+// CHECK-NOT: tensor<128x192xf32>
+// CHECK: %[[W:.*]] = "relax.constant"() {{.*}} -> tensor<6x128x32xf32>
+// CHECK: "relax.call_tir"{{.*}}@[[KERNEL:matmul_relu_packed]]}
+// CHECK: return
+func.func @panels(%x: !X) -> !Y attributes {relax.function} {
+  %w = "relax.constant"() {value = dense<0.5> : !W} : () -> !W
+  %0 = "relax.matmul"(%x, %w) : (!X, !W) -> !Y
+  %1 = "relax.relu"(%0) : (!Y) -> !Y
+  return %1 : !Y
+}
+
+// CHECK: func.func private @[[KERNEL]](%{{.*}}: memref<?x128xf32>{{.*}}, %[[P:.*]]: memref<6x128x32xf32>
+// CHECK: ^bb0(%[[M:.*]]: index, %[[J:.*]]: index, %[[I:.*]]: index, %[[K:.*]]: index):
+// CHECK: %[[N:.*]] = arith.addi
+// CHECK: memref.load %[[P]][%[[J]], %[[K]], %[[I]]]
+// CHECK: memref.store %{{.*}}, %{{.*}}[%[[M]], %[[N]]]
+
+// -----
+
+!X = tensor<?x128xf32, #relax.dims<["m"], affine_map<()[s0] -> (s0, 128)>>>
+!W = tensor<128x190xf32>
+!Y = tensor<?x190xf32, #relax.dims<["m"], affine_map<()[s0] -> (s0, 190)>>>
+
+// Columns that fill no panels stay where they are.
+
+// CHECK-LABEL: func.func @odd
+// CHECK: "relax.constant"() {{.*}} -> tensor<128x190xf32>
+// CHECK: "relax.call_tir"{{.*}}@matmul}
+func.func @odd(%x: !X) -> !Y attributes {relax.function} {
+  %w = "relax.constant"() {value = dense<0.5> : !W} : () -> !W
+  %0 = "relax.matmul"(%x, %w) : (!X, !W) -> !Y
+  return %0 : !Y
+}
