@@ -56,6 +56,7 @@ class ScalarDecl:
 class _Accesses:
     """What the block being built has read and written so far, or was declared to."""
 
+    block: ir.Operation
     iters: int
     seen: list[tuple[str, ir.Value, ir.Attribute]] = field(default_factory=list)
     declared: dict[str, list[Access]] = field(default_factory=dict)
@@ -256,7 +257,7 @@ class PrimFuncBuilder:
             op.attributes["annotations"] = annotations
         names = list(names) or [f"v{i}" for i in range(len(iters))]
         block = _Block(self, op, names)
-        self._accesses.append(_Accesses(len(iters)))
+        self._accesses.append(_Accesses(op, len(iters)))
         with ir.InsertionPoint(block.body):
             yield block
             ir.Operation.create("tir.yield")
@@ -299,7 +300,8 @@ class PrimFuncBuilder:
         exprs = [index.affine for index in indices]
         # An attribute rather than the map itself, which does not compare with None.
         access = ir.UnitAttr.get()
-        if all(expr is not None for expr in exprs):
+        known = all(expr is not None for expr in exprs)
+        if known and all(_is_of(index.value, accesses.block) for index in indices):
             access = ir.AffineMapAttr.get(ir.AffineMap.get(accesses.iters, 0, exprs))
         entry = (kind, buffer.value, access)
         if entry not in accesses.seen:
@@ -352,6 +354,13 @@ def _describe(
     attributes["tir.shape"] = Dims.of(dims)
     for key, attribute in layout.attributes().items():
         attributes[key] = attribute
+
+
+def _is_of(value: ir.Value, block: ir.Operation) -> bool:
+    """Whether an index is made of a block's own iterators, not of those of one around it."""
+    if isinstance(value.owner, ir.Block):
+        return value.owner.owner.operation == block
+    return all(_is_of(operand, block) for operand in value.owner.operation.operands)
 
 
 def _defined_in(value: ir.Value, body: ir.Block) -> bool:

@@ -12,7 +12,7 @@ _WRITES = {
     "tir.writes": 0,
 }
 _READS = (
-    "memref.load", "memref.dim", "memref.dealloc", "tir.reads", "vector.load",
+    "memref.load", "memref.dim", "memref.dealloc", "memref.prefetch", "tir.reads", "vector.load",
     "vector.transfer_read", "vector.maskedload", "vector.gather",
 )  # fmt: skip
 _VIEWS = (

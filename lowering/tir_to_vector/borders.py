@@ -147,7 +147,9 @@ def _axes(
         if constant or len(steps) > 1 or len(pixels) > 1 or min(terms.values(), default=1) < 1:
             return None
         pixel, step = next(iter(pixels), None), next(iter(steps), None)
-        axes.append(PaddedAxis(pixel, terms.get(pixel, 1), step, terms.get(step, 1), before, size))
+        stride = 1 if pixel is None else terms[pixel]
+        dilation = 1 if step is None else terms[step]
+        axes.append(PaddedAxis(pixel, stride, step, dilation, before, size))
     return axes
 
 

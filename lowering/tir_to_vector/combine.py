@@ -57,7 +57,7 @@ class Sums:
     def step(self, carried: Sequence[ir.Value], value: ir.Value) -> list[ir.Value]:
         """Return what is carried on when the total got a value."""
         total = carried[0]
-        if not self._marks(value.type):
+        if self._keep is None or not self._marks(value.type):
             return [self.combine(total, value)]
         larger = self._compare(self._keep, value, total)
         total = self._emit.op("arith.select", [larger, value, total], value.type)

@@ -91,13 +91,14 @@ class _Writer:
     def _team(self) -> Iterator[tuple[dict[int, Span], Span, Span]]:
         """Split the work between outer steps, blocks of channels, or rows."""
         emit = self.emit
-        parts = {position: Part(self._extent(position)) for position in self.outer}
+        parts: dict[int | str, Part] = {i: Part(self._extent(i)) for i in self.outer}
         parts["blocks"] = Part(self.blocks, self.sizes.blocks[0])
         parts["rows"] = Part(self.rows, self.sizes.rows[0])
         order = sorted(parts, key=lambda name: self._waste(parts[name]))
         with emit.team([parts[name] for name in order], work_of(emit, self.found.flat, 1)) as got:
             spans = dict(zip(order, got, strict=True))
-            yield spans, spans["blocks"], spans["rows"]
+            outer = {i: spans[i] for i in self.outer}
+            yield outer, spans["blocks"], spans["rows"]
 
     def _waste(self, part: Part) -> float:
         """Return how much longer the thread with most to do takes than all would on average."""
@@ -177,8 +178,8 @@ class _Writer:
         if init is not None:
             zero = emit.constant_of(self.vector, ir.DenseElementsAttr.get_splat(self.vector, init))
         sums = [zero] * (len(pixels) * vectors)
-        hangs = isinstance(col, int) and self.borders is not None
-        if hangs and not self.borders.is_inside(col, width):
+        borders = self.borders
+        if borders is not None and isinstance(col, int) and not borders.is_inside(col, width):
             sums = self._hanging(here, width, start, pixels, kernels, sums)
         else:
             loops = [i for i in (*found.reductions, found.k, found.taps) if i is not None]

@@ -65,6 +65,7 @@ class KernelBlocks:
         stop = emit.min(emit.mul(last, self._lanes), self._channels)
         load = Loader(emit, source.base, found.widen[1], self._vector)
         packer = PanelPacker(load, self._lanes, self._packed, emit.mul(self._steps, self._lanes))
+        assert found.unit is not None  # what lies in blocks already is not packed
         unit = emit.size(found.unit)
         block = Flat(source.base, offset, {"n": stride, "k": unit})
         packer.pack(block, emit.sub(stop, start), self._steps)

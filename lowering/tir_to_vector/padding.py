@@ -131,7 +131,9 @@ def _offsets(store: Access) -> list[int] | None:
 
 
 def _plus_constant(expr: ir.AffineExpr | None, position: int) -> int | None:
-    known = None if expr is None else expr.maybe_downcast()
+    if expr is None:
+        return None
+    known = expr.maybe_downcast()
     if isinstance(known, ir.AffineDimExpr):
         return 0 if known.position == position else None
     if not isinstance(known, ir.AffineAddExpr):

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.lowering.tir_to_vector.emit import KEEP
+from relax_mlir.lowering.tir_to_vector.emit import KEEP, Emitter
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 
 if TYPE_CHECKING:
@@ -55,6 +55,7 @@ def write_streaming(
         chunk: writes some lanes from a place on, under a mask, and past the cache or not.
     """
     emit, lanes = writer.emit, writer.lanes
+    writer.streamed = True
     first, last = span
     base = writer.bases[writer.flat.store]
     size = writer.bits(writer.flat.store) // 8
@@ -84,12 +85,13 @@ def write_streaming(
         chunk(done, lanes, emit.mask(left, lanes), False)
 
 
-def fence(emit: "NestWriter") -> None:
-    """Order stores past the cache before all that follows."""
-    emit.emit.op(
+def fence(emit: Emitter) -> None:
+    """Order stores past the cache before all that other threads are told afterwards."""
+    none = ir.DenseI32ArrayAttr.get([0, 0])
+    emit.op(
         "llvm.call_intrinsic",
         [],
         intrin=ir.StringAttr.get("llvm.x86.sse.sfence"),
-        operandSegmentSizes=ir.DenseI32ArrayAttr.get([0, 0]),
+        operandSegmentSizes=none,
         op_bundle_sizes=ir.DenseI32ArrayAttr.get([]),
     )

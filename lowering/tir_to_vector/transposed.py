@@ -56,6 +56,7 @@ class TransposeWriter(NestWriter):
         if condition is False:
             self._tiles_of(env, past_cache=False)
             return
+        self.streamed = True
         with self.emit.when(condition) as branch:
             self._tiles_of(env, past_cache=True)
         with self.emit.otherwise(branch):

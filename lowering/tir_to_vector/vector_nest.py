@@ -14,7 +14,7 @@ from relax_mlir.lowering.tir_to_vector.reduction import (
     reduce_along,
     reduce_in_pieces,
 )
-from relax_mlir.lowering.tir_to_vector.streaming import streams, write_streaming
+from relax_mlir.lowering.tir_to_vector.streaming import fence, streams, write_streaming
 from relax_mlir.lowering.tir_to_vector.team import Part
 
 # Several vectors at a time: one alone would wait for itself, latency after latency.
@@ -60,6 +60,7 @@ class NestWriter:
         self.machine = machine
         self._known: dict[ir.Operation, ir.Value] = {}
         self.inner = {vector}
+        self.streamed = False
         self._ranges: dict[int, tuple[Index, Index]] = {}
         types = [op.results[0].type for op in flat.slice] + [flat.store.operands[0].type]
         widest = max(_bits(type_) for type_ in types)
@@ -84,6 +85,7 @@ class NestWriter:
             split = [*free, *self._split_inside()]
             parts = [self._part(position, position in free) for position in split]
             ranges = loops.enter_context(emit.team(parts, self._work()))
+            loops.callback(self._fence)
             self._ranges = dict(zip(split, ranges, strict=True))
             for position in free:
                 env[position] = loops.enter_context(emit.loop(*self._ranges[position])).counter
@@ -93,6 +95,10 @@ class NestWriter:
                 reduce_along(self, env, reductions)
             else:
                 reduce_across(self, env, reductions)
+
+    def _fence(self) -> None:
+        if self.streamed:
+            fence(self.emit)
 
     def _split_inside(self) -> list[int]:
         """Return the iterators of the inner code whose steps threads may share."""
@@ -123,7 +129,7 @@ class NestWriter:
             self._put(self._value(env, at, lanes, mask), env, at, mask, past_cache)
 
         condition = streams(self)
-        if condition is False:
+        if condition is False or self.vector is None:
             self._chunks(chunk)
             return
         is_all = len(self.flat.iters) == 1
@@ -227,7 +233,8 @@ class NestWriter:
         """Return the value of an iterator, for one element or a vector of them, as some integer."""
         emit = self.emit
         walks = position is not None and position == self.vector
-        single = emit.index(at if walks else env.get(position, 0))
+        here = 0 if position is None else env.get(position, 0)
+        single = emit.index(at if walks else here)
         if element != emit.index_type:
             single = emit.op("arith.index_cast", [single], element)
         if lanes == 1:

@@ -27,8 +27,8 @@ def kernel_costs(module: ir.Module) -> dict[str, dict[str, Any]]:
 
     An entry has `params`, the shape of every tensor as a list of expressions; `dtypes`; `ints`, the
     names of its integer parameters; `writes`, the indices of tensors it writes; `parts`, the prim
-    funcs it calls, if any; and, where they are known, `flops` and `bytes`, expressions over the
-    symbols of the shapes.
+    funcs it calls, if any; `strided`, for one that takes views as they are; and, where they are
+    known, `flops` and `bytes`, expressions over the symbols of the shapes.
     """
     functions = {
         view.operation.attributes["sym_name"].value: view.operation
@@ -54,12 +54,14 @@ class _Function:
         self.ints: list[str] = []
         self.values: dict[ir.Value, list[SymExpr]] = {}
         self.integers: dict[ir.Value, SymExpr] = {}
+        self.strided = False
         attributes = op.attributes
         given = ir.ArrayAttr(attributes["arg_attrs"]) if "arg_attrs" in attributes else []
         arguments = list(op.regions[0].blocks[0].arguments)
         for value, each in zip(arguments, given, strict=False):
             items = {item.name: item.attr for item in ir.DictAttr(each)}
             name = ir.StringAttr(items["tir.name"]).value if "tir.name" in items else ""
+            self.strided = self.strided or "tir.strides" in items
             if "tir.shape" in items:
                 self.values[value] = list(Dims(items["tir.shape"]).dims)
                 self.shapes.append(self.values[value])
@@ -87,6 +89,8 @@ class _Costs:
             "ints": signature.ints,
             "writes": self._writes(name),
         }
+        if signature.strided:
+            found["strided"] = True
         parts = [op.attributes["callee"].value for op in _calls(self._functions[name])]
         if parts:
             found["parts"] = parts

@@ -63,6 +63,13 @@ def _allowed(node: ast.AST) -> bool:
     return isinstance(node, kinds)
 
 
+def takes_views(metadata: Mapping[str, Any], name: str) -> bool:
+    """Whether a kernel declares strides, and so checks those of its arguments."""
+    table = metadata.get("kernels")
+    entry = table.get(name) if isinstance(table, dict) else None
+    return isinstance(entry, dict) and entry.get("strided") is True
+
+
 class KernelCosts:
     """The estimates of an executable's kernels.
 

@@ -256,15 +256,20 @@ def _from_dlpack(value: Any) -> Any:
     return tvm_ffi.from_dlpack(value)
 
 
-def native_call(name: str, func: Callable[..., Any]) -> Callable[..., Any]:
+def native_call(name: str, func: Callable[..., Any], *, views: bool = False) -> Callable[..., Any]:
     """Return a native function as people call it: with any arrays, and errors of ours.
 
-    A view with strides goes as it is to a function that declares such. What it writes to an
-    argument that had to be copied is brought to the argument itself.
+    What it writes to an argument that had to be copied is brought to the argument itself.
+
+    Args:
+        name: of the function.
+        func: takes tensors.
+        views: whether it checks the strides of arrays, and those that it declares go to it as
+            they are.
     """
 
     def call(*args: Any) -> Any:
-        if any(_is_view(a) for a in args):
+        if views and any(_is_view(a) for a in args):
             try:
                 values = [a if _is_view(a) else unlocked(to_value(a)) for a in args]
                 if all(_is_view(a) or v is a for a, v in zip(args, values, strict=True)):

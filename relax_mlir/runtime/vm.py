@@ -21,6 +21,7 @@ from relax_mlir.runtime.builtins import (
     truth,
 )
 from relax_mlir.runtime.bytecode import Opcode
+from relax_mlir.runtime.costs import takes_views
 from relax_mlir.runtime.executable import Executable
 from relax_mlir.runtime.instrument import instrumented
 from relax_mlir.runtime.memory import VMState
@@ -175,7 +176,8 @@ class VirtualMachine(StatefulCalls):
         index = self._funcs.get(name)
         if index is None:
             if name in self._native:
-                return native_call(name, self._native[name])
+                views = takes_views(self.executable.metadata, name)
+                return native_call(name, self._native[name], views=views)
             raise FunctionNotFoundError(
                 f"the executable has no function '{name}'{did_you_mean(str(name), self.functions)}"
                 f" (it has: {', '.join(self.functions) or 'none'})"

@@ -150,6 +150,9 @@ class _Converter:
         self, op: ir.Operation, name: str
     ) -> tuple[ir.Value, tuple[int, ...] | None] | None:
         attrs = read_attributes(op, COMPUTE_OPS[name].PARAMS)
+        # A weight in blocks was packed for the layouts that there are.
+        if not attrs.get("kernel_layout", "O").isalpha():
+            return None
         key = "data_layout" if name == "conv2d" else "layout"
         source, desired = attrs[key], self._choose(op)
         target = attrs["out_layout"] or source

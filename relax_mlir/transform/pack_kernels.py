@@ -36,7 +36,7 @@ def pack_kernels(module: ir.Operation) -> None:
 
 def _pack(op: ir.Operation, rank: int) -> None:
     weight, name = op.operands[1], op.name.removeprefix("relax.")
-    if isinstance(weight.owner, ir.Block) or weight.owner.operation.name != "relax.constant":
+    if not _is_constant(weight):
         return
     attrs = read_attributes(op, COMPUTE_OPS[name].PARAMS)
     spatial = SPATIAL[rank]
@@ -46,7 +46,7 @@ def _pack(op: ir.Operation, rank: int) -> None:
     if dims is None or data is None:
         return
     axes = layout_axes(attrs["kernel_layout"], f"OI{spatial}")
-    sizes = [dims[axis].value for axis in axes]
+    sizes = [dims[axis].value or 0 for axis in axes]
     outputs, inputs, *windows = sizes
     if 0 in sizes or outputs % (BLOCK * attrs["groups"]) or inputs == 1:
         return
@@ -67,6 +67,16 @@ def _pack(op: ir.Operation, rank: int) -> None:
             ).result
     op.results[0].replace_all_uses_with(made)
     op.erase()
+
+
+def _is_constant(value: ir.Value) -> bool:
+    """Whether a value is a constant, maybe transposed as a change of layouts leaves it."""
+    if isinstance(value.owner, ir.Block):
+        return False
+    op = value.owner.operation
+    if op.name == "relax.permute_dims":
+        return _is_constant(op.operands[0])
+    return op.name == "relax.constant"
 
 
 def _is_matrix_product(op: ir.Operation, attrs: dict, windows: list[int]) -> bool:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from programs import Program, tensor
 from samples import check, sample
 
-from relax_mlir import IRModule, relax
+from relax_mlir import IRModule
 from relax_mlir.dialects.relax import InferError
 from relax_mlir.dialects.relax import build as relax_op
 from relax_mlir.lowering.codegen.openmp import runtime_library
@@ -184,7 +184,7 @@ def test_biases() -> None:
     vm = program.build()
     rng = np.random.default_rng(0)
     for index, shape in enumerate(shapes):
-        for n, m in LENGTHS:
+        for n, m in LENGTHS[index % 2 :: 2]:
             given = arrays("BSNH", sizes_of(n, m))
             bias = sample([{"n": n, "m": m}.get(d, d) for d in shape], "float32", 5, scale=1.0)
             bias[rng.random(bias.shape) < 0.3] = -np.inf
@@ -253,7 +253,8 @@ def test_composed_graphs_are_fused(dtype: str) -> None:
     program.function("flat", lambda: [tensor(*item) for item in flat], composed("BSH", False, 0.5))
     lowered = str(lower(IRModule(program.module), "FuseAttention").mlir_module)
     assert lowered.count('"relax.attention"') == len(masks) + 1
-    assert "relax.softmax" not in lowered and "relax.permute_dims" not in lowered
+    assert "relax.softmax" not in lowered
+    assert "relax.permute_dims" not in lowered
     fused = program.build()
     with PassContext(disabled_pass=["FuseAttention"]):
         apart = program.build()
@@ -272,8 +273,8 @@ def test_composed_graphs_are_fused(dtype: str) -> None:
             sample((6, size, depth), dtype, size, scale=1.0)
             for size, depth in ((n, 20), (m, 20), (m, 37))
         ]
-        for name, given in programs.items():
-            got, wanted = (vm[name](*given) for vm in (fused, apart))
+        for name, operands in programs.items():
+            got, wanted = (vm[name](*operands) for vm in (fused, apart))
             assert got.dtype == wanted.dtype
             np.testing.assert_allclose(got, wanted, rtol=tolerance, atol=tolerance, err_msg=name)
 
@@ -282,8 +283,8 @@ def test_composed_graphs_are_fused(dtype: str) -> None:
 def dynamic() -> Any:
     program = Program()
     for index, attrs in enumerate(MODES):
-        each = [(["b", size, heads, depth], "float32")
-                for size, heads, depth in (("n", 6, "d"), ("m", 3, "d"), ("m", 3, "w"))]  # fmt: skip
+        dims = (("n", 6, "d"), ("m", 3, "d"), ("m", 3, "w"))
+        each = [(["b", size, heads, depth], "float32") for size, heads, depth in dims]
         program.op(f"f{index}", "attention", *each, **attrs)
     return program.build()
 

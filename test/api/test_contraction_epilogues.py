@@ -144,3 +144,20 @@ def test_same_bits_on_any_threads(monkeypatch: pytest.MonkeyPatch) -> None:
                 assert np.asarray(threaded(*arguments)).tobytes() == want, (chain, count)
     finally:
         library.omp_set_num_threads(before)
+
+
+def test_inputs_may_be_one_array_and_read_only() -> None:
+    source = """
+@I.ir_module
+class Program:
+    @R.function
+    def main(x: R.Tensor(("m", "m"), "float32"), w: R.Tensor(("m", "m"), "float32")):
+        with R.dataflow():
+            y = R.matmul(x, w)
+            R.output(y)
+        return y
+"""
+    function = relax.VirtualMachine(relax.build(script.from_source(source)))["main"]
+    x = np.arange(400, dtype=np.float32).reshape(20, 20)
+    x.setflags(write=False)
+    np.testing.assert_array_equal(np.asarray(function(x, x)), x @ x)

@@ -40,9 +40,7 @@ def test_compute_inline_into_a_reduction() -> None:
     for program, name in ((WINDOW, "B"), (SOFTMAX, "power")):
         sch = Schedule(program.module)
         sch.compute_inline(name)
-        assert name not in [b for b in ("B", "power") if f'T.block("{b}")' in sch.mod.script()] or (
-            program is SOFTMAX and name != "B"
-        )
+        assert f'T.block("{name}")' not in sch.mod.script()
         runs(sch, program)
 
 
@@ -289,8 +287,10 @@ def test_sampled_locations() -> None:
         sch.compute_at("C", where)
         trace = sch.trace
         assert trace is not None
-        found.add(trace.decisions[next(i for i in trace.insts if i.kind.samples)])
-        runs(sch, CHAIN)
+        decision = trace.decisions[next(i for i in trace.insts if i.kind.samples)]
+        if decision not in found:
+            runs(sch, CHAIN)
+        found.add(decision)
     assert found == {-2, -1, 0, 1}
     sch = Schedule(CHAIN.module)
     assert sch.get_sref(sch.get_loops("D")[0]) == sch.get_sref(

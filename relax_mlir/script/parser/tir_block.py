@@ -172,8 +172,9 @@ class BlockParser:
                         first = firsts.get(name, 0)
                         self.scope.bind(name, scalar + first if first else scalar)
                     self.stmts.body(init[0].body)
+            nested = any(isinstance(s, (ast.For, ast.With)) and not self._is_init(s) for s in body)
             for path, call in notes.items():
-                regions = read_regions(self.expr, call, names, firsts)
+                regions = read_regions(self.expr, call, names, firsts, nested)
                 if regions is not None:
                     self.builder.declare(f"tir.{path[2:]}", regions)
             self.stmts.body([s for s in body if not self._is_init(s)])

@@ -82,11 +82,12 @@ def _shuffled(p: "TirExprParser", node: Node) -> tuple[list[Node], list[int]]:
 
 
 def _number(p: "TirExprParser", node: Node) -> int | None:
-    if isinstance(node, ast.Constant) and type(node.value) is int:
-        return node.value
-    wrapped = isinstance(node, ast.Call) and len(node.args) == 1
-    if wrapped and p.scope.path(node.func) in ("T.int32", "T.int64"):
-        return _number(p, node.args[0])
+    """Return the integer that a node spells, None for anything else."""
+    if isinstance(node, ast.Call):
+        known = p.scope.path(node.func) in ("T.int32", "T.int64") and len(node.args) == 1
+        return _number(p, node.args[0]) if known else None
+    if isinstance(node, ast.Constant):
+        return node.value if type(node.value) is int else None
     value = p.scope.lookup_or(node, MISSING) if isinstance(node, ast.Name) else None
     return value if type(value) is int else None
 

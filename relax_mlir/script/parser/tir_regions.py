@@ -12,8 +12,9 @@ from relax_mlir.script.parser.tir_tables import OPERATORS, SYMBOLIC
 
 
 def read_regions(
-    p: TirExprParser, call: Node, iters: Sequence[str], firsts: Mapping[str, int]
-) -> list[Access] | None:
+    p: TirExprParser, call: Node, iters: Sequence[str], firsts: Mapping[str, int],
+    nested: bool = False,
+) -> list[Access] | None:  # fmt: skip
     """Return the regions of one statement; None where elements are all that it names.
 
     Args:
@@ -21,6 +22,7 @@ def read_regions(
         call: `T.reads(A[vi, 0:4], B[vi])`.
         iters: names of the block's iterators.
         firsts: where iterators of the script begin that begin after 0.
+        nested: whether the block holds loops or blocks: elements that these access count too.
 
     Raises:
         ScriptError: it names no buffer, or indices in another number than dimensions.
@@ -30,7 +32,7 @@ def read_regions(
         nodes += arg.elts if isinstance(arg, (ast.List, ast.Tuple)) else [arg]
     found = [_region(p, node, iters, firsts) for node in nodes]
     plain = all(access is None or not access.extents for access in found)
-    return None if plain or None in found else [access for access in found if access is not None]
+    return None if (plain and not nested) or None in found else [access for access in found if access is not None]
 
 
 def _region(

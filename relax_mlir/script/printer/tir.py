@@ -351,15 +351,18 @@ class TirPrinter:
         self.depth -= 1
 
     def _regions(self, body: ir.Block, names: list[str]) -> None:
-        """Print what a block was declared to touch, where that is more than elements."""
+        """Print what a block was declared to touch, where the script does not tell it."""
         found: dict[str, list[ir.Operation]] = {"tir.reads": [], "tir.writes": []}
         for view in body.operations:
             if view.operation.name in found:
                 found[view.operation.name].append(view.operation)
+        nested = any(v.operation.name in ("tir.for", "tir.block") for v in body.operations)
         for kind, accesses in found.items():
-            if not any("extents" in op.attributes for op in accesses):
-                continue
             texts = [self._region(op, names) for op in accesses]
+            regions = any("extents" in op.attributes for op in accesses)
+            # What blocks inside access is not found again from the script.
+            if not regions and not (nested and texts and all(texts)):
+                continue
             self._line(f"T.{kind[4:]}({', '.join(text for text in texts if text)})")
 
     def _region(self, op: ir.Operation, names: list[str]) -> str:

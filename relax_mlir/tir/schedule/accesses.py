@@ -117,6 +117,15 @@ def declare(indices: Indices, block: ir.Operation) -> None:
     for view in list(body.operations):
         if view.operation.name in ("tir.reads", "tir.writes"):
             view.operation.erase()
+    from relax_mlir.tir.schedule.nested import declarations, holds_statements
+
+    where = where_of(block)
+    first = body.operations[0] if where is None else body.operations[1]
+    if holds_statements(block):
+        with ir.InsertionPoint(first), ir.Location.unknown():
+            for kind, buffer, attributes in declarations(indices, block):
+                ir.Operation.create(kind, operands=[buffer], attributes=attributes)
+        return
     arguments = list(body.arguments)
     seen: list[tuple[str, ir.Value, ir.Attribute]] = []
     for access in accesses(indices, block, init=False):
@@ -126,8 +135,6 @@ def declare(indices: Indices, block: ir.Operation) -> None:
         for kind, happens in (("tir.reads", access.reads), ("tir.writes", access.writes)):
             if happens and (kind, access.buffer, attribute) not in seen:
                 seen.append((kind, access.buffer, attribute))
-    where = where_of(block)
-    first = body.operations[0] if where is None else body.operations[1]
     with ir.InsertionPoint(first), ir.Location.unknown():
         for kind, buffer, attribute in sorted(seen, key=lambda entry: entry[0]):
             ir.Operation.create(kind, operands=[buffer], attributes={"map": attribute})
@@ -156,7 +163,7 @@ def _affine(value: ir.Value, arguments: list[ir.Value]) -> ir.AffineExpr | None:
     if guarded is not None and guarded.word == "%":
         return _quotient(ir.AffineExpr.get_mod, guarded.lhs, guarded.rhs, arguments)
     if op.name == "arith.floordivsi":
-        return _quotient(ir.AffineExpr.get_floor_div, *op.operands, arguments)
+        return _quotient(ir.AffineExpr.get_floor_div, op.operands[0], op.operands[1], arguments)
     if op.name == "arith.index_cast":
         return _affine(op.operands[0], arguments)
     if op.name not in ("arith.addi", "arith.subi", "arith.muli"):

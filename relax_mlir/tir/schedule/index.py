@@ -153,9 +153,10 @@ class Indices:
 
     def iterators(self, facts: Facts, block: ir.Operation) -> None:
         """Note the ranges of a block's iterators."""
-        arguments = tree.body_of(block).arguments
-        for argument, extent in zip(arguments, self.extents(block), strict=True):
-            self._range(facts, self.var(argument), SymExpr.const(0), extent, True)
+        for region in block.regions:
+            for body in region.blocks:
+                for argument, extent in zip(body.arguments, self.extents(block), strict=True):
+                    self._range(facts, self.var(argument), SymExpr.const(0), extent, True)
 
     @staticmethod
     def _range(facts: Facts, var: SymExpr, lower: SymExpr, extent: SymExpr, unit: bool) -> None:

@@ -16,6 +16,7 @@ from relax_mlir.tir.schedule.loop_primitives import LoopPrimitives
 from relax_mlir.tir.schedule.reduction_primitives import ReductionPrimitives
 from relax_mlir.tir.schedule.sampling_primitives import SamplingPrimitives
 from relax_mlir.tir.schedule.state import RENDER_LEVELS, ScheduleState
+from relax_mlir.tir.schedule.tensor_primitives import TensorPrimitives
 from relax_mlir.tir.schedule.trace import Trace
 
 
@@ -28,6 +29,7 @@ class Schedule(
     ReductionPrimitives,
     BufferPrimitives,
     LayoutPrimitives,
+    TensorPrimitives,
 ):
     """A schedule: transformations that change how a program computes and keep what it computes.
 

@@ -3,8 +3,7 @@
 
 #s = #relax.dims<["n"], affine_map<()[s0] -> (2, s0, 8, 64)>>
 
-// One kernel, and no buffer with a place for every score: eleven of queries, as 77 has no other
-// divisor near the number of registers, times vectors of keys.
+// One kernel, and no buffer with a place for every score. Tiles have 11 queries, of which 7 make 77.
 // CHECK-LABEL: func.func private @attention(
 // CHECK-NOT: "tir.
 // CHECK-NOT: memref<1x12x77x77xf32>
@@ -20,6 +19,7 @@
 // TEAM-LABEL: func.func private @attention(
 // TEAM-COUNT-1: omp.parallel
 // TEAM-NOT: omp.parallel
+// TEAM-LABEL: func.func private @attention1(
 
 func.func @f(%q: tensor<1x77x12x64xf32>) -> tensor<1x77x12x64xf32> attributes {relax.function} {
   %none = builtin.unrealized_conversion_cast to tuple<>

@@ -14,7 +14,7 @@ class Module:
     # CHECK: scf.for
     # CHECK: scf.if
     # CHECK-COUNT-4: vector.load %C
-    # CHECK: scf.for {{.*}} iter_args({{.*}}) -> ({{(vector<16xf32>, ){3}}}vector<16xf32>)
+    # CHECK: scf.for {{.*}} iter_args({{.*}}) -> ({{(vector<16xf32>, )+}}vector<16xf32>)
     # CHECK-NOT: memref.store
     # CHECK-COUNT-4: math.fma
     # CHECK: scf.yield

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.tir.schedule import buffers, edit, scopes, tree
 from relax_mlir.tir.schedule.accesses import accesses, declare
 from relax_mlir.tir.schedule.index import Indices
@@ -44,11 +45,7 @@ def compute_inline(state: ScheduleState, block: ir.Operation) -> None:
         around = [op for op in tree.ancestors(load) if op.name == tree.BLOCK]
         touched += [op for op in around if op not in touched]
         items = list(load.operands)[1:]
-        zero = indices.entry(indices.lift(items[0]) * 0) if items else None
-        values = {
-            argument: items[places[i]] if places[i] is not None else zero
-            for i, argument in enumerate(source.arguments)
-        }
+        values = _at(indices, source, places, items)
         with ir.InsertionPoint(load), load.location:
             _copy_value(source, element.store, values)
             result = values.get(element.store.operands[0], element.store.operands[0])
@@ -142,9 +139,18 @@ def _inputs_stay(state: ScheduleState, block: ir.Operation, readers: list[ir.Ope
                 )  # fmt: skip
 
 
-def _copy_value(
-    source: ir.Block, store: ir.Operation, values: dict[ir.Value, ir.Value | None]
-) -> None:
+def _at(
+    indices: Indices, body: ir.Block, places: list[int | None], items: list[ir.Value]
+) -> dict[ir.Value, ir.Value]:
+    """Return what a block's iterators are where its element is the one of some indices."""
+    zero = indices.entry(SymExpr.const(0))
+    return {
+        argument: zero if place is None else items[place]
+        for argument, place in zip(body.arguments, places, strict=True)
+    }
+
+
+def _copy_value(source: ir.Block, store: ir.Operation, values: dict[ir.Value, ir.Value]) -> None:
     """Write copies of what a store's value is computed by at the current insertion point."""
     needed: set[ir.Operation] = set()
     pending = [store.operands[0]]
@@ -158,9 +164,7 @@ def _copy_value(
         needed.add(op)
         pending += [operand for inner in tree.walk(op) for operand in inner.operands]
     chosen = [v.operation for v in source.operations if v.operation in needed]
-    known = {old: new for old, new in values.items() if new is not None}
-    edit.copy_chosen(chosen, known)
-    values.update(known)
+    edit.copy_chosen(chosen, values)
 
 
 def _is_in(op: ir.Operation, body: ir.Block) -> bool:
@@ -204,12 +208,7 @@ def reverse_compute_inline(state: ScheduleState, block: ir.Operation) -> None:
     _outputs_wait(state, block, producer)
     source = tree.body_of(block)
     target = list(made.store.operands)[2:]
-    zero = indices.entry(exprs[0] * 0) if exprs else None
-    values = {
-        argument: target[places[i]] if places[i] is not None else zero
-        for i, argument in enumerate(source.arguments)
-    }
-    known = {old: new for old, new in values.items() if new is not None}
+    known = _at(indices, source, places, target)
     for load in loads:
         known[load.results[0]] = made.store.operands[0]
     chosen = [

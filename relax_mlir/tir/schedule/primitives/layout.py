@@ -90,16 +90,15 @@ def transform_layout(
     for access in found:
         _rewritten(indices, access, index_map, made)
     if made != buffer:
-        _renamed(buffer, made)
-    around = [op for a in found for op in tree.ancestors(a.op) if op.name == tree.BLOCK]
-    del found
+        for use in list(buffer.uses):
+            use.owner.operation.erase()
+        buffer.owner.operation.erase()
     state.touch()
     if conditions and pad_value is not None:
         padding.fill(state, indices, writers[-1], made, shape, conditions, pad_value)
     fresh = state.indices(tree.function_of(block))
     for each in dict.fromkeys(_users(made)):
         declare(fresh, each)
-    del around
     edit.sweep(fresh.function)
 
 
@@ -161,6 +160,7 @@ def _changed(indices: Indices, buffer: ir.Value, shape: Sequence[SymExpr]) -> ir
             if key not in ("tir.shape", "operandSegmentSizes"):
                 own[key] = attributes[key]
         made.owner.operation.location = buffer.owner.operation.location
+        made.owner.operation.move_before(buffer.owner.operation)
         return made
     function = indices.function
     attribute = ir.ArrayAttr(function.attributes["arg_attrs"])
@@ -190,14 +190,6 @@ def _rewritten(indices: Indices, access: Access, index_map: IndexMap, buffer: ir
         else:
             memref.store(op.operands[0], buffer, items)
     op.erase()
-
-
-def _renamed(old: ir.Value, new: ir.Value) -> None:
-    """Have a buffer take the place of another one, which nothing but declarations use."""
-    for use in list(old.uses):
-        use.owner.operation.erase()
-    old.owner.operation.erase()
-    del new
 
 
 def transform_block_layout(
@@ -251,6 +243,7 @@ def transform_block_layout(
     (loops[0] if loops else block).erase()
     state.touch()
     fresh = state.indices(made)
+    tidy(fresh, made)
     for each in [made, *(op for op in tree.ancestors(made) if op.name == tree.BLOCK)]:
         declare(fresh, each)
     edit.normalize(fresh, made)
@@ -269,6 +262,18 @@ def _moved(indices: Indices, source: ir.Block, target: ir.Block, back: IndexMap)
     for view in list(source.operations):
         if view.operation.name not in ("tir.yield", "tir.where", "tir.reads", "tir.writes"):
             view.operation.move_before(last)
+
+
+def tidy(indices: Indices, block: ir.Operation) -> None:
+    """Write the indices of what a block accesses as simply as can be."""
+    for access in accesses(indices, block):
+        if access.indices is None:
+            continue
+        facts = indices.facts(access.op)
+        first = 1 if access.op.name == "memref.load" else 2
+        with ir.InsertionPoint(access.op), ir.Location.unknown():
+            for position, expr in enumerate(access.indices):
+                access.op.operands[first + position] = indices.emit(simplify(expr, facts))
 
 
 def plain_loops(

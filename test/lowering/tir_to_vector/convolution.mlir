@@ -1,0 +1,50 @@
+// RUN: relax-opt %s --legalize-ops --lower-tir -split-input-file | FileCheck %s
+
+// A padded convolution makes no padded copy: loops over the window leave out what is not there. A
+// tile has seven pixels of 32 output channels in registers, and turns them to rows as it stores.
+
+// CHECK-LABEL: func.func private @conv2d(
+// CHECK-SAME: %[[X:arg0]]: memref<1x4x7x7xf32>
+// CHECK-NOT: Padded
+// CHECK: %[[IMAGE:.*]] = memref.collapse_shape %[[X]]
+// CHECK: scf.for
+// CHECK: [[PIXEL:%.*]] = memref.load %[[IMAGE]]
+// CHECK: [[LANES:%.*]] = vector.broadcast [[PIXEL]] : f32 to vector<16xf32>
+// CHECK: vector.fma [[LANES]], {{.*}} : vector<16xf32>
+// CHECK: vector.shuffle
+// CHECK: vector.maskedstore
+func.func @image(%x: tensor<1x4x7x7xf32>, %w: tensor<2x3x4x3x16xf32>) -> tensor<1x32x5x7xf32> attributes {relax.function} {
+  %y = "relax.conv2d"(%x, %w) {padding = array<i64: 0, 1>, kernel_layout = "OHIW16o"} : (tensor<1x4x7x7xf32>, tensor<2x3x4x3x16xf32>) -> tensor<1x32x5x7xf32>
+  return %y : tensor<1x32x5x7xf32>
+}
+
+// -----
+
+// With channels last the sums are stored as they are.
+
+// CHECK-LABEL: func.func private @conv2d(
+// CHECK: vector.fma
+// CHECK-NOT: vector.shuffle
+// CHECK: return
+func.func @last(%x: tensor<1x7x7x4xf32>, %w: tensor<2x3x4x3x16xf32>) -> tensor<1x5x5x32xf32> attributes {relax.function} {
+  %y = "relax.conv2d"(%x, %w) {data_layout = "NHWC", kernel_layout = "OHIW16o"} : (tensor<1x7x7x4xf32>, tensor<2x3x4x3x16xf32>) -> tensor<1x5x5x32xf32>
+  return %y : tensor<1x5x5x32xf32>
+}
+
+// -----
+
+// A window over single channels: each plane goes to fast memory, its columns sorted by the stride.
+
+// CHECK-LABEL: func.func private @conv2d(
+// CHECK-NOT: Padded
+// CHECK: [[PLANE:%.*]] = memref.alloc
+// CHECK: [[FIRST:%.*]] = vector.maskedload
+// CHECK: vector.shuffle
+// CHECK: vector.store {{.*}}, [[PLANE]]
+// CHECK: vector.load [[PLANE]]
+// CHECK: vector.fma
+// CHECK: vector.maskedstore
+func.func @planes(%x: tensor<1x8x19x19xf32>, %w: tensor<8x1x3x3xf32>) -> tensor<1x8x10x10xf32> attributes {relax.function} {
+  %y = "relax.conv2d"(%x, %w) {padding = array<i64: 1>, strides = array<i64: 2>, groups = 8} : (tensor<1x8x19x19xf32>, tensor<8x1x3x3xf32>) -> tensor<1x8x10x10xf32>
+  return %y : tensor<1x8x10x10xf32>
+}

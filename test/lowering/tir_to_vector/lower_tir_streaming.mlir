@@ -1,0 +1,57 @@
+// RUN: relax-opt %s --lower-tir --split-input-file | FileCheck %s
+
+// What does not fit the cache is stored past it, aligned, in four stretches at a time.
+
+// CHECK-LABEL: func.func @large
+// CHECK: memref.extract_aligned_pointer_as_index
+// CHECK: scf.if
+// CHECK: vector.maskedstore
+// CHECK: scf.for
+// CHECK-COUNT-4: vector.store {{.*}} {alignment = 64 : i64, nontemporal = true}
+// CHECK: llvm.call_intrinsic "llvm.x86.sse.sfence"()
+func.func @large(%A: memref<4194304xf32> {tir.name = "A", tir.dtype = "float32", tir.shape = #relax.dims<[], affine_map<() -> (4194304)>>},
+                 %B: memref<4194304xf32> {tir.name = "B", tir.dtype = "float32", tir.shape = #relax.dims<[], affine_map<() -> (4194304)>>}) attributes {tir.prim_func} {
+  %n = arith.constant 4194304 : index
+  %c0 = arith.constant 0 : index
+  "tir.for"(%c0, %n) ({
+  ^bb0(%i: index):
+    "tir.block"(%i, %n) ({
+    ^bb0(%v: index):
+      %a = memref.load %A[%v] : memref<4194304xf32>
+      %x = arith.negf %a : f32
+      memref.store %x, %B[%v] : memref<4194304xf32>
+      "tir.yield"() : () -> ()
+    }, {
+    }) {block_name = "negative", iter_types = ["spatial"]} : (index, index) -> ()
+    "tir.yield"() : () -> ()
+  }) {kind = "serial"} : (index, index) -> ()
+  return
+}
+
+// -----
+
+// An iterator's value is a vector of neighbours.
+
+// CHECK-LABEL: func.func @numbers
+// CHECK: scf.for %[[I:.*]] = 
+// CHECK: arith.index_cast %[[I]] : index to i32
+// CHECK: vector.broadcast {{.*}} : i32 to vector<64xi32>
+// CHECK: arith.addi
+// CHECK-NOT: nontemporal
+// CHECK: return
+func.func @numbers(%B: memref<1024xi32> {tir.name = "B", tir.dtype = "int32", tir.shape = #relax.dims<[], affine_map<() -> (1024)>>}) attributes {tir.prim_func} {
+  %n = arith.constant 1024 : index
+  %c0 = arith.constant 0 : index
+  "tir.for"(%c0, %n) ({
+  ^bb0(%i: index):
+    "tir.block"(%i, %n) ({
+    ^bb0(%v: index):
+      %x = arith.index_cast %v : index to i32
+      memref.store %x, %B[%v] : memref<1024xi32>
+      "tir.yield"() : () -> ()
+    }, {
+    }) {block_name = "numbers", iter_types = ["spatial"]} : (index, index) -> ()
+    "tir.yield"() : () -> ()
+  }) {kind = "serial"} : (index, index) -> ()
+  return
+}
