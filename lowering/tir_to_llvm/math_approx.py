@@ -1,11 +1,11 @@
 """Pass `expand-math`: elementary functions as short branch-free sequences that vectorise.
 
 Without it LLVM calls the C library once per element, in vectors too. Each function is right for
-infinities, NaN, signed zero and subnormal numbers; errors stay within 3.5 units in the last
-place of f32 (a test measures them). Coefficients are minimax fits made for this file. f16 and bf16
-are computed in f32, f64 by functions of its own (doubles.py). Functions not listed stay library calls;
-so do those of f64 without a fused multiply-add, except log1p and expm1, for which LLVM has no
-intrinsic: upstream writes log(1 + x) and exp(x) - 1, which lose small x.
+infinities, NaN, signed zero and subnormal numbers; errors stay within 3.5 units in the last place
+of f32 (a test measures them). Coefficients are minimax fits made for this file. f16 and bf16 are
+computed in f32, f64 by functions of its own (doubles.py). Functions that are not listed stay calls
+of the C library; so do those of f64 without a fused multiply-add, except log1p and expm1, for which
+LLVM has no intrinsic: upstream writes log(1 + x) and exp(x) - 1, which lose small x.
 """
 
 import math

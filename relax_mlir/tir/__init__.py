@@ -13,6 +13,7 @@ _EXPORTS = {
          "Reduce", "Select", "Sub"), "nodes"),
     **dict.fromkeys(("Schedule", "ScheduleError", "Trace"), "schedule"),
     "IndexMap": "schedule.index_map",
+    "TensorIntrin": "tensor_intrin",
     **dict.fromkeys(("build", "lower"), "lowering"),
     **dict.fromkeys(("cast", "const"), "arithmetic"),
     **dict.fromkeys(("call_extern", "call_packed", "call_pure_extern"), "externs"),

@@ -2,7 +2,9 @@
 
 from relax_mlir.tir.schedule.base import ScheduleBase, primitive
 from relax_mlir.tir.schedule.handles import BlockRV, LoopRV
+from relax_mlir.tir.schedule.primitives import tensorize as T
 from relax_mlir.tir.schedule.primitives.blockize import blockize
+from relax_mlir.tir.tensor_intrin import TensorIntrin
 
 
 class TensorPrimitives(ScheduleBase):
@@ -26,3 +28,24 @@ class TensorPrimitives(ScheduleBase):
                 around.
         """
         return self._block_rv(blockize(self._state, self._loop(target), preserve_unit_iters))
+
+    @primitive("Tensorize", inputs=("block_or_loop",))
+    def tensorize(
+        self, block_or_loop: BlockRV | LoopRV | str, tensor_intrin: str,
+        preserve_unit_iters: bool = True,
+    ) -> None:  # fmt: skip
+        """Put the implementation of a tensor intrinsic where the program is as it describes.
+
+        Args:
+            block_or_loop: a block that holds a tile's loops and block, or a loop, which
+                `blockize` makes such a block of first.
+            tensor_intrin: the name with which `tir.TensorIntrin.register` made it known.
+            preserve_unit_iters: as in `blockize`.
+
+        Raises:
+            ScheduleError: the program is not as described; what differs is said.
+            ValueError: there is no such intrinsic.
+        """
+        intrin = TensorIntrin.get(tensor_intrin)
+        assert intrin is not None
+        T.tensorize(self._state, self._op(block_or_loop), intrin, preserve_unit_iters)

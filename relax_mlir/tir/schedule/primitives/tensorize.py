@@ -1,0 +1,157 @@
+"""Putting the implementation of a tensor intrinsic where a block computes what it describes."""
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.tir.schedule import edit, tree
+from relax_mlir.tir.schedule.accesses import declare
+from relax_mlir.tir.schedule.index import Indices
+from relax_mlir.tir.schedule.matching import Matcher, Mismatch, Part, root_of
+from relax_mlir.tir.schedule.primitives.blockize import blockize
+from relax_mlir.tir.schedule.render import SREF
+from relax_mlir.tir.schedule.state import ScheduleState, hoist_numbers
+from relax_mlir.tir.tensor_intrin import TensorIntrin
+
+_PLACES = {"memref.load": 0, "memref.store": 1}
+_ENTRY = ("arith.constant", "tir.symbol")
+
+
+def tensorize(
+    state: ScheduleState, target: ir.Operation, intrin: TensorIntrin, preserve_unit: bool
+) -> None:
+    """Replace what a block, or a loop with all inside it, does by a tensor intrinsic."""
+    block = target
+    if target.name == tree.LOOP:
+        block = blockize(state, target, preserve_unit)
+    if block.name != tree.BLOCK:
+        raise state.error("the body of a function cannot be tensorized")
+    module = ir.Module.parse(_apart(intrin))
+    desc, impl = (view.operation for view in module.body.operations)
+    hoist_numbers(desc)
+    hoist_numbers(impl)
+    indices = state.indices(block)
+    matcher = Matcher(indices, Indices(desc))
+    what = tree.describe(block)
+    try:
+        matcher.bodies(tree.body_of(root_of(desc)), tree.body_of(block))
+    except Mismatch as error:
+        raise state.error(f"{what} is not what '{intrin.name}' describes: {error}", block) from None
+    parameters = list(tree.body_of(desc).arguments)
+    for argument in parameters:
+        if argument not in matcher.parts:
+            raise state.error(f"'{intrin.name}' describes nothing that uses one of its parameters")
+    parts = dict(
+        zip(tree.body_of(impl).arguments, (matcher.parts[p] for p in parameters), strict=True)
+    )
+    outer = {
+        name: indices.value_of(name)
+        for part in parts.values()
+        for each in part.base
+        for name in each.symbols
+    }
+    kept = ("tir.yield", "tir.where", "tir.reads", "tir.writes")
+    for view in reversed(list(tree.body_of(block).operations)):
+        if view.operation.name not in kept:
+            view.operation.erase()
+    # What was met in the body is gone: names are given anew.
+    fresh = state.indices(block)
+    names = {name: fresh.var(value) for name, value in outer.items() if value is not None}
+    moved = {
+        argument: Part(part.buffer, tuple(each.substitute(names) for each in part.base))
+        for argument, part in parts.items()
+    }
+    _written(state, fresh, block, impl, moved, intrin.name)
+    state.touch()
+    hoist_numbers(tree.function_of(block))
+    fresh = state.indices(block)
+    for each in tree.nested_blocks(block)[::-1]:
+        if each != block:
+            declare(fresh, each)
+    edit.sweep(block)
+
+
+def _apart(intrin: TensorIntrin) -> str:
+    """Return a module of both functions, under two names."""
+    texts = []
+    for name, text in (("desc", intrin.desc), ("impl", intrin.impl)):
+        module = ir.Module.parse(text)
+        function = module.body.operations[0].operation
+        function.attributes["sym_name"] = ir.StringAttr.get(name)
+        texts.append(function.get_asm(enable_debug_info=True, print_generic_op_form=True))
+    return "\n".join(texts)
+
+
+def _written(
+    state: ScheduleState, indices: Indices, block: ir.Operation, impl: ir.Operation,
+    parts: dict[ir.Value, Part], name: str,
+) -> None:  # fmt: skip
+    """Write what an implementation does at the end of a block."""
+    body = tree.body_of(impl)
+    root = root_of(impl)
+    taken = {tree.block_name(op) for op in tree.nested_blocks(tree.function_of(block))}
+    values: dict[ir.Value, ir.Value] = {a: parts[a].buffer for a in parts}
+    with edit.end_of(block), ir.Location.unknown():
+        chosen = [v.operation for v in body.operations if v.operation.name in _ENTRY]
+        if any(op.name == "tir.symbol" and not _is_number(op) for op in chosen):
+            raise state.error(f"the implementation of '{name}' has sizes that are no numbers")
+        edit.copy_chosen(chosen, values)
+        edit.copy_ops(tree.body_of(root), values) if root != impl else edit.copy_chosen(
+            [v.operation for v in body.operations if v.operation.name not in (*_ENTRY, "func.return")],
+            values,
+        )
+    made = {part.buffer: part for part in parts.values()}
+    for op in list(tree.walk(block)):
+        if op.name == tree.BLOCK and op != block and SREF not in op.attributes:
+            _named(op, taken)
+        if _is_in_init(op, block) or op == block:
+            continue
+        position = _PLACES.get(op.name)
+        for number, operand in enumerate(op.operands):
+            if operand not in made or op.name in ("tir.reads", "tir.writes"):
+                continue
+            if number != position:
+                raise state.error(
+                    f"the implementation of '{name}' uses more of a buffer than elements: '{op.name}'"
+                )
+        if position is not None and op.operands[position] in made:
+            _shifted(indices, op, position, made[op.operands[position]])
+
+
+def _is_number(op: ir.Operation) -> bool:
+    return op.attributes["value"].dims[0].value is not None
+
+
+def _is_in_init(op: ir.Operation, block: ir.Operation) -> bool:
+    return any(
+        tree.is_inside(op, view.operation)
+        for body in block.regions[1].blocks
+        for view in body.operations
+    )
+
+
+def _named(block: ir.Operation, taken: set[str]) -> None:
+    stem = name = tree.block_name(block)
+    number = 0
+    while name in taken:
+        number += 1
+        name = f"{stem}_{number}"
+    taken.add(name)
+    block.attributes["block_name"] = ir.StringAttr.get(name)
+
+
+def _shifted(indices: Indices, op: ir.Operation, position: int, part: Part) -> None:
+    """Have an access of a tile go to where the tile is."""
+    own = [indices.lift(value) for value in list(op.operands)[position + 1 :]]
+    more = len(part.base) - len(own)
+    exprs = [
+        base + expr for base, expr in zip(part.base, [SymExpr.const(0)] * more + own, strict=True)
+    ]
+    with ir.InsertionPoint(op), op.location:
+        items = [indices.emit(expr) for expr in exprs]
+        operands = [*list(op.operands)[: position + 1], *items]
+        made = ir.Operation.create(
+            op.name, results=[r.type for r in op.results], operands=operands,
+            attributes={key: op.attributes[key] for key in op.attributes},
+        )  # fmt: skip
+    for old, new in zip(op.results, made.results, strict=True):
+        old.replace_all_uses_with(new)
+    op.erase()
