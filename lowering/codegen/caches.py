@@ -31,9 +31,9 @@ def cache_bytes(cpu: str, is_host: bool) -> tuple[int, int]:
         cpu: LLVM's name of the CPU.
         is_host: whether it is that of this machine, whose system then knows better.
     """
-    known = tuple(size << 10 for size in _KNOWN.get(cpu, _LEAST))
-    found = _of_system() if is_host else {}
-    return found.get(1, known[0]), found.get(2, known[1])
+    first, second = _KNOWN.get(cpu, _LEAST)
+    found: dict[int, int] = _of_system() if is_host else {}
+    return found.get(1, first << 10), found.get(2, second << 10)
 
 
 @functools.lru_cache(maxsize=1)

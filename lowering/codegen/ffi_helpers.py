@@ -19,6 +19,11 @@ _KIND_INT, _KIND_BOOL, _KIND_FLOAT, _KIND_DLTENSOR, _KIND_TENSOR = 1, 2, 3, 7, 7
 _DEVICE_CPU = 1
 _MESSAGE_BYTES = 512
 _MOST_VALUES = 6
+# For loops over a few dimensions: LLVM would make long vector code of them.
+_AS_IT_IS = (
+    "{loop_annotation = #llvm.loop_annotation<vectorize = <disable = true>, "
+    "unroll = <disable = true>>}"
+)
 # Names of DLPack's type codes, 8 bytes each; what follows the last is for any other code.
 _CODE_NAMES = "".join(
     name.ljust(8, "\0")
@@ -253,7 +258,7 @@ llvm.func internal @relax_ffi_buffer(%function: !llvm.ptr, %name: !llvm.ptr, %an
   %next_low = llvm.add %bottom, %down : i64
   %next_high = llvm.add %top, %up : i64
   %before = llvm.sub %place, %one : i32
-  llvm.br ^span(%before, %next_low, %next_high : i32, i64, i64)
+  llvm.br ^span(%before, %next_low, %next_high : i32, i64, i64) {_AS_IT_IS}
 ^has_span:
   llvm.store %bottom, %begin_at : i64, !llvm.ptr
   llvm.store %top, %end_at : i64, !llvm.ptr
@@ -321,8 +326,8 @@ llvm.func internal @relax_ffi_buffer(%function: !llvm.ptr, %name: !llvm.ptr, %an
 
 def _stride_of(strings: Strings) -> str:
     """Return the function that gives a stride, which a tensor without gaps need not name."""
-    return """
-llvm.func internal @relax_ffi_stride(%record: !llvm.ptr, %rank: i64, %axis: i64) -> i64 attributes {no_inline} {
+    return f"""
+llvm.func internal @relax_ffi_stride(%record: !llvm.ptr, %rank: i64, %axis: i64) -> i64 attributes {{no_inline}} {{
   %one = llvm.mlir.constant(1 : i64) : i64
   %null = llvm.mlir.zero : !llvm.ptr
   %shape_at = llvm.getelementptr %record[24] : (!llvm.ptr) -> !llvm.ptr, i8
@@ -344,10 +349,10 @@ llvm.func internal @relax_ffi_stride(%record: !llvm.ptr, %rank: i64, %axis: i64)
   %extent = llvm.load %extent_at : !llvm.ptr -> i64
   %next = llvm.mul %product, %extent : i64
   %before = llvm.sub %i, %one : i64
-  llvm.br ^inner(%before, %next : i64, i64)
+  llvm.br ^inner(%before, %next : i64, i64) {_AS_IT_IS}
 ^done:
   llvm.return %product : i64
-}"""
+}}"""
 
 
 def _check_number(strings: Strings) -> str:

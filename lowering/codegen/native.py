@@ -112,7 +112,9 @@ def _lower(
         with _timed(seconds, "signatures"):
             signatures = share_equal(op, take_signatures(op))
         steps = memref_to_llvm(
-            threads=available_threads(target), fma=target.has_fma, avx512=target.has("avx512f")
+            threads=available_threads(target),
+            fma=target.has_fma,
+            avx512=target.has("avx512f") and target.has("avx512dq"),
         )
         for step in steps:
             with _timed(seconds, step):

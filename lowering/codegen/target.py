@@ -13,12 +13,16 @@ KINDS = ("llvm",)
 DEFAULT_OPT_LEVEL = 2
 # What a CPU's name implies for the questions below; LLVM itself knows the rest.
 _AVX2 = ("avx2", "fma", "f16c")
-_AVX512 = (*_AVX2, "avx512f")
+_AVX512 = (*_AVX2, "avx512f", "avx512bw", "avx512dq")
+_VNNI = (*_AVX512, "avx512vnni")
+_BF16 = (*_VNNI, "avx512bf16")
 _IMPLIED = {
-    **dict.fromkeys(("x86-64-v3", "haswell", "broadwell", "skylake", "alderlake"), _AVX2),
+    **dict.fromkeys(("x86-64-v3", "haswell", "broadwell", "skylake"), _AVX2),
+    "alderlake": (*_AVX2, "avxvnni"),
     **dict.fromkeys(("znver1", "znver2", "znver3"), _AVX2),
-    **dict.fromkeys(("x86-64-v4", "skylake-avx512", "cascadelake", "icelake-server"), _AVX512),
-    **dict.fromkeys(("sapphirerapids", "graniterapids", "znver4", "znver5"), _AVX512),
+    **dict.fromkeys(("x86-64-v4", "skylake-avx512"), _AVX512),
+    **dict.fromkeys(("cascadelake", "icelake-server"), _VNNI),
+    **dict.fromkeys(("sapphirerapids", "graniterapids", "znver4", "znver5"), _BF16),
 }
 _OPTIONS = ("-mcpu", "-mattr", "-mtriple", "-O", "-num-threads")
 
@@ -133,6 +137,21 @@ class Target:
         if self.arch in ("x86_64", "i386", "i686"):
             return 32 if self.has("avx512f") else 16
         return 32
+
+    @property
+    def dot_products(self) -> tuple[str, ...]:
+        """Which instructions add up products of small numbers, as `Machine.dot_products` names."""
+        if self.arch not in ("x86_64", "i386", "i686"):
+            return ()
+        wide = self.vector_bits == 512
+        if wide and not self.has("avx512bw"):
+            return ()
+        conditions = {
+            "bf16": wide and self.has("avx512bf16"),
+            "u8s8": self.has("avx512vnni" if wide else "avxvnni"),
+            "s16": self.vector_bits >= 256,
+        }
+        return tuple(name for name, there in conditions.items() if there)
 
     @property
     def cache_bytes(self) -> tuple[int, int]:

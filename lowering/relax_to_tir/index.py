@@ -34,7 +34,8 @@ _COMBINE: dict[str, Callable[[Scalar, Scalar], Scalar]] = {
 }
 
 
-def _integer(value: SymExpr) -> ir.Value:
+def integer(value: SymExpr) -> ir.Value:
+    """Create a symbolic integer as an operand of a call."""
     return ir.Operation.create(
         "relax.prim_value",
         results=[ir.IntegerType.get_signless(64)],
@@ -51,7 +52,7 @@ def _checked(op: ir.Operation, indices: ir.Value, length: SymExpr, mode: str = "
     with ir.InsertionPoint(op), op.location:
         return call_pure_packed(
             f"{LIBRARY_PREFIX}check_indices",
-            [indices, _integer(length)],
+            [indices, integer(length)],
             type_,
             [ir.StringAttr.get(mode)],
         )
@@ -61,7 +62,7 @@ def _checked_columns(op: ir.Operation, indices: ir.Value, lengths: Sequence[SymE
     """As `_checked`, for indices whose last axis has a place for each of the dimensions."""
     type_ = T.tensor_type(T.tensor_dims(indices.type), "int64")
     with ir.InsertionPoint(op), op.location:
-        integers = make_tuple([_integer(length) for length in lengths])
+        integers = make_tuple([integer(length) for length in lengths])
         return call_pure_packed(f"{LIBRARY_PREFIX}check_columns", [indices, integers], type_)
 
 

@@ -17,6 +17,7 @@ from relax_mlir.lowering.relax_to_tir import (
     query,
     reduce,
     scan,
+    sort,
     spread_windows,
     windows,
 )
@@ -46,6 +47,7 @@ LEGALIZE: dict[str, Legalization] = {
     **query.LEGALIZE,
     **reduce.LEGALIZE,
     **scan.LEGALIZE,
+    **sort.LEGALIZE,
     **nn.LEGALIZE,
     **normalization.LEGALIZE,
     **spread_windows.LEGALIZE,

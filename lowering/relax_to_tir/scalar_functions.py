@@ -76,7 +76,9 @@ def _gelu(x: Scalar) -> Scalar:
     tail = _polynomial(t - 0.46875, _TAIL) * t
     power = unary("exp", -square)
     power = multiply_add(-power, lost, power)
-    above = x * select(compare("le", magnitude, 1), near, multiply_add(-power, tail, 1.0))
+    above = x * select(
+        compare("le", magnitude, 1), near, multiply_add(-power, tail, const(1.0, x.dtype))
+    )
     # Factors in such an order that none is subnormal where the result is not.
     return select(compare("lt", x, -1), power * (x * tail), above)
 

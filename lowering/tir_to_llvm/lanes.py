@@ -8,12 +8,10 @@ from relax_mlir.dialects.bindings import ir
 _OEQ, _OGT, _OLT = 1, 2, 4
 # And one of arith.cmpi.
 _EQUAL = 0
-# How AVX-512 multiplies by powers of two: the intrinsic, and of how many lanes.
-_SCALING = {
-    "f32": ("llvm.x86.avx512.mask.scalef.ps.512", 16),
-    "f64": ("llvm.x86.avx512.mask.scalef.pd.512", 8),
-}
-_AS_CPU_ROUNDS = 4
+# Intrinsics of AVX-512 and of how many lanes: `a * 2**floor(b)`, and what is left of a fraction.
+_REGISTERS = {"f32": ("ps", 16), "f64": ("pd", 8)}
+_SCALING, _FRACTION = "llvm.x86.avx512.mask.scalef", "llvm.x86.avx512.mask.reduce"
+_AS_CPU_ROUNDS, _TO_FLOOR = 4, 9
 
 
 class Lanes:
@@ -107,25 +105,39 @@ class Lanes:
         type_ = self.value.type
         if not self._avx512 or not isinstance(type_, ir.VectorType):
             return False
-        known = _SCALING.get(str(type_.element_type))
+        known = _REGISTERS.get(str(type_.element_type))
         return known is not None and type_.rank == 1 and type_.shape[0] % known[1] == 0
 
     def scaled(self, power: "Lanes") -> "Lanes":
-        """Return `self * 2**power`, the power an integer of this type, where `can_scale`."""
+        """Return `self * 2**floor(power)`, where `can_scale`."""
+        return self._by_registers(_SCALING, power)
+
+    def above_floor(self) -> "Lanes":
+        """Return what is left over the next integer below, 0 of infinity, where `can_scale`."""
+        return self._by_registers(_FRACTION, _TO_FLOOR)
+
+    def _by_registers(self, name: str, by: "Lanes | int") -> "Lanes":
+        """Apply an intrinsic to each register of a vector."""
         type_ = self.value.type
-        name, lanes = _SCALING[str(type_.element_type)]
+        suffix, lanes = _REGISTERS[str(type_.element_type)]
         mask = self._number(ir.IntegerType.get_signless(lanes), -1)
         rounding = self._number(ir.IntegerType.get_signless(32), _AS_CPU_ROUNDS)
-        if type_.shape[0] == lanes:
-            return self._wrap(_scalef(name, self.value, power.value, mask, rounding))
+        if not isinstance(by, Lanes):
+            by = self._wrap(self._number(ir.IntegerType.get_signless(32), by))
         total = self
         for start in range(0, type_.shape[0], lanes):
-            one, by = (_slice(each.value, start, lanes) for each in (self, power))
+            whole = type_.shape[0] == lanes
+            one = self.value if whole else _slice(self.value, start, lanes)
+            fits = whole or not isinstance(by.value.type, ir.VectorType)
+            other = by.value if fits else _slice(by.value, start, lanes)
+            made = _intrinsic(f"{name}.{suffix}.512", one, other, mask, rounding)
+            if whole:
+                return self._wrap(made)
             total = total._wrap(
                 ir.Operation.create(
                     "vector.insert_strided_slice",
                     results=[type_],
-                    operands=[_scalef(name, one, by, mask, rounding), total.value],
+                    operands=[made, total.value],
                     attributes={"offsets": _numbers(start), "strides": _numbers(1)},
                 ).results[0]
             )
@@ -260,13 +272,13 @@ def _as(shape_of: ir.Type, element: ir.Type) -> ir.Type:
     return element
 
 
-def _scalef(
-    name: str, value: ir.Value, power: ir.Value, mask: ir.Value, rounding: ir.Value
+def _intrinsic(
+    name: str, value: ir.Value, by: ir.Value, mask: ir.Value, rounding: ir.Value
 ) -> ir.Value:
     return ir.Operation.create(
         "llvm.call_intrinsic",
         results=[value.type],
-        operands=[value, power, value, mask, rounding],
+        operands=[value, by, value, mask, rounding],
         attributes={
             "intrin": ir.StringAttr.get(name),
             "operandSegmentSizes": ir.DenseI32ArrayAttr.get([5, 0]),

@@ -28,6 +28,11 @@ _SQRT_HALF_BITS = 0x3F3504F3
 
 # (e**r - 1 - r) / r**2 for |r| <= ln(2) / 2
 _EXP = (0.5, 0.16666541993618011, 0.04166627675294876, 0.00836677011102438, 0.0013946769759058952)
+# 2**r for r from 0 to 1
+_EXP2 = (
+    1.0, 0.6931470632553101, 0.2402293086051941, 0.055485282093286514, 0.00967545248568058,
+    0.0012467838823795319, 0.00021612942509818822,
+)  # fmt: skip
 # (log(1 + f) - f + f**2 / 2) / f**3 for 1 + f between the square roots of 1/2 and 2
 _LOG = (
     0.3333331048488617, -0.24999986588954926, 0.20002231001853943, -0.1666925698518753,
@@ -176,6 +181,9 @@ def _exp(x: Lanes) -> Lanes:
 
 
 def _exp2(x: Lanes) -> Lanes:
+    if x.can_scale():
+        # Nothing to bound: of infinity no fraction is left.
+        return x.above_floor().polynomial(_EXP2).scaled(x)
     x = _clamp(x, -151.0, 129.0)
     shifted = x + _ROUNDER
     r = (x - (shifted - _ROUNDER)) * math.log(2.0)

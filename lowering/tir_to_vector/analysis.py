@@ -11,6 +11,8 @@ from relax_mlir.lowering.tir_to_vector.nibbles import is_nibbles
 # Kinds of loops that say how a nest is to be computed; it is not lowered in another way then.
 BY_HAND = ("vectorized", "unrolled")
 BY_HAND_REASON = "its loops are scheduled by hand"
+# A block's annotation: its class, which plain loops compute as fast as it should be.
+KERNEL_CLASS = "tir.kernel_class"
 _IGNORED = ("tir.reads", "tir.writes", "tir.yield")
 # What may stand beside the one block of a nest: sizes, and the end of the loop.
 _INDEX_ONLY = ("tir.yield", "tir.symbol", "arith.")
@@ -219,6 +221,16 @@ def kind_of(nest: Nest) -> str:
             return "injective"
         kind = "broadcast"
     return kind
+
+
+def declared_class(block: ir.Operation) -> str | None:
+    """Return the class that a block is annotated with, None where it is not."""
+    attributes = block.attributes
+    if "annotations" not in attributes:
+        return None
+    notes = {named.name: named.attr for named in ir.DictAttr(attributes["annotations"])}
+    found = notes.get(KERNEL_CLASS)
+    return None if found is None else ir.StringAttr(found).value
 
 
 def top_level(func: ir.OpView) -> Iterator[ir.Operation]:

@@ -102,6 +102,24 @@ def _require(condition: bool) -> None:
         raise _Differs
 
 
+def _operands(value: ir.Value, name: str) -> list[ir.Value]:
+    """Return the operands of the operation that gives a value, which has to be of this name."""
+    found = operation(value, name)
+    if found is None:
+        raise _Differs
+    return found
+
+
+def _product(flat: FlatNest) -> tuple[list[tuple[FlatAccess, str | None]], FlatAccess]:
+    """Return the factors of a sum of products that begins with zero, and where it is written."""
+    found = match_product(flat)
+    if isinstance(found, str):
+        raise _Differs
+    _require(flat.combiner == "arith.addf")
+    _require(flat.init is not None and ir.FloatAttr(flat.init).value == 0.0)
+    return found
+
+
 class _Matcher:
     """Reads nests one by one; S are the scores, whose dimensions are outer loops, query and key."""
 
@@ -151,13 +169,10 @@ class _Matcher:
     def _products(
         self, flat: FlatNest, dims: list[int]
     ) -> tuple[tuple[Place, Place], SymExpr]:  # fmt: skip
-        found = match_product(flat)
-        _require(not isinstance(found, str) and flat.combiner == "arith.addf")
-        _require(flat.init is not None and ir.FloatAttr(flat.init).value == 0.0)
+        sides, _ = _product(flat)
         _require(len(dims) >= 2 and len(flat.iters) == len(dims) + 1)
         *outer, i, j = dims
         (depth,) = set(range(len(flat.iters))) - set(dims)
-        sides = found[0]
         for (a, b), (wa, wb) in (
             ([s[0] for s in order], [s[1] for s in order]) for order in (sides, sides[::-1])
         ):
@@ -204,15 +219,15 @@ class _Matcher:
 
     def _powers(self, peak: ir.Value) -> bool:
         flat = self._in_place(peak)
-        raised = operation(flat.value, "math.exp")
-        pair = operation(raised[0], "arith.subf") if raised else None
-        _require(pair is not None and self._is_load(flat, pair[0], self._scores))
+        (raised,) = _operands(flat.value, "math.exp")
+        pair = _operands(raised, "arith.subf")
+        _require(self._is_load(flat, pair[0], self._scores))
         return self._replaced(flat, pair[1], peak, _LOWEST, 0.0)
 
     def _shares(self, total: ir.Value) -> bool:
         flat = self._in_place(total)
-        pair = operation(flat.value, "arith.divf")
-        _require(pair is not None and self._is_load(flat, pair[0], self._scores))
+        pair = _operands(flat.value, "arith.divf")
+        _require(self._is_load(flat, pair[0], self._scores))
         return self._replaced(flat, pair[1], total, 0.0, 1.0)
 
     def _in_place(self, rows: ir.Value) -> FlatNest:
@@ -231,8 +246,8 @@ class _Matcher:
             _require(self._is_load(flat, value, rows))
             return False
         condition, chosen, kept = choice
-        pair = operation(condition, "arith.cmpf")
-        _require(pair is not None and self._is_load(flat, pair[0], rows))
+        pair = _operands(condition, "arith.cmpf")
+        _require(self._is_load(flat, pair[0], rows))
         predicate = ir.IntegerAttr(condition.owner.operation.attributes["predicate"]).value
         _require(predicate == _EQUAL and is_constant(pair[1], special))
         _require(is_constant(chosen, other) and self._is_load(flat, kept, rows))
@@ -244,12 +259,9 @@ class _Matcher:
 
     def _sum(self) -> tuple[Place, Place, SymExpr]:
         flat = self._flat()
-        found = match_product(flat)
-        _require(not isinstance(found, str) and flat.combiner == "arith.addf")
-        _require(flat.init is not None and ir.FloatAttr(flat.init).value == 0.0)
+        sides, out = _product(flat)
         dims = self._same_walk(flat)
         *outer, i, j = dims
-        sides, out = found
         shares = [access.buffer == self._scores for access, _ in sides]
         _require(sum(shares) == 1 and len(flat.iters) == len(dims) + 1)
         access, widen = sides[shares.index(False)]

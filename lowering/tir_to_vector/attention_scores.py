@@ -67,11 +67,12 @@ def match_scores(nest: Nest, buffer: ir.Value) -> Scores | None:
         if not is_constant(other, _LOWEST) or not _visible(found, condition, nest):
             return None
     while (pair := operation(value, "arith.addf")) is not None:
-        sides = [(rest, _summand(loads, each, buffer)) for rest, each in (pair, pair[::-1])]
-        side = next((side for side in sides if side[1] is not None), None)
-        if side is None:
+        value, summand = pair[0], _summand(loads, pair[1], buffer)
+        if summand is None:
+            value, summand = pair[1], _summand(loads, pair[0], buffer)
+        if summand is None:
             return None
-        value, (load, widen) = side
+        load, widen = summand
         found.added.insert(0, load)
         found.widened.insert(0, widen)
     while (pair := operation(value, "arith.mulf")) is not None:
@@ -144,7 +145,9 @@ def _visible(found: Scores, condition: ir.Value, nest: Nest) -> bool:
     if both is None:
         return True
     within = _comparison(both[1], _LESS)
-    distance = operation(within[0], "arith.subi") if within else None
+    if within is None:
+        return False
+    distance = operation(within[0], "arith.subi")
     if distance is None or distance[0] != pair[1] or _number(distance[1]) != keys:
         return False
     if operation(within[1], "arith.constant") is None:

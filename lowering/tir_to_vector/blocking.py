@@ -46,12 +46,22 @@ def k_block(emit: Emitter, extent: Index, limit: int) -> Index:
 
 @dataclass(frozen=True)
 class TileLoop:
-    """A loop over tiles of some rows: its range, and the row at which number 0 would begin."""
+    """A loop over tiles of some rows.
+
+    Attributes:
+        rows: rows of each.
+        first, last: the range of their numbers.
+        base: the row at which number 0 would begin.
+        step: rows from one tile to the next.
+        partial: whether there may be fewer rows than a tile has.
+    """
 
     rows: int
     first: Index
     last: Index
     base: Index
+    step: int
+    partial: bool = False
 
 
 @dataclass(frozen=True)
@@ -59,20 +69,19 @@ class RowTiles:
     """How rows are cut into register tiles, numbered from the first row on.
 
     Where their number is known, tiles differ by one row at most and none is left over. Otherwise
-    all have the most rows, and the last number stands for what is left.
+    all but the last have the most rows, and that one has them or half of them for what is left.
     """
 
     emit: Emitter
     rows: Index
     most: int
-    rest: tuple[int, ...]
 
     @property
     def count(self) -> Index:
         """How many tiles there are."""
         if isinstance(self.rows, int):
             return -(-self.rows // self.most)
-        return self.emit.add(self.emit.div(self.rows, self.most), 1)
+        return self.emit.div(self.emit.add(self.rows, self.most - 1), self.most)
 
     @property
     def largest(self) -> int:
@@ -90,15 +99,10 @@ class RowTiles:
             large = count - (count * tile - self.rows)
             for rows, low, high, base in ((tile, 0, large, 0), (tile - 1, large, count, large)):
                 if low < high:
-                    yield TileLoop(rows, emit.max(first, low), emit.min(last, high), base)
+                    yield TileLoop(rows, emit.max(first, low), emit.min(last, high), base, rows)
             return
-        whole = emit.div(self.rows, self.most)
-        yield TileLoop(self.most, first, emit.min(last, whole), 0)
-        done = emit.mul(whole, self.most)
-        is_last = emit.compare("sgt", last, whole)
-        end = emit.select(is_last, self.rows, done)
-        for rows in self.rest:
-            upto = emit.add(done, emit.mul(emit.div(emit.sub(end, done), rows), rows))
-            count = emit.div(emit.sub(upto, done), rows)
-            yield TileLoop(rows, 0, count, done)
-            done = upto
+        most, half = self.most, self.most // 2
+        large = emit.div(emit.add(self.rows, most - 1 - half), most)
+        yield TileLoop(most, first, emit.min(last, large), 0, most, partial=True)
+        if half:
+            yield TileLoop(half, emit.max(first, large), last, 0, most, partial=True)

@@ -1,10 +1,11 @@
 """Convolutions of padded images without a padded copy: what lies outside is left out of sums."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.symbolic import SymExpr, product
+from relax_mlir.lowering.tir_to_vector.analysis import Nest
 from relax_mlir.lowering.tir_to_vector.convolution import Convolution, match_convolution
 from relax_mlir.lowering.tir_to_vector.convolution_tiles import tiles_of
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
@@ -12,6 +13,7 @@ from relax_mlir.lowering.tir_to_vector.flat import FlatAccess, FlatNest, inner_d
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.machine import Machine
 from relax_mlir.lowering.tir_to_vector.padding import Padded, match_padded_use
+from relax_mlir.lowering.tir_to_vector.window_epilogue import join_window, walks
 
 
 @dataclass
@@ -43,11 +45,23 @@ class Borders:
         found: the convolution; its image is the one without padding.
         padded: the copy that is not made.
         axes: the padded dimensions.
+        followers: the nests that the convolution's epilogue stands for.
     """
 
     found: Convolution
     padded: Padded
     axes: list[PaddedAxis]
+    followers: list[Nest] = field(default_factory=list)
+
+    @property
+    def flat(self) -> FlatNest:
+        """The convolution's nest."""
+        return self.found.flat
+
+    @property
+    def nests(self) -> list[Nest]:
+        """What it stands for."""
+        return [*self.padded.nests, self.flat.nest, *self.followers]
 
     def axis_of(self, position: int | None) -> PaddedAxis | None:
         """Return the padded dimension that an iterator takes part in."""
@@ -93,6 +107,24 @@ def find_borders(tops: Sequence[ir.Operation], machine: Machine) -> Borders | No
     if found is None:
         return None
     padded, flat = found
+
+    def match(extended: FlatNest) -> Borders | None:
+        return _match(padded, extended, machine)
+
+    def fits(borders: Borders) -> bool:
+        return walks(borders.flat, borders.found.along)
+
+    borders = match(flat)
+    if borders is None:
+        return None
+    joined = join_window(flat, tops[3:], match, fits)
+    if joined is None:
+        return borders
+    window = replace(joined.found.found, epilogue=joined.epilogue)
+    return replace(joined.found, found=window, followers=joined.followers)
+
+
+def _match(padded: Padded, flat: FlatNest, machine: Machine) -> Borders | None:
     chosen = [i for i, it in enumerate(flat.iters) if it.extent != 1]
     window = match_convolution(_squeezed(flat, chosen), machine)
     if isinstance(window, str) or window.image.buffer != padded.buffer:

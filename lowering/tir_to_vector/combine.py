@@ -1,7 +1,8 @@
 """What the vectors of a reduction carry from step to step, and how they are combined."""
 
+import functools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
@@ -59,11 +60,10 @@ class Sums:
         total = carried[0]
         if self._keep is None or not self._marks(value.type):
             return [self.combine(total, value)]
-        larger = self._compare(self._keep, value, total)
-        total = self._emit.op("arith.select", [larger, value, total], value.type)
+        total = self._larger(value, total)
         pair = self._halves(value) if self._marked(value) != value.type.shape[0] else (value, value)
         found = self._compare(_UNORDERED, *pair)
-        return [total, self._emit.op("arith.ori", [carried[1], found], found.type)]
+        return [total, self._either(carried[1], found)]
 
     def end(self, carried: Sequence[ir.Value]) -> ir.Value:
         """Return the total."""
@@ -77,11 +77,46 @@ class Sums:
         nan = self._emit.constant(total.type, math.nan)
         return self._emit.op("arith.select", [mark, nan, total], nan.type)
 
-    def narrow(self, value: ir.Value, lanes: int) -> ir.Value:
+    def marked(self, mark: ir.Value, value: ir.Value) -> ir.Value:
+        """Return a mask that is on in every lane if a single value is NaN."""
+        found = self._compare(_UNORDERED, value, value)
+        return self._either(mark, self._emit.splat(found, mark.type))
+
+    def single(self, parts: Sequence[Sequence[ir.Value]], lanes: int) -> ir.Value:
+        """Return the total of all lanes of what several loops carried, in one fixed order.
+
+        With masks NaN comes in at the very end: until then each step takes one instruction.
+        """
+        totals = [part[0] for part in parts]
+        if lanes == 1:
+            return functools.reduce(self.combine, totals)
+        join = self._larger if self.has_marks else self.combine
+        total = functools.reduce(join, [self._narrow(each, lanes, join) for each in totals])
+        total = self._emit.extract(self._narrow(total, 1, join), 0)
+        if not self.has_marks:
+            return total
+        found = functools.reduce(self._either, [self._any(part[1]) for part in parts])
+        nan = self._emit.constant(total.type, math.nan)
+        return self._emit.op("arith.select", [found, nan, total], nan.type)
+
+    def _narrow(
+        self, value: ir.Value, lanes: int, join: Callable[[ir.Value, ir.Value], ir.Value]
+    ) -> ir.Value:
         """Combine lanes, halves first, until so many are left: the same order everywhere."""
         while value.type.shape[0] > lanes:
-            value = self.combine(*self._halves(value))
+            value = join(*self._halves(value))
         return value
+
+    def _larger(self, a: ir.Value, b: ir.Value) -> ir.Value:
+        """Return the extremum of what has no NaN."""
+        return self._emit.op("arith.select", [self._compare(self._keep, a, b), a, b], a.type)
+
+    def _either(self, a: ir.Value, b: ir.Value) -> ir.Value:
+        return self._emit.op("arith.ori", [a, b], a.type)
+
+    def _any(self, mark: ir.Value) -> ir.Value:
+        kind = ir.Attribute.parse("#vector.kind<or>")
+        return self._emit.op("vector.reduction", [mark], self._emit.bool_type, kind=kind)
 
     def _halves(self, value: ir.Value) -> tuple[ir.Value, ir.Value]:
         half = value.type.shape[0] // 2
@@ -97,6 +132,8 @@ class Sums:
         return lanes // 2 if self._shared and lanes > self._lanes else lanes
 
     def _compare(self, predicate: int, a: ir.Value, b: ir.Value) -> ir.Value:
-        type_ = ir.VectorType.get(a.type.shape, self._emit.bool_type)
+        type_ = self._emit.bool_type
+        if isinstance(a.type, ir.VectorType):
+            type_ = ir.VectorType.get(a.type.shape, type_)
         attr = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), predicate)
         return self._emit.op("arith.cmpf", [a, b], type_, predicate=attr)

@@ -1,12 +1,22 @@
 """Recognising convolutions: `C[.., c, x] += A[.., x * s + t * d] * B[c, .., t]`, in any layout."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.lowering.tir_to_vector.analysis import Nest
 from relax_mlir.lowering.tir_to_vector.contraction import match_product
-from relax_mlir.lowering.tir_to_vector.flat import FlatAccess, FlatIter, FlatNest
+from relax_mlir.lowering.tir_to_vector.epilogue import Epilogue
+from relax_mlir.lowering.tir_to_vector.flat import (
+    FlatAccess,
+    FlatIter,
+    FlatNest,
+    collapse,
+    flatten_nest,
+)
 from relax_mlir.lowering.tir_to_vector.machine import Machine
+from relax_mlir.lowering.tir_to_vector.window_epilogue import join_window, walks
 
 # A window this wide at most is written out along one axis.
 MOST_TAPS = 8
@@ -30,6 +40,7 @@ class Convolution:
         reductions: the other reduction iterators.
         unit: how far apart neighbours along the reductions are in the kernel, which has to be
             packed; None when it lies in blocks already.
+        epilogue: what is computed from each sum before it is stored, None for nothing.
     """
 
     flat: FlatNest
@@ -46,11 +57,17 @@ class Convolution:
     taps: int | None
     reductions: list[int]
     unit: SymExpr | None
+    epilogue: Epilogue | None = None
 
     @property
     def element(self) -> ir.Type:
         """The type of what is added."""
         return self.out.buffer.type.element_type
+
+    @property
+    def along(self) -> int:
+        """The iterator along which vectors of sums are stored."""
+        return self.lane if self.out.strides[self.lane] == 1 else self.col
 
     def iter(self, position: int | None) -> FlatIter:
         """Return an iterator; one step for none."""
@@ -78,6 +95,31 @@ def match_convolution(flat: FlatNest, machine: Machine) -> Convolution | str:
         if found is not None:
             return found
     return "it slides no window"
+
+
+def find_convolution(
+    nest: Nest, rest: Sequence[ir.Operation], machine: Machine
+) -> tuple[Convolution, list[Nest]] | None:
+    """Return the convolution that a nest is and the nests that its epilogue stands for.
+
+    Args:
+        nest: a reduction's.
+        rest: the loops and blocks after it.
+        machine: what it shall run on.
+    """
+
+    def match(flat: FlatNest) -> Convolution | None:
+        found = match_convolution(collapse(flat), machine)
+        return None if isinstance(found, str) else found
+
+    flat = flatten_nest(nest)
+    found = match(flat)
+    if found is None:
+        return None
+    joined = join_window(flat, rest, match, lambda each: walks(each.flat, each.along))
+    if joined is None:
+        return found, []
+    return replace(joined.found, epilogue=joined.epilogue), joined.followers
 
 
 def _assign(

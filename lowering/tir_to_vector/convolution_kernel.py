@@ -54,7 +54,7 @@ class _Writer:
         self.vector = ir.VectorType.get([lanes], found.element)
         self.image, self.out = Layout(found.image, emit), Layout(found.out, emit)
         self.kernels = KernelBlocks(found, emit, self.vector)
-        self.store = TileStore(found, self.out, self.kernels, emit, self.vector)
+        self.store = TileStore(found, self.out, self.kernels, emit, self.vector, machine)
         self.blocks = self.kernels.count
         self.rows, self.cols = self._extent(found.row), self._extent(found.col)
         self.sizes = tiles_of(found, machine)
@@ -71,6 +71,7 @@ class _Writer:
             # Either kernels stay in the cache and the image passes by, or the other way round.
             stay = kernels.bytes_at_most(_KERNELS_IN_CACHE)
             kernels.allocate(self.blocks if stay else self.sizes.blocks[0])
+            self.store.allocate(max(self.sizes.rows) * max(self.sizes.cols))
             env: dict[int, Index] = {}
             for position in self.outer:
                 env[position] = loops.enter_context(self._loop(spans[position]))

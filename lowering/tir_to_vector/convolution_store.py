@@ -3,8 +3,10 @@
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.convolution import Convolution
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
+from relax_mlir.lowering.tir_to_vector.epilogue import Finish
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.kernel_blocks import KernelBlocks
+from relax_mlir.lowering.tir_to_vector.machine import Machine
 from relax_mlir.lowering.tir_to_vector.multiply import add
 from relax_mlir.lowering.tir_to_vector.operands import Layout
 from relax_mlir.lowering.tir_to_vector.transposed import transpose
@@ -15,11 +17,23 @@ class TileStore:
 
     def __init__(
         self, found: Convolution, out: Layout, blocks: KernelBlocks, emit: Emitter,
-        vector: ir.VectorType,
+        vector: ir.VectorType, machine: Machine,
     ) -> None:  # fmt: skip
         self._found, self._out, self._emit, self._vector = found, out, emit, vector
         self._lanes = vector.shape[0]
         self._blocks = blocks
+        self._scratch: ir.Value | None = None
+        self._finish: Finish | None = None
+        if found.epilogue is not None:
+            buffer = found.out.buffer
+            self._finish = Finish(found.epilogue, buffer, found.along, emit, machine)
+
+    def allocate(self, pixels: int) -> None:
+        """Make room for the sums of so many pixels, where they are finished in a loop."""
+        if self._finish is not None:
+            whole = -(-pixels // self._lanes) * self._lanes
+            size = whole * self._lanes
+            self._scratch = self._emit.alloc(size, self._vector.element_type)
 
     def write(
         self, here: dict[int, Index], size: tuple[int, int, int], sums: list[ir.Value],
@@ -36,16 +50,88 @@ class TileStore:
         """
         emit, found = self._emit, self._found
         height, width, vectors = size
-        base = self._out.base
         for v in range(vectors):
-            start = self._out.at({**here, **self._blocks.place(emit.add(block, v))}).offset
+            env = {**here, **self._blocks.place(emit.add(block, v))}
             mine = [sums[p * vectors + v] for p in range(height * width)]
             rest = left if isinstance(left, int) and left == vectors * self._lanes else None
             count = self._lanes if rest is not None else self._count(left, v)
-            if self._out.stride(found.lane) == 1:
-                self._along_channels(base, start, mine, width, count)
+            along_channels = found.along == found.lane
+            if self._finish is not None:
+                if along_channels:
+                    self._finish_channels(self._finish, env, mine, width, count)
+                else:
+                    self._finish_pixels(self._finish, env, mine, width, count)
+            elif along_channels:
+                self._along_channels(self._out.base, self._out.at(env).offset, mine, width, count)
             else:
-                self._along_pixels(base, start, mine, width, count)
+                self._along_pixels(self._out.base, self._out.at(env).offset, mine, width, count)
+
+    def _finish_channels(
+        self, finish: Finish, env: dict[int, Index], sums: list[ir.Value], width: int, count: Index
+    ) -> None:
+        emit, lanes, found = self._emit, self._lanes, self._found
+        mask = None if count == lanes else emit.mask(count, lanes)
+        env = dict(env)
+        channel = env.pop(found.lane)
+        if len(sums) == 1:
+            finish.at(env)(sums[0], channel, mask)
+            return
+        for number, value in enumerate(sums):
+            emit.vector_store(value, self._scratch, [number * lanes])
+        for first in range(0, len(sums), width):
+            with emit.loop(0, width) as pixel:
+                at = emit.mul(emit.add(pixel.counter, first), lanes)
+                value = emit.vector_load(self._scratch, [at], self._vector)
+                there = {**env, found.col: emit.add(env[found.col], pixel.counter)}
+                if found.row is not None:
+                    there[found.row] = emit.add(env[found.row], first // width)
+                finish.at(there)(value, channel, mask)
+
+    def _finish_pixels(
+        self, finish: Finish, env: dict[int, Index], sums: list[ir.Value], width: int, count: Index
+    ) -> None:
+        emit, lanes, found = self._emit, self._lanes, self._found
+        for number, value in enumerate(self._turned(sums)):
+            emit.vector_store(value, self._scratch, [number * lanes])
+        env = dict(env)
+        col = env.pop(found.col)
+        adjacent = len(sums) == width or self._is_adjacent(width)
+        with emit.loop(0, count) as lane:
+            there = {**env, found.lane: emit.add(env[found.lane], lane.counter)}
+            for first in range(0, len(sums), lanes):
+                at = emit.mul(emit.add(lane.counter, first), lanes)
+                value = emit.vector_load(self._scratch, [at], self._vector)
+                part = min(lanes, len(sums) - first)
+                for low, high in self._runs(first, part, len(sums) if adjacent else width):
+                    row, place = divmod(low, width)
+                    if found.row is not None:
+                        there = {**there, found.row: emit.add(env[found.row], row)}
+                    # A run's pixels lie where those of the lanes before them would begin.
+                    start = emit.add(col, place - (low - first))
+                    mask = None
+                    if high - low < lanes:
+                        mask = self._between(low - first, high - first)
+                    finish.at(there)(value, start, mask)
+
+    def _turned(self, sums: list[ir.Value]) -> list[ir.Value]:
+        """Return for so many pixels at a time a vector of them for each channel."""
+        lanes, turned = self._lanes, []
+        for first in range(0, len(sums), lanes):
+            part = sums[first : first + lanes]
+            turned += transpose(self._emit, part + [part[-1]] * (lanes - len(part)))
+        return turned
+
+    def _is_adjacent(self, width: int) -> bool:
+        """Whether rows of so many pixels lie one after the other, in all that is accessed."""
+        found = self._found
+        if found.row is None:
+            return True
+        own = (*found.flat.slice, found.flat.total)
+        return all(
+            access.strides[found.row] == access.strides[found.col] * width
+            for op, access in found.flat.accesses.items()
+            if op not in own
+        )
 
     def _count(self, left: Index, v: int) -> Index:
         emit = self._emit
@@ -71,11 +157,12 @@ class TileStore:
     ) -> None:
         emit, lanes, found = self._emit, self._lanes, self._found
         distance = self._out.stride(found.lane)
-        adjacent = len(sums) == width or self._out.stride(found.row) == width
+        adjacent = len(sums) == width or self._is_adjacent(width)
+        everything = self._turned(sums)
         for first in range(0, len(sums), lanes):
-            part = sums[first : first + lanes]
-            turned = transpose(emit, part + [part[-1]] * (lanes - len(part)))
-            runs = self._runs(first, len(part), len(sums) if adjacent else width)
+            turned = everything[first : first + lanes]
+            part = min(lanes, len(sums) - first)
+            runs = self._runs(first, part, len(sums) if adjacent else width)
             most = count if isinstance(count, int) else lanes
             for lane in range(most):
                 place = emit.add(start, emit.mul(lane, distance))

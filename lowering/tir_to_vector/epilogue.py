@@ -62,7 +62,7 @@ def take_epilogue(nest: Nest, rest: Sequence[ir.Operation]) -> Fused | None:
         rest: the loops and blocks after it.
     """
     flat = flatten_nest(nest)
-    followers, flats = _chain(flat, rest)
+    followers, flats = follow(flat, rest)
     while flats:
         fused = _join(flat, followers, flats)
         if fused is not None:
@@ -71,8 +71,13 @@ def take_epilogue(nest: Nest, rest: Sequence[ir.Operation]) -> Fused | None:
     return None
 
 
-def _chain(flat: FlatNest, rest: Sequence[ir.Operation]) -> tuple[list[Nest], list[FlatNest]]:
-    """Return the nests after a contraction that map its results one by one, on its iterators."""
+def follow(flat: FlatNest, rest: Sequence[ir.Operation]) -> tuple[list[Nest], list[FlatNest]]:
+    """Return the nests after a reduction that map its results one by one, on its iterators.
+
+    Args:
+        flat: the reduction's, an iterator for each of its loops.
+        rest: the loops and blocks after it.
+    """
     inputs = {root(access.buffer) for op, access in flat.accesses.items() if op in flat.slice}
     made = [flat.accesses[flat.store]]
     followers: list[Nest] = []
@@ -119,6 +124,9 @@ def _aligned(flat: FlatNest, follower: FlatNest, made: list[FlatAccess]) -> Flat
     """Return a map over a contraction's results on the contraction's iterators."""
     if follower.total is not None or any(op.name in DIVIDES for op in follower.slice):
         return None
+    # Counters would have to be told apart after iterators were merged.
+    if follower.counters:
+        return None
     known = [access.buffer for access in made]
     loads = [op for op in follower.slice if op.name == "memref.load"]
     fed = [op for op in loads if follower.accesses[op].buffer in known]
@@ -149,7 +157,7 @@ def _walk(
 ) -> list[list[tuple[int, SymExpr]]] | None:
     """Return for each iterator of a map the contraction's that it is, and how often each steps.
 
-    One may be two of the contraction's, where that counts panels and the columns inside them.
+    One may be several of the contraction's, where that counts panels and the columns inside them.
     """
     free = [i for i, it in enumerate(flat.iters) if not it.reduction]
 
@@ -159,21 +167,34 @@ def _walk(
     result: list[list[tuple[int, SymExpr]]] = []
     for i, it in enumerate(follower.iters):
         stride = there.strides[i]
-        same = [[(j, _ONE)] for j in free if walks(j, it.extent, stride)]
-        for j in () if same else free:
-            columns = flat.iters[j].extent
-            if here.strides[j] == stride and columns.value:
-                same += [
-                    [(other, columns), (j, _ONE)]
-                    for other in free
-                    if here.strides[other] == stride * columns
-                    and flat.iters[other].extent * columns == it.extent
-                ]
-        if not same:
+        same = next(([(j, _ONE)] for j in free if walks(j, it.extent, stride)), None)
+        if same is None:
+            same = _chained(flat, here, free, it.extent, stride)
+        if same is None:
             return None
-        result.append(same[0])
-        free = [j for j in free if j not in (position for position, _ in same[0])]
-    return None if free else result
+        result.append(same)
+        free = [j for j in free if j not in (position for position, _ in same)]
+    return None if any(flat.iters[j].extent != 1 for j in free) else result
+
+
+def _chained(
+    flat: FlatNest, here: FlatAccess, free: list[int], extent: SymExpr, stride: SymExpr
+) -> list[tuple[int, SymExpr]] | None:
+    """Return iterators that together walk so far with such steps, the innermost last."""
+    found: list[tuple[int, SymExpr]] = []
+    steps = _ONE
+    while steps != extent:
+        near = [j for j in free if here.strides[j] == stride * steps]
+        near = [j for j in near if j not in (position for position, _ in found)]
+        # All but the outermost have known lengths.
+        inner = next((j for j in near if flat.iters[j].extent * steps == extent), None)
+        if inner is None:
+            inner = next((j for j in near if (flat.iters[j].extent.value or 0) > 1), None)
+        if inner is None:
+            return None
+        found.insert(0, (inner, steps))
+        steps = steps * flat.iters[inner].extent
+    return found
 
 
 def _join(flat: FlatNest, followers: list[Nest], flats: list[FlatNest]) -> Fused | None:
@@ -248,17 +269,18 @@ class Finish:
 
     Args:
         epilogue: what to write.
-        found: the contraction that it follows.
+        sums: the buffer that would hold the sums.
+        n: the iterator that vectors run along.
         emit: where to write.
         machine: what for.
     """
 
     def __init__(
-        self, epilogue: Epilogue, found: Contraction, emit: Emitter, machine: Machine
+        self, epilogue: Epilogue, sums: ir.Value, n: int, emit: Emitter, machine: Machine
     ) -> None:
-        self._buffer = found.c.buffer
-        made = {found.c.buffer, *(nest.written for nest in epilogue.nests[:-1])}
-        self._maps = [_Map(nest, found.n, made, emit, machine) for nest in epilogue.nests]
+        self._buffer = sums
+        made = {sums, *(nest.written for nest in epilogue.nests[:-1])}
+        self._maps = [_Map(nest, n, made, emit, machine) for nest in epilogue.nests]
         operations = [op.name for nest in epilogue.nests for op in nest.slice]
         # Code is written for every vector of a tile where there is little of it.
         self.is_long = len(operations) > _LONG or any(x.startswith("math.") for x in operations)

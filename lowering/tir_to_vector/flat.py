@@ -110,7 +110,7 @@ def flatten_nest(nest: Nest) -> FlatNest:
         init = _init(nest, store)
     elif nest.has_init():
         raise NotFlat("it has an init region and no reduction")
-    flat = FlatNest(nest, iters, accesses, store.op, total, value, _slice(nest, value), init)
+    flat = FlatNest(nest, iters, accesses, store.op, total, value, slice_of(nest, value), init)
     _check_writes(flat)
     arguments = list(nest.block.regions[0].blocks[0].arguments)
     used = {value for op in flat.slice if op not in accesses for value in op.operands} | {value}
@@ -185,18 +185,51 @@ def flat_access(access: Access, order: list[int]) -> FlatAccess:
     Raises:
         NotFlat: its address is no linear function of them.
     """
-    if not access.is_affine:
-        raise NotFlat("it computes an index from data, or with a quotient")
     offset, strides, stride = _ZERO, [_ZERO] * len(order), _ONE
+    arguments = list(access.op.block.arguments)
+    indices = list(access.op.operands)[-len(access.exprs) :] if access.exprs else []
     dims = [_ONE, *inner_dims(access.buffer)][: len(access.exprs)]
-    for dim, expr in zip(reversed(dims), reversed(access.exprs), strict=True):
-        constant, factors = linear(expr)
+    for dim, expr, index in zip(
+        reversed(dims), reversed(access.exprs), reversed(indices), strict=True
+    ):
+        found = linear_index(index, arguments) if expr is None else linear(expr)
+        if found is None:
+            raise NotFlat("it computes an index from data, or with a quotient")
+        constant, factors = found
         offset = offset + stride * constant
         for position, factor in factors.items():
             where = order.index(position)
             strides[where] = strides[where] + stride * factor
         stride = stride * dim
     return FlatAccess(access.buffer, offset, strides)
+
+
+def linear_index(
+    value: ir.Value, arguments: list[ir.Value]
+) -> tuple[SymExpr, dict[int, SymExpr]] | None:
+    """Return an index as a symbolic number and a factor for iterators, None if it is no sum."""
+    if value in arguments:
+        return _ZERO, {arguments.index(value): _ONE}
+    known = symbolic(value)
+    if known is not None:
+        return known, {}
+    owner = value.owner
+    if isinstance(owner, ir.Block) or owner.operation.name not in _INDEX_OPS:
+        return None
+    name = owner.operation.name
+    parts = [linear_index(operand, arguments) for operand in owner.operation.operands]
+    if len(parts) != 2 or parts[0] is None or parts[1] is None:
+        return None
+    (a, left), (b, right) = parts
+    if name == "arith.muli":
+        if left and right:
+            return None
+        factor, terms = (b, left) if left else (a, right)
+        return a * b, {i: factor * value for i, value in terms.items()}
+    if name == "arith.subi":
+        b, right = -b, {i: -value for i, value in right.items()}
+    merged = {i: left.get(i, _ZERO) + right.get(i, _ZERO) for i in {**left, **right}}
+    return a + b, merged
 
 
 def linear(expr: ir.AffineExpr) -> tuple[int, dict[int, int]]:
@@ -248,8 +281,12 @@ def _init(nest: Nest, store: Access) -> ir.Attribute | None:
     return value.owner.operation.attributes["value"]
 
 
-def _slice(nest: Nest, value: ir.Value) -> list[ir.Operation]:
-    """Return what computes a value: loads too, but neither their addresses nor constants."""
+def slice_of(nest: Nest, value: ir.Value) -> list[ir.Operation]:
+    """Return what computes a value: loads too, but neither their addresses nor constants.
+
+    Raises:
+        NotFlat: something of it has no vector form, or is not of the block.
+    """
     needed: set[ir.Operation] = set()
     body = nest.block.regions[0].blocks[0]
     todo = [value]

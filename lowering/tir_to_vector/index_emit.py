@@ -134,6 +134,10 @@ class IndexEmitter:
         """Return the conjunction of conditions or of masks."""
         return self.op("arith.andi", [a, b], a.type)
 
+    def negated(self, a: ir.Value) -> ir.Value:
+        """Return whether a condition does not hold."""
+        return self.op("arith.xori", [a, self.constant(self.bool_type, 1)], self.bool_type)
+
     def select(self, condition: ir.Value, a: Index, b: Index) -> ir.Value:
         """Return a where the condition holds, else b; indices or values of one type."""
         yes, no = self.index(a), self.index(b)

@@ -18,6 +18,8 @@ class Machine:
         threads: most threads for one kernel.
         l1_bytes: size of a core's first-level data cache.
         l2_bytes: size of what a core has of the second-level cache.
+        dot_products: instructions that add up products of small numbers: "bf16" (pairs into f32),
+            "u8s8" (four unsigned times signed bytes into i32), "s16" (pairs into i32).
     """
 
     vector_bits: int = 512
@@ -26,6 +28,7 @@ class Machine:
     threads: int = 1
     l1_bytes: int = 48 << 10
     l2_bytes: int = 2 << 20
+    dot_products: tuple[str, ...] = ()
 
     def lanes(self, element: ir.Type) -> int | None:
         """Return how many elements fit a register; None where they are not computed in vectors."""

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from itertools import product
 
 from relax_mlir.dialects.bindings import ir
+from relax_mlir.lowering.tir_to_vector.dot_product import DotProduct, groups_type
 from relax_mlir.lowering.tir_to_vector.emit import KEEP, UNROLL, Emitter
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 
@@ -18,11 +19,20 @@ _AHEAD = 8
 
 @dataclass
 class Flat:
-    """A place in a one-dimensional memref, and how far apart its neighbours are by name."""
+    """A place in a one-dimensional memref, and how far apart its neighbours are by name.
+
+    Of rows, along "m", `last` may be the last that is there.
+    """
 
     base: ir.Value
     offset: Index
     strides: dict
+    last: Index | None = None
+
+    def row(self, emit: Emitter, number: int) -> Index:
+        """Return how far a row is from the first; what is past the last one is read from there."""
+        known = self.last is None or number == 0
+        return emit.mul(number if known else emit.min(number, self.last), self.stride("m"))
 
     def stride(self, name: object) -> Index:
         """Return a stride, 0 along what the buffer does not have."""
@@ -31,17 +41,36 @@ class Flat:
 
 @dataclass(frozen=True)
 class Tile:
-    """The shape of a register tile."""
+    """The shape of a register tile.
+
+    Attributes:
+        rows, vectors: how many.
+        vector: a vector of sums.
+        fma: whether a fused multiply-add is one instruction.
+        dot: what multiplies groups of A and B, None for plain numbers.
+    """
 
     rows: int
     vectors: int
     vector: ir.VectorType
     fma: bool
+    dot: DotProduct | None = None
 
     @property
     def lanes(self) -> int:
         """Elements of a vector."""
         return self.vector.shape[0]
+
+    @property
+    def operand(self) -> ir.VectorType:
+        """What A and B are loaded as."""
+        return self.vector if self.dot is None else groups_type(self.lanes)
+
+    def multiply_add(self, emit: Emitter, x: ir.Value, y: ir.Value, total: ir.Value) -> ir.Value:
+        """Return what x of A and y of B add to a sum."""
+        if self.dot is None:
+            return multiply_add(emit, self.fma, x, y, total)
+        return self.dot.multiply_add(emit, x, y, total)
 
 
 Put = Callable[[ir.Value, Index, ir.Value | None], None]
@@ -60,6 +89,7 @@ class Store:
             None where they just go to C.
         column: the tile's first column, for `finish`.
         scratch: where a tile's sums go first to be finished in a loop; None to do all at once.
+        rows: how many rows of the tile there are, None for all.
     """
 
     c: Flat | None
@@ -69,6 +99,7 @@ class Store:
     finish: Callable[[Index], Put] | None = None
     column: Index = 0
     scratch: ir.Value | None = None
+    rows: Index | None = None
 
     def at(self, emit: Emitter, column: Index) -> "Store":
         """Return the same for a tile so many columns further."""
@@ -80,19 +111,22 @@ class Store:
 
 def emit_tile(
     emit: Emitter, tile: Tile, a: Flat, b: Flat, store: Store, steps: Index,
-    masks: list[ir.Value | None],
+    masks: list[ir.Value | None], padded: bool = False,
 ) -> None:  # fmt: skip
     """Write one tile.
 
     Args:
         emit: where to write.
         tile: its shape.
-        a: its first row; strides "m" and "k".
+        a: its first row; strides "m" and "k", and "start" to what a row's sums start from where A's
+            or B's numbers are others than they should be.
         b: its first column; stride "k", columns adjacent.
         store: where its sums go.
         steps: how many k.
         masks: for each vector which columns there are, None for all.
+        padded: whether B can be read as if all were there.
     """
+    read: list[ir.Value | None] = [None] * tile.vectors if padded else masks
     count = tile.rows * tile.vectors
     if store.c is not None and tile.rows > 1:
         # What is added to comes from far away, and is not needed before all products are made.
@@ -106,11 +140,14 @@ def emit_tile(
     whole = emit.round_down(steps, split)
     # A single row computes little on what it loads: more loads on their way are worth the code.
     hints = UNROLL if tile.rows == 1 else KEEP
-    with emit.loop(0, whole, split, [zero] * (count * split), hints) as loop:
+    begin = [zero] * (count * split)
+    if tile.dot is not None and tile.dot.turned:
+        begin[:count] = _starts(emit, tile, a)
+    with emit.loop(0, whole, split, begin, hints) as loop:
         sums: list[ir.Value] = []
         for u in range(split):
             k = emit.add(loop.counter, u)
-            sums += _step(emit, tile, a, b, k, masks, loop.carried[u * count : (u + 1) * count])
+            sums += _step(emit, tile, a, b, k, read, loop.carried[u * count : (u + 1) * count])
         loop.carry(sums)
     parts = [loop.results[u * count : (u + 1) * count] for u in range(split)]
     while len(parts) > 1:
@@ -121,9 +158,16 @@ def emit_tile(
     sums = parts[0]
     if split > 1 and not (isinstance(steps, int) and steps % split == 0):
         with emit.loop(whole, steps, 1, sums) as loop:
-            loop.carry(_step(emit, tile, a, b, loop.counter, masks, loop.carried))
+            loop.carry(_step(emit, tile, a, b, loop.counter, read, loop.carried))
         sums = loop.results
     _store(emit, tile, store, masks, sums)
+
+
+def _starts(emit: Emitter, tile: Tile, a: Flat) -> list[ir.Value]:
+    first = emit.add(a.offset, a.stride("start"))
+    places = [emit.add(first, emit.mul(row, a.stride("m"))) for row in range(tile.rows)]
+    values = [emit.splat(emit.load(a.base, [place]), tile.vector) for place in places]
+    return [value for value in values for _ in range(tile.vectors)]
 
 
 def _step(
@@ -132,7 +176,7 @@ def _step(
 ) -> list[ir.Value]:  # fmt: skip
     at = emit.add(b.offset, emit.mul(k, b.stride("k")))
     columns = [
-        emit.vector_load(b.base, [emit.add(at, h * tile.lanes)], tile.vector, masks[h])
+        emit.vector_load(b.base, [emit.add(at, h * tile.lanes)], tile.operand, masks[h])
         for h in range(tile.vectors)
     ]
     if tile.rows > 1:
@@ -143,9 +187,9 @@ def _step(
     along = emit.add(a.offset, emit.mul(k, a.stride("k")))
     for row in range(tile.rows):
         place = emit.add(along, emit.mul(row, a.stride("m")))
-        value = emit.splat(emit.load(a.base, [place]), tile.vector)
+        value = emit.splat(emit.load(a.base, [place]), tile.operand)
         for h, column in enumerate(columns):
-            result.append(multiply_add(emit, tile.fma, value, column, sums[row * tile.vectors + h]))
+            result.append(tile.multiply_add(emit, value, column, sums[row * tile.vectors + h]))
     return result
 
 
@@ -168,60 +212,88 @@ def add(emit: Emitter, x: ir.Value, y: ir.Value) -> ir.Value:
 def _store(
     emit: Emitter, tile: Tile, store: Store, masks: list[ir.Value | None], sums: list[ir.Value]
 ) -> None:
-    first, init = store.first, store.init
-    start = None
-    if init is not None:
-        start = emit.constant_of(tile.vector, ir.DenseElementsAttr.get_splat(tile.vector, init))
-    before: list[ir.Value | None] = list(masks)
-    if isinstance(first, ir.Value):
-        # On the first block of k nothing is read: lanes that are off give the initial value.
-        later = emit.select(first, 0, tile.lanes)
-        off = emit.mask(later, tile.lanes)
-        before = [off if m is None else emit.both(off, m) for m in masks]
-
-    def place(row: int, h: int) -> Index:
-        assert store.c is not None
-        along = emit.add(store.c.offset, emit.mul(row, store.c.stride("m")))
-        return emit.add(along, h * tile.lanes)
-
-    def total(row: int, h: int) -> ir.Value:
-        value = sums[row * tile.vectors + h]
-        if first is True:
-            return value if emit.is_zero(init) else add(emit, start, value)
-        assert store.c is not None
-        held = emit.vector_load(store.c.base, [place(row, h)], tile.vector, before[h], start)
-        return add(emit, held, value)
-
-    def keep() -> None:
-        assert store.c is not None
-        for row, h in product(range(tile.rows), range(tile.vectors)):
-            emit.vector_store(total(row, h), store.c.base, [place(row, h)], masks[h])
-
-    def finish() -> None:
-        assert store.finish is not None
-        columns = [emit.add(store.column, h * tile.lanes) for h in range(tile.vectors)]
-        width = VECTORS * tile.lanes
-        if store.scratch is None:
-            for row in range(tile.rows):
-                put = store.finish(row)
-                for h, column in enumerate(columns):
-                    put(total(row, h), column, masks[h])
-            return
-        for row, h in product(range(tile.rows), range(tile.vectors)):
-            emit.vector_store(total(row, h), store.scratch, [row * width + h * tile.lanes])
-        with emit.loop(0, tile.rows) as loop:
-            put = store.finish(loop.counter)
-            start = emit.mul(loop.counter, width)
-            for h, column in enumerate(columns):
-                place = emit.add(start, h * tile.lanes)
-                put(emit.vector_load(store.scratch, [place], tile.vector), column, masks[h])
-
-    if store.finish is None:
-        keep()
-    elif store.last is True:
-        finish()
+    sink = _Sink(emit, tile, store, masks)
+    if store.scratch is None:
+        sink.directly(sums)
+    elif store.rows is None or store.finish is not None:
+        sink.by_row(sums, tile.rows if store.rows is None else store.rows)
     else:
-        with emit.when(store.last) as branch:
-            finish()
+        with emit.when(emit.compare("eq", store.rows, tile.rows)) as branch:
+            sink.directly(sums)
         with emit.otherwise(branch):
+            sink.by_row(sums, store.rows)
+
+
+class _Sink:
+    """Writes where a tile's sums go."""
+
+    def __init__(
+        self, emit: Emitter, tile: Tile, store: Store, masks: list[ir.Value | None]
+    ) -> None:
+        self._emit, self._tile, self._store, self._masks = emit, tile, store, masks
+        self._columns = [emit.add(store.column, h * tile.lanes) for h in range(tile.vectors)]
+        self._start, self._before = None, list(masks)
+        if store.init is not None:
+            splat = ir.DenseElementsAttr.get_splat(tile.vector, store.init)
+            self._start = emit.constant_of(tile.vector, splat)
+        if isinstance(store.first, ir.Value):
+            # On the first block of k nothing is read: lanes that are off give the initial value.
+            off = emit.mask(emit.select(store.first, 0, tile.lanes), tile.lanes)
+            self._before = [off if m is None else emit.both(off, m) for m in masks]
+
+    def directly(self, sums: list[ir.Value]) -> None:
+        """Write all rows one by one."""
+        vectors = self._tile.vectors
+        for row in range(self._tile.rows):
+            self._row(row, sums[row * vectors : (row + 1) * vectors])
+
+    def by_row(self, sums: list[ir.Value], rows: Index) -> None:
+        """Write some rows in a loop, whose code is short."""
+        emit, tile, scratch = self._emit, self._tile, self._store.scratch
+        width = VECTORS * tile.lanes
+        for row, h in product(range(tile.rows), range(tile.vectors)):
+            value = sums[row * tile.vectors + h]
+            emit.vector_store(value, scratch, [row * width + h * tile.lanes])
+        with emit.loop(0, rows) as loop:
+            start = emit.mul(loop.counter, width)
+            places = [emit.add(start, h * tile.lanes) for h in range(tile.vectors)]
+            held = [emit.vector_load(scratch, [place], tile.vector) for place in places]
+            self._row(loop.counter, held)
+
+    def _row(self, row: Index, values: list[ir.Value]) -> None:
+        emit, store, lanes = self._emit, self._store, self._tile.lanes
+        places: list[Index] = []
+        if store.c is not None:
+            along = emit.add(store.c.offset, emit.mul(row, store.c.stride("m")))
+            places = [emit.add(along, h * lanes) for h in range(len(values))]
+        totals = [self._total(value, h, places) for h, value in enumerate(values)]
+
+        def keep() -> None:
+            assert store.c is not None
+            for value, place, mask in zip(totals, places, self._masks, strict=True):
+                emit.vector_store(value, store.c.base, [place], mask)
+
+        def finish() -> None:
+            assert store.finish is not None
+            put = store.finish(row)
+            for value, column, mask in zip(totals, self._columns, self._masks, strict=True):
+                put(value, column, mask)
+
+        if store.finish is None:
             keep()
+        elif store.last is True:
+            finish()
+        else:
+            with emit.when(store.last) as branch:
+                finish()
+            with emit.otherwise(branch):
+                keep()
+
+    def _total(self, value: ir.Value, h: int, places: list[Index]) -> ir.Value:
+        emit, store = self._emit, self._store
+        if store.first is True:
+            return value if emit.is_zero(store.init) else add(emit, self._start, value)
+        assert store.c is not None
+        before, start = self._before[h], self._start
+        held = emit.vector_load(store.c.base, [places[h]], self._tile.vector, before, start)
+        return add(emit, held, value)

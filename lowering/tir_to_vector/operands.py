@@ -10,11 +10,25 @@ from relax_mlir.lowering.tir_to_vector.microkernel import Flat
 
 
 @dataclass
+class Edge:
+    """A panel of the last columns, where all others are read as they lie.
+
+    Attributes:
+        base: what holds it, from its start.
+        used: whether it is used; an i1 where that is known at run time only.
+    """
+
+    base: ir.Value
+    used: ir.Value | bool
+
+
+@dataclass
 class Panels:
     """Where a panel of B begins: `offset + number * panel_stride`, and where its next row is.
 
     Panels are of `width` columns, of which the first asked for is number `first`; a width of 0 says
-    that all columns lie beside each other.
+    that all columns lie beside each other. The last of `padded` panels has as many as the others,
+    whatever is in them.
     """
 
     base: ir.Value
@@ -23,6 +37,8 @@ class Panels:
     panel_stride: Index
     width: int = 0
     first: Index = 0
+    padded: bool = False
+    edge: Edge | None = None
 
 
 class Layout:

@@ -53,12 +53,14 @@ def copy_rows(load: Loader, a: Flat, rows: int, steps: Index, to: ir.Value, dist
         distance: elements from one row to the next, at least a vector more than `steps`.
     """
     emit, lanes = load.emit, load.vector.shape[0]
-    m_stride, k_stride = a.stride("m"), a.stride("k")
+    k_stride = a.stride("k")
     adjacent = k_stride == 1
     whole = emit.round_down(steps, lanes) if adjacent else steps
 
+    starts = [emit.add(a.offset, a.row(emit, row)) for row in range(rows)]
+
     def place(row: int, k: Index) -> Index:
-        return emit.add(a.offset, emit.add(emit.mul(row, m_stride), emit.mul(k, k_stride)))
+        return emit.add(starts[row], emit.mul(k, k_stride))
 
     with emit.loop(0, whole, lanes if adjacent else 1) as p:
         for row in range(rows):

@@ -8,6 +8,7 @@ from relax_mlir.lowering.tir_to_vector.analysis import (
     BY_HAND_REASON,
     BlockInfo,
     Nest,
+    declared_class,
     kind_of,
     match_nest,
     top_level,
@@ -16,16 +17,23 @@ from relax_mlir.lowering.tir_to_vector.attention import Attention, match_attenti
 from relax_mlir.lowering.tir_to_vector.attention_kernel import emit_attention
 from relax_mlir.lowering.tir_to_vector.borders import Borders, find_borders
 from relax_mlir.lowering.tir_to_vector.contraction import Contraction, match_contraction
-from relax_mlir.lowering.tir_to_vector.convolution import Convolution, match_convolution
+from relax_mlir.lowering.tir_to_vector.convolution import (
+    Convolution,
+    find_convolution,
+    match_convolution,
+)
 from relax_mlir.lowering.tir_to_vector.convolution_kernel import emit_convolution
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.epilogue import Fused, take_epilogue
 from relax_mlir.lowering.tir_to_vector.flat import FlatNest, NotFlat, collapse, flatten_nest
 from relax_mlir.lowering.tir_to_vector.fusion import emit_fused, shared_loops
+from relax_mlir.lowering.tir_to_vector.gather import Gather, GatherWriter, match_gather
 from relax_mlir.lowering.tir_to_vector.machine import Machine
-from relax_mlir.lowering.tir_to_vector.matmul import emit_contraction, is_matrix_product
+from relax_mlir.lowering.tir_to_vector.matmul import emit_contraction
+from relax_mlir.lowering.tir_to_vector.matrix_product import is_matrix_product
 from relax_mlir.lowering.tir_to_vector.planes import Planes, find_planes
 from relax_mlir.lowering.tir_to_vector.planes_kernel import emit_planes
+from relax_mlir.lowering.tir_to_vector.scan import Scan, emit_scan, match_scan
 from relax_mlir.lowering.tir_to_vector.scheduled import is_scheduled
 from relax_mlir.lowering.tir_to_vector.transposed import TransposeWriter, transposed_iters
 from relax_mlir.lowering.tir_to_vector.vector_nest import vector_iter
@@ -59,7 +67,7 @@ class Transpose:
     along: tuple[int, int]
 
 
-Form = Planes | Convolution | Contraction | Attention | Transpose | list[FlatNest]
+Form = Planes | Convolution | Contraction | Attention | Transpose | Scan | Gather | list[FlatNest]
 
 
 def plan_function(func: ir.OpView, machine: Machine) -> list[Plan]:
@@ -93,7 +101,7 @@ def plan_function(func: ir.OpView, machine: Machine) -> list[Plan]:
                 plans.append(_fused(group))
                 group = []
             plans.append(_borders(borders))
-            taken = position + 3
+            taken = position + len(borders.nests)
             continue
         nest = match_nest(op)
         found = nest if isinstance(nest, str) else _fast_form(nest, machine)
@@ -113,13 +121,20 @@ def plan_function(func: ir.OpView, machine: Machine) -> list[Plan]:
             reason = BY_HAND_REASON if is_scheduled(op) else nest
             plans.append(Plan([op], [_slow(block, reason) for block in _blocks_in(op)]))
         elif isinstance(found, Convolution):
-            plans.append(_convolution(nest, found))
+            window, followers = find_convolution(nest, tops[position + 1 :], machine) or (found, [])
+            plans.append(_convolution([nest, *followers], window))
+            taken = position + 1 + len(followers)
         elif isinstance(found, Contraction):
             fused = take_epilogue(nest, tops[position + 1 :])
             plans.append(_contraction(nest, found, fused))
             taken = position + 1 + (0 if fused is None else len(fused.followers))
         elif isinstance(found, Transpose):
             plans.append(_transpose(nest, found))
+        elif isinstance(found, Gather):
+            plans.append(_gather(nest, found))
+        elif isinstance(found, Scan):
+            info = BlockInfo(nest.name, kind_of(nest), True)
+            plans.append(Plan([nest.top], [info], emit_scan(found), found))
         elif isinstance(found, str):
             plans.append(Plan([op], [BlockInfo(nest.name, kind_of(nest), False, found)]))
     if group:
@@ -135,11 +150,14 @@ def classify(func: ir.OpView, machine: Machine | None = None) -> list[BlockInfo]
 
 def _fast_form(
     nest: Nest, machine: Machine
-) -> "Convolution | Contraction | FlatNest | Transpose | str":
+) -> "Convolution | Contraction | FlatNest | Transpose | Scan | Gather | str":
+    if "scan" in nest.types:
+        return match_scan(nest)
     try:
         flat = flatten_nest(nest)
     except NotFlat as why:
-        return str(why)
+        gather = match_gather(nest)
+        return gather if isinstance(gather, Gather) else str(why)
     merged = collapse(flat)
     found = match_contraction(merged)
     if isinstance(found, Contraction) and is_matrix_product(found, machine):
@@ -191,32 +209,29 @@ def _attention(found: Attention) -> Plan:
     )
 
 
-def _convolution(nest: Nest, found: Convolution) -> Plan:
-    info = BlockInfo(nest.name, "window", True)
-    return Plan(
-        [nest.top], [info], lambda emit, machine: emit_convolution(found, emit, machine), found
-    )
+def _convolution(nests: list[Nest], found: Convolution) -> Plan:
+    return _window(nests, found, lambda emit, machine: emit_convolution(found, emit, machine))
 
 
 def _planes(found: Planes) -> Plan:
-    kinds = [*(kind_of(nest) for nest in found.nests[:-1]), "window"]
-    return Plan(
-        [nest.top for nest in found.nests],
-        [BlockInfo(nest.name, kind, True) for nest, kind in zip(found.nests, kinds, strict=True)],
-        lambda emit, machine: emit_planes(found, emit, machine),
-        found,
-    )
+    return _window(found.nests, found, lambda emit, machine: emit_planes(found, emit, machine))
 
 
 def _borders(borders: Borders) -> Plan:
-    nests = [*borders.padded.nests, borders.found.flat.nest]
-    kinds = [*(kind_of(nest) for nest in nests[:-1]), "window"]
-    return Plan(
-        [nest.top for nest in nests],
-        [BlockInfo(nest.name, kind, True) for nest, kind in zip(nests, kinds, strict=True)],
-        lambda emit, machine: emit_convolution(borders.found, emit, machine, borders),
-        borders.found,
-    )
+    found = borders.found
+
+    def write(emit: Emitter, machine: Machine) -> None:
+        emit_convolution(found, emit, machine, borders)
+
+    return _window(borders.nests, found, write)
+
+
+def _window(nests: list[Nest], found: Convolution | Planes, write: Writer) -> Plan:
+    main = found.flat.nest
+    infos = [
+        BlockInfo(nest.name, "window" if nest is main else kind_of(nest), True) for nest in nests
+    ]
+    return Plan([nest.top for nest in nests], infos, write, found)
 
 
 def _transpose(nest: Nest, found: Transpose) -> Plan:
@@ -224,6 +239,15 @@ def _transpose(nest: Nest, found: Transpose) -> Plan:
         [nest.top],
         [BlockInfo(nest.name, kind_of(nest), True)],
         lambda emit, machine: TransposeWriter(found.flat, found.along, emit, machine).write([]),
+        found,
+    )
+
+
+def _gather(nest: Nest, found: Gather) -> Plan:
+    return Plan(
+        [nest.top],
+        [BlockInfo(nest.name, kind_of(nest), True)],
+        lambda emit, machine: GatherWriter(found, emit, machine).write([]),
         found,
     )
 
@@ -254,6 +278,9 @@ def _blocks_in(op: ir.Operation) -> list[ir.Operation]:
 
 
 def _slow(block: ir.Operation, reason: str) -> BlockInfo:
+    kernel_class = declared_class(block)
+    if kernel_class is not None:
+        return BlockInfo(ir.StringAttr(block.attributes["block_name"]).value, kernel_class, True)
     types = [ir.StringAttr(kind).value for kind in block.attributes["iter_types"]]
     kind = "reduction" if "reduction" in types else "opaque"
     return BlockInfo(ir.StringAttr(block.attributes["block_name"]).value, kind, False, reason)

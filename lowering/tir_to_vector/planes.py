@@ -1,11 +1,12 @@
 """Recognising windows over planes: few output channels of each input's, vectors along a row."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.analysis import Nest, match_nest
 from relax_mlir.lowering.tir_to_vector.contraction import match_product
+from relax_mlir.lowering.tir_to_vector.epilogue import Epilogue
 from relax_mlir.lowering.tir_to_vector.flat import (
     FlatAccess,
     FlatNest,
@@ -15,6 +16,7 @@ from relax_mlir.lowering.tir_to_vector.flat import (
 )
 from relax_mlir.lowering.tir_to_vector.machine import Machine
 from relax_mlir.lowering.tir_to_vector.padding import Padded, match_padded_use
+from relax_mlir.lowering.tir_to_vector.window_epilogue import join_window, walks
 
 # With more output channels than this to a group, vectors of them are better filled.
 _FEW_CHANNELS = 4
@@ -52,6 +54,8 @@ class Planes:
         outer: iterators that give each plane.
         inner: other iterators of the outputs of a plane.
         reductions: those of the window, innermost last.
+        epilogue: what is computed from each sum before it is stored, None for nothing.
+        followers: the nests that the epilogue stands for.
     """
 
     flat: FlatNest
@@ -66,6 +70,8 @@ class Planes:
     outer: list[int]
     inner: list[int]
     reductions: list[int]
+    epilogue: Epilogue | None = None
+    followers: list[Nest] = field(default_factory=list)
 
     @property
     def element(self) -> ir.Type:
@@ -75,7 +81,8 @@ class Planes:
     @property
     def nests(self) -> list[Nest]:
         """What it stands for."""
-        return [*(() if self.padded is None else self.padded.nests), self.flat.nest]
+        before = () if self.padded is None else self.padded.nests
+        return [*before, self.flat.nest, *self.followers]
 
 
 def match_planes(
@@ -177,5 +184,18 @@ def find_planes(tops: Sequence[ir.Operation], machine: Machine) -> Planes | None
             return None
     if flat.total is None:
         return None
-    found = match_planes(flat.nest, flat, padded, machine)
-    return None if isinstance(found, str) else found
+
+    def match(extended: FlatNest) -> Planes | None:
+        found = match_planes(flat.nest, extended, padded, machine)
+        return None if isinstance(found, str) else found
+
+    def fits(found: Planes) -> bool:
+        return walks(found.flat, found.col)
+
+    found = match(flat)
+    if found is None:
+        return None
+    joined = join_window(flat, tops[1 if padded is None else 3 :], match, fits)
+    if joined is None:
+        return found
+    return replace(joined.found, epilogue=joined.epilogue, followers=joined.followers)

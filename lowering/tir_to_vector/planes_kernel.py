@@ -12,6 +12,7 @@ from contextlib import ExitStack, contextmanager
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
+from relax_mlir.lowering.tir_to_vector.epilogue import Finish
 from relax_mlir.lowering.tir_to_vector.flat import inner_dims
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.machine import Machine
@@ -40,6 +41,9 @@ class _Writer:
         assert lanes is not None  # others are left to plain loops
         self.lanes = lanes
         self.vector = ir.VectorType.get([lanes], found.element)
+        self.finish: Finish | None = None
+        if found.epilogue is not None:
+            self.finish = Finish(found.epilogue, found.out.buffer, found.col, emit, machine)
         self.kernel, self.out = Layout(found.kernel, emit), Layout(found.out, emit)
         source = found.image.buffer if found.padded is None else found.padded.source
         self.source = emit.flatten_once(source)
@@ -213,6 +217,10 @@ class _Writer:
             there = dict(here)
             if found.row is not None:
                 there[found.row] = emit.add(row, r)
+            if self.finish is not None:
+                column = there.pop(found.col)
+                self.finish.at(there)(value, column, mask)
+                continue
             place = self.out.at(there).offset
             if init is None:
                 held = emit.vector_load(self.out.base, [place], self.vector, mask)

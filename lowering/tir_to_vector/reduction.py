@@ -119,6 +119,7 @@ def _total(
     totals = Sums(writer.flat, emit, lanes, shared=True)
     begun = [totals.begin(totals.neutral(width)) for width in widths]
     count = len(begun[0])
+    used: set[int] = set()
 
     def run(inner: dict[int, Index], carried: list[ir.Value]) -> list[ir.Value]:
         done, last = span
@@ -127,40 +128,43 @@ def _total(
             upto = emit.add(done, emit.round_down(emit.sub(last, done), width))
             if isinstance(upto, int) and upto == done:
                 continue
+            used.add(i)
             with emit.loop(done, upto, width, parts[i], UNROLL) as loop:
                 value = writer._value(inner, loop.counter, width, None)
                 loop.carry(totals.step(loop.carried, value))
             parts[i], done = loop.results, upto
-        total, *marks = parts[-1]
-        parts[-1] = [_rest(writer, inner, totals, total, (done, last)), *marks]
+        if done != last:
+            used.add(len(parts) - 1)
+            parts[-1] = _rest(writer, inner, totals, parts[-1], (done, last))
         return [value for part in parts for value in part]
 
     sums = writer._loops(env, reductions, [value for part in begun for value in part], run)
-    ends = [totals.end(sums[i : i + count]) for i in range(0, len(sums), count)]
-    if lanes > 1:
-        ends = [totals.narrow(end, lanes) for end in ends]
-    total = functools.reduce(totals.combine, ends)
-    return totals, total if lanes == 1 else emit.extract(totals.narrow(total, 1), 0)
+    ends = [sums[i * count : (i + 1) * count] for i in sorted(used) or [0]]
+    return totals, totals.single(ends, lanes)
 
 
 def _rest(
-    writer: "NestWriter", env: dict[int, Index], totals: Sums, total: ir.Value,
+    writer: "NestWriter", env: dict[int, Index], totals: Sums, carried: list[ir.Value],
     span: tuple[Index, Index],
-) -> ir.Value:  # fmt: skip
-    """Combine the last elements, fewer than a vector, into a sum."""
+) -> list[ir.Value]:  # fmt: skip
+    """Combine the last elements, fewer than a vector, into what a loop carried."""
     emit, lanes = writer.emit, writer.lanes
-    left = emit.sub(span[1], span[0])
-    if lanes == 1 or (isinstance(left, int) and left == 0):
-        return total
-    if writer.masked:
-        mask = emit.mask(left, lanes)
-        more = totals.combine(total, writer._value(env, span[0], lanes, mask))
-        return emit.op("arith.select", [mask, more, total], total.type)
-    first = emit.extract(total, 0)
+    total, *marks = carried
+    if writer.masked and lanes > 1:
+        mask = emit.mask(emit.sub(span[1], span[0]), lanes)
+        value = writer._value(env, span[0], lanes, mask)
+        if marks:
+            value = emit.op("arith.select", [mask, value, totals.neutral(lanes)], value.type)
+            return totals.step(carried, value)
+        more = totals.combine(total, value)
+        return [emit.op("arith.select", [mask, more, total], total.type)]
+    first = total if lanes == 1 else emit.extract(total, 0)
     with emit.loop(*span, 1, [first]) as loop:
         value = writer._value(env, loop.counter, 1, None)
         loop.carry([totals.combine(loop.carried[0], value)])
-    return emit.insert(loop.results[0], total, 0)
+    rest = loop.results[0]
+    marks = [totals.marked(mark, rest) for mark in marks]
+    return [rest if lanes == 1 else emit.insert(rest, total, 0), *marks]
 
 
 def in_pieces(writer: "NestWriter") -> bool:

@@ -70,21 +70,15 @@ class SlowKernels:
             LOGGER.warning("%s", sentence(kernel, blocks))
 
 
-def _points(top: ir.Operation) -> float:
-    """Return how many steps the loops around an operation's blocks have; unknown is endless."""
-    most = 0.0
-
-    def visit(op: ir.Operation, times: float) -> None:
-        nonlocal most
-        if op.name == "tir.for":
-            extent = constant_or_value(op.operands[1])
-            times *= extent if isinstance(extent, int) else float("inf")
-        elif op.name == "tir.block":
-            most = max(most, times)
-        for region in op.regions:
-            for block in region.blocks:
-                for inner in block.operations:
-                    visit(inner.operation, times)
-
-    visit(top, 1.0)
-    return most
+def _points(op: ir.Operation, times: float = 1.0) -> float:
+    """Return the most steps that the loops around a block inside have; unknown is endless."""
+    if op.name == "tir.for":
+        extent = constant_or_value(op.operands[1])
+        times *= extent if isinstance(extent, int) else float("inf")
+    inside = [
+        _points(inner.operation, times)
+        for region in op.regions
+        for block in region.blocks
+        for inner in block.operations
+    ]
+    return max([times, *inside] if op.name == "tir.block" else inside, default=0.0)

@@ -231,6 +231,7 @@ def _native(
             threads=available_threads(target),
             l1_bytes=l1_bytes,
             l2_bytes=l2_bytes,
+            dot_products=",".join(target.dot_products),
         )
         lower.run_in_place(kernels, context)
     # Whoever wants to see the stages wants them to run.

@@ -61,6 +61,17 @@ def check_columns(indices: _Array, lengths: Sequence[int]) -> _Array:
     return result
 
 
+def check_count(count: int, length: int) -> tuple[int]:
+    """Return how many of an axis a kernel may take, as a shape.
+
+    Raises:
+        ShapeMismatchError: there are fewer.
+    """
+    if count > length:
+        raise ShapeMismatchError(f"cannot take {count} of {length} elements")
+    return (count,)
+
+
 def _take(x: _Array, indices: _Array, axis: int | None = None, mode: str = "fast") -> _Array:
     check(x, "f" if mode == "nan" else "biuf")
     source = x.reshape(-1) if axis is None else x
@@ -215,4 +226,5 @@ INDEX: dict[str, Callable[..., Any]] = {
 CHECKS: dict[str, Callable[..., Any]] = {
     "check_indices": check_indices,
     "check_columns": check_columns,
+    "check_count": check_count,
 }

@@ -1,5 +1,6 @@
 """The options that `PassContext(config={...})` accepts, registered by key (P23)."""
 
+import dataclasses
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -90,7 +91,7 @@ def _legalise(key: str, value: Any) -> Any:
         if isinstance(value, wanted) and not (wanted is int and isinstance(value, bool)):
             return value
         if isinstance(value, Mapping) and wanted is not dict:
-            return wanted(**value)
+            return _object(key, wanted, value)
         if wanted is bool and isinstance(value, int) and value in (0, 1):
             return bool(value)
         if wanted is float and isinstance(value, int):
@@ -100,6 +101,28 @@ def _legalise(key: str, value: Any) -> Any:
         )
     try:
         return wanted(value)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"config option '{key}': {error}") from None
+
+
+def _object(key: str, wanted: type, fields: Mapping[str, Any]) -> Any:
+    """Make a config object of a dict of its fields."""
+    if dataclasses.is_dataclass(wanted):
+        known = {field.name: field.type for field in dataclasses.fields(wanted)}
+        for name, value in fields.items():
+            if name not in known:
+                raise TypeError(
+                    f"config option '{key}' has no field '{name}'{did_you_mean(name, known)} "
+                    f"fields are: {', '.join(known)}"
+                )
+            if known[name] in (int, bool) and not isinstance(value, int):
+                wants = "int" if known[name] is int else "bool"
+                raise TypeError(
+                    f"config option '{key}': field '{name}' wants {wants}, "
+                    f"got {type(value).__name__} {value!r}"
+                )
+    try:
+        return wanted(**fields)
     except (TypeError, ValueError) as error:
         raise TypeError(f"config option '{key}': {error}") from None
 

@@ -10,10 +10,10 @@ from relax_mlir.lowering.tir_to_vector.analysis import Nest, match_nest, top_lev
 from relax_mlir.lowering.tir_to_vector.contraction import Contraction, match_contraction
 from relax_mlir.lowering.tir_to_vector.flat import FlatNest, NotFlat, collapse, flatten_nest
 from relax_mlir.lowering.tir_to_vector.machine import Machine
-from relax_mlir.lowering.tir_to_vector.matmul import is_matrix_product
+from relax_mlir.lowering.tir_to_vector.matrix_product import is_matrix_product
 from relax_mlir.transform.tir_calls import TirCall
 
-_BESIDE_NESTS = ("arith.constant", "tir.symbol", "memref.alloc", "func.return")
+BESIDE_NESTS = ("arith.constant", "tir.symbol", "memref.alloc", "func.return")
 
 
 @dataclass
@@ -30,7 +30,7 @@ def match_contraction_kernel(call: TirCall | None) -> ContractionKernel | None:
     entry = call.callee.operation.regions[0].blocks[0]
     tops = list(top_level(call.callee))
     others = [view.operation.name for view in entry.operations if view.operation not in tops]
-    if not tops or any(name not in _BESIDE_NESTS for name in others):
+    if not tops or any(name not in BESIDE_NESTS for name in others):
         return None
     first, *rest = (_flat(op) for op in tops)
     found = None if first is None else match_contraction(first)

@@ -1,6 +1,7 @@
 """The pass `fuse-ops`: chains of elementwise kernels become one kernel each (W0 of R14).
 
-They join the kernel of the contraction that they follow, where it is the first of the chain.
+They join the kernel of the contraction, or of the window, that they follow, where it is the first
+of the chain.
 
 What passes between them is then never written to memory. A kernel takes part when it is one nest of
 spatial loops over its output with plain arithmetic inside. It is computed where its result is used,
@@ -32,6 +33,7 @@ from relax_mlir.transform.tir_calls import (
     match_call,
     unique_name,
 )
+from relax_mlir.transform.window_kernels import match_window_kernel
 
 # Past so many characters the name of a fused kernel tells nobody more.
 _LONGEST_NAME = 40
@@ -103,7 +105,9 @@ class _Fuser:
         if not all(is_identity(load, 1, consumer.body) for load in loads):
             return None
         call = match_call(op, self._symbols)
-        return match_elementwise(call) or match_contraction_kernel(call)
+        return (
+            match_elementwise(call) or match_contraction_kernel(call) or match_window_kernel(call)
+        )
 
     def _merge(
         self,

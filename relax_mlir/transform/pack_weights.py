@@ -112,7 +112,8 @@ class _Packer:
         if not 0 <= position < len(call.arguments):
             return None
         value = call.arguments[position]
-        dims = [dim.value for dim in T.known_dims(value.type)] if _is_constant(value) else []
+        known = T.known_dims(value.type) if _is_constant(value) else []
+        dims = [dim.value for dim in known if dim.value is not None]
         if value in written or len(dims) != 2 or T.tensor_dtype(value.type) not in _DTYPES:
             return None
         transposed = found.b.strides[found.k] == 1

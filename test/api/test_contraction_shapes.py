@@ -1,6 +1,7 @@
 """Contractions of known shapes: each kind of kernel, each rest of rows and columns, any threads."""
 
 import ctypes
+import operator
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -96,19 +97,23 @@ def test_special_values() -> None:
         np.testing.assert_array_equal(np.isinf(got), np.isinf(want), err_msg=str(shape))
 
 
+@pytest.mark.parametrize("known", [True, False])
 @pytest.mark.parametrize("most", [6, 12])
-def test_row_tiles_cover_every_row_once(most: int) -> None:
+def test_row_tiles_cover_every_row_once(most: int, known: bool) -> None:
     class Numbers:
         max, min = staticmethod(max), staticmethod(min)
+        add, div = staticmethod(operator.add), staticmethod(operator.floordiv)
 
     for rows in range(200):
-        tiles = RowTiles(Numbers(), rows, most, ())
+        # A number of numpy's is no `int`: it stands for one that is known at run time only.
+        tiles = RowTiles(Numbers(), rows if known else np.int64(rows), most)
         for cut in range(tiles.count + 1):
             seen: list[int] = []
             for first, last in ((0, cut), (cut, tiles.count)):
                 for loop in tiles.loops(first, last):
                     for number in range(loop.first, loop.last):
-                        start = number * loop.rows + loop.base
-                        seen += range(start, start + loop.rows)
-                        assert 0 < loop.rows <= most
+                        start = number * loop.step + loop.base
+                        count = min(loop.rows, rows - start) if loop.partial else loop.rows
+                        seen += range(start, start + count)
+                        assert 0 < count <= loop.rows <= most
             assert seen == list(range(rows))

@@ -85,7 +85,11 @@ def test_attention(dtype: str) -> None:
         ([[1, 2, 3], [1, 2, 3, 4], [1, 2, 3, 4]], {}, "query must have 4 dimensions, got 3"),
         ([[1, 2, 3, 4], [1, 2, 3, 5], [1, 2, 3, 4]], {}, "depths of query and key must match"),
         ([[1, 2, 3, 4], [1, 5, 3, 4], [1, 6, 3, 4]], {}, "lengths of key and value must match"),
-        ([[1, 2, 3, 4], [1, 5, 2, 4], [1, 5, 3, 4]], {}, "numbers of heads of key and value must match"),
+        (
+            [[1, 2, 3, 4], [1, 5, 2, 4], [1, 5, 3, 4]],
+            {},
+            "numbers of heads of key and value must match",
+        ),
         ([[1, 2, 3, 4]] * 3 + [[1, 3, 2, 5]], {}, "shapes .* cannot be broadcast"),
         ([[1, 2, 3, 4]] * 3, {"causal_mask": "Left"}, "causal_mask must be one of TopLeft"),
         ([[1, 2, 3, 4]] * 3, {"window_size": 2}, "window_size needs causal_mask"),

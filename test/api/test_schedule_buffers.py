@@ -102,7 +102,7 @@ def test_set_scope() -> None:
     assert 'B_shared = T.alloc_buffer((8, 9), "float32", scope="shared")' in sch.mod.script()
     runs(sch, CHAIN)
     refused(sch, lambda: sch.set_scope("D", 0, "shared"), "is a parameter of the function")
-    refused(sch, lambda: sch.set_scope("C", 1, "shared"), "has 1 write buffers, there is no number")
+    refused(sch, lambda: sch.set_scope("C", 1, "shared"), "no write buffer number 1")
 
 
 def test_storage_align() -> None:
@@ -120,7 +120,7 @@ def test_storage_align() -> None:
 
 @pytest.mark.parametrize(
     ("which", "why"),
-    [(2, "has 2 read buffers, there is no number 2"), (-1, "there is no number -1"),
+    [(2, "no read buffer number 2: there are B, A, counted from 0"), (-1, "no read buffer number -1"),
      ("X", "has no read buffer 'X', but B, A")],
 )  # fmt: skip
 def test_buffers_that_are_not_there(which: int | str, why: str) -> None:

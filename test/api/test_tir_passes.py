@@ -127,9 +127,11 @@ def test_names_and_configs() -> None:
     assert tir.transform.UnrollLoop().info.name == "UnrollLoop"
     assert set(NAMES) <= set(dir(tir.transform))
     assert "tir.UnrollLoop" in transform.PassContext.list_configs()
-    with pytest.raises(TypeError):
+    with pytest.raises(TypeError, match="no field 'auto_max_steps'; did you mean 'auto_max_step'"):
         transform.PassContext(config={"tir.UnrollLoop": {"auto_max_steps": 1}})
-    with pytest.raises(AttributeError, match="has no attribute 'UnrollLoops'"):
+    with pytest.raises(TypeError, match="'auto_max_step' wants int, got str '16'"):
+        transform.PassContext(config={"tir.UnrollLoop": {"auto_max_step": "16"}})
+    with pytest.raises(AttributeError, match="has no attribute 'UnrollLoops'; did you mean"):
         _ = tir.transform.UnrollLoops
 
 

@@ -11,6 +11,8 @@ from typing import Any
 from relax_mlir.errors import ScheduleError
 from relax_mlir.ir import structural_equal
 from relax_mlir.tir.schedule import BlockRV, LoopRV, Schedule
+from relax_mlir.tir.schedule.buffers import is_local
+from relax_mlir.tir.schedule.primitives.layout import buffer_of
 
 Move = Callable[[Schedule, Random], Any]
 
@@ -117,9 +119,46 @@ def place(sch: Schedule, rng: Random) -> None:
     sch.compute_at(block, where)
 
 
+def layout(sch: Schedule, rng: Random) -> None:
+    maps = [lambda *i: i[::-1], lambda *i: (i[0] // 4, *i[1:], i[0] % 4),
+            lambda *i: (*i[:-1], i[-1] // 2, i[-1] % 2)]  # fmt: skip
+    block, which = some_block(sch, rng), (rng.choice(["read", "write"]), rng.choice([0, 0, 1]))
+    with sch.state.entered():
+        if not is_local(buffer_of(sch.state, sch.get(block), which)):
+            raise ScheduleError("a parameter, which callers have in its layout")
+    sch.transform_layout(block, which, rng.choice(maps), 0)
+
+
+def block_layout(sch: Schedule, rng: Random) -> None:
+    maps = [lambda *i: (i[0] // 4, *i[1:], i[0] % 4), lambda *i: (i[0], *i[1:][::-1]),
+            lambda *i: (*i[:-1], i[-1] // 3, i[-1] % 3)]  # fmt: skip
+    block = some_block(sch, rng)
+    if len(sch.get(block).attributes["iter_types"]):
+        sch.transform_block_layout(block, rng.choice(maps))
+
+
+def blocks(sch: Schedule, rng: Random) -> None:
+    sch.blockize(rng.choice(some_loops(sch, rng)), rng.random() < 0.6)
+
+
+def reindexed(sch: Schedule, rng: Random) -> None:
+    block, number = some_block(sch, rng), rng.choice([0, 0, 1])
+    if rng.random() < 0.3:
+        sch.cache_inplace(block, number, "local")
+    else:
+        sch.reindex(block, (rng.choice(["read", "write"]), number))
+
+
+def padded(sch: Schedule, rng: Random) -> None:
+    block = some_block(sch, rng)
+    count = len(sch.get(block).attributes["iter_types"])
+    sch.pad_einsum(block, [rng.choice([1, 1, 2, 4]) for _ in range(count)])
+
+
 MOVES: list[Move] = [
     split, split, fuse, reorder, reorder, kind, annotate, sample, categorical, unit_loop, merge,
     partition, inline, move, move, move, decompose, factor, cache, cache, place,
+    layout, block_layout, blocks, blocks, reindexed, padded,
 ]  # fmt: skip
 
 

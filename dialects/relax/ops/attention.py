@@ -91,11 +91,12 @@ def _attention(types: Sequence[Any], attrs: dict[str, Any]) -> ir.Type:
             raise InferError(f"{name} must have {len(letters)} dimensions, got {ndim}")
     dtype = join_dtypes(given)
     _check_mask(attrs)
-    known = [T.tensor_dims(type_) for type_ in types[:3]]
+    dims_of = [T.tensor_dims(type_) for type_ in types[:3]]
+    known = [dims for dims in dims_of if dims is not None]
     bias = types[3]
     if bias is not None and T.tensor_ndim(bias) not in (-1, 2, 3, 4):
         raise InferError(f"bias must have 2, 3 or 4 dimensions, got {T.tensor_ndim(bias)}")
-    if any(dims is None for dims in known):
+    if len(known) < len(dims_of):
         return T.tensor_type(None, dtype, len(result))
     query, key, value = (
         dims_by_letter(dims, letters) for dims, letters in zip(known, layouts, strict=True)

@@ -32,7 +32,9 @@ def read_regions(
         nodes += arg.elts if isinstance(arg, (ast.List, ast.Tuple)) else [arg]
     found = [_region(p, node, iters, firsts) for node in nodes]
     plain = all(access is None or not access.extents for access in found)
-    return None if (plain and not nested) or None in found else [access for access in found if access is not None]
+    if (plain and not nested) or None in found:
+        return None
+    return [access for access in found if access is not None]
 
 
 def _region(

@@ -121,7 +121,8 @@ class ScheduleBase:
             from relax_mlir.errors import did_you_mean
 
             names = [tree.block_name(op) for op in tree.nested_blocks(function)]
-            raise IndexError(f"no block '{name}' in '{where}'{did_you_mean(name, names)}")
+            known = did_you_mean(name, names) or f"; there are: {', '.join(names[:8]) or 'none'}"
+            raise IndexError(f"no block '{name}' in '{where}'{known}")
         raise IndexError(f"{len(found)} blocks of '{where}' are called '{name}'")
 
     def _function(self, name: str | None) -> ir.Operation:

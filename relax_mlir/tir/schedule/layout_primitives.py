@@ -3,12 +3,13 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.tir.schedule import buffers, tree
 from relax_mlir.tir.schedule.base import ScheduleBase, primitive
 from relax_mlir.tir.schedule.handles import BlockRV
 from relax_mlir.tir.schedule.index_map import IndexMap, index_map_of
+from relax_mlir.tir.schedule.primitives import buffer_notes as N
 from relax_mlir.tir.schedule.primitives import layout as L
+from relax_mlir.tir.schedule.primitives.block_layout import transform_block_layout
 
 
 def _buffer_map(sch: ScheduleBase, arguments: dict[str, Any]) -> None:
@@ -25,6 +26,23 @@ def iterator_map(sch: ScheduleBase, arguments: dict[str, Any]) -> None:
     """Make an index map of what was given as one of a block's iterators."""
     count = len(tree.iter_types(sch._block(arguments["block"])))
     arguments["index_map"] = index_map_of(arguments["index_map"], count)
+
+
+def _region_map(sch: ScheduleBase, arguments: dict[str, Any]) -> None:
+    count = len(tree.iter_types(sch._block(arguments["block"])))
+    given = arguments["gen_new_ranges"]
+    if callable(given) and not isinstance(given, IndexMap):
+        pairs = given
+
+        def given(*indices: Any) -> list[Any]:
+            found = pairs(*indices)
+            return [
+                end
+                for each in found
+                for end in (each if isinstance(each, (list, tuple)) else [each])
+            ]
+
+    arguments["gen_new_ranges"] = index_map_of(given, count)
 
 
 class LayoutPrimitives(ScheduleBase):
@@ -74,7 +92,57 @@ class LayoutPrimitives(ScheduleBase):
             ScheduleError: the block is not like that, the map is not one-to-one, or a new iterator
                 would be both spatial and a reduction's.
         """
-        L.transform_block_layout(self._state, self._block(block), index_map_of(index_map))
+        transform_block_layout(self._state, self._block(block), index_map_of(index_map))
 
+    @primitive("SetAxisSeparator", inputs=("block",))
+    def set_axis_separator(
+        self, block: BlockRV | str, buffer: tuple[str, int] | str,
+        axis_separators: Sequence[int] | None,
+    ) -> None:  # fmt: skip
+        """Note between which dimensions a buffer is cut into groups.
 
-__all__ = ["LayoutPrimitives", "Sequence", "SymExpr", "iterator_map"]
+        Args:
+            block: one that uses the buffer.
+            buffer: its name, or `("read", n)` or `("write", n)`.
+            axis_separators: positions among its dimensions, increasing; none to take them away.
+
+        Raises:
+            ScheduleError: there is no such buffer, or the positions are not like that.
+        """
+        separators = list(axis_separators or [])
+        N.set_axis_separator(self._state, self._block(block), buffer, separators)
+
+    @primitive("UnsafeSetDType", inputs=("block",))
+    def unsafe_set_dtype(self, block: BlockRV | str, buffer_index: int | str, dtype: str) -> None:
+        """Have a buffer hold another dtype: stores and loads convert. Numbers may change.
+
+        Args:
+            block: one that writes the buffer, which the function makes.
+            buffer_index: the position among what it writes, or the name of the buffer.
+            dtype: what the buffer is to hold.
+
+        Raises:
+            ScheduleError: there is no such buffer, or it is a parameter.
+        """
+        N.unsafe_set_dtype(self._state, self._block(block), buffer_index, dtype)
+
+    @primitive("AnnotateBufferAccess", inputs=("block",), prepare=_region_map)
+    def annotate_buffer_access(
+        self, block: BlockRV | str, buffer_index: int, buf_type: str,
+        gen_new_ranges: IndexMap | Callable[..., Any],
+    ) -> None:  # fmt: skip
+        """Declare which part of a buffer a block accesses, in place of what is found of it.
+
+        Args:
+            block: the block.
+            buffer_index: the position among what it reads or writes.
+            buf_type: `read` or `write`.
+            gen_new_ranges: from the block's iterators to pairs, for each dimension where the part
+                begins and where it ends; sizes must be the same everywhere.
+
+        Raises:
+            ScheduleError: there is no such buffer, or the map gives no such part.
+        """
+        N.annotate_buffer_access(
+            self._state, self._block(block), buffer_index, buf_type, index_map_of(gen_new_ranges)
+        )

@@ -7,6 +7,7 @@ from relax_mlir.dialects.relax.prover import Facts
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.tir.schedule import tree
 from relax_mlir.tir.schedule.accesses import Access, accesses, inlined
+from relax_mlir.tir.schedule.conditions import assume
 from relax_mlir.tir.schedule.index import Indices
 from relax_mlir.tir.schedule.injective import determined_names
 from relax_mlir.tir.schedule.simplify import simplify
@@ -156,7 +157,11 @@ def _apart(indices: Indices, loop: ir.Operation, found: Sequence[Access]) -> boo
             return False
         everywhere.append(exprs)
         inner = _innermost_block(access.op)
-        facts.append(indices.facts(inner, predicate=inner.name == tree.BLOCK))
+        # Loops inside the block count too.
+        known = indices.facts(access.op)
+        if inner.name == tree.BLOCK:
+            assume(known, indices.block_conditions(inner))
+        facts.append(known)
     outer = {str(indices.var(tree.variable(op))) for op in tree.ancestors(loop)
              if op.name == tree.LOOP}  # fmt: skip
     for dim in range(len(everywhere[0])):

@@ -67,9 +67,7 @@ class Matcher:
         """
         wanted, found = _effects(desc), _effects(body)
         if [op.name for op in wanted] != [op.name for op in found]:
-            raise Mismatch(
-                f"expected {_list(wanted)}, got {_list(found)}"
-            )
+            raise Mismatch(f"expected {_list(wanted)}, got {_list(found)}")
         for a, b in zip(wanted, found, strict=True):
             if a.name == tree.LOOP:
                 self._loops(a, b)
@@ -202,9 +200,12 @@ class Matcher:
         before = dict(self.parts)
         try:
             self._operands(a, operands)
-        except Mismatch:
+        except Mismatch as first:
             self.parts = before
-            self._operands(a, operands[::-1])
+            try:
+                self._operands(a, operands[::-1])
+            except Mismatch:
+                raise first from None
 
     def _operands(self, desc: ir.Operation, operands: Sequence[ir.Value]) -> None:
         for wanted, found in zip(desc.operands, operands, strict=True):
@@ -225,9 +226,7 @@ def _list(ops: Sequence[ir.Operation]) -> str:
     return ", ".join(tree.describe(op) for op in ops) or "nothing"
 
 
-def _iterators(
-    indices: Indices, block: ir.Operation
-) -> list[tuple[str, SymExpr, SymExpr, int]]:
+def _iterators(indices: Indices, block: ir.Operation) -> list[tuple[str, SymExpr, SymExpr, int]]:
     """Return type, value, extent and position of each iterator of more than one step."""
     return [
         (kind, value, extent, position)

@@ -9,6 +9,7 @@ from relax_mlir.dialects.relax.prover import Facts
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.tir.schedule import tree
 from relax_mlir.tir.schedule.accesses import Access, accesses, through
+from relax_mlir.tir.schedule.buffers import dims_of
 from relax_mlir.tir.schedule.index import Indices
 from relax_mlir.tir.schedule.regions import Range, range_of
 from relax_mlir.tir.schedule.simplify import simplify
@@ -103,14 +104,25 @@ def declarations(
     arguments = [str(indices.var(argument)) for argument in tree.body_of(block).arguments]
     found = []
     for region in regions_of(indices, block):
-        attributes = _attributes(region.ranges, arguments)
+        attributes = region_attributes(region.ranges, arguments)
+        if isinstance(attributes["map"], ir.UnitAttr):
+            # Scripts have no word for "any part": all of it.
+            dims = dims_of(indices, region.buffer)
+            whole = [Range(SymExpr.const(0), dim - 1) for dim in dims]
+            attributes = region_attributes(whole, arguments)
         for kind, happens in (("tir.reads", region.reads), ("tir.writes", region.writes)):
             if happens:
                 found.append((kind, region.buffer, attributes))
     return sorted(found, key=lambda entry: entry[0])
 
 
-def _attributes(ranges: list[Range] | None, arguments: list[str]) -> dict[str, ir.Attribute]:
+def region_attributes(ranges: list[Range] | None, arguments: list[str]) -> dict[str, ir.Attribute]:
+    """Return a region as the attributes of a declaration; it may be any part where None is given.
+
+    Args:
+        ranges: for each dimension.
+        arguments: the names of the block's iterators.
+    """
     unknown: dict[str, ir.Attribute] = {"map": ir.UnitAttr.get()}
     if ranges is None:
         return unknown

@@ -13,7 +13,9 @@ from relax_mlir.tir.schedule.kind_primitives import KindPrimitives
 from relax_mlir.tir.schedule.layout_primitives import LayoutPrimitives
 from relax_mlir.tir.schedule.lookup import LookupPrimitives
 from relax_mlir.tir.schedule.loop_primitives import LoopPrimitives
+from relax_mlir.tir.schedule.padding_primitives import PaddingPrimitives
 from relax_mlir.tir.schedule.reduction_primitives import ReductionPrimitives
+from relax_mlir.tir.schedule.reindex_primitives import ReindexPrimitives
 from relax_mlir.tir.schedule.sampling_primitives import SamplingPrimitives
 from relax_mlir.tir.schedule.state import RENDER_LEVELS, ScheduleState
 from relax_mlir.tir.schedule.tensor_primitives import TensorPrimitives
@@ -30,6 +32,8 @@ class Schedule(
     BufferPrimitives,
     LayoutPrimitives,
     TensorPrimitives,
+    ReindexPrimitives,
+    PaddingPrimitives,
 ):
     """A schedule: transformations that change how a program computes and keep what it computes.
 

@@ -31,7 +31,7 @@ class TensorPrimitives(ScheduleBase):
 
     @primitive("Tensorize", inputs=("block_or_loop",))
     def tensorize(
-        self, block_or_loop: BlockRV | LoopRV | str, tensor_intrin: str,
+        self, block_or_loop: BlockRV | LoopRV, tensor_intrin: str,
         preserve_unit_iters: bool = True,
     ) -> None:  # fmt: skip
         """Put the implementation of a tensor intrinsic where the program is as it describes.

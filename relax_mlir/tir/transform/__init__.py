@@ -4,6 +4,7 @@ import importlib
 from collections.abc import Callable
 from typing import Any
 
+from relax_mlir.errors import did_you_mean
 from relax_mlir.tir.transform.table import TIR_PASSES
 
 _EXPORTS = {
@@ -19,7 +20,7 @@ def __getattr__(name: str) -> Callable[..., Any]:
     """Return a pass's constructor, or one of the classes beside them.
 
     Raises:
-        AttributeError: there is no such pass.
+        AttributeError: there is no such pass; names the closest.
     """
     package = "relax_mlir.tir.transform"
     if name in _EXPORTS:
@@ -30,7 +31,8 @@ def __getattr__(name: str) -> Callable[..., Any]:
     elif name == "prim_func_pass":
         value = importlib.import_module("relax_mlir.transform.decorators").prim_func_pass
     else:
-        raise AttributeError(f"module '{package}' has no attribute '{name}'")
+        hint = "" if name.startswith("_") else did_you_mean(name, __dir__())
+        raise AttributeError(f"module '{package}' has no attribute '{name}'{hint}")
     globals()[name] = value
     return value
 

@@ -10,7 +10,7 @@ from relax_mlir.tir.schedule import checks, edit, tree
 from relax_mlir.tir.schedule.accesses import declare
 from relax_mlir.tir.schedule.conditions import Comparison
 from relax_mlir.tir.schedule.index import Indices
-from relax_mlir.tir.schedule.primitives.layout import tidy
+from relax_mlir.tir.schedule.primitives.block_layout import tidy
 from relax_mlir.tir.schedule.regions import Range, range_of
 from relax_mlir.tir.schedule.simplify import simplify
 from relax_mlir.tir.schedule.state import ScheduleState
@@ -206,9 +206,7 @@ def _begin(
         if name not in used:
             continue
         steps = indices.lift(loop.operands[1])
-        new = edit.new_loop(
-            at, tree.loop_name(loop), indices.entry(_ZERO), indices.entry(steps)
-        )
+        new = edit.new_loop(at, tree.loop_name(loop), indices.entry(_ZERO), indices.entry(steps))
         variables[name] = indices.var(tree.variable(new))
         at = edit.end_of(new)
     own = [i for i in spatial if halves[i].size.value != 1]

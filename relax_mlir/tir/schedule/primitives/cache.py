@@ -35,7 +35,8 @@ def chosen_buffer(
         return own[names.index(which)]
     if not 0 <= which < len(own):
         raise state.error(
-            f"{tree.describe(block)} has {len(own)} {kind} buffers, there is no number {which}",
+            f"{tree.describe(block)} has no {kind} buffer number {which}: there are "
+            f"{', '.join(names) or 'none'}, counted from 0",
             block,
         )
     return own[which]
@@ -78,7 +79,7 @@ def cache_read(
     dims = buffers.dims_of(indices, buffer)
     name = f"{buffers.name_of(buffer)}_{scope}"
     copy = buffers.alloc(indices, name, dims, buffers.dtype_of(buffer), scope)
-    made = _copier(indices, ir.InsertionPoint(at), name, dims, buffer, copy)
+    made = copier(indices, ir.InsertionPoint(at), name, dims, buffer, copy)
     for access in found:
         access.op.operands[_ELEMENTS.index(access.op.name)] = copy
     _declared(indices, found)
@@ -110,11 +111,11 @@ def _statement(op: ir.Operation, others: Sequence[ir.Operation]) -> ir.Operation
     return op
 
 
-def _copier(
+def copier(
     indices: Indices, at: ir.InsertionPoint, name: str, dims: Sequence[SymExpr], source: ir.Value,
     target: ir.Value,
 ) -> ir.Operation:  # fmt: skip
-    """Write a block that copies all of a buffer."""
+    """Write a block that copies all of a buffer; returns it."""
     variables = []
     for position, dim in enumerate(dims):
         loop = edit.new_loop(

@@ -34,7 +34,9 @@ def tensorize(
     try:
         matcher.bodies(tree.body_of(root_of(desc)), tree.body_of(block))
     except Mismatch as error:
-        raise state.error(f"{what} is not what '{intrin.name}' describes: {error}", block) from None
+        raise state.error(
+            f"{what} is not what '{intrin.name}' describes: {error}", target
+        ) from None
     parameters = list(tree.body_of(desc).arguments)
     for argument in parameters:
         if argument not in matcher.parts:
@@ -95,22 +97,27 @@ def _written(
             raise state.error(f"the implementation of '{name}' has sizes that are no numbers")
         edit.copy_chosen(chosen, values)
         edit.copy_ops(tree.body_of(root), values) if root != impl else edit.copy_chosen(
-            [v.operation for v in body.operations if v.operation.name not in (*_ENTRY, "func.return")],
+            [
+                v.operation
+                for v in body.operations
+                if v.operation.name not in (*_ENTRY, "func.return")
+            ],
             values,
         )
     made = {part.buffer: part for part in parts.values()}
     for op in list(tree.walk(block)):
-        if op.name == tree.BLOCK and op != block and SREF not in op.attributes:
-            _named(op, taken)
         if _is_in_init(op, block) or op == block:
             continue
+        if op.name == tree.BLOCK and SREF not in op.attributes:
+            _named(op, taken)
         position = _PLACES.get(op.name)
         for number, operand in enumerate(op.operands):
             if operand not in made or op.name in ("tir.reads", "tir.writes"):
                 continue
             if number != position:
                 raise state.error(
-                    f"the implementation of '{name}' uses more of a buffer than elements: '{op.name}'"
+                    f"the implementation of '{name}' uses more of a buffer than elements: "
+                    f"'{op.name}'"
                 )
         if position is not None and op.operands[position] in made:
             _shifted(indices, op, position, made[op.operands[position]])

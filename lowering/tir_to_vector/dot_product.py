@@ -1,0 +1,109 @@
+"""Instructions that add up products of neighbouring small numbers: which there are, and when."""
+
+from dataclasses import dataclass
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.lowering.tir_to_vector.contraction import Contraction
+from relax_mlir.lowering.tir_to_vector.emit import Emitter
+from relax_mlir.lowering.tir_to_vector.machine import Machine
+
+# What a lane of a register multiplies at once lies in as many bits as its sum has.
+_LANE_BITS = 32
+# By a machine's name for it: LLVM's intrinsic for each width of registers.
+_INTRINSICS = {
+    "bf16": {512: "llvm.x86.avx512bf16.dpbf16ps.512"},
+    "u8s8": {512: "llvm.x86.avx512.vpdpbusd.512", 256: "llvm.x86.avx512.vpdpbusd.256"},
+    "s16": {
+        512: "llvm.x86.avx512.pmaddw.d.512",
+        256: "llvm.x86.avx2.pmadd.wd",
+        128: "llvm.x86.sse2.pmadd.wd",
+    },
+}
+_SIGNED, _UNSIGNED = "arith.extsi", "arith.extui"
+
+
+@dataclass(frozen=True)
+class DotProduct:
+    """How a contraction's operands are multiplied, some steps of k at once.
+
+    For each lane, a group of elements of A that follow each other along k, and one of B, lie in 32
+    bits: to everything but the instruction itself groups are integers.
+
+    Attributes:
+        intrinsic: the instruction, in LLVM's words.
+        part: the type of a group's elements.
+        group: how many there are.
+        widen: for A and B the conversion of what lies in memory to `part`, None for none.
+        turned: whether the sign bits of B are turned: its numbers are others then, and so are
+            sums, by what columns of zeros would give.
+        b_first: whether the instruction takes B's groups before A's.
+        adds: whether it adds to a sum too.
+    """
+
+    intrinsic: str
+    part: ir.Type
+    group: int
+    widen: tuple[str | None, str | None] = (None, None)
+    turned: bool = False
+    b_first: bool = False
+    adds: bool = True
+
+    def multiply_add(self, emit: Emitter, a: ir.Value, b: ir.Value, total: ir.Value) -> ir.Value:
+        """Return a sum, and what groups of A and B add to it."""
+        parts = ir.VectorType.get([total.type.shape[0] * self.group], self.part)
+        x, y = (emit.op("vector.bitcast", [value], parts) for value in (a, b))
+        if self.b_first:
+            x, y = y, x
+        if self.adds:
+            return _call(emit, self.intrinsic, [total, x, y], total.type)
+        return emit.op("arith.addi", [total, _call(emit, self.intrinsic, [x, y], total.type)],
+                       total.type)  # fmt: skip
+
+
+def find_dot_product(found: Contraction, machine: Machine) -> DotProduct | None:
+    """Return the instruction for a contraction's operands, None where the machine has none.
+
+    Sums of integers are exact, modulo 2**32 as those of the contraction are: the instruction for
+    bytes takes unsigned ones on one side and signed ones on the other, and has no saturation.
+    """
+    element = str(found.element)
+    types = [str(access.buffer.type.element_type) for access in (found.a, found.b)]
+    if element == "f32" and types == ["bf16", "bf16"]:
+        name = _intrinsic("bf16", machine)
+        return None if name is None else DotProduct(name, ir.BF16Type.get(), 2)
+    if element != "i32" or any(kind not in ("i8", "i16") for kind in types):
+        return None
+    signs = [widen == _SIGNED for widen in found.widen]
+    name = _intrinsic("u8s8", machine)
+    if types == ["i8", "i8"] and name is not None:
+        # With equal signs B becomes what A is not.
+        turned = signs[0] == signs[1]
+        return DotProduct(name, ir.IntegerType.get_signless(8), 4, turned=turned, b_first=signs[0])
+    name = _intrinsic("s16", machine)
+    wide = [kind == "i16" for kind in types]
+    if name is None or any(w and not s for w, s in zip(wide, signs, strict=True)):
+        return None
+    a, b = (None if w else widen for w, widen in zip(wide, found.widen, strict=True))
+    return DotProduct(name, ir.IntegerType.get_signless(16), 2, (a, b), adds=False)
+
+
+def _intrinsic(kind: str, machine: Machine) -> str | None:
+    if kind not in machine.dot_products:
+        return None
+    return _INTRINSICS[kind].get(machine.vector_bits)
+
+
+def _call(emit: Emitter, name: str, operands: list[ir.Value], result: ir.Type) -> ir.Value:
+    return emit.op(
+        "llvm.call_intrinsic",
+        operands,
+        result,
+        intrin=ir.StringAttr.get(name),
+        operandSegmentSizes=ir.DenseI32ArrayAttr.get([len(operands), 0]),
+        op_bundle_sizes=ir.DenseI32ArrayAttr.get([]),
+    )
+
+
+def groups_type(lanes: int) -> ir.VectorType:
+    """Return the type of a vector of groups."""
+    return ir.VectorType.get([lanes], ir.IntegerType.get_signless(_LANE_BITS))

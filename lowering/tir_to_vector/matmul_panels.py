@@ -1,0 +1,141 @@
+"""The right-hand side of a contraction: panels that are packed, read as they lie, or there already.
+
+One object serves one kernel: `decide` first, `allocate` inside the parallel region, and `panels`
+for each block of columns and of k.
+"""
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.lowering.tir_to_vector.index_emit import Index
+from relax_mlir.lowering.tir_to_vector.matmul_sizes import Sizes, Span
+from relax_mlir.lowering.tir_to_vector.microkernel import Flat
+from relax_mlir.lowering.tir_to_vector.operands import Edge, Panels
+from relax_mlir.lowering.tir_to_vector.packing import Loader, PanelPacker
+
+# Packing B pays when enough rows share it, and it is too big for the first-level cache.
+PACK_ROWS = 32
+PACK_ELEMENTS = 8192
+
+
+class RightSide:
+    """Where register tiles read B.
+
+    Attributes:
+        pack: whether it is packed; an i1 where that is known at run time only.
+        element: what panels consist of.
+    """
+
+    def __init__(self, sizes: Sizes) -> None:
+        self._sizes = sizes
+        self._packed: ir.Value | None = None
+        self.pack: bool | ir.Value = False
+        self.element: ir.Type = sizes.found.element
+
+    @property
+    def as_it_lies(self) -> bool:
+        """Whether B is read where it is, without panels."""
+        return self.pack is False and not self._sizes.ready
+
+    def decide(self) -> None:
+        """Set whether to pack."""
+        sizes = self._sizes
+        emit, found = sizes.emit, sizes.found
+        if sizes.ready:
+            self.pack = False
+            return
+        if sizes.b.stride(found.n) != 1 or found.widen[1] is not None:
+            self.pack = True
+            return
+        conditions = []
+        many = emit.mul(sizes.k, sizes.n)
+        for value, least in ((sizes.m, PACK_ROWS), (many, PACK_ELEMENTS + 1)):
+            if not isinstance(value, int):
+                conditions.append(emit.compare("sge", value, least))
+            elif value < least:
+                self.pack = False
+                return
+        if len(conditions) == 2:
+            self.pack = emit.both(*conditions)
+        else:
+            self.pack = conditions[0] if conditions else True
+
+    def allocate(self) -> None:
+        """Make room for the panels of a block."""
+        if self.pack is False and not self._has_edge:
+            return
+        sizes = self._sizes
+        emit = sizes.emit
+        with emit.outside():
+            columns = emit.min(sizes.n, sizes.n_most)
+            panels = emit.div(emit.add(columns, sizes.width - 1), sizes.width)
+            if self.pack is not True:
+                panels = 1 if self.pack is False else emit.select(self.pack, panels, 1)
+            rows = emit.add(emit.mul(self._panel_rows(), panels), sizes.lanes)
+            size = emit.mul(rows, sizes.width)
+        self._packed = emit.alloc(size, self.element)
+
+    def panels(self, b: Flat, columns: Span, steps: Span) -> Panels:
+        """Pack a block where that is decided, and return where its panels are.
+
+        Args:
+            b: the first element of the matrix.
+            columns: the block's range of columns.
+            steps: the block's range of k.
+        """
+        sizes = self._sizes
+        emit, found = sizes.emit, sizes.found
+        (j0, j1), (k0, k1) = columns, steps
+        n_stride, k_stride = b.stride(found.n), b.stride(found.k)
+        start = emit.add(b.offset, emit.add(emit.mul(j0, n_stride), emit.mul(k0, k_stride)))
+        if sizes.ready:
+            start = emit.add(b.offset, emit.mul(k0, k_stride))
+            return Panels(b.base, start, k_stride, b.stride(sizes.panel), sizes.ready, j0, True)
+        if self._packed is None:
+            return Panels(b.base, start, k_stride, sizes.width)
+        packed, size = self._packed, emit.mul(self._panel_rows(), sizes.width)
+        load = Loader(emit, b.base, found.widen[1], sizes.vector)
+        packer = PanelPacker(load, sizes.width, packed, size)
+        count, many = emit.sub(j1, j0), emit.sub(k1, k0)
+        if self.pack is True:
+            packer.pack(Flat(b.base, start, {"n": n_stride, "k": k_stride}), count, many)
+            return Panels(packed, 0, sizes.width, size, sizes.width, padded=True)
+        # The last columns are packed in any case, so that tiles may read all columns of a panel.
+        from_ = emit.round_down(count, sizes.width)
+        used: bool | ir.Value = True
+        if self.pack is not False:
+            from_ = emit.select(self.pack, 0, from_)
+            used = emit.negated(self.pack)
+        place = emit.add(start, emit.mul(from_, n_stride))
+        block = Flat(b.base, place, {"n": n_stride, "k": k_stride})
+        packer.pack(block, emit.sub(count, from_), many)
+        packed, base = emit.dynamic(packed), emit.dynamic(b.base)
+        if self.pack is False:
+            panels = Panels(base, start, k_stride, sizes.width, sizes.width, padded=True)
+        else:
+            panels = Panels(
+                emit.select(self.pack, packed, base),
+                emit.select(self.pack, 0, start),
+                emit.select(self.pack, sizes.width, k_stride),
+                emit.select(self.pack, size, sizes.width),
+                sizes.width,
+                padded=True,
+            )
+        if self._has_edge:
+            panels.edge = Edge(packed, used)
+        return panels
+
+    @property
+    def _has_edge(self) -> bool:
+        """Whether B is not always packed, and its last columns may be no whole panel."""
+        n, sizes = self._sizes.n, self._sizes
+        if self.pack is True or sizes.ready:
+            return False
+        if self.pack is False:
+            return not isinstance(n, int)
+        return not isinstance(n, int) or n % sizes.width != 0
+
+    def _panel_rows(self) -> Index:
+        """Return how many rows of a panel's width it is from one panel to the next.
+
+        One more than its own: at multiples of a page they would evict each other from the caches.
+        """
+        return self._sizes.emit.add(self._sizes.k_block, 1)

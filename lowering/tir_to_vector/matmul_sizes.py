@@ -1,0 +1,77 @@
+"""What the parts of a contraction's kernel share: its sizes, operands, blocks and tiles."""
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.lowering.tir_to_vector.blocking import RowTiles, k_block, k_limit, n_limit
+from relax_mlir.lowering.tir_to_vector.contraction import Contraction
+from relax_mlir.lowering.tir_to_vector.dot_product import find_dot_product
+from relax_mlir.lowering.tir_to_vector.emit import Emitter
+from relax_mlir.lowering.tir_to_vector.index_emit import Index
+from relax_mlir.lowering.tir_to_vector.machine import Machine
+from relax_mlir.lowering.tir_to_vector.matrix_product import panel_iter
+from relax_mlir.lowering.tir_to_vector.microkernel import VECTORS
+from relax_mlir.lowering.tir_to_vector.operands import Layout
+
+Span = tuple[Index, Index]
+
+
+class Sizes:
+    """The sizes of a contraction and of what it is cut into.
+
+    Attributes:
+        found: the contraction.
+        emit: where its kernel is written.
+        machine: what for.
+        lanes: elements of a vector.
+        width: columns of a register tile, and of a panel that is packed.
+        vector: a vector of sums.
+        m, n, k: extents; 1 row where there is no such iterator.
+        outer: the other spatial iterators, less one over panels.
+        ready: columns of the panels that B consists of already; 0 where they lie beside each other.
+        panel: the iterator over those panels.
+        k_most: steps of k that a block has at most.
+        k_block: steps of k that all blocks but the last have.
+        n_most: columns that a block has at most.
+        rows: how rows are cut into tiles.
+        dot: the instruction that multiplies some steps of k at once, None for one at a time.
+        a, b: where the operands lie.
+    """
+
+    def __init__(self, found: Contraction, emit: Emitter, machine: Machine) -> None:
+        self.found, self.emit, self.machine = found, emit, machine
+        lanes = machine.lanes(found.element)
+        assert lanes is not None  # contractions of other elements are left to plain loops
+        self.lanes = lanes
+        self.width = VECTORS * self.lanes
+        self.vector = ir.VectorType.get([self.lanes], found.element)
+        self.m: Index = 1 if found.m is None else self.extent(found.m)
+        self.n, self.k = self.extent(found.n), self.extent(found.k)
+        self.outer = list(found.outer)
+        self.ready = 0
+        self.panel = panel_iter(found, self.width)
+        if self.panel is not None and isinstance(self.n, int):
+            self.ready, self.outer = self.n, [i for i in self.outer if i != self.panel]
+            self.n = emit.mul(self.extent(self.panel), self.ready)
+        size = max(8, found.element.width) // 8
+        self.dot = find_dot_product(found, machine)
+        most = k_limit(machine, self.width * size, machine.row_tiles[0] * size)
+        self.k_most = most * (1 if self.dot is None else self.dot.group)
+        self.k_block = k_block(emit, self.k, self.k_most)
+        steps = self.groups(self.k_block) if isinstance(self.k_block, int) else most
+        self.n_most = n_limit(machine, max(1, steps), self.width, size)
+        self.a, self.b = (Layout(x, emit) for x in (found.a, found.b))
+        self.rows = RowTiles(emit, self.m, machine.row_tiles[0])
+
+    def extent(self, position: int) -> Index:
+        """Return how many steps an iterator has."""
+        return self.emit.size(self.found.flat.iters[position].extent)
+
+    def groups(self, steps: Index) -> Index:
+        """Return how many groups of steps of k are multiplied at once, the last maybe in part."""
+        if self.dot is None:
+            return steps
+        return self.emit.div(self.emit.add(steps, self.dot.group - 1), self.dot.group)
+
+    @property
+    def is_one_block(self) -> bool:
+        """Whether all of k is known to be one block."""
+        return isinstance(self.k, int) and self.k <= self.k_most

@@ -1,0 +1,189 @@
+"""The register tiles of a block of a contraction, and what is left at its edges."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.lowering.tir_to_vector.epilogue import Finish
+from relax_mlir.lowering.tir_to_vector.index_emit import Index
+from relax_mlir.lowering.tir_to_vector.matmul_rows import LeftSide
+from relax_mlir.lowering.tir_to_vector.matmul_sizes import Sizes, Span
+from relax_mlir.lowering.tir_to_vector.microkernel import VECTORS, Flat, Put, Store, Tile, emit_tile
+from relax_mlir.lowering.tir_to_vector.operands import Panels
+
+# One of so many columns may be summed for nothing.
+_WASTE = 50
+
+
+class TileWriter:
+    """Writes the tiles of blocks.
+
+    Args:
+        sizes: of the contraction.
+        left: its rows of A.
+        init: what sums start from; None adds to what C holds.
+        finish: what happens to complete sums, None for storing them.
+    """
+
+    def __init__(
+        self, sizes: Sizes, left: LeftSide, init: ir.Attribute | None, finish: Finish | None
+    ) -> None:
+        self._sizes, self._emit, self._left = sizes, sizes.emit, left
+        self._init, self._finish = init, finish
+        self._scratch: ir.Value | None = None
+
+    def allocate(self) -> None:
+        """Make room for the sums of a tile that are stored in a loop.
+
+        So are those that may have to wait for more, and those of rows that may not be there: code
+        for every vector would be there twice.
+        """
+        sizes = self._sizes
+        waits = self._finish is not None and (self._finish.is_long or not sizes.is_one_block)
+        if waits or not isinstance(sizes.m, int):
+            count = sizes.rows.largest * sizes.width
+            self._scratch = self._emit.alloc(count, sizes.found.element)
+
+    def block(
+        self, env: dict[int, Index], a: Flat, panels: Panels, c: Flat | None, rows: Span,
+        columns: Span, steps: Span,
+    ) -> None:  # fmt: skip
+        """Write the tiles of a block.
+
+        Args:
+            env: counters of the outer iterators.
+            a: the first element of A.
+            panels: the block's panels of B.
+            c: the first element of C; None where no sum waits for more.
+            rows: the range of tiles, by their numbers.
+            columns: the range of columns.
+            steps: the range of k.
+        """
+        emit, found, sizes = self._emit, self._sizes.found, self._sizes
+        (j0, j1), (k0, k1) = columns, steps
+        first: bool | ir.Value | None = None
+        if self._init is not None:
+            first = k0 == 0 if isinstance(k0, int) else emit.compare("eq", k0, 0)
+        last: bool | ir.Value = True
+        if self._finish is not None and not isinstance(k0, int):
+            last = emit.compare("eq", k1, sizes.k)
+        many = emit.sub(k1, k0)
+        for loop_ in sizes.rows.loops(*rows):
+            with emit.loop(loop_.first, loop_.last) as number:
+                tile = loop_.rows
+                row = emit.add(emit.mul(number.counter, loop_.step), loop_.base)
+                there = emit.min(emit.sub(sizes.m, row), tile) if loop_.partial else None
+                end = None if there is None else emit.sub(there, 1)
+                source = self._left.begin(a, row, tile, k0, many, end)
+                out = None
+                if c is not None:
+                    place = emit.add(c.offset, emit.add(emit.mul(row, c.stride(found.m)), j0))
+                    out = Flat(c.base, place, {"m": c.stride(found.m)})
+                finish = None if self._finish is None else self._finish_of(env, row)
+                store = Store(out, first, self._init, last, finish, j0, self._scratch, rows=there)
+                self._columns(tile, source, panels, store, emit.sub(j1, j0), many)
+
+    def _finish_of(self, env: dict[int, Index], first: Index) -> Callable[[Index], Put]:
+        """Return what finishes the sums of a row, counted from a tile's first."""
+        finish, m = self._finish, self._sizes.found.m
+        assert finish is not None
+
+        def at(row: Index) -> Put:
+            here = {} if m is None else {m: self._emit.add(first, row)}
+            return finish.at({**env, **here})
+
+        return at
+
+    def _columns(
+        self, rows: int, a: Flat, panels: Panels, store: Store, columns: Index, steps: Index
+    ) -> None:
+        emit, sizes = self._emit, self._sizes
+        tile = Tile(rows, VECTORS, sizes.vector, sizes.machine.fma, sizes.dot)
+        steps = sizes.groups(steps)
+        joined = self._joined(panels)
+        done = columns if joined else emit.round_down(columns, sizes.width)
+        if not isinstance(done, int) or done:
+            with emit.loop(0, done, sizes.width) as column:
+                self._left.prefetch(rows, column.counter, steps)
+                left = emit.sub(columns, column.counter) if joined else sizes.width
+                b, to = self._at(panels, store, column.counter, left)
+                masks: list[ir.Value | None] = [None] * VECTORS
+                if joined and not self._is_whole:
+                    masks = [
+                        emit.mask(emit.sub(left, number * sizes.lanes), sizes.lanes)
+                        for number in range(VECTORS)
+                    ]
+                emit_tile(emit, tile, a, b, to, steps, masks, panels.padded)
+        if joined:
+            return
+        left = emit.sub(columns, done)
+        at = self._at(panels, store, done, left)
+        if isinstance(left, int):
+            self._tail(tile, a, at, left, steps)
+            return
+        # Ranges of columns end at whole tiles, or where all columns end.
+        known = sizes.n % sizes.width if isinstance(sizes.n, int) else left
+        with emit.when(emit.compare("sgt", left, 0)):
+            self._tail(tile, a, at, known, steps)
+
+    @property
+    def _is_whole(self) -> bool:
+        """Whether all columns are known to be those of whole tiles."""
+        n = self._sizes.n
+        return isinstance(n, int) and n % self._sizes.width == 0
+
+    def _joined(self, panels: Panels) -> bool:
+        """Whether the last columns share the code of the others: masks say which there are.
+
+        That pays for itself where masks cost nothing, and few columns that are not there are summed
+        for nothing.
+        """
+        n, sizes = self._sizes.n, self._sizes
+        if self._is_whole:
+            return True
+        if sizes.machine.vector_bits < 512:
+            return False
+        if not isinstance(n, int):
+            return True
+        missing = -n % sizes.width // sizes.lanes * sizes.lanes
+        return panels.padded and missing * _WASTE <= n
+
+    def _at(self, panels: Panels, store: Store, column: Index, left: Index) -> tuple[Flat, Store]:
+        """Return the first element of B and where sums go, of a tile from a column on.
+
+        Args:
+            panels: where B is.
+            store: where the sums of the block's first column go.
+            column: the tile's first, in the block.
+            left: how many columns there are from it on.
+        """
+        emit, width = self._emit, self._sizes.width
+        place: Index = column
+        if panels.width:
+            at = emit.add(panels.first, column)
+            number = emit.div(at, panels.width)
+            place = emit.mul(number, panels.panel_stride)
+            if panels.width != width:
+                place = emit.add(place, emit.sub(at, emit.mul(number, panels.width)))
+        base, offset, stride = panels.base, emit.add(panels.offset, place), panels.row_stride
+        if panels.edge is not None and left != width:
+            edge = emit.compare("slt", left, width)
+            if panels.edge.used is not True:
+                edge = emit.both(edge, panels.edge.used)
+            base = emit.select(edge, panels.edge.base, base)
+            offset, stride = emit.select(edge, 0, offset), emit.select(edge, width, stride)
+        return Flat(base, offset, {"k": stride}), store.at(emit, column)
+
+    def _tail(self, tile: Tile, a: Flat, at: tuple[Flat, Store], left: Index, steps: Index) -> None:
+        """Write a tile of the last columns, fewer than a whole one has."""
+        lanes = tile.lanes
+        vectors = -(-left // lanes) if isinstance(left, int) else VECTORS
+        if not vectors:
+            return
+        # All but the last are full, where it is known how many there are.
+        first = vectors - 1 if isinstance(left, int) else 0
+        masks: list[ir.Value | None] = [None] * vectors
+        if left != vectors * lanes:
+            for number in range(first, vectors):
+                masks[number] = self._emit.mask(self._emit.sub(left, number * lanes), lanes)
+        emit_tile(self._emit, replace(tile, vectors=vectors), a, *at, steps, masks)

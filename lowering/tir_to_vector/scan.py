@@ -1,0 +1,281 @@
+"""Scans: what combines the elements up to each, in vectors of columns or along rows (decision 8).
+
+Along an axis that is not the last, lanes are columns, and every column is combined in order. Along
+the last axis a vector of elements is combined in itself, each lane with those 1, 2, 4... before
+it, and then with everything before the vector. So sums of floats are grouped by vectors counted
+from the start of the row; that depends on the target, on nothing else.
+"""
+
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.lowering.tir_to_vector.analysis import Access, Nest
+from relax_mlir.lowering.tir_to_vector.emit import Emitter
+from relax_mlir.lowering.tir_to_vector.flat import (
+    COMBINERS,
+    FlatIter,
+    FlatNest,
+    NotFlat,
+    extent_of,
+    flat_access,
+    root,
+    slice_of,
+)
+from relax_mlir.lowering.tir_to_vector.index_emit import Index
+from relax_mlir.lowering.tir_to_vector.machine import Machine
+from relax_mlir.lowering.tir_to_vector.vector_nest import NestWriter, work_of
+
+# How much longer an element takes than a multiply-add of a contraction.
+_ELEMENT = 16
+# Vectors of columns that are combined side by side.
+_WIDE = 4
+
+
+@dataclass
+class Scan:
+    """A nest that combines along one iterator.
+
+    Attributes:
+        flat: computes what an element adds, and has where the result goes.
+        along: the iterator.
+        before: the load of what was combined so far.
+        combine: the operation that combines it with an element.
+        finish: single-operand operations from there to what is stored.
+        exclusive: whether what is stored leaves the element itself out.
+        vector: the iterator along which lanes lie: `along`, or that of the columns.
+    """
+
+    flat: FlatNest
+    along: int
+    before: ir.Operation
+    combine: ir.Operation
+    finish: list[ir.Operation]
+    exclusive: bool
+    vector: int
+
+    @property
+    def element(self) -> ir.Type:
+        """The type in which elements are combined."""
+        return self.combine.results[0].type
+
+
+def match_scan(nest: Nest) -> Scan | str:
+    """Return the scan that a nest is, or why it is none that has vector code."""
+    if nest.types.count("scan") != 1 or set(nest.types) - {"scan", "spatial"}:
+        return "it has an iterator that neither maps nor reduces"
+    if len(nest.stores) != 2 or nest.has_init():
+        return "it is no scan of one running value"
+    try:
+        return _match(nest)
+    except NotFlat as why:
+        return str(why)
+
+
+def _match(nest: Nest) -> Scan:
+    order = sorted(range(len(nest.types)), key=lambda i: nest.loop_of[i])
+    along = order.index(nest.types.index("scan"))
+    kept, out, before = _parts(nest)
+    combine = kept.op.operands[0].owner.operation
+    value = next(v for v in combine.operands if v != before.op.results[0])
+    finish, last = [], out.op.operands[0]
+    while last not in (combine.results[0], before.op.results[0]):
+        owner = last.owner
+        if isinstance(owner, ir.Block) or not owner.operation.name.startswith("arith."):
+            raise NotFlat("what it stores is not what it combined")
+        if len(owner.operation.operands) != 1:
+            raise NotFlat("what it stores is not what it combined")
+        finish.insert(0, owner.operation)
+        last = owner.operation.operands[0]
+    slice_ = slice_of(nest, value)
+    if before.op in slice_:
+        raise NotFlat("it combines more than once")
+    iters = [FlatIter(extent_of(nest.loops[nest.loop_of[i]].operands[1]), False) for i in order]
+    accesses = {access.op: flat_access(access, order) for access in (*nest.loads, *nest.stores)}
+    store, running = accesses[out.op], accesses[before.op]
+    if running.strides[along] != 0 or accesses[kept.op].strides != running.strides:
+        raise NotFlat("its running value is not one for a row")
+    for op in slice_:
+        load = accesses.get(op)
+        if load is None:
+            continue
+        if root(load.buffer) == root(running.buffer):
+            raise NotFlat("it reads its running value twice")
+        same = (load.offset, load.strides) == (store.offset, store.strides)
+        if root(load.buffer) == root(store.buffer) and not same:
+            raise NotFlat("it reads the buffer that it writes")
+    flat = FlatNest(nest, iters, accesses, out.op, None, value, slice_, None)
+    arguments = list(nest.block.regions[0].blocks[0].arguments)
+    used = {v for op in slice_ if op not in accesses for v in op.operands} | {value}
+    if any(argument in used for argument in arguments):
+        raise NotFlat("it computes with its position")
+    vector = _vector(flat, along, before.op)
+    return Scan(flat, along, before.op, combine, finish, last != combine.results[0], vector)
+
+
+def _parts(nest: Nest) -> tuple[Access, Access, Access]:
+    """Return the store of the running value, that of the result, and the load of the former."""
+    for kept, out in (nest.stores, nest.stores[::-1]):
+        owner = kept.op.operands[0].owner
+        buffer = kept.buffer
+        if isinstance(owner, ir.Block) or owner.operation.name not in COMBINERS:
+            continue
+        for load in nest.loads:
+            if (
+                load.op.results[0] in list(owner.operation.operands)
+                and load.buffer == buffer != out.buffer
+                and load.exprs == kept.exprs
+                and _is_private(buffer, nest)
+            ):
+                return kept, out, load
+    raise NotFlat("it is no scan of one running value")
+
+
+def _is_private(buffer: ir.Value, nest: Nest) -> bool:
+    """Whether nothing but the nest looks at a buffer."""
+    if isinstance(buffer.owner, ir.Block) or buffer.owner.operation.name != "memref.alloc":
+        return False
+    for use in buffer.uses:
+        op = use.owner.operation
+        if op.name == "memref.load" and op.parent.operation != nest.block:
+            return False
+        if op.name not in ("memref.load", "memref.store", "tir.reads", "tir.writes"):
+            return False
+    return True
+
+
+def _vector(flat: FlatNest, along: int, before: ir.Operation) -> int:
+    store, running = flat.accesses[flat.store], flat.accesses[before]
+    loads = [flat.accesses[op] for op in flat.slice if op.name == "memref.load"]
+    for position in reversed(range(len(flat.iters))):
+        walks = position == along or running.strides[position] == 1
+        adjacent = all(load.strides[position] in (0, 1) for load in loads)
+        if walks and adjacent and store.strides[position] == 1:
+            return position
+    raise NotFlat("no loop walks adjacent elements of all it reads and writes")
+
+
+class ScanWriter(NestWriter):
+    """Writes a scan."""
+
+    def __init__(self, found: Scan, emit: Emitter, machine: Machine) -> None:
+        super().__init__(found.flat, found.vector, emit, machine)
+        bits = max(8, found.element.width)
+        self.lanes = max(1, min(self.lanes, machine.vector_bits // bits))
+        self._found = found
+        self.inner = {found.along, found.vector}
+
+    def write(self, counters: Sequence[Index]) -> None:
+        """Write the loops; rows, or columns, may be split among threads."""
+        emit, found = self.emit, self._found
+        env: dict[int, Index] = dict(enumerate(counters))
+        free = [i for i in range(len(self.flat.iters)) if i not in self.inner]
+        columns = found.vector != found.along
+        split = [*free, *([found.vector] if columns else [])]
+        with ExitStack() as loops:
+            parts = [self._part(position, position in free) for position in split]
+            ranges = loops.enter_context(emit.team(parts, work_of(emit, self.flat, _ELEMENT)))
+            self._ranges = dict(zip(split, ranges, strict=True))
+            for position in free:
+                env[position] = loops.enter_context(emit.loop(*self._ranges[position])).counter
+            if columns:
+                self._chunks(lambda at, lanes, mask: self._column(env, at, lanes, mask), _WIDE)
+            else:
+                self._row(env)
+
+    def _column(
+        self, env: dict[int, Index], at: Index, lanes: int, mask: ir.Value | None
+    ) -> None:  # fmt: skip
+        """Write the scan of a vector of columns."""
+        emit, found = self.emit, self._found
+        first = self._get(found.before, env, at, lanes, mask)
+        extent = emit.size(self.flat.iters[found.along].extent)
+        with emit.loop(0, extent, 1, [first]) as loop:
+            here = {**env, found.along: loop.counter}
+            (before,) = loop.carried
+            after = self._combined(before, self._value(here, at, lanes, mask))
+            self._put(self._finished(before if found.exclusive else after), here, at, mask)
+            loop.carry([after])
+
+    def _row(self, env: dict[int, Index]) -> None:
+        """Write the scan of one row: a vector at a time, then the rest."""
+        emit, found, lanes = self.emit, self._found, self.lanes
+        extent = emit.size(self.flat.iters[found.along].extent)
+        first = self._get(found.before, env, 0, 1, None)
+        upto = emit.round_down(extent, lanes)
+        carried = first
+        if lanes > 1 and upto != 0:
+            vector = ir.VectorType.get([lanes], found.element)
+            with emit.loop(0, upto, lanes, [emit.splat(first, vector)]) as loop:
+                loop.carry([self._step(env, loop.counter, loop.carried[0], None)])
+            carried = loop.results[0]
+        left = emit.sub(extent, upto)
+        if isinstance(left, int) and left == 0:
+            return
+        if lanes > 1 and self.masked:
+            if upto == 0:
+                carried = emit.splat(first, ir.VectorType.get([lanes], found.element))
+            mask = emit.mask(left, lanes)
+            if isinstance(left, int):
+                self._step(env, upto, carried, mask)
+                return
+            with emit.when(emit.compare("sgt", left, 0)):
+                self._step(env, upto, carried, mask)
+            return
+        if carried is not first:
+            carried = emit.extract(carried, lanes - 1)
+        with emit.loop(upto, extent, 1, [carried]) as loop:
+            (before,) = loop.carried
+            after = self._combined(before, self._value(env, loop.counter, 1, None))
+            stored = self._finished(before if found.exclusive else after)
+            self._put(stored, env, loop.counter, None)
+            loop.carry([after])
+
+    def _step(
+        self, env: dict[int, Index], at: Index, before: ir.Value, mask: ir.Value | None
+    ) -> ir.Value:
+        """Write a vector of a row; returns what was combined so far, in every lane."""
+        emit, lanes = self.emit, self.lanes
+        value = self._value(env, at, lanes, mask)
+        nothing = self._identity(value.type)
+        width = 1
+        while width < lanes:
+            # Lanes of the second vector are numbered after those of the first.
+            moved = [lanes + i - width if i >= width else i for i in range(lanes)]
+            value = self._combined(emit.shuffle(nothing, value, moved), value)
+            width *= 2
+        value = self._combined(before, value)
+        stored = value
+        if self._found.exclusive:
+            stored = emit.shuffle(before, value, [0, *range(lanes, 2 * lanes - 1)])
+        self._put(self._finished(stored), env, at, mask)
+        return emit.shuffle(value, value, [lanes - 1] * lanes)
+
+    def _identity(self, type_: ir.VectorType) -> ir.Value:
+        name, element = self._found.combine.name, type_.element_type
+        if name == "arith.addf":
+            # With the other zero a sum of negative zeros would be positive.
+            return self.emit.constant(type_, -0.0)
+        known = COMBINERS[name]
+        return self.emit.constant(type_, known(element.width) if callable(known) else known)
+
+    def _combined(self, before: ir.Value, value: ir.Value) -> ir.Value:
+        return self.emit.op(self._found.combine.name, [before, value], value.type)
+
+    def _finished(self, value: ir.Value) -> ir.Value:
+        for op in self._found.finish:
+            element = op.results[0].type
+            type_ = element
+            if isinstance(value.type, ir.VectorType):
+                type_ = ir.VectorType.get(value.type.shape, element)
+            copy = op.clone()
+            copy.operands[0] = value
+            copy.results[0].set_type(type_)
+            value = copy.results[0]
+        return value
+
+
+def emit_scan(found: Scan) -> Callable[[Emitter, Machine], None]:
+    """Return what writes a scan."""
+    return lambda emit, machine: ScanWriter(found, emit, machine).write([])

@@ -1,0 +1,170 @@
+"""Padding the iterators of a sum of products."""
+
+from collections.abc import Sequence
+
+from relax_mlir.dialects.bindings import ir, submodule
+from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.tir.schedule import buffers, edit, guarded, scopes, tree
+from relax_mlir.tir.schedule.accesses import accesses, declare
+from relax_mlir.tir.schedule.conditions import Comparison
+from relax_mlir.tir.schedule.index import Indices
+from relax_mlir.tir.schedule.padding import number
+from relax_mlir.tir.schedule.primitives.block_layout import plain_loops
+from relax_mlir.tir.schedule.reducers import update_of
+from relax_mlir.tir.schedule.simplify import simplify
+from relax_mlir.tir.schedule.state import ScheduleState
+
+memref = submodule("dialects.memref")
+_PLACES = {"memref.load": 0, "memref.store": 1}
+_PRODUCTS = ("arith.mulf", "arith.muli")
+_CASTS = ("arith.extf", "arith.truncf", "arith.extsi", "arith.extui", "arith.sitofp",
+          "arith.uitofp")  # fmt: skip
+
+
+def pad_einsum(state: ScheduleState, block: ir.Operation, padding: Sequence[int]) -> None:
+    """Have a block run for multiples of numbers, on copies of its buffers with zeros behind."""
+    indices = state.indices(block)
+    what = tree.describe(block)
+    loops = plain_loops(state, indices, block)
+    extents, kinds = indices.extents(block), tree.iter_types(block)
+    if len(padding) != len(extents) or any(each < 1 for each in padding):
+        raise state.error(
+            f"{what} has {len(extents)} iterators, padding must be as many positive numbers", block
+        )
+    facts = indices.facts(block)
+    sizes = [
+        extent if facts.can_prove(extent % pad == 0) else simplify(extent.ceildiv(pad) * pad, facts)
+        for extent, pad in zip(extents, padding, strict=True)
+    ]
+    grown = [i for i, (a, b) in enumerate(zip(extents, sizes, strict=True)) if a != b]
+    scopes.check_regular(state, block)
+    dims = _dims(state, indices, block)
+    _product(state, indices, block, [i for i in grown if kinds[i] == "reduction"])
+    writes = scopes.buffers(block)[1]
+    top = loops[0] if loops else block
+    following = [view.operation for view in top.block.operations]
+    after = following[following.index(top) + 1]
+    for buffer, iterators in dims.items():
+        if not set(iterators) & set(grown):
+            continue
+        old = buffers.dims_of(indices, buffer)
+        new = [sizes[i] if i in grown else dim for i, dim in zip(iterators, old, strict=True)]
+        title = f"{buffers.name_of(buffer)}_pad"
+        copy = buffers.alloc(indices, title, new, buffers.dtype_of(buffer))
+        if buffer in writes:
+            _copied(indices, ir.InsertionPoint(after), title, old, old, copy, buffer)
+        else:
+            _copied(indices, ir.InsertionPoint(top), title, new, old, buffer, copy)
+        for access in accesses(indices, block):
+            if access.buffer == buffer:
+                access.op.operands[_PLACES[access.op.name]] = copy
+    names = {str(indices.var(tree.variable(loop))): loop for loop in loops}
+    bindings = indices.bindings(block)
+    for position in grown:
+        value = indices.entry(sizes[position])
+        block.operands[len(extents) + position] = value
+        names[str(bindings[position])].operands[1] = value
+    fresh = state.indices(block)
+    for each in [block, *(op for op in tree.ancestors(block) if op.name == tree.BLOCK)]:
+        declare(fresh, each)
+    edit.sweep(block)
+    state.touch()
+
+
+def _dims(state: ScheduleState, indices: Indices, block: ir.Operation) -> dict[ir.Value, list[int]]:
+    """Return for each buffer of a block whose iterators its indices are; -1 for a constant."""
+    found: dict[ir.Value, list[int]] = {}
+    extents = indices.extents(block)
+    what = tree.describe(block)
+    for access in accesses(indices, block):
+        name = buffers.name_of(access.buffer)
+        if access.indices is None or access.op.parent.operation != block:
+            raise state.error(
+                f"'{access.op.name}' uses '{name}' under a condition, or more than an element of it",
+                block,
+            )
+        names = [str(indices.var(argument)) for argument in access.op.block.arguments]
+        own = []
+        for expr in access.indices:
+            if str(expr) not in names and not expr.is_const:
+                raise state.error(
+                    f"an index of '{name}' in {what} is neither an iterator nor a constant", block
+                )
+            own.append(names.index(str(expr)) if str(expr) in names else -1)
+        if found.setdefault(access.buffer, own) != own:
+            raise state.error(f"{what} uses several elements of '{name}'", block)
+        for position, dim in zip(own, buffers.dims_of(indices, access.buffer), strict=True):
+            if position >= 0 and dim != extents[position]:
+                raise state.error(f"{what} does not run for all of '{name}'", block)
+    return found
+
+
+def _product(
+    state: ScheduleState, indices: Indices, block: ir.Operation, reduced: Sequence[int]
+) -> None:
+    """Check that what is added for padding is 0, or that nothing is."""
+    what = tree.describe(block)
+    stores = [op for op in tree.walk(block) if op.name == "memref.store"
+              and op.block == tree.body_of(block)]  # fmt: skip
+    if len(stores) != 1:
+        raise state.error(f"{what} does not store one element", block)
+    value = stores[0].operands[0]
+    if tree.has_init(block):
+        update = update_of(block)
+        if isinstance(update, str) or update.combine.name not in ("arith.addf", "arith.addi"):
+            raise state.error(f"{what} is no sum", block)
+        value = update.value
+    names = [str(indices.var(argument)) for argument in tree.body_of(block).arguments]
+    loads: list[set[str]] = []
+    pending = [value]
+    while pending:
+        each = pending.pop()
+        op = None if isinstance(each.owner, ir.Block) else each.owner.operation
+        if op is not None and op.name == "memref.load":
+            items = list(op.operands)[1:]
+            loads.append(set().union(*(indices.lift(item).symbols for item in items), set()))
+        elif op is not None and op.name in (*_PRODUCTS, *_CASTS):
+            pending += list(op.operands)
+        elif op is None or op.name != "arith.constant":
+            raise state.error(f"{what} computes no product of elements", block)
+    exact = not str(value.type).startswith(("f", "bf"))
+    for position in reduced:
+        has = [names[position] in each for each in loads]
+        if not any(has) or (not exact and not all(has)):
+            label = edit.iterator_names(block)[position]
+            raise state.error(
+                f"padding of '{label}' would add products of 0 and what may be infinite: an "
+                f"element in {what} does not depend on it", block,
+            )  # fmt: skip
+
+
+def _copied(
+    indices: Indices, at: ir.InsertionPoint, name: str, dims: Sequence[SymExpr],
+    inside: Sequence[SymExpr], source: ir.Value, target: ir.Value,
+) -> None:  # fmt: skip
+    """Write a block that copies a buffer, with zeros where an index is outside of a shape."""
+    variables = []
+    for position, dim in enumerate(dims):
+        zero = indices.entry(SymExpr.const(0))
+        loop = edit.new_loop(at, f"ax{position}", zero, indices.entry(dim))
+        variables.append(indices.var(tree.variable(loop)))
+        at = edit.end_of(loop)
+    made = edit.new_block(indices, at, name, [("spatial", f"v{i}") for i in range(len(dims))])
+    edit.set_block(indices, made, variables, [], dims)
+    items = list(tree.body_of(made).arguments)
+    conditions = [
+        Comparison(indices.var(item), 2, limit)
+        for item, dim, limit in zip(items, dims, inside, strict=True)
+        if dim != limit
+    ]
+    with edit.end_of(made), ir.Location.unknown():
+        element = ir.MemRefType(source.type).element_type
+        if conditions:
+            value = guarded.choose(
+                guarded.all_of(indices, conditions), element,
+                lambda: memref.load(source, items), lambda: number(0, source),
+            )  # fmt: skip
+        else:
+            value = memref.load(source, items)
+        memref.store(value, target, items)
+    declare(indices, made)

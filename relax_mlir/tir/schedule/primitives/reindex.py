@@ -1,0 +1,255 @@
+"""Copies of what a block accesses, laid out by its iterators; a copy of what it updates."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from relax_mlir.dialects.bindings import ir, submodule
+from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.tir.schedule import buffers, edit, scopes, tree
+from relax_mlir.tir.schedule.accesses import Access, accesses, declare
+from relax_mlir.tir.schedule.index import Indices
+from relax_mlir.tir.schedule.index_map import IndexMap
+from relax_mlir.tir.schedule.injective import determined_names
+from relax_mlir.tir.schedule.primitives.cache import copier
+from relax_mlir.tir.schedule.primitives.layout import buffer_of
+from relax_mlir.tir.schedule.regions import Range, covers, range_of
+from relax_mlir.tir.schedule.simplify import simplify
+from relax_mlir.tir.schedule.state import ScheduleState
+
+memref = submodule("dialects.memref")
+_PLACES = {"memref.load": 0, "memref.store": 1}
+
+
+def reindex(
+    state: ScheduleState, block: ir.Operation, which: Any, index_map: IndexMap | None,
+    scope: str | None,
+) -> ir.Operation:  # fmt: skip
+    """Have a block use a copy of a buffer whose indices its iterators say; returns the copier.
+
+    Args:
+        state: the program.
+        block: the block.
+        which: the buffer, as `buffer_of` takes it.
+        index_map: from its iterators to the indices; those that say which element it is when None.
+        scope: the storage scope of the copy, after which it is named; None for `reindex`.
+    """
+    buffer = buffer_of(state, block, which)
+    name, what = buffers.name_of(buffer), tree.describe(block)
+    writes = buffer in scopes.buffers(block)[1]
+    indices = state.indices(block)
+    if writes:
+        scopes.check_regular(state, block)
+    if not scopes.runs_for_all(indices, block):
+        raise state.error(f"the predicate of {what} leaves out some of its points", block)
+    _runs_everywhere(state, indices, block)
+    found = [a for a in accesses(indices, block) if a.buffer == buffer]
+    element = _element(state, indices, block, found, name)
+    variables = [indices.var(argument) for argument in tree.body_of(block).arguments]
+    extents = indices.extents(block)
+    used = [i for i, v in enumerate(variables) if any(v.symbols & e.symbols for e in element)]
+    if index_map is None:
+        place, shape = [variables[i] for i in used], [extents[i] for i in used]
+    else:
+        place = index_map.map_indices(variables)
+        try:
+            shape = index_map.map_shape(extents)
+        except ValueError as error:
+            raise state.error(f"{index_map} gives no shape: {error}", block) from error
+    _tells(state, indices, block, place, used, name)
+    loops = tree.loops_around(block)
+    top = loops[0] if loops else block
+    _only_here(state, block, buffer, top, writes)
+    title = f"{name}_{scope or 'reindex'}"
+    copy = buffers.alloc(indices, title, shape, buffers.dtype_of(buffer), scope or "global")
+    following = [view.operation for view in top.block.operations]
+    at = ir.InsertionPoint(following[following.index(top) + 1] if writes else top)
+    made, values = _nest(indices, at, title, block, used)
+    with edit.end_of(made), ir.Location.unknown():
+        facts = indices.facts(list(tree.body_of(made).operations)[-1].operation)
+        there = [indices.emit(simplify(e.substitute(values), facts)) for e in element]
+        here = [indices.emit(simplify(e.substitute(values), facts)) for e in place]
+        if writes:
+            memref.store(memref.load(copy, here), buffer, there)
+        else:
+            memref.store(memref.load(buffer, there), copy, here)
+    for access in found:
+        _redirected(indices, block, access, copy, variables, place)
+    fresh = state.indices(block)
+    for each in [made, block, *(op for op in tree.ancestors(block) if op.name == tree.BLOCK)]:
+        declare(fresh, each)
+    edit.sweep(block)
+    state.touch()
+    return made
+
+
+def _runs_everywhere(state: ScheduleState, indices: Indices, block: ir.Operation) -> None:
+    """Check that the iterators of a block get all of their values."""
+    variables = []
+    for loop in reversed(tree.loops_around(block)):
+        lower, steps = map(indices.lift, loop.operands)
+        name = str(indices.var(tree.variable(loop)))
+        variables.append((name, Range(lower, lower + steps - 1)))
+    facts = indices.facts(tree.scope_of(block))
+    for binding, extent in zip(indices.bindings(block), indices.extents(block), strict=True):
+        own = range_of(binding, variables, facts)
+        if own is None or not covers([own], [Range(SymExpr.const(0), extent - 1)], facts):
+            raise state.error(f"{tree.describe(block)} does not run for all of its points", block)
+
+
+def _element(
+    state: ScheduleState, indices: Indices, block: ir.Operation, found: Sequence[Access], name: str
+) -> list[SymExpr]:
+    """Return the one element of a buffer that a block uses, in terms of its body's iterators."""
+    exprs: list[list[SymExpr]] = []
+    for access in found:
+        around = next(op for op in tree.ancestors(access.op) if op.name == tree.BLOCK)
+        if access.indices is None or around != block:
+            raise state.error(f"{tree.describe(block)} uses more of '{name}' than one element")
+        exprs.append([expr.substitute(_renamed(indices, block)) for expr in access.indices])
+    if any(each != exprs[0] for each in exprs):
+        raise state.error(f"{tree.describe(block)} uses several elements of '{name}'", block)
+    names = {str(indices.var(a)) for a in tree.body_of(block).arguments}
+    if any(indices.value_of(n) is not None and n not in names for e in exprs[0] for n in e.symbols):
+        raise state.error(
+            f"the indices of '{name}' in {tree.describe(block)} are not made of its iterators",
+            block,
+        )
+    return exprs[0]
+
+
+def _renamed(indices: Indices, block: ir.Operation) -> dict[str, SymExpr]:
+    body = tree.body_of(block)
+    return {
+        str(indices.var(argument)): indices.var(own)
+        for region in block.regions for each in region.blocks
+        for own, argument in zip(body.arguments, each.arguments, strict=True)
+    }  # fmt: skip
+
+
+def _tells(
+    state: ScheduleState, indices: Indices, block: ir.Operation, place: Sequence[SymExpr],
+    used: Sequence[int], name: str,
+) -> None:  # fmt: skip
+    """Check that a place in the copy is of one element, and that its indices are of the block."""
+    arguments = tree.body_of(block).arguments
+    labels = edit.iterator_names(block)
+    names = {str(indices.var(arguments[i])): labels[i] for i in used}
+    facts = indices.facts(tree.body_of(block).operations[0].operation)
+    told = determined_names(place, facts)
+    extents = indices.extents(block)
+    for position in used:
+        if str(indices.var(arguments[position])) not in told and extents[position].value != 1:
+            raise state.error(
+                f"elements of '{name}' that differ in '{labels[position]}' would get one place",
+                block,
+            )
+    for expr in place:
+        for each in expr.symbols:
+            if indices.value_of(each) is not None and each not in names:
+                raise state.error(
+                    f"the map uses an iterator that does not say which element of '{name}' it is",
+                    block,
+                )
+
+
+def _only_here(
+    state: ScheduleState, block: ir.Operation, buffer: ir.Value, top: ir.Operation, writes: bool
+) -> None:
+    """Check that nothing beside a block, in the loops around it, writes or reads a buffer."""
+    for other in scopes.siblings(block):
+        if other == block or not tree.is_inside(other, top):
+            continue
+        reads, own = scopes.buffers(other)
+        if buffer in own or (writes and buffer in reads):
+            raise state.error(
+                f"{tree.describe(other)} uses '{buffers.name_of(buffer)}' in {tree.describe(top)} "
+                "too", other, block,
+            )  # fmt: skip
+
+
+def _nest(
+    indices: Indices, at: ir.InsertionPoint, title: str, block: ir.Operation, used: Sequence[int]
+) -> tuple[ir.Operation, dict[str, SymExpr]]:
+    """Write loops over some iterators of a block and an empty block inside; returns it."""
+    extents, labels = indices.extents(block), edit.iterator_names(block)
+    variables = []
+    for number, position in enumerate(used):
+        zero = indices.entry(SymExpr.const(0))
+        loop = edit.new_loop(at, f"ax{number}", zero, indices.entry(extents[position]))
+        variables.append(indices.var(tree.variable(loop)))
+        at = edit.end_of(loop)
+    made = edit.new_block(indices, at, title, [("spatial", labels[i]) for i in used])
+    edit.set_block(indices, made, variables, [], [extents[i] for i in used])
+    old = tree.body_of(block).arguments
+    values = {
+        str(indices.var(old[i])): indices.var(argument)
+        for i, argument in zip(used, tree.body_of(made).arguments, strict=True)
+    }
+    return made, values
+
+
+def _redirected(
+    indices: Indices, block: ir.Operation, access: Access, copy: ir.Value,
+    variables: Sequence[SymExpr], place: Sequence[SymExpr],
+) -> None:  # fmt: skip
+    op = access.op
+    body = op.block
+    while body.owner.operation != block:
+        body = body.owner.operation.block
+    own = {
+        str(variable): indices.var(argument)
+        for variable, argument in zip(variables, body.arguments, strict=True)
+    }
+    facts = indices.facts(op)
+    with ir.InsertionPoint(op), op.location:
+        items = [indices.emit(simplify(e.substitute(own), facts)) for e in place]
+        if op.name == "memref.load":
+            op.results[0].replace_all_uses_with(memref.load(copy, items))
+        else:
+            memref.store(op.operands[0], copy, items)
+    op.erase()
+
+
+def cache_inplace(
+    state: ScheduleState, block: ir.Operation, which: int | str, scope: str
+) -> list[ir.Operation]:
+    """Have a block update a copy of a buffer; returns the copiers there and back."""
+    reads, writes = scopes.buffers(block)
+    both = [each for each in reads if each in writes]
+    names = [buffers.name_of(each) for each in both]
+    what = tree.describe(block)
+    if isinstance(which, str):
+        if which not in names:
+            raise state.error(f"{what} does not read and write '{which}'", block)
+        buffer = both[names.index(which)]
+    else:
+        if not 0 <= which < len(reads) or reads[which] not in both:
+            raise state.error(f"{what} does not read and write its buffer number {which}", block)
+        buffer = reads[which]
+    indices = state.indices(block)
+    found = [a for a in accesses(indices, block) if a.buffer == buffer]
+    for access in found:
+        if access.indices is None:
+            raise state.error(
+                f"'{access.op.name}' uses more of '{buffers.name_of(buffer)}' than an element",
+                block,
+            )
+    loops = tree.loops_around(block)
+    top = loops[0] if loops else block
+    _only_here(state, block, buffer, top, True)
+    dims = buffers.dims_of(indices, buffer)
+    title = f"{buffers.name_of(buffer)}_{scope}"
+    copy = buffers.alloc(indices, title, dims, buffers.dtype_of(buffer), scope)
+    following = [view.operation for view in top.block.operations]
+    after = following[following.index(top) + 1]
+    made = [
+        copier(indices, ir.InsertionPoint(top), title, dims, buffer, copy),
+        copier(indices, ir.InsertionPoint(after), buffers.name_of(buffer), dims, copy, buffer),
+    ]
+    for access in found:
+        access.op.operands[_PLACES[access.op.name]] = copy
+    inside = tree.nested_blocks(block)[::-1]
+    for each in [*inside, *(op for op in tree.ancestors(block) if op.name == tree.BLOCK)]:
+        declare(indices, each)
+    state.touch()
+    return made

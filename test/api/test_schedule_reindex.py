@@ -1,0 +1,253 @@
+"""Copies laid out by iterators, padded sums of products, and padding taken apart."""
+
+import numpy as np
+import pytest
+from scheduled_programs import (
+    CHAIN,
+    CONVOLUTION,
+    DYNAMIC_MATMUL,
+    HEAD,
+    MATMUL,
+    MATMUL_RELU,
+    ROW_SUM,
+    SOFTMAX,
+    WINDOW,
+    Program,
+)
+from schedules import becomes, refused, runs
+
+from relax_mlir.script import from_source
+from relax_mlir.tir.schedule import Schedule
+
+PADDED = Program(
+    "padded",
+    """def main(x: T.Buffer((12, 9), "float32"), y: T.Buffer((16, 12), "float32")):
+    for i, j in T.grid(16, 12):
+        with T.block("pad"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            y[vi, vj] = T.if_then_else(2 <= vi and vi < 14 and vj < 9, x[vi - 2, vj], 1.5)
+""",
+    [(12, 9), (16, 12)],
+    lambda x: np.pad(x, ((2, 2), (0, 3)), constant_values=1.5),
+)
+DYNAMIC_PADDED = Program(
+    "dynamic_padded",
+    """def main(a: T.handle, b: T.handle):
+    n = T.int64()
+    x = T.match_buffer(a, (n,), "float32")
+    y = T.match_buffer(b, (n + 6,), "float32")
+    for i in range(n + 6):
+        with T.block("pad"):
+            vi = T.axis.spatial(n + 6, i)
+            y[vi] = T.if_then_else(vi >= 4 and vi < n + 4, x[vi - 4], 0.0)
+""",
+    [(7,), (13,)],
+    lambda x: np.pad(x, (4, 2)),
+)
+
+
+def test_reindex():
+    sch = Schedule(CONVOLUTION.module)
+    copier = sch.reindex("C", ("read", 0))
+    becomes(
+        sch,
+        """def main(A: T.Buffer((3, 10), "float32"), W: T.Buffer((4, 3, 3), "float32"),
+             C: T.Buffer((4, 8), "float32")):
+    A_reindex = T.alloc_buffer((8, 3, 3), "float32")
+    for x, c, r in T.grid(8, 3, 3):
+        with T.block("A_reindex"):
+            vx, vc, vr = T.axis.remap("SSS", [x, c, r])
+            A_reindex[vx, vc, vr] = A[vc, vx + vr]
+    for o, x, c, r in T.grid(4, 8, 3, 3):
+        with T.block("C"):
+            vo, vx, vc, vr = T.axis.remap("SSRR", [o, x, c, r])
+            with T.init():
+                C[vo, vx] = 0.0
+            C[vo, vx] = C[vo, vx] + A_reindex[vx, vc, vr] * W[vo, vc, vr]
+""",
+    )
+    sch.compute_at(copier, sch.get_loops("C")[1])
+    runs(sch, CONVOLUTION)
+
+
+@pytest.mark.parametrize("buffer", [("read", 1), ("write", 0), "A"])
+@pytest.mark.parametrize("program", [MATMUL, DYNAMIC_MATMUL, CONVOLUTION], ids=lambda p: p.name)
+def test_reindex_of_any_buffer(program, buffer):
+    sch = Schedule(program.module)
+    outer, _ = sch.split(sch.get_loops("C")[0], [None, 2])
+    sch.reindex("C", buffer)
+    sch.parallel(outer)
+    runs(sch, program)
+
+
+def test_reindex_cache():
+    sch = Schedule(DYNAMIC_MATMUL.module)
+    sch.reindex_cache_read("C", 1, "local", lambda i, j, k: (j // 8, k, j % 8))
+    sch.reindex_cache_write("C", 0, "local", lambda i, j, k: (j, i))
+    text = sch.mod.script()
+    assert "B_local[vj // 8, vk, vj % 8] = B[vk, vj]" in text
+    assert "C[vi, vj] = C_local[vj, vi]" in text
+    runs(sch, DYNAMIC_MATMUL)
+
+
+def test_reindex_is_refused():
+    sch = Schedule(MATMUL.module)
+    reindex = sch.reindex_cache_read
+    refused(sch, lambda: reindex("C", 0, "local", lambda i, j, k: (i, k // 2)), "'vk' would get")
+    refused(sch, lambda: reindex("C", 0, "local", lambda i, j, k: (i, j, k)), "does not say which")
+    refused(sch, lambda: reindex("C", 2, "local", lambda i, j, k: (i, k)), "no number 2")
+    with pytest.raises(ValueError, match="takes 2 indices, there are 3"):
+        reindex("C", 0, "local", lambda i, k: (i, k))
+    sch = Schedule(CHAIN.module)
+    sch.reverse_compute_at("C", sch.get_loops("B")[0])
+    refused(sch, lambda: sch.reindex("C", "B"), "block 'B' uses 'B' in loop 'i'")
+    several = from_source(
+        HEAD
+        + """def main(A: T.Buffer((9,), "float32"), B: T.Buffer((8,), "float32")):
+    for i in range(8):
+        with T.block("B"):
+            vi = T.axis.spatial(8, i)
+            B[vi] = A[vi] + A[vi + 1]
+"""
+    )
+    sch = Schedule(several)
+    refused(sch, lambda: sch.reindex("B", "A"), "several elements")
+    some = from_source(
+        HEAD
+        + """def main(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")):
+    for i in range(4):
+        with T.block("B"):
+            vi = T.axis.spatial(8, i)
+            B[vi] = A[vi] * 2.0
+"""
+    )
+    sch = Schedule(some)
+    refused(sch, lambda: sch.reindex("B", "A"), "does not run for all of its points")
+
+
+def test_cache_inplace():
+    sch = Schedule(ROW_SUM.module)
+    there, back = sch.cache_inplace("B", "B", "local")
+    assert len(sch.get_loops(there)) == len(sch.get_loops(back)) == 1
+    runs(sch, ROW_SUM)
+    sch = Schedule(MATMUL.module)
+    refused(sch, lambda: sch.cache_inplace("C", "A", "local"), "does not read and write 'A'")
+    refused(sch, lambda: sch.cache_inplace("C", 7, "local"), "number 7")
+
+
+def test_pad_einsum():
+    sch = Schedule(MATMUL.module)
+    sch.pad_einsum("C", [4, 8, 5])
+    becomes(
+        sch,
+        """def main(A: T.Buffer((6, 8), "float32"), B: T.Buffer((8, 10), "float32"),
+             C: T.Buffer((6, 10), "float32")):
+    C_pad = T.alloc_buffer((8, 16), "float32")
+    A_pad = T.alloc_buffer((8, 10), "float32")
+    B_pad = T.alloc_buffer((10, 16), "float32")
+    for i, j in T.grid(8, 10):
+        with T.block("A_pad"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            A_pad[vi, vj] = T.if_then_else(vi < 6 and vj < 8, A[vi, vj], 0.0)
+    for i, j in T.grid(10, 16):
+        with T.block("B_pad"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B_pad[vi, vj] = T.if_then_else(vi < 8 and vj < 10, B[vi, vj], 0.0)
+    for i, j, k in T.grid(8, 16, 10):
+        with T.block("C"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+            with T.init():
+                C_pad[vi, vj] = 0.0
+            C_pad[vi, vj] = C_pad[vi, vj] + A_pad[vi, vk] * B_pad[vk, vj]
+    for i, j in T.grid(6, 10):
+        with T.block("C_pad"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi, vj] = C_pad[vi, vj]
+""",
+    )
+    runs(sch, MATMUL)
+
+
+@pytest.mark.parametrize("padding", [[4, 8, 1], [1, 1, 4], [3, 1, 6], [1, 1, 1]])
+@pytest.mark.parametrize("program", [DYNAMIC_MATMUL, MATMUL], ids=lambda p: p.name)
+def test_pad_einsum_then_tile(program, padding):
+    sch = Schedule(program.module)
+    sch.pad_einsum("C", padding)
+    for loop, factor in zip(sch.get_loops("C"), padding, strict=True):
+        sch.split(loop, [None, factor])
+    assert "T.where" not in sch.mod.script()
+    runs(sch, program)
+
+
+def test_pad_einsum_is_refused():
+    sch = Schedule(ROW_SUM.module)
+    refused(sch, lambda: sch.pad_einsum("B", [1]), "has 2 iterators")
+    refused(sch, lambda: sch.pad_einsum("B", [1, 0]), "positive")
+    sch = Schedule(CONVOLUTION.module)
+    refused(sch, lambda: sch.pad_einsum("C", [1, 3, 1, 1]), "neither an iterator nor a constant")
+    sch = Schedule(WINDOW.module)
+    refused(sch, lambda: sch.pad_einsum("C", [5, 1]), "neither|no sum")
+    sch = Schedule(SOFTMAX.module)
+    refused(sch, lambda: sch.pad_einsum("most", [1, 5]), "no sum")
+    refused(sch, lambda: sch.pad_einsum("power", [4, 1]), "no product")
+    sch = Schedule(
+        from_source(
+            HEAD
+            + """def main(A: T.Buffer((6,), "float32"), s: T.Buffer((5,), "float32"),
+         C: T.Buffer((5,), "float32")):
+    for i, k in T.grid(5, 6):
+        with T.block("C"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                C[vi] = 0.0
+            C[vi] = C[vi] + A[vk] * s[vi]
+"""
+        )
+    )
+    refused(sch, lambda: sch.pad_einsum("C", [1, 4]), "may be infinite")
+    sch.pad_einsum("C", [4, 1])
+
+
+def test_decompose_padding():
+    sch = Schedule(PADDED.module)
+    block = sch.get_block("pad")
+    assert sch.can_decompose_padding(block, sch.get_loops(block)[0])
+    sch.decompose_padding(block, sch.get_loops(block)[0])
+    becomes(
+        sch,
+        """def main(x: T.Buffer((12, 9), "float32"), y: T.Buffer((16, 12), "float32")):
+    for i, j in T.grid(16, 12):
+        with T.block("pad_pad_const"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            y[vi, vj] = 1.5
+    for i, j in T.grid(12, 9):
+        with T.block("pad"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            y[vi + 2, vj] = x[vi, vj]
+""",
+    )
+    runs(sch, PADDED)
+
+
+def test_decompose_padding_inside():
+    sch = Schedule(PADDED.module)
+    sch.decompose_padding("pad", sch.get_loops("pad")[1])
+    runs(sch, PADDED)
+    sch = Schedule(PADDED.module)
+    sch.split(sch.get_loops("pad")[0], [None, 4])
+    sch.decompose_padding("pad", sch.get_loops("pad")[0])
+    runs(sch, PADDED)
+    sch = Schedule(DYNAMIC_PADDED.module)
+    sch.decompose_padding("pad", sch.get_loops("pad")[0])
+    assert "T.where" not in sch.mod.script()
+    runs(sch, DYNAMIC_PADDED)
+
+
+def test_decompose_padding_is_refused():
+    sch = Schedule(CHAIN.module)
+    loops = sch.get_loops("B")
+    refused(sch, lambda: sch.decompose_padding("B", loops[0]), "does not store T.if_then_else")
+    refused(sch, lambda: sch.decompose_padding("C", loops[0]), "is not around")
+    assert not sch.can_decompose_padding(sch.get_block("B"), loops[0])
+    sch = Schedule(MATMUL_RELU.module)
+    refused(sch, lambda: sch.decompose_padding("C", sch.get_loops("C")[0]), "no complete block")

@@ -1,0 +1,213 @@
+"""Blocks made of loops, and tensor intrinsics in their place."""
+
+import pytest
+from scheduled_programs import DYNAMIC, DYNAMIC_MATMUL, HEAD, MATMUL, ROW_SUM, Program
+from schedules import becomes, refused, runs
+
+from relax_mlir.script import from_source
+from relax_mlir.tir import TensorIntrin
+from relax_mlir.tir.schedule import Schedule
+
+
+def tiled(sch, name="C", factors=(2, 2, 4)):
+    pairs = [
+        sch.split(loop, [None, f]) for loop, f in zip(sch.get_loops(name), factors, strict=True)
+    ]
+    outer, inner = zip(*pairs, strict=True)
+    sch.reorder(*outer, *inner)
+    return inner[0]
+
+
+def test_blockize():
+    sch = Schedule(MATMUL.module)
+    block = sch.get_block("C")
+    made = sch.blockize(tiled(sch))
+    assert len(sch.get_loops(made)) == 3
+    assert len(sch.get_loops(block)) == 3
+    assert len(sch.get_child_blocks(made)) >= 1
+    becomes(
+        sch,
+        """def main(A: T.Buffer((6, 8), "float32"), B: T.Buffer((8, 10), "float32"),
+             C: T.Buffer((6, 10), "float32")):
+    for i0, j0, k0 in T.grid(3, 5, 2):
+        with T.block("C_o"):
+            io, jo, ko = T.axis.remap("SSR", [i0, j0, k0])
+            T.reads(C[io * 2 : io * 2 + 2, jo * 2 : jo * 2 + 2],
+                    A[io * 2 : io * 2 + 2, ko * 4 : ko * 4 + 4],
+                    B[ko * 4 : ko * 4 + 4, jo * 2 : jo * 2 + 2])
+            T.writes(C[io * 2 : io * 2 + 2, jo * 2 : jo * 2 + 2])
+            with T.init():
+                for i1, j1 in T.grid(2, 2):
+                    with T.block("C_init"):
+                        vi, vj = T.axis.remap("SS", [i1, j1])
+                        C[io * 2 + vi, jo * 2 + vj] = 0.0
+            for i1, j1, k1 in T.grid(2, 2, 4):
+                with T.block("C"):
+                    vi, vj, vk = T.axis.remap("SSR", [i1, j1, k1])
+                    C[io * 2 + vi, jo * 2 + vj] = (
+                        C[io * 2 + vi, jo * 2 + vj] + A[io * 2 + vi, ko * 4 + vk]
+                        * B[ko * 4 + vk, jo * 2 + vj])
+""",
+    )
+    runs(sch, MATMUL)
+
+
+CASES = [
+    (MATMUL, "C", 0), (MATMUL, "C", 1), (MATMUL, "C", 2), (DYNAMIC_MATMUL, "C", 1),
+    (DYNAMIC_MATMUL, "C", 0), (ROW_SUM, "B", 1), (DYNAMIC, "B", 1), (DYNAMIC, "B", 0),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("preserve", [True, False])
+@pytest.mark.parametrize("case", range(len(CASES)))
+def test_blockize_any_loop(case, preserve):
+    program, name, position = CASES[case]
+    sch = Schedule(program.module)
+    sch.blockize(sch.get_loops(name)[position], preserve_unit_iters=preserve)
+    runs(sch, program)
+
+
+def test_blocks_of_blocks_go_on():
+    sch = Schedule(MATMUL.module)
+    sch.decompose_reduction("C", sch.get_loops("C")[0])
+    made = sch.blockize(tiled(sch, "C_update"))
+    sch.parallel(sch.get_loops(made)[0])
+    sch.reorder(*reversed(sch.get_loops("C_update")))
+    sch.vectorize(sch.get_loops("C_update")[1])
+    runs(sch, MATMUL)
+
+
+def test_blockize_is_refused():
+    sch = Schedule(MATMUL.module)
+    loops = sch.get_loops("C")
+    outer, inner = sch.split(loops[0], [None, 4])
+    refused(sch, lambda: sch.blockize(inner), "compares loops inside with loops around")
+    del outer
+    sch = Schedule(MATMUL.module)
+    i, j, _ = sch.get_loops("C")
+    fused = sch.fuse(i, j)
+    _, part = sch.split(fused, [None, 4])
+    refused(sch, lambda: sch.blockize(part), "not known to be one part")
+    sch = Schedule(MATMUL.module)
+    sch.decompose_reduction("C", sch.get_loops("C")[2])
+    refused(sch, lambda: sch.blockize(sch.get_loops("C_init")[1]), "holds 2 blocks")
+
+
+DESC = """def desc(a: T.handle, b: T.handle, c: T.handle):
+    A = T.match_buffer(a, (2, 4), "float32")
+    B = T.match_buffer(b, (4, 2), "float32")
+    C = T.match_buffer(c, (2, 2), "float32")
+    with T.block("root"):
+        T.reads(C[0:2, 0:2], A[0:2, 0:4], B[0:4, 0:2])
+        T.writes(C[0:2, 0:2])
+        for i, j, k in T.grid(2, 2, 4):
+            with T.block("update"):
+                vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+                C[vi, vj] = C[vi, vj] + B[vk, vj] * A[vi, vk]
+"""
+IMPL = """def impl(a: T.handle, b: T.handle, c: T.handle):
+    A = T.match_buffer(a, (2, 4), "float32")
+    B = T.match_buffer(b, (4, 2), "float32")
+    C = T.match_buffer(c, (2, 2), "float32")
+    for k in T.serial(4):
+        for i in T.unroll(2):
+            for j in T.vectorized(2):
+                C[i, j] = C[i, j] + A[i, k] * B[k, j]
+"""
+
+
+def intrinsic(name, desc=DESC, impl=IMPL):
+    TensorIntrin.register(name, from_source(HEAD + desc), from_source(HEAD + impl), override=True)
+    return name
+
+
+@pytest.mark.parametrize("decomposed", [False, True])
+def test_tensorize(decomposed):
+    sch = Schedule(MATMUL.module)
+    name = "C"
+    if decomposed:
+        sch.decompose_reduction("C", sch.get_loops("C")[0])
+        name = "C_update"
+    sch.tensorize(tiled(sch, name), intrinsic("test_matmul"))
+    runs(sch, MATMUL)
+    text = sch.mod.script()
+    assert "T.unroll(2)" in text
+    assert f'T.block("{name}")' not in text
+    assert "C[vi_o * 2 + i, vj_o * 2 + j] = C[vi_o * 2 + i, vj_o * 2 + j] + A[vi_o * 2 + i" in text
+
+
+def test_tensorize_a_block():
+    sch = Schedule(MATMUL.module)
+    made = sch.blockize(tiled(sch))
+    sch.tensorize(made, intrinsic("test_matmul"))
+    runs(sch, MATMUL)
+
+
+BATCHED = Program(
+    "batched",
+    """def main(A: T.Buffer((3, 4, 8), "float32"), B: T.Buffer((3, 8, 6), "float32"),
+             C: T.Buffer((3, 4, 6), "float32")):
+    for b, i, j, k in T.grid(3, 4, 6, 8):
+        with T.block("C"):
+            vb, vi, vj, vk = T.axis.remap("SSSR", [b, i, j, k])
+            with T.init():
+                C[vb, vi, vj] = 0.0
+            C[vb, vi, vj] = C[vb, vi, vj] + A[vb, vi, vk] * B[vb, vk, vj]
+""",
+    [(3, 4, 8), (3, 8, 6), (3, 4, 6)],
+    lambda a, b: a @ b,
+)
+
+
+def test_tensorize_parts_of_larger_rank():
+    sch = Schedule(BATCHED.module)
+    loops = sch.get_loops("C")
+    pairs = [sch.split(loop, [None, f]) for loop, f in zip(loops[1:], (2, 2, 4), strict=True)]
+    sch.reorder(*(pair[0] for pair in pairs), *(pair[1] for pair in pairs))
+    sch.tensorize(pairs[0][1], intrinsic("test_matmul"))
+    sch.parallel(loops[0])
+    runs(sch, BATCHED)
+
+
+WRONG = [
+    (("(2, 2, 4)", "(2, 4, 2)"), "extent"),
+    (("B[vk, vj] * A", "B[vk, vj] + A"), "expected 'arith.addf', got 'arith.mulf'"),
+    (("SSR", "SRS"), "iterators"),
+    (("B[vk, vj] * A[vi, vk]", "B[vk, vj] * A[vi, vk + 1]"), None),
+    (("B[vk, vj] * A[vi, vk]", "B[vk, vj] * A[vi, 0]"), "no tile"),
+    (("B[vk, vj] * A[vi, vk]", "B[vk, vj] * B[vk, vj]"), "two parts|no tile"),
+]
+
+
+@pytest.mark.parametrize("number", range(len(WRONG)))
+def test_tensorize_is_refused(number):
+    (old, new), why = WRONG[number]
+    desc = DESC.replace(old, new)
+    if why is None:
+        desc = desc.replace("(2, 4), ", "(2, 5), ")
+        impl = IMPL.replace("(2, 4), ", "(2, 5), ").replace("A[i, k]", "A[i, k + 1]")
+        sch = Schedule(MATMUL.module)
+        sch.tensorize(tiled(sch), intrinsic("test_shifted", desc, impl))
+        runs(sch, MATMUL)
+        return
+    sch = Schedule(MATMUL.module)
+    loop = tiled(sch)
+    name = intrinsic("test_wrong", desc)
+    refused(sch, lambda: sch.tensorize(loop, name), why)
+
+
+def test_intrinsics_are_checked():
+    with pytest.raises(ValueError, match="there is a tensor intrinsic"):
+        TensorIntrin.register(
+            intrinsic("test_matmul"), from_source(HEAD + DESC), from_source(HEAD + IMPL)
+        )
+    with pytest.raises(ValueError, match="must take the same"):
+        intrinsic("test_other", DESC, IMPL.replace("(2, 4)", "(2, 5)"))
+    with pytest.raises(ValueError, match="no tensor intrinsic 'test_nothing'"):
+        TensorIntrin.get("test_nothing")
+    assert TensorIntrin.get("test_nothing", allow_missing=True) is None
+    with pytest.raises(TypeError, match="one prim func"):
+        TensorIntrin.register("test_none", None, None)
+    sch = Schedule(MATMUL.module)
+    with pytest.raises(ValueError, match="no tensor intrinsic"):
+        sch.tensorize(sch.get_loops("C")[0], "test_nothing")
