@@ -109,11 +109,31 @@ def broadcast(lhs: ir.Type, rhs: ir.Type, dtype: str | None = None) -> ir.Type:
     return T.tensor_type(None, dtype, -1 if -1 in ranks else max(ranks))
 
 
-def matmul(lhs: ir.Type, rhs: ir.Type) -> ir.Type:
+def product_dtype(types: Sequence[ir.Type], out_dtype: str | None) -> str:
+    """Return the dtype of sums of products: the operands', or the one asked for.
+
+    With one asked for, integers of different dtypes may be multiplied with each other.
+
+    Raises:
+        InferError: unknown dtype, or operands that differ and are not all integers.
+    """
+    try:
+        wanted = T.normalize_dtype(out_dtype)
+    except ValueError as error:
+        raise InferError(str(error)) from error
+    dtypes = [T.tensor_dtype(t) for t in types]
+    integers = all(d.startswith(("int", "uint")) for d in (*dtypes, wanted or "") if d)
+    if not wanted or not integers:
+        dtype = join_dtypes(types)
+        return wanted or dtype
+    return wanted
+
+
+def matmul(lhs: ir.Type, rhs: ir.Type, out_dtype: str | None = None) -> ir.Type:
     """Return the type of numpy-style matmul: batch dimensions broadcast, vectors promoted."""
     expect_tensor(lhs, "left operand")
     expect_tensor(rhs, "right operand")
-    dtype = join_dtypes([lhs, rhs])
+    dtype = product_dtype([lhs, rhs], out_dtype)
     lrank, rrank = T.tensor_ndim(lhs), T.tensor_ndim(rhs)
     if 0 in (lrank, rrank):
         raise InferError("matmul operands must have at least one dimension")

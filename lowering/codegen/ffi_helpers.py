@@ -20,10 +20,7 @@ _DEVICE_CPU = 1
 _MESSAGE_BYTES = 512
 _MOST_VALUES = 6
 # For loops over a few dimensions: LLVM would make long vector code of them.
-_AS_IT_IS = (
-    "{loop_annotation = #llvm.loop_annotation<vectorize = <disable = true>, "
-    "unroll = <disable = true>>}"
-)
+_AS_IT_IS = "{loop_annotation = #llvm.loop_annotation<disableNonforced = true>}"
 # Names of DLPack's type codes, 8 bytes each; what follows the last is for any other code.
 _CODE_NAMES = "".join(
     name.ljust(8, "\0")

@@ -16,6 +16,9 @@ _AVX2 = ("avx2", "fma", "f16c")
 _AVX512 = (*_AVX2, "avx512f", "avx512bw", "avx512dq")
 _VNNI = (*_AVX512, "avx512vnni")
 _BF16 = (*_VNNI, "avx512bf16")
+# Those on which products of pairs of bf16 are quicker than multiply-adds of what they widen to;
+# on Sapphire Rapids they were measured to take 1.6 times as long (docs/kernels.md).
+_QUICK_BF16 = ("znver4", "znver5")
 _IMPLIED = {
     **dict.fromkeys(("x86-64-v3", "haswell", "broadwell", "skylake"), _AVX2),
     "alderlake": (*_AVX2, "avxvnni"),
@@ -140,14 +143,14 @@ class Target:
 
     @property
     def dot_products(self) -> tuple[str, ...]:
-        """Which instructions add up products of small numbers, as `Machine.dot_products` names."""
+        """Which instructions for products of small numbers pay, as `Machine.dot_products` names."""
         if self.arch not in ("x86_64", "i386", "i686"):
             return ()
         wide = self.vector_bits == 512
         if wide and not self.has("avx512bw"):
             return ()
         conditions = {
-            "bf16": wide and self.has("avx512bf16"),
+            "bf16": wide and self.has("avx512bf16") and self.cpu in _QUICK_BF16,
             "u8s8": self.has("avx512vnni" if wide else "avxvnni"),
             "s16": self.vector_bits >= 256,
         }

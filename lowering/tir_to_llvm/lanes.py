@@ -8,9 +8,11 @@ from relax_mlir.dialects.bindings import ir
 _OEQ, _OGT, _OLT = 1, 2, 4
 # And one of arith.cmpi.
 _EQUAL = 0
-# Intrinsics of AVX-512 and of how many lanes: `a * 2**floor(b)`, and what is left of a fraction.
+# Intrinsics of AVX-512 and of how many lanes: `a * 2**floor(b)`, what is left of a fraction, and
+# 1 / a to 14 bits.
 _REGISTERS = {"f32": ("ps", 16), "f64": ("pd", 8)}
 _SCALING, _FRACTION = "llvm.x86.avx512.mask.scalef", "llvm.x86.avx512.mask.reduce"
+_INVERSE = "llvm.x86.avx512.rcp14"
 _AS_CPU_ROUNDS, _TO_FLOOR = 4, 9
 
 
@@ -91,14 +93,21 @@ class Lanes:
             return self * factor + term
         return self._emit("math.fma", factor, term)
 
-    def quotient(self, divisor: "Lanes") -> "Lanes":
-        """Return this divided by a normal number, within one unit in the last place.
+    def quotient(self, divisor: "Lanes", *, near: bool = False) -> "Lanes":
+        """Return this divided by a normal number, within 0.6 units in the last place, 0.5 if near.
 
-        A reciprocal that the CPU estimates and a step of Newton's are quicker than its division,
-        but have no answer for infinities and subnormal numbers.
+        An estimate of the CPU's, put right by what it leaves of the dividend, is quicker than its
+        division, but has no answer for infinite and subnormal divisors.
         """
-        quick = ir.Attribute.parse("#arith.fastmath<ninf,arcp>")
-        return self._emit("arith.divf", divisor, fastmath=quick)
+        if not divisor.can_scale() or _width(divisor.value.type) != 32:
+            return self / divisor
+        inverse = divisor._by_registers(_INVERSE)
+        if near:
+            wrong = (inverse * -1.0).times_plus(divisor, 1.0)
+            inverse = wrong.times_plus(inverse, inverse)
+        first = self * inverse
+        left = (first * -1.0).times_plus(divisor, self)
+        return left.times_plus(inverse, first)
 
     def can_scale(self) -> bool:
         """Whether the CPU multiplies this by powers of two in one instruction."""
@@ -116,21 +125,25 @@ class Lanes:
         """Return what is left over the next integer below, 0 of infinity, where `can_scale`."""
         return self._by_registers(_FRACTION, _TO_FLOOR)
 
-    def _by_registers(self, name: str, by: "Lanes | int") -> "Lanes":
-        """Apply an intrinsic to each register of a vector."""
+    def _by_registers(self, name: str, by: "Lanes | int | None" = None) -> "Lanes":
+        """Apply an intrinsic to each register of a vector, with what it takes besides."""
         type_ = self.value.type
         suffix, lanes = _REGISTERS[str(type_.element_type)]
         mask = self._number(ir.IntegerType.get_signless(lanes), -1)
-        rounding = self._number(ir.IntegerType.get_signless(32), _AS_CPU_ROUNDS)
-        if not isinstance(by, Lanes):
+        if isinstance(by, int):
             by = self._wrap(self._number(ir.IntegerType.get_signless(32), by))
+        rest = [mask]
+        if by is not None:
+            rest.append(self._number(ir.IntegerType.get_signless(32), _AS_CPU_ROUNDS))
         total = self
         for start in range(0, type_.shape[0], lanes):
             whole = type_.shape[0] == lanes
             one = self.value if whole else _slice(self.value, start, lanes)
-            fits = whole or not isinstance(by.value.type, ir.VectorType)
-            other = by.value if fits else _slice(by.value, start, lanes)
-            made = _intrinsic(f"{name}.{suffix}.512", one, other, mask, rounding)
+            operands = [one, one, *rest]
+            if by is not None:
+                fits = whole or not isinstance(by.value.type, ir.VectorType)
+                operands.insert(1, by.value if fits else _slice(by.value, start, lanes))
+            made = _intrinsic(f"{name}.{suffix}.512", operands)
             if whole:
                 return self._wrap(made)
             total = total._wrap(
@@ -272,16 +285,14 @@ def _as(shape_of: ir.Type, element: ir.Type) -> ir.Type:
     return element
 
 
-def _intrinsic(
-    name: str, value: ir.Value, by: ir.Value, mask: ir.Value, rounding: ir.Value
-) -> ir.Value:
+def _intrinsic(name: str, operands: list[ir.Value]) -> ir.Value:
     return ir.Operation.create(
         "llvm.call_intrinsic",
-        results=[value.type],
-        operands=[value, by, value, mask, rounding],
+        results=[operands[0].type],
+        operands=operands,
         attributes={
             "intrin": ir.StringAttr.get(name),
-            "operandSegmentSizes": ir.DenseI32ArrayAttr.get([5, 0]),
+            "operandSegmentSizes": ir.DenseI32ArrayAttr.get([len(operands), 0]),
             "op_bundle_sizes": ir.DenseI32ArrayAttr.get([]),
         },
     ).results[0]

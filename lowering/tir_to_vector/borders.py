@@ -104,7 +104,7 @@ class Borders:
 def find_borders(tops: Sequence[ir.Operation], machine: Machine) -> Borders | None:
     """Return the convolution that the third of some nests is, of what the first two pad."""
     found = match_padded_use(tops)
-    if found is None:
+    if found is None or not found[0].is_zero:
         return None
     padded, flat = found
 

@@ -52,9 +52,9 @@ class _Writer:
         assert lanes is not None  # convolutions of other elements are left to plain loops
         self.lanes = lanes
         self.vector = ir.VectorType.get([lanes], found.element)
-        self.image, self.out = Layout(found.image, emit), Layout(found.out, emit)
+        self.image = Layout(found.image, emit)
         self.kernels = KernelBlocks(found, emit, self.vector)
-        self.store = TileStore(found, self.out, self.kernels, emit, self.vector, machine)
+        self.store = TileStore(found, self.kernels, emit, self.vector, machine)
         self.blocks = self.kernels.count
         self.rows, self.cols = self._extent(found.row), self._extent(found.col)
         self.sizes = tiles_of(found, machine)

@@ -16,15 +16,17 @@ class TileStore:
     """Writes sums of a tile: for each pixel so many vectors of output channels."""
 
     def __init__(
-        self, found: Convolution, out: Layout, blocks: KernelBlocks, emit: Emitter,
-        vector: ir.VectorType, machine: Machine,
+        self, found: Convolution, blocks: KernelBlocks, emit: Emitter, vector: ir.VectorType,
+        machine: Machine,
     ) -> None:  # fmt: skip
-        self._found, self._out, self._emit, self._vector = found, out, emit, vector
+        self._found, self._emit, self._vector = found, emit, vector
         self._lanes = vector.shape[0]
         self._blocks = blocks
         self._scratch: ir.Value | None = None
         self._finish: Finish | None = None
-        if found.epilogue is not None:
+        if found.epilogue is None:
+            self._out = Layout(found.out, emit)
+        else:
             buffer = found.out.buffer
             self._finish = Finish(found.epilogue, buffer, found.along, emit, machine)
 

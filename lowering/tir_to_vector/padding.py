@@ -1,4 +1,4 @@
-"""Recognising padded copies: a buffer of zeros, then an image inside it."""
+"""Recognising padded copies: a buffer of one number, then an image inside it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ _MOVABLE = ("memref.alloc", "arith.", "tir.symbol", "memref.dim")
 
 @dataclass
 class Padded:
-    """A temporary buffer that holds an image and zeros around it.
+    """A temporary buffer that holds an image and one number around it.
 
     Attributes:
         buffer: it.
@@ -22,6 +22,7 @@ class Padded:
         before: for each dimension where the image begins.
         after: for each dimension what is beyond the image's end.
         sizes: the image's dimensions.
+        fill: the number.
         nests: what writes it.
     """
 
@@ -30,7 +31,14 @@ class Padded:
     before: list[int]
     after: list[int]
     sizes: list[SymExpr]
+    fill: ir.Attribute
     nests: tuple[Nest, Nest]
+
+    @property
+    def is_zero(self) -> bool:
+        """Whether the number is zero."""
+        kind = ir.FloatAttr if isinstance(self.fill, ir.FloatAttr) else ir.IntegerAttr
+        return kind(self.fill).value == 0
 
 
 def match_padded(fill: tuple[Nest, FlatNest], copy: tuple[Nest, FlatNest]) -> Padded | None:
@@ -61,12 +69,10 @@ def match_padded(fill: tuple[Nest, FlatNest], copy: tuple[Nest, FlatNest]) -> Pa
     if any(count is None or count < 0 for count in after):
         return None
     number = value.operation.attributes["value"]
-    kind = ir.FloatAttr if isinstance(number, ir.FloatAttr) else ir.IntegerAttr
-    if kind(number).value != 0:
-        return None
     return Padded(
-        buffer, loads[0].buffer, before, [count or 0 for count in after], sizes, (outer, inner)
-    )
+        buffer, loads[0].buffer, before, [count or 0 for count in after], sizes, number,
+        (outer, inner),
+    )  # fmt: skip
 
 
 def match_padded_use(tops: Sequence[ir.Operation]) -> tuple[Padded, FlatNest] | None:

@@ -1,4 +1,4 @@
-"""Recognising windows over planes: few output channels of each input's, vectors along a row."""
+"""Recognising windows over planes, vectors along a row: few output channels of each, or pooling."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -45,7 +45,7 @@ class Planes:
 
     Attributes:
         flat: the nest; all iterators below are positions in it.
-        image, kernel, out: the accesses.
+        image, kernel, out: the accesses; no kernel where elements are combined as they are.
         axes: of the image's dimensions.
         padded: what the image is a padded copy of, None when it is none.
         col: the iterator that vectors run along.
@@ -60,7 +60,7 @@ class Planes:
 
     flat: FlatNest
     image: FlatAccess
-    kernel: FlatAccess
+    kernel: FlatAccess | None
     out: FlatAccess
     axes: list[PlaneAxis]
     padded: Padded | None
@@ -89,12 +89,16 @@ def match_planes(
     nest: Nest, flat: FlatNest, padded: Padded | None, machine: Machine
 ) -> Planes | str:
     """Return how a reduction slides a window over planes, or why it does not."""
+    out = flat.accesses[flat.store]
+    if machine.lanes(out.buffer.type.element_type) is None:
+        return "its sums have no vector form"
+    pooled = _pooled(flat)
+    if pooled is not None:
+        return _assign(nest, flat, pooled, None, out, padded) or "it slides no window over planes"
     product = match_product(flat)
     if isinstance(product, str):
         return product
-    sides, out = product
-    if machine.lanes(out.buffer.type.element_type) is None:
-        return "its sums have no vector form"
+    sides, _ = product
     if any(widen is not None for _, widen in sides):
         return "its operands are narrower than its sums"
     for image, kernel in (sides, sides[::-1]):
@@ -104,12 +108,20 @@ def match_planes(
     return "it slides no window over planes"
 
 
+def _pooled(flat: FlatNest) -> FlatAccess | None:
+    """Return the only access of a nest that combines what it reads as it is."""
+    loads = [op for op in flat.slice if op.name == "memref.load"]
+    if len(flat.slice) != 1 or len(loads) != 1 or flat.value != loads[0].results[0]:
+        return None
+    return flat.accesses[loads[0]]
+
+
 def _assign(
-    nest: Nest, flat: FlatNest, image: FlatAccess, kernel: FlatAccess, out: FlatAccess,
+    nest: Nest, flat: FlatNest, image: FlatAccess, kernel: FlatAccess | None, out: FlatAccess,
     padded: Padded | None,
 ) -> Planes | None:  # fmt: skip
-    def seen(access: FlatAccess, i: int) -> bool:
-        return bool(access.strides[i] != 0)
+    def seen(access: FlatAccess | None, i: int) -> bool:
+        return access is not None and bool(access.strides[i] != 0)
 
     spatial = [i for i, it in enumerate(flat.iters) if not it.reduction]
     reductions = [i for i, it in enumerate(flat.iters) if it.reduction]
@@ -147,7 +159,7 @@ def _assign(
 
 
 def _axes(
-    nest: Nest, flat: FlatNest, image: FlatAccess, kernel: FlatAccess, reductions: list[int]
+    nest: Nest, flat: FlatNest, image: FlatAccess, kernel: FlatAccess | None, reductions: list[int]
 ) -> list[PlaneAxis] | None:
     """Return what indexes each dimension of the image, None when an index is not positive."""
     access = next(load for load in nest.loads if flat.accesses[load.op] is image)
@@ -160,7 +172,8 @@ def _axes(
             return None
         slides = any(i in reductions for i in terms)
         # What the kernel has too says which group it is, and so where a plane begins.
-        moves = [i for i in terms if slides and (i in reductions or kernel.strides[i] == 0)]
+        groups = [] if kernel is None else [i for i in terms if kernel.strides[i] != 0]
+        moves = [i for i in terms if slides and (i in reductions or i not in groups)]
         axes.append(
             PlaneAxis(
                 {i: f for i, f in terms.items() if i not in moves},

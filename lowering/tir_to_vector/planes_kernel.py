@@ -16,7 +16,7 @@ from relax_mlir.lowering.tir_to_vector.epilogue import Finish
 from relax_mlir.lowering.tir_to_vector.flat import inner_dims
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.machine import Machine
-from relax_mlir.lowering.tir_to_vector.multiply import add, multiply_add
+from relax_mlir.lowering.tir_to_vector.multiply import multiply_add
 from relax_mlir.lowering.tir_to_vector.operands import Layout
 from relax_mlir.lowering.tir_to_vector.planes import Planes
 from relax_mlir.lowering.tir_to_vector.team import Part
@@ -42,9 +42,11 @@ class _Writer:
         self.lanes = lanes
         self.vector = ir.VectorType.get([lanes], found.element)
         self.finish: Finish | None = None
-        if found.epilogue is not None:
+        if found.epilogue is None:
+            self.out = Layout(found.out, emit)
+        else:
             self.finish = Finish(found.epilogue, found.out.buffer, found.col, emit, machine)
-        self.kernel, self.out = Layout(found.kernel, emit), Layout(found.out, emit)
+        self.kernel = None if found.kernel is None else Layout(found.kernel, emit)
         source = found.image.buffer if found.padded is None else found.padded.source
         self.source = emit.flatten_once(source)
         dims = [*inner_dims(source), SymExpr.const(1)]
@@ -89,9 +91,9 @@ class _Writer:
             ranges = loops.enter_context(emit.team(parts, work_of(emit, found.flat, 1)))
             spans = dict(zip(order, ranges, strict=False))
             self.plane = emit.alloc(size, found.element)
-            zero = emit.constant(self.vector, 0)
+            fill = self._fill_value()
             with emit.loop(0, size, self.lanes) as at:
-                emit.vector_store(zero, self.plane, [at.counter])
+                emit.vector_store(fill, self.plane, [at.counter])
             env: dict[int, Index] = {}
             for position in found.outer:
                 env[position] = loops.enter_context(self._loop(spans[position]))
@@ -113,7 +115,7 @@ class _Writer:
             yield loop.counter
 
     def _fill(self, env: dict[int, Index]) -> None:
-        """Copy a plane to fast memory; what is around it there stays zero."""
+        """Copy a plane to fast memory; what is around it there stays."""
         emit, found = self.emit, self.found
         rank = len(found.axes)
         counts: list[Index] = []
@@ -140,6 +142,8 @@ class _Writer:
     def _row(self, place: Index, to: Index, count: Index, before: int) -> None:
         emit, lanes, stride = self.emit, self.lanes, self.found.stride
         whole = emit.round_down(count, lanes * stride)
+        # What lies after a row's end was filled before, and stays so.
+        other = self._fill_value()
         targets = []
         for r in range(stride):
             offset = (before + r) % stride, (before + r) // stride
@@ -148,7 +152,11 @@ class _Writer:
         def run(at: Index, quotient: Index, masks: Sequence[ir.Value | None]) -> None:
             vectors = [
                 emit.vector_load(
-                    self.source, [emit.add(emit.add(place, at), v * lanes)], self.vector, mask
+                    self.source,
+                    [emit.add(emit.add(place, at), v * lanes)],
+                    self.vector,
+                    mask,
+                    other,
                 )
                 for v, mask in enumerate(masks)
             ]
@@ -188,44 +196,67 @@ class _Writer:
                     self._tile(env, height, row, whole, emit.mask(left, self.lanes))
             done = upto
 
-    def _elements(self, env: dict[int, Index]) -> dict[tuple[int, ...], ir.Value] | None:
+    def _elements(self, env: dict[int, Index]) -> dict[tuple[int, ...], ir.Value | None] | None:
         """Return the window's elements as vectors, None where they would be too many."""
-        emit, found = self.emit, self.found
+        found = self.found
         sizes = [found.flat.iters[i].extent.value or 0 for i in found.reductions]
         if math.prod(sizes) > _MOST_ELEMENTS:
             return None
-        values = {}
+        values: dict[tuple[int, ...], ir.Value | None] = {}
         for steps in itertools.product(*map(range, sizes)):
-            here = {**env, **dict(zip(found.reductions, steps, strict=True))}
-            place = self.kernel.at(here).offset
-            values[steps] = emit.splat(emit.load(self.kernel.base, [place]), self.vector)
+            values[steps] = self._element(
+                {**env, **dict(zip(found.reductions, steps, strict=True))}
+            )
         return values
+
+    def _element(self, env: dict[int, Index]) -> ir.Value | None:
+        """Return an element of the window in all lanes, None where there are no elements."""
+        if self.kernel is None:
+            return None
+        place = self.kernel.at(env).offset
+        return self.emit.splat(self.emit.load(self.kernel.base, [place]), self.vector)
+
+    def _fill_value(self) -> ir.Value:
+        """Return what is around an image."""
+        padded = self.found.padded
+        return self.emit.constant(self.vector, 0) if padded is None else self._splat(padded.fill)
+
+    def _splat(self, number: ir.Attribute) -> ir.Value:
+        return self.emit.constant_of(
+            self.vector, ir.DenseElementsAttr.get_splat(self.vector, number)
+        )
+
+    def _combine(self, x: ir.Value, y: ir.Value) -> ir.Value:
+        return self.emit.op(self.found.flat.combiner, [x, y], self.vector)
 
     def _tile(
         self, env: dict[int, Index], height: int, row: Index, col: Index, mask: ir.Value | None
     ) -> None:
         emit, found = self.emit, self.found
         init = found.flat.init
-        zero = emit.constant(self.vector, 0)
-        if init is not None:
-            zero = emit.constant_of(self.vector, ir.DenseElementsAttr.get_splat(self.vector, init))
+        first = None if init is None else self._splat(init)
         here = {**env, found.col: col}
         if found.row is not None:
             here[found.row] = row
-        sums = self._window(here, height, [], found.reductions, [zero] * height)
-        for r, value in enumerate(sums):
+        places = []
+        for r in range(height):
             there = dict(here)
             if found.row is not None:
                 there[found.row] = emit.add(row, r)
+            places.append(there)
+        start = [
+            emit.vector_load(self.out.base, [self.out.at(there).offset], self.vector, mask)
+            if first is None
+            else first
+            for there in places
+        ]
+        sums = self._window(here, height, [], found.reductions, start)
+        for there, value in zip(places, sums, strict=True):
             if self.finish is not None:
                 column = there.pop(found.col)
                 self.finish.at(there)(value, column, mask)
                 continue
-            place = self.out.at(there).offset
-            if init is None:
-                held = emit.vector_load(self.out.base, [place], self.vector, mask)
-                value = add(emit, held, value)
-            emit.vector_store(value, self.out.base, [place], mask)
+            emit.vector_store(value, self.out.base, [self.out.at(there).offset], mask)
 
     def _window(
         self, env: dict[int, Index], height: int, steps: list[Index], left: list[int],
@@ -250,11 +281,8 @@ class _Writer:
         self, env: dict[int, Index], height: int, steps: list[Index], sums: list[ir.Value]
     ) -> list[ir.Value]:
         emit, found = self.emit, self.found
-        if self.elements is not None:
-            element = self.elements[tuple(steps)]
-        else:
-            place = self.kernel.at(env).offset
-            element = emit.splat(emit.load(self.kernel.base, [place]), self.vector)
+        known = self.elements
+        element = self._element(env) if known is None else known[tuple(steps)]
         result = []
         for r, total in enumerate(sums):
             place: Index = 0
@@ -268,7 +296,10 @@ class _Writer:
             phase, quotient = shift % found.stride, shift // found.stride
             along = emit.add(emit.mul(phase, self.phase), emit.add(env[found.col], quotient))
             pixel = emit.vector_load(self.plane, [emit.add(place, along)], self.vector)
-            result.append(multiply_add(emit, self.machine, pixel, element, total))
+            if element is None:
+                result.append(self._combine(total, pixel))
+            else:
+                result.append(multiply_add(emit, self.machine, pixel, element, total))
         return result
 
 

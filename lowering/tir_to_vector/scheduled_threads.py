@@ -148,8 +148,9 @@ def _make_private(alloc: ir.Operation, loop: ir.Operation, emit: Emitter) -> Non
             "memref.alloca", [], type_, operandSegmentSizes=segments, alignment=alignment
         )
     else:
-        for value in alloc.operands:
-            bytes_ = emit.mul(integer_of(value), bytes_)
+        with emit.outside():
+            for value in alloc.operands:
+                bytes_ = emit.mul(integer_of(value), bytes_)
         raw = emit.own_memory(bytes_, ir.IntegerType.get_signless(8))
         if isinstance(bytes_, int):
             unknown = ir.MemRefType.get([_DYNAMIC], ir.IntegerType.get_signless(8))

@@ -159,8 +159,10 @@ def _astype(x: _Array, dtype: str) -> Any:
     return x.astype(numpy_dtype(dtype))
 
 
-def _matmul(a: _Array, b: _Array) -> Any:
-    _check_pair(a, b)
+def _matmul(a: _Array, b: _Array, out_dtype: str | None = None) -> Any:
+    dtype = numpy_dtype(out_dtype) if out_dtype else None
+    if dtype is None or not all(getattr(x, "dtype", dtype).kind in "iu" for x in (a, b)):
+        _check_pair(a, b)
     if not a.ndim or not b.ndim:
         raise ArgumentTypeError(
             f"operands must have at least one dimension, got {describe(a)} and {describe(b)}"
@@ -168,7 +170,8 @@ def _matmul(a: _Array, b: _Array) -> Any:
     if a.shape[-1] != b.shape[-2 if b.ndim > 1 else -1]:
         raise ShapeMismatchError(f"shapes {a.shape} and {b.shape} do not match")
     binary_broadcast_shape_infer(a.shape[:-2], b.shape[:-2])
-    return np.asarray(np.matmul(_widen(a), _widen(b))).astype(a.dtype, copy=False)
+    wide = [_widen(x) if dtype is None else _widen(x.astype(dtype)) for x in (a, b)]
+    return np.asarray(np.matmul(*wide)).astype(dtype or a.dtype, copy=False)
 
 
 def _limit(dtype: np.dtype, largest: bool) -> Any:

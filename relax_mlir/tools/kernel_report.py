@@ -60,7 +60,10 @@ def report(mod: IRModule, target: Target, pipeline: Sequence[str], sizes: Mappin
         PassError: a pass failed.
     """
     threads = available_threads(target)
-    machine = Machine(target.vector_bits, target.max_vector_registers, target.has_fma, threads)
+    machine = Machine(
+        target.vector_bits, target.max_vector_registers, target.has_fma, threads,
+        dot_products=target.dot_products,
+    )  # fmt: skip
     with _kernels_alone(), silence():
         names = builds.stages(pipeline)
         lowered = builds.lower(mod, names[-1], pipeline=pipeline) if names else mod.clone()
@@ -101,6 +104,7 @@ def _kernels(lowered: IRModule, machine: Machine) -> list[Kernel]:
             vector_registers=machine.registers,
             fma=machine.fma,
             threads=machine.threads,
+            dot_products=",".join(machine.dot_products),
         )
         for op in module.body.operations:
             name = ir.StringAttr(op.operation.attributes["sym_name"]).value

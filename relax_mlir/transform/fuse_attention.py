@@ -79,7 +79,7 @@ def _match(last: ir.Operation) -> _Found | None:
     scores, factor = _scaled(scores)
     scale *= factor
     product = _made_by(scores, "relax.matmul")
-    if product is None:
+    if product is None or any(_attributes(op)["out_dtype"] for op in (last, product)):
         return None
     (query, by_query), (key, by_key) = (_scaled(value) for value in product.operands)
     found = _Found(

@@ -69,6 +69,26 @@ def test_known_shapes(spec: str, dtypes: tuple[str, str]) -> None:
             close(got, want)
 
 
+@pytest.mark.parametrize("bits", [512, 256])
+@pytest.mark.parametrize("unknown", ["m", "n", "k", "mk", "mn", "kn", "mkn"])
+def test_some_sizes_known(unknown: str, bits: int) -> None:
+    spec = "mk,kn->mn"
+    # Too few rows or columns to pack, or enough; the last tiles and panels whole or not.
+    shapes = ((5, 70, 31), (13, 33, 64), (45, 300, 33), (42, 300, 96), (60, 1030, 530))
+    functions = []
+    for i, shape in enumerate(shapes):
+        dims = {x: x if x in unknown else size for x, size in zip("mkn", shape, strict=True)}
+        functions.append(contraction(f"f{i}", spec, dims))
+    if unknown == "mkn":
+        functions = functions[:1]
+    made = build(functions, vector_bits=bits)
+    for i, shape in enumerate(shapes):
+        inputs = arguments(spec, shape, "float32")
+        want = inputs[0].astype("f8") @ inputs[1].astype("f8")
+        got = run(made[f"f{i % len(functions)}"], inputs, want.shape, "float32")
+        np.testing.assert_allclose(got, want, rtol=1e-3, atol=1e-3, err_msg=str(shape))
+
+
 @pytest.mark.parametrize("spec", ["mk,kn->mn", "mk,nk->mn"])
 def test_same_bits_on_any_threads(
     spec: str, monkeypatch: pytest.MonkeyPatch, few_threads: None

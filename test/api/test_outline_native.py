@@ -146,7 +146,7 @@ def test_the_pass_context_says_what_build_runs():
     def stages(**settings):
         log = relax.BuildLog()
         with PassContext(**settings):
-            relax.build(from_source(PROGRAM), log=log)
+            relax.build(from_source(CHECKED), log=log)
         return {stage.name for stage in log.stages}
 
     optimizations = {"FoldConstant", "EliminateCommonSubexpr", "FuseOps", "OutlineNative"}

@@ -97,15 +97,16 @@ def test_a_program_is_compiled(folder: Path, capsys: pytest.CaptureFixture[str])
     assert "latency of 5 calls in us: mean " in text
     assert all(f" p{p} " in text for p in (50, 90, 99))
     rows = {line.split()[0]: line.split() for line in text.splitlines() if line}
-    assert rows["matmul"][1:3] == ["native", "5"]
+    assert rows["matmul_add"][1:3] == ["native", "5"]
     assert "softmax" in rows
     header = next(line for line in text.splitlines() if line.startswith("function"))
     assert header.split("  ")[-4:] != []
     for column in ("GFLOP/s", "% of peak", "GB/s", "% of copy"):
         assert column in header
     events = json.loads(trace.read_text())["traceEvents"]
-    assert sum(e["name"] == "matmul" for e in events) == 5
-    assert next(e for e in events if e["name"] == "matmul")["args"]["flops"] == 2 * 4 * 64 * 32
+    products = [e for e in events if e["name"] == "matmul_add"]
+    assert len(products) == 5
+    assert products[0]["args"]["flops"] == 2 * 4 * 64 * 32 + 4 * 32
 
 
 def test_merged_kernels_are_said_to_be(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -223,11 +224,11 @@ def test_estimates_of_kernels() -> None:
     )
     assert apart.of("add", [(5, 32), (32,), (5, 32)]) == Cost(160, 4 * (160 + 32 + 160))
     softmax = apart.of("softmax", [(5, 32), (5, 32)])
-    # The largest, the differences, their powers, the sum, the quotients.
-    assert softmax == Cost(5 * 160, 4 * 320)
-    assert merged.parts("main_native")[0] == "matmul"
+    # The largest, differences, what 2 is raised to, powers, the sum, its reciprocal, shares.
+    assert softmax == Cost(6 * 160 + 5, 4 * 320)
+    assert merged.parts("main_native")[0] == "matmul_add"
     whole = merged.of("main_native", [(5, 64), (64, 32), (32,), (5, 32), (4096,)])
-    assert whole.flops == 2 * 5 * 64 * 32 + 160 + 5 * 160
+    assert whole.flops == 2 * 5 * 64 * 32 + 160 + 6 * 160 + 5
     assert whole.bytes == 4 * (5 * 64 + 64 * 32 + 32 + 5 * 32)
     assert apart.of("nobody", []) == Cost(None, None)
 
@@ -314,6 +315,6 @@ def test_profile_of_a_compiled_model(folder: Path) -> None:
     report = vm.profile("main", *args, repeat=2)
     rows = {row.name: row for row in report.rows()}
     assert rows["main_native"].calls == 2
-    assert rows["main_native"].flops == 2 * (2 * 5 * 64 * 32 + 160 + 5 * 160)
-    assert report.parts["main_native"][0] == "matmul"
+    assert rows["main_native"].flops == 2 * (2 * 5 * 64 * 32 + 160 + 6 * 160 + 5)
+    assert report.parts["main_native"][0] == "matmul_add"
     assert report.threads == 1

@@ -120,7 +120,8 @@ def test_storage_align() -> None:
 
 @pytest.mark.parametrize(
     ("which", "why"),
-    [(2, "no read buffer number 2: there are B, A, counted from 0"), (-1, "no read buffer number -1"),
+    [(2, "no read buffer number 2: there are B, A, counted from 0"),
+     (-1, "no read buffer number -1"),
      ("X", "has no read buffer 'X', but B, A")],
 )  # fmt: skip
 def test_buffers_that_are_not_there(which: int | str, why: str) -> None:

@@ -189,7 +189,7 @@ def test_tensorized_matmul(shape):
     runs(sch, program)
 
 
-def test_same_bits_for_any_number_of_threads():
+def test_same_bits_for_every_run():
     program = matmul(13, 37, 19)
     sch = Schedule(program.module)
     io, _ = sch.split(sch.get_loops("C")[0], [None, 4])

@@ -146,7 +146,7 @@ def test_transform_layout_is_refused():
     move = sch.transform_layout
     refused(sch, lambda: move("B", ("write", 0), lambda i, j: (i // 4, j)), "different places")
     refused(sch, lambda: move("B", ("write", 0), lambda i, j: (i // 3, j, i % 3)), "pad_value")
-    refused(sch, lambda: move("B", ("write", 1), lambda i, j: (j, i)), "no number 1")
+    refused(sch, lambda: move("B", ("write", 1), lambda i, j: (j, i)), "number 1")
     refused(sch, lambda: move("B", "X", lambda i, j: (j, i)), "does not use 'X', but A, B")
     refused(sch, lambda: move("B", ("side", 0), lambda i, j: (j, i)), "given by its name")
     refused(sch, lambda: move("B", "B", lambda i, j: (i - j, j)), "how far")

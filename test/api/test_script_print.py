@@ -294,10 +294,11 @@ def test_what_passes_make_is_readable_and_reads_back(outlined: bool) -> None:
     printed = script(module)
     assert "# mlir:" not in printed
     assert "unknown" not in printed
-    assert "out[v0, v1] = T.max(arg0[v0, v1] + arg1[v1], 0.0)" in printed
+    assert "between1[v0, v1] = between0[v0, v1] + arg2[v1]\n" in printed
+    assert "out[v0, v1] = T.max(between1[v0, v1], 0.0)\n" in printed
     if outlined:
         assert "        cls = Module\n        view = T.decl_buffer((n, 4), " in printed
-        assert "        cls.add_relu(view, arg2, view1)\n" in printed
+        assert "        cls.matmul_add_relu(arg0, arg1, arg2, view)\n" in printed
     again = from_source(printed)
     assert script(again) == printed
     args = [

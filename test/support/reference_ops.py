@@ -47,7 +47,7 @@ _TWIN = {
 }  # fmt: skip
 _BINARY = (
     "add", "divide", "equal", "floor_divide", "greater", "greater_equal", "less", "less_equal",
-    "matmul", "maximum", "minimum", "multiply", "not_equal", "power", "subtract", "mod",
+    "maximum", "minimum", "multiply", "not_equal", "power", "subtract", "mod",
     "floor_mod", "logical_and", "logical_or", "logical_xor", "bitwise_and", "bitwise_or",
     "bitwise_xor",
 )  # fmt: skip
@@ -55,6 +55,13 @@ _BINARY = (
 
 def _named(name: str) -> Callable[..., Any]:
     return _wide_function(getattr(np, _TWIN.get(name, name)))
+
+
+def _matmul(a: np.ndarray, b: np.ndarray, out_dtype: str | None = None) -> np.ndarray:
+    # The caller rounds; only integers would wrap around before that.
+    if out_dtype is not None and a.dtype.kind in "iu":
+        a, b = a.astype(out_dtype), b.astype(out_dtype)
+    return np.matmul(_wide(a), _wide(b))
 
 
 def _strided_slice(
@@ -73,6 +80,7 @@ def _split(x: np.ndarray, indices_or_sections: Any, axis: int = 0) -> tuple[np.n
 OPS: dict[str, Callable[..., Any]] = {
     **{name: _named(name) for name in (*_UNARY, *_BINARY, "round", "bitwise_not")},
     "erf": _wide_function(_erf),
+    "matmul": _matmul,
     "rsqrt": _wide_function(lambda x: 1 / np.sqrt(x)),
     "sigmoid": _wide_function(lambda x: 1 / (1 + np.exp(-x))),
     "silu": _wide_function(lambda x: x / (1 + np.exp(-x))),

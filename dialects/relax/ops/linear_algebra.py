@@ -26,16 +26,19 @@ from relax_mlir.dialects.relax.symbolic import SymExpr
 
 
 class MatmulBase(ComputeOp):
-    """Matrix product over the last two dimensions, the leading ones broadcast (numpy's rules)."""
+    """Matrix product over the last two dimensions, the leading ones broadcast (numpy's rules).
 
-    PARAMS = (Param("x1", "tensor"), Param("x2", "tensor"))
+    Products are summed in `out_dtype` where that is given: int8 into int32, bfloat16 into float32.
+    """
+
+    PARAMS = (Param("x1", "tensor"), Param("x2", "tensor"), Param("out_dtype", "str", None))
     x1: ext.Operand[Any]
     x2: ext.Operand[Any]
     result: ext.Result[Any]
 
     @classmethod
     def infer(cls, types: Sequence[ir.Type], attrs: dict[str, Any]) -> ir.Type:
-        return matmul(types[0], types[1])
+        return matmul(types[0], types[1], attrs["out_dtype"])
 
 
 def _linear(types: Sequence[Any], attrs: dict[str, Any]) -> ir.Type:

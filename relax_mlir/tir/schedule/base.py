@@ -193,7 +193,7 @@ def primitive(
             for key in inputs:
                 bound.arguments[key] = self._by_name(bound.arguments[key])
             if prepare is not None:
-                with self._state.entered():
+                with self._state.entered(), self._state.working(method.__name__):
                     prepare(self, bound.arguments)
             arguments = {k: v for k, v in bound.arguments.items() if k != "self"}
             arguments = {k: list(v) if isinstance(v, tuple) else v for k, v in arguments.items()}

@@ -131,6 +131,8 @@ def apart(state: ScheduleState, indices: Indices, loop: ir.Operation, what: str)
     Raises:
         ScheduleError: one may.
     """
+    if indices.lift(loop.operands[1]).value == 1:
+        return
     found = accesses(indices, loop)
     written = {access.buffer: access for access in found if access.writes}
     for buffer, write in written.items():

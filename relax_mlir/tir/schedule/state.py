@@ -66,6 +66,19 @@ class ScheduleState:
             yield
 
     @contextmanager
+    def working(self, primitive: str) -> Iterator[None]:
+        """Have errors name a primitive.
+
+        Args:
+            primitive: its name.
+        """
+        outer, self._primitive = self._primitive, primitive
+        try:
+            yield
+        finally:
+            self._primitive = outer
+
+    @contextmanager
     def transaction(self, primitive: str) -> Iterator[None]:
         """Run a primitive; whatever ends it early leaves the program as it was.
 

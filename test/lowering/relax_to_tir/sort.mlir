@@ -1,23 +1,43 @@
 // RUN: relax-opt %s --legalize-ops | FileCheck %s
 
-// Sorting is the library's; what is known of its results is asserted.
+// Rows of known rank are sorted by prim funcs; what has as many results as its data says, and
+// tensors of unknown rank, are the library's.
 
 #n = #relax.dims<["n"], affine_map<()[s0] -> (s0)>>
 #half = #relax.dims<["n"], affine_map<()[s0] -> (s0 floordiv 2)>>
 
 // CHECK-LABEL: func.func @f(
-func.func @f(%x: tensor<?xf32, #n>) -> tuple<> attributes {relax.function} {
-  // CHECK: %[[S:.*]] = "relax.call_pure_packed"({{.*}}) {func = "vm.op.sort", static_args = [-1, true]} : ({{.*}}) -> tensor<?xf32>
-  // CHECK-NEXT: "relax.match_cast"(%[[S]])
+func.func @f(%x: tensor<?xf32, #n>, %u: tensor<*xf32>, %b: tensor<9xf32>) -> tuple<> attributes {relax.function} {
+  // CHECK: "relax.call_tir"({{.*}}) {callee = @sort}
   %0 = "relax.sort"(%x) {descending = true} : (tensor<?xf32, #n>) -> tensor<?xf32, #n>
-  // CHECK: %[[K:.*]] = "relax.prim_value"()
-  // CHECK: %[[T:.*]] = "relax.call_pure_packed"({{.*}}) {func = "vm.op.topk", static_args = [-1, "values", true, "int32"]} : ({{.*}}i64>) -> tensor<?xf32>
-  // CHECK-NEXT: "relax.match_cast"(%[[T]])
+  // CHECK: "relax.call_tir"({{.*}}) {callee = @topk}
   %1 = "relax.topk"(%x) {k = #half, ret_type = "values"} : (tensor<?xf32, #n>) -> tensor<?xf32, #half>
   // CHECK: "relax.call_pure_packed"({{.*}}) {func = "vm.op.unique", static_args = [true, false, false, true, unit]} : ({{.*}}) -> tuple<tensor<?xf32>, tensor<?xi64>>
   %2 = "relax.unique"(%x) {return_counts = true} : (tensor<?xf32, #n>) -> tuple<tensor<?xf32>, tensor<?xi64>>
   // CHECK: "relax.call_pure_packed"({{.*}}) {func = "vm.op.nonzero"} : ({{.*}}) -> tensor<?x?xi64>
   %3 = "relax.nonzero"(%x) : (tensor<?xf32, #n>) -> tensor<?x?xi64>
+  // CHECK: %[[S:.*]] = "relax.call_pure_packed"({{.*}}) {func = "vm.op.sort", static_args = [-1, false]} : ({{.*}}) -> tensor<*xf32>
+  %4 = "relax.sort"(%u) : (tensor<*xf32>) -> tensor<*xf32>
+  // Whether there are as many is for run time to say.
+  // CHECK: %[[COUNT:.*]] = "relax.call_pure_packed"({{.*}}) {func = "vm.op.check_count"}
+  // CHECK-NEXT: "relax.match_cast"(%[[COUNT]])
+  // CHECK: "relax.call_tir"({{.*}}) {callee = @topk1}
+  %5 = "relax.topk"(%x) {ret_type = "indices", k = #relax.dims<[], affine_map<() -> (3)>>} : (tensor<?xf32, #n>) -> tensor<3xi32>
+  // CHECK: "relax.call_tir"({{.*}}) {callee = @searchsorted}
+  %6 = "relax.searchsorted"(%b, %x) : (tensor<9xf32>, tensor<?xf32, #n>) -> tensor<?xi64, #n>
   %r = builtin.unrealized_conversion_cast to tuple<>
   return %r : tuple<>
 }
+
+// Threads do parts of the rows; a short row is sorted by counting, a longer one by bytes.
+// CHECK-LABEL: func.func private @sort(
+// CHECK: "tir.for"
+// CHECK: memref.alloc() {tir.dtype = "uint32", tir.name = "Keys"
+// CHECK: memref.alloc() {{.*}}tir.name = "Ranks"
+// CHECK: memref.alloc(%{{.*}}) {tir.dtype = "float32", tir.name = "Work"
+// CHECK: annotations = {tir.kernel_class = "sort"}, block_name = "sort", iter_types = ["spatial"]
+// CHECK: kind = "parallel"
+
+// A few of many are kept in order while the row is read.
+// CHECK-LABEL: func.func private @topk1(
+// CHECK: memref.alloc() {tir.dtype = "uint32", tir.name = "Best", tir.shape = {{.*}}} : memref<3xi32>

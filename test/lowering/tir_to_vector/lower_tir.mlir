@@ -58,7 +58,9 @@ func.func @matmul(%A: memref<?x?xf32> {tir.name = "A", tir.dtype = "float32", ti
 // CHECK-LABEL: func.func @rows
 // CHECK: %[[ROW:.*]] = memref.alloca() {{.*}} : memref<1xf32>
 // CHECK: scf.for
-// CHECK: arith.maximumf {{.*}} : vector<16xf32>
+// CHECK: arith.cmpf ogt, {{.*}} : vector<16xf32>
+// CHECK-NEXT: arith.select {{.*}} : vector<16xi1>, vector<16xf32>
+// CHECK: vector.reduction <or>, {{.*}} : vector<16xi1> into i1
 // CHECK: memref.store {{.*}}, %[[ROW]]
 // CHECK: memref.load %[[ROW]]
 // CHECK: arith.subf {{.*}} : vector<16xf32>

@@ -80,7 +80,7 @@ def _dims(state: ScheduleState, indices: Indices, block: ir.Operation) -> dict[i
         name = buffers.name_of(access.buffer)
         if access.indices is None or access.op.parent.operation != block:
             raise state.error(
-                f"'{access.op.name}' uses '{name}' under a condition, or more than an element of it",
+                f"'{access.op.name}' uses '{name}' under a condition, or more than one element",
                 block,
             )
         names = [str(indices.var(argument)) for argument in access.op.block.arguments]
