@@ -32,8 +32,10 @@ def cache_bytes(cpu: str, is_host: bool) -> tuple[int, int]:
         is_host: whether it is that of this machine, whose system then knows better.
     """
     first, second = _KNOWN.get(cpu, _LEAST)
-    found: dict[int, int] = _of_system() if is_host else {}
-    return found.get(1, first << 10), found.get(2, second << 10)
+    sizes: dict[int, int] = {1: first << 10, 2: second << 10}
+    if is_host:
+        sizes.update(_of_system())
+    return sizes[1], sizes[2]
 
 
 @functools.lru_cache(maxsize=1)

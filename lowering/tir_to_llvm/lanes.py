@@ -94,13 +94,16 @@ class Lanes:
         return self._emit("math.fma", factor, term)
 
     def quotient(self, divisor: "Lanes", *, near: bool = False) -> "Lanes":
-        """Return this divided by a normal number, within 0.6 units in the last place, 0.5 if near.
+        """Return this divided by a normal number, within one unit in the last place, half if near.
 
         An estimate of the CPU's, put right by what it leaves of the dividend, is quicker than its
         division, but has no answer for infinite and subnormal divisors.
         """
         if not divisor.can_scale() or _width(divisor.value.type) != 32:
-            return self / divisor
+            if near:
+                return self / divisor
+            quick = ir.Attribute.parse("#arith.fastmath<ninf,arcp>")
+            return self._emit("arith.divf", divisor, fastmath=quick)
         inverse = divisor._by_registers(_INVERSE)
         if near:
             wrong = (inverse * -1.0).times_plus(divisor, 1.0)

@@ -109,6 +109,7 @@ class Sums:
 
     def _larger(self, a: ir.Value, b: ir.Value) -> ir.Value:
         """Return the extremum of what has no NaN."""
+        assert self._keep is not None  # only extrema have marks
         return self._emit.op("arith.select", [self._compare(self._keep, a, b), a, b], a.type)
 
     def _either(self, a: ir.Value, b: ir.Value) -> ir.Value:

@@ -217,10 +217,13 @@ def linear_index(
     if isinstance(owner, ir.Block) or owner.operation.name not in _INDEX_OPS:
         return None
     name = owner.operation.name
-    parts = [linear_index(operand, arguments) for operand in owner.operation.operands]
-    if len(parts) != 2 or parts[0] is None or parts[1] is None:
+    operands = list(owner.operation.operands)
+    if len(operands) != 2:
         return None
-    (a, left), (b, right) = parts
+    lhs, rhs = (linear_index(operand, arguments) for operand in operands)
+    if lhs is None or rhs is None:
+        return None
+    (a, left), (b, right) = lhs, rhs
     if name == "arith.muli":
         if left and right:
             return None

@@ -101,6 +101,7 @@ def _reduce_rows(writer: "NestWriter", env: dict[int, Index], reduction: int, to
 
 def reduce_along(writer: "NestWriter", env: dict[int, Index], reductions: list[int]) -> None:
     """Reduce with lanes that are combined at the end, in one fixed order."""
+    assert writer.vector is not None  # it is the reduction that has the lanes
     extent = writer.flat.iters[writer.vector].extent
     span = (0, writer.emit.size(extent))
     totals, total = _total(writer, env, reductions, span, extent.value)
@@ -188,6 +189,7 @@ def _sums(writer: "NestWriter") -> int | None:
 def reduce_in_pieces(writer: "NestWriter") -> None:
     """Reduce by pieces of one size whatever the number of threads, then add those up in order."""
     emit, flat = writer.emit, writer.flat
+    assert writer.vector is not None  # it is the reduction that has the lanes
     size = emit.size(flat.iters[writer.vector].extent)
     pieces = emit.div(emit.add(size, _PIECE - 1), _PIECE)
     free = [i for i in range(len(flat.iters)) if i != writer.vector]

@@ -258,7 +258,8 @@ class ScanWriter(NestWriter):
             # With the other zero a sum of negative zeros would be positive.
             return self.emit.constant(type_, -0.0)
         known = COMBINERS[name]
-        return self.emit.constant(type_, known(element.width) if callable(known) else known)
+        number = known if isinstance(known, float) else known(element.width)
+        return self.emit.constant(type_, number)
 
     def _combined(self, before: ir.Value, value: ir.Value) -> ir.Value:
         return self.emit.op(self._found.combine.name, [before, value], value.type)

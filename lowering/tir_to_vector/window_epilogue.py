@@ -13,7 +13,10 @@ from relax_mlir.lowering.tir_to_vector.flat import FlatNest
 class HasFlat(Protocol):
     """A form that was recognised in a nest."""
 
-    flat: FlatNest
+    @property
+    def flat(self) -> FlatNest:
+        """The nest."""
+        ...
 
 
 Form = TypeVar("Form", bound=HasFlat)

@@ -162,8 +162,9 @@ class _Affine:
         self.expr = expr
 
     def __add__(self, other: "_Affine") -> "_Affine":
-        known = self.expr is not None and other.expr is not None
-        return _Affine(self.expr + other.expr if known else None)
+        if self.expr is None or other.expr is None:
+            return _Affine(None)
+        return _Affine(self.expr + other.expr)
 
     def __mul__(self, other: "_Affine") -> "_Affine":
         if self.expr is None or other.expr is None:

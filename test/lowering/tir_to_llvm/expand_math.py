@@ -43,9 +43,18 @@ from relax_mlir.lowering.tir_to_llvm.pipeline import run_step
 # CHECK-LABEL: step expand-math{avx512=true}
 # CHECK-LABEL: func.func @vectors(
 # CHECK: llvm.call_intrinsic "llvm.x86.avx512.mask.scalef.ps.512"
+# An estimated inverse, and one step that puts the quotient right.
+# CHECK-LABEL: func.func @logistic(
+# CHECK: llvm.call_intrinsic "llvm.x86.avx512.rcp14.ps.512"
+# CHECK-COUNT-2: math.fma
+# CHECK: arith.divf
 # CHECK-LABEL: func.func @long(
 # CHECK-COUNT-2: llvm.call_intrinsic "llvm.x86.avx512.mask.scalef.ps.512"
 # CHECK: return
+# CHECK-LABEL: func.func @power(
+# CHECK-NOT: arith.cmpf
+# CHECK-COUNT-2: llvm.call_intrinsic "llvm.x86.avx512.mask.reduce.ps.512"
+# CHECK-COUNT-2: llvm.call_intrinsic "llvm.x86.avx512.mask.scalef.ps.512"
 TEXT = """
 func.func @vectors(%x: vector<16xf32>) -> vector<16xf32> {
   %0 = math.exp %x : vector<16xf32>
@@ -83,6 +92,10 @@ func.func @logistic(%x: vector<16xf32>) -> (vector<16xf32>, vector<16xf32>) {
 }
 func.func @long(%x: vector<32xf32>) -> vector<32xf32> {
   %0 = math.exp %x : vector<32xf32>
+  return %0 : vector<32xf32>
+}
+func.func @power(%x: vector<32xf32>) -> vector<32xf32> {
+  %0 = math.exp2 %x : vector<32xf32>
   return %0 : vector<32xf32>
 }"""
 
