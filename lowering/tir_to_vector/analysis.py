@@ -14,6 +14,8 @@ BY_HAND_REASON = "its loops are scheduled by hand"
 # A block's annotation: its class, which plain loops compute as fast as it should be.
 KERNEL_CLASS = "tir.kernel_class"
 _IGNORED = ("tir.reads", "tir.writes", "tir.yield")
+# What nests may be moved across: it reads and writes no buffer.
+_MOVABLE = ("memref.alloc", "arith.", "tir.symbol", "memref.dim")
 # What may stand beside the one block of a nest: sizes, and the end of the loop.
 _INDEX_ONLY = ("tir.yield", "tir.symbol", "arith.")
 _INDEX_OPS = {"arith.addi": "__add__", "arith.subi": "__sub__", "arith.muli": "__mul__"}
@@ -238,3 +240,16 @@ def top_level(func: ir.OpView) -> Iterator[ir.Operation]:
     for view in list(func.entry_block.operations):
         if view.operation.name in ("tir.for", "tir.block"):
             yield view.operation
+
+
+def is_adjacent(first: ir.Operation, second: ir.Operation) -> bool:
+    """Whether nothing between two operations of a block keeps them from running together."""
+    inside = False
+    for view in first.block.operations:
+        op = view.operation
+        if op == second:
+            return True
+        if inside and not op.name.startswith(_MOVABLE):
+            return False
+        inside = inside or op == first
+    return False

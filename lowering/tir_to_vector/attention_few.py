@@ -129,7 +129,8 @@ class FewQueries:
         zero = emit.constant(use.vector, 0)
 
         def step(column: Index, mask: ir.Value | None, sums: list[ir.Value]) -> list[ir.Value]:
-            query = use.load(self.queries, emit.add(line, column))
+            # Where nothing is left, what would be read is the next query's, or beyond the buffer.
+            query = emit.vector_load(self.queries, [emit.add(line, column)], use.vector, mask)
             return [
                 use.multiply_add(query, keys.load(emit.add(start, column), mask), total)
                 for start, total in zip(starts, sums, strict=True)

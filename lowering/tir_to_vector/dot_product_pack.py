@@ -8,6 +8,7 @@ from relax_mlir.lowering.tir_to_vector.dot_product import DotProduct, groups_typ
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.microkernel import Flat
+from relax_mlir.lowering.tir_to_vector.packing import Packer
 from relax_mlir.lowering.tir_to_vector.transposed import transpose
 
 # Rows of B that are copied side by side.
@@ -192,41 +193,8 @@ def _rest(emit: Emitter, left: Index, write: Callable[[Index], None]) -> None:
         write(left)
 
 
-@dataclass(frozen=True)
-class GroupPacker:
-    """Copies a block of B into panels: `width` columns beside each other for every group of k.
-
-    Attributes:
-        load: loads B.
-        width: columns of a panel.
-        to: the panels.
-        panel_size: groups from one to the next.
-    """
-
-    load: GroupLoader
-    width: int
-    to: ir.Value
-    panel_size: Index
-
-    def pack(self, b: Flat, columns: Index, steps: Index) -> None:
-        """Copy a block that begins at `b`, with strides "n" and "k", and is `steps` of k long."""
-        emit = self.load.emit
-        if b.stride("n") == 1:
-            self._along_n(b, columns, steps)
-            return
-        with emit.loop(0, columns, self.width) as panel:
-            left = emit.sub(columns, panel.counter)
-            source = emit.add(b.offset, emit.mul(panel.counter, b.stride("n")))
-            place = Flat(b.base, source, b.strides)
-            target = self._target(panel.counter)
-            if b.stride("k") == 1:
-                self._along_k(place, target, left, steps)
-            else:
-                self._singly(place, target, left, steps)
-
-    def _target(self, column: Index) -> Index:
-        emit = self.load.emit
-        return emit.mul(emit.div(column, self.width), self.panel_size)
+class GroupPacker(Packer[GroupLoader]):
+    """Copies B into panels: `width` columns beside each other for every group of k."""
 
     def _along_n(self, b: Flat, columns: Index, steps: Index) -> None:
         emit, group = self.load.emit, self.load.dot.group

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.symbolic import SymExpr
-from relax_mlir.lowering.tir_to_vector.analysis import Nest, match_nest
+from relax_mlir.lowering.tir_to_vector.analysis import Nest, is_adjacent, match_nest
 from relax_mlir.lowering.tir_to_vector.contraction import Contraction, match_contraction
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.flat import (
@@ -23,7 +23,6 @@ from relax_mlir.lowering.tir_to_vector.vector_nest import DIVIDES, NestWriter
 # Operations for an element from which on code that many times over costs more than a loop.
 _LONG = 8
 _ZERO, _ONE = SymExpr.const(0), SymExpr.const(1)
-_MOVABLE = ("memref.alloc", "arith.", "tir.symbol", "memref.dim")
 
 
 @dataclass
@@ -85,7 +84,7 @@ def follow(flat: FlatNest, rest: Sequence[ir.Operation]) -> tuple[list[Nest], li
     before = flat.nest.top
     for op in rest:
         nest = match_nest(op)
-        if isinstance(nest, str) or not _adjacent(before, op):
+        if isinstance(nest, str) or not is_adjacent(before, op):
             break
         if not _only_used_in(made[-1].buffer, [flat.nest, *followers, nest]):
             break
@@ -229,19 +228,6 @@ def _partial(found: Contraction, nests: list[FlatNest]) -> FlatAccess | None:
     if any(root(access.buffer) == root(out.buffer) for access in read):
         return None
     return out
-
-
-def _adjacent(first: ir.Operation, second: ir.Operation) -> bool:
-    """Whether nothing between two operations of a block keeps them from running together."""
-    inside = False
-    for view in first.block.operations:
-        op = view.operation
-        if op == second:
-            return True
-        if inside and not op.name.startswith(_MOVABLE):
-            return False
-        inside = inside or op == first
-    return False
 
 
 class _Map(NestWriter):

@@ -1,6 +1,8 @@
 """Copying the operands of a contraction to where its register tiles want them."""
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
@@ -78,22 +80,32 @@ def copy_rows(load: Loader, a: Flat, rows: int, steps: Index, to: ir.Value, dist
         emit.vector_store(value, to, [emit.add(whole, row * distance)])
 
 
-@dataclass(frozen=True)
-class PanelPacker:
-    """Copies a block of B into panels: `width` columns beside each other for every step of k.
+class _Writes(Protocol):
+    @property
+    def emit(self) -> Emitter: ...
 
-    Columns beyond the last are not written, or hold what is of no use; nothing is stored from them.
-    A panel may be written up to a vector's number of rows beyond its last: the next one is written
-    later, and the buffer is that much longer.
+
+Load = TypeVar("Load", bound=_Writes)
+
+
+@dataclass(frozen=True)
+class Packer(ABC, Generic[Load]):
+    """Copies a block of B into panels, by the way that its strides allow.
+
+    Attributes:
+        load: loads B.
+        width: columns of a panel.
+        to: the panels.
+        panel_size: elements, or groups of them, from one panel to the next.
     """
 
-    load: Loader
+    load: Load
     width: int
     to: ir.Value
     panel_size: Index
 
     def pack(self, b: Flat, columns: Index, steps: Index) -> None:
-        """Copy a block that begins at `b`; strides "n" and "k"."""
+        """Copy a block that begins at `b`; strides "n" and "k", `steps` of k."""
         emit = self.load.emit
         if b.stride("n") == 1:
             self._along_n(b, columns, steps)
@@ -111,6 +123,24 @@ class PanelPacker:
     def _target(self, column: Index) -> Index:
         emit = self.load.emit
         return emit.mul(emit.div(column, self.width), self.panel_size)
+
+    @abstractmethod
+    def _along_n(self, b: Flat, columns: Index, steps: Index) -> None: ...
+
+    @abstractmethod
+    def _along_k(self, b: Flat, target: Index, left: Index, steps: Index) -> None: ...
+
+    @abstractmethod
+    def _singly(self, b: Flat, target: Index, left: Index, steps: Index) -> None: ...
+
+
+class PanelPacker(Packer[Loader]):
+    """Copies a block of B into panels: `width` columns beside each other for every step of k.
+
+    Columns beyond the last are not written, or hold what is of no use; nothing is stored from them.
+    A panel may be written up to a vector's number of rows beyond its last: the next one is written
+    later, and the buffer is that much longer.
+    """
 
     def _along_n(self, b: Flat, columns: Index, steps: Index) -> None:
         """Read a few rows at a time from end to end, and ask for the next few meanwhile."""

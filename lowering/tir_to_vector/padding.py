@@ -6,10 +6,8 @@ from itertools import pairwise
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.symbolic import SymExpr
-from relax_mlir.lowering.tir_to_vector.analysis import Access, Nest, match_nest
+from relax_mlir.lowering.tir_to_vector.analysis import Access, Nest, is_adjacent, match_nest
 from relax_mlir.lowering.tir_to_vector.flat import FlatNest, NotFlat, extent_of, flatten_nest
-
-_MOVABLE = ("memref.alloc", "arith.", "tir.symbol", "memref.dim")
 
 
 @dataclass
@@ -110,19 +108,6 @@ def used_only_in(padded: Padded, nest: Nest) -> bool:
         if op not in blocks:
             return False
     return True
-
-
-def is_adjacent(first: ir.Operation, second: ir.Operation) -> bool:
-    """Whether nothing between two operations of a block has an effect."""
-    inside = False
-    for view in first.block.operations:
-        op = view.operation
-        if op == second:
-            return True
-        if inside and not op.name.startswith(_MOVABLE):
-            return False
-        inside = inside or op == first
-    return False
 
 
 def _offsets(store: Access) -> list[int] | None:

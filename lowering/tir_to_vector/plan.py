@@ -9,6 +9,7 @@ from relax_mlir.lowering.tir_to_vector.analysis import (
     BlockInfo,
     Nest,
     declared_class,
+    is_adjacent,
     kind_of,
     match_nest,
     top_level,
@@ -39,7 +40,6 @@ from relax_mlir.lowering.tir_to_vector.transposed import TransposeWriter, transp
 from relax_mlir.lowering.tir_to_vector.vector_nest import vector_iter
 
 Writer = Callable[[Emitter, Machine], None]
-_MOVABLE = ("memref.alloc", "arith.", "tir.symbol", "memref.dim")
 
 
 @dataclass
@@ -107,7 +107,7 @@ def plan_function(func: ir.OpView, machine: Machine) -> list[Plan]:
         found = nest if isinstance(nest, str) else _fast_form(nest, machine)
         if isinstance(nest, Nest) and isinstance(found, FlatNest):
             if group and not (
-                _adjacent(group[-1][0].top, op)
+                is_adjacent(group[-1][0].top, op)
                 and shared_loops([flat for _, flat in group] + [found])
             ):
                 plans.append(_fused(group))
@@ -250,19 +250,6 @@ def _gather(nest: Nest, found: Gather) -> Plan:
         lambda emit, machine: GatherWriter(found, emit, machine).write([]),
         found,
     )
-
-
-def _adjacent(first: ir.Operation, second: ir.Operation) -> bool:
-    """Whether nothing between two operations of a block keeps them from running together."""
-    inside = False
-    for view in first.block.operations:
-        op = view.operation
-        if op == second:
-            return True
-        if inside and not op.name.startswith(_MOVABLE):
-            return False
-        inside = inside or op == first
-    return False
 
 
 def _blocks_in(op: ir.Operation) -> list[ir.Operation]:
