@@ -1,6 +1,6 @@
 """Choosing how each nest of a prim func is lowered, and saying so (decision 8)."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from relax_mlir.dialects.bindings import ir
@@ -79,29 +79,13 @@ def plan_function(func: ir.OpView, machine: Machine) -> list[Plan]:
     for position, op in enumerate(tops):
         if position < taken:
             continue
-        attention = match_attention(tops[position:], machine)
-        if attention is not None:
+        several = _several(tops[position:], machine)
+        if several is not None:
             if group:
                 plans.append(_fused(group))
                 group = []
-            plans.append(_attention(attention))
-            taken = position + len(attention.nests)
-            continue
-        planes = find_planes(tops[position:], machine)
-        if planes is not None:
-            if group:
-                plans.append(_fused(group))
-                group = []
-            plans.append(_planes(planes))
-            taken = position + len(planes.nests)
-            continue
-        borders = find_borders(tops[position:], machine)
-        if borders is not None:
-            if group:
-                plans.append(_fused(group))
-                group = []
-            plans.append(_borders(borders))
-            taken = position + len(borders.nests)
+            plans.append(several)
+            taken = position + len(several.tops)
             continue
         nest = match_nest(op)
         found = nest if isinstance(nest, str) else _fast_form(nest, machine)
@@ -146,6 +130,18 @@ def classify(func: ir.OpView, machine: Machine | None = None) -> list[BlockInfo]
     """Return for each block of a prim func what it is and whether it becomes vector code."""
     plans = plan_function(func, machine or Machine())
     return [info for plan in plans for info in plan.blocks]
+
+
+def _several(tops: Sequence[ir.Operation], machine: Machine) -> Plan | None:
+    """Return the plan of a class that takes the first few nests together, if they are one."""
+    attention = match_attention(tops, machine)
+    if attention is not None:
+        return _attention(attention)
+    planes = find_planes(tops, machine)
+    if planes is not None:
+        return _planes(planes)
+    borders = find_borders(tops, machine)
+    return None if borders is None else _borders(borders)
 
 
 def _fast_form(
