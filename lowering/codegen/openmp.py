@@ -2,6 +2,7 @@
 
 import ctypes.util
 import functools
+import importlib.metadata
 import sys
 from pathlib import Path
 
@@ -18,4 +19,12 @@ def runtime_library() -> str | None:
         path = Path(sys.prefix) / file
         if path.exists():
             return str(path)
+    # In an environment that sees the packages of another one, the files lie in that one.
+    try:
+        files = importlib.metadata.files("intel-openmp") or []
+    except importlib.metadata.PackageNotFoundError:
+        files = []
+    for file in files:
+        if str(file).endswith(_FILES):
+            return str(Path(str(file.locate())).resolve())
     return next(filter(None, map(ctypes.util.find_library, _NAMES)), None)
