@@ -25,6 +25,6 @@ def runtime_library() -> str | None:
     except importlib.metadata.PackageNotFoundError:
         files = []
     for file in files:
-        if str(file).endswith(_FILES):
+        if any(file.name == Path(known).name for known in _FILES):
             return str(Path(str(file.locate())).resolve())
     return next(filter(None, map(ctypes.util.find_library, _NAMES)), None)
