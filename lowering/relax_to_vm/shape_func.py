@@ -1,5 +1,6 @@
 """Shape functions: native code that computes the compound entries of a shape heap (V05)."""
 
+import re
 from collections.abc import Mapping, Sequence
 
 from relax_mlir.dialects.bindings import ir, submodule
@@ -35,8 +36,22 @@ def define_shape_func(
             with builder.block("shape", []):
                 for expr in exprs:
                     heap.store(_evaluate(expr, heap, slots), const(slots[expr], "index"))
+    # The virtual machine may compute the same by itself.
+    builder.op.attributes["tir.slots"] = ir.DictAttr.get(
+        {str(slots[expr]): ir.StringAttr.get(_formula(expr, slots)) for expr in exprs}
+    )
     table.insert(builder.op)
     return builder.op.name.value
+
+
+def _formula(expr: SymExpr, slots: Mapping[SymExpr, int]) -> str:
+    """Return an expression as text, with `s<slot>` for symbols and plain `max` and `min`."""
+
+    def name(found: re.Match) -> str:
+        function, text = found.groups()
+        return text if function else f"s{slots[SymExpr.var(text)]}"
+
+    return re.sub(r"(T\.)?\b([A-Za-z_]\w*)", name, str(expr))
 
 
 def _evaluate(expr: SymExpr, heap: Buffer, slots: Mapping[SymExpr, int]) -> Scalar:

@@ -27,8 +27,9 @@ def kernel_costs(module: ir.Module) -> dict[str, dict[str, Any]]:
 
     An entry has `params`, the shape of every tensor as a list of expressions; `dtypes`; `ints`, the
     names of its integer parameters; `writes`, the indices of tensors it writes; `parts`, the prim
-    funcs it calls, if any; `strided`, for one that takes views as they are; and, where they are
-    known, `flops` and `bytes`, expressions over the symbols of the shapes.
+    funcs it calls, if any; `strided`, for one that takes views as they are; `slots`, for one
+    that computes entries of a shape heap, by their numbers, from others, `s<number>`; and, where
+    they are known, `flops` and `bytes`, expressions over the symbols of the shapes.
     """
     functions = {
         view.operation.attributes["sym_name"].value: view.operation
@@ -91,6 +92,9 @@ class _Costs:
         }
         if signature.strided:
             found["strided"] = True
+        if "tir.slots" in self._functions[name].attributes:
+            slots = ir.DictAttr(self._functions[name].attributes["tir.slots"])
+            found["slots"] = {item.name: ir.StringAttr(item.attr).value for item in slots}
         parts = [op.attributes["callee"].value for op in _calls(self._functions[name])]
         if parts:
             found["parts"] = parts

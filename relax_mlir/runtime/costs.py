@@ -27,20 +27,15 @@ class Cost(NamedTuple):
 
 
 def expression(text: Any) -> Callable[[Mapping[str, int]], int | None]:
-    """Return a function that evaluates an expression over integers, None where it cannot.
-
-    Only integers, names, `+ - * // %`, `max` and `min` are known: the text is from a file.
-    """
+    """Return a function that evaluates an expression over integers, None where it cannot."""
     if isinstance(text, int) and not isinstance(text, bool):
         return lambda _: text
+    tree = allowed_tree(text)
     try:
-        if not isinstance(text, str) or len(text) > _MAX_TEXT:
-            raise ValueError
-        tree = ast.parse(text, mode="eval")
-        if not all(_allowed(node) for node in ast.walk(tree)):
-            raise ValueError
-        code = compile(tree, "<cost>", "eval")
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        code = None if tree is None else compile(tree, "<cost>", "eval")
+    except (ValueError, RecursionError, MemoryError):
+        code = None
+    if code is None:
         return lambda _: None
 
     def evaluate(values: Mapping[str, int]) -> int | None:
@@ -51,6 +46,20 @@ def expression(text: Any) -> Callable[[Mapping[str, int]], int | None]:
         return found if isinstance(found, int) else None
 
     return evaluate
+
+
+def allowed_tree(text: Any) -> ast.Expression | None:
+    """Return an expression over integers that is text, None where it is something else.
+
+    Only integers, names, `+ - * // %`, `max` and `min` are known: the text is from a file.
+    """
+    try:
+        if not isinstance(text, str) or len(text) > _MAX_TEXT:
+            return None
+        tree = ast.parse(text, mode="eval")
+        return tree if all(_allowed(node) for node in ast.walk(tree)) else None
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
 
 
 def _allowed(node: ast.AST) -> bool:

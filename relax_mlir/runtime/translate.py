@@ -13,6 +13,7 @@ from relax_mlir.runtime.builtins import BUILTINS, PREFIX
 from relax_mlir.runtime.bytecode import VM_STATE_REGISTER, Arg, ArgKind, Instruction, Opcode
 from relax_mlir.runtime.executable import Executable, VMFunction
 from relax_mlir.runtime.jumps import Jumps, Writer
+from relax_mlir.runtime.shape_locals import ShapeLocals
 from relax_mlir.runtime.values import DTYPES
 
 
@@ -77,7 +78,7 @@ def _check(executable: Executable, instr: Instruction, args: list[str]) -> str:
     if not isinstance(known, str) or known not in DTYPES:
         return call
     tensor = args[0]
-    tests = [f"type({tensor}) is not ndarray", f"{tensor}.dtype is not dtypes[{args[2]}]"]
+    tests = [f"type({tensor}) is not ndarray", f"{tensor}.dtype is not d{dtype.value}"]
     dims: Any = (-1,) * rank.value
     if len(instr.args) > 4:
         given = instr.args[4]
@@ -158,30 +159,47 @@ def _returns_own_tensor(executable: Executable, code: list[Instruction]) -> bool
     return True
 
 
+def _new_tensor(
+    executable: Executable, shapes: ShapeLocals, storage: Instruction, tensor: Instruction
+) -> str:
+    """Return what makes a tensor that is alone in its storage: numpy where it is a small one."""
+    shape, dtype = tensor.args[2:]
+    size, device = (_operand(arg) for arg in storage.args)
+    call = f"new_tensor({size}, {_operand(shape)}, {_operand(dtype)}, {device})"
+    if dtype.kind is not ArgKind.CONSTANT:
+        return call
+    name = executable.constants[dtype.value]
+    if not isinstance(name, str) or not shapes.is_size_of(storage.args[0], shape, name):
+        return call
+    return f"empty({_operand(shape)}, d{dtype.value}) if 0 < {size} <= small else {call}"
+
+
 def _write_straight(
     out: Writer,
     executable: Executable,
+    func: VMFunction,
     native: Container[str],
-    code: list[Instruction],
     plain: bool,
 ) -> None:
+    code = executable.instructions(func)
     dead = _last_uses(code)
     own = {} if plain else _own_tensors(code, executable.func_names)
+    shapes = ShapeLocals(executable, func, _operand, native)
     storages = set(own.values())
     for i, instr in enumerate(code):
         if i in storages:
             continue
         if i in own:
-            size, device = (_operand(arg) for arg in code[own[i]].args)
-            args = ", ".join([size, *(_operand(arg) for arg in instr.args[2:]), device])
-            out.add(2, f"{_operand(instr.dst)} = new_tensor({args})", i)
+            text = _new_tensor(executable, shapes, code[own[i]], instr)
+            out.add(2, f"{_operand(instr.dst)} = {text}", i)
             continue
         if instr.op is Opcode.RET:
             out.add(2, f"return r{instr.reg.value}", i)
             return
         # Memory is free for the next instruction as soon as the last reader is done.
         kill = "".join(f"; r{r} = None" for r in dead.get(i, ()))
-        out.add(2, _call(executable, instr, native, plain) + kill, i)
+        known = None if plain else shapes.lines.get(i)
+        out.add(2, (known or _call(executable, instr, native, plain)) + kill, i)
 
 
 def translate(
@@ -194,7 +212,8 @@ def translate(
     """Return a Python function and, for each line of its source, the instruction it came from.
 
     The namespace has `p<i>` (functions), `c<i>` (constants), `t<i>` (constants as functions named
-    in `native` take them), `vm_state`, `ndarray`, `dtypes` (by name), `truth`, `shape_of`,
+    in `native` take them), `d<i>` (constants that name dtypes as those), `vm_state`, `ndarray`,
+    `empty`, `small` (bytes up to which a tensor is numpy's own), `truth`, `shape_of`, `heap_of`,
     `new_tensor`, `to_value` and `fail`, which is called with an exception and the function's index.
 
     Args:
@@ -214,7 +233,7 @@ def translate(
         out.add(1, " = ".join([*locals_, "None"]))
     out.add(1, "try:")
     if straight:
-        _write_straight(out, executable, native, code, plain)
+        _write_straight(out, executable, func, native, plain)
     else:
         Jumps(code, lambda instr: _call(executable, instr, native, plain)).write(out, 2)
     # Where the stack is full, another call would only fail again; `too_deep` sees to it later.

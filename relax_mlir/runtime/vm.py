@@ -2,7 +2,7 @@
 
 import os
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from sys import getrecursionlimit
 from typing import Any
@@ -14,6 +14,7 @@ from relax_mlir.runtime.arguments import bind, convert, described
 from relax_mlir.runtime.backtrace import annotate, frame_line, too_deep
 from relax_mlir.runtime.builtins import (
     BUILTINS,
+    SMALL_TENSOR,
     alloc_storage,
     shape_of,
     storage_function,
@@ -37,6 +38,7 @@ from relax_mlir.runtime.ownership import (
 )
 from relax_mlir.runtime.placement import Placement
 from relax_mlir.runtime.registry import find_func, not_found
+from relax_mlir.runtime.shape_locals import heap_of
 from relax_mlir.runtime.stateful import StatefulCalls
 from relax_mlir.runtime.translate import translate
 from relax_mlir.runtime.values import DTYPES, describe, to_value
@@ -105,13 +107,16 @@ class VirtualMachine(StatefulCalls):
         self._namespace: dict[str, Any] = {
             "vm_state": self.state,
             "ndarray": ndarray,
-            "dtypes": DTYPES,
+            "empty": np.empty,
+            "small": SMALL_TENSOR if self.state.plain else -1,
+            "heap_of": heap_of,
             "truth": truth,
             "shape_of": shape_of,
             "new_tensor": tensor_function(self.state),
             "to_value": to_value,
             "fail": self._fail,
             **{f"c{i}": c for i, c in enumerate(constants)},
+            **{f"d{i}": DTYPES.get(c) for i, c in enumerate(constants) if type(c) is str},
             **{f"t{i}": ffi_tensor(c) if self._native else c for i, c in enumerate(constants)},
             **self._stubs(),
         }
@@ -187,17 +192,22 @@ class VirtualMachine(StatefulCalls):
         bodies, find = self._bodies, self._body
         count, own = func.num_args, self._own
 
+        def inward(args: tuple) -> Sequence[Any]:
+            try:
+                return [to_value(a) for a in args]
+            except Exception:
+                return convert(func, args)
+
         def call(*args: Any, **kwargs: Any) -> Any:
             if kwargs or len(args) != count:
                 args = bind(func, args, kwargs)
-            try:
+            for a in args:
                 # `to_value` says the same of most arrays, but it is a call.
-                values = [
-                    a if type(a) is ndarray and a.flags.carray and a.dtype.isnative else to_value(a)
-                    for a in args
-                ]
-            except Exception:
-                values = convert(func, args)
+                if type(a) is not ndarray or not a.flags.carray or not a.dtype.isnative:
+                    values = inward(args)
+                    break
+            else:
+                values = args
             try:
                 body = bodies[index]
             except KeyError:

@@ -1,0 +1,94 @@
+"""Symbols of straight code in variables: the same values and errors as on a shape heap."""
+
+import numpy as np
+import pytest
+
+from relax_mlir import relax
+from relax_mlir.errors import ShapeMismatchError
+from relax_mlir.relax import op
+from relax_mlir.runtime.bytecode import Opcode
+from relax_mlir.runtime.exec_builder import ExecBuilder
+from relax_mlir.runtime.shape_locals import ShapeLocals
+from relax_mlir.runtime.translate import _operand
+from relax_mlir.script import relax as R
+from relax_mlir.tir import Var
+
+HEAP = ("alloc_shape_heap", "store_shape", "assert_shape", "load_shape", "load_value")
+
+
+def product() -> relax.VirtualMachine:
+    n, k, m = (Var(name, "int64") for name in "nkm")
+    x = relax.Var("x", R.Tensor((n, k), "float32"))
+    y = relax.Var("y", R.Tensor((k, m), "float32"))
+    bb = relax.BlockBuilder()
+    with bb.function("main", [x, y]):
+        with bb.dataflow():
+            out = bb.emit_output(op.matmul(x, y))
+        bb.emit_func_output(out)
+    return relax.VirtualMachine(relax.build(bb.get()))
+
+
+def test_no_heap_is_left_in_straight_code() -> None:
+    executable = product().executable
+    (func,) = executable.global_funcs
+    found = ShapeLocals(executable, func, _operand, set(executable.metadata["kernels"]))
+    names = [
+        executable.func_names[instr.func_idx]
+        for i, instr in enumerate(executable.instructions(func))
+        if instr.op is Opcode.CALL and i not in found.lines
+    ]
+    assert names
+    assert not [n for n in names if n.removeprefix("vm.builtin.") in HEAP or "shape_func" in n]
+
+
+@pytest.mark.parametrize("dims", [(0, 3, 2), (1, 1, 1), (3, 0, 5), (37, 61, 129), (300, 5, 400)])
+def test_results_have_their_sizes(dims: tuple[int, int, int]) -> None:
+    n, k, m = dims
+    x, y = np.ones((n, k), "float32"), np.ones((k, m), "float32")
+    np.testing.assert_array_equal(product()["main"](x, y), x @ y)
+
+
+def test_a_mismatch_says_what_it_always_said() -> None:
+    vm = product()
+    with pytest.raises(
+        ShapeMismatchError, match=r"argument 'y'.*dimension 0 is 4, expected 3 \(k,"
+    ):
+        vm["main"](np.ones((2, 3), "float32"), np.ones((4, 5), "float32"))
+
+
+def test_formulas_are_of_slots() -> None:
+    executable = product().executable
+    slots = [e["slots"] for e in executable.metadata["kernels"].values() if "slots" in e]
+    assert slots == [{"3": "s2 * s0 * 4"}]
+
+
+def hand_made(formulas: object, args: tuple[int, ...], *, twice: bool = False) -> object:
+    """Return what a program computes whose shape function is Python's, with a wrong formula."""
+    builder = ExecBuilder(warn_unused_inputs=False)
+    with builder.function("main", 1):
+        heap = builder.r(1)
+        builder.emit_call("vm.builtin.alloc_shape_heap", [builder.imm(2)], dst=heap)
+        builder.emit_call("vm.builtin.store_shape", [builder.r(0), heap, *map(builder.imm, args)])
+        if twice:
+            builder.emit_call("vm.builtin.alloc_shape_heap", [builder.imm(2)], dst=heap)
+        builder.emit_call(
+            "vm.builtin.load_shape", [heap, builder.imm(0), builder.imm(1)], dst=builder.r(2)
+        )
+        builder.emit_ret(builder.r(2))
+    executable = builder.get(metadata={"kernels": formulas})
+    return relax.VirtualMachine(executable)["main"](np.zeros((5, 7), "float32"))
+
+
+@pytest.mark.parametrize("formulas", [None, [], {"f": 1}, {"f": {"slots": {"0": "__import__"}}}])
+def test_metadata_of_any_kind_is_harmless(formulas: object) -> None:
+    assert hand_made(formulas, (0, 1)) == (5, 7)
+    assert hand_made(formulas, (-1, 0)) == (7, 0)
+
+
+def test_a_heap_in_a_register_that_is_written_twice_stays_one() -> None:
+    assert hand_made({}, (0, 1), twice=True) == (0, 0)
+
+
+def test_more_slots_than_dimensions_are_an_error() -> None:
+    with pytest.raises(ShapeMismatchError, match="2 dimensions, expected 3"):
+        hand_made({}, (0, 1, 1))
