@@ -8,6 +8,7 @@ import llvmlite.binding as llvm
 
 from relax_mlir.errors import PipelineError, did_you_mean
 from relax_mlir.lowering.codegen.caches import cache_bytes
+from relax_mlir.lowering.codegen.matrix_permission import allow_matrices
 
 KINDS = ("llvm",)
 DEFAULT_OPT_LEVEL = 2
@@ -16,6 +17,7 @@ _AVX2 = ("avx2", "fma", "f16c")
 _AVX512 = (*_AVX2, "avx512f", "avx512bw", "avx512dq")
 _VNNI = (*_AVX512, "avx512vnni")
 _BF16 = (*_VNNI, "avx512bf16")
+_AMX = (*_BF16, "amx-tile", "amx-bf16", "amx-int8")
 # Those on which products of pairs of bf16 are quicker than multiply-adds of what they widen to;
 # on Sapphire Rapids they were measured to take 1.6 times as long (docs/kernels.md).
 _QUICK_BF16 = ("znver4", "znver5")
@@ -25,7 +27,8 @@ _IMPLIED = {
     **dict.fromkeys(("znver1", "znver2", "znver3"), _AVX2),
     **dict.fromkeys(("x86-64-v4", "skylake-avx512"), _AVX512),
     **dict.fromkeys(("cascadelake", "icelake-server"), _VNNI),
-    **dict.fromkeys(("sapphirerapids", "graniterapids", "znver4", "znver5"), _BF16),
+    **dict.fromkeys(("znver4", "znver5"), _BF16),
+    **dict.fromkeys(("sapphirerapids", "emeraldrapids", "graniterapids"), _AMX),
 }
 _OPTIONS = ("-mcpu", "-mattr", "-mtriple", "-O", "-num-threads")
 
@@ -150,11 +153,19 @@ class Target:
         if wide and not self.has("avx512bw"):
             return ()
         conditions = {
+            "amx_bf16": wide and self._has_matrices("amx-bf16"),
+            "amx_int8": wide and self._has_matrices("amx-int8"),
             "bf16": wide and self.has("avx512bf16") and self.cpu in _QUICK_BF16,
             "u8s8": self.has("avx512vnni" if wide else "avxvnni"),
             "s16": self.vector_bits >= 256,
         }
         return tuple(name for name, there in conditions.items() if there)
+
+    def _has_matrices(self, feature: str) -> bool:
+        """Whether there are registers for matrices, which the system gives to who asks for them."""
+        if self.arch != "x86_64" or "linux" not in self.triple or not self.has(feature):
+            return False
+        return (self.triple, self.cpu) != _host()[:2] or allow_matrices()
 
     @property
     def cache_bytes(self) -> tuple[int, int]:

@@ -70,11 +70,18 @@ class RowTiles:
 
     Where their number is known, tiles differ by one row at most and none is left over. Otherwise
     all but the last have the most rows, and that one has them or half of them for what is left.
+
+    Attributes:
+        emit: where loops over them are written.
+        rows: how many rows there are.
+        most: rows of a tile at most.
+        full: whether all tiles but the last have the most rows where their number is known too.
     """
 
     emit: Emitter
     rows: Index
     most: int
+    full: bool = False
 
     @property
     def count(self) -> Index:
@@ -88,6 +95,8 @@ class RowTiles:
         """Rows of the largest tile."""
         if not isinstance(self.rows, int):
             return self.most
+        if self.full:
+            return min(self.rows, self.most)
         return -(-self.rows // max(1, -(-self.rows // self.most)))
 
     def loops(self, first: Index, last: Index) -> Iterator[TileLoop]:
@@ -97,7 +106,11 @@ class RowTiles:
             count, tile = self.count, self.largest
             assert isinstance(count, int)
             large = count - (count * tile - self.rows)
-            for rows, low, high, base in ((tile, 0, large, 0), (tile - 1, large, count, large)):
+            tiles = ((tile, 0, large, 0), (tile - 1, large, count, large))
+            if self.full and tile:
+                large, left = divmod(self.rows, tile)
+                tiles = ((tile, 0, large, 0), (left, large, count, large * (tile - left)))
+            for rows, low, high, base in tiles:
                 if low < high:
                     yield TileLoop(rows, emit.max(first, low), emit.min(last, high), base, rows)
             return

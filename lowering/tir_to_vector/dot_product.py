@@ -1,5 +1,6 @@
 """Instructions that add up products of neighbouring small numbers: which there are, and when."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from relax_mlir.dialects.bindings import ir
@@ -11,6 +12,8 @@ from relax_mlir.lowering.tir_to_vector.machine import Machine
 _LANE_BITS = 32
 # By a machine's name for it: LLVM's intrinsic for each width of registers.
 _INTRINSICS = {
+    "amx_bf16": {512: "llvm.x86.tdpbf16ps"},
+    "amx_int8": {512: "llvm.x86.tdpb{}d"},
     "bf16": {512: "llvm.x86.avx512bf16.dpbf16ps.512"},
     "u8s8": {512: "llvm.x86.avx512.vpdpbusd.512", 256: "llvm.x86.avx512.vpdpbusd.256"},
     "s16": {
@@ -19,6 +22,8 @@ _INTRINSICS = {
         128: "llvm.x86.sse2.pmadd.wd",
     },
 }
+# With fewer columns or steps of k matrices are not worth their setting up.
+_LEAST_SIDE = 8
 _SIGNED, _UNSIGNED = "arith.extsi", "arith.extui"
 
 
@@ -38,6 +43,7 @@ class DotProduct:
             sums, by what columns of zeros would give.
         b_first: whether the instruction takes B's groups before A's.
         adds: whether it adds to a sum too.
+        matrices: whether it multiplies registers that hold matrices.
     """
 
     intrinsic: str
@@ -47,6 +53,7 @@ class DotProduct:
     turned: bool = False
     b_first: bool = False
     adds: bool = True
+    matrices: bool = False
 
     def multiply_add(self, emit: Emitter, a: ir.Value, b: ir.Value, total: ir.Value) -> ir.Value:
         """Return a sum, and what groups of A and B add to it."""
@@ -55,9 +62,9 @@ class DotProduct:
         if self.b_first:
             x, y = y, x
         if self.adds:
-            return _call(emit, self.intrinsic, [total, x, y], total.type)
-        return emit.op("arith.addi", [total, _call(emit, self.intrinsic, [x, y], total.type)],
-                       total.type)  # fmt: skip
+            return call_intrinsic(emit, self.intrinsic, [total, x, y], total.type)
+        made = call_intrinsic(emit, self.intrinsic, [x, y], total.type)
+        return emit.op("arith.addi", [total, made], total.type)
 
 
 def find_dot_product(found: Contraction, machine: Machine) -> DotProduct | None:
@@ -69,11 +76,18 @@ def find_dot_product(found: Contraction, machine: Machine) -> DotProduct | None:
     element = str(found.element)
     types = [str(access.buffer.type.element_type) for access in (found.a, found.b)]
     if element == "f32" and types == ["bf16", "bf16"]:
+        name = _matrix_intrinsic("amx_bf16", found, machine)
+        if name is not None:
+            return DotProduct(name, ir.BF16Type.get(), 2, matrices=True)
         name = _intrinsic("bf16", machine)
         return None if name is None else DotProduct(name, ir.BF16Type.get(), 2)
     if element != "i32" or any(kind not in ("i8", "i16") for kind in types):
         return None
     signs = [widen == _SIGNED for widen in found.widen]
+    name = _matrix_intrinsic("amx_int8", found, machine)
+    if types == ["i8", "i8"] and name is not None:
+        name = name.format("".join("s" if signed else "u" for signed in signs))
+        return DotProduct(name, ir.IntegerType.get_signless(8), 4, matrices=True)
     name = _intrinsic("u8s8", machine)
     if types == ["i8", "i8"] and name is not None:
         # With equal signs B becomes what A is not.
@@ -93,10 +107,21 @@ def _intrinsic(kind: str, machine: Machine) -> str | None:
     return _INTRINSICS[kind].get(machine.vector_bits)
 
 
-def _call(emit: Emitter, name: str, operands: list[ir.Value], result: ir.Type) -> ir.Value:
+def _matrix_intrinsic(kind: str, found: Contraction, machine: Machine) -> str | None:
+    """Return the instruction on matrices, None where most of their registers would be empty."""
+    extents = (found.flat.iters[i].extent.value for i in (found.n, found.k))
+    if any(extent is not None and extent < _LEAST_SIDE for extent in extents):
+        return None
+    return _intrinsic(kind, machine)
+
+
+def call_intrinsic(
+    emit: Emitter, name: str, operands: Sequence[ir.Value], result: ir.Type | None = None
+) -> ir.Value | ir.Operation:
+    """Write a call of one of LLVM's intrinsics; return its result, if there is one."""
     return emit.op(
         "llvm.call_intrinsic",
-        operands,
+        list(operands),
         result,
         intrin=ir.StringAttr.get(name),
         operandSegmentSizes=ir.DenseI32ArrayAttr.get([len(operands), 0]),

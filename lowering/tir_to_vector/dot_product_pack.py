@@ -147,6 +147,12 @@ def copy_groups(
     with emit.loop(0, whole, step) as p:
         copy(p.counter, None)
     _rest(emit, emit.sub(steps, emit.mul(whole, group)), lambda left: copy(whole, left))
+    if k_stride != 1 and load.dot.matrices:
+        # A whole register of matrices is read, and what B has there is not known.
+        first = emit.div(emit.add(steps, group - 1), group)
+        none = emit.constant(groups_type(load.lanes), 0)
+        for row in range(rows):
+            emit.vector_store(none, to, [emit.add(first, row * distance)])
 
 
 def write_starts(

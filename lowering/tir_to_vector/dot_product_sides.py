@@ -1,5 +1,6 @@
 """Both sides of a contraction by dot-product instructions: copied, in groups along k."""
 
+from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.dot_product import DotProduct, groups_type
 from relax_mlir.lowering.tir_to_vector.dot_product_pack import (
     GroupLoader,
@@ -47,10 +48,26 @@ class _GroupedRight(RightSide):
         block = Flat(b.base, start, {"n": n_stride, "k": k_stride})
         packer = GroupPacker(load, sizes.width, self._packed, size)
         packer.pack(block, emit.sub(j1, j0), emit.sub(k1, k0))
+        self._clear(emit.sub(j1, j0), sizes.groups(emit.sub(k1, k0)), size)
         return Panels(self._packed, 0, sizes.width, size, sizes.width, padded=True)
 
     def _panel_rows(self) -> Index:
-        return self._sizes.emit.add(self._sizes.groups(self._sizes.k_block), 1)
+        sizes = self._sizes
+        return sizes.emit.add(sizes.whole(sizes.groups(sizes.k_block)), 1)
+
+    def _clear(self, columns: Index, groups: Index, size: Index) -> None:
+        """Fill what registers read beyond the last group: a zero times that must be zero."""
+        sizes = self._sizes
+        emit, upto = sizes.emit, sizes.whole(groups)
+        known = isinstance(groups, int) and groups == upto
+        if known or isinstance(self._dot.part, ir.IntegerType):
+            return
+        none = emit.constant(groups_type(sizes.lanes), 0)
+        with emit.loop(0, columns, sizes.width) as panel, emit.loop(groups, upto) as row:
+            at = emit.mul(emit.div(panel.counter, sizes.width), size)
+            at = emit.add(at, emit.mul(row.counter, sizes.width))
+            for start in range(0, sizes.width, sizes.lanes):
+                emit.vector_store(none, self._packed, [emit.add(at, start)])
 
 
 class _GroupedLeft(LeftSide):
@@ -65,7 +82,7 @@ class _GroupedLeft(LeftSide):
         known = isinstance(sizes.k_block, int)
         steps = sizes.groups(sizes.k_block) if known else sizes.groups(sizes.k_most) + _SPARE
         self._distance = steps + sizes.lanes
-        count = sizes.rows.largest * self._distance
+        count = sizes.whole(sizes.rows.largest) * self._distance
         self._copies = sizes.emit.alloc(count, groups_type(sizes.lanes).element_type)
 
     def begin(

@@ -19,7 +19,8 @@ class Machine:
         l1_bytes: size of a core's first-level data cache.
         l2_bytes: size of what a core has of the second-level cache.
         dot_products: instructions that add up products of small numbers: "bf16" (pairs into f32),
-            "u8s8" (four unsigned times signed bytes into i32), "s16" (pairs into i32).
+            "u8s8" (four unsigned times signed bytes into i32), "s16" (pairs into i32); "amx_bf16"
+            and "amx_int8" (the same into registers that hold matrices).
     """
 
     vector_bits: int = 512

@@ -13,6 +13,7 @@ from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.machine import Machine
 from relax_mlir.lowering.tir_to_vector.matmul_sizes import Sizes, Span
 from relax_mlir.lowering.tir_to_vector.matmul_tiles import TileWriter
+from relax_mlir.lowering.tir_to_vector.matrix_tile import ask_permission, registers
 from relax_mlir.lowering.tir_to_vector.microkernel import Flat
 from relax_mlir.lowering.tir_to_vector.operands import Layout
 from relax_mlir.lowering.tir_to_vector.team import Part
@@ -120,14 +121,18 @@ class _Writer:
 
     def tiles(self) -> None:
         """Write the kernel of register tiles."""
-        sizes = self.sizes
+        emit, sizes = self.emit, self.sizes
         right, left = sides(sizes)
         right.decide()
+        if sizes.matrices:
+            ask_permission(emit)
         with self._loops(1) as (env, columns, rows):
             tiles = TileWriter(sizes, left, self.init, self.finish)
             for part in (right, left, tiles):
                 part.allocate()
             with ExitStack() as loops:
+                if sizes.matrices:
+                    loops.enter_context(registers(emit))
                 a, b = (x.at(env) for x in (sizes.a, sizes.b))
                 c = None if self.c is None else self.c.at(env)
                 block = loops.enter_context(self._columns_of(columns, right.as_it_lies))

@@ -8,6 +8,7 @@ from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.machine import Machine
 from relax_mlir.lowering.tir_to_vector.matrix_product import panel_iter
+from relax_mlir.lowering.tir_to_vector.matrix_tile import TILE_ROWS, round_up
 from relax_mlir.lowering.tir_to_vector.microkernel import VECTORS
 from relax_mlir.lowering.tir_to_vector.operands import Layout
 
@@ -53,13 +54,14 @@ class Sizes:
             self.n = emit.mul(self.extent(self.panel), self.ready)
         size = max(8, found.element.width) // 8
         self.dot = find_dot_product(found, machine)
-        most = k_limit(machine, self.width * size, machine.row_tiles[0] * size)
+        most_rows = TILE_ROWS if self.matrices else machine.row_tiles[0]
+        most = k_limit(machine, self.width * size, most_rows * size)
         self.k_most = most * (1 if self.dot is None else self.dot.group)
         self.k_block = k_block(emit, self.k, self.k_most)
         steps = self.groups(self.k_block) if isinstance(self.k_block, int) else most
         self.n_most = n_limit(machine, max(1, steps), self.width, size)
         self.a, self.b = (Layout(x, emit) for x in (found.a, found.b))
-        self.rows = RowTiles(emit, self.m, machine.row_tiles[0])
+        self.rows = RowTiles(emit, self.m, most_rows, full=self.matrices)
 
     def extent(self, position: int) -> Index:
         """Return how many steps an iterator has."""
@@ -70,6 +72,15 @@ class Sizes:
         if self.dot is None:
             return steps
         return self.emit.div(self.emit.add(steps, self.dot.group - 1), self.dot.group)
+
+    @property
+    def matrices(self) -> bool:
+        """Whether sums lie in registers that hold matrices."""
+        return self.dot is not None and self.dot.matrices
+
+    def whole(self, count: Index) -> Index:
+        """Return how many groups, or rows, registers hold that so many fill, the last in part."""
+        return round_up(self.emit, count) if self.matrices else count
 
     @property
     def is_one_block(self) -> bool:

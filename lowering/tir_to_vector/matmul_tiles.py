@@ -8,7 +8,16 @@ from relax_mlir.lowering.tir_to_vector.epilogue import Finish
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.matmul_rows import LeftSide
 from relax_mlir.lowering.tir_to_vector.matmul_sizes import Sizes, Span
-from relax_mlir.lowering.tir_to_vector.microkernel import VECTORS, Flat, Put, Store, Tile, emit_tile
+from relax_mlir.lowering.tir_to_vector.matrix_tile import emit_matrix_sums
+from relax_mlir.lowering.tir_to_vector.microkernel import (
+    VECTORS,
+    Flat,
+    Put,
+    Store,
+    Tile,
+    emit_tile,
+    store_kept,
+)
 from relax_mlir.lowering.tir_to_vector.operands import Panels
 
 # One of so many columns may be summed for nothing.
@@ -40,8 +49,8 @@ class TileWriter:
         """
         sizes = self._sizes
         waits = self._finish is not None and (self._finish.is_long or not sizes.is_one_block)
-        if waits or not isinstance(sizes.m, int):
-            count = sizes.rows.largest * sizes.width
+        if waits or sizes.matrices or not isinstance(sizes.m, int):
+            count = sizes.whole(sizes.rows.largest) * sizes.width
             self._scratch = self._emit.alloc(count, sizes.found.element)
 
     def block(
@@ -113,7 +122,7 @@ class TileWriter:
                         emit.mask(emit.sub(left, number * sizes.lanes), sizes.lanes)
                         for number in range(VECTORS)
                     ]
-                emit_tile(emit, tile, a, b, to, steps, masks, panels.padded)
+                self._tile(tile, a, b, to, steps, masks, panels.padded)
         if joined:
             return
         left = emit.sub(columns, done)
@@ -186,4 +195,16 @@ class TileWriter:
         if left != vectors * lanes:
             for number in range(first, vectors):
                 masks[number] = self._emit.mask(self._emit.sub(left, number * lanes), lanes)
-        emit_tile(self._emit, replace(tile, vectors=vectors), a, *at, steps, masks)
+        self._tile(replace(tile, vectors=vectors), a, *at, steps, masks)
+
+    def _tile(
+        self, tile: Tile, a: Flat, b: Flat, store: Store, steps: Index,
+        masks: list[ir.Value | None], padded: bool = False,
+    ) -> None:  # fmt: skip
+        emit = self._emit
+        if tile.dot is None or not tile.dot.matrices:
+            emit_tile(emit, tile, a, b, store, steps, masks, padded)
+            return
+        assert store.scratch is not None
+        emit_matrix_sums(emit, tile.dot, tile.rows, tile.vectors, a, b, steps, store.scratch)
+        store_kept(emit, tile, store, masks)

@@ -163,6 +163,12 @@ def emit_tile(
     _store(emit, tile, store, masks, sums)
 
 
+def store_kept(emit: Emitter, tile: Tile, store: Store, masks: list[ir.Value | None]) -> None:
+    """Write where the sums of a tile go that lie in `store.scratch`."""
+    rows = tile.rows if store.rows is None else store.rows
+    _Sink(emit, tile, store, masks).kept(rows)
+
+
 def _starts(emit: Emitter, tile: Tile, a: Flat) -> list[ir.Value]:
     first = emit.add(a.offset, a.stride("start"))
     places = [emit.add(first, emit.mul(row, a.stride("m"))) for row in range(tile.rows)]
@@ -254,6 +260,12 @@ class _Sink:
         for row, h in product(range(tile.rows), range(tile.vectors)):
             value = sums[row * tile.vectors + h]
             emit.vector_store(value, scratch, [row * width + h * tile.lanes])
+        self.kept(rows)
+
+    def kept(self, rows: Index) -> None:
+        """Write some rows of those that are in the scratch memory."""
+        emit, tile, scratch = self._emit, self._tile, self._store.scratch
+        width = VECTORS * tile.lanes
         with emit.loop(0, rows) as loop:
             start = emit.mul(loop.counter, width)
             places = [emit.add(start, h * tile.lanes) for h in range(tile.vectors)]

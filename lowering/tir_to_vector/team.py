@@ -172,25 +172,27 @@ class TeamEmitter(IndexEmitter):
         return self._most
 
     def _ask(self, name: str) -> ir.Value:
-        self._declare(name)
-        callee = ir.FlatSymbolRefAttr.get(name)
-        number = self.op("func.call", [], self._i32, callee=callee)
+        number = self.call_library(name, [], self._i32)
         return self.op("arith.index_cast", [number], self.index_type)
 
-    def _declare(self, name: str) -> None:
+    def call_library(self, name: str, operands: Sequence[ir.Value], result: ir.Type) -> ir.Value:
+        """Write a call of a function of the process's libraries; return what it returns."""
+        self._declare(name, ir.FunctionType.get([value.type for value in operands], [result]))
+        return self.op("func.call", operands, result, callee=ir.FlatSymbolRefAttr.get(name))
+
+    def _declare(self, name: str, type_: ir.FunctionType) -> None:
         module = self._marks[0].operation
         while module.name != "builtin.module":
             module = module.parent.operation
         block = module.regions[0].blocks[0]
         names = [op.operation.attributes.get("sym_name", None) for op in block.operations]
         if not any(n is not None and ir.StringAttr(n).value == name for n in names):
-            type_ = ir.TypeAttr.get(ir.FunctionType.get([], [self._i32]))
             with ir.InsertionPoint.at_block_begin(block):
                 ir.Operation.create(
                     "func.func",
                     attributes={
                         "sym_name": ir.StringAttr.get(name),
-                        "function_type": type_,
+                        "function_type": ir.TypeAttr.get(type_),
                         "sym_visibility": ir.StringAttr.get("private"),
                     },
                     regions=1,

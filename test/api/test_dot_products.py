@@ -14,6 +14,7 @@ from relax_mlir import relax, script
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.context import make_context
 from relax_mlir.errors import RelaxMLIRError
+from relax_mlir.lowering.codegen.matrix_permission import allow_matrices
 from relax_mlir.lowering.codegen.native import compile_module
 from relax_mlir.lowering.codegen.openmp import runtime_library
 from relax_mlir.lowering.codegen.target import Target
@@ -27,10 +28,12 @@ SHAPES = (
     (40, 70, 130), (25, 35, 1601),
 )  # fmt: skip
 ALL = "bf16,u8s8,s16"
+MATRICES = "amx_bf16,amx_int8"
 BF16 = ("bfloat16", "bfloat16", "float32")
 S8 = ("int8", "int8", "int32")
 # What LLVM calls the instructions of a machine, by the width of its registers.
 NEEDS = {
+    ("amx_bf16", 512): "amx-bf16", ("amx_int8", 512): "amx-int8",
     ("bf16", 512): "avx512bf16", ("u8s8", 512): "avx512vnni", ("u8s8", 256): "avxvnni",
     ("s16", 512): "avx512bw", ("s16", 256): "avx2", ("s16", 128): "sse2",
 }  # fmt: skip
@@ -41,6 +44,8 @@ def needs(*kinds: str, bits: int = 512) -> None:
     for kind in kinds:
         if not features.get(NEEDS[kind, bits]):
             pytest.skip(f"this machine has no {NEEDS[kind, bits]}")
+        if kind.startswith("amx") and not allow_matrices():
+            pytest.skip("the system does not give this process AMX's registers")
 
 
 def numbers(shape: Sequence[int], dtype: str) -> np.ndarray:
@@ -100,16 +105,34 @@ def test_symbolic_sizes(spec: str, types: Sequence[Sequence[str]]) -> None:
             check(functions[f"f{i}"], spec, shape, dtypes)
 
 
+@pytest.mark.parametrize(
+    ("spec", "types"),
+    [
+        ("mk,kn->mn", (BF16, S8, ("uint8", "int8", "int32"))),
+        ("mk,nk->mn", (BF16, ("int8", "uint8", "int32"))),
+        ("km,kn->mn", (BF16, ("uint8", "uint8", "int32"))),
+    ],
+)
+def test_matrix_registers(spec: str, types: Sequence[Sequence[str]]) -> None:
+    needs("amx_bf16", "amx_int8")
+    functions = symbolic([(spec, each) for each in types], dot_products=MATRICES)
+    for i, dtypes in enumerate(types):
+        # Rows that fill both registers, one, or a part of them; k with and without a rest.
+        for shape in (*SHAPES, (100, 70, 640), (48, 64, 64), (33, 257, 1200)):
+            check(functions[f"f{i}"], spec, shape, dtypes)
+
+
+@pytest.mark.parametrize("instructions", [ALL, MATRICES])
 @pytest.mark.parametrize("dtypes", [BF16, S8], ids=str)
-def test_known_sizes(dtypes: Sequence[str]) -> None:
-    needs("bf16", "u8s8")
+def test_known_sizes(dtypes: Sequence[str], instructions: str) -> None:
+    needs(*(MATRICES.split(",") if instructions == MATRICES else ("bf16", "u8s8")))
     cases = [("mk,kn->mn", s) for s in SHAPES[:7:2]] + [("mk,nk->mn", s) for s in SHAPES[5:8]]
     functions = build(
         [
             contraction(f"f{i}", spec, dict(zip("mnk", shape, strict=True)), dtypes)
             for i, (spec, shape) in enumerate(cases)
         ],
-        dot_products=ALL,
+        dot_products=instructions,
     )
     for i, (spec, shape) in enumerate(cases):
         check(functions[f"f{i}"], spec, shape, dtypes)
@@ -147,9 +170,10 @@ def test_extremes_neither_saturate_nor_trap(dtypes: Sequence[str]) -> None:
         np.testing.assert_array_equal(got, want.view(np.int32))
 
 
-def test_infinities_and_nans() -> None:
-    needs("bf16")
-    function = symbolic([("mk,kn->mn", BF16)], dot_products=ALL)["f0"]
+@pytest.mark.parametrize("kind", ["bf16", "amx_bf16"])
+def test_infinities_and_nans(kind: str) -> None:
+    needs(kind)
+    function = symbolic([("mk,kn->mn", BF16)], dot_products=kind)["f0"]
     for shape in SHAPES:
         if not all(shape):
             continue
@@ -162,16 +186,17 @@ def test_infinities_and_nans() -> None:
         np.testing.assert_array_equal(np.isinf(got), np.isinf(want), err_msg=str(shape))
 
 
-def test_same_bits_on_any_threads(monkeypatch: pytest.MonkeyPatch) -> None:
-    needs("bf16", "u8s8")
+@pytest.mark.parametrize("instructions", [ALL, MATRICES])
+def test_same_bits_on_any_threads(monkeypatch: pytest.MonkeyPatch, instructions: str) -> None:
+    needs(*(MATRICES.split(",") if instructions == MATRICES else ("bf16", "u8s8")))
     if runtime_library() is None:
         pytest.skip("there is no OpenMP runtime: pip install intel-openmp")
     load_openmp()
     before = ctypes.CDLL(None).omp_get_max_threads()
     monkeypatch.setattr(team, "LEAST_WORK", 0)
     cases = [("mk,kn->mn", BF16), ("mk,nk->mn", S8)]
-    serial = symbolic(cases, dot_products=ALL)
-    threaded = symbolic(cases, dot_products=ALL, threads=5)
+    serial = symbolic(cases, dot_products=instructions)
+    threaded = symbolic(cases, dot_products=instructions, threads=5)
     try:
         for i, (spec, dtypes) in enumerate(cases):
             for shape in SHAPES:
@@ -188,7 +213,8 @@ def test_same_bits_on_any_threads(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("text", "names"),
     [
-        ("-mcpu=sapphirerapids", ("u8s8", "s16")),
+        ("-mcpu=sapphirerapids", ("amx_bf16", "amx_int8", "u8s8", "s16")),
+        ("-mcpu=sapphirerapids -mattr=-amx-int8", ("amx_bf16", "u8s8", "s16")),
         ("-mcpu=znver4", ("bf16", "u8s8", "s16")),
         ("-mcpu=znver4 -mattr=-avx512bf16", ("u8s8", "s16")),
         ("-mcpu=skylake-avx512", ("s16",)),
@@ -209,6 +235,8 @@ def test_other_architectures_have_none() -> None:
 @pytest.mark.parametrize(
     ("dtypes", "cpu", "instruction"),
     [
+        (BF16, "sapphirerapids", "tdpbf16ps"),
+        (("int8", "uint8", "int32"), "sapphirerapids", "tdpbsud"),
         (BF16, "znver4", "vdpbf16ps"),
         (S8, "znver4", "vpdpbusd"),
         (S8, "alderlake", "vpdpbusd"),

@@ -33,7 +33,7 @@ def build(functions: Sequence[Callable[[], None]], **options: Any) -> dict[str, 
                 function()
         lower_tir(module.operation, **options)
         assert module.operation.verify()
-        assert '"tir.' not in str(module)
+        assert '"tir.' not in str(module).replace('"tir.assert"', "")
         code = compile_module(module, Target.host(threads=options.get("threads", 1)))
     return load_objects(
         [NativeObject("test", code.object, code.symbols, needs_omp=code.is_parallel)]

@@ -1,4 +1,5 @@
 // RUN: relax-opt %s --legalize-ops --symbol-dce --lower-tir='dot_products=bf16,u8s8,s16' | FileCheck %s --check-prefixes=ALL,DOT
+// RUN: relax-opt %s --legalize-ops --symbol-dce --lower-tir='dot_products=amx_bf16,amx_int8' | FileCheck %s --check-prefixes=ALL,AMX
 // RUN: relax-opt %s --legalize-ops --symbol-dce --lower-tir='vector_bits=256 vector_registers=16 dot_products=s16' | FileCheck %s --check-prefixes=ALL,PAIRS
 // RUN: relax-opt %s --legalize-ops --symbol-dce --lower-tir='vector_bits=256 vector_registers=16' | FileCheck %s --check-prefixes=ALL,PLAIN
 
@@ -12,7 +13,19 @@
 // Signed bytes with signed ones: B's are packed with their sign bits turned, and the sums of a row
 // start from what that adds.
 
+// With AMX the kernel asks for the registers; there are two of rows and two of columns.
+
 // ALL-LABEL: func.func private @matmul(
+// AMX: %[[ANSWER:.*]] = call @syscall(
+// AMX: %[[ALLOWED:.*]] = arith.cmpi eq, %[[ANSWER]]
+// AMX: "tir.assert"(%[[ALLOWED]])
+// AMX: llvm.call_intrinsic "llvm.x86.ldtilecfg"
+// AMX-COUNT-4: llvm.call_intrinsic "llvm.x86.tilezero"
+// AMX: scf.for
+// AMX-COUNT-4: llvm.call_intrinsic "llvm.x86.tileloadd64"
+// AMX-COUNT-4: llvm.call_intrinsic "llvm.x86.tdpbssd"
+// AMX-COUNT-4: llvm.call_intrinsic "llvm.x86.tilestored64"
+// AMX: llvm.call_intrinsic "llvm.x86.tilerelease"
 // DOT: %[[TURN:.*]] = arith.constant dense<-2139062144> : vector<16xi32>
 // DOT: %[[TURNED:.*]] = arith.xori %{{.*}}, %[[TURN]]
 // DOT: vector.store %[[TURNED]]
@@ -31,6 +44,7 @@ func.func @bytes(%x: !S, %y: !T) -> !P attributes {relax.function} {
 }
 
 // ALL-LABEL: func.func private @matmul1(
+// AMX-COUNT-4: llvm.call_intrinsic "llvm.x86.tdpbf16ps"
 // DOT: llvm.call_intrinsic "llvm.x86.avx512bf16.dpbf16ps.512"(%{{.*}}, %{{.*}}, %{{.*}}) : (vector<16xf32>, vector<32xbf16>, vector<32xbf16>) -> vector<16xf32>
 // PAIRS-NOT: llvm.call_intrinsic
 // PAIRS: vector.fma
