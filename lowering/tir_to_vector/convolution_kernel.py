@@ -2,18 +2,21 @@
 
 Each step of a tile takes one element of the image for every pixel and, for each vector of output
 channels, the kernels' numbers side by side. Kernels lie, or are packed, in blocks of a vector of
-output channels; the image is read as it lies, whatever the strides of its window.
+output channels; the image is read as it lies, or from a copy that has its padding and whatever a
+window sees close together.
 """
 
+import math
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.lowering.tir_to_vector.borders import Borders
 from relax_mlir.lowering.tir_to_vector.convolution import Convolution
 from relax_mlir.lowering.tir_to_vector.convolution_store import TileStore
 from relax_mlir.lowering.tir_to_vector.convolution_tiles import tiles_of
 from relax_mlir.lowering.tir_to_vector.emit import KEEP, Emitter
+from relax_mlir.lowering.tir_to_vector.image_copy import CopiedWindow
+from relax_mlir.lowering.tir_to_vector.image_copy_writer import ImageCopy
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.kernel_blocks import KernelBlocks
 from relax_mlir.lowering.tir_to_vector.machine import Machine
@@ -29,7 +32,7 @@ Span = tuple[Index, Index]
 
 
 def emit_convolution(
-    found: Convolution, emit: Emitter, machine: Machine, borders: Borders | None = None
+    found: Convolution, emit: Emitter, machine: Machine, copied: CopiedWindow | None = None
 ) -> None:
     """Write the kernel of a convolution at the insertion point.
 
@@ -37,69 +40,107 @@ def emit_convolution(
         found: the convolution.
         emit: where to write.
         machine: what for.
-        borders: how windows hang over the image, where it is not a padded copy that is read.
+        copied: how its image is copied, None to read it as it lies.
     """
-    _Writer(found, emit, machine, borders).write()
+    _Writer(found, emit, machine, copied).write()
 
 
 class _Writer:
     def __init__(
-        self, found: Convolution, emit: Emitter, machine: Machine, borders: Borders | None
+        self, found: Convolution, emit: Emitter, machine: Machine, copied: CopiedWindow | None
     ) -> None:
-        self.borders = borders
         self.found, self.emit, self.machine = found, emit, machine
         lanes = machine.lanes(found.element)
         assert lanes is not None  # convolutions of other elements are left to plain loops
         self.lanes = lanes
         self.vector = ir.VectorType.get([lanes], found.element)
-        self.image = Layout(found.image, emit)
         self.kernels = KernelBlocks(found, emit, self.vector)
         self.store = TileStore(found, self.kernels, emit, self.vector, machine)
         self.blocks = self.kernels.count
         self.rows, self.cols = self._extent(found.row), self._extent(found.col)
         self.sizes = tiles_of(found, machine)
         self.outer = [i for i in found.outer if i != self.kernels.block]
+        self.copy: ImageCopy | None = None
+        self.image: Layout | ImageCopy
+        self.fixed = self.outer
+        if copied is None:
+            self.image, self.widen = Layout(found.image, emit), found.widen[0]
+        else:
+            units = {found.row: self.sizes.rows[0], found.col: self.sizes.cols[0]}
+            self.copy = ImageCopy(copied, emit, machine, units)
+            self.image, self.widen = self.copy, None
+            self.fixed = [i for i in self.outer if i not in copied.moving]
 
     def _extent(self, position: int | None) -> Index:
         return self.emit.size(self.found.iter(position).extent)
 
     def write(self) -> None:
         """Write the loops."""
-        kernels = self.kernels
+        kernels, found = self.kernels, self.found
         with ExitStack() as loops:
-            spans, blocks, rows = loops.enter_context(self._team())
-            # Either kernels stay in the cache and the image passes by, or the other way round.
-            stay = kernels.bytes_at_most(_KERNELS_IN_CACHE)
-            kernels.allocate(self.blocks if stay else self.sizes.blocks[0])
+            spans, blocks = loops.enter_context(self._team())
+            # Packed once where all kernels stay in the cache, else a block at a time.
+            once = kernels.bytes_at_most(_KERNELS_IN_CACHE)
+            kernels.allocate(self.blocks if once else self.sizes.blocks[0])
             self.store.allocate(max(self.sizes.rows) * max(self.sizes.cols))
+            if self.copy is not None:
+                self.copy.allocate()
             env: dict[int, Index] = {}
-            for position in self.outer:
+            for position in self.fixed:
                 env[position] = loops.enter_context(self._loop(spans[position]))
-            if stay:
+            if once:
                 kernels.pack(env, *blocks)
+            if self.copy is not None:
+                band = self.copy.band
+                spans[band] = loops.enter_context(self.copy.bands(env, spans[band]))
+            for position in self.outer:
+                if position not in self.fixed:
+                    env[position] = loops.enter_context(self._loop(spans[position]))
+            rows, cols = spans.get(found.row, (0, 1)), spans[found.col]
+            # Either a block of kernels stays near while the image passes by, or a few of its rows
+            # while kernels do.
+            if once and not self._image_stays():
                 for height, row in self._steps(rows, self.sizes.rows):
-                    for width, col in self._columns():
+                    for width, col in self._steps(cols, self.sizes.cols):
                         for vectors, block in self._steps(blocks, self.sizes.blocks):
                             self._tile(env, (height, width, vectors), (row, col, block), blocks[0])
                 return
             for vectors, block in self._steps(blocks, self.sizes.blocks):
-                kernels.pack(env, block, self.emit.add(block, vectors))
+                if not once:
+                    kernels.pack(env, block, self.emit.add(block, vectors))
+                first = blocks[0] if once else block
                 for height, row in self._steps(rows, self.sizes.rows):
-                    for width, col in self._columns():
-                        self._tile(env, (height, width, vectors), (row, col, block), block)
+                    for width, col in self._steps(cols, self.sizes.cols):
+                        self._tile(env, (height, width, vectors), (row, col, block), first)
+
+    def _image_stays(self) -> bool:
+        """Whether what is read of the image stays in the second-level cache."""
+        if self.copy is not None:
+            return True
+        type_ = self.found.image.buffer.type
+        bytes_ = max(8, type_.element_type.width) // 8
+        if not type_.has_static_shape:
+            return True
+        return math.prod(type_.shape) * bytes_ <= self.machine.l2_bytes // 2
 
     @contextmanager
-    def _team(self) -> Iterator[tuple[dict[int, Span], Span, Span]]:
-        """Split the work between outer steps, blocks of channels, or rows."""
-        emit = self.emit
+    def _team(self) -> Iterator[tuple[dict[int | None, Span], Span]]:
+        """Split the work between outer steps, blocks of channels, or rows.
+
+        Yields the ranges of all pixels' iterators, and that of the blocks.
+        """
+        emit, found = self.emit, self.found
         parts: dict[int | str, Part] = {i: Part(self._extent(i)) for i in self.outer}
         parts["blocks"] = Part(self.blocks, self.sizes.blocks[0])
         parts["rows"] = Part(self.rows, self.sizes.rows[0])
         order = sorted(parts, key=lambda name: self._waste(parts[name]))
         with emit.team([parts[name] for name in order], work_of(emit, self.found.flat, 1)) as got:
-            spans = dict(zip(order, got, strict=True))
-            outer = {i: spans[i] for i in self.outer}
-            yield outer, spans["blocks"], spans["rows"]
+            by_name = dict(zip(order, got, strict=True))
+            spans: dict[int | None, Span] = {i: by_name[i] for i in self.outer}
+            spans[found.col] = 0, self.cols
+            if found.row is not None:
+                spans[found.row] = by_name["rows"]
+            yield spans, by_name["blocks"]
 
     def _waste(self, part: Part) -> float:
         """Return how much longer the thread with most to do takes than all would on average."""
@@ -134,25 +175,6 @@ class _Writer:
                     yield size, loop.counter
             done = upto
 
-    def _columns(self) -> Iterator[tuple[int, Index]]:
-        """As `_steps` along a row; tiles whose windows hang over are written out one by one."""
-        sizes, borders = self.sizes.cols, self.borders
-        if borders is None or borders.axis_of(self.found.col) is None:
-            yield from self._steps((0, self.cols), sizes)
-            return
-        assert isinstance(self.cols, int)  # or borders would not have been told
-        done = 0
-        for size in sizes:
-            upto = done + (self.cols - done) // size * size
-            places = range(done, upto, size)
-            whole = [at for at in places if borders.is_inside(at, size)]
-            for at in places:
-                if at not in whole:
-                    yield size, at
-            if whole:
-                yield from self._steps((whole[0], whole[-1] + size), (size,))
-            done = upto
-
     def _tile(
         self, env: dict[int, Index], size: tuple[int, int, int], at: tuple[Index, Index, Index],
         packed_from: Index,
@@ -179,65 +201,30 @@ class _Writer:
         if init is not None:
             zero = emit.constant_of(self.vector, ir.DenseElementsAttr.get_splat(self.vector, init))
         sums = [zero] * (len(pixels) * vectors)
-        borders = self.borders
-        if borders is not None and isinstance(col, int) and not borders.is_inside(col, width):
-            sums = self._hanging(here, width, start, pixels, kernels, sums)
-        else:
-            loops = [i for i in (*found.reductions, found.k, found.taps) if i is not None]
-            sums = self._reduce(here, loops, start, pixels, kernels, sums)
+        loops = [i for i in (*found.reductions, found.k, found.taps) if i is not None]
+        sums = self._reduce(loops, start, pixels, kernels, sums)
         self.store.write(here, size, sums, block, self.kernels.left(block, vectors))
 
-    def _hanging(
-        self, here: dict[int, Index], width: int, image: Index, pixels: list[Index],
-        kernels: list[Index], sums: list[ir.Value],
-    ) -> list[ir.Value]:  # fmt: skip
-        """Add up a tile some of whose windows hang over at an end of the row, step by step."""
-        emit, found, borders = self.emit, self.found, self.borders
-        col = here[found.col]
-        assert borders is not None
-        assert isinstance(col, int)
-        loops = [i for i in (*found.reductions, found.k) if i is not None]
-        vectors = len(kernels)
-        for tap in range(found.iter(found.taps).extent.value or 1):
-            row = borders.inside(col, width, tap)
-            inside = [first + p for first in range(0, len(pixels), width) for p in row]
-            numbers = [p * vectors + v for p in inside for v in range(vectors)]
-            if not numbers:
-                continue
-            there = emit.add(image, emit.mul(tap, self.image.stride(found.taps)))
-            step = emit.mul(tap, self.kernels.stride(found.taps))
-            parts = self._reduce(
-                here, loops, there, [pixels[p] for p in inside],
-                [emit.add(kernel, step) for kernel in kernels], [sums[n] for n in numbers],
-            )  # fmt: skip
-            sums = list(sums)
-            for number, part in zip(numbers, parts, strict=True):
-                sums[number] = part
-        return sums
-
     def _reduce(
-        self, here: dict[int, Index], loops: list[int], image: Index, pixels: list[Index],
-        kernels: list[Index], sums: list[ir.Value],
+        self, loops: list[int], image: Index, pixels: list[Index], kernels: list[Index],
+        sums: list[ir.Value],
     ) -> list[ir.Value]:  # fmt: skip
         emit = self.emit
         if not loops:
             return self._step(image, pixels, kernels, sums)
         position, *rest = loops
-        span: Span = (0, self._extent(position))
-        if self.borders is not None:
-            span = self.borders.steps(emit, position, span[1], here)
-        with emit.loop(*span, 1, sums, KEEP) as loop:
+        with emit.loop(0, self._extent(position), 1, sums, KEEP) as loop:
             there = emit.add(image, emit.mul(loop.counter, self.image.stride(position)))
             step = emit.mul(loop.counter, self.kernels.stride(position))
             inner = [emit.add(kernel, step) for kernel in kernels]
-            loop.carry(self._reduce(here, rest, there, pixels, inner, loop.carried))
+            loop.carry(self._reduce(rest, there, pixels, inner, loop.carried))
         return loop.results
 
     def _step(
         self, image: Index, pixels: list[Index], kernels: list[Index], sums: list[ir.Value]
     ) -> list[ir.Value]:
-        emit, found = self.emit, self.found
-        load = Loader(emit, self.image.base, found.widen[0], self.vector)
+        emit = self.emit
+        load = Loader(emit, self.image.base, self.widen, self.vector)
         weights = [self.kernels.load(kernel) for kernel in kernels]
         result = []
         for number, pixel in enumerate(pixels):

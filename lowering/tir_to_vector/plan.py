@@ -16,7 +16,6 @@ from relax_mlir.lowering.tir_to_vector.analysis import (
 )
 from relax_mlir.lowering.tir_to_vector.attention import Attention, match_attention
 from relax_mlir.lowering.tir_to_vector.attention_kernel import emit_attention
-from relax_mlir.lowering.tir_to_vector.borders import Borders, find_borders
 from relax_mlir.lowering.tir_to_vector.contraction import Contraction, match_contraction
 from relax_mlir.lowering.tir_to_vector.convolution import (
     Convolution,
@@ -29,6 +28,7 @@ from relax_mlir.lowering.tir_to_vector.epilogue import Fused, take_epilogue
 from relax_mlir.lowering.tir_to_vector.flat import FlatNest, NotFlat, collapse, flatten_nest
 from relax_mlir.lowering.tir_to_vector.fusion import emit_fused, shared_loops
 from relax_mlir.lowering.tir_to_vector.gather import Gather, GatherWriter, match_gather
+from relax_mlir.lowering.tir_to_vector.image_copy import CopiedWindow, find_copied
 from relax_mlir.lowering.tir_to_vector.machine import Machine
 from relax_mlir.lowering.tir_to_vector.matmul import emit_contraction
 from relax_mlir.lowering.tir_to_vector.matrix_product import is_matrix_product
@@ -140,8 +140,8 @@ def _several(tops: Sequence[ir.Operation], machine: Machine) -> Plan | None:
     planes = find_planes(tops, machine)
     if planes is not None:
         return _planes(planes)
-    borders = find_borders(tops, machine)
-    return None if borders is None else _borders(borders)
+    copied = find_copied(tops, machine)
+    return None if copied is None else _copied(copied)
 
 
 def _fast_form(
@@ -213,13 +213,13 @@ def _planes(found: Planes) -> Plan:
     return _window(found.nests, found, lambda emit, machine: emit_planes(found, emit, machine))
 
 
-def _borders(borders: Borders) -> Plan:
-    found = borders.found
+def _copied(copied: CopiedWindow) -> Plan:
+    found = copied.found
 
     def write(emit: Emitter, machine: Machine) -> None:
-        emit_convolution(found, emit, machine, borders)
+        emit_convolution(found, emit, machine, copied)
 
-    return _window(borders.nests, found, write)
+    return _window(copied.nests, found, write)
 
 
 def _window(nests: list[Nest], found: Convolution | Planes, write: Writer) -> Plan:

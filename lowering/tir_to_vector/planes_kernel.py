@@ -161,7 +161,7 @@ class _Writer:
                 for v, mask in enumerate(masks)
             ]
             for r, target in enumerate(targets):
-                value = _every(emit, vectors, r)
+                value = every_nth(emit, vectors, r)
                 emit.vector_store(value, self.plane, [emit.add(target, quotient)])
 
         with emit.loop(0, whole, lanes * stride) as loop:
@@ -313,7 +313,7 @@ def _heights(rows: Index) -> Iterator[int]:
     yield from (_REST_ROWS, 1)
 
 
-def _every(emit: Emitter, vectors: list[ir.Value], first: int) -> ir.Value:
+def every_nth(emit: Emitter, vectors: list[ir.Value], first: int) -> ir.Value:
     """Return one of every so many elements of vectors that lie one after the other."""
     step, lanes = len(vectors), vectors[0].type.shape[0]
     result = vectors[0]

@@ -15,7 +15,7 @@ from relax_mlir.transform.effects import functions_to_optimize
 BLOCK = 16
 # With more pixels than this a convolution by kernels of one element is a product of matrices whose
 # rows are long enough; see the contraction's kernel.
-_FEW_PIXELS = 64
+_FEW_PIXELS = 256
 
 
 def pack_kernels(module: ir.Operation) -> None:

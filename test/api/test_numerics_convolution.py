@@ -20,6 +20,9 @@ IMAGES: list[tuple[tuple[int, ...], tuple[int, ...], dict[str, Any]]] = [
     ((1, 3, 13, 13), (16, 3, 3, 3), {"padding": [1, 1]}),
     ((2, 5, 7, 15), (33, 5, 3, 3), {"padding": [1, 2, 0, 1], "strides": [2, 1]}),
     ((1, 16, 9, 31), (48, 16, 1, 1), {"strides": [2, 2]}),
+    ((1, 3, 16, 180), (17, 3, 1, 1), {"strides": [3, 5]}),
+    ((1, 7, 9, 150), (32, 7, 2, 3), {"strides": [2, 1]}),
+    ((1, 90, 70, 70), (16, 90, 3, 3), {"padding": [1, 1]}),
     ((1, 17, 14, 28), (32, 17, 3, 3), {"padding": [1, 1], "strides": [1, 2]}),
     ((1, 4, 23, 21), (17, 4, 5, 2), {"padding": [2, 1], "dilation": [2, 3], "strides": [3, 1]}),
     ((1, 3, 33, 35), (64, 3, 7, 7), {"padding": [3, 3], "strides": [2, 2]}),
@@ -38,6 +41,8 @@ OTHERS: list[tuple[tuple[int, ...], tuple[int, ...], dict[str, Any]]] = [
     ((2, 5, 41), (32, 5, 3), {"padding": [1, 2], "strides": [2]}),
     ((1, 7, 30), (7, 1, 5), {"groups": 7, "padding": [2], "dilation": [2]}),
     ((1, 3, 5, 6, 7), (16, 3, 3, 2, 3), {"padding": [1, 0, 1], "strides": [1, 2, 1]}),
+    ((2, 3, 4, 6, 33), (19, 3, 2, 1, 3), {"strides": [1, 2, 5], "dilation": [2, 1, 1]}),
+    ((1, 5, 2500), (16, 5, 4), {"padding": [19, 40], "strides": [3]}),
     ((1, 4, 5, 4, 19), (4, 1, 3, 3, 3), {"groups": 4, "padding": [1, 1, 0, 1, 0, 1]}),
 ]
 SPATIAL = {1: "W", 2: "HW", 3: "DHW"}
@@ -120,6 +125,34 @@ def test_special_values_of_the_data() -> None:
         with np.errstate(invalid="ignore"):
             wanted = convolve(x, sample(shape, "float32", 1), padding=[1, 1], groups=groups)
         check(vm[f"f{index}"](x), wanted.astype("float32"), ulps=32, scale=99, what=index)
+
+
+@pytest.mark.parametrize("layout", ["NCHW", "NHWC"])
+def test_special_values_of_the_weights(layout: str) -> None:
+    """Padding is zeros that are multiplied: an infinite weight gives NaN where it meets them."""
+    shapes = [((16, 2, 3, 3), 1), ((2, 1, 3, 3), 2), ((32, 2, 1, 1), 1), ((3, 2, 3, 3), 1)]
+    builder = relax.BlockBuilder()
+    weights = []
+    for index, (shape, groups) in enumerate(shapes):
+        weight = sample(shape, "float32", 1)
+        weight[0, 0, 0, -1], weight[1, 0, -1, 0] = np.inf, np.nan
+        weights.append(weight)
+        for kind, sizes, is_constant in (("f", (9, 20), True), ("g", ("h", "w"), False)):
+            dims = [1, 2, *sizes] if layout == "NCHW" else [1, *sizes, 2]
+            _add(
+                builder, f"{kind}{index}", dims, weight, is_constant, "float32", padding=[1, 1],
+                groups=groups, data_layout=layout, kernel_layout="OIHW",
+            )  # fmt: skip
+    vm = relax.VirtualMachine(relax.build(builder.get()))
+    x = sample((1, 2, 9, 20), "float32")
+    moved = x if layout == "NCHW" else np.ascontiguousarray(np.moveaxis(x, 1, -1))
+    for index, (weight, (_, groups)) in enumerate(zip(weights, shapes, strict=True)):
+        with np.errstate(invalid="ignore"):
+            wanted = convolve(x, weight, padding=[1, 1], groups=groups).astype("float32")
+        assert np.isnan(wanted[0, 0]).any()
+        wanted = wanted if layout == "NCHW" else np.moveaxis(wanted, 1, -1)
+        check(vm[f"f{index}"](moved), wanted, ulps=32, scale=99, what=index)
+        check(vm[f"g{index}"](moved, weight), wanted, ulps=32, scale=99, what=index)
 
 
 @pytest.fixture

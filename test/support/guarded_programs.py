@@ -75,6 +75,10 @@ PROGRAMS: dict[str, tuple[tuple[tuple[int | str, ...], ...], str]] = {
         ((1, 3, 9, 37), (3, 1, 3, 3)),
         "R.nn.conv2d(a, b, strides=(2, 2), padding=(1, 0, 1, 2), groups=3)",
     ),
+    "conv2d_inside": (((1, 3, "m", 35), (19, 3, 1, 3)), "R.nn.conv2d(a, b, strides=(1, 2))"),
+    "conv2d_leaping": (((1, 3, "m", 35), (16, 3, 1, 1)), "R.nn.conv2d(a, b, strides=(2, 3))"),
+    "conv1d": (((2, 3, "m"), (16, 3, 5)), "R.nn.conv1d(a, b, padding=(4, 4), dilation=2)"),
+    "conv3d": (((1, 2, 3, "m", 9), (16, 2, 2, 3, 3)), "R.nn.conv3d(a, b, padding=(1, 1, 1))"),
     "depthwise": (((1, 4, "m", "n"), (4, 1, 3, 3)), "R.nn.conv2d(a, b, padding=(1, 1), groups=4)"),
     "max_pool": (((1, 3, "m", "n"),), "R.nn.max_pool2d(a, (2, 2), padding=(1, 1))"),
     "attention": (

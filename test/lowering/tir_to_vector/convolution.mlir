@@ -1,14 +1,19 @@
 // RUN: relax-opt %s --legalize-ops --lower-tir -split-input-file | FileCheck %s
 
-// A padded convolution makes no padded copy: loops over the window leave out what is not there. A
-// tile has seven pixels of 32 output channels in registers, and turns them to rows as it stores.
+// A convolution reads a copy of its image that has the padding: rows of all channels, one after the
+// other. A tile has 28 pixels of 32 output channels in registers, and turns them to rows as it stores.
 
 // CHECK-LABEL: func.func private @conv2d(
 // CHECK-SAME: %[[X:arg0]]: memref<1x4x7x7xf32>
-// CHECK-NOT: Padded
 // CHECK: %[[IMAGE:.*]] = memref.collapse_shape %[[X]]
+// CHECK-NOT: Padded
+// CHECK: %[[COPY:.*]] = memref.alloc() {{.*}} : memref<284xf32>
 // CHECK: scf.for
-// CHECK: [[PIXEL:%.*]] = memref.load %[[IMAGE]]
+// CHECK: scf.for
+// CHECK: vector.store {{.*}}, %[[COPY]]
+// CHECK: [[ROW:%.*]] = vector.maskedload %[[IMAGE]]
+// CHECK: vector.store [[ROW]], %[[COPY]]
+// CHECK: [[PIXEL:%.*]] = memref.load %[[COPY]]
 // CHECK: [[LANES:%.*]] = vector.broadcast [[PIXEL]] : f32 to vector<16xf32>
 // CHECK: vector.fma [[LANES]], {{.*}} : vector<16xf32>
 // CHECK: vector.shuffle

@@ -1,0 +1,217 @@
+"""Recognising convolutions that pay for a copy of their image, padded and in the windows' order."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.lowering.tir_to_vector.analysis import Access, Nest, match_nest
+from relax_mlir.lowering.tir_to_vector.convolution import Convolution, match_convolution
+from relax_mlir.lowering.tir_to_vector.flat import (
+    FlatAccess,
+    FlatNest,
+    NotFlat,
+    flatten_nest,
+    linear,
+)
+from relax_mlir.lowering.tir_to_vector.machine import Machine
+from relax_mlir.lowering.tir_to_vector.padding import Padded, match_padded_use
+from relax_mlir.lowering.tir_to_vector.window_epilogue import join_window, walks
+
+# With fewer output channels a copy of an image that needs no padding costs more than it gains.
+_LEAST_CHANNELS = 16
+_ONE = SymExpr.const(1)
+
+
+@dataclass
+class CopyAxis:
+    """A dimension of the image, and what of it is in a copy.
+
+    Attributes:
+        fixed: iterators that stay while a copy is used, each with its factor in the image.
+        terms: those that move inside the copy, each with its factor there.
+        pixel: the one of `terms` that is an iterator of the output, None for none.
+        step: elements of the image from one of the copy to the next.
+        constant: what is added to the image's index.
+        before: elements of the copy that are before the image's first.
+        size: elements of the image, None where the copy has nothing that is outside of it.
+        reach: elements of the copy.
+    """
+
+    fixed: dict[int, int]
+    terms: dict[int, int]
+    pixel: int | None
+    step: int
+    constant: int
+    before: int
+    size: SymExpr | None
+    reach: SymExpr
+
+
+@dataclass
+class CopiedWindow:
+    """A convolution that reads a copy of its image.
+
+    Attributes:
+        found: the convolution.
+        source: the image, without padding.
+        padded: the padded copy that it stands for, None where there is none.
+        axes: of the image's dimensions.
+        followers: the nests that the convolution's epilogue stands for.
+    """
+
+    found: Convolution
+    source: ir.Value
+    padded: Padded | None
+    axes: list[CopyAxis]
+    followers: list[Nest] = field(default_factory=list)
+
+    @property
+    def flat(self) -> FlatNest:
+        """The convolution's nest."""
+        return self.found.flat
+
+    @property
+    def nests(self) -> list[Nest]:
+        """What it stands for."""
+        before = () if self.padded is None else self.padded.nests
+        return [*before, self.flat.nest, *self.followers]
+
+    @property
+    def moving(self) -> list[int]:
+        """The iterators that move inside a copy."""
+        return sorted({i for axis in self.axes for i in axis.terms})
+
+    @property
+    def order(self) -> list[int]:
+        """The image's dimensions as they lie in the copy: what windows slide along first."""
+        last = len(self.axes) - 1
+        inner = [d for d in range(last) if self.axes[d].pixel is None]
+        return [*(d for d in range(last) if d not in inner), *inner, last]
+
+
+def find_copied(tops: Sequence[ir.Operation], machine: Machine) -> CopiedWindow | None:
+    """Return the convolution that the first of some nests is, or makes a padded image for."""
+    padded, flat = match_padded_use(tops) or (None, None)
+    if flat is None:
+        nest = match_nest(tops[0])
+        if isinstance(nest, str):
+            return None
+        try:
+            flat = flatten_nest(nest)
+        except NotFlat:
+            return None
+    if flat.total is None or (padded is not None and not padded.is_zero):
+        return None
+
+    def match(extended: FlatNest) -> CopiedWindow | None:
+        return _match(padded, extended, machine)
+
+    def fits(copied: CopiedWindow) -> bool:
+        return walks(copied.flat, copied.found.along)
+
+    found = match(flat)
+    if found is None:
+        return None
+    joined = join_window(flat, tops[1 if padded is None else 3 :], match, fits)
+    if joined is None:
+        return found
+    window = replace(joined.found.found, epilogue=joined.epilogue)
+    return replace(joined.found, found=window, followers=joined.followers)
+
+
+def _match(padded: Padded | None, flat: FlatNest, machine: Machine) -> CopiedWindow | None:
+    chosen = [i for i, it in enumerate(flat.iters) if it.extent != 1]
+    window = match_convolution(_squeezed(flat, chosen), machine)
+    if isinstance(window, str) or (padded and window.image.buffer != padded.buffer):
+        return None
+    buffer = window.image.buffer
+    loads = [load for load in flat.nest.loads if load.buffer == buffer]
+    if len(loads) != 1:
+        return None
+    axes = _axes(window, loads[0], padded, chosen)
+    if axes is None:
+        return None
+    source = buffer if padded is None else padded.source
+    found = CopiedWindow(window, source, padded, axes)
+    fixed = [i for axis in axes for i in axis.fixed]
+    if any(i not in window.outer for i in fixed) or not any(
+        axis.pixel is not None for axis in axes
+    ):
+        return None
+    return found if padded or _pays(found) else None
+
+
+def _squeezed(flat: FlatNest, chosen: list[int]) -> FlatNest:
+    accesses = {
+        op: FlatAccess(access.buffer, access.offset, [access.strides[i] for i in chosen])
+        for op, access in flat.accesses.items()
+    }
+    return replace(flat, iters=[flat.iters[i] for i in chosen], accesses=accesses)
+
+
+def _axes(
+    found: Convolution, access: Access, padded: Padded | None, chosen: list[int]
+) -> list[CopyAxis] | None:
+    nest = found.flat.nest
+    order = sorted(range(len(nest.types)), key=lambda i: nest.loop_of[i])
+    axes = []
+    for d, expr in enumerate(access.exprs):
+        try:
+            constant, factors = linear(expr) if expr is not None else (-1, {})
+        except NotFlat:
+            return None
+        terms = {order.index(i): factor for i, factor in factors.items() if factor}
+        terms = {chosen.index(i): factor for i, factor in terms.items() if i in chosen}
+        if constant < 0 or any(factor < 0 for factor in terms.values()):
+            return None
+        axis = _axis(found, constant, terms, padded, d)
+        if axis is None:
+            return None
+        axes.append(axis)
+    return axes
+
+
+def _axis(
+    found: Convolution, constant: int, terms: dict[int, int], padded: Padded | None, d: int
+) -> CopyAxis | None:
+    iters = found.flat.iters
+    steps = [i for i in terms if iters[i].reduction]
+    pixels = [i for i in terms if i not in steps and found.kernel.strides[i] == 0]
+    others = [i for i in terms if i not in (*steps, *pixels)]
+    before = 0 if padded is None else padded.before[d]
+    hangs = padded is not None and bool(before or padded.after[d])
+    tiled = any(i in (found.row, found.col) for i in pixels)
+    if len(steps) > 1 or (hangs and others):
+        return None
+    moves = hangs or tiled or (pixels and (steps or terms[pixels[0]] != 1))
+    if not moves:
+        fixed = {i: terms[i] for i in (*pixels, *others)}
+        step = terms[steps[0]] if steps else 1
+        reach = iters[steps[0]].extent if steps else _ONE
+        return CopyAxis(fixed, dict.fromkeys(steps, 1), None, step, constant, 0, None, reach)
+    if len(pixels) > 1 or others:
+        return None
+    pixel = pixels[0] if pixels else None
+    if pixel is not None and not steps and not hangs:
+        # Pixels between those that windows of one element see are left out.
+        step, reach = terms[pixel], iters[pixel].extent
+        return CopyAxis({}, {pixel: 1}, pixel, step, constant, 0, None, reach)
+    reach = _ONE
+    for i, factor in terms.items():
+        reach = reach + (iters[i].extent - 1) * factor
+    size = padded.sizes[d] if padded is not None and hangs else None
+    return CopyAxis({}, terms, pixel, 1, constant, before, size, reach)
+
+
+def _pays(found: CopiedWindow) -> bool:
+    """Whether reading a copy instead of the image gains more than it costs."""
+    window, last = found.found, found.axes[-1]
+    if last.pixel != window.col or not any(
+        len(axis.terms) > 1 or axis.step > 1 for axis in found.axes if axis.pixel is not None
+    ):
+        return False
+    channels = _ONE
+    for position in (window.lane, *window.blocks):
+        channels = channels * window.iter(position).extent
+    return channels.value is None or channels.value >= _LEAST_CHANNELS
