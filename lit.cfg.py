@@ -46,7 +46,7 @@ if mlir_opt := tool("mlir-opt-22"):
     substitute("mlir-opt", mlir_opt)
 
 # Tests run side by side; a thread pool in each would only make them fight for the cores.
-for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "RELAX_MLIR_NUM_THREADS"):
     config.environment[variable] = os.environ.get(variable, "1")
 # What a test compiles is compiled, and the user's folder stays as it is.
 config.environment["RELAX_MLIR_CACHE"] = "off"

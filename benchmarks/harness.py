@@ -20,6 +20,7 @@ ROOT = Path(__file__).resolve().parents[1]
 _READING = 30e-6
 
 threadpool_limits(1)
+os.environ["RELAX_MLIR_NUM_THREADS"] = "1"
 
 
 def best_times(

@@ -57,7 +57,7 @@ def module(work, weights, dynamic=False):
 
 def target(threads):
     """Return what to compile for."""
-    return "llvm" if threads == 1 else f"llvm -num-threads={threads}"
+    return f"llvm -num-threads={threads}"
 
 
 def prepare(work, threads, dynamic):

@@ -9,3 +9,5 @@ settings.register_profile("repeatable", deadline=None, derandomize=True, databas
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 # What a test compiles is compiled, and the user's folder stays as it is.
 os.environ.setdefault("RELAX_MLIR_CACHE", "off")
+# Tests run side by side; those of threads ask for them.
+os.environ.setdefault("RELAX_MLIR_NUM_THREADS", "1")

@@ -8,6 +8,7 @@ import llvmlite.binding as llvm
 
 from relax_mlir.errors import PipelineError, did_you_mean
 from relax_mlir.lowering.codegen.caches import cache_bytes
+from relax_mlir.lowering.codegen.cpu_count import default_threads
 from relax_mlir.lowering.codegen.matrix_permission import allow_matrices
 
 KINDS = ("llvm",)
@@ -59,7 +60,8 @@ class Target:
         opt_level: 0 to 3, for LLVM's optimiser and its code generator; what 3 adds, such as copies
             of loops for each case of a condition, takes twice as long and gains nothing here.
         threads: most threads that a kernel may use; with 1, or without an OpenMP runtime,
-            parallel loops are compiled as serial ones.
+            parallel loops are compiled as serial ones. Who does not say gets `default_threads`
+            on this machine, and 1 on others.
     """
 
     triple: str
@@ -77,9 +79,10 @@ class Target:
             )
 
     @staticmethod
-    def host(opt_level: int = DEFAULT_OPT_LEVEL, threads: int = 1) -> "Target":
+    def host(opt_level: int = DEFAULT_OPT_LEVEL, threads: int | None = None) -> "Target":
         """Return the machine this process runs on, with all its features."""
         triple, cpu, features = _host()
+        threads = default_threads() if threads is None else threads
         return Target(triple, cpu, features, opt_level, threads)
 
     @staticmethod
@@ -113,7 +116,7 @@ class Target:
             cpu,
             features,
             _number(given, "-O", DEFAULT_OPT_LEVEL),
-            _number(given, "-num-threads", 1),
+            _number(given, "-num-threads", default_threads() if triple == _host()[0] else 1),
         )
         target.machine()
         return target

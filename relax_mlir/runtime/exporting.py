@@ -88,7 +88,8 @@ def _link(executable: Executable, path: str | os.PathLike, options: Sequence[str
     compiler = _compiler()
     libraries = [f"-L{Path(tvm_ffi.libinfo.find_libtvm_ffi()).parent}", "-ltvm_ffi", "-lm"]
     if any(obj.needs_omp for obj in executable.native):
-        libraries += [file for file in openmp_libraries() if Path(file).is_file()][:1]
+        for file in [file for file in openmp_libraries() if Path(file).is_file()][:1]:
+            libraries += [file, f"-Wl,-rpath,{Path(file).parent}"]
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         objects = []

@@ -4,8 +4,10 @@ import atexit
 import contextlib
 import ctypes
 import ctypes.util
+import functools
 import importlib.metadata
 import itertools
+import logging
 import re
 import sys
 import threading
@@ -28,11 +30,13 @@ from relax_mlir.runtime.executable import NativeObject
 from relax_mlir.runtime.ffi_errors import register_errors
 from relax_mlir.runtime.nibbles import NIBBLES, NibbleExport
 from relax_mlir.runtime.ownership import unlocked, write_back
+from relax_mlir.runtime.serial_openmp import SERIAL_OPENMP
 from relax_mlir.runtime.values import BFLOAT16, to_value
 
 PREFIX = "__tvm_ffi_"
 _NATIVE_ERRORS = {ValueError: ShapeMismatchError, TypeError: ArgumentTypeError}
 _NUMPY_DTYPES = 255
+_LOGGER = logging.getLogger(__name__)
 _LOCK = threading.Lock()
 _COUNTER = itertools.count()
 _LIBRARIES: "weakref.WeakSet[_Library]" = weakref.WeakSet()
@@ -121,25 +125,23 @@ def openmp_libraries() -> list[str]:
     return [*paths, *[n for n in names if n], "libomp.so.5", "libiomp5.so"]
 
 
-def load_openmp() -> None:
-    """Load the OpenMP runtime for everybody in the process.
-
-    Raises:
-        ExecutableFormatError: there is none; says what to install.
-    """
+@functools.lru_cache(maxsize=1)
+def load_openmp() -> bool:
+    """Load the OpenMP runtime for everybody in the process; return whether there is one."""
     process = ctypes.CDLL(None)
     if hasattr(process, "__kmpc_fork_call"):
-        return
+        return True
     for path in openmp_libraries():
         try:
             ctypes.CDLL(path, mode=ctypes.RTLD_GLOBAL)
         except OSError:
             continue
-        return
-    raise ExecutableFormatError(
-        "this executable's code runs on several threads and needs the OpenMP runtime: "
-        "`pip install intel-openmp` or install your system's libomp"
+        return True
+    _LOGGER.warning(
+        "kernels run on one thread: they were compiled for several, and there is no OpenMP "
+        "runtime here (pip install intel-openmp, or install your system's libomp)"
     )
+    return False
 
 
 def load_objects(objects: Iterable[NativeObject]) -> dict[str, Any]:
@@ -155,9 +157,9 @@ def load_objects(objects: Iterable[NativeObject]) -> dict[str, Any]:
     objects = list(objects)
     for obj in objects:
         check_host(obj)
-    if any(obj.needs_omp for obj in objects):
-        load_openmp()
     builder = llvm.JITLibraryBuilder().add_current_process()
+    if any(obj.needs_omp for obj in objects) and not load_openmp():
+        builder.add_ir(SERIAL_OPENMP)
     # tvm_ffi's library is not global in the process, so what kernels call of it is given by hand.
     builder.import_symbol(
         "TVMFFIErrorSetRaisedFromCStr",

@@ -1,8 +1,17 @@
 """Targets: TVM's spelling, what follows from a CPU's name, what is refused."""
 
+import os
+from pathlib import Path
+
 import pytest
 
 from relax_mlir.errors import PipelineError
+from relax_mlir.lowering.codegen.cpu_count import (
+    ENVIRONMENT,
+    cpu_count,
+    default_threads,
+    rationed,
+)
 from relax_mlir.lowering.codegen.target import Target
 
 
@@ -45,8 +54,28 @@ def test_target_refused(text: str, message: str) -> None:
     assert message in str(caught.value)
 
 
+def test_threads_by_default(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv(ENVIRONMENT, raising=False)
+    assert Target.parse("llvm").threads == cpu_count() <= (os.cpu_count() or 1)
+    monkeypatch.setenv(ENVIRONMENT, "3")
+    assert Target.host().threads == Target.parse("llvm").threads == 3
+    for wrong in ("0", "-1", "all"):
+        monkeypatch.setenv(ENVIRONMENT, wrong)
+        with pytest.raises(PipelineError, match=f"must be a number from 1 on, got '{wrong}'"):
+            Target.parse("llvm")
+    quota = tmp_path / "cpu.max"
+    for text, count in (("150000 100000", 2), ("100000 100000", 1), ("50000 100000\n", 1)):
+        quota.write_text(text)
+        assert rationed(quota) == count
+    for text in ("max 100000", "", "1 0"):
+        quota.write_text(text)
+        assert rationed(quota) > 1024
+    assert rationed(tmp_path / "none") > 1024
+
+
 def test_threads_and_level() -> None:
-    assert Target.parse("llvm").threads == 1
+    assert Target.parse("llvm").threads == default_threads()
+    assert Target.parse("llvm -mtriple=aarch64-linux-gnu").threads == 1
     assert Target.parse("llvm -num-threads=3").threads == 3
     assert Target.host() == Target.parse("llvm")
     # What LLVM's third level adds costs twice the time and gains nothing over vector code.

@@ -2,7 +2,10 @@
 
 import ctypes
 import os
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,6 +13,7 @@ import pytest
 from kernel_classes import elementwise, permutation, reduction, softmax
 from kernels import build, contraction, run, values
 
+from relax_mlir import relax, script
 from relax_mlir.dialects.tir.scalar import unary
 from relax_mlir.lowering.codegen.openmp import runtime_library
 from relax_mlir.lowering.tir_to_vector import team
@@ -122,7 +126,6 @@ def test_reductions_and_fused_rows(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_little_work_is_not_split() -> None:
-    from relax_mlir import relax, script
 
     program = script.from_source(
         """
@@ -157,7 +160,6 @@ class Sizes:
 
 
 def _llvm_ir(program: Any) -> str:
-    from relax_mlir import relax
     from relax_mlir.relax import BuildLog
 
     class Log(BuildLog):
@@ -173,3 +175,58 @@ def _llvm_ir(program: Any) -> str:
     log = Log()
     relax.build(program, f"llvm -num-threads={MOST}", log=log)
     return log.texts["llvm-optimize"]
+
+
+def test_without_the_runtime_one_thread_does_it_all(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    program = script.from_source(
+        """
+@I.ir_module
+class Module:
+    @T.prim_func
+    def double(x: T.handle, y: T.handle):
+        n = T.int64()
+        a = T.match_buffer(x, (n, 64), "float32")
+        b = T.match_buffer(y, (n, 64), "float32")
+        for i in T.parallel(n):
+            for j in T.vectorized(64):
+                with T.block("b"):
+                    vi, vj = T.axis.remap("SS", [i, j])
+                    b[vi, vj] = a[vi, vj] * T.float32(2)
+
+    @R.function
+    def main(x: R.Tensor(("n", 64), "float32"), w: R.Tensor((64, 64), "float32")):
+        n = T.int64()
+        with R.dataflow():
+            y = R.nn.softmax(R.matmul(x, w))
+            z = R.call_tir(Module.double, (y,), out_sinfo=R.Tensor((n, 64), "float32"))
+            R.output(z)
+        return z
+"""
+    )
+    x, w = values((1000, 64), "float32"), values((64, 64), "float32")
+    monkeypatch.setattr(team, "LEAST_WORK", 0)
+    executable = relax.build(program, f"llvm -num-threads={MOST}")
+    want = relax.VirtualMachine(executable)["main"](x, w)
+    executable.save(tmp_path / "model.rxe")
+    np.savez(tmp_path / "inputs.npz", x=x, w=w)
+    done = subprocess.run(
+        [sys.executable, "-c", _WITHOUT_OPENMP],
+        cwd=tmp_path, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "kernels run on one thread" in done.stderr
+    np.testing.assert_array_equal(np.load(tmp_path / "result.npy"), want)
+
+
+_WITHOUT_OPENMP = """
+import numpy as np
+from relax_mlir.runtime import Executable, VirtualMachine, native
+
+native.openmp_libraries = list
+inputs = np.load("inputs.npz")
+main = VirtualMachine(Executable.load("model.rxe"))["main"]
+assert not native.load_openmp()
+np.save("result.npy", main(inputs["x"], inputs["w"]))
+"""
