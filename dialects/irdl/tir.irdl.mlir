@@ -60,6 +60,16 @@ module {
       %3 = irdl.any
       irdl.results(results_: variadic %3)
     }
+    irdl.operation @call_packed {
+      %0 = irdl.any
+      irdl.operands(args: %0)
+      %1 = irdl.base "#builtin.string"
+      %2 = irdl.base "#builtin.array"
+      %3 = irdl.base "#builtin.string"
+      irdl.attributes {"callee" = %1, "dtypes" = %2, "dtype" = %3}
+      %4 = irdl.any
+      irdl.results(value: %4)
+    }
     irdl.operation @yield
   }
 }

@@ -130,6 +130,11 @@ class PrimFuncBuilder:
         self._accesses: list[_Accesses] = []
         self._first: ir.Operation | None = None
 
+    @property
+    def entry(self) -> ir.Block:
+        """The block that the function begins with."""
+        return self._entry
+
     @contextmanager
     def body(self) -> Iterator[None]:
         """Set the insertion point to the body; the return is added at the end."""

@@ -40,6 +40,48 @@ def call_extern(
     return Scalar(op.result, dtype) if dtype else None
 
 
+def call_packed(
+    callee: str, args: Sequence["Scalar | Buffer | ir.Value | str"], dtype: str
+) -> Scalar:
+    """Call a function of the registry of packed functions at the current insertion point.
+
+    Args:
+        callee: its name there.
+        args: numbers, buffers (it gets tensors over the same memory), strings.
+        dtype: of the number that it returns; nothing at all counts as 0.
+    """
+    given = [None if isinstance(each, str) else _passed(each) for each in args]
+    operands = [each[0] for each in given if each is not None]
+    packed = ir.Operation.create(
+        "builtin.unrealized_conversion_cast",
+        operands=operands,
+        results=[ir.TupleType.get_tuple([value.type for value in operands])],
+    )
+    # A string is a list of itself among the dtypes of the others.
+    kinds = [
+        ir.ArrayAttr.get([ir.StringAttr.get(text)]) if isinstance(text, str)
+        else ir.StringAttr.get(each[1] if each[1] != HANDLE else _dtype(text))
+        for text, each in zip(args, given, strict=True)
+    ]  # fmt: skip
+    op = ir.Operation.create(
+        "tir.call_packed",
+        operands=[packed.result],
+        results=[scalar_type(dtype)],
+        attributes={
+            "callee": ir.StringAttr.get(callee),
+            "dtypes": ir.ArrayAttr.get(kinds),
+            "dtype": ir.StringAttr.get(dtype),
+        },
+    )
+    return Scalar(op.result, dtype)
+
+
+def _dtype(value: "Scalar | Buffer | ir.Value") -> str:
+    if not isinstance(value, Buffer):
+        raise TypeError(f"a packed function takes buffers, numbers and strings, got {value}")
+    return value.dtype
+
+
 def _passed(value: "Scalar | Buffer | ir.Value") -> tuple[ir.Value, str]:
     if isinstance(value, Scalar):
         return value.value, "int64" if value.dtype == INDEX else value.dtype

@@ -15,6 +15,8 @@ from relax_mlir.dialects.verify import (
 )
 
 LOOP_KINDS = ("serial", "parallel", "vectorized", "unrolled")
+# On a prim func whose last parameter, a buffer of one element, is what it returns to its caller.
+RETURNS = "tir.returns"
 ITER_TYPES = ("spatial", "reduction", "scan", "opaque")
 
 
@@ -266,6 +268,46 @@ class CallExternOp(Tir.Operation, name="call_extern"):
         if (len(op.results) == 1) != isinstance(dtype, ir.StringAttr):
             return op_error(self, f"'dtype' must be that of the result, got {dtype}")
         return True
+
+
+class CallPackedOp(Tir.Operation, name="call_packed"):
+    """Calls a function of the registry of packed functions; `T.call_packed`.
+
+    The operand is one tuple of what is passed. `dtypes` says for each argument of which dtype it,
+    or the buffer that it is, is; a string is among them as a list of itself. The result is what the
+    function returns, 0 for nothing. An error that it raises ends the prim func's call.
+    """
+
+    args: ext.Operand[Any]
+    callee: ir.StringAttr
+    dtypes: ir.ArrayAttr
+    dtype: ir.StringAttr
+    value: ext.Result[Any]
+
+    @once_each
+    def verify_invariants(self) -> bool:
+        op = self.operation
+        if len(op.operands) != 1 or not isinstance(op.operands[0].type, ir.TupleType):
+            return op_error(self, "takes one tuple")
+        callee, dtypes = attribute(op, "callee"), attribute(op, "dtypes")
+        if not isinstance(callee, ir.StringAttr) or not callee.value:
+            return op_error(self, f"'callee' must be the name of a function, got {callee}")
+        kinds = list(dtypes) if isinstance(dtypes, ir.ArrayAttr) else []
+        count = sum(isinstance(each, ir.StringAttr) for each in kinds)
+        if count != op.operands[0].type.num_types or not all(map(_is_passed, kinds)):
+            return op_error(
+                self, f"'dtypes' must be {op.operands[0].type.num_types} strings, and lists of one "
+                f"for strings, got {dtypes}"
+            )  # fmt: skip
+        if len(op.results) != 1 or not isinstance(attribute(op, "dtype"), ir.StringAttr):
+            return op_error(self, "has one result, and 'dtype' says its dtype")
+        return True
+
+
+def _is_passed(kind: ir.Attribute) -> bool:
+    if isinstance(kind, ir.ArrayAttr):
+        return len(kind) == 1 and isinstance(kind[0], ir.StringAttr)
+    return isinstance(kind, ir.StringAttr)
 
 
 class YieldOp(Tir.Operation, name="yield", traits=[ir.IsTerminatorTrait]):

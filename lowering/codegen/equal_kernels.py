@@ -37,5 +37,5 @@ def _key(op: ir.Operation, name: str, signature: Signature) -> tuple[object, ...
     # A name that has to be quoted is left in, so such a kernel equals no other; nor does one that
     # asserts, which says its name when it fails.
     rest = "" if "tir.assert" in rest else rest
-    written = tuple(isinstance(p, BufferParam) and p.written for p in signature.params)
+    written = tuple(isinstance(p, BufferParam) and p.written for p in signature.passed)
     return rest or body, signature.inplace, written

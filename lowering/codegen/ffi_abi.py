@@ -15,17 +15,22 @@ from relax_mlir.errors import CompileError
 from relax_mlir.lowering.codegen.ffi_arguments import STRIDE, ArgumentText
 from relax_mlir.lowering.codegen.ffi_check import check_all
 from relax_mlir.lowering.codegen.ffi_helpers import (
+    KIND_BOOL,
+    KIND_FLOAT,
+    KIND_INT,
     RECORD_BYTES,
     fail,
     fail_status,
     helpers,
     text,
 )
+from relax_mlir.lowering.codegen.ffi_packed import define_packed
 from relax_mlir.lowering.codegen.ffi_signature import (
     KERNEL_PREFIX,
     STAGE,
     BufferParam,
     Dim,
+    ScalarParam,
     Signature,
 )
 from relax_mlir.lowering.codegen.ffi_table import (
@@ -36,6 +41,7 @@ from relax_mlir.lowering.codegen.ffi_table import (
     WHOLE,
     Strings,
     Table,
+    dlpack_dtype,
 )
 from relax_mlir.lowering.codegen.target import Target
 from relax_mlir.lowering.tir_to_llvm.check_allocs import ASSERTS
@@ -44,7 +50,6 @@ SYMBOL_PREFIX = "__tvm_ffi_"
 # Spilled vectors that straddle cache lines made a matrix product up to 1.8 times slower, depending
 # on where the caller's stack happened to be; this aligns the stack where vectors are spilled.
 _REALIGN = "stackrealign"
-_CODES = {"int": 0, "uint": 1, "float": 2, "bfloat": 4}
 
 
 def emit_wrappers(module: ir.Operation, signatures: list[Signature], target: Target) -> None:
@@ -61,7 +66,8 @@ def emit_wrappers(module: ir.Operation, signatures: list[Signature], target: Tar
         for number, signature in enumerate(exported)
     ]
     raising = fail_status(strings, _asserts(module))
-    parts = [helpers(strings), check_all(strings), raising, *wrappers, strings.definition()]
+    shared = [helpers(strings), check_all(strings), raising, *define_packed(module, strings)]
+    parts = [*shared, *wrappers, strings.definition()]
     by_name = {signature.kernel: signature for signature in signatures}
     block = module.regions[0].blocks[0]
     for op in block.operations:
@@ -105,7 +111,7 @@ def _is_there(module: ir.Operation, op: ir.Operation, name: str) -> bool:
 
 def _kernel_types(signature: Signature) -> list[str]:
     types = []
-    for param in signature.params:
+    for param in signature.passed:
         if isinstance(param, BufferParam):
             types += ["!llvm.ptr"] * 2 + ["i64"] * (1 + 2 * len(param.dims))
         else:
@@ -131,7 +137,7 @@ def _declaration(signature: Signature, fallible: bool) -> str:
 
 def _describe(function: ir.Operation, signature: Signature, target: Target) -> None:
     attrs = []
-    for param in signature.params:
+    for param in signature.passed:
         if isinstance(param, BufferParam):
             promises = (
                 {} if signature.inplace else {"llvm.noalias": ir.UnitAttr.get(function.context)}
@@ -149,16 +155,6 @@ def _describe(function: ir.Operation, signature: Signature, target: Target) -> N
         # Inlined into its only caller, a kernel would be optimised a second time there.
         names = [ir.StringAttr.get(name) for name in (_REALIGN, "noinline")]
         function.attributes["passthrough"] = ir.ArrayAttr.get(names)
-
-
-def dlpack_dtype(dtype: str) -> int:
-    """Return a dtype as the 32 bits that DLPack keeps: code, bits, and one lane."""
-    if dtype == "bool":
-        code, bits = 6, 8
-    else:
-        name = dtype.rstrip("0123456789")
-        code, bits = _CODES[name], int(dtype[len(name) :])
-    return code | bits << 8 | 1 << 16
 
 
 def _quoted(symbol: str) -> str:
@@ -401,6 +397,11 @@ class _Wrapper(ArgumentText):
                 for axis, size in enumerate(param.static)
             ]
             given += [data, data, self._constant(0), *sizes, *self._strides(param, sizes)]
+        if self._signature.returns is not None:
+            cell = self._emit(f"llvm.alloca {self._constant(8)} x i8 {{alignment = 8 : i64}} : "
+                              "(i64) -> !llvm.ptr")  # fmt: skip
+            self._lines.append(f"  llvm.store {self._constant(0)}, {cell} : i64, !llvm.ptr")
+            given += [cell, cell, self._constant(0)]
         types = ", ".join(_kernel_types(self._signature))
         kernel = _quoted(self._signature.kernel)
         call = f"llvm.call @{kernel}({', '.join(given)}) : ({types}) -> "
@@ -410,10 +411,25 @@ class _Wrapper(ArgumentText):
             self._branch(good, f"^bad_status({status} : i32)")
         else:
             self._lines.append(f"  {call}()")
-        zero64 = self._constant(0)
-        self._lines.append(f"  llvm.store {zero64}, %result : i64, !llvm.ptr")
-        self._lines.append(f"  llvm.store {zero64}, {self._at('%result', 8)} : i64, !llvm.ptr")
+        kind, value = 0, self._constant(0)
+        if self._signature.returns is not None:
+            kind, value = self._boxed(self._signature.returns.dtype, given[-3])
+        type_ = "f64" if kind == KIND_FLOAT else "i64"
+        self._lines.append(f"  llvm.store {self._constant(kind)}, %result : i64, !llvm.ptr")
+        self._lines.append(f"  llvm.store {value}, {self._at('%result', 8)} : {type_}, !llvm.ptr")
         self._lines.append(f"  llvm.return {self._constant(0, 'i32')} : i32")
+
+    def _boxed(self, dtype: str, cell: str) -> tuple[int, str]:
+        """Return how the FFI calls the kind of a number in memory, and the number in 64 bits."""
+        number = ScalarParam("", dtype)
+        type_ = "i8" if dtype == "bool" else number.type
+        value = self._emit(f"llvm.load {cell} : !llvm.ptr -> {type_}")
+        if number.is_float:
+            wide = value if type_ == "f64" else self._emit(f"llvm.fpext {value} : {type_} to f64")
+            return KIND_FLOAT, wide
+        extend = "zext" if dtype.startswith("uint") or dtype == "bool" else "sext"
+        wide = value if type_ == "i64" else self._emit(f"llvm.{extend} {value} : {type_} to i64")
+        return KIND_BOOL if dtype == "bool" else KIND_INT, wide
 
 
 def _render(dim: Dim) -> str:

@@ -15,8 +15,8 @@ from relax_mlir.lowering.codegen.ffi_table import Strings
 RECORD_BYTES = 40
 ARGUMENT_BYTES = 16
 
-_KIND_INT, _KIND_BOOL, _KIND_FLOAT, _KIND_DLTENSOR, _KIND_TENSOR = 1, 2, 3, 7, 70
-_DEVICE_CPU = 1
+KIND_INT, KIND_BOOL, KIND_FLOAT, KIND_DLTENSOR, KIND_TENSOR = 1, 2, 3, 7, 70
+DEVICE_CPU = 1
 _MESSAGE_BYTES = 512
 _MOST_VALUES = 6
 # For loops over a few dimensions: LLVM would make long vector code of them.
@@ -30,6 +30,7 @@ _CODE_NAMES = "".join(
 # What can be wrong: kind of exception and message.
 _FAILURES = {
     "memory": ("MemoryError", "%s: there is no memory for its intermediate results"),
+    "packed": ("FunctionNotFoundError", "there is no packed function '%s'; register it by register_func"),
     "assert": ("AssertionError", "%s: assertion failed: %s"),
     "count": ("TypeError", "%s: expected %lld arguments, got %lld"),
     "kind": ("TypeError", "%s: argument '%s': expected %s, got a value of FFI type %lld"),
@@ -61,15 +62,19 @@ def helpers(strings: Strings) -> str:
 def fail_status(strings: Strings, asserts: Sequence[tuple[str, str]]) -> str:
     """Return the function that raises what a kernel's status says: no memory, or an assertion.
 
+    Status -1 says that it is raised already.
+
     Args:
         strings: gets the messages.
         asserts: the assertions in order of their statuses, from 2 on: kernel and message.
     """
-    cases = ", ".join(f"{i}: ^assert{i}" for i in range(2, 2 + len(asserts)))
+    cases = ", ".join(["-1: ^raised", *(f"{i}: ^assert{i}" for i in range(2, 2 + len(asserts)))])
     lines = [
         "llvm.func internal @relax_ffi_status(%function: !llvm.ptr, %status: i32) -> i32 "
         'attributes {passthrough = ["cold", "noinline"]} {',
-        f"  llvm.switch %status : i32, ^memory [{cases}]" if cases else "  llvm.br ^memory",
+        f"  llvm.switch %status : i32, ^memory [{cases}]",
+        "^raised:",
+        "  llvm.return %status : i32",
         "^memory:",
         fail(strings, "%m", "memory", ("ptr", "%function")),
         "  llvm.return %m : i32",
@@ -149,9 +154,9 @@ llvm.func internal @relax_ffi_buffer(%function: !llvm.ptr, %name: !llvm.ptr, %an
   %eight = llvm.mlir.constant(8 : i32) : i32
   %low = llvm.mlir.constant(255 : i32) : i32
   %three = llvm.mlir.constant(3 : i32) : i32
-  %kind_dl = llvm.mlir.constant({_KIND_DLTENSOR} : i32) : i32
-  %kind_tensor = llvm.mlir.constant({_KIND_TENSOR} : i32) : i32
-  %cpu = llvm.mlir.constant({_DEVICE_CPU} : i32) : i32
+  %kind_dl = llvm.mlir.constant({KIND_DLTENSOR} : i32) : i32
+  %kind_tensor = llvm.mlir.constant({KIND_TENSOR} : i32) : i32
+  %cpu = llvm.mlir.constant({DEVICE_CPU} : i32) : i32
   %kind = llvm.load %any : !llvm.ptr -> i32
   %value_at = llvm.getelementptr %any[8] : (!llvm.ptr) -> !llvm.ptr, i8
   %value = llvm.load %value_at : !llvm.ptr -> !llvm.ptr
@@ -357,9 +362,9 @@ def _check_number(strings: Strings) -> str:
     return f"""
 llvm.func internal @relax_ffi_number(%function: !llvm.ptr, %name: !llvm.ptr, %any: !llvm.ptr, %record: !llvm.ptr, %is_float: i1, %least: i64, %greatest: i64) -> i32 attributes {{no_inline}} {{
   %zero = llvm.mlir.constant(0 : i32) : i32
-  %kind_int = llvm.mlir.constant({_KIND_INT} : i32) : i32
-  %kind_bool = llvm.mlir.constant({_KIND_BOOL} : i32) : i32
-  %kind_float = llvm.mlir.constant({_KIND_FLOAT} : i32) : i32
+  %kind_int = llvm.mlir.constant({KIND_INT} : i32) : i32
+  %kind_bool = llvm.mlir.constant({KIND_BOOL} : i32) : i32
+  %kind_float = llvm.mlir.constant({KIND_FLOAT} : i32) : i32
   %kind = llvm.load %any : !llvm.ptr -> i32
   %value_at = llvm.getelementptr %any[8] : (!llvm.ptr) -> !llvm.ptr, i8
   %value = llvm.load %value_at : !llvm.ptr -> i64

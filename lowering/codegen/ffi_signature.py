@@ -6,7 +6,9 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.dialects.relax.symbolic_read import read_affine
 from relax_mlir.dialects.tir.effects import first_write
+from relax_mlir.dialects.tir.ops import RETURNS
 from relax_mlir.errors import CompileError
+from relax_mlir.lowering.codegen.ffi_packed import take_packed
 from relax_mlir.lowering.tir_to_llvm.expand_copy import is_row_major
 from relax_mlir.lowering.tir_to_vector.externs import name_externs
 
@@ -102,6 +104,7 @@ class ScalarParam:
 class Signature:
     """A function as callers see it.
 
+    `returns`: the buffer for the number that it returns, which follows the parameters;
     `inplace`: its buffers may overlap each other; `internal`: only other native functions call it;
     `shared`: the kernel of another function, which does the same.
     """
@@ -111,6 +114,12 @@ class Signature:
     inplace: bool
     internal: bool
     shared: str | None = None
+    returns: BufferParam | None = None
+
+    @property
+    def passed(self) -> tuple[BufferParam | ScalarParam, ...]:
+        """What the kernel takes: the parameters, and where the result goes."""
+        return self.params if self.returns is None else (*self.params, self.returns)
 
     @property
     def kernel(self) -> str:
@@ -136,6 +145,7 @@ def take_signatures(module: ir.Operation) -> list[Signature]:
         _strip(function)
         signatures.append(signature)
     name_externs(module)
+    take_packed(module)
     return signatures
 
 
@@ -146,9 +156,16 @@ def _signature(function: ir.OpView) -> Signature:
     arguments = function.entry_block.arguments
     attrs = _argument_attributes(function)
     params = tuple(_param(name, arg, attrs[i], i) for i, arg in enumerate(arguments))
+    returns = None
+    if RETURNS in function.operation.attributes:
+        *rest, returns = params
+        params = tuple(rest)
+        if not isinstance(returns, BufferParam) or returns.dims:
+            raise CompileError(STAGE, f"prim func '{name}' returns what is not one number")
     return Signature(
         name,
         params,
+        returns=returns,
         inplace=any("tir.inplace" in attr for attr in attrs),
         internal="tir.internal" in function.operation.attributes,
     )

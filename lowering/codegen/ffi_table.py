@@ -18,6 +18,7 @@ DIM_WORDS = 5
 PAIR_WORDS = 2
 SCALAR = CONSTANT = WHOLE = -1
 FLOAT = -2
+_CODES = {"int": 0, "uint": 1, "float": 2, "bfloat": 4}
 # Added to the rank of a buffer that may have gaps.
 STRIDED = 1 << 32
 
@@ -72,3 +73,13 @@ class Table:
 
 def _flat(rows: Iterable[Sequence[int]]) -> list[int]:
     return [word for row in rows for word in row]
+
+
+def dlpack_dtype(dtype: str) -> int:
+    """Return a dtype as the 32 bits that DLPack keeps: code, bits, and one lane."""
+    if dtype == "bool":
+        code, bits = 6, 8
+    else:
+        name = dtype.rstrip("0123456789")
+        code, bits = _CODES[name], int(dtype[len(name) :])
+    return code | bits << 8 | 1 << 16

@@ -1,11 +1,13 @@
 """Pass `check-allocs`: a failed allocation ends the function with a status instead of a crash.
 
-A function that allocates or asserts, or calls one that does, gets an `i32` result: 0, 1 when there
-was no memory, and the number of the assertion that failed. What follows runs only on success.
+A function that allocates, asserts or calls a packed function, or calls one that does, gets an `i32`
+result: 0, 1 when there was no memory, the number of the assertion that failed, and -1 for an error
+that is raised already. What follows runs only on success.
 """
 
 from relax_mlir.dialects.bindings import ir, submodule
 from relax_mlir.lowering.tir_to_llvm.status_cell import StatusCell, call, callee, status
+from relax_mlir.lowering.tir_to_vector.packed_calls import PACKED_PREFIX
 from relax_mlir.lowering.walk import collect
 
 arith = submodule("dialects.arith")
@@ -32,7 +34,8 @@ def check_allocs(op: ir.Operation) -> None:
         and not view.type.results
     }
     numbers, asserting = _number(op, functions)
-    fallible = {name for name, view in functions.items() if _allocations(view)} | asserting
+    packed = _packed(op)
+    fallible = {name for name, view in functions.items() if _allocations(view)} | asserting | packed
     calls = {
         name: collect(view.operation, lambda inner: inner.name == "func.call")
         for name, view in functions.items()
@@ -44,7 +47,7 @@ def check_allocs(op: ir.Operation) -> None:
         if callers <= fallible:
             break
         fallible |= callers
-    for name in sorted(fallible):
+    for name in sorted(fallible - packed):
         body = functions[name].operation.regions[0].blocks[0]
         nested = any(inner.block != body for inner in calls[name] if callee(inner) in fallible)
         with functions[name].operation.location:
@@ -53,6 +56,22 @@ def check_allocs(op: ir.Operation) -> None:
             else:
                 value = _guard(body, fallible)
             _rewrite(functions[name], value)
+
+
+def _packed(module: ir.Operation) -> set[str]:
+    """Return the functions that stand for packed ones, each with the status that it returns."""
+    found = set()
+    i32 = ir.IntegerType.get_signless(32, module.context)
+    for view in module.regions[0].blocks[0].operations:
+        if view.operation.name != "func.func" or view.operation.regions[0].blocks:
+            continue
+        name = ir.StringAttr(view.operation.attributes["sym_name"]).value
+        if name.startswith(PACKED_PREFIX):
+            found.add(name)
+            with module.context:
+                type_ = ir.FunctionType.get(view.type.inputs, [i32])
+                view.operation.attributes["function_type"] = ir.TypeAttr.get(type_)
+    return found
 
 
 def _number(

@@ -101,6 +101,10 @@ class Nest:
         ]
 
 
+# What no fast path carries: it must happen once at each point, in order.
+_EFFECTS = ("tir.assert", "tir.call_extern", "tir.call_packed")
+
+
 def match_nest(op: ir.Operation) -> Nest | str:
     """Return the nest that an operation is the top of, or why it is none."""
     loops: list[ir.Operation] = []
@@ -140,7 +144,7 @@ def match_nest(op: ir.Operation) -> Nest | str:
             nest.loads.append(_access(inner, 0, op))
         elif inner.name == "memref.store":
             nest.stores.append(_access(inner, 1, op))
-        elif len(inner.regions) or inner.name in ("tir.assert", "tir.call_extern"):
+        elif len(inner.regions) or inner.name in _EFFECTS:
             return f"'{inner.name}' inside the block"
     return nest
 

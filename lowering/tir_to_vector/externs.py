@@ -46,7 +46,7 @@ def _promoted(type_: ir.Type) -> ir.Type:
 
 def _argument(value: ir.Value, dtype: str) -> ir.Value:
     if isinstance(value.type, ir.MemRefType):
-        return _address(value)
+        return address_of(value)
     if isinstance(value.type, ir.IndexType):
         return arith.index_cast(ir.IntegerType.get_signless(64), value)
     wide = _promoted(value.type)
@@ -56,7 +56,7 @@ def _argument(value: ir.Value, dtype: str) -> ir.Value:
     return (arith.extui if unsigned else arith.extsi)(wide, value)
 
 
-def _address(buffer: ir.Value) -> ir.Value:
+def address_of(buffer: ir.Value) -> ir.Value:
     """Return the address of a buffer's first element."""
     type_ = ir.MemRefType(buffer.type)
     i64, index = ir.IntegerType.get_signless(64), ir.IndexType.get()

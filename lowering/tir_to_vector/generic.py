@@ -5,6 +5,7 @@ from relax_mlir.dialects.tir.ops import block_predicate
 from relax_mlir.lowering.tir_to_vector.emit import AS_IT_LIKES, Emitter
 from relax_mlir.lowering.tir_to_vector.externs import lower_call
 from relax_mlir.lowering.tir_to_vector.index_emit import constant_or_value
+from relax_mlir.lowering.tir_to_vector.packed_calls import lower_packed
 from relax_mlir.lowering.tir_to_vector.scheduled_threads import MARK, write_parallel
 
 
@@ -24,6 +25,8 @@ def lower_block(block: ir.Block, emit: Emitter) -> None:
             inline(op)
         elif op.name == "tir.call_extern":
             lower_call(op)
+        elif op.name == "tir.call_packed":
+            lower_packed(op)
 
 
 def inline(op: ir.Operation) -> None:

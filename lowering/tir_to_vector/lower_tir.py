@@ -7,6 +7,7 @@ from relax_mlir.lowering.tir_to_vector.generic import lower_block
 from relax_mlir.lowering.tir_to_vector.init import split_inits
 from relax_mlir.lowering.tir_to_vector.machine import Machine
 from relax_mlir.lowering.tir_to_vector.nibbles import lower_nibbles
+from relax_mlir.lowering.tir_to_vector.packed_calls import keep_order
 from relax_mlir.lowering.tir_to_vector.plan import Writer, plan_function
 from relax_mlir.lowering.tir_to_vector.scheduled import apply_kinds
 from relax_mlir.lowering.tir_to_vector.scheduled_promote import promote
@@ -61,6 +62,7 @@ def lower_tir(
 
 def _lower_function(func: ir.OpView, machine: Machine, slow: SlowKernels) -> list[str]:
     emit = Emitter(func.entry_block, machine.threads)
+    keep_order(func)
     plans = plan_function(func, machine)
     slow.tell(ir.StringAttr(func.operation.attributes["sym_name"]).value, plans)
     for plan in plans:

@@ -144,6 +144,11 @@ def load_openmp() -> bool:
     return False
 
 
+# What kernels, and what is around them, call of tvm_ffi's library.
+_FFI_SYMBOLS = ("TVMFFIErrorSetRaisedFromCStr", "TVMFFIFunctionGetGlobal", "TVMFFIFunctionCall",
+                "TVMFFIObjectDecRef", "TVMFFITensorFromDLPack")  # fmt: skip
+
+
 def load_objects(objects: Iterable[NativeObject]) -> dict[str, Any]:
     """Link the objects, which may call each other, and return their functions by name.
 
@@ -161,10 +166,8 @@ def load_objects(objects: Iterable[NativeObject]) -> dict[str, Any]:
     if any(obj.needs_omp for obj in objects) and not load_openmp():
         builder.add_ir(SERIAL_OPENMP)
     # tvm_ffi's library is not global in the process, so what kernels call of it is given by hand.
-    builder.import_symbol(
-        "TVMFFIErrorSetRaisedFromCStr",
-        ctypes.cast(tvm_ffi.LIB.TVMFFIErrorSetRaisedFromCStr, ctypes.c_void_p).value,
-    )
+    for name in _FFI_SYMBOLS:
+        builder.import_symbol(name, ctypes.cast(tvm_ffi.LIB[name], ctypes.c_void_p).value)
     names: dict[str, str] = {}
     for obj in objects:
         builder.add_object_img(obj.data)

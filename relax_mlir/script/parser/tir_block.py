@@ -12,6 +12,7 @@ from relax_mlir.errors import did_you_mean
 from relax_mlir.script.parser.source import Node
 from relax_mlir.script.parser.tir_expr import Number
 from relax_mlir.script.parser.tir_loops import annotations
+from relax_mlir.script.parser.tir_refused import refusal
 from relax_mlir.script.parser.tir_regions import read_regions
 from relax_mlir.script.parser.tir_with import WITH
 
@@ -68,6 +69,9 @@ class BlockParser:
         elif path == "T.init":
             self.scope.fail(call, "T.init belongs inside a block, before what it initialises")
         else:
+            why = refusal(path or self.scope.path(call))
+            if why is not None:
+                self.scope.fail(call, why)
             near = did_you_mean(path or "", ["T.block", "T.grid", "T.init", *WITH])
             self.scope.fail(call, f"expected T.block, T.grid or T.init{near}")
 

@@ -1,14 +1,18 @@
 """Calls that stand as statements of a prim func."""
 
 import ast
+import operator
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from relax_mlir.dialects.bindings import ir
+from relax_mlir.script.parser.arguments import arguments
 from relax_mlir.script.parser.source import Node
 from relax_mlir.script.parser.tir_lanes import store_vector
 
+_COMPARE = {ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt, ast.LtE: operator.le,
+            ast.Gt: operator.gt, ast.GtE: operator.ge}  # fmt: skip
 _PURE = ("arith.", "math.", "memref.load")
 
 if TYPE_CHECKING:
@@ -37,6 +41,42 @@ def _assume(stmts: "TirStmtParser", call: Node) -> None:
         stmts.expr.condition(call.args[0])
 
 
+def _static_assert(stmts: "TirStmtParser", call: Node) -> None:
+    """Parse `T.static_assert(n % 4 == 0, "message")`, of what is known while the script is read."""
+    given = arguments(stmts.scope, call, ("x", "message"), 1)
+    holds = _known(stmts, given["x"])
+    if holds is None:
+        stmts.scope.fail(call, "T.static_assert is about what only a run tells; use T.Assert")
+    if not holds:
+        message = getattr(given.get("message"), "value", ast.unparse(given["x"]))
+        stmts.scope.fail(call, f"T.static_assert does not hold: {message}")
+
+
+def _known(stmts: "TirStmtParser", node: Node) -> bool | None:
+    """Return whether a condition of integers holds, None where that is not known yet."""
+    if isinstance(node, ast.BoolOp):
+        parts = [_known(stmts, each) for each in node.values]
+        return None if None in parts else (all if isinstance(node.op, ast.And) else any)(parts)
+    with forgotten():
+        if isinstance(node, ast.Compare) and len(node.ops) == 1:
+            pair = [stmts.expr.evaluate(each) for each in (node.left, *node.comparators)]
+            difference = stmts.expr.binary("sub", *pair, node)
+            value = getattr(difference, "value", difference)
+            compare = _COMPARE.get(type(node.ops[0]))
+            return compare(value, 0) if compare and type(value) is int else None
+        value = stmts.expr.evaluate(node)
+    return value if isinstance(value, bool) else None
+
+
+def _bind(stmts: "TirStmtParser", call: Node) -> None:
+    """Parse `T.bind(value, var=x)`."""
+    given = arguments(stmts.scope, call, ("value", "type_annotation", "var"), 1)
+    target = given.get("var")
+    if not isinstance(target, ast.Name):
+        stmts.scope.fail(call, "T.bind gives a value to a variable, 'x = T.bind(value)'")
+    stmts.scope.bind(target.id, stmts.expr.evaluate(given["value"]))
+
+
 @contextmanager
 def forgotten() -> Iterator[None]:
     """Erase what is computed inside and used by nothing."""
@@ -61,9 +101,10 @@ STATEMENTS: dict[str, Callable[["TirStmtParser", Node], None]] = {
     "T.call_pure_extern": _evaluate,
     **dict.fromkeys(
         (f"T.{name}" for name in (
-            "call_packed", "call_cpacked", "tvm_call_packed", "call_llvm_intrin", "ret",
-            "call_llvm_pure_intrin", "tvm_storage_sync", "tvm_thread_allreduce", "ptx_mma",
+            "call_packed", "call_cpacked", "tvm_call_packed", "tvm_call_cpacked",
         )),
         _evaluate,
     ),
+    "T.static_assert": _static_assert,
+    **dict.fromkeys(("T.bind", "T.Bind"), _bind),
 }  # fmt: skip

@@ -17,7 +17,8 @@ from relax_mlir.script.parser.dims import captured_value
 from relax_mlir.script.parser.env import MISSING
 from relax_mlir.script.parser.scope import Scope
 from relax_mlir.script.parser.source import Node
-from relax_mlir.script.parser.tir_lanes import slice_index
+from relax_mlir.script.parser.tir_lanes import lane_of, slice_index, split_lanes
+from relax_mlir.script.parser.tir_refused import refusal
 from relax_mlir.script.parser.tir_tables import (
     BINARY,
     COMPARISONS,
@@ -27,7 +28,7 @@ from relax_mlir.script.parser.tir_tables import (
     UNARY,
     WHOLE,
 )
-from relax_mlir.script.parser.tir_values import Number, bare, whole
+from relax_mlir.script.parser.tir_values import Cell, Number, bare, whole
 
 scf = submodule("dialects.scf")
 # The largest power of a number that is computed while the script is read.
@@ -202,6 +203,8 @@ class TirExprParser:
         value = self.scope.lookup_or(node, MISSING)
         if value is MISSING:
             self.scope.undefined(node, node.id)
+        if isinstance(value, Cell):
+            return value.buffer[()]
         if isinstance(value, SymExpr):
             for name in sorted(value.symbols):
                 if not self.scope.symbols[name]:
@@ -228,7 +231,8 @@ class TirExprParser:
         value = captured_value(self.scope, node)
         if isinstance(value, (bool, int, float)):
             return value
-        self.scope.fail(node, f"'{ast.unparse(node)}' has no meaning as a scalar")
+        why = refusal(self.scope.path(node))
+        self.scope.fail(node, why or f"'{ast.unparse(node)}' has no meaning as a scalar")
 
     def _subscript(self, node: Node) -> Any:
         if isinstance(node.value, ast.Attribute) and node.value.attr == "shape":
@@ -399,11 +403,17 @@ class TirExprParser:
                 power = self._whole_power(left, right, node)
                 if power is not None:
                     return power
-            if name == "truncdiv":
+            if name in ("truncdiv", "Div"):
                 return S.binary("div", *self._operands(left, right, node))
             return self.binary(BINARY[name], left, right, node)
-        if self.is_dtype(name):
-            return self._convert(name, node)
+        base, lanes = split_lanes(name)
+        if self.is_dtype(base):
+            if lanes and self.lane is None:
+                return lane_of(self, node, path)
+            return self._convert(T.normalize_dtype(base), node)
+        why = refusal(path)
+        if why is not None:
+            self.scope.fail(node.func, why)
         near = did_you_mean(name, [*UNARY, *BINARY, *INTRINSICS, *OTHERS, "float32", "int64"])
         self.scope.fail(node.func, f"there is no T.{name}{near}")
 
@@ -454,7 +464,8 @@ class TirExprParser:
         if name is MISSING:
             self.scope.fail(dtype, 'expected a dtype such as "float32"')
         try:
-            return self.convert(raw, T.normalize_dtype(str(name)), node)
+            name = split_lanes(str(name))[0] if self.lane is not None else str(name)
+            return self.convert(raw, T.normalize_dtype(name), node)
         except ValueError as error:
             self.scope.fail(dtype, str(error))
 

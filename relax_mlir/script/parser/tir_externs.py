@@ -11,6 +11,7 @@ from relax_mlir.dialects.tir import scalar as S
 from relax_mlir.dialects.tir.builder import Buffer
 from relax_mlir.dialects.tir.scalar import Scalar
 from relax_mlir.script.parser import tir_memory
+from relax_mlir.script.parser.arguments import arguments
 from relax_mlir.script.parser.env import MISSING
 from relax_mlir.script.parser.source import Node
 from relax_mlir.script.parser.tir_expr import TirExprParser
@@ -75,6 +76,10 @@ def _argument(p: TirExprParser, node: Node) -> Scalar | Buffer | ir.Value:
     if isinstance(node, ast.Call) and p.scope.path(node.func) == "T.address_of":
         p.count(node, 1)
         return _element(p, node.args[0])
+    if isinstance(node, ast.Call):
+        pointer = _access(p, node)
+        if pointer is not None:
+            return pointer
     if isinstance(node, ast.Attribute) and node.attr == "data":
         return p.buffer(node.value)
     found = p.scope.lookup_or(node, MISSING) if isinstance(node, ast.Name) else MISSING
@@ -85,12 +90,40 @@ def _argument(p: TirExprParser, node: Node) -> Scalar | Buffer | ir.Value:
     return p.scalar(node)
 
 
+def _access(p: TirExprParser, node: Node) -> Buffer | ir.Value | None:
+    """Return what `A.access_ptr("r", offset=4)` or `T.tvm_access_ptr` points to, None for others.
+
+    Only the offset, in elements, means something: nobody asks what the address is used for.
+    """
+    if isinstance(node.func, ast.Attribute) and node.func.attr == "access_ptr":
+        place = node.func.value
+        given = arguments(
+            p.scope, node, ("access_mask", "ptr_type", "content_lanes", "offset", "extent"), 1
+        )
+    elif p.scope.path(node.func) == "T.tvm_access_ptr":
+        given = arguments(p.scope, node, ("ptype", "data", "offset", "extent", "rw_mask"), 5)
+        place = given["data"]
+        place = place.value if isinstance(place, ast.Attribute) and place.attr == "data" else place
+    else:
+        return None
+    buffer = p.buffer(place)
+    offset = given.get("offset")
+    if offset is None or (isinstance(offset, ast.Constant) and offset.value == 0):
+        return buffer
+    index = ast.copy_location(ast.Subscript(place, offset, ast.Load()), node)
+    return _part(p.builder.linear(buffer), (p.settle(p.evaluate(offset), index, "index"),))
+
+
 def _element(p: TirExprParser, node: Node) -> ir.Value:
     """Return the part of a buffer that is one element."""
     if not isinstance(node, ast.Subscript):
         p.scope.fail(node, "T.address_of takes an element of a buffer, A[i, j]")
     buffer = p.buffer(node.value)
-    indices = buffer.place(p.indices(node, buffer))
+    return _part(buffer, p.indices(node, buffer))
+
+
+def _part(buffer: Buffer, places: tuple[Scalar, ...]) -> ir.Value:
+    indices = buffer.place(places)
     type_ = ir.MemRefType(buffer.value.type)
     rank, dynamic = type_.rank, ir.ShapedType.get_dynamic_size()
     steps = type_.get_strides_and_offset()[0]

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.dialects.tir.builder import BufferDecl, PrimFuncBuilder, ScalarDecl
+from relax_mlir.dialects.tir.ops import RETURNS
 from relax_mlir.errors import did_you_mean
 from relax_mlir.script.parser.annotations import AnnotationParser
 from relax_mlir.script.parser.dims import captured_dims, check_bytes
@@ -20,13 +21,17 @@ if TYPE_CHECKING:
     from relax_mlir.script.parser.module import Function, ModuleParser
 
 # Sizes may be made of these: they are one kind of number here, and parameters of 64 bits.
-_INTEGERS = ("T.int64", "T.int32", "T.int")
+_INTEGERS = ("T.int64", "T.int32", "T.int", "T.i64", "T.i32")
 _SCALARS = {
     "T.bool": "bool",
+    "T.boolean": "bool",
     **{f"T.{name}": name for name in (
         "int8", "int16", "uint8", "uint16", "uint32", "uint64", "float16", "bfloat16", "float32",
         "float64",
     )},
+    "T.i8": "int8", "T.i16": "int16", "T.u8": "uint8", "T.u16": "uint16", "T.u32": "uint32",
+    "T.u64": "uint64", "T.f16": "float16", "T.bf16": "bfloat16", "T.f32": "float32",
+    "T.f64": "float64",
 }  # fmt: skip
 _SYMBOL_CALLS = ("T.int64", "T.int32", "T.var", "T.Var", "tir.Var")
 
@@ -77,10 +82,11 @@ class PrimFuncParser:
             if decl is not None and decl.dtype != "int64" and arg.arg in scope.symbols:
                 scope.fail(arg, f"'{arg.arg}' is of {decl.dtype}; a size is made of T.int64")
         decls = [self.scalars.get(arg.arg) or self.buffers[arg.arg] for arg in args.args]
+        result = self._result([arg.arg for arg in args.args])
         with scope.location(self.node):
             builder = PrimFuncBuilder(
                 self.function.name,
-                [decl for decl in decls if decl is not None],
+                [decl for decl in (*decls, result) if decl is not None],
                 private=bool(self.function.options.get("private", False)),
                 loc=scope.location(self.node),
             )
@@ -90,11 +96,13 @@ class PrimFuncParser:
                 if name not in builder.integers:
                     scope.bind(name, scalar)
             with builder.body():
-                TirStmtParser(TirExprParser(scope, builder), self.module).body(
-                    self.node.body[first:]
+                TirStmtParser(TirExprParser(scope, builder), self.module).function(
+                    self.node.body[first:], builder.buffers[-1] if result else None
                 )
+        if result is not None:
+            builder.op.attributes[RETURNS] = ir.UnitAttr.get()
         for name, value in self.attrs.items():
-            if name == "tir.internal":
+            if name in ("tir.internal", RETURNS):
                 builder.op.attributes[name] = ir.UnitAttr.get()
             elif name == "tir.readonly":
                 self._mark_readonly(builder.op, value)
@@ -102,6 +110,20 @@ class PrimFuncParser:
                 key = name if "." in name else f"tir.{name}"
                 builder.op.attributes[key] = python_attribute(value)
         return builder.op
+
+    def _result(self, taken: list[str]) -> BufferDecl | None:
+        """Return the buffer that holds what `-> T.float32` says the function returns."""
+        node = self.node.returns
+        path = None if node is None else self.scope.path(node)
+        if node is None or (isinstance(node, ast.Constant) and node.value is None):
+            return None
+        dtype = "int64" if path == "T.int64" else "int32" if path in _INTEGERS else _SCALARS.get(
+            path or "")  # fmt: skip
+        if dtype is None:
+            self.scope.fail(node, "a prim func returns one number, '-> T.float32', or nothing")
+        name = next(each for each in ("returns", *(f"returns_{i}" for i in range(len(taken))))
+                    if each not in taken)  # fmt: skip
+        return BufferDecl(name, [], dtype)
 
     def _mark_readonly(self, op: ir.OpView, names: list[str]) -> None:
         """Note which buffers the function reads only, as passes that know do."""

@@ -9,11 +9,13 @@ from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.dialects.tir import scalar as S
 from relax_mlir.dialects.tir.scalar import Scalar
+from relax_mlir.script.parser.arguments import arguments
 from relax_mlir.script.parser.source import Node
 from relax_mlir.script.parser.tir_expr import Number, TirExprParser
 from relax_mlir.script.parser.tir_externs import call_extern
-from relax_mlir.script.parser.tir_lanes import lane_of
+from relax_mlir.script.parser.tir_lanes import dot_product, lane_of
 from relax_mlir.script.parser.tir_numbers import NUMBERS
+from relax_mlir.script.parser.tir_packed import call_packed
 
 _LARGEST = {
     "float16": 65504.0,
@@ -168,19 +170,20 @@ def _comparison(kind: str) -> Callable[[TirExprParser, Node], Scalar]:
     return parse
 
 
-def _unsupported(why: str) -> Callable[[TirExprParser, Node], Any]:
-    def refuse(p: TirExprParser, node: Node) -> Any:
-        p.scope.fail(node.func, f"{ast.unparse(node.func)} {why}")
+def _bind(p: TirExprParser, node: Node) -> Any:
+    """Parse `T.bind(value)`, which gives its value to the variable that it is assigned to."""
+    given = arguments(p.scope, node, ("value", "type_annotation", "var"), 1)
+    return p.evaluate(given["value"])
 
-    return refuse
 
-
-_NO_CALLS = _unsupported(
-    "cannot be called from a prim func, which is native code of its own; call external functions "
-    "from a Relax function, by R.call_dps_packed or R.call_packed"
-)
-_NO_VECTORS = _unsupported("has lanes that the machine decides on; take a constant number")
-_NO_THREADS = _unsupported("is for threads of a GPU; prim funcs are compiled for CPUs")
+def _buffer_load(p: TirExprParser, node: Node) -> Any:
+    """Parse `T.BufferLoad(A, [i, j])`."""
+    p.count(node, 2)
+    buffer, indices = node.args
+    if not isinstance(indices, (ast.List, ast.Tuple)):
+        p.scope.fail(indices, "T.BufferLoad takes a list of indices")
+    place = ast.copy_location(ast.Tuple(indices.elts, ast.Load()), indices)
+    return p.evaluate(ast.copy_location(ast.Subscript(buffer, place, ast.Load()), node))
 
 
 def _limit(p: TirExprParser, node: Node, sign: int) -> Number:
@@ -243,15 +246,19 @@ INTRINSICS: dict[str, Callable[[TirExprParser, Node], Any]] = {
     "reinterpret": _reinterpret,
     "Let": _let,
     **dict.fromkeys(
-        ("call_packed", "call_cpacked", "call_llvm_intrin", "call_llvm_pure_intrin",
-         "tvm_call_packed"), _NO_CALLS,
+        ("call_packed", "call_cpacked", "tvm_call_packed", "tvm_call_cpacked"), call_packed
     ),
     "call_extern": call_extern,
     "call_pure_extern": call_extern,
-    "vscale": _NO_VECTORS,
-    **{name: _lanes(f"T.{name}") for name in ("ramp", "Ramp", "broadcast", "Broadcast", "Shuffle")},
-    **dict.fromkeys(("tvm_storage_sync", "tvm_thread_allreduce", "ptx_mma"), _NO_THREADS),
+    **{name: _lanes(f"T.{name}") for name in (
+        "ramp", "Ramp", "broadcast", "Broadcast", "Shuffle", "vectorlow", "vectorhigh",
+        "vectorcombine",
+    )},
+    "dp4a": dot_product,
+    **dict.fromkeys(("bind", "Bind"), _bind),
+    "BufferLoad": _buffer_load,
+    "BitwiseNot": _bitwise_not,
+    "ignore_loop_partition": _likely,
     **{kind.upper(): _comparison(kind) for kind in ("eq", "ne", "lt", "le", "gt", "ge")},
     **NUMBERS,
-    "ret": _unsupported("is for functions that return a number; a prim func writes its buffers"),
 }  # fmt: skip

@@ -17,7 +17,40 @@ if TYPE_CHECKING:
 
 _RAMPS = ("T.ramp", "T.Ramp")
 _BROADCASTS = ("T.broadcast", "T.Broadcast")
+# Of a vector of so many lanes each takes its half, the second's begins in the middle.
+_HALVES = {"T.vectorlow": 0, "T.vectorhigh": 1}
+_COMBINE = "T.vectorcombine"
+_DOT = "T.dp4a"
+_DOT_LANES = 4
 _MOST = 1024
+
+
+def split_lanes(dtype: str) -> tuple[str, int]:
+    """Return the dtype of a vector's elements and its lanes, `float32x4`; 0 for a scalar's."""
+    base, _, lanes = dtype.rpartition("x")
+    return (base, int(lanes)) if base and lanes.isdigit() else (dtype, 0)
+
+
+def dot_product(p: "TirExprParser", node: Node) -> Any:
+    """Parse `T.dp4a(a, b, c)`: the sum of four products of bytes, in 32 bits.
+
+    Raises:
+        ScriptError: the first two are no vectors of four lanes.
+    """
+    places = list(node.args)
+    if places and isinstance(places[0], ast.Constant) and isinstance(places[0].value, str):
+        places = places[1:]
+    if len(places) not in (2, 3) or node.keywords:
+        p.scope.fail(node, "T.dp4a takes two vectors, and what is added to their product")
+    total = p.evaluate(places[2]) if len(places) > 2 else 0
+    for vector in places[:2]:
+        if _lanes(p, vector) != _DOT_LANES:
+            p.scope.fail(vector, f"T.dp4a takes vectors of {_DOT_LANES} lanes")
+    for lane in range(_DOT_LANES):
+        with p.on_lane(lane):
+            a, b = (p.convert(p.evaluate(each), "int32", each) for each in places[:2])
+            total = p.binary("add", total, p.binary("mul", a, b, node), node)
+    return total
 
 
 def store_vector(stmts: "TirStmtParser", buffer: Buffer, target: Node, value: Node) -> bool:
@@ -57,6 +90,15 @@ def lane_of(p: "TirExprParser", node: Node, path: str) -> Any:
     if path in _BROADCASTS:
         p.count(node, 2)
         return p.evaluate(node.args[0])
+    if path in _HALVES:
+        vector = _vectors(p, node, 1)[0]
+        with p.on_lane(p.lane + _HALVES[path] * (_lanes(p, vector) // 2)):
+            return p.evaluate(vector)
+    if path == _COMBINE:
+        first, second = _vectors(p, node, 2)
+        lanes = _lanes(p, first)
+        with p.on_lane(p.lane % lanes):
+            return p.evaluate(first if p.lane < lanes else second)
     vectors, picks = _shuffled(p, node)
     parts = [(vector, i) for vector in vectors for i in range(_lanes(p, vector) or 1)]
     if not 0 <= picks[p.lane] < len(parts):
@@ -64,6 +106,16 @@ def lane_of(p: "TirExprParser", node: Node, path: str) -> Any:
     vector, lane = parts[picks[p.lane]]
     with p.on_lane(lane):
         return p.evaluate(vector)
+
+
+def _vectors(p: "TirExprParser", node: Node, count: int) -> list[Node]:
+    """Return the vectors that a function takes after a dtype."""
+    p.count(node, count + 1)
+    vectors = list(node.args[1:])
+    lanes = {_lanes(p, vector) for vector in vectors}
+    if len(lanes) != 1 or 0 in lanes or (count == 1 and min(lanes) % 2):
+        p.scope.fail(node, f"{ast.unparse(node.func)} takes vectors of the same, even lanes")
+    return vectors
 
 
 def slice_index(p: "TirExprParser", item: Node) -> Node:
@@ -104,6 +156,17 @@ def _lanes(p: "TirExprParser", node: Node) -> int:
         if count is None or not 1 <= count <= _MOST:
             p.scope.fail(node, f"the lanes of a vector are a constant from 1 to {_MOST}")
         return count
+    if path in _HALVES:
+        return _lanes(p, _vectors(p, node, 1)[0]) // 2
+    if path == _COMBINE:
+        return 2 * _lanes(p, _vectors(p, node, 2)[0])
+    if path == _DOT:
+        return 0
+    if path is not None and p.is_dtype(split_lanes(path[2:])[0]) and split_lanes(path[2:])[1]:
+        lanes = split_lanes(path[2:])[1]
+        if len(node.args) == 1 and _lanes(p, node.args[0]) not in (0, lanes):
+            p.scope.fail(node, f"{path} takes {lanes} lanes or a number for all of them")
+        return lanes
     if path == "T.Shuffle":
         return len(_shuffled(p, node)[1])
     if isinstance(node, ast.Slice):

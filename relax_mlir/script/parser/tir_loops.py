@@ -1,7 +1,8 @@
 """Loops of a prim func: kinds, bounds, steps, threads, annotations."""
 
 import ast
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
 from relax_mlir.dialects.bindings import ir
@@ -12,6 +13,7 @@ from relax_mlir.script.parser.arguments import arguments
 from relax_mlir.script.parser.relax_function import python_attribute
 from relax_mlir.script.parser.scope import Scope
 from relax_mlir.script.parser.source import Node
+from relax_mlir.script.parser.tir_refused import refusal
 
 if TYPE_CHECKING:
     from relax_mlir.script.parser.tir_stmt import TirStmtParser
@@ -53,17 +55,25 @@ class LoopParser:
             self._loop(node, call, _LOOPS[kind])
         else:
             near = did_you_mean(kind, [*_LOOPS, "grid"]) if kind else ""
+            why = refusal(path)
+            if why is not None:
+                self.scope.fail(call, why)
             self.scope.fail(
                 call,
                 f"expected range, T.serial, T.parallel, T.vectorized, T.unroll or T.grid{near}",
             )
 
     def _grid(self, node: Node, call: Node) -> None:
-        with self.stmts.scoped(), ExitStack() as stack:
-            names = self.stmts.names(node.target, len(call.args), call)
+        names = self.stmts.names(node.target, len(call.args), call)
+        with self._open(node, "serial", len(names)) as stack:
             for name, extent in zip(names, call.args, strict=True):
                 self.stmts.open(stack, name, self.stmts.extent(extent), 0, "serial")
-            self.stmts.body(node.body)
+            self.stmts.exits.turn(node.body)
+
+    @contextmanager
+    def _open(self, node: Node, kind: str, count: int = 1) -> Iterator[ExitStack]:
+        with self.stmts.exits.loop(node, kind, count), self.stmts.scoped(), ExitStack() as stack:
+            yield stack
 
     def _loop(self, node: Node, call: Node, kind: str) -> None:
         name = self._variable(node)
@@ -72,7 +82,7 @@ class LoopParser:
         if len(bounds) == 2:
             start = self.stmts.extent(bounds[0])
             extent = self.expr.binary("sub", extent, start, call)
-        with self.stmts.scoped(), ExitStack() as stack:
+        with self._open(node, kind) as stack:
             if step == 1:
                 self.stmts.open(stack, name, extent, self._start(start), kind, notes)
             else:
@@ -84,7 +94,7 @@ class LoopParser:
                     value = self.expr.binary("add", value, start, call)
                 self.scope.bind(name, value)
                 self.stmts.extents[name] = None
-            self.stmts.body(node.body)
+            self.stmts.exits.turn(node.body)
 
     def _thread(self, node: Node, call: Node) -> None:
         """Parse a loop over threads of a GPU: blocks run in parallel, their threads in order."""
@@ -100,10 +110,10 @@ class LoopParser:
             extent = self.expr.binary("sub", extent, start, call)
         name, notes = self._variable(node), annotations(self.scope, given.get("annotations"))
         kind = "parallel" if title.startswith("blockIdx") else "serial"
-        with self.stmts.scoped(), ExitStack() as stack:
+        with self._open(node, kind) as stack:
             variable = self.stmts.open(stack, name, extent, self._start(start), kind, notes)
             variable.value.owner.owner.attributes["thread"] = ir.StringAttr.get(title)
-            self.stmts.body(node.body)
+            self.stmts.exits.turn(node.body)
 
     def _variable(self, node: Node) -> str:
         if not isinstance(node.target, ast.Name):

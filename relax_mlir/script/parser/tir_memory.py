@@ -2,6 +2,7 @@
 
 import ast
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +20,7 @@ from relax_mlir.script.parser.env import MISSING
 from relax_mlir.script.parser.source import Node
 from relax_mlir.script.parser.tir_expr import Number, TirExprParser
 from relax_mlir.script.parser.tir_layout import BUFFER_ARGUMENTS, buffer_dtype, read_layout
+from relax_mlir.script.parser.tir_values import Cell
 
 _MOST_CONSTANTS = 4096
 
@@ -197,6 +199,22 @@ def region(p: TirExprParser, name: str, node: Node) -> Buffer:
     return Region(base, name, dims, starts, kept)
 
 
+def _scalar(p: TirExprParser, name: str, node: Node) -> Cell:
+    """Parse `x = T.alloc_scalar("float32")`, a variable that assignments change."""
+    given = arguments(p.scope, node, ("dtype", "scope"), 0)
+    dtype = buffer_dtype(AnnotationParser(p.scope), given.get("dtype"))
+    return Cell(p.builder.alloc(name, [], dtype))
+
+
+def _in_scope(scope: str) -> Callable[[TirExprParser, str, Node], Buffer]:
+    def parse(p: TirExprParser, name: str, node: Node) -> Buffer:
+        where = ast.keyword("scope", ast.copy_location(ast.Constant(scope), node))
+        call = ast.Call(node.func, node.args, [*node.keywords, where])
+        return alloc(p, name, ast.copy_location(call, node))
+
+    return parse
+
+
 def _start(p: TirExprParser, item: Node) -> Any:
     node = item.lower if isinstance(item, ast.Slice) else item
     if isinstance(item, ast.Slice) and item.step is not None:
@@ -206,3 +224,16 @@ def _start(p: TirExprParser, item: Node) -> Any:
     raw = p.evaluate(node)
     raw = raw.index if isinstance(raw, Number) and raw.index is not None else raw
     return raw if type(raw) is int else p.settle(raw, node, "index")
+
+
+# What a binding's right-hand side makes, by the function that it calls.
+MAKERS: dict[str, Callable[[TirExprParser, str, Node], Buffer | Allocation | Cell]] = {
+    **dict.fromkeys(("T.alloc_buffer", "T.sblock_alloc_buffer"), alloc),
+    "T.alloc_local": _in_scope("local"),
+    "T.alloc_shared": _in_scope("shared"),
+    **dict.fromkeys(("T.decl_buffer", "T.Buffer", "T.buffer", "T.buffer_decl"), view),
+    "T.allocate": allocate,
+    "T.allocate_const": allocate_const,
+    "T.match_buffer": region,
+    **dict.fromkeys(("T.alloc_scalar", "T.local_scalar", "T.shared_scalar"), _scalar),
+}

@@ -48,6 +48,29 @@ def _q_multiply_shift(p: TirExprParser, node: Node) -> Scalar:
     return S.cast(S.binary("shr", left * wide[1] + (1 << (total - 1)), total), "int32")
 
 
+def _q_multiply_shift_per_axis(p: TirExprParser, node: Node) -> Scalar:
+    """Multiply and shift as above, by shifts of each channel, as TVM does.
+
+    The arguments: the numbers, the left and the right shifts, `q`, and whether each of the two
+    shifts is needed.
+    """
+    p.count(node, 7)
+    raws = [p.evaluate(arg) for arg in node.args[4:]]
+    q, left, right = (
+        _literal(p, int(raw) if isinstance(raw, bool) else raw, arg)
+        for raw, arg in zip(raws, node.args[4:], strict=True)
+    )
+
+    def wide(place: int) -> Scalar:
+        return S.cast(p.scalar(node.args[place], "int32"), "int64")
+
+    x, y = wide(0), wide(1)
+    total = wide(3) + q if right else S.const(q, "int64")
+    x = S.binary("shl", x, wide(2)) if left else x
+    half = S.binary("shl", S.const(1, "int64"), total - 1)
+    return S.cast(S.binary("shr", x * y + half, total), "int32")
+
+
 _WIDE = 64
 
 
@@ -78,7 +101,7 @@ def _call_intrin(p: TirExprParser, node: Node) -> Any:
     heads = literal_strings(node.args[:2])
     if len(heads) != 2:
         p.scope.fail(node, "T.call_intrin takes a dtype, a name such as 'tir.exp', and arguments")
-    attribute = ast.Attribute(node.func.value, heads[1].removeprefix("tir."), ast.Load())
+    attribute = ast.Attribute(node.func.value, heads[1].rpartition(".")[2], ast.Load())
     inner = ast.Call(ast.copy_location(attribute, node.args[1]), node.args[2:], [])
     return p.evaluate(ast.copy_location(inner, node))
 
@@ -86,6 +109,7 @@ def _call_intrin(p: TirExprParser, node: Node) -> Any:
 NUMBERS: dict[str, Callable[[TirExprParser, Node], Any]] = {
     "nextafter": _nextafter,
     "q_multiply_shift": _q_multiply_shift,
+    "q_multiply_shift_per_axis": _q_multiply_shift_per_axis,
     "undef": _undef,
     "Bool": _boolean,
     "boolean": _boolean,

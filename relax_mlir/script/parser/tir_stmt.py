@@ -1,12 +1,14 @@
 """Statements of a prim func: loops, blocks, stores."""
 
 import ast
-from collections.abc import Sequence
-from contextlib import AbstractContextManager, ExitStack
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
 from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.tir import scalar as S
 from relax_mlir.dialects.tir.builder import Buffer
 from relax_mlir.dialects.tir.scalar import DtypeError, Scalar
 from relax_mlir.errors import did_you_mean
@@ -14,8 +16,11 @@ from relax_mlir.script.parser import macros, tir_calls, tir_memory
 from relax_mlir.script.parser.arguments import arguments
 from relax_mlir.script.parser.source import Node
 from relax_mlir.script.parser.tir_effects import STATEMENTS, forgotten
+from relax_mlir.script.parser.tir_exits import Exits, changing_names
 from relax_mlir.script.parser.tir_expr import Number, TirExprParser
 from relax_mlir.script.parser.tir_lanes import store_vector
+from relax_mlir.script.parser.tir_refused import refusal
+from relax_mlir.script.parser.tir_values import Cell, dtype_of
 
 if TYPE_CHECKING:
     from relax_mlir.script.parser.module import ModuleParser
@@ -33,15 +38,72 @@ class TirStmtParser:
         self.extents: dict[str, Any] = {}
         # Threads that T.env_thread has named.
         self.threads: dict[str, str] = {}
+        self.exits = Exits(self)
+        # Variables that are memory, as statements change them.
+        self.changing: set[str] = set()
 
-    def body(self, statements: Sequence[Node]) -> None:
-        """Parse statements.
+    def function(self, statements: Sequence[Node], result: Buffer | None) -> None:
+        """Parse the body of a function, which returns what is in `result`, if anything.
+
+        Raises:
+            ScriptError: a statement is wrong.
+        """
+        self.exits.result = result
+        self.changing = changing_names(statements)
+        self.body(statements, tail=True)
+
+    def body(self, statements: Sequence[Node], tail: bool = False) -> None:
+        """Parse statements; `tail`: nothing of the function, or of a loop's turn, follows.
 
         Raises:
             ScriptError: one is wrong.
         """
-        for statement in statements:
-            self.statement(statement)
+        for position, statement in enumerate(statements):
+            kind, rest = self.exits.kind(statement), statements[position + 1 :]
+            if kind:
+                with self.scope.guarded(statement), self.scope.location(statement):
+                    self.exits.leave(statement, kind, tail and not self.in_loop(kind))
+                return
+            ways = self.exits.inside(statement)
+            if not ways:
+                self.statement(statement)
+                continue
+            if isinstance(statement, ast.If) and self._one_goes_on(statement):
+                # What follows belongs to the branch that goes on: no flag has to be asked.
+                self._if(_with_rest(self.exits, statement, rest), tail)
+                return
+            if isinstance(statement, ast.If):
+                self._if(statement, tail and not rest)
+            else:
+                self.statement(statement)
+            condition = self.exits.going(ways) if rest else None
+            if condition is not None:
+                with self.branch(condition):
+                    self.body(rest, tail)
+                return
+
+    def _one_goes_on(self, node: Node) -> bool:
+        """Whether a branch of an `if` ends by a way out, and no other way out is in it."""
+        plain = [all(not self.exits.inside(s) for s in body[:-1])
+                 for body in (node.body, node.orelse)]  # fmt: skip
+        leaves = [bool(body) and bool(self.exits.kind(body[-1]))
+                  for body in (node.body, node.orelse)]  # fmt: skip
+        return any(leaves) and all(plain) and all(
+            leaf or not body or not self.exits.inside(body[-1])
+            for leaf, body in zip(leaves, (node.body, node.orelse), strict=True)
+        )  # fmt: skip
+
+    def in_loop(self, kind: str) -> bool:
+        """Whether a `return` stands in a loop, whose further turns it must end."""
+        return kind == "return" and self.exits.in_loop
+
+    @contextmanager
+    def branch(self, condition: Scalar) -> Iterator[None]:
+        """Open the part of the program that runs under a condition."""
+        op = ir.Operation.create("scf.if", operands=[condition.value], regions=2)
+        with self.scoped(), ir.InsertionPoint(op.regions[0].blocks.append()):
+            yield
+            ir.Operation.create("scf.yield")
 
     def statement(self, node: Node) -> None:
         """Parse one statement."""
@@ -56,9 +118,6 @@ class TirStmtParser:
 
     def _pass(self, node: Node) -> None:
         """Nothing to do."""
-
-    def _return(self, node: Node) -> None:
-        self.scope.fail(node, "a prim func returns nothing; it writes its last buffers")
 
     def _expr(self, node: Node) -> None:
         call = node.value
@@ -100,7 +159,8 @@ class TirStmtParser:
         if isinstance(called, ast.Attribute) and self.module.is_module(self.scope, called.value):
             near = did_you_mean(called.attr, self.module.names)
             self.scope.fail(called, f"undefined function '{ast.unparse(called)}'{near}")
-        self.scope.fail(node, "this statement has no effect")
+        why = refusal(self.scope.path(called) if called is not None else None)
+        self.scope.fail(node if why is None else called, why or "this statement has no effect")
 
     def _assign(self, node: Node) -> None:
         if len(node.targets) != 1:
@@ -108,11 +168,27 @@ class TirStmtParser:
         self._bind(node.targets[0], node.value, node)
 
     def _annassign(self, node: Node) -> None:
-        if node.value is None:
+        path = self.scope.path(node.annotation) or ""
+        dtype = T.normalize_dtype(path[2:]) if self.expr.is_dtype(path[2:]) else ""
+        if node.value is not None:
+            self._bind(node.target, node.value, node, dtype)
+        elif dtype and isinstance(node.target, ast.Name):
+            self._store_cell(self._cell(node.target.id, dtype), 0, node)
+        else:
             self.scope.fail(node, "a binding needs a value")
-        self._bind(node.target, node.value, node)
 
-    def _bind(self, target: Node, value: Node, node: Node) -> None:
+    def _cell(self, name: str, dtype: str) -> Cell:
+        """Return a variable that statements change: a buffer of one element."""
+        cell = Cell(self.builder.alloc(name, [], dtype))
+        self.scope.bind(name, cell)
+        return cell
+
+    def _store_cell(self, cell: Cell, raw: Any, value: Node) -> None:
+        if isinstance(raw, (SymExpr, Number)) and not isinstance(raw.value, float):
+            raw = raw.value if raw.value is not None else raw
+        cell.buffer.store(self.expr.settle(raw, value, cell.buffer.dtype), ())
+
+    def _bind(self, target: Node, value: Node, node: Node, dtype: str = "") -> None:
         if isinstance(target, ast.Subscript):
             buffer = self.expr.buffer(target.value)
             if store_vector(self, buffer, target, value):
@@ -124,24 +200,19 @@ class TirStmtParser:
         if self.module.is_module(self.scope, value):
             self.scope.modules.add(target.id)
             return
+        known = self.scope.values.get(target.id)
+        path = self.scope.path(value.func) if isinstance(value, ast.Call) else None
+        if isinstance(known, Cell) and path not in tir_memory.MAKERS:
+            self._store_cell(known, self.expr.evaluate(value), value)
+            return
         if self.scope.is_outer(target.id):
             self.scope.fail(
                 target,
                 f"'{target.id}' of the outer scope cannot change here; use a buffer of one "
                 "element, T.alloc_buffer((1,), ...)",
             )
-        path = self.scope.path(value.func) if isinstance(value, ast.Call) else None
-        if path in ("T.alloc_buffer", "T.sblock_alloc_buffer"):
-            self.scope.bind(target.id, tir_memory.alloc(self.expr, target.id, value))
-            return
-        if path in ("T.decl_buffer", "T.Buffer"):
-            self.scope.bind(target.id, tir_memory.view(self.expr, target.id, value))
-            return
-        if path == "T.allocate":
-            self.scope.bind(target.id, tir_memory.allocate(self.expr, target.id, value))
-            return
-        if path == "T.allocate_const":
-            self.scope.bind(target.id, tir_memory.allocate_const(self.expr, target.id, value))
+        if path in tir_memory.MAKERS:
+            self.scope.bind(target.id, tir_memory.MAKERS[path](self.expr, target.id, value))
             return
         if path == "T.env_thread":
             self.expr.count(value, 1)
@@ -149,9 +220,6 @@ class TirStmtParser:
             if not isinstance(name, str):
                 self.scope.fail(value.args[0], 'T.env_thread takes a thread, "threadIdx.x"')
             self.threads[target.id] = name
-            return
-        if path == "T.match_buffer":
-            self.scope.bind(target.id, tir_memory.region(self.expr, target.id, value))
             return
         if path and not value.args and not value.keywords and self.expr.is_dtype(path[2:]):
             # `x = T.float32()`: a variable that a T.LetStmt gives its value.
@@ -161,6 +229,11 @@ class TirStmtParser:
         if isinstance(self.scope.values.get(target.id), Buffer):
             self.scope.fail(target, f"'{target.id}' is a buffer; store to its elements")
         raw = self.expr.evaluate(value)
+        if target.id in self.changing and not isinstance(raw, Buffer):
+            self._store_cell(self._cell(target.id, dtype or dtype_of(raw)), raw, value)
+            return
+        if dtype and isinstance(raw, (int, float)):
+            raw = self.expr.convert(raw, dtype, value)
         if isinstance(raw, Scalar) and not isinstance(raw.value.owner, ir.Block):
             op = raw.value.owner.operation
             if not isinstance(op.location, ir.NameLoc):
@@ -190,11 +263,16 @@ class TirStmtParser:
     def _augassign(self, node: Node) -> None:
         from relax_mlir.script.parser.tir_tables import OPERATORS
 
-        if not isinstance(node.target, ast.Subscript):
-            self.scope.fail(node.target, "only elements of buffers can be updated")
         kind = OPERATORS.get(type(node.op))
         if kind is None:
             self.scope.fail(node, "this operator is not part of the TIR language")
+        if isinstance(node.target, ast.Name):
+            name = ast.copy_location(ast.Name(node.target.id, ast.Load()), node.target)
+            sum_ = ast.copy_location(ast.BinOp(name, node.op, node.value), node)
+            self._bind(node.target, sum_, node)
+            return
+        if not isinstance(node.target, ast.Subscript):
+            self.scope.fail(node.target, "only variables and elements of buffers can be updated")
         buffer = self.expr.buffer(node.target.value)
         old = self.expr.evaluate(node.target)
         raw = self.expr.binary(kind, old, self.expr.evaluate(node.value), node)
@@ -205,14 +283,13 @@ class TirStmtParser:
 
         BlockParser(self).parse(node)
 
-    def _if(self, node: Node) -> None:
+    def _if(self, node: Node, tail: bool = False) -> None:
         condition = self.expr.condition(node.test)
         op = ir.Operation.create("scf.if", operands=[condition.value], regions=2)
-        for region, body in zip(op.regions, (node.body, node.orelse), strict=True):
-            if not body:
-                continue
+        bodies = [node.body, node.orelse] if node.orelse else [node.body]
+        for region, body in zip(op.regions, bodies, strict=False):
             with self.scoped(), ir.InsertionPoint(region.blocks.append()):
-                self.body(body)
+                self.body(body, tail)
                 ir.Operation.create("scf.yield")
 
     def scoped(self) -> AbstractContextManager[set[str]]:
@@ -222,22 +299,24 @@ class TirStmtParser:
     def _while(self, node: Node) -> None:
         if node.orelse:
             self.scope.fail(node.orelse[0], "'while' has no 'else' here")
-        op = ir.Operation.create("scf.while", regions=2)
-        with self.scoped(), ir.InsertionPoint(op.regions[0].blocks.append()):
-            if isinstance(node.test, ast.Constant) and node.test.value is True:
-                self.scope.fail(node.test, "this loop never ends: there is no 'break' here")
-            condition = self.expr.condition(node.test)
-            ir.Operation.create("scf.condition", operands=[condition.value])
-        with self.scoped(), ir.InsertionPoint(op.regions[1].blocks.append()):
-            self.body(node.body)
-            ir.Operation.create("scf.yield")
-
-    def _break(self, node: Node) -> None:
-        self.scope.fail(
-            node, "'break' and 'continue' are not part of the TIR language; use 'while' or 'if'"
-        )
-
-    _continue = _break
+        with self.exits.loop(node):
+            op = ir.Operation.create("scf.while", regions=2)
+            with self.scoped(), ir.InsertionPoint(op.regions[0].blocks.append()):
+                running = self.exits.running()
+                endless = isinstance(node.test, ast.Constant) and node.test.value is True
+                if endless and running is None:
+                    self.scope.fail(node.test, "this loop never ends: there is no 'break' in it")
+                if running is None or endless:
+                    condition = running or self.expr.condition(node.test)
+                else:
+                    condition = self.expr.choose(
+                        running, lambda: self.expr.condition(node.test),
+                        lambda: S.const(False, "bool"), node.test,
+                    )  # fmt: skip
+                ir.Operation.create("scf.condition", operands=[condition.value])
+            with self.scoped(), ir.InsertionPoint(op.regions[1].blocks.append()):
+                self.exits.turn(node.body, guarded=False)
+                ir.Operation.create("scf.yield")
 
     def _assert(self, node: Node) -> None:
         self._require(node.test, node.msg)
@@ -295,3 +374,12 @@ class TirStmtParser:
         if len(names) != count or len(nodes) != count:
             self.scope.fail(target or at, f"{count} extents need {count} variables")
         return names
+
+
+def _with_rest(exits: Exits, node: Node, rest: Sequence[Node]) -> Node:
+    """Return an `if` with what follows it at the end of the branches that go on."""
+    bodies = [
+        list(body) if body and exits.kind(body[-1]) else [*body, *rest]
+        for body in (node.body, node.orelse)
+    ]
+    return ast.copy_location(ast.If(node.test, *bodies), node)

@@ -26,6 +26,8 @@ BINARY = {
     "bitwise_or": "or", "bitwise_xor": "xor", "shift_left": "shl", "shift_right": "shr",
     "Add": "add", "Sub": "sub", "Mul": "mul", "Div": "div", "FloorDiv": "floordiv",
     "FloorMod": "mod", "Max": "max", "Min": "min", "atan2": "atan2", "copysign": "copysign",
+    "BitwiseAnd": "and", "BitwiseOr": "or", "BitwiseXor": "xor", "LShift": "shl", "RShift": "shr",
+    "Mod": "truncmod",
 }  # fmt: skip
 OTHERS = (
     "cast", "Cast", "IntImm", "FloatImm", "block", "grid", "serial", "parallel", "axis", "reads",

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.tir.builder import Buffer
 from relax_mlir.dialects.tir.scalar import INDEX, Scalar
 from relax_mlir.script.parser.tir_tables import INDEX_DTYPES
 
@@ -19,6 +20,22 @@ class Number:
     def index(self) -> int | None:
         """The number as an extent or an index, None when its dtype is not one of these."""
         return int(self.value) if self.dtype in INDEX_DTYPES else None
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A variable that statements change: a buffer of one element, which its name reads."""
+
+    buffer: Buffer
+
+
+def dtype_of(raw: Any) -> str:
+    """Return the dtype of what an expression gives, for memory that holds it."""
+    if isinstance(raw, (Scalar, Number)):
+        return "int64" if raw.dtype == INDEX else raw.dtype
+    if isinstance(raw, SymExpr):
+        return "int64"
+    return "bool" if isinstance(raw, bool) else "float32" if isinstance(raw, float) else "int32"
 
 
 def bare(operand: Any, other: Any) -> Any:

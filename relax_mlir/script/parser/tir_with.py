@@ -10,6 +10,9 @@ from relax_mlir.script.parser import tir_memory
 from relax_mlir.script.parser.arguments import arguments
 from relax_mlir.script.parser.source import Node
 
+# What attributes of TVM may begin with: notes that change nothing.
+_NOTES = ("pragma", "debug", "buffer_bind_scope", "auto_unroll")
+
 if TYPE_CHECKING:
     from relax_mlir.script.parser.tir_stmt import TirStmtParser
 
@@ -79,11 +82,20 @@ def _launch(stmts: "TirStmtParser", node: Node, call: Node, target: Node) -> Non
 
 def _attr(stmts: "TirStmtParser", node: Node, call: Node, target: Node) -> None:
     """Parse `with T.attr(x, "pragma_...", 1):`, a note for other compilers."""
-    key = getattr(call.args[1], "value", None) if len(call.args) == 3 else None
-    if not isinstance(key, str):
-        stmts.scope.fail(call, "T.attr takes what it is about, a key, and a value")
-    if not key.startswith(("pragma_", "pragma", "debug", "buffer_bind_scope", "auto_unroll")):
-        stmts.scope.fail(call.args[1], f"attribute '{key}' means something to TVM's passes only")
+    keys = call.args[1:2] if len(call.args) == 3 else []
+    if len(call.args) == 1 and isinstance(call.args[0], ast.Dict):
+        keys = call.args[0].keys
+    if not keys or not all(isinstance(getattr(key, "value", None), str) for key in keys):
+        stmts.scope.fail(call, "T.attr takes what it is about, a key, and a value, or a dictionary")
+    for key in keys:
+        if not key.value.startswith(_NOTES):
+            stmts.scope.fail(key, f"attribute '{key.value}' means something to TVM's passes only")
+    with stmts.scoped():
+        stmts.body(node.body)
+
+
+def _hint(stmts: "TirStmtParser", node: Node, call: Node, target: Node) -> None:
+    """Parse `with T.hint("..."):`, a note for people."""
     with stmts.scoped():
         stmts.body(node.body)
 
@@ -96,4 +108,5 @@ WITH: dict[str, Callable[["TirStmtParser", Node, Node, Node], None]] = {
     "T.If": _if,
     "T.launch_thread": _launch,
     "T.attr": _attr,
+    "T.hint": _hint,
 }

@@ -19,7 +19,8 @@ _LETTERS = {"spatial": "S", "reduction": "R", "scan": "C"}
 _OWN_ATTRIBUTES = ("sym_name", "function_type", "sym_visibility", "arg_attrs", "res_attrs",
                    "tir.prim_func")  # fmt: skip
 # Prim funcs of TVM carry these with the prefix, all others without.
-_TVM_ATTRIBUTES = ("tir.noalias", "tir.is_scheduled", "tir.is_entry_func", "tir.internal")
+_TVM_ATTRIBUTES = ("tir.noalias", "tir.is_scheduled", "tir.is_entry_func", "tir.internal",
+                   "tir.returns")  # fmt: skip
 _SILENT = ("func.return", "tir.yield", "scf.yield", "scf.condition", "tir.where", "tir.reads",
            "tir.writes", "arith.constant", "tir.symbol", "memref.dealloc")  # fmt: skip
 
@@ -164,6 +165,8 @@ class TirPrinter:
             self._if(op)
         elif op.name == "tir.call_extern" and not any(list(each.uses) for each in op.results):
             self._line(self.expr.extern(op))
+        elif op.name == "tir.call_packed" and not any(list(each.uses) for each in op.results):
+            self._line(self.expr.packed(op))
         elif op.name in ("builtin.unrealized_conversion_cast", "memref.subview"):
             # What a call of a C function takes is written there.
             return

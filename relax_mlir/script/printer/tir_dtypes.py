@@ -55,7 +55,7 @@ class DtypeFinder:
         if isinstance(value.owner, ir.Block):
             return self.scalars.get(value)
         op = value.owner.operation
-        if op.name == "tir.call_extern":
+        if op.name in ("tir.call_extern", "tir.call_packed"):
             return ir.StringAttr(op.attributes["dtype"]).value
         if op.name.startswith("arith.ext") and str(op.operands[0].type) == "i4":
             return "uint8" if op.name == "arith.extui" else "int8"
@@ -95,7 +95,9 @@ class DtypeFinder:
                 continue
             if user.name == "builtin.unrealized_conversion_cast":
                 call = next(iter(user.results[0].uses)).owner.operation
-                return ir.StringAttr(call.attributes["dtypes"][use.operand_number]).value
+                # Strings are passed by themselves, they are no operands.
+                kinds = [k for k in call.attributes["dtypes"] if isinstance(k, ir.StringAttr)]
+                return kinds[use.operand_number].value
             if user.name == "memref.store" and use.operand_number == 0:
                 held = self.buffers.get(user.operands[1], ("", ""))[1]
                 return NIBBLES.get(held, held) or None

@@ -49,8 +49,9 @@ _CASTS = ("extf", "truncf", "extsi", "extui", "trunci", "sitofp", "uitofp", "fpt
           "index_cast", "index_castui")  # fmt: skip
 _COMPARE = ("==", "!=", "<", "<=", ">", ">=")
 _FLOAT_COMPARE = {1: "==", 13: "!=", 4: "<", 5: "<=", 2: ">", 3: ">="}
-_EFFECTS = ("memref.store", "tir.assert", "tir.call_extern", "tir.for", "tir.block", "scf.if",
-            "scf.for", "scf.while")  # fmt: skip
+_CALLS = ("tir.call_extern", "tir.call_packed")
+_EFFECTS = ("memref.store", "tir.assert", *_CALLS, "tir.for", "tir.block", "scf.if", "scf.for",
+            "scf.while")  # fmt: skip
 
 
 class TirExprPrinter(DtypeFinder):
@@ -74,7 +75,7 @@ class TirExprPrinter(DtypeFinder):
             )  # fmt: skip
         return op.name in (
             *_BINARY, *_UNARY, "arith.cmpi", "arith.negf", "arith.select", "arith.constant",
-            "tir.symbol", "math.fma", "arith.bitcast", "tir.call_extern",
+            "tir.symbol", "math.fma", "arith.bitcast", *_CALLS,
         ) or (op.name.startswith("arith.") and (short in INFIX or short in _CASTS))  # fmt: skip
 
     def _is_pure(self, op: ir.Operation) -> bool:
@@ -84,7 +85,7 @@ class TirExprPrinter(DtypeFinder):
         """Whether a value is written where it is used."""
         if op.name in ("arith.constant", "tir.symbol") or op in self._roots:
             return True
-        if op.name == "tir.call_extern":
+        if op.name in _CALLS:
             return False
         users = self._users(op)
         if self._is_bool_load(op):
@@ -241,6 +242,23 @@ class TirExprPrinter(DtypeFinder):
             texts.append(self._passed(value, ir.StringAttr(each).value))
         return f"T.call_extern({', '.join(texts)})"
 
+    def packed(self, op: ir.Operation) -> str:
+        """Return a call of a packed function."""
+        values = iter(op.operands[0].owner.operation.operands)
+        texts = [spelling.quote(ir.StringAttr(op.attributes["callee"]).value)]
+        for kind in op.attributes["dtypes"]:
+            if isinstance(kind, ir.ArrayAttr):
+                texts.append(spelling.quote(ir.StringAttr(kind[0]).value))
+                continue
+            value = next(values)
+            texts.append(
+                self.buffers[value][0] if value in self.buffers
+                else self._passed(value, ir.StringAttr(kind).value)
+            )  # fmt: skip
+        dtype = ir.StringAttr(op.attributes["dtype"]).value
+        texts += [] if dtype == "int32" else [f"dtype={spelling.quote(dtype)}"]
+        return f"T.call_packed({', '.join(texts)})"
+
     def _passed(self, value: ir.Value, dtype: str) -> str:
         if value in self.buffers:
             return f"{self.buffers[value][0]}.data"
@@ -344,6 +362,8 @@ class TirExprPrinter(DtypeFinder):
             return f"{_BINARY[name]}({', '.join(pair)})", ATOM
         if name == "tir.call_extern":
             return self.extern(op), ATOM
+        if name == "tir.call_packed":
+            return self.packed(op), ATOM
         if name == "math.fma":
             return f"T.fma({', '.join(map(self._typed, op.operands))})", ATOM
         if name == "arith.bitcast":

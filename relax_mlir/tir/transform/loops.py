@@ -25,7 +25,7 @@ from relax_mlir.transform.context import PassContext
 # What counts as a step of a loop.
 _STEPS = (
     "memref.store", "vector.store", "vector.maskedstore", "vector.scatter", "tir.call_extern",
-    "func.call",
+    "tir.call_packed", "func.call",
 )  # fmt: skip
 # An unrolled loop may grow to so many operations; longer ones stay loops.
 _MOST_OPS = 1 << 16

@@ -9,7 +9,8 @@ from relax_mlir.tir.schedule.accesses import accesses, declare
 from relax_mlir.tir.schedule.index import Indices
 from relax_mlir.tir.schedule.state import ScheduleState
 
-_EFFECTS = ("memref.store", "func.call", "tir.assert", "scf.while", "tir.for", "tir.block")
+_EFFECTS = ("memref.store", "func.call", "tir.assert", "tir.call_packed", "scf.while", "tir.for",
+            "tir.block")  # fmt: skip
 
 
 @dataclass
