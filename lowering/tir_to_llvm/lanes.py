@@ -13,7 +13,9 @@ _EQUAL = 0
 _REGISTERS = {"f32": ("ps", 16), "f64": ("pd", 8)}
 _SCALING, _FRACTION = "llvm.x86.avx512.mask.scalef", "llvm.x86.avx512.mask.reduce"
 _INVERSE = "llvm.x86.avx512.rcp14"
-_AS_CPU_ROUNDS, _TO_FLOOR = 4, 9
+# The one of two that is nearer to zero, with the first's sign; lanes of two registers by number.
+_RANGE, _TABLE = "llvm.x86.avx512.mask.range", "llvm.x86.avx512.vpermi2var"
+_AS_CPU_ROUNDS, _TO_FLOOR, _NEARER_TO_ZERO = 4, 9, 2
 
 
 class Lanes:
@@ -128,36 +130,62 @@ class Lanes:
         """Return what is left over the next integer below, 0 of infinity, where `can_scale`."""
         return self._by_registers(_FRACTION, _TO_FLOOR)
 
-    def _by_registers(self, name: str, by: "Lanes | int | None" = None) -> "Lanes":
-        """Apply an intrinsic to each register of a vector, with what it takes besides."""
-        type_ = self.value.type
+    def limited(self, bound: float) -> "Lanes":
+        """Return this, no further from zero than a bound, and that for NaN, where `can_scale`."""
+        return self._by_registers(_RANGE, self.like(bound), _NEARER_TO_ZERO)
+
+    def picked(self, table: Sequence[float], like: "Lanes") -> "Lanes":
+        """Return what a table of two registers' lanes has at the low bits of this integer.
+
+        Args:
+            table: the numbers.
+            like: floats of the same number, for which `can_scale` holds.
+        """
+        type_ = like.value.type
         suffix, lanes = _REGISTERS[str(type_.element_type)]
+        register = ir.VectorType.get([lanes], type_.element_type)
+        halves = [like._numbers_of(register, table[i : i + lanes]) for i in (0, lanes)]
+        name = f"{_TABLE}.{suffix}.512"
+        return like._joined(
+            lanes,
+            lambda at: _intrinsic(name, [halves[0], _slice(self.value, at, lanes), halves[1]]),
+        )
+
+    def _by_registers(self, name: str, *by: "Lanes | int") -> "Lanes":
+        """Apply an intrinsic to each register of a vector, with what it takes besides."""
+        suffix, lanes = _REGISTERS[str(self.value.type.element_type)]
+        i32 = ir.IntegerType.get_signless(32)
         mask = self._number(ir.IntegerType.get_signless(lanes), -1)
-        if isinstance(by, int):
-            by = self._wrap(self._number(ir.IntegerType.get_signless(32), by))
-        rest = [mask]
-        if by is not None:
-            rest.append(self._number(ir.IntegerType.get_signless(32), _AS_CPU_ROUNDS))
-        total = self
-        for start in range(0, type_.shape[0], lanes):
-            whole = type_.shape[0] == lanes
-            one = self.value if whole else _slice(self.value, start, lanes)
-            operands = [one, one, *rest]
-            if by is not None:
-                fits = whole or not isinstance(by.value.type, ir.VectorType)
-                operands.insert(1, by.value if fits else _slice(by.value, start, lanes))
-            made = _intrinsic(f"{name}.{suffix}.512", operands)
-            if whole:
-                return self._wrap(made)
-            total = total._wrap(
-                ir.Operation.create(
-                    "vector.insert_strided_slice",
-                    results=[type_],
-                    operands=[made, total.value],
-                    attributes={"offsets": _numbers(start), "strides": _numbers(1)},
-                ).results[0]
-            )
-        return total
+        rest = [self._number(i32, _AS_CPU_ROUNDS)] if by else []
+        fixed = [self._number(i32, each) if isinstance(each, int) else each.value for each in by]
+
+        def made(at: int) -> ir.Value:
+            one = _slice(self.value, at, lanes)
+            given = [_slice(each, at, lanes) for each in fixed]
+            return _intrinsic(f"{name}.{suffix}.512", [one, *given, one, mask, *rest])
+
+        return self._joined(lanes, made)
+
+    def _joined(self, lanes: int, made: Callable[[int], ir.Value]) -> "Lanes":
+        """Return a vector like this of what is made for each register, from its first lane."""
+        if self.value.type.shape[0] == lanes:
+            return self._wrap(made(0))
+        total = self.value
+        for start in range(0, self.value.type.shape[0], lanes):
+            total = ir.Operation.create(
+                "vector.insert_strided_slice",
+                results=[self.value.type],
+                operands=[made(start), total],
+                attributes={"offsets": _numbers(start), "strides": _numbers(1)},
+            ).results[0]
+        return self._wrap(total)
+
+    def _numbers_of(self, type_: ir.Type, numbers: Sequence[float]) -> ir.Value:
+        attrs = [ir.FloatAttr.get(type_.element_type, number) for number in numbers]
+        value = ir.DenseElementsAttr.get(attrs, type_)
+        return ir.Operation.create(
+            "arith.constant", results=[type_], attributes={"value": value}
+        ).results[0]
 
     def any(self) -> ir.Value:
         """Return whether a truth value holds in any lane, as an i1."""
@@ -302,6 +330,9 @@ def _intrinsic(name: str, operands: list[ir.Value]) -> ir.Value:
 
 
 def _slice(value: ir.Value, start: int, lanes: int) -> ir.Value:
+    """Return some lanes of a vector; what is none, or no longer, is returned as it is."""
+    if not isinstance(value.type, ir.VectorType) or value.type.shape[0] == lanes:
+        return value
     return ir.Operation.create(
         "vector.extract_strided_slice",
         results=[ir.VectorType.get([lanes], value.type.element_type)],

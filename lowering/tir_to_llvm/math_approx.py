@@ -13,10 +13,12 @@ from collections.abc import Callable
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_llvm.doubles import DOUBLES
+from relax_mlir.lowering.tir_to_llvm.exponential import exp as quick_exp
 from relax_mlir.lowering.tir_to_llvm.inverse_trigonometry import INVERSE_TRIGONOMETRY
 from relax_mlir.lowering.tir_to_llvm.lanes import Lanes
 from relax_mlir.lowering.tir_to_llvm.trigonometry import NEED_FMA, TRIGONOMETRY
 
+Function = Callable[..., Lanes]
 _INF, _NAN = math.inf, math.nan
 _LOG2_E = 1.4426950408889634
 # ln 2 in two parts; the first has so few bits that its product with an exponent is exact.
@@ -84,7 +86,10 @@ def expand_math(op: ir.Operation, fma: bool = True, avx512: bool = False) -> Non
         with call.location, ir.InsertionPoint(call):
             result = call.results[0]
             operands = [Lanes(value, fma=fma, avx512=avx512) for value in call.operands]
-            value = _compute(call.name, operands, doubles)
+            functions = [_FUNCTIONS[call.name], doubles.get(call.name)]
+            if call.name == "math.exp" and _goes_no_further(result):
+                functions = [_quickly(function) for function in functions]
+            value = _compute(*functions, operands)
             result.replace_all_uses_with(value)
         call.erase()
 
@@ -122,12 +127,47 @@ def _element(type_: ir.Type) -> str:
     return str(type_.element_type if isinstance(type_, ir.VectorType) else type_)
 
 
-def _compute(
-    name: str, operands: list[Lanes], doubles: dict[str, Callable[..., Lanes]]
-) -> ir.Value:
-    function, narrow = _FUNCTIONS[name], operands[0].value.type
+def _goes_no_further(result: ir.Value) -> bool:
+    """Whether a result is only stored and added up, so that nothing amplifies its rounding."""
+    for use in result.uses:
+        user = use.owner.operation
+        if user.name == "arith.addf":
+            if any(_is_constant(value) for value in user.operands):
+                return False
+        elif user.name not in _ENDS:
+            return False
+    return True
+
+
+def _is_constant(value: ir.Value) -> bool:
+    if isinstance(value.owner, ir.Block):
+        return False
+    op = value.owner.operation
+    if op.name == "vector.broadcast":
+        return _is_constant(op.operands[0])
+    return op.name == "arith.constant"
+
+
+def _quickly(function: Function | None) -> Function:
+    """Return e**x by a table where the CPU can, else by another function."""
+
+    def exp(x: Lanes) -> Lanes:
+        if x.can_scale():
+            return quick_exp(x)
+        assert function is not None  # without one it would be left as it is
+        return function(x)
+
+    return exp
+
+
+_ENDS = ("arith.truncf", "memref.store", "vector.maskedstore", "vector.store")
+
+
+def _compute(function: Function, of_doubles: Function | None, operands: list[Lanes]) -> ir.Value:
+    narrow = operands[0].value.type
     if _element(narrow) == "f64":
-        return doubles[name](*operands).value
+        assert of_doubles is not None  # or it would be left as it is
+        return of_doubles(*operands).value
     if _element(narrow) == "f32":
         return function(*operands).value
     value = function(*(each.converted("arith.extf", ir.F32Type.get()) for each in operands))
@@ -323,11 +363,11 @@ def _erf(x: Lanes) -> Lanes:
     return (magnitude > _ERF_SPLIT).select(large, small)
 
 
-_OF_DOUBLES: dict[str, Callable[..., Lanes]] = {
+_OF_DOUBLES: dict[str, Function] = {
     "math.expm1": _expm1_of_doubles,
     "math.log1p": _log1p_of_doubles,
 }
-_FUNCTIONS: dict[str, Callable[..., Lanes]] = {
+_FUNCTIONS: dict[str, Function] = {
     **TRIGONOMETRY,
     **INVERSE_TRIGONOMETRY,
     "math.acosh": _acosh,

@@ -13,25 +13,49 @@ def feed(writers: Sequence[NestWriter]) -> list[NestWriter]:
     result: list[NestWriter] = []
     for writer in writers:
         if result and _feeds(result[-1], writer):
-            result[-1] = FedReduction(writer, result[-1])
+            made = result[-1].flat.accesses[result[-1].flat.store]
+            others = [other.flat for other in writers if other not in (writer, result[-1])]
+            read = any(_loads_of(flat, made.buffer) for flat in others)
+            result[-1] = FedReduction(writer, result[-1], stores=read or not made.in_rows)
         else:
             result.append(writer)
     return result
 
 
 class FedReduction(NestWriter):
-    """Writes a reduction whose loads of a map's results become the map itself."""
+    """Writes a reduction whose loads of a map's results become the map itself.
 
-    def __init__(self, reduction: NestWriter, producer: NestWriter) -> None:
+    Args:
+        reduction: writes it alone.
+        producer: writes the map alone.
+        stores: whether somebody else reads what the map stores.
+    """
+
+    def __init__(self, reduction: NestWriter, producer: NestWriter, *, stores: bool) -> None:
         super().__init__(reduction.flat, reduction.vector, reduction.emit, reduction.machine)
-        self._producer = producer
+        self._producer, self._stores = producer, stores
         self._fed = _loads_of(self.flat, producer.flat.written)
+
+    def fetch_result(self, position: int, block: Index) -> None:
+        """Have what the map writes fetched."""
+        self._producer.fetch_result(position, block)
+
+    def fetches(self, buffer: ir.Value, position: int, block: Index) -> bool:
+        """Have lines fetched, by the map too."""
+        found = self._producer.fetches(buffer, position, block)
+        return found or super().fetches(buffer, position, block)
+
+    def begin_row(self, position: int, row: Index) -> None:
+        """Set where in a block of rows the code is, for the map too."""
+        super().begin_row(position, row)
+        self._producer.begin_row(position, row)
 
     def _value(
         self, env: dict[int, Index], at: Index, lanes: int, mask: ir.Value | None
     ) -> ir.Value:
         value = self._producer._value(env, at, lanes, mask)
-        self._producer._put(value, env, at, mask)
+        if self._stores:
+            self._producer._put(value, env, at, mask)
         self._known = dict.fromkeys(self._fed, value)
         try:
             return super()._value(env, at, lanes, mask)

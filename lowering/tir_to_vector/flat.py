@@ -33,11 +33,15 @@ class NotFlat(Exception):
 
 @dataclass
 class FlatAccess:
-    """Where an access is: `offset + sum(strides[i] * i)` in a row-major buffer."""
+    """Where an access is: `offset + sum(strides[i] * i)` in a row-major buffer.
+
+    With `in_rows` the buffer has a block of rows, which are counted from the block's first.
+    """
 
     buffer: ir.Value
     offset: SymExpr
     strides: list[SymExpr]
+    in_rows: bool = False
 
 
 @dataclass
@@ -354,8 +358,5 @@ def collapse(flat: FlatNest, keep: int = 0) -> FlatNest:
             for s in strides.values():
                 del s[position]
             counters = {v: i - 1 if i and i > position else i for v, i in counters.items()}
-    accesses = {
-        op: FlatAccess(access.buffer, access.offset, strides[op])
-        for op, access in flat.accesses.items()
-    }
+    accesses = {op: replace(access, strides=strides[op]) for op, access in flat.accesses.items()}
     return replace(flat, iters=iters, accesses=accesses, counters=counters)

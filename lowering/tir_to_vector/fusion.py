@@ -7,9 +7,17 @@ from relax_mlir.dialects.relax.symbolic import SymExpr, product
 from relax_mlir.lowering.tir_to_vector.analysis import Access
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.fed import feed
-from relax_mlir.lowering.tir_to_vector.flat import FlatAccess, FlatNest, collapse, inner_dims, root
+from relax_mlir.lowering.tir_to_vector.flat import FlatNest, collapse, inner_dims, root
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.machine import Machine
+from relax_mlir.lowering.tir_to_vector.row_blocks import (
+    comes_from_afar,
+    merge_shared,
+    row_length,
+    rows_together,
+    size_of_rows,
+)
+from relax_mlir.lowering.tir_to_vector.streaming import fence
 from relax_mlir.lowering.tir_to_vector.team import Part
 from relax_mlir.lowering.tir_to_vector.vector_nest import NestWriter, vector_iter, work_of
 
@@ -96,33 +104,58 @@ def _outer_places(flat: FlatNest, access: Access, count: int) -> tuple[int, ...]
 
 def emit_fused(group: list[FlatNest], count: int, emit: Emitter, machine: Machine) -> None:
     """Write nests inside shared outer loops at the insertion point."""
-    if count:
-        parts = [
-            Part(emit.size(it.extent), 1, _STEPS_EACH * emit.threads)
-            for it in group[0].iters[:count]
+    if not count:
+        for writer in _writers(group, 0, emit, machine):
+            writer.write([])
+        return
+    kept = _kept_rows(group, count)
+    group = [_on_rows(flat, kept, count) for flat in group]
+    group, count = merge_shared(group, count)
+    length = row_length(group, count, emit)
+    far = comes_from_afar(group, count, length, emit, machine)
+    block = rows_together(group, length, far, emit, machine)
+    parts = [
+        Part(emit.size(it.extent), 1, _STEPS_EACH * emit.threads) for it in group[0].iters[:count]
+    ]
+    work: Index = 0
+    for flat in group:
+        work = emit.add(work, work_of(emit, flat, _ELEMENT_WORK))
+    sizes = [size_of_rows(size, block, emit) for size in kept.values()]
+    with emit.team(parts, work) as ranges:
+        rows = [
+            emit.alloc(size, buffer.type.element_type)
+            for buffer, size in zip(kept, sizes, strict=True)
         ]
-        work: Index = 0
-        for flat in group:
-            work = emit.add(work, work_of(emit, flat, _ELEMENT_WORK))
-        with emit.team(parts, work) as ranges:
-            _emit_rows(group, ranges, emit, machine)
-    else:
-        _emit_rows(group, [], emit, machine)
+        group = [_placed(flat, dict(zip(kept, rows, strict=True))) for flat in group]
+        writers = _writers(group, count, emit, machine)
+        if far is not False:
+            _prefetch(writers, count, block)
+        _rows(ranges, [], writers, emit, block)
+        if any(writer.streamed for writer in writers):
+            fence(emit)
 
 
-def _emit_rows(
-    group: list[FlatNest], ranges: list[tuple[Index, Index]], emit: Emitter, machine: Machine
-) -> None:
-    count = len(ranges)
-    if count:
-        group = _shrink(group, count, emit)
-    inner = [collapse(flat, count) for flat in group]
+def _writers(
+    group: list[FlatNest], count: int, emit: Emitter, machine: Machine
+) -> list[NestWriter]:
     writers = []
-    for flat in inner:
-        along = vector_iter(flat, count)
+    for flat in group:
+        inner = collapse(flat, count)
+        along = vector_iter(inner, count)
         assert not isinstance(along, str), along  # or the nest would not have come here
-        writers.append(NestWriter(flat, along, emit, machine))
-    _rows(ranges, [], feed(writers), emit)
+        writers.append(NestWriter(inner, along, emit, machine))
+    return feed(writers)
+
+
+def _prefetch(writers: list[NestWriter], count: int, block: Index) -> None:
+    """Have what the next block reads and writes fetched while another nest computes."""
+    first = writers[0].flat
+    for buffer in dict.fromkeys(access.buffer for access in first.accesses.values()):
+        for writer in writers[1:]:
+            if writer.fetches(buffer, count - 1, block):
+                break
+    for writer in writers:
+        writer.fetch_result(count - 1, block)
 
 
 def _rows(
@@ -130,35 +163,52 @@ def _rows(
     counters: list[Index],
     writers: list[NestWriter],
     emit: Emitter,
+    block: Index,
 ) -> None:
-    if len(counters) == len(ranges):
-        for writer in writers:
-            writer.write(counters)
+    """Write the shared loops; the innermost goes by blocks of rows, through each nest at a time.
+
+    What a nest computes of one row waits for itself at the end of each sum; with several rows the
+    processor has something else to do meanwhile.
+    """
+    first, last = ranges[len(counters)]
+    if len(counters) < len(ranges) - 1:
+        with emit.loop(first, last) as loop:
+            _rows(ranges, [*counters, loop.counter], writers, emit, block)
         return
-    with emit.loop(*ranges[len(counters)]) as loop:
-        _rows(ranges, [*counters, loop.counter], writers, emit)
+    with emit.loop(first, last, block) as loop:
+        start = loop.counter
+        if block == 1:
+            for writer in writers:
+                writer.write([*counters, start])
+            return
+        here = emit.sub(emit.min(emit.add(start, block), last), start)
+        for writer in writers:
+            with emit.loop(0, here) as row:
+                writer.write([*counters, emit.add(start, row.counter)], row.counter)
 
 
-def _shrink(group: list[FlatNest], count: int, emit: Emitter) -> list[FlatNest]:
-    """Give buffers that only these nests use, row by row, the size of one row."""
+def _kept_rows(group: list[FlatNest], count: int) -> dict[ir.Value, SymExpr]:
+    """Return the buffers that only these nests use, row by row, and the size of a row."""
+    kept: dict[ir.Value, SymExpr] = {}
     for buffer in _shared_buffers(group):
         owner = buffer.owner
         if isinstance(owner, ir.Block) or owner.operation.name != "memref.alloc":
             continue
-        blocks = [flat.nest.block for flat in group]
-        users = [_block_of(use.owner.operation) for use in buffer.uses]
-        # What has been lowered already is in no block; an operation does not compare with None.
-        if any(user is None or user not in blocks for user in users):
+        if not _only_used_by(group, buffer):
             continue
         flat, access = next(
             (flat, a) for flat in group for a in _accesses(flat) if a.buffer == buffer
         )
-        if _outer_places(flat, access, count) != tuple(range(count)):
-            continue
-        size = product(inner_dims(buffer)[count - 1 :])
-        row = emit.alloc(emit.size(size), buffer.type.element_type)
-        group = [_on_row(flat, buffer, row, count) for flat in group]
-    return group
+        if _outer_places(flat, access, count) == tuple(range(count)):
+            kept[buffer] = product(inner_dims(buffer)[count - 1 :])
+    return kept
+
+
+def _only_used_by(group: list[FlatNest], buffer: ir.Value) -> bool:
+    blocks = [flat.nest.block for flat in group]
+    users = [_block_of(use.owner.operation) for use in buffer.uses]
+    # What has been lowered already is in no block; an operation does not compare with None.
+    return all(user is not None and user in blocks for user in users)
 
 
 def _block_of(op: ir.Operation) -> ir.Operation | None:
@@ -168,12 +218,25 @@ def _block_of(op: ir.Operation) -> ir.Operation | None:
     return None if parent is None else parent.operation
 
 
-def _on_row(flat: FlatNest, buffer: ir.Value, row: ir.Value, count: int) -> FlatNest:
+def _on_rows(flat: FlatNest, kept: dict[ir.Value, SymExpr], count: int) -> FlatNest:
+    """Return a nest whose kept buffers have but the rows of a block."""
     zero = SymExpr.const(0)
     accesses = {
-        op: FlatAccess(row, access.offset, [zero] * count + access.strides[count:])
-        if access.buffer == buffer
+        op: replace(
+            access,
+            strides=[zero] * (count - 1) + [kept[access.buffer], *access.strides[count:]],
+            in_rows=True,
+        )
+        if access.buffer in kept
         else access
+        for op, access in flat.accesses.items()
+    }
+    return replace(flat, accesses=accesses)
+
+
+def _placed(flat: FlatNest, rows: dict[ir.Value, ir.Value]) -> FlatNest:
+    accesses = {
+        op: replace(access, buffer=rows[access.buffer]) if access.in_rows else access
         for op, access in flat.accesses.items()
     }
     return replace(flat, accesses=accesses)

@@ -21,6 +21,8 @@ from relax_mlir.lowering.tir_to_vector.team import Part
 _WIDE = 4
 # How much longer an element takes than a multiply-add of a contraction, and a function of it.
 _ELEMENT, _MATH = 6, 32
+# Bits of a line of the cache.
+_LINE = 512
 # A loop with fewer steps for each thread would be split unevenly.
 _STEPS_EACH = 4
 DIVIDES = (
@@ -61,6 +63,8 @@ class NestWriter:
         self._known: dict[ir.Operation, ir.Value] = {}
         self.inner = {vector}
         self.streamed = False
+        self._ahead: dict[ir.Operation, Index] = {}
+        self._in_block: tuple[int, Index] | None = None
         self._ranges: dict[int, tuple[Index, Index]] = {}
         types = [op.results[0].type for op in flat.slice] + [flat.store.operands[0].type]
         widest = max(_bits(type_) for type_ in types)
@@ -71,8 +75,14 @@ class NestWriter:
         )
         self.bases = {op: emit.flatten_once(access.buffer) for op, access in flat.accesses.items()}
 
-    def write(self, counters: Sequence[Index]) -> None:
-        """Write the loops over the other iterators and what they do."""
+    def write(self, counters: Sequence[Index], row: Index = 0) -> None:
+        """Write the loops over the other iterators and what they do.
+
+        Args:
+            counters: of the leading iterators.
+            row: the last of them, counted from the first row of a block.
+        """
+        self.begin_row(len(counters) - 1, row)
         env: dict[int, Index] = dict(enumerate(counters))
         emit = self.emit
         if not counters and in_pieces(self):
@@ -85,7 +95,8 @@ class NestWriter:
             split = [*free, *self._split_inside()]
             parts = [self._part(position, position in free) for position in split]
             ranges = loops.enter_context(emit.team(parts, self._work()))
-            loops.callback(self._fence)
+            if not counters:
+                loops.callback(self._fence)
             self._ranges = dict(zip(split, ranges, strict=True))
             for position in free:
                 env[position] = loops.enter_context(emit.loop(*self._ranges[position])).counter
@@ -95,6 +106,30 @@ class NestWriter:
                 reduce_along(self, env, reductions)
             else:
                 reduce_across(self, env, reductions)
+
+    def fetch_result(self, position: int, block: Index) -> None:
+        """Have what a map writes fetched some rows ahead, which its stores would wait for."""
+        self.fetches(self.flat.written, position, block)
+
+    def fetches(self, buffer: ir.Value, position: int, block: Index) -> bool:
+        """Have what the nest uses of a buffer fetched some rows ahead, if it walks along it."""
+        for op in (*self.flat.slice, self.flat.store):
+            access = self.flat.accesses.get(op)
+            if (
+                access is not None
+                and access.buffer == buffer
+                and not access.in_rows
+                and self.vector is not None
+                and access.strides[self.vector] == 1
+                and access.strides[position] != 0
+            ):
+                self._ahead[op] = self.emit.mul(block, self.emit.size(access.strides[position]))
+                return True
+        return False
+
+    def begin_row(self, position: int, row: Index) -> None:
+        """Set where in a block of rows the code is, which an iterator counts."""
+        self._in_block = (position, row)
 
     def _fence(self) -> None:
         if self.streamed:
@@ -201,6 +236,8 @@ class NestWriter:
         emit, access = self.emit, self.flat.accesses[op]
         place = emit.size(access.offset)
         for position, counter in env.items():
+            if access.in_rows and self._in_block is not None and position == self._in_block[0]:
+                counter = self._in_block[1]
             place = emit.add(place, emit.mul(counter, emit.size(access.strides[position])))
         walks = self.vector is not None and access.strides[self.vector] == 1
         return (emit.add(place, at) if walks else place), walks
@@ -212,6 +249,7 @@ class NestWriter:
         place, walks = self._address(op, env, at)
         type_ = self._typed(base.type.element_type, lanes)
         if walks and lanes > 1:
+            self._prefetch(op, place, lanes)
             return emit.vector_load(base, [place], type_, mask)
         value = emit.load(base, [place])
         return value if lanes == 1 else emit.splat(value, type_)
@@ -223,9 +261,19 @@ class NestWriter:
         place, _ = self._address(self.flat.store, env, at)
         base = self.bases[self.flat.store]
         if isinstance(value.type, ir.VectorType):
+            if not past_cache:
+                self._prefetch(self.flat.store, place, value.type.shape[0])
             self.emit.vector_store(value, base, [place], mask, past_cache=past_cache)
         else:
             self.emit.store(value, base, [place])
+
+    def _prefetch(self, op: ir.Operation, place: Index, lanes: int) -> None:
+        if op not in self._ahead:
+            return
+        place = self.emit.add(place, self._ahead[op])
+        for lane in range(0, lanes, _LINE // self.bits(op)):
+            here = self.emit.add(place, lane)
+            self.emit.prefetch(self.bases[op], here, write=op == self.flat.store)
 
     def _counter(
         self, position: int | None, env: dict[int, Index], at: Index, lanes: int, element: ir.Type

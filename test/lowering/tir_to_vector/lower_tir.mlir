@@ -52,18 +52,25 @@ func.func @matmul(%A: memref<?x?xf32> {tir.name = "A", tir.dtype = "float32", ti
 
 // -----
 
-// Two nests over the same rows share the loop; what lies between them shrinks to one row.
+// Two nests over the same rows share the loop, which goes by blocks of rows: what lies between them
+// shrinks to one block. Where rows may come from beyond the cache the next ones are fetched early.
 
 #n = affine_map<()[s0, s1] -> (s0, s1)>
 // CHECK-LABEL: func.func @rows
-// CHECK: %[[ROW:.*]] = memref.alloca() {{.*}} : memref<1xf32>
+// CHECK: %[[BLOCK:.*]] = arith.select %{{.*}}, %c1, %{{.*}} : index
+// CHECK: %[[ROW:.*]] = memref.alloca() {{.*}} : memref<16xf32>
+// CHECK: scf.for {{.*}} step %[[BLOCK]]
 // CHECK: scf.for
+// CHECK-NOT: memref.prefetch
 // CHECK: arith.cmpf ogt, {{.*}} : vector<16xf32>
 // CHECK-NEXT: arith.select {{.*}} : vector<16xi1>, vector<16xf32>
 // CHECK: vector.reduction <or>, {{.*}} : vector<16xi1> into i1
 // CHECK: memref.store {{.*}}, %[[ROW]]
+// CHECK: scf.for
+// CHECK: memref.prefetch {{.*}}, read, locality<3>, data
 // CHECK: memref.load %[[ROW]]
 // CHECK: arith.subf {{.*}} : vector<16xf32>
+// CHECK: memref.prefetch {{.*}}, write, locality<3>, data
 func.func @rows(%A: memref<?x?xf32> {tir.name = "A", tir.dtype = "float32", tir.shape = #relax.dims<["m", "n"], #n>},
                 %C: memref<?x?xf32> {tir.name = "C", tir.dtype = "float32", tir.shape = #relax.dims<["m", "n"], #n>}) attributes {tir.prim_func} {
   %m = "tir.symbol"() {value = #relax.dims<["m"], affine_map<()[s0] -> (s0)>>} : () -> index

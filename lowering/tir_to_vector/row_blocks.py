@@ -1,0 +1,89 @@
+"""How many rows nests that run row by row take at a time, and the memory for what goes between."""
+
+from dataclasses import replace
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.lowering.tir_to_vector.emit import Emitter
+from relax_mlir.lowering.tir_to_vector.flat import FlatIter, FlatNest
+from relax_mlir.lowering.tir_to_vector.index_emit import Index
+from relax_mlir.lowering.tir_to_vector.machine import Machine
+
+# Rows that go through one nest after the other together, and elements that fit the stack.
+_MOST_ROWS = 16
+_SMALL = 256
+
+
+def row_length(group: list[FlatNest], count: int, emit: Emitter) -> Index:
+    """Return the bytes of a row of all that the nests use."""
+    lengths: dict[ir.Value, Index] = {}
+    for flat in group:
+        for access in flat.accesses.values():
+            stride = emit.size(access.strides[count - 1])
+            if stride != 0 and access.buffer not in lengths:
+                width = max(8, access.buffer.type.element_type.width) // 8
+                lengths[access.buffer] = emit.mul(stride, width)
+    total: Index = 1
+    for length in lengths.values():
+        total = emit.add(total, length)
+    return total
+
+
+def comes_from_afar(
+    group: list[FlatNest], count: int, length: Index, emit: Emitter, machine: Machine
+) -> bool | ir.Value:
+    """Return whether rows come from beyond a core's cache."""
+    for it in group[0].iters[:count]:
+        length = emit.mul(length, emit.size(it.extent))
+    if isinstance(length, int):
+        return length > machine.l2_bytes
+    return emit.compare("sgt", length, machine.l2_bytes)
+
+
+def rows_together(
+    group: list[FlatNest], length: Index, far: bool | ir.Value, emit: Emitter, machine: Machine
+) -> Index:
+    """Return how many rows go together: as many as half of the fastest cache holds.
+
+    One that comes from far away is best alone: memory then always has something to do.
+    """
+    if far is True or not any(flat.total is not None for flat in group):
+        return 1
+    block = emit.max(emit.min(emit.div(machine.l1_bytes // 2, length), _MOST_ROWS), 1)
+    return block if far is False else emit.select(far, 1, block)
+
+
+def size_of_rows(row: SymExpr, block: Index, emit: Emitter) -> Index:
+    """Return how much a buffer of a block of rows takes; what fits the stack is of known size."""
+    size = emit.size(row)
+    known = isinstance(size, int) and size * _MOST_ROWS <= _SMALL
+    return emit.mul(size, _MOST_ROWS if known else block)
+
+
+def merge_shared(group: list[FlatNest], count: int) -> tuple[list[FlatNest], int]:
+    """Make one loop of shared loops that all accesses walk as if they were one."""
+    for position in reversed(range(count - 1)):
+        extent = group[0].iters[position + 1].extent
+        if all(
+            not {position, position + 1} & set(flat.counters.values())
+            and all(
+                access.in_rows or access.strides[position] == access.strides[position + 1] * extent
+                for access in flat.accesses.values()
+            )
+            for flat in group
+        ):
+            group = [_merged(flat, position) for flat in group]
+            count -= 1
+    return group, count
+
+
+def _merged(flat: FlatNest, position: int) -> FlatNest:
+    outer, inner = flat.iters[position : position + 2]
+    iters = list(flat.iters)
+    iters[position : position + 2] = [FlatIter(outer.extent * inner.extent, False)]
+    accesses = {
+        op: replace(access, strides=access.strides[:position] + access.strides[position + 1 :])
+        for op, access in flat.accesses.items()
+    }
+    counters = {v: i - 1 if i and i > position else i for v, i in flat.counters.items()}
+    return replace(flat, iters=iters, accesses=accesses, counters=counters)
