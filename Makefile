@@ -35,6 +35,7 @@ check: ## lint, formatting, types, then all tests
 bench: ## run every benchmark
 	@.ci/environment demo
 	@for file in benchmarks/bench_*.py; do echo "== $$file"; $(RUN) "$$file" || exit 1; done
+	@$(RUN) benchmarks/kernels.py --peers-python .venv-peers/bin/python --out bench-output
 
 # Not a dependency of anything: what kernels are compared with, some 2 GB, in an environment of its own.
 peers: ## compare the kernels with ONNX Runtime, OpenVINO, IREE and PyTorch

@@ -124,6 +124,9 @@ def main(argv=None):
     keys = [f"{w.name}/{t}" for t in map(int, given.threads.split(",")) for w in works]
     if not given.show:
         names = [name for name in given.peers.split(",") if name]
+        if names and not Path(given.peers_python).exists():
+            print(f"no peers: there is no {given.peers_python} (`make peers` makes it)")
+            names = []
         for threads in map(int, given.threads.split(",")):
             with tempfile.TemporaryDirectory() as folder, (given.out / "log").open("w") as log:
                 workers = team(given, threads, names, log)
