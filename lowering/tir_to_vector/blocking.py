@@ -11,26 +11,38 @@ from relax_mlir.lowering.tir_to_vector.machine import Machine
 _STEP = 4
 
 
-def k_limit(machine: Machine, panel_bytes: int, rows_bytes: int) -> int:
+def k_limit(room: int, rows_bytes: int) -> int:
     """Return how many steps of k a block has at most.
 
-    The rows of A that every panel of B needs again should stay in the first-level cache while a
-    panel passes through it; that may be larger than what is left, as it comes in order.
+    The rows of A that every panel of B needs again stay in the first-level cache. A panel passes
+    through the rest of it; it may be larger than that, as it comes in order.
 
     Args:
-        machine: its caches.
-        panel_bytes: bytes of a panel for each step of k.
+        room: bytes of the first-level cache that rows of A may take.
         rows_bytes: bytes of a tile's rows of A for each step of k.
     """
-    both = machine.l1_bytes * 15 // 8 // (panel_bytes + rows_bytes)
-    rows = machine.l1_bytes * 3 // 4 // rows_bytes
-    return max(_STEP, min(both, rows) // 16 * 16)
+    return max(_STEP, room // rows_bytes // 16 * 16)
 
 
-def n_limit(machine: Machine, steps: int, width: int, element_bytes: int) -> int:
-    """Return how many columns a block of B has at most: half of the second-level cache."""
-    columns = machine.l2_bytes // 2 // (steps * element_bytes)
-    return max(width, columns // width * width)
+def n_limit(emit: Emitter, machine: Machine, steps: Index, width: int, size: int) -> Index:
+    """Return how many columns a block of B has at most: about half of the second-level cache.
+
+    Args:
+        emit: where to write.
+        machine: its caches.
+        steps: steps of k, or groups of them, that a block has.
+        width: columns of a panel, of which a block has whole ones.
+        size: bytes of an element.
+    """
+    columns = emit.div(machine.l2_bytes // 2 // size, emit.max(steps, 1))
+    return emit.mul(emit.div(emit.add(columns, width - 1), width), width)
+
+
+def n_block(emit: Emitter, extent: Index, most: Index, width: int) -> Index:
+    """Return the columns of each block of n: all blocks but the last have the same."""
+    count = emit.max(emit.div(emit.add(extent, emit.sub(most, 1)), most), 1)
+    size = emit.div(emit.add(extent, emit.sub(count, 1)), count)
+    return emit.max(emit.mul(emit.div(emit.add(size, width - 1), width), width), width)
 
 
 def k_block(emit: Emitter, extent: Index, limit: int) -> Index:

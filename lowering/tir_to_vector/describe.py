@@ -8,10 +8,9 @@ from relax_mlir.lowering.tir_to_vector.attention import Attention
 from relax_mlir.lowering.tir_to_vector.contraction import Contraction
 from relax_mlir.lowering.tir_to_vector.convolution import Convolution
 from relax_mlir.lowering.tir_to_vector.convolution_tiles import tiles_of
-from relax_mlir.lowering.tir_to_vector.dot_product import find_dot_product
 from relax_mlir.lowering.tir_to_vector.flat import FlatNest
 from relax_mlir.lowering.tir_to_vector.machine import Machine
-from relax_mlir.lowering.tir_to_vector.matrix_tile import TILE_ROWS
+from relax_mlir.lowering.tir_to_vector.matrix_product import product_tile
 from relax_mlir.lowering.tir_to_vector.microkernel import VECTORS
 from relax_mlir.lowering.tir_to_vector.plan import Plan, Transpose
 from relax_mlir.lowering.tir_to_vector.slow_kernels import is_small
@@ -64,10 +63,9 @@ def _element(plan: Plan) -> ir.Type:
 def _tile(plan: Plan, machine: Machine, lanes: int) -> tuple[int, ...]:
     form, most = plan.form, machine.row_tiles[0]
     if isinstance(form, Contraction):
-        dot = find_dot_product(form, machine)
-        most = TILE_ROWS if dot is not None and dot.matrices else most
         rows = 1 if form.m is None else _known(form.flat, form.m)
-        return (most if rows is None else min(most, rows), VECTORS * lanes)
+        tile = product_tile(form, machine)
+        return (tile.rows if rows is None else min(tile.rows, rows), tile.vectors * lanes)
     if isinstance(form, Attention):
         rows = form.rows.value
         return (most if rows is None else max(1, min(most, rows)), VECTORS * lanes)

@@ -161,6 +161,11 @@ class Emitter(TeamEmitter):
             isDataCache=ir.BoolAttr.get(True),
         )
 
+    def keep_order(self) -> None:
+        """Let no load or store pass this place when code is made; that costs no instruction."""
+        acq_rel = ir.IntegerAttr.get(self._i64, 6)
+        self.op("llvm.fence", [], ordering=acq_rel, syncscope=ir.StringAttr.get("singlethread"))
+
     def mask(self, live: Index, lanes: int) -> ir.Value:
         """Return a mask whose first `live` lanes are on; none when that is negative."""
         type_ = ir.VectorType.get([lanes], self.bool_type)

@@ -47,3 +47,13 @@ class Machine:
         The largest fills the registers with accumulators, less those for two vectors and a splat.
         """
         return (12, 4, 1) if self.registers >= 32 else (6, 2, 1)
+
+    @property
+    def product_tiles(self) -> tuple[tuple[int, int], ...]:
+        """Rows and vectors of a register tile of a matrix product, the best shape first.
+
+        Three vectors take fewer loads for each multiply-add than two: with registers of 64 bytes
+        a core that loads much runs at a lower clock. Their edges need masks.
+        """
+        two = (self.row_tiles[0], 2)
+        return ((9, 3), two) if self.registers >= 32 and self.vector_bits >= 512 else (two,)

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
 from relax_mlir.dialects.bindings import ir
+from relax_mlir.lowering.tir_to_vector.blocking import n_block
 from relax_mlir.lowering.tir_to_vector.contraction import Contraction
 from relax_mlir.lowering.tir_to_vector.dot_product_sides import sides
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
@@ -23,7 +24,7 @@ from relax_mlir.lowering.tir_to_vector.vector_nest import work_of
 # that lies well is read from end to end where all rows fit into registers at once.
 DOT_ROWS = 4
 # Where each thread has so many panels, columns are split between threads.
-_PANELS_EACH = 4
+_PANELS_EACH = 2
 # Products of numbers read from memory, in those of numbers that are in registers.
 _MEMORY_WORK = 8
 
@@ -137,8 +138,8 @@ class _Writer:
                 c = None if self.c is None else self.c.at(env)
                 block = loops.enter_context(self._columns_of(columns, right.as_it_lies))
                 steps = loops.enter_context(self._blocks_of_k())
-                panels = right.panels(b, block, steps)
-                tiles.block(env, a, panels, c, rows, block, steps)
+                zones = right.zones(b, block, steps)
+                tiles.block(env, a, zones, c, rows, block, steps)
 
     @contextmanager
     def _loops(
@@ -170,10 +171,11 @@ class _Writer:
         work = work_of(emit, self.found.flat, each)
         parts = [Part(sizes.extent(position), 1, 2 * emit.threads) for position in sizes.outer]
         least = 0 if whole_rows else _PANELS_EACH * emit.threads * sizes.width
-        parts.append(Part(sizes.n, sizes.width, least))
+        unit = sizes.lanes if sizes.is_zoned else sizes.width
+        parts.append(Part(sizes.n, unit, least))
         if not whole_rows:
             parts.append(Part(sizes.rows.count, 1, 2 * emit.threads))
-            parts.append(Part(sizes.n, sizes.width))
+            parts.append(Part(sizes.n, unit))
         with emit.team(parts, work) as ranges:
             by_position = dict(zip(sizes.outer, ranges, strict=False))
             wide, *more = ranges[len(sizes.outer) :]
@@ -188,11 +190,14 @@ class _Writer:
     def _columns_of(self, columns: Span, as_it_lies: bool) -> Iterator[Span]:
         """Loop over blocks of columns; none where B is read as it lies."""
         (first, last), most = columns, self.sizes.n_most
-        if as_it_lies or (first == 0 and isinstance(last, int) and last <= most):
+        known = first == 0 and isinstance(last, int) and isinstance(most, int)
+        if as_it_lies or (known and last <= most):
             yield columns
             return
-        with self.emit.loop(first, last, most) as loop:
-            yield loop.counter, self.emit.min(self.emit.add(loop.counter, most), last)
+        emit = self.emit
+        size = n_block(emit, emit.sub(last, first), most, self.sizes.width)
+        with emit.loop(first, last, size) as loop:
+            yield loop.counter, emit.min(emit.add(loop.counter, size), last)
 
     def _fill(self) -> None:
         """Set C to its initial value: several reduction loops have no one first block."""

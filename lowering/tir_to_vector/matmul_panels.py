@@ -4,9 +4,12 @@ One object serves one kernel: `decide` first, `allocate` inside the parallel reg
 for each block of columns and of k.
 """
 
+from dataclasses import replace
+
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.matmul_sizes import Sizes, Span
+from relax_mlir.lowering.tir_to_vector.matmul_zones import Zone, zones
 from relax_mlir.lowering.tir_to_vector.microkernel import Flat
 from relax_mlir.lowering.tir_to_vector.operands import Edge, Panels
 from relax_mlir.lowering.tir_to_vector.packing import Loader, PanelPacker
@@ -73,6 +76,79 @@ class RightSide:
             size = emit.mul(rows, sizes.width)
         self._packed = emit.alloc(size, self.element)
 
+    def zones(self, b: Flat, columns: Span, steps: Span) -> list[tuple[Zone, Panels]]:
+        """Pack a block where that is decided, and return where its panels are, by their width.
+
+        Args:
+            b: the first element of the matrix.
+            columns: the block's range of columns.
+            steps: the block's range of k.
+        """
+        sizes, (first, last) = self._sizes, columns
+        emit, count = sizes.emit, sizes.emit.sub(last, first)
+        if not sizes.is_zoned:
+            return [(Zone(sizes.vectors, 0, count, False), self.panels(b, columns, steps))]
+        exact = isinstance(sizes.n, int) and sizes.n % sizes.lanes == 0
+        made = []
+        for zone in zones(emit, count, sizes.lanes, exact):
+            here = emit.add(first, zone.first), emit.add(first, zone.last)
+            made.append((zone, self._zone(b, zone, here, steps)))
+        return made
+
+    def _zone(self, b: Flat, zone: Zone, columns: Span, steps: Span) -> Panels:
+        """Return the panels of a zone; where they are packed, each begins after the one before."""
+        sizes = self._sizes
+        emit, found = sizes.emit, sizes.found
+        (j0, j1), (k0, k1) = columns, steps
+        n_stride, k_stride = b.stride(found.n), b.stride(found.k)
+        start = emit.add(b.offset, emit.add(emit.mul(j0, n_stride), emit.mul(k0, k_stride)))
+        width = zone.vectors * sizes.lanes
+        if self._packed is None:
+            return Panels(b.base, start, k_stride, width, width, ahead=True)
+        rows = self._panel_rows()
+        size, first = emit.mul(rows, width), emit.mul(rows, zone.first)
+        load = Loader(emit, b.base, found.widen[1], sizes.vector)
+        packer = PanelPacker(load, width, self._packed, size, first)
+        block = Flat(b.base, start, {"n": n_stride, "k": k_stride})
+        if self.pack is True:
+            packer.pack(block, emit.sub(j1, j0), emit.sub(k1, k0))
+            return Panels(self._packed, first, width, size, width, padded=True)
+        return self._edged(b, packer, block, emit.sub(j1, j0), emit.sub(k1, k0))
+
+    def _edged(
+        self, b: Flat, packer: PanelPacker, block: Flat, count: Index, many: Index
+    ) -> Panels:
+        """Pack what is decided at run time; the last columns are packed in any case.
+
+        So tiles may read all columns of a panel.
+        """
+        emit, width, size = self._sizes.emit, packer.width, packer.panel_size
+        n_stride, k_stride = block.stride("n"), block.stride("k")
+        from_, first = emit.round_down(count, width), packer.first
+        used: bool | ir.Value = True
+        if self.pack is not False:
+            from_, first = emit.select(self.pack, 0, from_), emit.select(self.pack, first, 0)
+            used = emit.negated(self.pack)
+        else:
+            first = 0
+        last = Flat(b.base, emit.add(block.offset, emit.mul(from_, n_stride)), block.strides)
+        replace(packer, first=first).pack(last, emit.sub(count, from_), many)
+        packed, base = emit.dynamic(packer.to), emit.dynamic(b.base)
+        if self.pack is False:
+            panels = Panels(base, block.offset, k_stride, width, width, padded=True, ahead=True)
+        else:
+            panels = Panels(
+                emit.select(self.pack, packed, base),
+                emit.select(self.pack, first, block.offset),
+                emit.select(self.pack, width, k_stride),
+                emit.select(self.pack, size, width),
+                width,
+                padded=True,
+            )
+        if self._has_edge:
+            panels.edge = Edge(packed, used)
+        return panels
+
     def panels(self, b: Flat, columns: Span, steps: Span) -> Panels:
         """Pack a block where that is decided, and return where its panels are.
 
@@ -98,30 +174,8 @@ class RightSide:
         if self.pack is True:
             packer.pack(Flat(b.base, start, {"n": n_stride, "k": k_stride}), count, many)
             return Panels(packed, 0, sizes.width, size, sizes.width, padded=True)
-        # The last columns are packed in any case, so that tiles may read all columns of a panel.
-        from_ = emit.round_down(count, sizes.width)
-        used: bool | ir.Value = True
-        if self.pack is not False:
-            from_ = emit.select(self.pack, 0, from_)
-            used = emit.negated(self.pack)
-        place = emit.add(start, emit.mul(from_, n_stride))
-        block = Flat(b.base, place, {"n": n_stride, "k": k_stride})
-        packer.pack(block, emit.sub(count, from_), many)
-        packed, base = emit.dynamic(packed), emit.dynamic(b.base)
-        if self.pack is False:
-            panels = Panels(base, start, k_stride, sizes.width, sizes.width, padded=True)
-        else:
-            panels = Panels(
-                emit.select(self.pack, packed, base),
-                emit.select(self.pack, 0, start),
-                emit.select(self.pack, sizes.width, k_stride),
-                emit.select(self.pack, size, sizes.width),
-                sizes.width,
-                padded=True,
-            )
-        if self._has_edge:
-            panels.edge = Edge(packed, used)
-        return panels
+        block = Flat(b.base, start, {"n": n_stride, "k": k_stride})
+        return self._edged(b, packer, block, count, many)
 
     @property
     def _has_edge(self) -> bool:
@@ -129,6 +183,10 @@ class RightSide:
         n, sizes = self._sizes.n, self._sizes
         if self.pack is True or sizes.ready:
             return False
+        if sizes.is_zoned:
+            # Where threads share columns, or blocks are cut, any tile may be the last one.
+            known = self.pack is False and isinstance(n, int) and n % sizes.lanes == 0
+            return not known or sizes.emit.is_parallel
         if self.pack is False:
             return not isinstance(n, int)
         return not isinstance(n, int) or n % sizes.width != 0

@@ -6,6 +6,7 @@ from relax_mlir.lowering.tir_to_vector.matmul_sizes import Sizes
 from relax_mlir.lowering.tir_to_vector.microkernel import VECTORS, Flat
 from relax_mlir.lowering.tir_to_vector.packing import Loader, copy_rows
 
+_PAGE = 4096
 # A block of k of unknown size is rounded up to a multiple of less.
 _SPARE = 16
 # Smaller tiles are done before rows that are asked for would arrive.
@@ -30,7 +31,11 @@ class LeftSide:
         sizes = self._sizes
         stride = sizes.a.stride(sizes.found.m)
         bytes_ = sizes.vector.element_type.width // 8
-        fixed = isinstance(stride, int) and (stride * bytes_ % 1024 or stride <= 256)
+        # At multiples of a page each row needs a way of the cache, and so do those of a panel.
+        ways = sizes.machine.l1_bytes // _PAGE
+        crowded = sizes.rows.largest + sizes.vectors > ways
+        fixed = isinstance(stride, int)
+        fixed = fixed and (not crowded or stride * bytes_ % 1024 != 0 or stride <= 256)
         fixed = fixed and isinstance(sizes.m, int)
         if sizes.found.widen[0] is None and (sizes.m == 1 or fixed):
             return
@@ -59,7 +64,7 @@ class LeftSide:
         start = emit.add(start, emit.mul(first, k_stride))
         rows = Flat(a.base, start, {"m": m_stride, "k": k_stride}, last)
         self._ahead = None
-        if k_stride == 1 and tile >= _LEAST_AHEAD:
+        if k_stride == 1 and tile >= _LEAST_AHEAD and not sizes.is_zoned:
             next_ = emit.add(start, emit.mul(tile, m_stride))
             self._ahead = Flat(a.base, next_, rows.strides)
         alone = tile == 1 and last is None and found.widen[0] is None

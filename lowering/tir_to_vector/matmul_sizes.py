@@ -7,8 +7,8 @@ from relax_mlir.lowering.tir_to_vector.dot_product import find_dot_product
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.machine import Machine
-from relax_mlir.lowering.tir_to_vector.matrix_product import panel_iter
-from relax_mlir.lowering.tir_to_vector.matrix_tile import TILE_ROWS, round_up
+from relax_mlir.lowering.tir_to_vector.matrix_product import product_tile
+from relax_mlir.lowering.tir_to_vector.matrix_tile import round_up
 from relax_mlir.lowering.tir_to_vector.microkernel import VECTORS
 from relax_mlir.lowering.tir_to_vector.operands import Layout
 
@@ -23,7 +23,8 @@ class Sizes:
         emit: where its kernel is written.
         machine: what for.
         lanes: elements of a vector.
-        width: columns of a register tile, and of a panel that is packed.
+        vectors: how many the largest register tile has side by side.
+        width: columns of that tile, and of a panel that is packed.
         vector: a vector of sums.
         m, n, k: extents; 1 row where there is no such iterator.
         outer: the other spatial iterators, less one over panels.
@@ -42,26 +43,27 @@ class Sizes:
         lanes = machine.lanes(found.element)
         assert lanes is not None  # contractions of other elements are left to plain loops
         self.lanes = lanes
-        self.width = VECTORS * self.lanes
+        tile = product_tile(found, machine)
+        self.vectors = tile.vectors
+        self.width = self.vectors * self.lanes
         self.vector = ir.VectorType.get([self.lanes], found.element)
         self.m: Index = 1 if found.m is None else self.extent(found.m)
         self.n, self.k = self.extent(found.n), self.extent(found.k)
         self.outer = list(found.outer)
         self.ready = 0
-        self.panel = panel_iter(found, self.width)
+        self.panel = tile.panel
         if self.panel is not None and isinstance(self.n, int):
             self.ready, self.outer = self.n, [i for i in self.outer if i != self.panel]
             self.n = emit.mul(self.extent(self.panel), self.ready)
         size = max(8, found.element.width) // 8
         self.dot = find_dot_product(found, machine)
-        most_rows = TILE_ROWS if self.matrices else machine.row_tiles[0]
-        most = k_limit(machine, self.width * size, most_rows * size)
+        room = machine.l1_bytes * 3 // 4 if self.matrices else machine.l1_bytes // 2
+        most = k_limit(room, tile.rows * size)
         self.k_most = most * (1 if self.dot is None else self.dot.group)
         self.k_block = k_block(emit, self.k, self.k_most)
-        steps = self.groups(self.k_block) if isinstance(self.k_block, int) else most
-        self.n_most = n_limit(machine, max(1, steps), self.width, size)
+        self.n_most = n_limit(emit, machine, self.groups(self.k_block), self.width, size)
         self.a, self.b = (Layout(x, emit) for x in (found.a, found.b))
-        self.rows = RowTiles(emit, self.m, most_rows, full=self.matrices)
+        self.rows = RowTiles(emit, self.m, tile.rows, full=self.matrices)
 
     def extent(self, position: int) -> Index:
         """Return how many steps an iterator has."""
@@ -81,6 +83,16 @@ class Sizes:
     def whole(self, count: Index) -> Index:
         """Return how many groups, or rows, registers hold that so many fill, the last in part."""
         return round_up(self.emit, count) if self.matrices else count
+
+    @property
+    def is_zoned(self) -> bool:
+        """Whether the last columns are summed in tiles of another width than the others."""
+        return self.vectors > VECTORS and not self.ready
+
+    @property
+    def may_be_odd(self) -> bool:
+        """Whether a block of k may have an odd number of steps."""
+        return not isinstance(self.k, int) or self.k % 2 != 0
 
     @property
     def is_one_block(self) -> bool:

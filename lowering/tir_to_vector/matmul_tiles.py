@@ -1,6 +1,6 @@
 """The register tiles of a block of a contraction, and what is left at its edges."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from relax_mlir.dialects.bindings import ir
@@ -8,9 +8,9 @@ from relax_mlir.lowering.tir_to_vector.epilogue import Finish
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.matmul_rows import LeftSide
 from relax_mlir.lowering.tir_to_vector.matmul_sizes import Sizes, Span
+from relax_mlir.lowering.tir_to_vector.matmul_zones import Zone
 from relax_mlir.lowering.tir_to_vector.matrix_tile import emit_matrix_sums
 from relax_mlir.lowering.tir_to_vector.microkernel import (
-    VECTORS,
     Flat,
     Put,
     Store,
@@ -22,6 +22,7 @@ from relax_mlir.lowering.tir_to_vector.operands import Panels
 
 # One of so many columns may be summed for nothing.
 _WASTE = 50
+Zones = Sequence[tuple[Zone, Panels]]
 
 
 class TileWriter:
@@ -54,7 +55,7 @@ class TileWriter:
             self._scratch = self._emit.alloc(count, sizes.found.element)
 
     def block(
-        self, env: dict[int, Index], a: Flat, panels: Panels, c: Flat | None, rows: Span,
+        self, env: dict[int, Index], a: Flat, zones: Zones, c: Flat | None, rows: Span,
         columns: Span, steps: Span,
     ) -> None:  # fmt: skip
         """Write the tiles of a block.
@@ -62,7 +63,7 @@ class TileWriter:
         Args:
             env: counters of the outer iterators.
             a: the first element of A.
-            panels: the block's panels of B.
+            zones: the block's panels of B, by their width.
             c: the first element of C; None where no sum waits for more.
             rows: the range of tiles, by their numbers.
             columns: the range of columns.
@@ -90,7 +91,11 @@ class TileWriter:
                     out = Flat(c.base, place, {"m": c.stride(found.m)})
                 finish = None if self._finish is None else self._finish_of(env, row)
                 store = Store(out, first, self._init, last, finish, j0, self._scratch, rows=there)
-                self._columns(tile, source, panels, store, emit.sub(j1, j0), many)
+                for zone, panels in zones:
+                    if sizes.is_zoned:
+                        self._zone(tile, source, zone, panels, store, many)
+                    else:
+                        self._columns(tile, source, panels, store, emit.sub(j1, j0), many)
 
     def _finish_of(self, env: dict[int, Index], first: Index) -> Callable[[Index], Put]:
         """Return what finishes the sums of a row, counted from a tile's first."""
@@ -103,11 +108,29 @@ class TileWriter:
 
         return at
 
+    def _zone(
+        self, rows: int, a: Flat, zone: Zone, panels: Panels, store: Store, steps: Index
+    ) -> None:
+        emit, sizes = self._emit, self._sizes
+        lanes, width = sizes.lanes, zone.vectors * sizes.lanes
+        # The least tiles are for what is left of rows: their code is not worth much of it.
+        turns = 2 if isinstance(sizes.m, int) or rows == sizes.rows.largest else 1
+        tile = Tile(rows, zone.vectors, sizes.vector, sizes.machine.fma, turns=turns)
+        with emit.loop(zone.first, zone.last, width) as column:
+            left = emit.sub(zone.last, column.counter)
+            b = self._at(panels, emit.sub(column.counter, zone.first), left, zone.vectors)
+            to = store.at(emit, column.counter)
+            masks: list[ir.Value | None] = [None] * zone.vectors
+            if zone.masked:
+                masks = [emit.mask(emit.sub(left, i * lanes), lanes) for i in range(zone.vectors)]
+            hints = {"ahead": panels.ahead, "odd": sizes.may_be_odd}
+            emit_tile(emit, tile, a, b, to, steps, masks, panels.padded, **hints)
+
     def _columns(
         self, rows: int, a: Flat, panels: Panels, store: Store, columns: Index, steps: Index
     ) -> None:
         emit, sizes = self._emit, self._sizes
-        tile = Tile(rows, VECTORS, sizes.vector, sizes.machine.fma, sizes.dot)
+        tile = Tile(rows, sizes.vectors, sizes.vector, sizes.machine.fma, sizes.dot)
         steps = sizes.groups(steps)
         joined = self._joined(panels)
         done = columns if joined else emit.round_down(columns, sizes.width)
@@ -115,18 +138,19 @@ class TileWriter:
             with emit.loop(0, done, sizes.width) as column:
                 self._left.prefetch(rows, column.counter, steps)
                 left = emit.sub(columns, column.counter) if joined else sizes.width
-                b, to = self._at(panels, store, column.counter, left)
-                masks: list[ir.Value | None] = [None] * VECTORS
+                b = self._at(panels, column.counter, left, sizes.vectors)
+                to = store.at(emit, column.counter)
+                masks: list[ir.Value | None] = [None] * sizes.vectors
                 if joined and not self._is_whole:
                     masks = [
                         emit.mask(emit.sub(left, number * sizes.lanes), sizes.lanes)
-                        for number in range(VECTORS)
+                        for number in range(sizes.vectors)
                     ]
                 self._tile(tile, a, b, to, steps, masks, panels.padded)
         if joined:
             return
         left = emit.sub(columns, done)
-        at = self._at(panels, store, done, left)
+        at = self._at(panels, done, left, sizes.vectors), store.at(emit, done)
         if isinstance(left, int):
             self._tail(tile, a, at, left, steps)
             return
@@ -157,16 +181,16 @@ class TileWriter:
         missing = -n % sizes.width // sizes.lanes * sizes.lanes
         return panels.padded and missing * _WASTE <= n
 
-    def _at(self, panels: Panels, store: Store, column: Index, left: Index) -> tuple[Flat, Store]:
-        """Return the first element of B and where sums go, of a tile from a column on.
+    def _at(self, panels: Panels, column: Index, left: Index, vectors: int) -> Flat:
+        """Return the first element of B of a tile from a column on.
 
         Args:
             panels: where B is.
-            store: where the sums of the block's first column go.
-            column: the tile's first, in the block.
+            column: the tile's first, of those in the panels.
             left: how many columns there are from it on.
+            vectors: how many the tile has.
         """
-        emit, width = self._emit, self._sizes.width
+        emit, width = self._emit, vectors * self._sizes.lanes
         place: Index = column
         if panels.width:
             at = emit.add(panels.first, column)
@@ -181,12 +205,12 @@ class TileWriter:
                 edge = emit.both(edge, panels.edge.used)
             base = emit.select(edge, panels.edge.base, base)
             offset, stride = emit.select(edge, 0, offset), emit.select(edge, width, stride)
-        return Flat(base, offset, {"k": stride}), store.at(emit, column)
+        return Flat(base, offset, {"k": stride})
 
     def _tail(self, tile: Tile, a: Flat, at: tuple[Flat, Store], left: Index, steps: Index) -> None:
         """Write a tile of the last columns, fewer than a whole one has."""
         lanes = tile.lanes
-        vectors = -(-left // lanes) if isinstance(left, int) else VECTORS
+        vectors = -(-left // lanes) if isinstance(left, int) else self._sizes.vectors
         if not vectors:
             return
         # All but the last are full, where it is known how many there are.

@@ -1,8 +1,47 @@
-"""Which contractions are products of matrices, and which have their right-hand side in panels."""
+"""Which contractions are products of matrices, in which register tiles, of panels or not."""
 
+from dataclasses import dataclass
+
+from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.contraction import Contraction
+from relax_mlir.lowering.tir_to_vector.dot_product import find_dot_product
 from relax_mlir.lowering.tir_to_vector.machine import Machine
+from relax_mlir.lowering.tir_to_vector.matrix_tile import TILE_ROWS
 from relax_mlir.lowering.tir_to_vector.microkernel import VECTORS
+
+
+@dataclass(frozen=True)
+class ProductTile:
+    """The largest register tile of a contraction.
+
+    Attributes:
+        rows, vectors: how many.
+        panel: the iterator over panels that B consists of already, None where it does not.
+    """
+
+    rows: int
+    vectors: int
+    panel: int | None = None
+
+
+def product_tile(found: Contraction, machine: Machine) -> ProductTile:
+    """Return the register tile of a contraction of vectors."""
+    lanes = machine.lanes(found.element)
+    assert lanes is not None  # contractions of other elements are left to plain loops
+    for rows, vectors in machine.product_tiles:
+        panel = panel_iter(found, vectors * lanes)
+        if panel is not None:
+            return ProductTile(rows, vectors, panel)
+    columns = found.flat.iters[found.n].extent.value
+    several = None if columns is None else -(-columns // lanes)
+    # Two vectors, or two times two, are no sum of threes; integers need a register for products.
+    twos = several is not None and several in (0, 1, 2, 4)
+    integers = isinstance(found.element, ir.IntegerType)
+    dot = find_dot_product(found, machine)
+    if dot is not None and dot.matrices:
+        return ProductTile(TILE_ROWS, VECTORS)
+    first = dot is None and not integers and not twos
+    return ProductTile(*machine.product_tiles[0 if first else -1])
 
 
 def panel_iter(found: Contraction, width: int) -> int | None:
@@ -35,6 +74,6 @@ def is_matrix_product(found: Contraction, machine: Machine) -> bool:
     lanes = machine.lanes(found.element)
     if lanes is None or found.outer_reductions or found.c.strides[found.n] != 1:
         return False
-    panel = panel_iter(found, VECTORS * lanes)
+    panel = product_tile(found, machine).panel
     batch = [i for i in found.outer if i != panel]
     return all(found.a.strides[i] != 0 and found.b.strides[i] != 0 for i in batch)

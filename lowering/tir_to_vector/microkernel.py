@@ -48,6 +48,7 @@ class Tile:
         vector: a vector of sums.
         fma: whether a fused multiply-add is one instruction.
         dot: what multiplies groups of A and B, None for plain numbers.
+        turns: steps of k that the loop has in its code, where they share accumulators.
     """
 
     rows: int
@@ -55,11 +56,17 @@ class Tile:
     vector: ir.VectorType
     fma: bool
     dot: DotProduct | None = None
+    turns: int = 1
 
     @property
     def lanes(self) -> int:
         """Elements of a vector."""
         return self.vector.shape[0]
+
+    @property
+    def kept(self) -> int:
+        """Vectors from one row to the next where sums are kept in memory."""
+        return max(self.vectors, VECTORS)
 
     @property
     def operand(self) -> ir.VectorType:
@@ -111,7 +118,7 @@ class Store:
 
 def emit_tile(
     emit: Emitter, tile: Tile, a: Flat, b: Flat, store: Store, steps: Index,
-    masks: list[ir.Value | None], padded: bool = False,
+    masks: list[ir.Value | None], padded: bool = False, ahead: bool = True, odd: bool = True,
 ) -> None:  # fmt: skip
     """Write one tile.
 
@@ -125,6 +132,8 @@ def emit_tile(
         steps: how many k.
         masks: for each vector which columns there are, None for all.
         padded: whether B can be read as if all were there.
+        ahead: whether B is asked for before it is used.
+        odd: whether there may be an odd number of steps.
     """
     read: list[ir.Value | None] = [None] * tile.vectors if padded else masks
     count = tile.rows * tile.vectors
@@ -135,19 +144,26 @@ def emit_tile(
             emit.prefetch(store.c.base, emit.add(place, h * tile.lanes))
     # A tile at an edge sums in the order of a whole one: where edges are known only at run time, or
     # lie elsewhere because threads share the work, results stay the same.
-    split = max(1, _IN_FLIGHT // (tile.rows * max(tile.vectors, VECTORS)))
+    split = max(1, _IN_FLIGHT // (tile.rows * VECTORS))
+    turns = tile.turns if split == 1 else 1
     zero = emit.constant(tile.vector, 0)
-    whole = emit.round_down(steps, split)
+    whole = steps if turns == 2 and not odd else emit.round_down(steps, split * turns)
     # A single row computes little on what it loads: more loads on their way are worth the code.
     hints = UNROLL if tile.rows == 1 else KEEP
     begin = [zero] * (count * split)
     if tile.dot is not None and tile.dot.turned:
         begin[:count] = _starts(emit, tile, a)
-    with emit.loop(0, whole, split, begin, hints) as loop:
+    with emit.loop(0, whole, split * turns, begin, hints) as loop:
         sums: list[ir.Value] = []
         for u in range(split):
-            k = emit.add(loop.counter, u)
-            sums += _step(emit, tile, a, b, k, read, loop.carried[u * count : (u + 1) * count])
+            part = loop.carried[u * count : (u + 1) * count]
+            for turn in range(turns):
+                if turn:
+                    # Loads of a step made in the one before would take registers from sums.
+                    emit.keep_order()
+                k = emit.add(loop.counter, u + turn)
+                part = _step(emit, tile, a, b, k, read, part, ahead)
+            sums += part
         loop.carry(sums)
     parts = [loop.results[u * count : (u + 1) * count] for u in range(split)]
     while len(parts) > 1:
@@ -156,9 +172,9 @@ def emit_tile(
             for i in range(0, len(parts), 2)
         ]
     sums = parts[0]
-    if split > 1 and not (isinstance(steps, int) and steps % split == 0):
+    if whole != steps:
         with emit.loop(whole, steps, 1, sums) as loop:
-            loop.carry(_step(emit, tile, a, b, loop.counter, read, loop.carried))
+            loop.carry(_step(emit, tile, a, b, loop.counter, read, loop.carried, ahead))
         sums = loop.results
     _store(emit, tile, store, masks, sums)
 
@@ -178,14 +194,14 @@ def _starts(emit: Emitter, tile: Tile, a: Flat) -> list[ir.Value]:
 
 def _step(
     emit: Emitter, tile: Tile, a: Flat, b: Flat, k: Index, masks: list[ir.Value | None],
-    sums: list[ir.Value],
+    sums: list[ir.Value], ahead: bool,
 ) -> list[ir.Value]:  # fmt: skip
     at = emit.add(b.offset, emit.mul(k, b.stride("k")))
     columns = [
         emit.vector_load(b.base, [emit.add(at, h * tile.lanes)], tile.operand, masks[h])
         for h in range(tile.vectors)
     ]
-    if tile.rows > 1:
+    if ahead and tile.rows > 1:
         later = emit.add(at, emit.mul(_AHEAD, b.stride("k")))
         for h in range(tile.vectors):
             emit.prefetch(b.base, emit.add(later, h * tile.lanes))
@@ -256,7 +272,7 @@ class _Sink:
     def by_row(self, sums: list[ir.Value], rows: Index) -> None:
         """Write some rows in a loop, whose code is short."""
         emit, tile, scratch = self._emit, self._tile, self._store.scratch
-        width = VECTORS * tile.lanes
+        width = tile.kept * tile.lanes
         for row, h in product(range(tile.rows), range(tile.vectors)):
             value = sums[row * tile.vectors + h]
             emit.vector_store(value, scratch, [row * width + h * tile.lanes])
@@ -265,7 +281,7 @@ class _Sink:
     def kept(self, rows: Index) -> None:
         """Write some rows of those that are in the scratch memory."""
         emit, tile, scratch = self._emit, self._tile, self._store.scratch
-        width = VECTORS * tile.lanes
+        width = tile.kept * tile.lanes
         with emit.loop(0, rows) as loop:
             start = emit.mul(loop.counter, width)
             places = [emit.add(start, h * tile.lanes) for h in range(tile.vectors)]

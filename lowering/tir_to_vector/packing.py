@@ -97,12 +97,14 @@ class Packer(ABC, Generic[Load]):
         width: columns of a panel.
         to: the panels.
         panel_size: elements, or groups of them, from one panel to the next.
+        first: where the first panel begins.
     """
 
     load: Load
     width: int
     to: ir.Value
     panel_size: Index
+    first: Index = 0
 
     def pack(self, b: Flat, columns: Index, steps: Index) -> None:
         """Copy a block that begins at `b`; strides "n" and "k", `steps` of k."""
@@ -122,7 +124,7 @@ class Packer(ABC, Generic[Load]):
 
     def _target(self, column: Index) -> Index:
         emit = self.load.emit
-        return emit.mul(emit.div(column, self.width), self.panel_size)
+        return emit.add(self.first, emit.mul(emit.div(column, self.width), self.panel_size))
 
     @abstractmethod
     def _along_n(self, b: Flat, columns: Index, steps: Index) -> None: ...
