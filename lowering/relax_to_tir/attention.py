@@ -55,6 +55,7 @@ def legalize_attention(legalizer: Legalizer, op: ir.Operation) -> ir.Value | Non
     """Legalise attention."""
     attrs = read_attributes(op, COMPUTE_OPS["attention"].PARAMS)
     operands = [value for value in op.operands if not is_absent(value)]
+    masked = not is_absent(op.operands[4])
     shapes = T.all_dims(value.type for value in operands)
     if shapes is None:
         return None
@@ -74,18 +75,20 @@ def legalize_attention(legalizer: Legalizer, op: ir.Operation) -> ir.Value | Non
         return None
 
     def body(builder: PrimFuncBuilder, buffers: Sequence[Buffer]) -> None:
-        _Writer(builder, sizes, layouts, attrs).write(buffers)
+        _Writer(builder, sizes, layouts, attrs, masked).write(buffers)
 
-    return legalizer.call_inferred(op, operands, body, f"{attrs}{len(operands)}")
+    return legalizer.call_inferred(op, operands, body, f"{attrs}{len(operands)}{masked}")
 
 
 class _Writer:
     """Writes attention as blocks over all scores; lowering makes one kernel of them."""
 
     def __init__(
-        self, builder: PrimFuncBuilder, sizes: _Sizes, layouts: list[str], attrs: dict[str, Any]
-    ) -> None:
+        self, builder: PrimFuncBuilder, sizes: _Sizes, layouts: list[str], attrs: dict[str, Any],
+        masked: bool,
+    ) -> None:  # fmt: skip
         self.builder, self.sizes, self.layouts, self.attrs = builder, sizes, layouts, attrs
+        self.masked = masked
 
     def write(self, buffers: Sequence[Buffer]) -> None:
         """Write the blocks."""
@@ -175,8 +178,12 @@ class _Writer:
         value = product * scale
         *outer, i, j = at
         plain = (outer[0], self._head(outer), i, j)
-        for bias in added:
-            value = value + cast(bias[_bias_at(bias, self.sizes.plain, plain)], wide)
+        for number, buffer in enumerate(added):
+            term = buffer[_bias_at(buffer, self.sizes.plain, plain)]
+            if self.masked and number == len(added) - 1:
+                value = select(term, value, cast(attrs["unseen_score"], wide))
+            else:
+                value = value + cast(term, wide)
         if attrs["causal_mask"] is not None:
             value = select(self._seen(i, j), value, -math.inf)
         return value

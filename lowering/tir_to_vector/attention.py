@@ -64,6 +64,7 @@ class Attention:
         query, key, value, out: the operands.
         scores: what becomes of products before the softmax.
         added: where each of the summands of scores is.
+        seen: where it says whether a query sees a key; None where all do.
         zeros: whether a query that sees no key gets zeros; else it gets NaN.
         element: the type of what is added.
     """
@@ -80,6 +81,7 @@ class Attention:
     out: Place
     scores: Scores
     added: list[Place]
+    seen: Place | None
     zeros: bool
     element: ir.Type
 
@@ -135,17 +137,18 @@ class _Matcher:
         dims = self._dims(first, self._scores)
         (query, key), depth = self._products(first, dims)
         self._extents = [self._extent(first, dim) for dim in dims]
-        scores, added = self._summands()
+        scores, places = self._summands()
         peak = self._row_of("arith.maximumf", _LOWEST)
         safe = self._powers(peak)
         zeros = self._shares(self._row_of("arith.addf", 0.0))
         _require(safe == zeros)
         value, out, width = self._sum()
-        self._only_here(out, [query, key, value, *added])
+        self._only_here(out, [query, key, value, *places])
         *outer, rows, keys = self._extents
+        seen = None if scores.seen is None else places.pop()
         return Attention(
-            self.nests, outer, rows, keys, depth, width, query, key, value, out, scores, added,
-            zeros, first.value.type,
+            self.nests, outer, rows, keys, depth, width, query, key, value, out, scores, places,
+            seen, zeros, first.value.type,
         )  # fmt: skip
 
     def _next(self) -> Nest:
@@ -185,6 +188,7 @@ class _Matcher:
         raise _Differs
 
     def _summands(self) -> tuple[Scores, list[Place]]:
+        """Read what becomes of products; return it, and where summands and then a mask are."""
         nest = self._next()
         dims = _dims(nest, self._scores)
         _require(dims == list(range(len(nest.types))))
@@ -194,7 +198,9 @@ class _Matcher:
         if scores is None:
             raise _Differs
         places = []
-        for load, widen in zip(scores.added, scores.widened, strict=True):
+        seen = [] if scores.seen is None else [scores.seen]
+        widened = [*scores.widened, *(None for _ in seen)]
+        for load, widen in zip([*scores.added, *seen], widened, strict=True):
             flat = flat_access(load, dims)
             *outer, row, column = flat.strides
             _require(column in (0, 1))

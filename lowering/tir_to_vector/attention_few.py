@@ -1,21 +1,25 @@
 """Attention of few queries: keys and values are read once as they lie, at the memory's speed.
 
-A block of keys is as many as a vector has lanes. All heads of a thread take one block before the
-next, because in the layout of the operation the heads of one key are neighbours in memory.
+Scores of as many keys as a vector has lanes are computed at a time. All heads of a thread take one
+block of keys before the next, because in the layout of the operation the heads of one key are
+neighbours in memory.
 """
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 
 from relax_mlir.dialects.bindings import ir
+from relax_mlir.lowering.tir_to_vector.attention_changes import LOWEST
 from relax_mlir.lowering.tir_to_vector.attention_pack import Matrix
 from relax_mlir.lowering.tir_to_vector.attention_setup import Setup
-from relax_mlir.lowering.tir_to_vector.attention_softmax import LOG2_E
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 
-_LOWEST = float("-inf")
 # Sums of a value that are kept in registers.
 _SUMS = 8
+# Keys whose scores are raised together: more of them are read in a row, fewer stay in the cache.
+_KEYS = 32
+# Vectors of a query that are kept in registers.
+_HELD = 16
 
 
 class FewQueries:
@@ -44,9 +48,10 @@ class FewQueries:
                 each = lambda write: self._each(inside, ranges, rows, env, write)  # noqa: E731
                 each(self._begin)
                 lower, upper = setup.visible(rows[0], emit.sub(rows[1], rows[0]), self.lanes)
-                with emit.loop(lower, upper, self.lanes) as block:
+                with emit.loop(lower, upper, _KEYS) as block:
                     key = block.counter
-                    each(lambda env, row, slot: self._block(env, row, slot, key))
+                    count = emit.min(emit.sub(upper, key), _KEYS)
+                    each(lambda env, row, slot: self._block(env, row, slot, key, count))
                 each(self._finish)
 
     def _each(
@@ -79,12 +84,12 @@ class FewQueries:
         self.highest, self.totals, self.queries, self.sums = (
             emit.alloc(size, element) for size in sizes
         )
-        self.powers = emit.alloc(lanes, element)
+        self.powers = emit.alloc(_KEYS, element)
 
     def _begin(self, env: dict[int, Index], row: Index, slot: Index) -> None:
         emit, use, setup = self.emit, self.use, self.setup
         zero = emit.constant(use.vector, 0)
-        emit.store(emit.constant(setup.found.element, _LOWEST), self.highest, [slot])
+        emit.store(emit.constant(setup.found.element, LOWEST), self.highest, [slot])
         emit.vector_store(zero, self.totals, [emit.mul(slot, self.lanes)])
         query = setup.matrix(setup.found.query, env)
         line = emit.mul(slot, self.depth)
@@ -97,26 +102,37 @@ class FewQueries:
         with emit.loop(0, self.width, self.lanes) as column:
             emit.vector_store(zero, self.sums, [emit.add(line, column.counter)])
 
-    def _block(self, env: dict[int, Index], row: Index, slot: Index, key: Index) -> None:
+    def _block(
+        self, env: dict[int, Index], row: Index, slot: Index, key: Index, count: Index
+    ) -> None:
         """Write what is done with one block of keys."""
         emit, use, setup = self.emit, self.use, self.setup
-        count = emit.min(emit.sub(setup.keys, key), self.lanes)
-        scores = self._scores(setup.matrix(setup.found.key, env), slot, key, count)
-        scores = self._adjusted(scores, env, row, key, count)
+        element, lanes = setup.found.element, self.lanes
+        keys, changes = setup.matrix(setup.found.key, env), setup.changes(env)
+        of_row = changes.of_row(row)
+        lowest, zero = emit.constant(use.vector, LOWEST), emit.constant(use.vector, 0)
+        with emit.loop(0, count, lanes, [lowest]) as loop:
+            first, left = emit.add(key, loop.counter), emit.sub(count, loop.counter)
+            scores = self._scores(keys, slot, first, emit.min(left, lanes))
+            scores = changes.apply(scores, (row, first), emit.mask(left, lanes), of_row)
+            emit.vector_store(scores, self.powers, [loop.counter])
+            loop.carry([use.larger(scores, loop.carried[0])])
         before = emit.load(self.highest, [slot])
-        highest = use.larger(use.across(scores, use.larger), before)
+        highest = use.larger(use.across(loop.results[0], use.larger), before)
         emit.store(highest, self.highest, [slot])
-        element = setup.found.element
         equal = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 1)
-        lowest, zero = emit.constant(element, _LOWEST), emit.constant(element, 0)
-        nothing = emit.op("arith.cmpf", [highest, lowest], emit.bool_type, predicate=equal)
-        shift = use.splat(emit.op("arith.select", [nothing, zero, highest], element))
+        least, none = emit.constant(element, LOWEST), emit.constant(element, 0)
+        nothing = emit.op("arith.cmpf", [highest, least], emit.bool_type, predicate=equal)
+        shift = use.splat(emit.op("arith.select", [nothing, none, highest], element))
+        with emit.loop(0, count, lanes, [zero]) as loop:
+            scores = use.load(self.powers, loop.counter)
+            powers = use.power(emit.op("arith.subf", [scores, shift], use.vector))
+            emit.vector_store(powers, self.powers, [loop.counter])
+            loop.carry([use.add(loop.carried[0], powers)])
         shrink = use.power(emit.op("arith.subf", [use.splat(before), shift], use.vector))
-        powers = use.power(emit.op("arith.subf", [scores, shift], use.vector))
-        at = emit.mul(slot, self.lanes)
-        total = use.multiply_add(use.load(self.totals, at), shrink, powers)
+        at = emit.mul(slot, lanes)
+        total = use.multiply_add(use.load(self.totals, at), shrink, loop.results[0])
         emit.vector_store(total, self.totals, [at])
-        emit.vector_store(powers, self.powers, [0])
         self._add(setup.matrix(setup.found.value, env), slot, key, count, shrink)
 
     def _scores(self, keys: Matrix, slot: Index, key: Index, count: Index) -> ir.Value:
@@ -128,18 +144,28 @@ class FewQueries:
         line = emit.mul(slot, self.depth)
         zero = emit.constant(use.vector, 0)
 
-        def step(column: Index, mask: ir.Value | None, sums: list[ir.Value]) -> list[ir.Value]:
+        def product(
+            column: Index, start: Index, mask: ir.Value | None, total: ir.Value
+        ) -> ir.Value:
             # Where nothing is left, what would be read is the next query's, or beyond the buffer.
             query = emit.vector_load(self.queries, [emit.add(line, column)], use.vector, mask)
-            return [
-                use.multiply_add(query, keys.load(emit.add(start, column), mask), total)
-                for start, total in zip(starts, sums, strict=True)
-            ]
+            return use.multiply_add(query, keys.load(emit.add(start, column), mask), total)
+
+        def step(column: Index, mask: ir.Value | None, sums: list[ir.Value]) -> list[ir.Value]:
+            pairs = zip(starts, sums, strict=True)
+            return [product(column, start, mask, total) for start, total in pairs]
 
         whole = emit.round_down(depth, lanes)
-        with emit.loop(0, whole, lanes, [zero] * lanes) as loop:
-            loop.carry(step(loop.counter, None, loop.carried))
-        sums = loop.results
+        sums = [zero] * lanes
+        if isinstance(whole, int) and whole <= _HELD * lanes:
+            # One key after the other: memory is fastest read in the order in which it lies.
+            for i, start in enumerate(starts):
+                for column in range(0, whole, lanes):
+                    sums[i] = product(column, start, None, sums[i])
+        else:
+            with emit.loop(0, whole, lanes, sums) as loop:
+                loop.carry(step(loop.counter, None, loop.carried))
+            sums = loop.results
         left = emit.sub(depth, whole)
         if not isinstance(left, int) or left:
             sums = step(whole, emit.mask(left, lanes), sums)
@@ -157,32 +183,6 @@ class FewQueries:
             ]
             width *= 2
         return vectors[0]
-
-    def _adjusted(
-        self, scores: ir.Value, env: dict[int, Index], row: Index, key: Index, count: Index
-    ) -> ir.Value:
-        emit, use, setup = self.emit, self.use, self.setup
-        lowest = emit.constant(use.vector, _LOWEST)
-        there = emit.mask(count, self.lanes)
-        for place in setup.found.added:
-            x = setup.matrix(place, env)
-            at = x.place(row, key)
-            summand = use.splat(x.one(at)) if x.column == 0 else x.load(at, there)
-            if use.is_single:
-                base = emit.constant(use.vector, LOG2_E)
-                scores = use.multiply_add(summand, base, scores)
-            else:
-                scores = use.add(scores, summand)
-        scores = emit.op("arith.select", [there, scores, lowest], use.vector)
-        if setup.mask is None:
-            return scores
-        seen = emit.add(emit.add(emit.sub(row, key), setup.mask.offset), 1)
-        upto = emit.mask(seen, self.lanes)
-        scores = emit.op("arith.select", [upto, scores, lowest], use.vector)
-        if setup.mask.window is not None:
-            gone = emit.mask(emit.sub(seen, setup.mask.window), self.lanes)
-            scores = emit.op("arith.select", [gone, lowest, scores], use.vector)
-        return scores
 
     def _add(self, values: Matrix, slot: Index, key: Index, count: Index, shrink: ir.Value) -> None:
         """Add a block of values to the sums of a query, which shrink before."""

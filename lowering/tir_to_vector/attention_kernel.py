@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.attention import Attention
+from relax_mlir.lowering.tir_to_vector.attention_changes import Changes
 from relax_mlir.lowering.tir_to_vector.attention_few import FewQueries
 from relax_mlir.lowering.tir_to_vector.attention_pack import (
     Matrix,
@@ -37,10 +38,10 @@ FEW = 6
 
 @dataclass(frozen=True)
 class _Buffers:
-    """What a thread works in."""
+    """What a thread works in; values that already are where tiles want them are not copied."""
 
     keys: ir.Value
-    values: ir.Value
+    values: ir.Value | None
     queries: ir.Value
     sums: ir.Value
     softmax: Softmax
@@ -51,8 +52,9 @@ class _Head:
     """The operands of one step of the outer loops."""
 
     query: Matrix
+    value: Matrix
     out: Matrix
-    added: list[Matrix]
+    changes: Changes
 
 
 def emit_attention(found: Attention, emit: Emitter, machine: Machine) -> None:
@@ -81,6 +83,13 @@ class _Kernel:
         )  # fmt: skip
         self.tile = _tile_rows(self.rows, setup.machine)
         self.block = TILES * self.tile
+        value = self.found.value
+        # Half of every line of more keys than that would not stay in the first-level cache.
+        few = isinstance(self.keys, int) and self.keys <= KEYS // 2
+        whole = few and isinstance(self.width, int) and self.width % self.panel == 0
+        self.values_lie_well = (
+            whole and value.widen is None and value.column == 1 and value.row == self.found.width
+        )
         one_block = isinstance(self.keys, int) and 0 < self.keys <= KEYS
         self.alone = one_block and setup.mask is None
 
@@ -97,8 +106,9 @@ class _Kernel:
                 env[position] = stack.enter_context(emit.loop(*spans[position])).counter
             head = _Head(
                 setup.matrix(found.query, env),
+                setup.matrix(found.value, env),
                 setup.matrix(found.out, env),
-                [setup.matrix(place, env) for place in found.added],
+                setup.changes(env),
             )
             if rows[0] == 0 and isinstance(rows[1], int) and rows[1] <= self.block:
                 self._rows(head, 0, rows[1])
@@ -133,16 +143,17 @@ class _Kernel:
         scores = emit.alloc(self.block * stride, element)
         return _Buffers(
             emit.alloc(key_size, element),
-            emit.alloc(value_size, element),
+            None if self.values_lie_well else emit.alloc(value_size, element),
             emit.alloc(query_size, element),
             emit.alloc(sum_size, element),
-            Softmax(self.use, scores, stride, self.panel, state, self.alone),
+            Softmax(self.use, scores, stride, state, self.alone),
         )
 
     def _pack(self, env: dict[int, Index]) -> None:
         key, value = (self.setup.matrix(p, env) for p in (self.found.key, self.found.value))
         pack_rows(key, self.keys, self.depth, self.buffers.keys, self.panel)
-        pack_columns(value, self.keys, self.width, self.buffers.values, self.panel)
+        if self.buffers.values is not None:
+            pack_columns(value, self.keys, self.width, self.buffers.values, self.panel)
 
     def _rows(self, head: _Head, first: Index, rows: Index) -> None:
         """Write what is done for a block of queries."""
@@ -165,29 +176,17 @@ class _Kernel:
     def _block(self, head: _Head, at: tuple[Index, Index], rows: Index, columns: Index) -> None:
         """Write what is done for a block of keys."""
         emit, use, softmax = self.emit, self.use, self.buffers.softmax
-        lanes = use.lanes
-        with emit.loop(0, columns, self.panel) as panel:
-            start = emit.mul(emit.add(at[1], panel.counter), self.depth)
-            keys = Lines(self.buffers.keys, start, self.panel)
-
-            def products(row: Index, count: int) -> None:
-                queries = Lines(
-                    self.buffers.queries, emit.mul(row, self.query_stride), self.query_stride
-                )
-                sums = sum_products(use, (count, VECTORS), queries, keys, self.depth)
-                line = emit.add(emit.mul(row, softmax.stride), panel.counter)
-                for r, vectors in enumerate(sums):
-                    for h, value in enumerate(vectors):
-                        place = emit.add(line, r * softmax.stride + h * lanes)
-                        emit.vector_store(value, softmax.scores, [place])
-
-            self._tiles(rows, products)
+        # Of a panel whose second half is empty only the first is computed.
+        whole = emit.round_down(emit.add(columns, use.lanes * (VECTORS - 1)), self.panel)
+        for lower, upper, vectors in ((0, whole, VECTORS), (whole, columns, VECTORS - 1)):
+            if isinstance(lower, int) and isinstance(upper, int) and lower >= upper:
+                continue
+            with emit.loop(lower, upper, self.panel) as panel:
+                self._products(rows, at[1], panel.counter, vectors)
         self._adjust(head, at, rows, columns)
         softmax.write(rows, columns)
         with emit.loop(0, self.columns, self.panel) as panel:
-            start = emit.mul(panel.counter, self.keys)
-            start = emit.add(start, emit.mul(at[1], self.panel))
-            values = Lines(self.buffers.values, start, self.panel)
+            values = self._values(head, at[1], panel.counter)
 
             def shares(row: Index, count: int) -> None:
                 powers = Lines(softmax.scores, emit.mul(row, softmax.stride), softmax.stride)
@@ -196,6 +195,33 @@ class _Kernel:
                     self._add(emit.add(row, r), panel.counter, vectors)
 
             self._tiles(rows, shares)
+
+    def _products(self, rows: Index, key: Index, column: Index, vectors: int) -> None:
+        """Write the scores of a panel, from that column of the block that starts at a key."""
+        emit, use, softmax = self.emit, self.use, self.buffers.softmax
+        stride = self.query_stride
+        start = emit.mul(emit.add(key, column), self.depth)
+        keys = Lines(self.buffers.keys, start, self.panel)
+
+        def products(row: Index, count: int) -> None:
+            queries = Lines(self.buffers.queries, emit.mul(row, stride), stride)
+            sums = sum_products(use, (count, vectors), queries, keys, self.depth)
+            line = emit.add(emit.mul(row, softmax.stride), column)
+            for r, each in enumerate(sums):
+                for h, value in enumerate(each):
+                    place = emit.add(line, r * softmax.stride + h * use.lanes)
+                    emit.vector_store(value, softmax.scores, [place])
+
+        self._tiles(rows, products)
+
+    def _values(self, head: _Head, key: Index, column: Index) -> Lines:
+        """Return where a panel of values is, from a key on."""
+        emit, packed = self.emit, self.buffers.values
+        if packed is None:
+            value = head.value
+            return Lines(value.base, value.place(key, column), value.row)
+        start = emit.add(emit.mul(column, self.keys), emit.mul(key, self.panel))
+        return Lines(packed, start, self.panel)
 
     def _add(self, row: Index, column: Index, vectors: list[ir.Value]) -> None:
         """Add to the sums of a row, made smaller."""
@@ -212,7 +238,7 @@ class _Kernel:
 
     def _adjust(self, head: _Head, at: tuple[Index, Index], rows: Index, columns: Index) -> None:
         emit, softmax, mask = self.emit, self.buffers.softmax, self.setup.mask
-        if not head.added:
+        if not head.changes.reads:
             softmax.hide_rest(rows, columns)
             if mask is None:
                 return
@@ -223,18 +249,21 @@ class _Kernel:
                 gone = emit.compare("sgt", emit.sub(last, mask.window), at[1])
                 partial = emit.op("arith.ori", [partial, gone], emit.bool_type)
             with emit.when(partial):
-                softmax.adjust(rows, columns, at, [], mask)
+                softmax.adjust(rows, columns, at, head.changes)
             return
         softmax.hide_rest(rows, columns)
-        softmax.adjust(rows, columns, at, head.added, mask)
+        softmax.adjust(rows, columns, at, head.changes)
 
     def _clear(self, rows: Index) -> None:
         emit, use = self.emit, self.use
         zero = emit.constant(use.vector, 0)
         with emit.loop(0, rows) as row:
             line = emit.mul(row.counter, self.sum_stride)
-            with emit.loop(0, self.columns, use.lanes) as column:
-                emit.vector_store(zero, self.buffers.sums, [emit.add(line, column.counter)])
+
+            def write(at: Index, _: ir.Value | None, line: Index = line) -> None:
+                emit.vector_store(zero, self.buffers.sums, [emit.add(line, at)])
+
+            use.each_vector(self.columns, write)
 
     def _finish(self, out: Matrix, first: Index, rows: Index) -> None:
         emit, buffers = self.emit, self.buffers
@@ -262,8 +291,9 @@ class _Kernel:
                 with emit.loop(whole, rows, left) as loop:
                     write(loop.counter, left)
             return
-        with emit.loop(whole, rows, self.setup.machine.row_tiles[1]) as loop:
-            write(loop.counter, self.setup.machine.row_tiles[1])
+        # Fewer rows still would wait for their own sums.
+        with emit.loop(whole, rows, most // 2) as loop:
+            write(loop.counter, most // 2)
 
 
 def _tile_rows(rows: Index, machine: Machine) -> int:

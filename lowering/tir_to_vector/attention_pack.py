@@ -72,11 +72,16 @@ def copy_rows(
     with emit.loop(0, rows) as row:
         source, target = emit.add(first, row.counter), emit.mul(row.counter, stride)
         if x.column == 1:
-            with emit.loop(0, columns, use.lanes) as column:
-                mask = emit.mask(emit.sub(columns, column.counter), use.lanes)
-                value = x.load(x.place(source, column.counter), mask)
+            start = x.place(source, 0)
+
+            def write(
+                at: Index, mask: ir.Value | None, start: Index = start, target: Index = target
+            ) -> None:
+                value = x.load(emit.add(start, at), mask)
                 value = emit.op("arith.mulf", [value, factor], use.vector)
-                emit.vector_store(value, to, [emit.add(target, column.counter)])
+                emit.vector_store(value, to, [emit.add(target, at)])
+
+            use.each_vector(columns, write)
         else:
             scale = emit.extract(factor, 0)
             with emit.loop(0, columns) as column:
@@ -92,6 +97,7 @@ def pack_columns(x: Matrix, rows: Index, columns: Index, to: ir.Value, width: in
     """
     use = x.use
     emit = use.emit
+    whole = isinstance(columns, int) and columns % width == 0
     with emit.loop(0, columns, width) as panel:
         base = emit.mul(panel.counter, rows)
         starts = range(0, width, use.lanes)
@@ -100,8 +106,8 @@ def pack_columns(x: Matrix, rows: Index, columns: Index, to: ir.Value, width: in
             target = emit.add(base, emit.mul(row.counter, width))
             for start in starts:
                 at = x.place(row.counter, emit.add(panel.counter, start))
-                value = x.load(at, emit.mask(emit.sub(left, start), use.lanes))
-                emit.vector_store(value, to, [emit.add(target, start)])
+                mask = None if whole else emit.mask(emit.sub(left, start), use.lanes)
+                emit.vector_store(x.load(at, mask), to, [emit.add(target, start)])
 
 
 def pack_rows(x: Matrix, rows: Index, columns: Index, to: ir.Value, width: int) -> None:
@@ -135,17 +141,17 @@ def pack_rows(x: Matrix, rows: Index, columns: Index, to: ir.Value, width: int) 
 def _transposed(
     x: Matrix, first: Index, rows: Index, columns: Index, to: tuple[ir.Value, Index], width: int
 ) -> None:
-    """Copy a panel of keys by square tiles."""
+    """Copy a panel of keys by square tiles, up to that of the last key."""
     use = x.use
     emit, lanes = use.emit, use.lanes
     last = emit.sub(rows, 1)
-    with emit.loop(0, width, lanes) as part:
+    with emit.loop(0, emit.min(width, emit.sub(rows, first)), lanes) as part:
         # A key that is not there is read as the last one.
         keys = [emit.min(emit.add(emit.add(first, part.counter), i), last) for i in range(lanes)]
         starts = [x.place(key, 0) for key in keys]
         target = emit.add(to[1], part.counter)
         with emit.loop(0, columns, lanes) as column:
-            mask = emit.mask(emit.sub(columns, column.counter), lanes)
+            mask = use.tail(columns, column.counter)
             vectors = [x.load(emit.add(start, column.counter), mask) for start in starts]
             for i, value in enumerate(transpose(emit, vectors)):
                 line = emit.mul(emit.add(column.counter, i), width)

@@ -8,7 +8,7 @@ from relax_mlir.lowering.tir_to_vector.analysis import Access, Nest
 _LOWEST = float("-inf")
 _WIDEN = "arith.extf"
 # Predicates of arith.cmpi.
-_LESS, _AT_MOST = 2, 3
+_DIFFERS, _LESS, _AT_MOST = 1, 2, 3
 
 
 @dataclass
@@ -22,6 +22,8 @@ class Scores:
         causal: whether a query sees only keys up to its own number and `offset`.
         offset: what is added to a query's number, without iterators; None for nothing.
         window: how many keys before that it sees; None for all.
+        seen: the load of whether a query sees a key; None where all do.
+        unseen: the score where it does not.
     """
 
     factors: list[ir.Value] = field(default_factory=list)
@@ -30,6 +32,8 @@ class Scores:
     causal: bool = False
     offset: ir.Value | None = None
     window: int | None = None
+    seen: Access | None = None
+    unseen: float = _LOWEST
 
 
 def operation(value: ir.Value, name: str) -> list[ir.Value] | None:
@@ -42,10 +46,15 @@ def operation(value: ir.Value, name: str) -> list[ir.Value] | None:
 
 def is_constant(value: ir.Value, number: float) -> bool:
     """Whether a value is that floating-point constant."""
+    return _float(value) == number
+
+
+def _float(value: ir.Value) -> float | None:
+    """Return the number that a floating-point constant is."""
     if operation(value, "arith.constant") is None:
-        return False
+        return None
     attr = value.owner.operation.attributes["value"]
-    return isinstance(attr, ir.FloatAttr) and attr.value == number
+    return attr.value if isinstance(attr, ir.FloatAttr) else None
 
 
 def match_scores(nest: Nest, buffer: ir.Value) -> Scores | None:
@@ -61,10 +70,14 @@ def match_scores(nest: Nest, buffer: ir.Value) -> Scores | None:
         return None
     found = Scores()
     value = stores[0].op.operands[0]
-    hidden = operation(value, "arith.select")
-    if hidden is not None:
+    while (hidden := operation(value, "arith.select")) is not None:
         condition, value, other = hidden
-        if not is_constant(other, _LOWEST) or not _visible(found, condition, nest):
+        if found.seen is not None:
+            return None
+        number, found.seen = _float(other), _flag(loads, condition)
+        if found.seen is not None and number is not None:
+            found.unseen = number
+        elif found.causal or number != _LOWEST or not _visible(found, condition, nest):
             return None
     while (pair := operation(value, "arith.addf")) is not None:
         value, summand = pair[0], _summand(loads, pair[1], buffer)
@@ -86,6 +99,15 @@ def match_scores(nest: Nest, buffer: ir.Value) -> Scores | None:
     if load is None or load.buffer != buffer or load.exprs != stores[0].exprs:
         return None
     return found
+
+
+def _flag(loads: dict[ir.Value, Access], condition: ir.Value) -> Access | None:
+    """Return the load of the byte that a condition is, None for another condition."""
+    pair = _comparison(condition, _DIFFERS)
+    if pair is None or operation(pair[1], "arith.constant") is None:
+        return None
+    zero = ir.IntegerAttr(pair[1].owner.operation.attributes["value"]).value == 0
+    return loads.get(pair[0]) if zero else None
 
 
 def _summand(

@@ -5,9 +5,9 @@ from contextlib import contextmanager
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.attention import Attention, Place
+from relax_mlir.lowering.tir_to_vector.attention_changes import LOG2_E, Changes, Mask
 from relax_mlir.lowering.tir_to_vector.attention_pack import Matrix
 from relax_mlir.lowering.tir_to_vector.attention_scores import copy_fixed
-from relax_mlir.lowering.tir_to_vector.attention_softmax import LOG2_E, Mask
 from relax_mlir.lowering.tir_to_vector.attention_tile import Arithmetic
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
@@ -86,6 +86,13 @@ class Setup:
         row, column = emit.size(place.row), emit.size(place.column)
         return Matrix(self.use, base, offset, row, column, place.widen)
 
+    def changes(self, env: dict[int, Index]) -> Changes:
+        """Return what is done to scores at given counters of the outer loops."""
+        found = self.found
+        added = [self.matrix(place, env) for place in found.added]
+        seen = None if found.seen is None else self.matrix(found.seen, env)
+        return Changes(self.use, added, seen, found.scores.unseen, self.mask)
+
     def visible(self, first: Index, rows: Index, unit: int) -> Span:
         """Return which keys any of some queries sees; the first is a multiple of the unit."""
         emit, mask = self.emit, self.mask
@@ -122,11 +129,13 @@ class Setup:
         total = emit.op("arith.select", [none, one, total], element)
         share = use.splat(emit.op("arith.divf", [one, total], element))
         target = out.place(row, 0)
-        with emit.loop(0, self.width, use.lanes) as column:
-            value = use.load(sums[0], emit.add(sums[1], column.counter))
+
+        def write(at: Index, mask: ir.Value | None) -> None:
+            value = use.load(sums[0], emit.add(sums[1], at))
             value = emit.op("arith.mulf", [value, share], use.vector)
             if narrow != element:
                 stored = ir.VectorType.get([use.lanes], narrow)
                 value = emit.op("arith.truncf", [value], stored)
-            mask = emit.mask(emit.sub(self.width, column.counter), use.lanes)
-            emit.vector_store(value, out.base, [emit.add(target, column.counter)], mask)
+            emit.vector_store(value, out.base, [emit.add(target, at)], mask)
+
+        use.each_vector(self.width, write)

@@ -3,21 +3,10 @@
 from dataclasses import dataclass
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.lowering.tir_to_vector.attention_pack import Matrix
+from relax_mlir.lowering.tir_to_vector.attention_changes import LOWEST, Changes
 from relax_mlir.lowering.tir_to_vector.attention_tile import Arithmetic
 from relax_mlir.lowering.tir_to_vector.emit import UNROLL
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
-
-_LOWEST = float("-inf")
-LOG2_E = 1.4426950408889634
-
-
-@dataclass(frozen=True)
-class Mask:
-    """Which keys a query sees: those up to its number and `offset`, of them the last `window`."""
-
-    offset: Index
-    window: int | None
 
 
 @dataclass(frozen=True)
@@ -45,7 +34,6 @@ class Softmax:
         use: the arithmetic.
         scores: the block of scores.
         stride: from one row to the next.
-        width: columns that are written at a time; the block's width is a multiple of it.
         state: of its rows.
         alone: whether there is one block of keys only.
     """
@@ -53,7 +41,6 @@ class Softmax:
     use: Arithmetic
     scores: ir.Value
     stride: Index
-    width: int
     state: RowState
     alone: bool
 
@@ -61,30 +48,28 @@ class Softmax:
         """Say of rows that nothing was seen."""
         use = self.use
         emit = use.emit
-        lowest, zero = emit.constant(use.vector, _LOWEST), emit.constant(use.vector, 0)
+        lowest, zero = emit.constant(use.vector, LOWEST), emit.constant(use.vector, 0)
         with emit.loop(0, rows, use.lanes) as row:
             emit.vector_store(lowest, self.state.highest, [row.counter])
         with emit.loop(0, rows) as row:
             emit.vector_store(zero, self.state.totals, [emit.mul(row.counter, use.lanes)])
 
     def hide_rest(self, rows: Index, columns: Index) -> None:
-        """Hide what was computed beyond the last column."""
+        """Hide what was computed beyond the last column, up to the end of its vector."""
         emit, use = self.use.emit, self.use
-        start = emit.round_down(columns, self.width)
+        start = emit.round_down(columns, use.lanes)
         left = emit.sub(columns, start)
         if isinstance(left, int) and left == 0:
             return
-        lowest = emit.constant(use.vector, _LOWEST)
-        masks = [emit.mask(emit.sub(left, h), use.lanes) for h in range(0, self.width, use.lanes)]
+        lowest = emit.constant(use.vector, LOWEST)
+        mask = emit.mask(left, use.lanes)
 
         def write() -> None:
             with emit.loop(0, rows) as row:
-                line = emit.add(emit.mul(row.counter, self.stride), start)
-                for h, mask in enumerate(masks):
-                    at = emit.add(line, h * use.lanes)
-                    value = use.load(self.scores, at)
-                    value = emit.op("arith.select", [mask, value, lowest], use.vector)
-                    emit.vector_store(value, self.scores, [at])
+                at = emit.add(emit.mul(row.counter, self.stride), start)
+                value = use.load(self.scores, at)
+                value = emit.op("arith.select", [mask, value, lowest], use.vector)
+                emit.vector_store(value, self.scores, [at])
 
         if isinstance(left, int):
             write()
@@ -93,48 +78,26 @@ class Softmax:
                 write()
 
     def adjust(
-        self, rows: Index, columns: Index, at: tuple[Index, Index], added: list[Matrix],
-        mask: Mask | None,
-    ) -> None:  # fmt: skip
-        """Add the summands of scores, and hide keys that queries do not see.
+        self, rows: Index, columns: Index, at: tuple[Index, Index], changes: Changes
+    ) -> None:
+        """Change scores.
 
         Args:
             rows: how many queries.
             columns: how many keys.
             at: numbers of the first query and of the first key.
-            added: the summands.
-            mask: who sees what; None for all.
+            changes: what is done.
         """
         emit, use = self.use.emit, self.use
-        lowest = emit.constant(use.vector, _LOWEST)
-        base = emit.constant(use.vector, LOG2_E) if use.is_single else None
         with emit.loop(0, rows) as row:
             query = emit.add(at[0], row.counter)
             line = emit.mul(row.counter, self.stride)
-            singles = {
-                i: use.splat(x.one(x.place(query, 0))) for i, x in enumerate(added) if x.column == 0
-            }
+            of_row = changes.of_row(query)
             with emit.loop(0, columns, use.lanes) as column:
                 place = emit.add(line, column.counter)
                 there = emit.mask(emit.sub(columns, column.counter), use.lanes)
-                value = use.load(self.scores, place)
-                for i, x in enumerate(added):
-                    key = emit.add(at[1], column.counter)
-                    summand = singles[i] if i in singles else x.load(x.place(query, key), there)
-                    value = (
-                        use.add(value, summand)
-                        if base is None
-                        else use.multiply_add(summand, base, value)
-                    )
-                value = emit.op("arith.select", [there, value, lowest], use.vector)
-                if mask is not None:
-                    seen = emit.add(emit.add(emit.sub(query, at[1]), mask.offset), 1)
-                    upto = emit.mask(emit.sub(seen, column.counter), use.lanes)
-                    value = emit.op("arith.select", [upto, value, lowest], use.vector)
-                    if mask.window is not None:
-                        before = emit.sub(emit.sub(seen, mask.window), column.counter)
-                        gone = emit.mask(before, use.lanes)
-                        value = emit.op("arith.select", [gone, lowest, value], use.vector)
+                here = (query, emit.add(at[1], column.counter))
+                value = changes.apply(use.load(self.scores, place), here, there, of_row)
                 emit.vector_store(value, self.scores, [place])
 
     def write(self, rows: Index, columns: Index) -> None:
@@ -151,25 +114,17 @@ class Softmax:
         """Find the largest score of a row."""
         emit, use = self.use.emit, self.use
         line = emit.mul(row, self.stride)
-        count = self.width // use.lanes
-        lowest = emit.constant(use.vector, _LOWEST)
-        with emit.loop(0, columns, self.width, [lowest] * count, UNROLL) as loop:
-            place = emit.add(line, loop.counter)
-            loop.carry(
-                [
-                    use.larger(use.load(self.scores, emit.add(place, h * use.lanes)), before)
-                    for h, before in enumerate(loop.carried)
-                ]
-            )
-        peak, *others = loop.results
-        for other in others:
-            peak = use.larger(peak, other)
+        lowest = emit.constant(use.vector, LOWEST)
+        with emit.loop(0, columns, use.lanes, [lowest], UNROLL) as loop:
+            value = use.load(self.scores, emit.add(line, loop.counter))
+            loop.carry([use.larger(value, loop.carried[0])])
+        (peak,) = loop.results
         emit.store(use.across(peak, use.larger), self.state.shift, [row])
 
     def _shift(self, row: Index) -> None:
         """Compute, for a vector of rows, what scores are lessened by, and what sums shrink by."""
         emit, use, state = self.use.emit, self.use, self.state
-        lowest, zero = emit.constant(use.vector, _LOWEST), emit.constant(use.vector, 0)
+        lowest, zero = emit.constant(use.vector, LOWEST), emit.constant(use.vector, 0)
         highest = use.load(state.shift, row)
         before = None
         if not self.alone:
@@ -192,19 +147,13 @@ class Softmax:
         line = emit.mul(row, self.stride)
         shift = use.splat(emit.load(state.shift, [row]))
         zero = emit.constant(use.vector, 0)
-        count = self.width // use.lanes
-        with emit.loop(0, columns, self.width, [zero] * count) as loop:
-            sums = []
-            for h, total in enumerate(loop.carried):
-                place = emit.add(emit.add(line, loop.counter), h * use.lanes)
-                less = emit.op("arith.subf", [use.load(self.scores, place), shift], use.vector)
-                power = use.power(less)
-                emit.vector_store(power, self.scores, [place])
-                sums.append(use.add(total, power))
-            loop.carry(sums)
-        total, *others = loop.results
-        for other in others:
-            total = use.add(total, other)
+        with emit.loop(0, columns, use.lanes, [zero]) as loop:
+            place = emit.add(line, loop.counter)
+            less = emit.op("arith.subf", [use.load(self.scores, place), shift], use.vector)
+            power = use.power(less)
+            emit.vector_store(power, self.scores, [place])
+            loop.carry([use.add(loop.carried[0], power)])
+        (total,) = loop.results
         at = emit.mul(row, use.lanes)
         if not self.alone:
             shrink = use.splat(emit.load(state.shrink, [row]))

@@ -17,6 +17,8 @@ _POWER = (
 _ROUNDER = 12582912.0 + 127.0
 # Below this a power is no normal number, and nothing beside the largest one, which is 1.
 _LEAST = -126.0
+# A line of up to so many vectors is written without a loop.
+_SHORT = 4
 
 
 @dataclass(frozen=True)
@@ -93,6 +95,24 @@ class Arithmetic:
     def load(self, base: ir.Value, at: Index) -> ir.Value:
         """Load a vector of what is computed with."""
         return self.emit.vector_load(base, [at], self.vector)
+
+    def tail(self, columns: Index, at: Index) -> ir.Value | None:
+        """Return the mask of a line's vector, None where no line has a part of one."""
+        if isinstance(columns, int) and columns % self.lanes == 0:
+            return None
+        return self.emit.mask(self.emit.sub(columns, at), self.lanes)
+
+    def each_vector(
+        self, columns: Index, write: Callable[[Index, ir.Value | None], None]
+    ) -> None:  # fmt: skip
+        """Write what is done with each vector of a line, given where it is and its mask."""
+        emit, lanes = self.emit, self.lanes
+        if isinstance(columns, int) and columns <= _SHORT * lanes:
+            for at in range(0, columns, lanes):
+                write(at, None if at + lanes <= columns else emit.mask(columns - at, lanes))
+            return
+        with emit.loop(0, columns, lanes) as loop:
+            write(loop.counter, self.tail(columns, loop.counter))
 
     def _above(self, x: ir.Value, y: ir.Value) -> ir.Value:
         i1 = self.emit.bool_type

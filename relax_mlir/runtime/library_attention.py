@@ -23,8 +23,9 @@ def _heads_first(x: _Array, letters: str) -> _Array:
 
 
 def _attention(
-    query: _Array, key: _Array, value: _Array, bias: Any, scale: float | None,
+    query: _Array, key: _Array, value: _Array, bias: Any, mask: Any, scale: float | None,
     causal_mask: str | None, window_size: int | None, layout: str, zero_unseen: bool,
+    unseen_score: float,
 ) -> Any:  # fmt: skip
     *layouts, result = layout.split(",") if "," in layout else [layout] * 4
     for operand, letters in zip((query, key, value), layouts, strict=True):
@@ -53,11 +54,10 @@ def _attention(
     scores = np.matmul(q, k.swapaxes(-1, -2)) * factor
     if isinstance(bias, np.ndarray):
         check_pair(query, bias)
-        shape = {2: lambda b, j: (b, 1, 1, j), 3: lambda b, i, j: (b, 1, i, j)}.get(bias.ndim)
-        bias = bias.reshape(shape(*bias.shape)) if shape else bias
-        if binary_broadcast_shape_infer(scores.shape, bias.shape) != scores.shape:
-            raise ShapeMismatchError(f"a bias of shape {bias.shape} for {scores.shape}")
-        scores = scores + bias
+        scores = scores + _of_scores("bias", bias, scores)
+    if isinstance(mask, np.ndarray):
+        check(mask, "b")
+        scores = np.where(_of_scores("mask", mask, scores), scores, scalar(unseen_score))
     if causal_mask:
         row = np.arange(rows)[:, None] + (columns - rows if causal_mask == "BottomRight" else 0)
         seen = np.arange(columns) <= row
@@ -78,6 +78,15 @@ def _attention(
     kept = [letter for letter in "BNSH" if letter in result]
     out = out.squeeze(missing).transpose([kept.index(letter) for letter in result])
     return out.astype(query.dtype)
+
+
+def _of_scores(name: str, x: _Array, scores: _Array) -> _Array:
+    """Return a bias or mask as it broadcasts to scores."""
+    shape = {2: lambda b, j: (b, 1, 1, j), 3: lambda b, i, j: (b, 1, i, j)}.get(x.ndim)
+    x = x.reshape(shape(*x.shape)) if shape else x
+    if binary_broadcast_shape_infer(scores.shape, x.shape) != scores.shape:
+        raise ShapeMismatchError(f"a {name} of shape {x.shape} for {scores.shape}")
+    return x
 
 
 def _cross_entropy(predictions: _Array, labels: _Array) -> Any:

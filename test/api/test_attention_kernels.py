@@ -42,14 +42,20 @@ def moved(x: np.ndarray, letters: str, to: str = "BNSH") -> np.ndarray:
     return x.reshape([x.shape[kept.index(c)] if c in kept else 1 for c in to])
 
 
+def of_scores(x: np.ndarray) -> np.ndarray:
+    """Return a bias or mask as it broadcasts to scores."""
+    return {2: x[:, None, None] if x.ndim == 2 else x, 3: x[:, None]}.get(x.ndim, x)
+
+
 def scores_of(
     q: np.ndarray, k: np.ndarray, bias: np.ndarray | None, attrs: dict[str, Any]
 ) -> np.ndarray:
     scale = attrs.get("scale")
     scores = q @ k.swapaxes(-1, -2) * (1 / math.sqrt(q.shape[-1]) if scale is None else scale)
     if bias is not None:
-        full = {2: bias[:, None, None] if bias.ndim == 2 else bias, 3: bias[:, None]}
-        scores = scores + full.get(bias.ndim, bias)
+        scores = scores + of_scores(bias)
+    if "mask" in attrs:
+        scores = np.where(of_scores(attrs["mask"]), scores, attrs["unseen_score"])
     if attrs.get("causal_mask"):
         i, j = np.indices(scores.shape[2:])
         shift = scores.shape[3] - scores.shape[2]
@@ -192,6 +198,40 @@ def test_biases() -> None:
                 bias[..., 0, :] = -np.inf
             got = vm[f"f{index}"](*given, bias)
             wanted = attention(given, bias, **MODES[index % 3]).astype("float32")
+            check(got, wanted, ulps=32, scale=2, what=(shape, n, m))
+
+
+def test_masks() -> None:
+    shapes: tuple[list[Any], ...] = (
+        [2, "m"], [2, "n", "m"], [1, 4, "n", "m"], [2, 4, "n", 1], [1, 1, "n", "m"],
+    )  # fmt: skip
+    hidden = (-math.inf, -1e4, -math.inf, float(np.finfo("float32").min), -math.inf)
+    program = Program()
+    for index, shape in enumerate(shapes):
+        bias = [([2, 1, "n", "m"], "float32")] * (index % 2)
+        each = [*types("BSNH"), *bias, (shape, "bool")]
+        attrs = {**MODES[index % 3], "unseen_score": hidden[index]}
+        program.function(
+            f"f{index}",
+            lambda each=each: [tensor(*item) for item in each],
+            lambda q, k, v, *rest, attrs=attrs: relax_op(
+                "attention", [q, k, v, *[None] * (2 - len(rest)), *rest], attrs
+            ),
+        )
+    vm = program.build()
+    rng = np.random.default_rng(0)
+    for index, shape in enumerate(shapes):
+        for n, m in LENGTHS[index % 2 :: 2]:
+            given = arrays("BSNH", sizes_of(n, m))
+            bias = [sample((2, 1, n, m), "float32", 5, scale=1.0)] * (index % 2)
+            mask = rng.random([{"n": n, "m": m}.get(d, d) for d in shape]) < 0.6
+            if n and shape[-2:-1] == ["n"]:
+                mask[..., 0, :] = False
+            attrs = {**MODES[index % 3], "mask": mask, "unseen_score": hidden[index]}
+            wanted = attention(given, *bias, **attrs).astype("float32")
+            # What a key is does not matter where nobody sees it.
+            given[1][~np.broadcast_to(of_scores(mask), (2, 4, n, m)).any(axis=(1, 2))] = np.nan
+            got = vm[f"f{index}"](*given, *bias, mask)
             check(got, wanted, ulps=32, scale=2, what=(shape, n, m))
 
 

@@ -89,6 +89,10 @@ PROGRAMS: dict[str, tuple[tuple[tuple[int | str, ...], ...], str]] = {
         (("b", 3, "m", 20), ("b", 3, "n", 20), (1, 1, "m", "n")),
         'R.nn.attention(a, b, b, c, layout="BNSH")',
     ),
+    "attention_mask": (
+        (("b", "m", 6, 20), ("b", "n", 3, 20), (1, 1, "m", "n")),
+        'R.nn.attention(a, b, b, mask=R.less(c, R.exp(c)))',
+    ),
     "pad": ((_M_N,), "R.nn.pad(a, (1, 2, 3, 4))"),
 }  # fmt: skip
 SIZES = (

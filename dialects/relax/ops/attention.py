@@ -1,5 +1,6 @@
 """Attention: softmax of products of queries and keys, applied to values."""
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -83,19 +84,21 @@ def _check_mask(attrs: dict[str, Any]) -> None:
 
 def _attention(types: Sequence[Any], attrs: dict[str, Any]) -> ir.Type:
     *layouts, result = operand_layouts(attrs["layout"])
-    given = [type_ for type_ in types if type_ is not None]
     for name, type_, letters in zip(("query", "key", "value"), types, layouts, strict=False):
         expect_kind(type_, "floating-point", name)
         ndim = T.tensor_ndim(type_)
         if ndim not in (-1, len(letters)):
             raise InferError(f"{name} must have {len(letters)} dimensions, got {ndim}")
-    dtype = join_dtypes(given)
+    *floats, mask = types
+    dtype = join_dtypes([type_ for type_ in floats if type_ is not None])
     _check_mask(attrs)
     dims_of = [T.tensor_dims(type_) for type_ in types[:3]]
     known = [dims for dims in dims_of if dims is not None]
-    bias = types[3]
-    if bias is not None and T.tensor_ndim(bias) not in (-1, 2, 3, 4):
-        raise InferError(f"bias must have 2, 3 or 4 dimensions, got {T.tensor_ndim(bias)}")
+    if mask is not None:
+        expect_kind(mask, "bool", "mask")
+    for name, added in (("bias", types[3]), ("mask", mask)):
+        if added is not None and T.tensor_ndim(added) not in (-1, 2, 3, 4):
+            raise InferError(f"{name} must have 2, 3 or 4 dimensions, got {T.tensor_ndim(added)}")
     if len(known) < len(dims_of):
         return T.tensor_type(None, dtype, len(result))
     query, key, value = (
@@ -107,12 +110,12 @@ def _attention(types: Sequence[Any], attrs: dict[str, Any]) -> ir.Type:
     _check_heads(query["N"], key["N"])
     _same("lengths of key and value", key["S"], value["S"])
     _same("depths of query and key", query["H"], key["H"])
-    added = None if bias is None else T.tensor_dims(bias)
-    if added is not None:
-        scores = [query["B"], query["N"], query["S"], key["S"]]
-        both = broadcast_dims(scores, bias_dims(added))
+    scores = [query["B"], query["N"], query["S"], key["S"]]
+    for name, type_ in (("bias", types[3]), ("mask", mask)):
+        added = None if type_ is None else T.tensor_dims(type_)
+        both = None if added is None else broadcast_dims(scores, bias_dims(added))
         for wanted, found in zip(scores, both if both is not None else scores, strict=True):
-            _same("dimensions of bias and scores", found, wanted)
+            _same(f"dimensions of {name} and scores", found, wanted)
     made = {**query, "H": value["H"]}
     for letter in set(LAYOUT) - set(result):
         _same(f"dimension {letter} is not in the result: it and 1", made[letter], SymExpr.const(1))
@@ -131,8 +134,8 @@ def _check_heads(query: SymExpr, key: SymExpr) -> None:
 
 declare(
     "attention",
-    "softmax(query key^T * scale + bias) value, all of shape (batch, length, heads, depth); "
-    "several heads of query may share one of key.",
+    "softmax(where(mask, query key^T * scale + bias, unseen_score)) value, all of shape "
+    "(batch, length, heads, depth); several heads of query may share one of key.",
     [
         Param("query", "tensor"),
         Param("key", "tensor"),
@@ -144,6 +147,9 @@ declare(
         Param("layout", "str", LAYOUT),
         # Whether a query that sees no key gets zeros; else NaN, as of a softmax.
         Param("zero_unseen", "bool", True),
+        # Whether a query sees a key, of the dimensions of a bias; and the score where it does not.
+        Param("mask", "tensor", None),
+        Param("unseen_score", "float", -math.inf),
     ],
     _attention,
 )

@@ -6,7 +6,7 @@
 
 func.func @f(%q: tensor<2x?x8x64xf16, #q>, %k: tensor<2x?x8x64xf16, #k>) -> tensor<2x?x8x64xf16, #q> attributes {relax.function} {
   %none = builtin.unrealized_conversion_cast to tuple<>
-  %0 = "relax.attention"(%q, %k, %k, %none) {causal_mask = "TopLeft"} : (tensor<2x?x8x64xf16, #q>, tensor<2x?x8x64xf16, #k>, tensor<2x?x8x64xf16, #k>, tuple<>) -> tensor<2x?x8x64xf16, #q>
+  %0 = "relax.attention"(%q, %k, %k, %none, %none) {causal_mask = "TopLeft"} : (tensor<2x?x8x64xf16, #q>, tensor<2x?x8x64xf16, #k>, tensor<2x?x8x64xf16, #k>, tuple<>, tuple<>) -> tensor<2x?x8x64xf16, #q>
   return %0 : tensor<2x?x8x64xf16, #q>
 }
 
@@ -32,6 +32,6 @@ func.func @f(%q: tensor<2x?x8x64xf16, #q>, %k: tensor<2x?x8x64xf16, #k>) -> tens
 
 func.func @grouped(%q: tensor<2x?x8x64xf16, #q>, %k: tensor<2x?x2x64xf16, #g>) -> tensor<2x?x8x64xf16, #q> attributes {relax.function} {
   %none = builtin.unrealized_conversion_cast to tuple<>
-  %0 = "relax.attention"(%q, %k, %k, %none) : (tensor<2x?x8x64xf16, #q>, tensor<2x?x2x64xf16, #g>, tensor<2x?x2x64xf16, #g>, tuple<>) -> tensor<2x?x8x64xf16, #q>
+  %0 = "relax.attention"(%q, %k, %k, %none, %none) : (tensor<2x?x8x64xf16, #q>, tensor<2x?x2x64xf16, #g>, tensor<2x?x2x64xf16, #g>, tuple<>, tuple<>) -> tensor<2x?x8x64xf16, #q>
   return %0 : tensor<2x?x8x64xf16, #q>
 }

@@ -23,7 +23,7 @@
 
 func.func @f(%q: tensor<1x77x12x64xf32>) -> tensor<1x77x12x64xf32> attributes {relax.function} {
   %none = builtin.unrealized_conversion_cast to tuple<>
-  %0 = "relax.attention"(%q, %q, %q, %none) : (tensor<1x77x12x64xf32>, tensor<1x77x12x64xf32>, tensor<1x77x12x64xf32>, tuple<>) -> tensor<1x77x12x64xf32>
+  %0 = "relax.attention"(%q, %q, %q, %none, %none) : (tensor<1x77x12x64xf32>, tensor<1x77x12x64xf32>, tensor<1x77x12x64xf32>, tuple<>, tuple<>) -> tensor<1x77x12x64xf32>
   return %0 : tensor<1x77x12x64xf32>
 }
 
@@ -36,6 +36,6 @@ func.func @f(%q: tensor<1x77x12x64xf32>) -> tensor<1x77x12x64xf32> attributes {r
 
 func.func @g(%q: tensor<2x?x8x64xf32, #s>) -> tensor<2x?x8x64xf32, #s> attributes {relax.function} {
   %none = builtin.unrealized_conversion_cast to tuple<>
-  %0 = "relax.attention"(%q, %q, %q, %none) {causal_mask = "TopLeft"} : (tensor<2x?x8x64xf32, #s>, tensor<2x?x8x64xf32, #s>, tensor<2x?x8x64xf32, #s>, tuple<>) -> tensor<2x?x8x64xf32, #s>
+  %0 = "relax.attention"(%q, %q, %q, %none, %none) {causal_mask = "TopLeft"} : (tensor<2x?x8x64xf32, #s>, tensor<2x?x8x64xf32, #s>, tensor<2x?x8x64xf32, #s>, tuple<>, tuple<>) -> tensor<2x?x8x64xf32, #s>
   return %0 : tensor<2x?x8x64xf32, #s>
 }
