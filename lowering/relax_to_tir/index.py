@@ -1,27 +1,35 @@
-"""Reading and writing at indices as prim funcs, which get indices that were checked before."""
+"""Reading and writing at indices as prim funcs, their indices checked before."""
 
 import math
 from collections.abc import Callable, Sequence
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
-from relax_mlir.dialects.relax.dialect import Dims
 from relax_mlir.dialects.relax.ops.base import infer_result
 from relax_mlir.dialects.relax.prover import can_prove_less_equal
 from relax_mlir.dialects.relax.symbolic import SymExpr, product
-from relax_mlir.dialects.relax.tuples import make_tuple
 from relax_mlir.dialects.tir.builder import Buffer, PrimFuncBuilder
-from relax_mlir.dialects.tir.scalar import Scalar, binary, cast, select
+from relax_mlir.dialects.tir.scalar import (
+    INDEX,
+    Scalar,
+    binary,
+    cast,
+    select,
+)
 from relax_mlir.lowering.relax_to_tir.elementwise import (
     broadcast_indices,
     broadcasts,
     spatial,
 )
 from relax_mlir.lowering.relax_to_tir.emit import (
-    LIBRARY_PREFIX,
     Legalizer,
-    call_pure_packed,
     fields_of,
+)
+from relax_mlir.lowering.relax_to_tir.index_checks import (
+    checked,
+    place_of,
+    refuse_nothing,
+    refuse_outside,
 )
 from relax_mlir.lowering.relax_to_tir.manipulate import attributes
 from relax_mlir.lowering.relax_to_tir.scalar_functions import BINARY
@@ -32,38 +40,6 @@ _COMBINE: dict[str, Callable[[Scalar, Scalar], Scalar]] = {
     "min": BINARY["minimum"],
     "max": BINARY["maximum"],
 }
-
-
-def integer(value: SymExpr) -> ir.Value:
-    """Create a symbolic integer as an operand of a call."""
-    return ir.Operation.create(
-        "relax.prim_value",
-        results=[ir.IntegerType.get_signless(64)],
-        attributes={"value": Dims.of([value])},
-    ).result
-
-
-def _checked(op: ir.Operation, indices: ir.Value, length: SymExpr, mode: str = "fast") -> ir.Value:
-    """Return the indices as `int64` from 0 to below a length, checked before the operation.
-
-    A kernel that trusts them reads and writes nothing outside of its buffers.
-    """
-    type_ = T.tensor_type(T.tensor_dims(indices.type), "int64")
-    with ir.InsertionPoint(op), op.location:
-        return call_pure_packed(
-            f"{LIBRARY_PREFIX}check_indices",
-            [indices, integer(length)],
-            type_,
-            [ir.StringAttr.get(mode)],
-        )
-
-
-def _checked_columns(op: ir.Operation, indices: ir.Value, lengths: Sequence[SymExpr]) -> ir.Value:
-    """As `_checked`, for indices whose last axis has a place for each of the dimensions."""
-    type_ = T.tensor_type(T.tensor_dims(indices.type), "int64")
-    with ir.InsertionPoint(op), op.location:
-        integers = make_tuple([integer(length) for length in lengths])
-        return call_pure_packed(f"{LIBRARY_PREFIX}check_columns", [indices, integers], type_)
 
 
 def _known(op: ir.Operation, values: Sequence[ir.Value]) -> list[list[SymExpr]] | None:
@@ -83,23 +59,41 @@ def _legalize_take(legalizer: Legalizer, op: ir.Operation) -> ir.Value | None:
     flat, mode = attrs["axis"] is None, attrs["mode"]
     axis = 0 if flat else attrs["axis"] % len(dims)
     length = product(dims) if flat else dims[axis]
-    if mode == "nan" and not can_prove_less_equal(1, length):
-        return None
-    places = _checked(op, op.operands[1], length, mode)
+    places = op.operands[1]
+    if mode == "fast":
+        refuse_outside(legalizer, op, places, [length])
+    elif T.tensor_dtype(places.type) == "uint64":
+        places = checked(op, places, length, mode)
+    elif not can_prove_less_equal(1, length):
+        if mode == "nan":
+            return None
+        refuse_nothing(op, product(inner), length)
+
+    def where(builder: PrimFuncBuilder, index: Scalar) -> Scalar:
+        if mode == "wrap":
+            size = builder.symbol(length) if length.value is None else length.value
+            return binary("mod", cast(index, INDEX), size)
+        if mode == "clip":
+            return binary("min", binary("max", cast(index, INDEX), 0), builder.symbol(length - 1))
+        return place_of(builder, index, length)
 
     def body(builder: PrimFuncBuilder, buffers: Sequence[Buffer]) -> None:
         source, indices, out = buffers
         source = builder.linear(source) if flat else source
         with builder.nest("take", spatial(out.dims)) as block:
             at = tuple(block)
-            place = indices[at[axis : axis + len(inner)]]
-            safe = binary("max", place, 0) if mode == "nan" else place
-            value = source[(*at[:axis], safe, *at[axis + len(inner) :])]
+            index = indices[at[axis : axis + len(inner)]]
+            place = where(builder, index)
+            value = source[(*at[:axis], place, *at[axis + len(inner) :])]
             if mode == "nan":
-                value = select(place < 0, cast(math.nan, out.dtype), value)
+                size = cast(builder.symbol(length), "int64")
+                number = cast(index, "int64")
+                inside = binary("and", number >= 0 - size, number < size)
+                value = select(inside, value, cast(math.nan, out.dtype))
             out.store(value, at)
 
-    return legalizer.call_inferred(op, [op.operands[0], places], body, str(attrs))
+    key = f"{attrs}{places is op.operands[1]}"
+    return legalizer.call_inferred(op, [op.operands[0], places], body, key)
 
 
 def _fits(inner: Sequence[SymExpr], outer: Sequence[SymExpr], axis: int) -> bool:
@@ -116,15 +110,16 @@ def _legalize_gather_elements(legalizer: Legalizer, op: ir.Operation) -> ir.Valu
     axis = attributes(op)["axis"] % len(dims)
     if not _fits(inner, dims, axis):
         return None
-    places = _checked(op, op.operands[1], dims[axis])
+    refuse_outside(legalizer, op, op.operands[1], [dims[axis]])
 
     def body(builder: PrimFuncBuilder, buffers: Sequence[Buffer]) -> None:
         source, indices, out = buffers
         with builder.nest("gather_elements", spatial(out.dims)) as block:
             at = tuple(block)
-            out.store(source[(*at[:axis], indices[at], *at[axis + 1 :])], at)
+            place = place_of(builder, indices[at], dims[axis])
+            out.store(source[(*at[:axis], place, *at[axis + 1 :])], at)
 
-    return legalizer.call_inferred(op, [op.operands[0], places], body, str(axis))
+    return legalizer.call_inferred(op, list(op.operands), body, str(axis))
 
 
 def _legalize_gather_nd(legalizer: Legalizer, op: ir.Operation) -> ir.Value | None:
@@ -135,16 +130,20 @@ def _legalize_gather_nd(legalizer: Legalizer, op: ir.Operation) -> ir.Value | No
     batch, depth, outer = attributes(op)["batch_dims"], inner[-1].value, len(inner) - 1
     if depth is None or dims[:batch] != inner[:batch]:
         return None
-    places = _checked_columns(op, op.operands[1], dims[batch : batch + depth])
+    lengths = dims[batch : batch + depth]
+    refuse_outside(legalizer, op, op.operands[1], lengths, columns=True)
 
     def body(builder: PrimFuncBuilder, buffers: Sequence[Buffer]) -> None:
         source, indices, out = buffers
         with builder.nest("gather_nd", spatial(out.dims)) as block:
             at = tuple(block)
-            where = [indices[(*at[:outer], column)] for column in range(depth)]
+            where = [
+                place_of(builder, indices[(*at[:outer], column)], length)
+                for column, length in enumerate(lengths)
+            ]
             out.store(source[(*at[:batch], *where, *at[outer:])], at)
 
-    return legalizer.call_inferred(op, [op.operands[0], places], body, str(batch))
+    return legalizer.call_inferred(op, list(op.operands), body, str(batch))
 
 
 def _legalize_index_tensor(legalizer: Legalizer, op: ir.Operation) -> ir.Value | None:
@@ -156,17 +155,21 @@ def _legalize_index_tensor(legalizer: Legalizer, op: ir.Operation) -> ir.Value |
     common = (T.tensor_dims(infer_result(op)) or [])[: max(map(len, inner))]
     if not all(broadcasts(each, common) for each in inner):
         return None
-    places = [_checked(op, value, dims[i]) for i, value in enumerate(given)]
+    for value, length in zip(given, dims, strict=False):
+        refuse_outside(legalizer, op, value, [length])
 
     def body(builder: PrimFuncBuilder, buffers: Sequence[Buffer]) -> None:
         source, *indices, out = buffers
         with builder.nest("index_tensor", spatial(out.dims)) as block:
             at = tuple(block)
             outer = at[: len(common)]
-            where = [each[broadcast_indices(each.dims, common, outer)] for each in indices]
+            where = [
+                place_of(builder, each[broadcast_indices(each.dims, common, outer)], length)
+                for each, length in zip(indices, dims, strict=False)
+            ]
             out.store(source[(*where, *at[len(common) :])], at)
 
-    return legalizer.call_inferred(op, [op.operands[0], *places], body)
+    return legalizer.call_inferred(op, [op.operands[0], *given], body)
 
 
 def _copy(builder: PrimFuncBuilder, data: Buffer, out: Buffer) -> None:
@@ -174,9 +177,9 @@ def _copy(builder: PrimFuncBuilder, data: Buffer, out: Buffer) -> None:
         out.store(data[tuple(block)], tuple(block))
 
 
-def _in_order(dims: Sequence[SymExpr]) -> list[tuple[str, SymExpr]]:
-    """Return axes whose steps may write one element several times, so that their order counts."""
-    return [("opaque", dim) for dim in dims]
+def _in_order(dims: Sequence[SymExpr], axes: Sequence[int]) -> list[tuple[str, SymExpr]]:
+    """Return loops of which those over some axes may write one element several times."""
+    return [("opaque" if i in axes else "spatial", dim) for i, dim in enumerate(dims)]
 
 
 def _legalize_scatter_elements(legalizer: Legalizer, op: ir.Operation) -> ir.Value | None:
@@ -187,20 +190,19 @@ def _legalize_scatter_elements(legalizer: Legalizer, op: ir.Operation) -> ir.Val
     axis = attrs["axis"] % len(dims)
     if inner != updated or not _fits(inner, dims, axis):
         return None
-    places = _checked(op, op.operands[1], dims[axis])
+    refuse_outside(legalizer, op, op.operands[1], [dims[axis]])
     combine = _COMBINE.get(attrs["reduction"])
 
     def body(builder: PrimFuncBuilder, buffers: Sequence[Buffer]) -> None:
         data, indices, updates, out = buffers
         _copy(builder, data, out)
-        with builder.nest("scatter_elements", _in_order(indices.dims)) as block:
+        with builder.nest("scatter_elements", _in_order(indices.dims, [axis])) as block:
             at = tuple(block)
-            where = (*at[:axis], indices[at], *at[axis + 1 :])
+            where = (*at[:axis], place_of(builder, indices[at], dims[axis]), *at[axis + 1 :])
             new = updates[at]
             out.store(new if combine is None else combine(out[where], new), where)
 
-    operands = [op.operands[0], places, op.operands[2]]
-    return legalizer.call_inferred(op, operands, body, str(attrs))
+    return legalizer.call_inferred(op, list(op.operands), body, str(attrs))
 
 
 def _legalize_scatter_nd(legalizer: Legalizer, op: ir.Operation) -> ir.Value | None:
@@ -211,21 +213,23 @@ def _legalize_scatter_nd(legalizer: Legalizer, op: ir.Operation) -> ir.Value | N
     depth, outer = inner[-1].value, len(inner) - 1
     if depth is None or updated != [*inner[:-1], *dims[depth:]]:
         return None
-    places = _checked_columns(op, op.operands[1], dims[:depth])
+    refuse_outside(legalizer, op, op.operands[1], dims[:depth], columns=True)
     combine = _COMBINE.get(attrs["reduction"])
 
     def body(builder: PrimFuncBuilder, buffers: Sequence[Buffer]) -> None:
         data, indices, updates, out = buffers
         _copy(builder, data, out)
-        with builder.nest("scatter_nd", _in_order(updates.dims)) as block:
+        with builder.nest("scatter_nd", _in_order(updates.dims, range(outer))) as block:
             at = tuple(block)
-            place = [indices[(*at[:outer], column)] for column in range(depth)]
+            place = [
+                place_of(builder, indices[(*at[:outer], column)], dims[column])
+                for column in range(depth)
+            ]
             where = (*place, *at[outer:])
             new = updates[at]
             out.store(new if combine is None else combine(out[where], new), where)
 
-    operands = [op.operands[0], places, op.operands[2]]
-    return legalizer.call_inferred(op, operands, body, str(attrs))
+    return legalizer.call_inferred(op, list(op.operands), body, str(attrs))
 
 
 def _legalize_meshgrid(legalizer: Legalizer, op: ir.Operation) -> ir.Value | None:

@@ -32,7 +32,7 @@ from relax_mlir.lowering.relax_to_tir.emit import (
     call_pure_packed,
 )
 from relax_mlir.lowering.relax_to_tir.imperative import parts, when
-from relax_mlir.lowering.relax_to_tir.index import integer
+from relax_mlir.lowering.relax_to_tir.index_checks import integer
 from relax_mlir.lowering.relax_to_tir.manipulate import attributes
 from relax_mlir.lowering.relax_to_tir.sort_keys import key_bits, key_dtype, sort_key
 

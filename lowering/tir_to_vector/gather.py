@@ -8,27 +8,22 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.dialects.relax.symbolic import SymExpr
-from relax_mlir.lowering.tir_to_vector.analysis import Access, Nest
+from relax_mlir.lowering.tir_to_vector.analysis import Nest
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.flat import (
-    FlatAccess,
-    FlatIter,
     FlatNest,
     NotFlat,
     collapse,
-    extent_of,
-    flat_access,
-    inner_dims,
-    linear_index,
     root,
     slice_of,
 )
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
+from relax_mlir.lowering.tir_to_vector.index_space import Found, IndexSpace, spaces
 from relax_mlir.lowering.tir_to_vector.machine import Machine
 from relax_mlir.lowering.tir_to_vector.vector_nest import NestWriter, vector_iter
 
-_Found = list[tuple[ir.Value, SymExpr]]
+# A run that is known to be shorter is not worth a loop of its own.
+_SHORT = 8
 
 
 @dataclass
@@ -38,14 +33,14 @@ class Gather:
     Attributes:
         flat: the nest, without what is found.
         vector: the iterator along the runs.
+        space: what the block's arguments are.
         found: for each load the indices that are computed, and what one step of each is.
-        places: for each of the block's arguments the iterator it is.
     """
 
     flat: FlatNest
     vector: int
-    found: dict[ir.Operation, _Found] = field(default_factory=dict)
-    places: dict[ir.Value, int] = field(default_factory=dict)
+    space: IndexSpace
+    found: dict[ir.Operation, Found] = field(default_factory=dict)
 
     @property
     def element(self) -> ir.Type:
@@ -57,67 +52,57 @@ def match_gather(nest: Nest) -> Gather | str:
     """Return the form of a nest that reads runs from computed places, or why it has none."""
     if len(nest.stores) != 1 or set(nest.types) - {"spatial"} or nest.has_init():
         return "it is no copy from computed places"
+    why = ""
     try:
-        return _match(nest)
-    except NotFlat as why:
-        return str(why)
+        for space in spaces(nest):
+            found = _match(nest, space)
+            if isinstance(found, Gather):
+                return found
+            why = why or found
+    except NotFlat as not_flat:
+        return str(not_flat)
+    return why
 
 
-def _match(nest: Nest) -> Gather:
-    order = sorted(range(len(nest.types)), key=lambda i: nest.loop_of[i])
-    iters = [FlatIter(extent_of(nest.loops[nest.loop_of[i]].operands[1]), False) for i in order]
+def _match(nest: Nest, space: IndexSpace) -> Gather | str:
     store = nest.stores[0]
-    accesses = {store.op: flat_access(store, order)}
+    accesses = {}
+    accesses[store.op], unknown = space.access(store)
+    if unknown:
+        raise NotFlat("it writes where data or a quotient says")
     value = store.op.operands[0]
     slice_ = slice_of(nest, value)
-    arguments = list(nest.block.regions[0].blocks[0].arguments)
-    places = {arguments[i]: order.index(i) for i in order}
-    found: dict[ir.Operation, _Found] = {}
+    found: dict[ir.Operation, Found] = {}
     loads = {load.op: load for load in nest.loads}
     if any(root(load.buffer) == root(store.buffer) for load in nest.loads):
         raise NotFlat("it reads the buffer that it writes")
     for op in slice_:
         if op in loads:
-            accesses[op], found[op] = _split(loads[op], order, arguments)
-    written = accesses[store.op].strides
+            accesses[op], found[op] = space.access(loads[op])
+    iters, written = space.iters, accesses[store.op].strides
     if any(s == 0 and it.extent != 1 for s, it in zip(written, iters, strict=True)):
         raise NotFlat("it writes an element more than once")
-    used = {places[a] for pairs in found.values() for v, _ in pairs for a in _uses(v, nest)}
-    used |= {places[v] for op in slice_ if op not in loads for v in op.operands if v in places}
+    whole = space.whole
+    counted = {v for op in slice_ if op not in loads for v in op.operands if v in space.terms}
+    counted |= {value} & set(space.terms)
+    if not counted <= set(whole):
+        return "it computes with its position"
+    indexed = {a for pairs in found.values() for v, _ in pairs for a in uses(v, nest)}
+    used = {position for a in indexed | counted for position in space.terms[a]}
     keep = max(used, default=-1) + 1
     flat = FlatNest(nest, iters, accesses, store.op, None, value, slice_, None)
-    flat.counters = {a: p for a, p in places.items() if p < keep}
+    flat.counters = {a: p for a, p in whole.items() if p < keep}
     merged = collapse(flat, keep)
     vector = vector_iter(merged, keep)
     if not isinstance(vector, int):
-        raise NotFlat("it computes an index from data, or with a quotient")
-    return Gather(merged, vector, found, {a: p for a, p in places.items() if p < keep})
+        return "it computes an index from data, or with a quotient"
+    extent = merged.iters[vector].extent.value
+    if space.quotients and extent is not None and extent < _SHORT:
+        return "its runs are short"
+    return Gather(merged, vector, space, found)
 
 
-def _split(
-    access: Access, order: list[int], arguments: list[ir.Value]
-) -> tuple[FlatAccess, _Found]:
-    """Return the linear part of an address, and the indices that have none."""
-    offset = stride = SymExpr.const(1)
-    offset = offset - 1
-    strides = [offset] * len(order)
-    found: _Found = []
-    indices = list(access.op.operands)[1:]
-    dims = [stride, *inner_dims(access.buffer)][: len(indices)]
-    for dim, index in zip(reversed(dims), reversed(indices), strict=True):
-        known = linear_index(index, arguments)
-        if known is None:
-            found.append((index, stride))
-        else:
-            offset = offset + stride * known[0]
-            for position, factor in known[1].items():
-                where = order.index(position)
-                strides[where] = strides[where] + stride * factor
-        stride = stride * dim
-    return FlatAccess(access.buffer, offset, strides), found
-
-
-def _uses(value: ir.Value, nest: Nest) -> set[ir.Value]:
+def uses(value: ir.Value, nest: Nest) -> set[ir.Value]:
     """Return which of the block's arguments an index depends on.
 
     Raises:
@@ -139,7 +124,7 @@ def _uses(value: ir.Value, nest: Nest) -> set[ir.Value]:
     if op.name != "memref.load" and not op.name.startswith("arith."):
         raise NotFlat(f"'{op.name}' in an index")
     operands: list[Any] = list(op.operands)[1 if op.name == "memref.load" else 0 :]
-    return set().union(*(_uses(operand, nest) for operand in operands))
+    return set().union(*(uses(operand, nest) for operand in operands))
 
 
 class GatherWriter(NestWriter):
@@ -166,8 +151,8 @@ class GatherWriter(NestWriter):
     ) -> ir.Value:
         if value in made:
             return made[value]
-        if value in self._found.places:
-            result = self.emit.index(env.get(self._found.places[value], 0))
+        if value in self._found.space.terms:
+            result = self._argument(value, env)
         elif isinstance(value.owner, ir.Block):
             return value
         elif value.owner.operation.block != self.flat.nest.block.regions[0].blocks[0]:
@@ -184,6 +169,13 @@ class GatherWriter(NestWriter):
             result = copy.results[0]
         made[value] = result
         return result
+
+    def _argument(self, value: ir.Value, env: dict[int, Index]) -> ir.Value:
+        total: Index = 0
+        for position, factor in self._found.space.terms[value].items():
+            counter = env.get(position, 0)
+            total = self.emit.add(total, self.emit.mul(counter, self.emit.size(factor)))
+        return self.emit.index(total)
 
     def _address(self, op: ir.Operation, env: dict[int, Index], at: Index) -> tuple[Index, bool]:
         place, walks = super()._address(op, env, at)

@@ -29,6 +29,8 @@ from relax_mlir.lowering.tir_to_vector.flat import FlatNest, NotFlat, collapse, 
 from relax_mlir.lowering.tir_to_vector.fusion import emit_fused, shared_loops
 from relax_mlir.lowering.tir_to_vector.gather import Gather, GatherWriter, match_gather
 from relax_mlir.lowering.tir_to_vector.image_copy import CopiedWindow, find_copied
+from relax_mlir.lowering.tir_to_vector.index_map import IndexMap, match_index_map
+from relax_mlir.lowering.tir_to_vector.index_map_writer import emit_index_map
 from relax_mlir.lowering.tir_to_vector.machine import Machine
 from relax_mlir.lowering.tir_to_vector.matmul import emit_contraction
 from relax_mlir.lowering.tir_to_vector.matrix_product import is_matrix_product
@@ -67,7 +69,8 @@ class Transpose:
     along: tuple[int, int]
 
 
-Form = Planes | Convolution | Contraction | Attention | Transpose | Scan | Gather | list[FlatNest]
+Single = Transpose | Scan | Gather | IndexMap
+Form = Planes | Convolution | Contraction | Attention | Single | list[FlatNest]
 
 
 def plan_function(func: ir.OpView, machine: Machine) -> list[Plan]:
@@ -116,9 +119,11 @@ def plan_function(func: ir.OpView, machine: Machine) -> list[Plan]:
             plans.append(_transpose(nest, found))
         elif isinstance(found, Gather):
             plans.append(_gather(nest, found))
-        elif isinstance(found, Scan):
-            info = BlockInfo(nest.name, kind_of(nest), True)
-            plans.append(Plan([nest.top], [info], emit_scan(found), found))
+        elif isinstance(found, (Scan, IndexMap)):
+            kind = "scatter" if isinstance(found, IndexMap) and found.ordered else kind_of(nest)
+            info = BlockInfo(nest.name, kind, True)
+            write = emit_scan(found) if isinstance(found, Scan) else emit_index_map(found)
+            plans.append(Plan([nest.top], [info], write, found))
         elif isinstance(found, str):
             plans.append(Plan([op], [BlockInfo(nest.name, kind_of(nest), False, found)]))
     if group:
@@ -146,14 +151,17 @@ def _several(tops: Sequence[ir.Operation], machine: Machine) -> Plan | None:
 
 def _fast_form(
     nest: Nest, machine: Machine
-) -> "Convolution | Contraction | FlatNest | Transpose | Scan | Gather | str":
+) -> "Convolution | Contraction | FlatNest | Single | str":
     if "scan" in nest.types:
         return match_scan(nest)
     try:
         flat = flatten_nest(nest)
     except NotFlat as why:
         gather = match_gather(nest)
-        return gather if isinstance(gather, Gather) else str(why)
+        if isinstance(gather, Gather):
+            return gather
+        found = match_index_map(nest)
+        return found if isinstance(found, IndexMap) else str(why)
     merged = collapse(flat)
     found = match_contraction(merged)
     if isinstance(found, Contraction) and is_matrix_product(found, machine):
@@ -166,7 +174,10 @@ def _fast_form(
     if not isinstance(vector_iter(merged), str):
         return flat
     along = transposed_iters(merged)
-    return along if isinstance(along, str) else Transpose(merged, along)
+    if not isinstance(along, str):
+        return Transpose(merged, along)
+    mapped = match_index_map(nest)
+    return mapped if isinstance(mapped, IndexMap) else along
 
 
 def _fused(group: list[tuple[Nest, FlatNest]]) -> Plan:

@@ -11,6 +11,7 @@ from relax_mlir.runtime.library_support import axes as distinct_axes
 from relax_mlir.runtime.library_support import check, check_pair, tensors
 
 _Array = np.ndarray
+_NOTHING = "there is nothing to take from an axis of length 0"
 
 
 def within(indices: _Array, length: int, mode: str = "fast") -> _Array:
@@ -31,7 +32,7 @@ def within(indices: _Array, length: int, mode: str = "fast") -> _Array:
     low = int(indices.min(initial=0))
     wide = indices.astype(np.int64)
     if indices.size and mode in ("wrap", "clip") and not length:
-        raise ShapeMismatchError("there is nothing to take from an axis of length 0")
+        raise ShapeMismatchError(_NOTHING)
     if mode == "wrap":
         return (indices % np.uint64(length)).astype(np.int64) if high >= 2**63 else wide % length
     if mode == "clip":
@@ -50,15 +51,35 @@ def check_indices(indices: _Array, length: int, mode: str) -> _Array:
     return within(indices, length, mode)
 
 
-def check_columns(indices: _Array, lengths: Sequence[int]) -> _Array:
-    """Return what a kernel may index with along the last axis, a place for each of the lengths."""
-    check(indices, "iu")
-    if not indices.ndim or indices.shape[-1] != len(lengths):
-        raise ShapeMismatchError(f"the last axis must have {len(lengths)}, got {indices.shape}")
-    result = np.empty(indices.shape, np.int64)
-    for place, length in enumerate(lengths):
-        result[..., place] = within(indices[..., place], length)
-    return result
+def check_bounds(worst: _Array, indices: _Array, lengths: Sequence[int]) -> tuple[int, ...]:
+    """Refuse indices that a kernel found to be out of range; return the lengths.
+
+    Args:
+        worst: for each length the largest of what should be below it, or for signed indices of the
+            index and the length together, which should be below twice that.
+        indices: all of them; of several lengths, each is that of a place of the last axis.
+        lengths: of the axes.
+
+    Raises:
+        ShapeMismatchError: an index is out of range.
+    """
+    if indices.size:
+        sides = 1 if indices.dtype.kind == "u" else 2
+        for place, length in enumerate(lengths):
+            if int(worst[place]) >= sides * length:
+                within(indices if len(lengths) == 1 else indices[..., place], length)
+    return tuple(lengths)
+
+
+def check_source(count: int, length: int) -> tuple[int]:
+    """Return the length of an axis that some indices take from.
+
+    Raises:
+        ShapeMismatchError: there are indices, and nothing to take.
+    """
+    if count and not length:
+        raise ShapeMismatchError(_NOTHING)
+    return (length,)
 
 
 def check_count(count: int, length: int) -> tuple[int]:
@@ -225,6 +246,7 @@ INDEX: dict[str, Callable[..., Any]] = {
 # What kernels rely on, which is no operation of the language.
 CHECKS: dict[str, Callable[..., Any]] = {
     "check_indices": check_indices,
-    "check_columns": check_columns,
+    "check_bounds": check_bounds,
+    "check_source": check_source,
     "check_count": check_count,
 }

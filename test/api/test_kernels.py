@@ -300,6 +300,20 @@ def gather() -> None:
             out.store(table[index[i]], i)
 
 
+def scattered() -> None:
+    n, m = sizes(["n", "m"])
+    decls = [
+        BufferDecl("A", [n], "float32"),
+        BufferDecl("I", [n], "int64"),
+        BufferDecl("C", [m], "float32"),
+    ]
+    builder = PrimFuncBuilder("scattered", decls)
+    with builder.body():
+        source, index, out = builder.buffers
+        with builder.nest("scattered", [("spatial", n)]) as (i,):
+            out.store(source[i], index[i])
+
+
 def iota() -> None:
     (n,) = sizes(["n"])
     builder = PrimFuncBuilder("iota", [BufferDecl("C", [n * 2], "int64")], ["n"])
@@ -310,11 +324,13 @@ def iota() -> None:
 
 
 def test_what_has_no_fast_path_still_runs() -> None:
-    made = build([gather, iota])
+    made = build([gather, scattered, iota])
     table, index = values((9,), "float32"), np.array([8, 0, 3, 3], np.int64)
     out = np.zeros(4, np.float32)
     made["gather"](table, index, out)
     np.testing.assert_array_equal(out, table[index])
+    made["scattered"](np.arange(3, dtype=np.float32), np.array([3, 0, 1]), out)
+    np.testing.assert_array_equal(out[[3, 0, 1]], np.arange(3))
     numbers = Guarded(np.zeros(14, np.int64))
     made["iota"](numbers.array, 7)
     numbers.check()
@@ -329,6 +345,7 @@ def test_classify_names_the_reason() -> None:
             softmax("g", ["m", "n"], 1)()
             permutation("h", ["m", "n"], (1, 0), "float32")()
             gather()
+            scattered()
             iota()
         told = [info for op in module.body.operations for info in classify(op)]
     assert [(info.name, info.kind, info.fast) for info in told] == [
@@ -338,7 +355,8 @@ def test_classify_names_the_reason() -> None:
         ("total", "reduction", True),
         ("softmax", "broadcast", True),
         ("h", "injective", True),
-        ("gather", "injective", False),
+        ("gather", "injective", True),
+        ("scattered", "opaque", False),
         ("iota", "elementwise", True),
     ]
     assert [info.reason for info in told if not info.fast] == [

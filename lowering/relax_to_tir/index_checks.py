@@ -1,0 +1,120 @@
+"""Checking indices: a kernel finds the worst of them, the runtime refuses it."""
+
+from collections.abc import Sequence
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.relax import types as T
+from relax_mlir.dialects.relax.dialect import Dims
+from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.relax.tuples import make_tuple
+from relax_mlir.dialects.tir.builder import Buffer, PrimFuncBuilder
+from relax_mlir.dialects.tir.scalar import INDEX, Scalar, binary, cast, compare, is_unsigned, select
+from relax_mlir.lowering.relax_to_tir.elementwise import spatial
+from relax_mlir.lowering.relax_to_tir.emit import LIBRARY_PREFIX, Legalizer, call_pure_packed
+
+
+def integer(value: SymExpr) -> ir.Value:
+    """Create a symbolic integer as an operand of a call."""
+    return ir.Operation.create(
+        "relax.prim_value",
+        results=[ir.IntegerType.get_signless(64)],
+        attributes={"value": Dims.of([value])},
+    ).result
+
+
+def refuse_outside(
+    legalizer: Legalizer, op: ir.Operation, indices: ir.Value, lengths: Sequence[SymExpr],
+    *, columns: bool = False,
+) -> None:  # fmt: skip
+    """Have indices checked before an operation: a kernel finds the worst, the runtime refuses it.
+
+    Args:
+        legalizer: makes the kernel.
+        op: the operation.
+        indices: from minus a length to below it; negative ones count from the end.
+        lengths: of the axis that they index, or of one for each place of their last axis.
+        columns: whether it is the latter.
+    """
+    unsigned = is_unsigned(T.tensor_dtype(indices.type))
+
+    def body(builder: PrimFuncBuilder, buffers: Sequence[Buffer]) -> None:
+        source, worst = buffers
+        source = source if columns else builder.linear(source)
+        rows = source.dims[:-1] if columns else source.dims
+        axes: list[tuple[str, SymExpr]] = [("reduction", dim) for dim in rows]
+        with builder.nest("worst", [*axes, *spatial(source.dims[len(rows) :])]) as block:
+            at = tuple(block)
+            column = at[-1] if columns else 0
+            with block.init() as init:
+                worst.store(0, init[-1] if columns else 0)
+            number = cast(source[at], "int64")
+            if not unsigned:
+                number = number + _length(builder, lengths, column)
+            # Of a negative number the unsigned one is larger than all that are allowed.
+            number = cast(number, "uint64")
+            worst.store(binary("max", worst[column], number), column)
+
+    key = f"{list(map(str, lengths))}{columns}"
+    type_ = T.tensor_type([SymExpr.const(len(lengths))], "uint64")
+    worst = legalizer.call_prim(
+        op, "index_bounds", [indices], body, key, result=type_, uses=lengths
+    )
+    with ir.InsertionPoint(op), op.location:
+        asked = make_tuple([integer(length) for length in lengths])
+        _check("check_bounds", [worst, indices, asked], lengths)
+
+
+def refuse_nothing(op: ir.Operation, count: SymExpr, length: SymExpr) -> None:
+    """Have an axis that is empty refused where so many indices would take something from it."""
+    with ir.InsertionPoint(op), op.location:
+        _check("check_source", [integer(count), integer(length)], [length])
+
+
+def _check(name: str, operands: Sequence[ir.Value], lengths: Sequence[SymExpr]) -> None:
+    unknown, result = (T.shape_type(dims, len(lengths)) for dims in (None, list(lengths)))
+    found = call_pure_packed(f"{LIBRARY_PREFIX}{name}", operands, unknown)
+    # That the result is used keeps the call.
+    ir.Operation.create("relax.match_cast", results=[result], operands=[found])
+
+
+def _length(
+    builder: PrimFuncBuilder, lengths: Sequence[SymExpr], column: Scalar | int
+) -> Scalar:  # fmt: skip
+    """Return the length for a column."""
+    result = cast(builder.symbol(lengths[0]), "int64")
+    for number, length in enumerate(lengths[1:], 1):
+        here = compare("eq", column, number)
+        result = select(here, cast(builder.symbol(length), "int64"), result)
+    return result
+
+
+def place_of(builder: PrimFuncBuilder, index: Scalar, length: SymExpr) -> Scalar:
+    """Return an index that was checked as a place; one that was not is inside all the same."""
+    place, size = cast(index, INDEX), builder.symbol(length)
+    if not is_unsigned(index.dtype):
+        place = select(place < 0, place + size, place)
+    return binary("max", binary("min", place, size - 1), 0)
+
+
+def checked(op: ir.Operation, indices: ir.Value, length: SymExpr, mode: str) -> ir.Value:
+    """Return the indices as `int64` from 0 to below a length, by the runtime's library."""
+    type_ = T.tensor_type(T.tensor_dims(indices.type), "int64")
+    with ir.InsertionPoint(op), op.location:
+        return call_pure_packed(
+            f"{LIBRARY_PREFIX}check_indices",
+            [indices, integer(length)],
+            type_,
+            [ir.StringAttr.get(mode)],
+        )
+
+
+def _checked(op: ir.Operation, indices: ir.Value, length: SymExpr, mode: str) -> ir.Value:
+    """Return the indices as `int64` from 0 to below a length, by the runtime's library."""
+    type_ = T.tensor_type(T.tensor_dims(indices.type), "int64")
+    with ir.InsertionPoint(op), op.location:
+        return call_pure_packed(
+            f"{LIBRARY_PREFIX}check_indices",
+            [indices, integer(length)],
+            type_,
+            [ir.StringAttr.get(mode)],
+        )

@@ -1,0 +1,134 @@
+"""Vector code of maps whose lanes have places of their own (decision 8)."""
+
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import replace
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.lowering.tir_to_vector.emit import Emitter
+from relax_mlir.lowering.tir_to_vector.index_emit import Index, constant_or_value
+from relax_mlir.lowering.tir_to_vector.index_lanes import Chunk
+from relax_mlir.lowering.tir_to_vector.index_map import IndexMap, Varying
+from relax_mlir.lowering.tir_to_vector.machine import Machine
+from relax_mlir.lowering.tir_to_vector.vector_nest import DIVIDES, NestWriter, work_of
+
+# With a larger step a gather is as good as whole vectors.
+_MOST_STEP = 4
+# Places take a register for every eight of them.
+_MOST_LANES = 16
+# How much longer an element takes than a multiply-add of a contraction.
+_ELEMENT = 24
+
+
+class IndexMapWriter(NestWriter):
+    """Writes such a nest: every value is a number where all lanes have the same, else a vector."""
+
+    def __init__(self, found: IndexMap, emit: Emitter, machine: Machine) -> None:
+        bits = [_bits(access.buffer) for access in found.flat.accesses.values()]
+        self.has_gather = machine.vector_bits >= 256 and min(bits) >= 32
+        varies = Varying(found)
+        if not self.has_gather and any(varies(v) for v, _ in found.found[found.flat.store]):
+            found = replace(found, vector=None)
+        super().__init__(found.flat, found.vector, emit, machine)
+        self.found, self._repeats = found, found.repeats
+        self.inner = found.inner | set(found.ordered)
+        self.varies = Varying(found)
+        body = found.flat.nest.body()
+        if any(op.name in DIVIDES and not _is_known(op.operands[1]) for op in body):
+            self.masked = False
+        if not self.has_gather and any(self.is_looked_up(op) for op in found.found):
+            self.masked = False
+        if any(self.varies(value) for pairs in found.found.values() for value, _ in pairs):
+            self.lanes = min(self.lanes, _MOST_LANES)
+        self.row: dict[ir.Value, ir.Value] = {}
+
+    def is_looked_up(self, op: ir.Operation) -> bool:
+        """Whether the last vector of an access is a gather."""
+        step = self.step(op)
+        if op == self.flat.store and step is not None:
+            return False
+        return step is None or (self._repeats == 1 and step[0] not in (-1, 0, 1))
+
+    def _work(self) -> Index:
+        return work_of(self.emit, self.flat, _ELEMENT)
+
+    def _split_inside(self) -> list[int]:
+        return [] if self.found.vector is None else [self.found.vector]
+
+    def _map(self, env: dict[int, Index]) -> None:
+        with ExitStack() as loops:
+            for position in self.found.ordered:
+                extent = self.emit.size(self.flat.iters[position].extent)
+                env[position] = loops.enter_context(self.emit.loop(0, extent)).counter
+            self._along(env)
+
+    def _along(self, env: dict[int, Index]) -> None:
+        """Write the steps of the vector."""
+        emit, lanes, vector = self.emit, self.lanes, self.found.vector
+        self.row = {}
+        for pairs in self.found.found.values():
+            for value, _ in pairs:
+                if not self.varies(value):
+                    self.row[value] = Chunk(self, env, 0, 1, None).value(value)
+        if vector is None:
+            self._chunk(env, 0, 1, None)
+            return
+        first, last = self._span(vector)
+        upto = emit.add(first, emit.round_down(emit.sub(last, first), lanes))
+        if upto != first:
+            with emit.loop(first, upto, lanes) as loop:
+                self._chunk(env, loop.counter, lanes, None)
+        left = emit.sub(last, upto)
+        if isinstance(left, int) and left == 0:
+            return
+        if self.masked:
+            with emit.when(emit.compare("sgt", left, 0)):
+                self._chunk(env, upto, lanes, left)
+            return
+        with emit.loop(upto, last) as loop, emit.loop(0, self._repeats) as inner:
+            env = {**env, vector + 1: inner.counter} if self._repeats > 1 else env
+            self._chunk(env, loop.counter, 1, None)
+
+    def _chunk(self, env: dict[int, Index], at: Index, lanes: int, live: Index | None) -> None:
+        """Write some steps; of them only the first `live` are there."""
+        emit = self.emit
+        chunk = Chunk(self, env, at, lanes, live)
+        value = chunk.vector(chunk.value(self.flat.value))
+        base = self.bases[self.flat.store]
+        if lanes == 1:
+            emit.store(value, base, [chunk.place(self.flat.store)])
+        elif self.step(self.flat.store) is None:
+            where = [base, emit.index(0), chunk.places(self.flat.store), chunk.mask_or_all(), value]
+            emit.op("vector.scatter", where)
+        else:
+            emit.vector_store(value, base, [chunk.place(self.flat.store)], chunk.mask())
+
+    def step(self, op: ir.Operation) -> tuple[int, ...] | None:
+        """Return how far apart lanes read, along the vector and its repeats; None for a gather."""
+        strides, vector = self.flat.accesses[op].strides, self.found.vector
+        if vector is None:
+            return (0,)
+        step = strides[vector].value
+        if step is None or any(self.varies(value) for value, _ in self.found.found[op]):
+            return None
+        if self._repeats == 1:
+            most = _MOST_STEP if self.machine.can_mask(self.bits(op)) else 1
+            return (step,) if -1 <= step <= most else None
+        inner = strides[vector + 1].value
+        known = ((0, 0), (1, 0), (self._repeats, 1))
+        return (step, inner) if (step, inner) in known else None
+
+
+def _bits(buffer: ir.Value) -> int:
+    element = buffer.type.element_type
+    return 64 if isinstance(element, ir.IndexType) else element.width
+
+
+def _is_known(value: ir.Value) -> bool:
+    number = constant_or_value(value)
+    return isinstance(number, int) and number not in (0, -1)
+
+
+def emit_index_map(found: IndexMap) -> Callable[[Emitter, Machine], None]:
+    """Return what writes such a nest."""
+    return lambda emit, machine: IndexMapWriter(found, emit, machine).write([])
