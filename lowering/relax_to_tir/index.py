@@ -70,12 +70,14 @@ def _legalize_take(legalizer: Legalizer, op: ir.Operation) -> ir.Value | None:
         refuse_nothing(op, product(inner), length)
 
     def where(builder: PrimFuncBuilder, index: Scalar) -> Scalar:
+        if mode in ("fast", "nan"):
+            return place_of(builder, index, length)
+        number = cast(index, "int64")
         if mode == "wrap":
-            size = builder.symbol(length) if length.value is None else length.value
-            return binary("mod", cast(index, INDEX), size)
-        if mode == "clip":
-            return binary("min", binary("max", cast(index, INDEX), 0), builder.symbol(length - 1))
-        return place_of(builder, index, length)
+            size = cast(builder.symbol(length), "int64") if length.value is None else length.value
+            return cast(binary("mod", number, size), INDEX)
+        last = cast(builder.symbol(length - 1), "int64")
+        return cast(binary("min", binary("max", number, 0), last), INDEX)
 
     def body(builder: PrimFuncBuilder, buffers: Sequence[Buffer]) -> None:
         source, indices, out = buffers

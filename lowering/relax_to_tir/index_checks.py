@@ -90,10 +90,11 @@ def _length(
 
 def place_of(builder: PrimFuncBuilder, index: Scalar, length: SymExpr) -> Scalar:
     """Return an index that was checked as a place; one that was not is inside all the same."""
-    place, size = cast(index, INDEX), builder.symbol(length)
+    place = cast(index, "int64")
     if not is_unsigned(index.dtype):
-        place = select(place < 0, place + size, place)
-    return binary("max", binary("min", place, size - 1), 0)
+        place = select(place < 0, place + cast(builder.symbol(length), "int64"), place)
+    last = cast(builder.symbol(length - 1), "int64")
+    return cast(binary("max", binary("min", place, last), 0), INDEX)
 
 
 def checked(op: ir.Operation, indices: ir.Value, length: SymExpr, mode: str) -> ir.Value:
