@@ -47,9 +47,9 @@ func.func @unknown(%x: tensor<?x?xf32>, %i: !k) -> tensor<?x?xf32> attributes {r
 // What is outside all the same is taken from the end.
 // CHECK-LABEL: func.func private @take{{[0-9]*}}(
 // CHECK: memref.load %[[P:.*]][%{{.*}}] : memref<?xi32>
-// CHECK: arith.index_cast
 // CHECK: arith.minsi
 // CHECK: arith.maxsi
+// CHECK: arith.index_cast
 // CHECK: block_name = "take", iter_types = ["spatial", "spatial"]
 
 // Several updates may be of one element, so their order counts.

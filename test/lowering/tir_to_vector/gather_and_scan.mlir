@@ -17,9 +17,10 @@ func.func @f(%x: tensor<?x?xf32, #nm>, %i: tensor<?xi64, #k>) -> tuple<> attribu
 // CHECK-LABEL: func.func private @take(
 // CHECK: scf.for
 // CHECK: %[[PLACE:.*]] = memref.load %{{.*}}[%{{.*}}] : memref<?xi64>
-// CHECK: %[[ROW:.*]] = arith.index_cast %[[PLACE]] : i64 to index
+// CHECK: arith.cmpi slt, %[[PLACE]]
 // CHECK: arith.minsi
-// CHECK: arith.muli
+// CHECK: %[[ROW:.*]] = arith.index_cast %{{.*}} : i64 to index
+// CHECK: arith.muli %[[ROW]]
 // CHECK: vector.load {{.*}} : memref<?xf32>, vector<64xf32>
 // CHECK: vector.store {{.*}} : memref<?xf32>, vector<64xf32>
 // CHECK: vector.maskedstore
