@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable, Sequence
 
 from relax_mlir.lowering.tir_to_llvm.lanes import Lanes, choose
+from relax_mlir.lowering.tir_to_llvm.remainder import remainder
 
 _LOG2_E = 1.4426950408889634
 # ln 2 in two parts; the first has so few bits that its product with an exponent is exact.
@@ -250,6 +251,7 @@ def _atan(x: Lanes) -> Lanes:
 
 
 DOUBLES: dict[str, Callable[..., Lanes]] = {
+    "arith.remf": remainder,
     "math.acos": _acos,
     "math.asin": _asin,
     "math.atan": _atan,

@@ -215,6 +215,10 @@ class Lanes:
         """Return a function of the math dialect, as yet not expanded."""
         return self._emit(f"math.{name}")
 
+    def by(self, name: str, other: "Lanes") -> "Lanes":
+        """Return an operation on this and another value, as yet not expanded."""
+        return self._emit(name, other)
+
     def with_sign_of(self, other: "Lanes") -> "Lanes":
         """Return this magnitude with another value's sign."""
         return self._emit("math.copysign", other)

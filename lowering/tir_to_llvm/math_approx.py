@@ -16,6 +16,7 @@ from relax_mlir.lowering.tir_to_llvm.doubles import DOUBLES
 from relax_mlir.lowering.tir_to_llvm.exponential import exp as quick_exp
 from relax_mlir.lowering.tir_to_llvm.inverse_trigonometry import INVERSE_TRIGONOMETRY
 from relax_mlir.lowering.tir_to_llvm.lanes import Lanes
+from relax_mlir.lowering.tir_to_llvm.remainder import remainder
 from relax_mlir.lowering.tir_to_llvm.trigonometry import NEED_FMA, TRIGONOMETRY
 
 Function = Callable[..., Lanes]
@@ -370,6 +371,7 @@ _OF_DOUBLES: dict[str, Function] = {
 _FUNCTIONS: dict[str, Function] = {
     **TRIGONOMETRY,
     **INVERSE_TRIGONOMETRY,
+    "arith.remf": remainder,
     "math.acosh": _acosh,
     "math.asinh": _asinh,
     "math.atanh": _atanh,

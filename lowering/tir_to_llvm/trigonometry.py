@@ -180,4 +180,4 @@ TRIGONOMETRY: dict[str, Callable[..., Lanes]] = {
     "math.tan": _tan,
 }
 # What would lose its digits without a multiply-add that rounds once.
-NEED_FMA = frozenset(("math.cos", "math.powf", "math.sin", "math.tan"))
+NEED_FMA = frozenset(("arith.remf", "math.cos", "math.powf", "math.sin", "math.tan"))

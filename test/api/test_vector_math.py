@@ -28,7 +28,7 @@ REFERENCES: dict[str, Callable[[np.ndarray], np.ndarray]] = {
 # Units in the last place, where more than 2.5 are allowed: what several roundings end up in.
 ALLOWED = {"tan": 3.0, "nn.silu": 3.0, "nn.gelu": 4.0}
 BINARY: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
-    "power": np.power, "atan2": np.arctan2,
+    "power": np.power, "atan2": np.arctan2, "mod": np.fmod, "floor_mod": np.mod,
 }  # fmt: skip
 DOUBLES = (
     "exp", "exp2", "expm1", "log", "log1p", "tanh", "sinh", "cosh", "sin", "cos", "tan", "asin",
@@ -104,6 +104,33 @@ def test_ulps_of_two_arguments(machine: Any, name: str) -> None:
 def test_zeros_keep_their_sign(machine: Any, name: str) -> None:
     x = np.float32([0.0, -0.0] * 40)
     np.testing.assert_array_equal(np.signbit(machine[name.replace(".", "_")](x)), np.signbit(x))
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_remainders_are_exact(dtype: str) -> None:
+    """Just below, at and just above multiples; quotients that no float holds; any bit pattern."""
+    functions = "".join(_function(name, "xy", dtype) for name in ("mod", "floor_mod"))
+    machine = relax.VirtualMachine(
+        relax.build(script.from_source("@I.ir_module\nclass Math:" + functions))
+    )
+    rng, kind = np.random.default_rng(0), np.dtype(dtype)
+    bits = np.dtype(f"uint{8 * kind.itemsize}")
+    y = rng.integers(1, 50, 3000).astype(kind)
+    y[::2] += rng.standard_normal(1500).astype(kind)
+    whole = (y * rng.integers(0, 2000, 3000)).astype(kind)
+    any_two = rng.integers(0, np.iinfo(bits).max, (2, 3001), dtype=bits).view(kind)
+    pairs = [any_two, np.stack([(y * 1e4).astype(kind), y])]
+    for near in (whole, np.nextafter(whole, kind.type(0)), np.nextafter(whole, kind.type(np.inf))):
+        pairs.append(np.stack([near, y]))
+    suffix = "" if dtype == "float32" else dtype
+    for x, y in pairs:
+        for name, reference in (("mod", np.fmod), ("floor_mod", np.mod)):
+            got = machine[f"{name}{suffix}"](x, y)
+            with np.errstate(all="ignore"):
+                want = reference(x, y)
+            np.testing.assert_array_equal(got, want)
+            zero = want == 0
+            np.testing.assert_array_equal(np.signbit(got[zero]), np.signbit(want[zero]))
 
 
 @pytest.mark.skipif(np.finfo(np.longdouble).nmant <= 52, reason="no wider numbers to compare with")
