@@ -1,6 +1,7 @@
 """Rearrangements as prim funcs: every element of the result is one of the operand's."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from relax_mlir.dialects.bindings import ir
@@ -139,19 +140,72 @@ def legalize_flip(legalizer: Legalizer, op: ir.Operation) -> ir.Value | None:
 
 def legalize_roll(legalizer: Legalizer, op: ir.Operation) -> ir.Value | None:
     """Legalise elements moved along axes, those beyond the end to the beginning."""
-    attrs, ndim = attributes(op), T.tensor_ndim(op.operands[0].type)
-    if ndim < 0:
+    attrs, dims = attributes(op), T.tensor_dims(op.operands[0].type)
+    if dims is None:
         return None
     flat = attrs["axis"] is None
-    shifts = roll_shifts({**attrs, "axis": 0} if flat else attrs, max(ndim, 1))
+    shifts = roll_shifts({**attrs, "axis": 0} if flat else attrs, max(len(dims), 1))
+    sizes = [product(dims)] if flat else dims
+    last = len(sizes) - 1
+
+    def place(builder: PrimFuncBuilder, axis: int, index: Scalar) -> Scalar:
+        if not shifts.get(axis):
+            return index
+        return (index - shifts[axis]) % _size(builder, sizes[axis])
 
     def source(builder: PrimFuncBuilder, data: Buffer, at: Indices) -> tuple[Scalar, ...]:
-        return tuple(
-            (i - shifts[p]) % _size(builder, data.dims[p]) if shifts.get(p) else i
-            for p, i in enumerate(at)
-        )
+        return tuple(place(builder, axis, index) for axis, index in enumerate(at))
 
-    return injective(legalizer, op, source, flat=flat)
+    if last < 0 or not shifts.get(last):
+        return injective(legalizer, op, source, flat=flat)
+    moved = SymExpr.of(shifts[last]) % sizes[last].max(1)
+    rest = sizes[last] - moved
+    pieces = [_Piece(moved, rest, 1), _Piece(rest, SymExpr.const(0), 1)]
+    return _in_pieces(legalizer, op, pieces, place, flat=flat)
+
+
+@dataclass(frozen=True)
+class _Piece:
+    """A part of the last axis that is read from a place on, forwards, backwards or standing."""
+
+    extent: SymExpr
+    first: SymExpr
+    step: int
+
+
+def _in_pieces(
+    legalizer: Legalizer, op: ir.Operation, pieces: Sequence[_Piece],
+    place: Callable[[PrimFuncBuilder, int, Scalar], Scalar], *, flat: bool = False,
+) -> ir.Value | None:  # fmt: skip
+    """Legalise what reads the last axis piece by piece, each with a step that vectors can take.
+
+    Args:
+        legalizer: makes the prim func.
+        op: the operation.
+        pieces: of the result's last axis, in order.
+        place: from an index of another axis to that of the operand.
+        flat: whether operand and result are taken as vectors in row-major order.
+    """
+    name = op.name.removeprefix("relax.")
+
+    def body(builder: PrimFuncBuilder, buffers: Sequence[Buffer]) -> None:
+        data, out = (builder.linear(buffer) for buffer in buffers) if flat else buffers
+        start = SymExpr.const(0)
+        for piece in pieces:
+            if piece.extent != 0:
+                with builder.nest(name, spatial([*out.dims[:-1], piece.extent])) as block:
+                    *outer, index = block
+                    read = index * piece.step if piece.step != 1 else index
+                    if piece.first != 0:
+                        read = read + builder.symbol(piece.first)
+                    write = index if start == 0 else index + builder.symbol(start)
+                    rows = [place(builder, axis, at) for axis, at in enumerate(outer)]
+                    out.store(data[(*rows, read)], (*outer, write))
+            start = start + piece.extent
+
+    uses = [item for piece in pieces for item in (piece.extent, piece.first)]
+    key = str(attributes(op))
+    return legalizer.call_inferred(op, [op.operands[0]], body, key, uses=uses)
 
 
 def legalize_pad(legalizer: Legalizer, op: ir.Operation) -> ir.Value | None:
@@ -163,14 +217,18 @@ def legalize_pad(legalizer: Legalizer, op: ir.Operation) -> ir.Value | None:
     if attrs["pad_mode"] != "constant":
         if not all(can_prove_less_equal(1, d) for d, p in zip(dims, pairs, strict=True) if any(p)):
             return None
-        place = _PLACES[attrs["pad_mode"]]
+        mode = _PLACES[attrs["pad_mode"]]
+
+        def place(builder: PrimFuncBuilder, axis: int, index: Scalar) -> Scalar:
+            return mode(builder, index - pairs[axis][0], dims[axis]) if any(pairs[axis]) else index
+
+        pieces = _pad_pieces(attrs["pad_mode"], dims[-1], *pairs[-1]) if dims else None
+        if pieces is not None and any(pairs[-1]):
+            return _in_pieces(legalizer, op, pieces, place)
         return injective(
             legalizer,
             op,
-            lambda builder, data, at: tuple(
-                place(builder, i - pair[0], dim) if any(pair) else i
-                for i, dim, pair in zip(at, data.dims, pairs, strict=True)
-            ),
+            lambda builder, data, at: tuple(place(builder, *each) for each in enumerate(at)),
         )
 
     def body(builder: PrimFuncBuilder, buffers: Sequence[Buffer]) -> None:
@@ -184,6 +242,24 @@ def legalize_pad(legalizer: Legalizer, op: ir.Operation) -> ir.Value | None:
             out.store(data[at], moved)
 
     return legalizer.call_inferred(op, [op.operands[0]], body, str(attrs))
+
+
+def _pad_pieces(mode: str, dim: SymExpr, before: int, after: int) -> list[_Piece] | None:
+    """Return the pieces of a padded axis, None where it may be too short for them."""
+    least = {"reflect": 1 + max(before, after), "circular": max(before, after)}.get(mode, 1)
+    if not can_prove_less_equal(least, dim):
+        return None
+    zero = SymExpr.const(0)
+    left, right = {
+        "reflect": ((SymExpr.const(before), -1), (dim - 2, -1)),
+        "replicate": ((zero, 0), (dim - 1, 0)),
+        "circular": ((dim - before, 1), (zero, 1)),
+    }[mode]
+    return [
+        _Piece(SymExpr.const(before), *left),
+        _Piece(dim, zero, 1),
+        _Piece(SymExpr.const(after), *right),
+    ]
 
 
 def _reflected(builder: PrimFuncBuilder, index: Scalar, dim: SymExpr) -> Scalar:
