@@ -64,6 +64,30 @@ def refuse_outside(
         _check("check_bounds", [worst, indices, asked], lengths)
 
 
+def refuse_targets(
+    legalizer: Legalizer, op: ir.Operation, targets: ir.Value, classes: SymExpr, ignored: int
+) -> None:
+    """Have targets refused that are none of so many classes, and not ignored."""
+
+    def body(builder: PrimFuncBuilder, buffers: Sequence[Buffer]) -> None:
+        source, worst = builder.linear(buffers[0]), buffers[1]
+        with builder.nest("worst", [("reduction", source.dims[0])]) as block:
+            (i,) = block
+            with block.init():
+                worst.store(0, 0)
+            number = cast(source[i], "int64")
+            counted = compare("ne", number, ignored)
+            # Of a negative number the unsigned one is larger than all that are allowed.
+            key = select(counted, cast(number, "uint64"), cast(0, "uint64"))
+            worst.store(binary("max", worst[0], key), 0)
+
+    type_ = T.tensor_type([SymExpr.const(1)], "uint64")
+    worst = legalizer.call_prim(op, "target_bounds", [targets], body, str(ignored), result=type_)
+    with ir.InsertionPoint(op), op.location:
+        numbers = [integer(classes), integer(SymExpr.const(ignored))]
+        _check("check_targets", [worst, targets, *numbers], [classes])
+
+
 def refuse_nothing(op: ir.Operation, count: SymExpr, length: SymExpr) -> None:
     """Have an axis that is empty refused where so many indices would take something from it."""
     with ir.InsertionPoint(op), op.location:

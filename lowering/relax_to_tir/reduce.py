@@ -35,6 +35,13 @@ COMBINERS: dict[str, tuple[Callable[[str], int | float], Callable[[Scalar, Scala
 }
 
 
+# The same for bools, which are combined as bytes.
+_OF_BOOLS = {
+    **dict.fromkeys(("sum", "max", "any"), (0, lambda a, b: binary("or", a, b))),
+    **dict.fromkeys(("prod", "min", "all"), (1, lambda a, b: binary("and", a, b))),
+}
+
+
 def legalize_reduce(legalizer: Legalizer, op: ir.Operation) -> ir.Value | None:
     """Legalise a reduction over any axes; what they leave empty gets the combiner's identity."""
     name = op.name.removeprefix("relax.")
@@ -44,11 +51,14 @@ def legalize_reduce(legalizer: Legalizer, op: ir.Operation) -> ir.Value | None:
         return None
     ndim = len(dims)
     axes = {a % ndim for a in attrs["axis"]} if attrs["axis"] is not None else set(range(ndim))
-    identity, combine = COMBINERS[name]
 
     def body(builder: PrimFuncBuilder, buffers: Sequence[Buffer]) -> None:
         source, out = buffers
         wide = ACCUMULATE.get(out.dtype, out.dtype)
+        identity, combine = COMBINERS[name]
+        if out.dtype == "bool" and name in _OF_BOOLS:
+            first, combine = _OF_BOOLS[name]
+            wide, identity = "uint8", lambda _: first
         if name == "mean" and not is_float(wide):
             # The sum of the elements need not fit their dtype, their mean does.
             wide = "uint64" if is_unsigned(wide) else "int64"
@@ -60,15 +70,19 @@ def legalize_reduce(legalizer: Legalizer, op: ir.Operation) -> ir.Value | None:
                 return tuple(0 if i in axes else at[i] for i in range(ndim))
             return tuple(at[i] for i in range(ndim) if i not in axes)
 
+        def element(at: Sequence[Scalar]) -> Scalar:
+            value = source[tuple(at)]
+            return cast(cast(value, "bool") if out.dtype == "bool" else value, wide)
+
         if not iters:
-            target.store(cast(source[()], wide), ())
+            target.store(element(()), ())
         else:
             with builder.nest(name, iters) as block:
                 at = tuple(block)
                 with block.init() as init:
                     target.store(cast(identity(wide), wide), position(init))
                 before = target[position(at)]
-                target.store(combine(before, cast(source[at], wide)), position(at))
+                target.store(combine(before, element(at)), position(at))
         if name == "mean" or target is not out:
             count = builder.symbol(product([source.dims[i] for i in sorted(axes)]))
             with builder.nest("finish", spatial(out.dims)) as block:

@@ -71,6 +71,24 @@ def check_bounds(worst: _Array, indices: _Array, lengths: Sequence[int]) -> tupl
     return tuple(lengths)
 
 
+def check_targets(worst: _Array, targets: _Array, classes: int, ignored: int) -> tuple[int]:
+    """Refuse targets of a loss that a kernel found to be no class; return how many there are.
+
+    Args:
+        worst: the largest that is not ignored, negative ones as unsigned numbers.
+        targets: all of them.
+        classes: how many there are.
+        ignored: what is no class, and all right.
+
+    Raises:
+        ShapeMismatchError: a target is no class.
+    """
+    if targets.size and int(worst[0]) >= classes:
+        wrong = (targets != ignored) & ((targets < 0) | (targets >= classes))
+        raise ShapeMismatchError(f"target {targets[wrong][0]} is none of {classes} classes")
+    return (classes,)
+
+
 def check_source(count: int, length: int) -> tuple[int]:
     """Return the length of an axis that some indices take from.
 
@@ -248,5 +266,6 @@ CHECKS: dict[str, Callable[..., Any]] = {
     "check_indices": check_indices,
     "check_bounds": check_bounds,
     "check_source": check_source,
+    "check_targets": check_targets,
     "check_count": check_count,
 }

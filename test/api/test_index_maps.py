@@ -225,3 +225,37 @@ def test_nothing_to_take() -> None:
         assert vm[mode](empty, none).shape == (0,)
         with pytest.raises(ShapeMismatchError):
             vm[mode](empty, which)
+
+
+@pytest.mark.parametrize("reduction", ["none", "mean", "sum"])
+def test_targets_of_a_loss(reduction: str) -> None:
+    program = Program()
+    attrs = {"reduction": reduction, "ignore_index": -7}
+    scores, targets = (["n", 5, "m"], "float32"), (["n", "m"], "int64")
+    program.op("f", "nll_loss", scores, targets, ([5], "float32"), **attrs)
+    program.op("half", "nll_loss", (["n", 5], "float16"), (["n"], "uint8"), **attrs)
+    vm = program.build()
+    rng = np.random.default_rng(0)
+    weights = np.arange(1, 6, dtype="float32")
+    for n, m in ((1, 1), (3, 40), (0, 2)):
+        x = rng.integers(-3, 4, (n, 5, m)).astype("float32")
+        which = rng.integers(0, 5, (n, m))
+        which.reshape(-1)[1::5] = -7
+        counted = which != -7
+        place = np.where(counted, which, 0)
+        chosen = np.take_along_axis(x, place[:, None], 1)[:, 0]
+        share = np.where(counted, weights[place], 0)
+        losses = -chosen * share
+        want: Any = losses if reduction == "none" else losses.sum()
+        if reduction == "mean":
+            with np.errstate(all="ignore"):
+                want = want / share.sum()
+        np.testing.assert_allclose(vm["f"](x, which, weights), want, rtol=1e-6)
+        if n:
+            for bad in (5, -1, -6, 2**62, -(2**63)):
+                which[-1, -1] = bad
+                with pytest.raises(ShapeMismatchError, match=f"target {bad} is none of 5"):
+                    vm["f"](x, which, weights)
+    x, which = np.eye(5, dtype="float16"), np.arange(5, dtype="uint8")
+    want = {"none": -np.ones(5), "sum": -5, "mean": -1}[reduction]
+    np.testing.assert_array_equal(vm["half"](x, which), np.asarray(want, "float16"))
