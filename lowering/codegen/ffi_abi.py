@@ -13,7 +13,7 @@ from relax_mlir.dialects.relax.binding import solutions
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.errors import CompileError
 from relax_mlir.lowering.codegen.ffi_arguments import STRIDE, ArgumentText
-from relax_mlir.lowering.codegen.ffi_check import check_all
+from relax_mlir.lowering.codegen.ffi_checks import DECLARATIONS
 from relax_mlir.lowering.codegen.ffi_helpers import (
     KIND_BOOL,
     KIND_FLOAT,
@@ -21,7 +21,6 @@ from relax_mlir.lowering.codegen.ffi_helpers import (
     RECORD_BYTES,
     fail,
     fail_status,
-    helpers,
     text,
 )
 from relax_mlir.lowering.codegen.ffi_packed import define_packed
@@ -66,7 +65,7 @@ def emit_wrappers(module: ir.Operation, signatures: list[Signature], target: Tar
         for number, signature in enumerate(exported)
     ]
     raising = fail_status(strings, _asserts(module))
-    shared = [helpers(strings), check_all(strings), raising, *define_packed(module, strings)]
+    shared = [DECLARATIONS, raising, *define_packed(module, strings)]
     parts = [*shared, *wrappers, strings.definition()]
     by_name = {signature.kernel: signature for signature in signatures}
     block = module.regions[0].blocks[0]
@@ -251,9 +250,10 @@ class _Wrapper(ArgumentText):
             for number in range(len(self._signature.params))
         ]
         table = self._emit(f"llvm.mlir.addressof @{self._table_name} : !llvm.ptr")
+        texts = self._emit(f"llvm.mlir.addressof @{self._strings.symbol} : !llvm.ptr")
         status = self._emit(
-            f"llvm.call @relax_ffi_check({table}, %args, %count, {records}) : "
-            "(!llvm.ptr, !llvm.ptr, i32, !llvm.ptr) -> i32"
+            f"llvm.call @relax_ffi_check({table}, {texts}, %args, %count, {records}) : "
+            "(!llvm.ptr, !llvm.ptr, !llvm.ptr, i32, !llvm.ptr) -> i32"
         )
         zero = self._constant(0, "i32")
         self._branch(self._emit(f'llvm.icmp "eq" {status}, {zero} : i32'), "^bad")

@@ -55,7 +55,7 @@ def _param_name(result: str, number: str) -> str:
 def check_all(strings: Strings) -> str:
     """Return the function that goes through a table: parameters, dimensions, overlaps."""
     return f"""
-llvm.func internal @relax_ffi_check(%table: !llvm.ptr, %args: !llvm.ptr, %count: i32, %records: !llvm.ptr) -> i32 attributes {{no_inline}} {{
+llvm.func @relax_ffi_check(%table: !llvm.ptr, %text: !llvm.ptr, %args: !llvm.ptr, %count: i32, %records: !llvm.ptr) -> i32 attributes {{no_inline}} {{
   %zero32 = llvm.mlir.constant(0 : i32) : i32
   %minus32 = llvm.mlir.constant(-1 : i32) : i32
   %zero = llvm.mlir.constant(0 : i64) : i64
@@ -64,7 +64,6 @@ llvm.func internal @relax_ffi_check(%table: !llvm.ptr, %args: !llvm.ptr, %count:
   %scalar_kind = llvm.mlir.constant({SCALAR} : i64) : i64
   %argument_size = llvm.mlir.constant({ARGUMENT_BYTES} : i64) : i64
   %param_words = llvm.mlir.constant({PARAM_WORDS} : i64) : i64
-  %text = llvm.mlir.addressof @{Strings.SYMBOL} : !llvm.ptr
 {_word("%function_offset", "%table", 0)}
 {_name("%function", "%function_offset")}
 {_word("%params", "%table", 1)}

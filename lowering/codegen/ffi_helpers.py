@@ -50,7 +50,7 @@ _FAILURES = {
 
 
 def helpers(strings: Strings) -> str:
-    """Return the shared functions, to be put once into a module; their texts go to `strings`."""
+    """Return the functions that check one argument; their texts go to `strings`."""
     checks = (_stride_of, _check_buffer, _check_number, _check_disjoint)
     declared = (
         "llvm.func @TVMFFIErrorSetRaisedFromCStr(!llvm.ptr, !llvm.ptr)",
@@ -124,7 +124,7 @@ def fail(strings: Strings, result: str, name: str, *values: tuple[str, str]) -> 
 def text(strings: Strings, result: str, value: str) -> str:
     """Return the operations that give a text's address."""
     return (
-        f"  {result}_all = llvm.mlir.addressof @{Strings.SYMBOL} : !llvm.ptr\n"
+        f"  {result}_all = llvm.mlir.addressof @{strings.symbol} : !llvm.ptr\n"
         f"  {result} = llvm.getelementptr {result}_all[{strings.offset(value)}] : "
         "(!llvm.ptr) -> !llvm.ptr, i8"
     )
@@ -132,7 +132,7 @@ def text(strings: Strings, result: str, value: str) -> str:
 
 # Integers are passed as 64 bits, pointers too: what varies is only the message.
 _FAIL = f"""
-llvm.func internal @relax_ffi_fail(%kind: !llvm.ptr, %format: !llvm.ptr, {", ".join(f"%a{i}: i64" for i in range(_MOST_VALUES))}) -> i32 attributes {{passthrough = ["cold", "noinline"]}} {{
+llvm.func @relax_ffi_fail(%kind: !llvm.ptr, %format: !llvm.ptr, {", ".join(f"%a{i}: i64" for i in range(_MOST_VALUES))}) -> i32 attributes {{passthrough = ["cold", "noinline"]}} {{
   %minus = llvm.mlir.constant(-1 : i32) : i32
   %size = llvm.mlir.constant({_MESSAGE_BYTES} : i64) : i64
   %buffer = llvm.alloca %size x i8 : (i64) -> !llvm.ptr
@@ -329,7 +329,7 @@ llvm.func internal @relax_ffi_buffer(%function: !llvm.ptr, %name: !llvm.ptr, %an
 def _stride_of(strings: Strings) -> str:
     """Return the function that gives a stride, which a tensor without gaps need not name."""
     return f"""
-llvm.func internal @relax_ffi_stride(%record: !llvm.ptr, %rank: i64, %axis: i64) -> i64 attributes {{no_inline}} {{
+llvm.func @relax_ffi_stride(%record: !llvm.ptr, %rank: i64, %axis: i64) -> i64 attributes {{no_inline}} {{
   %one = llvm.mlir.constant(1 : i64) : i64
   %null = llvm.mlir.zero : !llvm.ptr
   %shape_at = llvm.getelementptr %record[24] : (!llvm.ptr) -> !llvm.ptr, i8

@@ -26,9 +26,8 @@ STRIDED = 1 << 32
 class Strings:
     """The texts of an object, one after the other in one global."""
 
-    SYMBOL = "relax_ffi_text"
-
-    def __init__(self) -> None:
+    def __init__(self, symbol: str = "relax_ffi_text") -> None:
+        self.symbol = symbol
         self._offsets: dict[str, int] = {}
         self._data = bytearray()
 
@@ -45,7 +44,7 @@ class Strings:
             chr(b) if 32 <= b < 127 and b not in (34, 92) else f"\\{b:02X}" for b in self._data
         )
         return (
-            f'llvm.mlir.global internal constant @{self.SYMBOL}("{escaped}") '
+            f'llvm.mlir.global internal constant @{self.symbol}("{escaped}") '
             f"{{addr_space = 0 : i32}} : !llvm.array<{len(self._data)} x i8>"
         )
 

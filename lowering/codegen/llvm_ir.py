@@ -7,11 +7,14 @@ the translation itself.)
 """
 
 import re
+from collections.abc import Mapping
 
 import numpy as np
 
 from relax_mlir.dialects.bindings import ir, submodule
 from relax_mlir.errors import CompileError
+from relax_mlir.lowering.codegen.loops import prepare_loops
+from relax_mlir.lowering.codegen.optimize import VECTOR_CODE
 from relax_mlir.lowering.codegen.translate import translate
 
 llvm = submodule("dialects.llvm")
@@ -20,74 +23,60 @@ STAGE = "translate to LLVM IR"
 _TRANSLATABLE = ("llvm", "omp", "builtin")
 _BITS = {"f16": 16, "bf16": 16, "f32": 32, "f64": 64}
 _MOST_PROBLEMS = 8
-_LOOP_HINTS = "llvm.loop_annotation"
+_CAST = "builtin.unrealized_conversion_cast"
 
 
-def to_llvm_ir(op: ir.Operation) -> str:
-    """Return a module of the LLVM dialect as LLVM IR; rewrites its floating constants in place.
+def to_llvm_ir(op: ir.Operation, *, hide_counters: bool = False) -> str:
+    """Return a module of the LLVM dialect as LLVM IR; rewrites it in place.
+
+    Args:
+        op: the module.
+        hide_counters: as in `prepare_loops`.
 
     Raises:
         CompileError: an operation has no LLVM IR; names it and its location.
     """
-    check_translatable(op)
-    give_loop_hints(op)
-    hide_float_literals(op)
-    return translate(op)
+    by_name = _operations(op)
+    check_translatable(by_name)
+    head = VECTOR_CODE if prepare_loops(by_name, hide_counters=hide_counters) else ""
+    hide_float_literals(op, by_name)
+    return head + translate(op)
 
 
-def check_translatable(op: ir.Operation) -> None:
-    """Raise `CompileError` for operations that the translation would crash on."""
-    problems = []
+def _operations(op: ir.Operation) -> dict[str, list[ir.Operation]]:
+    found: dict[str, list[ir.Operation]] = {}
 
     def visit(candidate: ir.Operation) -> ir.WalkResult:
-        dialect = candidate.name.partition(".")[0]
-        if dialect not in _TRANSLATABLE or candidate.name == "builtin.unrealized_conversion_cast":
-            problems.append(f"'{candidate.name}' at {candidate.location}")
+        found.setdefault(candidate.name, []).append(candidate)
         return ir.WalkResult.ADVANCE
 
     op.walk(visit)
+    return found
+
+
+def check_translatable(by_name: Mapping[str, list[ir.Operation]]) -> None:
+    """Raise `CompileError` for operations that the translation would crash on."""
+    problems = [
+        f"'{name}' at {each.location}"
+        for name, all_ in by_name.items()
+        if name.partition(".")[0] not in _TRANSLATABLE or name == _CAST
+        for each in all_
+    ]
     if problems:
         more = len(problems) - _MOST_PROBLEMS
         listed = "; ".join(problems[:_MOST_PROBLEMS]) + (f"; and {more} more" if more > 0 else "")
         raise CompileError(STAGE, f"not in the LLVM dialect after lowering: {listed}")
 
 
-def give_loop_hints(op: ir.Operation) -> None:
-    """Put loop annotations where the translation looks for them.
-
-    They come from `scf.for`, on which only attributes with a dialect's prefix may stand, and keep
-    that name on the branch that closes the loop.
-    """
-
-    def visit(candidate: ir.Operation) -> ir.WalkResult:
-        if candidate.name in ("llvm.br", "llvm.cond_br"):
-            attributes = candidate.attributes
-            if _LOOP_HINTS in attributes:
-                attributes[_LOOP_HINTS.removeprefix("llvm.")] = attributes[_LOOP_HINTS]
-                del attributes[_LOOP_HINTS]
-        return ir.WalkResult.ADVANCE
-
-    op.walk(visit)
-
-
-def hide_float_literals(op: ir.Operation) -> None:
+def hide_float_literals(op: ir.Operation, by_name: Mapping[str, list[ir.Operation]]) -> None:
     """Replace floating constants of a module by loads of their bits from constant globals."""
-    constants, globals_ = [], []
-
-    def visit(candidate: ir.Operation) -> ir.WalkResult:
-        if candidate.name in ("llvm.mlir.constant", "llvm.mlir.zero"):
-            constants.append(candidate)
-        elif candidate.name == "llvm.mlir.global":
-            globals_.append(candidate)
-        return ir.WalkResult.ADVANCE
-
-    op.walk(visit)
     pool = _BitPool(op)
-    for constant in constants:
-        bits = _bits_of_constant(constant)
-        if bits is not None:
-            pool.load_instead(constant, bits)
-    for global_ in globals_:
+    for name in ("llvm.mlir.constant", "llvm.mlir.zero"):
+        for constant in by_name.get(name, ()):
+            bits = _bits_of_constant(constant)
+            if bits is not None:
+                pool.load_instead(constant, bits)
+    for global_ in by_name.get("llvm.mlir.global", ()):
         _hide_in_global(global_)
 
 

@@ -7,20 +7,18 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 
 import llvmlite.binding as llvm
-from llvmlite.binding.newpassmanagers import NewPassManager
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.errors import CompileError
 from relax_mlir.lowering.codegen.compile_cache import CompileCache, Entry, key_of
 from relax_mlir.lowering.codegen.equal_kernels import share_equal
 from relax_mlir.lowering.codegen.ffi_abi import SYMBOL_PREFIX, emit_wrappers
+from relax_mlir.lowering.codegen.ffi_checks import link_checks
 from relax_mlir.lowering.codegen.ffi_signature import take_signatures
 from relax_mlir.lowering.codegen.llvm_ir import to_llvm_ir
 from relax_mlir.lowering.codegen.openmp import runtime_library
+from relax_mlir.lowering.codegen.optimize import optimize
 from relax_mlir.lowering.codegen.target import Target
-from relax_mlir.lowering.tir_to_llvm.pipeline import memref_to_llvm, run_step
-
-STAGE = "native code generation"
+from relax_mlir.lowering.tir_to_llvm.pipeline import memref_to_llvm, run_step, verify
 
 
 @dataclass(frozen=True)
@@ -63,7 +61,7 @@ class NativeCode:
 
     @functools.cached_property
     def _optimized(self) -> tuple[llvm.ModuleRef, llvm.TargetMachine]:
-        return _optimize(self._source, self.target)
+        return optimize(self._source, self.target)
 
 
 def compile_module(
@@ -94,8 +92,9 @@ def compile_module(
             return NativeCode(found.object, found.names, target, seconds, found.source)
     names, source = _lower(native, target, seconds)
     with _timed(seconds, "llvm-optimize"):
-        optimized, machine = _optimize(source, target)
+        optimized, machine = optimize(source, target)
     with _timed(seconds, "llvm-emit"):
+        link_checks(optimized, target)
         image = machine.emit_object(optimized)
     if cache is not None:
         with _timed(seconds, "cache"):
@@ -119,10 +118,12 @@ def _lower(
         for step in steps:
             with _timed(seconds, step):
                 run_step(op, step)
+        with _timed(seconds, "verify"):
+            verify(op, "memref-to-llvm")
         with _timed(seconds, "ffi-wrappers"):
             emit_wrappers(op, signatures, target)
         with _timed(seconds, "translate"):
-            source = to_llvm_ir(op)
+            source = to_llvm_ir(op, hide_counters=target.has_wide_registers)
     return tuple(signature.name for signature in signatures if not signature.internal), source
 
 
@@ -140,33 +141,6 @@ def _native_part(module: ir.Module) -> ir.Module:
                 if op.operation.name in ("func.func", "memref.global") and not is_relax:
                     op.operation.clone()
     return part
-
-
-def _optimize(source: str, target: Target) -> tuple[llvm.ModuleRef, llvm.TargetMachine]:
-    machine = target.machine()
-    try:
-        module = llvm.parse_assembly(source)
-        module.triple = target.triple
-        module.data_layout = str(machine.target_data)
-        module.verify()
-    except RuntimeError as error:
-        raise CompileError(STAGE, f"LLVM cannot read the translated module: {error}") from error
-    tuning = llvm.create_pipeline_tuning_options(speed_level=target.opt_level)
-    tuning.loop_vectorization = target.opt_level >= 2
-    # LLVM's SLP vectoriser computes overflow checks of 64-bit products wrongly with AVX-512: the
-    # size of a strided convolution came out as "has no value" (the like of
-    # https://github.com/llvm/llvm-project/issues/165878). Kernels are vector code before LLVM.
-    tuning.slp_vectorization = False
-    builder = llvm.create_pass_builder(machine, tuning)
-    manager = builder.getModulePassManager()
-    try:
-        manager.run(module, builder)
-    finally:
-        # In llvmlite 0.50 ObjectRef's empty `_dispose` shadows the one that frees the passes: left
-        # alone, every compilation would leak 100 KB.
-        NewPassManager._dispose(manager)
-        manager.detach()
-    return module, machine
 
 
 @contextmanager

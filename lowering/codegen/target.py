@@ -2,7 +2,7 @@
 
 import functools
 import shlex
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import llvmlite.binding as llvm
 
@@ -38,6 +38,7 @@ _OPTIONS = ("-mcpu", "-mattr", "-mtriple", "-O", "-num-threads")
 def _initialize() -> None:
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
+    llvm.initialize_native_asmparser()
 
 
 @functools.lru_cache(maxsize=1)
@@ -180,6 +181,20 @@ class Target:
     def has_fma(self) -> bool:
         """Whether a fused multiply-add is one instruction; else it would be a library call."""
         return self.arch not in ("x86_64", "i386", "i686") or self.has("fma") or self.has("avx512f")
+
+    @property
+    def has_wide_registers(self) -> bool:
+        """Whether 64-bit integers are kept in general registers."""
+        return self.arch in ("x86_64", "aarch64", "arm64", "riscv64")
+
+    @property
+    def reads_assembly(self) -> bool:
+        """Whether LLVM reads assembly code for it here: only this machine's, as ELF has it."""
+        return self.triple == _host()[0] and "linux" in self.triple
+
+    def serial(self) -> "Target":
+        """Return the same target without threads, for code that has none."""
+        return replace(self, threads=1)
 
     def machine(self) -> llvm.TargetMachine:
         """Return a new LLVM target machine that emits position-independent code.

@@ -12,10 +12,14 @@ from relax_mlir.lowering.tir_to_vector.team import TeamEmitter
 _STACK = 256
 _DYNAMIC = ir.ShapedType.get_dynamic_size()
 # What LLVM may still do to a loop. Of those that are vector code already only the innermost of the
-# main path gain from unrolling; copies of all the others were most of a compilation's time.
+# main path gain from unrolling, and from better addresses; doing that to all the others was most of
+# a compilation's time. (A width of one is what LLVM heeds: MLIR's `disable` becomes a word that
+# LLVM does not know.)
 AS_IT_LIKES = ""
-UNROLL = "#llvm.loop_annotation<vectorize = <disable = true>>"
-KEEP = "#llvm.loop_annotation<vectorize = <disable = true>, unroll = <disable = true>>"
+_NO_VECTORS = "vectorize = <width = 1 : i32>, interleave = <count = 1 : i32>"
+UNROLL = f"#llvm.loop_annotation<{_NO_VECTORS}>"
+KEEP = f"#llvm.loop_annotation<{_NO_VECTORS}, unroll = <disable = true>>"
+AS_IT_IS = "#llvm.loop_annotation<disableNonforced = true>"
 
 
 class Loop:
@@ -208,7 +212,7 @@ class Emitter(TeamEmitter):
     @contextmanager
     def loop(
         self, lower: Index, upper: Index, step: Index = 1, carried: Sequence[ir.Value] = (),
-        hints: str = KEEP,
+        hints: str = AS_IT_IS,
     ) -> Iterator[Loop]:  # fmt: skip
         """Write an `scf.for`; `Loop.carry` sets what the next step gets, `hints` are for LLVM."""
         made = ir.Operation.create(
