@@ -53,4 +53,4 @@ func.func @f(%x: tensor<?x?xf32, #nm>, %h: tensor<?xf16, #n>, %i: tensor<4xi8>, 
 // CHECK: arith.trunci
 
 // CHECK-LABEL: func.func private @max1(
-// CHECK: arith.maxui %{{.*}} : i1
+// CHECK: arith.ori %{{.*}} : i8
