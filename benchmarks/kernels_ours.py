@@ -2,15 +2,59 @@
 
 import sys
 
+import numpy as np
 import serving
-from workloads import data
+from workloads import data, places
 
 from relax_mlir import relax, tir
 from relax_mlir.relax import op
 from relax_mlir.script import relax as R
 from relax_mlir.tools.roofs import Roofs
 
+
+def sizes(x):
+    """Return the dimensions of a variable as numbers."""
+    return [dim.value for dim in x.struct_info.shape]
+
+
+def take(x, axis, count):
+    """Write a lookup of some rows or columns."""
+    return op.take(x, relax.const(places([count], sizes(x)[axis])), axis=axis)
+
+
+def gather(x, count):
+    """Write a lookup of some elements of each row."""
+    n, m = sizes(x)
+    return op.gather_elements(x, relax.const(places([n, count], m)), axis=1)
+
+
+def scatter(x, count):
+    """Write new rows in the place of some."""
+    n, m = sizes(x)
+    news = relax.const(np.ones((count, m), "float32"))
+    return op.scatter_nd(x, relax.const(places([count, 1], n)), news)
+
+
+def step(x, step):
+    """Write every so manieth column."""
+    return op.strided_slice(x, [1], [0], [sizes(x)[1]], [step])
+
+
+def pad(x, by, mode):
+    """Write what is around images."""
+    return op.nn.pad(x, [0] * 4 + [by] * 4, pad_mode=mode)
+
+
 OPS = {
+    "take": take,
+    "gather": gather,
+    "scatter": scatter,
+    "concat": lambda x: op.concat([x, x], axis=1),
+    "flip": lambda x: op.flip(x, axis=1),
+    "step": step,
+    "pad": pad,
+    "upsample": lambda x: op.repeat(op.repeat(x, 2, axis=2), 2, axis=3),
+    "topk": lambda x, k: op.topk(x, k, axis=1, ret_type="values"),
     "matmul": op.matmul,
     "conv": lambda x, w, strides, padding, groups: op.nn.conv2d(
         x, w, strides=strides, padding=padding, groups=groups

@@ -83,6 +83,7 @@ BARS = {
     "transpose": Bar(mean=1.2, bandwidth=0.85),
     "attention": Bar(each=1.2),
     "fused": Bar(),
+    "paths": Bar(),
 }
 DYNAMIC_BAR = 0.95  # the static version's time by that of the one for any size
 
@@ -384,6 +385,36 @@ def _fused() -> list[Workload]:
     return [layer, *convs, attention]
 
 
+def places(shape: Sequence[int], size: int) -> np.ndarray:
+    """Return indices of an axis of that size, the same ones in every process."""
+    return (np.arange(math.prod(shape), dtype="int64") * 7919 % size).reshape(shape)
+
+
+def _moved() -> list[Workload]:
+    """Return copies from and to other places; there is no bar for them."""
+    image = (8, 32, 56, 56)
+    cases: list[tuple[str, tuple[int, ...], str, dict[str, Any], tuple[int, ...]]] = [
+        ("rows", (50000, 256), "take", {"axis": 0, "count": 4096}, (4096, 256)),
+        ("columns", (512, 1000), "take", {"axis": 1, "count": 512}, (512, 512)),
+        ("table", (65536,), "take", {"axis": 0, "count": 1 << 18}, (1 << 18,)),
+        ("elements", (512, 1024), "gather", {"count": 1024}, (512, 1024)),
+        ("scatter", (4096, 256), "scatter", {"count": 1024}, (4096, 256)),
+        ("concat", (512, 500), "concat", {}, (512, 1000)),
+        ("flip", (512, 1000), "flip", {}, (512, 1000)),
+        ("step2", (512, 2000), "step", {"step": 2}, (512, 1000)),
+        ("step7", (512, 2100), "step", {"step": 7}, (512, 300)),
+        ("pad", image, "pad", {"by": 1, "mode": "constant"}, (8, 32, 58, 58)),
+        ("pad_reflect", image, "pad", {"by": 3, "mode": "reflect"}, (8, 32, 62, 62)),
+        ("resize", image, "upsample", {}, (8, 32, 112, 112)),
+        ("topk10", (8, 50257), "topk", {"k": 10}, (8, 10)),
+        ("topk200", (8, 50257), "topk", {"k": 200}, (8, 200)),
+    ]
+    return [
+        _light(f"moved_{name}", "paths", shape, [(op, ("x",), attrs)], None, out, 0)
+        for name, shape, op, attrs, out in cases
+    ]
+
+
 WORKLOADS = {
     work.name: work
     for make in (
@@ -396,6 +427,7 @@ WORKLOADS = {
         _transposes,
         _attentions,
         _fused,
+        _moved,
     )
     for work in make()
 }

@@ -3,7 +3,7 @@
 import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
-from workloads import data
+from workloads import data, places
 
 OPSET = 20
 # Ours -> ONNX's name; attributes are made below where they differ.
@@ -68,6 +68,56 @@ def _clip(graph, node, result, work):
     graph.add("Clip", [*node.args, *limits], result)
 
 
+def _take(graph, node, result, work):
+    axis, (shape,) = node.attrs["axis"], work.inputs.values()
+    where = graph.constant("where", places([node.attrs["count"]], shape[axis]))
+    graph.add("Gather", [*node.args, where], result, axis=axis)
+
+
+def _gather(graph, node, result, work):
+    ((n, m),) = work.inputs.values()
+    where = graph.constant("where", places([n, node.attrs["count"]], m))
+    graph.add("GatherElements", [*node.args, where], result, axis=1)
+
+
+def _scatter(graph, node, result, work):
+    ((n, m),) = work.inputs.values()
+    count = node.attrs["count"]
+    where = graph.constant("where", places([count, 1], n))
+    news = graph.constant("news", np.ones((count, m), "float32"))
+    graph.add("ScatterND", [*node.args, where, news], result)
+
+
+def _slice(graph, node, result, work):
+    step = node.attrs.get("step", -1)
+    ends = (0, 1 << 60) if step > 0 else (-1, -(1 << 60))
+    limits = [
+        graph.constant(f"limit{i}", np.array([number], "int64"))
+        for i, number in enumerate((*ends, 1, step))
+    ]
+    graph.add("Slice", [*node.args, *limits], result)
+
+
+def _concat(graph, node, result, work):
+    graph.add("Concat", [*node.args, *node.args], result, axis=1)
+
+
+def _pad(graph, node, result, work):
+    by = graph.constant("by", np.array(([0, 0] + [node.attrs["by"]] * 2) * 2, "int64"))
+    graph.add("Pad", [*node.args, by], result, mode=node.attrs["mode"])
+
+
+def _upsample(graph, node, result, work):
+    scales = graph.constant("scales", np.array([1, 1, 2, 2], "float32"))
+    more = {"coordinate_transformation_mode": "asymmetric", "nearest_mode": "floor"}
+    graph.add("Resize", [*node.args, "", scales], result, mode="nearest", **more)
+
+
+def _topk(graph, node, result, work):
+    k = graph.constant("k", np.array([node.attrs["k"]], "int64"))
+    graph.nodes.append(helper.make_node("TopK", [*node.args, k], [result, "which"], axis=1))
+
+
 def _plain(graph, node, result, work):
     attrs = {
         "softmax": {"axis": -1},
@@ -79,7 +129,9 @@ def _plain(graph, node, result, work):
 
 WRITERS = {
     "attention": _attention, "sum": _reduction, "max": _reduction, "argmax": _reduction,
-    "conv": _conv, "clip": _clip,
+    "conv": _conv, "clip": _clip, "take": _take, "gather": _gather, "scatter": _scatter,
+    "concat": _concat, "flip": _slice, "step": _slice, "pad": _pad, "upsample": _upsample,
+    "topk": _topk,
 }  # fmt: skip
 # Other ways to say the same that ONNX Runtime knows: it gets them all, and its fastest counts.
 OTHERS = {"attention": _fused_attention}

@@ -3,8 +3,38 @@
 import torch
 import torch.nn.functional as F
 from torch import Tensor
+from workloads import places
 
+
+def indices(shape, size):
+    """Return the workloads' indices, made once."""
+    key = (tuple(shape), size)
+    if key not in _INDICES:
+        _INDICES[key] = torch.from_numpy(places(shape, size))
+    return _INDICES[key]
+
+
+def ones(shape):
+    """Return a tensor of ones, made once."""
+    key = tuple(shape)
+    if key not in _INDICES:
+        _INDICES[key] = torch.ones(key)
+    return _INDICES[key]
+
+
+_INDICES = {}
 OPS = {
+    "take": lambda x, axis, count: torch.index_select(x, axis, indices([count], x.shape[axis])),
+    "gather": lambda x, count: torch.gather(x, 1, indices([x.shape[0], count], x.shape[1])),
+    "scatter": lambda x, count: torch.index_copy(
+        x, 0, indices([count], x.shape[0]), ones([count, x.shape[1]])
+    ),
+    "concat": lambda x: torch.cat([x, x], 1),
+    "flip": lambda x: torch.flip(x, [1]),
+    "step": lambda x, step: x[:, ::step].contiguous(),
+    "pad": lambda x, by, mode: F.pad(x, [by] * 4, mode=mode),
+    "upsample": lambda x: F.interpolate(x, scale_factor=2, mode="nearest"),
+    "topk": lambda x, k: torch.topk(x, k, 1).values,
     "matmul": torch.matmul,
     "conv": lambda x, w, strides, padding, groups: F.conv2d(
         x, w, stride=strides, padding=padding, groups=groups
