@@ -72,11 +72,39 @@ class StatusCell:
                 op.erase()
                 return True
             if len(op.results):
-                return False
+                return self._value(op)
             found = [self._block(block) for region in op.regions for block in region.blocks]
             if any(found) and op.name in _LOOPS:
                 self._end_early(op)
             return any(found)
+
+    def _value(self, op: ir.Operation) -> bool:
+        """Check what is inside a branch that gives values; after a failure these are zeros."""
+        if op.name != "scf.if":
+            return False
+        found = [self._branch(block) for region in op.regions for block in region.blocks]
+        return any(found)
+
+    def _branch(self, block: ir.Block) -> bool:
+        operations = [view.operation for view in block.operations]
+        for position, op in enumerate(operations[:-1]):
+            if not self._checked(op):
+                continue
+            end = operations[-1]
+            types = [value.type for value in end.operands]
+            with ir.InsertionPoint(end), end.location:
+                rest = scf.IfOp(self._good(), types, has_else=True)
+                with ir.InsertionPoint(rest.else_block):
+                    scf.YieldOp([arith.ConstantOp(type_, _zero(type_)).result for type_ in types])
+                with ir.InsertionPoint(rest.then_block):
+                    last = scf.YieldOp(list(end.operands))
+            for inner in operations[position + 1 : -1]:
+                inner.move_before(last.operation)
+            for number, value in enumerate(rest.results):
+                end.operands[number] = value
+            self._branch(rest.then_block)
+            return True
+        return False
 
     def _store(self, holds: ir.Value, failure: ir.Value) -> None:
         memref.StoreOp(arith.SelectOp(holds, status(0), failure).result, self._cell, [])
@@ -104,6 +132,12 @@ class StatusCell:
         for op in rest:
             op.move_before(end.operation)
         return branch.then_block
+
+
+def _zero(type_: ir.Type) -> ir.Attribute:
+    if isinstance(type_, (ir.IntegerType, ir.IndexType)):
+        return ir.IntegerAttr.get(type_, 0)
+    return ir.FloatAttr.get(type_, 0.0)
 
 
 def status(value: int) -> ir.Value:

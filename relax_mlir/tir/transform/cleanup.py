@@ -117,3 +117,6 @@ def common_subexpr_elim_tir(op: ir.Operation) -> None:
         manager = passmanager.PassManager.parse("func.func(cse)")
         for func in prim_funcs(op):
             manager.run(func.operation)
+
+
+common_subexpr_elim = common_subexpr_elim_tir

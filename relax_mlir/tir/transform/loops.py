@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.bindings import ir, submodule
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.generic import inline
 from relax_mlir.lowering.tir_to_vector.init import split_inits
@@ -21,6 +21,8 @@ from relax_mlir.tir.transform.configs import (
 )
 from relax_mlir.tir.transform.functions import each_prim_func
 from relax_mlir.transform.context import PassContext
+
+arith = submodule("dialects.arith")
 
 # What counts as a step of a loop.
 _STEPS = (
@@ -147,6 +149,29 @@ def loop_partition(op: ir.Operation) -> None:
         for loop in collect(func.operation, lambda op: op.name == "tir.for"):
             if loop.parent.operation.name != "tir.for":
                 partition(loop, emit, serial=known_too)
+
+    each_prim_func(op, change)
+
+
+def canonicalize_loop(op: ir.Operation) -> None:
+    """Let all loops begin at 0; what uses their counters adds where they began.
+
+    Args:
+        op: the module, changed in place.
+    """
+
+    def change(func: ir.OpView, _: Emitter) -> None:
+        for loop in collect(func.operation, lambda op: op.name == "tir.for"):
+            first = loop.operands[0]
+            if integer_of(first) == 0:
+                continue
+            body = loop.regions[0].blocks[0]
+            with loop.location:
+                with ir.InsertionPoint(loop):
+                    loop.operands[0] = arith.ConstantOp(ir.IndexType.get(), 0).result
+                with ir.InsertionPoint.at_block_begin(body):
+                    moved = arith.AddIOp(body.arguments[0], first)
+            body.arguments[0].replace_all_uses_except(moved.result, moved.operation)
 
     each_prim_func(op, change)
 

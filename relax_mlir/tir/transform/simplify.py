@@ -42,6 +42,9 @@ def simplify(op: ir.Operation) -> None:
             remove_idle(func)
 
 
+stmt_simplify = simplify
+
+
 def _is_nest(op: ir.Operation) -> bool:
     return op.name in ("tir.for", "tir.block")
 

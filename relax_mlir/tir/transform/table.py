@@ -89,6 +89,38 @@ TIR_PASSES: dict[str, PassSpec] = {
             "Compute what is the same once",
         ),
         _spec(
+            "StmtSimplify", "stmt-simplify", "simplify",
+            "The name of simplify in TVM's later versions",
+        ),
+        _spec(
+            "CommonSubexprElim", "common-subexpr-elim", "cleanup",
+            "The name of common-subexpr-elim-tir in TVM's later versions",
+        ),
+        _spec(
+            "CanonicalizeLoop", "canonicalize-loop", "loops",
+            "Let all loops begin at 0",
+        ),
+        _spec(
+            "SkipAssert", "skip-assert", "checks",
+            "Remove the assertions of prim funcs",
+        ),
+        _spec(
+            "InstrumentBoundCheckers", "instrument-bound-checkers", "checks",
+            "Assert that every index is inside its buffer",
+        ),
+        _spec(
+            "AnnotateEntryFunc", "annotate-entry-func", "checks",
+            "Mark the prim func that a module begins with",
+        ),
+        _spec(
+            "BF16ComputeLegalize", "bf16-compute-legalize", "legalize",
+            "Compute what is of bfloat16 in float32",
+        ),
+        _spec(
+            "RewriteUnsafeSelect", "rewrite-unsafe-select", "legalize",
+            "Let selects of what is loaded evaluate only the value that they give",
+        ),
+        _spec(
             "ConvertForLoopsToSerial", "convert-for-loops-to-serial", "loops",
             "Make parallel loops serial",
         ),
