@@ -7,6 +7,7 @@ from typing import Any
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.tir.ops import block_predicate
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
+from relax_mlir.lowering.tir_to_vector.index_emit import constant_or_value
 
 _PURE = ("arith.", "affine.apply", "tir.symbol", "memref.dim")
 
@@ -38,8 +39,8 @@ def _split(op: ir.Operation, emit: Emitter) -> None:
     fed = [loop for loop in loops if any(_depends(value, loop) for value in reduced)]
     predicate = block_predicate(op)
     if not fed:
-        with ir.InsertionPoint(op), _where([] if predicate is None else [predicate], emit):
-            _move_init(op, ir.InsertionPoint.current, values)
+        # A reduction of one step, or a copy of a step that an unrolled loop made.
+        _guard(op, values, kinds, emit)
         return
     outermost = fed[-1]
     inside = loops[: loops.index(outermost) + 1]
@@ -114,8 +115,9 @@ def _guard(op: ir.Operation, values: list[ir.Value], kinds: list[str], emit: Emi
         predicate = block_predicate(op)
         conditions = [] if predicate is None else [predicate]
         for kind, value in zip(kinds, values, strict=True):
-            if kind == "reduction":
-                conditions.append(emit.compare("eq", value, 0))
+            first = constant_or_value(value)
+            if kind == "reduction" and first != 0:
+                conditions.append(emit.compare("eq", first, 0))
         with _where(conditions, emit):
             _move_init(op, ir.InsertionPoint.current, values)
 

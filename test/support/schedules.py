@@ -22,6 +22,7 @@ from relax_mlir.runtime.executable import NativeObject
 from relax_mlir.runtime.native import load_objects
 from relax_mlir.script import from_source
 from relax_mlir.tir.schedule import Schedule, Trace
+from relax_mlir.tir.transform import InstrumentBoundCheckers
 
 
 def compiled(mod: IRModule) -> dict[str, Any]:
@@ -42,6 +43,11 @@ def results(
 ) -> Any:
     """Run a prim func, whose last parameter is what it writes, between canaries."""
     return run_kernel(compiled(mod)[name], inputs, shape, dtype)
+
+
+def stays_inside(mod: IRModule, inputs: list[np.ndarray], shape: tuple[int, ...]) -> Any:
+    """Run a prim func of which every access is checked: none may leave its buffer."""
+    return results(InstrumentBoundCheckers()(mod), inputs, shape, "main")
 
 
 def replays(sch: Schedule, mod: IRModule) -> None:

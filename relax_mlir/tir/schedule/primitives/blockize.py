@@ -11,6 +11,7 @@ from relax_mlir.tir.schedule.accesses import declare
 from relax_mlir.tir.schedule.conditions import Comparison
 from relax_mlir.tir.schedule.index import Indices
 from relax_mlir.tir.schedule.primitives.block_layout import tidy
+from relax_mlir.tir.schedule.primitives.reductions import named_by
 from relax_mlir.tir.schedule.regions import Range, range_of
 from relax_mlir.tir.schedule.simplify import simplify
 from relax_mlir.tir.schedule.state import ScheduleState
@@ -198,6 +199,13 @@ def _begin(
         raise state.error(
             f"a loop is both one of {tree.describe(block)}'s reduction and of its elements", block
         )
+    about = [each for each in where if not each.symbols & reduced]
+    used |= named_by(about)
+    if named_by(each for each in where if each.symbols & reduced) & used:
+        raise state.error(
+            f"the predicate of {tree.describe(block)} compares loops of the reduction with others",
+            block,
+        )
     started = made.regions[1].blocks[0]
     at = ir.InsertionPoint(list(started.operations)[-1])
     variables: dict[str, SymExpr] = {}
@@ -215,7 +223,7 @@ def _begin(
     )
     edit.set_block(
         indices, first, [halves[i].inner.substitute(variables) for i in own],
-        [each.substitute(variables) for each in where if not each.symbols & reduced],
+        [each.substitute(variables) for each in about],
         [halves[i].size for i in own],
     )  # fmt: skip
     inner = [_ZERO] * len(halves)

@@ -1,5 +1,7 @@
 """Taking what a reduction begins with apart from what it adds."""
 
+from collections.abc import Iterable
+
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.tir.schedule import edit, scopes, tree
@@ -60,11 +62,13 @@ def begin_before(
     fed = fed_by(indices, block)
     inside = loops[loops.index(loop) :]
     name = {each: str(indices.var(tree.variable(each))) for each in inside}
-    kept = [each for each in inside if name[each] in fed["spatial"]]
+    # Loops that only conditions are about stay too: which elements there are hangs on them.
+    reduced = fed["reduction"] | (free or frozenset())
+    wanted = fed["spatial"] | (named_by(indices.block_conditions(block)) - reduced)
+    kept = [each for each in inside if name[each] in wanted]
     gone = {name[each] for each in inside if each not in kept}
-    others = {name[each] for each in kept}
     if free is None:
-        conditions = _of_elements(state, indices, block, gone, others)
+        conditions = _of_elements(state, indices, block, gone)
     else:
         conditions = [
             each for each in indices.block_conditions(block)
@@ -108,8 +112,13 @@ def begin_before(
     return first
 
 
+def named_by(conditions: Iterable[Comparison | ir.Value]) -> frozenset[str]:
+    """Return the symbols of comparisons."""
+    return frozenset().union(*(each.symbols for each in conditions if isinstance(each, Comparison)))
+
+
 def _of_elements(
-    state: ScheduleState, indices: Indices, block: ir.Operation, gone: set[str], kept: set[str]
+    state: ScheduleState, indices: Indices, block: ir.Operation, gone: set[str]
 ) -> list[Comparison | ir.Value]:
     """Return the conditions of a block that say which elements there are."""
     found: list[Comparison | ir.Value] = []
@@ -120,7 +129,7 @@ def _of_elements(
             )
         if not each.symbols & gone:
             found.append(each)
-        elif each.symbols & kept:
+        elif any(indices.value_of(other) is not None for other in each.symbols - gone):
             raise state.error(
                 f"the predicate of {tree.describe(block)} compares loops of the reduction with "
                 "others", block,
