@@ -171,11 +171,10 @@ class _Writer:
         work = work_of(emit, self.found.flat, each)
         parts = [Part(sizes.extent(position), 1, 2 * emit.threads) for position in sizes.outer]
         least = 0 if whole_rows else _PANELS_EACH * emit.threads * sizes.width
-        unit = sizes.lanes if sizes.is_zoned else sizes.width
-        parts.append(Part(sizes.n, unit, least))
+        parts.append(Part(sizes.n, sizes.unit, least))
         if not whole_rows:
             parts.append(Part(sizes.rows.count, 1, 2 * emit.threads))
-            parts.append(Part(sizes.n, unit))
+            parts.append(Part(sizes.n, sizes.unit))
         with emit.team(parts, work) as ranges:
             by_position = dict(zip(sizes.outer, ranges, strict=False))
             wide, *more = ranges[len(sizes.outer) :]

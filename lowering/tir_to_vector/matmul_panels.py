@@ -89,8 +89,11 @@ class RightSide:
         if not sizes.is_zoned:
             return [(Zone(sizes.vectors, 0, count, False), self.panels(b, columns, steps))]
         exact = isinstance(sizes.n, int) and sizes.n % sizes.lanes == 0
+        cut = zones(emit, count, sizes.lanes, exact)
+        if sizes.is_even:
+            cut = [Zone(sizes.vectors, 0, count, not exact)]
         made = []
-        for zone in zones(emit, count, sizes.lanes, exact):
+        for zone in cut:
             here = emit.add(first, zone.first), emit.add(first, zone.last)
             made.append((zone, self._zone(b, zone, here, steps)))
         return made

@@ -90,6 +90,19 @@ class Sizes:
         return self.vectors > VECTORS and not self.ready
 
     @property
+    def unit(self) -> int:
+        """The columns that threads share out are multiples of this."""
+        return self.lanes if self.is_zoned and not self.is_even else self.width
+
+    @property
+    def is_even(self) -> bool:
+        """Whether the widest tiles are known to fill all columns, those of each thread too."""
+        if not self.is_zoned or not isinstance(self.n, int):
+            return False
+        several = -(-self.n // self.lanes)
+        return several % (self.vectors * self.emit.threads) == 0
+
+    @property
     def may_be_odd(self) -> bool:
         """Whether a block of k may have an odd number of steps."""
         return not isinstance(self.k, int) or self.k % 2 != 0

@@ -113,9 +113,10 @@ class TileWriter:
     ) -> None:
         emit, sizes = self._emit, self._sizes
         lanes, width = sizes.lanes, zone.vectors * sizes.lanes
-        # The least tiles are for what is left of rows: their code is not worth much of it.
-        turns = 2 if isinstance(sizes.m, int) or rows == sizes.rows.largest else 1
-        tile = Tile(rows, zone.vectors, sizes.vector, sizes.machine.fma, turns=turns)
+        # What most tiles are is worth more code than what is left of rows and columns.
+        main = isinstance(sizes.m, int) or rows == sizes.rows.largest
+        tile = Tile(rows, zone.vectors, sizes.vector, sizes.machine.fma, turns=2 if main else 1)
+        store = replace(store, short=not main or zone.vectors < sizes.vectors)
         with emit.loop(zone.first, zone.last, width) as column:
             left = emit.sub(zone.last, column.counter)
             b = self._at(panels, emit.sub(column.counter, zone.first), left, zone.vectors)

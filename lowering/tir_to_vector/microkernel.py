@@ -97,6 +97,7 @@ class Store:
         column: the tile's first column, for `finish`.
         scratch: where a tile's sums go first to be finished in a loop; None to do all at once.
         rows: how many rows of the tile there are, None for all.
+        short: whether code should be short where `rows` says how many there are.
     """
 
     c: Flat | None
@@ -107,6 +108,7 @@ class Store:
     column: Index = 0
     scratch: ir.Value | None = None
     rows: Index | None = None
+    short: bool = False
 
     def at(self, emit: Emitter, column: Index) -> "Store":
         """Return the same for a tile so many columns further."""
@@ -237,7 +239,7 @@ def _store(
     sink = _Sink(emit, tile, store, masks)
     if store.scratch is None:
         sink.directly(sums)
-    elif store.rows is None or store.finish is not None:
+    elif store.rows is None or store.finish is not None or store.short:
         sink.by_row(sums, tile.rows if store.rows is None else store.rows)
     else:
         with emit.when(emit.compare("eq", store.rows, tile.rows)) as branch:
