@@ -112,6 +112,10 @@ class RightSide:
         size, first = emit.mul(rows, width), emit.mul(rows, zone.first)
         load = Loader(emit, b.base, found.widen[1], sizes.vector)
         packer = PanelPacker(load, width, self._packed, size, first)
+        if not isinstance(zone.last, int):
+            # The few columns of the last tiles are copied by short code.
+            rest = zone.vectors < sizes.vectors
+            packer = replace(packer, masks=zone.masked, rows=1 if rest else packer.rows)
         block = Flat(b.base, start, {"n": n_stride, "k": k_stride})
         if self.pack is True:
             packer.pack(block, emit.sub(j1, j0), emit.sub(k1, k0))

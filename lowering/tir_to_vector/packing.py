@@ -136,36 +136,51 @@ class Packer(ABC, Generic[Load]):
     def _singly(self, b: Flat, target: Index, left: Index, steps: Index) -> None: ...
 
 
+@dataclass(frozen=True)
 class PanelPacker(Packer[Loader]):
     """Copies a block of B into panels: `width` columns beside each other for every step of k.
 
     Columns beyond the last are not written, or hold what is of no use; nothing is stored from them.
     A panel may be written up to a vector's number of rows beyond its last: the next one is written
     later, and the buffer is that much longer.
+
+    Attributes:
+        rows: how many rows are copied side by side, where they are read from end to end.
+        masks: whether masks say what the last panel has, in the code of all panels; where they do
+            not, all are whole. None gives the last panel code of its own.
     """
+
+    rows: int = _ROWS
+    masks: bool | None = None
 
     def _along_n(self, b: Flat, columns: Index, steps: Index) -> None:
         """Read a few rows at a time from end to end, and ask for the next few meanwhile."""
         emit = self.load.emit
-        whole = emit.round_down(columns, self.width)
-        many = emit.round_down(steps, _ROWS)
-        for first, last, rows in ((0, many, _ROWS), (many, steps, 1)):
-            if isinstance(last, int) and first == last:
+        apart = self.masks is None
+        whole = emit.round_down(columns, self.width) if apart else columns
+        many = emit.round_down(steps, self.rows)
+        for first, last, rows in ((0, many, self.rows), (many, steps, 1)):
+            if first == last:
                 continue
             with emit.loop(first, last, rows) as p, emit.loop(0, whole, self.width) as column:
-                self._copy(b, column.counter, p.counter, rows, None)
+                masks = None
+                if self.masks:
+                    masks = self._masks(emit.sub(columns, column.counter))
+                self._copy(b, column.counter, p.counter, rows, masks)
         left = emit.sub(columns, whole)
-        if isinstance(left, int) and left == 0:
+        if not apart or (isinstance(left, int) and left == 0):
             return
-        lanes = self.load.vector.shape[0]
-        starts = range(0, self.width, lanes)
-        masks = [emit.mask(emit.sub(left, start), lanes) for start in starts]
+        masks = self._masks(left)
         # No row where the last panel is whole too: what would be next is beyond the buffer.
         upto = steps
         if not isinstance(left, int):
             upto = emit.select(emit.compare("sgt", left, 0), steps, 0)
         with emit.loop(0, upto) as p:
             self._copy(b, whole, p.counter, 1, masks)
+
+    def _masks(self, left: Index) -> list[ir.Value]:
+        emit, lanes = self.load.emit, self.load.vector.shape[0]
+        return [emit.mask(emit.sub(left, at), lanes) for at in range(0, self.width, lanes)]
 
     def _copy(
         self, b: Flat, column: Index, k: Index, rows: int, masks: list[ir.Value] | None
