@@ -1,40 +1,69 @@
 """The pass `fuse-attention`: a softmax between two products of matrices becomes one operation.
 
-`matmul(softmax(matmul(q, k) * scale + bias), v)`, as models spell attention, needs all scores at
-once; `relax.attention` keeps a block of them at a time. Transposes around it become its layout.
+`matmul(softmax(where(mask, matmul(q, k) * scale + bias, score)), v)`, as models spell attention,
+needs all scores at once; `relax.attention` keeps a block of them at a time. Transposes around it
+become its layout, and heads that are repeated are read where they are.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
-from relax_mlir.dialects.relax.constants import constant_array
 from relax_mlir.dialects.relax.infer import InferError
-from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS, build, read_attributes
+from relax_mlir.dialects.relax.ops.attention import heads_of_each
+from relax_mlir.dialects.relax.ops.base import build
 from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.transform.attention_masks import Band, read_band
+from relax_mlir.transform.attention_patterns import (
+    INFINITY,
+    Operand,
+    Scores,
+    attributes,
+    axes,
+    made_by,
+    read_operand,
+    read_scores,
+    softmax_input,
+    uses,
+)
 from relax_mlir.transform.dead_code_elimination import remove_unused
 from relax_mlir.transform.effects import functions_to_optimize, written_values
 
 # Letters of the operation's dimensions, in the order that products of matrices have them.
 _LAYOUTS = {2: "SH", 3: "BSH", 4: "BNSH"}
+# What sums of products of a dtype are kept in, where that is wider.
+_WIDE = {"float16": "float32", "bfloat16": "float32"}
+# So low a score is as good as none beside others.
+_LOW = -1e9
 
 
 @dataclass
 class _Found:
-    """What a chain of operations computes scores from.
+    """Composed attention.
 
     Attributes:
-        query, key, value: the operands of the products, each with its letters.
-        scale: what products are multiplied by.
-        bias: what is added to them, or None.
+        query, key, value: the operands of the products.
+        scores: what becomes of the products.
+        root: what makes the result: the last product, or what narrows it.
+        band: what its mask is, if that goes by the numbers of queries and keys.
     """
 
-    query: tuple[ir.Value, str]
-    key: tuple[ir.Value, str]
-    value: tuple[ir.Value, str]
-    scale: float
-    bias: ir.Value | None = field(default=None)
+    query: Operand
+    key: Operand
+    value: Operand
+    scores: Scores
+    root: ir.Operation
+    band: Band | None = None
+
+    @property
+    def operands(self) -> list[ir.Value]:
+        """Whatever the operation will read."""
+        mask = [] if self.scores.mask is None or self.band is not None else [self.scores.mask]
+        factors = [value for value, _ in self.scores.factors]
+        each = [x.value for x in (self.query, self.key, self.value)]
+        return [*each, *self.scores.biases, *mask, *factors]
 
 
 def fuse_attention(module: ir.Operation) -> None:
@@ -53,171 +82,160 @@ def fuse_attention(module: ir.Operation) -> None:
         func.walk(visit)
         candidates = [(op, found) for op in products if (found := _match(op)) is not None]
         written = written_values(func) if candidates else ()
-        done = [_rewrite(*each) for each in candidates if not _changes(each[1], written)]
+        # Something may write to an operand, perhaps between its first use and the last.
+        done = [
+            _rewrite(op, found)
+            for op, found in candidates
+            if not any(value in written for value in found.operands)
+        ]
         if any(done):
             remove_unused(func)
 
 
-def _changes(found: _Found, written: Any) -> bool:
-    """Whether something may write to an operand, perhaps between its first use and the last."""
-    values = (found.query[0], found.key[0], found.value[0], found.bias)
-    return any(value is not None and value in written for value in values)
-
-
 def _match(last: ir.Operation) -> _Found | None:
+    return _match_up_to(last, _narrowed(last)) or _match_up_to(last, last)
+
+
+def _match_up_to(last: ir.Operation, root: ir.Operation) -> _Found | None:
     dims = T.tensor_dims(last.results[0].type)
     if dims is None or len(dims) not in _LAYOUTS:
         return None
     letters = _LAYOUTS[len(dims)]
-    softmax = _made_by(last.operands[0], "relax.softmax")
-    if softmax is None or _attributes(softmax)["axis"] not in (-1, len(dims) - 1):
+    dtype = T.tensor_dtype(root.results[0].type)
+    dtypes = [dtype, _WIDE.get(dtype, dtype)]
+    shares = last.operands[0]
+    narrow = made_by(shares, "astype")
+    if T.tensor_dtype(shares.type) not in dtypes:
         return None
-    scores, bias, scale = softmax.operands[0], None, 1.0
-    added = _made_by(scores, "relax.add")
-    if added is not None:
-        scores, bias = _chain_first(*added.operands)
-    scores, factor = _scaled(scores)
-    scale *= factor
-    product = _made_by(scores, "relax.matmul")
-    if product is None or any(_attributes(op)["out_dtype"] for op in (last, product)):
+    value = softmax_input(shares if narrow is None else narrow.operands[0], len(dims))
+    scores = None if value is None else read_scores(value, dtypes)
+    if scores is None or scores.product is None:
         return None
-    (query, by_query), (key, by_key) = (_scaled(value) for value in product.operands)
+    product = scores.product
+    if any(attributes(op)["out_dtype"] not in (None, "", *dtypes) for op in (last, product)):
+        return None
+    keys = letters[:-2] + "HS"
     found = _Found(
-        _untransposed(query, letters),
-        _untransposed(key, letters[:-2] + "HS"),
-        _untransposed(last.operands[1], letters),
-        scale * by_query * by_key,
-        bias,
+        read_operand(product.operands[0], letters, dtype),
+        read_operand(product.operands[1], keys, dtype),
+        read_operand(last.operands[1], letters, dtype, scaled=False),
+        scores,
+        root,
     )
-    return found if _fits(found, dims, letters) else None
+    if any(T.tensor_dtype(x.value.type) != dtype for x in (found.query, found.key, found.value)):
+        return None
+    length = _fits(found, dims, letters)
+    if length is None:
+        return None
+    if scores.mask is not None:
+        band = read_band(scores.mask, scores.inverted, dims[-2], length)
+        low = scores.unseen == -INFINITY or (scores.unseen <= _LOW and band and band.sees_some)
+        found.band = band if low else None
+    return found
 
 
-def _chain_first(a: ir.Value, b: ir.Value) -> tuple[ir.Value, ir.Value]:
-    """Return the operand that comes from a product of matrices, then the other."""
-    scaled, _ = _scaled(a)
-    return (a, b) if _made_by(scaled, "relax.matmul") is not None else (b, a)
+def _narrowed(last: ir.Operation) -> ir.Operation:
+    """Return the conversion of a product to a narrower type, or the product where none is."""
+    users = uses(last.results[0])
+    dtype = T.tensor_dtype(last.results[0].type)
+    if len(users) == 1 and users[0].name == "relax.astype":
+        to = T.tensor_dtype(users[0].results[0].type)
+        if _WIDE.get(to) == dtype:
+            return users[0]
+    return last
 
 
-def _fits(found: _Found, dims: list[SymExpr], letters: str) -> bool:
-    """Whether the products take whole operands: none is broadcast but keys of one head."""
+def _fits(found: _Found, dims: list[SymExpr], letters: str) -> SymExpr | None:
+    """Return the number of keys where the products take whole operands, else None.
+
+    None is broadcast but keys of one head, and what is added.
+    """
     sizes = []
-    for value, own in (found.query, found.key, found.value):
-        each = T.tensor_dims(value.type)
-        if each is None or len(each) != len(own):
-            return False
-        sizes.append(dict(zip(own, each, strict=True)))
+    for operand in (found.query, found.key, found.value):
+        each = T.tensor_dims(operand.value.type)
+        if each is None or len(each) != len(operand.letters):
+            return None
+        sizes.append(dict(zip(operand.letters, each, strict=True)))
     query, key, value = sizes
     if len(letters) > 2 and not query["B"] == key["B"] == value["B"]:
-        return False
+        return None
     if "N" in letters:
-        shared = key["N"] == 1 and query["N"].is_const
-        if key["N"] != value["N"] or not (shared or key["N"] == query["N"]):
-            return False
+        whole = all(x.heads in (query["N"], 1) for x in (found.key, found.value))
+        if not whole or key["N"] != value["N"] or heads_of_each(query["N"], key["N"]) is None:
+            return None
+        if key["N"] != query["N"] and not query["N"].is_const:
+            return None
+        if any(x.heads == 1 and key["N"] != 1 for x in (found.key, found.value)):
+            return None
     if query["H"] != key["H"] or key["S"] != value["S"]:
-        return False
-    if found.bias is None:
-        return True
-    added = T.tensor_dims(found.bias.type)
+        return None
     scores = [*dims[:-1], key["S"]]
-    if added is None or not 1 <= len(added) <= len(scores) or len(scores) < 3:
-        return False
-    last = scores[len(scores) - len(added) :]
-    return all(dim in (each, 1) for dim, each in zip(added, last, strict=True))
+    added = [*found.scores.biases, *([] if found.scores.mask is None else [found.scores.mask])]
+    for x in added:
+        each = T.tensor_dims(x.type)
+        if each is None or not 1 <= len(each) <= len(scores):
+            return None
+        last = scores[len(scores) - len(each) :]
+        if not all(dim in (size, 1) for dim, size in zip(each, last, strict=True)):
+            return None
+    return key["S"]
 
 
 def _rewrite(last: ir.Operation, found: _Found) -> bool:
-    """Replace the last product, and the transpose after it; whether that could be done."""
-    letters = _LAYOUTS[len(T.tensor_dims(last.results[0].type) or ())]
-    root, result = last, letters
-    uses = list(last.results[0].uses)
-    if len(uses) == 1 and uses[0].owner.operation.name == "relax.permute_dims":
-        root = uses[0].owner.operation
-        result = "".join(letters[axis] for axis in _axes(root, len(letters)))
-    layouts = [found.query[1], found.key[1], found.value[1], result]
+    """Replace the last product and what only moves or narrows its result; whether it could be."""
+    rank = len(T.tensor_dims(last.results[0].type) or ())
+    letters = _LAYOUTS[rank]
+    root, result = found.root, letters
+    users = uses(root.results[0])
+    if len(users) == 1 and users[0].name == "relax.permute_dims":
+        root = users[0]
+        result = "".join(letters[axis] for axis in axes(root, rank))
+    layouts = [found.query.letters, found.key.letters, found.value.letters, result]
     layout = layouts[0] if len(set(layouts)) == 1 else ",".join(layouts)
-    attrs = {"scale": found.scale, "layout": layout, "zero_unseen": False}
+    scores, band = found.scores, found.band
+    attrs: dict[str, Any] = {
+        "scale": scores.scale * found.query.scale * found.key.scale,
+        "layout": layout,
+        "zero_unseen": False,
+    }
+    made: list[ir.Value] = []
+
+    def make(name: str, operands: list[ir.Value], **given: Any) -> ir.Value:
+        made.append(build(name, operands, given))
+        return made[-1]
+
     with ir.InsertionPoint(root), root.location:
-        bias = _of_rank(found.bias, len(letters))
-        operands = [found.query[0], found.key[0], found.value[0], bias]
         try:
-            value = build("attention", operands, attrs)
+            query = found.query.value
+            for factor, divides in scores.factors:
+                query = make("divide" if divides else "multiply", [query, factor])
+            biases = [_of_rank(bias, max(rank, 3), make) for bias in scores.biases]
+            bias = reduce(lambda a, b: make("add", [a, b]), biases) if biases else None
+            mask = None
+            if band is not None:
+                attrs |= {"causal_mask": band.corner, "window_size": band.window}
+            elif scores.mask is not None:
+                mask = _of_rank(scores.mask, max(rank, 3), make)
+                mask = make("logical_not", [mask]) if scores.inverted else mask
+                attrs["unseen_score"] = scores.unseen
+            operands = [query, found.key.value, found.value.value, bias, mask]
+            made.append(build("attention", operands, attrs))
         except InferError:
+            _discard(made)
             return False
-        if value.type != root.results[0].type:
-            value.owner.operation.erase()
+        if made[-1].type != root.results[0].type:
+            _discard(made)
             return False
-    root.results[0].replace_all_uses_with(value)
+    root.results[0].replace_all_uses_with(made[-1])
     return True
 
 
-def _of_rank(bias: ir.Value | None, rank: int) -> ir.Value | None:
-    """Return a bias with dimensions of 1 before its own, up to the rank of the scores."""
-    if bias is None:
-        return None
-    missing = rank - len(T.tensor_dims(bias.type) or ())
-    if not missing:
-        return bias
-    return build("expand_dims", [bias], {"axis": list(range(missing))})
+def _discard(values: list[ir.Value]) -> None:
+    for value in reversed(values):
+        value.owner.operation.erase()
 
 
-def _made_by(value: ir.Value, name: str) -> ir.Operation | None:
-    """Return the operation of that name which makes a value that is used once."""
-    if isinstance(value.owner, ir.Block) or len(list(value.uses)) != 1:
-        return None
-    op = value.owner.operation
-    return op if op.name == name else None
-
-
-def _scaled(value: ir.Value) -> tuple[ir.Value, float]:
-    """Return what is multiplied or divided by known numbers, and by which together."""
-    scale = 1.0
-    while not isinstance(value.owner, ir.Block) and len(list(value.uses)) == 1:
-        op = value.owner.operation
-        if op.name not in ("relax.multiply", "relax.divide"):
-            break
-        a, b = op.operands
-        number = _number(b)
-        if number is None and op.name == "relax.multiply":
-            a, number = b, _number(a)
-        if number is None or (op.name == "relax.divide" and number == 0.0):
-            break
-        if T.tensor_dims(a.type) != T.tensor_dims(value.type):
-            break
-        scale = scale * number if op.name == "relax.multiply" else scale / number
-        value = a
-    return value, scale
-
-
-def _number(value: ir.Value) -> float | None:
-    """Return the finite number that a constant of one element is."""
-    if isinstance(value.owner, ir.Block) or value.owner.operation.name != "relax.constant":
-        return None
-    array = constant_array(value.owner.operation.attributes["value"])
-    if array.size != 1:
-        return None
-    number = float(array.reshape(()))
-    return number if abs(number) < float("inf") else None
-
-
-def _untransposed(value: ir.Value, letters: str) -> tuple[ir.Value, str]:
-    """Return what a value is a transpose of, with the letters of its dimensions."""
-    while not isinstance(value.owner, ir.Block):
-        op = value.owner.operation
-        if op.name != "relax.permute_dims":
-            break
-        own = [""] * len(letters)
-        for letter, axis in zip(letters, _axes(op, len(letters)), strict=True):
-            own[axis] = letter
-        value, letters = op.operands[0], "".join(own)
-    return value, letters
-
-
-def _axes(op: ir.Operation, rank: int) -> list[int]:
-    axes = _attributes(op)["axes"]
-    if axes is None:
-        return list(reversed(range(rank)))
-    return [axis % rank for axis in axes]
-
-
-def _attributes(op: ir.Operation) -> dict[str, Any]:
-    return read_attributes(op, COMPUTE_OPS[op.name.removeprefix("relax.")].PARAMS)
+def _of_rank(x: ir.Value, rank: int, make: Any) -> ir.Value:
+    """Return a bias or mask with dimensions of 1 before its own, up to the rank of the scores."""
+    missing = rank - len(T.tensor_dims(x.type) or ())
+    return make("expand_dims", [x], axis=list(range(missing))) if missing > 0 else x

@@ -235,6 +235,29 @@ def test_masks() -> None:
             check(got, wanted, ulps=32, scale=2, what=(shape, n, m))
 
 
+def test_a_cache_that_grows() -> None:
+    """One compilation decodes at every length; keys hidden at the end change no bit."""
+    program = Program()
+    shapes: list[list[Any]] = [[1, 1, 4, 20], [1, "m", 2, 20], [1, "m", 2, 37]]
+    each = [(shape, "float32") for shape in shapes]
+    program.op("step", "attention", *each)
+    program.function(
+        "padded",
+        lambda: [tensor(*item) for item in [*each, ([1, "m"], "bool")]],
+        lambda q, k, v, mask: relax_op("attention", [q, k, v, None, mask], {}),
+    )
+    vm = program.build()
+    whole = 150
+    q, k, v = arrays("BSNH", {**sizes_of(whole, whole), "B": 1})
+    wanted = attention([q, k, v], causal_mask="TopLeft").astype("float32")
+    for n in (*range(1, 40), 63, 64, 65, whole):
+        query = q[:, n - 1 : n]
+        got = vm["step"](query, k[:, :n].copy(), v[:, :n].copy())
+        check(got, wanted[:, n - 1 : n], ulps=32, scale=2, what=n)
+        seen = np.arange(whole)[None] < n
+        assert vm["padded"](query, k, v, seen).tobytes() == got.tobytes(), n
+
+
 def test_special_values() -> None:
     program = Program()
     program.op("f", "attention", *types("BSNH"))

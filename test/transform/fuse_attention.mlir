@@ -99,3 +99,47 @@ func.func @other_axis(%q: !H, %k: !K, %v: !H) -> !H attributes {relax.function} 
   %2 = "relax.matmul"(%1, %v) : (!S, !H) -> !H
   return %2 : !H
 }
+
+// -----
+
+!Q = tensor<2x6x16x8xf16>
+!K = tensor<2x2x16x8xf16>
+!K5 = tensor<2x2x1x16x8xf16>
+!W5 = tensor<2x2x3x16x8xf16>
+!T = tensor<2x6x8x16xf16>
+!S = tensor<2x6x16x16xf16>
+!F = tensor<2x6x16x16xf32>
+!B = tensor<16x16xi1>
+
+// Heads that are repeated for their groups, a window told by numbers, a softmax in wider numbers.
+
+// CHECK-LABEL: func.func @grouped(
+// CHECK-SAME: %[[Q:[^:]*]]: tensor<2x6x16x8xf16>, %[[K:[^:]*]]: tensor<2x2x16x8xf16>, %[[V:[^:]*]]: tensor
+// CHECK: "relax.attention"(%[[Q]], %[[K]], %[[V]], %{{[^,]*}}, %{{[^,]*}})
+// CHECK-SAME: causal_mask = "BottomRight"
+// CHECK-SAME: window_size = 4
+// CHECK-NEXT: return
+func.func @grouped(%q: !Q, %k: !K, %v: !K) -> !Q attributes {relax.function} {
+  %lowest = "relax.constant"() {value = dense<0xFF800000> : tensor<f32>} : () -> tensor<f32>
+  %four = "relax.constant"() {value = dense<4> : tensor<i64>} : () -> tensor<i64>
+  %shape = "relax.shape_expr"() : () -> !relax.shape<#relax.dims<[], affine_map<() -> (2, 2, 3, 16, 8)>>>
+  %merged = "relax.shape_expr"() : () -> !relax.shape<#relax.dims<[], affine_map<() -> (2, 6, 16, 8)>>>
+  %keys = "relax.arange"() {start = 0 : i64, end = 16 : i64, step = 1 : i64, dtype = "int64"} : () -> tensor<16xi64>
+  %rows = "relax.expand_dims"(%keys) {axis = array<i64: 1>} : (tensor<16xi64>) -> tensor<16x1xi64>
+  %first = "relax.subtract"(%rows, %four) : (tensor<16x1xi64>, tensor<i64>) -> tensor<16x1xi64>
+  %upto = "relax.less_equal"(%keys, %rows) : (tensor<16xi64>, tensor<16x1xi64>) -> !B
+  %from = "relax.greater"(%keys, %first) : (tensor<16xi64>, tensor<16x1xi64>) -> !B
+  %seen = "relax.logical_and"(%upto, %from) : (!B, !B) -> !B
+  %0 = "relax.expand_dims"(%k) {axis = array<i64: 2>} : (!K) -> !K5
+  %1 = "relax.broadcast_to"(%0, %shape) : (!K5, !relax.shape<#relax.dims<[], affine_map<() -> (2, 2, 3, 16, 8)>>>) -> !W5
+  %2 = "relax.reshape"(%1, %merged) : (!W5, !relax.shape<#relax.dims<[], affine_map<() -> (2, 6, 16, 8)>>>) -> !Q
+  %3 = "relax.repeat"(%v) {repeats = 3 : i64, axis = 1 : i64} : (!K) -> !Q
+  %4 = "relax.permute_dims"(%2) {axes = array<i64: 0, 1, 3, 2>} : (!Q) -> !T
+  %5 = "relax.matmul"(%q, %4) : (!Q, !T) -> !S
+  %6 = "relax.astype"(%5) {dtype = "float32"} : (!S) -> !F
+  %7 = "relax.where"(%seen, %6, %lowest) : (!B, !F, tensor<f32>) -> !F
+  %8 = "relax.softmax"(%7) {axis = -1 : i64} : (!F) -> !F
+  %9 = "relax.astype"(%8) {dtype = "float16"} : (!F) -> !S
+  %10 = "relax.matmul"(%9, %3) : (!S, !Q) -> !Q
+  return %10 : !Q
+}
