@@ -1,12 +1,13 @@
 """`IRModule`: the MLIR module that is the only copy of a program."""
 
 import io
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.context import count_constant, default_context, lock_of
 from relax_mlir.errors import VerifyError, did_you_mean
+from relax_mlir.ir.single import together, with_attr
 
 if TYPE_CHECKING:
     from relax_mlir.relax.expr import BaseFunc, GlobalVar
@@ -21,8 +22,9 @@ class IRModule:
     `str(mod)` is MLIR text, `mod.script()` TVMScript, `mod["main"]` the `func.func` of that name.
     """
 
-    def __init__(self, module: ir.Module) -> None:
-        self._module = module
+    def __init__(self, module: "ir.Module | Mapping[str, IRModule]") -> None:
+        """Hold an MLIR module, or copies of functions by name: `IRModule({"main": func})`."""
+        self._module = together(module) if isinstance(module, Mapping) else module
 
     @property
     def mlir_module(self) -> ir.Module:
@@ -60,6 +62,19 @@ class IRModule:
                 self._module.operation.verify()
         except ir.MLIRError as error:
             raise _verify_error("the module breaks the rules of its dialects", error) from error
+
+    def with_attr(self, key: str | Mapping[str, Any], value: Any = None) -> "IRModule":
+        """Return a copy of this module of one function, as a script makes it, with attributes.
+
+        Args:
+            key: the name; `"global_symbol"` names the function and makes it public. Or all
+                attributes by name.
+            value: what the attribute is.
+
+        Raises:
+            ValueError: there is not exactly one function.
+        """
+        return with_attr(self, key if isinstance(key, Mapping) else {key: value})
 
     def clone(self) -> "IRModule":
         """Return a deep copy in the same context."""

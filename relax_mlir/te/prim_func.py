@@ -35,7 +35,8 @@ def create_prim_func(
         name: of the function.
 
     Returns:
-        A module of that function, as `T.prim_func` gives it.
+        A module of that function, as `T.prim_func` gives it; `with_attr` and `IRModule({...})` take
+        it as a function.
 
     Raises:
         ExprTypeError: something in the list is no tensor.

@@ -9,7 +9,7 @@ from te_cases import Case, check, random
 
 from relax_mlir import relax, te, tir, topi
 from relax_mlir.errors import ExprError
-from relax_mlir.ir import assert_structural_equal
+from relax_mlir.ir import IRModule, assert_structural_equal
 from relax_mlir.lowering.tir_to_vector.plan import classify
 from relax_mlir.script import from_source, script
 from relax_mlir.script import tir as T
@@ -325,3 +325,20 @@ def test_calls_of_c_functions() -> None:
         tir.call_extern("float32", "no name")
     with pytest.raises(ExprError, match="dtype"):
         tir.call_extern("float31", "f")
+
+
+def test_prim_funcs_get_attributes_and_become_modules() -> None:
+    a = te.placeholder((4, 8), name="A")
+    double = te.create_prim_func([a, te.compute((4, 8), lambda i, j: a[i, j] * 2.0, name="B")])
+    half = te.create_prim_func([a, te.compute((4, 8), lambda i, j: a[i, j] / 2.0, name="B")])
+    named = double.with_attr("global_symbol", "twice").with_attr({"tir.noalias": True, "note": 3})
+    assert "def twice(" in named.script()
+    assert '"note": 3' in named.script()
+    assert "twice" not in double.script()
+    both = tir.build(IRModule({"twice": named, "half": half.with_attr("global_symbol", "other")}))
+    data, out = np.arange(32, dtype="float32").reshape(4, 8), np.zeros((4, 8), "float32")
+    for name, factor in (("twice", 2), ("half", 0.5)):
+        both[name](data, out)
+        np.testing.assert_array_equal(out, data * factor)
+    with pytest.raises(ValueError, match="a module of one function"):
+        IRModule({"a": double, "b": half}).with_attr("global_symbol", "x")

@@ -1,0 +1,67 @@
+"""Modules of one function, which stand for it: attributes, and putting several together."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.context import default_context, lock_of
+
+if TYPE_CHECKING:
+    from relax_mlir.ir.module import IRModule
+
+
+def single(mod: "IRModule") -> ir.Operation:
+    """Return the only function of a module.
+
+    Raises:
+        ValueError: it has none, or several.
+    """
+    functions = [view.operation for view in mod.mlir_module.body.operations]
+    if len(functions) != 1 or functions[0].name != "func.func":
+        raise ValueError(f"this needs a module of one function, got {len(functions)} in {mod!r}")
+    return functions[0]
+
+
+def with_attr(mod: "IRModule", attributes: Mapping[str, Any]) -> "IRModule":
+    """Return a copy of a module of one function that has these attributes; see `IRModule`."""
+    from relax_mlir.script.parser.relax_function import python_attribute
+
+    made = mod.clone()
+    function = single(made)
+    with lock_of(made.context), made.context:
+        for key, value in attributes.items():
+            if key == "global_symbol":
+                _name(function, str(value))
+            else:
+                name = key if "." in key else f"tir.{key}"
+                function.attributes[name] = python_attribute(value)
+    return made
+
+
+def _name(function: ir.Operation, name: str) -> None:
+    function.attributes["sym_name"] = ir.StringAttr.get(name)
+    if "sym_visibility" in function.attributes:
+        del function.attributes["sym_visibility"]
+
+
+def together(functions: Mapping[str, Any]) -> ir.Module:
+    """Return a module of copies of functions, each under its name.
+
+    Args:
+        functions: by name modules of one function.
+
+    Raises:
+        ValueError: one of them is of none, or of several.
+    """
+    from relax_mlir.ir.module import moved
+
+    context = default_context()
+    parts = [(name, moved(single(part), context)) for name, part in functions.items()]
+    with lock_of(context), context, ir.Location.unknown():
+        module = ir.Module.create()
+        for name, part in parts:
+            operation = part.operation
+            function = operation if operation.name == "func.func" else part.body.operations[0]
+            copy = function.operation.clone(ir.InsertionPoint(module.body))
+            _name(copy.operation, str(name))
+    return module
