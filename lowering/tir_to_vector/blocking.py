@@ -81,7 +81,7 @@ class RowTiles:
     """How rows are cut into register tiles, numbered from the first row on.
 
     Where their number is known, tiles differ by one row at most and none is left over. Otherwise
-    all but the last have the most rows, and that one has them or half of them for what is left.
+    all but the last have the most rows; that one has them too, or is made of one or two small ones.
 
     Attributes:
         emit: where loops over them are written.
@@ -126,8 +126,12 @@ class RowTiles:
                 if low < high:
                     yield TileLoop(rows, emit.max(first, low), emit.min(last, high), base, rows)
             return
-        most, half = self.most, self.most // 2
-        large = emit.div(emit.add(self.rows, most - 1 - half), most)
+        most = self.most
+        small, times = (most // 2, 1) if self.full else (max(1, most // 3), 2)
+        large = emit.div(emit.add(self.rows, most - 1 - times * small), most)
         yield TileLoop(most, first, emit.min(last, large), 0, most, partial=True)
-        if half:
-            yield TileLoop(half, emit.max(first, large), last, 0, most, partial=True)
+        done = emit.mul(large, most)
+        left = emit.max(emit.sub(self.rows, done), 0)
+        here = emit.both(emit.compare("sle", first, large), emit.compare("slt", large, last))
+        count = emit.select(here, emit.div(emit.add(left, small - 1), small), 0)
+        yield TileLoop(small, 0, count, done, small, partial=True)

@@ -29,9 +29,9 @@ class Flat:
     strides: dict
     last: Index | None = None
 
-    def row(self, emit: Emitter, number: int) -> Index:
+    def row(self, emit: Emitter, number: Index) -> Index:
         """Return how far a row is from the first; what is past the last one is read from there."""
-        known = self.last is None or number == 0
+        known = self.last is None or (isinstance(number, int) and number == 0)
         return emit.mul(number if known else emit.min(number, self.last), self.stride("m"))
 
     def stride(self, name: object) -> Index:

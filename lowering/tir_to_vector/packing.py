@@ -12,6 +12,8 @@ from relax_mlir.lowering.tir_to_vector.transposed import transpose
 
 # Rows of B that are copied side by side: a run of lines in each panel, not one here and there.
 _ROWS = 4
+# Rows of A that are: the first of these numbers that divides those of a tile, or all.
+_SIDE_BY_SIDE = (4, 3)
 
 
 @dataclass(frozen=True)
@@ -59,25 +61,26 @@ def copy_rows(load: Loader, a: Flat, rows: int, steps: Index, to: ir.Value, dist
     adjacent = k_stride == 1
     whole = emit.round_down(steps, lanes) if adjacent else steps
 
-    starts = [emit.add(a.offset, a.row(emit, row)) for row in range(rows)]
-
-    def place(row: int, k: Index) -> Index:
-        return emit.add(starts[row], emit.mul(k, k_stride))
-
-    with emit.loop(0, whole, lanes if adjacent else 1) as p:
-        for row in range(rows):
-            there = [emit.add(p.counter, row * distance)]
-            if adjacent:
-                emit.vector_store(load.vectors(place(row, p.counter), None), to, there)
-            else:
-                emit.store(load.one(place(row, p.counter)), to, there)
     left = emit.sub(steps, whole)
-    if not adjacent or (isinstance(left, int) and left == 0):
-        return
-    mask = emit.mask(left, lanes)
-    for row in range(rows):
-        value = load.vectors(place(row, whole), mask)
-        emit.vector_store(value, to, [emit.add(whole, row * distance)])
+    mask = emit.mask(left, lanes) if adjacent else None
+    # A few rows side by side: of one alone LLVM would make a call.
+    together = next((n for n in _SIDE_BY_SIDE if rows % n == 0), rows)
+    with emit.loop(0, rows, together) as group:
+        numbers = [emit.add(group.counter, i) for i in range(together)]
+        starts = [emit.add(a.offset, a.row(emit, number)) for number in numbers]
+        targets = [emit.mul(number, distance) for number in numbers]
+        with emit.loop(0, whole, lanes if adjacent else 1) as p:
+            for start, target in zip(starts, targets, strict=True):
+                place = emit.add(start, emit.mul(p.counter, k_stride))
+                there = [emit.add(target, p.counter)]
+                if adjacent:
+                    emit.vector_store(load.vectors(place, None), to, there)
+                else:
+                    emit.store(load.one(place), to, there)
+        if adjacent and not (isinstance(left, int) and left == 0):
+            for start, target in zip(starts, targets, strict=True):
+                value = load.vectors(emit.add(start, whole), mask)
+                emit.vector_store(value, to, [emit.add(target, whole)])
 
 
 class _Writes(Protocol):

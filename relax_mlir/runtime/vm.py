@@ -228,7 +228,7 @@ class VirtualMachine(StatefulCalls):
 
         return described(call, func)
 
-    def _own(self, result: Any, args: Any, values: list[Any]) -> Any:
+    def _own(self, result: Any, args: Any, values: Sequence[Any]) -> Any:
         """Return a result that shares memory with no constant and no argument but itself."""
         if type(result) is tuple:
             return tuple([self._own(r, args, values) for r in result])

@@ -118,15 +118,18 @@ def test_special_values() -> None:
 
 
 @pytest.mark.parametrize("known", [True, False])
-@pytest.mark.parametrize("most", [6, 12])
-def test_row_tiles_cover_every_row_once(most: int, known: bool) -> None:
+@pytest.mark.parametrize(("most", "full"), [(6, False), (12, False), (32, True)])
+def test_row_tiles_cover_every_row_once(most: int, full: bool, known: bool) -> None:
     class Numbers:
         max, min = staticmethod(max), staticmethod(min)
         add, div = staticmethod(operator.add), staticmethod(operator.floordiv)
+        sub, mul, both = map(staticmethod, (operator.sub, operator.mul, operator.and_))
+        select = staticmethod(lambda condition, a, b: a if condition else b)
+        compare = staticmethod(lambda kind, a, b: {"sle": a <= b, "slt": a < b}[kind])
 
     for rows in range(200):
         # A number of numpy's is no `int`: it stands for one that is known at run time only.
-        tiles = RowTiles(Numbers(), rows if known else np.int64(rows), most)
+        tiles = RowTiles(Numbers(), rows if known else np.int64(rows), most, full)
         for cut in range(tiles.count + 1):
             seen: list[int] = []
             for first, last in ((0, cut), (cut, tiles.count)):
