@@ -4,6 +4,9 @@ from collections.abc import Callable
 
 from relax_mlir.dialects.bindings import ir
 
+_MAKERS = ("memref.alloc", "memref.view", "memref.get_global", "memref.reinterpret", "func.call",
+           "builtin.", "bufferization.")  # fmt: skip
+
 
 def collect(root: ir.Operation, wanted: Callable[[ir.Operation], bool]) -> list[ir.Operation]:
     """Return the operations below `root` that are wanted, those in a region after its owner."""
@@ -16,6 +19,21 @@ def collect(root: ir.Operation, wanted: Callable[[ir.Operation], bool]) -> list[
 
     root.walk(visit, ir.WalkOrder.PRE_ORDER)
     return found
+
+
+def has_buffers(root: ir.Operation, wanted: Callable[[ir.Type], bool]) -> bool:
+    """Whether a buffer of a wanted type is made below `root`, or given to a function there.
+
+    All others are views of these, or block arguments that stand for them.
+    """
+
+    def makes(op: ir.Operation) -> bool:
+        name = op.name
+        if name == "func.func":
+            return any(map(wanted, ir.FunctionType(op.attributes["function_type"].value).inputs))
+        return name.startswith(_MAKERS) and any(wanted(each.type) for each in op.results)
+
+    return bool(collect(root, makes))
 
 
 def relax_functions(module: ir.Operation) -> list[ir.Operation]:

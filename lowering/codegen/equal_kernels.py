@@ -14,20 +14,27 @@ def share_equal(module: ir.Operation, signatures: list[Signature]) -> list[Signa
         signatures: how they are called.
     """
     by_kernel = {signature.kernel: signature for signature in signatures}
+    alike: dict[tuple[object, ...], list[ir.Operation]] = {}
+    for view in module.regions[0].blocks[0].operations:
+        op = view.operation
+        signature = by_kernel.get(_name(op))
+        if signature is not None and op.regions[0].blocks:
+            # Printing a kernel takes long; most differ in their types.
+            alike.setdefault((op.attributes["function_type"], signature.inplace), []).append(op)
     first: dict[tuple[object, ...], str] = {}
     shared: dict[str, str] = {}
-    for view in list(module.regions[0].blocks[0].operations):
-        op = view.operation
-        name = ir.StringAttr(op.attributes["sym_name"]).value
-        signature = by_kernel.get(name)
-        if signature is None or not op.regions[0].blocks:
-            continue
-        kept = first.setdefault(_key(op, name, signature), name)
+    for op in (op for found in alike.values() if len(found) > 1 for op in found):
+        name = _name(op)
+        kept = first.setdefault(_key(op, name, by_kernel[name]), name)
         if kept != name:
             ir.SymbolTable.replace_all_symbol_uses(name, kept, module)
             shared[name] = kept
             op.erase()
     return [replace(s, shared=shared[s.kernel]) if s.kernel in shared else s for s in signatures]
+
+
+def _name(op: ir.Operation) -> str:
+    return ir.StringAttr(op.attributes["sym_name"]).value
 
 
 def _key(op: ir.Operation, name: str, signature: Signature) -> tuple[object, ...]:

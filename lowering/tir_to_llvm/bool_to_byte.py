@@ -6,6 +6,7 @@ true. Without it LLVM would pack vectors of `i1` eight to a byte, and not vector
 
 from relax_mlir.dialects.bindings import ir, submodule
 from relax_mlir.errors import PassError
+from relax_mlir.lowering.walk import has_buffers
 
 arith = submodule("dialects.arith")
 
@@ -37,6 +38,8 @@ def bool_to_byte(op: ir.Operation) -> None:
     Raises:
         PassError: an operation on such a buffer that the pass does not know.
     """
+    if not has_buffers(op, _is_bool_buffer):
+        return
     users = []
     for function in op.regions[0].blocks[0].operations:
         if function.operation.name == "func.func":

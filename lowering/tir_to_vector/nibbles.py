@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from relax_mlir.dialects.bindings import ir, submodule
 from relax_mlir.errors import PassError
-from relax_mlir.lowering.walk import collect
+from relax_mlir.lowering.walk import collect, has_buffers
 
 arith = submodule("dialects.arith")
 memref = submodule("dialects.memref")
@@ -40,6 +40,8 @@ def lower_nibbles(func: ir.OpView) -> None:
     Raises:
         PassError: an operation on such a buffer that is no access, view, call or allocation.
     """
+    if not has_buffers(func.operation, is_nibbles):
+        return
     entry = func.entry_block
     found = collect(
         func.operation,
