@@ -3,7 +3,7 @@
 import ast
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.dialects.tir import scalar as S
@@ -12,12 +12,10 @@ from relax_mlir.errors import did_you_mean
 from relax_mlir.script.parser.source import Node
 from relax_mlir.script.parser.tir_expr import Number
 from relax_mlir.script.parser.tir_loops import annotations
+from relax_mlir.script.parser.tir_part import StatementPart
 from relax_mlir.script.parser.tir_refused import refusal
 from relax_mlir.script.parser.tir_regions import read_regions
 from relax_mlir.script.parser.tir_with import WITH
-
-if TYPE_CHECKING:
-    from relax_mlir.script.parser.tir_stmt import TirStmtParser
 
 _AXES = {
     "spatial": "spatial", "S": "spatial", "reduce": "reduction", "R": "reduction", "scan": "scan",
@@ -27,14 +25,8 @@ _REMAP = {"S": "spatial", "R": "reduction", "C": "scan"}
 _BLOCKS = ("T.block", "T.sblock")
 
 
-class BlockParser:
+class BlockParser(StatementPart):
     """Parses one `with` statement."""
-
-    def __init__(self, stmts: "TirStmtParser") -> None:
-        self.stmts = stmts
-        self.scope = stmts.scope
-        self.expr = stmts.expr
-        self.builder = stmts.builder
 
     def parse(self, node: Node) -> None:
         """Parse a block, a loop nest in the short form, or a grid.

@@ -3,7 +3,7 @@
 import ast
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.symbolic import SymExpr
@@ -13,10 +13,8 @@ from relax_mlir.script.parser.arguments import arguments
 from relax_mlir.script.parser.relax_function import python_attribute
 from relax_mlir.script.parser.scope import Scope
 from relax_mlir.script.parser.source import Node
+from relax_mlir.script.parser.tir_part import StatementPart
 from relax_mlir.script.parser.tir_refused import refusal
-
-if TYPE_CHECKING:
-    from relax_mlir.script.parser.tir_stmt import TirStmtParser
 
 _LOOPS = {
     "serial": "serial", "parallel": "parallel", "vectorized": "vectorized", "unroll": "unrolled",
@@ -25,14 +23,8 @@ _LOOPS = {
 _ARGUMENTS = ("start", "stop", "step", "annotations")
 
 
-class LoopParser:
+class LoopParser(StatementPart):
     """Parses one `for` statement."""
-
-    def __init__(self, stmts: "TirStmtParser") -> None:
-        self.stmts = stmts
-        self.scope = stmts.scope
-        self.expr = stmts.expr
-        self.builder = stmts.builder
 
     def parse(self, node: Node) -> None:
         """Parse a loop and what is in it.
