@@ -5,7 +5,7 @@ from typing import Any
 
 from relax_mlir.dialects.relax.symbolic import SymExpr, product
 from relax_mlir.dialects.tir.builder import Buffer, PrimFuncBuilder
-from relax_mlir.dialects.tir.scalar import Scalar, cast, unary
+from relax_mlir.dialects.tir.scalar import Scalar, cast, multiply_add, unary
 from relax_mlir.lowering.relax_to_tir.elementwise import spatial
 from relax_mlir.lowering.relax_to_tir.limits import ACCUMULATE
 
@@ -100,8 +100,10 @@ def normalise(
         row = moments.row(at)
         value = cast(data[place(at)], wide) - moments.mean(row)
         value = value * unary("rsqrt", moments.variance(row) + attrs["epsilon"])
-        if attrs["scale"]:
-            value = value * cast(gamma[factor(at)], wide)
-        if attrs["center"]:
-            value = value + cast(beta[factor(at)], wide)
+        scale = cast(gamma[factor(at)], wide) if attrs["scale"] else None
+        shift = cast(beta[factor(at)], wide) if attrs["center"] else None
+        if scale is not None:
+            value = value * scale if shift is None else multiply_add(value, scale, shift)
+        elif shift is not None:
+            value = value + shift
         out.store(cast(value, out.dtype), place(at))

@@ -68,7 +68,7 @@ def _gelu(x: Scalar) -> Scalar:
         return x * 0.5 * (unary("erf", x * math.sqrt(0.5)) + 1.0)
     magnitude = unary("abs", x)
     near = multiply_add(x, _polynomial(x * x, _MIDDLE), const(0.5, x.dtype))
-    distance = binary("min", magnitude, 14.5)
+    distance = select(compare("lt", magnitude, 14.5), magnitude, 14.5)
     square = distance * distance * 0.5
     # What the square's rounding took, to first order.
     lost = multiply_add(distance * 0.5, distance, -square)

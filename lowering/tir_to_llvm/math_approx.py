@@ -16,6 +16,7 @@ from relax_mlir.lowering.tir_to_llvm.doubles import DOUBLES
 from relax_mlir.lowering.tir_to_llvm.exponential import exp as quick_exp
 from relax_mlir.lowering.tir_to_llvm.inverse_trigonometry import INVERSE_TRIGONOMETRY
 from relax_mlir.lowering.tir_to_llvm.lanes import Lanes
+from relax_mlir.lowering.tir_to_llvm.ranges import range_of
 from relax_mlir.lowering.tir_to_llvm.remainder import remainder
 from relax_mlir.lowering.tir_to_llvm.trigonometry import NEED_FMA, TRIGONOMETRY
 
@@ -78,7 +79,7 @@ def expand_math(op: ir.Operation, fma: bool = True, avx512: bool = False) -> Non
 
     op.walk(visit)
     for division in divisions:
-        if _is_logistic(division.operands[1]):
+        if _is_moderate(division):
             with division.location, ir.InsertionPoint(division):
                 a, b = (Lanes(value, fma=fma, avx512=avx512) for value in division.operands)
                 division.results[0].replace_all_uses_with(a.quotient(b).value)
@@ -95,30 +96,10 @@ def expand_math(op: ir.Operation, fma: bool = True, avx512: bool = False) -> Non
         call.erase()
 
 
-def _is_logistic(divisor: ir.Value) -> bool:
-    """Whether a divisor is `1 + exp(-|x|)`: between 1 and 2, so that quick division will do."""
-    names = ("arith.addf", "math.exp", "arith.negf", "math.absf")
-    for name in names:
-        if isinstance(divisor.owner, ir.Block) or divisor.owner.operation.name != name:
-            return False
-        # Operands of a sum are not ordered; the other one is a constant, which has no operands.
-        operands = [v for v in divisor.owner.operation.operands if not _is_one(v)]
-        if len(operands) != 1:
-            return False
-        divisor = operands[0]
-    return True
-
-
-def _is_one(value: ir.Value) -> bool:
-    if isinstance(value.owner, ir.Block):
-        return False
-    if value.owner.operation.name == "vector.broadcast":
-        return _is_one(value.owner.operation.operands[0])
-    if value.owner.operation.name != "arith.constant":
-        return False
-    attr = value.owner.operation.attributes["value"]
-    attr = attr.get_splat_value() if isinstance(attr, ir.DenseElementsAttr) else attr
-    return isinstance(attr, ir.FloatAttr) and attr.value == 1.0
+def _is_moderate(division: ir.Operation) -> bool:
+    """Whether a division is of such numbers that a quick one will do."""
+    dividend, divisor = map(range_of, division.operands)
+    return divisor[0] >= 2.0**-60 and max(divisor[1], -dividend[0], dividend[1]) <= 2.0**60
 
 
 _WIDENED = ("f16", "bf16", "f32")
@@ -177,9 +158,11 @@ def _compute(function: Function, of_doubles: Function | None, operands: list[Lan
 
 
 def _clamp(x: Lanes, low: float, high: float) -> Lanes:
-    """Bound x; NaN stays NaN."""
-    x = (x > high).select(x.like(high), x)
-    return (x < low).select(x.like(low), x)
+    """Bound x, where it is not known to be within; NaN stays NaN."""
+    least, most = range_of(x.value)
+    if most > high:
+        x = (x > high).select(x.like(high), x)
+    return (x < low).select(x.like(low), x) if least < low else x
 
 
 def _whole_and_rest(x: Lanes) -> tuple[Lanes, Lanes, Lanes]:
@@ -235,6 +218,11 @@ def _exp2(x: Lanes) -> Lanes:
 
 
 def _expm1(x: Lanes) -> Lanes:
+    if range_of(x.value)[1] <= 88.0:
+        # The power of two does not overflow, and nothing subnormal is halved.
+        n, r = _split_exponent(_clamp(x, -18.0, 88.0))
+        power = _power_of_two(n)
+        return _exp_minus_one_near_zero(r).times_plus(power, power - 1.0)
     n, r = _split_exponent(_clamp(x, -18.0, 89.0))
     # half of the result, because 2**n itself may overflow
     half = _power_of_two(n - 1)
@@ -243,9 +231,9 @@ def _expm1(x: Lanes) -> Lanes:
 
 
 def _tanh(x: Lanes) -> Lanes:
-    twice = x.magnitude() * 2.0
-    e = _expm1((twice > 20.0).select(x.like(20.0), twice))
-    return (twice > 18.1).select(x.like(1.0), e.quotient(e + 2.0, near=True)).with_sign_of(x)
+    # From 9 on e**2x + 1 and e**2x - 1 are the same number.
+    e = _expm1(_clamp(x.magnitude() * 2.0, 0.0, 20.0))
+    return e.quotient(e + 2.0, near=True).with_sign_of(x)
 
 
 def _half_of_exp(x: Lanes) -> tuple[Lanes, Lanes]:

@@ -24,11 +24,15 @@ class Sums:
         emit: writes the code.
         lanes: of one register.
         shared: whether all lanes are parts of one sum, so that a mask may stand for pairs of them.
+        fma: whether a product is added to a sum with one rounding.
     """
 
-    def __init__(self, flat: FlatNest, emit: Emitter, lanes: int, *, shared: bool) -> None:
+    def __init__(
+        self, flat: FlatNest, emit: Emitter, lanes: int, *, shared: bool, fma: bool = False
+    ) -> None:
         self._emit, self._name, self._lanes = emit, flat.combiner, lanes
         self._shared = shared
+        self._fma = fma and self._name == "arith.addf"
         self._element = flat.value.type
         self._keep = _EXTREMA.get(self._name)
 
@@ -40,6 +44,13 @@ class Sums:
     def combine(self, a: ir.Value, b: ir.Value) -> ir.Value:
         """Return two totals as one."""
         return self._emit.op(self._name, [a, b], a.type)
+
+    def added(self, total: ir.Value, value: ir.Value) -> ir.Value:
+        """Return a total with a value in it; for a product that is one instruction."""
+        product = None if isinstance(value.owner, ir.Block) else value.owner.operation
+        if not self._fma or product is None or product.name != "arith.mulf":
+            return self.combine(total, value)
+        return self._emit.op("math.fma", [*product.operands, total], total.type)
 
     def neutral(self, lanes: int) -> ir.Value:
         """Return the total of nothing."""
@@ -59,7 +70,7 @@ class Sums:
         """Return what is carried on when the total got a value."""
         total = carried[0]
         if self._keep is None or not self._marks(value.type):
-            return [self.combine(total, value)]
+            return [self.added(total, value)]
         total = self._larger(value, total)
         pair = self._halves(value) if self._marked(value) != value.type.shape[0] else (value, value)
         found = self._compare(_UNORDERED, *pair)

@@ -28,7 +28,7 @@ _FEW_SUMS = 16
 
 def reduce_across(writer: "NestWriter", env: dict[int, Index], reductions: list[int]) -> None:
     """Reduce with a lane for each element stored: the sums stay in registers."""
-    totals = Sums(writer.flat, writer.emit, writer.lanes, shared=False)
+    totals = _sums_of(writer, shared=False)
 
     def chunk(at: Index, lanes: int, mask: ir.Value | None) -> None:
         start = totals.begin(writer._start(env, at, lanes, mask))
@@ -53,6 +53,11 @@ def reduce_across(writer: "NestWriter", env: dict[int, Index], reductions: list[
             _reduce_rows(writer, env, reductions[0], totals)
         with writer.emit.otherwise(branch):
             writer._chunks(chunk, most)
+
+
+def _sums_of(writer: "NestWriter", *, shared: bool) -> Sums:
+    fma = writer.machine.fma
+    return Sums(writer.flat, writer.emit, writer.lanes, shared=shared, fma=fma)
 
 
 def _by_rows(writer: "NestWriter", reductions: list[int]) -> bool | ir.Value:
@@ -87,7 +92,7 @@ def _reduce_rows(writer: "NestWriter", env: dict[int, Index], reduction: int, to
             total = writer._get(writer.flat.store, env, at, lanes, mask)
             for row in range(count):
                 inner = {**env, reduction: emit.add(first, row)}
-                total = totals.combine(total, writer._value(inner, at, lanes, mask))
+                total = totals.added(total, writer._value(inner, at, lanes, mask))
             writer._put(total, env, at, mask)
 
         writer._chunks(chunk)
@@ -117,7 +122,7 @@ def _total(
     emit, lanes = writer.emit, writer.lanes
     wide = lanes * _WIDE
     widths = (wide, lanes) if known is None or known >= 2 * wide else (lanes,)
-    totals = Sums(writer.flat, emit, lanes, shared=True)
+    totals = _sums_of(writer, shared=True)
     begun = [totals.begin(totals.neutral(width)) for width in widths]
     count = len(begun[0])
     used: set[int] = set()
@@ -157,7 +162,7 @@ def _rest(
         if marks:
             value = emit.op("arith.select", [mask, value, totals.neutral(lanes)], value.type)
             return totals.step(carried, value)
-        more = totals.combine(total, value)
+        more = totals.added(total, value)
         return [emit.op("arith.select", [mask, more, total], total.type)]
     first = total if lanes == 1 else emit.extract(total, 0)
     with emit.loop(*span, 1, [first]) as loop:

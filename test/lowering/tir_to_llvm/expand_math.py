@@ -31,10 +31,13 @@ from relax_mlir.lowering.tir_to_llvm.pipeline import run_step
 # CHECK: [[FAR:%.*]] = vector.reduction <or>, %{{.*}} : vector<16xi1> into i1
 # CHECK: scf.if [[FAR]]
 # CHECK: arith.muli {{.*}} : vector<16xi64>
-# A divisor between 1 and 2 may be divided by with less care.
+# Numbers that are known to be neither large nor small may be divided with less care.
 # CHECK-LABEL: func.func @logistic(
 # CHECK: arith.divf {{.*}} fastmath<ninf,arcp>
 # CHECK: arith.divf %{{[a-z0-9]+}}, %{{[a-z0-9]+}} : vector<16xf32>
+# CHECK-LABEL: func.func @ranges(
+# CHECK: arith.divf {{.*}} fastmath<ninf,arcp>
+# CHECK-COUNT-2: arith.divf %{{[a-z0-9]+}}, %{{[a-z0-9]+}} : vector<16xf32>
 # CHECK-LABEL: step expand-math{fma=false}
 # CHECK-NOT: math.fma
 # CHECK: math.log %{{.*}} : f64
@@ -104,6 +107,19 @@ func.func @logistic(%x: vector<16xf32>) -> (vector<16xf32>, vector<16xf32>) {
   %6 = arith.addf %one, %5 : vector<16xf32>
   %7 = arith.divf %one, %6 : vector<16xf32>
   return %4, %7 : vector<16xf32>, vector<16xf32>
+}
+func.func @ranges(%x: vector<16xf32>) -> (vector<16xf32>, vector<16xf32>, vector<16xf32>) {
+  %three = arith.constant dense<3.0> : vector<16xf32>
+  %most = arith.constant dense<14.5> : vector<16xf32>
+  %0 = math.absf %x : vector<16xf32>
+  %again = arith.constant dense<14.5> : vector<16xf32>
+  %less = arith.cmpf olt, %0, %again : vector<16xf32>
+  %1 = arith.select %less, %0, %most : vector<16xi1>, vector<16xf32>
+  %2 = arith.addf %1, %three : vector<16xf32>
+  %3 = arith.divf %three, %2 : vector<16xf32>
+  %4 = arith.divf %x, %2 : vector<16xf32>
+  %5 = arith.divf %three, %1 : vector<16xf32>
+  return %3, %4, %5 : vector<16xf32>, vector<16xf32>, vector<16xf32>
 }
 func.func @long(%x: vector<32xf32>) -> vector<32xf32> {
   %0 = math.exp %x : vector<32xf32>
