@@ -82,6 +82,7 @@ BARS = {
     "reduction": Bar(mean=1.2, bandwidth=0.85),
     "transpose": Bar(mean=1.2, bandwidth=0.85),
     "attention": Bar(each=1.2),
+    "other": Bar(mean=1.0),
     "fused": Bar(),
     "paths": Bar(),
 }
@@ -248,6 +249,7 @@ def _chains() -> list[Workload]:
             ),
             _light(f"exp_{n}x{m}", "elementwise", shape, [("exp", ("x",))]),
             _light(f"gelu_{n}x{m}", "elementwise", shape, [("gelu", ("x",))], None, None, 4),
+            _light(f"silu_{n}x{m}", "elementwise", shape, [("silu", ("x",))], None, None, 2),
         ]
     return found
 
@@ -263,6 +265,29 @@ def _norms() -> list[Workload]:
             symbols=("n", *shape[1:]),
         )
         for shape in ((12, 512, 512), (64, 128), (1, 32000))
+    ]
+    found += [
+        _light(
+            f"log_softmax_{n}x{m}",
+            "softmax",
+            (n, m),
+            [("log_softmax", ("x",))],
+            flops=4,
+            symbols=("n", m),
+        )
+        for n, m in ((128, 1000), (4096, 1000))
+    ]
+    found += [
+        _light(
+            f"rms_norm_{n}x{m}",
+            "layernorm",
+            (n, m),
+            [("rms_norm", ("x", "gamma"))],
+            {"gamma": (m,)},
+            flops=4,
+            symbols=("n", m),
+        )
+        for n, m in ((2048, 1024), (64, 1024))
     ]
     return found + [
         _light(
@@ -292,6 +317,30 @@ def _reductions() -> list[Workload]:
             name = f"reduce_{what}_{n}x{m}"
             found.append(_light(name, "reduction", (n, m), [node], None, result))
     return found
+
+
+def _others() -> list[Workload]:
+    """Return kernels of other classes, each beside its peers."""
+    return [
+        _light("cumsum_512x1024", "other", (512, 1024), [("cumsum", ("x",), {"axis": 1})]),
+        _light("cumsum_columns_512x1024", "other", (512, 1024), [("cumsum", ("x",), {"axis": 0})]),
+        _light(
+            "reduce_ends_16x512x64",
+            "other",
+            (16, 512, 64),
+            [("sum", ("x",), {"axes": [0, 2]})],
+            None,
+            (512,),
+        ),
+        _light(
+            "reduce_middle_16x512x64",
+            "other",
+            (16, 512, 64),
+            [("sum", ("x",), {"axes": [1]})],
+            None,
+            (16, 64),
+        ),
+    ]
 
 
 def _transposes() -> list[Workload]:
@@ -424,6 +473,7 @@ WORKLOADS = {
         _chains,
         _norms,
         _reductions,
+        _others,
         _transposes,
         _attentions,
         _fused,

@@ -11,7 +11,8 @@ NAMES = {
     "matmul": "MatMul", "multiply": "Mul", "add": "Add", "sigmoid": "Sigmoid", "tanh": "Tanh",
     "relu": "Relu", "gelu": "Gelu", "exp": "Exp", "softmax": "Softmax",
     "layer_norm": "LayerNormalization", "sum": "ReduceSum", "max": "ReduceMax",
-    "argmax": "ArgMax", "transpose": "Transpose", "conv": "Conv", "clip": "Clip",
+    "log_softmax": "LogSoftmax", "argmax": "ArgMax", "transpose": "Transpose", "conv": "Conv",
+    "clip": "Clip",
 }  # fmt: skip
 
 
@@ -118,9 +119,31 @@ def _topk(graph, node, result, work):
     graph.nodes.append(helper.make_node("TopK", [*node.args, k], [result, "which"], axis=1))
 
 
+def _silu(graph, node, result, work):
+    share = graph.add("Sigmoid", list(node.args), f"{result}_share")
+    graph.add("Mul", [*node.args, share], result)
+
+
+def _rms_norm(graph, node, result, work):
+    x, gamma = node.args
+    two, epsilon = (graph.constant(f"{result}_{n}", np.float32(n)) for n in (2, 1e-5))
+    axes = graph.constant(f"{result}_axes", np.array([-1], "int64"))
+    square = graph.add("Pow", [x, two], f"{result}_square")
+    mean = graph.add("ReduceMean", [square, axes], f"{result}_mean", keepdims=1)
+    root = graph.add("Sqrt", [graph.add("Add", [mean, epsilon], f"{result}_sum")], f"{result}_root")
+    normal = graph.add("Div", [x, root], f"{result}_normal")
+    graph.add("Mul", [normal, gamma], result)
+
+
+def _cumsum(graph, node, result, work):
+    axis = graph.constant(f"{result}_axis", np.int64(node.attrs["axis"]))
+    graph.add("CumSum", [*node.args, axis], result)
+
+
 def _plain(graph, node, result, work):
     attrs = {
         "softmax": {"axis": -1},
+        "log_softmax": {"axis": -1},
         "layer_norm": {"axis": -1, "epsilon": 1e-5},
         "transpose": {"perm": list(node.attrs.get("axes", ()))},
     }.get(node.op, {})
@@ -131,7 +154,7 @@ WRITERS = {
     "attention": _attention, "sum": _reduction, "max": _reduction, "argmax": _reduction,
     "conv": _conv, "clip": _clip, "take": _take, "gather": _gather, "scatter": _scatter,
     "concat": _concat, "flip": _slice, "step": _slice, "pad": _pad, "upsample": _upsample,
-    "topk": _topk,
+    "topk": _topk, "silu": _silu, "rms_norm": _rms_norm, "cumsum": _cumsum,
 }  # fmt: skip
 # Other ways to say the same that ONNX Runtime knows: it gets them all, and its fastest counts.
 OTHERS = {"attention": _fused_attention}

@@ -6,6 +6,15 @@ All of them need a multiply-add that rounds once.
 import math
 from collections.abc import Callable, Sequence
 
+from relax_mlir.lowering.tir_to_llvm.common_forms import (
+    Angles,
+    arcsine,
+    arctangent2,
+    area_functions,
+    hyperbolic_functions,
+    logarithm_of_more,
+    logarithms,
+)
 from relax_mlir.lowering.tir_to_llvm.lanes import Lanes, choose
 from relax_mlir.lowering.tir_to_llvm.remainder import remainder
 
@@ -54,6 +63,7 @@ _ATAN = (
     -0.052182704592871186, 0.04503035517128135, -0.03346314168193565, 0.01518426269552868,
 )  # fmt: skip
 _TINY = 2.0**-27
+_TAN_OF_EIGHTH = 0.41421356237309503
 
 
 def _clamp(x: Lanes, low: float, high: float) -> Lanes:
@@ -116,19 +126,6 @@ def _half_of_exp(x: Lanes) -> tuple[Lanes, Lanes]:
     return half, half.like(0.25) / half
 
 
-def _sinh(x: Lanes) -> Lanes:
-    magnitude = x.magnitude()
-    e = _expm1((magnitude > 1.0).select(x.like(1.0), magnitude))
-    near = (e + e / (e + 1.0)) * 0.5
-    rising, falling = _half_of_exp(magnitude)
-    return (magnitude > 1.0).select(rising - falling, near).with_sign_of(x)
-
-
-def _cosh(x: Lanes) -> Lanes:
-    rising, falling = _half_of_exp(x.magnitude())
-    return rising + falling
-
-
 def _logarithm(x: Lanes) -> tuple[Lanes, Lanes, Lanes]:
     """Return e, f and y with log(x) = e * ln 2 + f + y, for a positive finite x."""
     is_tiny = x < 2.0**-1022
@@ -153,11 +150,7 @@ def _log(x: Lanes) -> Lanes:
     return _edges(x, e.times_plus(_LN2[0], f + e.times_plus(_LN2[1], y)))
 
 
-def _log1p(x: Lanes) -> Lanes:
-    u = x + 1.0
-    lost = (x - (u - 1.0)) / u
-    result = _log(u) + lost.same(lost).select(lost, 0.0)
-    return (x.magnitude() < 2.0**-54).select(x, result)
+_log1p = logarithm_of_more(_log, 2.0**-54)
 
 
 def _quarter_turns(x: Lanes, name: str, near: Callable[[Lanes, Lanes], Lanes]) -> Lanes:
@@ -213,57 +206,53 @@ def _tan(x: Lanes) -> Lanes:
     return (x.magnitude() < _TINY).select(x, _quarter_turns(x, "tan", near))
 
 
-def _half_angle(x: Lanes) -> tuple[Lanes, Lanes]:
-    magnitude = x.magnitude()
-    above = magnitude > 0.5
-    square = above.select(magnitude.times_plus(-0.5, 0.5), magnitude * magnitude)
-    s = above.select(square.math("sqrt"), magnitude)
-    return above, (s * square).times_plus(square.polynomial(_ASIN), s)
+_ANGLES = Angles((_HALF_PI[0], _HALF_PI[1]), _TINY, _ASIN, 63)
+_asin, _acos = arcsine(_ANGLES)
 
 
-def _asin(x: Lanes) -> Lanes:
-    above, angle = _half_angle(x)
-    far = angle.times_plus(-2.0, _HALF_PI[0]) + _HALF_PI[1]
-    result = above.select(far, angle).with_sign_of(x)
-    return (x.magnitude() < _TINY).select(x, result)
+def _angle(top: Lanes, bottom: Lanes) -> Lanes:
+    t = top / bottom
+    square = t * t
+    return (t * square).times_plus(square.polynomial(_ATAN), t)
 
 
-def _acos(x: Lanes) -> Lanes:
-    above, angle = _half_angle(x)
-    signed = angle.with_sign_of(x)
-    near = signed.like(_HALF_PI[0]) - (signed - _HALF_PI[1])
-    twice = angle * 2.0
-    behind = twice.like(2 * _HALF_PI[0]) - (twice - 2 * _HALF_PI[1])
-    return above.select((x < 0.0).select(behind, twice), near)
+def _eighth_turned(angle: Lanes) -> Lanes:
+    return angle.like(0.5 * _HALF_PI[0]) + (angle + 0.5 * _HALF_PI[1])
+
+
+def _angle_below_one(x: Lanes) -> Lanes:
+    middle = x > _TAN_OF_EIGHTH
+    angle = _angle(middle.select(x - 1.0, x), middle.select(x + 1.0, 1.0))
+    return middle.select(_eighth_turned(angle), angle)
 
 
 def _atan(x: Lanes) -> Lanes:
     magnitude = x.magnitude()
-    steep, middle = magnitude > 2.414213562373095, magnitude > 0.41421356237309503
+    steep, middle = magnitude > 1.0 / _TAN_OF_EIGHTH, magnitude > _TAN_OF_EIGHTH
     top = steep.select(x.like(-1.0), middle.select(magnitude - 1.0, magnitude))
     bottom = steep.select(magnitude, middle.select(magnitude + 1.0, 1.0))
-    t = top / bottom
-    square = t * t
-    angle = (t * square).times_plus(square.polynomial(_ATAN), t)
-    turned = [angle.like(part * _HALF_PI[0]) + (angle + part * _HALF_PI[1]) for part in (1.0, 0.5)]
-    result = steep.select(turned[0], middle.select(turned[1], angle)).with_sign_of(x)
+    angle = _angle(top, bottom)
+    turned = angle.like(_HALF_PI[0]) + (angle + _HALF_PI[1])
+    result = steep.select(turned, middle.select(_eighth_turned(angle), angle)).with_sign_of(x)
     return (magnitude < _TINY).select(x, result)
 
 
 DOUBLES: dict[str, Callable[..., Lanes]] = {
+    **area_functions(_log, _log1p, 2.0**28),
+    **hyperbolic_functions(_expm1, _half_of_exp),
+    **logarithms(_logarithm, _edges, 53),
     "arith.remf": remainder,
     "math.acos": _acos,
     "math.asin": _asin,
     "math.atan": _atan,
+    "math.atan2": arctangent2(_ANGLES, _angle_below_one),
     "math.cos": _circular("cos", 1),
-    "math.cosh": _cosh,
     "math.exp": _exp,
     "math.exp2": _exp2,
     "math.expm1": _expm1,
     "math.log": _log,
     "math.log1p": _log1p,
     "math.sin": _circular("sin", 0),
-    "math.sinh": _sinh,
     "math.tan": _tan,
     "math.tanh": _tanh,
 }

@@ -1,13 +1,12 @@
 """Arcsine, arccosine and arctangents of f32."""
 
-import math
 from collections.abc import Callable
 
+from relax_mlir.lowering.tir_to_llvm.common_forms import Angles, arcsine, arctangent2
 from relax_mlir.lowering.tir_to_llvm.lanes import Lanes
 
-# pi / 2 and pi as sums of two f32.
+# pi / 2 as a sum of two f32.
 _HALF_PI = (1.5707963705062866, -4.371138828673793e-08)
-_PI = (3.1415927410125732, -8.742277657347586e-08)
 _TINY = 2.0**-12
 # (asin(s) - s) / s**3 for s <= 1/2 and (atan(s) - s) / s**3 for s <= 1, in s**2
 _ASIN = (
@@ -21,29 +20,8 @@ _ATAN = (
 )  # fmt: skip
 
 
-def _half_angle(x: Lanes) -> tuple[Lanes, Lanes]:
-    """Return whether |x| is above 1/2, and the arcsine of |x|, or there of sqrt((1 - |x|) / 2)."""
-    magnitude = x.magnitude()
-    above = magnitude > 0.5
-    square = above.select(magnitude.times_plus(-0.5, 0.5), magnitude * magnitude)
-    s = above.select(square.math("sqrt"), magnitude)
-    return above, (s * square).times_plus(square.polynomial(_ASIN), s)
-
-
-def _asin(x: Lanes) -> Lanes:
-    above, angle = _half_angle(x)
-    far = angle.times_plus(-2.0, _HALF_PI[0]) + _HALF_PI[1]
-    result = above.select(far, angle).with_sign_of(x)
-    return (x.magnitude() < _TINY).select(x, result)
-
-
-def _acos(x: Lanes) -> Lanes:
-    above, angle = _half_angle(x)
-    signed = angle.with_sign_of(x)
-    near = signed.like(_HALF_PI[0]) - (signed - _HALF_PI[1])
-    twice = angle * 2.0
-    behind = twice.like(_PI[0]) - (twice - _PI[1])
-    return above.select((x < 0.0).select(behind, twice), near)
+_ANGLES = Angles(_HALF_PI, _TINY, _ASIN, 31)
+_asin, _acos = arcsine(_ANGLES)
 
 
 def _angle_below_one(t: Lanes) -> Lanes:
@@ -55,30 +33,13 @@ def _atan(x: Lanes) -> Lanes:
     magnitude = x.magnitude()
     above = magnitude > 1.0
     angle = _angle_below_one(above.select(magnitude.like(1.0) / magnitude, magnitude))
-    far = angle.like(_HALF_PI[0]) - (angle - _HALF_PI[1])
-    result = above.select(far, angle).with_sign_of(x)
+    result = above.select(_ANGLES.turned(angle), angle).with_sign_of(x)
     return (x.magnitude() < _TINY).select(x, result)
-
-
-def _atan2(y: Lanes, x: Lanes) -> Lanes:
-    across, up = x.magnitude(), y.magnitude()
-    steep = up > across
-    small, large = steep.select(across, up), steep.select(up, across)
-    ratio = small / large
-    ratio = small.same(math.inf).select(ratio.like(1.0), ratio)
-    ratio = large.same(0.0).select(ratio.like(0.0), ratio)
-    angle = _angle_below_one(ratio)
-    angle = steep.select(angle.like(_HALF_PI[0]) - (angle - _HALF_PI[1]), angle)
-    behind = angle.like(_PI[0]) - (angle - _PI[1])
-    left = (x.bits() >> 31).equals(-1)
-    result = left.select(behind, angle).with_sign_of(y)
-    numbers = x.same(x) & y.same(y)
-    return numbers.select(result, x + y)
 
 
 INVERSE_TRIGONOMETRY: dict[str, Callable[..., Lanes]] = {
     "math.acos": _acos,
     "math.asin": _asin,
     "math.atan": _atan,
-    "math.atan2": _atan2,
+    "math.atan2": arctangent2(_ANGLES, _angle_below_one),
 }

@@ -12,6 +12,12 @@ import math
 from collections.abc import Callable
 
 from relax_mlir.dialects.bindings import ir
+from relax_mlir.lowering.tir_to_llvm.common_forms import (
+    area_functions,
+    hyperbolic_functions,
+    logarithm_of_more,
+    logarithms,
+)
 from relax_mlir.lowering.tir_to_llvm.doubles import DOUBLES
 from relax_mlir.lowering.tir_to_llvm.exponential import exp as quick_exp
 from relax_mlir.lowering.tir_to_llvm.inverse_trigonometry import INVERSE_TRIGONOMETRY
@@ -243,19 +249,6 @@ def _half_of_exp(x: Lanes) -> tuple[Lanes, Lanes]:
     return half, half.like(0.25) / half
 
 
-def _sinh(x: Lanes) -> Lanes:
-    magnitude = x.magnitude()
-    e = _expm1((magnitude > 1.0).select(x.like(1.0), magnitude))
-    near = (e + e / (e + 1.0)) * 0.5
-    rising, falling = _half_of_exp(magnitude)
-    return (magnitude > 1.0).select(rising - falling, near).with_sign_of(x)
-
-
-def _cosh(x: Lanes) -> Lanes:
-    rising, falling = _half_of_exp(x.magnitude())
-    return rising + falling
-
-
 def _logarithm(x: Lanes) -> tuple[Lanes, Lanes, Lanes]:
     """Return e, f and y with log(x) = e * ln 2 + f + y, for a positive finite x."""
     is_tiny = x < _SMALLEST_NORMAL
@@ -277,54 +270,7 @@ def _log(x: Lanes) -> Lanes:
     return _log_edges(x, e.times_plus(_LN2_HI, f + e.times_plus(_LN2_LO, y)))
 
 
-def _log_in_base(one_over_ln: float, log_of_2: float) -> Callable[[Lanes], Lanes]:
-    # Both factors in two parts, the first short, so that products with short numbers are exact.
-    ratio_hi, ratio_lo = _split(one_over_ln)
-    two_hi, two_lo = _split(log_of_2)
-
-    def log(x: Lanes) -> Lanes:
-        e, f, y = _logarithm(x)
-        # f + y as a short leading part and the rest
-        leading = ((f + y).bits() & -4096).from_bits()
-        rest = (f - leading) + y
-        low = rest.times_plus(one_over_ln, leading * ratio_lo)
-        low = e.times_plus(two_lo, low)
-        return _log_edges(x, e.times_plus(two_hi, leading.times_plus(ratio_hi, low)))
-
-    return log
-
-
-def _split(number: float) -> tuple[float, float]:
-    mantissa, exponent = math.frexp(number)
-    high = math.ldexp(round(mantissa * 2**11), exponent - 11)
-    return high, number - high
-
-
-def _log1p(x: Lanes) -> Lanes:
-    u = x + 1.0
-    lost = (x - (u - 1.0)) / u
-    result = _log(u) + lost.same(lost).select(lost, 0.0)
-    return (x.magnitude() < 2.0**-25).select(x, result)
-
-
-def _asinh(x: Lanes) -> Lanes:
-    magnitude = x.magnitude()
-    square = magnitude * magnitude
-    near = _log1p(magnitude + square / ((square + 1.0).math("sqrt") + 1.0))
-    far = _log(magnitude) + math.log(2.0)
-    return (magnitude > 4096.0).select(far, near).with_sign_of(x)
-
-
-def _acosh(x: Lanes) -> Lanes:
-    above = x - 1.0
-    near = _log1p(above + (above * above + above * 2.0).math("sqrt"))
-    far = _log(x) + math.log(2.0)
-    return (x < 1.0).select(x.like(_NAN), (x > 4096.0).select(far, near))
-
-
-def _atanh(x: Lanes) -> Lanes:
-    magnitude = x.magnitude()
-    return (_log1p(magnitude * 2.0 / (1.0 - magnitude)) * 0.5).with_sign_of(x)
+_log1p = logarithm_of_more(_log, 2.0**-25)
 
 
 def _log1p_of_doubles(x: Lanes) -> Lanes:
@@ -359,19 +305,15 @@ _OF_DOUBLES: dict[str, Function] = {
 _FUNCTIONS: dict[str, Function] = {
     **TRIGONOMETRY,
     **INVERSE_TRIGONOMETRY,
+    **area_functions(_log, _log1p, 4096.0),
+    **hyperbolic_functions(_expm1, _half_of_exp),
+    **logarithms(_logarithm, _log_edges, 24),
     "arith.remf": remainder,
-    "math.acosh": _acosh,
-    "math.asinh": _asinh,
-    "math.atanh": _atanh,
-    "math.cosh": _cosh,
     "math.erf": _erf,
     "math.exp": _exp,
     "math.exp2": _exp2,
     "math.expm1": _expm1,
     "math.log": _log,
-    "math.log10": _log_in_base(1.0 / math.log(10.0), math.log10(2.0)),
     "math.log1p": _log1p,
-    "math.log2": _log_in_base(_LOG2_E, 1.0),
-    "math.sinh": _sinh,
     "math.tanh": _tanh,
 }

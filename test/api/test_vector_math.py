@@ -32,7 +32,7 @@ BINARY: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
 }  # fmt: skip
 DOUBLES = (
     "exp", "exp2", "expm1", "log", "log1p", "tanh", "sinh", "cosh", "sin", "cos", "tan", "asin",
-    "acos", "atan", "sigmoid",
+    "acos", "atan", "sigmoid", "log2", "log10", "asinh", "acosh", "atanh",
 )  # fmt: skip
 EDGES = [0.0, -0.0, np.inf, -np.inf, np.nan, 1e-45, -1e-45, 1e-38, -1e-38, 1e-40, 88.7, 89, -88,
          -103.9, -104.5, 3.4e38, -3.4e38, 1, -1, 0.5, -0.5, 0.999, 1.001, 2.5, -2.5]  # fmt: skip
@@ -57,6 +57,7 @@ def machine() -> Any:
     functions = "".join(map(_function, REFERENCES))
     functions += "".join(_function(name, "xy") for name in BINARY)
     functions += "".join(_function(name, "x", "float64") for name in DOUBLES)
+    functions += _function("atan2", "xy", "float64")
     module = script.from_source("@I.ir_module\nclass Math:" + functions)
     return relax.VirtualMachine(relax.build(module))
 
@@ -145,6 +146,19 @@ def test_ulps_of_doubles(machine: Any, name: str) -> None:
     with np.errstate(all="ignore"):
         exact = REFERENCES[name](x.astype(np.longdouble))
     check(got, exact, 3.0)
+
+
+@pytest.mark.skipif(np.finfo(np.longdouble).nmant <= 52, reason="no wider numbers to compare with")
+def test_ulps_of_angles_between_doubles(machine: Any) -> None:
+    rng = np.random.default_rng(0)
+    patterns = rng.integers(0, 2**64, (2, 20_000), dtype=np.uint64).view(np.float64)
+    edges = np.stack(np.meshgrid(np.float64(EDGES), np.float64(EDGES))).reshape(2, -1)
+    numbers = np.concatenate([patterns, rng.uniform(-8, 8, (2, 20_000)), edges], axis=1)
+    y, x = map(np.ascontiguousarray, numbers)
+    got = machine["atan2float64"](y, x)
+    with np.errstate(all="ignore"):
+        exact = np.arctan2(y.astype(np.longdouble), x.astype(np.longdouble))
+    check(got, exact, 2.5)
 
 
 def every_float() -> Iterator[np.ndarray]:
