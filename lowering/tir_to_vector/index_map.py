@@ -13,6 +13,8 @@ from relax_mlir.lowering.tir_to_vector.flat import FlatAccess, FlatNest, NotFlat
 from relax_mlir.lowering.tir_to_vector.gather import uses
 from relax_mlir.lowering.tir_to_vector.index_space import Found, IndexSpace, spaces
 
+# With a larger step a gather is as good as whole vectors.
+MOST_STEP = 4
 # Elements that are repeated oftener are runs.
 _MOST_REPEATS = 8
 
@@ -88,7 +90,11 @@ def _match(nest: Nest, space: IndexSpace) -> IndexMap | str:
     free = [i for i in range(len(written)) if i not in ordered]
     vector = next((i for i in reversed(free) if written[i] == 1), None)
     if vector is None and not ordered:
-        return "it does not write adjacent elements"
+        # Every so manieth element, as what is stacked along the last axis.
+        spaced = [i for i in reversed(free) if written[i].value in range(2, MOST_STEP + 1)]
+        if not spaced or space.quotients:
+            return "it does not write adjacent elements"
+        vector = spaced[0]
     repeats = 1
     if vector is not None and (vector - 1) in [at for _, at in space.quotients.values()]:
         repeats = space.iters[vector].extent.value or 1

@@ -8,12 +8,10 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.index_emit import Index, constant_or_value
 from relax_mlir.lowering.tir_to_vector.index_lanes import Chunk
-from relax_mlir.lowering.tir_to_vector.index_map import IndexMap, Varying
+from relax_mlir.lowering.tir_to_vector.index_map import MOST_STEP, IndexMap, Varying
 from relax_mlir.lowering.tir_to_vector.machine import Machine
 from relax_mlir.lowering.tir_to_vector.vector_nest import DIVIDES, NestWriter, work_of
 
-# With a larger step a gather is as good as whole vectors.
-_MOST_STEP = 4
 # Places take a register for every eight of them.
 _MOST_LANES = 16
 # How much longer an element takes than a multiply-add of a contraction.
@@ -28,6 +26,10 @@ class IndexMapWriter(NestWriter):
         self.has_gather = machine.vector_bits >= 256 and min(bits) >= 32
         varies = Varying(found)
         if not self.has_gather and any(varies(v) for v, _ in found.found[found.flat.store]):
+            found = replace(found, vector=None)
+        written = found.flat.accesses[found.flat.store].strides
+        spaced = found.vector is not None and found.repeats == 1 and written[found.vector] != 1
+        if spaced and not machine.can_mask(_bits(found.flat.written)):
             found = replace(found, vector=None)
         super().__init__(found.flat, found.vector, emit, machine)
         self.found, self._repeats = found, found.repeats
@@ -94,14 +96,27 @@ class IndexMapWriter(NestWriter):
         emit = self.emit
         chunk = Chunk(self, env, at, lanes, live)
         value = chunk.vector(chunk.value(self.flat.value))
-        base = self.bases[self.flat.store]
+        base, step = self.bases[self.flat.store], self.step(self.flat.store)
         if lanes == 1:
             emit.store(value, base, [chunk.place(self.flat.store)])
-        elif self.step(self.flat.store) is None:
+        elif step is not None and self._repeats == 1 and step[0] > 1:
+            self._spaced(value, chunk.place(self.flat.store), step[0], live)
+        elif step is None:
             where = [base, emit.index(0), chunk.places(self.flat.store), chunk.mask_or_all(), value]
             emit.op("vector.scatter", where)
         else:
             emit.vector_store(value, base, [chunk.place(self.flat.store)], chunk.mask())
+
+    def _spaced(self, value: ir.Value, place: Index, step: int, live: Index | None) -> None:
+        """Write lanes some elements apart; what is between them is not touched."""
+        emit, lanes = self.emit, value.type.shape[0]
+        wide = emit.shuffle(value, value, [i // step for i in range(lanes * step)])
+        type_ = ir.VectorType.get([lanes * step], emit.bool_type)
+        bits = [ir.BoolAttr.get(i % step == 0) for i in range(lanes * step)]
+        mask = emit.constant_of(type_, ir.DenseElementsAttr.get(bits, type_))
+        if live is not None:
+            mask = emit.both(mask, emit.mask(emit.mul(live, step), lanes * step))
+        emit.vector_store(wide, self.bases[self.flat.store], [place], mask)
 
     def step(self, op: ir.Operation) -> tuple[int, ...] | None:
         """Return how far apart lanes read, along the vector and its repeats; None for a gather."""
@@ -112,7 +127,7 @@ class IndexMapWriter(NestWriter):
         if step is None or any(self.varies(value) for value, _ in self.found.found[op]):
             return None
         if self._repeats == 1:
-            most = _MOST_STEP if self.machine.can_mask(self.bits(op)) else 1
+            most = MOST_STEP if self.machine.can_mask(self.bits(op)) else 1
             return (step,) if -1 <= step <= most else None
         inner = strides[vector + 1].value
         known = ((0, 0), (1, 0), (self._repeats, 1))

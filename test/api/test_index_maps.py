@@ -4,8 +4,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from programs import Program
+from programs import Program, tensor
 
+from relax_mlir.dialects.relax import build as relax_op
+from relax_mlir.dialects.relax.tuples import make_tuple
 from relax_mlir.errors import ShapeMismatchError
 
 # Around no vector, one and several.
@@ -60,6 +62,24 @@ def test_steps(dtype: str) -> None:
         x = _numbers((3, m), dtype)
         for step in steps:
             _same(vm[f"s{m}_{step}"](x), x[:, ::step], (m, step))
+
+
+def test_stacked_along_the_last_axis() -> None:
+    program = Program()
+    for dtype in ("float32", "float64", "int8"):
+        for count in (2, 3, 4, 5):
+            program.function(
+                f"f{dtype}{count}",
+                lambda dtype=dtype, count=count: [tensor(["n", "m"], dtype)] * count,
+                lambda *parts: relax_op("stack", [make_tuple(parts)], {"axis": -1}),
+            )
+    vm = program.build(target=THREADS)
+    for dtype in ("float32", "float64", "int8"):
+        for count in (2, 3, 4, 5):
+            for n, m in ((1, 1), (3, 16), (2, 37), (5, 0)):
+                parts = [_numbers((n, m), dtype, seed) for seed in range(count)]
+                want = np.stack(parts, -1)
+                _same(vm[f"f{dtype}{count}"](*parts), want, (dtype, count, n, m))
 
 
 def test_padding_by_elements() -> None:

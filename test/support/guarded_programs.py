@@ -54,6 +54,7 @@ PROGRAMS: dict[str, tuple[tuple[tuple[int | str, ...], ...], str]] = {
     "topk": (((3, 1003),), "R.topk(a, 5, axis=1)[0]"),
     "searchsorted": ((("k",), _M_N), "R.searchsorted(R.sort(a), b)"),
     "take": ((_M_N,), "R.take(a, R.argsort(R.sum(a, axis=1)), axis=0)"),
+    "stack": ((_M_N, _M_N), "R.stack((a, b), axis=2)"),
     "take_last": ((_M_N,), "R.take(a, R.argsort(R.sum(a, axis=0)), axis=1)"),
     "gather": ((_M_N,), "R.gather_elements(a, R.argsort(a, axis=1), axis=1)"),
     "gather0": ((_M_N,), "R.gather_elements(a, R.argsort(a, axis=0), axis=0)"),
