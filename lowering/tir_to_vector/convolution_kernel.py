@@ -67,7 +67,7 @@ class _Writer:
             self.image, self.widen = Layout(found.image, emit), found.widen[0]
         else:
             units = {found.row: self.sizes.rows[0], found.col: self.sizes.cols[0]}
-            self.copy = ImageCopy(copied, emit, machine, units)
+            self.copy = ImageCopy(copied, emit, machine, units, self.sizes.cols[0])
             self.image, self.widen = self.copy, None
             self.fixed = [i for i in self.outer if i not in copied.moving]
 
@@ -101,17 +101,19 @@ class _Writer:
             # while kernels do.
             if once and not self._image_stays():
                 for height, row in self._steps(rows, self.sizes.rows):
-                    for width, col in self._steps(cols, self.sizes.cols):
+                    for width, col, live in self._columns(cols):
                         for vectors, block in self._steps(blocks, self.sizes.blocks):
-                            self._tile(env, (height, width, vectors), (row, col, block), blocks[0])
+                            self._tile(
+                                env, (height, width, vectors), (row, col, block), blocks[0], live
+                            )
                 return
             for vectors, block in self._steps(blocks, self.sizes.blocks):
                 if not once:
                     kernels.pack(env, block, self.emit.add(block, vectors))
                 first = blocks[0] if once else block
                 for height, row in self._steps(rows, self.sizes.rows):
-                    for width, col in self._steps(cols, self.sizes.cols):
-                        self._tile(env, (height, width, vectors), (row, col, block), first)
+                    for width, col, live in self._columns(cols):
+                        self._tile(env, (height, width, vectors), (row, col, block), first, live)
 
     def _image_stays(self) -> bool:
         """Whether what is read of the image stays in the second-level cache."""
@@ -175,9 +177,31 @@ class _Writer:
                     yield size, loop.counter
             done = upto
 
+    def _columns(self, span: Span) -> Iterator[tuple[int, Index, Index | None]]:
+        """As `_steps` along a row; yields also how many pixels of the tile there are, if not all.
+
+        Of a row of unknown length the last tile is a whole or half a one. What it reads beyond the
+        row is in the copy.
+        """
+        emit, sizes = self.emit, self.sizes.cols
+        if self.copy is None or isinstance(self.cols, int) or max(self.sizes.rows) > 1:
+            for width, col in self._steps(span, sizes):
+                yield width, col, None
+            return
+        first, stop = span
+        width, half = sizes[0], -(-sizes[0] // 2)
+        done = emit.add(first, emit.round_down(emit.sub(stop, first), width))
+        with emit.loop(first, done, width) as loop:
+            yield width, loop.counter, None
+        left = emit.sub(stop, done)
+        with emit.when(emit.compare("sgt", left, half)) as branch:
+            yield width, done, left
+        with emit.otherwise(branch), emit.when(emit.compare("sgt", left, 0)):
+            yield half, done, left
+
     def _tile(
         self, env: dict[int, Index], size: tuple[int, int, int], at: tuple[Index, Index, Index],
-        packed_from: Index,
+        packed_from: Index, live: Index | None,
     ) -> None:  # fmt: skip
         emit, found = self.emit, self.found
         (height, width, vectors), (row, col, block) = size, at
@@ -203,7 +227,7 @@ class _Writer:
         sums = [zero] * (len(pixels) * vectors)
         loops = [i for i in (*found.reductions, found.k, found.taps) if i is not None]
         sums = self._reduce(loops, start, pixels, kernels, sums)
-        self.store.write(here, size, sums, block, self.kernels.left(block, vectors))
+        self.store.write(here, size, sums, block, self.kernels.left(block, vectors), live)
 
     def _reduce(
         self, loops: list[int], image: Index, pixels: list[Index], kernels: list[Index],

@@ -39,7 +39,7 @@ class TileStore:
 
     def write(
         self, here: dict[int, Index], size: tuple[int, int, int], sums: list[ir.Value],
-        block: Index, left: Index,
+        block: Index, left: Index, live: Index | None = None,
     ) -> None:  # fmt: skip
         """Write one tile.
 
@@ -49,6 +49,7 @@ class TileStore:
             sums: vectors of the first pixel, of the next in its row, and so on.
             block: the number of the first vector of channels.
             left: how many channels there are.
+            live: how many of the pixels of its one row there are, None for all.
         """
         emit, found = self._emit, self._found
         height, width, vectors = size
@@ -60,17 +61,18 @@ class TileStore:
             along_channels = found.along == found.lane
             if self._finish is not None:
                 if along_channels:
-                    self._finish_channels(self._finish, env, mine, width, count)
+                    self._finish_channels(self._finish, env, mine, width, count, live)
                 else:
-                    self._finish_pixels(self._finish, env, mine, width, count)
+                    self._finish_pixels(self._finish, env, mine, width, count, live)
             elif along_channels:
-                self._along_channels(self._out.base, self._out.at(env).offset, mine, width, count)
+                self._along_channels(self._out.at(env).offset, mine, width, count, live)
             else:
-                self._along_pixels(self._out.base, self._out.at(env).offset, mine, width, count)
+                self._along_pixels(self._out.at(env).offset, mine, width, count, live)
 
     def _finish_channels(
-        self, finish: Finish, env: dict[int, Index], sums: list[ir.Value], width: int, count: Index
-    ) -> None:
+        self, finish: Finish, env: dict[int, Index], sums: list[ir.Value], width: int,
+        count: Index, live: Index | None,
+    ) -> None:  # fmt: skip
         emit, lanes, found = self._emit, self._lanes, self._found
         mask = None if count == lanes else emit.mask(count, lanes)
         env = dict(env)
@@ -81,7 +83,7 @@ class TileStore:
         for number, value in enumerate(sums):
             emit.vector_store(value, self._scratch, [number * lanes])
         for first in range(0, len(sums), width):
-            with emit.loop(0, width) as pixel:
+            with emit.loop(0, width if live is None else live) as pixel:
                 at = emit.mul(emit.add(pixel.counter, first), lanes)
                 value = emit.vector_load(self._scratch, [at], self._vector)
                 there = {**env, found.col: emit.add(env[found.col], pixel.counter)}
@@ -90,8 +92,9 @@ class TileStore:
                 finish.at(there)(value, channel, mask)
 
     def _finish_pixels(
-        self, finish: Finish, env: dict[int, Index], sums: list[ir.Value], width: int, count: Index
-    ) -> None:
+        self, finish: Finish, env: dict[int, Index], sums: list[ir.Value], width: int,
+        count: Index, live: Index | None,
+    ) -> None:  # fmt: skip
         emit, lanes, found = self._emit, self._lanes, self._found
         for number, value in enumerate(self._turned(sums)):
             emit.vector_store(value, self._scratch, [number * lanes])
@@ -110,9 +113,9 @@ class TileStore:
                         there = {**there, found.row: emit.add(env[found.row], row)}
                     # A run's pixels lie where those of the lanes before them would begin.
                     start = emit.add(col, place - (low - first))
-                    mask = None
-                    if high - low < lanes:
-                        mask = self._between(low - first, high - first)
+                    mask = self._between(low - first, high - first)
+                    if live is not None:
+                        mask = emit.mask(emit.sub(live, low), lanes)
                     finish.at(there)(value, start, mask)
 
     def _turned(self, sums: list[ir.Value]) -> list[ir.Value]:
@@ -146,16 +149,20 @@ class TileStore:
         return emit.add(down, emit.mul(col, self._out.stride(found.col)))
 
     def _along_channels(
-        self, base: ir.Value, start: Index, sums: list[ir.Value], width: int, count: Index
+        self, start: Index, sums: list[ir.Value], width: int, count: Index, live: Index | None
     ) -> None:
         emit = self._emit
         mask = None if count == self._lanes else emit.mask(count, self._lanes)
         for number, value in enumerate(sums):
             place = emit.add(start, self._pixel(number, width))
-            self._put(value, base, place, mask)
+            if live is None:
+                self._put(value, place, mask)
+                continue
+            with emit.when(emit.compare("slt", number, live)):
+                self._put(value, place, mask)
 
     def _along_pixels(
-        self, base: ir.Value, start: Index, sums: list[ir.Value], width: int, count: Index
+        self, start: Index, sums: list[ir.Value], width: int, count: Index, live: Index | None
     ) -> None:
         emit, lanes, found = self._emit, self._lanes, self._found
         distance = self._out.stride(found.lane)
@@ -165,14 +172,15 @@ class TileStore:
             turned = everything[first : first + lanes]
             part = min(lanes, len(sums) - first)
             runs = self._runs(first, part, len(sums) if adjacent else width)
+            mask = None if live is None else emit.mask(emit.sub(live, first), lanes)
             most = count if isinstance(count, int) else lanes
             for lane in range(most):
                 place = emit.add(start, emit.mul(lane, distance))
                 if isinstance(count, int):
-                    self._put_runs(turned[lane], base, place, runs, first, width)
+                    self._put_runs(turned[lane], place, runs, first, width, mask)
                     continue
                 with emit.when(emit.compare("slt", lane, count)):
-                    self._put_runs(turned[lane], base, place, runs, first, width)
+                    self._put_runs(turned[lane], place, runs, first, width, mask)
 
     def _runs(self, first: int, count: int, width: int) -> list[tuple[int, int]]:
         """Return the adjacent pixels among some, as first and last."""
@@ -180,28 +188,26 @@ class TileStore:
         return list(zip([first, *stops], [*stops, first + count], strict=True))
 
     def _put_runs(
-        self, value: ir.Value, base: ir.Value, place: Index, runs: list[tuple[int, int]],
-        first: int, width: int,
+        self, value: ir.Value, place: Index, runs: list[tuple[int, int]], first: int, width: int,
+        mask: ir.Value | None,
     ) -> None:  # fmt: skip
-        emit, lanes = self._emit, self._lanes
+        emit = self._emit
         for low, high in runs:
             # A run's pixels lie where those of the vector's lanes before them would begin.
             there = emit.sub(emit.add(place, self._pixel(low, width)), low - first)
-            mask = None
-            if high - low < lanes:
-                mask = self._between(low - first, high - first)
-            self._put(value, base, there, mask)
+            self._put(value, there, mask or self._between(low - first, high - first))
 
-    def _between(self, low: int, high: int) -> ir.Value:
+    def _between(self, low: int, high: int) -> ir.Value | None:
+        """Return a mask of adjacent lanes, None for all."""
         emit, lanes = self._emit, self._lanes
         if low == 0:
-            return emit.mask(high, lanes)
+            return None if high == lanes else emit.mask(high, lanes)
         type_ = ir.VectorType.get([lanes], emit.bool_type)
         bits = [ir.BoolAttr.get(low <= i < high) for i in range(lanes)]
         return emit.constant_of(type_, ir.DenseElementsAttr.get(bits, type_))
 
-    def _put(self, value: ir.Value, base: ir.Value, place: Index, mask: ir.Value | None) -> None:
-        emit = self._emit
+    def _put(self, value: ir.Value, place: Index, mask: ir.Value | None) -> None:
+        emit, base = self._emit, self._out.base
         if self._found.flat.init is None:
             held = emit.vector_load(base, [place], self._vector, mask)
             value = add(emit, held, value)

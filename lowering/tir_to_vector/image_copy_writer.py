@@ -32,11 +32,14 @@ class ImageCopy:
         emit: where to write.
         machine: what for.
         units: for iterators how many of their steps are computed together, where not one.
+        beyond: so many pixels after the last of a row may be read.
     """
 
     def __init__(
-        self, copied: CopiedWindow, emit: Emitter, machine: Machine, units: dict[int | None, int]
-    ) -> None:
+        self, copied: CopiedWindow, emit: Emitter, machine: Machine, units: dict[int | None, int],
+        beyond: int,
+    ) -> None:  # fmt: skip
+        self._beyond = beyond
         self._copied, self._emit, self._machine = copied, emit, machine
         found = copied.found
         self._vector = ir.VectorType.get([machine.lanes(found.element)], found.element)
@@ -124,9 +127,11 @@ class ImageCopy:
 
     def allocate(self) -> None:
         """Make room for a band; rows end with whole vectors."""
-        with self._emit.outside():
-            size = self._emit.add(self._size, 2 * self._lanes)
-        self._base = self._emit.alloc(size, self._vector.element_type)
+        emit = self._emit
+        with emit.outside():
+            beyond = emit.mul(self.stride(self._copied.found.col), self._beyond)
+            size = emit.add(self._size, emit.add(beyond, 2 * self._lanes))
+        self._base = emit.alloc(size, self._vector.element_type)
 
     @contextmanager
     def bands(self, env: dict[int, Index], span: Span) -> Iterator[Span]:
