@@ -225,7 +225,12 @@ class _Writer:
         if init is not None:
             zero = emit.constant_of(self.vector, ir.DenseElementsAttr.get_splat(self.vector, init))
         sums = [zero] * (len(pixels) * vectors)
-        loops = [i for i in (*found.reductions, found.k, found.taps) if i is not None]
+        inner = [found.k, found.taps]
+        if found.iter(found.taps).extent == 2:
+            # Of a loop of two steps LLVM keeps what the second will load again in registers that
+            # are not there.
+            inner.reverse()
+        loops = [i for i in (*found.reductions, *inner) if i is not None]
         sums = self._reduce(loops, start, pixels, kernels, sums)
         self.store.write(here, size, sums, block, self.kernels.left(block, vectors), live)
 

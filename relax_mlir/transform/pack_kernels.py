@@ -10,6 +10,7 @@ from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS, build, read_attribut
 from relax_mlir.dialects.relax.windows import SPATIAL, layout_axes, pads, per_axis
 from relax_mlir.lowering.relax_to_tir.decompose import reshape
 from relax_mlir.transform.effects import functions_to_optimize
+from relax_mlir.transform.transposed_windows import split_transposed
 
 # A vector's elements on the machines with the widest ones; narrower vectors divide it.
 BLOCK = 16
@@ -19,7 +20,11 @@ _FEW_PIXELS = 256
 
 
 def pack_kernels(module: ir.Operation) -> None:
-    """Bring constant weights of convolutions into blocks of output channels, in place."""
+    """Bring constant weights of convolutions into blocks of output channels, in place.
+
+    Transposed convolutions are written by plain ones before.
+    """
+    split_transposed(module)
     for func in functions_to_optimize(module):
         found: list[tuple[ir.Operation, int]] = []
 

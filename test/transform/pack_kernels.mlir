@@ -30,13 +30,31 @@ func.func @other_layout(%x: tensor<1x8x3xf32>) -> tensor<1x6x16xf32> attributes 
 // CHECK-LABEL: func.func @others
 // CHECK-NOT: 16o
 // CHECK: return
-func.func @others(%x: tensor<1x16x9x9xf32>, %w: tensor<16x16x3x3xf32>) -> (tensor<1x16x7x7xf32>, tensor<1x10x7x7xf32>, tensor<1x16x7x7xf32>, tensor<1x16x9x9xf32>) attributes {relax.function} {
+func.func @others(%x: tensor<1x16x17x17xf32>, %w: tensor<16x16x3x3xf32>) -> (tensor<1x16x15x15xf32>, tensor<1x10x15x15xf32>, tensor<1x16x15x15xf32>, tensor<1x16x17x17xf32>) attributes {relax.function} {
   %odd = "relax.constant"() {value = dense<1.0> : tensor<10x16x3x3xf32>} : () -> tensor<10x16x3x3xf32>
   %deep = "relax.constant"() {value = dense<1.0> : tensor<16x1x3x3xf32>} : () -> tensor<16x1x3x3xf32>
   %one = "relax.constant"() {value = dense<1.0> : tensor<16x16x1x1xf32>} : () -> tensor<16x16x1x1xf32>
-  %a = "relax.conv2d"(%x, %w) : (tensor<1x16x9x9xf32>, tensor<16x16x3x3xf32>) -> tensor<1x16x7x7xf32>
-  %b = "relax.conv2d"(%x, %odd) : (tensor<1x16x9x9xf32>, tensor<10x16x3x3xf32>) -> tensor<1x10x7x7xf32>
-  %c = "relax.conv2d"(%x, %deep) {groups = 16} : (tensor<1x16x9x9xf32>, tensor<16x1x3x3xf32>) -> tensor<1x16x7x7xf32>
-  %d = "relax.conv2d"(%x, %one) : (tensor<1x16x9x9xf32>, tensor<16x16x1x1xf32>) -> tensor<1x16x9x9xf32>
-  return %a, %b, %c, %d : tensor<1x16x7x7xf32>, tensor<1x10x7x7xf32>, tensor<1x16x7x7xf32>, tensor<1x16x9x9xf32>
+  %a = "relax.conv2d"(%x, %w) : (tensor<1x16x17x17xf32>, tensor<16x16x3x3xf32>) -> tensor<1x16x15x15xf32>
+  %b = "relax.conv2d"(%x, %odd) : (tensor<1x16x17x17xf32>, tensor<10x16x3x3xf32>) -> tensor<1x10x15x15xf32>
+  %c = "relax.conv2d"(%x, %deep) {groups = 16} : (tensor<1x16x17x17xf32>, tensor<16x1x3x3xf32>) -> tensor<1x16x15x15xf32>
+  %d = "relax.conv2d"(%x, %one) : (tensor<1x16x17x17xf32>, tensor<16x16x1x1xf32>) -> tensor<1x16x17x17xf32>
+  return %a, %b, %c, %d : tensor<1x16x15x15xf32>, tensor<1x10x15x15xf32>, tensor<1x16x15x15xf32>, tensor<1x16x17x17xf32>
+}
+
+// A transposed convolution is one plain convolution for each place modulo the stride, by every
+// second element of the mirrored kernel here, whose outputs then alternate.
+
+// CHECK-LABEL: func.func @transposed
+// CHECK: [[MIRRORED:%.*]] = "relax.flip"
+// CHECK: [[ODD:%.*]] = "relax.strided_slice"([[MIRRORED]]) {{.*}}strides = array<i64: 2>
+// CHECK: [[A:%.*]] = "relax.conv1d"(%{{.*}}, [[ODD]]) {{{.*}}out_layout = "NWC"{{.*}}padding = array<i64: 1, 0>
+// CHECK: [[EVEN:%.*]] = "relax.strided_slice"([[MIRRORED]])
+// CHECK: [[B:%.*]] = "relax.conv1d"(%{{.*}}, [[EVEN]]) {{{.*}}padding = array<i64: 0, 1>
+// CHECK: "relax.concat"
+// CHECK: "relax.reshape"({{.*}} -> tensor<1x16x3xf32>
+// CHECK: "relax.permute_dims"
+// CHECK-NOT: conv1d_transpose
+func.func @transposed(%x: tensor<1x2x8xf32>, %w: tensor<2x3x4xf32>) -> tensor<1x3x16xf32> attributes {relax.function} {
+  %y = "relax.conv1d_transpose"(%x, %w) {strides = array<i64: 2>, padding = array<i64: 1>} : (tensor<1x2x8xf32>, tensor<2x3x4xf32>) -> tensor<1x3x16xf32>
+  return %y : tensor<1x3x16xf32>
 }

@@ -7,7 +7,7 @@
 // CHECK-SAME: %[[X:arg0]]: memref<1x4x7x7xf32>
 // CHECK: %[[IMAGE:.*]] = memref.collapse_shape %[[X]]
 // CHECK-NOT: Padded
-// CHECK: %[[COPY:.*]] = memref.alloc() {{.*}} : memref<284xf32>
+// CHECK: %[[COPY:.*]] = memref.alloc() {{.*}} : memref<{{.*}}xf32>
 // CHECK: scf.for
 // CHECK: scf.for
 // CHECK: vector.store {{.*}}, %[[COPY]]
