@@ -240,6 +240,19 @@ def test_softmax() -> None:
         check_softmax(ten, (rows, 10), 1, "float32")
 
 
+def test_rows_by_blocks() -> None:
+    # Blocks of sixteen rows, of what the fastest cache holds, and of one that comes from far away.
+    shapes = [(33, 20), (3, 17, 130), (5, 1, 4099), (1030, 520)]
+    for dtype in ("float32", "float16"):
+        cases = [softmax(f"f{i}", shape, len(shape) - 1, dtype) for i, shape in enumerate(shapes)]
+        made, threaded = build(cases), build(cases, threads=2)
+        for i, shape in enumerate(shapes):
+            check_softmax(made[f"f{i}"], shape, len(shape) - 1, dtype)
+            x = values(shape, dtype)
+            one, two = (run(each[f"f{i}"], [x], shape, dtype) for each in (made, threaded))
+            np.testing.assert_array_equal(one, two)
+
+
 def flat_copy() -> None:
     (n,) = sizes(["n"])
     decls = [BufferDecl("A", [n, 6], "float32"), BufferDecl("C", [n * 2, 3], "float32")]
