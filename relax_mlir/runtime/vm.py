@@ -3,13 +3,14 @@
 import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from sys import getrecursionlimit
 from typing import Any
 
 import numpy as np
 
-from relax_mlir.errors import FunctionNotFoundError, VMError, did_you_mean
+from relax_mlir.errors import ArgumentTypeError, FunctionNotFoundError, VMError, did_you_mean
 from relax_mlir.runtime.arguments import bind, convert, described
 from relax_mlir.runtime.backtrace import annotate, frame_line, too_deep
 from relax_mlir.runtime.builtins import (
@@ -41,9 +42,18 @@ from relax_mlir.runtime.registry import find_func, not_found
 from relax_mlir.runtime.shape_locals import heap_of
 from relax_mlir.runtime.stateful import StatefulCalls
 from relax_mlir.runtime.translate import translate
-from relax_mlir.runtime.values import DTYPES, describe, to_value
+from relax_mlir.runtime.values import BFLOAT16, DTYPES, describe, numpy_dtype, to_value
 
 ndarray = np.ndarray
+
+
+def _dtype(name: str) -> Any:
+    """Return the dtype of that name, None where it is something else or numpy has none."""
+    if name == BFLOAT16:
+        # It is known from its first use on: what is translated later may rely on it.
+        with suppress(ArgumentTypeError):
+            return numpy_dtype(name)
+    return DTYPES.get(name)
 
 
 class VirtualMachine(StatefulCalls):
@@ -116,7 +126,7 @@ class VirtualMachine(StatefulCalls):
             "to_value": to_value,
             "fail": self._fail,
             **{f"c{i}": c for i, c in enumerate(constants)},
-            **{f"d{i}": DTYPES.get(c) for i, c in enumerate(constants) if type(c) is str},
+            **{f"d{i}": _dtype(c) for i, c in enumerate(constants) if type(c) is str},
             **{f"t{i}": ffi_tensor(c) if self._native else c for i, c in enumerate(constants)},
             **self._stubs(),
         }

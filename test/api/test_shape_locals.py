@@ -10,6 +10,7 @@ from relax_mlir.runtime.bytecode import Opcode
 from relax_mlir.runtime.exec_builder import ExecBuilder
 from relax_mlir.runtime.shape_locals import ShapeLocals
 from relax_mlir.runtime.translate import _operand
+from relax_mlir.runtime.values import BFLOAT16, DTYPES, numpy_dtype
 from relax_mlir.script import relax as R
 from relax_mlir.tir import Var
 
@@ -92,3 +93,17 @@ def test_a_heap_in_a_register_that_is_written_twice_stays_one() -> None:
 def test_more_slots_than_dimensions_are_an_error() -> None:
     with pytest.raises(ShapeMismatchError, match="2 dimensions, expected 3"):
         hand_made({}, (0, 1, 1))
+
+
+def test_bfloat16_that_becomes_known_after_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("ml_dtypes")
+    monkeypatch.delitem(DTYPES, BFLOAT16, raising=False)
+    x = relax.Var("x", R.Tensor((64, 8), BFLOAT16))
+    bb = relax.BlockBuilder()
+    with bb.function("main", [x]):
+        with bb.dataflow():
+            out = bb.emit_output(op.exp(x))
+        bb.emit_func_output(out)
+    vm = relax.VirtualMachine(relax.build(bb.get()))
+    ones = np.ones((64, 8), numpy_dtype(BFLOAT16))
+    assert vm["main"](ones).dtype == ones.dtype
