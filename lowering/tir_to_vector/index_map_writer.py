@@ -51,8 +51,15 @@ class IndexMapWriter(NestWriter):
             return False
         return step is None or (self._repeats == 1 and step[0] not in (-1, 0, 1))
 
-    def _work(self) -> Index:
+    def work(self) -> Index:
+        """Return how much there is to do, in the terms of `LEAST_WORK`."""
         return work_of(self.emit, self.flat, _ELEMENT)
+
+    _work = work
+
+    def write_row(self, env: dict[int, Index]) -> None:
+        """Write the steps of the vector, given the counters of all other iterators."""
+        self._along(dict(env))
 
     def _split_inside(self) -> list[int]:
         return [] if self.found.vector is None else [self.found.vector]

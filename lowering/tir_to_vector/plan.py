@@ -36,6 +36,7 @@ from relax_mlir.lowering.tir_to_vector.matmul import emit_contraction
 from relax_mlir.lowering.tir_to_vector.matrix_product import is_matrix_product
 from relax_mlir.lowering.tir_to_vector.planes import Planes, find_planes
 from relax_mlir.lowering.tir_to_vector.planes_kernel import emit_planes
+from relax_mlir.lowering.tir_to_vector.row_pieces import RowPieces, emit_pieces, find_pieces
 from relax_mlir.lowering.tir_to_vector.scan import Scan, emit_scan, match_scan
 from relax_mlir.lowering.tir_to_vector.scheduled import is_scheduled
 from relax_mlir.lowering.tir_to_vector.transposed import TransposeWriter, transposed_iters
@@ -70,7 +71,7 @@ class Transpose:
 
 
 Single = Transpose | Scan | Gather | IndexMap
-Form = Planes | Convolution | Contraction | Attention | Single | list[FlatNest]
+Form = RowPieces | Planes | Convolution | Contraction | Attention | Single | list[FlatNest]
 
 
 def plan_function(func: ir.OpView, machine: Machine) -> list[Plan]:
@@ -146,7 +147,10 @@ def _several(tops: Sequence[ir.Operation], machine: Machine) -> Plan | None:
     if planes is not None:
         return _planes(planes)
     copied = find_copied(tops, machine)
-    return None if copied is None else _copied(copied)
+    if copied is not None:
+        return _copied(copied)
+    pieces = find_pieces(tops)
+    return None if pieces is None else _pieces(pieces)
 
 
 def _fast_form(
@@ -214,6 +218,11 @@ def _attention(found: Attention) -> Plan:
         lambda emit, machine: emit_attention(found, emit, machine),
         found,
     )
+
+
+def _pieces(found: RowPieces) -> Plan:
+    infos = [BlockInfo(nest.name, kind_of(nest), True) for nest in found.nests]
+    return Plan([nest.top for nest in found.nests], infos, emit_pieces(found), found)
 
 
 def _convolution(nests: list[Nest], found: Convolution) -> Plan:

@@ -1,0 +1,38 @@
+// RUN: relax-opt %s --legalize-ops --lower-tir | FileCheck %s
+
+// Lanes that are read backwards or some elements apart are shuffled, those that data says gathered.
+
+func.func @f(%x: tensor<8x64xf32>, %i: tensor<8x64xi64>) -> tuple<> attributes {relax.function} {
+  %0 = "relax.flip"(%x) {axis = 1 : i64} : (tensor<8x64xf32>) -> tensor<8x64xf32>
+  %1 = "relax.gather_elements"(%x, %i) {axis = 1 : i64} : (tensor<8x64xf32>, tensor<8x64xi64>) -> tensor<8x64xf32>
+  %2 = "relax.pad"(%x) {pad_width = array<i64: 0, 0, 2, 3>, pad_mode = "reflect"} : (tensor<8x64xf32>) -> tensor<8x69xf32>
+  %3 = "relax.repeat"(%x) {repeats = 2 : i64, axis = 1 : i64} : (tensor<8x64xf32>) -> tensor<8x128xf32>
+  %r = builtin.unrealized_conversion_cast to tuple<>
+  return %r : tuple<>
+}
+
+// CHECK-LABEL: func.func private @flip(
+// CHECK: %[[READ:.*]] = vector.load
+// CHECK: vector.shuffle %[[READ]], %[[READ]] [15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0]
+
+// CHECK-LABEL: func.func private @gather_elements(
+// CHECK: arith.minsi {{.*}} : vector<16xi64>
+// CHECK: vector.gather {{.*}} into vector<16xf32>
+
+// All pieces of a row before the next row.
+// CHECK-LABEL: func.func private @pad(
+// CHECK: scf.for
+// CHECK: vector.maskedload
+// CHECK-NEXT: vector.shuffle
+// CHECK: vector.maskedstore
+// CHECK-NOT: {{^  }} scf.for
+// CHECK: vector.load
+// CHECK: vector.store
+// CHECK: vector.maskedload
+// CHECK-NEXT: vector.shuffle
+// CHECK: vector.maskedstore
+
+// CHECK-LABEL: func.func private @repeat(
+// CHECK: %[[HALF:.*]] = vector.load {{.*}} vector<16xf32>
+// CHECK: vector.shuffle %[[HALF]], %[[HALF]] [0, 0, 1, 1, 2, 2,
+// CHECK: vector.store {{.*}} vector<32xf32>
