@@ -61,7 +61,8 @@ def team(given, threads, names, log):
 def measure(work, workers, threads, seconds, folder):
     """Return what was measured of a workload: best seconds by framework, limits, mistakes."""
     versions = [False, True] if work.symbols else [False]
-    turns, found = [], {"times": {}, "errors": {}, "flops": 0.0, "bandwidth": 0.0}
+    turns, found = [], {"times": {}, "errors": {}}
+    found.update(flops=0.0, loaded=0.0, bandwidth=0.0)
     reference = None
     for name, worker in workers.items():
         if name == "roofs":

@@ -126,6 +126,7 @@ def main():
         found = {}
         if order["flops"]:
             found["flops"] = roofs.flops(order["threads"], order["seconds"])
+            found["loaded"] = roofs.loaded_flops(order["threads"], order["seconds"])
         if order["bytes"]:
             found["bandwidth"] = roofs.bandwidth(order["bytes"], order["threads"], order["seconds"])
         return found

@@ -60,7 +60,12 @@ def report(results):
         }
         flops = max(result["flops"] for result in mine.values())
         lines += [f"## {threads} thread{'s' if threads != '1' else ''}", ""]
-        lines += [f"Measured FMA peak {flops / 1e9:.0f} GFLOP/s. Times in milliseconds.", ""]
+        loaded = max(result.get("loaded", 0.0) for result in mine.values())
+        lines += [
+            f"Measured FMA peak {flops / 1e9:.0f} GFLOP/s, {loaded / 1e9:.0f} with operands loaded "
+            "from the first-level cache. Times in milliseconds.",
+            "",
+        ]
         lines += _rows(mine)
         lines += ["", *_groups(mine), ""]
         lines += [

@@ -2,6 +2,7 @@
 
 import ctypes
 import functools
+import itertools
 import threading
 from collections.abc import Callable, Sequence
 from time import perf_counter
@@ -33,6 +34,29 @@ done:
 }}
 declare {vector} @llvm.fma.v{lanes}f32({vector}, {vector}, {vector})
 """
+# The same with operands from the first-level cache, as a register tile of a product takes them.
+_LOADED = """
+define void @loaded(ptr %a, ptr %b, i64 %rounds) {{
+entry:
+  br label %loop
+loop:
+  %i = phi i64 [0, %entry], [%next, %loop]
+{phis}
+  %step = and i64 %i, {mask}
+  %row = mul i64 %step, {width}
+{loads}
+{steps}
+  %next = add i64 %i, 1
+  %more = icmp ult i64 %next, %rounds
+  br i1 %more, label %loop, label %done
+done:
+{sums}
+  %p = alloca {vector}
+  store volatile {vector} %s{last}, ptr %p
+  ret void
+}}
+"""
+_STEPS = 64  # of a product, whose operands are loaded again and again
 _COPY = """
 define void @{name}(ptr %to, ptr %from, i64 %bytes, i64 %rounds) {{
 entry:
@@ -74,7 +98,9 @@ class Roofs:
         self._lanes = host.vector_bits // 32
         # As many sums as registers hold beside two factors: they keep every unit busy.
         self._chains = 24 if host.max_vector_registers >= 32 else 12
-        source = _fma_text(self._lanes, self._chains)
+        # Rows and vectors of a register tile that needs few loads, and leaves some registers.
+        self._tile = (5, 2) if host.max_vector_registers < 32 else (8, 3)
+        source = _fma_text(self._lanes, self._chains) + _loaded_text(self._lanes, *self._tile)
         for name, hint in (("copy", ""), ("stream", ", !nontemporal !0")):
             moves = "".join(_MOVE.format(j=j, at=_LINE * j, hint=hint) for j in range(4))
             source += _COPY.format(name=name, moves=moves)
@@ -87,6 +113,14 @@ class Roofs:
         self._engine.finalize_object()
         at = self._engine.get_function_address
         self._fma = ctypes.CFUNCTYPE(None, ctypes.c_int64)(at("fma"))
+        size = _STEPS * self._lanes * 4 * sum(self._tile)
+        self._operands = _pages(size, 0).view(np.float32)
+        self._operands[...] = np.random.default_rng(0).standard_normal(size // 4)
+        loaded = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
+        place = self._operands.ctypes.data
+        self._loaded = functools.partial(
+            loaded(at("loaded")), place, place + 4 * _STEPS * self._tile[0]
+        )
         copy = ctypes.CFUNCTYPE(
             None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64
         )
@@ -98,6 +132,17 @@ class Roofs:
         rounds = int(_SPAN * 8e9 / self._chains)
         amount = 2.0 * self._lanes * self._chains * rounds
         return _rate([functools.partial(self._fma, rounds)] * threads, amount, seconds)
+
+    def loaded_flops(self, threads: int = 1, seconds: float = 0.02) -> float:
+        """Return the most float32 operations in a second whose operands are loaded.
+
+        They come from the first-level cache, as those of a matrix product do at best: a processor
+        may run at a lower clock then than with operands that stay in registers.
+        """
+        rows, vectors = self._tile
+        rounds = int(_SPAN * 8e9 / (rows * vectors))
+        amount = 2.0 * self._lanes * rows * vectors * rounds
+        return _rate([functools.partial(self._loaded, rounds)] * threads, amount, seconds)
 
     def bandwidth(self, total: float, threads: int = 1, seconds: float = 0.02) -> float:
         """Return the most bytes, read and written, that copying moves in a second.
@@ -139,6 +184,46 @@ def _fma_text(lanes: int, chains: int) -> str:
     lines = {"phis": phis, "steps": steps, "sums": sums}
     texts = {key: "\n".join(f"  {line}" for line in each) for key, each in lines.items()}
     return _FMA.format(vector=vector, lanes=lanes, last=chains - 1, **texts)
+
+
+def _loaded_text(lanes: int, rows: int, vectors: int) -> str:
+    vector, tile = f"<{lanes} x float>", list(itertools.product(range(rows), range(vectors)))
+    phis = [
+        f"%a{r}.{h} = phi {vector} [zeroinitializer, %entry], [%b{r}.{h}, %loop]" for r, h in tile
+    ]
+    loads = []
+    for h in range(vectors):
+        loads += [
+            f"%o{h} = add i64 %row, {h * lanes}",
+            f"%q{h} = getelementptr float, ptr %b, i64 %o{h}",
+            f"%y{h} = load {vector}, ptr %q{h}, align 4",
+        ]
+    steps = []
+    for r in range(rows):
+        # A fence for the compiler alone: loads that are made earlier would take registers.
+        steps += [
+            'fence syncscope("singlethread") acq_rel',
+            f"%i{r} = add i64 %step, {r * _STEPS}",
+            f"%p{r} = getelementptr float, ptr %a, i64 %i{r}",
+            f"%e{r} = load float, ptr %p{r}, align 4",
+            f"%w{r} = insertelement {vector} poison, float %e{r}, i32 0",
+            f"%x{r} = shufflevector {vector} %w{r}, {vector} poison, "
+            f"<{lanes} x i32> zeroinitializer",
+        ]
+        steps += [
+            f"%b{r}.{h} = call {vector} @llvm.fma.v{lanes}f32"
+            f"({vector} %x{r}, {vector} %y{h}, {vector} %a{r}.{h})"
+            for h in range(vectors)
+        ]
+    sums = []
+    for i, (r, h) in enumerate(tile):
+        before = f"%s{i - 1}" if i else "zeroinitializer"
+        sums.append(f"%s{i} = fadd {vector} %b{r}.{h}, {before}")
+    lines = {"phis": phis, "loads": loads, "steps": steps, "sums": sums}
+    texts = {key: "\n".join(f"  {line}" for line in each) for key, each in lines.items()}
+    return _LOADED.format(
+        vector=vector, mask=_STEPS - 1, width=vectors * lanes, last=len(tile) - 1, **texts
+    )
 
 
 def _pages(size: int, value: int) -> np.ndarray:

@@ -11,13 +11,14 @@ from kernels import build, close, contraction, run, values
 from relax_mlir.lowering.codegen.openmp import runtime_library
 from relax_mlir.lowering.tir_to_vector import team
 from relax_mlir.lowering.tir_to_vector.blocking import RowTiles
+from relax_mlir.lowering.tir_to_vector.matmul_zones import zones
 from relax_mlir.runtime.native import load_openmp
 
 # Rows, depth, columns: few rows, one tile, tiles of two sizes, several blocks of k and of columns.
 SHAPES = (
     (1, 70, 33), (1, 9, 4200), (2, 17, 50), (3, 1100, 19), (4, 33, 40), (11, 5, 31), (13, 64, 32),
     (23, 600, 7), (25, 520, 65), (37, 61, 129), (77, 48, 96), (60, 1030, 530), (1, 0, 5), (5, 0, 9),
-    (2, 0, 3), (0, 4, 5), (3, 4, 0), (1, 1, 1),
+    (2, 0, 3), (0, 4, 5), (3, 4, 0), (1, 1, 1), (19, 35, 112), (10, 601, 80),
 )  # fmt: skip
 SOME = SHAPES[1:3] + SHAPES[8:12]
 
@@ -140,3 +141,29 @@ def test_row_tiles_cover_every_row_once(most: int, full: bool, known: bool) -> N
                         seen += range(start, start + count)
                         assert 0 < count <= loop.rows <= most
             assert seen == list(range(rows))
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_zones_cover_every_column_once(known: bool) -> None:
+    class Numbers:
+        max, min = staticmethod(max), staticmethod(min)
+        add, sub, mul, div, round_down = (
+            staticmethod(f)
+            for f in (operator.add, operator.sub, operator.mul, operator.floordiv,
+                      lambda a, step: a // step * step)
+        )  # fmt: skip
+
+    lanes = 16
+    for columns in range(300):
+        exact = columns % lanes == 0
+        cut = zones(Numbers(), columns if known else np.int64(columns), lanes, exact)
+        end, vectors = 0, 0
+        for zone in cut:
+            assert zone.first == end
+            end, width = zone.last, zone.vectors * lanes
+            left = (zone.last - zone.first) % width
+            assert zone.masked or not left
+            vectors += -(-(zone.last - zone.first) // width) * zone.vectors
+        assert end == columns
+        # No vector is summed for nothing, but where there is only one.
+        assert vectors == max(-(-columns // lanes), 2 if columns else 0)

@@ -116,5 +116,6 @@ def test_a_module_without_kernels():
 def test_roofs_are_measured():
     roofs = Roofs()
     assert all(roofs.flops(threads, 0.003) > 0 for threads in (1, 2))
+    assert all(roofs.loaded_flops(threads, 0.003) > 0 for threads in (1, 2))
     for size in (100, 1 << 20):
         assert 0 < roofs.bandwidth(size, 2, 0.003) < np.inf
