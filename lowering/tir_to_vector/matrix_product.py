@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.contraction import Contraction
 from relax_mlir.lowering.tir_to_vector.dot_product import find_dot_product
+from relax_mlir.lowering.tir_to_vector.flat import FlatAccess
 from relax_mlir.lowering.tir_to_vector.machine import Machine
 from relax_mlir.lowering.tir_to_vector.matrix_tile import TILE_ROWS
 from relax_mlir.lowering.tir_to_vector.microkernel import VECTORS
@@ -77,3 +78,35 @@ def is_matrix_product(found: Contraction, machine: Machine) -> bool:
     panel = product_tile(found, machine).panel
     batch = [i for i in found.outer if i != panel]
     return all(found.a.strides[i] != 0 and found.b.strides[i] != 0 for i in batch)
+
+
+def is_sum_of_products(found: Contraction, machine: Machine) -> bool:
+    """Whether a contraction adds up a few products of matrices that lie beside each other.
+
+    Its other sum is over places of A and B that are all different; those of a window overlap, or
+    are several. And every product can be read in order.
+    """
+    if machine.lanes(found.element) is None or found.outer or found.m is None:
+        return False
+    if found.a.strides[found.k] != 1 or found.b.strides[found.n] != 1:
+        return False
+    return len(found.outer_reductions) == 1 and all(
+        _is_read_once(found, access) for access in (found.a, found.b)
+    )
+
+
+def _is_read_once(found: Contraction, access: FlatAccess) -> bool:
+    """Whether no two steps of the iterators that walk an operand read the same element of it."""
+    walks = []
+    for it, stride in zip(found.flat.iters, access.strides, strict=True):
+        if stride.value == 0:
+            continue
+        if stride.value is None or it.extent.value is None:
+            return False
+        walks.append((stride.value, it.extent.value))
+    reach = 0
+    for stride, extent in sorted(walks):
+        if stride <= reach:
+            return False
+        reach += stride * (extent - 1)
+    return True

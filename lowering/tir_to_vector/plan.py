@@ -33,7 +33,7 @@ from relax_mlir.lowering.tir_to_vector.index_map import IndexMap, match_index_ma
 from relax_mlir.lowering.tir_to_vector.index_map_writer import emit_index_map
 from relax_mlir.lowering.tir_to_vector.machine import Machine
 from relax_mlir.lowering.tir_to_vector.matmul import emit_contraction
-from relax_mlir.lowering.tir_to_vector.matrix_product import is_matrix_product
+from relax_mlir.lowering.tir_to_vector.matrix_product import is_matrix_product, is_sum_of_products
 from relax_mlir.lowering.tir_to_vector.planes import Planes, find_planes
 from relax_mlir.lowering.tir_to_vector.planes_kernel import emit_planes
 from relax_mlir.lowering.tir_to_vector.row_pieces import RowPieces, emit_pieces, find_pieces
@@ -168,7 +168,9 @@ def _fast_form(
         return found if isinstance(found, IndexMap) else str(why)
     merged = collapse(flat)
     found = match_contraction(merged)
-    if isinstance(found, Contraction) and is_matrix_product(found, machine):
+    if isinstance(found, Contraction) and (
+        is_matrix_product(found, machine) or is_sum_of_products(found, machine)
+    ):
         return found
     window = match_convolution(merged, machine)
     if isinstance(window, Convolution):

@@ -8,10 +8,13 @@ import numpy as np
 import pytest
 from kernels import build, close, contraction, run, values
 
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.context import make_context
 from relax_mlir.lowering.codegen.openmp import runtime_library
 from relax_mlir.lowering.tir_to_vector import team
 from relax_mlir.lowering.tir_to_vector.blocking import RowTiles
 from relax_mlir.lowering.tir_to_vector.matmul_zones import zones
+from relax_mlir.lowering.tir_to_vector.plan import classify
 from relax_mlir.runtime.native import load_openmp
 
 # Rows, depth, columns: few rows, one tile, tiles of two sizes, several blocks of k and of columns.
@@ -116,6 +119,43 @@ def test_special_values() -> None:
         got = run(functions[f"f{i}"], [a, b], want.shape, "float32")
         np.testing.assert_array_equal(np.isnan(got), np.isnan(want), err_msg=str(shape))
         np.testing.assert_array_equal(np.isinf(got), np.isinf(want), err_msg=str(shape))
+
+
+# Two sums, of matrices beside each other: rows, columns, and what they are summed over.
+SUMS = (
+    (1, 5, 3, 7),
+    (9, 48, 4, 33),
+    (37, 61, 5, 129),
+    (13, 530, 3, 600),
+    (4, 3, 1, 2),
+    (5, 7, 2, 0),
+)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32"])
+def test_sums_of_products(dtype: str, few_threads: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(team, "LEAST_WORK", 0)
+    spec = "bmk,bkn->mn"
+    shapes = [dict(zip("mnbk", shape, strict=True)) for shape in SUMS]
+    kernels = [contraction(f"f{i}", spec, d, (dtype,) * 2) for i, d in enumerate(shapes)]
+    one, two = build(kernels), build(kernels, threads=2)
+    for i, sizes in enumerate(shapes):
+        inputs = [values([sizes[x] for x in part], dtype) for part in ("bmk", "bkn")]
+        want = np.einsum(spec, *inputs)
+        got = run(one[f"f{i}"], inputs, want.shape, dtype)
+        close(got, want)
+        np.testing.assert_array_equal(run(two[f"f{i}"], inputs, want.shape, dtype), got)
+
+
+def test_sums_of_products_are_no_windows() -> None:
+    with make_context(), ir.Location.unknown():
+        module = ir.Module.create()
+        with ir.InsertionPoint(module.body):
+            for i, spec in enumerate(("bmk,bkn->mn", "mbk,bkn->mn", "kbm,bkn->mn")):
+                dims = {"b": 4, "m": 20, "k": 30, "n": 40}
+                contraction(f"f{i}", spec, dims, ("float32",) * 2)()
+        kinds = [info.kind for op in module.body.operations for info in classify(op)]
+    assert kinds == ["contraction", "contraction", "window"]
 
 
 @pytest.mark.parametrize("known", [True, False])
