@@ -16,6 +16,7 @@ from relax_mlir.lowering.tir_to_vector.slow_kernels import silence
 from relax_mlir.relax import pipeline as builds
 from relax_mlir.tools.kernel_runs import Runs, Timing
 from relax_mlir.transform.context import PassContext
+from relax_mlir.transform.pack_weights import packed_weights
 
 # What a nest of a class reaches of the FMA peak when nothing disturbs it.
 _SHARES = {"contraction": 0.95, "window": 0.9, "attention": 0.75}
@@ -46,7 +47,7 @@ class Kernel:
 
 
 def report(mod: IRModule, target: Target, pipeline: Sequence[str], sizes: Mapping[str, int]) -> str:
-    """Return the table of a module's kernels, one line each.
+    """Return the table of a module's kernels, one line each, and what packed weights take.
 
     Every kernel is compiled by itself; where all its sizes are known it is run on random data.
 
@@ -68,13 +69,14 @@ def report(mod: IRModule, target: Target, pipeline: Sequence[str], sizes: Mappin
         names = builds.stages(pipeline)
         lowered = builds.lower(mod, names[-1], pipeline=pipeline) if names else mod.clone()
         executable = builds.build(mod, target, pipeline=pipeline)
+        weights = packed_weights(lowered.mlir_module.operation)
         kernels = _kernels(lowered, machine)
     runs = Runs(executable, sizes)
     for kernel in kernels:
         kernel.timing = runs.limits(kernel.name, kernel.threads)
     for kernel in kernels:
         runs.run(kernel.name, kernel.timing)
-    return _table(kernels)
+    return "\n".join([_table(kernels), *([weights] if weights else [])])
 
 
 @contextmanager

@@ -42,6 +42,8 @@ _LEAST = 1 << 14
 # With fewer rows than this the matrix is read once, in whatever order it is in.
 _FEW_ROWS = 4
 _DTYPES = ("float32", "float64")
+# Of a module: how many matrices were packed, bytes of panels, of originals, and of those freed.
+_ACCOUNT = "relax.packed_weights"
 
 
 @dataclass
@@ -63,6 +65,22 @@ def pack_weights(module: ir.Operation) -> None:
     packer = _Packer(module)
     for function in functions_to_optimize(module):
         packer.function(function)
+    packer.account()
+
+
+def packed_weights(module: ir.Operation) -> str:
+    """Return what the pass did to a module: how many matrices, and bytes; "" where it did nothing.
+
+    Args:
+        module: a `builtin.module` after the pass, or after later ones.
+    """
+    if _ACCOUNT not in module.attributes:
+        return ""
+    count, panels, originals, freed = ir.DenseI64ArrayAttr(module.attributes[_ACCOUNT])
+    return (
+        f"weights: {count} packed at compile time, {panels} bytes; "
+        f"{freed} of the {originals} bytes they were made of are freed"
+    )
 
 
 class _Packer:
@@ -72,6 +90,24 @@ class _Packer:
         self._kernels: dict[str, str] = {}
         # Constants by their attribute: what several calls share is packed once.
         self._constants: dict[tuple[str, bool], ir.Attribute] = {}
+        # Bytes of what was packed, by the attribute it was.
+        self._sources: dict[str, int] = {}
+
+    def account(self) -> None:
+        """Note on the module what was packed, and what of it nobody needs any more."""
+        if not self._constants:
+            return
+        left = dict(self._sources)
+
+        def visit(op: ir.Operation) -> ir.WalkResult:
+            if op.name == "relax.constant":
+                left.pop(str(op.attributes["value"]), None)
+            return ir.WalkResult.ADVANCE
+
+        self._module.walk(visit)
+        panels = sum(constant_array(each).nbytes for each in self._constants.values())
+        numbers = len(self._constants), panels, sum(self._sources.values()), sum(left.values())
+        self._module.attributes[_ACCOUNT] = ir.DenseI64ArrayAttr.get(numbers)
 
     def function(self, function: ir.Operation) -> None:
         """Pack what the calls of a function multiply by."""
@@ -159,6 +195,7 @@ class _Packer:
         key = str(source), transposed
         if key not in self._constants:
             array = constant_array(source)
+            self._sources[str(source)] = array.nbytes
             matrix = array.T if transposed else array
             panels = matrix.reshape(matrix.shape[0], -1, PANEL).transpose(1, 0, 2)
             self._constants[key] = constant_attribute(aligned(np.ascontiguousarray(panels)))

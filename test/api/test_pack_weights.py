@@ -12,6 +12,7 @@ from relax_mlir.lowering.tir_to_vector import team
 from relax_mlir.relax.pipeline import lower
 from relax_mlir.runtime.native import load_openmp
 from relax_mlir.script import relax as R
+from relax_mlir.transform.pack_weights import packed_weights
 
 
 def bound(op: str, shape: tuple, w: np.ndarray) -> IRModule:
@@ -55,6 +56,28 @@ def test_left_as_they_are(shape: tuple[int, int, int]) -> None:
     w = weights(shape[1:])
     module = bound("matmul", shape, w)
     assert "_packed" not in str(lower(module, "PackWeights").mlir_module)
+
+
+def test_bytes_are_told() -> None:
+    def told(module: IRModule) -> str:
+        lowered = lower(module, "VMShapeLower")
+        return packed_weights(lowered.mlir_module.operation)
+
+    assert told(bound("matmul", (40, 16, 64), weights((16, 64)))) == ""
+    size = 4 * 512 * 64
+    assert told(bound("matmul", (40, 512, 64), weights((512, 64)))) == (
+        f"weights: 1 packed at compile time, {size} bytes; "
+        f"{size} of the {size} bytes they were made of are freed"
+    )
+    w = weights((512, 64))
+    x = relax.Var("x", R.Tensor((40, 512), "float32"))
+    bb = relax.BlockBuilder()
+    with bb.function("main", [x]):
+        with bb.dataflow():
+            y = bb.emit_output(relax.op.matmul(x, relax.const(w)))
+            z = bb.emit_output(relax.op.add(relax.const(w), bb.emit(relax.op.mean(y))))
+        bb.emit_func_output(relax.Tuple([y, z]))
+    assert f"0 of the {size} bytes" in told(bb.get())
 
 
 def test_shared_weights_are_packed_once() -> None:
