@@ -13,6 +13,7 @@ from relax_mlir.lowering.tir_to_vector.scheduled import apply_kinds
 from relax_mlir.lowering.tir_to_vector.scheduled_promote import promote
 from relax_mlir.lowering.tir_to_vector.scheduled_threads import check_parallel
 from relax_mlir.lowering.tir_to_vector.slow_kernels import SlowKernels
+from relax_mlir.lowering.tir_to_vector.storage_align import align_storage
 from relax_mlir.lowering.tir_to_vector.symbols import replace_symbols
 
 FLAG = "lower-tir"
@@ -63,6 +64,7 @@ def lower_tir(
 def _lower_function(func: ir.OpView, machine: Machine, slow: SlowKernels) -> list[str]:
     emit = Emitter(func.entry_block, machine.threads)
     keep_order(func)
+    align_storage(func)
     plans = plan_function(func, machine)
     slow.tell(ir.StringAttr(func.operation.attributes["sym_name"]).value, plans)
     for plan in plans:

@@ -1,8 +1,8 @@
 """`cache_read`, `cache_write`, `set_scope`, `storage_align`: what they make and refuse."""
 
 import pytest
-from scheduled_programs import CHAIN, ELEMENTWISE, MATMUL, MATMUL_RELU, WINDOW
-from schedules import becomes, refused, runs
+from scheduled_programs import CHAIN, ELEMENTWISE, MATMUL, MATMUL_RELU, WINDOW, Program
+from schedules import becomes, refused, runs, stored
 
 from relax_mlir.tir import Schedule
 
@@ -116,6 +116,45 @@ def test_storage_align() -> None:
     refused(sch, lambda: sch.storage_align("B", 0, 2, 16, 0), r"axis 2 is not in the range \[-2, 2")
     refused(sch, lambda: sch.storage_align("B", 0, 0, 0, 0), "must be positive, got 0")
     refused(sch, lambda: sch.storage_align("D", 0, 0, 8, 0), "is a parameter")
+
+
+@pytest.mark.parametrize(
+    ("program", "block", "wishes", "type_"),
+    [(CHAIN, "B", [(0, 16, 1)], "memref<8x17xf32>"),
+     (CHAIN, "B", [(0, 16, 0)], "memref<8x16xf32>"),
+     (CHAIN, "B", [(0, 1, 0)], "memref<8x9xf32>"),
+     (CHAIN, "C", [(1, 4, 3)], "memref<8x9xf32, strided<[27, 3]>>"),
+     (CHAIN, "B", [(1, 2, 0), (0, 7, 5)], "memref<8x9xf32, strided<[19, 2]>>"),
+     (MATMUL_RELU, "C", [(0, 8, 3)], "memref<?x11xf32>")],
+)  # fmt: skip
+def test_storage_align_is_carried_out(
+    program: Program, block: str, wishes: list[tuple[int, int, int]], type_: str
+) -> None:
+    """Rows are padded in the native code, with the same results."""
+    sch = Schedule(program.module)
+    for wish in wishes:
+        sch.storage_align(block, 0, *wish)
+    sch.parallel(sch.get_loops(block)[0])
+    runs(sch, program)
+    assert type_ in stored(sch.mod)
+
+
+def test_storage_align_of_rows_of_symbolic_length() -> None:
+    text = """def main(a: T.handle, b: T.handle):
+    n = T.int64()
+    A = T.match_buffer(a, (3, 4, n), "float32")
+    B = T.match_buffer(b, (3, 4, n), "float32")
+    for i, j, k in T.grid(3, 4, n):
+        with T.block("B"):
+            vi, vj, vk = T.axis.remap("SSS", [i, j, k])
+            B[vi, vj, vk] = A[vi, vj, vk] + 1.0
+"""
+    program = Program("rows", text, [(3, 4, 7), (3, 4, 7)], lambda a: a + 1)
+    for wish in ((1, 16, 1), (0, 16, 1)):
+        sch = Schedule(program.module)
+        sch.cache_write("B", 0, "local")
+        sch.storage_align("B", 0, *wish)
+        runs(sch, program)
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ from relax_mlir.ir.module import IRModule
 from relax_mlir.lowering.codegen.native import compile_module
 from relax_mlir.lowering.codegen.target import Target
 from relax_mlir.lowering.tir_to_vector.lower_tir import lower_tir
+from relax_mlir.lowering.tir_to_vector.storage_align import align_storage
 from relax_mlir.runtime.executable import NativeObject
 from relax_mlir.runtime.native import load_objects
 from relax_mlir.script import from_source
@@ -32,6 +33,15 @@ def compiled(mod: IRModule) -> dict[str, Any]:
         lower_tir(module.operation)
         code = compile_module(module, Target.host(threads=1))
     return load_objects([NativeObject("test", code.object, code.symbols)])
+
+
+def stored(mod: IRModule) -> str:
+    """Return a module of prim funcs with the buffers that its blocks ask for, as text."""
+    with lock_of(mod.context), mod.context, ir.Location.unknown():
+        module = mod.clone().mlir_module
+        for view in module.body.operations:
+            align_storage(view)
+        return str(module)
 
 
 def results(

@@ -86,9 +86,10 @@ class BufferPrimitives(ScheduleBase):
     def storage_align(
         self, block: BlockRV | str, buffer_index: int, axis: int, factor: int, offset: int
     ) -> None:
-        """Note that a stride is to be `k * factor + offset` for some `k`.
+        """Have a buffer with a stride of `k * factor + offset` for some `k`, the least possible.
 
-        It is an annotation of the block, `buffer_dim_align`; code for CPUs leaves buffers dense.
+        It is an annotation of the block, `buffer_dim_align`, which lowering carries out: rows are
+        longer than they need be. A buffer used other than by its elements stays dense.
 
         Args:
             block: one that writes the buffer.
