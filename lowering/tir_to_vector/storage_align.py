@@ -53,7 +53,9 @@ def align_storage(func: ir.OpView) -> None:
 
 def _entries(block: ir.Operation) -> Iterator[tuple[int, _Wish]]:
     """Yield what a block asks for: the position among the buffers that it writes, and the wish."""
-    noted = block.attributes["annotations"] if "annotations" in block.attributes else None
+    if "annotations" not in block.attributes:
+        return
+    noted = block.attributes["annotations"]
     if not isinstance(noted, ir.DictAttr) or KEY not in noted:
         return
     entries = noted[KEY]
