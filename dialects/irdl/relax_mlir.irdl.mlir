@@ -507,9 +507,10 @@ module {
       %1 = irdl.any
       %2 = irdl.any
       %3 = irdl.any
-      irdl.operands(query: %0, key: %1, value: %2, bias: %3)
       %4 = irdl.any
-      irdl.results(result: %4)
+      irdl.operands(query: %0, key: %1, value: %2, bias: %3, mask: %4)
+      %5 = irdl.any
+      irdl.results(result: %5)
     }
     irdl.operation @lambda {
       %0 = irdl.any

@@ -59,9 +59,9 @@ def call_packed(
     )
     # A string is a list of itself among the dtypes of the others.
     kinds = [
-        ir.ArrayAttr.get([ir.StringAttr.get(text)]) if isinstance(text, str)
-        else ir.StringAttr.get(each[1] if each[1] != HANDLE else _dtype(text))
-        for text, each in zip(args, given, strict=True)
+        ir.ArrayAttr.get([ir.StringAttr.get(str(arg))]) if each is None
+        else ir.StringAttr.get(each[1] if each[1] != HANDLE else _dtype(arg))
+        for arg, each in zip(args, given, strict=True)
     ]  # fmt: skip
     op = ir.Operation.create(
         "tir.call_packed",

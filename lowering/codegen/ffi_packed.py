@@ -51,7 +51,7 @@ def define_packed(module: ir.Operation, strings: Strings) -> list[str]:
     table = ir.SymbolTable(module)
     for symbol, *_ in rows:
         table.erase(table[symbol])
-    texts = [_Call(*row[:3], row[3:]).text(strings) for row in rows]
+    texts = [_Call(name, func, result, kinds).text(strings) for name, func, result, *kinds in rows]
     return [_CALL.format(missing=_missing(strings)), *texts]
 
 

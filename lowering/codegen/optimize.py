@@ -1,7 +1,11 @@
 """LLVM's optimiser: its whole pipeline, or for code that is vector code already a short one."""
 
 import llvmlite.binding as llvm
-from llvmlite.binding.newpassmanagers import NewPassManager
+from llvmlite.binding.newpassmanagers import (
+    FunctionPassManager,
+    ModulePassManager,
+    NewPassManager,
+)
 
 from relax_mlir.errors import CompileError
 from relax_mlir.lowering.codegen.target import Target
@@ -69,7 +73,9 @@ def read(source: str, target: Target, machine: llvm.TargetMachine) -> llvm.Modul
     return module
 
 
-def _run(manager: NewPassManager, what: list, builder: llvm.PassBuilder) -> None:
+def _run(
+    manager: ModulePassManager | FunctionPassManager, what: list, builder: llvm.PassBuilder
+) -> None:
     try:
         for each in what:
             manager.run(each, builder)

@@ -137,8 +137,7 @@ class IndexMapWriter(NestWriter):
             most = MOST_STEP if self.machine.can_mask(self.bits(op)) else 1
             return (step,) if -1 <= step <= most else None
         inner = strides[vector + 1].value
-        known = ((0, 0), (1, 0), (self._repeats, 1))
-        return (step, inner) if (step, inner) in known else None
+        return next((x for x in ((0, 0), (1, 0), (self._repeats, 1)) if x == (step, inner)), None)
 
 
 def _bits(buffer: ir.Value) -> int:

@@ -77,8 +77,8 @@ def _constant_band(mask: ir.Value, inverted: bool) -> Band | None:
     if op is None:
         return None
     seen = constant_array(op.attributes["value"]).astype(bool) ^ inverted
-    seen = seen.reshape(seen.shape[-2:])
-    rows, keys = seen.shape
+    rows, keys = (int(size) for size in seen.shape[-2:])
+    seen = seen.reshape(rows, keys)
     distance = np.arange(rows)[:, None] - np.arange(keys)
     for offset in {0, keys - rows}:
         window = int(seen[-1].sum()) if rows else 0

@@ -59,8 +59,8 @@ def _known(stmts: "TirStmtParser", node: Node) -> bool | None:
         return None if None in parts else (all if isinstance(node.op, ast.And) else any)(parts)
     with forgotten():
         if isinstance(node, ast.Compare) and len(node.ops) == 1:
-            pair = [stmts.expr.evaluate(each) for each in (node.left, *node.comparators)]
-            difference = stmts.expr.binary("sub", *pair, node)
+            left, right = (stmts.expr.evaluate(each) for each in (node.left, *node.comparators))
+            difference = stmts.expr.binary("sub", left, right, node)
             value = getattr(difference, "value", difference)
             compare = _COMPARE.get(type(node.ops[0]))
             return compare(value, 0) if compare and type(value) is int else None
