@@ -155,10 +155,36 @@ def padded(sch: Schedule, rng: Random) -> None:
     sch.pad_einsum(block, [rng.choice([1, 1, 2, 4]) for _ in range(count)])
 
 
+def copied_at(sch: Schedule, rng: Random) -> None:
+    block = some_block(sch, rng)
+    loops = sch.get_loops(block)
+    if not loops:
+        raise ScheduleError("no loops")
+    way = rng.choice([sch.read_at, sch.write_at])
+    way(rng.choice(loops), block, rng.choice([0, 0, 1]), "local")
+
+
+def buffered(sch: Schedule, rng: Random) -> None:
+    block = some_block(sch, rng)
+    choice = rng.choice(["roll", "index", "order", "align", "epilogue"])
+    if choice == "roll":
+        sch.rolling_buffer(block, 0)
+    elif choice == "index":
+        sch.cache_index(block, "local", rng.choice([0, 1, 2]))
+    elif choice == "order":
+        count = len(sch.get(block).attributes["iter_types"])
+        sch.reorder_block_iter_var(block, rng.sample(range(count), count))
+    elif choice == "align":
+        sch.storage_align(block, 0, rng.choice([0, -1]), rng.choice([2, 16]), rng.choice([0, 1]))
+    else:
+        sch.fuse_reduction_epilogue(block, some_block(sch, rng))
+
+
 MOVES: list[Move] = [
     split, split, fuse, reorder, reorder, kind, annotate, sample, categorical, unit_loop, merge,
     partition, inline, move, move, move, decompose, factor, cache, cache, place,
-    layout, block_layout, blocks, blocks, reindexed, padded,
+    layout, block_layout, blocks, blocks, reindexed, padded, copied_at,
+    buffered, buffered,
 ]  # fmt: skip
 
 

@@ -126,18 +126,32 @@ def declare(indices: Indices, block: ir.Operation) -> None:
             for kind, buffer, attributes in declarations(indices, block):
                 ir.Operation.create(kind, operands=[buffer], attributes=attributes)
         return
-    arguments = list(body.arguments)
     seen: list[tuple[str, ir.Value, ir.Attribute]] = []
-    for access in accesses(indices, block, init=False):
+    for access in [*_begun(indices, block), *accesses(indices, block, init=False)]:
         if _made_inside(access.buffer, block):
             continue
-        attribute = _map_of(access, arguments)
+        attribute = _map_of(access, _arguments(access.op, block))
         for kind, happens in (("tir.reads", access.reads), ("tir.writes", access.writes)):
             if happens and (kind, access.buffer, attribute) not in seen:
                 seen.append((kind, access.buffer, attribute))
     with ir.InsertionPoint(first), ir.Location.unknown():
         for kind, buffer, attribute in sorted(seen, key=lambda entry: entry[0]):
             ir.Operation.create(kind, operands=[buffer], attributes={"map": attribute})
+
+
+def _begun(indices: Indices, block: ir.Operation) -> list[Access]:
+    """Return what the init region of a block reads."""
+    started = [view for region in list(block.regions)[1:] for b in region.blocks
+               for view in b.operations]  # fmt: skip
+    return [a for view in started for a in accesses(indices, view.operation) if not a.writes]
+
+
+def _arguments(op: ir.Operation, block: ir.Operation) -> list[ir.Value]:
+    """Return the iterators of a block in that region of it that an operation is in."""
+    body = op.block
+    while body.owner.operation != block:
+        body = body.owner.operation.block
+    return list(body.arguments)
 
 
 def _map_of(access: Access, arguments: list[ir.Value]) -> ir.Attribute:

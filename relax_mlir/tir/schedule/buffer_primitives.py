@@ -3,8 +3,10 @@
 from collections.abc import Sequence
 
 from relax_mlir.tir.schedule.base import ScheduleBase, primitive
-from relax_mlir.tir.schedule.handles import BlockRV
+from relax_mlir.tir.schedule.handles import BlockRV, LoopRV
 from relax_mlir.tir.schedule.primitives import cache
+from relax_mlir.tir.schedule.primitives import copies_at as A
+from relax_mlir.tir.schedule.primitives.rolling import rolling_buffer
 
 
 class BufferPrimitives(ScheduleBase):
@@ -102,3 +104,62 @@ class BufferPrimitives(ScheduleBase):
             ScheduleError: there is no such buffer or dimension, or it is a parameter.
         """
         cache.storage_align(self._state, self._block(block), buffer_index, axis, factor, offset)
+
+    @primitive("ReadAt", inputs=("loop", "block"))
+    def read_at(
+        self, loop: LoopRV, block: BlockRV | str, read_buffer_index: int | str, storage_scope: str
+    ) -> BlockRV:
+        """Copy what a block reads of a buffer in one step of a loop, at the start of that step.
+
+        Args:
+            loop: around the block.
+            block: reads the buffer by its elements.
+            read_buffer_index: the position among what it reads, or the name of the buffer.
+            storage_scope: of the copy, which is named after it.
+
+        Returns:
+            The block that copies, with its loops in the loop, annotated `auto_copy`.
+
+        Raises:
+            ScheduleError: as `cache_read` and `compute_at`.
+        """
+        op, place = self._block(block), self._loop(loop)
+        return self._block_rv(A.read_at(self._state, place, op, read_buffer_index, storage_scope))
+
+    @primitive("WriteAt", inputs=("loop", "block"))
+    def write_at(
+        self, loop: LoopRV, block: BlockRV | str, write_buffer_index: int | str, storage_scope: str
+    ) -> BlockRV:
+        """Have a block write a buffer of its own, copied at the end of each step of a loop.
+
+        Args:
+            loop: around the block, none of the reduction.
+            block: complete or a reduction, the only one that writes the buffer.
+            write_buffer_index: the position among what it writes, or the name of the buffer.
+            storage_scope: of the new buffer, which is named after it.
+
+        Returns:
+            The block that copies, with its loops in the loop, annotated `auto_copy`.
+
+        Raises:
+            ScheduleError: as `cache_write` and `reverse_compute_at`.
+        """
+        op, place = self._block(block), self._loop(loop)
+        return self._block_rv(A.write_at(self._state, place, op, write_buffer_index, storage_scope))
+
+    @primitive("RollingBuffer", inputs=("block",))
+    def rolling_buffer(self, block: BlockRV | str, write_buffer_index: int | str) -> None:
+        """Keep what the next step of a loop uses again, and compute only the rest in it.
+
+        The buffer is folded in the dimension of the outermost loop whose steps use overlapping
+        parts, to the size of one part; a predicate leaves out what was computed before.
+
+        Args:
+            block: complete or a reduction, under loops with all that reads the buffer.
+            write_buffer_index: the position among what it writes, or the name of the buffer.
+
+        Raises:
+            ScheduleError: they are not like that, the loops do not run in order, or no parts
+                overlap.
+        """
+        rolling_buffer(self._state, self._block(block), write_buffer_index)

@@ -3,6 +3,7 @@
 from relax_mlir.tir.schedule.base import ScheduleBase, primitive
 from relax_mlir.tir.schedule.handles import BlockRV, LoopRV
 from relax_mlir.tir.schedule.primitives import reductions as R
+from relax_mlir.tir.schedule.primitives.reduction_epilogue import fuse_reduction_epilogue
 from relax_mlir.tir.schedule.primitives.rfactor import rfactor
 
 
@@ -47,3 +48,24 @@ class ReductionPrimitives(ScheduleBase):
             ScheduleError: they are not like that.
         """
         return self._block_rv(rfactor(self._state, self._loop(loop), factor_axis))
+
+    @primitive("FuseReductionEpilogue", inputs=("reduction_block", "epilogue_block"))
+    def fuse_reduction_epilogue(
+        self, reduction_block: BlockRV | str, epilogue_block: BlockRV | str
+    ) -> None:
+        """Have a reduction begin with what another block combines with its result, and drop that.
+
+        A bias is added to a sum so, and a maximum is bounded from below. What would have to wait
+        for the end of the reduction, such as the maximum of a sum and 0, is refused: TVM applies
+        it at each step, which changes results.
+
+        Args:
+            reduction_block: a reduction block that writes a buffer of the function.
+            epilogue_block: complete, the one block that reads the buffer; combines each element
+                with something by the operation of the reduction.
+
+        Raises:
+            ScheduleError: they are not like that.
+        """
+        reduction, epilogue = self._block(reduction_block), self._block(epilogue_block)
+        fuse_reduction_epilogue(self._state, reduction, epilogue)

@@ -1,12 +1,13 @@
 """The primitives that copy what a block accesses, laid out by its iterators."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from relax_mlir.tir.schedule.base import ScheduleBase, primitive
 from relax_mlir.tir.schedule.handles import BlockRV
 from relax_mlir.tir.schedule.index_map import IndexMap, index_map_of
 from relax_mlir.tir.schedule.layout_primitives import iterator_map
+from relax_mlir.tir.schedule.primitives import iterators as I
 from relax_mlir.tir.schedule.primitives import reindex as R
 
 
@@ -104,3 +105,37 @@ class ReindexPrimitives(ScheduleBase):
         op = self._block(block)
         found = R.cache_inplace(self._state, op, read_buffer_index, storage_scope)
         return self._block_rvs(found)
+
+    @primitive("CacheIndex", inputs=("block",))
+    def cache_index(
+        self, block: BlockRV | str, storage_scope: str, cse_thresh: int = 0
+    ) -> list[BlockRV]:
+        """Have a block load the indices that it computes, which other blocks compute before it.
+
+        Args:
+            block: loads elements at indices that are more than one iterator.
+            storage_scope: of the buffers of indices, `index_var_0`, `index_var_1`, ...
+            cse_thresh: how often the block must use an index for it to be computed before.
+
+        Returns:
+            The blocks that compute them, in front of the loops of the block; none where no index
+            is computed.
+
+        Raises:
+            ScheduleError: the block loads inside loops of its own.
+        """
+        op = self._block(block)
+        return self._block_rvs(I.cache_index(self._state, op, storage_scope, cse_thresh))
+
+    @primitive("ReorderBlockIterVar", inputs=("block",))
+    def reorder_block_iter_var(self, block: BlockRV | str, new_order: Sequence[int]) -> None:
+        """Put the iterators of a block in another order; its loops stay.
+
+        Args:
+            block: the block.
+            new_order: for each place the number of the iterator that goes there.
+
+        Raises:
+            ScheduleError: the numbers are not those of all iterators, each once.
+        """
+        I.reorder_block_iter_var(self._state, self._block(block), new_order)

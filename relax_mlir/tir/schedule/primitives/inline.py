@@ -14,7 +14,7 @@ _EFFECTS = ("memref.store", "func.call", "tir.assert", "tir.call_packed", "scf.w
 
 
 @dataclass
-class _Element:
+class Element:
     """What a block computes: one element of one buffer.
 
     Attributes:
@@ -28,12 +28,12 @@ class _Element:
 
 def compute_inline(state: ScheduleState, block: ir.Operation) -> None:
     """Compute what a block stores wherever it is read; the block goes."""
-    element = _complete(state, block)
+    element = complete(state, block)
     what, name = tree.describe(block), buffers.name_of(element.buffer)
     if not buffers.is_local(element.buffer):
         raise state.error(f"'{name}', which {what} writes, is a parameter of the function", block)
     indices = state.indices(block)
-    places = _iterators_of(indices, block, list(element.store.operands)[2:])
+    places = iterators_of(indices, block, list(element.store.operands)[2:])
     if places is None:
         raise state.error(
             f"the indices with which {what} writes '{name}' are not its iterators, each once", block
@@ -42,13 +42,13 @@ def compute_inline(state: ScheduleState, block: ir.Operation) -> None:
     _inputs_stay(state, block, readers)
     source = tree.body_of(block)
     touched = list(readers)
-    for load in _loads_of(element.buffer):
+    for load in loads_of(element.buffer):
         around = [op for op in tree.ancestors(load) if op.name == tree.BLOCK]
         touched += [op for op in around if op not in touched]
         items = list(load.operands)[1:]
-        values = _at(indices, source, places, items)
+        values = values_at(indices, source, places, items)
         with ir.InsertionPoint(load), load.location:
-            _copy_value(source, element.store, values)
+            copy_value(source, element.store.operands[0], values)
             result = values.get(element.store.operands[0], element.store.operands[0])
         load.results[0].replace_all_uses_with(result)
         load.erase()
@@ -59,7 +59,12 @@ def compute_inline(state: ScheduleState, block: ir.Operation) -> None:
     state.touch()
 
 
-def _complete(state: ScheduleState, block: ir.Operation) -> _Element:
+def complete(state: ScheduleState, block: ir.Operation) -> Element:
+    """Return what a complete block computes: one store, under no condition.
+
+    Raises:
+        ScheduleError: it is no such block.
+    """
     what = tree.describe(block)
     if block.name != tree.BLOCK:
         raise state.error("the body of a function cannot be inlined")
@@ -72,10 +77,10 @@ def _complete(state: ScheduleState, block: ir.Operation) -> _Element:
     store = effects[0]
     if store.block != tree.body_of(block):
         raise state.error(f"{what} stores only under a condition", block)
-    return _Element(store, store.operands[1])
+    return Element(store, store.operands[1])
 
 
-def _iterators_of(
+def iterators_of(
     indices: Indices, block: ir.Operation, items: list[ir.Value]
 ) -> list[int | None] | None:
     """Return for each iterator the dimension whose index it is; None where one is another thing.
@@ -97,7 +102,8 @@ def _iterators_of(
     return found
 
 
-def _loads_of(buffer: ir.Value) -> list[ir.Operation]:
+def loads_of(buffer: ir.Value) -> list[ir.Operation]:
+    """Return the loads of a buffer."""
     return [use.owner.operation for use in buffer.uses if use.owner.operation.name == "memref.load"]
 
 
@@ -138,9 +144,31 @@ def _inputs_stay(state: ScheduleState, block: ir.Operation, readers: list[ir.Ope
                     f"{tree.describe(other)} writes '{buffers.name_of(buffer)}' after "
                     f"{tree.describe(block)} has read it", other, block,
                 )  # fmt: skip
+    for other in beside[: beside.index(block)]:
+        folded = _folded(other, reads)
+        if folded is None:
+            continue
+        for loop in tree.loops_around(block):
+            apart = [each for each in readers if not tree.is_inside(each, loop)]
+            if tree.is_inside(other, loop) and apart:
+                raise state.error(
+                    f"'{buffers.name_of(folded)}', which {tree.describe(block)} reads, is written "
+                    f"over by later steps of {tree.describe(loop)}, and {tree.describe(apart[0])} "
+                    "is outside of it", block, apart[0],
+                )  # fmt: skip
 
 
-def _at(
+def _folded(block: ir.Operation, wanted: list[ir.Value]) -> ir.Value | None:
+    """Return one of some buffers that a block writes at a remainder, None where it is none."""
+    for access in accesses(Indices(tree.function_of(block)), block):
+        if access.writes and access.buffer in wanted and access.indices is not None:
+            parts = [part for expr in access.indices for part, _ in expr.split()]
+            if any(part.atom is not None and part.atom.kind == "floordiv" for part in parts):
+                return access.buffer
+    return None
+
+
+def values_at(
     indices: Indices, body: ir.Block, places: list[int | None], items: list[ir.Value]
 ) -> dict[ir.Value, ir.Value]:
     """Return what a block's iterators are where its element is the one of some indices."""
@@ -151,10 +179,10 @@ def _at(
     }
 
 
-def _copy_value(source: ir.Block, store: ir.Operation, values: dict[ir.Value, ir.Value]) -> None:
-    """Write copies of what a store's value is computed by at the current insertion point."""
+def copy_value(source: ir.Block, wanted: ir.Value, values: dict[ir.Value, ir.Value]) -> None:
+    """Write copies of what a value of a body is computed by at the current insertion point."""
     needed: set[ir.Operation] = set()
-    pending = [store.operands[0]]
+    pending = [wanted]
     while pending:
         value = pending.pop()
         if isinstance(value.owner, ir.Block):
@@ -174,21 +202,21 @@ def _is_in(op: ir.Operation, body: ir.Block) -> bool:
 
 def reverse_compute_inline(state: ScheduleState, block: ir.Operation) -> None:
     """Compute a block where the one block runs that writes what it reads; the block goes."""
-    _complete(state, block)
+    complete(state, block)
     what = tree.describe(block)
     indices = state.indices(block)
     producers = scopes.producers(block)
     if len(producers) != 1:
         raise state.error(f"{what} reads what {len(producers)} blocks compute", block, *producers)
     producer = producers[0]
-    made = _complete(state, producer)
+    made = complete(state, producer)
     name = buffers.name_of(made.buffer)
     if not buffers.is_local(made.buffer):
         raise state.error(
             f"'{name}', which {tree.describe(producer)} writes, is a parameter of the function",
             producer,
         )
-    loads = [op for op in _loads_of(made.buffer) if tree.is_inside(op, block)]
+    loads = [op for op in loads_of(made.buffer) if tree.is_inside(op, block)]
     others = [
         use.owner.operation for use in made.buffer.uses
         if use.owner.operation.name not in ("tir.reads", "tir.writes")
@@ -200,16 +228,16 @@ def reverse_compute_inline(state: ScheduleState, block: ir.Operation) -> None:
     exprs = [indices.lift(item) for item in items]
     if any([indices.lift(v) for v in list(op.operands)[1:]] != exprs for op in loads):
         raise state.error(f"{what} reads several elements of '{name}'", block)
-    places = _iterators_of(indices, block, items)
+    places = iterators_of(indices, block, items)
     if places is None:
         raise state.error(
             f"the indices with which {what} reads '{name}' are not its iterators, each once", block
         )
-    _whole(state, indices, block, made.buffer, places)
-    _outputs_wait(state, block, producer)
+    check_whole(state, indices, block, made.buffer, places)
+    check_outputs_wait(state, block, producer)
     source = tree.body_of(block)
     target = list(made.store.operands)[2:]
-    known = _at(indices, source, places, target)
+    known = values_at(indices, source, places, target)
     for load in loads:
         known[load.results[0]] = made.store.operands[0]
     chosen = [
@@ -228,7 +256,7 @@ def reverse_compute_inline(state: ScheduleState, block: ir.Operation) -> None:
     state.touch()
 
 
-def _whole(
+def check_whole(
     state: ScheduleState, indices: Indices, block: ir.Operation, buffer: ir.Value,
     places: list[int | None],
 ) -> None:  # fmt: skip
@@ -244,7 +272,7 @@ def _whole(
         raise state.error(f"the predicate of {tree.describe(block)} leaves elements out", block)
 
 
-def _outputs_wait(state: ScheduleState, block: ir.Operation, producer: ir.Operation) -> None:
+def check_outputs_wait(state: ScheduleState, block: ir.Operation, producer: ir.Operation) -> None:
     """Check that what a block writes, and reads beside, may be used as early as its producer."""
     beside = scopes.siblings(block)
     between = beside[beside.index(producer) + 1 : beside.index(block)]

@@ -86,7 +86,7 @@ def transform_layout(
             conditions = inverse_of(index_map, dims)[1]
         except ValueError as error:
             raise state.error(f"where padding is is not known: {error}", block) from error
-    made = _changed(indices, buffer, shape)
+    made = reshaped(indices, buffer, shape)
     for access in found:
         _rewritten(indices, access, index_map, made)
     if made != buffer:
@@ -154,7 +154,7 @@ def _may_change(state: ScheduleState, function: ir.Operation, name: str) -> None
                 )
 
 
-def _changed(indices: Indices, buffer: ir.Value, shape: Sequence[SymExpr]) -> ir.Value:
+def reshaped(indices: Indices, buffer: ir.Value, shape: Sequence[SymExpr]) -> ir.Value:
     """Return a buffer of another shape: the parameter itself, or a new one."""
     dtype = buffers.dtype_of(buffer)
     if buffers.is_local(buffer):

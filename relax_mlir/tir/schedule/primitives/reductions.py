@@ -106,9 +106,12 @@ def begin_before(
     with edit.end_of(first):
         edit.copy_ops(source, values)
     declare(indices, first)
+    reads = any(view.operation.name == "memref.load" for view in source.operations)
     rest = edit.drop_init(block)
     rest.attributes["block_name"] = ir.StringAttr.get(update)
     state.touch()
+    if reads:
+        declare(state.indices(rest), rest)
     return first
 
 

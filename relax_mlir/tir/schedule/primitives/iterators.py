@@ -1,0 +1,133 @@
+"""The order of a block's iterators, and indices that are computed before a block runs."""
+
+from collections.abc import Sequence
+
+from relax_mlir.dialects.bindings import ir, submodule
+from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.tir import scalar as S
+from relax_mlir.tir.schedule import buffers, edit, tree
+from relax_mlir.tir.schedule.accesses import accesses, declare
+from relax_mlir.tir.schedule.index import Indices
+from relax_mlir.tir.schedule.simplify import simplify
+from relax_mlir.tir.schedule.state import ScheduleState
+
+memref = submodule("dialects.memref")
+_MOST_INT32 = (1 << 31) - 1
+
+
+def reorder_block_iter_var(
+    state: ScheduleState, block: ir.Operation, new_order: Sequence[int]
+) -> None:
+    """Put the iterators of a block in another order; its loops and what it computes stay."""
+    what = tree.describe(block)
+    if block.name != tree.BLOCK:
+        raise state.error("the body of a function has no iterators")
+    kinds, labels = tree.iter_types(block), edit.iterator_names(block)
+    order = list(new_order)
+    if sorted(order) != list(range(len(kinds))):
+        raise state.error(
+            f"{what} has {len(kinds)} iterators: the order must have each of 0 to "
+            f"{len(kinds) - 1} once, got {order}", block,
+        )  # fmt: skip
+    indices = state.indices(block)
+    bindings, extents = indices.bindings(block), indices.extents(block)
+    conditions = indices.block_conditions(block)
+    made = edit.new_block(
+        indices, ir.InsertionPoint(block), "moved", [(kinds[i], labels[i]) for i in order],
+        tree.has_init(block),
+    )  # fmt: skip
+    for key in block.attributes:
+        if key != "iter_types":
+            made.attributes[key] = block.attributes[key]
+    made.location = block.location
+    edit.set_block(
+        indices, made, [bindings[i] for i in order], conditions, [extents[i] for i in order]
+    )
+    for source, target in zip(block.regions, made.regions, strict=True):
+        for old, new in zip(source.blocks, target.blocks, strict=True):
+            for position, argument in zip(order, new.arguments, strict=True):
+                old.arguments[position].replace_all_uses_with(argument)
+            last = list(new.operations)[-1].operation
+            for view in list(old.operations):
+                if view.operation.name not in ("tir.yield", "tir.where", "tir.reads", "tir.writes"):
+                    view.operation.move_before(last)
+    block.erase()
+    state.touch()
+    declare(state.indices(made), made)
+    edit.sweep(made)
+
+
+def cache_index(
+    state: ScheduleState, block: ir.Operation, scope: str, threshold: int
+) -> list[ir.Operation]:
+    """Have a block load indices that it computes now; returns the blocks that compute them."""
+    what = tree.describe(block)
+    if block.name != tree.BLOCK:
+        raise state.error("the body of a function has no indices of its own")
+    if threshold < 0:
+        raise state.error(f"cse_thresh must not be negative, got {threshold}", block)
+    indices = state.indices(block)
+    names = {
+        str(indices.var(argument)): (position, argument)
+        for position, argument in enumerate(tree.body_of(block).arguments)
+    }
+    found: dict[SymExpr, list[tuple[ir.Operation, int]]] = {}
+    for access in accesses(indices, block, init=False):
+        if access.op.name != "memref.load" or access.indices is None:
+            continue
+        if tree.parent_of(access.op) != block:
+            raise state.error(f"{what} loads inside loops or conditions of its own", block)
+        for position, expr in enumerate(access.indices):
+            own = [name for name in expr.symbols if name in names]
+            known = all(n in names or indices.value_of(n) is None for n in expr.symbols)
+            if own and known and expr.name is None:
+                found.setdefault(expr, []).append((access.op, 1 + position))
+    chosen = {expr: places for expr, places in found.items() if len(places) >= threshold}
+    loops = tree.loops_around(block)
+    made = []
+    for number, (expr, places) in enumerate(chosen.items()):
+        top = loops[0] if loops else block
+        made.append(_precomputed(state, indices, block, top, scope, number, expr, places))
+    for each in [block, *(op for op in tree.ancestors(block) if op.name == tree.BLOCK)]:
+        declare(indices, each)
+    edit.sweep(block)
+    state.touch()
+    return made
+
+
+def _precomputed(
+    state: ScheduleState, indices: Indices, block: ir.Operation, top: ir.Operation, scope: str,
+    number: int, expr: SymExpr, places: Sequence[tuple[ir.Operation, int]],
+) -> ir.Operation:  # fmt: skip
+    """Write a nest that stores an index for all values of the iterators that it is made of."""
+    extents, labels = indices.extents(block), edit.iterator_names(block)
+    arguments = tree.body_of(block).arguments
+    used = [i for i, a in enumerate(arguments) if indices.var(a).symbols & expr.symbols]
+    shape = [extents[i] for i in used]
+    facts = indices.facts(tree.body_of(block).operations[0].operation)
+    low, high = facts.bounds(expr)
+    small = low is not None and high is not None and -_MOST_INT32 <= low <= high <= _MOST_INT32
+    dtype = "int32" if small else "int64"
+    cache = buffers.alloc(indices, f"index_var_{number}", shape, dtype, scope)
+    at, variables = ir.InsertionPoint(top), []
+    for axis, extent in enumerate(shape):
+        zero = indices.entry(SymExpr.const(0))
+        loop = edit.new_loop(at, f"ax{axis}", zero, indices.entry(extent))
+        variables.append(indices.var(tree.variable(loop)))
+        at = edit.end_of(loop)
+    made = edit.new_block(indices, at, f"index_{number}", [("spatial", labels[i]) for i in used])
+    edit.set_block(indices, made, variables, [], shape)
+    values = {
+        str(indices.var(arguments[i])): indices.var(argument)
+        for i, argument in zip(used, tree.body_of(made).arguments, strict=True)
+    }
+    with edit.end_of(made), ir.Location.unknown():
+        inside = indices.facts(list(tree.body_of(made).operations)[-1].operation)
+        value = indices.scalar(simplify(expr.substitute(values), inside))
+        memref.store(S.cast(value, dtype).value, cache, list(tree.body_of(made).arguments))
+    declare(indices, made)
+    for op, position in places:
+        with ir.InsertionPoint(op), op.location:
+            loaded = memref.load(cache, [arguments[i] for i in used])
+            op.operands[position] = S.cast(S.Scalar(loaded, dtype), S.INDEX).value
+    return made
