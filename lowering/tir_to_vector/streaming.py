@@ -57,13 +57,7 @@ def write_streaming(
     emit, lanes = writer.emit, writer.lanes
     writer.streamed = True
     first, last = span
-    base = writer.bases[writer.flat.store]
-    size = writer.bits(writer.flat.store) // 8
-    place, _ = writer._address(writer.flat.store, env, first)
-    start = emit.op("memref.extract_aligned_pointer_as_index", [base], emit.index_type)
-    units = emit.div(emit.add(start, emit.mul(place, size)), size)
-    ahead = emit.op("arith.andi", [emit.sub(0, units), emit.index(lanes - 1)], emit.index_type)
-    head = emit.min(ahead, emit.sub(last, first))
+    head = emit.min(_ahead(writer, env, first), emit.sub(last, first))
     with emit.when(emit.compare("sgt", head, 0)):
         chunk(first, lanes, emit.mask(head, lanes), False)
     done = emit.add(first, head)
@@ -83,6 +77,69 @@ def write_streaming(
     left = emit.sub(last, done)
     with emit.when(emit.compare("sgt", left, 0)):
         chunk(done, lanes, emit.mask(left, lanes), False)
+
+
+def write_compactly(
+    writer: "NestWriter", env: dict[int, Index], span: tuple[Index, Index],
+    condition: bool | ir.Value, wide: int,
+) -> None:  # fmt: skip
+    """Run along the vectorised iterator with little code, for what takes long to compute.
+
+    What is computed is there twice: for several vectors, and for one under a mask.
+
+    Args:
+        writer: of the nest.
+        env: counters of the other iterators.
+        span: range of the vectorised one.
+        condition: whether stores go past the cache.
+        wide: lanes of several vectors.
+    """
+    emit, lanes = writer.emit, writer.lanes
+    first, last = span
+    head: Index = 0
+    if condition is not False:
+        writer.streamed = True
+        head = emit.min(_ahead(writer, env, first), emit.sub(last, first))
+        if isinstance(condition, ir.Value):
+            head = emit.select(condition, head, 0)
+    begin = emit.add(first, head)
+    upto = emit.add(begin, emit.round_down(emit.sub(last, begin), wide))
+    if upto != begin:
+        with emit.loop(begin, upto, wide, hints=KEEP) as loop:
+            at = loop.counter
+            value = writer._value(env, at, wide, None)
+            if isinstance(condition, ir.Value):
+                with emit.when(condition) as branch:
+                    writer._put(value, env, at, None, True)
+                with emit.otherwise(branch):
+                    writer._put(value, env, at, None)
+            else:
+                writer._put(value, env, at, None, condition)
+    if upto == last:
+        return
+    start = upto
+    if condition is not False:
+        # The first step is for what lies before the first aligned place, if anything does.
+        start = emit.sub(upto, emit.select(emit.compare("sgt", head, 0), lanes, 0))
+    with emit.loop(start, last, lanes, hints=KEEP) as loop:
+        at, live = loop.counter, emit.sub(last, loop.counter)
+        if condition is not False:
+            is_head = emit.compare("slt", at, upto)
+            live = emit.select(is_head, head, live)
+            at = emit.select(is_head, first, at)
+        mask = emit.mask(live, lanes)
+        writer._put(writer._value(env, at, lanes, mask), env, at, mask)
+
+
+def _ahead(writer: "NestWriter", env: dict[int, Index], first: Index) -> ir.Value:
+    """Return how many elements lie before the first that is stored to an aligned place."""
+    emit, lanes = writer.emit, writer.lanes
+    base = writer.bases[writer.flat.store]
+    size = writer.bits(writer.flat.store) // 8
+    place, _ = writer._address(writer.flat.store, env, first)
+    start = emit.op("memref.extract_aligned_pointer_as_index", [base], emit.index_type)
+    units = emit.div(emit.add(start, emit.mul(place, size)), size)
+    return emit.op("arith.andi", [emit.sub(0, units), emit.index(lanes - 1)], emit.index_type)
 
 
 def fence(emit: Emitter) -> None:

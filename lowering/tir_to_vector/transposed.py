@@ -1,8 +1,7 @@
 """Nests that read along one dimension and write along another, by square tiles in registers."""
 
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
-from typing import Any
+from contextlib import ExitStack, contextmanager
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.symbolic import SymExpr
@@ -52,15 +51,26 @@ class TransposeWriter(NestWriter):
         self._row = 0
 
     def _map(self, env: dict[int, Index]) -> None:
+        emit, lanes = self.emit, self.lanes
+        columns = emit.size(self.flat.iters[self.along].extent)
+        first, last = self._span(self.across)
+        whole = emit.round_down(columns, lanes)
+        upto = emit.add(first, emit.round_down(emit.sub(last, first), lanes))
+        ends = (whole, (first, upto))
         condition = self._past_cache()
         if condition is False:
-            self._tiles_of(env, past_cache=False)
-            return
-        self.streamed = True
-        with self.emit.when(condition) as branch:
-            self._tiles_of(env, past_cache=True)
-        with self.emit.otherwise(branch):
-            self._tiles_of(env, past_cache=False)
+            self._tiles_of(env, *ends, past_cache=False)
+        else:
+            self.streamed = True
+            with emit.when(condition) as branch:
+                self._tiles_of(env, *ends, past_cache=True)
+            with emit.otherwise(branch):
+                self._tiles_of(env, *ends, past_cache=False)
+        if self.masked:
+            self._edges(env, (whole, columns), (first, upto, last))
+        else:
+            self._single(env, (0, whole), (upto, last))
+            self._single(env, (whole, columns), (first, last))
 
     def _past_cache(self) -> bool | ir.Value:
         """Return whether stores should go past the cache, where all of them are aligned."""
@@ -84,33 +94,51 @@ class TransposeWriter(NestWriter):
         aligned = emit.compare("eq", odd, 0)
         return aligned if condition is True else emit.both(condition, aligned)
 
-    def _tiles_of(self, env: dict[int, Index], *, past_cache: bool) -> None:
+    def _tiles_of(
+        self, env: dict[int, Index], whole: Index, rows: tuple[Index, Index], *, past_cache: bool
+    ) -> None:  # fmt: skip
+        """Write the tiles that are full."""
         emit, lanes = self.emit, self.lanes
-        columns = emit.size(self.flat.iters[self.along].extent)
-        first, last = self._span(self.across)
-        whole = emit.round_down(columns, lanes)
-        upto = emit.add(first, emit.round_down(emit.sub(last, first), lanes))
         with ExitStack() as loops:
             right = loops.enter_context(self._blocks(0, whole))
-            down = loops.enter_context(self._blocks(first, upto))
+            down = loops.enter_context(self._blocks(*rows))
             x = loops.enter_context(emit.loop(*right, lanes)).counter
             y = loops.enter_context(emit.loop(*down, lanes)).counter
             self._tile(env, x, y, past_cache=past_cache)
-        if not self.masked:
-            self._single(env, (0, whole), (upto, last))
-            self._single(env, (whole, columns), (first, last))
-            return
-        if whole != columns:
-            with self._if_any(whole, columns), emit.loop(first, upto, lanes) as loop:
-                self._tile(env, whole, loop.counter, edge=(columns, last))
-        if upto != last:
-            with self._if_any(upto, last), emit.loop(0, columns, lanes) as loop:
-                self._tile(env, loop.counter, upto, edge=(columns, last))
 
-    def _if_any(self, first: Index, last: Index) -> AbstractContextManager[Any]:
+    def _edges(
+        self, env: dict[int, Index], right: tuple[Index, Index], down: tuple[Index, Index, Index]
+    ) -> None:  # fmt: skip
+        """Write the tiles that are not full, to the right and below, by one loop for both."""
+        emit, lanes = self.emit, self.lanes
+        (whole, columns), (first, upto, last) = right, down
+        edge = (columns, last)
+        if upto == last:
+            if whole != columns:
+                with emit.loop(first, upto, lanes) as loop:
+                    self._tile(env, whole, loop.counter, edge=edge)
+            return
+        if whole == columns:
+            with emit.loop(0, columns, lanes) as loop:
+                self._tile(env, loop.counter, upto, edge=edge)
+            return
+        # First those to the right, one below another; then those below, from left to right.
+        beside = emit.sub(upto, first)
+        beside = self._if_any(whole, columns, beside)
+        below = self._if_any(upto, last, columns)
+        with emit.loop(0, emit.add(beside, below), lanes) as loop:
+            at = loop.counter
+            is_beside = emit.compare("slt", at, beside)
+            column = emit.select(is_beside, emit.index(whole), emit.index(emit.sub(at, beside)))
+            row = emit.select(is_beside, emit.index(emit.add(first, at)), emit.index(upto))
+            self._tile(env, column, row, edge=edge)
+
+    def _if_any(self, first: Index, last: Index, count: Index) -> Index:
+        """Return a count where a range is not empty, else 0."""
         if isinstance(first, int) and isinstance(last, int):
-            return nullcontext()
-        return self.emit.when(self.emit.compare("slt", first, last))
+            return count if first < last else 0
+        emit = self.emit
+        return emit.select(emit.compare("slt", first, last), emit.index(count), emit.index(0))
 
     @contextmanager
     def _blocks(self, first: Index, last: Index) -> Iterator[tuple[Index, Index]]:

@@ -14,13 +14,33 @@ from relax_mlir.lowering.tir_to_vector.reduction import (
     reduce_along,
     reduce_in_pieces,
 )
-from relax_mlir.lowering.tir_to_vector.streaming import fence, streams, write_streaming
+from relax_mlir.lowering.tir_to_vector.streaming import (
+    fence,
+    streams,
+    write_compactly,
+    write_streaming,
+)
 from relax_mlir.lowering.tir_to_vector.team import Part
 
 # Several vectors at a time: one alone would wait for itself, latency after latency.
 _WIDE = 4
 # How much longer an element takes than a multiply-add of a contraction, and a function of it.
 _ELEMENT, _MATH = 6, 32
+# Functions of dozens of instructions, and those of one or a few; of the others three are long.
+_LONG = frozenset(
+    f"math.{name}"
+    for name in (
+        "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cos", "cosh", "powf", "sin",
+        "sinh", "tan",
+    )
+)  # fmt: skip
+_QUICK = frozenset(
+    f"math.{name}"
+    for name in (
+        "absf", "absi", "ceil", "copysign", "floor", "fma", "rint", "round", "roundeven", "rsqrt",
+        "sqrt", "trunc",
+    )
+)  # fmt: skip
 # Bits of a line of the cache.
 _LINE = 512
 # A loop with fewer steps for each thread would be split unevenly.
@@ -164,18 +184,42 @@ class NestWriter:
             self._put(self._value(env, at, lanes, mask), env, at, mask, past_cache)
 
         condition = streams(self)
-        if condition is False or self.vector is None:
+        if self.vector is None or (condition is False and not self._is_long()):
             self._chunks(chunk)
             return
-        is_all = len(self.flat.iters) == 1
         span = self._span(self.vector)
+        wide = _WIDE * self.lanes
+        if condition is False or self._is_slow():
+            write_compactly(self, env, span, condition, wide)
+            return
+        is_all = len(self.flat.iters) == 1
         if condition is True:
             write_streaming(self, env, span, is_all, chunk)
             return
         with self.emit.when(condition) as branch:
             write_streaming(self, env, span, is_all, chunk)
         with self.emit.otherwise(branch):
-            self._chunks(chunk)
+            if self._is_long():
+                write_compactly(self, env, span, False, wide)
+            else:
+                self._chunks(chunk)
+
+    def _is_slow(self) -> bool:
+        """Whether a step takes longer than reading and writing memory does."""
+        names = {op.name for op in self.flat.slice if _bits(op.results[0].type) == 64}
+        names |= {op.name for op in self.flat.slice if op.name == "math.powf"}
+        return any(name.startswith("math.") and name not in _QUICK for name in names)
+
+    def _is_long(self) -> bool:
+        """Whether a step takes many instructions, so that less code is worth more than one jump."""
+        if not self.masked:
+            return False
+        names = [op.name for op in self.flat.slice if op.name.startswith("math.")]
+        wide = any(_bits(op.results[0].type) == 64 for op in self.flat.slice if op.name in names)
+        least = 1 if wide else 3
+        return any(name in _LONG for name in names) or (
+            sum(name not in _QUICK for name in names) >= least
+        )
 
     def _chunks(
         self, chunk: Callable[[Index, int, ir.Value | None], None], most: int = _WIDE

@@ -10,7 +10,7 @@ from kernel_classes import elementwise, permutation, reduction, softmax
 from kernels import Guarded, build, close, run, sizes, values
 
 from relax_mlir.dialects.tir.builder import BufferDecl, PrimFuncBuilder
-from relax_mlir.dialects.tir.scalar import Scalar, cast, compare, select, unary
+from relax_mlir.dialects.tir.scalar import Scalar, binary, cast, compare, select, unary
 from relax_mlir.lowering.codegen.openmp import runtime_library
 from relax_mlir.lowering.tir_to_vector import reduction as reductions
 from relax_mlir.lowering.tir_to_vector import streaming, team
@@ -134,6 +134,17 @@ def test_stores_past_the_cache(dtype: str, threads: int, monkeypatch: pytest.Mon
             want = x.transpose(order)
             got = by_all_counts(threads, made[f"order{i}"], [x], want.shape, dtype)
             np.testing.assert_array_equal(got, want)
+
+
+@pytest.mark.parametrize("past_cache", [3000, 1 << 40])
+def test_functions_of_many_instructions(past_cache: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The code for several vectors and that for the rest under a mask, aligned or not."""
+    monkeypatch.setattr(streaming, "PAST_CACHE", past_cache)
+    square = elementwise("square", lambda x: binary("pow", x, 2), [["n"], ["n"]], ["float32"] * 2)
+    made = build([square])
+    for n in (0, 1, 15, 16, 17, 63, 64, 65, 127, 1000, 1023):
+        x = values((n,), "float32")
+        close(run(made["square"], [x], (n,), "float32"), x * x)
 
 
 def numbered(name: str, dims: list[Any], body: Any, dtype: str) -> Any:
