@@ -33,6 +33,7 @@ DEFAULT_PIPELINE = (
     "WellFormed",
     "LambdaLift",
     "CanonicalizeBindings",
+    "SimplifyKnownStatistics",
     "FoldScaleAxis",
     "AlterOpLayout",
     "PackKernels",
@@ -64,6 +65,7 @@ _LEVELS = {
     "StaticPlanBlockMemory": 1,
     "PackKernels": 2,
     "FoldConstant": 2,
+    "SimplifyKnownStatistics": 2,
     "FoldScaleAxis": 3,
     "AlterOpLayout": 3,
 }

@@ -119,6 +119,12 @@ TRANSFORM_PASSES: dict[str, PassSpec] = {
         entry="relax_mlir.transform.simplify_inference:simplify_inference",
         summary="Write normalisation and dropout as the arithmetic that inference needs",
     ),
+    "simplify-known-statistics": PassSpec(
+        flag="simplify-known-statistics",
+        name="SimplifyKnownStatistics",
+        entry="relax_mlir.transform.simplify_inference:simplify_known_statistics",
+        summary="Write batch normalisations by constants as arithmetic that can be folded",
+    ),
     "backward-fold-scale-axis": PassSpec(
         flag="backward-fold-scale-axis",
         name="BackwardFoldScaleAxis",

@@ -1,9 +1,10 @@
-"""The pass `simplify-inference`: what training needs becomes plain arithmetic (P22)."""
+"""The passes `simplify-inference` and `simplify-known-statistics`: plain arithmetic (P22)."""
 
 from collections.abc import Callable
 from functools import partial
 
 from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS, read_attributes
 from relax_mlir.lowering.relax_to_tir.decompose import batch_norm, dropout, layer_norm, replace
 from relax_mlir.transform.effects import functions_to_optimize, returned_values, written_values
 
@@ -22,11 +23,37 @@ def simplify_inference(module: ir.Operation) -> None:
     its attribute `training` says, and `dropout` changes nothing. An operation whose operands are
     known too little to do so stays.
     """
+    _simplify(module, lambda op: op.name in _RULES)
+
+
+def simplify_known_statistics(module: ir.Operation) -> None:
+    """Write out the batch normalisations whose parameters are constants, except in training.
+
+    FoldConstant then leaves one multiplication and one addition by channel of them, and
+    FoldScaleAxis the addition alone where a convolution comes before.
+    """
+    _simplify(module, _has_known_statistics)
+
+
+def _has_known_statistics(op: ir.Operation) -> bool:
+    return (
+        op.name == "relax.batch_norm"
+        and not read_attributes(op, COMPUTE_OPS["batch_norm"].PARAMS)["training"]
+        and all(_is_constant(value) for value in list(op.operands)[1:])
+    )
+
+
+def _is_constant(value: ir.Value) -> bool:
+    owner = value.owner
+    return not isinstance(owner, ir.Block) and owner.name == "relax.constant"
+
+
+def _simplify(module: ir.Operation, chosen: Callable[[ir.Operation], bool]) -> None:
     for func in functions_to_optimize(module):
         found: list[ir.Operation] = []
 
         def visit(op: ir.Operation, found: list[ir.Operation] = found) -> ir.WalkResult:
-            if op.name in _RULES:
+            if chosen(op):
                 found.append(op)
             return ir.WalkResult.ADVANCE
 
