@@ -63,8 +63,9 @@ func.func @main(%x: tensor<?x4xf32, #relax.dims<["n"], affine_map<()[n] -> (n, 4
 // CHANGE: IR Dump After LegalizeOps
 // BISECT-NOT: LegalizeOps
 // BISECT: BISECT: running pass (1) CanonicalizeBindings
-// BISECT-NEXT: BISECT: NOT running pass (2) PackKernels
-// BISECT-NEXT: BISECT: NOT running pass (3) FoldConstant
+// BISECT-NEXT: BISECT: NOT running pass (2) SimplifyKnownStatistics
+// BISECT-NEXT: BISECT: NOT running pass (3) PackKernels
+// BISECT-NEXT: BISECT: NOT running pass (4) FoldConstant
 // FORM: not_well_formed.mlir:2:8: error: symbol 'n'
 // FLAG: {{^}}error: unknown flag '--opt-levl'; did you mean '--opt-level'?
 // PASS: {{^}}error: unknown pass 'FuseOp'; did you mean 'FuseOps'?
