@@ -158,15 +158,18 @@ class _Kernel:
     def _rows(self, head: _Head, first: Index, rows: Index) -> None:
         """Write what is done for a block of queries."""
         emit, softmax = self.emit, self.buffers.softmax
+        # Tiles compute rows that are not there; of garbage, subnormal numbers would take long.
+        known, unit = isinstance(self.rows, int), max(1, self.tile // 2)
+        made = rows if known else emit.round_down(emit.add(rows, unit - 1), unit)
         copy_rows(
-            head.query, first, rows, self.depth, self.buffers.queries, self.query_stride,
-            self.setup.factor,
+            head.query, first, made, self.depth, self.buffers.queries, self.query_stride,
+            self.setup.factor, None if known else emit.sub(self.rows, 1),
         )  # fmt: skip
         if self.alone:
             self._block(head, (first, 0), rows, self.keys)
         else:
             softmax.begin(rows)
-            self._clear(rows)
+            self._clear(made)
             lower, upper = self.setup.visible(first, rows, self.panel)
             with emit.loop(lower, upper, KEYS) as loop:
                 columns = emit.min(emit.sub(upper, loop.counter), KEYS)

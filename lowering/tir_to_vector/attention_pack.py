@@ -54,7 +54,7 @@ class Matrix:
 
 def copy_rows(
     x: Matrix, first: Index, rows: Index, columns: Index, to: ir.Value, stride: Index,
-    factor: ir.Value,
+    factor: ir.Value, last: Index | None = None,
 ) -> None:  # fmt: skip
     """Copy rows times a factor; up to a vector beyond each is written.
 
@@ -66,11 +66,13 @@ def copy_rows(
         to: where to.
         stride: from one row to the next there.
         factor: a vector.
+        last: the last row that is there, copied for those after it; None where all are there.
     """
     use = x.use
     emit = use.emit
     with emit.loop(0, rows) as row:
         source, target = emit.add(first, row.counter), emit.mul(row.counter, stride)
+        source = source if last is None else emit.min(source, last)
         if x.column == 1:
             start = x.place(source, 0)
 
