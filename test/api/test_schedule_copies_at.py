@@ -78,6 +78,14 @@ def test_fuse_reduction_epilogue(program: Program) -> None:
     runs(sch, program)
 
 
+def test_rfactor_of_sums_that_begin_with_an_epilogue() -> None:
+    sch = Schedule(BIAS.module)
+    sch.fuse_reduction_epilogue("C", "D")
+    outer, _ = sch.split(sch.get_loops("C")[-1], [None, 2])
+    sch.rfactor(outer, 0)
+    runs(sch, BIAS)
+
+
 def test_fuse_reduction_epilogue_of_tiles() -> None:
     sch = Schedule(BIAS.module)
     outer, _ = sch.split(sch.get_loops("D")[0], [None, 2])

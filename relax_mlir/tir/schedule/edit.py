@@ -156,6 +156,14 @@ def remove_statement(op: ir.Operation) -> None:
         parent = outer
 
 
+def erase_unused(block: ir.Operation) -> None:
+    """Erase loads, choices and numbers of a block that nothing uses any more."""
+    for op in reversed(list(tree.walk(block))):
+        silent = op.name in ("scf.if", "memref.load") or op.name.startswith("arith.")
+        if silent and len(op.results) and not any(len(list(r.uses)) for r in op.results):
+            op.erase()
+
+
 def remove_unused_buffer(buffer: ir.Value) -> None:
     """Erase the allocation of a buffer that nothing uses."""
     if not list(buffer.uses):

@@ -59,7 +59,7 @@ def decompose_padding(
     found.choice.results[0].replace_all_uses_with(result)
     found.choice.erase()
     state.touch()
-    _erase_unused(block)
+    edit.erase_unused(block)
     fresh = state.indices(block)
     edit.normalize(fresh, inside[0])
     for each in inside:
@@ -131,14 +131,6 @@ def _filled(
     declare(indices, made)
     del state
     return made
-
-
-def _erase_unused(block: ir.Operation) -> None:
-    """Erase choices and comparisons that nothing uses any more."""
-    for op in reversed(list(tree.walk(block))):
-        silent = op.name in ("scf.if", "memref.load") or op.name.startswith("arith.")
-        if silent and len(op.results) and not any(len(list(r.uses)) for r in op.results):
-            op.erase()
 
 
 def _shrunk(indices: Indices, loop: ir.Operation, block: ir.Operation) -> None:

@@ -105,6 +105,8 @@ def rfactor(state: ScheduleState, loop: ir.Operation, axis: int) -> ir.Operation
                 view.operation.operands[0] = number
                 number.owner.operation.move_before(view.operation)
     _redirect(partial, 1, buffer, parts, axis, started.arguments[own])
+    # What the sums began with, where that is no constant, is only read by the block after.
+    edit.erase_unused(partial)
     declare(indices, partial)
     _written_back(state, indices, block, update, loop, parts, axis)
     edit.sweep(partial)
