@@ -164,8 +164,9 @@ def test_memory_needs_no_bounds() -> None:
     )
     executable = relax.build(module)
     main = relax.VirtualMachine(executable)["main"]
-    x = numbers(2, 3)
-    np.testing.assert_allclose(main(x), np.exp(np.exp(np.exp(x * 2))).T, rtol=1e-5)
+    # Where powers of powers are large, the last bit of the first becomes hundreds of the last.
+    x = -abs(numbers(2, 3))
+    np.testing.assert_allclose(main(x), np.exp(np.exp(np.exp(x * 2))).T, rtol=2e-6)
 
 
 def test_loops_in_the_graph() -> None:

@@ -107,7 +107,8 @@ def test_both_branches_see_the_variable_before_them() -> None:
     body = "y = R.exp(x)\nif c:\n    y = R.exp(y)\nelse:\n    y = R.abs(y)\nreturn y"
     head = '@R.function\ndef f(x: R.Tensor((3,), "float32"), c: R.Tensor((), "bool")):\n'
     vm = relax.VirtualMachine(relax.build(from_source(HEAD + head + indented(body))))
-    x = np.array([-1, 0, 2], np.float32)
+    # e to a power multiplies the power's relative error by the power.
+    x = np.array([-1, 0, 0.5], np.float32)
     for condition, wanted in ((True, np.exp(np.exp(x))), (False, np.exp(x))):
         np.testing.assert_allclose(vm["f"](x, np.array(condition)), wanted, rtol=1e-6)
 
