@@ -131,15 +131,3 @@ def checked(op: ir.Operation, indices: ir.Value, length: SymExpr, mode: str) -> 
             type_,
             [ir.StringAttr.get(mode)],
         )
-
-
-def _checked(op: ir.Operation, indices: ir.Value, length: SymExpr, mode: str) -> ir.Value:
-    """Return the indices as `int64` from 0 to below a length, by the runtime's library."""
-    type_ = T.tensor_type(T.tensor_dims(indices.type), "int64")
-    with ir.InsertionPoint(op), op.location:
-        return call_pure_packed(
-            f"{LIBRARY_PREFIX}check_indices",
-            [indices, integer(length)],
-            type_,
-            [ir.StringAttr.get(mode)],
-        )

@@ -5,17 +5,16 @@ from dataclasses import dataclass, field, replace
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.symbolic import SymExpr
-from relax_mlir.lowering.tir_to_vector.analysis import Access, Nest, match_nest
+from relax_mlir.lowering.tir_to_vector.analysis import Access, Nest
 from relax_mlir.lowering.tir_to_vector.convolution import Convolution, match_convolution
 from relax_mlir.lowering.tir_to_vector.flat import (
     FlatAccess,
     FlatNest,
     NotFlat,
-    flatten_nest,
     linear,
 )
 from relax_mlir.lowering.tir_to_vector.machine import Machine
-from relax_mlir.lowering.tir_to_vector.padding import Padded, match_padded_use
+from relax_mlir.lowering.tir_to_vector.padding import Padded, match_first_reduction
 from relax_mlir.lowering.tir_to_vector.window_epilogue import join_window, walks
 
 # With fewer output channels a copy of an image that needs no padding costs more than it gains.
@@ -92,16 +91,8 @@ class CopiedWindow:
 
 def find_copied(tops: Sequence[ir.Operation], machine: Machine) -> CopiedWindow | None:
     """Return the convolution that the first of some nests is, or makes a padded image for."""
-    padded, flat = match_padded_use(tops) or (None, None)
-    if flat is None:
-        nest = match_nest(tops[0])
-        if isinstance(nest, str):
-            return None
-        try:
-            flat = flatten_nest(nest)
-        except NotFlat:
-            return None
-    if flat.total is None or (padded is not None and not padded.is_zero):
+    padded, flat = match_first_reduction(tops)
+    if flat is None or (padded is not None and not padded.is_zero):
         return None
 
     def match(extended: FlatNest) -> CopiedWindow | None:

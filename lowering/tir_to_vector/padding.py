@@ -98,6 +98,25 @@ def match_padded_use(tops: Sequence[ir.Operation]) -> tuple[Padded, FlatNest] | 
     return padded, nests[2][1]
 
 
+def match_first_reduction(
+    tops: Sequence[ir.Operation],
+) -> tuple[Padded | None, FlatNest | None]:
+    """Return the reduction that some nests begin with, after the padded copy that it reads, if any.
+
+    Where they begin with something else there is none.
+    """
+    padded, flat = match_padded_use(tops) or (None, None)
+    if flat is None:
+        nest = match_nest(tops[0])
+        if isinstance(nest, str):
+            return None, None
+        try:
+            flat = flatten_nest(nest)
+        except NotFlat:
+            return None, None
+    return padded, flat if flat.total is not None else None
+
+
 def used_only_in(padded: Padded, nest: Nest) -> bool:
     """Whether nothing but a nest reads a padded copy."""
     blocks = [each.block for each in (*padded.nests, nest)]

@@ -4,18 +4,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.lowering.tir_to_vector.analysis import Nest, match_nest
+from relax_mlir.lowering.tir_to_vector.analysis import Nest
 from relax_mlir.lowering.tir_to_vector.contraction import match_product
 from relax_mlir.lowering.tir_to_vector.epilogue import Epilogue
 from relax_mlir.lowering.tir_to_vector.flat import (
     FlatAccess,
     FlatNest,
-    NotFlat,
-    flatten_nest,
     linear,
 )
 from relax_mlir.lowering.tir_to_vector.machine import Machine
-from relax_mlir.lowering.tir_to_vector.padding import Padded, match_padded_use
+from relax_mlir.lowering.tir_to_vector.padding import Padded, match_first_reduction
 from relax_mlir.lowering.tir_to_vector.window_epilogue import join_window, walks
 
 # With more output channels than this to a group, vectors of them are better filled.
@@ -189,16 +187,8 @@ def _axes(
 
 def find_planes(tops: Sequence[ir.Operation], machine: Machine) -> Planes | None:
     """Return the window over planes that the first of some nests is, or makes a padded copy for."""
-    padded, flat = match_padded_use(tops) or (None, None)
+    padded, flat = match_first_reduction(tops)
     if flat is None:
-        nest = match_nest(tops[0])
-        if isinstance(nest, str):
-            return None
-        try:
-            flat = flatten_nest(nest)
-        except NotFlat:
-            return None
-    if flat.total is None:
         return None
 
     def match(extended: FlatNest) -> Planes | None:

@@ -13,7 +13,7 @@ from relax_mlir.lowering.tir_to_vector.machine import Machine
 from relax_mlir.lowering.tir_to_vector.matrix_product import is_matrix_product
 from relax_mlir.transform.tir_calls import TirCall
 
-BESIDE_NESTS = ("arith.constant", "tir.symbol", "memref.alloc", "func.return")
+_BESIDE_NESTS = ("arith.constant", "tir.symbol", "memref.alloc", "func.return")
 
 
 @dataclass
@@ -23,23 +23,27 @@ class ContractionKernel:
     call: TirCall
 
 
+def nests_alone(call: TirCall) -> list[ir.Operation]:
+    """Return the nests of a call's prim func, none where it has more than nests and buffers."""
+    nests = list(top_level(call.callee))
+    entry = call.callee.operation.regions[0].blocks[0]
+    others = [view.operation.name for view in entry.operations if view.operation not in nests]
+    return nests if all(name in _BESIDE_NESTS for name in others) else []
+
+
 def match_contraction_kernel(call: TirCall | None) -> ContractionKernel | None:
     """Return a call as a contraction kernel, None when it is none."""
-    if call is None:
+    nests = [] if call is None else nests_alone(call)
+    if call is None or not nests:
         return None
-    entry = call.callee.operation.regions[0].blocks[0]
-    tops = list(top_level(call.callee))
-    others = [view.operation.name for view in entry.operations if view.operation not in tops]
-    if not tops or any(name not in BESIDE_NESTS for name in others):
-        return None
-    first, *rest = (_flat(op) for op in tops)
+    first, *rest = (_flat(op) for op in nests)
     found = None if first is None else match_contraction(first)
     # A window is a contraction too, but its kernel keeps nothing in registers for what follows.
     if not isinstance(found, Contraction) or not is_matrix_product(found, Machine()):
         return None
     if any(flat is None or flat.total is not None for flat in rest):
         return None
-    output = entry.arguments[len(call.arguments)]
+    output = call.callee.operation.regions[0].blocks[0].arguments[len(call.arguments)]
     stores = [flat for flat in (first, *rest) if flat is not None and flat.written == output]
     return ContractionKernel(call) if len(stores) == 1 else None
 
