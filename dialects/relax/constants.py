@@ -21,6 +21,8 @@ _COUNTER = itertools.count()
 LINE = 64
 _RESOURCE = re.compile(r"dense_resource<([^>]+)>")
 _BLOB = re.compile(r':\s*"0x([0-9A-Fa-f]*)"')
+_BITS = re.compile(r'^dense<"0x([0-9A-Fa-f]*)">')
+_NUMBER = re.compile(r"0x[0-9A-Fa-f]+|[-+]?[0-9][-+0-9.eE]*")
 
 
 def numpy_dtype(dtype: str) -> np.dtype:
@@ -129,7 +131,25 @@ def _from_dense(attribute: ir.Attribute, shape: list[int], dtype: np.dtype) -> n
         except (TypeError, ValueError):
             array = np.array([item for item in elements])
         return np.ascontiguousarray(array.astype(dtype, copy=False)).reshape(shape)
+    if T.tensor_dtype(attribute.type) == "bfloat16":
+        return _bfloat16(str(attribute), shape, dtype)
     return np.array([float(item) for item in elements], dtype=dtype).reshape(shape)
+
+
+def _bfloat16(text: str, shape: list[int], dtype: np.dtype) -> np.ndarray:
+    """Return the elements of a printed attribute: the bindings cannot read them."""
+    if bits := _BITS.match(text):
+        return np.frombuffer(bytes.fromhex(bits.group(1)), np.uint16).view(dtype).reshape(shape)
+    found = _NUMBER.findall(text[: text.rindex(" : ")])
+    words = [
+        int(each, 16) if each.startswith("0x") else _bits(float(each), dtype) for each in found
+    ]
+    array = np.array(words, np.uint16).view(dtype)
+    return np.full(shape, array[0]) if array.size == 1 else array.reshape(shape)
+
+
+def _bits(number: float, dtype: np.dtype) -> int:
+    return int(np.array(number, dtype).view(np.uint16))
 
 
 def _from_text(attribute: ir.Attribute, name: str, shape: list[int], dtype: np.dtype) -> np.ndarray:

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from relax_mlir.errors import ArgumentTypeError
-from relax_mlir.runtime.values import numpy_dtype, to_value
+from relax_mlir.runtime.values import is_tensor_dtype, numpy_dtype, to_value
 
 
 def holds_array(value: Any) -> bool:
@@ -22,7 +22,8 @@ def constant_value(value: Any) -> Any:
     if isinstance(value, np.dtype) or (isinstance(value, type) and issubclass(value, np.generic)):
         return np.dtype(value)
     if isinstance(value, np.ndarray):
-        return value if value.dtype.kind in "biuf" else _refuse(value)
+        known = value.dtype.kind in "biuf" or is_tensor_dtype(value.dtype)
+        return value if known else _refuse(value)
     if isinstance(value, (tuple, list)):
         return tuple([int(v) if isinstance(v, np.integer) else constant_value(v) for v in value])
     if type(value).__module__.partition(".")[0] == "tvm_ffi" and "dtype" in type(value).__name__:

@@ -1,0 +1,72 @@
+"""bfloat16 in whole programs: constants of every form, in files, scripts and text."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from relax_mlir import relax
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.context import default_context
+from relax_mlir.dialects.relax.constants import constant_array
+from relax_mlir.script import from_source, script_with_metadata
+
+ml_dtypes = pytest.importorskip("ml_dtypes")
+_BF = np.dtype(ml_dtypes.bfloat16)
+_SOURCE = """
+@I.ir_module
+class Model:
+    @R.function
+    def main(x: R.Tensor(("n", 70), "bfloat16")):
+        with R.dataflow():
+            t = R.multiply(x, R.const(0.5, "bfloat16"))
+            y = R.add(R.matmul(t, R.const(W)), R.const(b))
+            R.output(y)
+        return y, R.const(W)
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("dense<5.0e-01> : tensor<bf16>", 0.5),
+        ("dense<-3.0> : tensor<2x2xbf16>", [[-3, -3], [-3, -3]]),
+        ("dense<0x7FC0> : tensor<3xbf16>", [np.nan] * 3),
+        ("dense<[1.5, 0xFF80, -0.3, 1.0e-38]> : tensor<4xbf16>", [1.5, -np.inf, -0.3, 1e-38]),
+        ("dense<[[1.0, 2.0], [3.0, 4.0]]> : tensor<2x2xbf16>", [[1, 2], [3, 4]]),
+        ("dense<> : tensor<0x3xbf16>", np.zeros((0, 3))),
+        (f'dense<"0x803F{"0040" * 149}"> : tensor<150xbf16>', [1.0] + [2.0] * 149),
+    ],
+)
+def test_elements_of_attributes(text: str, values: object) -> None:
+    with default_context():
+        array = constant_array(ir.Attribute.parse(text))
+    want = np.array(values, "f4").astype(_BF)
+    assert (array.dtype, array.shape) == (_BF, want.shape)
+    assert array.tobytes() == want.tobytes()
+
+
+def test_constants_of_programs(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    weights = rng.standard_normal((70, 96)).astype(_BF)
+    bias = rng.standard_normal(96).astype(_BF)
+    module = from_source(_SOURCE, extra_vars={"W": weights, "b": bias})
+    x = rng.standard_normal((5, 70)).astype(_BF)
+    want = 0.5 * x.astype("f8") @ weights.astype("f8") + bias.astype("f8")
+
+    executable = relax.build(module)
+    got, again = relax.VirtualMachine(executable)["main"](x)
+    np.testing.assert_allclose(got.astype("f8"), want, rtol=2**-7, atol=2**-5)
+    assert again.tobytes() == weights.tobytes()
+
+    text, metadata = script_with_metadata(module)
+    others = [relax.build(from_source(text, extra_vars={"metadata": metadata}))]
+    executable.save(tmp_path / "model.rxe")
+    others.append(relax.Executable.load(tmp_path / "model.rxe"))
+    executable.save(tmp_path / "apart.rxe", weights=tmp_path / "model.safetensors")
+    others.append(
+        relax.Executable.load(tmp_path / "apart.rxe", weights=tmp_path / "model.safetensors")
+    )
+    for other in others:
+        for a, b in zip(relax.VirtualMachine(other)["main"](x), (got, again), strict=True):
+            assert a.tobytes() == b.tobytes()
