@@ -29,9 +29,9 @@ from relax_mlir.lowering.relax_to_tir.index_checks import (
     checked,
     place_of,
     refuse_nothing,
-    refuse_outside,
 )
 from relax_mlir.lowering.relax_to_tir.manipulate import attributes
+from relax_mlir.lowering.relax_to_tir.places import known_indices, places_of
 from relax_mlir.lowering.relax_to_tir.scalar_functions import BINARY
 
 _COMBINE: dict[str, Callable[[Scalar, Scalar], Scalar]] = {
@@ -59,9 +59,11 @@ def _legalize_take(legalizer: Legalizer, op: ir.Operation) -> ir.Value | None:
     flat, mode = attrs["axis"] is None, attrs["mode"]
     axis = 0 if flat else attrs["axis"] % len(dims)
     length = product(dims) if flat else dims[axis]
-    places = op.operands[1]
-    if mode == "fast":
-        refuse_outside(legalizer, op, places, [length])
+    places, exact = op.operands[1], False
+    known = known_indices(places) is not None and length.value not in (None, 0)
+    if mode == "fast" or (known and mode in ("wrap", "clip")):
+        looked = places_of(legalizer, op, places, [length], mode=mode)
+        places, exact = looked.value, looked.exact
     elif T.tensor_dtype(places.type) == "uint64":
         places = checked(op, places, length, mode)
     elif not can_prove_less_equal(1, length):
@@ -70,6 +72,8 @@ def _legalize_take(legalizer: Legalizer, op: ir.Operation) -> ir.Value | None:
         refuse_nothing(op, product(inner), length)
 
     def where(builder: PrimFuncBuilder, index: Scalar) -> Scalar:
+        if exact:
+            return cast(index, INDEX)
         if mode in ("fast", "nan"):
             return place_of(builder, index, length)
         number = cast(index, "int64")
@@ -94,7 +98,7 @@ def _legalize_take(legalizer: Legalizer, op: ir.Operation) -> ir.Value | None:
                 value = select(inside, value, cast(math.nan, out.dtype))
             out.store(value, at)
 
-    key = f"{attrs}{places is op.operands[1]}"
+    key = f"{attrs}{places is op.operands[1]}{exact}"
     return legalizer.call_inferred(op, [op.operands[0], places], body, key)
 
 
@@ -112,16 +116,17 @@ def _legalize_gather_elements(legalizer: Legalizer, op: ir.Operation) -> ir.Valu
     axis = attributes(op)["axis"] % len(dims)
     if not _fits(inner, dims, axis):
         return None
-    refuse_outside(legalizer, op, op.operands[1], [dims[axis]])
+    places = places_of(legalizer, op, op.operands[1], [dims[axis]])
 
     def body(builder: PrimFuncBuilder, buffers: Sequence[Buffer]) -> None:
         source, indices, out = buffers
         with builder.nest("gather_elements", spatial(out.dims)) as block:
             at = tuple(block)
-            place = place_of(builder, indices[at], dims[axis])
+            place = places.place(builder, indices[at], dims[axis])
             out.store(source[(*at[:axis], place, *at[axis + 1 :])], at)
 
-    return legalizer.call_inferred(op, list(op.operands), body, str(axis))
+    operands = [op.operands[0], places.value]
+    return legalizer.call_inferred(op, operands, body, f"{axis}{places.exact}")
 
 
 def _legalize_gather_nd(legalizer: Legalizer, op: ir.Operation) -> ir.Value | None:
@@ -133,19 +138,20 @@ def _legalize_gather_nd(legalizer: Legalizer, op: ir.Operation) -> ir.Value | No
     if depth is None or dims[:batch] != inner[:batch]:
         return None
     lengths = dims[batch : batch + depth]
-    refuse_outside(legalizer, op, op.operands[1], lengths, columns=True)
+    places = places_of(legalizer, op, op.operands[1], lengths, columns=True)
 
     def body(builder: PrimFuncBuilder, buffers: Sequence[Buffer]) -> None:
         source, indices, out = buffers
         with builder.nest("gather_nd", spatial(out.dims)) as block:
             at = tuple(block)
             where = [
-                place_of(builder, indices[(*at[:outer], column)], length)
+                places.place(builder, indices[(*at[:outer], column)], length)
                 for column, length in enumerate(lengths)
             ]
             out.store(source[(*at[:batch], *where, *at[outer:])], at)
 
-    return legalizer.call_inferred(op, list(op.operands), body, str(batch))
+    operands = [op.operands[0], places.value]
+    return legalizer.call_inferred(op, operands, body, f"{batch}{places.exact}")
 
 
 def _legalize_index_tensor(legalizer: Legalizer, op: ir.Operation) -> ir.Value | None:
@@ -157,8 +163,10 @@ def _legalize_index_tensor(legalizer: Legalizer, op: ir.Operation) -> ir.Value |
     common = (T.tensor_dims(infer_result(op)) or [])[: max(map(len, inner))]
     if not all(broadcasts(each, common) for each in inner):
         return None
-    for value, length in zip(given, dims, strict=False):
-        refuse_outside(legalizer, op, value, [length])
+    places = [
+        places_of(legalizer, op, value, [length])
+        for value, length in zip(given, dims, strict=False)
+    ]
 
     def body(builder: PrimFuncBuilder, buffers: Sequence[Buffer]) -> None:
         source, *indices, out = buffers
@@ -166,12 +174,13 @@ def _legalize_index_tensor(legalizer: Legalizer, op: ir.Operation) -> ir.Value |
             at = tuple(block)
             outer = at[: len(common)]
             where = [
-                place_of(builder, each[broadcast_indices(each.dims, common, outer)], length)
-                for each, length in zip(indices, dims, strict=False)
+                here.place(builder, each[broadcast_indices(each.dims, common, outer)], length)
+                for here, each, length in zip(places, indices, dims, strict=False)
             ]
             out.store(source[(*where, *at[len(common) :])], at)
 
-    return legalizer.call_inferred(op, [op.operands[0], *given], body)
+    operands = [op.operands[0], *(each.value for each in places)]
+    return legalizer.call_inferred(op, operands, body, str([each.exact for each in places]))
 
 
 def _copy(builder: PrimFuncBuilder, data: Buffer, out: Buffer) -> None:
@@ -192,7 +201,7 @@ def _legalize_scatter_elements(legalizer: Legalizer, op: ir.Operation) -> ir.Val
     axis = attrs["axis"] % len(dims)
     if inner != updated or not _fits(inner, dims, axis):
         return None
-    refuse_outside(legalizer, op, op.operands[1], [dims[axis]])
+    places = places_of(legalizer, op, op.operands[1], [dims[axis]])
     combine = _COMBINE.get(attrs["reduction"])
 
     def body(builder: PrimFuncBuilder, buffers: Sequence[Buffer]) -> None:
@@ -200,11 +209,13 @@ def _legalize_scatter_elements(legalizer: Legalizer, op: ir.Operation) -> ir.Val
         _copy(builder, data, out)
         with builder.nest("scatter_elements", _in_order(indices.dims, [axis])) as block:
             at = tuple(block)
-            where = (*at[:axis], place_of(builder, indices[at], dims[axis]), *at[axis + 1 :])
+            place = places.place(builder, indices[at], dims[axis])
+            where = (*at[:axis], place, *at[axis + 1 :])
             new = updates[at]
             out.store(new if combine is None else combine(out[where], new), where)
 
-    return legalizer.call_inferred(op, list(op.operands), body, str(attrs))
+    operands = [op.operands[0], places.value, op.operands[2]]
+    return legalizer.call_inferred(op, operands, body, f"{attrs}{places.exact}")
 
 
 def _legalize_scatter_nd(legalizer: Legalizer, op: ir.Operation) -> ir.Value | None:
@@ -215,7 +226,7 @@ def _legalize_scatter_nd(legalizer: Legalizer, op: ir.Operation) -> ir.Value | N
     depth, outer = inner[-1].value, len(inner) - 1
     if depth is None or updated != [*inner[:-1], *dims[depth:]]:
         return None
-    refuse_outside(legalizer, op, op.operands[1], dims[:depth], columns=True)
+    places = places_of(legalizer, op, op.operands[1], dims[:depth], columns=True)
     combine = _COMBINE.get(attrs["reduction"])
 
     def body(builder: PrimFuncBuilder, buffers: Sequence[Buffer]) -> None:
@@ -224,14 +235,15 @@ def _legalize_scatter_nd(legalizer: Legalizer, op: ir.Operation) -> ir.Value | N
         with builder.nest("scatter_nd", _in_order(updates.dims, range(outer))) as block:
             at = tuple(block)
             place = [
-                place_of(builder, indices[(*at[:outer], column)], dims[column])
+                places.place(builder, indices[(*at[:outer], column)], dims[column])
                 for column in range(depth)
             ]
             where = (*place, *at[outer:])
             new = updates[at]
             out.store(new if combine is None else combine(out[where], new), where)
 
-    return legalizer.call_inferred(op, list(op.operands), body, str(attrs))
+    operands = [op.operands[0], places.value, op.operands[2]]
+    return legalizer.call_inferred(op, operands, body, f"{attrs}{places.exact}")
 
 
 def _legalize_meshgrid(legalizer: Legalizer, op: ir.Operation) -> ir.Value | None:

@@ -94,6 +94,13 @@ def refuse_nothing(op: ir.Operation, count: SymExpr, length: SymExpr) -> None:
         _check("check_source", [integer(count), integer(length)], [length])
 
 
+def refuse_extremes(op: ir.Operation, low: int, high: int, length: SymExpr) -> None:
+    """Have indices refused, of which the least and the largest are known, for an axis too short."""
+    with ir.InsertionPoint(op), op.location:
+        numbers = [integer(SymExpr.const(low)), integer(SymExpr.const(high)), integer(length)]
+        _check("check_extremes", numbers, [length])
+
+
 def _check(name: str, operands: Sequence[ir.Value], lengths: Sequence[SymExpr]) -> None:
     unknown, result = (T.shape_type(dims, len(lengths)) for dims in (None, list(lengths)))
     found = call_pure_packed(f"{LIBRARY_PREFIX}{name}", operands, unknown)

@@ -100,6 +100,16 @@ def check_source(count: int, length: int) -> tuple[int]:
     return (length,)
 
 
+def check_extremes(low: int, high: int, length: int) -> tuple[int]:
+    """Return the length of an axis that has places for indices from the least to the largest.
+
+    Raises:
+        ShapeMismatchError: it has not.
+    """
+    within(np.array([low, high]), length)
+    return (length,)
+
+
 def check_count(count: int, length: int) -> tuple[int]:
     """Return how many of an axis a kernel may take, as a shape.
 
@@ -265,6 +275,7 @@ INDEX: dict[str, Callable[..., Any]] = {
 CHECKS: dict[str, Callable[..., Any]] = {
     "check_indices": check_indices,
     "check_bounds": check_bounds,
+    "check_extremes": check_extremes,
     "check_source": check_source,
     "check_targets": check_targets,
     "check_count": check_count,
