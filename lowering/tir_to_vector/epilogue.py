@@ -251,7 +251,7 @@ class _Map(NestWriter):
 
 
 class Finish:
-    """Writes an epilogue; `is_long` says that it is better written once, in a loop.
+    """Writes an epilogue with `emit`; `is_long` says that it is better written once, in a loop.
 
     Args:
         epilogue: what to write.
@@ -264,7 +264,7 @@ class Finish:
     def __init__(
         self, epilogue: Epilogue, sums: ir.Value, n: int, emit: Emitter, machine: Machine
     ) -> None:
-        self._buffer = sums
+        self.emit, self._buffer = emit, sums
         made = {sums, *(nest.written for nest in epilogue.nests[:-1])}
         self._maps = [_Map(nest, n, made, emit, machine) for nest in epilogue.nests]
         operations = [op.name for nest in epilogue.nests for op in nest.slice]

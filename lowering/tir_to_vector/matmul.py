@@ -9,13 +9,14 @@ from relax_mlir.lowering.tir_to_vector.contraction import Contraction
 from relax_mlir.lowering.tir_to_vector.dot_product_sides import sides
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.epilogue import Epilogue, Finish
+from relax_mlir.lowering.tir_to_vector.few_panels import FewByPanels, few_by_panels
 from relax_mlir.lowering.tir_to_vector.few_rows import FewRows
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.machine import Machine
 from relax_mlir.lowering.tir_to_vector.matmul_sizes import Sizes, Span
-from relax_mlir.lowering.tir_to_vector.matmul_tiles import TileWriter
+from relax_mlir.lowering.tir_to_vector.matmul_tiles import TileWriter, rows_of
 from relax_mlir.lowering.tir_to_vector.matrix_tile import ask_permission, registers
-from relax_mlir.lowering.tir_to_vector.microkernel import Flat
+from relax_mlir.lowering.tir_to_vector.microkernel import Flat, Store
 from relax_mlir.lowering.tir_to_vector.operands import Layout
 from relax_mlir.lowering.tir_to_vector.team import Part
 from relax_mlir.lowering.tir_to_vector.vector_nest import work_of
@@ -63,7 +64,7 @@ class _Writer:
         self.finish = None
         if epilogue is not None:
             self.finish = Finish(epilogue, found.c.buffer, found.n, emit, machine)
-        whole = self.sizes.is_one_block and self.few_rows() is False
+        whole = self.sizes.is_one_block and (self.sizes.ready or self.few_rows() is False)
         self.c: Layout | None = Layout(found.c, emit)
         if epilogue is not None:
             self.c = None if whole else Layout(epilogue.partial or found.c, emit)
@@ -72,7 +73,7 @@ class _Writer:
         """Return whether so few rows share B that it is best read as it lies, once."""
         found, m = self.found, self.sizes.m
         if self.sizes.ready:
-            return False
+            return few_by_panels(self.sizes)
         along_k = found.b.strides[found.k] == 1 and found.b.strides[found.n] != 1
         if along_k and found.a.strides[found.k] != 1:
             return False
@@ -87,6 +88,9 @@ class _Writer:
     def few(self) -> None:
         """Write the kernel that reads B once, as it lies."""
         emit, found, sizes = self.emit, self.found, self.sizes
+        if sizes.ready:
+            self._by_panels()
+            return
         # Memory is what limits it: threads pay earlier than the products alone would tell.
         with self._loops(_MEMORY_WORK, whole_rows=True) as (env, columns, _):
             a, b, c = (x.at(env) for x in (sizes.a, sizes.b, self._sums))
@@ -95,6 +99,18 @@ class _Writer:
             kernel.write(a, b, c, rows, columns, sizes.k)
             if self.finish is not None:
                 self._finish_few(self.finish, env, c, rows, columns)
+
+    def _by_panels(self) -> None:
+        with self._loops(_MEMORY_WORK, whole_rows=True) as (env, columns, _):
+            kernel = FewByPanels(self.sizes)
+            a, b = (x.at(env) for x in (self.sizes.a, self.sizes.b))
+            out = None
+            if self.c is not None:
+                c = self.c.at(env)
+                out = Flat(c.base, c.offset, {"m": c.stride(self.found.m)})
+            first = None if self.init is None else True
+            finish = None if self.finish is None else rows_of(self.finish, env, 0, self.found.m)
+            kernel.write(a, b, columns, Store(out, first, self.init, finish=finish))
 
     def _finish_few(
         self, finish: Finish, env: dict[int, Index], c: Flat, rows: Index, columns: Span
@@ -171,7 +187,7 @@ class _Writer:
         work = work_of(emit, self.found.flat, each)
         parts = [Part(sizes.extent(position), 1, 2 * emit.threads) for position in sizes.outer]
         least = 0 if whole_rows else _PANELS_EACH * emit.threads * sizes.width
-        parts.append(Part(sizes.n, sizes.unit, least))
+        parts.append(Part(sizes.n, sizes.ready or sizes.unit, least))
         if not whole_rows:
             parts.append(Part(sizes.rows.count, 1, 2 * emit.threads))
             parts.append(Part(sizes.n, sizes.unit))

@@ -25,6 +25,25 @@ _WASTE = 50
 Zones = Sequence[tuple[Zone, Panels]]
 
 
+def rows_of(
+    finish: Finish, env: dict[int, Index], first: Index, m: int | None
+) -> Callable[[Index], Put]:
+    """Return what finishes the sums of a row, counted from a tile's first.
+
+    Args:
+        finish: what happens to sums.
+        env: counters of the outer iterators.
+        first: the tile's first row.
+        m: the iterator over rows, None where there is one row.
+    """
+
+    def at(row: Index) -> Put:
+        here = {} if m is None else {m: finish.emit.add(first, row)}
+        return finish.at({**env, **here})
+
+    return at
+
+
 class TileWriter:
     """Writes the tiles of blocks.
 
@@ -89,24 +108,15 @@ class TileWriter:
                 if c is not None:
                     place = emit.add(c.offset, emit.add(emit.mul(row, c.stride(found.m)), j0))
                     out = Flat(c.base, place, {"m": c.stride(found.m)})
-                finish = None if self._finish is None else self._finish_of(env, row)
+                finish = None
+                if self._finish is not None:
+                    finish = rows_of(self._finish, env, row, found.m)
                 store = Store(out, first, self._init, last, finish, j0, self._scratch, rows=there)
                 for zone, panels in zones:
                     if sizes.is_zoned:
                         self._zone(tile, source, zone, panels, store, many)
                     else:
                         self._columns(tile, source, panels, store, emit.sub(j1, j0), many)
-
-    def _finish_of(self, env: dict[int, Index], first: Index) -> Callable[[Index], Put]:
-        """Return what finishes the sums of a row, counted from a tile's first."""
-        finish, m = self._finish, self._sizes.found.m
-        assert finish is not None
-
-        def at(row: Index) -> Put:
-            here = {} if m is None else {m: self._emit.add(first, row)}
-            return finish.at({**env, **here})
-
-        return at
 
     def _zone(
         self, rows: int, a: Flat, zone: Zone, panels: Panels, store: Store, steps: Index

@@ -138,12 +138,33 @@ def emit_tile(
         odd: whether there may be an odd number of steps.
     """
     read: list[ir.Value | None] = [None] * tile.vectors if padded else masks
-    count = tile.rows * tile.vectors
     if store.c is not None and tile.rows > 1:
         # What is added to comes from far away, and is not needed before all products are made.
         for row, h in product(range(tile.rows), range(tile.vectors)):
             place = emit.add(store.c.offset, emit.mul(row, store.c.stride("m")))
             emit.prefetch(store.c.base, emit.add(place, h * tile.lanes))
+    distance = _AHEAD if ahead and tile.rows > 1 else 0
+    sums = tile_sums(emit, tile, a, b, steps, read, distance, odd)
+    _store(emit, tile, store, masks, sums)
+
+
+def tile_sums(
+    emit: Emitter, tile: Tile, a: Flat, b: Flat, steps: Index, masks: list[ir.Value | None],
+    ahead: int = 0, odd: bool = True,
+) -> list[ir.Value]:  # fmt: skip
+    """Write the products of one tile; return its sums, by row and then by vector.
+
+    Args:
+        emit: where to write.
+        tile: its shape.
+        a: its first row, as `emit_tile` takes it.
+        b: its first column.
+        steps: how many k.
+        masks: for each vector which columns of B may be read, None for all.
+        ahead: how many steps before its use B is asked for, 0 for not at all.
+        odd: whether there may be an odd number of steps.
+    """
+    count = tile.rows * tile.vectors
     # A tile at an edge sums in the order of a whole one: where edges are known only at run time, or
     # lie elsewhere because threads share the work, results stay the same.
     split = max(1, _IN_FLIGHT // (tile.rows * VECTORS))
@@ -164,7 +185,7 @@ def emit_tile(
                     # Loads of a step made in the one before would take registers from sums.
                     emit.keep_order()
                 k = emit.add(loop.counter, u + turn)
-                part = _step(emit, tile, a, b, k, read, part, ahead)
+                part = _step(emit, tile, a, b, k, masks, part, ahead)
             sums += part
         loop.carry(sums)
     parts = [loop.results[u * count : (u + 1) * count] for u in range(split)]
@@ -176,9 +197,9 @@ def emit_tile(
     sums = parts[0]
     if whole != steps:
         with emit.loop(whole, steps, 1, sums) as loop:
-            loop.carry(_step(emit, tile, a, b, loop.counter, read, loop.carried, ahead))
+            loop.carry(_step(emit, tile, a, b, loop.counter, masks, loop.carried, ahead))
         sums = loop.results
-    _store(emit, tile, store, masks, sums)
+    return list(sums)
 
 
 def store_kept(emit: Emitter, tile: Tile, store: Store, masks: list[ir.Value | None]) -> None:
@@ -196,15 +217,15 @@ def _starts(emit: Emitter, tile: Tile, a: Flat) -> list[ir.Value]:
 
 def _step(
     emit: Emitter, tile: Tile, a: Flat, b: Flat, k: Index, masks: list[ir.Value | None],
-    sums: list[ir.Value], ahead: bool,
+    sums: list[ir.Value], ahead: int,
 ) -> list[ir.Value]:  # fmt: skip
     at = emit.add(b.offset, emit.mul(k, b.stride("k")))
     columns = [
         emit.vector_load(b.base, [emit.add(at, h * tile.lanes)], tile.operand, masks[h])
         for h in range(tile.vectors)
     ]
-    if ahead and tile.rows > 1:
-        later = emit.add(at, emit.mul(_AHEAD, b.stride("k")))
+    if ahead:
+        later = emit.add(at, emit.mul(ahead, b.stride("k")))
         for h in range(tile.vectors):
             emit.prefetch(b.base, emit.add(later, h * tile.lanes))
     result = []

@@ -39,8 +39,8 @@ from relax_mlir.transform.tir_calls import (
 PANEL = 32
 # Smaller matrices are packed in no time, or read as they lie.
 _LEAST = 1 << 14
-# With fewer rows than this the matrix is read once, in whatever order it is in.
-_FEW_ROWS = 4
+# One row alone reads the matrix as quickly in whatever order it is in.
+_FEW_ROWS = 2
 _DTYPES = ("float32", "float64")
 # Of a module: how many matrices were packed, bytes of panels, of originals, and of those freed.
 _ACCOUNT = "relax.packed_weights"

@@ -109,6 +109,33 @@ def test_same_bits_on_any_threads(
             assert got == want, (shape, count)
 
 
+@pytest.mark.parametrize(("dtype", "bits"), [("float32", 512), ("float32", 256), ("float64", 512)])
+def test_few_rows_by_panels(
+    dtype: str, bits: int, monkeypatch: pytest.MonkeyPatch, few_threads: None
+) -> None:
+    monkeypatch.setattr(team, "LEAST_WORK", 0)
+    # Panels of 32 columns: m unknown, then known; the last has rows that no cache would keep.
+    rows = ("m", 1, 3, 6, 8, 9, "m")
+    spec, dims = "mk,pkn->mpn", {"p": 5, "k": 83, "n": 32}
+    kernels = [
+        contraction(f"f{i}", spec, {**dims, "m": m}, (dtype,) * 2) for i, m in enumerate(rows[:-1])
+    ]
+    kernels.append(contraction("f6", spec, {"m": "m", "p": 2, "k": 100_003, "n": 32}, (dtype,) * 2))
+    one = build(kernels, vector_bits=bits)
+    more = build(kernels, vector_bits=bits, threads=3)
+    for i, known in enumerate(rows):
+        p, k = (2, 100_003) if i == 6 else (5, 83)
+        for m in (0, 1, 2, 4, 5, 7, 8, 9, 13) if known == "m" else (known,):
+            inputs = [values([m, k], dtype), values([p, k, 32], dtype)]
+            got = run(one[f"f{i}"], inputs, [m, p, 32], dtype)
+            want = np.einsum(spec, *(x.astype("f8") for x in inputs))
+            np.testing.assert_allclose(got, want, rtol=1e-3, atol=k * 1e-6, err_msg=f"{m}, {k}")
+            for count in (1, 3):
+                ctypes.CDLL(None).omp_set_num_threads(count)
+                again = run(more[f"f{i}"], inputs, [m, p, 32], dtype)
+                assert again.tobytes() == got.tobytes(), (m, k, count)
+
+
 def test_special_values() -> None:
     functions = made("mk,kn->mn", ("float32", "float32"), SOME)
     for i, shape in enumerate(SOME):
