@@ -95,10 +95,13 @@ def copy_rows(
 def pack_columns(x: Matrix, rows: Index, columns: Index, to: ir.Value, width: int) -> None:
     """Copy values to panels: `width` columns of every row beside each other.
 
-    Columns beyond the last are zeros.
+    Columns beyond the last are whatever is a number where the last is one.
     """
     use = x.use
     emit = use.emit
+    if x.column != 1:
+        _pack_apart(x, rows, columns, to, width)
+        return
     whole = isinstance(columns, int) and columns % width == 0
     with emit.loop(0, columns, width) as panel:
         base = emit.mul(panel.counter, rows)
@@ -110,6 +113,19 @@ def pack_columns(x: Matrix, rows: Index, columns: Index, to: ir.Value, width: in
                 at = x.place(row.counter, emit.add(panel.counter, start))
                 mask = None if whole else emit.mask(emit.sub(left, start), use.lanes)
                 emit.vector_store(x.load(at, mask), to, [emit.add(target, start)])
+
+
+def _pack_apart(x: Matrix, rows: Index, columns: Index, to: ir.Value, width: int) -> None:
+    """Copy values that do not lie beside each other one by one."""
+    emit = x.use.emit
+    last = emit.sub(columns, 1)
+    with emit.loop(0, columns, width) as panel:
+        base = emit.mul(panel.counter, rows)
+        with emit.loop(0, rows) as row, emit.loop(0, width) as part:
+            column = emit.min(emit.add(panel.counter, part.counter), last)
+            line = emit.add(base, emit.mul(row.counter, width))
+            value = x.one(x.place(row.counter, column))
+            emit.store(value, to, [emit.add(line, part.counter)])
 
 
 def pack_rows(x: Matrix, rows: Index, columns: Index, to: ir.Value, width: int) -> None:

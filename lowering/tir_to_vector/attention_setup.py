@@ -119,7 +119,6 @@ class Setup:
         """
         emit, use, element = self.emit, self.use, self.found.element
         one, zero = emit.constant(element, 1), emit.constant(element, 0)
-        narrow = out.base.type.element_type
         equal = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 1)
         total = use.across(use.load(*totals), use.add)
         none = emit.op("arith.cmpf", [total, zero], emit.bool_type, predicate=equal)
@@ -127,15 +126,26 @@ class Setup:
             # Without keys there is nothing to add up; a softmax of keys unseen is no number.
             none = emit.both(none, emit.compare("eq", self.keys, 0))
         total = emit.op("arith.select", [none, one, total], element)
-        share = use.splat(emit.op("arith.divf", [one, total], element))
-        target = out.place(row, 0)
+        share = emit.op("arith.divf", [one, total], element)
+        if out.column != 1:
+            with emit.loop(0, self.width) as column:
+                value = emit.load(sums[0], [emit.add(sums[1], column.counter)])
+                value = self._narrowed(emit.op("arith.mulf", [value, share], element), out)
+                emit.store(value, out.base, [out.place(row, column.counter)])
+            return
+        share, target = use.splat(share), out.place(row, 0)
 
         def write(at: Index, mask: ir.Value | None) -> None:
             value = use.load(sums[0], emit.add(sums[1], at))
-            value = emit.op("arith.mulf", [value, share], use.vector)
-            if narrow != element:
-                stored = ir.VectorType.get([use.lanes], narrow)
-                value = emit.op("arith.truncf", [value], stored)
+            value = self._narrowed(emit.op("arith.mulf", [value, share], use.vector), out)
             emit.vector_store(value, out.base, [emit.add(target, at)], mask)
 
         use.each_vector(self.width, write)
+
+    def _narrowed(self, value: ir.Value, out: Matrix) -> ir.Value:
+        narrow = out.base.type.element_type
+        if narrow == self.found.element:
+            return value
+        is_vector = isinstance(value.type, ir.VectorType)
+        type_ = ir.VectorType.get([self.use.lanes], narrow) if is_vector else narrow
+        return self.emit.op("arith.truncf", [value], type_)

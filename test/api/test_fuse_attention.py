@@ -8,6 +8,7 @@ from samples import sample
 
 from relax_mlir import relax
 from relax_mlir.relax.pipeline import lower
+from relax_mlir.runtime.values import numpy_dtype
 from relax_mlir.script import from_source
 from relax_mlir.transform import PassContext
 
@@ -155,6 +156,41 @@ def test_groups_layouts_and_casts(dtype: str) -> None:
             assert got.dtype == wanted.dtype
             limit = 2e-5 if dtype == "float32" else 5e-3
             np.testing.assert_allclose(got, wanted, rtol=limit, atol=limit, err_msg=f"{n} {m}")
+
+
+# Orders of the axes in which values are given, and of the result.
+_ORDERS = (([0, 2, 3, 1], [0, 1, 3, 2]), ([1, 0, 3, 2], [3, 1, 2, 0]), ([0, 1, 2, 3], [0, 3, 2, 1]))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_axes_in_any_order(dtype: str) -> None:
+    shape = (2, 4, "m", 20)
+    functions = []
+    for i, (order, result) in enumerate(_ORDERS):
+        types = {"q": ((2, 4, "n", 16), dtype), "k": ((2, 4, "m", 16), dtype),
+                 "v": (tuple(shape[axis] for axis in order), dtype)}  # fmt: skip
+        back = [order.index(axis) for axis in range(4)]
+        body = (_PLAIN, _SHARES, f"o = R.matmul(p, R.permute_dims(v, {back}))")
+        functions.append(_source(f"f{i}", types, (*body, f"o = R.permute_dims(o, {result})")))
+    module = _module(functions)
+    text = _fused(module)
+    assert text.count("relax.attention") == len(_ORDERS)
+    assert "relax.permute_dims" not in text
+    vm = relax.VirtualMachine(relax.build(module))
+    limit = {"float32": 1e-5, "bfloat16": 2e-2}[dtype]
+    for n, m in LENGTHS:
+        q, k, v = (
+            sample((2, 4, size, depth), "float32", depth, scale=1.0).astype(numpy_dtype(dtype))
+            for size, depth in ((n, 16), (m, 16), (m, 20))
+        )
+        scores = np.einsum("bhnd,bhmd->bhnm", q.astype("f8"), k.astype("f8"))
+        powers = np.exp(scores - scores.max(axis=-1, keepdims=True))
+        want = powers / powers.sum(axis=-1, keepdims=True) @ v.astype("f8")
+        for i, (order, result) in enumerate(_ORDERS):
+            got = vm[f"f{i}"](q, k, np.ascontiguousarray(v.transpose(order)))
+            np.testing.assert_allclose(
+                got.astype("f8"), want.transpose(result), rtol=limit, atol=limit
+            )
 
 
 _KEPT = {
