@@ -70,3 +70,25 @@ def test_constants_of_programs(tmp_path: Path) -> None:
     for other in others:
         for a, b in zip(relax.VirtualMachine(other)["main"](x), (got, again), strict=True):
             assert a.tobytes() == b.tobytes()
+
+
+_MOVES = """
+@I.ir_module
+class Kernels:
+    @R.function
+    def main(x: R.Tensor(("n", 70), "bfloat16"), w: R.Tensor((70, 64), "bfloat16")):
+        with R.dataflow():
+            y = R.nn.softmax(R.matmul(x, w), axis=-1)
+            z = R.astype(R.astype(R.sum(y, axis=1), "float64"), "bfloat16")
+            t = R.concat((R.permute_dims(y), R.permute_dims(R.flip(y, axis=1))), axis=1)
+            R.output(z, t)
+        return z, t, R.cumsum(t, axis=1)
+"""
+
+
+@pytest.mark.parametrize("cpu", ["x86-64", "haswell", "skylake-avx512", "znver4", "sapphirerapids"])
+def test_moving_needs_no_library(cpu: str) -> None:
+    executable = relax.build(from_source(_MOVES), f"llvm -mcpu={cpu}")
+    for each in executable.native:
+        assert b"__truncsfbf2" not in each.data
+        assert b"__truncdfbf2" not in each.data
