@@ -5,6 +5,9 @@ import json
 import os
 import signal
 import subprocess
+import threading
+
+PATIENCE = 120  # seconds for an answer: IREE compiles some programs for longer than all else takes
 
 
 class Worker:
@@ -32,16 +35,26 @@ class Worker:
     def ask(self, order):
         """Return the reply to an order: a dictionary with an `answer` or an `error`."""
         self._signal(signal.SIGCONT)
+        late = threading.Event()
+
+        def end():
+            late.set()
+            self._process.kill()
+
+        alarm = threading.Timer(PATIENCE, end)
+        alarm.start()
         try:
             self._process.stdin.write(json.dumps(order) + "\n")
             self._process.stdin.flush()
             line = self._process.stdout.readline()
         except BrokenPipeError:
             line = ""
+        alarm.cancel()
         if not line:
             ended = self._process.wait()
             self._process = self._start()  # for the next workload
-            return {"error": f"the process ended: {ended}"}
+            reason = f"no answer in {PATIENCE} s" if late.is_set() else f"the process ended: {ended}"
+            return {"error": reason}
         self._signal(signal.SIGSTOP)
         return json.loads(line)
 
