@@ -15,8 +15,15 @@ from relax_mlir.lowering.tir_to_vector.vector_nest import NestWriter, work_of
 _ONE = SymExpr.const(1)
 # Wider tiles would not fit the registers.
 _MOST_LANES = 16
-# Tiles of a block, along each of its sides.
-_TILES = 4
+# Elements of a block, along each of its sides, where the caches hold what is written.
+_BLOCK = 64
+# Where they do not, lines are read one after the other. Strides of whole pages would have the
+# stores of such a walk wait for the same few sets and banks, so there it writes runs of this many.
+_FAR_BLOCK = 512
+_PAGE = 4096
+# Vectors that cross a line read two; from that many rows on, it pays to begin with whole lines.
+_LEAST_ALIGNED = 128
+_LINE = 64
 # How much longer an element takes than a multiply-add of a contraction.
 _ELEMENT = 16
 
@@ -85,13 +92,8 @@ class TransposeWriter(NestWriter):
         units += [emit.size(s) for i, s in enumerate(store.strides) if i != self.along]
         odd: Index = 0
         for unit in units:
-            if isinstance(unit, int):
-                odd = odd if isinstance(odd, ir.Value) else odd | unit
-            else:
-                odd = emit.op("arith.ori", [emit.index(odd), unit], emit.index_type)
-        last = emit.index(self.lanes - 1)
-        odd = emit.op("arith.andi", [emit.index(odd), last], emit.index_type)
-        aligned = emit.compare("eq", odd, 0)
+            odd = self._or(odd, unit)
+        aligned = emit.compare("eq", self._rest(odd), 0)
         return aligned if condition is True else emit.both(condition, aligned)
 
     def _tiles_of(
@@ -99,12 +101,76 @@ class TransposeWriter(NestWriter):
     ) -> None:  # fmt: skip
         """Write the tiles that are full."""
         emit, lanes = self.emit, self.lanes
+        run, size = (self._far_run(), _FAR_BLOCK) if past_cache else (_BLOCK, _BLOCK)
+        start = self._aligned_start(env, *rows)
         with ExitStack() as loops:
-            right = loops.enter_context(self._blocks(0, whole))
-            down = loops.enter_context(self._blocks(*rows))
+            right = loops.enter_context(self._blocks(0, whole, run))
+            down = loops.enter_context(self._blocks(start, rows[1], size))
+            y: Index = loops.enter_context(emit.loop(*down, lanes)).counter
             x = loops.enter_context(emit.loop(*right, lanes)).counter
-            y = loops.enter_context(emit.loop(*down, lanes)).counter
+            if start is not rows[0]:
+                y = emit.max(emit.min(y, emit.sub(rows[1], lanes)), rows[0])
             self._tile(env, x, y, past_cache=past_cache)
+
+    def _aligned_start(self, env: dict[int, Index], first: Index, upto: Index) -> Index:
+        """Return where tiles begin so that none shares the lines it reads with the next one.
+
+        That is up to a tile before the first row, whose tile is moved to it, as the last one is
+        moved back: what two tiles write twice is the same, for nothing reads what is written.
+        """
+        emit, lanes = self.emit, self.lanes
+        loads = [op for op in self.flat.accesses if op.name == "memref.load"]
+        source = next(filter(self._crosses, loads))
+        strides = [self.flat.accesses[op].strides for op in loads if not self._crosses(op)]
+        size = self.bits(source) // 8
+        if size * lanes < _LINE or any(0 not in (s[self.along], s[self.across]) for s in strides):
+            return first
+        odd: Index = 0
+        for i, stride in enumerate(self.flat.accesses[source].strides):
+            if i != self.across:
+                odd = self._or(odd, emit.size(stride))
+        count = emit.sub(upto, first)
+        if (isinstance(odd, int) and odd % lanes) or (
+            isinstance(count, int) and count < _LEAST_ALIGNED
+        ):
+            return first
+        place, _ = self._address(source, {**env, self.across: first, self.along: 0}, 0)
+        pointer = "memref.extract_aligned_pointer_as_index"
+        address = emit.op(pointer, [self.bases[source]], emit.index_type)
+        past = self._rest(emit.add(emit.div(address, size), place))
+        if not isinstance(count, int):
+            long = emit.compare("sge", count, _LEAST_ALIGNED)
+            past = emit.select(long, past, emit.index(0))
+        if not isinstance(odd, int):
+            even = emit.compare("eq", self._rest(odd), 0)
+            past = emit.select(even, past, emit.index(0))
+        return emit.sub(first, past)
+
+    def _rest(self, number: Index) -> ir.Value:
+        """Return a number modulo the lanes."""
+        emit = self.emit
+        values = [emit.index(number), emit.index(self.lanes - 1)]
+        return emit.op("arith.andi", values, emit.index_type)
+
+    def _or(self, a: Index, b: Index) -> Index:
+        if isinstance(a, int) and isinstance(b, int):
+            return a | b
+        values = [self.emit.index(a), self.emit.index(b)]
+        return self.emit.op("arith.ori", values, self.emit.index_type)
+
+    def _crosses(self, op: ir.Operation) -> bool:
+        return self.flat.accesses[op].strides[self.along] not in (0, 1)
+
+    def _far_run(self) -> Index:
+        """Return how many adjacent elements to write before going on to the next line."""
+        emit, store = self.emit, self.flat.accesses[self.flat.store]
+        pages = _PAGE * 8 // self.bits(self.flat.store)
+        stride = emit.size(store.strides[self.across])
+        odd = emit.sub(stride, emit.round_down(stride, pages))
+        if isinstance(odd, int):
+            return self.lanes if odd else _FAR_BLOCK
+        far, near = emit.index(_FAR_BLOCK), emit.index(self.lanes)
+        return emit.select(emit.compare("eq", odd, 0), far, near)
 
     def _edges(
         self, env: dict[int, Index], right: tuple[Index, Index], down: tuple[Index, Index, Index]
@@ -141,10 +207,12 @@ class TransposeWriter(NestWriter):
         return emit.select(emit.compare("slt", first, last), emit.index(count), emit.index(0))
 
     @contextmanager
-    def _blocks(self, first: Index, last: Index) -> Iterator[tuple[Index, Index]]:
-        """Write a loop over blocks whose lines stay in the cache; yields the range of one."""
-        size = self.lanes * _TILES
-        if isinstance(first, int) and isinstance(last, int) and last - first <= size:
+    def _blocks(
+        self, first: Index, last: Index, size: Index
+    ) -> Iterator[tuple[Index, Index]]:  # fmt: skip
+        """Write a loop over blocks of some elements; yields the range of one."""
+        known = [x for x in (first, last, size) if isinstance(x, int)]
+        if len(known) == 3 and known[1] - known[0] <= known[2]:
             yield first, last
             return
         with self.emit.loop(first, last, size) as loop:
@@ -167,8 +235,8 @@ class TransposeWriter(NestWriter):
             across, down = (emit.sub(end, at) for end, at in zip(edge, (column, row), strict=True))
             masks = {"load": self._masks(across, down), "store": self._masks(down, across)}
         self._tiles = {}
-        for op, access in self.flat.accesses.items():
-            if op.name != "memref.load" or access.strides[self.along] in (0, 1):
+        for op in self.flat.accesses:
+            if op.name != "memref.load" or not self._crosses(op):
                 continue
             base = self.bases[op]
             type_ = ir.VectorType.get([lanes], base.type.element_type)
@@ -210,7 +278,7 @@ class TransposeWriter(NestWriter):
     ) -> ir.Value:
         if op in self._tiles:
             return self._tiles[op][self._row]
-        if self.flat.accesses[op].strides[self.along] not in (0, 1):
+        if self._crosses(op):
             env = {**env, self.along: at}
         return super()._get(op, env, at, lanes, mask)
 

@@ -220,3 +220,59 @@ def test_a_place_in_the_output_is_read_first() -> None:
     made["f"](x.array, out.array)
     out.check()
     np.testing.assert_array_equal(out.array, want)
+
+
+def placed(x: np.ndarray, elements: int) -> np.ndarray:
+    """Return a copy that begins so many elements after the beginning of a line."""
+    raw = np.empty(x.nbytes + 192, np.uint8)
+    start = -raw.ctypes.data % 64 + elements * x.itemsize
+    made = raw[start : start + x.nbytes].view(x.dtype).reshape(x.shape)
+    made[...] = x
+    return made
+
+
+@pytest.mark.parametrize("past_cache", [3000, 1 << 40])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_transposes_wherever_tensors_begin(
+    dtype: str, past_cache: int, threads: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Stores past the cache must be aligned, and tiles begin where the lines of the source do."""
+    monkeypatch.setattr(team, "LEAST_WORK", 0)
+    monkeypatch.setattr(streaming, "PAST_CACHE", past_cache)
+    known = [(130, 144), (144, 130), (160, 144), (8, 1024), (1024, 24), (2, 16, 192), (2, 129, 131)]
+    shapes: list[list[Any]] = [list(shape) for shape in known]
+    made = build(
+        [
+            permutation(f"f{i}", dims, [*range(len(dims) - 2), len(dims) - 1, len(dims) - 2], dtype)
+            for i, dims in enumerate([*shapes, ["m", "n"], ["b", "m", "n"]])
+        ],
+        threads=threads,
+    )
+    for i, shape in enumerate(known):
+        x = values(shape, dtype)
+        want = np.swapaxes(x, -1, -2)
+        for begin, out_begin in [(0, 0), (3, 0), (15, 0), (4, 4), (1, 8)]:
+            for name in (f"f{i}", f"f{len(known) + len(shape) - 2}"):
+                out = placed(np.full_like(want, np.nan), out_begin)
+                made[name](placed(x, begin), out)
+                np.testing.assert_array_equal(out, want)
+
+
+def add_transpose() -> None:
+    builder = PrimFuncBuilder(
+        "f", [BufferDecl(name, sizes([160, 160]), "float32") for name in "AB"]
+    )
+    with builder.body():
+        source, out = builder.buffers
+        with builder.nest("f", [("spatial", 160), ("spatial", 160)]) as (i, j):
+            out.store(source[j, i] + out[i, j], (i, j))
+
+
+def test_a_transpose_added_in_place() -> None:
+    """What is written is read, so no element may be computed twice."""
+    made = build([add_transpose])
+    x, y = values((160, 160), "float32"), values((160, 160), "float32") + 1
+    for begin in (0, 3):
+        out = placed(y, 0)
+        made["f"](placed(x, begin), out)
+        np.testing.assert_array_equal(out, x.T + y)
