@@ -53,7 +53,8 @@ class Worker:
         if not line:
             ended = self._process.wait()
             self._process = self._start()  # for the next workload
-            reason = f"no answer in {PATIENCE} s" if late.is_set() else f"the process ended: {ended}"
+            late_by = f"no answer in {PATIENCE} s"
+            reason = late_by if late.is_set() else f"the process ended: {ended}"
             return {"error": reason}
         self._signal(signal.SIGSTOP)
         return json.loads(line)
