@@ -21,7 +21,9 @@ _EXPORTS = {
         ),
         "te.reduction",
     ),
+    **dict.fromkeys(("ScanOp", "scan"), "te.scans"),
     **dict.fromkeys(("create_prim_func", "placeholders_of"), "te.prim_func"),
+    "Reduce": "tir.nodes",
     **dict.fromkeys(("const",), "tir.arithmetic"),
 }
 # te has the scalar functions of tir too.
@@ -29,10 +31,18 @@ _FROM_TIR = (
     "Select", "abs", "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "ceil", "ceildiv",
     "copysign", "cos", "cosh", "div", "erf", "exp", "exp10", "exp2", "floor", "floordiv",
     "floormod", "fmod", "hypot", "if_then_else", "indexdiv", "indexmod", "infinity", "isfinite",
-    "isinf", "isnan", "log", "log10", "log1p", "log2", "max_value", "min_value", "nearbyint",
-    "pow", "power", "round", "rsqrt", "sigmoid", "sin", "sinh", "sqrt", "tan", "tanh", "trunc",
-    "truncdiv", "truncmod",
+    "isinf", "isnan", "log", "log10", "log1p", "log2", "logaddexp", "max_value", "min_value",
+    "nearbyint", "popcount", "pow", "power", "round", "rsqrt", "sigmoid", "sin", "sinh", "sqrt",
+    "tan", "tanh", "trunc", "truncdiv", "truncmod",
 )  # fmt: skip
+# Names of TVM's that have no counterpart.
+_REFUSED = {
+    "CommReducer": "te.comm_reducer makes a function",
+    "TensorSlice": "a tensor is indexed with all indices at once: A[i, j]",
+    "extern_primfunc": "programs call prim funcs: R.call_tir",
+    "thread_axis": "tir.Schedule.bind binds loops to threads",
+    "trace": "T.print and relax.print watch values",
+}
 
 
 def __getattr__(name: str) -> Any:
@@ -43,7 +53,8 @@ def __getattr__(name: str) -> Any:
     elif name in _FROM_TIR:
         value = getattr(importlib.import_module("relax_mlir.tir"), name)
     else:
-        raise AttributeError(f"module 'relax_mlir.te' has no attribute '{name}'")
+        reason = f"te has no '{name}': {_REFUSED[name]}" if name in _REFUSED else ""
+        raise AttributeError(reason or f"module 'relax_mlir.te' has no attribute '{name}'")
     globals()[name] = value
     return value
 

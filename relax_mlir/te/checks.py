@@ -23,8 +23,17 @@ def nodes_of(roots: Iterable[PrimExpr]) -> Iterator[PrimExpr]:
         pending += inside[::-1]
 
 
-def check_body(name: str, axis: Sequence[IterVar], body: Sequence[PrimExpr]) -> None:
+def check_body(
+    name: str, axis: Sequence[IterVar], body: Sequence[PrimExpr], steps: bool = False
+) -> None:
     """Check the expressions of a stage.
+
+    Args:
+        name: of the stage.
+        axis: its axes.
+        body: its expressions.
+        steps: whether it may be part of a scan, where the step before the first one is not
+            computed.
 
     Raises:
         ExprError: a reduction inside of another expression, an axis of another stage, outputs of
@@ -53,15 +62,18 @@ def check_body(name: str, axis: Sequence[IterVar], body: Sequence[PrimExpr]) -> 
             raise ExprError(f"in te.compute '{name}', '{node.name}' is {what}")
     where = reductions[0].where if reductions else None
     # A reduction's condition guards what it reduces.
-    _check_accesses(name, inner if where is None else [where])
+    _check_accesses(name, inner if where is None else [where], axis[:1] if steps else ())
 
 
 def _reduces(node: Leaf) -> bool:
     return isinstance(node, IterVar) and node.iter_type == "reduction"
 
 
-def _check_accesses(name: str, roots: Sequence[PrimExpr]) -> None:
-    """Refuse accesses that no condition guards and that leave a tensor whatever the sizes are."""
+def _check_accesses(name: str, roots: Sequence[PrimExpr], steps: Sequence[IterVar]) -> None:
+    """Refuse accesses that no condition guards and that leave a tensor whatever the sizes are.
+
+    Of the axes `steps`, as first indices, steps before may be read.
+    """
     pending, seen = list(roots), set()
     while pending:
         node = pending.pop()
@@ -75,7 +87,13 @@ def _check_accesses(name: str, roots: Sequence[PrimExpr]) -> None:
             for position, (index, dim) in enumerate(
                 zip(node.indices, node.producer.shape, strict=True)
             ):
+                if position == 0 and _is_step_before(index, steps):
+                    continue
                 _check_index(name, node, position, index, SymExpr.of(dim))
+
+
+def _is_step_before(index: PrimExpr, steps: Sequence[IterVar]) -> bool:
+    return isinstance(index, N.Sub) and any(index.a is each for each in steps)
 
 
 def _check_index(

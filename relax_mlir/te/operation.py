@@ -90,12 +90,14 @@ def _computed(
     name: str, dims: Sequence[Dim], axis: list[IterVar], body: list[PrimExpr], tag: str, attrs: Any,
     several: bool,
 ) -> Any:  # fmt: skip
-    check_body(name, axis, body)
-    outputs = ComputeOp(name, dims, axis, body, tag or _tag(), attrs).outputs
+    # What reads steps before is checked where it turns out to be no part of a scan.
+    check_body(name, axis, body, steps=True)
+    outputs = ComputeOp(name, dims, axis, body, tag or current_tag(), attrs).outputs
     return tuple(outputs) if several else outputs[0]
 
 
-def _tag() -> str:
+def current_tag() -> str:
+    """Return the tag of stages without one of their own."""
     return getattr(_tags, "tag", "")
 
 
@@ -165,5 +167,5 @@ def extern(
     if len(dtypes) != len(shapes):
         raise ExprError(f"te.extern '{name}' has {len(shapes)} shapes and {len(dtypes)} dtypes")
     kinds = [checked(each) for each in dtypes]
-    made = ExternOp(name, shapes, kinds, inputs, fcompute, tag or _tag(), attrs)
+    made = ExternOp(name, shapes, kinds, inputs, fcompute, tag or current_tag(), attrs)
     return tuple(made.outputs) if several else made.outputs[0]

@@ -2,21 +2,18 @@
 
 import keyword
 from collections.abc import Sequence
-from contextlib import ExitStack
 from typing import Any
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.context import default_context
-from relax_mlir.dialects.relax.symbolic import IntLike, SymExpr
-from relax_mlir.dialects.tir.builder import Buffer, BufferDecl, PrimFuncBuilder
-from relax_mlir.dialects.tir.scalar import Scalar, binary, cast
+from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.tir.builder import BufferDecl, PrimFuncBuilder
 from relax_mlir.errors import ExprError, ExprTypeError
 from relax_mlir.ir.module import IRModule
-from relax_mlir.te.checks import nodes_of
-from relax_mlir.te.reduction import Reduction
-from relax_mlir.te.tensor import ComputeOp, ExternOp, IterVar, Operation, PlaceholderOp, Tensor
-from relax_mlir.tir.emission import Emitter
-from relax_mlir.tir.nodes import Reduce
+from relax_mlir.te.checks import check_body, nodes_of
+from relax_mlir.te.scans import ScanOp
+from relax_mlir.te.stage import Stage, write_extern
+from relax_mlir.te.tensor import ComputeOp, ExternOp, Operation, PlaceholderOp, Tensor
 from relax_mlir.tir.prim_expr import Size
 
 
@@ -56,7 +53,8 @@ def create_prim_func(
             raise ExprError(
                 f"placeholder '{stage.name}' is read, but is not in the list of te.create_prim_func"
             )
-    names = _buffer_names([*tensors, *(t for stage in stages for t in stage.outputs)])
+    inside = [t for stage in stages if isinstance(stage, ScanOp) for t in stage.hidden]
+    names = _buffer_names([*tensors, *(t for stage in stages for t in stage.outputs), *inside])
     decls = [BufferDecl(names[id(each)], each.shape, each.dtype) for each in tensors]
     context = default_context()
     with context, ir.Location.unknown(context):
@@ -115,7 +113,8 @@ def _integers(
         dim.name for each in tensors for dim in map(SymExpr.of, each.shape) if dim.name is not None
     }
     used: set[str] = set()
-    for stage in stages:
+    every = [*stages, *(op for s in stages if isinstance(s, ScanOp) for op in s.inside)]
+    for stage in every:
         sizes: list[Any] = [dim for output in stage.outputs for dim in output.shape]
         if isinstance(stage, ComputeOp):
             sizes += [size for axis in stage.reduce_axis for size in axis.dom]
@@ -132,109 +131,18 @@ def _write(
 ) -> None:  # fmt: skip
     buffers = {id(tensor): buffer for tensor, buffer in zip(tensors, builder.buffers, strict=True)}
     for stage in stages:
-        for output in stage.outputs:
+        for output in (*stage.outputs, *(stage.hidden if isinstance(stage, ScanOp) else ())):
             if id(output) not in buffers:
                 name = names[id(output)]
                 buffers[id(output)] = builder.alloc(name, output.shape, output.dtype)
     for stage in stages:
         try:
             if isinstance(stage, ComputeOp):
-                _Stage(builder, stage, buffers).write()
+                check_body(stage.name, stage.axis, stage.body)
+                Stage(builder, stage, buffers).write()
+            elif isinstance(stage, ScanOp):
+                stage.write(builder, buffers)
             elif isinstance(stage, ExternOp):
-                _write_extern(builder, stage, buffers)
+                write_extern(builder, stage, buffers)
         except ExprError as error:
             raise type(error)(f"in stage '{stage.name}': {error}") from error
-
-
-def _write_extern(builder: PrimFuncBuilder, stage: ExternOp, buffers: dict[int, Buffer]) -> None:
-    from relax_mlir.tir import ir_builder
-
-    with ir_builder.writing(builder) as writer:
-        made = stage.write(
-            [ir_builder.BufferVar(buffers[id(each)]) for each in stage.inputs],
-            [ir_builder.BufferVar(buffers[id(each)]) for each in stage.outputs],
-        )
-        writer.emit(made)
-
-
-class _Stage:
-    """Writes the loops and the block of one `te.compute`."""
-
-    def __init__(self, builder: PrimFuncBuilder, op: ComputeOp, buffers: dict[int, Buffer]) -> None:
-        self._builder, self._op, self._buffers = builder, op, buffers
-        self._targets = [buffers[id(output)] for output in op.outputs]
-
-    def write(self) -> None:
-        """Write the stage at the current insertion point."""
-        builder, op = self._builder, self._op
-        axes = [*op.axis, *op.reduce_axis]
-        with ExitStack() as stack:
-            iters: list[tuple[str, Scalar, IntLike]] = []
-            for axis in axes:
-                extent = axis.dom[1]
-                loop = builder.loop(extent, name=axis.name)
-                iters.append((axis.iter_type, stack.enter_context(loop), extent))
-            names = [f"v_{axis.name}" for axis in axes]
-            block = stack.enter_context(builder.block(op.name, iters, names=names))
-            if op.reduce_axis:
-                with block.init() as init:
-                    self._start(init)
-                self._combine(list(block))
-            else:
-                values = self._emitter(list(block))
-                at = tuple(block)
-                # All are computed before one is stored: one may read what another writes.
-                found = [values.value(expr) for expr in op.body]
-                for target, value in zip(self._targets, found, strict=True):
-                    target.store(value, at)
-
-    def _emitter(self, iters: Sequence[Scalar], extra: dict[int, Scalar] | None = None) -> Emitter:
-        leaves = dict(extra or {})
-        axes: list[IterVar] = [*self._op.axis, *self._op.reduce_axis]
-        for axis, value in zip(axes, iters, strict=True):
-            start = axis.dom[0].value
-            if start != 0:
-                first = start if start is not None else self._builder.symbol(axis.dom[0])
-                value = binary("add", value, first)
-            leaves[id(axis)] = value
-        return Emitter(self._builder, self._buffers, leaves)
-
-    def _reduction(self) -> Reduction:
-        expr = self._op.body[0]
-        assert isinstance(expr, Reduce), "only reductions have axes to reduce over"
-        return expr.reduction
-
-    def _start(self, iters: Sequence[Scalar]) -> None:
-        reduction = self._reduction()
-        values = self._emitter(iters)
-        at = tuple(iters[: len(self._op.axis)])
-        for target, expr in zip(self._targets, reduction.init, strict=True):
-            target.store(values.value(expr), at)
-
-    def _combine(self, iters: list[Scalar]) -> None:
-        reduction = self._reduction()
-        at = tuple(iters[: len(self._op.axis)])
-        known = [target[at] for target in self._targets]
-        values = self._emitter(iters)
-        if reduction.where is None:
-            found = [values.value(expr) for expr in reduction.source]
-        else:
-            test = values.value(reduction.where)
-            pairs = zip(reduction.source, reduction.identity, strict=True)
-            found = [
-                values.choose(
-                    test,
-                    lambda inner, expr=expr: inner.value(expr),
-                    lambda inner, nothing=nothing: inner.value(nothing),
-                    expr.dtype,
-                )
-                for expr, nothing in pairs
-            ]
-        extra = {
-            **{id(leaf): value for leaf, value in zip(reduction.lhs, known, strict=True)},
-            **{id(leaf): value for leaf, value in zip(reduction.rhs, found, strict=True)},
-        }
-        combined = self._emitter(iters, extra)
-        results = [combined.value(expr) for expr in reduction.result]
-        for target, value in zip(self._targets, results, strict=True):
-            target.store(cast(value, target.dtype), at)

@@ -19,7 +19,7 @@ _EXPORTS = {
     **dict.fromkeys(("call_extern", "call_packed", "call_pure_extern"), "externs"),
     **dict.fromkeys(
         ("all", "any", "atan2", "ceildiv", "copysign", "exp10", "fmod", "hypot", "if_then_else",
-         "infinity", "likely", "max", "max_value", "min", "min_value", "pow", "power",
+         "infinity", "likely", "logaddexp", "max", "max_value", "min", "min_value", "pow", "power",
          "reinterpret"), "functions"),
 }  # fmt: skip
 _MODULES = ("ir_builder", "schedule", "transform")

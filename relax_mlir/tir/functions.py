@@ -119,6 +119,11 @@ def copysign(x: Any, y: Any) -> PrimExpr:
     return intrinsics.binary("copysign", x, y, floats=True)
 
 
+def logaddexp(x: Any, y: Any) -> PrimExpr:
+    """Return the logarithm of the sum of two exponentials."""
+    return intrinsics.binary("relax.log_add_exp", x, y, floats=True)
+
+
 def hypot(x: Any, y: Any) -> PrimExpr:
     """Return the length of the hypotenuse."""
     x, y = A.matched(x, y)

@@ -8,6 +8,7 @@ from relax_mlir.errors import ExprError
 from relax_mlir.te.operation import compute
 from relax_mlir.te.tensor import Tensor
 from relax_mlir.tir import arithmetic, intrinsics
+from relax_mlir.tir.dtypes import is_float
 from relax_mlir.topi.support import narrowed, scalar, tensor
 
 _NAMES = (
@@ -82,3 +83,19 @@ def elemwise_sum(xs: Sequence[Tensor]) -> Tensor:
         lambda *i: functools.reduce(lambda a, b: a + b, (x[i] for x in xs)),
         name="T_elemwise_sum",
     )
+
+
+# The functions are fast and exact to a few units in the last place as they are.
+fast_exp, fast_tanh, fast_erf = (FUNCTIONS[name] for name in ("exp", "tanh", "erf"))
+
+
+def ceil_log2(x: Any) -> Any:
+    """Return the logarithm to base 2 of positive numbers, rounded up; of integers exactly."""
+    if isinstance(x, Tensor):
+        return compute(x.shape, lambda *i: ceil_log2(x[i]), name="T_ceil_log2")
+    value = arithmetic.as_expr(x)
+    if is_float(value.dtype):
+        return intrinsics.unary("ceil", intrinsics.unary("log2", value))
+    before = arithmetic.cast(value - 1, "int64")
+    bits = 64 - arithmetic.cast(intrinsics.unary("clz", before), "int64")
+    return arithmetic.cast(bits, value.dtype)

@@ -263,3 +263,36 @@ def repeat(a: Tensor, repeats: int, axis: int = 0) -> Tensor:
         )],
         name="T_repeat",
     )  # fmt: skip
+
+
+def expand_like(a: Tensor, shape_like: Tensor, axis: Any) -> Tensor:
+    """Return a tensor with new axes, repeated along them to the shape of another one.
+
+    Args:
+        a: the tensor.
+        shape_like: of its dimensions and the new ones.
+        axis: the new axes, in `shape_like`.
+
+    Raises:
+        ExprError: the dimensions do not fit.
+    """
+    given = axes_of(axis, tensor(shape_like, "expand_like").ndim, "expand_like")
+    kept = [i for i in range(shape_like.ndim) if i not in given]
+    fits = len(kept) == tensor(a, "expand_like").ndim and all(
+        same(dim, shape_like.shape[i]) for dim, i in zip(a.shape, kept, strict=True)
+    )
+    if not fits:
+        raise ExprError(f"topi.expand_like: {a} with new axes {given} is not like {shape_like}")
+    return compute(shape_like.shape, lambda *i: a[tuple(i[k] for k in kept)], name="T_expand_like")
+
+
+def dyn_tile(a: Tensor, new_shape: Any, rdim: int) -> Tensor:
+    """Return a tensor repeated as a whole to a shape, `rdim` times of which are given."""
+    dims = shape_of(new_shape, "dyn_tile")
+    skip = len(dims) - tensor(a, "dyn_tile").ndim
+    if skip < 0 or rdim > len(dims):
+        raise ExprError(f"topi.dyn_tile: {a} does not repeat to {list(dims)}")
+    return compute(
+        dims, lambda *i: a[tuple(x % d for x, d in zip(i[skip:], a.shape, strict=True))],
+        name="T_tile",
+    )  # fmt: skip

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+from relax_mlir.errors import ExprError
 from relax_mlir.te import reduction as te
 from relax_mlir.te.operation import compute
 from relax_mlir.te.tensor import Dim, IterVar, Tensor
@@ -11,8 +12,9 @@ from relax_mlir.tir.arithmetic import const
 from relax_mlir.tir.dtypes import highest, is_float, lowest
 from relax_mlir.tir.nodes import Select
 from relax_mlir.tir.prim_expr import PrimExpr
+from relax_mlir.topi.blocks import reshaped
 from relax_mlir.topi.broadcast import FUNCTIONS as FUNCTIONS_OF_TWO
-from relax_mlir.topi.support import axes_of, narrowed, size, tensor, wide_of
+from relax_mlir.topi.support import axes_of, narrowed, same, shape_of, size, tensor, wide_of
 
 _REDUCERS = {"sum": te.sum, "prod": te.prod, "max": te.max, "min": te.min, "all": te._all,
              "any": te._any}  # fmt: skip
@@ -87,6 +89,31 @@ def std(data: Tensor, axis: Any = None, keepdims: bool = False) -> Tensor:
     """Return the standard deviation of floating-point elements over axes."""
     found = variance(data, axis, keepdims)
     return compute(found.shape, lambda *i: functions.UNARY["sqrt"](found[i]), name="T_std")
+
+
+def collapse_sum(data: Tensor, target_shape: Any) -> Tensor:
+    """Return the sums over what a shape would be broadcast along to that of a tensor.
+
+    Raises:
+        ExprError: the shape does not broadcast to the tensor's.
+    """
+    source = tensor(data, "collapse_sum")
+    dims = shape_of(target_shape, "collapse_sum")
+    skip = source.ndim - len(dims)
+    if skip < 0:
+        raise ExprError(f"topi.collapse_sum: {data} does not collapse to {list(dims)}")
+    over = list(range(skip))
+    for axis, dim in enumerate(dims, skip):
+        if same(dim, source.shape[axis]):
+            continue
+        if not same(dim, 1):
+            raise ExprError(f"topi.collapse_sum: {data} does not collapse to {list(dims)}")
+        over.append(axis)
+    if not over:
+        return source
+    wide = wide_of(source.dtype)
+    summed = FUNCTIONS["sum"](narrowed(source, wide, "T_wide"), over, True)
+    return narrowed(reshaped("T_collapse", summed, dims), source.dtype, "T_cast")
 
 
 def _best(name: str, better: str, last: bool) -> Callable[..., Any]:

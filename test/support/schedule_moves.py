@@ -10,11 +10,36 @@ from typing import Any
 
 from relax_mlir.errors import ScheduleError
 from relax_mlir.ir import structural_equal
+from relax_mlir.script import from_source
+from relax_mlir.tir import TensorIntrin
 from relax_mlir.tir.schedule import BlockRV, LoopRV, Schedule
 from relax_mlir.tir.schedule.buffers import is_local
 from relax_mlir.tir.schedule.primitives.layout import buffer_of
 
 Move = Callable[[Schedule, Random], Any]
+
+_TILE = """
+from relax_mlir.script import tir as T
+@T.prim_func
+def tile(A: T.Buffer((2, 2), "float32"), B: T.Buffer((2, 2), "float32"),
+         C: T.Buffer((2, 2), "float32")):
+    with T.block("root"):
+        T.reads(C[0:2, 0:2], A[0:2, 0:2], B[0:2, 0:2])
+        T.writes(C[0:2, 0:2])
+        for i, j, k in T.grid(2, 2, 2):
+            with T.block("update"):
+                vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+                C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]
+"""
+
+
+def tile_intrin() -> str:
+    """Return the name of an intrinsic that adds the product of two matrices of two by two."""
+    name = "test_tile_2x2x2"
+    if TensorIntrin.get(name, allow_missing=True) is None:
+        made = from_source(_TILE)
+        TensorIntrin.register(name, made, made)
+    return name
 
 
 def some_block(sch: Schedule, rng: Random) -> BlockRV:
@@ -180,11 +205,67 @@ def buffered(sch: Schedule, rng: Random) -> None:
         sch.fuse_reduction_epilogue(block, some_block(sch, rng))
 
 
+def tiled(sch: Schedule, rng: Random) -> None:
+    """Cut a block into tiles of two and have an intrinsic compute them."""
+    block = some_block(sch, rng)
+    loops = sch.get_loops(block)
+    if len(loops) != 3:
+        raise ScheduleError("no three loops")
+    if rng.random() < 0.7:
+        sch.decompose_reduction(block, rng.choice(loops))
+        loops = sch.get_loops(block)
+    halves = [sch.split(loop, [None, 2]) for loop in loops]
+    outer, inner = [h[0] for h in halves], [h[1] for h in halves]
+    rng.shuffle(outer)
+    sch.reorder(*outer, *inner)
+    sch.tensorize(inner[0], tile_intrin())
+
+
+def rolled(sch: Schedule, rng: Random) -> None:
+    block = some_block(sch, rng)
+    loops = sch.get_loops(some_block(sch, rng))
+    if not loops:
+        raise ScheduleError("no loops")
+    sch.compute_at(block, rng.choice(loops))
+    sch.rolling_buffer(block, 0)
+
+
+def noted(sch: Schedule, rng: Random) -> None:
+    block = some_block(sch, rng)
+    if rng.random() < 0.5:
+        sch.set_scope(block, 0, rng.choice(["local", "shared", "global"]))
+    else:
+        sch.set_axis_separator(block, ("write", 0), rng.choice([[], [1]]))
+
+
+def cached_by_map(sch: Schedule, rng: Random) -> None:
+    block = some_block(sch, rng)
+    count = len(sch.get(block).attributes["iter_types"])
+    order = rng.sample(range(count), rng.randint(min(count, 1), count))
+    way = rng.choice([sch.reindex_cache_read, sch.reindex_cache_write])
+    way(block, rng.choice([0, 0, 1]), "local", lambda *i: tuple(i[k] for k in order))
+
+
+def unpadded(sch: Schedule, rng: Random) -> None:
+    block = some_block(sch, rng)
+    loops = sch.get_loops(block)
+    if not loops:
+        raise ScheduleError("no loops")
+    loop = rng.choice(loops)
+    possible = sch.can_decompose_padding(block, loop)
+    try:
+        sch.decompose_padding(block, loop)
+    except ScheduleError:
+        assert not possible
+        raise
+    assert possible
+
+
 MOVES: list[Move] = [
     split, split, fuse, reorder, reorder, kind, annotate, sample, categorical, unit_loop, merge,
     partition, inline, move, move, move, decompose, factor, cache, cache, place,
     layout, block_layout, blocks, blocks, reindexed, padded, copied_at,
-    buffered, buffered,
+    buffered, buffered, tiled, rolled, noted, cached_by_map, unpadded,
 ]  # fmt: skip
 
 

@@ -218,7 +218,76 @@ WINDOW = Program(
     [(14,), (12,)],
     lambda a: np.max(np.lib.stride_tricks.sliding_window_view(a * 3, 3), axis=1),
 )
+BIAS = Program(
+    "bias",
+    """def main(A: T.Buffer((6, 8), "float32"), B: T.Buffer((8, 6), "float32"),
+             bias: T.Buffer((6,), "float32"), D: T.Buffer((6, 6), "float32")):
+    C = T.alloc_buffer((6, 6), "float32")
+    for i, j, k in T.grid(6, 6, 8):
+        with T.block("C"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+            with T.init():
+                C[vi, vj] = 0.0
+            C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]
+    for i, j in T.grid(6, 6):
+        with T.block("D"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            D[vi, vj] = C[vi, vj] + bias[vj]
+""",
+    [(6, 8), (8, 6), (6,), (6, 6)],
+    lambda a, b, bias: a @ b + bias,
+)
+STENCIL = Program(
+    "stencil",
+    """def main(A: T.Buffer((12, 9), "float32"), C: T.Buffer((8, 7), "float32")):
+    P = T.alloc_buffer((14, 9), "float32")
+    B = T.alloc_buffer((10, 9), "float32")
+    for i, j in T.grid(14, 9):
+        with T.block("P"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            P[vi, vj] = T.if_then_else(1 <= vi and vi < 13, A[vi - 1, vj], T.float32(0))
+    for i, j, k in T.grid(10, 9, 5):
+        with T.block("B"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+            with T.init():
+                B[vi, vj] = 0.0
+            B[vi, vj] = B[vi, vj] + P[vi + vk, vj]
+    for i, j, r, s in T.grid(8, 7, 3, 3):
+        with T.block("C"):
+            vi, vj, vr, vs = T.axis.remap("SSRR", [i, j, r, s])
+            with T.init():
+                C[vi, vj] = T.float32(-1000)
+            C[vi, vj] = T.max(C[vi, vj], B[vi + vr, vj + vs])
+""",
+    [(12, 9), (8, 7)],
+    lambda a: _largest(_sums(np.pad(a, ((1, 1), (0, 0))))),
+)
+NEAREST = Program(
+    "nearest",
+    """def main(A: T.Buffer((5, 7), "float32"), B: T.Buffer((9, 12), "float32")):
+    for i, j in T.grid(9, 12):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = A[vi * 5 // 9, vj * 7 // 12] + A[vi * 5 // 9, vj * 7 // 12 % 3]
+""",
+    [(5, 7), (9, 12)],
+    lambda a: _nearest(a, np.arange(9) * 5 // 9, np.arange(12) * 7 // 12),
+)
+
+
+def _sums(a: np.ndarray) -> np.ndarray:
+    return np.lib.stride_tricks.sliding_window_view(a, 5, axis=0).sum(-1)
+
+
+def _largest(a: np.ndarray) -> np.ndarray:
+    return np.lib.stride_tricks.sliding_window_view(a, (3, 3)).max((-1, -2))
+
+
+def _nearest(a: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    return a[np.ix_(rows, columns)] + a[np.ix_(rows, columns % 3)]
+
+
 PROGRAMS = [
     ELEMENTWISE, DYNAMIC, MATMUL, DYNAMIC_MATMUL, ROW_SUM, CONVOLUTION, CHAIN, MATMUL_RELU, SOFTMAX,
-    WINDOW,
+    WINDOW, BIAS, STENCIL, NEAREST,
 ]  # fmt: skip

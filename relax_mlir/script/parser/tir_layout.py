@@ -111,7 +111,7 @@ def _separators(p: Any, given: dict[str, Node], rank: int) -> tuple[int, ...]:
     node = given.get("axis_separators")
     value = () if node is None else _literal(p, node)
     value = () if value is None else value
-    ok = isinstance(value, (list, tuple)) and all(type(v) is int and 0 < v < rank for v in value)
+    ok = isinstance(value, (list, tuple)) and all(type(v) is int and 0 <= v <= rank for v in value)
     if not ok or list(value) != sorted(value):
-        p.scope.fail(node, "axis_separators are increasing positions inside the shape")
+        p.scope.fail(node, f"axis_separators are increasing positions from 0 to {rank}")
     return tuple(value)

@@ -104,7 +104,8 @@ def declarations(
     arguments = [str(indices.var(argument)) for argument in tree.body_of(block).arguments]
     found = []
     for region in regions_of(indices, block):
-        attributes = region_attributes(region.ranges, arguments)
+        ranges = None if region.ranges is None else _within(indices, region.buffer, region.ranges)
+        attributes = region_attributes(ranges, arguments)
         if isinstance(attributes["map"], ir.UnitAttr):
             # Scripts have no word for "any part": all of it.
             dims = dims_of(indices, region.buffer)
@@ -114,6 +115,19 @@ def declarations(
             if happens:
                 found.append((kind, region.buffer, attributes))
     return sorted(found, key=lambda entry: entry[0])
+
+
+def _within(indices: Indices, buffer: ir.Value, ranges: list[Range]) -> list[Range]:
+    """Return ranges without what is certain to be outside of a buffer."""
+    found = []
+    for own, dim in zip(ranges, dims_of(indices, buffer), strict=True):
+        low, high = own.low, own.high
+        if low.value is not None and low.value < 0:
+            low = SymExpr.const(0)
+        if high.value is not None and dim.value is not None and high.value >= dim.value:
+            high = dim - 1
+        found.append(Range(low, high))
+    return found
 
 
 def region_attributes(ranges: list[Range] | None, arguments: list[str]) -> dict[str, ir.Attribute]:

@@ -103,12 +103,15 @@ def _factor_end(
 
 
 def _joined_end(expr: SymExpr, name: str, own: Range, facts: Facts, upper: bool) -> SymExpr | None:
-    """Return an end of `a - a // k * k`, a remainder, which lies between 0 and `k - 1`."""
+    """Return an end of `a - a // k * k`, a remainder, which lies between 0 and `k - 1`.
+
+    `a // d % k` is one too, `a // d - a // (d * k) * k`.
+    """
     for part, coefficient in expr.split():
         atom = part.atom
         if atom is None or atom.kind != "floordiv" or name not in part.symbols:
             continue
-        lhs, rhs = atom.parts
+        lhs, rhs = _finer(expr, part, *atom.parts)
         remainder = lhs - part * rhs
         scale = rhs.value
         if scale is None or -coefficient % scale:
@@ -127,6 +130,20 @@ def _joined_end(expr: SymExpr, name: str, own: Range, facts: Facts, upper: bool)
         most = rhs - 1
         return rest + (most if (count > 0) == upper else SymExpr.const(0)) * count
     return None
+
+
+def _finer(
+    expr: SymExpr, part: SymExpr, lhs: SymExpr, rhs: SymExpr
+) -> tuple[SymExpr, SymExpr]:  # fmt: skip
+    """Return `a // d` and `k` of a quotient `a // (d * k)` whose expression holds `a // d` too."""
+    for other, _ in expr.split():
+        atom = other.atom
+        if other == part or atom is None or atom.kind != "floordiv" or atom.parts[0] != lhs:
+            continue
+        whole, fine = rhs.value, atom.parts[1].value
+        if whole is not None and fine and whole % fine == 0:
+            return other, SymExpr.const(whole // fine)
+    return lhs, rhs
 
 
 def covers(outer: Sequence[Range], inner: Sequence[Range], facts: Facts) -> bool:

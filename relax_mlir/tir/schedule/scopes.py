@@ -5,6 +5,7 @@ from relax_mlir.tir.schedule import tree
 from relax_mlir.tir.schedule.accesses import accesses
 from relax_mlir.tir.schedule.conditions import Comparison
 from relax_mlir.tir.schedule.index import Indices
+from relax_mlir.tir.schedule.injective import determined_names
 from relax_mlir.tir.schedule.state import ScheduleState
 
 
@@ -140,3 +141,23 @@ def runs_for_all(indices: Indices, block: ir.Operation) -> bool:
         )
         for each in indices.block_conditions(block)
     )
+
+
+def writes_once(indices: Indices, block: ir.Operation, buffer: ir.Value) -> bool:
+    """Whether each point of a block's spatial iterators is known to write elements of its own."""
+    arguments = tree.body_of(block).arguments
+    spatial = {
+        str(indices.var(argument))
+        for argument, kind, extent in zip(
+            arguments, tree.iter_types(block), indices.extents(block), strict=True
+        )
+        if kind == "spatial" and extent.value != 1
+    }
+    for access in accesses(indices, block, init=False):
+        if not access.writes or access.buffer != buffer:
+            continue
+        if access.indices is None:
+            return False
+        if not spatial <= determined_names(access.indices, indices.facts(access.op)):
+            return False
+    return True

@@ -6,17 +6,30 @@ from typing import Any
 _EXPORTS = {
     **dict.fromkeys(
         ("bias_add", "fast_softmax", "leaky_relu", "log_softmax", "prelu", "scale_shift_nchw",
-         "softmax", "softplus"), "nn.activation"),
-    **dict.fromkeys(("conv", "conv2d", "depthwise_conv2d_nchw", "pad"), "nn.convolution"),
+         "scale_shift_nhwc", "softmax", "softplus"), "nn.activation"),
     **dict.fromkeys(
-        ("batch_norm", "group_norm", "instance_norm", "layer_norm", "rms_norm"),
+        ("conv", "conv1d", "conv2d", "depthwise_conv2d_nchw", "depthwise_conv2d_nhwc", "pad"),
+        "nn.convolution"),
+    **dict.fromkeys(
+        ("batch_norm", "group_norm", "instance_norm", "layer_norm", "lrn", "rms_norm"),
         "nn.normalization"),
     **dict.fromkeys(("adaptive_pool", "global_pool"), "nn.pooling"),
     **dict.fromkeys(("batch_matmul", "dense", "matmul"), "linear_algebra"),
     **dict.fromkeys(("flatten",), "manipulate"),
     **dict.fromkeys(("dilate",), "nn.transposed"),
+    **dict.fromkeys(
+        ("batch_to_space_nd", "depth_to_space", "pixel_shuffle", "space_to_batch_nd",
+         "space_to_depth"), "nn.space"),
+    **dict.fromkeys(
+        ("circular_pad", "get_padded_shape", "mirror_pad", "reflect_pad", "replicate_pad"),
+        "nn.padding"),
+    **dict.fromkeys(("nll_loss",), "nn.loss"),
+    **dict.fromkeys(("lstm",), "nn.recurrent"),
+    **dict.fromkeys(("upsampling", "upsampling3d"), "nn.enlarging"),
+    **dict.fromkeys(("correlation_nchw",), "nn.matching"),
+    **dict.fromkeys(("fifo_buffer",), "nn.buffers"),
 }  # fmt: skip
-_TABLES = ("activation", "convolution", "pooling", "transposed")
+_TABLES = ("activation", "convolution", "matching", "pooling", "transposed")
 
 
 def _table(name: str) -> Any:
@@ -30,7 +43,9 @@ def __getattr__(name: str) -> Any:
         tables = (_table(table) for table in _TABLES if not name.startswith("_"))
         value = next((table[name] for table in tables if name in table), None)
         if value is None:
-            raise AttributeError(f"module 'relax_mlir.topi.nn' has no attribute '{name}'")
+            from relax_mlir.topi.refused import missing
+
+            raise missing("topi.nn", name, __dir__())
     globals()[name] = value
     return value
 

@@ -59,6 +59,13 @@ def scale_shift_nchw(Input: Tensor, Scale: Tensor, Shift: Tensor) -> Tensor:
     )
 
 
+def scale_shift_nhwc(Input: Tensor, Scale: Tensor, Shift: Tensor) -> Tensor:
+    """Return a tensor with each channel, the last axis, scaled and shifted."""
+    return compute(
+        Input.shape, lambda *i: Input[i] * Scale[i[-1]] + Shift[i[-1]], name="T_scale_shift"
+    )
+
+
 def softmax(x: Tensor, axis: int = -1) -> Tensor:
     """Return exponentials divided by their sum along an axis."""
     return _softmax(x, axis, False)

@@ -178,6 +178,15 @@ def conv2d(
     return conv(data, kernel, strides, padding, dilation, 1, data_layout, own, out_dtype)
 
 
+def conv1d(
+    data: Tensor, kernel: Tensor, strides: Any = 1, padding: Any = "VALID", dilation: Any = 1,
+    groups: int = 1, data_layout: str = "NCW", kernel_layout: str = "", out_dtype: Any = None,
+) -> Tensor:  # fmt: skip
+    """Return a convolution of rows; NWC takes kernels as WIO, all else OIW, by default."""
+    own = kernel_layout or ("WIO" if data_layout == "NWC" else "OIW")
+    return conv(data, kernel, strides, padding, dilation, groups, data_layout, own, out_dtype)
+
+
 def _fixed(name: str, data_layout: str, kernel_layout: str) -> Callable[..., Tensor]:
     def function(
         Input: Tensor, Filter: Tensor, stride: Any = 1, padding: Any = 0, dilation: Any = 1,
@@ -219,6 +228,36 @@ def depthwise_conv2d_nchw(
 
         kernels = reshape(Filter, [plain(SymExpr.of(times) * channels), 1, *window])
     return conv(Input, kernels, stride, padding, dilation, channels, "NCHW", "OIHW", out_dtype)
+
+
+def depthwise_conv2d_nhwc(
+    Input: Tensor, Filter: Tensor, stride: Any, padding: Any, dilation: Any,
+    kernel_layout: str = "HWOI", out_dtype: Any = None,
+) -> Tensor:  # fmt: skip
+    """Return a convolution of each channel by kernels of its own, channels last.
+
+    Args:
+        Input: images (N, H, W, C).
+        Filter: kernels (H, W, channel, multiplier).
+        stride: one number, or one for each spatial axis.
+        padding: numbers, or `SAME` or `VALID`.
+        dilation: one number, or one for each spatial axis.
+        kernel_layout: HWOI.
+        out_dtype: of the result, by default the operands'.
+
+    Raises:
+        ExprError: the number of channels is not known, or the layout is another one.
+    """
+    from relax_mlir.topi.manipulate import reshape
+
+    if kernel_layout != "HWOI" or tensor(Filter, "nn.depthwise_conv2d_nhwc").ndim != 4:
+        raise ExprError(f"topi.nn.depthwise_conv2d_nhwc takes kernels HWOI, got {kernel_layout}")
+    *window, channels, times = Filter.shape
+    if not isinstance(channels, int):
+        raise ExprError("topi.nn.depthwise_conv2d_nhwc needs a known number of channels")
+    # Channel and multiplier count on together, as channels of the result do.
+    kernels = reshape(Filter, [*window, 1, plain(SymExpr.of(times) * channels)])
+    return conv(Input, kernels, stride, padding, dilation, channels, "NHWC", "HWIO", out_dtype)
 
 
 FUNCTIONS: dict[str, Callable[..., Tensor]] = {

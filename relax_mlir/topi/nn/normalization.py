@@ -7,7 +7,8 @@ from relax_mlir.errors import ExprError
 from relax_mlir.te import reduction as te
 from relax_mlir.te.operation import compute
 from relax_mlir.te.tensor import Tensor
-from relax_mlir.tir.arithmetic import cast
+from relax_mlir.tir import functions
+from relax_mlir.tir.arithmetic import binary, cast
 from relax_mlir.tir.functions import UNARY
 from relax_mlir.tir.prim_expr import PrimExpr
 from relax_mlir.topi.manipulate import reshape
@@ -163,3 +164,37 @@ def batch_norm(
         for old, new in ((moving_mean, mean), (moving_var, variance))
     ]
     return [out, *moved]
+
+
+def lrn(
+    data: Tensor, size: int, axis: int = 1, alpha: float = 0.0001, beta: float = 0.75,
+    bias: float = 2,
+) -> Tensor:  # fmt: skip
+    """Return elements divided by a power of the sum of squares around them along an axis.
+
+    `data / (bias + alpha / size * sum of squares) ** beta`, over `size` elements.
+
+    Raises:
+        ExprError: the size is not odd and positive.
+    """
+    along = axis_of(axis, tensor(data, "nn.lrn").ndim, "nn.lrn")
+    if size < 1 or size % 2 == 0:
+        raise ExprError(f"topi.nn.lrn: size is odd and positive, got {size}")
+    half, wide, dim = size // 2, wide_of(data.dtype), data.shape[along]
+    k = te.reduce_axis((0, size), "k")
+
+    def squares(*i: Any) -> PrimExpr:
+        place = i[along] + k - half
+        inside = functions.all(place >= 0, place < dim)
+        near = binary("max", binary("min", place, dim - 1), 0)
+        value = cast(data[(*i[:along], near, *i[along + 1 :])], wide)
+        return te.sum(value * value, axis=k, where=inside)
+
+    total = compute(data.shape, squares, name="T_lrn_sum")
+    return compute(
+        data.shape,
+        lambda *i: cast(
+            cast(data[i], wide) / functions.pow(total[i] * (alpha / size) + bias, beta), data.dtype
+        ),
+        name="T_lrn",
+    )

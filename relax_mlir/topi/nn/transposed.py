@@ -100,4 +100,4 @@ FUNCTIONS = {
         ("conv1d_transpose_ncw", 1), ("conv2d_transpose_nchw", 2), ("conv3d_transpose_ncdhw", 3),
     )
 }  # fmt: skip
-FUNCTIONS["group_conv2d_transpose_nchw"] = FUNCTIONS["conv2d_transpose_nchw"]
+FUNCTIONS |= {f"group_{name}": function for name, function in FUNCTIONS.items()}

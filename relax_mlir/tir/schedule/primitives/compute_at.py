@@ -108,6 +108,27 @@ def _may_move(state: ScheduleState, block: ir.Operation, loop: ir.Operation) -> 
         raise state.error(f"{what} is under a condition", block)
     if not scopes.runs_for_all(state.indices(block), block):
         raise state.error(f"the predicate of {what} may leave out some of its points", block)
+    _reads_last_values(state, block, loop)
+
+
+def _reads_last_values(state: ScheduleState, block: ir.Operation, loop: ir.Operation) -> None:
+    """Check that what a block reads is not written again and again in loops around both.
+
+    A rolling buffer holds only what its last steps computed.
+    """
+    reads = scopes.buffers(block)[0]
+    now, later = tree.loops_around(block), [*tree.loops_around(loop), loop]
+    for maker in scopes.siblings(block):
+        shared = tree.loops_around(maker)
+        if maker == block or [x for x in now if x in shared] == [x for x in later if x in shared]:
+            continue
+        for buffer in scopes.buffers(maker)[1]:
+            if buffer in reads and not scopes.writes_once(state.indices(maker), maker, buffer):
+                raise state.error(
+                    f"{tree.describe(maker)} may write an element of '{buffers.name_of(buffer)}' "
+                    f"several times, and {tree.describe(block)} reads it in between or would do so",
+                    maker, block, loop,
+                )  # fmt: skip
 
 
 def _to_scope(op: ir.Operation) -> list[ir.Operation]:
