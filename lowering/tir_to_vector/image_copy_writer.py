@@ -10,10 +10,10 @@ from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.flat import inner_dims
 from relax_mlir.lowering.tir_to_vector.image_copy import CopiedWindow, CopyAxis
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
+from relax_mlir.lowering.tir_to_vector.lane_picks import every_nth
 from relax_mlir.lowering.tir_to_vector.machine import Machine
 from relax_mlir.lowering.tir_to_vector.microkernel import Flat
 from relax_mlir.lowering.tir_to_vector.packing import Loader
-from relax_mlir.lowering.tir_to_vector.planes_kernel import every_nth
 
 # Vectors of a row of known length that are written without a loop.
 _UNROLLED = 8

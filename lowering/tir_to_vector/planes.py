@@ -137,11 +137,10 @@ def _assign(
     axes = _axes(nest, flat, image, kernel, reductions)
     if axes is None or len(axes[-1].inner) < 2 or col not in axes[-1].inner:
         return None
-    # Steps along a row of the image are written out, so they are those of the window.
     if any(i != col and i not in reductions for i in axes[-1].inner):
         return None
     sliding = {i for axis in axes for i in axis.inner}
-    if any(i not in sliding or flat.iters[i].extent.value is None for i in reductions):
+    if any(i not in sliding for i in reductions):
         return None
     if padded is not None and padded.buffer != image.buffer:
         return None

@@ -97,12 +97,17 @@ class _Splitter:
         if 0 in (outputs, inputs, *windows) or data[c] != inputs or 0 in data:
             return None
         self.axes = self._axes(windows)
+        # Of windows of one channel each vectors run along the channels: they lie last in all.
+        self.single = inputs == attrs["groups"]
         self.kernel = self._mirrored(order, outputs, inputs, windows)
         dtype = attrs["out_dtype"] or T.tensor_dtype(self.data.type)
         sizes = [data[place] + axis.more for place, axis in zip(places, self.axes, strict=True)]
         n = data[layout_axes(attrs["data_layout"], f"NC{SPATIAL[rank]}")[0]]
         channels = SymExpr.const(outputs * attrs["groups"])
         self.dtype, self.dims = dtype, [n, *sizes, channels]
+        if self.single and attrs["data_layout"] != self.last:
+            axes = permutation(attrs["data_layout"], self.last)
+            self.data = build("permute_dims", [self.data], {"axes": axes})
         if any(size.value is not None and size.value < 1 for size in sizes):
             return None
         value = self._joined(())
@@ -197,6 +202,11 @@ class _Splitter:
             "out_layout": self.last,
             "out_dtype": self.attrs["out_dtype"],
         }
+        if self.single:
+            order = [*range(2, 2 + self.rank), 1, 0]
+            kernel = build("permute_dims", [kernel], {"axes": order})
+            layouts = {"data_layout": self.last, "kernel_layout": f"{SPATIAL[self.rank]}IO"}
+            attrs = {**attrs, **layouts}
         value = build(f"conv{self.rank}d", [self.data, kernel], attrs)
         return _sliced(value, [(skip, over) for *_, skip, over in around])
 

@@ -36,6 +36,11 @@ IMAGES: list[tuple[tuple[int, ...], tuple[int, ...], dict[str, Any]]] = [
     ((1, 3, 20, 50), (6, 1, 5, 4), {"groups": 3, "padding": [2, 2], "strides": [1, 3]}),
     ((1, 4, 18, 70), (4, 1, 7, 7), {"groups": 4, "padding": [3, 3], "dilation": [1, 2]}),
     ((1, 6, 9, 9), (4, 3, 3, 3), {"groups": 2, "padding": [1, 1], "strides": [4, 4]}),
+    ((1, 9, 7, 7), (9, 1, 3, 3), {"groups": 9, "padding": [1, 1]}),
+    ((2, 3, 14, 14), (3, 1, 3, 3), {"groups": 3, "padding": [1, 1], "strides": [2, 2]}),
+    ((1, 5, 40, 5), (10, 1, 5, 3), {"groups": 5, "padding": [3, 0, 0, 2], "strides": [3, 1]}),
+    ((1, 4, 2, 3), (4, 1, 2, 2), {"groups": 4, "padding": [1, 0, 2, 1], "dilation": [2, 1]}),
+    ((1, 3, 5, 30), (3, 1, 1, 4), {"groups": 3, "padding": [0, 1], "strides": [1, 4]}),
 ]
 OTHERS: list[tuple[tuple[int, ...], tuple[int, ...], dict[str, Any]]] = [
     ((2, 5, 41), (32, 5, 3), {"padding": [1, 2], "strides": [2]}),
@@ -44,6 +49,7 @@ OTHERS: list[tuple[tuple[int, ...], tuple[int, ...], dict[str, Any]]] = [
     ((2, 3, 4, 6, 33), (19, 3, 2, 1, 3), {"strides": [1, 2, 5], "dilation": [2, 1, 1]}),
     ((1, 5, 2500), (16, 5, 4), {"padding": [19, 40], "strides": [3]}),
     ((1, 4, 5, 4, 19), (4, 1, 3, 3, 3), {"groups": 4, "padding": [1, 1, 0, 1, 0, 1]}),
+    ((1, 4, 3, 5, 6), (4, 1, 2, 3, 3), {"groups": 4, "padding": [1, 1, 1], "strides": [2, 1, 1]}),
 ]
 SPATIAL = {1: "W", 2: "HW", 3: "DHW"}
 
@@ -85,6 +91,32 @@ def test_against_numpy(cases: list[Any], dtype: str) -> None:
         for kind, weights in (("packed", ()), other):
             got = vm[f"{kind}{index}"](x, *weights)
             check(got, wanted, ulps=32, scale=300, what=(kind, index))
+
+
+def test_windows_of_unknown_sizes() -> None:
+    """One kernel of one channel a group for all images and windows, fewer rows than tiles too."""
+    builder = relax.BlockBuilder()
+    b, h, w, p, q = (tir.Var(name, "int64") for name in "bhwpq")
+    for stride in (1, 2):
+        x = relax.Var("x", relax.TensorStructInfo([b, 6, h, w], "float32"))
+        k = relax.Var("k", relax.TensorStructInfo([12, 1, p, q], "float32"))
+        with builder.function(f"f{stride}", [x, k]):
+            with builder.dataflow():
+                made = relax.op.nn.conv2d(x, k, strides=stride, padding=[1, 2, 0, 1], groups=6)
+                result = builder.emit_output(made)
+            builder.emit_func_output(result)
+    vm = relax.VirtualMachine(relax.build(builder.get()))
+    for image, window in (
+        ((7, 7), (3, 3)),
+        ((1, 40), (2, 1)),
+        ((12, 19), (1, 7)),
+        ((9, 3), (9, 5)),
+    ):
+        x, k = sample((2, 6, *image), "float32"), sample((12, 1, *window), "float32", 1)
+        for stride in (1, 2):
+            wanted = convolve(x, k, padding=[1, 2, 0, 1], strides=[stride] * 2, groups=6)
+            got = vm[f"f{stride}"](x, k)
+            check(got, wanted.astype("float32"), ulps=32, scale=300, what=(image, window, stride))
 
 
 def test_channels_last() -> None:

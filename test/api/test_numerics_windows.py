@@ -137,6 +137,20 @@ TRANSPOSED: list[tuple[Any, ...]] = [
 ]
 
 
+def test_transposed_convolution_of_single_channels_is_fast(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    program = Program()
+    dims = ["n", 40, "h", "w"]
+    attrs = {"groups": 40, "strides": [2, 2], "padding": [1, 1]}
+    program.op("f", "conv2d_transpose", (dims, "float32"), ((40, 1, 3, 3), "float32"), **attrs)
+    vm = program.build()
+    assert "no fast path" not in caplog.text
+    x, w = sample((2, 40, 5, 9), "float32"), sample((40, 1, 3, 3), "float32", 1)
+    wanted = _transposed(x, w, **attrs).astype("float32")
+    check(vm["f"](x, w), wanted, ulps=16, scale=99, what="single channels")
+
+
 @pytest.mark.parametrize("dtype", ["float16", "float32", "int32"])
 def test_transposed_convolution(dtype: str) -> None:
     program = Program()

@@ -13,6 +13,8 @@ CASES = {
     "rows": (1, 32, 64, 7, 7, 3, 1, 1, 1, 1),
     "points": (1, 48, 33, 7, 9, 1, 2, 0, 1, 1),
     "planes": (2, 8, 8, 15, 37, 3, 1, 1, 1, 8),
+    "short": (2, 5, 5, 7, 7, 3, 1, 1, 1, 5),
+    "short_pairs": (1, 3, 6, 14, 13, 3, 2, 1, 1, 3),
     "pairs": (1, 6, 12, 9, 33, 3, 2, 1, 1, 6),
     "groups": (1, 32, 64, 6, 6, 3, 1, 2, 2, 4),
     "narrow": (1, 16, 16, 1, 5, 3, 1, 1, 1, 1),
@@ -143,7 +145,9 @@ def test_same_bits_with_threads(name: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["max", "avg"])
-@pytest.mark.parametrize("geometry", [(31, 29, 3, 1, 1), (9, 70, 5, 2, 2), (8, 8, 2, 2, 0)])
+@pytest.mark.parametrize(
+    "geometry", [(31, 29, 3, 1, 1), (9, 70, 5, 2, 2), (8, 8, 2, 2, 0), (9, 5, 3, 2, 1)]
+)
 def test_pooled_planes(kind: str, geometry: tuple[int, int, int, int, int]) -> None:
     h, w, size, stride, padding = geometry
     builder = relax.BlockBuilder()

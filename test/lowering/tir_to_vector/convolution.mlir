@@ -53,3 +53,27 @@ func.func @planes(%x: tensor<1x8x19x19xf32>, %w: tensor<8x1x3x3xf32>) -> tensor<
   %y = "relax.conv2d"(%x, %w) {padding = array<i64: 1>, strides = array<i64: 2>, groups = 8} : (tensor<1x8x19x19xf32>, tensor<8x1x3x3xf32>) -> tensor<1x8x10x10xf32>
   return %y : tensor<1x8x10x10xf32>
 }
+
+// -----
+
+// With short rows of outputs two of them fill a vector; rows in fast memory share their border. A
+// few planes are copied before the first is read.
+
+// CHECK-LABEL: func.func private @conv2d(
+// CHECK-NOT: Padded
+// CHECK: [[PLANE:%.*]] = memref.alloc
+// CHECK: scf.for {{.*}} to %c32 step %c8
+// CHECK: scf.for {{.*}} to [[COUNT:%.*]] step %c1
+// CHECK: vector.maskedload
+// CHECK: vector.shuffle {{.*}} [23, 0, 1, 2, 3, 4, 5, 6, 23, 16, 17, 18
+// CHECK: vector.store {{.*}}, [[PLANE]]
+// CHECK: scf.for {{.*}} to [[COUNT]] step %c1
+// CHECK: vector.load [[PLANE]]
+// CHECK-COUNT-36: vector.fma
+// CHECK-NOT: vector.fma
+// CHECK: vector.shuffle {{.*}} [0, 1, 2, 3, 4, 5, 6, 8, 9, 10, 11, 12, 13, 14
+// CHECK: vector.maskedstore
+func.func @short_rows(%x: tensor<1x32x7x7xf32>, %w: tensor<32x1x3x3xf32>) -> tensor<1x32x7x7xf32> attributes {relax.function} {
+  %y = "relax.conv2d"(%x, %w) {padding = array<i64: 1>, groups = 32} : (tensor<1x32x7x7xf32>, tensor<32x1x3x3xf32>) -> tensor<1x32x7x7xf32>
+  return %y : tensor<1x32x7x7xf32>
+}

@@ -1,0 +1,268 @@
+"""What windows over planes share: loops, planes in fast memory, elements of the window."""
+
+import itertools
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.lowering.tir_to_vector.emit import Emitter
+from relax_mlir.lowering.tir_to_vector.epilogue import Finish
+from relax_mlir.lowering.tir_to_vector.flat import inner_dims
+from relax_mlir.lowering.tir_to_vector.index_emit import Index
+from relax_mlir.lowering.tir_to_vector.machine import Machine
+from relax_mlir.lowering.tir_to_vector.multiply import multiply_add
+from relax_mlir.lowering.tir_to_vector.operands import Layout
+from relax_mlir.lowering.tir_to_vector.planes import Planes
+from relax_mlir.lowering.tir_to_vector.team import Part
+from relax_mlir.lowering.tir_to_vector.vector_nest import work_of
+
+# Windows of no more elements are written out whole, larger ones only along their rows.
+MOST_ELEMENTS = 36
+# So many small planes are copied before the first of them is read: a load of what several stores
+# wrote waits until the last of them is in the cache.
+_MOST_PLANES = 8
+
+
+class PlanesWriter(ABC):
+    """Writes the loops over planes; how a plane lies in fast memory is for subclasses.
+
+    Attributes:
+        size: elements of a plane in fast memory.
+        strides: of all dimensions there but the last; those of rows that are copied one by one.
+    """
+
+    size: Index
+    strides: list[Index]
+
+    def __init__(self, found: Planes, emit: Emitter, machine: Machine) -> None:
+        self.found, self.emit, self.machine = found, emit, machine
+        lanes = machine.lanes(found.element)
+        assert lanes is not None  # others are left to plain loops
+        self.lanes = lanes
+        self.vector = ir.VectorType.get([lanes], found.element)
+        self.finish: Finish | None = None
+        if found.epilogue is None:
+            self.out = Layout(found.out, emit)
+        else:
+            self.finish = Finish(found.epilogue, found.out.buffer, found.col, emit, machine)
+        self.kernel = None if found.kernel is None else Layout(found.kernel, emit)
+        source = found.image.buffer if found.padded is None else found.padded.source
+        self.source = emit.flatten_once(source)
+        dims = [*inner_dims(source), SymExpr.const(1)]
+        self.source_strides = [
+            emit.size(math.prod(dims[i:], start=SymExpr.const(1))) for i in range(len(dims))
+        ]
+        self.befores = [0] * len(found.axes) if found.padded is None else found.padded.before
+        self.reach = [self._reach(axis.inner) for axis in found.axes]
+        self.counts = [self._count(d) for d in range(len(found.axes))]
+        # Where the present plane begins.
+        self.start: Index = 0
+        self._shape()
+
+    def extent(self, position: int | None) -> Index:
+        """Return the steps of an iterator."""
+        return 1 if position is None else self.emit.size(self.found.flat.iters[position].extent)
+
+    def _reach(self, inner: dict[int, int]) -> Index:
+        """Return how many elements along a dimension the windows of a plane see."""
+        reach = SymExpr.const(1)
+        for i, factor in inner.items():
+            reach = reach + (self.found.flat.iters[i].extent - 1) * factor
+        return self.emit.size(reach)
+
+    def _count(self, d: int) -> Index:
+        """Return how many of them are elements of the image."""
+        emit, padded = self.emit, self.found.padded
+        count = emit.sub(self.reach[d], self.befores[d])
+        if padded is not None and not self.found.axes[d].outer:
+            count = emit.min(count, emit.size(padded.sizes[d]))
+        return count
+
+    @abstractmethod
+    def _shape(self) -> None:
+        """Find how large a plane is, and how it lies in fast memory."""
+
+    @abstractmethod
+    def _copy(self, place: Index, to: Index) -> None:
+        """Copy what is left of a plane after the dimensions that `strides` are for.
+
+        Args:
+            place: of its first element in the image.
+            to: where it goes.
+        """
+
+    @abstractmethod
+    def _tiles(self, env: dict[int, Index]) -> None:
+        """Write the outputs of one plane."""
+
+    @abstractmethod
+    def _pixels(self, env: dict[int, Index], count: int) -> list[ir.Value]:
+        """Load for each vector of a tile what one element of the window sees."""
+
+    def write(self) -> None:
+        """Write the loops."""
+        emit, found = self.emit, self.found
+        extents = {i: self.extent(i) for i in found.outer}
+        order = sorted(found.outer, key=lambda i: -e if isinstance(e := extents[i], int) else 0)
+        with ExitStack() as loops:
+            parts = [Part(extents[i]) for i in order] or [Part(1)]
+            work = work_of(emit, found.flat, 1)
+            ranges = loops.enter_context(emit.team(parts, work))
+            spans = dict(zip(order, ranges, strict=False))
+            with emit.outside():
+                together = self._together()
+                size = emit.mul(self.size, together)
+            self.plane = emit.alloc(size, found.element)
+            fill = self._fill_value()
+            with emit.loop(0, size, self.lanes) as at:
+                emit.vector_store(fill, self.plane, [at.counter])
+            env: dict[int, Index] = {}
+            for position in found.outer[:-1]:
+                env[position] = loops.enter_context(self._loop(spans[position]))
+            self._several(env, spans, together)
+
+    def _together(self) -> Index:
+        """Return how many planes are copied before their outputs are computed."""
+        emit, found = self.emit, self.found
+        if not found.outer:
+            return 1
+        bytes_ = emit.mul(emit.max(self.size, 1), max(8, found.element.width) // 8)
+        fit = emit.div(self.machine.l1_bytes // 2, bytes_)
+        return emit.max(emit.min(emit.min(fit, self.extent(found.outer[-1])), _MOST_PLANES), 1)
+
+    def _several(
+        self, env: dict[int, Index], spans: dict[int, tuple[Index, Index]], together: Index
+    ) -> None:
+        """Write the innermost loop over planes: some are copied, then read."""
+        emit, found = self.emit, self.found
+        if not found.outer:
+            self._fill(env)
+            self._outputs(env)
+            return
+        last = found.outer[-1]
+        low, high = spans[last]
+        with emit.loop(low, high, together) as group:
+            count = emit.min(emit.sub(high, group.counter), together)
+            for write in (self._fill, self._outputs):
+                with self._loop((0, 1 if together == 1 else count)) as number:
+                    self.start = emit.mul(number, self.size)
+                    write({**env, last: emit.add(group.counter, number)})
+
+    @contextmanager
+    def _loop(self, span: tuple[Index, Index]) -> Iterator[Index]:
+        if span == (0, 1):
+            yield 0
+            return
+        with self.emit.loop(*span) as loop:
+            yield loop.counter
+
+    def _fill(self, env: dict[int, Index]) -> None:
+        """Copy a plane to fast memory; what is around it there stays."""
+        emit, found = self.emit, self.found
+        place: Index = 0
+        for axis, stride in zip(found.axes, self.source_strides, strict=True):
+            first: Index = axis.constant
+            for i, factor in axis.outer.items():
+                first = emit.add(first, emit.mul(env[i], factor))
+            place = emit.add(place, emit.mul(first, stride))
+        to = self.start
+        with ExitStack() as loops:
+            for d, stride in enumerate(self.strides):
+                step = loops.enter_context(self._loop((0, self.counts[d])))
+                place = emit.add(place, emit.mul(step, self.source_strides[d]))
+                to = emit.add(to, emit.mul(emit.add(step, self.befores[d]), stride))
+            self._copy(place, to)
+
+    def _outputs(self, env: dict[int, Index]) -> None:
+        found = self.found
+        slides = {i for axis in found.axes for i in axis.inner}
+        channels = [i for i in found.inner if i not in slides]
+        with ExitStack() as loops:
+            for position in [*channels, *(i for i in found.inner if i in slides)]:
+                env[position] = loops.enter_context(self._loop((0, self.extent(position))))
+            self.elements = self._elements(env)
+            self._tiles(env)
+
+    def _elements(self, env: dict[int, Index]) -> dict[tuple[int, ...], ir.Value | None] | None:
+        """Return the window's elements as vectors, None where they would be too many."""
+        found = self.found
+        sizes = [found.flat.iters[i].extent.value for i in found.reductions]
+        known = [size for size in sizes if size is not None]
+        if len(known) < len(sizes) or math.prod(known) > MOST_ELEMENTS:
+            return None
+        values: dict[tuple[int, ...], ir.Value | None] = {}
+        for steps in itertools.product(*map(range, known)):
+            at = dict(zip(found.reductions, steps, strict=True))
+            values[steps] = self._element({**env, **at})
+        return values
+
+    def _element(self, env: dict[int, Index]) -> ir.Value | None:
+        """Return an element of the window in all lanes, None where there are no elements."""
+        if self.kernel is None:
+            return None
+        place = self.kernel.at(env).offset
+        return self.emit.splat(self.emit.load(self.kernel.base, [place]), self.vector)
+
+    def _fill_value(self) -> ir.Value:
+        """Return what is around an image."""
+        padded = self.found.padded
+        return self.emit.constant(self.vector, 0) if padded is None else self.splat(padded.fill)
+
+    def splat(self, number: ir.Attribute) -> ir.Value:
+        """Return a number in all lanes."""
+        return self.emit.constant_of(
+            self.vector, ir.DenseElementsAttr.get_splat(self.vector, number)
+        )
+
+    def window(
+        self, env: dict[int, Index], steps: list[Index], left: list[int], sums: list[ir.Value]
+    ) -> list[ir.Value]:
+        """Add up a window; its elements, or just those of its rows, are written out.
+
+        Args:
+            env: counters at the tile's first output.
+            steps: those of the reductions that loops were written for.
+            left: the other reductions.
+            sums: the vectors of the tile so far.
+        """
+        emit, found = self.emit, self.found
+        if not left:
+            return self._step(env, steps, sums)
+        position, *rest = left
+        extent = self.extent(position)
+        along = position in found.axes[-1].inner and isinstance(extent, int)
+        if self.elements is None and not along:
+            with emit.loop(0, extent, 1, sums) as loop:
+                inner = {**env, position: loop.counter}
+                loop.carry(self.window(inner, [*steps, loop.counter], rest, loop.carried))
+            return loop.results
+        assert isinstance(extent, int)
+        for step in range(extent):
+            sums = self.window({**env, position: step}, [*steps, step], rest, sums)
+        return sums
+
+    def _step(
+        self, env: dict[int, Index], steps: list[Index], sums: list[ir.Value]
+    ) -> list[ir.Value]:
+        emit, known = self.emit, self.elements
+        element = self._element(env) if known is None else known[tuple(steps)]
+        pixels = self._pixels(env, len(sums))
+        if element is None:
+            combiner = self.found.flat.combiner
+            return [emit.op(combiner, pair, self.vector) for pair in zip(sums, pixels, strict=True)]
+        return [
+            multiply_add(emit, self.machine, pixel, element, total)
+            for total, pixel in zip(sums, pixels, strict=True)
+        ]
+
+    def put(self, value: ir.Value, env: dict[int, Index], mask: ir.Value | None) -> None:
+        """Store a vector of sums, or what is computed from them."""
+        if self.finish is None:
+            self.emit.vector_store(value, self.out.base, [self.out.at(env).offset], mask)
+            return
+        there = dict(env)
+        column = there.pop(self.found.col)
+        self.finish.at(there)(value, column, mask)
