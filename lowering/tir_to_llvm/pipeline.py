@@ -10,8 +10,8 @@ from relax_mlir.lowering.pass_spec import PassSpec
 
 # One step per line, so that each can be timed and printed. Order matters in three places:
 # masks and transfers go before affine maps are lowered, because lowering them makes such maps;
-# bf16 arithmetic is widened before its conversions are expanded to integer operations, for CPUs
-# without bf16; math goes to LLVM intrinsics first (fma, floor, sqrt), and only what has none to
+# bf16 arithmetic is widened before its conversions are expanded to integer operations, because
+# LLVM is given none; math goes to LLVM intrinsics first (fma, floor, sqrt), and only what has none to
 # libm (erf), both while vectors are still MLIR's, because libm calls unroll them.
 MEMREF_TO_LLVM = (
     "bool-to-byte",
@@ -23,6 +23,7 @@ MEMREF_TO_LLVM = (
     "func.func(convert-vector-to-scf{full-unroll=true})",
     "func.func(canonicalize,cse)",
     "lower-affine,expand-strided-metadata,lower-affine",
+    "func.func(math-extend-to-supported-types{extra-types=f16 target-type=f32})",
     "arith-emulate-unsupported-floats{source-types=bf16 target-type=f32}",
     "arith-expand{include-bf16=true}",
     "convert-scf-to-cf",

@@ -92,3 +92,26 @@ def test_moving_needs_no_library(cpu: str) -> None:
     for each in executable.native:
         assert b"__truncsfbf2" not in each.data
         assert b"__truncdfbf2" not in each.data
+
+
+_UNARY = (
+    "R.abs", "R.ceil", "R.cos", "R.erf", "R.exp", "R.floor", "R.log", "R.negative", "R.round",
+    "R.rsqrt", "R.sigmoid", "R.sign", "R.sin", "R.sqrt", "R.square", "R.tan", "R.tanh", "R.trunc",
+    "R.acos", "R.asinh", "R.atan", "R.cosh", "R.exp2", "R.expm1", "R.log1p", "R.isnan", "R.isinf",
+    "R.nn.gelu", "R.nn.relu", "R.nn.silu", "R.nn.softplus",
+)  # fmt: skip
+
+
+def test_functions_of_one_element() -> None:
+    source = "@I.ir_module\nclass Kernels:\n" + "".join(
+        f"    @R.function\n    def {dtype}(x: R.Tensor(('n',), '{dtype}')):\n"
+        f"        return {', '.join(f'{op}(x)' for op in _UNARY)}\n"
+        for dtype in ("bfloat16", "float32")
+    )
+    vm = relax.VirtualMachine(relax.build(from_source(source)))
+    x = np.arange(1 << 16).astype(np.uint16).view(_BF)
+    results = vm["bfloat16"](x), vm["float32"](x.astype("f4"))
+    for name, got, want in zip(_UNARY, *results, strict=True):
+        with np.errstate(invalid="ignore"):
+            rounded = want.astype(got.dtype).astype("f4")
+            np.testing.assert_array_equal(got.astype("f4"), rounded, err_msg=name)
