@@ -10,6 +10,7 @@ import re
 
 _TYPE = re.compile(r'(?<![@%.\w"-])bfloat\b')
 _NAME = re.compile(r"@llvm\.(?!x86\.)[\w.]*bf16[\w.]*")
+_DECLARED = re.compile(r"^declare .*?(@llvm\.[\w.]*)", re.MULTILINE)
 _OPERAND = re.compile(r"(<\d+ x bfloat>|bfloat) (%[\w.]+)")
 
 
@@ -19,12 +20,16 @@ def as_integers(text: str) -> str:
         return text
     numbers = itertools.count()
     lines: list[str] = []
+    # A function of integers may have been declared too.
+    declared: set[str] = set(_DECLARED.findall(text))
     for line in text.split("\n"):
         if "bfloat" not in line or line.startswith("@"):
             lines.append(line)
         elif "@llvm.x86." not in line:
             plain = _NAME.sub(lambda name: name[0].replace("bf16", "i16"), line)
-            lines.append(_TYPE.sub("i16", plain))
+            renamed = _DECLARED.match(plain) if plain != line else None
+            if renamed is None or renamed[1] not in declared:
+                lines.append(_TYPE.sub("i16", plain))
         elif line.startswith("declare"):
             lines.append(line)
         else:

@@ -14,6 +14,7 @@ import numpy as np
 from relax_mlir.dialects.bindings import ir, submodule
 from relax_mlir.errors import CompileError
 from relax_mlir.lowering.codegen.bfloat_bits import as_integers
+from relax_mlir.lowering.codegen.bfloat_casts import expand_bfloat_casts
 from relax_mlir.lowering.codegen.loops import prepare_loops
 from relax_mlir.lowering.codegen.optimize import VECTOR_CODE
 from relax_mlir.lowering.codegen.translate import translate
@@ -39,6 +40,7 @@ def to_llvm_ir(op: ir.Operation, *, hide_counters: bool = False) -> str:
     """
     by_name = _operations(op)
     check_translatable(by_name)
+    expand_bfloat_casts(by_name)
     head = VECTOR_CODE if prepare_loops(by_name, hide_counters=hide_counters) else ""
     hide_float_literals(op, by_name)
     return head + as_integers(translate(op))

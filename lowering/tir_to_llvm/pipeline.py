@@ -11,8 +11,8 @@ from relax_mlir.lowering.pass_spec import PassSpec
 # One step per line, so that each can be timed and printed. Order matters in three places:
 # masks and transfers go before affine maps are lowered, because lowering them makes such maps;
 # bf16 arithmetic is widened before its conversions are expanded to integer operations, because
-# LLVM is given none; math goes to LLVM intrinsics first (fma, floor, sqrt), and only what has none to
-# libm (erf), both while vectors are still MLIR's, because libm calls unroll them.
+# LLVM is given none; math goes to LLVM intrinsics first (fma, floor, sqrt), and only what has none
+# to libm (erf), both while vectors are still MLIR's, because libm calls unroll them.
 MEMREF_TO_LLVM = (
     "bool-to-byte",
     "check-allocs",

@@ -115,3 +115,51 @@ def test_functions_of_one_element() -> None:
         with np.errstate(invalid="ignore"):
             rounded = want.astype(got.dtype).astype("f4")
             np.testing.assert_array_equal(got.astype("f4"), rounded, err_msg=name)
+
+
+_CASTS = """
+@T.prim_func
+def down(a: T.handle, b: T.handle):
+    n = T.int64()
+    A = T.match_buffer(a, (n,), "float64")
+    B = T.match_buffer(b, (n,), "bfloat16")
+    for i in T.serial(n):
+        with T.block("down"):
+            vi = T.axis.spatial(n, i)
+            B[vi] = T.Cast("bfloat16", A[vi])
+
+@T.prim_func
+def up(a: T.handle, b: T.handle):
+    n = T.int64()
+    A = T.match_buffer(a, (n,), "bfloat16")
+    B = T.match_buffer(b, (n,), "float64")
+    for i in T.serial(n):
+        with T.block("up"):
+            vi = T.axis.spatial(n, i)
+            B[vi] = T.Cast("float64", A[vi])
+"""
+
+
+def test_doubles_are_rounded_once() -> None:
+    vm = relax.VirtualMachine(relax.build(from_source(_CASTS)))
+    low = np.arange(0x7F80).astype(np.uint16)
+    number = low.view(_BF).astype("f8")
+    # Half way to the next number, which is even or odd, and what lies right beside that.
+    half = ((low.astype(np.uint32) << 16) | 0x8000).view("f4").astype("f8")
+    cases = [
+        (number, low), (half, low + (low & 1)),
+        (np.nextafter(half, 0), low), (np.nextafter(half, np.inf), low + 1),
+    ]  # fmt: skip
+    for x, bits in cases:
+        for sign, turn in ((1.0, 0), (-1.0, 0x8000)):
+            got = np.zeros(x.shape, _BF)
+            vm["down"](x * sign, got)
+            np.testing.assert_array_equal(got.view(np.uint16), bits | turn)
+            back = np.ones(x.shape)
+            vm["up"](got, back)
+            with np.errstate(invalid="ignore"):
+                np.testing.assert_array_equal(back, got.astype("f8"))
+    special = np.array([np.nan, 1e300, -np.inf, 1e-300, -0.0])
+    got = np.zeros(5, _BF)
+    vm["down"](special, got)
+    np.testing.assert_array_equal(got.astype("f8"), [np.nan, np.inf, -np.inf, 0, -0.0])
