@@ -19,16 +19,18 @@ _AVX512 = (*_AVX2, "avx512f", "avx512bw", "avx512dq")
 _VNNI = (*_AVX512, "avx512vnni")
 _BF16 = (*_VNNI, "avx512bf16")
 _AMX = (*_BF16, "amx-tile", "amx-bf16", "amx-int8")
+# What only processors of AMD have.
+_OF_AMD = "sse4a"
 # Those on which products of pairs of bf16 are quicker than multiply-adds of what they widen to;
 # on Sapphire Rapids they were measured to take 1.6 times as long (docs/kernels.md).
 _QUICK_BF16 = ("znver4", "znver5")
 _IMPLIED = {
     **dict.fromkeys(("x86-64-v3", "haswell", "broadwell", "skylake"), _AVX2),
     "alderlake": (*_AVX2, "avxvnni"),
-    **dict.fromkeys(("znver1", "znver2", "znver3"), _AVX2),
+    **dict.fromkeys(("znver1", "znver2", "znver3"), (*_AVX2, _OF_AMD)),
     **dict.fromkeys(("x86-64-v4", "skylake-avx512"), _AVX512),
     **dict.fromkeys(("cascadelake", "icelake-server"), _VNNI),
-    **dict.fromkeys(("znver4", "znver5"), _BF16),
+    **dict.fromkeys(("znver4", "znver5"), (*_BF16, _OF_AMD)),
     **dict.fromkeys(("sapphirerapids", "emeraldrapids", "graniterapids"), _AMX),
 }
 _OPTIONS = ("-mcpu", "-mattr", "-mtriple", "-O", "-num-threads")
@@ -164,6 +166,11 @@ class Target:
             "s16": self.vector_bits >= 256,
         }
         return tuple(name for name, there in conditions.items() if there)
+
+    @property
+    def gathers(self) -> bool:
+        """Whether a gather is quicker than loads one by one; AMD's take more steps than those."""
+        return self.vector_bits >= 256 and not self.has(_OF_AMD)
 
     def _has_matrices(self, feature: str) -> bool:
         """Whether there are registers for matrices, which the system gives to who asks for them."""

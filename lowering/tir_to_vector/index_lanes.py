@@ -9,6 +9,10 @@ if TYPE_CHECKING:
     from relax_mlir.lowering.tir_to_vector.index_map_writer import IndexMapWriter
 
 
+# What makes an index of a number that was loaded.
+_CASTS = ("arith.index_cast", "arith.index_castui", "arith.extsi", "arith.extui")
+
+
 class Chunk:
     """Writes the values of some steps: of `lanes` along the vector, each with its repeats.
 
@@ -186,17 +190,34 @@ class Chunk:
         return places
 
     def _gather(self, op: ir.Operation, base: ir.Value) -> ir.Value:
-        emit, places = self._emit, self.places(op)
+        emit = self._emit
         type_ = ir.VectorType.get([self._width], base.type.element_type)
         if not self._writer.has_gather:
-            return self._one_by_one(base, places, type_)
+            return self._one_by_one(op, type_)
+        places = self.places(op)
         where = [base, emit.index(0), places, self.mask_or_all(), emit.constant(type_, 0)]
         return emit.op("vector.gather", where, type_)
 
-    def _one_by_one(self, base: ir.Value, places: ir.Value, type_: ir.VectorType) -> ir.Value:
-        emit = self._emit
+    def _one_by_one(self, op: ir.Operation, type_: ir.VectorType) -> ir.Value:
+        """Load each lane; its place comes from memory where that says it, else from a vector."""
+        emit, writer = self._emit, self._writer
+        singles: list[ir.Value] = []
+        if self._each == 1 and all(_is_read(value) for value, _ in self._found.found[op]):
+            for lane in range(self._width):
+                at = emit.add(self._at, lane)
+                singles.append(Chunk(writer, self._env, at, 1, None).value(op.results[0]))
+        else:
+            places = self.places(op)
+            for lane in range(self._width):
+                singles.append(emit.load(writer.bases[op], [emit.extract(places, lane)]))
         result = emit.constant(type_, 0)
-        for lane in range(self._width):
-            element = emit.load(base, [emit.extract(places, lane)])
-            result = emit.insert(element, result, lane)
+        for lane, single in enumerate(singles):
+            result = emit.insert(single, result, lane)
         return result
+
+
+def _is_read(index: ir.Value) -> bool:
+    """Whether an index is a number from memory as it is, of another width at most."""
+    while not isinstance(index.owner, ir.Block) and index.owner.operation.name in _CASTS:
+        index = index.owner.operation.operands[0]
+    return isinstance(index.owner, ir.Block) or index.owner.operation.name == "memref.load"

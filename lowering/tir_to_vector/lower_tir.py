@@ -29,6 +29,7 @@ def lower_tir(
     l1_bytes: int = 48 << 10,
     l2_bytes: int = 2 << 20,
     dot_products: str = "",
+    gathers: bool = True,
 ) -> None:
     """Lower every prim func of a module in place; other functions stay as they are (decision 8).
 
@@ -41,12 +42,15 @@ def lower_tir(
         l1_bytes: size of a core's first-level data cache.
         l2_bytes: size of what a core has of the second-level cache.
         dot_products: names of instructions as `Machine.dot_products` has them, between commas.
+        gathers: whether gathers are quicker than loads one by one.
 
     Raises:
         PassError: a symbol of a prim func has no value, or a parallel loop carries a reduction.
     """
     dots = tuple(name for name in dot_products.split(",") if name)
-    machine = Machine(vector_bits, vector_registers, fma, threads, l1_bytes, l2_bytes, dots)
+    machine = Machine(
+        vector_bits, vector_registers, fma, threads, l1_bytes, l2_bytes, dots, gathers
+    )
     problems: list[str] = []
     slow = SlowKernels()
     with op.context, op.location:

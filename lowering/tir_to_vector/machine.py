@@ -21,6 +21,8 @@ class Machine:
         dot_products: instructions that add up products of small numbers: "bf16" (pairs into f32),
             "u8s8" (four unsigned times signed bytes into i32), "s16" (pairs into i32); "amx_bf16"
             and "amx_int8" (the same into registers that hold matrices).
+        gathers: whether loading lanes from places of their own by one instruction is quicker than
+            one by one.
     """
 
     vector_bits: int = 512
@@ -30,6 +32,7 @@ class Machine:
     l1_bytes: int = 48 << 10
     l2_bytes: int = 2 << 20
     dot_products: tuple[str, ...] = ()
+    gathers: bool = True
 
     def lanes(self, element: ir.Type) -> int | None:
         """Return how many elements fit a register; None where they are not computed in vectors."""

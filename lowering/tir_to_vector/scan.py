@@ -31,6 +31,8 @@ from relax_mlir.lowering.tir_to_vector.vector_nest import NestWriter, work_of
 _ELEMENT = 16
 # Vectors of columns that are combined side by side.
 _WIDE = 4
+# Rows that are walked together where there are more columns than that.
+_ROWS = 4
 
 
 @dataclass
@@ -179,8 +181,10 @@ class ScanWriter(NestWriter):
             self._ranges = dict(zip(split, ranges, strict=True))
             for position in free:
                 env[position] = loops.enter_context(emit.loop(*self._ranges[position])).counter
-            if columns:
+            if columns and self._is_narrow():
                 self._chunks(lambda at, lanes, mask: self._column(env, at, lanes, mask), _WIDE)
+            elif columns:
+                self._rows(env)
             else:
                 self._row(env)
 
@@ -197,6 +201,49 @@ class ScanWriter(NestWriter):
             after = self._combined(before, self._value(here, at, lanes, mask))
             self._put(self._finished(before if found.exclusive else after), here, at, mask)
             loop.carry([after])
+
+    def _is_narrow(self) -> bool:
+        """Whether all columns are known to fit registers while rows go by."""
+        count = self.flat.iters[self._found.vector].extent.value
+        return count is not None and count <= self.lanes * _WIDE
+
+    def _rows(self, env: dict[int, Index]) -> None:
+        """Write the scan of columns row by row, from end to end as they lie in memory.
+
+        What was combined so far stays where the nest keeps it, and is read once for several rows.
+        """
+        emit, found = self.emit, self._found
+        rows = emit.size(self.flat.iters[found.along].extent)
+        whole = emit.round_down(rows, _ROWS)
+
+        def walk(first: Index, count: int) -> None:
+            def chunk(at: Index, lanes: int, mask: ir.Value | None) -> None:
+                total = self._get(found.before, env, at, lanes, mask)
+                for row in range(count):
+                    here = {**env, found.along: emit.add(first, row)}
+                    after = self._combined(total, self._value(here, at, lanes, mask))
+                    stored = self._finished(total if found.exclusive else after)
+                    self._put(stored, here, at, mask)
+                    total = after
+                self._keep(total, env, at, mask)
+
+            self._chunks(chunk, _WIDE)
+
+        for first, last, count in ((0, whole, _ROWS), (whole, rows, 1)):
+            if first != last:
+                with emit.loop(first, last, count) as loop:
+                    walk(loop.counter, count)
+
+    def _keep(
+        self, value: ir.Value, env: dict[int, Index], at: Index, mask: ir.Value | None
+    ) -> None:
+        """Store what was combined so far where it is read from."""
+        place, _ = self._address(self._found.before, env, at)
+        base = self.bases[self._found.before]
+        if isinstance(value.type, ir.VectorType):
+            self.emit.vector_store(value, base, [place], mask)
+        else:
+            self.emit.store(value, base, [place])
 
     def _row(self, env: dict[int, Index]) -> None:
         """Write the scan of one row: a vector at a time, then the rest."""

@@ -234,6 +234,7 @@ def _native(
             l1_bytes=l1_bytes,
             l2_bytes=l2_bytes,
             dot_products=",".join(target.dot_products),
+            gathers=target.gathers,
         )
         lower.run_in_place(kernels, context)
     # Whoever wants to see the stages wants them to run.

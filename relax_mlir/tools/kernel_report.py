@@ -63,7 +63,7 @@ def report(mod: IRModule, target: Target, pipeline: Sequence[str], sizes: Mappin
     threads = available_threads(target)
     machine = Machine(
         target.vector_bits, target.max_vector_registers, target.has_fma, threads,
-        dot_products=target.dot_products,
+        dot_products=target.dot_products, gathers=target.gathers,
     )  # fmt: skip
     with _kernels_alone(), silence():
         names = builds.stages(pipeline)
@@ -107,6 +107,7 @@ def _kernels(lowered: IRModule, machine: Machine) -> list[Kernel]:
             fma=machine.fma,
             threads=machine.threads,
             dot_products=",".join(machine.dot_products),
+            gathers=machine.gathers,
         )
         for op in module.body.operations:
             name = ir.StringAttr(op.operation.attributes["sym_name"]).value

@@ -228,6 +228,15 @@ def test_instructions_of_targets(text: str, names: tuple[str, ...]) -> None:
     assert Target.parse(f"llvm -mtriple=x86_64-linux-gnu {text}").dot_products == names
 
 
+@pytest.mark.parametrize(
+    ("text", "gathers"),
+    [("sapphirerapids", True), ("haswell", True), ("znver4", False), ("x86-64", False)],
+)
+def test_targets_with_gathers(text: str, gathers: bool) -> None:
+    assert Target.parse(f"llvm -mtriple=x86_64-linux-gnu -mcpu={text}").gathers == gathers
+    assert not Target.parse("llvm -mtriple=aarch64-linux-gnu").gathers
+
+
 def test_other_architectures_have_none() -> None:
     assert Target.parse("llvm -mtriple=aarch64-linux-gnu").dot_products == ()
 

@@ -13,6 +13,8 @@ from relax_mlir.errors import ShapeMismatchError
 # Around no vector, one and several.
 LENGTHS = (1, 2, 7, 16, 33, 131)
 THREADS = "llvm -num-threads=3"
+# Of AMD's processors, too, with gathers.
+GATHERS = "llvm -mattr=-sse4a"
 
 
 def _numbers(shape: Any, dtype: str, seed: int = 0) -> np.ndarray:
@@ -105,6 +107,7 @@ def test_padding_by_elements() -> None:
     [
         ("int64", "llvm", ("float32", "float64", "int8")),
         ("int32", THREADS, ("float32", "bool")),
+        ("int32", GATHERS, ("float32", "int64")),
         ("uint8", "llvm", ("float16",)),
     ],
 )
@@ -157,7 +160,7 @@ def _scattered(
     ("kind", "target", "dtypes"),
     [
         ("update", "llvm", ("float32", "float64", "float16")),
-        ("update", THREADS, ("float32",)),
+        ("update", f"{GATHERS} -num-threads=3", ("float32",)),
         ("add", THREADS, ("float32", "int8")),
         ("mul", "llvm", ("int32",)),
         ("max", "llvm", ("float64",)),

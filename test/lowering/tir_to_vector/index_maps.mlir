@@ -1,4 +1,5 @@
 // RUN: relax-opt %s --legalize-ops --lower-tir | FileCheck %s
+// RUN: relax-opt %s --legalize-ops --lower-tir=gathers=false | FileCheck %s --check-prefix=SINGLE
 
 // Lanes that are read backwards or some elements apart are shuffled, those that data says gathered.
 
@@ -7,6 +8,8 @@ func.func @f(%x: tensor<8x64xf32>, %i: tensor<8x64xi64>) -> tuple<> attributes {
   %1 = "relax.gather_elements"(%x, %i) {axis = 1 : i64} : (tensor<8x64xf32>, tensor<8x64xi64>) -> tensor<8x64xf32>
   %2 = "relax.pad"(%x) {pad_width = array<i64: 0, 0, 2, 3>, pad_mode = "reflect"} : (tensor<8x64xf32>) -> tensor<8x69xf32>
   %3 = "relax.repeat"(%x) {repeats = 2 : i64, axis = 1 : i64} : (tensor<8x64xf32>) -> tensor<8x128xf32>
+  %c = "relax.constant"() {value = dense<3> : tensor<8x64xi64>} : () -> tensor<8x64xi64>
+  %4 = "relax.gather_elements"(%x, %c) {axis = 1 : i64} : (tensor<8x64xf32>, tensor<8x64xi64>) -> tensor<8x64xf32>
   %r = builtin.unrealized_conversion_cast to tuple<>
   return %r : tuple<>
 }
@@ -18,6 +21,17 @@ func.func @f(%x: tensor<8x64xf32>, %i: tensor<8x64xi64>) -> tuple<> attributes {
 // CHECK-LABEL: func.func private @gather_elements(
 // CHECK: arith.minsi {{.*}} : vector<16xi64>
 // CHECK: vector.gather {{.*}} into vector<16xf32>
+
+// Where gathers are slow, lanes are loaded one by one: constant places without a vector of them.
+// SINGLE-LABEL: func.func private @gather_elements(
+// SINGLE: %[[PLACES:.*]] = arith.addi {{.*}} : vector<16xindex>
+// SINGLE: vector.extract %[[PLACES]][15]
+// SINGLE: vector.insert
+// SINGLE-LABEL: func.func private @gather_elements1(
+// SINGLE-NOT: vector.extract
+// SINGLE: %[[PLACE:.*]] = memref.load {{.*}} : memref<512xi32>
+// SINGLE-NEXT: arith.index_cast %[[PLACE]]
+// SINGLE: vector.insert
 
 // All pieces of a row before the next row.
 // CHECK-LABEL: func.func private @pad(
