@@ -7,6 +7,7 @@ from relax_mlir.dialects.relax import types as T
 from relax_mlir.transform.tir_calls import TirCall
 
 _ARITHMETIC = ("arith.", "math.")
+_QUOTIENTS = ("arith.floordivsi", "arith.divui", "arith.divsi")
 _DECLARATIONS = ("tir.reads", "tir.writes", "tir.yield")
 
 
@@ -98,6 +99,36 @@ def is_identity(op: ir.Operation, first: int, body: ir.Block) -> bool:
     return len(indices) == len(body.arguments) and all(
         a == b for a, b in zip(indices, body.arguments, strict=True)
     )
+
+
+def repeated_axes(load: ir.Operation, body: ir.Block) -> set[int] | None:
+    """Return the axes along which a load repeats elements; None where it does anything else.
+
+    Its indices are the block's iterators in order, each as it is or divided by a number.
+    """
+    indices, axes = list(load.operands)[1:], set()
+    if len(indices) != len(body.arguments):
+        return None
+    for axis, (index, iterator) in enumerate(zip(indices, body.arguments, strict=True)):
+        if index == iterator:
+            continue
+        if isinstance(index.owner, ir.Block) or index.owner.operation.name not in _QUOTIENTS:
+            return None
+        value, by = index.owner.operation.operands
+        if value != iterator or isinstance(by.owner, ir.Block):
+            return None
+        if by.owner.operation.name != "arith.constant":
+            return None
+        axes.add(axis)
+    return axes
+
+
+def copied(kernel: ElementwiseKernel) -> ir.Operation | None:
+    """Return the load whose element a kernel stores as it is, None where it computes."""
+    owner = kernel.store.operands[0].owner
+    if isinstance(owner, ir.Block) or owner.operation.name != "memref.load":
+        return None
+    return owner.operation
 
 
 def overwritable(call: TirCall, index: int) -> bool:

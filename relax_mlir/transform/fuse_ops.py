@@ -8,7 +8,7 @@ spatial loops over its output with plain arithmetic inside. It is computed where
 so that must be one place, and nothing on the way there may change a tensor.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
@@ -22,8 +22,10 @@ from relax_mlir.transform.contraction_kernels import (
 from relax_mlir.transform.effects import functions_to_optimize, may_write
 from relax_mlir.transform.elementwise_kernels import (
     ElementwiseKernel,
+    copied,
     is_identity,
     match_elementwise,
+    repeated_axes,
 )
 from relax_mlir.transform.tir_calls import (
     buffer_decls,
@@ -98,13 +100,15 @@ class _Fuser:
             return None
         if self._writes[op] != self._writes[consumer.call.op]:
             return None
-        if T.tensor_dims(value.type) != T.tensor_dims(consumer.call.result.type):
-            return None
         positions = [i for i, other in enumerate(consumer.call.arguments) if other == value]
         loads = [load for i in positions for load in consumer.loads.get(i, [])]
+        call = match_call(op, self._symbols)
+        if _repeats_twice(match_elementwise(call), consumer, loads):
+            return match_elementwise(call)
+        if T.tensor_dims(value.type) != T.tensor_dims(consumer.call.result.type):
+            return None
         if not all(is_identity(load, 1, consumer.body) for load in loads):
             return None
-        call = match_call(op, self._symbols)
         return (
             match_elementwise(call) or match_contraction_kernel(call) or match_window_kernel(call)
         )
@@ -157,6 +161,17 @@ class _Fuser:
         return unique_name(name if len(name) <= _LONGEST_NAME else "fused", self._symbols)
 
 
+def _repeats_twice(
+    producer: ElementwiseKernel | None, consumer: ElementwiseKernel, loads: Sequence[ir.Operation]
+) -> bool:
+    """Whether two kernels repeat elements along different axes, as upsampling does."""
+    inner, outer = None if producer is None else copied(producer), copied(consumer)
+    if producer is None or inner is None or outer is None or list(loads) != [outer]:
+        return False
+    first, second = repeated_axes(inner, producer.body), repeated_axes(outer, consumer.body)
+    return bool(first and second) and not (first & second)
+
+
 class _Body:
     """Writes the fused block."""
 
@@ -171,8 +186,14 @@ class _Body:
         axes = [("spatial", dim) for dim in out.dims]
         with self._builder.nest(out.name, axes) as block:
             at = [scalar.value for scalar in block]
-            value = self._clone(producer, at, None)
-            value = self._clone(consumer, at, value)
+            made: dict[tuple[ir.Value, ...], ir.Value] = {}
+
+            def between(place: Sequence[ir.Value]) -> ir.Value:
+                if tuple(place) not in made:
+                    made[tuple(place)] = self._clone(producer, place, None)
+                return made[tuple(place)]
+
+            value = self._clone(consumer, at, between)
             ir.Operation.create("memref.store", operands=[value, out.value, *at])
 
     def append(self, producer: ContractionKernel, consumer: ElementwiseKernel) -> None:
@@ -192,13 +213,19 @@ class _Body:
             loaded = ir.Operation.create(
                 "memref.load", results=[element], operands=[between.value, *at]
             ).result
-            value = self._clone(consumer, at, loaded)
+            value = self._clone(consumer, at, lambda _: loaded)
             ir.Operation.create("memref.store", operands=[value, out.value, *at])
 
     def _clone(
-        self, kernel: ElementwiseKernel, at: Sequence[ir.Value], given: ir.Value | None
+        self,
+        kernel: ElementwiseKernel,
+        at: Sequence[ir.Value],
+        given: Callable[[Sequence[ir.Value]], ir.Value] | None,
     ) -> ir.Value:
-        """Write a kernel's computation at one point and return the value that it would store."""
+        """Write a kernel's computation at one point and return the value that it would store.
+
+        `given` says what is between the kernels at a point.
+        """
         mapping: dict[ir.Value, ir.Value] = dict(zip(kernel.body.arguments, at, strict=True))
         parameters = list(kernel.call.callee.operation.regions[0].blocks[0].arguments)
         for view in kernel.body.operations:
@@ -210,7 +237,9 @@ class _Body:
             if op.name == "memref.load":
                 argument = kernel.call.arguments[parameters.index(op.operands[0])]
                 if given is not None and argument == self._between:
-                    mapping[op.results[0]] = given
+                    indices = list(op.operands)[1:]
+                    point = [self._operand(index, mapping, kernel) for index in indices]
+                    mapping[op.results[0]] = given(point)
                 else:
                     mapping[op.results[0]] = self._load(op, argument, mapping, kernel)
                 continue

@@ -50,6 +50,27 @@ def test_rearranged_rows(dtype: str) -> None:
         _same(vm["spread"](x), np.repeat(x, 3), m)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "int8"])
+def test_elements_repeated_along_two_axes(dtype: str) -> None:
+    program = Program()
+    for first, a, second, b in ((1, 2, 2, 2), (2, 3, 1, 4), (0, 5, 2, 7), (2, 9, 0, 2)):
+        program.function(
+            f"f{first}{a}{second}{b}",
+            lambda: [tensor(["n", "m", "k"], dtype)],
+            lambda x, p=(first, a), q=(second, b): relax_op(
+                "repeat",
+                [relax_op("repeat", [x], {"repeats": p[1], "axis": p[0]})],
+                {"repeats": q[1], "axis": q[0]},
+            ),
+        )
+    vm = program.build(target=THREADS)
+    for shape in ((1, 1, 1), (3, 2, 17), (2, 5, 16), (1, 3, 131), (2, 0, 3), (3, 4, 56)):
+        x = _numbers(shape, dtype)
+        for first, a, second, b in ((1, 2, 2, 2), (2, 3, 1, 4), (0, 5, 2, 7), (2, 9, 0, 2)):
+            want = np.repeat(np.repeat(x, a, first), b, second)
+            _same(vm[f"f{first}{a}{second}{b}"](x), want, (shape, first, second))
+
+
 @pytest.mark.parametrize("dtype", ["float32", "int8"])
 def test_steps(dtype: str) -> None:
     program = Program()

@@ -150,3 +150,46 @@ func.func @computed_indices(%x: !M) -> !M attributes {relax.function} {
   %1 = "relax.negative"(%0) : (!M) -> !M
   return %1 : !M
 }
+
+// -----
+
+// Elements that are repeated along one axis and another are copied once.
+
+// CHECK-LABEL: func.func @upsample
+// CHECK: "relax.call_tir"{{.*}}@[[KERNEL:repeat_repeat]]}
+// CHECK-NOT: "relax.call_tir"
+// CHECK: return
+func.func @upsample(%x: tensor<4x8xf32>) -> tensor<12x16xf32> attributes {relax.function} {
+  %0 = "relax.repeat"(%x) {repeats = 3 : i64, axis = 0 : i64} : (tensor<4x8xf32>) -> tensor<12x8xf32>
+  %1 = "relax.repeat"(%0) {repeats = 2 : i64, axis = 1 : i64} : (tensor<12x8xf32>) -> tensor<12x16xf32>
+  return %1 : tensor<12x16xf32>
+}
+
+// CHECK: func.func private @[[KERNEL]](
+// CHECK: arith.floordivsi
+// CHECK: arith.floordivsi
+// CHECK: memref.load
+// CHECK-NOT: memref.load
+// CHECK: memref.store
+
+// -----
+
+// Along one axis twice, or of something else as well, they stay two kernels.
+
+// CHECK-LABEL: func.func @along_one_axis
+// CHECK-COUNT-2: "relax.call_tir"
+func.func @along_one_axis(%x: tensor<4x8xf32>) -> tensor<24x8xf32> attributes {relax.function} {
+  %0 = "relax.repeat"(%x) {repeats = 3 : i64, axis = 0 : i64} : (tensor<4x8xf32>) -> tensor<12x8xf32>
+  %1 = "relax.repeat"(%0) {repeats = 2 : i64, axis = 0 : i64} : (tensor<12x8xf32>) -> tensor<24x8xf32>
+  return %1 : tensor<24x8xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @of_a_sum
+// CHECK-COUNT-2: "relax.call_tir"
+func.func @of_a_sum(%x: tensor<4x8xf32>) -> tensor<4x16xf32> attributes {relax.function} {
+  %0 = "relax.add"(%x, %x) : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  %1 = "relax.repeat"(%0) {repeats = 2 : i64, axis = 1 : i64} : (tensor<4x8xf32>) -> tensor<4x16xf32>
+  return %1 : tensor<4x16xf32>
+}
