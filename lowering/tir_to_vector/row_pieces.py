@@ -1,4 +1,4 @@
-"""Nests that each write a part of every row of one buffer, as padding does: row by row."""
+"""Nests that each write a part of every row of one buffer, as padding and joining do."""
 
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
@@ -77,10 +77,9 @@ def _is_along_row(found: IndexMap) -> bool:
 
 
 def _belong(first: IndexMap, found: IndexMap) -> bool:
-    """Whether two maps read and write the same buffers, for the same rows."""
-    buffers = [[access.buffer for access in each.flat.accesses.values()] for each in (first, found)]
+    """Whether two maps write the same rows; neither reads what they write."""
     rows = [[it.extent for it in each.flat.iters[:-1]] for each in (first, found)]
-    return buffers[0] == buffers[1] and rows[0] == rows[1]
+    return first.flat.written == found.flat.written and rows[0] == rows[1]
 
 
 def emit_pieces(found: RowPieces) -> Callable[[Emitter, Machine], None]:

@@ -3,13 +3,15 @@
 
 // Lanes that are read backwards or some elements apart are shuffled, those that data says gathered.
 
-func.func @f(%x: tensor<8x64xf32>, %i: tensor<8x64xi64>) -> tuple<> attributes {relax.function} {
+func.func @f(%x: tensor<8x64xf32>, %y: tensor<8x21xf32>, %i: tensor<8x64xi64>) -> tuple<> attributes {relax.function} {
+  %xy = builtin.unrealized_conversion_cast %x, %y : tensor<8x64xf32>, tensor<8x21xf32> to tuple<tensor<8x64xf32>, tensor<8x21xf32>>
   %0 = "relax.flip"(%x) {axis = 1 : i64} : (tensor<8x64xf32>) -> tensor<8x64xf32>
   %1 = "relax.gather_elements"(%x, %i) {axis = 1 : i64} : (tensor<8x64xf32>, tensor<8x64xi64>) -> tensor<8x64xf32>
   %2 = "relax.pad"(%x) {pad_width = array<i64: 0, 0, 2, 3>, pad_mode = "reflect"} : (tensor<8x64xf32>) -> tensor<8x69xf32>
   %3 = "relax.repeat"(%x) {repeats = 2 : i64, axis = 1 : i64} : (tensor<8x64xf32>) -> tensor<8x128xf32>
   %c = "relax.constant"() {value = dense<3> : tensor<8x64xi64>} : () -> tensor<8x64xi64>
   %4 = "relax.gather_elements"(%x, %c) {axis = 1 : i64} : (tensor<8x64xf32>, tensor<8x64xi64>) -> tensor<8x64xf32>
+  %5 = "relax.concat"(%xy) {axis = 1 : i64} : (tuple<tensor<8x64xf32>, tensor<8x21xf32>>) -> tensor<8x85xf32>
   %r = builtin.unrealized_conversion_cast to tuple<>
   return %r : tuple<>
 }
@@ -50,3 +52,11 @@ func.func @f(%x: tensor<8x64xf32>, %i: tensor<8x64xi64>) -> tuple<> attributes {
 // CHECK: %[[HALF:.*]] = vector.load {{.*}} vector<16xf32>
 // CHECK: vector.shuffle %[[HALF]], %[[HALF]] [0, 0, 1, 1, 2, 2,
 // CHECK: vector.store {{.*}} vector<32xf32>
+
+// A row of what is joined is written from its beginning to its end, whatever its parts come from.
+// CHECK-LABEL: func.func private @concat(
+// CHECK: scf.for %[[ROW:.*]] = %c0{{[_0-9]*}} to %c8{{[_0-9]*}} step
+// CHECK: vector.load
+// CHECK-NOT: {{^  }}  scf.for
+// CHECK: vector.maskedstore
+// CHECK: return
