@@ -81,19 +81,22 @@ class RowTiles:
     """How rows are cut into register tiles, numbered from the first row on.
 
     Where their number is known, tiles differ by one row at most and none is left over. Otherwise
-    all but the last have the most rows; that one has them too, or is made of one or two small ones.
+    all but the last have the most rows; that one has them too, or is made of smaller ones, of which
+    the last has one row that is not there at most.
 
     Attributes:
         emit: where loops over them are written.
         rows: how many rows there are.
         most: rows of a tile at most.
         full: whether all tiles but the last have the most rows where their number is known too.
+        single: whether what is left over may be tiles of one row: code for one more size of tile.
     """
 
     emit: Emitter
     rows: Index
     most: int
     full: bool = False
+    single: bool = True
 
     @property
     def count(self) -> Index:
@@ -127,11 +130,17 @@ class RowTiles:
                     yield TileLoop(rows, emit.max(first, low), emit.min(last, high), base, rows)
             return
         most = self.most
-        small, times = (most // 2, 1) if self.full else (max(1, most // 3), 2)
-        large = emit.div(emit.add(self.rows, most - 1 - times * small), most)
+        small = most // 2 if self.full else max(1, most // 3)
+        single = self.single and small > 1 and not self.full
+        spare = 1 if single else small - 1
+        large = emit.div(emit.add(self.rows, spare), most)
         yield TileLoop(most, first, emit.min(last, large), 0, most, partial=True)
         done = emit.mul(large, most)
         left = emit.max(emit.sub(self.rows, done), 0)
         here = emit.both(emit.compare("sle", first, large), emit.compare("slt", large, last))
-        count = emit.select(here, emit.div(emit.add(left, small - 1), small), 0)
+        left = emit.select(here, left, 0)
+        count = emit.div(emit.add(left, spare), small)
         yield TileLoop(small, 0, count, done, small, partial=True)
+        if single:
+            more = emit.mul(count, small)
+            yield TileLoop(1, 0, emit.sub(left, more), emit.add(done, more), 1)

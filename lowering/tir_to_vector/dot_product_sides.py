@@ -17,6 +17,8 @@ from relax_mlir.lowering.tir_to_vector.operands import Panels
 
 # A block of k of unknown size is rounded up to a multiple of less.
 _SPARE = 16
+# Steps of groups that B is asked for before its use.
+_AHEAD = 8
 
 
 def sides(sizes: Sizes) -> tuple[RightSide, LeftSide]:
@@ -49,7 +51,7 @@ class _GroupedRight(RightSide):
         packer = GroupPacker(load, sizes.width, self._packed, size)
         packer.pack(block, emit.sub(j1, j0), emit.sub(k1, k0))
         self._clear(emit.sub(j1, j0), sizes.groups(emit.sub(k1, k0)), size)
-        return Panels(self._packed, 0, sizes.width, size, sizes.width, padded=True)
+        return Panels(self._packed, 0, sizes.width, size, sizes.width, padded=True, ahead=_AHEAD)
 
     def _panel_rows(self) -> Index:
         sizes = self._sizes

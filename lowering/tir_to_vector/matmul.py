@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.blocking import n_block
@@ -64,6 +65,8 @@ class _Writer:
         self.finish = None
         if epilogue is not None:
             self.finish = Finish(epilogue, found.c.buffer, found.n, emit, machine)
+            single = not self.finish.is_long
+            self.sizes.rows = replace(self.sizes.rows, single=single)
         whole = self.sizes.is_one_block and (self.sizes.ready or self.few_rows() is False)
         self.c: Layout | None = Layout(found.c, emit)
         if epilogue is not None:

@@ -17,6 +17,8 @@ from relax_mlir.lowering.tir_to_vector.packing import Loader, PanelPacker
 # Packing B pays when enough rows share it, and it is too big for the first-level cache.
 PACK_ROWS = 32
 PACK_ELEMENTS = 8192
+# Steps of k that B is asked for before its use; those of panels that come from memory are quick.
+_AHEAD, _FAR_AHEAD = 8, 24
 
 
 class RightSide:
@@ -107,7 +109,7 @@ class RightSide:
         start = emit.add(b.offset, emit.add(emit.mul(j0, n_stride), emit.mul(k0, k_stride)))
         width = zone.vectors * sizes.lanes
         if self._packed is None:
-            return Panels(b.base, start, k_stride, width, width, ahead=True)
+            return Panels(b.base, start, k_stride, width, width, ahead=_AHEAD)
         rows = self._panel_rows()
         size, first = emit.mul(rows, width), emit.mul(rows, zone.first)
         load = Loader(emit, b.base, found.widen[1], sizes.vector)
@@ -142,7 +144,7 @@ class RightSide:
         replace(packer, first=first).pack(last, emit.sub(count, from_), many)
         packed, base = emit.dynamic(packer.to), emit.dynamic(b.base)
         if self.pack is False:
-            panels = Panels(base, block.offset, k_stride, width, width, padded=True, ahead=True)
+            panels = Panels(base, block.offset, k_stride, width, width, padded=True, ahead=_AHEAD)
         else:
             panels = Panels(
                 emit.select(self.pack, packed, base),
@@ -151,6 +153,7 @@ class RightSide:
                 emit.select(self.pack, size, width),
                 width,
                 padded=True,
+                ahead=0 if self._sizes.is_zoned else _AHEAD,
             )
         if self._has_edge:
             panels.edge = Edge(packed, used)
@@ -171,16 +174,17 @@ class RightSide:
         start = emit.add(b.offset, emit.add(emit.mul(j0, n_stride), emit.mul(k0, k_stride)))
         if sizes.ready:
             start = emit.add(b.offset, emit.mul(k0, k_stride))
-            return Panels(b.base, start, k_stride, b.stride(sizes.panel), sizes.ready, j0, True)
+            stride, width = b.stride(sizes.panel), sizes.ready
+            return Panels(b.base, start, k_stride, stride, width, j0, True, _FAR_AHEAD)
         if self._packed is None:
-            return Panels(b.base, start, k_stride, sizes.width)
+            return Panels(b.base, start, k_stride, sizes.width, ahead=_AHEAD)
         packed, size = self._packed, emit.mul(self._panel_rows(), sizes.width)
         load = Loader(emit, b.base, found.widen[1], sizes.vector)
         packer = PanelPacker(load, sizes.width, packed, size)
         count, many = emit.sub(j1, j0), emit.sub(k1, k0)
         if self.pack is True:
             packer.pack(Flat(b.base, start, {"n": n_stride, "k": k_stride}), count, many)
-            return Panels(packed, 0, sizes.width, size, sizes.width, padded=True)
+            return Panels(packed, 0, sizes.width, size, sizes.width, padded=True, ahead=_AHEAD)
         block = Flat(b.base, start, {"n": n_stride, "k": k_stride})
         return self._edged(b, packer, block, count, many)
 

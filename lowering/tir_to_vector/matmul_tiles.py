@@ -134,8 +134,8 @@ class TileWriter:
             masks: list[ir.Value | None] = [None] * zone.vectors
             if zone.masked:
                 masks = [emit.mask(emit.sub(left, i * lanes), lanes) for i in range(zone.vectors)]
-            hints = {"ahead": panels.ahead, "odd": sizes.may_be_odd}
-            emit_tile(emit, tile, a, b, to, steps, masks, panels.padded, **hints)
+            odd = sizes.may_be_odd
+            emit_tile(emit, tile, a, b, to, steps, masks, panels.padded, panels.ahead, odd)
 
     def _columns(
         self, rows: int, a: Flat, panels: Panels, store: Store, columns: Index, steps: Index
@@ -147,7 +147,6 @@ class TileWriter:
         done = columns if joined else emit.round_down(columns, sizes.width)
         if not isinstance(done, int) or done:
             with emit.loop(0, done, sizes.width) as column:
-                self._left.prefetch(rows, column.counter, steps)
                 left = emit.sub(columns, column.counter) if joined else sizes.width
                 b = self._at(panels, column.counter, left, sizes.vectors)
                 to = store.at(emit, column.counter)
@@ -157,18 +156,18 @@ class TileWriter:
                         emit.mask(emit.sub(left, number * sizes.lanes), sizes.lanes)
                         for number in range(sizes.vectors)
                     ]
-                self._tile(tile, a, b, to, steps, masks, panels.padded)
+                self._tile(tile, a, b, to, steps, masks, panels.ahead, panels.padded)
         if joined:
             return
         left = emit.sub(columns, done)
         at = self._at(panels, done, left, sizes.vectors), store.at(emit, done)
         if isinstance(left, int):
-            self._tail(tile, a, at, left, steps)
+            self._tail(tile, a, at, left, steps, panels.ahead)
             return
         # Ranges of columns end at whole tiles, or where all columns end.
         known = sizes.n % sizes.width if isinstance(sizes.n, int) else left
         with emit.when(emit.compare("sgt", left, 0)):
-            self._tail(tile, a, at, known, steps)
+            self._tail(tile, a, at, known, steps, panels.ahead)
 
     @property
     def _is_whole(self) -> bool:
@@ -218,7 +217,9 @@ class TileWriter:
             offset, stride = emit.select(edge, 0, offset), emit.select(edge, width, stride)
         return Flat(base, offset, {"k": stride})
 
-    def _tail(self, tile: Tile, a: Flat, at: tuple[Flat, Store], left: Index, steps: Index) -> None:
+    def _tail(
+        self, tile: Tile, a: Flat, at: tuple[Flat, Store], left: Index, steps: Index, ahead: int
+    ) -> None:
         """Write a tile of the last columns, fewer than a whole one has."""
         lanes = tile.lanes
         vectors = -(-left // lanes) if isinstance(left, int) else self._sizes.vectors
@@ -230,15 +231,15 @@ class TileWriter:
         if left != vectors * lanes:
             for number in range(first, vectors):
                 masks[number] = self._emit.mask(self._emit.sub(left, number * lanes), lanes)
-        self._tile(replace(tile, vectors=vectors), a, *at, steps, masks)
+        self._tile(replace(tile, vectors=vectors), a, *at, steps, masks, ahead=ahead)
 
     def _tile(
         self, tile: Tile, a: Flat, b: Flat, store: Store, steps: Index,
-        masks: list[ir.Value | None], padded: bool = False,
+        masks: list[ir.Value | None], ahead: int, padded: bool = False,
     ) -> None:  # fmt: skip
         emit = self._emit
         if tile.dot is None or not tile.dot.matrices:
-            emit_tile(emit, tile, a, b, store, steps, masks, padded)
+            emit_tile(emit, tile, a, b, store, steps, masks, padded, ahead)
             return
         assert store.scratch is not None
         emit_matrix_sums(emit, tile.dot, tile.rows, tile.vectors, a, b, steps, store.scratch)

@@ -13,8 +13,6 @@ from relax_mlir.lowering.tir_to_vector.index_emit import Index
 _IN_FLIGHT = 8
 # Columns of a register tile, in vectors.
 VECTORS = 2
-# Steps of k that B is asked for ahead of its use.
-_AHEAD = 8
 
 
 @dataclass
@@ -120,7 +118,7 @@ class Store:
 
 def emit_tile(
     emit: Emitter, tile: Tile, a: Flat, b: Flat, store: Store, steps: Index,
-    masks: list[ir.Value | None], padded: bool = False, ahead: bool = True, odd: bool = True,
+    masks: list[ir.Value | None], padded: bool = False, ahead: int = 0, odd: bool = True,
 ) -> None:  # fmt: skip
     """Write one tile.
 
@@ -134,7 +132,7 @@ def emit_tile(
         steps: how many k.
         masks: for each vector which columns there are, None for all.
         padded: whether B can be read as if all were there.
-        ahead: whether B is asked for before it is used.
+        ahead: how many steps before its use B is asked for, where several rows use it; 0 for not.
         odd: whether there may be an odd number of steps.
     """
     read: list[ir.Value | None] = [None] * tile.vectors if padded else masks
@@ -143,8 +141,7 @@ def emit_tile(
         for row, h in product(range(tile.rows), range(tile.vectors)):
             place = emit.add(store.c.offset, emit.mul(row, store.c.stride("m")))
             emit.prefetch(store.c.base, emit.add(place, h * tile.lanes))
-    distance = _AHEAD if ahead and tile.rows > 1 else 0
-    sums = tile_sums(emit, tile, a, b, steps, read, distance, odd)
+    sums = tile_sums(emit, tile, a, b, steps, read, ahead if tile.rows > 1 else 0, odd)
     _store(emit, tile, store, masks, sums)
 
 

@@ -28,7 +28,7 @@ class Panels:
 
     Panels are of `width` columns, of which the first asked for is number `first`; a width of 0 says
     that all columns lie beside each other. The last of `padded` panels has as many as the others,
-    whatever is in them. `ahead` says whether to ask for elements before they are used.
+    whatever is in them. Elements are asked for `ahead` steps before they are used.
     """
 
     base: ir.Value
@@ -38,7 +38,7 @@ class Panels:
     width: int = 0
     first: Index = 0
     padded: bool = False
-    ahead: bool = False
+    ahead: int = 0
     edge: Edge | None = None
 
 

@@ -186,8 +186,9 @@ def test_sums_of_products_are_no_windows() -> None:
 
 
 @pytest.mark.parametrize("known", [True, False])
-@pytest.mark.parametrize(("most", "full"), [(6, False), (12, False), (32, True)])
-def test_row_tiles_cover_every_row_once(most: int, full: bool, known: bool) -> None:
+@pytest.mark.parametrize("single", [True, False])
+@pytest.mark.parametrize(("most", "full"), [(6, False), (9, False), (12, False), (32, True)])
+def test_row_tiles_cover_every_row_once(most: int, full: bool, single: bool, known: bool) -> None:
     class Numbers:
         max, min = staticmethod(max), staticmethod(min)
         add, div = staticmethod(operator.add), staticmethod(operator.floordiv)
@@ -197,7 +198,7 @@ def test_row_tiles_cover_every_row_once(most: int, full: bool, known: bool) -> N
 
     for rows in range(200):
         # A number of numpy's is no `int`: it stands for one that is known at run time only.
-        tiles = RowTiles(Numbers(), rows if known else np.int64(rows), most, full)
+        tiles = RowTiles(Numbers(), rows if known else np.int64(rows), most, full, single)
         for cut in range(tiles.count + 1):
             seen: list[int] = []
             for first, last in ((0, cut), (cut, tiles.count)):
@@ -208,6 +209,10 @@ def test_row_tiles_cover_every_row_once(most: int, full: bool, known: bool) -> N
                         seen += range(start, start + count)
                         assert 0 < count <= loop.rows <= most
             assert seen == list(range(rows))
+        if single and not full:
+            # No more than one row is computed for nothing.
+            loops = list(tiles.loops(0, tiles.count))
+            assert sum(x.rows * max(0, x.last - x.first) for x in loops) <= rows + 1
 
 
 @pytest.mark.parametrize("known", [True, False])
