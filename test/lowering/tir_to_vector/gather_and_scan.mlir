@@ -4,12 +4,14 @@
 
 #nm = #relax.dims<["m", "n"], affine_map<()[s0, s1] -> (s1, s0)>>
 #km = #relax.dims<["k", "m"], affine_map<()[s0, s1] -> (s0, s1)>>
+#n64 = #relax.dims<["n"], affine_map<()[s0] -> (s0, 64)>>
 #k = #relax.dims<["k"], affine_map<()[s0] -> (s0)>>
 
-func.func @f(%x: tensor<?x?xf32, #nm>, %i: tensor<?xi64, #k>) -> tuple<> attributes {relax.function} {
+func.func @f(%x: tensor<?x?xf32, #nm>, %i: tensor<?xi64, #k>, %y: tensor<?x64xf32, #n64>) -> tuple<> attributes {relax.function} {
   %0 = "relax.take"(%x, %i) {axis = 0 : i64} : (tensor<?x?xf32, #nm>, tensor<?xi64, #k>) -> tensor<?x?xf32, #km>
   %1 = "relax.cumsum"(%x) {axis = 1 : i64} : (tensor<?x?xf32, #nm>) -> tensor<?x?xf32, #nm>
   %2 = "relax.cumsum"(%x) {axis = 0 : i64} : (tensor<?x?xf32, #nm>) -> tensor<?x?xf32, #nm>
+  %3 = "relax.cumsum"(%y) {axis = 0 : i64} : (tensor<?x64xf32, #n64>) -> tensor<?x64xf32, #n64>
   %r = builtin.unrealized_conversion_cast to tuple<>
   return %r : tuple<>
 }
@@ -36,8 +38,19 @@ func.func @f(%x: tensor<?x?xf32, #nm>, %i: tensor<?xi64, #k>) -> tuple<> attribu
 // CHECK: vector.store %[[SUM]]
 // CHECK: vector.shuffle %[[SUM]], %[[SUM]] [15, 15
 
-// Along columns: sums of several vectors of them stay in registers.
+// Along columns: some rows are walked from end to end, the sums so far read once for all of them.
 // CHECK-LABEL: func.func private @cumsum1(
+// CHECK: scf.for %[[ROW:.*]] = %{{.*}} step %c4
+// CHECK: %[[FIRST:.*]] = vector.load %[[KEPT:.*]][{{.*}}vector<64xf32>
+// CHECK: %[[NEXT:.*]] = arith.addf %[[FIRST]], %{{.*}} : vector<64xf32>
+// CHECK: vector.store %[[NEXT]]
+// CHECK: arith.addf %[[NEXT]], %{{.*}} : vector<64xf32>
+// CHECK: %[[LAST:.*]] = arith.addf {{.*}} : vector<64xf32>
+// CHECK: vector.store %[[LAST]]
+// CHECK: vector.store %{{.*}}, %[[KEPT]]
+
+// A few columns stay in registers while rows go by.
+// CHECK-LABEL: func.func private @cumsum2(
 // CHECK: %[[FIRST:.*]] = vector.load {{.*}}vector<64xf32>
 // CHECK: scf.for %{{.*}} iter_args(%[[SUM:.*]] = %[[FIRST]]) -> (vector<64xf32>)
 // CHECK: arith.addf %[[SUM]], %{{.*}} : vector<64xf32>
