@@ -4,7 +4,7 @@ A plain store first reads its line. One past the cache does not, but must be ali
 wrote is slow to read again.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from relax_mlir.dialects.bindings import ir
@@ -19,6 +19,7 @@ PAST_CACHE = 24 << 20
 # Stretches of memory that are walked side by side: the hardware fetches ahead on each.
 _STRETCHES = 4
 _REGISTER = 512
+_SOME_SIZE = 64
 
 
 def streams(writer: "NestWriter") -> bool | ir.Value:
@@ -39,6 +40,26 @@ def streams(writer: "NestWriter") -> bool | ir.Value:
     if isinstance(total, int):
         return total >= PAST_CACHE
     return emit.compare("sge", total, PAST_CACHE)
+
+
+def reading_order(writer: "NestWriter", free: Sequence[int]) -> list[int]:
+    """Return the outer iterators of a map in the order in which what it reads lies in memory.
+
+    Stores past the cache do not wait, wherever they go, but loads do unless the hardware foresees
+    them. Where no one order suits all that is read, it stays as it is.
+    """
+    flat = writer.flat
+    orders = set()
+    for op in flat.slice:
+        strides = [flat.accesses[op].strides[i] for i in free] if op.name == "memref.load" else []
+        if not strides or any(stride == 0 for stride in strides):
+            continue
+        # Only speed depends on it, so one guess of all sizes will do.
+        symbols = frozenset[str]().union(*(stride.symbols for stride in strides))
+        sizes = dict.fromkeys(symbols, _SOME_SIZE)
+        near = [abs(stride.evaluate(sizes)) for stride in strides]
+        orders.add(tuple(sorted(free, key=lambda i: -near[free.index(i)])))
+    return list(orders.pop()) if len(orders) == 1 else list(free)
 
 
 def write_streaming(

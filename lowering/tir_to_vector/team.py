@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.index_emit import Index, IndexEmitter
 
-# Handing work to threads that wait takes some 2 us (those that sleep take longer, but then calls are
-# rare); work is counted in multiply-adds of a contraction, of which a core does 60 in a nanosecond.
+# Handing work to threads that wait takes some 2 us; those that sleep take longer, but then calls
+# are rare. Work is counted in multiply-adds of a contraction: a core does 60 in a nanosecond.
 LEAST_WORK = 3 << 16
 _LINE = 64
 _DYNAMIC = ir.ShapedType.get_dynamic_size()

@@ -16,6 +16,7 @@ from relax_mlir.lowering.tir_to_vector.reduction import (
 )
 from relax_mlir.lowering.tir_to_vector.streaming import (
     fence,
+    reading_order,
     streams,
     write_compactly,
     write_streaming,
@@ -118,14 +119,34 @@ class NestWriter:
             if not counters:
                 loops.callback(self._fence)
             self._ranges = dict(zip(split, ranges, strict=True))
-            for position in free:
-                env[position] = loops.enter_context(emit.loop(*self._ranges[position])).counter
+            env.update(self._outer_loops(loops, free))
             if self.flat.total is None:
                 self._map(env)
             elif self.vector is not None and self.flat.iters[self.vector].reduction:
                 reduce_along(self, env, reductions)
             else:
                 reduce_across(self, env, reductions)
+
+    def _outer_loops(self, loops: ExitStack, free: list[int]) -> dict[int, Index]:
+        """Write loops in the order of what is written, or past the cache of what is read."""
+        emit = self.emit
+        other = reading_order(self, free) if self.flat.total is None and len(free) > 1 else free
+        past_cache = streams(self) if other != free else False
+        if past_cache is True:
+            free, past_cache = other, False
+        ranges = [self._ranges[position] for position in free]
+        if past_cache is not False:
+            pairs = zip((self._ranges[position] for position in other), ranges, strict=True)
+            ranges = [
+                (emit.select(past_cache, far[0], near[0]), emit.select(past_cache, far[1], near[1]))
+                for far, near in pairs
+            ]
+        counters = [loops.enter_context(emit.loop(*range_)).counter for range_ in ranges]
+        env: dict[int, Index] = dict(zip(free, counters, strict=True))
+        if past_cache is not False:
+            for position, counter in zip(other, counters, strict=True):
+                env[position] = emit.select(past_cache, counter, env[position])
+        return env
 
     def fetch_result(self, position: int, block: Index) -> None:
         """Have what a map writes fetched some rows ahead, which its stores would wait for."""

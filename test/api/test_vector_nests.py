@@ -136,6 +136,28 @@ def test_stores_past_the_cache(dtype: str, threads: int, monkeypatch: pytest.Mon
             np.testing.assert_array_equal(got, want)
 
 
+@pytest.mark.parametrize("order", [(0, 2, 1, 3), (2, 0, 1, 3), (2, 1, 0, 3)])
+def test_copies_in_the_order_of_the_source(
+    order: tuple[int, ...], threads: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(team, "LEAST_WORK", 0)
+    monkeypatch.setattr(streaming, "PAST_CACHE", 3000)
+    known: list[Any] = [3, 5, 4, 77]
+    made = build(
+        [
+            permutation("known", known, order, "float32"),
+            permutation("any", ["a", "b", "c", "d"], order, "float32"),
+        ],
+        threads=threads,
+    )
+    for shape in [(3, 5, 4, 77), (1, 2, 3, 16), (3, 5, 0, 2), (2, 3, 2, 300), (17, 1, 5, 9)]:
+        x = values(shape, "float32")
+        want = x.transpose(order)
+        for name in ["any", "known"] if list(shape) == known else ["any"]:
+            got = by_all_counts(threads, made[name], [x], want.shape, "float32")
+            np.testing.assert_array_equal(got, want)
+
+
 @pytest.mark.parametrize("past_cache", [3000, 1 << 40])
 def test_functions_of_many_instructions(past_cache: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """The code for several vectors and that for the rest under a mask, aligned or not."""
