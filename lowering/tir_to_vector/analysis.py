@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.tir.ops import block_predicate
+from relax_mlir.lowering.tir_to_vector.branches import BRANCH, is_plain, operations
 from relax_mlir.lowering.tir_to_vector.index_emit import constant_or_value
 from relax_mlir.lowering.tir_to_vector.nibbles import is_nibbles
 
@@ -105,8 +106,13 @@ class Nest:
 _EFFECTS = ("tir.assert", "tir.call_extern", "tir.call_packed")
 
 
-def match_nest(op: ir.Operation) -> Nest | str:
-    """Return the nest that an operation is the top of, or why it is none."""
+def match_nest(op: ir.Operation, *, branches: bool = False) -> Nest | str:
+    """Return the nest that an operation is the top of, or why it is none.
+
+    Args:
+        op: the outermost loop, or the block.
+        branches: whether its block may hold branches that have a vector form.
+    """
     loops: list[ir.Operation] = []
     while op.name == "tir.for":
         if constant_or_value(op.operands[0]) != 0:
@@ -137,7 +143,10 @@ def match_nest(op: ir.Operation) -> Nest | str:
     if any(_inside(value, loops) for loop in loops for value in loop.operands):
         return "a loop's extent depends on an outer loop"
     nest = Nest(loops, op, loop_of, types)
-    for inner in nest.body():
+    inside = nest.body()
+    if branches:
+        inside = [each for inner in inside for each in _opened(inner)]
+    for inner in inside:
         if any(is_nibbles(operand.type) for operand in inner.operands):
             return "a buffer of 4-bit integers"
         if inner.name == "memref.load":
@@ -147,6 +156,13 @@ def match_nest(op: ir.Operation) -> Nest | str:
         elif len(inner.regions) or inner.name in _EFFECTS:
             return f"'{inner.name}' inside the block"
     return nest
+
+
+def _opened(op: ir.Operation) -> list[ir.Operation]:
+    """Return what stands in a branch that has a vector form, the operation itself of any other."""
+    if op.name != BRANCH or not is_plain(op):
+        return [op]
+    return [inner for inner in operations(op) if inner.name != BRANCH]
 
 
 def _inside(value: ir.Value, loops: list[ir.Operation]) -> bool:

@@ -6,6 +6,7 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.lowering.tir_to_llvm.expand_copy import is_row_major
 from relax_mlir.lowering.tir_to_vector.analysis import Access, Nest, affine_of
+from relax_mlir.lowering.tir_to_vector.branches import BRANCH, is_within, operations, result_of
 from relax_mlir.lowering.tir_to_vector.symbols import symbolic
 
 _VIEWS = (
@@ -288,8 +289,10 @@ def _init(nest: Nest, store: Access) -> ir.Attribute | None:
     return value.owner.operation.attributes["value"]
 
 
-def slice_of(nest: Nest, value: ir.Value) -> list[ir.Operation]:
+def slice_of(nest: Nest, value: ir.Value, *, branches: bool = False) -> list[ir.Operation]:
     """Return what computes a value: loads too, but neither their addresses nor constants.
+
+    With `branches` also what is in those, but not they themselves.
 
     Raises:
         NotFlat: something of it has no vector form, or is not of the block.
@@ -307,16 +310,19 @@ def slice_of(nest: Nest, value: ir.Value) -> list[ir.Operation]:
         # Constants are made anew where they are used.
         if op in needed or op.name == "arith.constant":
             continue
-        if op.block != body:
+        if op.block != body and not (branches and is_within(op, body)):
             if op.parent.operation.name != "func.func":
                 raise NotFlat("it computes with a value of its loops")
+            continue
+        if branches and op.name == BRANCH:
+            todo += [op.operands[0], result_of(op, 0), result_of(op, 1)]
             continue
         if op.name != "memref.load":
             if not op.name.startswith(_ELEMENTWISE) or len(op.results) != 1:
                 raise NotFlat(f"'{op.name}' has no vector form")
             todo.extend(op.operands)
         needed.add(op)
-    return [op for op in nest.body() if op in needed]
+    return [op for top in nest.body() for op in operations(top) if op in needed]
 
 
 def _check_writes(flat: FlatNest) -> None:

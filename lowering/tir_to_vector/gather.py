@@ -9,6 +9,7 @@ from typing import Any
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.analysis import Nest
+from relax_mlir.lowering.tir_to_vector.branches import is_within
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.flat import (
     FlatNest,
@@ -117,7 +118,7 @@ def uses(value: ir.Value, nest: Nest) -> set[ir.Value]:
             raise NotFlat("it computes with a counter of its loops")
         return set()
     op = owner.operation
-    if op.block != body:
+    if not is_within(op, body):
         if op.parent.operation.name != "func.func" and op.name != "arith.constant":
             raise NotFlat("it computes with a value of its loops")
         return set()

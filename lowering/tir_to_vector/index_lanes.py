@@ -1,8 +1,11 @@
 """Values of the lanes of an index map: numbers where all lanes have the same, else vectors."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from relax_mlir.dialects.bindings import ir
+from relax_mlir.lowering.tir_to_vector.branches import BRANCH, is_within, result_of
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 
 if TYPE_CHECKING:
@@ -33,16 +36,19 @@ class Chunk:
         self._each = 1 if lanes == 1 else self._found.repeats
         self._width = lanes * self._each
         self._made = dict(writer.row)
+        self._body = self._found.flat.nest.block.regions[0].blocks[0]
         self._counters = dict(env)
+        self._guard: ir.Value | None = None
         if self._found.vector is not None:
             self._counters[self._found.vector] = at
 
     def mask(self, per: int = 1) -> ir.Value | None:
         """Return which lanes there are; with `per` of 0, of those that are not repeated."""
         if self._live is None:
-            return None
+            return self._guard
         each = self._each if per else 1
-        return self._emit.mask(self._emit.mul(self._live, each), self._lanes * each)
+        mask = self._emit.mask(self._emit.mul(self._live, each), self._lanes * each)
+        return mask if self._guard is None else self._emit.both(mask, self._guard)
 
     def mask_or_all(self) -> ir.Value:
         """Return which lanes there are, a mask in any case."""
@@ -58,8 +64,51 @@ class Chunk:
     def value(self, value: ir.Value) -> ir.Value:
         """Return what the block computes, a number if all lanes have the same."""
         if value not in self._made:
-            self._made[value] = self._make(value)
+            # What stands before a branch is computed whether that is taken or not.
+            outer = isinstance(value.owner, ir.Block) or value.owner.operation.block == self._body
+            guard, self._guard = self._guard, None if outer else self._guard
+            made = self._make(value)
+            self._guard, self._made[value] = guard, made
         return self._made[value]
+
+    @contextmanager
+    def only_where(self, condition: ir.Value) -> Iterator[None]:
+        """Load and store only in lanes where a condition, a vector of them, holds as well."""
+        before = self._guard
+        self._guard = condition if before is None else self._emit.both(before, condition)
+        yield
+        self._guard = before
+
+    @contextmanager
+    def scope(self) -> Iterator[None]:
+        """Forget at the end what was computed in a region of its own."""
+        before, self._made = self._made, dict(self._made)
+        yield
+        self._made = before
+
+    def _branch(self, op: ir.Operation) -> ir.Value:
+        """Return what a branch gives: of several lanes both sides, each for its own."""
+        emit = self._emit
+        condition = self.value(op.operands[0])
+        if self._lanes == 1:
+            made = ir.Operation.create(
+                op.name, results=[op.results[0].type], operands=[condition], regions=2
+            )
+            for number in range(2):
+                block = made.regions[number].blocks.append()
+                with ir.InsertionPoint(block), self.scope():
+                    emit.op("scf.yield", [self.value(result_of(op, number))])
+            return made.results[0]
+        condition = self.vector(condition)
+        sides = []
+        for number in range(2):
+            taken = condition
+            if number:
+                ones = emit.constant(condition.type, 1)
+                taken = emit.op("arith.xori", [condition, ones], condition.type)
+            with self.only_where(taken):
+                sides.append(self.vector(self.value(result_of(op, number))))
+        return emit.op("arith.select", [condition, *sides], sides[0].type)
 
     def _make(self, value: ir.Value) -> ir.Value:
         writer = self._writer
@@ -68,8 +117,10 @@ class Chunk:
         if isinstance(value.owner, ir.Block):
             return value
         op = value.owner.operation
-        if op.block != self._found.flat.nest.block.regions[0].blocks[0]:
+        if not is_within(op, self._body):
             return writer._anew(value)
+        if op.name == BRANCH:
+            return self._branch(op)
         if op in self._found.found:
             return self._load(op)
         operands = [self.value(operand) for operand in op.operands]
@@ -132,8 +183,10 @@ class Chunk:
         emit, writer = self._emit, self._writer
         base, place = writer.bases[op], self.place(op)
         if self._lanes == 1 or not writer.varies(op.results[0]):
-            return emit.load(base, [place])
+            return self._one(base, place)
         step = writer.step(op)
+        if self._guard is not None and step not in ((1,), (-1,)):
+            return self._gather(op, base)
         if step is None or (self._live is not None and writer.is_looked_up(op)):
             return self._gather(op, base)
         element = base.type.element_type
@@ -154,6 +207,21 @@ class Chunk:
             read = emit.vector_load(base, [start], type_, mask)
             return emit.shuffle(read, read, back)
         return self._stepped(base, place, type_, step[0])
+
+    def _one(self, base: ir.Value, place: Index) -> ir.Value:
+        """Load what all lanes have in common, if any of them does."""
+        emit = self._emit
+        if self._guard is None or self._lanes == 1:
+            return emit.load(base, [place])
+        kind = ir.Attribute.parse("#vector.kind<or>")
+        some = emit.op("vector.reduction", [self._guard], emit.bool_type, kind=kind)
+        element = base.type.element_type
+        made = ir.Operation.create("scf.if", results=[element], operands=[some], regions=2)
+        with ir.InsertionPoint(made.regions[0].blocks.append()):
+            emit.op("scf.yield", [emit.load(base, [place])])
+        with ir.InsertionPoint(made.regions[1].blocks.append()):
+            emit.op("scf.yield", [emit.constant(element, 0)])
+        return made.results[0]
 
     def _stepped(self, base: ir.Value, place: Index, type_: ir.VectorType, step: int) -> ir.Value:
         """Return every so manieth element: whole vectors, of the last what is surely there."""
@@ -192,7 +260,7 @@ class Chunk:
     def _gather(self, op: ir.Operation, base: ir.Value) -> ir.Value:
         emit = self._emit
         type_ = ir.VectorType.get([self._width], base.type.element_type)
-        if not self._writer.has_gather:
+        if self._guard is None and not self._writer.has_gather:
             return self._one_by_one(op, type_)
         places = self.places(op)
         where = [base, emit.index(0), places, self.mask_or_all(), emit.constant(type_, 0)]

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.analysis import Access, Nest
+from relax_mlir.lowering.tir_to_vector.branches import BRANCH, guard_of, is_within, result_of
 from relax_mlir.lowering.tir_to_vector.flat import FlatAccess, FlatNest, NotFlat, root, slice_of
 from relax_mlir.lowering.tir_to_vector.gather import uses
 from relax_mlir.lowering.tir_to_vector.index_space import Found, IndexSpace, spaces
@@ -30,6 +31,7 @@ class IndexMap:
         space: what the block's arguments are.
         found: for each access, also those of indices, the indices that are not linear.
         ordered: the iterators whose steps may write one element several times.
+        branches: whether some of its lanes do not load, or store.
     """
 
     flat: FlatNest
@@ -38,6 +40,7 @@ class IndexMap:
     space: IndexSpace
     found: dict[ir.Operation, Found] = field(default_factory=dict)
     ordered: list[int] = field(default_factory=list)
+    branches: bool = False
 
     @property
     def element(self) -> ir.Type:
@@ -70,11 +73,31 @@ def match_index_map(nest: Nest) -> IndexMap | str:
         return str(why)
 
 
-def _match(nest: Nest, space: IndexSpace) -> IndexMap | str:
+def match_branches(nest: Nest) -> IndexMap | str:
+    """Return the form of a nest of one store whose block holds branches, or why it has none."""
+    if len(nest.stores) != 1 or set(nest.types) != {"spatial"} or nest.has_init():
+        return "it branches, and is no map with one store"
+    try:
+        found = _match(nest, spaces(nest)[0], branches=True)
+    except NotFlat as why:
+        return str(why)
+    if isinstance(found, str):
+        return found
+    body = nest.block.regions[0].blocks[0]
+    guarded = [op for op in found.found if guard_of(op, body) is not None]
+    if any(found.found[op] for op in guarded):
+        return "it computes an index inside a branch"
+    last = found.flat.accesses[found.flat.store].strides
+    if found.vector is None or last[found.vector] != 1:
+        return "it does not write adjacent elements"
+    return found
+
+
+def _match(nest: Nest, space: IndexSpace, *, branches: bool = False) -> IndexMap | str:
     store = nest.stores[0]
     accesses: dict[ir.Operation, FlatAccess] = {}
     found: dict[ir.Operation, Found] = {}
-    slice_ = slice_of(nest, store.op.operands[0])
+    slice_ = slice_of(nest, store.op.operands[0], branches=branches)
     for access in (*nest.loads, store):
         accesses[access.op], found[access.op] = space.access(access)
         for index, _ in found[access.op]:
@@ -102,7 +125,7 @@ def _match(nest: Nest, space: IndexSpace) -> IndexMap | str:
         if not 1 < repeats <= _MOST_REPEATS or written[vector] != repeats or ordered:
             return "it repeats elements another number of times"
     flat = FlatNest(nest, space.iters, accesses, store.op, None, store.op.operands[0], slice_, None)
-    return IndexMap(flat, vector, repeats, space, found, ordered)
+    return IndexMap(flat, vector, repeats, space, found, ordered, branches)
 
 
 def _ordered(
@@ -168,6 +191,8 @@ class Varying:
             return any(strides[i] != 0 for i in self._inner) or any(
                 self(index) for index, _ in self._found.found[op]
             )
-        return op.block == self._found.flat.nest.block.regions[0].blocks[0] and any(
-            self(operand) for operand in op.operands
-        )
+        body = self._found.flat.nest.block.regions[0].blocks[0]
+        if op.name == BRANCH:
+            sides = [result_of(op, 0), result_of(op, 1)]
+            return any(self(each) for each in (op.operands[0], *sides))
+        return is_within(op, body) and any(self(operand) for operand in op.operands)

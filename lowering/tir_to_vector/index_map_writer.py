@@ -5,6 +5,7 @@ from contextlib import ExitStack
 from dataclasses import replace
 
 from relax_mlir.dialects.bindings import ir
+from relax_mlir.lowering.tir_to_vector.branches import guard_of, operations
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.index_emit import Index, constant_or_value
 from relax_mlir.lowering.tir_to_vector.index_lanes import Chunk
@@ -31,11 +32,13 @@ class IndexMapWriter(NestWriter):
         spaced = found.vector is not None and found.repeats == 1 and written[found.vector] != 1
         if spaced and not machine.can_mask(_bits(found.flat.written)):
             found = replace(found, vector=None)
+        if found.branches and not machine.can_mask(min(bits)):
+            found = replace(found, vector=None)
         super().__init__(found.flat, found.vector, emit, machine)
         self.found, self._repeats = found, found.repeats
         self.inner = found.inner | set(found.ordered)
         self.varies = Varying(found)
-        body = found.flat.nest.body()
+        body = [op for top in found.flat.nest.body() for op in operations(top)]
         if any(op.name in DIVIDES and not _is_known(op.operands[1]) for op in body):
             self.masked = False
         if not self.has_gather and any(self.is_looked_up(op) for op in found.found):
@@ -102,6 +105,10 @@ class IndexMapWriter(NestWriter):
         """Write some steps; of them only the first `live` are there."""
         emit = self.emit
         chunk = Chunk(self, env, at, lanes, live)
+        guard = guard_of(self.flat.store, self.flat.nest.block.regions[0].blocks[0])
+        if guard is not None:
+            self._guarded(chunk, guard, lanes)
+            return
         value = chunk.vector(chunk.value(self.flat.value))
         base, step = self.bases[self.flat.store], self.step(self.flat.store)
         if lanes == 1:
@@ -113,6 +120,18 @@ class IndexMapWriter(NestWriter):
             emit.op("vector.scatter", where)
         else:
             emit.vector_store(value, base, [chunk.place(self.flat.store)], chunk.mask())
+
+    def _guarded(self, chunk: Chunk, branch: ir.Operation, lanes: int) -> None:
+        """Write some steps of which only those store whose condition holds."""
+        emit, store = self.emit, self.flat.store
+        base, condition = self.bases[store], chunk.value(branch.operands[0])
+        if lanes == 1:
+            with emit.when(condition), chunk.scope():
+                emit.store(chunk.value(self.flat.value), base, [chunk.place(store)])
+            return
+        with chunk.only_where(chunk.vector(condition)):
+            value = chunk.vector(chunk.value(self.flat.value))
+            emit.vector_store(value, base, [chunk.place(store)], chunk.mask())
 
     def _spaced(self, value: ir.Value, place: Index, step: int, live: Index | None) -> None:
         """Write lanes some elements apart; what is between them is not touched."""

@@ -29,7 +29,7 @@ from relax_mlir.lowering.tir_to_vector.flat import FlatNest, NotFlat, collapse, 
 from relax_mlir.lowering.tir_to_vector.fusion import emit_fused, shared_loops
 from relax_mlir.lowering.tir_to_vector.gather import Gather, GatherWriter, match_gather
 from relax_mlir.lowering.tir_to_vector.image_copy import CopiedWindow, find_copied
-from relax_mlir.lowering.tir_to_vector.index_map import IndexMap, match_index_map
+from relax_mlir.lowering.tir_to_vector.index_map import IndexMap, match_branches, match_index_map
 from relax_mlir.lowering.tir_to_vector.index_map_writer import emit_index_map
 from relax_mlir.lowering.tir_to_vector.machine import Machine
 from relax_mlir.lowering.tir_to_vector.matmul import emit_contraction
@@ -92,7 +92,10 @@ def plan_function(func: ir.OpView, machine: Machine) -> list[Plan]:
             taken = position + len(several.tops)
             continue
         nest = match_nest(op)
-        found = nest if isinstance(nest, str) else _fast_form(nest, machine)
+        if isinstance(nest, str):
+            nest, found = _with_branches(op) or (nest, nest)
+        else:
+            found = _fast_form(nest, machine)
         if isinstance(nest, Nest) and isinstance(found, FlatNest):
             if group and not (
                 is_adjacent(group[-1][0].top, op)
@@ -184,6 +187,12 @@ def _fast_form(
         return Transpose(merged, along)
     mapped = match_index_map(nest)
     return mapped if isinstance(mapped, IndexMap) else along
+
+
+def _with_branches(op: ir.Operation) -> tuple[Nest, IndexMap | str] | None:
+    """Return a nest whose block holds branches, and its form; None where that is not why."""
+    nest = match_nest(op, branches=True)
+    return None if isinstance(nest, str) else (nest, match_branches(nest))
 
 
 def _fused(group: list[tuple[Nest, FlatNest]]) -> Plan:
