@@ -133,10 +133,11 @@ def _move_init(op: ir.Operation, where: ir.InsertionPoint, values: list[ir.Value
         else:
             inner.detach_from_parent()
             where.insert(inner)
-    _drop_init(op)
+    drop_init(op)
 
 
-def _drop_init(op: ir.Operation) -> None:
+def drop_init(op: ir.Operation) -> None:
+    """Leave a block without its init region."""
     # Regions cannot lose blocks through the bindings, so the block moves to a twin without init.
     with ir.InsertionPoint(op), op.location:
         twin = ir.Operation.create(

@@ -2,6 +2,7 @@
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.errors import PassError
+from relax_mlir.lowering.tir_to_vector.data_init import split_data_inits
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.generic import lower_block
 from relax_mlir.lowering.tir_to_vector.init import split_inits
@@ -69,6 +70,7 @@ def _lower_function(func: ir.OpView, machine: Machine, slow: SlowKernels) -> lis
     emit = Emitter(func.entry_block, machine.threads)
     keep_order(func)
     align_storage(func)
+    split_data_inits(func)
     plans = plan_function(func, machine)
     slow.tell(ir.StringAttr(func.operation.attributes["sym_name"]).value, plans)
     for plan in plans:

@@ -23,6 +23,7 @@ from relax_mlir.lowering.tir_to_vector.convolution import (
     match_convolution,
 )
 from relax_mlir.lowering.tir_to_vector.convolution_kernel import emit_convolution
+from relax_mlir.lowering.tir_to_vector.data_init import split_data_inits
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.epilogue import Fused, take_epilogue
 from relax_mlir.lowering.tir_to_vector.flat import FlatNest, NotFlat, collapse, flatten_nest
@@ -137,7 +138,10 @@ def plan_function(func: ir.OpView, machine: Machine) -> list[Plan]:
 
 def classify(func: ir.OpView, machine: Machine | None = None) -> list[BlockInfo]:
     """Return for each block of a prim func what it is and whether it becomes vector code."""
-    plans = plan_function(func, machine or Machine())
+    # It stays as it is; lowering splits inits off, too.
+    copy = func.operation.clone(ip=False).operation.opview
+    split_data_inits(copy)
+    plans = plan_function(copy, machine or Machine())
     return [info for plan in plans for info in plan.blocks]
 
 

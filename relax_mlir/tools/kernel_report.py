@@ -8,6 +8,7 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.ir.module import IRModule
 from relax_mlir.lowering.codegen.native import available_threads
 from relax_mlir.lowering.codegen.target import Target
+from relax_mlir.lowering.tir_to_vector.data_init import split_data_inits
 from relax_mlir.lowering.tir_to_vector.describe import NestPlan, describe
 from relax_mlir.lowering.tir_to_vector.lower_tir import lower_tir
 from relax_mlir.lowering.tir_to_vector.machine import Machine
@@ -98,6 +99,7 @@ def _kernels(lowered: IRModule, machine: Machine) -> list[Kernel]:
                 op.operation.erase()
             elif _is_kernel(op.operation):
                 name = ir.StringAttr(op.operation.attributes["sym_name"]).value
+                split_data_inits(op)
                 nests = [describe(plan, machine) for plan in plan_function(op, machine)]
                 found[name] = Kernel(name, nests, 1, _instructions(op.operation))
         lower_tir(
