@@ -7,6 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from relax_mlir.runtime.native import ffi_value
+from relax_mlir.runtime.values import to_value
+
 _PROT_NONE = 0
 _LIBC = ctypes.CDLL(None, use_errno=True)
 _LIBC.mprotect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
@@ -39,22 +42,24 @@ class GuardedPages:
 def guarded(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return a native function that is called on such copies, placed both ways.
 
-    What the two calls write has to be equal, byte for byte.
+    It takes arrays, and TVM FFI's tensors, which constants and bfloat16 are. What the two calls
+    write has to be equal, byte for byte.
     """
 
     def call(*args: Any) -> Any:
+        arrays = [to_value(a) if hasattr(a, "shape") else None for a in args]
         written = []
         for at_end in (False, True):
-            pages = [
-                GuardedPages(np.asarray(a), at_end) if hasattr(a, "shape") else None for a in args
+            pages = [None if a is None else GuardedPages(a, at_end) for a in arrays]
+            given = [
+                a if p is None else ffi_value(p.array) for a, p in zip(args, pages, strict=True)
             ]
-            given = [a if p is None else p.array for a, p in zip(args, pages, strict=True)]
             result = function(*given)
             written.append([None if p is None else p.array.tobytes() for p in pages])
         assert written[0] == written[1]
-        for arg, page in zip(args, pages, strict=True):
-            if page is not None and np.asarray(arg).tobytes() != page.array.tobytes():
-                np.asarray(arg)[...] = page.array
+        for array, page in zip(arrays, pages, strict=True):
+            if array is not None and page is not None and array.tobytes() != page.array.tobytes():
+                array[...] = page.array
         return result
 
     return call

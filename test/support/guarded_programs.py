@@ -11,12 +11,17 @@ from guard_pages import guarded
 
 from relax_mlir import relax, script
 from relax_mlir.runtime import native
+from relax_mlir.runtime.values import numpy_dtype
 
 _UNARY = (
     "exp", "log", "tanh", "sigmoid", "erf", "sqrt", "rsqrt", "sin", "cos", "nn.relu", "nn.gelu",
     "nn.silu", "abs", "floor", "negative",
 )  # fmt: skip
 _M_N = ("m", "n")
+_CONSTANTS = {
+    "W": np.arange(70 * 256).reshape(70, 256) % 7 - 3.0,
+    "K": np.arange(33 * 5 * 9).reshape(33, 5, 3, 3) % 5 - 2.0,
+}
 # name: (shapes of the arguments, over letters and numbers; body)
 PROGRAMS: dict[str, tuple[tuple[tuple[int | str, ...], ...], str]] = {
     **{name.replace(".", "_"): ((_M_N,), f"R.{name}(a)") for name in _UNARY},
@@ -126,6 +131,25 @@ PROGRAMS: dict[str, tuple[tuple[tuple[int | str, ...], ...], str]] = {
         'R.nn.attention(a, b, b, mask=R.less(c, R.exp(c)))',
     ),
     "pad": ((_M_N,), "R.nn.pad(a, (1, 2, 3, 4))"),
+    "packed": ((("m", 70),), 'R.nn.relu(R.matmul(a, R.const(W, "float32")))'),
+    "packed_window": (
+        ((1, 5, 13, 17),), 'R.nn.conv2d(a, R.const(K, "float32"), padding=(1, 1))',
+    ),
+    "packed_values": (
+        ((2, "n", 70), (2, "k", 70)),
+        "R.permute_dims(R.matmul(R.nn.softmax(R.matmul(a, R.permute_dims(b, [0, 2, 1]))), b))",
+    ),
+}  # fmt: skip
+# Those that run in bfloat16 too, and in float16.
+HALF = (
+    "exp", "row", "sum0", "argmax", "layer_norm", "transpose", "cumsum", "sort", "matmul",
+    "matmul_nt", "matmul_rows", "depthwise", "attention_bias", "packed_values", "gemv", "sum1",
+    "softmax", "conv2d_known", "attention",
+)  # fmt: skip
+KERNELS = {
+    **{name: ("float32", program) for name, program in PROGRAMS.items()},
+    **{f"{name}_bfloat16": ("bfloat16", PROGRAMS[name]) for name in HALF},
+    **{f"{name}_float16": ("float16", PROGRAMS[name]) for name in HALF[-4:]},
 }  # fmt: skip
 SIZES = (
     {"m": 1, "n": 1, "k": 1, "b": 1}, {"m": 3, "n": 17, "k": 5, "b": 2},
@@ -137,9 +161,9 @@ SIZES = (
 def source() -> str:
     """Return the module of all programs."""
     functions = []
-    for name, (shapes, body) in PROGRAMS.items():
+    for name, (dtype, (shapes, body)) in KERNELS.items():
         params = ", ".join(
-            f"{letter}: R.Tensor(({', '.join(map(repr, shape))},), 'float32')"
+            f"{letter}: R.Tensor(({', '.join(map(repr, shape))},), '{dtype}')"
             for letter, shape in zip("abc", shapes, strict=False)
         )
         functions.append(
@@ -166,16 +190,16 @@ def main() -> None:
         return {name: guarded(function) for name, function in functions.items()}
 
     native.load_objects = loading
-    executable = relax.build(script.from_source(source()), target)
+    executable = relax.build(script.from_source(source(), extra_vars=_CONSTANTS), target)
     vm = relax.VirtualMachine(executable)
     rng = np.random.default_rng(0)
-    for name, (shapes, _) in PROGRAMS.items():
+    for name, (dtype, (shapes, _)) in KERNELS.items():
         for sizes in SIZES:
-            if name in ("argmax", "max") and 0 in sizes.values():
+            if name in ("argmax", "argmax_bfloat16", "max") and 0 in sizes.values():
                 continue
             print(name, sizes, flush=True)
             arrays = [
-                rng.standard_normal([sizes.get(d, d) for d in shape]).astype("f4")
+                rng.standard_normal([sizes.get(d, d) for d in shape]).astype(numpy_dtype(dtype))
                 for shape in shapes
             ]
             vm[name](*arrays)
