@@ -293,6 +293,9 @@ def unary(kind: str, operand: Scalar) -> Scalar:
     Raises:
         DtypeError: the dtype has no such function.
     """
+    if kind == "sigmoid" and operand.dtype == "float32":
+        # `expand-math` knows it in this form, of which small results keep their digits too.
+        return binary("div", 1, binary("add", 1, unary("exp", unary("neg", operand))))
     if kind == "sigmoid" and is_float(operand.dtype):
         # With the exponent always negative nothing overflows, and small results keep their digits.
         power = unary("exp", unary("neg", unary("abs", operand)))

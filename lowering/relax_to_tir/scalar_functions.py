@@ -9,10 +9,8 @@ from relax_mlir.dialects.tir.scalar import (
     binary,
     cast,
     compare,
-    const,
     is_float,
     is_unsigned,
-    multiply_add,
     select,
     unary,
 )
@@ -34,57 +32,16 @@ def _named(name: str) -> Callable[[Scalar], Scalar]:
     return lambda x: unary(name, x)
 
 
-# What a normal variable is below -u with, over t * exp(-u**2 / 2) for t = 1 / (1 + u / 3), by
-# powers of t - 15/32; for u from 0.99 to 14.5. Nearer to zero, what it is below x with, less 1/2,
-# over x, by powers of x**2.
-_TAIL = (
-    0.23271241784095764, 0.3207622468471527, 0.2945692837238312, 0.13226516544818878,
-    -0.04382483288645744, -0.0772215947508812, 0.009840869344770908, 0.04352966323494911,
-)  # fmt: skip
-_MIDDLE = (
-    0.3989422917366028, -0.06649035960435867, 0.009973322972655296, -0.0011863296385854483,
-    0.00011348604311933741, -7.654061846551485e-06,
-)  # fmt: skip
-
-
-def _polynomial(x: Scalar, coefficients: tuple[float, ...]) -> Scalar:
-    total = const(coefficients[-1], x.dtype)
-    for coefficient in reversed(coefficients[:-1]):
-        total = multiply_add(total, x, const(coefficient, x.dtype))
-    return total
-
-
-def _third_over_sum(u: Scalar) -> Scalar:
-    """Return 3 / (u + 3), what two roundings took put back."""
-    whole = u + 3.0
-    t = cast(3.0, u.dtype) / whole
-    lost = multiply_add(-t, whole, const(3.0, u.dtype)) - t * (u - (whole - 3.0))
-    return multiply_add(t * (1 / 3), lost, t)
-
-
 def _gelu(x: Scalar) -> Scalar:
-    """Return x times the share of a normal distribution below it, with all digits of small ones."""
-    if x.dtype != "float32":
-        return x * 0.5 * (unary("erf", x * math.sqrt(0.5)) + 1.0)
-    magnitude = unary("abs", x)
-    near = multiply_add(x, _polynomial(x * x, _MIDDLE), const(0.5, x.dtype))
-    distance = select(compare("lt", magnitude, 14.5), magnitude, 14.5)
-    square = distance * distance * 0.5
-    # What the square's rounding took, to first order.
-    lost = multiply_add(distance * 0.5, distance, -square)
-    t = _third_over_sum(distance)
-    tail = _polynomial(t - 0.46875, _TAIL) * t
-    power = unary("exp", -square)
-    power = multiply_add(-power, lost, power)
-    above = x * select(
-        compare("le", magnitude, 1), near, multiply_add(-power, tail, const(1.0, x.dtype))
-    )
-    # Factors in such an order that none is subnormal where the result is not.
-    return select(compare("lt", x, -1), power * (x * tail), above)
+    # `expand-math` knows it in this form, and makes one function of it that loses no digits.
+    return x * 0.5 * (unary("erf", x * math.sqrt(0.5)) + 1.0)
 
 
 def _silu(x: Scalar) -> Scalar:
     """Return x / (1 + exp(-x)); where the power is subnormal its root is taken twice."""
+    if x.dtype == "float32":
+        # As of `_gelu`.
+        return x / (unary("exp", -x) + 1.0)
     magnitude = unary("abs", x)
     near = compare("lt", magnitude, 80.0)
     power = unary("exp", select(near, magnitude, magnitude * 0.5) * -1.0)

@@ -1,9 +1,13 @@
-"""e**x by a table in registers, which leaves so little of x that a short polynomial will do."""
+"""Powers of e as powers of two and a rest: what functions of f32 that use them are made of.
+
+With a table in registers so little of x is left that a short polynomial will do.
+"""
 
 import math
 from dataclasses import dataclass
 
 from relax_mlir.lowering.tir_to_llvm.lanes import Lanes
+from relax_mlir.lowering.tir_to_llvm.ranges import range_of
 
 
 @dataclass(frozen=True)
@@ -21,6 +25,11 @@ class _Form:
     steps: int
     ln2: tuple[float, float]
     rest: tuple[float, ...]
+
+    @property
+    def table(self) -> list[float]:
+        """Powers of two from 1 to 2."""
+        return [2.0 ** (i / self.steps) for i in range(self.steps)]
 
 
 _FORMS = {
@@ -41,6 +50,65 @@ _FORMS = {
     ),
 }  # fmt: skip
 
+# ln 2 in two parts; the first has so few bits that its product with an exponent is exact.
+LN2_HI, LN2_LO = 0.693359375, -2.12194440054690583e-4
+# Adding 1.5 * 2**23 rounds an f32 to an integer, and leaves that integer in the low bits.
+ROUNDER, ROUNDER_BITS = 12582912.0, 0x4B400000
+# (e**r - 1 - r) / r**2 for |r| <= ln(2) / 2
+EXP = (0.5, 0.16666541993618011, 0.04166627675294876, 0.00836677011102438, 0.0013946769759058952)
+
+
+def clamp(x: Lanes, low: float, high: float) -> Lanes:
+    """Bound x, where it is not known to be within; NaN stays NaN."""
+    least, most = range_of(x.value)
+    if most > high:
+        x = (x > high).select(x.like(high), x)
+    return (x < low).select(x.like(low), x) if least < low else x
+
+
+def whole_and_rest(x: Lanes, more: Lanes | None = None) -> tuple[Lanes, Lanes, Lanes]:
+    """Return the integer n nearest to x / ln 2 in the low bits of an i32, and as a float; the rest.
+
+    The rest is r with x + more = n * ln 2 + r.
+    """
+    shifted = x.times_plus(math.log2(math.e), ROUNDER)
+    whole = shifted - ROUNDER
+    rest = whole.times_plus(-LN2_HI, x)
+    if more is not None:
+        rest = rest + more
+    return shifted, whole, whole.times_plus(-LN2_LO, rest)
+
+
+def split_exponent(x: Lanes) -> tuple[Lanes, Lanes]:
+    """Return the integer n nearest to x / ln 2, and r with x = n * ln 2 + r."""
+    shifted, _, rest = whole_and_rest(x)
+    return shifted.bits() - ROUNDER_BITS, rest
+
+
+def power_of_two(n: Lanes) -> Lanes:
+    """Return 2**n for an integer."""
+    return ((n + 127) << 23).from_bits()
+
+
+def scale(y: Lanes, n: Lanes) -> Lanes:
+    """Return y * 2**n by two multiplications, so that subnormal results are rounded once."""
+    half = n >> 1
+    return y * power_of_two(half) * power_of_two(n - half)
+
+
+def scaled(y: Lanes, whole: Lanes) -> Lanes:
+    """Return y * 2**n for an integer that is a float."""
+    return y.scaled(whole) if y.can_scale() else scale(y, (whole + ROUNDER).bits() - ROUNDER_BITS)
+
+
+def table_and_rest(x: Lanes, more: Lanes) -> tuple[Lanes, Lanes, Lanes]:
+    """Return p, r and w with e**(x + more) = p * e**r * 2**floor(w), where `can_scale`; of f32."""
+    form = _FORMS[32]
+    shifted = x.times_plus(math.log2(math.e), form.rounder)
+    whole = shifted - form.rounder
+    rest = whole.times_plus(-form.ln2[1], whole.times_plus(-form.ln2[0], x) + more)
+    return shifted.bits().picked(form.table, x), rest, whole
+
 
 def exp(x: Lanes) -> Lanes:
     """Return e**x within 1.75 units in the last place, where `can_scale`.
@@ -52,5 +120,5 @@ def exp(x: Lanes) -> Lanes:
     shifted = x.times_plus(math.log2(math.e), form.rounder)
     whole = shifted - form.rounder
     rest = whole.times_plus(-form.ln2[1], whole.times_plus(-form.ln2[0], x)).limited(1.0)
-    power = shifted.bits().picked([2.0 ** (i / form.steps) for i in range(form.steps)], x)
+    power = shifted.bits().picked(form.table, x)
     return power.times_plus(rest.polynomial(form.rest) * rest, power).scaled(whole)

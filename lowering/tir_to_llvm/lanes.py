@@ -114,6 +114,21 @@ class Lanes:
         left = (first * -1.0).times_plus(divisor, self)
         return left.times_plus(inverse, first)
 
+    def over(self, divisor: "Lanes") -> "Lanes":
+        """Return this, whatever it is, divided by a normal number; within 1.5 units.
+
+        The divisor's inverse is an estimate of the CPU's, put right, where that has one.
+        """
+        if not divisor.can_scale() or _width(divisor.value.type) != 32:
+            return self / divisor
+        inverse = divisor._by_registers(_INVERSE)
+        wrong = (inverse * -1.0).times_plus(divisor, 1.0)
+        return self * wrong.times_plus(inverse, inverse)
+
+    def rounds_once(self) -> bool:
+        """Whether `times_plus` rounds once."""
+        return self._fma
+
     def can_scale(self) -> bool:
         """Whether the CPU multiplies this by powers of two in one instruction."""
         type_ = self.value.type

@@ -18,26 +18,33 @@ from relax_mlir.lowering.tir_to_llvm.common_forms import (
     logarithm_of_more,
     logarithms,
 )
+from relax_mlir.lowering.tir_to_llvm.composed import erase_unused, find_composed
 from relax_mlir.lowering.tir_to_llvm.doubles import DOUBLES
+from relax_mlir.lowering.tir_to_llvm.exponential import (
+    EXP,
+    LN2_HI,
+    LN2_LO,
+    ROUNDER,
+    ROUNDER_BITS,
+    clamp,
+    power_of_two,
+    scale,
+    split_exponent,
+    whole_and_rest,
+)
 from relax_mlir.lowering.tir_to_llvm.exponential import exp as quick_exp
 from relax_mlir.lowering.tir_to_llvm.inverse_trigonometry import INVERSE_TRIGONOMETRY
 from relax_mlir.lowering.tir_to_llvm.lanes import Lanes
+from relax_mlir.lowering.tir_to_llvm.pieces import Pieces
 from relax_mlir.lowering.tir_to_llvm.ranges import range_of
 from relax_mlir.lowering.tir_to_llvm.remainder import remainder
 from relax_mlir.lowering.tir_to_llvm.trigonometry import NEED_FMA, TRIGONOMETRY
 
 Function = Callable[..., Lanes]
 _INF, _NAN = math.inf, math.nan
-_LOG2_E = 1.4426950408889634
-# ln 2 in two parts; the first has so few bits that its product with an exponent is exact.
-_LN2_HI, _LN2_LO = 0.693359375, -2.12194440054690583e-4
-# Adding 1.5 * 2**23 rounds an f32 to an integer, and leaves that integer in the low bits.
-_ROUNDER = 12582912.0
 _SMALLEST_NORMAL = 2.0**-126
 _SQRT_HALF_BITS = 0x3F3504F3
 
-# (e**r - 1 - r) / r**2 for |r| <= ln(2) / 2
-_EXP = (0.5, 0.16666541993618011, 0.04166627675294876, 0.00836677011102438, 0.0013946769759058952)
 # 2**r for r from 0 to 1
 _EXP2 = (
     1.0, 0.6931470632553101, 0.2402293086051941, 0.055485282093286514, 0.00967545248568058,
@@ -83,6 +90,7 @@ def expand_math(op: ir.Operation, fma: bool = True, avx512: bool = False) -> Non
             divisions.append(candidate)
         return ir.WalkResult.ADVANCE
 
+    _expand_composed(op, fma, avx512)
     op.walk(visit)
     for division in divisions:
         if _is_moderate(division):
@@ -100,6 +108,32 @@ def expand_math(op: ir.Operation, fma: bool = True, avx512: bool = False) -> Non
             value = _compute(*functions, operands)
             result.replace_all_uses_with(value)
         call.erase()
+
+
+def _expand_composed(op: ir.Operation, fma: bool, avx512: bool) -> None:
+    cores: list[ir.Operation] = []
+
+    def visit(candidate: ir.Operation) -> ir.WalkResult:
+        if candidate.name in ("arith.divf", "math.erf"):
+            cores.append(candidate)
+        return ir.WalkResult.ADVANCE
+
+    op.walk(visit)
+    roots: list[ir.Operation] = []
+    for core in cores:
+        if core.name == "arith.divf" and _is_moderate(core):
+            continue
+        found = find_composed(core)
+        if found is None:
+            continue
+        with found.root.location, ir.InsertionPoint(found.root):
+            operands = [Lanes(value, fma=fma, avx512=avx512) for value in found.operands]
+            value = found.function(*operands).value
+        found.root.results[0].replace_all_uses_with(value)
+        roots.append(found.root)
+    # Not before: what a function is made of may be the core of another.
+    for root in roots:
+        erase_unused(root)
 
 
 def _is_moderate(division: ir.Operation) -> bool:
@@ -163,89 +197,56 @@ def _compute(function: Function, of_doubles: Function | None, operands: list[Lan
     return value.converted("arith.truncf", element).value
 
 
-def _clamp(x: Lanes, low: float, high: float) -> Lanes:
-    """Bound x, where it is not known to be within; NaN stays NaN."""
-    least, most = range_of(x.value)
-    if most > high:
-        x = (x > high).select(x.like(high), x)
-    return (x < low).select(x.like(low), x) if least < low else x
-
-
-def _whole_and_rest(x: Lanes) -> tuple[Lanes, Lanes, Lanes]:
-    """Return the integer n nearest to x / ln 2 in the low bits of an i32, and as a float; the rest.
-
-    The rest is r with x = n * ln 2 + r.
-    """
-    shifted = x.times_plus(_LOG2_E, _ROUNDER)
-    whole = shifted - _ROUNDER
-    rest = whole.times_plus(-_LN2_LO, whole.times_plus(-_LN2_HI, x))
-    return shifted, whole, rest
-
-
-def _split_exponent(x: Lanes) -> tuple[Lanes, Lanes]:
-    """Return the integer n nearest to x / ln 2, and r with x = n * ln 2 + r."""
-    shifted, _, rest = _whole_and_rest(x)
-    return shifted.bits() - _ROUNDER_BITS, rest
-
-
-_ROUNDER_BITS = 0x4B400000
-
-
-def _power_of_two(n: Lanes) -> Lanes:
-    return ((n + 127) << 23).from_bits()
-
-
-def _scale(y: Lanes, n: Lanes) -> Lanes:
-    """Return y * 2**n by two multiplications, so that subnormal results are rounded once."""
-    half = n >> 1
-    return y * _power_of_two(half) * _power_of_two(n - half)
-
-
 def _exp_minus_one_near_zero(r: Lanes) -> Lanes:
-    return (r * r).times_plus(r.polynomial(_EXP), r)
+    return (r * r).times_plus(r.polynomial(EXP), r)
 
 
 def _exp(x: Lanes) -> Lanes:
-    shifted, whole, r = _whole_and_rest(_clamp(x, -104.0, 89.0))
-    power = r.polynomial((1.0, 1.0, *_EXP))
+    shifted, whole, r = whole_and_rest(clamp(x, -104.0, 89.0))
+    power = r.polynomial((1.0, 1.0, *EXP))
     if power.can_scale():
         return power.scaled(whole)
-    return _scale(power, shifted.bits() - _ROUNDER_BITS)
+    return scale(power, shifted.bits() - ROUNDER_BITS)
 
 
 def _exp2(x: Lanes) -> Lanes:
     if x.can_scale():
         # Nothing to bound: of infinity no fraction is left.
         return x.above_floor().polynomial(_EXP2).scaled(x)
-    x = _clamp(x, -151.0, 129.0)
-    shifted = x + _ROUNDER
-    r = (x - (shifted - _ROUNDER)) * math.log(2.0)
-    return _scale((r * r).times_plus(r.polynomial(_EXP), r + 1.0), shifted.bits() - _ROUNDER_BITS)
+    x = clamp(x, -151.0, 129.0)
+    shifted = x + ROUNDER
+    r = (x - (shifted - ROUNDER)) * math.log(2.0)
+    return scale((r * r).times_plus(r.polynomial(EXP), r + 1.0), shifted.bits() - ROUNDER_BITS)
 
 
 def _expm1(x: Lanes) -> Lanes:
     if range_of(x.value)[1] <= 88.0:
         # The power of two does not overflow, and nothing subnormal is halved.
-        n, r = _split_exponent(_clamp(x, -18.0, 88.0))
-        power = _power_of_two(n)
+        n, r = split_exponent(clamp(x, -18.0, 88.0))
+        power = power_of_two(n)
         return _exp_minus_one_near_zero(r).times_plus(power, power - 1.0)
-    n, r = _split_exponent(_clamp(x, -18.0, 89.0))
+    n, r = split_exponent(clamp(x, -18.0, 89.0))
     # half of the result, because 2**n itself may overflow
-    half = _power_of_two(n - 1)
+    half = power_of_two(n - 1)
     result = _exp_minus_one_near_zero(r).times_plus(half, half - 0.5) * 2.0
     return (x.magnitude() < 2.0**-25).select(x, result)
 
 
+_tanh_in_pieces, _erf_in_pieces = Pieces(math.tanh), Pieces(math.erf)
+
+
 def _tanh(x: Lanes) -> Lanes:
+    if x.can_scale():
+        return _tanh_in_pieces(clamp(x.magnitude(), 0.0, 9.5)).with_sign_of(x)
     # From 9 on e**2x + 1 and e**2x - 1 are the same number.
-    e = _expm1(_clamp(x.magnitude() * 2.0, 0.0, 20.0))
+    e = _expm1(clamp(x.magnitude() * 2.0, 0.0, 20.0))
     return e.quotient(e + 2.0, near=True).with_sign_of(x)
 
 
 def _half_of_exp(x: Lanes) -> tuple[Lanes, Lanes]:
     """Return e**x / 2 and e**-x / 2 for x >= 0; the first only overflows where cosh does."""
-    n, r = _split_exponent(_clamp(x, 0.0, 90.0))
-    half = _scale((r * r).times_plus(r.polynomial(_EXP), r + 1.0), n - 1)
+    n, r = split_exponent(clamp(x, 0.0, 90.0))
+    half = scale((r * r).times_plus(r.polynomial(EXP), r + 1.0), n - 1)
     return half, half.like(0.25) / half
 
 
@@ -267,7 +268,7 @@ def _log_edges(x: Lanes, result: Lanes) -> Lanes:
 
 def _log(x: Lanes) -> Lanes:
     e, f, y = _logarithm(x)
-    return _log_edges(x, e.times_plus(_LN2_HI, f + e.times_plus(_LN2_LO, y)))
+    return _log_edges(x, e.times_plus(LN2_HI, f + e.times_plus(LN2_LO, y)))
 
 
 _log1p = logarithm_of_more(_log, 2.0**-25)
@@ -289,11 +290,13 @@ def _expm1_of_doubles(x: Lanes) -> Lanes:
 
 
 def _erf(x: Lanes) -> Lanes:
+    if x.can_scale():
+        return _erf_in_pieces(clamp(x.magnitude(), 0.0, _ERF_ONE)).with_sign_of(x)
     magnitude = x.magnitude()
     small = x.times_plus((x * x).polynomial(_ERF_SMALL), x)
     bounded = (magnitude > _ERF_ONE).select(x.like(_ERF_ONE), magnitude)
-    n, r = _split_exponent(bounded.polynomial(_ERF_LARGE))
-    exp = (r * r).times_plus(r.polynomial(_EXP), r + 1.0) * _power_of_two(n)
+    n, r = split_exponent(bounded.polynomial(_ERF_LARGE))
+    exp = (r * r).times_plus(r.polynomial(EXP), r + 1.0) * power_of_two(n)
     large = (1.0 - exp).with_sign_of(x)
     return (magnitude > _ERF_SPLIT).select(large, small)
 

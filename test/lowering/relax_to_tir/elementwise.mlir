@@ -86,7 +86,7 @@ func.func @dtypes(%a: tensor<4xi32>, %b: tensor<4xui8>, %c: tensor<4xi1>, %d: te
 // CHECK-LABEL: func.func private @gelu(
 // CHECK: arith.extf %{{.*}} : f16 to f32
 // CHECK-NOT: truncf
-// CHECK: math.exp %{{.*}} : f32
+// CHECK: math.erf %{{.*}} : f32
 // CHECK: arith.truncf %{{.*}} : f32 to f16
 // CHECK-NEXT: memref.store
 

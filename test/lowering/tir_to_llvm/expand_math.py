@@ -35,6 +35,17 @@ from relax_mlir.lowering.tir_to_llvm.pipeline import run_step
 # CHECK-LABEL: func.func @logistic(
 # CHECK: arith.divf {{.*}} fastmath<ninf,arcp>
 # CHECK: arith.divf %{{[a-z0-9]+}}, %{{[a-z0-9]+}} : vector<16xf32>
+# Activations are functions of their own, however their products are ordered.
+# CHECK-LABEL: func.func @activations(
+# CHECK-NOT: math.erf
+# CHECK-COUNT-3: arith.divf
+# CHECK-NOT: arith.divf
+# CHECK: return
+# What something else uses too, or is of another variable, stays what it is.
+# CHECK-LABEL: func.func @parts(
+# CHECK-SAME: %[[Y:arg1]]: f32
+# CHECK: arith.divf %cst{{.*}} : f32
+# CHECK: arith.mulf %[[Y]], %cst{{.*}} : f32
 # CHECK-LABEL: func.func @ranges(
 # CHECK: arith.divf {{.*}} fastmath<ninf,arcp>
 # CHECK-COUNT-2: arith.divf %{{[a-z0-9]+}}, %{{[a-z0-9]+}} : vector<16xf32>
@@ -57,7 +68,10 @@ from relax_mlir.lowering.tir_to_llvm.pipeline import run_step
 # CHECK-NOT: vpermi2var
 # CHECK: llvm.call_intrinsic "llvm.x86.avx512.rcp14.ps.512"
 # CHECK-COUNT-2: math.fma
-# CHECK: arith.divf
+# CHECK: llvm.call_intrinsic "llvm.x86.avx512.rcp14.ps.512"
+# CHECK-NOT: arith.divf
+# CHECK-LABEL: func.func @activations(
+# CHECK-COUNT-7: llvm.call_intrinsic "llvm.x86.avx512.vpermi2var.ps.512"
 # CHECK-LABEL: func.func @long(
 # CHECK-COUNT-2: llvm.call_intrinsic "llvm.x86.avx512.mask.scalef.ps.512"
 # CHECK: return
@@ -107,6 +121,44 @@ func.func @logistic(%x: vector<16xf32>) -> (vector<16xf32>, vector<16xf32>) {
   %6 = arith.addf %one, %5 : vector<16xf32>
   %7 = arith.divf %one, %6 : vector<16xf32>
   return %4, %7 : vector<16xf32>, vector<16xf32>
+}
+func.func @activations(%x: vector<16xf32>, %y: f32) -> (vector<16xf32>, f32, f32) {
+  %root = arith.constant dense<0.707106769> : vector<16xf32>
+  %half = arith.constant dense<0.5> : vector<16xf32>
+  %one = arith.constant dense<1.0> : vector<16xf32>
+  %0 = arith.mulf %root, %x : vector<16xf32>
+  %1 = math.erf %0 : vector<16xf32>
+  %2 = arith.addf %1, %one : vector<16xf32>
+  %3 = arith.mulf %x, %2 : vector<16xf32>
+  %4 = arith.mulf %half, %3 : vector<16xf32>
+  %two = arith.constant 1.41421354 : f32
+  %5 = arith.constant 0.5 : f32
+  %6 = arith.constant 1.0 : f32
+  %7 = arith.divf %y, %two : f32
+  %8 = math.erf %7 : f32
+  %9 = arith.addf %6, %8 : f32
+  %10 = arith.mulf %9, %5 : f32
+  %11 = arith.mulf %y, %10 : f32
+  %12 = arith.negf %y : f32
+  %13 = math.exp %12 : f32
+  %14 = arith.addf %13, %6 : f32
+  %15 = arith.divf %6, %14 : f32
+  %16 = arith.mulf %15, %11 : f32
+  return %4, %11, %16 : vector<16xf32>, f32, f32
+}
+func.func @parts(%x: f32, %y: f32) -> (f32, f32, f32) {
+  %root = arith.constant 0.707106769 : f32
+  %half = arith.constant 0.5 : f32
+  %one = arith.constant 1.0 : f32
+  %0 = math.exp %x : f32
+  %1 = arith.addf %0, %one : f32
+  %2 = arith.divf %one, %1 : f32
+  %3 = arith.mulf %x, %root : f32
+  %4 = math.erf %3 : f32
+  %5 = arith.addf %4, %one : f32
+  %6 = arith.mulf %y, %half : f32
+  %7 = arith.mulf %6, %5 : f32
+  return %1, %2, %7 : f32, f32, f32
 }
 func.func @ranges(%x: vector<16xf32>) -> (vector<16xf32>, vector<16xf32>, vector<16xf32>) {
   %three = arith.constant dense<3.0> : vector<16xf32>

@@ -1,0 +1,93 @@
+"""Functions of neural networks that are one of their own: fewer steps and roundings than parts."""
+
+import math
+
+from relax_mlir.lowering.tir_to_llvm.exponential import (
+    EXP,
+    clamp,
+    scaled,
+    table_and_rest,
+    whole_and_rest,
+)
+from relax_mlir.lowering.tir_to_llvm.lanes import Lanes
+from relax_mlir.lowering.tir_to_llvm.pieces import Pieces
+
+# From here on the share of a normal distribution beyond is nothing, whatever it is multiplied by.
+_FAR = 14.5
+# What a normal variable is beyond u with, over e**(-u**2 / 2) / (u + _NEAR), by powers of
+# _NEAR / (u + _NEAR) - _MIDDLE; for u from 0 to _FAR.
+_NEAR, _MIDDLE = 2.5, 0.625
+_TAIL = (
+    0.8231226801872253, 0.9939486384391785, 0.4771883487701416, -0.19151559472084045,
+    -0.199308842420578, 0.1373283565044403, 0.06288180500268936, -0.12188252061605453,
+    0.012152702547609806, 0.08145987242460251,
+)  # fmt: skip
+# e**r - 1 over r, for what a table leaves.
+_REST = (1.0, 0.5, 1.0 / 6.0)
+# Beside 2 to that power 1 is nothing.
+_ONE_IS_LOST = 64.0
+
+
+def _product_over_power(u: float) -> float:
+    return 0.5 * u * math.erfc(u * math.sqrt(0.5)) * math.exp(u * u * 0.5)
+
+
+_IN_PIECES = Pieces(_product_over_power)
+
+
+def gelu(x: Lanes) -> Lanes:
+    """Return x times the share of a normal distribution below it, within 4 units in the last place.
+
+    That is x, if positive, less |x| times the share beyond |x|: an exponential times a smooth
+    function, whose digits are all there however small it is.
+    """
+    magnitude = x.magnitude()
+    distance = (magnitude < _FAR).select(magnitude, _FAR)
+    halved = distance * -0.5
+    square = distance * halved
+    lost = _lost_of_product(distance, halved, square)
+    if x.can_scale():
+        table, rest, whole = table_and_rest(square, lost)
+        part = _IN_PIECES(distance) * table
+        more = rest * rest.polynomial(_REST)
+    else:
+        _, whole, rest = whole_and_rest(square, lost)
+        part = _by_quotient(distance)
+        more = (rest * rest).times_plus(rest.polynomial(EXP), rest)
+    # Minus infinity times nothing is NaN, as it is for the product that defines the function.
+    is_above = (x > 0.0).select(x.like(1.0), 0.0)
+    return x.times_plus(is_above, scaled(part.times_plus(more, part) * -1.0, whole))
+
+
+def _lost_of_product(a: Lanes, b: Lanes, product: Lanes) -> Lanes:
+    """Return a * b less the rounded product, for b = -a / 2."""
+    if a.rounds_once():
+        return a.times_plus(b, product * -1.0)
+    # Products of halves of the digits are exact.
+    high, high_b = ((each.bits() & -0x1000).from_bits() for each in (a, b))
+    return (high * high_b - product) + (a - high) * (b + high_b)
+
+
+def _by_quotient(u: Lanes) -> Lanes:
+    """Return u times the share beyond it over the share's exponential."""
+    whole = u + _NEAR
+    quotient = u / whole
+    t = 1.0 - quotient
+    # What two roundings took is put back.
+    lost = (whole - _NEAR - u) * quotient
+    if u.rounds_once():
+        lost = (quotient * -1.0).times_plus(whole, u) + lost
+    quotient = lost.times_plus(t * (1.0 / _NEAR), quotient)
+    return (t - _MIDDLE).polynomial(_TAIL) * quotient
+
+
+def over_one_plus_exp(x: Lanes, y: Lanes) -> Lanes:
+    """Return x / (1 + e**y), within 2.5 units in the last place."""
+    _, whole, rest = whole_and_rest(clamp(y, -104.0, 200.0))
+    power = rest.polynomial((1.0, 1.0, *EXP))
+    # Where e**y might overflow, a part of its exponent is taken off x. If nothing is left of that
+    # an infinite x gives NaN, as it does when divided by infinity.
+    bounded = (whole > _ONE_IS_LOST).select(x.like(_ONE_IS_LOST), whole)
+    over = _ONE_IS_LOST - whole
+    over = (over > 0.0).select(x.like(0.0), over)
+    return (x * scaled(x.like(1.0), over)).over(scaled(power, bounded) + 1.0)
