@@ -12,10 +12,13 @@ from relax_mlir.lowering.tir_to_vector.microkernel import Flat, add, multiply_ad
 from relax_mlir.lowering.tir_to_vector.packing import Loader
 
 _One = Callable[[Index, ir.Value | None], None]
-# Rows of B that are added to the sums at a time, shared between the rows of A.
+# Rows of B that are added to the sums at a time, at most.
 _STEPS = 8
-# Columns whose sums stay in the first-level cache meanwhile, for all rows together.
-_COLUMNS = 4096
+# Rows of A that are multiplied with them at a time.
+_TOGETHER = 4
+# Columns of a row whose sums stay in a core's caches meanwhile, what they are a multiple of, and
+# how many sums of all rows there are.
+_COLUMNS, _PIECE, _SUMS_TOGETHER = 4096, 64, 16384
 # Products of vectors that are made side by side, and sums of each.
 _DOTS, _SUMS = 4, 2
 
@@ -59,24 +62,34 @@ class FewRows:
             a: where A begins.
             b: where B begins.
             c: where C begins.
-            rows: how many; a number where columns of B are adjacent.
+            rows: how many.
             columns: the range of columns.
             steps: how many k.
         """
-        if self.along_n:
-            assert isinstance(rows, int)
+        emit = self.emit
+        if not self.along_n:
+            self._dots(a, b, c, rows, columns, steps)
+        elif isinstance(rows, int):
             self._runs(a, b, c, rows, columns, steps)
         else:
-            self._dots(a, b, c, rows, columns, steps)
+            # One row alone takes more rows of B at a time.
+            with emit.when(emit.compare("eq", rows, 1)) as branch:
+                self._runs(a, b, c, 1, columns, steps)
+            with emit.otherwise(branch):
+                self._runs(a, b, c, rows, columns, steps)
 
     def _runs(
-        self, a: Flat, b: Flat, c: Flat, rows: int, columns: tuple[Index, Index], steps: Index
+        self, a: Flat, b: Flat, c: Flat, rows: Index, columns: tuple[Index, Index], steps: Index
     ) -> None:
         """Add multiples of a few rows of B at a time to sums that lie in the cache."""
         emit = self.emit
         first, last = columns
-        width = _COLUMNS // max(1, rows)
-        group = max(2, _STEPS // max(1, rows))
+        together = min(rows, _TOGETHER) if isinstance(rows, int) else _TOGETHER
+        # All factors of A are in registers, those of a machine with few of them too.
+        group = min(_STEPS, self.machine.registers * 3 // 4 // max(1, together))
+        # Short runs of B are not fetched ahead: sums of several rows go to the second-level cache.
+        width = emit.mul(emit.div(_SUMS_TOGETHER // _PIECE, emit.max(rows, 1)), _PIECE)
+        width = emit.min(width, _COLUMNS)
         with emit.loop(first, last, width) as block:
             end = emit.min(emit.add(block.counter, width), last)
             span = block.counter, end
@@ -87,18 +100,49 @@ class FewRows:
                 if isinstance(high, int) and low == high:
                     continue
                 with emit.loop(low, high, count) as k:
-                    self._run(a, b, c, rows, span, k.counter, count)
+                    self._all_rows(a, b, c, rows, span, (k.counter, count))
 
-    def _start(self, c: Flat, rows: int, span: tuple[Index, Index]) -> None:
+    def _all_rows(
+        self, a: Flat, b: Flat, c: Flat, rows: Index, span: tuple[Index, Index],
+        steps: tuple[Index, int],
+    ) -> None:  # fmt: skip
+        """Add to the sums of all rows, some at a time: B is in the cache after the first."""
+        emit, m = self.emit, self.found.m
+
+        def some(first: Index, count: int) -> None:
+            here, there = (
+                Flat(x.base, emit.add(x.offset, emit.mul(first, x.stride(m))), x.strides)
+                for x in (a, c)
+            )
+            self._run(here, b, there, count, span, *steps)
+
+        if isinstance(rows, int) and rows <= _TOGETHER:
+            some(0, rows)
+            return
+        whole = emit.round_down(rows, _TOGETHER)
+        with emit.loop(0, whole, _TOGETHER) as row:
+            some(row.counter, _TOGETHER)
+        left = emit.sub(rows, whole)
+        if isinstance(left, int):
+            if left:
+                some(whole, left)
+            return
+        for count in range(1, _TOGETHER):
+            with emit.when(emit.compare("eq", left, count)):
+                some(whole, count)
+
+    def _start(self, c: Flat, rows: Index, span: tuple[Index, Index]) -> None:
         emit = self.emit
         splat = ir.DenseElementsAttr.get_splat(self.vector, self.init)
         value = emit.constant_of(self.vector, splat)
 
-        def one(column: Index, mask: ir.Value | None) -> None:
-            for row in range(rows):
-                emit.vector_store(value, c.base, [self._place(c, row, column)], mask)
+        with emit.loop(0, rows) as row:
 
-        self._across(span, one)
+            def one(column: Index, mask: ir.Value | None) -> None:
+                place = self._place(c, row.counter, column)
+                emit.vector_store(value, c.base, [place], mask)
+
+            self._across(span, one)
 
     def _run(
         self, a: Flat, b: Flat, c: Flat, rows: int, span: tuple[Index, Index], k: Index, count: int

@@ -25,6 +25,8 @@ from relax_mlir.lowering.tir_to_vector.vector_nest import work_of
 # With fewer rows, an operand that would have to be transposed is better read as it lies; and one
 # that lies well is read from end to end where all rows fit into registers at once.
 DOT_ROWS = 4
+# Up to so many rows B is read in order where it is large: tiles would read a little of each row.
+RUN_ROWS = 8
 # Where each thread has so many panels, columns are split between threads.
 _PANELS_EACH = 2
 # Products of numbers read from memory, in those of numbers that are in registers.
@@ -82,11 +84,21 @@ class _Writer:
             return False
         if not along_k and found.b.strides[found.n] != 1:
             return False
-        if isinstance(m, int):
-            return m < DOT_ROWS
-        if along_k:
-            return self.emit.compare("slt", m, DOT_ROWS)
-        return self.emit.compare("eq", m, 1)
+        most: Index = DOT_ROWS - 1
+        if not along_k:
+            # More rows at once are only worth it where B comes from beyond a core's caches.
+            emit, sizes = self.emit, self.sizes
+            size = max(8, found.b.buffer.type.element_type.width) // 8
+            far = emit.mul(emit.mul(sizes.k, sizes.n), size)
+            if isinstance(far, int):
+                most = RUN_ROWS if far > self.machine.l2_bytes else most
+            else:
+                far = emit.compare("sgt", far, self.machine.l2_bytes)
+                most = emit.select(far, RUN_ROWS, most)
+        known = isinstance(m, int)
+        if known and (isinstance(most, int) or m < DOT_ROWS or m > RUN_ROWS):
+            return m < DOT_ROWS or (isinstance(most, int) and m <= most)
+        return self.emit.compare("sle", m, most)
 
     def few(self) -> None:
         """Write the kernel that reads B once, as it lies."""
@@ -98,10 +110,9 @@ class _Writer:
         with self._loops(_MEMORY_WORK, whole_rows=True) as (env, columns, _):
             a, b, c = (x.at(env) for x in (sizes.a, sizes.b, self._sums))
             kernel = FewRows(emit, self.machine, found, sizes.vector, self.init)
-            rows = 1 if kernel.along_n and not isinstance(sizes.m, int) else sizes.m
-            kernel.write(a, b, c, rows, columns, sizes.k)
+            kernel.write(a, b, c, sizes.m, columns, sizes.k)
             if self.finish is not None:
-                self._finish_few(self.finish, env, c, rows, columns)
+                self._finish_few(self.finish, env, c, sizes.m, columns)
 
     def _by_panels(self) -> None:
         with self._loops(_MEMORY_WORK, whole_rows=True) as (env, columns, _):

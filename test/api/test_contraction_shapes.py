@@ -93,6 +93,31 @@ def test_some_sizes_known(unknown: str, bits: int) -> None:
         np.testing.assert_allclose(got, want, rtol=1e-3, atol=1e-3, err_msg=str(shape))
 
 
+@pytest.mark.parametrize("unknown", ["", "m", "mkn"])
+def test_few_rows_of_a_large_matrix(
+    unknown: str, monkeypatch: pytest.MonkeyPatch, few_threads: None
+) -> None:
+    monkeypatch.setattr(team, "LEAST_WORK", 0)
+    spec, k, n = "mk,kn->mn", 277, 4133
+    rows = (4, 7, 8, 9) if not unknown else (0, 1, 2, 3, 4, 5, 8, 9)
+    dims = [dict(zip("mkn", (m, k, n), strict=True)) for m in rows[: None if not unknown else 1]]
+    kernels = [
+        contraction(f"f{i}", spec, {x: x if x in unknown else d[x] for x in d})
+        for i, d in enumerate(dims)
+    ]
+    # The cache is smaller than the matrix of either, so that it is read in order.
+    one = build(kernels, l2_bytes=1 << 20)
+    more = build(kernels, l2_bytes=1 << 20, threads=3)
+    for i, m in enumerate(rows):
+        inputs = arguments(spec, (m, k, n), "float32")
+        name = f"f{0 if unknown else i}"
+        got = run(one[name], inputs, [m, n], "float32")
+        want = inputs[0].astype("f8") @ inputs[1].astype("f8")
+        np.testing.assert_allclose(got, want, rtol=1e-3, atol=1e-3, err_msg=str(m))
+        again = run(more[name], inputs, [m, n], "float32")
+        assert again.tobytes() == got.tobytes(), m
+
+
 @pytest.mark.parametrize("spec", ["mk,kn->mn", "mk,nk->mn"])
 def test_same_bits_on_any_threads(
     spec: str, monkeypatch: pytest.MonkeyPatch, few_threads: None
