@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 from checkout import ROOT
 
+from relax_mlir import tir
 from relax_mlir.lowering import PASSES
 from relax_mlir.lowering.pass_spec import PassSpec
+from relax_mlir.tir.transform.refused import REFUSED
 from relax_mlir.transform.registry import TRANSFORM_PASSES, flag_of
 
 TABLE = {**PASSES, **TRANSFORM_PASSES}
@@ -42,6 +44,37 @@ def test_there_is_a_lit_test_of_that_name(spec: PassSpec) -> None:
     assert any(test == stem or test.startswith(f"{stem}_") for test in LIT_TESTS), (
         f"no test/**/{stem}.mlir"
     )
+
+
+# Those of TVM 0.27, in both of its namespaces.
+_NAMES = """
+AnnotateEntryFunc AnnotateIrregularLoop Apply BF16ComputeLegalize BF16StorageLegalize BindTarget
+CanonicalizeLoop CommonSubexprElim CompactBufferAllocation ConvertBlocksToOpaque ConvertSSA
+DecorateDeviceScope DefaultGPUSchedule FP8ComputeLegalize FP8StorageLegalize Filter
+FlattenBuffer ForceNarrowIndexToInt32 HoistExpression HoistIfThenElse InferFragment
+InjectDoubleBuffer InjectPTXAsyncCopy InjectPTXLDG32 InjectPermutedLayout InjectSoftwarePipeline
+InjectVirtualThread InlinePrivateFunctions InstrumentBoundCheckers InstrumentProfileIntrinsics
+LiftThreadBinding LoopPartition LowerAsyncDMA LowerAutoCopy LowerCrossThreadReduction
+LowerInitBlock LowerIntrin LowerMatchBuffer LowerOpaqueBlock LowerTIRx LowerTIRxOpaque
+LowerTVMBuiltin LowerThreadAllreduce LowerVtcmAlloc LowerWarpMemory MakePackedAPI
+ManifestSharedMemoryLocalStage MergeSharedMemoryAllocations NarrowDataType
+PlanAndUpdateBufferAllocationLocation PointerValueTypeRewrite RemoveAssume RemoveNoOp
+RemoveStoreUndef RemoveWeightLayoutRewriteBlock RenormalizeSplitPattern RewriteUnsafeSelect
+SkipAssert SplitHostDevice StmtSimplify StorageRewrite ThreadSync TilePrimitiveDispatch
+TransformMmaBufferLayout UnifyThreadBinding UnrollLoop UseAssumeToReduceBranches VectorizeLoop
+VerifyMemory VerifyVTCMLimit
+"""
+TVM_TIR_PASSES = _NAMES.split()
+
+
+@pytest.mark.parametrize("name", TVM_TIR_PASSES)
+def test_passes_of_tvm_are_there_or_say_why_not(name: str) -> None:
+    if name in REFUSED:
+        with pytest.raises(AttributeError, match=f"tir.transform has no pass {name}: ."):
+            getattr(tir.transform, name)
+        assert name not in dir(tir.transform)
+    else:
+        assert callable(getattr(tir.transform, name))
 
 
 def test_no_two_passes_share_a_name() -> None:

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from scheduled_programs import CHAIN, ELEMENTWISE, MATMUL_RELU, SOFTMAX
-from schedules import becomes, refused
+from scheduled_programs import CHAIN, ELEMENTWISE, HEAD, MATMUL_RELU, SOFTMAX
+from schedules import becomes, refused, results
 
 from relax_mlir import relax, tir
 from relax_mlir.errors import ScheduleError
@@ -214,3 +214,58 @@ def test_interrupts_leave_the_program_as_it_was(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.undo()
     assert_structural_equal(sch.mod, before)
     sch.fuse(i, j)
+
+
+USES_LOOPS = (
+    HEAD
+    + """def main(A: T.Buffer((8, 9), "float32"), D: T.Buffer((8, 9), "float32")):
+    B = T.alloc_buffer((8, 9), "float32")
+    S = T.alloc_buffer((8,), "float32")
+    for i, j in T.grid(8, 9):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = A[vi, vj] * T.cast(i, "float32")
+    for i, j in T.grid(8, 9):
+        with T.block("S"):
+            vi, vj = T.axis.remap("SR", [i, j])
+            with T.init():
+                S[vi] = T.cast(i, "float32")
+            S[vi] = S[vi] + B[vi, vj] * T.cast(j, "float32")
+    for i, j in T.grid(8, 9):
+        with T.block("D"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            D[vi, vj] = S[vi] * T.cast(j, "float32")
+"""
+)
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        lambda sch: sch.compute_inline("B"),
+        lambda sch: sch.reverse_compute_inline("D"),
+        lambda sch: sch.compute_at("B", sch.get_loops("S")[0]),
+        lambda sch: sch.reverse_compute_at("D", sch.get_loops("S")[0]),
+        lambda sch: sch.transform_block_layout("B", lambda i, j: (j, i)),
+        lambda sch: sch.decompose_reduction("S", sch.get_loops("S")[0]),
+        lambda sch: sch.rfactor(sch.get_loops("S")[1], 0),
+        lambda sch: sch.pad_einsum("S", [1, 4]),
+        lambda sch: sch.reorder(*sch.get_loops("S")[::-1]),
+    ],
+)
+def test_blocks_that_use_loops_themselves_stay_in_them(step) -> None:
+    """Moved elsewhere they would use variables that are gone."""
+    sch = Schedule(from_source(USES_LOOPS))
+    refused(sch, lambda: step(sch), "itself, not by an iterator|no complete|neither")
+
+
+def test_blocks_that_use_loops_themselves_run() -> None:
+    sch = Schedule(from_source(USES_LOOPS))
+    sch.split(sch.get_loops("B")[0], [None, 3])
+    sch.reorder(*sch.get_loops("D")[::-1])
+    sch.blockize(["D"])
+    sch.blockize(sch.get_loops("B")[2])
+    a = np.random.default_rng(0).standard_normal((8, 9)).astype("float32")
+    i, j = np.arange(8)[:, None], np.arange(9)
+    want = ((a * i * j).sum(1) + np.arange(8))[:, None] * j
+    np.testing.assert_allclose(results(sch.mod, [a], (8, 9), "main"), want, 1e-4, 1e-4)

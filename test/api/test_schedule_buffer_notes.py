@@ -1,8 +1,9 @@
 """What is said of buffers: axis separators, other dtypes, declared regions."""
 
+import numpy as np
 import pytest
-from scheduled_programs import CHAIN, MATMUL
-from schedules import refused, runs
+from scheduled_programs import CHAIN, MATMUL, NEAREST, ROW_SUM
+from schedules import refused, results, runs
 
 from relax_mlir.tir.schedule import Schedule
 
@@ -16,6 +17,28 @@ def test_set_axis_separator(buffer):
     sch.set_axis_separator("B", buffer, None)
     assert "axis_separators" not in sch.mod.script()
     refused(sch, lambda: sch.set_axis_separator("B", buffer, [3]), "from 0 to 2")
+
+
+def test_separators_at_the_ends():
+    sch = Schedule(ROW_SUM.module)
+    sch.set_axis_separator("B", "B", [0, 1])
+    assert "axis_separators=[0, 1]" in sch.mod.script()
+    runs(sch, ROW_SUM)
+
+
+def test_unsafe_hide_buffer_access():
+    sch = Schedule(MATMUL.module)
+    assert "tir.reads" in str(sch.get(sch.get_block("C")))
+    sch.unsafe_hide_buffer_access("C", "read", [0, 1])
+    sch.unsafe_hide_buffer_access("C", "write", [0])
+    found = str(sch.get(sch.get_block("C")))
+    assert found.count("tir.reads") == 1
+    assert "tir.writes" not in found
+    inputs = MATMUL.inputs()
+    got = results(sch.mod, inputs, MATMUL.shapes[-1], "main")
+    np.testing.assert_allclose(got, MATMUL.want(*inputs), rtol=1e-4)
+    refused(sch, lambda: sch.unsafe_hide_buffer_access("C", "read", [7]), "7")
+    refused(sch, lambda: sch.unsafe_hide_buffer_access("C", "both", [0]), "'read' or 'write'")
 
 
 def test_unsafe_set_dtype():
@@ -43,3 +66,11 @@ def test_cache_inplace_of_a_block_of_blocks():
     sch.blockize(sch.get_loops("C")[1])
     sch.cache_inplace("C_o", "C", "local")
     runs(sch, MATMUL)
+
+
+def test_declared_regions_are_inside_of_buffers():
+    """Of `7 * j // 12 % 3` the range is from 0 to 2, not what a difference of quotients may be."""
+    sch = Schedule(NEAREST.module)
+    sch.blockize(sch.get_loops("B")[0])
+    assert "T.reads(A[0:5, 0:7])" in sch.mod.script()
+    runs(sch, NEAREST)

@@ -9,6 +9,7 @@ from scheduled_programs import (
     CHAIN,
     CONVOLUTION,
     DYNAMIC,
+    DYNAMIC_MATMUL,
     ELEMENTWISE,
     MATMUL,
     MATMUL_RELU,
@@ -420,3 +421,16 @@ def test_what_is_given_must_be_of_the_right_kind() -> None:
         sch.split(sch.get_loops("B")[0], [None, 2.5])  # pyright: ignore[reportArgumentType]
     with pytest.raises(TypeError, match="missing a required argument"):
         sch.split(sch.get_loops("B")[0])  # pyright: ignore[reportCallIssue]
+
+
+@pytest.mark.parametrize("factors", [[None, 1], [1, None], [None, 1, 2], [2, 1, None]])
+def test_loops_of_one_step_hide_nothing(factors):
+    """`i_0 + i_1` tells `i_0` where `i_1` takes one step."""
+    for program in (MATMUL, DYNAMIC_MATMUL):
+        sch = Schedule(program.module)
+        _, j, k = sch.get_loops("C")
+        sch.split(k, [None, 1])
+        made = sch.split(sch.get_loops("C")[0], factors)
+        sch.reorder(*made[::-1], j)
+        sch.reorder(*sch.get_loops("C")[::-1])
+        runs(sch, program)

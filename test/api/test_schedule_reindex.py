@@ -11,6 +11,7 @@ from scheduled_programs import (
     MATMUL_RELU,
     ROW_SUM,
     SOFTMAX,
+    STENCIL,
     WINDOW,
     Program,
 )
@@ -251,3 +252,13 @@ def test_decompose_padding_is_refused():
     assert not sch.can_decompose_padding(sch.get_block("B"), loops[0])
     sch = Schedule(MATMUL_RELU.module)
     refused(sch, lambda: sch.decompose_padding("C", sch.get_loops("C")[0]), "no complete block")
+
+
+def test_guarded_elements_are_not_copied():
+    """The copy would read in front of the buffer, which a condition kept the block from."""
+    sch = Schedule(STENCIL.module)
+    why = "index .* is outside of 'A'"
+    refused(sch, lambda: sch.reindex("P", ("read", 0)), why)
+    refused(sch, lambda: sch.reindex_cache_read("P", 0, "local", lambda i, j: (j, i)), why)
+    sch.reindex("B", ("read", 0))
+    runs(sch, STENCIL)

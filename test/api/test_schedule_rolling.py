@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from scheduled_programs import CHAIN, Program
+from scheduled_programs import CHAIN, STENCIL, Program
 from schedules import refused, runs, stays_inside
 
 from relax_mlir.tir import Schedule
@@ -112,3 +112,13 @@ def test_rolling_buffer_refuses() -> None:
     sch.compute_at("B", sch.get_loops("C")[0])
     sch.parallel(sch.get_loops("C")[0])
     refused(sch, lambda: sch.rolling_buffer("B", 0), "the steps of loop 'i' do not run in order")
+
+
+def test_readers_of_a_rolling_buffer_do_not_leave_its_loops():
+    """Outside of them only the rows of the last steps are there."""
+    sch = Schedule(STENCIL.module)
+    sch.compute_at("P", sch.get_loops("B")[1])
+    sch.rolling_buffer("P", 0)
+    place = sch.get_loops("C")[0]
+    refused(sch, lambda: sch.compute_at("B", place), "may write an element of 'P' several times")
+    runs(sch, STENCIL)

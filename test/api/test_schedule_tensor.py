@@ -1,7 +1,17 @@
 """Blocks made of loops, and tensor intrinsics in their place."""
 
 import pytest
-from scheduled_programs import DYNAMIC, DYNAMIC_MATMUL, HEAD, MATMUL, ROW_SUM, Program
+from scheduled_programs import (
+    CHAIN,
+    DYNAMIC,
+    DYNAMIC_MATMUL,
+    HEAD,
+    MATMUL,
+    MATMUL_RELU,
+    ROW_SUM,
+    SOFTMAX,
+    Program,
+)
 from schedules import becomes, refused, runs
 
 from relax_mlir.script import from_source
@@ -211,3 +221,71 @@ def test_intrinsics_are_checked():
     sch = Schedule(MATMUL.module)
     with pytest.raises(ValueError, match="no tensor intrinsic"):
         sch.tensorize(sch.get_loops("C")[0], "test_nothing")
+
+
+def test_blockize_several_blocks():
+    sch = Schedule(CHAIN.module)
+    sch.reverse_compute_at("C", sch.get_loops("B")[0])
+    made = sch.blockize(["B", "C"])
+    assert len(sch.get_loops(made)) == 1
+    assert [len(sch.get_loops(name)) for name in ("B", "C")] == [1, 1]
+    becomes(
+        sch,
+        """def main(A: T.Buffer((8, 9), "float32"), D: T.Buffer((8, 9), "float32")):
+    B = T.alloc_buffer((8, 9), "float32")
+    C = T.alloc_buffer((8, 9), "float32")
+    for i in range(8):
+        with T.block("outer_B_C"):
+            vi = T.axis.spatial(8, i)
+            T.reads(A[vi, 0:9], B[vi, 0:9])
+            T.writes(B[vi, 0:9], C[vi, 0:9])
+            for j in range(9):
+                with T.block("B"):
+                    wi = T.axis.spatial(8, vi)
+                    wj = T.axis.spatial(9, j)
+                    B[wi, wj] = A[wi, wj] * 2.0
+            for j in range(9):
+                with T.block("C"):
+                    wi = T.axis.spatial(8, vi)
+                    wj = T.axis.spatial(9, j)
+                    C[wi, wj] = B[wi, wj] + A[wi, wj]
+    for i, j in T.grid(8, 9):
+        with T.block("D"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            D[vi, vj] = C[vi, vj] * B[vi, vj]
+""",
+    )
+    runs(sch, CHAIN)
+
+
+@pytest.mark.parametrize("preserve", [True, False])
+def test_blockize_blocks_of_reductions_and_predicates(preserve):
+    sch = Schedule(MATMUL_RELU.module)
+    i, _, _ = sch.get_loops("C")
+    i0, _ = sch.split(i, [None, 4])
+    sch.add_unit_loop(i0)
+    sch.reverse_compute_at("D", i0)
+    made = sch.blockize(["C", "D"], preserve_unit_iters=preserve)
+    sch.parallel(sch.get_loops(made)[-1])
+    runs(sch, MATMUL_RELU)
+    whole = Schedule(SOFTMAX.module)
+    made = whole.blockize([whole.get_block(name) for name in ("most", "power", "total", "B")])
+    assert whole.get_loops(made) == []
+    runs(whole, SOFTMAX)
+
+
+def test_blockize_several_blocks_is_refused():
+    sch = Schedule(CHAIN.module)
+    refused(sch, lambda: sch.blockize(["B", "D"]), "is between them")
+    refused(sch, lambda: sch.blockize([]), "one block or more")
+    refused(sch, lambda: sch.blockize(["B", "B"]), "given twice|twice")
+    refused(sch, lambda: sch.blockize(["root"]), "the body of a function")
+    with pytest.raises(TypeError, match="a LoopRV or blocks are needed"):
+        sch.blockize(3)
+    sch = Schedule(MATMUL_RELU.module)
+    k = sch.get_loops("C")[2]
+    sch.reorder(k, *sch.get_loops("C")[:2])
+    refused(sch, lambda: sch.blockize(["C"]), "reduces over .*decompose_reduction")
+    sch.decompose_reduction("C", k)
+    sch.blockize(["C_update"])
+    runs(sch, MATMUL_RELU)

@@ -302,7 +302,7 @@ def test_refused(body: str, underlined: str, message: str) -> None:
         ("strides=2", "2", "strides are a list, one for each dimension"),
         ("align='64'", "'64'", "'align' must be an integer"),
         ("scope=1", "1", "'scope' must be a string"),
-        ("axis_separators=[1]", "[1]", "axis_separators are increasing positions"),
+        ("axis_separators=[2]", "[2]", "axis_separators are increasing positions"),
         ("stride=[1]", "[1]", "a buffer has no argument 'stride'; did you mean 'strides'?"),
         ("elem_offset=4", "4", "buffers begin at the first element here"),
     ],

@@ -166,6 +166,12 @@ def blocks(sch: Schedule, rng: Random) -> None:
     sch.blockize(rng.choice(some_loops(sch, rng)), rng.random() < 0.6)
 
 
+def enclosed(sch: Schedule, rng: Random) -> None:
+    every = sch.get_child_blocks(sch.get_block("root"))
+    first = rng.randrange(len(every))
+    sch.blockize(every[first : first + rng.choice([1, 2, 3])], rng.random() < 0.6)
+
+
 def reindexed(sch: Schedule, rng: Random) -> None:
     block, number = some_block(sch, rng), rng.choice([0, 0, 1])
     if rng.random() < 0.3:
@@ -266,6 +272,7 @@ MOVES: list[Move] = [
     partition, inline, move, move, move, decompose, factor, cache, cache, place,
     layout, block_layout, blocks, blocks, reindexed, padded, copied_at,
     buffered, buffered, tiled, rolled, noted, cached_by_map, unpadded,
+    enclosed,
 ]  # fmt: skip
 
 

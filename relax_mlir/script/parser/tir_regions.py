@@ -107,12 +107,16 @@ def _affine(expr: SymExpr, iters: Sequence[str]) -> ir.AffineExpr | None:
     """Return an expression over iterators, None where anything else is in it."""
     if not expr.leaves <= set(iters):
         return None
-    names = sorted(expr.leaves)
+    # In the order of the iterators, whatever their names: equal expressions are equal maps then.
+    places = [list(iters).index(name) for name in sorted(expr.leaves)]
+    names = {iters[place]: SymExpr.var(f"d{place:04}") for place in places}
     try:
-        affine = expr.to_affine({name: i for i, name in enumerate(names)})
+        affine = expr.substitute(names).to_affine(
+            {f"d{place:04}": i for i, place in enumerate(sorted(places))}
+        )
     except (KeyError, ValueError):
         return None
-    return _with_dims(affine, [ir.AffineDimExpr.get(list(iters).index(name)) for name in names])
+    return _with_dims(affine, [ir.AffineDimExpr.get(place) for place in sorted(places)])
 
 
 def _with_dims(expr: ir.AffineExpr, dims: Sequence[ir.AffineExpr]) -> ir.AffineExpr:

@@ -45,7 +45,11 @@ def determined_names(
 
 def _parts(expr: SymExpr, facts: Facts, fixed: frozenset[str]) -> list[SymExpr]:
     """Return the digits of a number in a mixed radix, as far as the expression is one."""
-    digits = [(part, c) for part, c in digits_of(expr) if not part.symbols <= fixed]
+    # A loop of one step tells nothing and hides nothing.
+    digits = [
+        (part, c) for part, c in digits_of(expr)
+        if not part.symbols <= fixed and _span(part, facts) != 0
+    ]  # fmt: skip
     if len(digits) == 1:
         return [digits[0][0]]
     found = []

@@ -146,3 +146,22 @@ class LayoutPrimitives(ScheduleBase):
         N.annotate_buffer_access(
             self._state, self._block(block), buffer_index, buf_type, index_map_of(gen_new_ranges)
         )
+
+    @primitive("UnsafeHideBufferAccess", inputs=("block",))
+    def unsafe_hide_buffer_access(
+        self, block: BlockRV | str, buf_type: str, buf_index_array: Sequence[int]
+    ) -> None:
+        """Leave buffers out of what a block declares; what it does stays.
+
+        Primitives look at what blocks do, not at what they declare, and declare anew the blocks
+        that they change.
+
+        Args:
+            block: the block.
+            buf_type: `read` or `write`.
+            buf_index_array: the positions among what it reads or writes.
+
+        Raises:
+            ScheduleError: there is no such buffer.
+        """
+        N.hide_buffer_access(self._state, self._block(block), buf_type, buf_index_array)

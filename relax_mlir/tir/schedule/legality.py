@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.prover import Facts
 from relax_mlir.dialects.relax.symbolic import SymExpr
-from relax_mlir.tir.schedule import tree
+from relax_mlir.tir.schedule import scopes, tree
 from relax_mlir.tir.schedule.accesses import Access, accesses, inlined
 from relax_mlir.tir.schedule.conditions import assume
 from relax_mlir.tir.schedule.index import Indices
@@ -33,6 +33,10 @@ def may_permute(
     for block in blocks:
         orderly_block(state, indices, block, moved)
         if tree.has_init(block):
+            problem = scopes.outside_problem(block)
+            if problem is not None:
+                raise state.error(f"what {tree.describe(block)} begins with may not come first: "
+                                  f"{problem}", block)  # fmt: skip
             _begins_first(state, indices, block, line, order)
     if len(blocks) > 1:
         for loop in moved:

@@ -161,8 +161,10 @@ def _affine(expr: SymExpr, arguments: list[str]) -> ir.AffineExpr | None:
     def divide(kind: str, lhs: ir.AffineExpr | None, rhs: ir.AffineExpr | None) -> _Affine:
         return _Affine(None)
 
-    found = expr.fold(
-        lambda name: _Affine(ir.AffineDimExpr.get(arguments.index(name))),
+    # In the order of the iterators, whatever their names, as scripts are read.
+    places = {name: SymExpr.var(f"d{place:04}") for place, name in enumerate(arguments)}
+    found = expr.substitute(places).fold(
+        lambda name: _Affine(ir.AffineDimExpr.get(int(name[1:]))),
         lambda number: _Affine(ir.AffineConstantExpr.get(number)),
         divide,
     )

@@ -73,7 +73,7 @@ def complete_problem(block: ir.Operation) -> str | None:
     reads, writes = buffers(block)
     if any(value in reads for value in writes):
         return "it reads a buffer that it writes"
-    return _other_writer(block, writes)
+    return _other_writer(block, writes) or outside_problem(block)
 
 
 def reduction_problem(block: ir.Operation) -> str | None:
@@ -100,7 +100,31 @@ def reduction_problem(block: ir.Operation) -> str | None:
             return "what it writes is not known"
         if any(expr.symbols & reduced for expr in access.indices):
             return "an iterator of its reduction says where it writes"
-    return _other_writer(block, [access.buffer for access in found])
+    return _other_writer(block, [access.buffer for access in found]) or outside_problem(block)
+
+
+def outside_problem(block: ir.Operation) -> str | None:
+    """Return why a block cannot leave its loops, None where it can.
+
+    Its body may use what is around its scope, but of the loops in it only its iterators.
+    """
+    scope = tree.scope_of(block)
+    entry = tree.body_of(tree.function_of(block))
+    for view in (view for region in block.regions for b in region.blocks for view in b.operations):
+        for op in tree.walk(view.operation):
+            # A predicate is written in front of its block.
+            for operand in () if op.name == "tir.where" else op.operands:
+                home = operand.owner
+                home = home if isinstance(home, ir.Block) else home.operation.block
+                if home == entry:
+                    continue
+                owner = home.owner.operation
+                if owner in (scope, block) or tree.is_inside(owner, block):
+                    continue
+                if tree.is_inside(owner, scope):
+                    what = tree.describe(owner) if owner.name == tree.LOOP else "its loops"
+                    return f"its body uses {what} itself, not by an iterator"
+    return None
 
 
 def _other_writer(block: ir.Operation, writes: list[ir.Value]) -> str | None:

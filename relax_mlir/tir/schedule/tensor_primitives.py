@@ -1,9 +1,12 @@
 """The primitives that make blocks of loops, and of these what a tensor intrinsic does."""
 
+from collections.abc import Sequence
+
 from relax_mlir.tir.schedule.base import ScheduleBase, primitive
 from relax_mlir.tir.schedule.handles import BlockRV, LoopRV
 from relax_mlir.tir.schedule.primitives import tensorize as T
 from relax_mlir.tir.schedule.primitives.blockize import blockize
+from relax_mlir.tir.schedule.primitives.enclose import enclose
 from relax_mlir.tir.tensor_intrin import TensorIntrin
 
 
@@ -11,22 +14,32 @@ class TensorPrimitives(ScheduleBase):
     """Blocks of blocks, tensor intrinsics."""
 
     @primitive("Blockize", inputs=("target",))
-    def blockize(self, target: LoopRV, preserve_unit_iters: bool = True) -> BlockRV:
-        """Make a block of a loop with all inside it, named after the block there with `_o`.
+    def blockize(
+        self, target: LoopRV | Sequence[BlockRV | str], preserve_unit_iters: bool = True
+    ) -> BlockRV:
+        """Make a block of a loop with all inside it, or of several blocks.
 
-        Its iterators say which tile it is, those of the block inside where in the tile.
+        Of a loop it is named after the block inside with `_o`; its iterators say which tile it is,
+        those of the block inside where in the tile. Of blocks it is named after all of them, and
+        its iterators are the loops around all of them.
 
         Args:
-            target: a loop with one block inside, whose iterators are made of `outer * n + inner`.
+            target: a loop with one block inside, whose iterators are made of `outer * n + inner`,
+                or blocks that stand side by side, with loops of their own or without.
             preserve_unit_iters: whether iterators of one step are kept.
 
         Returns:
             The new block.
 
         Raises:
-            ScheduleError: they are not like that, or a predicate compares loops inside with those
-                around.
+            ScheduleError: they are not like that, a predicate compares loops inside with those
+                around, or a reduction would go on around the block of several.
         """
+        if not isinstance(target, LoopRV):
+            if not isinstance(target, (list, tuple)):
+                raise TypeError(f"a LoopRV or blocks are needed, got {type(target).__name__}")
+            blocks = [self._block(each) for each in target]
+            return self._block_rv(enclose(self._state, blocks, preserve_unit_iters))
         return self._block_rv(blockize(self._state, self._loop(target), preserve_unit_iters))
 
     @primitive("Tensorize", inputs=("block_or_loop",))

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from relax_mlir.errors import did_you_mean
+from relax_mlir.tir.transform.refused import REFUSED
 from relax_mlir.tir.transform.table import TIR_PASSES
 
 _EXPORTS = {
@@ -20,7 +21,7 @@ def __getattr__(name: str) -> Callable[..., Any]:
     """Return a pass's constructor, or one of the classes beside them.
 
     Raises:
-        AttributeError: there is no such pass; names the closest.
+        AttributeError: there is no such pass; says why, or names the closest.
     """
     package = "relax_mlir.tir.transform"
     if name in _EXPORTS:
@@ -31,8 +32,10 @@ def __getattr__(name: str) -> Callable[..., Any]:
     elif name == "prim_func_pass":
         value = importlib.import_module("relax_mlir.transform.decorators").prim_func_pass
     else:
+        if name in REFUSED:
+            raise AttributeError(f"tir.transform has no pass {name}: {REFUSED[name]}", name=name)
         hint = "" if name.startswith("_") else did_you_mean(name, __dir__())
-        raise AttributeError(f"module '{package}' has no attribute '{name}'{hint}")
+        raise AttributeError(f"module '{package}' has no attribute '{name}'{hint}", name=name)
     globals()[name] = value
     return value
 

@@ -4,7 +4,7 @@ from itertools import pairwise
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.symbolic import SymExpr
-from relax_mlir.tir.schedule import checks, edit, tree
+from relax_mlir.tir.schedule import checks, edit, scopes, tree
 from relax_mlir.tir.schedule.accesses import accesses, declare
 from relax_mlir.tir.schedule.index import Indices
 from relax_mlir.tir.schedule.index_map import IndexMap
@@ -107,6 +107,9 @@ def plain_loops(state: ScheduleState, indices: Indices, block: ir.Operation) -> 
     what = tree.describe(block)
     if block.name != tree.BLOCK:
         raise state.error("the body of a function has no iterators")
+    problem = scopes.outside_problem(block)
+    if problem is not None:
+        raise state.error(f"{what} cannot get other loops: {problem}", block)
     around = tree.loops_around(block)
     by_name = {str(indices.var(tree.variable(loop))): loop for loop in around}
     found: list[ir.Operation] = []

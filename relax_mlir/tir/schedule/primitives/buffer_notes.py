@@ -118,3 +118,16 @@ def annotate_buffer_access(
         ir.Operation.create(wanted, operands=[buffer], attributes=attributes)
     for op in old:
         op.erase()
+
+
+def hide_buffer_access(
+    state: ScheduleState, block: ir.Operation, kind: str, positions: Sequence[int]
+) -> None:
+    """Leave out of what a block declares that it reads or writes some buffers."""
+    if kind not in ("read", "write"):
+        raise state.error(f"buf_type is 'read' or 'write', got '{kind}'")
+    hidden = [buffer_of(state, block, (kind, position)) for position in positions]
+    for view in list(tree.body_of(block).operations):
+        op = view.operation
+        if op.name == f"tir.{kind}s" and op.operands[0] in hidden:
+            op.erase()

@@ -55,6 +55,7 @@ def reindex(
             shape = index_map.map_shape(extents)
         except ValueError as error:
             raise state.error(f"{index_map} gives no shape: {error}", block) from error
+    _inside(state, indices, block, buffer, element, name)
     _tells(state, indices, block, place, used, name)
     loops = tree.loops_around(block)
     top = loops[0] if loops else block
@@ -115,6 +116,20 @@ def _element(
             block,
         )
     return exprs[0]
+
+
+def _inside(
+    state: ScheduleState, indices: Indices, block: ir.Operation, buffer: ir.Value,
+    element: Sequence[SymExpr], name: str,
+) -> None:  # fmt: skip
+    """Check that every point of a block has an element: conditions inside may leave out some."""
+    facts = indices.facts(list(tree.body_of(block).operations)[-1].operation)
+    for expr, dim in zip(element, buffers.dims_of(indices, buffer), strict=True):
+        if not facts.can_prove(expr >= 0) or not facts.can_prove(expr < dim):
+            raise state.error(
+                f"{tree.describe(block)} may have points for which index {expr} is outside of "
+                f"'{name}', of {dim} elements there; a copy has no condition", block,
+            )  # fmt: skip
 
 
 def _renamed(indices: Indices, block: ir.Operation) -> dict[str, SymExpr]:
