@@ -59,6 +59,9 @@ OPS = {
     "conv": lambda x, w, strides, padding, groups: op.nn.conv2d(
         x, w, strides=strides, padding=padding, groups=groups
     ),
+    "batch_norm": lambda x, *stats: op.nn.batch_norm(x, *stats, axis=1, training=False)[0],
+    "max_pool": lambda x: op.nn.max_pool2d(x, pool_size=3, strides=2, padding=1),
+    "mean": lambda x, axes: op.mean(x, axis=axes),
     "multiply": op.multiply,
     "add": op.add,
     "sigmoid": op.sigmoid,

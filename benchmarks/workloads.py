@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+from resnet import Network, resnet20, resnet50
 
 F32 = 4
 
@@ -83,6 +84,7 @@ BARS = {
     "transpose": Bar(mean=1.2, bandwidth=0.85),
     "attention": Bar(each=1.2),
     "other": Bar(mean=1.0),
+    "model": Bar(each=1.0),
     "fused": Bar(),
     "paths": Bar(),
 }
@@ -99,6 +101,9 @@ def data(work: Workload) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
     inputs = {name: draw(shape) for name, shape in work.inputs.items()}
     # Small, so that sums over thousands of them stay near one.
     weights = {name: draw(shape) * np.float32(0.1) for name, shape in work.weights.items()}
+    for name, array in weights.items():
+        if name.endswith("_var"):
+            weights[name] = np.abs(array) + np.float32(1)
     return inputs, weights
 
 
@@ -434,6 +439,18 @@ def _fused() -> list[Workload]:
     return [layer, *convs, attention]
 
 
+def _models() -> list[Workload]:
+    """Return whole networks, an image at a time."""
+
+    def made(name: str, net: Network, classes: int) -> Workload:
+        shapes = [net.image, *net.weights.values(), (1, classes)]
+        nodes = tuple(Node(*node) for node in net.nodes)
+        image = {"x": net.image}
+        return Workload(name, "model", image, net.weights, nodes, net.flops, _count(shapes))
+
+    return [made("model_resnet20", resnet20(), 10), made("model_resnet50", resnet50(), 1000)]
+
+
 def places(shape: Sequence[int], size: int) -> np.ndarray:
     """Return indices of an axis of that size, the same ones in every process."""
     return (np.arange(math.prod(shape), dtype="int64") * 7919 % size).reshape(shape)
@@ -477,6 +494,7 @@ WORKLOADS = {
         _transposes,
         _attentions,
         _fused,
+        _models,
         _moved,
     )
     for work in make()

@@ -64,6 +64,19 @@ def _conv(graph, node, result, work):
     )  # fmt: skip
 
 
+def _batch_norm(graph, node, result, work):
+    graph.add("BatchNormalization", list(node.args), result, epsilon=1e-5)
+
+
+def _max_pool(graph, node, result, work):
+    graph.add("MaxPool", list(node.args), result, kernel_shape=[3, 3], strides=[2, 2], pads=[1] * 4)
+
+
+def _mean(graph, node, result, work):
+    axes = graph.constant(f"{result}_axes", np.array(node.attrs["axes"], "int64"))
+    graph.add("ReduceMean", [*node.args, axes], result, keepdims=0)
+
+
 def _clip(graph, node, result, work):
     limits = [graph.constant(f"{result}_{k}", np.float32(node.attrs[k])) for k in ("min", "max")]
     graph.add("Clip", [*node.args, *limits], result)
@@ -152,6 +165,7 @@ def _plain(graph, node, result, work):
 
 WRITERS = {
     "attention": _attention, "sum": _reduction, "max": _reduction, "argmax": _reduction,
+    "batch_norm": _batch_norm, "max_pool": _max_pool, "mean": _mean,
     "conv": _conv, "clip": _clip, "take": _take, "gather": _gather, "scatter": _scatter,
     "concat": _concat, "flip": _slice, "step": _slice, "pad": _pad, "upsample": _upsample,
     "topk": _topk, "silu": _silu, "rms_norm": _rms_norm, "cumsum": _cumsum,

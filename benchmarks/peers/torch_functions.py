@@ -39,6 +39,9 @@ OPS = {
     "conv": lambda x, w, strides, padding, groups: F.conv2d(
         x, w, stride=strides, padding=padding, groups=groups
     ),
+    "batch_norm": lambda x, gamma, beta, mean, var: F.batch_norm(x, mean, var, gamma, beta),
+    "max_pool": lambda x: F.max_pool2d(x, 3, 2, 1),
+    "mean": lambda x, axes: torch.mean(x, axes),
     "multiply": torch.mul,
     "add": torch.add,
     "sigmoid": torch.sigmoid,
