@@ -6,7 +6,7 @@ order of the loops, they are read from first to last; FoldConstant does it at co
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
-from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS, build, read_attributes
+from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS, build, is_impure, read_attributes
 from relax_mlir.dialects.relax.windows import SPATIAL, layout_axes, pads, per_axis
 from relax_mlir.lowering.relax_to_tir.decompose import reshape
 from relax_mlir.transform.effects import functions_to_optimize
@@ -17,6 +17,8 @@ BLOCK = 16
 # With more pixels than this a convolution by kernels of one element is a product of matrices whose
 # rows are long enough; see the contraction's kernel.
 _FEW_PIXELS = 256
+# So many operations are between a weight and its constants at most: changes of layouts, scales.
+_MOST_STEPS = 12
 
 
 def pack_kernels(module: ir.Operation) -> None:
@@ -74,14 +76,18 @@ def _pack(op: ir.Operation, rank: int) -> None:
     op.erase()
 
 
-def _is_constant(value: ir.Value) -> bool:
-    """Whether a value is a constant, maybe transposed as a change of layouts leaves it."""
-    if isinstance(value.owner, ir.Block):
+def _is_constant(value: ir.Value, depth: int = 0) -> bool:
+    """Whether a value is a constant, or what FoldConstant will make one, as a scaled weight."""
+    if isinstance(value.owner, ir.Block) or depth > _MOST_STEPS:
         return False
     op = value.owner.operation
-    if op.name == "relax.permute_dims":
-        return _is_constant(op.operands[0])
-    return op.name == "relax.constant"
+    if op.name == "relax.constant":
+        return True
+    if op.name == "relax.shape_expr":
+        dims = T.shape_dims(op.results[0].type)
+        return dims is not None and all(dim.is_const for dim in dims)
+    computed = op.name.removeprefix("relax.") in COMPUTE_OPS and not is_impure(op)
+    return computed and all(_is_constant(operand, depth + 1) for operand in op.operands)
 
 
 def _is_matrix_product(op: ir.Operation, attrs: dict, windows: list[int]) -> bool:
