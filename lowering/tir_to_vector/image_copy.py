@@ -19,6 +19,8 @@ from relax_mlir.lowering.tir_to_vector.window_epilogue import join_window, walks
 
 # With fewer output channels a copy of an image that needs no padding costs more than it gains.
 _LEAST_CHANNELS = 16
+# Addresses so far apart are in a few of the first-level cache's sets.
+SET_BYTES = 1024
 _ONE = SymExpr.const(1)
 
 
@@ -198,11 +200,22 @@ def _axis(
 def _pays(found: CopiedWindow) -> bool:
     """Whether reading a copy instead of the image gains more than it costs."""
     window, last = found.found, found.axes[-1]
-    if last.pixel != window.col or not any(
-        len(axis.terms) > 1 or axis.step > 1 for axis in found.axes if axis.pixel is not None
-    ):
+    pixels = [axis for axis in found.axes if axis.pixel is not None]
+    leaves_out = any(axis.step > 1 for axis in pixels)
+    # With channels last all that a window sees of a row is close together in the image; but pixels
+    # may be so far apart that few of them stay in the cache.
+    if _collides(found):
+        leaves_out = True
+    if not leaves_out and (last.pixel != window.col or all(len(a.terms) == 1 for a in pixels)):
         return False
     channels = _ONE
     for position in (window.lane, *window.blocks):
         channels = channels * window.iter(position).extent
     return channels.value is None or channels.value >= _LEAST_CHANNELS
+
+
+def _collides(found: CopiedWindow) -> bool:
+    """Whether neighbouring pixels of the image are in the same few sets of the cache."""
+    window = found.found
+    apart, width = window.image.strides[window.col].value, max(8, window.element.width) // 8
+    return bool(apart) and apart * width % SET_BYTES == 0

@@ -8,7 +8,7 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.flat import inner_dims
-from relax_mlir.lowering.tir_to_vector.image_copy import CopiedWindow, CopyAxis
+from relax_mlir.lowering.tir_to_vector.image_copy import SET_BYTES, CopiedWindow, CopyAxis
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.lane_picks import every_nth
 from relax_mlir.lowering.tir_to_vector.machine import Machine
@@ -19,6 +19,8 @@ from relax_mlir.lowering.tir_to_vector.packing import Loader
 _UNROLLED = 8
 # Elements further apart than this are copied one by one.
 _MOST_STEP = 4
+# Bytes of a line of the cache.
+_LINE = 64
 Span = tuple[Index, Index]
 
 
@@ -60,11 +62,23 @@ class ImageCopy:
         self._strides: dict[int, Index] = {}
         self._size: Index = 1
         for d in reversed(self._order):
+            self._size = emit.add(self._size, self._gap(d))
             self._strides[d] = self._size
             count = self._rows(self._band) if d == self._long else self._reach[d]
             self._size = emit.mul(self._size, count)
         self._start: Index = 0
         self._part: Span = (0, 0)
+
+    def _gap(self, d: int) -> int:
+        """Return how many elements are left out between pixels of a row, so that they spread.
+
+        A tile's pixels would share a few sets of the first-level cache, which hold less than that.
+        """
+        step = self._axes[d].terms.get(self._copied.found.col, 0)
+        width = max(8, self._vector.element_type.width) // 8
+        if d == self._order[-1] or not step or not isinstance(self._size, int):
+            return 0
+        return _LINE // width if self._size * step * width % SET_BYTES == 0 else 0
 
     @property
     def base(self) -> ir.Value:
@@ -205,6 +219,7 @@ class ImageCopy:
         axis, inner = self._axes[d], self._axes[last]
         whole = inner.size is None and inner.step == 1 and not inner.constant and not inner.fixed
         fills = last != self._long and self._reach[last] == self._source_strides[last - 1]
+        fills = fills and self._reach[last] == self._strides[d]
         return whole and fills and d == last - 1 and axis.step == 1
 
     def _inside(self, axis: CopyAxis, first: Index, count: Index) -> Span:

@@ -93,15 +93,15 @@ def _is_constant(value: ir.Value, depth: int = 0) -> bool:
 def _is_matrix_product(op: ir.Operation, attrs: dict, windows: list[int]) -> bool:
     """Whether a convolution is a product of matrices with long rows."""
     rank = len(windows)
-    letters = f"NC{SPATIAL[rank]}"
     if any(size != 1 for size in windows) or any(map(any, pads(attrs["padding"], rank))):
         return False
     if any(step != 1 for step in per_axis(attrs["strides"], rank, "strides")):
         return False
     out = T.tensor_dims(op.results[0].type)
-    if out is None or attrs["data_layout"] != letters:
+    if out is None:
         return True
     pixels = 1
-    for dim in out[2:]:
-        pixels *= dim.value if dim.value is not None else _FEW_PIXELS + 1
+    for letter, dim in zip(attrs["out_layout"] or attrs["data_layout"], out, strict=True):
+        if letter in SPATIAL[rank]:
+            pixels *= dim.value if dim.value is not None else _FEW_PIXELS + 1
     return pixels > _FEW_PIXELS

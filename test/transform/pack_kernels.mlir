@@ -24,6 +24,32 @@ func.func @other_layout(%x: tensor<1x8x3xf32>) -> tensor<1x6x16xf32> attributes 
   return %y : tensor<1x6x16xf32>
 }
 
+// So are weights that are computed from constants, as scales by channel leave them.
+
+// CHECK-LABEL: func.func @scaled
+// CHECK: [[SCALED:%.*]] = "relax.multiply"
+// CHECK: "relax.reshape"([[SCALED]], {{.*}} -> tensor<1x16x3x3x3xf32>
+// CHECK: "relax.conv2d"({{.*}}kernel_layout = "OHIW16o"
+func.func @scaled(%x: tensor<1x3x8x8xf32>) -> tensor<1x16x6x6xf32> attributes {relax.function} {
+  %w = "relax.constant"() {value = dense<1.0> : tensor<16x3x3x3xf32>} : () -> tensor<16x3x3x3xf32>
+  %s = "relax.constant"() {value = dense<2.0> : tensor<16xf32>} : () -> tensor<16xf32>
+  %shape = "relax.shape_expr"() : () -> !relax.shape<#relax.dims<[], affine_map<() -> (16, 1, 1, 1)>>>
+  %scale = "relax.reshape"(%s, %shape) : (tensor<16xf32>, !relax.shape<#relax.dims<[], affine_map<() -> (16, 1, 1, 1)>>>) -> tensor<16x1x1x1xf32>
+  %scaled = "relax.multiply"(%w, %scale) : (tensor<16x3x3x3xf32>, tensor<16x1x1x1xf32>) -> tensor<16x3x3x3xf32>
+  %y = "relax.conv2d"(%x, %scaled) : (tensor<1x3x8x8xf32>, tensor<16x3x3x3xf32>) -> tensor<1x16x6x6xf32>
+  return %y : tensor<1x16x6x6xf32>
+}
+
+// Of few pixels those of windows of one element are too, with channels last as well.
+
+// CHECK-LABEL: func.func @few_pixels
+// CHECK: "relax.conv2d"({{.*}}kernel_layout = "OHIW16o"
+func.func @few_pixels(%x: tensor<1x7x7x32xf32>) -> tensor<1x7x7x16xf32> attributes {relax.function} {
+  %w = "relax.constant"() {value = dense<1.0> : tensor<1x1x32x16xf32>} : () -> tensor<1x1x32x16xf32>
+  %y = "relax.conv2d"(%x, %w) {data_layout = "NHWC", kernel_layout = "HWIO"} : (tensor<1x7x7x32xf32>, tensor<1x1x32x16xf32>) -> tensor<1x7x7x16xf32>
+  return %y : tensor<1x7x7x16xf32>
+}
+
 // What stays: weights that run time brings, channels that fill no block, one channel to a group, and
 // products of matrices with long rows.
 

@@ -77,3 +77,17 @@ func.func @short_rows(%x: tensor<1x32x7x7xf32>, %w: tensor<32x1x3x3xf32>) -> ten
   %y = "relax.conv2d"(%x, %w) {padding = array<i64: 1>, groups = 32} : (tensor<1x32x7x7xf32>, tensor<32x1x3x3xf32>) -> tensor<1x32x7x7xf32>
   return %y : tensor<1x32x7x7xf32>
 }
+
+// -----
+
+// With channels last pixels may be so far apart that few of them fit a cache: a copy has gaps.
+
+// CHECK-LABEL: func.func private @conv2d(
+// CHECK: [[COPY:%.*]] = memref.alloc
+// CHECK: vector.store {{.*}}, [[COPY]]
+// CHECK: arith.addi {{.*}}, %c272
+// CHECK: vector.fma
+func.func @far_pixels(%x: tensor<1x7x7x256xf32>, %w: tensor<1x1x256x1x16xf32>) -> tensor<1x7x7x16xf32> attributes {relax.function} {
+  %y = "relax.conv2d"(%x, %w) {data_layout = "NHWC", kernel_layout = "OHIW16o"} : (tensor<1x7x7x256xf32>, tensor<1x1x256x1x16xf32>) -> tensor<1x7x7x16xf32>
+  return %y : tensor<1x7x7x16xf32>
+}
