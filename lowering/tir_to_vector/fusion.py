@@ -113,26 +113,44 @@ def emit_fused(group: list[FlatNest], count: int, emit: Emitter, machine: Machin
     group, count = merge_shared(group, count)
     length = row_length(group, count, emit)
     far = comes_from_afar(group, count, length, emit, machine)
-    block = rows_together(group, length, far, emit, machine)
     parts = [
         Part(emit.size(it.extent), 1, _STEPS_EACH * emit.threads) for it in group[0].iters[:count]
     ]
     work: Index = 0
     for flat in group:
         work = emit.add(work, work_of(emit, flat, _ELEMENT_WORK))
+    near = rows_together(group, length, emit, machine)
+    # What goes between nests of single rows stays in registers, if the code says that rows are
+    # single; so where that is not known before there is code for both.
+    one = far is True or near == 1
+    block: Index = 1 if one else near
     sizes = [size_of_rows(size, block, emit) for size in kept.values()]
     with emit.team(parts, work) as ranges:
-        rows = [
-            emit.alloc(size, buffer.type.element_type)
+        shared = [
+            None if isinstance(size, int) else emit.alloc(size, buffer.type.element_type)
             for buffer, size in zip(kept, sizes, strict=True)
         ]
-        group = [_placed(flat, dict(zip(kept, rows, strict=True))) for flat in group]
-        writers = _writers(group, count, emit, machine)
-        if far is not False:
-            _prefetch(writers, count, block)
-        _rows(ranges, [], writers, emit, block)
-        if any(writer.streamed for writer in writers):
-            fence(emit)
+
+        def write(block: Index, fetch: bool) -> None:
+            rows = {
+                buffer: emit.alloc(size, buffer.type.element_type) if row is None else row
+                for buffer, size, row in zip(kept, sizes, shared, strict=True)
+            }
+            placed = [_placed(flat, rows) for flat in group]
+            writers = _writers(placed, count, emit, machine)
+            if fetch:
+                _prefetch(writers, count, block)
+            _rows(ranges, [], writers, emit, block)
+            if any(writer.streamed for writer in writers):
+                fence(emit)
+
+        if isinstance(far, bool) or one:
+            write(block, far is not False)
+            return
+        with emit.when(far) as branch:
+            write(1, True)
+        with emit.otherwise(branch):
+            write(near, False)
 
 
 def _writers(

@@ -40,17 +40,14 @@ def comes_from_afar(
     return emit.compare("sgt", length, machine.l2_bytes)
 
 
-def rows_together(
-    group: list[FlatNest], length: Index, far: bool | ir.Value, emit: Emitter, machine: Machine
-) -> Index:
-    """Return how many rows go together: as many as half of the fastest cache holds.
+def rows_together(group: list[FlatNest], length: Index, emit: Emitter, machine: Machine) -> Index:
+    """Return how many rows near by go together: as many as half of the fastest cache holds.
 
     One that comes from far away is best alone: memory then always has something to do.
     """
-    if far is True or not any(flat.total is not None for flat in group):
+    if not any(flat.total is not None for flat in group):
         return 1
-    block = emit.max(emit.min(emit.div(machine.l1_bytes // 2, length), _MOST_ROWS), 1)
-    return block if far is False else emit.select(far, 1, block)
+    return emit.max(emit.min(emit.div(machine.l1_bytes // 2, length), _MOST_ROWS), 1)
 
 
 def size_of_rows(row: SymExpr, block: Index, emit: Emitter) -> Index:

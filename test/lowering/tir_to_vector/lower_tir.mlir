@@ -52,25 +52,34 @@ func.func @matmul(%A: memref<?x?xf32> {tir.name = "A", tir.dtype = "float32", ti
 
 // -----
 
-// Two nests over the same rows share the loop, which goes by blocks of rows: what lies between them
-// shrinks to one block. Where rows may come from beyond the cache the next ones are fetched early.
+// Two nests over the same rows share the loop: what lies between them shrinks to a few rows. Rows
+// that come from beyond the cache go one at a time, and the next ones are fetched early; others go
+// by blocks. Where only run time knows there is code for both.
 
 #n = affine_map<()[s0, s1] -> (s0, s1)>
 // CHECK-LABEL: func.func @rows
-// CHECK: %[[BLOCK:.*]] = arith.select %{{.*}}, %c1, %{{.*}} : index
-// CHECK: %[[ROW:.*]] = memref.alloca() {{.*}} : memref<16xf32>
-// CHECK: scf.for {{.*}} step %[[BLOCK]]
-// CHECK: scf.for
+// CHECK: %[[FAR:.*]] = arith.cmpi sgt, %{{.*}}, %c2097152
+// CHECK: scf.if %[[FAR]]
+// CHECK: %[[ONE:.*]] = memref.alloca() {{.*}} : memref<16xf32>
+// CHECK-NEXT: scf.for {{.*}} step %c1 {
 // CHECK-NOT: memref.prefetch
 // CHECK: arith.cmpf ogt, {{.*}} : vector<16xf32>
 // CHECK-NEXT: arith.select {{.*}} : vector<16xi1>, vector<16xf32>
 // CHECK: vector.reduction <or>, {{.*}} : vector<16xi1> into i1
-// CHECK: memref.store {{.*}}, %[[ROW]]
-// CHECK: scf.for
+// CHECK: memref.store {{.*}}, %[[ONE]][%c0]
 // CHECK: memref.prefetch {{.*}}, read, locality<3>, data
-// CHECK: memref.load %[[ROW]]
+// CHECK: memref.load %[[ONE]][%c0]
 // CHECK: arith.subf {{.*}} : vector<16xf32>
 // CHECK: memref.prefetch {{.*}}, write, locality<3>, data
+// CHECK: } else {
+// CHECK: %[[ROW:.*]] = memref.alloca() {{.*}} : memref<16xf32>
+// CHECK-NEXT: scf.for {{.*}} step %{{[0-9]+}}
+// CHECK-NOT: memref.prefetch
+// CHECK: scf.for
+// CHECK: memref.store {{.*}}, %[[ROW]]
+// CHECK: scf.for
+// CHECK: memref.load %[[ROW]]
+// CHECK: return
 func.func @rows(%A: memref<?x?xf32> {tir.name = "A", tir.dtype = "float32", tir.shape = #relax.dims<["m", "n"], #n>},
                 %C: memref<?x?xf32> {tir.name = "C", tir.dtype = "float32", tir.shape = #relax.dims<["m", "n"], #n>}) attributes {tir.prim_func} {
   %m = "tir.symbol"() {value = #relax.dims<["m"], affine_map<()[s0] -> (s0)>>} : () -> index
