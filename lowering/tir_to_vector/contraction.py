@@ -45,7 +45,7 @@ class Contraction:
 def match_contraction(flat: FlatNest) -> Contraction | str:
     """Return how a reduction is a contraction, or why it is none."""
     product = match_product(flat)
-    return product if isinstance(product, str) else _assign(flat, *product)
+    return product if isinstance(product, str) else assign(flat, *product)
 
 
 def match_product(
@@ -55,21 +55,35 @@ def match_product(
 
     Where it does something else, return why it is no sum of products.
     """
-    if flat.total is None or flat.combiner not in _ADD:
-        return "does not add"
-    factors = _operands(flat.value, _MUL)
+    factors = factors_of(flat)
     if factors is None:
         return "does not add products"
-    loads = {op.results[0]: flat.accesses[op] for op in flat.slice if op.name == "memref.load"}
     sides = []
     for factor in factors:
-        value, widen = _widened(factor)
-        if value not in loads:
+        side = loaded(flat, factor)
+        if side is None:
             return "does not multiply two loads"
-        sides.append((loads[value], widen))
+        sides.append(side)
+    loads = [op for op in flat.slice if op.name == "memref.load"]
     if len(flat.slice) != 1 + len(loads) + sum(widen is not None for _, widen in sides):
         return "computes more than a product and a sum"
     return sides, flat.accesses[flat.store]
+
+
+def factors_of(flat: FlatNest) -> tuple[ir.Value, ...] | None:
+    """Return the two values that a reduction adds products of, None where it adds others."""
+    if flat.total is None or flat.combiner not in _ADD:
+        return None
+    return _operands(flat.value, _MUL)
+
+
+def loaded(flat: FlatNest, factor: ir.Value) -> tuple[FlatAccess, str | None] | None:
+    """Return what loads a factor and the conversion after it, None where it is computed."""
+    value, widen = _widened(factor)
+    for op in flat.slice:
+        if op.name == "memref.load" and op.results[0] == value:
+            return flat.accesses[op], widen
+    return None
 
 
 def _operands(value: ir.Value, names: tuple[str, ...]) -> tuple[ir.Value, ...] | None:
@@ -88,9 +102,16 @@ def _widened(value: ir.Value) -> tuple[ir.Value, str | None]:
     return value, None
 
 
-def _assign(
+def assign(
     flat: FlatNest, sides: list[tuple[FlatAccess, str | None]], c: FlatAccess
 ) -> Contraction | str:
+    """Return which iterators of a sum of products are rows, columns and steps, or why it has none.
+
+    Args:
+        flat: the nest.
+        sides: the factors as they lie, each with its conversion.
+        c: the sum.
+    """
     spatial = [i for i, it in enumerate(flat.iters) if not it.reduction]
     reductions = [i for i, it in enumerate(flat.iters) if it.reduction]
     adjacent = [i for i in spatial if c.strides[i] == 1]

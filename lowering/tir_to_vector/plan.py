@@ -37,6 +37,7 @@ from relax_mlir.lowering.tir_to_vector.matmul import emit_contraction
 from relax_mlir.lowering.tir_to_vector.matrix_product import is_matrix_product, is_sum_of_products
 from relax_mlir.lowering.tir_to_vector.planes import Planes, find_planes
 from relax_mlir.lowering.tir_to_vector.planes_kernel import emit_planes
+from relax_mlir.lowering.tir_to_vector.prologue import Prologue, emit_prologue, match_prologue
 from relax_mlir.lowering.tir_to_vector.row_pieces import RowPieces, emit_pieces, find_pieces
 from relax_mlir.lowering.tir_to_vector.scan import Scan, emit_scan, match_scan
 from relax_mlir.lowering.tir_to_vector.scheduled import is_scheduled
@@ -120,6 +121,8 @@ def plan_function(func: ir.OpView, machine: Machine) -> list[Plan]:
             fused = take_epilogue(nest, tops[position + 1 :])
             plans.append(_contraction(nest, found, fused))
             taken = position + 1 + (0 if fused is None else len(fused.followers))
+        elif isinstance(found, Prologue):
+            plans.append(_prologue(nest, found))
         elif isinstance(found, Transpose):
             plans.append(_transpose(nest, found))
         elif isinstance(found, Gather):
@@ -162,7 +165,7 @@ def _several(tops: Sequence[ir.Operation], machine: Machine) -> Plan | None:
 
 def _fast_form(
     nest: Nest, machine: Machine
-) -> "Convolution | Contraction | FlatNest | Single | str":
+) -> "Convolution | Contraction | Prologue | FlatNest | Single | str":
     if "scan" in nest.types:
         return match_scan(nest)
     try:
@@ -179,6 +182,10 @@ def _fast_form(
         is_matrix_product(found, machine) or is_sum_of_products(found, machine)
     ):
         return found
+    if isinstance(found, str):
+        computed = match_prologue(merged, machine)
+        if computed is not None:
+            return computed
     window = match_convolution(merged, machine)
     if isinstance(window, Convolution):
         return window
@@ -223,6 +230,15 @@ def _contraction(nest: Nest, found: Contraction, fused: Fused | None) -> Plan:
         [BlockInfo(each.name, kind, True) for each, kind in zip(nests, kinds, strict=True)],
         lambda emit, machine: emit_contraction(found, emit, machine, epilogue),
         found,
+    )
+
+
+def _prologue(nest: Nest, found: Prologue) -> Plan:
+    return Plan(
+        [nest.top],
+        [BlockInfo(nest.name, "contraction", True)],
+        lambda emit, machine: emit_prologue(found, emit, machine),
+        found.product,
     )
 
 
