@@ -62,6 +62,21 @@ _ATAN = (
     -0.09090908136296848, 0.0769228258486829, -0.06666224354005601, 0.05876999698190358,
     -0.052182704592871186, 0.04503035517128135, -0.03346314168193565, 0.01518426269552868,
 )  # fmt: skip
+# erf(x) / x - 1 in x**2, for |x| <= 1
+_ERF_SMALL = (
+    0.12837916709551256, -0.37612638903183454, 0.11283791670942442, -0.02686617064289931,
+    0.005223977604689966, -0.0008548325870704008, 0.00012055292035176142, -1.4924685750117011e-05,
+    1.644683368469675e-06, -1.6204216650845038e-07, 1.370256915942638e-08, -7.764805951360939e-10,
+)  # fmt: skip
+# log(1 - erf(x)) in x - 1, for x from 1 to where 1 is all there is
+_ERF_LARGE = (
+    -1.8496055099332485, -2.638967514234723, -0.8431072563622792, -0.0415610979649056,
+    0.010033824531964015, -0.0019778971067437416, 0.00023729968099791922, 2.6342616129071387e-05,
+    -2.728876391693679e-05, 9.796496156264606e-06, -2.2588559894834517e-06, 2.989824829100151e-07,
+    7.0923895820292175e-09, -1.3608913408805038e-08, 3.1542880807431597e-09,
+    -3.5745843958433275e-10, 1.7137430933982252e-11,
+)  # fmt: skip
+_ERF_ONE = 5.93
 _TINY = 2.0**-27
 _TAN_OF_EIGHTH = 0.41421356237309503
 
@@ -117,6 +132,15 @@ def _tanh(x: Lanes) -> Lanes:
     twice = x.magnitude() * 2.0
     e = _expm1((twice > 44.0).select(x.like(44.0), twice))
     return (e / (e + 2.0)).with_sign_of(x)
+
+
+def _erf(x: Lanes) -> Lanes:
+    magnitude = x.magnitude()
+    small = x.times_plus((x * x).polynomial(_ERF_SMALL), x)
+    above = (magnitude > _ERF_ONE).select(x.like(_ERF_ONE), magnitude) - 1.0
+    n, _, rest = _split(above.polynomial(_ERF_LARGE))
+    beyond = rest.polynomial((1.0, 1.0, *_EXP)) * _power_of_two(n)
+    return (magnitude > 1.0).select((1.0 - beyond).with_sign_of(x), small)
 
 
 def _half_of_exp(x: Lanes) -> tuple[Lanes, Lanes]:
@@ -247,6 +271,7 @@ DOUBLES: dict[str, Callable[..., Lanes]] = {
     "math.atan": _atan,
     "math.atan2": arctangent2(_ANGLES, _angle_below_one),
     "math.cos": _circular("cos", 1),
+    "math.erf": _erf,
     "math.exp": _exp,
     "math.exp2": _exp2,
     "math.expm1": _expm1,

@@ -33,7 +33,7 @@ BINARY: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
 }  # fmt: skip
 DOUBLES = (
     "exp", "exp2", "expm1", "log", "log1p", "tanh", "sinh", "cosh", "sin", "cos", "tan", "asin",
-    "acos", "atan", "sigmoid", "log2", "log10", "asinh", "acosh", "atanh",
+    "acos", "atan", "sigmoid", "log2", "log10", "asinh", "acosh", "atanh", "erf",
 )  # fmt: skip
 EDGES = [0.0, -0.0, np.inf, -np.inf, np.nan, 1e-45, -1e-45, 1e-38, -1e-38, 1e-40, 88.7, 89, -88,
          -103.9, -104.5, 3.4e38, -3.4e38, 1, -1, 0.5, -0.5, 0.999, 1.001, 2.5, -2.5]  # fmt: skip
