@@ -55,6 +55,8 @@ OPS = {
     "pad": pad,
     "upsample": lambda x: op.repeat(op.repeat(x, 2, axis=2), 2, axis=3),
     "topk": lambda x, k: op.topk(x, k, axis=1, ret_type="values"),
+    "sort": lambda x: op.sort(x, axis=1),
+    "argsort": lambda x: op.argsort(x, axis=1, dtype="int64"),
     "matmul": op.matmul,
     "conv": lambda x, w, strides, padding, groups: op.nn.conv2d(
         x, w, strides=strides, padding=padding, groups=groups

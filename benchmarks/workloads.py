@@ -473,6 +473,10 @@ def _moved() -> list[Workload]:
         ("pad_reflect", image, "pad", {"by": 3, "mode": "reflect"}, (8, 32, 62, 62)),
         ("resize", image, "upsample", {}, (8, 32, 112, 112)),
         ("topk10", (8, 50257), "topk", {"k": 10}, (8, 10)),
+        ("topk_short", (32, 10000), "topk", {"k": 10}, (32, 10)),
+        ("sort_rows", (128, 1024), "sort", {}, (128, 1024)),
+        ("sort_long", (1, 1000000), "sort", {}, (1, 1000000)),
+        ("argsort", (128, 1024), "argsort", {}, (128, 2048)),
         ("topk200", (8, 50257), "topk", {"k": 200}, (8, 200)),
     ]
     return [

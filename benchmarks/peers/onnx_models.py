@@ -132,6 +132,15 @@ def _topk(graph, node, result, work):
     graph.nodes.append(helper.make_node("TopK", [*node.args, k], [result, "which"], axis=1))
 
 
+def _sort(graph, node, result, work):
+    # ONNX has no other sort.
+    ((_, count),) = work.inputs.values()
+    k = graph.constant("k", np.array([count], "int64"))
+    results = [result, "other"] if node.op == "sort" else ["other", result]
+    made = helper.make_node("TopK", [*node.args, k], results, axis=1, largest=0)
+    graph.nodes.append(made)
+
+
 def _silu(graph, node, result, work):
     share = graph.add("Sigmoid", list(node.args), f"{result}_share")
     graph.add("Mul", [*node.args, share], result)
@@ -168,7 +177,8 @@ WRITERS = {
     "batch_norm": _batch_norm, "max_pool": _max_pool, "mean": _mean,
     "conv": _conv, "clip": _clip, "take": _take, "gather": _gather, "scatter": _scatter,
     "concat": _concat, "flip": _slice, "step": _slice, "pad": _pad, "upsample": _upsample,
-    "topk": _topk, "silu": _silu, "rms_norm": _rms_norm, "cumsum": _cumsum,
+    "topk": _topk, "sort": _sort, "argsort": _sort, "silu": _silu, "rms_norm": _rms_norm,
+    "cumsum": _cumsum,
 }  # fmt: skip
 # Other ways to say the same that ONNX Runtime knows: it gets them all, and its fastest counts.
 OTHERS = {"attention": _fused_attention}
@@ -188,7 +198,8 @@ def _model(work, writers):
     last = len(work.nodes) - 1
     for i, node in enumerate(work.nodes):
         writers.get(node.op, _plain)(graph, node, f"t{i}", work)
-    kind = TensorProto.INT64 if work.nodes[-1].op == "argmax" else TensorProto.FLOAT
+    integers = work.nodes[-1].op in ("argmax", "argsort")
+    kind = TensorProto.INT64 if integers else TensorProto.FLOAT
     made = helper.make_model(
         helper.make_graph(
             graph.nodes,

@@ -35,6 +35,8 @@ OPS = {
     "pad": lambda x, by, mode: F.pad(x, [by] * 4, mode=mode),
     "upsample": lambda x: F.interpolate(x, scale_factor=2, mode="nearest"),
     "topk": lambda x, k: torch.topk(x, k, 1).values,
+    "sort": lambda x: torch.sort(x, 1).values,
+    "argsort": lambda x: torch.argsort(x, dim=1, stable=True),
     "matmul": torch.matmul,
     "conv": lambda x, w, strides, padding, groups: F.conv2d(
         x, w, stride=strides, padding=padding, groups=groups
