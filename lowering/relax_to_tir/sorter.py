@@ -16,11 +16,14 @@ from relax_mlir.dialects.tir.builder import Buffer, PrimFuncBuilder
 from relax_mlir.dialects.tir.scalar import INDEX, Scalar, binary, cast, const, is_float, unary
 from relax_mlir.lowering.relax_to_tir.imperative import parts, when
 from relax_mlir.lowering.relax_to_tir.sort_keys import key_bits, key_dtype, sort_key
+from relax_mlir.lowering.relax_to_tir.sort_select import Keys, Selection
 
 # Rows up to this length are sorted by counting, which vectors do.
 _SHORT = 96
 # So many at most are kept in order while the row is read, a block of it at a time.
 _FEW, _BLOCK = 64, 64
+# More than these are not inserted one by one.
+_INSERTED = 40
 _BYTE, _DIGITS = 8, 256
 # Counts for a short row are those of so many elements at a time.
 _VECTOR = 16
@@ -67,7 +70,7 @@ class _Sorter:
         self._short = known is None or known <= _SHORT
         long = known is None or known > _SHORT
         k = count.value
-        few = _FEW if known is None else max(_FEW, min(known // 16, 4 * _FEW))
+        few = _FEW if known is None else max(_FEW, min(known // 16, 16 * _FEW))
         self._select = long and k is not None and k <= few
         self._radix = long and not self._select
         alloc = builder.alloc
@@ -78,7 +81,11 @@ class _Sorter:
             self._steps = alloc("Steps", [size], self._key)
             with builder.loop(size) as i:
                 self._steps.store(cast(i, self._key), i)
-        if self._select:
+        self._selection = None
+        if self._select and k is not None and k > _INSERTED:
+            keys = Keys(self._key, key_bits(dtype))
+            self._selection = Selection(builder, k, keys, needs[1])
+        elif self._select:
             self._best = alloc("Best", [count], self._key)
             self._place = alloc("Place", [count], needs[1])
             self._peak = alloc("Peak", [1], self._key)
@@ -219,6 +226,12 @@ class _Sorter:
 
     def _top(self, row: _Row) -> None:
         """Keep the first few in order; of a block nothing is looked at when none is among them."""
+        if self._selection is not None:
+            self._selection.select(row.length, lambda i: row.key(row.value(i)))
+            with self._builder.loop(row.count) as i:
+                found = cast(self._selection.ordered[i], INDEX)
+                row.store(i, row.value(found), found)
+            return
         builder, best, place, peak = self._builder, self._best, self._place, self._peak
         last = builder.symbol(row.count - 1)
         known = row.length.value

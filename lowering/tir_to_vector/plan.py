@@ -95,7 +95,8 @@ def plan_function(func: ir.OpView, machine: Machine) -> list[Plan]:
             continue
         nest = match_nest(op)
         if isinstance(nest, str):
-            nest, found = _with_branches(op) or (nest, nest)
+            nest = _nest_with_branches(op) or nest
+            found = nest if isinstance(nest, str) else match_branches(nest)
         else:
             found = _fast_form(nest, machine)
         if isinstance(nest, Nest) and isinstance(found, FlatNest):
@@ -200,10 +201,10 @@ def _fast_form(
     return mapped if isinstance(mapped, IndexMap) else along
 
 
-def _with_branches(op: ir.Operation) -> tuple[Nest, IndexMap | str] | None:
-    """Return a nest whose block holds branches, and its form; None where that is not why."""
+def _nest_with_branches(op: ir.Operation) -> Nest | None:
+    """Return a nest whose block holds branches that have a vector form."""
     nest = match_nest(op, branches=True)
-    return None if isinstance(nest, str) else (nest, match_branches(nest))
+    return None if isinstance(nest, str) else nest
 
 
 def _fused(group: list[tuple[Nest, FlatNest]]) -> Plan:

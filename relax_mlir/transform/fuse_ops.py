@@ -169,7 +169,9 @@ def _repeats_twice(
     if producer is None or inner is None or outer is None or list(loads) != [outer]:
         return False
     first, second = repeated_axes(inner, producer.body), repeated_axes(outer, consumer.body)
-    return bool(first and second) and not (first & second)
+    if not first or not second:
+        return False
+    return not first & second
 
 
 class _Body:

@@ -192,3 +192,34 @@ def test_nothing_is_said_of_them(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING, "relax_mlir.kernels"):
         program.build()
     assert not caplog.messages
+
+
+@pytest.mark.parametrize("largest", [False, True])
+def test_a_few_hundred_bit_by_bit(largest: bool) -> None:
+    """So many are gathered and thinned out; of equal ones the earlier stay, in every dtype."""
+    program = Program()
+    # Around what is inserted one by one, a block, and several lists full.
+    sizes = ((41, 700), (64, 1024), (64, 1100), (65, 1100), (100, 1601), (300, 5000))
+    dtypes = ("float32", "float64", "float16", "int8", "bool")
+    for dtype in dtypes:
+        for k, length in sizes if dtype == "float32" else sizes[2:4]:
+            more = {"k": k, "largest": largest, "dtype": "int64"}
+            program.op(f"{dtype}{k}_{length}", "topk", ([3, length], dtype), axis=1, **more)
+    program.op("any", "topk", (["n", "m"], "float32"), axis=1, k=64, largest=largest, dtype="int64")
+    vm = program.build()
+
+    def check(name: str, x: np.ndarray, k: int) -> None:
+        order = _order(x, 1, largest)[:, :k]
+        values, places = vm[name](x)
+        _same(values, np.take_along_axis(x, order, 1), (name, x.shape))
+        _same(places, order.astype("int64"), (name, x.shape))
+
+    for dtype in dtypes:
+        for k, length in sizes if dtype == "float32" else sizes[2:4]:
+            rising = np.arange(length) % 200
+            rows = [_ties((length,), dtype), rising.astype(dtype), rising[::-1].astype(dtype)]
+            check(f"{dtype}{k}_{length}", np.stack(rows), k)
+    for length in (64, 96, 97, 130, 1000):
+        check("any", _ties((2, length), "float32", length), 64)
+        check("any", np.full((1, length), np.nan, "float32"), 64)
+        check("any", -np.arange(length, dtype="float32")[None], 64)
