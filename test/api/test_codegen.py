@@ -1,72 +1,19 @@
-"""Prim funcs over memrefs to native code: numbers, the calling convention, refused arguments."""
+"""Prim funcs over memrefs to native code: numbers, vectors, programs that are refused."""
 
-import ctypes
 import math
-from pathlib import Path
 
-import llvmlite.binding as llvm
 import numpy as np
 import pytest
 import tvm_ffi
+from codegen_text import buffer, compile_text, elementwise, load, unary
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.context import make_context
 from relax_mlir.errors import CompileError, PassError
-from relax_mlir.lowering.codegen.native import NativeCode, compile_module
+from relax_mlir.lowering.codegen.native import compile_module
 from relax_mlir.lowering.codegen.target import Target
 
 SIZES = (0, 1, 7, 16, 31, 64, 127, 1021, 4096 + 3)
-
-
-def compile_text(text: str, target: Target | None = None) -> NativeCode:
-    with make_context(), ir.Location.unknown():
-        return compile_module(ir.Module.parse(text), target)
-
-
-def load(code: NativeCode) -> dict[str, tvm_ffi.Function]:
-    """Link the object into the process; the functions keep it alive."""
-    (library,) = (Path(tvm_ffi.__file__).parent / "lib").glob("libtvm_ffi.*")
-    raise_ = ctypes.CDLL(str(library)).TVMFFIErrorSetRaisedFromCStr
-    jit = llvm.create_lljit_compiler(code.target.machine())
-    builder = llvm.JITLibraryBuilder().add_object_img(code.object).add_current_process()
-    builder.import_symbol(
-        "TVMFFIErrorSetRaisedFromCStr", ctypes.cast(raise_, ctypes.c_void_p).value
-    )
-    for symbol in code.symbols:
-        builder.export_symbol(symbol)
-    linked = builder.link(jit, "test")
-    return {
-        name: tvm_ffi.Function.__from_extern_c__(linked[symbol], keep_alive_object=(linked, jit))
-        for name, symbol in zip(code.names, code.symbols, strict=True)
-    }
-
-
-def buffer(name: str, names: str, exprs: str, type_: str, dtype: str) -> str:
-    """Return one buffer parameter; `exprs` is over s0, s1, ... for the comma-separated names."""
-    symbols = names.split(",") if names else []
-    quoted = ", ".join(f'"{symbol}"' for symbol in symbols)
-    numbered = ", ".join(f"s{i}" for i in range(len(symbols)))
-    dims = f"#relax.dims<[{quoted}], affine_map<()[{numbered}] -> ({exprs})>>"
-    return f'%{name}: {type_} {{tir.name = "{name}", tir.shape = {dims}, tir.dtype = "{dtype}"}}'
-
-
-def elementwise(name: str, element: str, dtype: str, body: str) -> str:
-    """Return `Y[i] = body(%a, %b)` over one dynamic dimension; the body yields `%r`."""
-    memref = f"memref<?x{element}>"
-    params = ", ".join(buffer(p, "n", "s0", memref, dtype) for p in "ABY")
-    return f"""func.func @{name}({params}) attributes {{tir.prim_func}} {{
-  %c0 = arith.constant 0 : index
-  %c1 = arith.constant 1 : index
-  %n = memref.dim %A, %c0 : {memref}
-  scf.for %i = %c0 to %n step %c1 {{
-    %a = memref.load %A[%i] : {memref}
-    %b = memref.load %B[%i] : {memref}
-    {body}
-    memref.store %r, %Y[%i] : {memref}
-  }}
-  return
-}}
-"""
 
 
 FLOATS = {"f16": "float16", "f32": "float32", "f64": "float64"}
@@ -124,10 +71,6 @@ REFERENCES = {
 }  # fmt: skip
 EDGES = [0.0, -0.0, np.inf, -np.inf, np.nan, 1e-45, -1e-45, 1e-38, 88.72283, 88.72284, -103.9,
          -104.5, 127.99999, 128.0, -149.0, -150.0, 3.4e38, -3.4e38, -1.0, 1.0, 0.925]  # fmt: skip
-
-
-def unary(name: str, element: str, dtype: str) -> str:
-    return elementwise(name, element, dtype, f"%r = math.{name} %a : {element}")
 
 
 @pytest.fixture(scope="module", params=["host", "llvm -mcpu=x86-64"])
@@ -296,156 +239,6 @@ def test_names_of_library_functions_are_no_problem() -> None:
         y = np.empty_like(x)
         loaded[name](x, x, y)
         np.testing.assert_allclose(y, np.sin(x), rtol=1e-6)
-
-
-# --- arguments that are refused
-
-
-@pytest.fixture(scope="module")
-def checked() -> dict[str, tvm_ffi.Function]:
-    matrix = "memref<?x?xf32>"
-    text = f"""
-func.func @g({buffer("A", "m,n", "s0, s1", matrix, "float32")},
-  {buffer("B", "n", "s0, 4", "memref<?x4xf32>", "float32")},
-  {buffer("F", "m,n", "s0 * s1", "memref<?xf32>", "float32")},
-  {buffer("Y", "k,n", "s0 + 1, s1 floordiv 2", matrix, "float32")},
-  %k: i64 {{tir.name = "k"}}) attributes {{tir.prim_func}} {{
-  %c0 = arith.constant 0 : index
-  %x = memref.dim %Y, %c0 : {matrix}
-  %v = arith.constant 1.0 : f32
-  %some = arith.cmpi sgt, %x, %c0 : index
-  scf.if %some {{
-    memref.store %v, %Y[%c0, %c0] : {matrix}
-  }}
-  return
-}}
-{unary("exp", "f32", "float32")}
-func.func @scalar({buffer("S", "", "", "memref<f32>", "float32")}) attributes {{tir.prim_func}} {{
-  %v = arith.constant 2.5 : f32
-  memref.store %v, %S[] : memref<f32>
-  return
-}}
-func.func @heap(%heap: memref<?xi64>) attributes {{tir.prim_func}} {{
-  %c2 = arith.constant 2 : index
-  %v = arith.constant 9 : i64
-  memref.store %v, %heap[%c2] : memref<?xi64>
-  return
-}}"""
-    return load(compile_text(text))
-
-
-def arguments(m: int = 3, n: int = 6, k: int = 2) -> list:
-    shapes = ((m, n), (n, 4), (m * n,), (k + 1, n // 2))
-    return [*(np.zeros(shape, np.float32) for shape in shapes), k]
-
-
-def test_symbols_agree(checked: dict[str, tvm_ffi.Function]) -> None:
-    given = arguments()
-    checked["g"](*given)
-    assert given[3][0, 0] == 1
-
-
-def test_zero_dimensional_and_undeclared(checked: dict[str, tvm_ffi.Function]) -> None:
-    scalar, heap = np.zeros((), np.float32), np.zeros(5, np.int64)
-    checked["scalar"](scalar)
-    checked["heap"](heap)
-    assert scalar == 2.5
-    assert heap.tolist() == [0, 0, 9, 0, 0]
-
-
-@pytest.mark.parametrize(
-    ("index", "value", "error", "message"),
-    [
-        (0, np.zeros((3, 5), np.float32), ValueError,
-         "g: buffer 'B' dimension 0: expected 5 (n), got 6"),
-        (1, np.zeros((6, 5), np.float32), ValueError,
-         "g: buffer 'B' dimension 1: expected 4, got 5"),
-        (2, np.zeros(17, np.float32), ValueError,
-         "g: buffer 'F' dimension 0: expected 18 (m * n), got 17"),
-        (3, np.zeros((3, 4), np.float32), ValueError,
-         "g: buffer 'Y' dimension 1: expected 3 (n floordiv 2), got 4"),
-        (4, 7, ValueError, "g: buffer 'Y' dimension 0: expected 8 (k + 1), got 3"),
-        (4, 2.5, TypeError, "g: argument 'k': expected an integer, got a value of FFI type 3"),
-        (0, 1, TypeError, "g: argument 'A': expected a tensor, got a value of FFI type 1"),
-        (0, None, TypeError, "g: argument 'A': expected a tensor, got a value of FFI type 0"),
-        (0, np.zeros((3, 6)), TypeError, "g: buffer 'A': expected float32, got float64"),
-        (0, np.zeros((3, 6), np.int32), TypeError, "g: buffer 'A': expected float32, got int32"),
-        (0, np.zeros((3, 6), bool), TypeError, "g: buffer 'A': expected float32, got bool"),
-        (0, np.zeros(18, np.float32), TypeError, "g: buffer 'A': expected 2 dimensions, got 1"),
-        (0, np.zeros((6, 3), np.float32).T, ValueError,
-         "g: buffer 'A' dimension 1: expected stride 1 of a row-major contiguous tensor, got 3"),
-        (0, np.zeros((6, 6), np.float32)[::2], ValueError,
-         "g: buffer 'A' dimension 0: expected stride 6 of a row-major contiguous tensor, got 12"),
-    ],
-)  # fmt: skip
-def test_refused(
-    checked: dict[str, tvm_ffi.Function],
-    index: int,
-    value: object,
-    error: type[Exception],
-    message: str,
-) -> None:
-    given = arguments()
-    given[index] = value
-    with pytest.raises(error) as caught:
-        checked["g"](*given)
-    assert str(caught.value) == message
-    assert all(not array.any() for array in given[:4] if isinstance(array, np.ndarray))
-
-
-def test_refused_count(checked: dict[str, tvm_ffi.Function]) -> None:
-    with pytest.raises(TypeError, match=r"^g: expected 5 arguments, got 4$"):
-        checked["g"](*arguments()[:4])
-
-
-def test_division_by_a_symbol_that_is_zero() -> None:
-    params = [
-        buffer("A", "m,n", "s0, s1", "memref<?x?xf32>", "float32"),
-        buffer(
-            "B", "m,n", "s0 floordiv s1, s0 mod s1, s0 ceildiv s1", "memref<?x?x?xf32>", "float32"
-        ),
-    ]
-    text = f"func.func @f({', '.join(params)}) attributes {{tir.prim_func}} {{ return }}"
-    f = load(compile_text(text))["f"]
-    f(np.zeros((7, 2), np.float32), np.zeros((3, 1, 4), np.float32))
-    with pytest.raises(ValueError, match="B' dimension 0: expected 7"):
-        f(np.zeros((7, 0), np.float32), np.zeros((0, 0, 0), np.float32))
-
-
-def test_overlap_is_refused_where_it_would_matter(checked: dict[str, tvm_ffi.Function]) -> None:
-    exp = checked["exp"]
-    x = np.zeros(100, np.float32)
-    for first, output in ((x, x), (x[:60], x[40:]), (x[40:], x[:60])):
-        with pytest.raises(ValueError, match=r"^exp: buffer 'Y' overlaps buffer 'A' in memory$"):
-            exp(first, first.copy(), output)
-    assert not x.any()
-    exp(x[:50], x[:50], x[50:])
-    assert (x[50:] == 1).all()
-
-
-def test_inplace_allows_overlap() -> None:
-    text = unary("exp", "f32", "float32").replace('tir.name = "Y"', 'tir.inplace, tir.name = "Y"')
-    f = load(compile_text(text))["exp"]
-    x = np.zeros(33, np.float32)
-    f(x, x, x)
-    assert (x == 1).all()
-
-
-def test_unaligned_data_is_refused(checked: dict[str, tvm_ffi.Function]) -> None:
-    x = np.zeros(5, np.float32)
-    unaligned = np.frombuffer(bytearray(21), np.uint8)[1:].view(np.float32)
-    with pytest.raises(ValueError, match="exp: buffer 'A': expected data aligned to 4 bytes"):
-        checked["exp"](unaligned, x, np.zeros(5, np.float32))
-
-
-def test_strides_of_single_and_empty_dimensions_do_not_matter(
-    checked: dict[str, tvm_ffi.Function],
-) -> None:
-    given = arguments(m=1)
-    given[0] = np.zeros((9, 6), np.float32)[::9]
-    checked["g"](*given)
-    empty = np.zeros((4, 9), np.float32)[:, :0].T[:0, 0]
-    checked["exp"](empty, empty, empty)
 
 
 # --- programs that are refused

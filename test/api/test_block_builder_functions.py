@@ -1,0 +1,227 @@
+"""BlockBuilder: functions and modules, views, locations, attributes, large programs."""
+
+import threading
+
+import numpy as np
+
+from relax_mlir import IRModule, relax, tir
+from relax_mlir.relax import op
+from relax_mlir.script import from_source
+from relax_mlir.script import relax as R
+
+
+def tensor(*dims: object, dtype: str = "float32") -> relax.TensorType:
+    return relax.TensorType(dims, dtype)
+
+
+def run(mod: IRModule, *args: object, name: str = "main") -> object:
+    return relax.VirtualMachine(relax.build(mod))[name](*args)
+
+
+def test_functions_are_found_again() -> None:
+    """Identical prim funcs are one (R21); another of that name gets a name of its own."""
+    text = """
+@T.prim_func
+def {name}(A: T.Buffer((4,), "float32"), B: T.Buffer((4,), "float32")):
+    for i in range(4):
+        with T.block("b"):
+            vi = T.axis.spatial(4, i)
+            B[vi] = A[vi] {what}
+"""
+    bb = relax.BlockBuilder()
+    first = bb.add_func(from_source(text.format(name="f", what="+ T.float32(1)")), "f")
+    same = bb.add_func(from_source(text.format(name="g", what="+ T.float32(1)")), "g")
+    other = bb.add_func(from_source(text.format(name="f", what="* T.float32(2)")), "f")
+    assert first == same
+    assert (first.name_hint, other.name_hint) == ("f", "f1")
+    assert bb.get().function_names == ["f", "f1"]
+
+
+def test_functions_from_another_thread() -> None:
+    """Modules of other threads live in another MLIR context; functions are carried over."""
+    made: list[IRModule] = []
+    text = '@R.function\ndef f(x: R.Tensor((2,), "float32")):\n    return R.add(x, x)\n'
+    worker = threading.Thread(target=lambda: made.append(from_source(text)))
+    worker.start()
+    worker.join()
+    bb = relax.BlockBuilder()
+    gv = bb.add_func(made[0], "f")
+    np.testing.assert_array_equal(run(bb.get(), np.ones(2, "float32"), name="f"), np.full(2, 2.0))
+    assert gv.name_hint == "f"
+
+
+def test_update_func_and_function_written_out() -> None:
+    bb = relax.BlockBuilder()
+    x = relax.Var("x", tensor("n"))
+    with bb.function("main", [x]):
+        bb.emit_func_output(x + 1)
+    old = relax.Function.of(bb.get()["main"], bb.get())
+    y, lv, gv = relax.Var("y", tensor("n")), relax.DataflowVar("lv"), relax.Var("gv")
+    block = relax.DataflowBlock([relax.VarBinding(lv, y * 2), relax.VarBinding(gv, lv + y)])
+    func = relax.Function([y], relax.SeqExpr([block], gv))
+    bb.update_func(relax.GlobalVar("main"), func)
+    mod = bb.get()
+    mod.verify()
+    assert mod.function_names == ["main"]
+    np.testing.assert_array_equal(run(mod, np.ones(2, "float32")), np.full(2, 3.0))
+    # What was replaced can still be looked at.
+    assert old.body.blocks[0].bindings[0].value.op.name == "relax.add"
+
+
+def test_a_module_given_is_copied() -> None:
+    mod = from_source('@R.function\ndef f(x: R.Tensor((2,), "float32")):\n    return R.add(x, x)\n')
+    before = mod.script()
+    bb = relax.BlockBuilder(mod)
+    x = relax.Var("x", tensor(2))
+    with bb.function("g", [x]):
+        bb.emit_func_output(relax.GlobalVar("f")(x))
+    assert mod.script() == before
+    assert bb.get().function_names == ["f", "g"]
+    over = relax.BlockBuilder.over(mod)
+    assert over.get() is mod
+
+
+def test_insert_before_in_place() -> None:
+    mod = from_source("""
+@R.function
+def main(x: R.Tensor(("n",), "float32")):
+    with R.dataflow():
+        lv = R.exp(x)
+        gv = R.add(lv, lv)
+        R.output(gv)
+    return gv
+""")
+    bb = relax.BlockBuilder.over(mod)
+    func = relax.Function.of(mod["main"], mod)
+    binding = func.body.blocks[0].bindings[1]
+    with bb.insert_before(binding.mlir_op):
+        new = bb.emit(func.body.blocks[0].bindings[0].var + func.params[0], "lv")
+        assert isinstance(new, relax.DataflowVar)
+        assert new.name_hint == "lv1"
+    binding.mlir_op.operands[1] = new.mlir_value
+    mod.verify()
+    value = np.ones(2, "float32")
+    np.testing.assert_allclose(run(mod, value), 2 * np.exp(value) + value, rtol=1e-6)
+
+
+def test_views_are_emitted_again() -> None:
+    """What a mutator does: take a function apart and build it anew from its views."""
+    mod = from_source("""
+@I.ir_module
+class M:
+    @T.prim_func
+    def twice(A: T.Buffer((4,), "float32"), B: T.Buffer((4,), "float32")):
+        for i in range(4):
+            with T.block("b"):
+                vi = T.axis.spatial(4, i)
+                B[vi] = A[vi] * T.float32(2)
+
+    @R.function
+    def main(x: R.Tensor((4,), "float32")):
+        with R.dataflow():
+            lv = R.add(x, R.const([1.0, 2.0, 3.0, 4.0]))
+            lv1 = R.call_tir(cls.twice, (lv,), out_sinfo=R.Tensor((4,), "float32"))
+            lv2 = R.sum(lv1, axis=[0], keepdims=True)
+            gv = R.split(lv1, 2)
+            R.output(lv2, gv)
+        gv1 = R.call_packed("vm.builtin.print", lv2)
+        return (gv[1], lv2)
+""")
+    func = relax.Function.of(mod["main"], mod)
+    bb = relax.BlockBuilder(mod)
+    known: dict[relax.Var, relax.Var] = {p: relax.Var(p.name_hint, p.ty) for p in func.params}
+
+    def renamed(expr: relax.Expr) -> relax.Expr:
+        if isinstance(expr, relax.Var):
+            return known[expr]
+        if isinstance(expr, relax.Tuple):
+            return relax.Tuple([renamed(f) for f in expr.fields])
+        if isinstance(expr, relax.TupleGetItem):
+            return relax.TupleGetItem(renamed(expr.tuple_value), expr.index)
+        if isinstance(expr, relax.Call):
+            return relax.Call(expr.op, [renamed(a) for a in expr.args], expr.attrs, expr.sinfo_args)
+        return expr
+
+    with bb.function("copy", list(known.values())):
+        for block in func.body.blocks:
+            if isinstance(block, relax.DataflowBlock):
+                with bb.dataflow():
+                    for b in block.bindings:
+                        emit = bb.emit if isinstance(b.var, relax.DataflowVar) else bb.emit_output
+                        known[b.var] = emit(renamed(b.value), b.var.name_hint)
+            else:
+                for b in block.bindings:
+                    known[b.var] = bb.emit(renamed(b.value), b.var.name_hint)
+        bb.emit_func_output(renamed(func.body.body))
+    bb.get().verify()
+    script = bb.get().script()
+    original, copy = (script[script.index(f"def {name}(") :] for name in ("main", "copy"))
+    body = original[original.index("\n") : original.index("@R.function")]
+    assert copy[copy.index("\n") :].strip() == body.strip()
+
+
+def test_testing_scope() -> None:
+    bb = relax.BlockBuilder()
+    x = relax.Var("x", tensor("n"))
+    with bb.testing_scope(def_vars=[tir.Var("n")]):
+        assert bb.emit(op.exp(x)).ty == tensor("n")
+    bb.begin_scope([relax.Var("y", tensor(2))])
+    inner = bb.emit(relax.const(1.0) + 2)
+    body = bb.end_scope()
+    assert [b.var for block in body.blocks for b in block.bindings] == [inner]
+    assert bb.get().function_names == []
+
+
+def test_locations_are_the_callers() -> None:
+    bb = relax.BlockBuilder()
+    x = relax.Var("x", tensor("n"))
+    with bb.function("main", [x]):
+        y = bb.emit(op.exp(x))
+        bb.emit_func_output(y)
+    code = test_locations_are_the_callers.__code__
+    location = str(relax.Function.of(bb.get()["main"]).body.blocks[0].bindings[0].mlir_op.location)
+    assert location == f'loc("gv"("{code.co_filename}":{code.co_firstlineno + 4}:1))'
+
+
+def test_function_attributes() -> None:
+    bb = relax.BlockBuilder()
+    n = tir.Var("n")
+    x, k = relax.Var("x", tensor(n)), relax.Var("k", R.Prim(value="k"))
+    with bb.function("main", [x, k], attrs={"num_input": 1}, is_pure=True, private=True):
+        bb.emit_func_output(op.broadcast_to(op.sum(x, keepdims=True), (tir.Var("k"),)))
+    func = relax.Function.of(bb.get()["main"])
+    assert func.attrs == {"num_input": 1, "pure": True}
+    assert func.is_pure
+    assert func.is_private
+    assert func.ret_type == tensor("k")
+
+
+def test_reuse_of_parameters_in_another_function() -> None:
+    bb = relax.BlockBuilder()
+    x = relax.Var("x", tensor("n"))
+    for name in ("f", "g"):
+        with bb.function(name, [x]):
+            bb.emit_func_output(x + 1)
+    bb.get().verify()
+    assert bb.get().function_names == ["f", "g"]
+
+
+def test_many_bindings_and_deep_expressions() -> None:
+    """Neither the number of bindings nor the depth of an expression is recursed over (R19)."""
+    bb = relax.BlockBuilder()
+    x = relax.Var("x", tensor("n"))
+    deep: relax.Expr = x
+    for _ in range(20_000):
+        deep = op.add(deep, x)
+    with bb.function("main", [x]):
+        with bb.dataflow():
+            lv = bb.emit(deep)
+            for _ in range(20_000):
+                lv = bb.emit(op.add(lv, x))
+            gv = bb.emit_output(lv)
+        bb.emit_func_output(gv)
+    (block,) = relax.Function.of(bb.get()["main"]).body.blocks
+    bindings = block.bindings
+    assert len(bindings) == 40_000
+    assert isinstance(bindings[-1].var, relax.Var)
+    assert all(isinstance(b.var, relax.DataflowVar) for b in bindings[:-1])
