@@ -5,7 +5,6 @@ import contextlib
 import ctypes
 import ctypes.util
 import functools
-import importlib.metadata
 import itertools
 import logging
 import re
@@ -13,7 +12,6 @@ import sys
 import threading
 import weakref
 from collections.abc import Callable, Iterable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,6 +22,7 @@ from relax_mlir.errors import (
     ShapeMismatchError,
     VMError,
 )
+from relax_mlir.openmp_files import found_runtimes
 from relax_mlir.runtime.bfloat import Bfloat16Export
 from relax_mlir.runtime.cpus import needed_features
 from relax_mlir.runtime.executable import NativeObject
@@ -116,13 +115,7 @@ def _arch(triple: str) -> str:
 
 def openmp_libraries() -> list[str]:
     """Return the files or names that the OpenMP runtime may be loaded by, the best first."""
-    try:
-        files = importlib.metadata.files("intel-openmp") or []
-    except importlib.metadata.PackageNotFoundError:
-        files = []
-    paths = [str(Path(f.locate()).resolve()) for f in files if f.name == "libiomp5.so"]
-    names = (ctypes.util.find_library("iomp5"), ctypes.util.find_library("omp"))
-    return [*paths, *[n for n in names if n], "libomp.so.5", "libiomp5.so"]
+    return [*found_runtimes(), "libomp.so.5", "libiomp5.so"]
 
 
 @functools.lru_cache(maxsize=1)
