@@ -22,6 +22,7 @@ from relax_mlir.lowering.tir_to_vector.attention_pack import (
 from relax_mlir.lowering.tir_to_vector.attention_setup import Setup
 from relax_mlir.lowering.tir_to_vector.attention_softmax import RowState, Softmax
 from relax_mlir.lowering.tir_to_vector.attention_tile import Lines, sum_products
+from relax_mlir.lowering.tir_to_vector.blocking import PAGE, crowded
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.machine import Machine
@@ -38,12 +39,12 @@ FEW = 6
 
 @dataclass(frozen=True)
 class _Buffers:
-    """What a thread works in; values that already are where tiles want them are not copied."""
+    """What a thread works in; what already is where tiles want it is not copied."""
 
     keys: ir.Value
     values: ir.Value | None
-    queries: ir.Value
-    sums: ir.Value
+    queries: ir.Value | None
+    sums: ir.Value | None
     softmax: Softmax
 
 
@@ -92,6 +93,21 @@ class _Kernel:
         )
         one_block = isinstance(self.keys, int) and 0 < self.keys <= KEYS
         self.alone = one_block and setup.mask is None
+        # Each sum is complete when it is made, and every row of a tile is there.
+        self.at_once = self.alone and isinstance(self.rows, int) and self.found.out.column == 1
+        self.queries_lie_well = self._queries_lie_well()
+
+    def _queries_lie_well(self) -> bool:
+        """Whether tiles read queries where they are; keys are multiplied by the factor then."""
+        query, machine = self.found.query, self.setup.machine
+        row = query.row.value
+        if row is None or query.widen is not None or query.column != 1:
+            return False
+        if not isinstance(self.rows, int) or not isinstance(self.depth, int):
+            return False
+        size = self.use.vector.element_type.width // 8
+        ways = machine.l1_bytes // PAGE - VECTORS
+        return not crowded(self.tile, row * size, self.depth * size, ways)
 
     def write(self) -> None:
         """Write the loops."""
@@ -144,14 +160,15 @@ class _Kernel:
         return _Buffers(
             emit.alloc(key_size, element),
             None if self.values_lie_well else emit.alloc(value_size, element),
-            emit.alloc(query_size, element),
-            emit.alloc(sum_size, element),
-            Softmax(self.use, scores, stride, state, self.alone),
+            None if self.queries_lie_well else emit.alloc(query_size, element),
+            None if self.at_once else emit.alloc(sum_size, element),
+            Softmax(self.use, scores, stride, state, self.alone, self.at_once, self.found.zeros),
         )
 
     def _pack(self, env: dict[int, Index]) -> None:
         key, value = (self.setup.matrix(p, env) for p in (self.found.key, self.found.value))
-        pack_rows(key, self.keys, self.depth, self.buffers.keys, self.panel)
+        factor = self.setup.factor if self.queries_lie_well else None
+        pack_rows(key, self.keys, self.depth, self.buffers.keys, self.panel, factor)
         if self.buffers.values is not None:
             pack_columns(value, self.keys, self.width, self.buffers.values, self.panel)
 
@@ -161,10 +178,11 @@ class _Kernel:
         # Tiles compute rows that are not there; of garbage, subnormal numbers would take long.
         known, unit = isinstance(self.rows, int), max(1, self.tile // 2)
         made = rows if known else emit.round_down(emit.add(rows, unit - 1), unit)
-        copy_rows(
-            head.query, first, made, self.depth, self.buffers.queries, self.query_stride,
-            self.setup.factor, None if known else emit.sub(self.rows, 1),
-        )  # fmt: skip
+        if self.buffers.queries is not None:
+            copy_rows(
+                head.query, first, made, self.depth, self.buffers.queries, self.query_stride,
+                self.setup.factor, None if known else emit.sub(self.rows, 1),
+            )  # fmt: skip
         if self.alone:
             self._block(head, (first, 0), rows, self.keys)
         else:
@@ -174,7 +192,8 @@ class _Kernel:
             with emit.loop(lower, upper, KEYS) as loop:
                 columns = emit.min(emit.sub(upper, loop.counter), KEYS)
                 self._block(head, (first, loop.counter), rows, columns)
-        self._finish(head.out, first, rows)
+        if not self.at_once:
+            self._finish(head.out, first, rows)
 
     def _block(self, head: _Head, at: tuple[Index, Index], rows: Index, columns: Index) -> None:
         """Write what is done for a block of keys."""
@@ -185,7 +204,7 @@ class _Kernel:
             if isinstance(lower, int) and isinstance(upper, int) and lower >= upper:
                 continue
             with emit.loop(lower, upper, self.panel) as panel:
-                self._products(rows, at[1], panel.counter, vectors)
+                self._products(head.query, at, rows, panel.counter, vectors)
         self._adjust(head, at, rows, columns)
         softmax.write(rows, columns)
         with emit.loop(0, self.columns, self.panel) as panel:
@@ -195,19 +214,31 @@ class _Kernel:
                 powers = Lines(softmax.scores, emit.mul(row, softmax.stride), softmax.stride)
                 sums = sum_products(use, (count, VECTORS), powers, values, columns)
                 for r, vectors in enumerate(sums):
-                    self._add(emit.add(row, r), panel.counter, vectors)
+                    here = emit.add(row, r)
+                    if self.at_once:
+                        to = emit.add(at[0], here)
+                        self._put(head.out, here, to, panel.counter, vectors)
+                    else:
+                        self._add(here, panel.counter, vectors)
 
             self._tiles(rows, shares)
 
-    def _products(self, rows: Index, key: Index, column: Index, vectors: int) -> None:
+    def _products(
+        self, query: Matrix, at: tuple[Index, Index], rows: Index, column: Index, vectors: int
+    ) -> None:
         """Write the scores of a panel, from that column of the block that starts at a key."""
         emit, use, softmax = self.emit, self.use, self.buffers.softmax
-        stride = self.query_stride
+        copies, (first, key) = self.buffers.queries, at
         start = emit.mul(emit.add(key, column), self.depth)
         keys = Lines(self.buffers.keys, start, self.panel)
 
         def products(row: Index, count: int) -> None:
-            queries = Lines(self.buffers.queries, emit.mul(row, stride), stride)
+            if copies is None:
+                place = query.place(emit.add(first, row), 0)
+                queries = Lines(query.base, place, query.row)
+            else:
+                place = emit.mul(row, self.query_stride)
+                queries = Lines(copies, place, self.query_stride)
             sums = sum_products(use, (count, vectors), queries, keys, self.depth)
             line = emit.add(emit.mul(row, softmax.stride), column)
             for r, each in enumerate(sums):
@@ -225,6 +256,19 @@ class _Kernel:
             return Lines(value.base, value.place(key, column), value.row)
         start = emit.add(emit.mul(column, self.keys), emit.mul(key, self.panel))
         return Lines(packed, start, self.panel)
+
+    def _put(
+        self, out: Matrix, row: Index, to: Index, column: Index, vectors: list[ir.Value]
+    ) -> None:
+        """Store what is complete, times the row's share."""
+        emit, use = self.emit, self.use
+        share = use.splat(emit.load(self.buffers.softmax.state.shrink, [row]))
+        for h, value in enumerate(vectors):
+            at = emit.add(column, h * use.lanes)
+            whole = isinstance(self.width, int) and self.width % self.panel == 0
+            mask = None if whole else emit.mask(emit.sub(self.width, at), use.lanes)
+            value = self.setup.narrowed(emit.op("arith.mulf", [value, share], use.vector), out)
+            emit.vector_store(value, out.base, [out.place(to, at)], mask)
 
     def _add(self, row: Index, column: Index, vectors: list[ir.Value]) -> None:
         """Add to the sums of a row, made smaller."""

@@ -128,8 +128,10 @@ def _pack_apart(x: Matrix, rows: Index, columns: Index, to: ir.Value, width: int
             emit.store(value, to, [emit.add(line, part.counter)])
 
 
-def pack_rows(x: Matrix, rows: Index, columns: Index, to: ir.Value, width: int) -> None:
-    """Copy keys to panels: `width` keys beside each other for every column.
+def pack_rows(
+    x: Matrix, rows: Index, columns: Index, to: ir.Value, width: int, factor: ir.Value | None
+) -> None:
+    """Copy keys to panels, times a factor: `width` keys beside each other for every column.
 
     A key beyond the last is whatever; up to a vector's number of lines beyond a panel is written,
     before the next panel is.
@@ -138,7 +140,7 @@ def pack_rows(x: Matrix, rows: Index, columns: Index, to: ir.Value, width: int) 
     with emit.loop(0, rows, width) as panel:
         base = emit.mul(panel.counter, columns)
         if x.column == 1:
-            _transposed(x, panel.counter, rows, columns, (to, base), width)
+            _transposed(x, panel.counter, rows, columns, (to, base), width, factor)
         elif x.row == 1:
             left = emit.sub(rows, panel.counter)
             with emit.loop(0, columns) as column:
@@ -146,6 +148,7 @@ def pack_rows(x: Matrix, rows: Index, columns: Index, to: ir.Value, width: int) 
                 for start in range(0, width, x.use.lanes):
                     at = x.place(emit.add(panel.counter, start), column.counter)
                     value = x.load(at, emit.mask(emit.sub(left, start), x.use.lanes))
+                    value = _times(x.use, value, factor)
                     emit.vector_store(value, to, [emit.add(target, start)])
         else:
             last = emit.sub(rows, 1)
@@ -153,12 +156,20 @@ def pack_rows(x: Matrix, rows: Index, columns: Index, to: ir.Value, width: int) 
                 key = emit.min(emit.add(panel.counter, part.counter), last)
                 line = emit.add(base, emit.mul(column.counter, width))
                 value = x.one(x.place(key, column.counter))
+                if factor is not None:
+                    scale = emit.extract(factor, 0)
+                    value = emit.op("arith.mulf", [value, scale], x.element)
                 emit.store(value, to, [emit.add(line, part.counter)])
 
 
+def _times(use: Arithmetic, value: ir.Value, factor: ir.Value | None) -> ir.Value:
+    return value if factor is None else use.emit.op("arith.mulf", [value, factor], use.vector)
+
+
 def _transposed(
-    x: Matrix, first: Index, rows: Index, columns: Index, to: tuple[ir.Value, Index], width: int
-) -> None:
+    x: Matrix, first: Index, rows: Index, columns: Index, to: tuple[ir.Value, Index], width: int,
+    factor: ir.Value | None,
+) -> None:  # fmt: skip
     """Copy a panel of keys by square tiles, up to that of the last key."""
     use = x.use
     emit, lanes = use.emit, use.lanes
@@ -170,7 +181,8 @@ def _transposed(
         target = emit.add(to[1], part.counter)
         with emit.loop(0, columns, lanes) as column:
             mask = use.tail(columns, column.counter)
-            vectors = [x.load(emit.add(start, column.counter), mask) for start in starts]
+            loaded = [x.load(emit.add(start, column.counter), mask) for start in starts]
+            vectors = [_times(use, value, factor) for value in loaded]
             for i, value in enumerate(transpose(emit, vectors)):
                 line = emit.mul(emit.add(column.counter, i), width)
                 emit.vector_store(value, to[0], [emit.add(target, line)])

@@ -130,19 +130,20 @@ class Setup:
         if out.column != 1:
             with emit.loop(0, self.width) as column:
                 value = emit.load(sums[0], [emit.add(sums[1], column.counter)])
-                value = self._narrowed(emit.op("arith.mulf", [value, share], element), out)
+                value = self.narrowed(emit.op("arith.mulf", [value, share], element), out)
                 emit.store(value, out.base, [out.place(row, column.counter)])
             return
         share, target = use.splat(share), out.place(row, 0)
 
         def write(at: Index, mask: ir.Value | None) -> None:
             value = use.load(sums[0], emit.add(sums[1], at))
-            value = self._narrowed(emit.op("arith.mulf", [value, share], use.vector), out)
+            value = self.narrowed(emit.op("arith.mulf", [value, share], use.vector), out)
             emit.vector_store(value, out.base, [emit.add(target, at)], mask)
 
         use.each_vector(self.width, write)
 
-    def _narrowed(self, value: ir.Value, out: Matrix) -> ir.Value:
+    def narrowed(self, value: ir.Value, out: Matrix) -> ir.Value:
+        """Return a result as an element, or elements, of what it is stored to."""
         narrow = out.base.type.element_type
         if narrow == self.found.element:
             return value

@@ -36,6 +36,8 @@ class Softmax:
         stride: from one row to the next.
         state: of its rows.
         alone: whether there is one block of keys only.
+        shares: whether that block leaves in `shrink` what its sums are multiplied by.
+        zeros: whether rows that see nothing get zeros.
     """
 
     use: Arithmetic
@@ -43,6 +45,8 @@ class Softmax:
     stride: Index
     state: RowState
     alone: bool
+    shares: bool = False
+    zeros: bool = False
 
     def begin(self, rows: Index) -> None:
         """Say of rows that nothing was seen."""
@@ -109,6 +113,22 @@ class Softmax:
             self._shift(row.counter)
         with emit.loop(0, rows) as row:
             self._raise(row.counter, columns)
+        if self.shares:
+            with emit.loop(0, rows, self.use.lanes) as row:
+                self._invert(row.counter)
+
+    def _invert(self, row: Index) -> None:
+        """Turn the sums of powers of a vector of rows into what their sums are multiplied by."""
+        emit, use, state = self.use.emit, self.use, self.state
+        total, one = use.load(state.shrink, row), emit.constant(use.vector, 1)
+        if self.zeros:
+            masks = ir.VectorType.get([use.lanes], emit.bool_type)
+            equal = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 1)
+            zero = emit.constant(use.vector, 0)
+            none = emit.op("arith.cmpf", [total, zero], masks, predicate=equal)
+            total = emit.op("arith.select", [none, one, total], use.vector)
+        share = emit.op("arith.divf", [one, total], use.vector)
+        emit.vector_store(share, state.shrink, [row])
 
     def _peak(self, row: Index, columns: Index) -> None:
         """Find the largest score of a row."""
@@ -155,6 +175,9 @@ class Softmax:
             loop.carry([use.add(loop.carried[0], power)])
         (total,) = loop.results
         at = emit.mul(row, use.lanes)
+        if self.shares:
+            emit.store(use.across(total, use.add), state.shrink, [row])
+            return
         if not self.alone:
             shrink = use.splat(emit.load(state.shrink, [row]))
             total = use.multiply_add(use.load(state.totals, at), shrink, total)

@@ -9,6 +9,8 @@ from relax_mlir.lowering.tir_to_vector.machine import Machine
 
 # Steps of k that a block is a multiple of.
 _STEP = 4
+# Bytes of a page, which is what a way of the first-level cache holds, and of its lines.
+PAGE, _LINE = 4096, 64
 
 
 def k_limit(room: int, rows_bytes: int) -> int:
@@ -22,6 +24,28 @@ def k_limit(room: int, rows_bytes: int) -> int:
         rows_bytes: bytes of a tile's rows of A for each step of k.
     """
     return max(_STEP, room // rows_bytes // 16 * 16)
+
+
+def crowded(rows: int, stride: int, length: int, ways: int) -> bool:
+    """Return whether rows read side by side would evict each other from the first-level cache.
+
+    Lines as far apart as pages share a set. Where rows begin at places that all differ, what they
+    share is less than what copies cost.
+
+    Args:
+        rows: how many.
+        stride: bytes from one row to the next.
+        length: bytes of each.
+        ways: lines that a set has for them.
+    """
+    if stride % (PAGE // 4) != 0:
+        return False
+    sets = [0] * (PAGE // _LINE)
+    for row in range(rows):
+        first = row * stride
+        for line in range(first // _LINE, -(-(first + length) // _LINE)):
+            sets[line % len(sets)] += 1
+    return max(sets) > ways
 
 
 def n_limit(emit: Emitter, machine: Machine, steps: Index, width: int, size: int) -> Index:

@@ -1,12 +1,12 @@
 """The left-hand side of a contraction: a register tile's rows, as they lie or copied."""
 
 from relax_mlir.dialects.bindings import ir
+from relax_mlir.lowering.tir_to_vector.blocking import PAGE, crowded
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.matmul_sizes import Sizes
 from relax_mlir.lowering.tir_to_vector.microkernel import Flat
 from relax_mlir.lowering.tir_to_vector.packing import Loader, copy_rows
 
-_PAGE, _LINE = 4096, 64
 # A block of k of unknown size is rounded up to a multiple of less.
 _SPARE = 16
 
@@ -37,23 +37,15 @@ class LeftSide:
         self._copies = sizes.emit.alloc(count, sizes.found.element)
 
     def _crowded(self, stride: int) -> bool:
-        """Whether rows of a tile would evict each other from the first-level cache.
-
-        A way of it holds a page: lines as far apart as pages share a set. Where rows begin at
-        places that all differ, what they share is less than what copies cost.
-        """
+        """Whether rows of a tile would evict each other from the first-level cache."""
         sizes = self._sizes
         size = sizes.vector.element_type.width // 8
-        if sizes.a.stride(sizes.found.k) != 1 or stride * size % (_PAGE // 4) != 0:
+        if sizes.a.stride(sizes.found.k) != 1:
             return False
         steps = sizes.k_block if isinstance(sizes.k_block, int) else sizes.k_most
-        sets = [0] * (_PAGE // _LINE)
-        for row in range(sizes.rows.largest):
-            first = row * stride * size
-            for line in range(first // _LINE, -(-(first + steps * size) // _LINE)):
-                sets[line % len(sets)] += 1
-        # Lines of a panel of B pass through each of them too.
-        return max(sets) + sizes.vectors > sizes.machine.l1_bytes // _PAGE
+        # Lines of a panel of B pass through each set too.
+        ways = sizes.machine.l1_bytes // PAGE - sizes.vectors
+        return crowded(sizes.rows.largest, stride * size, steps * size, ways)
 
     def begin(
         self, a: Flat, row: Index, tile: int, first: Index, steps: Index, last: Index | None = None

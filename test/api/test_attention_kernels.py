@@ -178,6 +178,41 @@ def test_static_sizes_and_groups(heads: tuple[int, int]) -> None:
         check(vm[f"f{n}_{m}"](*given), wanted, ulps=32, scale=2, what=(n, m))
 
 
+def test_known_sizes() -> None:
+    # Queries 3 KB apart, which tiles read where they are, and a page, where they are copied; parts
+    # of tiles and of panels; one block of keys, and more.
+    cases = (
+        ("BSNH", (77, 77, 12, 64, 64), "float32"), ("BSNH", (30, 79, 16, 64, 48), "float32"),
+        ("BNSH", (49, 255, 2, 20, 37), "float32"), ("BNSH", (49, 300, 2, 32, 32), "float32"),
+        ("BSNH", (33, 40, 2, 24, 40), "float16"), ("BSNH", (19, 33, 3, 16, 33), "float64"),
+    )  # fmt: skip
+    program, again, dims = Program(), Program(), []
+    for i, (layout, (n, m, heads, depth, width), dtype) in enumerate(cases):
+        sizes = {**sizes_of(n, m, heads, heads), "D": depth, "W": width}
+        dims.append(sizes)
+        shapes = [x.shape for x in arrays(layout, sizes)]
+        typed = [(list(shape), dtype) for shape in shapes]
+        program.op(f"f{i}", "attention", *typed, layout=layout)
+        if i == 0:
+            again.op("f0", "attention", *typed, layout=layout)
+        program.op(f"b{i}", "attention", *typed, ([1, 1, n, m], dtype), layout=layout)
+    serial, threaded = (
+        program.build(target="llvm -num-threads=1"),
+        again.build(target="llvm -num-threads=2"),
+    )
+    for i, (layout, (n, m, *_), dtype) in enumerate(cases):
+        given = arrays(layout, dims[i], dtype)
+        # Some keys are hidden, and from one query all are.
+        bias = np.zeros((1, 1, n, m), dtype)
+        bias[..., ::3], bias[:, :, 5] = -np.inf, -np.inf
+        for name, more in ((f"f{i}", []), (f"b{i}", [bias])):
+            got = serial[name](*given, *more)
+            wanted = attention(given, *more, layout=layout).astype(dtype)
+            check(got, wanted, ulps=32, scale=2, what=(name, layout))
+            if name == "f0":
+                assert threaded[name](*given).tobytes() == got.tobytes()
+
+
 def test_biases() -> None:
     shapes: tuple[list[Any], ...] = (
         [2, "m"], [1, "m"], [2, "n", "m"], [1, "n", "m"], [2, 1, 1, "m"], [1, 4, "n", "m"],
