@@ -14,6 +14,8 @@ from relax_mlir.lowering.tir_to_vector.matrix_product import product_tile
 from relax_mlir.lowering.tir_to_vector.microkernel import VECTORS
 from relax_mlir.lowering.tir_to_vector.plan import Plan, Transpose
 from relax_mlir.lowering.tir_to_vector.slow_kernels import is_small
+from relax_mlir.lowering.tir_to_vector.winograd import Winograd
+from relax_mlir.lowering.tir_to_vector.winograd_sizes import block_sizes
 
 
 @dataclass(frozen=True)
@@ -23,7 +25,8 @@ class NestPlan:
     Attributes:
         blocks: their names.
         kinds: their classes, as `BlockInfo` has them.
-        tile: elements that registers hold at a time, such as `12x32` (rows by columns).
+        tile: elements that registers hold at a time, such as `12x32` (rows by columns), and of
+            which tiles of an image where it is transformed.
         vector: the vectors it is computed in, such as `16 x f32`; empty for plain loops.
         reason: why there is no fast path; empty where there is one, or next to nothing to do.
     """
@@ -46,8 +49,11 @@ def describe(plan: Plan, machine: Machine) -> NestPlan:
     lanes = machine.lanes(element)
     if lanes is None:
         return NestPlan(names, kinds, reason=reason)
-    sizes = _tile(plan, machine, lanes)
-    return NestPlan(names, kinds, "x".join(map(str, sizes)), f"{lanes} x {element}", reason)
+    tile = "x".join(map(str, _tile(plan, machine, lanes)))
+    if isinstance(plan.form, Winograd) and plan.form.note is not None:
+        outputs, *_ = plan.form.note
+        tile = f"{tile} of Winograd {outputs}x{outputs}"
+    return NestPlan(names, kinds, tile, f"{lanes} x {element}", reason)
 
 
 def _element(plan: Plan) -> ir.Type:
@@ -72,6 +78,9 @@ def _tile(plan: Plan, machine: Machine, lanes: int) -> tuple[int, ...]:
     if isinstance(form, Convolution):
         sizes = tiles_of(form, machine)
         return (sizes.rows[0] * sizes.cols[0], sizes.blocks[0] * lanes)
+    if isinstance(form, Winograd) and form.note is not None:
+        outputs, panel, _ = form.note
+        return (block_sizes(form, machine, outputs, panel).rows, panel)
     if isinstance(form, Transpose):
         return (lanes, lanes)
     return (lanes,)

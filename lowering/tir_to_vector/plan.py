@@ -43,6 +43,8 @@ from relax_mlir.lowering.tir_to_vector.scan import Scan, emit_scan, match_scan
 from relax_mlir.lowering.tir_to_vector.scheduled import is_scheduled
 from relax_mlir.lowering.tir_to_vector.transposed import TransposeWriter, transposed_iters
 from relax_mlir.lowering.tir_to_vector.vector_nest import vector_iter
+from relax_mlir.lowering.tir_to_vector.winograd import Winograd, find_winograd
+from relax_mlir.lowering.tir_to_vector.winograd_kernel import emit_winograd
 
 Writer = Callable[[Emitter, Machine], None]
 
@@ -73,7 +75,8 @@ class Transpose:
 
 
 Single = Transpose | Scan | Gather | IndexMap
-Form = RowPieces | Planes | Convolution | Contraction | Attention | Single | list[FlatNest]
+Window = Planes | Winograd | Convolution
+Form = RowPieces | Window | Contraction | Attention | Single | list[FlatNest]
 
 
 def plan_function(func: ir.OpView, machine: Machine) -> list[Plan]:
@@ -157,6 +160,9 @@ def _several(tops: Sequence[ir.Operation], machine: Machine) -> Plan | None:
     planes = find_planes(tops, machine)
     if planes is not None:
         return _planes(planes)
+    winograd = find_winograd(tops)
+    if winograd is not None and winograd.note is not None:
+        return _winograd(winograd, machine)
     copied = find_copied(tops, machine)
     if copied is not None:
         return _copied(copied)
@@ -274,7 +280,25 @@ def _copied(copied: CopiedWindow) -> Plan:
     return _window(copied.nests, found, write)
 
 
-def _window(nests: list[Nest], found: Convolution | Planes, write: Writer) -> Plan:
+def _winograd(found: Winograd, machine: Machine) -> Plan | None:
+    """Plan a convolution with transformed kernels; where it shall not be so, None."""
+    tops = [nest.top for nest in found.nests]
+    copied = find_copied(tops, machine)
+    direct = None if copied is None else _copied(copied)
+    if copied is None:
+        window = find_convolution(found.flat.nest, tops[1:], machine)
+        direct = None if window is None else _convolution([found.flat.nest, *window[1]], window[0])
+    if direct is None or direct.tops != tops or direct.write is None:
+        return None
+    sums = direct.write
+
+    def write(emit: Emitter, machine: Machine) -> None:
+        emit_winograd(found, emit, machine, sums)
+
+    return _window(found.nests, found, write)
+
+
+def _window(nests: list[Nest], found: Window, write: Writer) -> Plan:
     main = found.flat.nest
     infos = [
         BlockInfo(nest.name, "window" if nest is main else kind_of(nest), True) for nest in nests

@@ -44,6 +44,7 @@ DEFAULT_PIPELINE = (
     "EliminateCommonSubexpr",
     "FuseOps",
     "PackWeights",
+    "PackWinograd",
     "symbol-dce",
     "ToNonDataflow",
     "OutlineNative",
@@ -61,6 +62,7 @@ _LEVELS = {
     "FuseAttention": 1,
     "FuseOps": 1,
     "PackWeights": 2,
+    "PackWinograd": 2,
     "OutlineNative": 1,
     "StaticPlanBlockMemory": 1,
     "PackKernels": 2,
@@ -111,7 +113,7 @@ def build(
         ir.Location.unknown(),
         recorded(context.option(config.REPRODUCER)),
     ):
-        _run(stages(pipeline), working, context, log)
+        _run(stages(pipeline), working, context, log, resolved)
         builder = ExecBuilder(warn_unused_inputs=False)
         with log.stage("CodeGenVM"):
             emitted = codegen_vm(working.mlir_module, builder)
@@ -135,6 +137,7 @@ def lower(
     mod: IRModule,
     to: str,
     *,
+    target: str | Target = "llvm",
     pipeline: Sequence[str] | None = None,
     log: BuildLog | None = None,
 ) -> IRModule:
@@ -143,17 +146,20 @@ def lower(
     Args:
         mod: Relax functions and prim funcs.
         to: the last pass to run, one of `stages(pipeline)`.
+        target: as in `build`.
         pipeline: as in `build`.
         log: as in `build`.
 
     Raises:
-        PipelineError: the pass is none that a build runs under the current PassContext.
+        PipelineError: unknown target, or the pass is none that a build runs under the current
+            PassContext.
         PassError: a pass failed.
     """
     names = stages(pipeline)
     if to not in names:
         hint = did_you_mean(to, names) or f"; the stages are {', '.join(names)}"
         raise PipelineError(f"a build runs no stage '{to}'{hint}")
+    resolved = Target.parse(target) if isinstance(target, str) else target
     log = log if log is not None else BuildLog()
     context = PassContext.current()
     working = _copy(mod, log)
@@ -163,7 +169,7 @@ def lower(
         ir.Location.unknown(),
         recorded(context.option(config.REPRODUCER)),
     ):
-        _run(names[: names.index(to) + 1], working, context, log)
+        _run(names[: names.index(to) + 1], working, context, log, resolved)
     return working
 
 
@@ -189,8 +195,10 @@ def _copy(mod: IRModule, log: BuildLog) -> IRModule:
         return mod.clone()
 
 
-def _run(names: Sequence[str], working: IRModule, context: PassContext, log: BuildLog) -> None:
-    passes = [_pass(name) for name in names]
+def _run(
+    names: Sequence[str], working: IRModule, context: PassContext, log: BuildLog, target: Target
+) -> None:
+    passes = [_pass(name, target) for name in names]
     for i, (name, each) in enumerate(zip(names, passes, strict=True)):
         rest = passes[i + 1 :]
         with log.stage(name, working.mlir_module), remaining(lambda r=rest: [*map(str, r)]):
@@ -213,8 +221,17 @@ def _runs(name: str, context: PassContext) -> bool:
     return context.opt_level >= level_of(name) or name in context.required_pass
 
 
-def _pass(name: str) -> Pass:
-    return registry.get_pass(name) if registry.find(name) else mlir(name)
+def _pass(name: str, target: Target) -> Pass:
+    if not registry.find(name):
+        return mlir(name)
+    if name != "PackWinograd":
+        return registry.get_pass(name)
+    return registry.get_pass(
+        name,
+        vector_bits=target.vector_bits,
+        vector_registers=target.max_vector_registers,
+        l2_bytes=target.cache_bytes[1],
+    )
 
 
 def _native(

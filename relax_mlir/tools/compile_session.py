@@ -79,7 +79,9 @@ class Session:
         try:
             with self._pass_context:
                 if self._to is not None:
-                    lowered = builds.lower(mod, self._to, pipeline=self.pipeline, log=log)
+                    lowered = builds.lower(
+                        mod, self._to, target=self.target, pipeline=self.pipeline, log=log
+                    )
                     data = f"{str(lowered).rstrip()}\n".encode()
                 else:
                     executable = builds.build(mod, self.target, pipeline=self.pipeline, log=log)

@@ -68,7 +68,9 @@ def report(mod: IRModule, target: Target, pipeline: Sequence[str], sizes: Mappin
     )  # fmt: skip
     with _kernels_alone(), silence():
         names = builds.stages(pipeline)
-        lowered = builds.lower(mod, names[-1], pipeline=pipeline) if names else mod.clone()
+        lowered = mod.clone()
+        if names:
+            lowered = builds.lower(mod, names[-1], target=target, pipeline=pipeline)
         executable = builds.build(mod, target, pipeline=pipeline)
         weights = packed_weights(lowered.mlir_module.operation)
         kernels = _kernels(lowered, machine)

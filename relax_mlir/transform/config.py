@@ -28,6 +28,8 @@ VERIFY_EACH = "transform.verify_each"
 REPRODUCER = "reproducer"
 IMMUTABLE_MODULE = "testing.immutable_module"
 COMPILE_CACHE = "relax.compile_cache"
+# Read by PackWinograd.
+WINOGRAD_TILE = "relax.PackWinograd.max_tile"
 
 
 def register_config_option(
@@ -144,6 +146,13 @@ def folder(value: "str | os.PathLike[str] | bool") -> str | bool:
     return value if isinstance(value, bool) else os.fspath(value)
 
 
+def winograd_tile(value: int) -> int:
+    """Return how many outputs a tile of a convolution may have along an axis."""
+    if isinstance(value, bool) or value not in (0, 2, 4):
+        raise ValueError(f"a tile has 2 or 4 outputs along an axis, or 0 for none, got {value!r}")
+    return value
+
+
 register_config_option(
     TRANSITIVE_REQUIRED,
     bool,
@@ -172,4 +181,11 @@ register_config_option(
     folder,
     True,
     "Where builds keep native code to find it again: a folder, true for the user's, false for none",
+)
+register_config_option(
+    WINOGRAD_TILE,
+    winograd_tile,
+    4,
+    "Most outputs along an axis of the tiles of Winograd's convolutions: 4, 2 (errors are smaller "
+    "than those of direct sums), or 0 for direct sums only",
 )

@@ -182,6 +182,18 @@ TRANSFORM_PASSES: dict[str, PassSpec] = {
         summary="Bring constant matrices into the panels that contractions read",
         opt_level=2,
     ),
+    "pack-winograd": PassSpec(
+        flag="pack-winograd",
+        name="PackWinograd",
+        entry="relax_mlir.transform.pack_winograd:pack_winograd",
+        summary="Transform constant kernels of 3 x 3 for convolutions that add up fewer products",
+        opt_level=2,
+        options=(
+            PassOption("vector_bits", int, 512, "width of a vector register"),
+            PassOption("vector_registers", int, 32, "how many vector registers there are"),
+            PassOption("l2_bytes", int, 2 << 20, "size of a core's second-level cache"),
+        ),
+    ),
     "convert-to-dataflow": PassSpec(
         flag="convert-to-dataflow",
         name="ConvertToDataflow",

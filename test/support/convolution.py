@@ -1,6 +1,7 @@
 """Convolutions by numpy in double precision, one element of the window at a time."""
 
 import itertools
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -41,7 +42,7 @@ def convolve(
             for k, d, n, s in zip(step, dilation, size, strides, strict=True)
         )
         part = x[(slice(None), slice(None), *cut)]
-        part = part.reshape(batch, groups, x.shape[1] // groups, -1)
+        part = part.reshape(batch, groups, x.shape[1] // groups, math.prod(size))
         rows = kernels[(slice(None), slice(None), slice(None), *step)]
         out += np.matmul(rows, part).reshape(out.shape)
     return out.reshape(batch, outputs, *size)

@@ -112,6 +112,14 @@ PROGRAMS: dict[str, tuple[tuple[tuple[int | str, ...], ...], str]] = {
         ((1, 3, 9, 37), (3, 1, 3, 3)),
         "R.nn.conv2d(a, b, strides=(2, 2), padding=(1, 0, 1, 2), groups=3)",
     ),
+    "winograd": (
+        ((2, 20, "m", "n"),),
+        "R.nn.conv2d(a, R.full((72, 20, 3, 3), R.const(0.5), 'float32'), padding=(1, 0, 1, 2))",
+    ),
+    "winograd_last": (
+        (("b", 13, 18, 17),),
+        "R.nn.conv2d(a, R.full((70, 17, 3, 3), R.const(0.5), 'float32'), data_layout='NHWC')",
+    ),
     "conv2d_inside": (((1, 3, "m", 35), (19, 3, 1, 3)), "R.nn.conv2d(a, b, strides=(1, 2))"),
     "conv2d_leaping": (((1, 3, "m", 35), (16, 3, 1, 1)), "R.nn.conv2d(a, b, strides=(2, 3))"),
     "conv1d": (((2, 3, "m"), (16, 3, 5)), "R.nn.conv1d(a, b, padding=(4, 4), dilation=2)"),

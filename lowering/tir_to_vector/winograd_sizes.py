@@ -1,0 +1,183 @@
+"""When Winograd's way pays, and how large its blocks are, by counts of instructions and bytes."""
+
+from dataclasses import dataclass
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.lowering.tir_to_vector.emit import Emitter
+from relax_mlir.lowering.tir_to_vector.machine import Machine
+from relax_mlir.lowering.tir_to_vector.winograd import (
+    COLUMNS,
+    GROUPS,
+    IMAGES,
+    INPUTS,
+    OUTPUTS,
+    ROWS,
+    Winograd,
+)
+from relax_mlir.lowering.tir_to_vector.winograd_transforms import TAPS
+
+# Sums are added up over so many channels at a time, so that errors do not grow with their number.
+SUMMED = 16
+# Direct sums have to take so many times as long before another way is taken.
+MARGIN = 1.25
+# Multiply-adds that a core starts in a cycle: where it is one, transforms weigh less.
+_UNITS = 2
+# Cycles that the transforms of a vector of channels of one tile take, about; most are stores.
+_TRANSFORM = {2: 110, 4: 230}
+# Bytes of transformed kernels that come in a cycle, from memory at worst.
+_BYTES = 6
+# Cycles from a multiply-add to the next that needs its sum: so many sums keep the units busy.
+_LATENCY = 8
+# Tiles of a run along a row: what the first-level cache holds of all its rows and a vector wide.
+_RUN_PIXELS = 64
+_MOST_VECTORS = 4
+# Tiles of a register tile for a rest of unknown size.
+_REST = 4
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a way takes in cycles: `fixed`, and so many for each tile or pixel."""
+
+    fixed: float
+    each: float
+
+
+def direct_cost(found: Winograd, machine: Machine) -> Cost:
+    """Return the cost of direct sums, for each pixel."""
+    return Cost(0.0, _steps(found, machine) * TAPS * TAPS / _UNITS)
+
+
+def winograd_cost(found: Winograd, machine: Machine, outputs: int) -> Cost:
+    """Return the cost of tiles of so many outputs along an axis, for each tile."""
+    lanes = _lanes(machine)
+    groups, inputs, channels = (found.extent(axis).value or 1 for axis in (GROUPS, INPUTS, OUTPUTS))
+    side = outputs + TAPS - 1
+    vectors = groups * (-(-inputs // lanes) + -(-channels // lanes))
+    more = 4 * groups * inputs * channels * (side * side - TAPS * TAPS)
+    tile = _steps(found, machine) * side * side / _UNITS + vectors * _TRANSFORM[outputs]
+    return Cost(more / _BYTES, tile)
+
+
+def best_outputs(found: Winograd, machine: Machine, most: int) -> int | None:
+    """Return how large tiles should be, None where direct sums are as good, for what is known.
+
+    Args:
+        found: the convolution; of sizes that are known only at run time large ones are supposed.
+        machine: what for.
+        most: the largest tile that is wanted.
+    """
+    best: tuple[float, int] | None = None
+    direct = direct_cost(found, machine).each
+    count, rows, columns = (found.extent(axis).value for axis in (IMAGES, ROWS, COLUMNS))
+    for outputs in _TRANSFORM:
+        if outputs > most:
+            continue
+        cost = winograd_cost(found, machine, outputs)
+        if rows is None or columns is None or count is None:
+            total, against = cost.each, direct * outputs * outputs
+        else:
+            tiles = count * -(-rows // outputs) * -(-columns // outputs)
+            total, against = cost.fixed + cost.each * tiles, direct * count * rows * columns
+        if total * MARGIN < against and (best is None or total / against < best[0]):
+            best = total / against, outputs
+    return None if best is None else best[1]
+
+
+def panel_vectors(found: Winograd, machine: Machine) -> int:
+    """Return how many vectors of output channels go through the image at a time."""
+    blocks = -(-(found.extent(OUTPUTS).value or 1) // _lanes(machine))
+    costs = {}
+    for vectors in range(1, min(_MOST_VECTORS, blocks) + 1):
+        rows = tile_rows(machine, vectors)
+        costs[vectors] = -(-blocks // vectors) * _step(rows, vectors) / rows
+    return min(costs, key=lambda vectors: (costs[vectors], abs(vectors - 2)))
+
+
+def tile_rows(machine: Machine, vectors: int) -> int:
+    """Return how many tiles a register tile takes at most."""
+    return max(1, (machine.registers - 1 - vectors) // vectors)
+
+
+def pays(found: Winograd, emit: Emitter, machine: Machine) -> bool | ir.Value:
+    """Return whether there are enough tiles, of an image whose sizes may be known at run time."""
+    if all(found.extent(axis).value is not None for axis in (IMAGES, ROWS, COLUMNS)):
+        return True
+    assert found.note is not None  # or there are no tiles
+    outputs, *_ = found.note
+    cost = winograd_cost(found, machine, outputs)
+    direct = direct_cost(found, machine)
+    images, rows, columns = (emit.size(found.extent(a)) for a in (IMAGES, ROWS, COLUMNS))
+    high, wide = (emit.div(emit.add(size, outputs - 1), outputs) for size in (rows, columns))
+    tiles = emit.mul(emit.mul(images, high), wide)
+    pixels = emit.mul(emit.mul(images, rows), columns)
+    taken = emit.add(emit.mul(tiles, int(cost.each * MARGIN)), int(cost.fixed * MARGIN))
+    return emit.compare("slt", taken, emit.mul(pixels, int(direct.each)))
+
+
+@dataclass(frozen=True)
+class BlockSizes:
+    """How tiles of an image are taken together.
+
+    Attributes:
+        run: tiles beside each other that are transformed together.
+        tiles: most tiles of a block: a few runs.
+        rows: tiles of a register tile.
+        rest: tiles of the one for what is left.
+    """
+
+    run: int
+    tiles: int
+    rows: int
+    rest: int
+
+    @property
+    def room(self) -> int:
+        """Tiles that memory is for: register tiles are whole."""
+        return self.tiles + self.rest - 1
+
+
+def block_sizes(found: Winograd, machine: Machine, outputs: int, panel: int) -> BlockSizes:
+    """Return the blocks that stay in the second-level cache with what is made of them."""
+    lanes = _lanes(machine)
+    inputs = -(-(found.extent(INPUTS).value or 1) // lanes) * lanes
+    side = outputs + TAPS - 1
+    fit = max(1, machine.l2_bytes * 3 // 4 // (4 * side * side * (inputs + panel)))
+    across = found.extent(COLUMNS).value
+    run = max(1, min(fit, _RUN_PIXELS // outputs))
+    most = tile_rows(machine, panel // lanes)
+    if across is None:
+        tiles = max(run, fit // most * most)
+        return BlockSizes(run, tiles, most, min(_REST, most))
+    wide = max(1, -(-across // outputs))
+    run = -(-wide // -(-wide // run))
+    count, rows = found.extent(IMAGES).value, found.extent(ROWS).value
+    runs = max(1, fit // run)
+    if count is not None and rows is not None:
+        everything = max(1, count * -(-rows // outputs) * -(-wide // run))
+        runs = -(-everything // -(-everything // runs))
+    tiles = runs * run
+    vectors = panel // lanes
+    size = min(range(1, min(most, tiles) + 1), key=lambda r: (_cost(r, tiles, vectors), -r))
+    left = tiles % size
+    return BlockSizes(run, tiles, size, left or min(_REST, size))
+
+
+def _cost(rows: int, tiles: int, vectors: int) -> float:
+    left = tiles % rows
+    return tiles // rows * _step(rows, vectors) + (_step(left, vectors) if left else 0)
+
+
+def _step(rows: int, vectors: int) -> int:
+    """Return what a step of the innermost loop takes; two loads go with two multiply-adds."""
+    return max(rows * vectors, rows + vectors, _LATENCY) + 1
+
+
+def _steps(found: Winograd, machine: Machine) -> float:
+    """Return the multiply-adds of vectors for each element of the window and pixel."""
+    groups, inputs, channels = (found.extent(axis).value or 1 for axis in (GROUPS, INPUTS, OUTPUTS))
+    return groups * inputs * -(-channels // _lanes(machine))
+
+
+def _lanes(machine: Machine) -> int:
+    return max(1, machine.vector_bits // 32)

@@ -1,0 +1,123 @@
+"""The linear maps of Winograd's convolutions by kernels of three elements, along one axis.
+
+Of m outputs, m + 2 products are made: values of polynomials at 0, at pairs of points a and -a, and
+at infinity. See Lavin and Gray, "Fast Algorithms for Convolutional Neural Networks" (2016). Around
+the points of four outputs errors are smallest where their products are one (Barabasz et al.,
+"Error Analysis and Improving the Accuracy of Winograd Convolution", 2020).
+"""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.lowering.tir_to_vector.emit import Emitter
+
+# Elements of a kernel along an axis.
+TAPS = 3
+# Outputs of a tile along an axis, and the positive ones of the points for them.
+POINTS = {2: (1.0,), 4: (math.sqrt(0.5), math.sqrt(2.0))}
+
+
+def transformed_kernels(kernels: np.ndarray, outputs: int) -> np.ndarray:
+    """Return what tiles of images are multiplied by.
+
+    Args:
+        kernels: any shape that ends in 3 x 3.
+        outputs: of a tile along an axis.
+
+    Returns:
+        float64, the last two dimensions of `outputs` + 2 each.
+    """
+    matrix = _kernel_matrix(outputs)
+    return matrix @ kernels.astype("float64") @ matrix.T
+
+
+def _kernel_matrix(outputs: int) -> np.ndarray:
+    positive = POINTS[outputs]
+    points = [0.0, *(sign * point for point in positive for sign in (1, -1))]
+    rows = []
+    for point in points:
+        scale = math.prod(point - other for other in points if other != point)
+        rows.append([point**power / scale for power in range(TAPS)])
+    return np.array([*rows, [0.0] * (TAPS - 1) + [1.0]])
+
+
+def _coefficients(roots: Sequence[float]) -> list[float]:
+    """Return those of a polynomial with given roots, of the lowest power first."""
+    return [float(each) for each in np.atleast_1d(np.poly(roots))[::-1]]
+
+
+class Transforms:
+    """Writes the maps for vectors of channels.
+
+    Args:
+        emit: where to write.
+        vector: the vectors' type.
+        fma: whether a fused multiply-add is one instruction.
+        outputs: of a tile along an axis.
+    """
+
+    def __init__(self, emit: Emitter, vector: ir.VectorType, fma: bool, outputs: int) -> None:
+        self._emit, self._vector, self._fma = emit, vector, fma
+        self._outputs, self._points = outputs, POINTS[outputs]
+
+    def image(self, pixels: Sequence[ir.Value]) -> list[ir.Value]:
+        """Return the values that `outputs` + 2 neighbouring pixels are transformed to."""
+        squares = [point * point for point in self._points]
+        # The polynomial that is zero at all points but 0: x^2 - a^2, or that times x^2 - b^2.
+        whole = _coefficients(squares)
+        first = self._combined(pixels[0 : len(pixels) - 1 : 2], whole)
+        last = self._combined(pixels[1 : len(pixels) : 2], whole)
+        result = [first]
+        for point, square in zip(self._points, squares, strict=True):
+            # Without the factor of this point; even powers and odd ones apart.
+            rest = _coefficients([other for other in squares if other != square])
+            even = self._combined(pixels[2 : len(pixels) - 1 : 2], rest)
+            odd = self._combined(pixels[1 : len(pixels) - 2 : 2], rest)
+            result += [self._plus(even, odd, point), self._plus(even, odd, -point)]
+        return [*result, last]
+
+    def sums(self, products: Sequence[ir.Value]) -> list[ir.Value]:
+        """Return the outputs that the sums of `outputs` + 2 products give."""
+        first, *pairs, last = products
+        even, odd = [], []
+        for plus, minus in zip(pairs[::2], pairs[1::2], strict=True):
+            even.append(self._op("arith.addf", plus, minus))
+            odd.append(self._op("arith.subf", plus, minus))
+        result = []
+        for power in range(self._outputs):
+            terms = odd if power % 2 else even
+            value = self._combined(terms, [point**power for point in self._points])
+            if power == 0:
+                value = self._op("arith.addf", value, first)
+            if power == self._outputs - 1:
+                value = self._op("arith.addf", value, last)
+            result.append(value)
+        return result
+
+    def _combined(self, values: Sequence[ir.Value], factors: Sequence[float]) -> ir.Value:
+        """Return a linear combination; what has a factor of one begins it, where there is one."""
+        order = sorted(range(len(values)), key=lambda i: abs(factors[i] - 1) > 1e-12)
+        total: ir.Value | None = None
+        for i in order:
+            total = self._plus(total, values[i], factors[i])
+        assert total is not None
+        return total
+
+    def _plus(self, total: ir.Value | None, value: ir.Value, factor: float) -> ir.Value:
+        emit = self._emit
+        if abs(abs(factor) - 1) < 1e-12 and (total is not None or factor > 0):
+            if total is None:
+                return value
+            return self._op("arith.addf" if factor > 0 else "arith.subf", total, value)
+        constant = emit.constant(self._vector, factor)
+        if total is None:
+            return self._op("arith.mulf", value, constant)
+        if self._fma:
+            return emit.op("vector.fma", [value, constant, total], self._vector)
+        return self._op("arith.addf", total, self._op("arith.mulf", value, constant))
+
+    def _op(self, name: str, a: ir.Value, b: ir.Value) -> ir.Value:
+        return self._emit.op(name, [a, b], self._vector)

@@ -1,0 +1,251 @@
+"""The pass `pack-winograd`: constant kernels of 3 x 3 transformed for Winograd's convolutions.
+
+Where that pays, a convolution's prim func gets the transformed kernels as one more argument, and
+its block a note of the tile. The original ones stay: what is not finite is computed with them.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.relax import types as T
+from relax_mlir.dialects.relax.constants import aligned, constant_array, constant_attribute
+from relax_mlir.dialects.tir.builder import Buffer, BufferDecl, PrimFuncBuilder
+from relax_mlir.lowering.tir_to_vector.convolution import Convolution
+from relax_mlir.lowering.tir_to_vector.machine import Machine
+from relax_mlir.lowering.tir_to_vector.plan import plan_function
+from relax_mlir.lowering.tir_to_vector.winograd import (
+    ACROSS,
+    DOWN,
+    GROUPS,
+    INPUTS,
+    OUTPUTS,
+    WINOGRAD,
+    Winograd,
+    find_winograd,
+)
+from relax_mlir.lowering.tir_to_vector.winograd_sizes import best_outputs, panel_vectors
+from relax_mlir.lowering.tir_to_vector.winograd_transforms import transformed_kernels
+from relax_mlir.transform.config import WINOGRAD_TILE
+from relax_mlir.transform.context import PassContext
+from relax_mlir.transform.contraction_kernels import ContractionKernel, KernelCloner, nests_alone
+from relax_mlir.transform.effects import functions_to_optimize, written_values
+from relax_mlir.transform.tir_calls import (
+    TirCall,
+    buffer_decls,
+    create_call,
+    erase_call,
+    integer_parameters,
+    match_call,
+    unique_name,
+)
+
+
+@dataclass
+class _Match:
+    """A call of a convolution, the position of its kernels, and how they are transformed."""
+
+    call: TirCall
+    found: Winograd
+    position: int
+    outputs: int
+    panel: int
+
+
+def pack_winograd(
+    module: ir.Operation, vector_bits: int = 512, vector_registers: int = 32,
+    l2_bytes: int = 2 << 20,
+) -> None:  # fmt: skip
+    """Transform constant kernels of convolutions that Winograd's way is quicker for, in place.
+
+    Args:
+        module: a `builtin.module`, after prim funcs have been fused.
+        vector_bits: width of a vector register of the target.
+        vector_registers: how many vector registers there are.
+        l2_bytes: size of what a core has of the second-level cache.
+    """
+    most = PassContext.current().option(WINOGRAD_TILE)
+    if most == 0:
+        return
+    machine = Machine(vector_bits, vector_registers, l2_bytes=l2_bytes)
+    packer = _Packer(module, machine, most)
+    for function in functions_to_optimize(module):
+        packer.function(function)
+
+
+class _Packer:
+    def __init__(self, module: ir.Operation, machine: Machine, most: int) -> None:
+        self._module, self._machine, self._most = module, machine, most
+        self._symbols = ir.SymbolTable(module)
+        self._kernels: dict[str, str] = {}
+        # By the original's attribute and what is made of it: what several calls share is made once.
+        self._constants: dict[tuple, ir.Attribute | None] = {}
+
+    def function(self, function: ir.Operation) -> None:
+        """Transform the kernels of a function's convolutions."""
+        calls: list[ir.Operation] = []
+
+        def visit(op: ir.Operation) -> ir.WalkResult:
+            if op.name == "relax.call_tir":
+                calls.append(op)
+            return ir.WalkResult.ADVANCE
+
+        function.walk(visit)
+        written = written_values(function) if calls else set()
+        for op in calls:
+            match = self._match(op, written)
+            if match is not None:
+                self._replace(match)
+
+    def _match(self, op: ir.Operation, written: set[ir.Value]) -> _Match | None:
+        call = match_call(op, self._symbols)
+        if call is None or not any(_is_kernel(value) for value in call.arguments):
+            return None
+        if not nests_alone(call):
+            return None
+        found = self._winograd(call)
+        if found is None:
+            return None
+        parameters = list(call.callee.entry_block.arguments)
+        position = parameters.index(found.kernel.buffer)
+        if not 0 <= position < len(call.arguments) or call.arguments[position] in written:
+            return None
+        if not _is_kernel(call.arguments[position]):
+            return None
+        outputs = best_outputs(found, self._machine, self._most)
+        if outputs is None:
+            return None
+        lanes = self._machine.lanes(found.element) or 1
+        return _Match(call, found, position, outputs, panel_vectors(found, self._machine) * lanes)
+
+    def _winograd(self, call: TirCall) -> Winograd | None:
+        """Return the only convolution of a prim func, with the sizes that the call has."""
+        plans = plan_function(call.callee, self._machine)
+        windows = [plan for plan in plans if isinstance(plan.form, Convolution)]
+        if len(windows) != 1:
+            return None
+        found = find_winograd(windows[0].tops)
+        if found is None or [nest.top for nest in found.nests] != windows[0].tops:
+            return None
+        parameters = list(call.callee.entry_block.arguments)
+        return found if found.kernel.buffer in parameters else None
+
+    def _replace(self, match: _Match) -> None:
+        call = match.call
+        attribute = self._transformed(match)
+        if attribute is None:
+            return
+        op = call.op
+        with ir.InsertionPoint(op), op.location:
+            constant = ir.Operation.create(
+                "relax.constant", results=[attribute.type], attributes={"value": attribute}
+            ).result
+        inputs = [*call.arguments, constant]
+        out = BufferDecl("out", T.known_dims(call.result.type), T.tensor_dtype(call.result.type))
+        decls = [*buffer_decls("arg", inputs), out]
+        integers = integer_parameters(decls, [call])
+        name = call.callee.name.value
+        types = [str(each.type) for each in (*inputs, call.result)]
+        key = f"{name} {match.outputs} {types}"
+        if key not in self._kernels:
+            fresh = unique_name(f"{name}_winograd", self._symbols)
+            with ir.InsertionPoint(self._module.regions[0].blocks[0]), ir.Location.name(fresh):
+                builder = PrimFuncBuilder(fresh, decls, integers)
+                with builder.body():
+                    _Cloner(builder, match).write()
+            self._symbols.insert(builder.op)
+            self._kernels[key] = builder.op.name.value
+        with ir.InsertionPoint(op), op.location:
+            made = create_call(
+                self._kernels[key], op.operands[0], inputs, integers, call.result.type
+            )
+        call.result.replace_all_uses_with(made.results[0])
+        erase_call(op)
+
+    def _transformed(self, match: _Match) -> ir.Attribute | None:
+        """Return the transformed kernels, None where a number of them is not finite."""
+        value = match.call.arguments[match.position]
+        source = value.owner.operation.attributes["value"]
+        key = str(source), match.outputs, match.panel, str(match.call.callee.name)
+        if key not in self._constants:
+            kernels = _kernels(match.found, constant_array(source))
+            with np.errstate(over="ignore", invalid="ignore"):
+                panels = transformed_kernels(kernels, match.outputs).astype("float32")
+            finite = bool(np.isfinite(panels).all())
+            self._constants[key] = _panels(panels, match.panel) if finite else None
+        return self._constants[key]
+
+
+def _is_kernel(value: ir.Value) -> bool:
+    if isinstance(value.owner, ir.Block) or value.owner.operation.name != "relax.constant":
+        return False
+    return T.tensor_dtype(value.type) == "float32" and len(T.known_dims(value.type)) >= 4
+
+
+def _kernels(found: Winograd, array: np.ndarray) -> np.ndarray:
+    """Return constant kernels as groups, output channels, input channels and windows."""
+    access, sizes, strides = found.kernel, [], []
+    for axis in (GROUPS, OUTPUTS, INPUTS, DOWN, ACROSS):
+        for position in found.walks[axis]:
+            extent = found.extents[position].value
+            stride = access.strides[position].value
+            assert isinstance(extent, int)  # sizes of a constant are known
+            assert isinstance(stride, int)
+            sizes.append(extent)
+            strides.append(4 * stride)
+    flat = array.reshape(-1)
+    view = np.lib.stride_tricks.as_strided(flat, sizes, strides, writeable=False)
+    whole = [found.extent(axis).value for axis in (GROUPS, OUTPUTS, INPUTS, DOWN, ACROSS)]
+    return view.reshape([size or 1 for size in whole])
+
+
+def _panels(kernels: np.ndarray, panel: int) -> ir.Attribute:
+    """Return transformed kernels as `[group][panel][element][input channel][output channel]`."""
+    groups, outputs, inputs, *side = kernels.shape
+    padded = np.pad(kernels, ((0, 0), (0, -outputs % panel), (0, 0), (0, 0), (0, 0)))
+    split = padded.reshape(groups, -1, panel, inputs, side[0] * side[1])
+    return constant_attribute(aligned(np.ascontiguousarray(split.transpose(0, 1, 4, 3, 2))))
+
+
+class _Cloner(KernelCloner):
+    """Writes a kernel anew, with transformed kernels for its convolution."""
+
+    def __init__(self, builder: PrimFuncBuilder, match: _Match) -> None:
+        super().__init__(builder, ContractionKernel(match.call))
+        self._match = match
+
+    def write(self) -> None:
+        """Write the body; the last two buffers are the transformed kernels and the output."""
+        *read, kernels, out = self.builder.buffers
+        self.begin([buffer.value for buffer in read], out.value)
+        top = self._match.found.flat.nest.top
+
+        def convolution() -> None:
+            self.clone(top)
+            self._note(kernels)
+
+        self.body(top, convolution)
+
+    def _note(self, kernels: Buffer) -> None:
+        """Say on the block that was written last what it may be computed with."""
+        match = self._match
+        block = _last_block(self.builder.op.operation)
+        with ir.InsertionPoint.at_block_begin(block.regions[0].blocks[0]), block.location:
+            ir.Operation.create(
+                "tir.reads", operands=[kernels.value], attributes={"map": ir.UnitAttr.get()}
+            )
+        note = ir.DenseI64ArrayAttr.get([match.outputs, match.panel])
+        block.attributes["annotations"] = ir.DictAttr.get({WINOGRAD: note})
+
+
+def _last_block(op: ir.Operation) -> ir.Operation:
+    found: list[ir.Operation] = []
+
+    def visit(inner: ir.Operation) -> ir.WalkResult:
+        if inner.name == "tir.block":
+            found.append(inner)
+        return ir.WalkResult.ADVANCE
+
+    op.walk(visit)
+    return found[-1]

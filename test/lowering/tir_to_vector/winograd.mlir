@@ -1,0 +1,69 @@
+// RUN: relax-opt %s --legalize-ops --pack-winograd --lower-tir --split-input-file | FileCheck %s
+
+!X = tensor<1x64x28x28xf32>
+!W = tensor<64x64x3x3xf32>
+
+// Rows of an image are turned to vectors of channels, columns transformed where they are, and rows to
+// where they are multiplied. Each of 36 products adds up 16 channels at a time. What they give is
+// transformed back, multiplied by zero to see whether it is finite, and turned to rows again.
+
+// CHECK-LABEL: func.func private @conv2d_winograd(
+// CHECK-SAME: %[[X:arg0]]: memref<1x64x28x28xf32>{{.*}}%[[W:arg1]]: memref<64x64x3x3xf32>{{.*}}%[[U:arg2]]: memref<1x2x36x64x32xf32>
+// CHECK-DAG: %[[IMAGE:.*]] = memref.collapse_shape %[[X]]
+// CHECK-DAG: %[[KERNELS:.*]] = memref.collapse_shape %[[U]]
+// CHECK-NOT: Padded
+// CHECK: %[[AGAIN:.*]] = memref.alloca() {{.*}}xindex>
+// CHECK: %[[TILES:.*]] = memref.alloc() {{.*}} : memref<{{.*}}xf32>
+// CHECK: %[[ROWS:.*]] = memref.alloc() {{.*}} : memref<{{.*}}xf32>
+// CHECK: %[[SUMS:.*]] = memref.alloc() {{.*}} : memref<{{.*}}xf32>
+// CHECK: vector.maskedload %[[IMAGE]]
+// CHECK: vector.shuffle
+// CHECK: vector.store {{.*}}, %[[ROWS]]
+// CHECK: vector.load %[[ROWS]]
+// CHECK: vector.fma
+// CHECK: vector.store {{.*}}, %[[ROWS]]
+// CHECK: vector.load %[[ROWS]]
+// CHECK: vector.fma
+// CHECK: vector.store {{.*}}, %[[TILES]]
+// CHECK: vector.load %[[KERNELS]]
+// CHECK: [[ONE:%.*]] = memref.load %[[TILES]]
+// CHECK: vector.broadcast [[ONE]] : f32 to vector<16xf32>
+// CHECK: vector.store {{.*}}, %[[SUMS]]
+// CHECK: vector.load %[[SUMS]]
+// CHECK: vector.shuffle
+// CHECK: vector.maskedstore
+// CHECK: vector.reduction <add>
+// CHECK: memref.store {{.*}}, %[[AGAIN]]
+// Direct sums of what is not finite.
+// CHECK: [[FLAG:%.*]] = memref.load %[[AGAIN]]
+// CHECK: [[BAD:%.*]] = arith.cmpi ne, [[FLAG]]
+// CHECK: scf.if [[BAD]]
+// CHECK: vector.fma
+// CHECK: return
+func.func @static(%x: !X) -> !X attributes {relax.function} {
+  %w = "relax.constant"() {value = dense<0.5> : !W} : () -> !W
+  %0 = "relax.conv2d"(%x, %w) {padding = array<i64: 1>} : (!X, !W) -> !X
+  return %0 : !X
+}
+
+// -----
+
+!X = tensor<?x?x?x64xf32, #relax.dims<["h", "n", "w"], affine_map<()[s0, s1, s2] -> (s1, s0, s2, 64)>>>
+!W = tensor<3x3x64x64xf32>
+
+// Where sizes are known at run time, then is decided whether there are enough tiles. Channels that lie
+// side by side are not turned.
+
+// CHECK-LABEL: func.func private @conv2d_winograd(
+// CHECK: %[[AGAIN:.*]] = memref.alloca() {{.*}}xindex>
+// CHECK: [[PAYS:%.*]] = arith.cmpi slt
+// CHECK: scf.if [[PAYS]]
+// CHECK: vector.load
+// CHECK-NOT: vector.shuffle
+// CHECK: memref.load %[[AGAIN]]
+// CHECK: return
+func.func @sizes(%x: !X) -> !X attributes {relax.function} {
+  %w = "relax.constant"() {value = dense<0.5> : !W} : () -> !W
+  %0 = "relax.conv2d"(%x, %w) {padding = array<i64: 1>, data_layout = "NHWC", kernel_layout = "HWIO"} : (!X, !W) -> !X
+  return %0 : !X
+}
