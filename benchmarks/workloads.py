@@ -173,6 +173,14 @@ MOBILENET_V2 = (
 )  # fmt: skip
 
 
+# Layers that a version for any number and size of images is measured of, too.
+ANY_IMAGES = (
+    "conv_3_64_7_2_224", "conv_256_64_1_1_56", "conv_64_64_3_1_56", "conv_256_512_1_2_56",
+    "conv_1024_256_1_1_14", "conv_2048_512_1_1_7", "conv_512_512_3_1_7", "depthwise_96_3_2_112",
+    "depthwise_144_3_1_56", "depthwise_384_3_1_14", "depthwise_576_3_2_14", "depthwise_960_3_1_7",
+)  # fmt: skip
+
+
 def _conv(name: str, group: str, channels: tuple[int, int], k: int, s: int, size: int, g: int):
     pad = k // 2
     rows = (size + 2 * pad - k) // s + 1
@@ -187,6 +195,7 @@ def _conv(name: str, group: str, channels: tuple[int, int], k: int, s: int, size
         (Node("conv", ("x", "w"), attrs),),
         2.0 * math.prod(y) * math.prod(w[1:]),
         _count([x, w, y]),
+        {"x": ("n", channels[0], "h", "w")} if name in ANY_IMAGES else None,
     )
 
 

@@ -4,6 +4,8 @@ Kernels take a vector of output channels at a time. With the weights in blocks o
 order of the loops, they are read from first to last; FoldConstant does it at compile time.
 """
 
+import math
+
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS, build, is_impure, read_attributes
@@ -17,6 +19,8 @@ BLOCK = 16
 # With more pixels than this a convolution by kernels of one element is a product of matrices whose
 # rows are long enough; see the contraction's kernel.
 _FEW_PIXELS = 256
+# With fewer input channels sums are stored too often for what windows take to turn them to rows.
+_MANY_INPUTS = 64
 # So many operations are between a weight and its constants at most: changes of layouts, scales.
 _MOST_STEPS = 12
 
@@ -57,7 +61,7 @@ def _pack(op: ir.Operation, rank: int) -> None:
     outputs, inputs, *windows = sizes
     if 0 in sizes or outputs % (BLOCK * attrs["groups"]) or inputs == 1:
         return
-    if attrs["groups"] == 1 and _is_matrix_product(op, attrs, windows):
+    if attrs["groups"] == 1 and _is_matrix_product(op, attrs, inputs, windows):
         return
     with ir.InsertionPoint(op), op.location:
         if axes != list(range(rank + 2)):
@@ -90,7 +94,7 @@ def _is_constant(value: ir.Value, depth: int = 0) -> bool:
     return computed and all(_is_constant(operand, depth + 1) for operand in op.operands)
 
 
-def _is_matrix_product(op: ir.Operation, attrs: dict, windows: list[int]) -> bool:
+def _is_matrix_product(op: ir.Operation, attrs: dict, inputs: int, windows: list[int]) -> bool:
     """Whether a convolution is a product of matrices with long rows."""
     rank = len(windows)
     if any(size != 1 for size in windows) or any(map(any, pads(attrs["padding"], rank))):
@@ -100,8 +104,10 @@ def _is_matrix_product(op: ir.Operation, attrs: dict, windows: list[int]) -> boo
     out = T.tensor_dims(op.results[0].type)
     if out is None:
         return True
-    pixels = 1
-    for letter, dim in zip(attrs["out_layout"] or attrs["data_layout"], out, strict=True):
-        if letter in SPATIAL[rank]:
-            pixels *= dim.value if dim.value is not None else _FEW_PIXELS + 1
-    return pixels > _FEW_PIXELS
+    layout = attrs["out_layout"] or attrs["data_layout"]
+    sizes = [dim.value for letter, dim in zip(layout, out, strict=True) if letter in SPATIAL[rank]]
+    known = [size for size in sizes if size is not None]
+    if len(known) < len(sizes):
+        # Few pixels are slow as rows of a product, many are hardly slower as windows.
+        return layout.endswith("C") or inputs < _MANY_INPUTS
+    return math.prod(known) > _FEW_PIXELS

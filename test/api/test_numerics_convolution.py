@@ -36,6 +36,7 @@ IMAGES: list[tuple[tuple[int, ...], tuple[int, ...], dict[str, Any]]] = [
     ((1, 3, 20, 50), (6, 1, 5, 4), {"groups": 3, "padding": [2, 2], "strides": [1, 3]}),
     ((1, 4, 18, 70), (4, 1, 7, 7), {"groups": 4, "padding": [3, 3], "dilation": [1, 2]}),
     ((1, 6, 9, 9), (4, 3, 3, 3), {"groups": 2, "padding": [1, 1], "strides": [4, 4]}),
+    ((1, 72, 5, 11), (32, 72, 1, 1), {}),
     ((1, 9, 7, 7), (9, 1, 3, 3), {"groups": 9, "padding": [1, 1]}),
     ((2, 3, 14, 14), (3, 1, 3, 3), {"groups": 3, "padding": [1, 1], "strides": [2, 2]}),
     ((1, 5, 40, 5), (10, 1, 5, 3), {"groups": 5, "padding": [3, 0, 0, 2], "strides": [3, 1]}),

@@ -1,5 +1,9 @@
 // RUN: relax-opt %s --pack-kernels | FileCheck %s
 
+#by16 = affine_map<()[s0, s1] -> (1, 16, s0, s1)>
+#by32 = affine_map<()[s0, s1] -> (1, 32, s0, s1)>
+#by64 = affine_map<()[s0, s1] -> (1, 64, s0, s1)>
+
 // Constant weights come into blocks of sixteen output channels, the window outside, rows inside.
 
 // CHECK-LABEL: func.func @constant
@@ -48,6 +52,19 @@ func.func @few_pixels(%x: tensor<1x7x7x32xf32>) -> tensor<1x7x7x16xf32> attribut
   %w = "relax.constant"() {value = dense<1.0> : tensor<1x1x32x16xf32>} : () -> tensor<1x1x32x16xf32>
   %y = "relax.conv2d"(%x, %w) {data_layout = "NHWC", kernel_layout = "HWIO"} : (tensor<1x7x7x32xf32>, tensor<1x1x32x16xf32>) -> tensor<1x7x7x16xf32>
   return %y : tensor<1x7x7x16xf32>
+}
+
+// Nobody knows how many pixels these have: of many input channels they are windows, of few products.
+
+// CHECK-LABEL: func.func @unknown_pixels
+// CHECK: "relax.conv2d"({{.*}}kernel_layout = "OHIW16o"
+// CHECK: "relax.conv2d"({{.*}}kernel_layout = "OIHW"
+func.func @unknown_pixels(%x: tensor<1x64x?x?xf32, #relax.dims<["h", "w"], #by64>>) -> tensor<1x32x?x?xf32, #relax.dims<["h", "w"], #by32>> attributes {relax.function} {
+  %w = "relax.constant"() {value = dense<1.0> : tensor<16x64x1x1xf32>} : () -> tensor<16x64x1x1xf32>
+  %v = "relax.constant"() {value = dense<1.0> : tensor<32x16x1x1xf32>} : () -> tensor<32x16x1x1xf32>
+  %y = "relax.conv2d"(%x, %w) : (tensor<1x64x?x?xf32, #relax.dims<["h", "w"], #by64>>, tensor<16x64x1x1xf32>) -> tensor<1x16x?x?xf32, #relax.dims<["h", "w"], #by16>>
+  %z = "relax.conv2d"(%y, %v) {kernel_layout = "OIHW"} : (tensor<1x16x?x?xf32, #relax.dims<["h", "w"], #by16>>, tensor<32x16x1x1xf32>) -> tensor<1x32x?x?xf32, #relax.dims<["h", "w"], #by32>>
+  return %z : tensor<1x32x?x?xf32, #relax.dims<["h", "w"], #by32>>
 }
 
 // What stays: weights that run time brings, channels that fill no block, one channel to a group, and
