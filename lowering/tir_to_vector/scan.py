@@ -31,8 +31,9 @@ from relax_mlir.lowering.tir_to_vector.vector_nest import NestWriter, work_of
 _ELEMENT = 16
 # Vectors of columns that are combined side by side.
 _WIDE = 4
-# Rows that are walked together where there are more columns than that.
-_ROWS = 4
+# Rows that are walked together where there are more columns than that; four were slower where rows
+# lie 4 KB apart.
+_ROWS = 2
 
 
 @dataclass
