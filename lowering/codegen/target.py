@@ -9,6 +9,7 @@ import llvmlite.binding as llvm
 from relax_mlir.errors import PipelineError, did_you_mean
 from relax_mlir.lowering.codegen.caches import cache_bytes
 from relax_mlir.lowering.codegen.cpu_count import default_threads
+from relax_mlir.lowering.codegen.cpu_names import check_cpu
 from relax_mlir.lowering.codegen.matrix_permission import allow_matrices
 
 KINDS = ("llvm",)
@@ -95,7 +96,7 @@ class Target:
         Without `-mcpu` and `-mtriple` it is the host; another triple starts from `generic`.
 
         Raises:
-            PipelineError: unknown kind or option, or a malformed value.
+            PipelineError: unknown kind, option or CPU, or a malformed value.
         """
         try:
             kind, *words = shlex.split(text) or [""]
@@ -112,6 +113,7 @@ class Target:
             triple, cpu, features = given["-mtriple"], "generic", ""
         wanted = given.get("-mcpu", "native")
         if wanted not in ("native", cpu):
+            check_cpu(triple, wanted, _IMPLIED)
             cpu, features = wanted, ""
         features = ",".join(part for part in (features, given.get("-mattr", "")) if part)
         target = Target(
