@@ -33,7 +33,8 @@ def pick_lanes(
             if pick is not None and pick[0] == number:
                 now.append(lanes + pick[1])
             else:
-                now.append(done[lane] if done[lane] is not None else lane)
+                before = done[lane]
+                now.append(lane if before is None else before)
         result = emit.shuffle(result, vectors[number], now)
         done = list(range(lanes))
     return result

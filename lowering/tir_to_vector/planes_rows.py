@@ -31,7 +31,8 @@ class PlaneRows(PlanesWriter):
             self.strides.insert(0, size)
             if not isinstance(self.extent(found.row), int):
                 # The last tile may begin at the last row.
-                reach = emit.add(reach, axis.inner.get(found.row, 0) * (_REST_ROWS - 1))
+                step = 0 if found.row is None else axis.inner.get(found.row, 0)
+                reach = emit.add(reach, step * (_REST_ROWS - 1))
             size = emit.mul(size, reach)
         self.size = size
 

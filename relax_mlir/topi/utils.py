@@ -133,7 +133,8 @@ def is_empty_shape(shape: Sequence[Any]) -> bool:
 
 def is_dynamic_shape(shape: Sequence[Any]) -> bool:
     """Whether a size is no number."""
-    return any(size_of(dim) is None or size_of(dim).value is None for dim in shape)
+    sizes = [size_of(dim) for dim in shape]
+    return any(size is None or size.value is None for size in sizes)
 
 
 def swap(arr: Sequence[Any], axis: int) -> list[Any]:
