@@ -1,6 +1,7 @@
 """relax.analysis: variables, symbols, chains, purity, recursion, order of visits."""
 
 import pytest
+from mutation import BEFORE, HEAD
 
 from relax_mlir import ir, transform
 from relax_mlir.errors import ExprError, ExprTypeError, VerifyError
@@ -23,25 +24,7 @@ from relax_mlir.relax.pipeline import DEFAULT_PIPELINE
 from relax_mlir.script import from_source
 from relax_mlir.script import relax as R
 
-HEAD = "from relax_mlir.script import ir as I, relax as R, tir as T\n@I.ir_module\nclass Module:\n"
-MAIN = """
-    @R.function
-    def main(x: R.Tensor(("n", 4), "float32"), y: R.Tensor(("n", 4), "float32"),
-             flag: R.Tensor((), "bool")):
-        a = R.add(x, y)
-        with R.dataflow():
-            b = R.exp(a)
-            c = R.add(b, R.const(1.0))
-            d = R.multiply(c, b)
-            R.output(c, d)
-        if flag:
-            e = R.abs(c)
-            r = R.add(e, d)
-        else:
-            r = R.add(c, x)
-        unused = R.exp(r)
-        return (r, d)
-"""
+MAIN = BEFORE.replace("return (r, d)", "unused = R.exp(r)\n        return (r, d)")
 
 
 def module(*functions):

@@ -4,6 +4,7 @@ import subprocess
 import sys
 
 import pytest
+from pass_programs import SEVERAL
 
 from relax_mlir import transform
 from relax_mlir.dialects.bindings import ir
@@ -19,23 +20,10 @@ from relax_mlir.transform import (
     module_pass,
 )
 
-TEXT = """
-func.func @main(%x: f32) -> f32 attributes {relax.function} {
-  %0 = arith.addf %x, %x : f32
-  %1 = arith.addf %x, %x : f32
-  %2 = arith.mulf %0, %1 : f32
-  return %2 : f32
-}
-func.func @other(%x: f32) -> f32 attributes {relax.function} {
-  return %x : f32
-}
-func.func private @prim(%x: memref<4xf32>) attributes {tir.prim_func}
-"""
-
 
 @pytest.fixture
 def mod() -> IRModule:
-    return IRModule.parse(TEXT)
+    return IRModule.parse(SEVERAL)
 
 
 def mark(func, name="test.mark"):

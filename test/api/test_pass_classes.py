@@ -3,6 +3,7 @@
 import gc
 
 import pytest
+from pass_programs import SEVERAL
 
 from relax_mlir import transform
 from relax_mlir.dialects.bindings import ir
@@ -22,23 +23,10 @@ from relax_mlir.transform import (
     prim_func_pass,
 )
 
-TEXT = """
-func.func @main(%x: f32) -> f32 attributes {relax.function} {
-  %0 = arith.addf %x, %x : f32
-  %1 = arith.addf %x, %x : f32
-  %2 = arith.mulf %0, %1 : f32
-  return %2 : f32
-}
-func.func @other(%x: f32) -> f32 attributes {relax.function} {
-  return %x : f32
-}
-func.func private @prim(%x: memref<4xf32>) attributes {tir.prim_func}
-"""
-
 
 @pytest.fixture
 def mod() -> IRModule:
-    return IRModule.parse(TEXT)
+    return IRModule.parse(SEVERAL)
 
 
 def symbols(mod):
@@ -148,14 +136,14 @@ class TestFunctionPass:
     )
     def test_skips_what_another_owns(self, attribute):
         mod = IRModule.parse(
-            TEXT.replace("{relax.function}", f"{{relax.function, {attribute}}}", 1)
+            SEVERAL.replace("{relax.function}", f"{{relax.function, {attribute}}}", 1)
         )
         out = function_pass(lambda func, mod, ctx: mark(func), opt_level=0, name="Mark")(mod)
         assert str(out).count("test.mark") == 1
 
     def test_a_false_skip_attribute_does_not_skip(self):
         mod = IRModule.parse(
-            TEXT.replace("relax.function", "relax.function, SkipOptimization = false")
+            SEVERAL.replace("relax.function", "relax.function, SkipOptimization = false")
         )
         out = function_pass(lambda func, mod, ctx: mark(func), opt_level=0, name="Mark")(mod)
         assert str(out).count("test.mark") == 2
@@ -186,7 +174,7 @@ class TestFunctionPass:
         assert out.mlir_module.operation.verify()
 
     def test_another_function_of_the_module_is_copied(self):
-        mod = IRModule.parse(TEXT)
+        mod = IRModule.parse(SEVERAL)
 
         @function_pass(opt_level=0)
         def same(func, mod, ctx):
@@ -235,7 +223,7 @@ class TestFunctionPass:
         assert str(replace(mod)["other"]).count("arith.negf") == 1
 
     def test_function_of_another_context_moves(self, mod):
-        foreign = IRModule.parse(TEXT, make_context())
+        foreign = IRModule.parse(SEVERAL, make_context())
 
         @function_pass(opt_level=0)
         def replace(func, mod, ctx):

@@ -1,6 +1,7 @@
 """What a PassContext carries for passes and their callers: config and diagnostics (P03, P23)."""
 
 import pytest
+from pass_programs import MAIN
 
 from relax_mlir import transform
 from relax_mlir.dialects.bindings import ir
@@ -9,19 +10,10 @@ from relax_mlir.errors import PassError
 from relax_mlir.ir.module import IRModule
 from relax_mlir.transform import PassContext, module_pass
 
-TEXT = """
-func.func @main(%x: f32) -> f32 attributes {relax.function} {
-  %0 = arith.addf %x, %x : f32
-  %1 = arith.addf %x, %x : f32
-  %2 = arith.mulf %0, %1 : f32
-  return %2 : f32
-}
-"""
-
 
 @pytest.fixture
 def mod() -> IRModule:
-    return IRModule.parse(TEXT)
+    return IRModule.parse(MAIN)
 
 
 class TestDiagnostics:

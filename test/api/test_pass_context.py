@@ -4,6 +4,7 @@ import threading
 import warnings
 
 import pytest
+from pass_programs import MAIN
 
 from relax_mlir import transform
 from relax_mlir.errors import PipelineError
@@ -12,19 +13,10 @@ from relax_mlir.ir.module import IRModule
 from relax_mlir.transform import PassContext, Sequential, module_pass
 from relax_mlir.transform.registry import register_pass, unregister_pass
 
-TEXT = """
-func.func @main(%x: f32) -> f32 attributes {relax.function} {
-  %0 = arith.addf %x, %x : f32
-  %1 = arith.addf %x, %x : f32
-  %2 = arith.mulf %0, %1 : f32
-  return %2 : f32
-}
-"""
-
 
 @pytest.fixture
 def mod() -> IRModule:
-    return IRModule.parse(TEXT)
+    return IRModule.parse(MAIN)
 
 
 @pytest.fixture
