@@ -174,7 +174,7 @@ class _Writer:
     def _tile(self, rows: int, image: Index, kernels: Index, sums: Index) -> None:
         """Multiply some tiles by a panel."""
         emit, vectors = self.emit, self.panel // self.lanes
-        slabs = max(1, SUMMED // self.lanes)
+        slabs = max(1, SUMMED[self.outputs] // self.lanes)
         with emit.loop(0, self.image.slabs, slabs) as part:
             total = self._sums(rows, vectors, image, kernels, part.counter, slabs)
             first = emit.compare("eq", part.counter, 0)

@@ -16,8 +16,9 @@ from relax_mlir.lowering.tir_to_vector.winograd import (
 )
 from relax_mlir.lowering.tir_to_vector.winograd_transforms import TAPS
 
-# Sums are added up over so many channels at a time, so that errors do not grow with their number.
-SUMMED = 16
+# Sums are added up over so many channels at a time, so that errors do not grow with their number;
+# those of small tiles are small.
+SUMMED = {2: 64, 4: 16}
 # Direct sums have to take so many times as long before another way is taken.
 MARGIN = 1.25
 # Multiply-adds that a core starts in a cycle: where it is one, transforms weigh less.
