@@ -236,7 +236,7 @@ def read_operand(value: ir.Value, letters: str, dtype: str, *, scaled: bool = Tr
             for letter, axis in zip(found.letters, order, strict=True):
                 own[axis] = letter
             found.value, found.letters = op.operands[0], "".join(own)
-        elif name == "astype" and T.tensor_dtype(op.operands[0].type) == dtype:
+        elif name == "astype" and _widens(op, dtype):
             found.value = op.operands[0]
         elif scaled and name in ("multiply", "divide"):
             chain = Scores()
@@ -252,6 +252,12 @@ def read_operand(value: ir.Value, letters: str, dtype: str, *, scaled: bool = Tr
         else:
             break
     return found
+
+
+def _widens(op: ir.Operation, dtype: str) -> bool:
+    """Whether a conversion keeps what numbers of a dtype are."""
+    before, after = (T.tensor_dtype(value.type) for value in (op.operands[0], op.results[0]))
+    return before == dtype and after in (dtype, "float32" if "16" in dtype else "float64")
 
 
 def _repeated(op: ir.Operation, axis: int) -> ir.Value | None:

@@ -206,6 +206,10 @@ _KEPT = {
     "narrowed": (
         _PLAIN, "s = R.astype(R.astype(s, 'float16'), 'float32')", _SHARES, _OUT,
     ),
+    "narrow_operands": (
+        "s = R.matmul(R.astype(q, 'float16'), R.permute_dims(R.astype(k, 'float16'), [0, 1, 3, 2]),"
+        " out_dtype='float32')", _SHARES, _OUT,
+    ),
 }  # fmt: skip
 
 
