@@ -99,6 +99,12 @@ PASSES: dict[str, PassSpec] = _table(
         options=(_FMA, _AVX512),
     ),
     PassSpec(
+        flag="note-invariant-loads",
+        name="NoteInvariantLoads",
+        entry=f"{_TIR_TO_LLVM}.invariant_loads:note_invariant_loads",
+        summary="Mark functions whose loops compute from memory what does not change in them",
+    ),
+    PassSpec(
         flag="memref-to-llvm",
         name="MemrefToLLVM",
         entry=f"{_TIR_TO_LLVM}.memref_to_llvm:memref_to_llvm",

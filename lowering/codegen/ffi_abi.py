@@ -44,6 +44,7 @@ from relax_mlir.lowering.codegen.ffi_table import (
 )
 from relax_mlir.lowering.codegen.target import Target
 from relax_mlir.lowering.tir_to_llvm.check_allocs import ASSERTS
+from relax_mlir.lowering.tir_to_llvm.invariant_loads import INVARIANT_LOADS
 
 SYMBOL_PREFIX = "__tvm_ffi_"
 # Spilled vectors that straddle cache lines made a matrix product up to 1.8 times slower, depending
@@ -152,8 +153,11 @@ def _describe(function: ir.Operation, signature: Signature, target: Target) -> N
         width = str(target.vector_bits)
         function.attributes["prefer_vector_width"] = ir.StringAttr.get(width)
         # Inlined into its only caller, a kernel would be optimised a second time there.
-        names = [ir.StringAttr.get(name) for name in (_REALIGN, "noinline")]
-        function.attributes["passthrough"] = ir.ArrayAttr.get(names)
+        names = [_REALIGN, "noinline"]
+        if INVARIANT_LOADS in function.attributes:
+            del function.attributes[INVARIANT_LOADS]
+            names.append(INVARIANT_LOADS)
+        function.attributes["passthrough"] = ir.ArrayAttr.get([*map(ir.StringAttr.get, names)])
 
 
 def _quoted(symbol: str) -> str:

@@ -60,20 +60,44 @@ def prepare_loops(by_name: Mapping[str, list[ir.Operation]], *, hide_counters: b
 
 
 def _loops(by_name: Mapping[str, list[ir.Operation]]) -> list[list[_Loop]]:
-    """Return the loops of each body; a loop has a branch to the same block or one before."""
-    numbers: dict[ir.Operation, dict[ir.Block, int]] = {}
-    found: dict[ir.Operation, list[_Loop]] = {}
+    """Return the loops of each body: the branches to a block through which the branch is reached.
+
+    A branch to a block that was written before is not always one: where two ends of a function
+    are the same, MLIR keeps the first of them.
+    """
+    bodies: dict[ir.Operation, None] = {}
     for branch in (op for name in _BRANCHES for op in by_name.get(name, ())):
-        owner = branch.parent.operation
-        if owner not in numbers:
-            blocks = [block for region in owner.regions for block in region.blocks]
-            numbers[owner] = {block: number for number, block in enumerate(blocks)}
-        here = numbers[owner][branch.block]
-        for successor in branch.successors:
-            there = numbers[owner][successor]
-            if there <= here:
-                found.setdefault(owner, []).append(_Loop(there, here, branch))
-    return list(found.values())
+        bodies.setdefault(branch.parent.operation)
+    found = [_loops_of(region) for body in bodies for region in body.regions]
+    return [loops for loops in found if loops]
+
+
+def _loops_of(region: ir.Region) -> list[_Loop]:
+    blocks = list(region.blocks)
+    numbers = {block: number for number, block in enumerate(blocks)}
+    loops: list[_Loop] = []
+    # Depth first; `path` has the blocks on the way from the entry, each with what is left to visit.
+    entered, path = {0}, [(0, _successors(blocks[0], numbers))]
+    on_path = {0}
+    while path:
+        here, left = path[-1]
+        if not left:
+            on_path.remove(here)
+            path.pop()
+            continue
+        there, branch = left.pop()
+        if there in on_path:
+            loops.append(_Loop(there, here, branch))
+        elif there not in entered:
+            entered.add(there)
+            on_path.add(there)
+            path.append((there, _successors(blocks[there], numbers)))
+    return loops
+
+
+def _successors(block: ir.Block, numbers: Mapping[ir.Block, int]) -> list[tuple[int, ir.Operation]]:
+    last = block.operations[len(block.operations) - 1].operation
+    return [(numbers[successor], last) for successor in last.successors]
 
 
 def _hide_counter(branch: ir.Operation) -> None:

@@ -1,4 +1,4 @@
-"""LLVM's optimiser: its whole pipeline, or for code that is vector code already a short one."""
+"""LLVM's optimiser: its whole pipeline, or for code that is vector code already a few passes."""
 
 import llvmlite.binding as llvm
 from llvmlite.binding.newpassmanagers import (
@@ -9,20 +9,26 @@ from llvmlite.binding.newpassmanagers import (
 
 from relax_mlir.errors import CompileError
 from relax_mlir.lowering.codegen.target import Target
+from relax_mlir.lowering.tir_to_llvm.invariant_loads import INVARIANT_LOADS
 
 STAGE = "native code generation"
 # The first line of LLVM IR all of whose loops are vector code or say that they stay as they are.
 VECTOR_CODE = "; vector code\n"
 _SIMPLIFY_LEVEL = 1
+# What vector code needs: structures become registers, constants fold, loops test where they end.
+_SIMPLIFY = ("sroa", "simplify_cfg", "instruction_combine", "loop_rotate")
+# Of all functions, at last: what nobody calls goes, and the loops that may be are unrolled.
+_FINISH = ("global_dead_code_eliminate", "loop_unroll", "instruction_combine", "simplify_cfg")
 
 
 def optimize(source: str, target: Target) -> tuple[llvm.ModuleRef, llvm.TargetMachine]:
     """Return LLVM IR optimised for a target, and what emits its code.
 
-    Kernels are vector code before LLVM sees them, and what it does across functions gains nothing
-    on kernels that nobody else calls: simplifying each function, and unrolling the loops that may
-    be, takes half the time of the whole pipeline. That one is for programs with loops of scalars,
-    which LLVM makes vector code of.
+    Kernels are vector code before LLVM sees them: common subexpressions are one and loops hold
+    only what changes in them, except for loads and what follows from these. Functions that have
+    such loads (`note-invariant-loads` tells) get LLVM's own pipeline for one function; the others
+    gain nothing by that, and a few passes take a third of its time. The whole pipeline is for
+    programs with loops of scalars, which LLVM makes vector code of.
 
     Args:
         source: LLVM IR; its first line may be `VECTOR_CODE`.
@@ -47,13 +53,11 @@ def optimize(source: str, target: Target) -> tuple[llvm.ModuleRef, llvm.TargetMa
         _run(builder.getModulePassManager(), [module], builder)
         return module, machine
     bodies = [function for function in module.functions if not function.is_declaration]
-    _run(builder.getFunctionPassManager(), bodies, builder)
-    last = llvm.create_new_module_pass_manager()
-    last.add_global_dead_code_eliminate_pass()
-    last.add_loop_unroll_pass()
-    last.add_instruction_combine_pass()
-    last.add_simplify_cfg_pass()
-    _run(last, [module], builder)
+    loading = [function for function in bodies if _has_invariant_loads(function)]
+    others = [function for function in bodies if function not in loading]
+    _run(builder.getFunctionPassManager(), loading, builder)
+    _run(_add(llvm.create_new_function_pass_manager(), _SIMPLIFY), others, builder)
+    _run(_add(llvm.create_new_module_pass_manager(), _FINISH), [module], builder)
     return module, machine
 
 
@@ -71,6 +75,19 @@ def read(source: str, target: Target, machine: llvm.TargetMachine) -> llvm.Modul
     except RuntimeError as error:
         raise CompileError(STAGE, f"LLVM cannot read the translated module: {error}") from error
     return module
+
+
+def _has_invariant_loads(function: llvm.ValueRef) -> bool:
+    note = f'"{INVARIANT_LOADS}"'.encode()
+    return any(note in attributes for attributes in function.attributes)
+
+
+def _add(
+    manager: ModulePassManager | FunctionPassManager, passes: tuple[str, ...]
+) -> ModulePassManager | FunctionPassManager:
+    for name in passes:
+        getattr(manager, f"add_{name}_pass")()
+    return manager
 
 
 def _run(

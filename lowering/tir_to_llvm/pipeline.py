@@ -26,6 +26,8 @@ MEMREF_TO_LLVM = (
     "func.func(math-extend-to-supported-types{extra-types=f16 target-type=f32})",
     "arith-emulate-unsupported-floats{source-types=bf16 target-type=f32}",
     "arith-expand{include-bf16=true}",
+    "func.func(loop-invariant-code-motion)",
+    "note-invariant-loads",
     "convert-scf-to-cf",
     "convert-math-to-llvm,convert-math-to-libm",
     "convert-vector-to-llvm",

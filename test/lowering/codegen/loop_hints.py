@@ -107,3 +107,33 @@ with make_context(), ir.Location.unknown():
     module = ir.Module.parse(NEST)
     run_steps(module.operation, memref_to_llvm())
     print(to_llvm_ir(module.operation, hide_counters=True))
+
+# Two ends that are the same become one, which the second then branches back to: that is no loop.
+ENDS = f"""
+func.func @ends(%x: memref<?xf32>, %n: index, %wide: i1) {{
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  cf.cond_br %wide, ^yes, ^no
+^yes:
+  scf.for %i = %zero to %n step %one {{
+    %a = memref.load %x[%i] : memref<?xf32>
+    memref.store %a, %x[%zero] : memref<?xf32>
+  }} {{llvm.loop_annotation = {KEEP}}}
+  cf.br ^end
+^end:
+  return
+^no:
+  scf.for %i = %one to %n step %one {{
+    %a = memref.load %x[%i] : memref<?xf32>
+    memref.store %a, %x[%one] : memref<?xf32>
+  }} {{llvm.loop_annotation = {KEEP}}}
+  cf.br ^end
+}}"""
+# CHECK-LABEL: ends
+# CHECK: ; vector code
+# CHECK-COUNT-2: br label {{.*}}, !llvm.loop
+print("ends")
+with make_context(), ir.Location.unknown():
+    module = ir.Module.parse(ENDS)
+    run_steps(module.operation, memref_to_llvm())
+    print(to_llvm_ir(module.operation, hide_counters=True))
