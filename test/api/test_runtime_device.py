@@ -107,6 +107,18 @@ def test_the_cpu() -> None:
     assert cpu.api.get_target_property(cpu, "nothing") is None
 
 
+@pytest.mark.parametrize("alignment", [1, 64, 2048, 4096, 8192])
+@pytest.mark.parametrize("nbytes", [1, 100, 1 << 15, 5_000_001])
+def test_where_memory_of_the_cpu_begins(nbytes: int, alignment: int) -> None:
+    """Large blocks begin amid a page, where nothing of numpy's begins, if they may."""
+    space = device_of("cpu").api.alloc_data_space(device_of("cpu"), nbytes, alignment)
+    start = space.__array_interface__["data"][0]
+    assert (space.nbytes, start % alignment) == (nbytes, 0)
+    if nbytes >= 1 << 15 and alignment <= 2048:
+        assert start % 4096 == 2048
+    space[:] = 1
+
+
 def test_ffi_devices_are_taken() -> None:
     tvm_ffi = pytest.importorskip("tvm_ffi")
     assert relax_mlir.device(tvm_ffi.device("cpu", 0)) == relax_mlir.cpu(0)
