@@ -6,14 +6,17 @@ from dataclasses import dataclass, field, replace
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.lowering.tir_to_vector.analysis import Access, Nest
+from relax_mlir.lowering.tir_to_vector.contraction import Contraction, match_contraction
 from relax_mlir.lowering.tir_to_vector.convolution import Convolution, match_convolution
 from relax_mlir.lowering.tir_to_vector.flat import (
     FlatAccess,
     FlatNest,
     NotFlat,
+    collapse,
     linear,
 )
 from relax_mlir.lowering.tir_to_vector.machine import Machine
+from relax_mlir.lowering.tir_to_vector.matrix_product import is_matrix_product, product_tile
 from relax_mlir.lowering.tir_to_vector.padding import Padded, match_first_reduction
 from relax_mlir.lowering.tir_to_vector.window_epilogue import join_window, walks
 
@@ -95,6 +98,14 @@ def find_copied(tops: Sequence[ir.Operation], machine: Machine) -> CopiedWindow 
     """Return the convolution that the first of some nests is, or makes a padded image for."""
     padded, flat = match_first_reduction(tops)
     if flat is None or (padded is not None and not padded.is_zero):
+        return None
+    product = match_contraction(collapse(flat)) if padded is None else ""
+    if (
+        isinstance(product, Contraction)
+        and is_matrix_product(product, machine)
+        and (not product.outer or product_tile(product, machine).panel is not None)
+    ):
+        # Rows by panels of a constant matrix look like pixels by blocks of channels.
         return None
 
     def match(extended: FlatNest) -> CopiedWindow | None:

@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 
 from relax_mlir import relax, tir
+from relax_mlir.dialects.bindings import ir
 from relax_mlir.ir.module import IRModule
 from relax_mlir.lowering.codegen.openmp import runtime_library
 from relax_mlir.lowering.tir_to_vector import team
+from relax_mlir.lowering.tir_to_vector.plan import classify
 from relax_mlir.relax.pipeline import lower
 from relax_mlir.runtime.native import load_openmp
 from relax_mlir.script import relax as R
@@ -43,7 +45,11 @@ def test_numbers(op: str, transposed: bool, k: int, n: int, dtype: str) -> None:
     w = weights((k, n), dtype)
     given = np.ascontiguousarray(w.T) if transposed else w
     module = bound(op, (None, k, n), given)
-    assert "_packed" in str(lower(module, "PackWeights").mlir_module)
+    packed = lower(module, "PackWeights").mlir_module
+    (name,) = {each.name.value for each in packed.body.operations if "_packed" in each.name.value}
+    with packed.context:
+        found = classify(ir.SymbolTable(packed.operation)[name])
+    assert found[0].kind == "contraction"
     function = relax.VirtualMachine(relax.build(module))["main"]
     for m in (0, 1, 2, 3, 7, 12, 37):
         x, c = weights((m, k), dtype), weights((n, 1), dtype)[:, 0]
