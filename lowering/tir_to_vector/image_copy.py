@@ -103,7 +103,7 @@ def find_copied(tops: Sequence[ir.Operation], machine: Machine) -> CopiedWindow 
     if (
         isinstance(product, Contraction)
         and is_matrix_product(product, machine)
-        and (not product.outer or product_tile(product, machine).panel is not None)
+        and _has_panels(product, machine)
     ):
         # Rows by panels of a constant matrix look like pixels by blocks of channels.
         return None
@@ -122,6 +122,14 @@ def find_copied(tops: Sequence[ir.Operation], machine: Machine) -> CopiedWindow 
         return found
     window = replace(joined.found.found, epilogue=joined.epilogue)
     return replace(joined.found, found=window, followers=joined.followers)
+
+
+def _has_panels(product: Contraction, machine: Machine) -> bool:
+    """Whether B consists of panels of register tiles, one or several."""
+    tile, columns = product_tile(product, machine), product.flat.iters[product.n].extent.value
+    width = tile.vectors * (machine.lanes(product.element) or 1)
+    whole = columns is not None and columns % width == 0
+    return tile.panel is not None or (whole and not product.outer)
 
 
 def _match(padded: Padded | None, flat: FlatNest, machine: Machine) -> CopiedWindow | None:
