@@ -65,6 +65,7 @@ PASSES: dict[str, PassSpec] = _table(
             PassOption("l2_bytes", int, 2 << 20, "size of a core's second-level cache"),
             PassOption("dot_products", str, "", "such as bf16,u8s8,s16: instructions there are"),
             PassOption("gathers", bool, True, "whether gathers are quicker than single loads"),
+            PassOption("fma_units", int, 2, "multiply-adds of vectors that start in a cycle"),
         ),
     ),
     PassSpec(

@@ -25,6 +25,8 @@ _OF_AMD = "sse4a"
 # Those on which products of pairs of bf16 are quicker than multiply-adds of what they widen to;
 # on Sapphire Rapids they were measured to take 1.6 times as long (docs/kernels.md).
 _QUICK_BF16 = ("znver4", "znver5")
+# Those whose vectors of 64 bytes take two steps, as if there were one unit for multiply-adds.
+_HALVED = ("znver4",)
 _IMPLIED = {
     **dict.fromkeys(("x86-64-v3", "haswell", "broadwell", "skylake"), _AVX2),
     "alderlake": (*_AVX2, "avxvnni"),
@@ -173,6 +175,11 @@ class Target:
     def gathers(self) -> bool:
         """Whether a gather is quicker than loads one by one; AMD's take more steps than those."""
         return self.vector_bits >= 256 and not self.has(_OF_AMD)
+
+    @property
+    def fma_units(self) -> int:
+        """How many multiply-adds of whole vectors a core starts in a cycle."""
+        return 1 if self.vector_bits == 512 and self.cpu in _HALVED else 2
 
     def _has_matrices(self, feature: str) -> bool:
         """Whether there are registers for matrices, which the system gives to who asks for them."""

@@ -31,6 +31,7 @@ def lower_tir(
     l2_bytes: int = 2 << 20,
     dot_products: str = "",
     gathers: bool = True,
+    fma_units: int = 2,
 ) -> None:
     """Lower every prim func of a module in place; other functions stay as they are (decision 8).
 
@@ -44,13 +45,14 @@ def lower_tir(
         l2_bytes: size of what a core has of the second-level cache.
         dot_products: names of instructions as `Machine.dot_products` has them, between commas.
         gathers: whether gathers are quicker than loads one by one.
+        fma_units: multiply-adds of whole vectors that a core starts in a cycle.
 
     Raises:
         PassError: a symbol of a prim func has no value, or a parallel loop carries a reduction.
     """
     dots = tuple(name for name in dot_products.split(",") if name)
     machine = Machine(
-        vector_bits, vector_registers, fma, threads, l1_bytes, l2_bytes, dots, gathers
+        vector_bits, vector_registers, fma, threads, l1_bytes, l2_bytes, dots, gathers, fma_units
     )
     problems: list[str] = []
     slow = SlowKernels()

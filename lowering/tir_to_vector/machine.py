@@ -23,6 +23,7 @@ class Machine:
             and "amx_int8" (the same into registers that hold matrices).
         gathers: whether loading lanes from places of their own by one instruction is quicker than
             one by one.
+        fma_units: multiply-adds of whole vectors that a core starts in a cycle.
     """
 
     vector_bits: int = 512
@@ -33,6 +34,7 @@ class Machine:
     l2_bytes: int = 2 << 20
     dot_products: tuple[str, ...] = ()
     gathers: bool = True
+    fma_units: int = 2
 
     def lanes(self, element: ir.Type) -> int | None:
         """Return how many elements fit a register; None where they are not computed in vectors."""

@@ -21,8 +21,6 @@ from relax_mlir.lowering.tir_to_vector.winograd_transforms import TAPS
 SUMMED = {2: 64, 4: 16}
 # Direct sums have to take so many times as long before another way is taken.
 MARGIN = 1.25
-# Multiply-adds that a core starts in a cycle: where it is one, transforms weigh less.
-_UNITS = 2
 # Cycles that the transforms of a vector of channels of one tile take, about; most are stores.
 _TRANSFORM = {2: 110, 4: 230}
 # Bytes of transformed kernels that come in a cycle, from memory at worst.
@@ -46,7 +44,7 @@ class Cost:
 
 def direct_cost(found: Winograd, machine: Machine) -> Cost:
     """Return the cost of direct sums, for each pixel."""
-    return Cost(0.0, _steps(found, machine) * TAPS * TAPS / _UNITS)
+    return Cost(0.0, _steps(found, machine) * TAPS * TAPS / machine.fma_units)
 
 
 def winograd_cost(found: Winograd, machine: Machine, outputs: int) -> Cost:
@@ -56,7 +54,7 @@ def winograd_cost(found: Winograd, machine: Machine, outputs: int) -> Cost:
     side = outputs + TAPS - 1
     vectors = groups * (-(-inputs // lanes) + -(-channels // lanes))
     more = 4 * groups * inputs * channels * (side * side - TAPS * TAPS)
-    tile = _steps(found, machine) * side * side / _UNITS + vectors * _TRANSFORM[outputs]
+    tile = _steps(found, machine) * side * side / machine.fma_units + vectors * _TRANSFORM[outputs]
     return Cost(more / _BYTES, tile)
 
 

@@ -231,6 +231,7 @@ def _pass(name: str, target: Target) -> Pass:
         vector_bits=target.vector_bits,
         vector_registers=target.max_vector_registers,
         l2_bytes=target.cache_bytes[1],
+        fma_units=target.fma_units,
     )
 
 
@@ -252,6 +253,7 @@ def _native(
             l2_bytes=l2_bytes,
             dot_products=",".join(target.dot_products),
             gathers=target.gathers,
+            fma_units=target.fma_units,
         )
         lower.run_in_place(kernels, context)
     # Whoever wants to see the stages wants them to run.

@@ -64,7 +64,8 @@ def report(mod: IRModule, target: Target, pipeline: Sequence[str], sizes: Mappin
     threads = available_threads(target)
     machine = Machine(
         target.vector_bits, target.max_vector_registers, target.has_fma, threads,
-        dot_products=target.dot_products, gathers=target.gathers,
+        *target.cache_bytes, dot_products=target.dot_products, gathers=target.gathers,
+        fma_units=target.fma_units,
     )  # fmt: skip
     with _kernels_alone(), silence():
         names = builds.stages(pipeline)
@@ -110,8 +111,11 @@ def _kernels(lowered: IRModule, machine: Machine) -> list[Kernel]:
             vector_registers=machine.registers,
             fma=machine.fma,
             threads=machine.threads,
+            l1_bytes=machine.l1_bytes,
+            l2_bytes=machine.l2_bytes,
             dot_products=",".join(machine.dot_products),
             gathers=machine.gathers,
+            fma_units=machine.fma_units,
         )
         for op in module.body.operations:
             name = ir.StringAttr(op.operation.attributes["sym_name"]).value

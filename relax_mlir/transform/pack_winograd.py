@@ -55,7 +55,7 @@ class _Match:
 
 def pack_winograd(
     module: ir.Operation, vector_bits: int = 512, vector_registers: int = 32,
-    l2_bytes: int = 2 << 20,
+    l2_bytes: int = 2 << 20, fma_units: int = 2,
 ) -> None:  # fmt: skip
     """Transform constant kernels of convolutions that Winograd's way is quicker for, in place.
 
@@ -64,11 +64,12 @@ def pack_winograd(
         vector_bits: width of a vector register of the target.
         vector_registers: how many vector registers there are.
         l2_bytes: size of what a core has of the second-level cache.
+        fma_units: multiply-adds of whole vectors that a core starts in a cycle.
     """
     most = PassContext.current().option(WINOGRAD_TILE)
     if most == 0:
         return
-    machine = Machine(vector_bits, vector_registers, l2_bytes=l2_bytes)
+    machine = Machine(vector_bits, vector_registers, l2_bytes=l2_bytes, fma_units=fma_units)
     packer = _Packer(module, machine, most)
     for function in functions_to_optimize(module):
         packer.function(function)

@@ -192,6 +192,7 @@ TRANSFORM_PASSES: dict[str, PassSpec] = {
             PassOption("vector_bits", int, 512, "width of a vector register"),
             PassOption("vector_registers", int, 32, "how many vector registers there are"),
             PassOption("l2_bytes", int, 2 << 20, "size of a core's second-level cache"),
+            PassOption("fma_units", int, 2, "multiply-adds of vectors that start in a cycle"),
         ),
     ),
     "convert-to-dataflow": PassSpec(

@@ -237,6 +237,14 @@ def test_targets_with_gathers(text: str, gathers: bool) -> None:
     assert not Target.parse("llvm -mtriple=aarch64-linux-gnu").gathers
 
 
+def test_targets_of_one_unit() -> None:
+    """The vectors of 64 bytes of one processor take two steps each, those of 32 one."""
+    zen = Target.parse("llvm -mtriple=x86_64-linux-gnu -mcpu=znver4")
+    assert zen.fma_units == 1
+    assert Target.parse("llvm -mtriple=x86_64-linux-gnu -mcpu=znver5").fma_units == 2
+    assert Target.parse("llvm -mtriple=x86_64-linux-gnu -mcpu=haswell").fma_units == 2
+
+
 def test_other_architectures_have_none() -> None:
     assert Target.parse("llvm -mtriple=aarch64-linux-gnu").dot_products == ()
 
