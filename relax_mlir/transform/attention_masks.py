@@ -8,6 +8,7 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.constants import constant_array
 from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.runtime.values import numpy_dtype
 from relax_mlir.transform.attention_patterns import attributes, owner
 
 _SWAPPED = {
@@ -98,7 +99,7 @@ def _sides(mask: ir.Value, inverted: bool, sizes: list[SymExpr]) -> list[_Side] 
     name = op.name.removeprefix("relax.")
     if name == "logical_not":
         return _sides(op.operands[0], not inverted, sizes)
-    if name in ("astype", "expand_dims"):
+    if name == "expand_dims" or (name == "astype" and _keeps_zeros(op.operands[0], mask)):
         return _sides(op.operands[0], inverted, sizes)
     if name == "logical_and" and not inverted:
         both = [_sides(operand, False, sizes) for operand in op.operands]
@@ -122,14 +123,35 @@ def _triangle(op: ir.Operation, upper: bool, inverted: bool) -> list[_Side] | No
 
 def _is_full(value: ir.Value) -> bool:
     """Whether no element is zero."""
+    numbers = _numbers(value)
+    return numbers is not None and bool(numbers.astype(bool).all())
+
+
+def _numbers(value: ir.Value) -> np.ndarray | None:
+    """Return the numbers that a tensor of constants consists of, None where that is not clear."""
     op = owner(value, "constant", "full", "ones", "ones_like", "astype", "broadcast_to")
     if op is None:
-        return False
+        return None
     if op.name == "relax.constant":
-        return bool(constant_array(op.attributes["value"]).all())
+        return constant_array(op.attributes["value"])
     if op.name in ("relax.ones", "relax.ones_like"):
-        return True
-    return _is_full(op.operands[1 if op.name == "relax.full" else 0])
+        return np.ones((), bool)
+    source = op.operands[1 if op.name == "relax.full" else 0]
+    numbers = _numbers(source)
+    if numbers is None or _keeps_zeros(source, value):
+        return numbers
+    # What numbers outside of the range become is the machine's choice.
+    with np.errstate(invalid="ignore", over="ignore"):
+        cast = numbers.astype(numpy_dtype(T.tensor_dtype(value.type)))
+        return cast if np.array_equal(cast.astype(numbers.dtype), numbers) else None
+
+
+def _keeps_zeros(source: ir.Value, target: ir.Value) -> bool:
+    """Whether a conversion makes zeros of zeros alone: 0.5 is no such number as an integer."""
+    before, after = T.tensor_dtype(source.type), T.tensor_dtype(target.type)
+    if before is None or after is None:
+        return False
+    return after == "bool" or np.can_cast(numpy_dtype(before), numpy_dtype(after))
 
 
 def _compared(op: ir.Operation, name: str, inverted: bool) -> list[_Side] | None:

@@ -116,6 +116,30 @@ def test_masks_biases_and_scales() -> None:
             np.testing.assert_allclose(got, wanted, rtol=2e-5, atol=2e-5, err_msg=f"{name} {n} {m}")
 
 
+_HALVES = 'R.full((n, m), R.const(0.5, "float32"), "float32")'
+# What masks are full of, before and after the triangle; whether they are causal.
+_FILLED = {
+    "halves": (_HALVES, "bool", True),
+    "no_halves": (f'R.astype({_HALVES}, "int32")', "bool", False),
+    "filled_as_integers": ('R.full((n, m), R.const(0.5, "float32"), "int32")', "bool", False),
+    "then_integers": (_HALVES, "int32", False),
+    "ones": ('R.astype(R.ones((n, m), "float32"), "int32")', "bool", True),
+    "wide": ('R.astype(R.full((n, m), R.const(256, "int64"), "int64"), "uint8")', "bool", False),
+    "twos": ('R.astype(R.full((n, m), R.const(2.0, "float32"), "float32"), "int8")', "bool", True),
+}  # fmt: skip
+
+
+def test_conversions_that_make_zeros() -> None:
+    functions = []
+    for name, (full, then, _) in _FILLED.items():
+        mask = f'R.astype(R.astype(R.tril({full}), "{then}"), "bool")'
+        functions.append(_source(name, _TYPES, _masked(mask, _LOW)))
+    module = _module(functions)
+    for text in _fused(module).split("func.func @")[1:]:
+        name = text.partition("(")[0]
+        assert ('"TopLeft"' in text) == _FILLED[name][2], (name, text)
+
+
 _GROUPS = {
     "repeated": "R.repeat({x}, 3, axis=1)",
     "broadcast": (
