@@ -4,8 +4,11 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import numpy as np
+
 from relax_mlir.errors import ArgumentTypeError, VMError, did_you_mean
-from relax_mlir.runtime.executable import VMFunction
+from relax_mlir.runtime.executable import Executable, VMFunction
+from relax_mlir.runtime.signature import parameters
 from relax_mlir.runtime.values import to_value
 
 
@@ -49,6 +52,34 @@ def convert(func: VMFunction, args: tuple) -> list[Any]:
         except (ArgumentTypeError, RecursionError) as error:
             raise ArgumentTypeError(f"{func.name}: argument '{name}': {error}") from error
     return values
+
+
+def with_stand_ins(executable: Executable, func: VMFunction, args: tuple) -> tuple:
+    """Return the arguments, with views of a refused shape replaced by ones that cost no memory.
+
+    Views are copied before the function's own checks see them: a broadcast array of the wrong
+    shape would take the memory of all its elements, only to be refused.
+    """
+    if not any(_is_copied(arg) for arg in args):
+        return args
+    return tuple(
+        np.broadcast_to(np.empty((), arg.dtype.newbyteorder("=")), arg.shape)
+        if _is_copied(arg) and param.declared and not _fits(arg.shape, param.dims)
+        else arg
+        for arg, param in zip(args, parameters(executable, func), strict=True)
+    )
+
+
+def _is_copied(value: Any) -> bool:
+    return type(value) is np.ndarray and not value.flags.c_contiguous
+
+
+def _fits(shape: tuple[int, ...], dims: tuple[int, ...] | None) -> bool:
+    if dims is None:
+        return True
+    return len(shape) == len(dims) and all(
+        wanted in (-1, size) for size, wanted in zip(shape, dims, strict=True)
+    )
 
 
 def described(call: Callable[..., Any], func: VMFunction) -> Callable[..., Any]:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from relax_mlir.errors import ArgumentTypeError, FunctionNotFoundError, VMError, did_you_mean
-from relax_mlir.runtime.arguments import bind, convert, described
+from relax_mlir.runtime.arguments import bind, convert, described, with_stand_ins
 from relax_mlir.runtime.backtrace import annotate, frame_line, too_deep
 from relax_mlir.runtime.builtins import (
     BUILTINS,
@@ -203,8 +203,10 @@ class VirtualMachine(StatefulCalls):
         count, own = func.num_args, self._own
 
         def inward(args: tuple) -> Sequence[Any]:
+            given = args if self._wrap else with_stand_ins(self.executable, func, args)
             try:
-                return [to_value(a) for a in args]
+                # Stand-ins are refused as they are; a copy of one would be what they avoid.
+                return [to_value(a) if a is arg else a for a, arg in zip(given, args, strict=True)]
             except Exception:
                 return convert(func, args)
 

@@ -10,10 +10,12 @@ import native_code
 import numpy as np
 import pytest
 
-from relax_mlir.errors import ArgumentTypeError
+from relax_mlir import relax
+from relax_mlir.errors import ArgumentTypeError, ShapeMismatchError
 from relax_mlir.runtime import ExecBuilder, VirtualMachine
 from relax_mlir.runtime.native import ffi_tensor
 from relax_mlir.runtime.values import numpy_dtype, to_value
+from relax_mlir.script import from_source
 
 tvm_ffi = pytest.importorskip("tvm_ffi")
 
@@ -269,3 +271,24 @@ def test_eight_threads_call_one_machine(vm: VirtualMachine) -> None:
     for thread in threads:
         thread.join()
     assert not wrong
+
+
+def test_views_of_a_wrong_shape_are_not_copied() -> None:
+    """Copies of them would need a quarter of all addresses."""
+    module = from_source(
+        "@I.ir_module\nclass M:\n    @R.function\n"
+        '    def main(x: R.Tensor(("n", 4), "float32"), y: R.Tensor((3,), "float32")):\n'
+        "        return (R.exp(x), R.exp(y))\n"
+    )
+    vm = VirtualMachine(relax.build(module))
+    x, y = np.ones((2, 4), "float32"), np.ones(3, "float32")
+    for dtype in ("<f4", ">f4"):
+        one = np.ones((), dtype)
+        with pytest.raises(ShapeMismatchError, match=r"argument 'x'.*dimension 1 is 5, expected 4"):
+            vm["main"](np.broadcast_to(one, (1 << 58, 5)), y)
+        with pytest.raises(ShapeMismatchError, match=r"argument 'y'.*dimension 0 is 2882.*, exp"):
+            vm["main"](x.T.copy().T, y=np.broadcast_to(one, (1 << 58,)))
+        with pytest.raises(ArgumentTypeError, match=r"argument 'x'.*expected 2 dimensions, got 3"):
+            vm["main"](np.broadcast_to(one, (1 << 40, 1 << 10, 4)), y)
+        got = vm["main"](np.broadcast_to(one, (3, 4)), np.broadcast_to(one, (3,)))
+        np.testing.assert_allclose(got[0], np.full((3, 4), np.e), rtol=1e-6)
