@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from relax_mlir.dialects.bindings import ir
+from relax_mlir.lowering.tir_to_vector.emit import UNROLL
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.matmul_sizes import Sizes, Span
 from relax_mlir.lowering.tir_to_vector.microkernel import (
@@ -15,6 +16,8 @@ from relax_mlir.lowering.tir_to_vector.microkernel import (
 
 # Rows up to which panels are what takes the time, not the products.
 MOST_ROWS = 8
+# Panels that one row passes over side by side, at most, and registers that do not hold its sums.
+_ALONGSIDE, _SPARE = 4, 4
 # Rows that go together where the number of all is not known.
 _TOGETHER = 4
 # Bytes of a panel that are asked for ahead of their use: the hardware stops at the ends of pages.
@@ -33,6 +36,16 @@ def few_by_panels(sizes: Sizes) -> bool | ir.Value:
     return False if most < 1 else emit.compare("sle", sizes.m, most)
 
 
+def alongside(sizes: Sizes) -> int:
+    """Return how many panels one row passes over side by side: threads share out as many together.
+
+    Args:
+        sizes: of a contraction by panels.
+    """
+    fit = (sizes.machine.registers - _SPARE) // (sizes.ready // sizes.lanes)
+    return max(1, min(_ALONGSIDE, fit))
+
+
 class FewByPanels:
     """Writes the products, and what becomes of sums only once.
 
@@ -43,7 +56,9 @@ class FewByPanels:
     def __init__(self, sizes: Sizes) -> None:
         self._sizes, self._emit = sizes, sizes.emit
         self._most = sizes.m if isinstance(sizes.m, int) else min(MOST_ROWS, sizes.rows.most)
-        self._scratch = self._emit.alloc(self._most * sizes.ready, sizes.found.element)
+        self._alongside = alongside(sizes)
+        rows = max(self._most, self._alongside)
+        self._scratch = self._emit.alloc(rows * sizes.ready, sizes.found.element)
 
     def write(self, a: Flat, b: Flat, columns: Span, store: Store) -> None:
         """Write the loop over panels.
@@ -54,6 +69,57 @@ class FewByPanels:
             columns: the range of columns, of whole panels.
             store: what becomes of sums, from column 0 on.
         """
+        emit, m = self._emit, self._sizes.m
+        if self._alongside == 1 or (isinstance(m, int) and m > 1):
+            self._panels(a, b, columns, store)
+        elif isinstance(m, int):
+            self._single(a, b, columns, store)
+        else:
+            with emit.when(emit.compare("eq", m, 1)) as branch:
+                self._single(a, b, columns, store)
+            with emit.otherwise(branch):
+                self._panels(a, b, columns, store)
+
+    def _single(self, a: Flat, b: Flat, columns: Span, store: Store) -> None:
+        """Write the loop for one row: several panels side by side, which memory likes better."""
+        emit, sizes = self._emit, self._sizes
+        vectors, lanes, ready = self._vectors, sizes.lanes, sizes.ready
+        first, last = columns
+        width = self._alongside * ready
+        whole = emit.add(first, emit.round_down(emit.sub(last, first), width))
+        far, step = b.stride(sizes.panel), b.stride(sizes.found.k)
+        zero = emit.constant(sizes.vector, 0)
+        tile = Tile(1, vectors * self._alongside, sizes.vector, sizes.machine.fma)
+        with emit.loop(first, whole, width) as column:
+            number = emit.div(column.counter, ready)
+            starts = [
+                emit.add(b.offset, emit.mul(emit.add(number, i), far))
+                for i in range(self._alongside)
+            ]
+            with emit.loop(0, sizes.k, 1, [zero] * tile.vectors, UNROLL) as loop:
+                along = emit.mul(loop.counter, a.stride(sizes.found.k))
+                one = emit.splat(emit.load(a.base, [emit.add(a.offset, along)]), sizes.vector)
+                sums = list(loop.carried)
+                for i in range(tile.vectors):
+                    at = emit.add(starts[i // vectors], emit.mul(loop.counter, step))
+                    place = emit.add(at, i % vectors * lanes)
+                    line = emit.vector_load(b.base, [place], sizes.vector)
+                    emit.prefetch(b.base, emit.add(place, emit.mul(self._ahead, step)))
+                    sums[i] = tile.multiply_add(emit, one, line, sums[i])
+                loop.carry(sums)
+            for i, value in enumerate(loop.results):
+                emit.vector_store(value, self._scratch, [i * lanes])
+            there = replace(store, scratch=self._scratch, rows=1).at(emit, column.counter)
+            store_kept(emit, tile, there, [None] * tile.vectors)
+        self._panels(a, b, (whole, last), store)
+
+    @property
+    def _ahead(self) -> int:
+        """Steps of k that panels are asked for ahead of their use."""
+        return _AHEAD * 8 // (self._sizes.ready * self._sizes.vector.element_type.width)
+
+    def _panels(self, a: Flat, b: Flat, columns: Span, store: Store) -> None:
+        """Write the loop over panels, one after the other."""
         emit, sizes = self._emit, self._sizes
         with emit.loop(*columns, sizes.ready) as column:
             number = emit.div(column.counter, sizes.ready)
@@ -90,12 +156,11 @@ class FewByPanels:
         m_stride = a.stride(found.m)
         place = emit.add(a.offset, emit.mul(row, m_stride))
         left = Flat(a.base, place, {"m": m_stride, "k": a.stride(found.k)})
-        ahead = _AHEAD * 8 // (sizes.ready * sizes.vector.element_type.width)
         masks: list[ir.Value | None] = [None] * vectors
         for first in range(0, self._vectors, vectors):
             start: Index = emit.add(panel.offset, first * sizes.lanes)
             part = Flat(panel.base, start, panel.strides)
-            sums = tile_sums(emit, tile, left, part, sizes.k, masks, ahead)
+            sums = tile_sums(emit, tile, left, part, sizes.k, masks, self._ahead)
             for i, value in enumerate(sums):
                 number, vector = divmod(i, vectors)
                 line = emit.mul(emit.add(row, number), sizes.ready)

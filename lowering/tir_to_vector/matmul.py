@@ -10,7 +10,7 @@ from relax_mlir.lowering.tir_to_vector.contraction import Contraction
 from relax_mlir.lowering.tir_to_vector.dot_product_sides import sides
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.epilogue import Epilogue, Finish
-from relax_mlir.lowering.tir_to_vector.few_panels import FewByPanels, few_by_panels
+from relax_mlir.lowering.tir_to_vector.few_panels import FewByPanels, alongside, few_by_panels
 from relax_mlir.lowering.tir_to_vector.few_rows import FewRows
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.machine import Machine
@@ -201,7 +201,10 @@ class _Writer:
         work = work_of(emit, self.found.flat, each)
         parts = [Part(sizes.extent(position), 1, 2 * emit.threads) for position in sizes.outer]
         least = 0 if whole_rows else _PANELS_EACH * emit.threads * sizes.width
-        parts.append(Part(sizes.n, sizes.ready or sizes.unit, least))
+        unit = sizes.unit
+        if sizes.ready:
+            unit = sizes.ready * (alongside(sizes) if whole_rows else 1)
+        parts.append(Part(sizes.n, unit, least))
         if not whole_rows:
             parts.append(Part(sizes.rows.count, 1, 2 * emit.threads))
             parts.append(Part(sizes.n, sizes.unit))
