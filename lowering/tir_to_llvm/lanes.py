@@ -39,7 +39,7 @@ class Lanes:
         if isinstance(type_, ir.VectorType):
             attr = ir.DenseElementsAttr.get_splat(type_, attr)
         made = ir.Operation.create("arith.constant", results=[type_], attributes={"value": attr})
-        return self._wrap(made.results[0])
+        return self.wrapped(made.results[0])
 
     def __add__(self, other: "Operand") -> "Lanes":
         return self._binary("add", other)
@@ -184,16 +184,11 @@ class Lanes:
     def _joined(self, lanes: int, made: Callable[[int], ir.Value]) -> "Lanes":
         """Return a vector like this of what is made for each register, from its first lane."""
         if self.value.type.shape[0] == lanes:
-            return self._wrap(made(0))
+            return self.wrapped(made(0))
         total = self.value
         for start in range(0, self.value.type.shape[0], lanes):
-            total = ir.Operation.create(
-                "vector.insert_strided_slice",
-                results=[self.value.type],
-                operands=[made(start), total],
-                attributes={"offsets": _numbers(start), "strides": _numbers(1)},
-            ).results[0]
-        return self._wrap(total)
+            total = _with_slice(made(start), total, start)
+        return self.wrapped(total)
 
     def _numbers_of(self, type_: ir.Type, numbers: Sequence[float]) -> ir.Value:
         attrs = [ir.FloatAttr.get(type_.element_type, number) for number in numbers]
@@ -201,6 +196,21 @@ class Lanes:
         return ir.Operation.create(
             "arith.constant", results=[type_], attributes={"value": value}
         ).results[0]
+
+    def first(self, lanes: int) -> "Lanes":
+        """Return the first lanes of a vector."""
+        return self.wrapped(_slice(self.value, 0, lanes))
+
+    def turned(self, lanes: int) -> "Lanes":
+        """Return a vector whose first lanes have moved behind the others."""
+        count = self.value.type.shape[0]
+        order = ir.DenseI64ArrayAttr.get([*range(lanes, count), *range(lanes)])
+        return self._emit("vector.shuffle", self, mask=order)
+
+    def ending(self, part: "Lanes") -> "Lanes":
+        """Return a vector with other last lanes."""
+        start = self.value.type.shape[0] - part.value.type.shape[0]
+        return self.wrapped(_with_slice(part.value, self.value, start))
 
     def any(self) -> ir.Value:
         """Return whether a truth value holds in any lane, as an i1."""
@@ -254,7 +264,8 @@ class Lanes:
         """Return what a conversion of the arith dialect makes of this."""
         return self._emit(name, type_=_as(self.value.type, element))
 
-    def _wrap(self, value: ir.Value) -> "Lanes":
+    def wrapped(self, value: ir.Value) -> "Lanes":
+        """Return another value, on the same machine."""
         return Lanes(value, fma=self._fma, avx512=self._avx512)
 
     def _operand(self, other: "Operand") -> "Lanes":
@@ -269,7 +280,7 @@ class Lanes:
             operands=[self.value, *(other.value for other in others)],
             attributes=attributes,
         )
-        return self._wrap(made.results[0])
+        return self.wrapped(made.results[0])
 
     def _number(self, type_: ir.Type, number: int) -> ir.Value:
         value = ir.IntegerAttr.get(type_, number)
@@ -296,7 +307,7 @@ class Lanes:
                 "predicate": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), predicate)
             },
         )
-        return self._wrap(made.results[0])
+        return self.wrapped(made.results[0])
 
 
 Operand = Lanes | float | int
@@ -314,7 +325,7 @@ def choose(
     for region, values in zip(made.regions, (seldom, lambda: else_), strict=True):
         with ir.InsertionPoint(region.blocks.append()):
             ir.Operation.create("scf.yield", operands=[each.value for each in values()])
-    return [each._wrap(value) for each, value in zip(else_, made.results, strict=True)]
+    return [each.wrapped(value) for each, value in zip(else_, made.results, strict=True)]
 
 
 def _width(type_: ir.Type) -> int:
@@ -357,6 +368,15 @@ def _slice(value: ir.Value, start: int, lanes: int) -> ir.Value:
         results=[ir.VectorType.get([lanes], value.type.element_type)],
         operands=[value],
         attributes={"offsets": _numbers(start), "sizes": _numbers(lanes), "strides": _numbers(1)},
+    ).results[0]
+
+
+def _with_slice(part: ir.Value, total: ir.Value, start: int) -> ir.Value:
+    return ir.Operation.create(
+        "vector.insert_strided_slice",
+        results=[total.type],
+        operands=[part, total],
+        attributes={"offsets": _numbers(start), "strides": _numbers(1)},
     ).results[0]
 
 

@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Sequence
 
 from relax_mlir.dialects.bindings import ir
+from relax_mlir.lowering.tir_to_llvm.in_turn import in_turn
 from relax_mlir.lowering.tir_to_llvm.lanes import Lanes, choose
 
 # pi / 2 as a sum, each part an f32.
@@ -20,6 +21,8 @@ _TWO_OVER_PI = (
     0x517CC1, 0xB727220A, 0x94FE13AB, 0xE8FA9A6E, 0xE06DB14A, 0xCC9E21C8, 0x20FF28B1,
 )  # fmt: skip
 _FIRST_FAR = 143  # the biased exponent of `_NEAR`
+# Arguments far from zero are reduced so many at a time, in numbers of 64 bits: a register of them.
+_FAR_LANES = 8
 _ROUNDER = 12582912.0
 _TINY = 2.0**-12
 
@@ -43,7 +46,7 @@ def _quarter_turns(x: Lanes) -> tuple[Lanes, Lanes]:
     count = shifted.bits()
 
     def seldom() -> Sequence[Lanes]:
-        found = _far_quarter_turns(x)
+        found = in_turn(x, _FAR_LANES, _far_quarter_turns, (rest, count))
         return [far.select(a, b) for a, b in zip(found, (rest, count), strict=True)]
 
     rest, count = choose(far.any(), seldom, [rest, count])
