@@ -45,14 +45,12 @@ def determined_names(
 
 def _parts(expr: SymExpr, facts: Facts, fixed: frozenset[str]) -> list[SymExpr]:
     """Return the digits of a number in a mixed radix, as far as the expression is one."""
-    # A loop of one step tells nothing and hides nothing.
-    digits = [
-        (part, c) for part, c in digits_of(expr)
-        if not part.symbols <= fixed and _span(part, facts) != 0
-    ]  # fmt: skip
+    digits = [(part, c) for part, c in digits_of(expr) if not part.symbols <= fixed]
+    # What has one value only, by its loop or by the block's condition, is known and hides nothing.
+    found = [part for part, _ in digits if _span(part, facts) == 0]
+    digits = [(part, c) for part, c in digits if part not in found]
     if len(digits) == 1:
-        return [digits[0][0]]
-    found = []
+        return [*found, digits[0][0]]
     for part, coefficient in digits:
         scale = abs(coefficient)
         finer = sum((p * c for p, c in digits if abs(c) < scale), SymExpr.const(0))
