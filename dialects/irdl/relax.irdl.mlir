@@ -873,6 +873,13 @@ module {
       %4 = irdl.any
       irdl.results(result: %4)
     }
+    irdl.operation @resize2d {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(data: %0, size: %1)
+      %2 = irdl.any
+      irdl.results(result: %2)
+    }
     irdl.operation @concat {
       %0 = irdl.any
       irdl.operands(tensors: %0)

@@ -336,6 +336,6 @@ def _static_value(attribute: ir.Attribute) -> Any:
     attribute = attribute.maybe_downcast()
     if isinstance(attribute, ir.UnitAttr):
         return None
-    if isinstance(attribute, ir.DenseI64ArrayAttr):
+    if isinstance(attribute, (ir.DenseI64ArrayAttr, ir.DenseF64ArrayAttr)):
         return tuple(attribute)
     return attribute.value

@@ -11,6 +11,7 @@ from relax_mlir.runtime.builtins import binary_broadcast_shape_infer
 from relax_mlir.runtime.library_attention import ATTENTION
 from relax_mlir.runtime.library_create import CREATE
 from relax_mlir.runtime.library_elementwise import ELEMENTWISE
+from relax_mlir.runtime.library_image import IMAGE
 from relax_mlir.runtime.library_index import CHECKS, INDEX
 from relax_mlir.runtime.library_linear_algebra import LINEAR_ALGEBRA
 from relax_mlir.runtime.library_manipulate import MANIPULATE
@@ -240,8 +241,8 @@ _define("matmul", _matmul)
 _define("softmax", _softmax(False))
 _define("log_softmax", _softmax(True))
 for _table in (
-    ATTENTION,
-    CHECKS, CREATE, ELEMENTWISE, INDEX, LINEAR_ALGEBRA, MANIPULATE, NN, NORMALIZATION, REDUCE, SORT,
+    ATTENTION, CHECKS, CREATE, ELEMENTWISE, IMAGE, INDEX, LINEAR_ALGEBRA, MANIPULATE, NN,
+    NORMALIZATION, REDUCE, SORT,
 ):  # fmt: skip
     for _name, _function in _table.items():
         _define(_name, _function)

@@ -27,8 +27,8 @@ class Param:
         name: keyword.
         kind: operands are `"tensor"`, `"tensors"` (any number of them, one tuple in the IR) or
             `"shape"`. Attributes are `"int"`, `"ints"`, `"int_or_ints"`, `"bool"`, `"float"`,
-            `"str"`, `"dtype"`; the symbolic integers `"dim"` and `"dims"`; and `"number"`, an
-            integer, a symbolic one or a float.
+            `"floats"`, `"str"`, `"dtype"`; the symbolic integers `"dim"` and `"dims"`; and
+            `"number"`, an integer, a symbolic one or a float.
         default: REQUIRED, or the value used when left out. None is a value only where it is the
             default; an operand left out is the empty tuple in the IR.
         numbers: of an operand, the dtype of numbers given for it; by default that of the first
@@ -87,6 +87,10 @@ def _int_or_ints(value: Any) -> ir.Attribute:
     return _ints(value) if hasattr(value, "__iter__") else _i64(value)
 
 
+def _floats(value: Any) -> ir.Attribute:
+    return ir.DenseF64ArrayAttr.get([float(item) for item in _items(value)])
+
+
 def _dim_attribute(value: Any) -> ir.Attribute:
     expr = SymExpr.of(value)
     return Dims.of([expr]) if expr.value is None else _i64(expr.value)
@@ -116,6 +120,7 @@ _TO_ATTRIBUTE: dict[str, Callable[[Any], ir.Attribute]] = {
     "ints": _ints,
     "bool": lambda value: ir.BoolAttr.get(bool(value)),
     "float": lambda value: ir.FloatAttr.get(ir.F64Type.get(), float(value)),
+    "floats": _floats,
     "int_or_ints": _int_or_ints,
     "str": lambda value: ir.StringAttr.get(str(value)),
     "dtype": lambda value: ir.StringAttr.get(str(value)),
@@ -130,6 +135,7 @@ _ATTRIBUTES: dict[str, tuple[type, ...]] = {
     "str": (ir.StringAttr,),
     "dtype": (ir.StringAttr,),
     "ints": (ir.DenseI64ArrayAttr,),
+    "floats": (ir.DenseF64ArrayAttr,),
     "int_or_ints": (ir.IntegerAttr, ir.DenseI64ArrayAttr),
     "dim": (ir.IntegerAttr, Dims),
     "dims": (ir.DenseI64ArrayAttr, Dims),
@@ -160,6 +166,8 @@ def from_attribute(kind: str, attribute: ir.Attribute) -> Any:
         if len(dims) != 1:
             raise InferError(f"expected one expression, got {attribute}")
         return dims[0]
+    if isinstance(attribute, ir.DenseF64ArrayAttr):
+        return list(attribute)
     if isinstance(attribute, ir.DenseI64ArrayAttr):
         return [SymExpr.const(i) for i in attribute] if kind == "dims" else list(attribute)
     if kind in SYMBOLIC_KINDS and isinstance(attribute, ir.IntegerAttr):

@@ -168,7 +168,7 @@ def _python(attribute: ir.Attribute) -> Any:
         return True if isinstance(attribute, ir.UnitAttr) else attribute.value
     if isinstance(attribute, (ir.IntegerAttr, ir.FloatAttr, ir.StringAttr)):
         return attribute.value
-    if isinstance(attribute, (ir.ArrayAttr, ir.DenseI64ArrayAttr)):
+    if isinstance(attribute, (ir.ArrayAttr, ir.DenseI64ArrayAttr, ir.DenseF64ArrayAttr)):
         return [_python(item) if isinstance(item, ir.Attribute) else item for item in attribute]
     return attribute
 

@@ -1,7 +1,8 @@
 """Operations as Python functions: `relax.op.add(x, y)` is a call that `BlockBuilder.emit` emits.
 
 One function for each operation of the dialect, made from the dialect's table on first use, under
-the names of TVM; `relax.op.nn` has the same, as `relax.op.nn.softmax`.
+the names of TVM; `relax.op.nn` has the same, as `relax.op.nn.softmax`, and
+`relax.op.image` those on images.
 """
 
 import importlib
@@ -26,8 +27,8 @@ def _names() -> dict[str, str]:
 def __getattr__(name: str) -> Any:
     if name.startswith("__"):
         raise AttributeError(name)
-    if name == "nn":
-        return importlib.import_module("relax_mlir.relax.op.nn")
+    if name in ("image", "nn"):
+        return importlib.import_module(f"relax_mlir.relax.op.{name}")
     if name in _CALLS:
         value = getattr(importlib.import_module("relax_mlir.relax.op.calls"), name)
     elif name == "const":
@@ -51,4 +52,4 @@ def _operation(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*_names(), *_CALLS, "const", "nn"})
+    return sorted({*_names(), *_CALLS, "const", "image", "nn"})

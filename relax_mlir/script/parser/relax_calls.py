@@ -240,6 +240,8 @@ def _static_arguments(p: ExprParser, node: Node) -> ir.ArrayAttr:
     for value in values:
         if isinstance(value, (tuple, list)) and all(type(item) is int for item in value):
             found.append(ir.DenseI64ArrayAttr.get(list(value)))
+        elif isinstance(value, (tuple, list)) and all(type(item) is float for item in value):
+            found.append(ir.DenseF64ArrayAttr.get(list(value)))
         elif value is None:
             found.append(ir.UnitAttr.get())
         elif isinstance(value, (bool, int, float, str)):

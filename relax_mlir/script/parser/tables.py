@@ -37,6 +37,7 @@ ALIASES = {
     "transpose": "permute_dims",
     "cast": "astype",
     "nn.swish": "silu",
+    "image.resize2d": "resize2d",
 }
 # Where script looks for an operation that is not directly in `R`; it finds them in `R` as well.
 _NN = (
@@ -47,7 +48,11 @@ _NN = (
     "max_pool1d", "max_pool2d", "max_pool3d", "nll_loss", "pad", "prelu", "relu", "relu6",
     "rms_norm", "selu", "silu", "softmax", "softplus",
 )  # fmt: skip
-NAMESPACES: dict[str, str] = dict.fromkeys(_NN, "nn.")
+IMAGE = ("resize2d",)
+NAMESPACES: dict[str, str] = {
+    **dict.fromkeys(_NN, "nn."),
+    **dict.fromkeys(IMAGE, "image."),
+}
 # Call forms and constructors, beside the operations of the dialect's table.
 BUILTINS = (
     "call_tir", "call_tir_dyn", "call_dps_packed", "call_packed", "call_pure_packed", "match_cast",

@@ -91,6 +91,8 @@ def attribute(attr: ir.Attribute) -> str | None:
         return "None"
     if isinstance(attr, ir.DenseI64ArrayAttr):
         return repr(list(attr))
+    if isinstance(attr, ir.DenseF64ArrayAttr):
+        return python(list(attr))
     if isinstance(attr, ir.ArrayAttr):
         items = [attribute(item) for item in attr]
         return None if None in items else f"[{', '.join(map(str, items))}]"
@@ -107,6 +109,8 @@ def static_argument(attr: ir.Attribute) -> str:
     attr = attr.maybe_downcast()
     if isinstance(attr, ir.DenseI64ArrayAttr):
         return sequence([str(item) for item in attr])
+    if isinstance(attr, ir.DenseF64ArrayAttr):
+        return sequence([python(item) for item in attr])
     return "None" if isinstance(attr, ir.UnitAttr) else python(attr.value)
 
 

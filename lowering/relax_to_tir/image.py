@@ -1,0 +1,250 @@
+"""Images in another size as prim funcs: pixels and weights of each row and column in tables."""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.relax import types as T
+from relax_mlir.dialects.relax.ops.base import infer_result
+from relax_mlir.dialects.relax.ops.image import CROP, rounding_of
+from relax_mlir.dialects.relax.prover import can_prove_less_equal
+from relax_mlir.dialects.relax.symbolic import SymExpr, product
+from relax_mlir.dialects.relax.windows import layout_axes
+from relax_mlir.dialects.tir.builder import Buffer, PrimFuncBuilder
+from relax_mlir.dialects.tir.scalar import Scalar, binary, cast, is_float, select, unary
+from relax_mlir.lowering.relax_to_tir.elementwise import spatial
+from relax_mlir.lowering.relax_to_tir.emit import Legalizer
+from relax_mlir.lowering.relax_to_tir.index_checks import refuse_nothing
+from relax_mlir.lowering.relax_to_tir.limits import highest, lowest
+from relax_mlir.lowering.relax_to_tir.manipulate import attributes
+
+# Places are found in it: products of sizes are exact, so that what is whole is computed as whole.
+_PLACE = "float64"
+_TAPS = {"nearest_neighbor": (0,), "linear": (0, 1), "cubic": (-1, 0, 1, 2)}
+_EPSILON = 1e-5
+# So many times a pixel may come in a row before `_EPSILON` takes places to the next one.
+_MOST = 1000
+
+
+@dataclass(frozen=True)
+class _Axis:
+    """The tables of one spatial axis.
+
+    Attributes:
+        axis: which one.
+        pixels: for each tap from a place in the result to one in the image.
+        weights: of the taps; none where there is one tap.
+        outside: 1 for places beyond the image, where that matters.
+    """
+
+    axis: int
+    pixels: list[Buffer]
+    weights: list[Buffer]
+    outside: Buffer | None
+
+
+def _source(at: Scalar, size: Scalar, wanted: Scalar, attrs: dict[str, Any], which: int) -> Scalar:
+    """Return where in the image a pixel of the result is; all numbers are of `_PLACE`."""
+    mode = attrs["coordinate_transformation_mode"]
+    if mode == "align_corners":
+        return at * (size - 1.0) / binary("max", wanted - 1.0, 1.0)
+    if mode == "asymmetric":
+        return at * size / wanted
+    if mode == "tf_half_pixel_for_nn":
+        return (at + 0.5) * size / wanted
+    if mode == CROP:
+        first, last = attrs["roi"][which], attrs["roi"][2 + which]
+        apart = binary("max", wanted - 1.0, 1.0)
+        along = (size - 1.0) * first + at * (size - 1.0) * (last - first) / apart
+        return select(wanted > 1.0, along, (size - 1.0) * (0.5 * (first + last)))
+    place = (at + 0.5) * size / wanted - 0.5
+    return select(wanted > 1.0, place, 0.0) if mode == "pytorch_half_pixel" else place
+
+
+def _nearest(place: Scalar, rounding: str) -> Scalar:
+    if rounding == "round":
+        return unary("round", place)
+    if rounding == "round_prefer_floor":
+        return unary("ceil", place - 0.5)
+    if rounding == "round_prefer_ceil":
+        return unary("floor", place + 0.5)
+    # What is computed as just below a whole number is meant to be it.
+    if rounding == "floor":
+        return unary("floor", place + _EPSILON)
+    return unary("ceil", place - _EPSILON)
+
+
+def _cubic(t: Scalar, tap: int, alpha: float) -> Scalar:
+    """Return how much one of four pixels counts, given how far a place is behind the second."""
+    if tap == 0:
+        return ((t - 2.0) * t + 1.0) * t * alpha
+    if tap == 1:
+        return (t * (alpha + 2) - (alpha + 3)) * t * t + 1.0
+    if tap == 2:
+        return ((t * -(alpha + 2) + (2 * alpha + 3)) * t - alpha) * t
+    return (1.0 - t) * t * t * alpha
+
+
+def _weight(place: Scalar, tap: int, size: Scalar, attrs: dict[str, Any]) -> Scalar:
+    """Return how much a tap counts."""
+    first = unary("floor", place)
+    t = place - first
+    if attrs["method"] == "linear":
+        return t if tap else 1.0 - t
+    alpha = attrs["cubic_alpha"]
+    if not attrs["cubic_exclude"]:
+        return _cubic(t, tap, alpha)
+    # Pixels outside of the image do not count, the others the more.
+    counted = []
+    for each, offset in enumerate(_TAPS["cubic"]):
+        pixel = first + float(offset)
+        inside = binary("and", pixel >= 0.0, pixel < size)
+        counted.append(select(inside, _cubic(t, each, alpha), 0.0))
+    return counted[tap] / (counted[0] + counted[1] + counted[2] + counted[3])
+
+
+def _tables(
+    builder: PrimFuncBuilder, data: Buffer, out: Buffer, axis: int, which: int, kind: str,
+    attrs: dict[str, Any],
+) -> _Axis:  # fmt: skip
+    length, name = out.dims[axis], "HW"[which]
+    size = cast(builder.symbol(data.dims[axis]), _PLACE)
+    wanted = cast(builder.symbol(length), _PLACE)
+    taps = _TAPS[attrs["method"]]
+
+    def table(what: str, dtype: str, value: Callable[[Scalar], Scalar]) -> Buffer:
+        made = builder.alloc(f"{name}{what}", [length], dtype)
+        with builder.nest("places", spatial([length])) as (i,):
+            place = _source(cast(i, _PLACE), size, wanted, attrs, which)
+            made.store(cast(value(place), dtype), (i,))
+        return made
+
+    def pixel(offset: int) -> Callable[[Scalar], Scalar]:
+        def find(place: Scalar) -> Scalar:
+            if attrs["method"] == "nearest_neighbor":
+                index = _nearest(place, rounding_of(attrs))
+            else:
+                index = unary("floor", place) + float(offset)
+            # Before it is an integer, as numbers too large for one have none.
+            return cast(binary("max", binary("min", index, size - 1.0), 0.0), "int64")
+
+        return find
+
+    pixels = [table(f"Pixel{k}", "int64", pixel(offset)) for k, offset in enumerate(taps)]
+    weights = [
+        table(f"Weight{k}", kind, lambda place, k=k: _weight(place, k, size, attrs))
+        for k in range(len(taps) if len(taps) > 1 else 0)
+    ]
+
+    def beyond(place: Scalar) -> Scalar:
+        return select(binary("or", place < 0.0, place > size - 1.0), 1, cast(0, "int32"))
+
+    crop = attrs["coordinate_transformation_mode"] == CROP
+    return _Axis(axis, pixels, weights, table("Outside", "int32", beyond) if crop else None)
+
+
+def _times(size: SymExpr, wanted: SymExpr, attrs: dict[str, Any]) -> int | None:
+    """Return how often each nearest pixel comes in a row, None where that is not always as often.
+
+    Then which pixel it is needs no table, and vectors of the result are made of whole pixels.
+    """
+    if attrs["method"] != "nearest_neighbor" or size == 0:
+        return None
+    mode, rounding = attrs["coordinate_transformation_mode"], rounding_of(attrs)
+    floors = mode in ("asymmetric", "tf_half_pixel_for_nn") and rounding == "floor"
+    # Places are then less than half a pixel away from theirs.
+    rounds = mode in ("half_pixel", "pytorch_half_pixel") and rounding.startswith("round")
+    times = (wanted // size).value
+    if not (floors or rounds) or not times or times > _MOST or wanted != size * times:
+        return None
+    return times
+
+
+def _blend(source: Buffer, along: _Axis, at: Sequence[Scalar], kind: str) -> Scalar:
+    """Return the weighted sum of the taps along one axis."""
+    total: Any = None
+    place = at[along.axis]
+    for k, pixels in enumerate(along.pixels):
+        where = list(at)
+        where[along.axis] = cast(pixels[place], "index")
+        value = source[tuple(where)]
+        if along.weights:
+            value = cast(value, kind) * along.weights[k][place]
+        total = value if total is None else total + value
+    return total
+
+
+def _kind(dtypes: Sequence[str]) -> str:
+    """Return the dtype of the sums: one that has every pixel, 64-bit integers apart."""
+    wide = any(d == "float64" or (not is_float(d) and T.dtype_size(d) > 2) for d in dtypes)
+    return "float64" if wide else "float32"
+
+
+def _fitted(value: Scalar, dtype: str) -> Scalar:
+    """Return a sum as a pixel: cubics leave the range of integers, which then ends there."""
+    if is_float(dtype) or not is_float(value.dtype):
+        return cast(value, dtype)
+    low, high = float(lowest(dtype)), float(highest(dtype))
+    if high > highest(dtype):
+        high = math.nextafter(high, 0)
+    return cast(binary("max", binary("min", value, high), low), dtype)
+
+
+def legalize_resize2d(legalizer: Legalizer, op: ir.Operation) -> ir.Value | None:
+    """Legalise images in another size: along their height first, where rows are contiguous."""
+    attrs, dims = attributes(op), T.tensor_dims(op.operands[0].type)
+    result = T.tensor_dims(infer_result(op))
+    if dims is None or result is None or not T.tensor_dtype(op.operands[0].type):
+        return None
+    _, _, *places = layout_axes(attrs["layout"], "NCHW")
+    for axis in places:
+        if not can_prove_less_equal(SymExpr.const(1), dims[axis]):
+            refuse_nothing(op, product(result), dims[axis])
+    nearest = attrs["method"] == "nearest_neighbor"
+
+    def body(builder: PrimFuncBuilder, buffers: Sequence[Buffer]) -> None:
+        data, out = buffers
+        kind = _kind([data.dtype, out.dtype])
+        times = [_times(data.dims[axis], out.dims[axis], attrs) for axis in places]
+        counts = [count for count in times if count]
+        if len(counts) == len(places):
+            with builder.nest("resize2d", spatial(out.dims)) as block:
+                where = list(block)
+                for axis, count in zip(places, counts, strict=True):
+                    where[axis] = where[axis] // count
+                out.store(cast(data[tuple(where)], out.dtype), tuple(block))
+            return
+        rows, columns = (
+            _tables(builder, data, out, axis, which, kind, attrs)
+            for which, axis in enumerate(places)
+        )
+        source = data
+        if not nearest:
+            high = list(data.dims)
+            high[rows.axis] = out.dims[rows.axis]
+            source = builder.alloc("Rows", high, kind)
+            with builder.nest("rows", spatial(high)) as block:
+                at = tuple(block)
+                source.store(_blend(data, rows, at, kind), at)
+        with builder.nest("resize2d", spatial(out.dims)) as block:
+            at = list(block)
+            where = list(at)
+            if nearest:
+                where[rows.axis] = cast(rows.pixels[0][at[rows.axis]], "index")
+                where[columns.axis] = cast(columns.pixels[0][at[columns.axis]], "index")
+                value = source[tuple(where)]
+            else:
+                value = _blend(source, columns, at, kind)
+            value = _fitted(value, out.dtype)
+            if rows.outside and columns.outside:
+                found = rows.outside[at[rows.axis]] + columns.outside[at[columns.axis]]
+                missing = _fitted(cast(attrs["extrapolation_value"], "float64"), out.dtype)
+                value = select(found != 0, missing, value)
+            out.store(value, tuple(at))
+
+    return legalizer.call_inferred(op, [op.operands[0]], body, str(attrs))
+
+
+LEGALIZE = {"resize2d": legalize_resize2d}

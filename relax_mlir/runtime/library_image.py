@@ -1,0 +1,121 @@
+"""Images in another size, of whatever shapes and dtypes arrive (D0)."""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from relax_mlir.errors import ArgumentTypeError, ShapeMismatchError
+from relax_mlir.runtime.library_support import check, size_of
+from relax_mlir.runtime.values import numpy_dtype
+
+_Array = np.ndarray
+_ROUND: dict[str, Callable[[_Array], _Array]] = {
+    "round": np.rint,
+    "round_prefer_floor": lambda place: np.ceil(place - 0.5),
+    "round_prefer_ceil": lambda place: np.floor(place + 0.5),
+    "floor": lambda place: np.floor(place + 1e-5),
+    "ceil": lambda place: np.ceil(place - 1e-5),
+}
+
+
+def _places(size: int, wanted: int, mode: str, ends: tuple[float, float]) -> _Array:
+    """Return where in the image the pixels of the result are along one axis."""
+    at, n, m = np.arange(wanted, dtype="float64"), float(size), float(wanted)
+    if mode == "align_corners":
+        return at * (n - 1) / max(m - 1, 1)
+    if mode == "asymmetric":
+        return at * n / m
+    if mode == "tf_half_pixel_for_nn":
+        return (at + 0.5) * n / m
+    if mode == "tf_crop_and_resize":
+        first, last = ends
+        if wanted > 1:
+            return first * (n - 1) + at * (n - 1) * (last - first) / (m - 1)
+        return np.full(wanted, 0.5 * (first + last) * (n - 1))
+    if mode == "pytorch_half_pixel" and wanted <= 1:
+        return at * 0.0
+    return (at + 0.5) * n / m - 0.5
+
+
+def _taps(
+    place: _Array, size: int, method: str, rounding: str, alpha: float, exclude: int
+) -> list[tuple[_Array, Any]]:
+    """Return for each tap the pixels, not yet inside of the image, and how much they count."""
+    if method == "nearest_neighbor":
+        return [(_ROUND[rounding](place), None)]
+    first = np.floor(place)
+    t = place - first
+    if method == "linear":
+        return [(first, 1 - t), (first + 1, t)]
+    a, t2, t3 = alpha, t * t, t * t * t
+    pixels = [first + offset for offset in (-1, 0, 1, 2)]
+    weights = [
+        a * (t3 - 2 * t2 + t),
+        (a + 2) * t3 - (a + 3) * t2 + 1,
+        -(a + 2) * t3 + (2 * a + 3) * t2 - a * t,
+        a * (t2 - t3),
+    ]
+    if exclude:
+        weights = [
+            np.where((pixel >= 0) & (pixel < size), weight, 0)
+            for pixel, weight in zip(pixels, weights, strict=True)
+        ]
+        total = sum(weights)
+        weights = [weight / total for weight in weights]
+    return list(zip(pixels, weights, strict=True))
+
+
+def _fitted(value: _Array, dtype: np.dtype) -> _Array:
+    if dtype.kind in "iu" and value.dtype.kind == "f":
+        limits = np.iinfo(dtype)
+        low, high = float(limits.min), float(limits.max)
+        high = math.nextafter(high, 0) if high > limits.max else high
+        value = value.clip(low, high)
+    return value.astype(dtype)
+
+
+def _wide(dtypes: Sequence[np.dtype]) -> Any:
+    double = any(d == np.float64 or (d.kind in "iu" and d.itemsize > 2) for d in dtypes)
+    return np.float64 if double else np.float32
+
+
+def _resize2d(
+    data: _Array, size: Any, roi: Any, layout: str, method: str, mode: str, rounding: str,
+    alpha: float, exclude: int, extrapolation: float, out_dtype: str | None,
+) -> _Array:  # fmt: skip
+    check(data)
+    wanted = size_of(size)
+    if data.ndim != 4 or len(wanted) not in (1, 2):
+        raise ArgumentTypeError(
+            f"data must have 4 dimensions and size one or two, got {data.ndim} and {wanted}"
+        )
+    dtype = numpy_dtype(out_dtype) if out_dtype else data.dtype
+    if method != "nearest_neighbor" and "b" in (data.dtype.kind, dtype.kind):
+        raise ArgumentTypeError(f"pixels of dtype bool have no {method} interpolation")
+    kind, value, outside = _wide([data.dtype, dtype]), data, np.zeros((1,) * 4, bool)
+    rounding = rounding or ("round" if mode == "align_corners" else "floor")
+    for which, count in enumerate((wanted[0], wanted[-1])):
+        axis = layout.index("HW"[which])
+        length = data.shape[axis]
+        if count and not length:
+            raise ShapeMismatchError(f"there are no pixels for {count} along axis {axis}")
+        ends = (roi[which], roi[2 + which]) if roi else (0.0, 1.0)
+        place = _places(length, count, mode, ends)
+        along = [count if each == axis else 1 for each in range(4)]
+        total: Any = None
+        for pixel, weight in _taps(place, length, method, rounding, alpha, exclude):
+            found = value.take(pixel.clip(0, max(length - 1, 0)).astype("int64"), axis)
+            if weight is not None:
+                found = found.astype(kind) * weight.astype(kind).reshape(along)
+            total = found if total is None else total + found
+        value = total
+        outside = outside | ((place < 0) | (place > length - 1)).reshape(along)
+    value = _fitted(value, dtype)
+    if mode == "tf_crop_and_resize":
+        value = np.where(outside, _fitted(np.float64(extrapolation), dtype), value)
+    return value
+
+
+IMAGE: dict[str, Callable[..., Any]] = {"resize2d": _resize2d}
