@@ -39,8 +39,8 @@ from relax_mlir.transform.tir_calls import (
 PANEL = 32
 # Smaller matrices are packed in no time, or read as they lie.
 _LEAST = 1 << 14
-# One row alone reads the matrix as quickly in whatever order it is in.
-_FEW_ROWS = 2
+# No rows read nothing.
+_FEW_ROWS = 1
 _DTYPES = ("float32", "float64")
 # Of a module: how many matrices were packed, bytes of panels, of originals, and of those freed.
 _ACCOUNT = "relax.packed_weights"

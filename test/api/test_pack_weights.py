@@ -57,7 +57,19 @@ def test_numbers(op: str, transposed: bool, k: int, n: int, dtype: str) -> None:
         np.testing.assert_allclose(np.asarray(function(x, c)), want, rtol=2e-4, atol=2e-4)
 
 
-@pytest.mark.parametrize("shape", [(1, 512, 64), (40, 512, 65), (40, 16, 64)])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(("k", "n"), [(512, 32), (70, 352)])
+def test_a_single_row(k: int, n: int, dtype: str) -> None:
+    w = weights((k, n), dtype)
+    module = bound("matmul", (1, k, n), w)
+    assert "_packed" in str(lower(module, "PackWeights").mlir_module)
+    x, c = weights((1, k), dtype), weights((n, 1), dtype)[:, 0]
+    got = relax.VirtualMachine(relax.build(module))["main"](x, c)
+    want = np.maximum(x.astype("f8") @ w + c, 0)
+    np.testing.assert_allclose(np.asarray(got), want, rtol=2e-4, atol=2e-4)
+
+
+@pytest.mark.parametrize("shape", [(0, 512, 64), (40, 512, 65), (40, 16, 64)])
 def test_left_as_they_are(shape: tuple[int, int, int]) -> None:
     w = weights(shape[1:])
     module = bound("matmul", shape, w)
