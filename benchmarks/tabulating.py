@@ -2,7 +2,8 @@
 
 import math
 
-from workloads import BARS, DYNAMIC_BAR, WORKLOADS, Bar
+from bars import BARS, DYNAMIC_BAR, Bar
+from workloads import WORKLOADS
 
 PEERS = {"onnxruntime": "ORT", "openvino": "OpenVINO", "iree": "IREE", "torch": "torch"}
 _OURS = ("ours", "dynamic")

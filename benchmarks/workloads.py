@@ -29,7 +29,7 @@ class Workload:
 
     Attributes:
         name: unique; what `--only` matches.
-        group: the heading that it is under; its bar is in `BARS`.
+        group: the heading that it is under; its bar is in `bars.BARS`.
         inputs: shapes by name.
         weights: shapes of constants by name.
         nodes: in order; the result of each is named `t0`, `t1`, ..., and the last is the program's.
@@ -55,40 +55,6 @@ class Workload:
     def large(self) -> bool:
         """Whether the caches of a core cannot hold it."""
         return self.bytes >= 8e6
-
-
-@dataclass(frozen=True)
-class Bar:
-    """What issue 6 asks of a group: the ratio of the best peer's time to ours.
-
-    Attributes:
-        each: of every workload.
-        mean: of the geometric mean.
-        bandwidth: of every large workload, the share of the bandwidth of copying.
-    """
-
-    each: float | None = None
-    mean: float | None = None
-    bandwidth: float | None = None
-
-
-BARS = {
-    "matmul": Bar(each=1.0),
-    "transformer": Bar(each=1.0),
-    "conv": Bar(each=0.8, mean=1.0),
-    "depthwise": Bar(each=0.8, mean=1.0),
-    "elementwise": Bar(mean=1.2, bandwidth=0.85),
-    "softmax": Bar(mean=1.2, bandwidth=0.85),
-    "layernorm": Bar(mean=1.2, bandwidth=0.85),
-    "reduction": Bar(mean=1.2, bandwidth=0.85),
-    "transpose": Bar(mean=1.2, bandwidth=0.85),
-    "attention": Bar(each=1.2),
-    "other": Bar(mean=1.0),
-    "model": Bar(each=1.0),
-    "fused": Bar(),
-    "paths": Bar(),
-}
-DYNAMIC_BAR = 0.95  # the static version's time by that of the one for any size
 
 
 def data(work: Workload) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:

@@ -11,7 +11,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import matplotlib as mpl
-from workloads import BARS, WORKLOADS
+from bars import BARS
+from workloads import WORKLOADS
 
 mpl.use("Agg")
 import matplotlib.pyplot as plt

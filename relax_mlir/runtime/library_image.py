@@ -114,7 +114,7 @@ def _resize2d(
         outside = outside | ((place < 0) | (place > length - 1)).reshape(along)
     value = _fitted(value, dtype)
     if mode == "tf_crop_and_resize":
-        value = np.where(outside, _fitted(np.float64(extrapolation), dtype), value)
+        value = np.where(outside, _fitted(np.asarray(extrapolation, "float64"), dtype), value)
     return value
 
 
