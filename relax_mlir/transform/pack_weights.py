@@ -31,6 +31,7 @@ from relax_mlir.transform.tir_calls import (
     create_call,
     erase_call,
     integer_parameters,
+    kernel_calls,
     match_call,
     unique_name,
 )
@@ -111,14 +112,7 @@ class _Packer:
 
     def function(self, function: ir.Operation) -> None:
         """Pack what the calls of a function multiply by."""
-        calls: list[ir.Operation] = []
-
-        def visit(op: ir.Operation) -> ir.WalkResult:
-            if op.name == "relax.call_tir":
-                calls.append(op)
-            return ir.WalkResult.ADVANCE
-
-        function.walk(visit)
+        calls = kernel_calls(function)
         written = written_values(function) if calls else set()
         changed = False
         for op in calls:

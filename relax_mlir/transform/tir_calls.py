@@ -104,6 +104,19 @@ def integer_parameters(
     return sorted(used - {dim.name for dim in shapes})
 
 
+def kernel_calls(function: ir.Operation) -> list[ir.Operation]:
+    """Return the calls of prim funcs in a function, in order."""
+    calls: list[ir.Operation] = []
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        if op.name == "relax.call_tir":
+            calls.append(op)
+        return ir.WalkResult.ADVANCE
+
+    function.walk(visit)
+    return calls
+
+
 def create_call(
     name: str,
     shape: ir.Value,
