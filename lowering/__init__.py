@@ -63,6 +63,7 @@ PASSES: dict[str, PassSpec] = _table(
             _THREADS,
             PassOption("l1_bytes", int, 48 << 10, "size of a core's first-level data cache"),
             PassOption("l2_bytes", int, 2 << 20, "size of a core's second-level cache"),
+            PassOption("l3_bytes", int, 32 << 20, "size of the last-level cache"),
             PassOption("dot_products", str, "", "such as bf16,u8s8,s16: instructions there are"),
             PassOption("gathers", bool, True, "whether gathers are quicker than single loads"),
             PassOption("fma_units", int, 2, "multiply-adds of vectors that start in a cycle"),

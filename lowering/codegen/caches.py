@@ -5,37 +5,44 @@ from pathlib import Path
 
 _SYSTEM = Path("/sys/devices/system/cpu/cpu0/cache")
 _UNITS = {"K": 1 << 10, "M": 1 << 20}
-# First-level data cache and second-level cache of a core, in KiB.
+# First-level data cache and second-level cache of a core, in KiB, and the last-level one, in MiB.
 _KNOWN = {
-    **dict.fromkeys(("haswell", "broadwell", "skylake"), (32, 256)),
-    **dict.fromkeys(("skylake-avx512", "cascadelake", "cooperlake"), (32, 1024)),
-    **dict.fromkeys(("znver1", "znver2", "znver3"), (32, 512)),
-    "znver4": (32, 1024),
-    "znver5": (48, 1024),
-    **dict.fromkeys(("icelake-client", "tigerlake"), (48, 512)),
-    **dict.fromkeys(("icelake-server", "alderlake"), (48, 1280)),
-    **dict.fromkeys(("sapphirerapids", "graniterapids"), (48, 2048)),
-    "neoverse-n1": (64, 1024),
-    "neoverse-v1": (64, 1024),
-    "neoverse-v2": (64, 2048),
-    **dict.fromkeys(("apple-m1", "apple-m2", "apple-m3"), (128, 3072)),
+    **dict.fromkeys(("haswell", "broadwell", "skylake"), (32, 256, 8)),
+    **dict.fromkeys(("skylake-avx512", "cascadelake", "cooperlake"), (32, 1024, 24)),
+    "znver1": (32, 512, 8),
+    "znver2": (32, 512, 16),
+    "znver3": (32, 512, 32),
+    "znver4": (32, 1024, 32),
+    "znver5": (48, 1024, 32),
+    **dict.fromkeys(("icelake-client", "tigerlake"), (48, 512, 8)),
+    "icelake-server": (48, 1280, 32),
+    "alderlake": (48, 1280, 24),
+    **dict.fromkeys(("sapphirerapids", "graniterapids"), (48, 2048, 32)),
+    "neoverse-n1": (64, 1024, 32),
+    "neoverse-v1": (64, 1024, 32),
+    "neoverse-v2": (64, 2048, 32),
+    **dict.fromkeys(("apple-m1", "apple-m2", "apple-m3"), (128, 3072, 8)),
 }
 # What every machine of the last ten years has.
-_LEAST = (32, 512)
+_LEAST = (32, 512, 8)
+# Larger last-level caches are shared by the many programs that run on as many cores.
+_MOST_OF_LAST = 32 << 20
 
 
-def cache_bytes(cpu: str, is_host: bool) -> tuple[int, int]:
-    """Return the sizes of a core's first-level data cache and second-level cache, in bytes.
+def cache_bytes(cpu: str, is_host: bool) -> tuple[int, int, int]:
+    """Return the sizes of a core's first and second-level data caches and of the last, in bytes.
+
+    Of the last-level cache at most 32 MiB: a larger one has many users.
 
     Args:
         cpu: LLVM's name of the CPU.
         is_host: whether it is that of this machine, whose system then knows better.
     """
-    first, second = _KNOWN.get(cpu, _LEAST)
-    sizes: dict[int, int] = {1: first << 10, 2: second << 10}
+    first, second, last = _KNOWN.get(cpu, _LEAST)
+    sizes: dict[int, int] = {1: first << 10, 2: second << 10, 3: last << 20}
     if is_host:
         sizes.update(_of_system())
-    return sizes[1], sizes[2]
+    return sizes[1], sizes[2], max(sizes[2], min(sizes[3], _MOST_OF_LAST))
 
 
 @functools.lru_cache(maxsize=1)

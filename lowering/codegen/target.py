@@ -188,8 +188,8 @@ class Target:
         return (self.triple, self.cpu) != _host()[:2] or allow_matrices()
 
     @property
-    def cache_bytes(self) -> tuple[int, int]:
-        """Sizes of a core's first-level data cache and second-level cache."""
+    def cache_bytes(self) -> tuple[int, int, int]:
+        """Sizes of a core's first-level data cache and second-level cache, and of the last."""
         triple, cpu, _ = _host()
         return cache_bytes(self.cpu, (self.triple, self.cpu) == (triple, cpu))
 

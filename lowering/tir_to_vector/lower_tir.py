@@ -29,6 +29,7 @@ def lower_tir(
     threads: int = 1,
     l1_bytes: int = 48 << 10,
     l2_bytes: int = 2 << 20,
+    l3_bytes: int = 32 << 20,
     dot_products: str = "",
     gathers: bool = True,
     fma_units: int = 2,
@@ -43,6 +44,7 @@ def lower_tir(
         threads: most threads for one kernel; with more than one, code for OpenMP is written.
         l1_bytes: size of a core's first-level data cache.
         l2_bytes: size of what a core has of the second-level cache.
+        l3_bytes: size of the last-level cache.
         dot_products: names of instructions as `Machine.dot_products` has them, between commas.
         gathers: whether gathers are quicker than loads one by one.
         fma_units: multiply-adds of whole vectors that a core starts in a cycle.
@@ -52,8 +54,9 @@ def lower_tir(
     """
     dots = tuple(name for name in dot_products.split(",") if name)
     machine = Machine(
-        vector_bits, vector_registers, fma, threads, l1_bytes, l2_bytes, dots, gathers, fma_units
-    )
+        vector_bits, vector_registers, fma, threads, l1_bytes, l2_bytes, l3_bytes, dots, gathers,
+        fma_units,
+    )  # fmt: skip
     problems: list[str] = []
     slow = SlowKernels()
     with op.context, op.location:

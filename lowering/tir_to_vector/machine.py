@@ -18,6 +18,7 @@ class Machine:
         threads: most threads for one kernel.
         l1_bytes: size of a core's first-level data cache.
         l2_bytes: size of what a core has of the second-level cache.
+        l3_bytes: size of the last-level cache, of which one program may have most.
         dot_products: instructions that add up products of small numbers: "bf16" (pairs into f32),
             "u8s8" (four unsigned times signed bytes into i32), "s16" (pairs into i32); "amx_bf16"
             and "amx_int8" (the same into registers that hold matrices).
@@ -32,6 +33,7 @@ class Machine:
     threads: int = 1
     l1_bytes: int = 48 << 10
     l2_bytes: int = 2 << 20
+    l3_bytes: int = 32 << 20
     dot_products: tuple[str, ...] = ()
     gathers: bool = True
     fma_units: int = 2
@@ -44,6 +46,15 @@ class Machine:
     def can_mask(self, bits: int) -> bool:
         """Whether loads and stores of elements of that size have masks."""
         return self.vector_bits >= (512 if bits < 32 else 256)
+
+    def past_cache(self, in_order: bool) -> int:
+        """Return the bytes read and written from which on stores should go past the cache.
+
+        One core alone waits for what plain stores read first. Several wait for memory together, to
+        which less has to go while some of it stays in the cache; but not where what is written is
+        in another order than what is read, so that lines leave the cache half used.
+        """
+        return self.l3_bytes * (5 if in_order and self.threads > 1 else 3) // 4
 
     @property
     def row_tiles(self) -> tuple[int, ...]:

@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.emit import KEEP, Emitter
+from relax_mlir.lowering.tir_to_vector.flat import FlatNest
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 
 if TYPE_CHECKING:
     from relax_mlir.lowering.tir_to_vector.vector_nest import NestWriter
 
-# Bytes read and written from which on it pays: what is left of a last-level cache for one program.
-PAST_CACHE = 24 << 20
 # Stretches of memory that are walked side by side: the hardware fetches ahead on each.
 _STRETCHES = 4
 _REGISTER = 512
@@ -37,9 +36,21 @@ def streams(writer: "NestWriter") -> bool | ir.Value:
     total: Index = width
     for it in flat.iters:
         total = emit.mul(total, emit.size(it.extent))
+    least = writer.machine.past_cache(_in_order(flat))
     if isinstance(total, int):
-        return total >= PAST_CACHE
-    return emit.compare("sge", total, PAST_CACHE)
+        return total >= least
+    return emit.compare("sge", total, least)
+
+
+def _in_order(flat: FlatNest) -> bool:
+    """Return whether all that a map reads lies in the order of what it writes."""
+    store = flat.accesses[flat.store]
+    return all(
+        stride in (0, place)
+        for op, access in flat.accesses.items()
+        if op.name == "memref.load"
+        for stride, place in zip(access.strides, store.strides, strict=True)
+    )
 
 
 def reading_order(writer: "NestWriter", free: Sequence[int]) -> list[int]:

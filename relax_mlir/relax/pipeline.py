@@ -241,7 +241,7 @@ def _native(
     kernels = _prim_funcs(mod)
     if kernels is None:
         return []
-    l1_bytes, l2_bytes = target.cache_bytes
+    l1_bytes, l2_bytes, l3_bytes = target.cache_bytes
     with log.stage("LowerTIR", kernels.mlir_module):
         lower = registry.get_pass(
             "LowerTIR",
@@ -251,6 +251,7 @@ def _native(
             threads=available_threads(target),
             l1_bytes=l1_bytes,
             l2_bytes=l2_bytes,
+            l3_bytes=l3_bytes,
             dot_products=",".join(target.dot_products),
             gathers=target.gathers,
             fma_units=target.fma_units,

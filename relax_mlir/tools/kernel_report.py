@@ -113,6 +113,7 @@ def _kernels(lowered: IRModule, machine: Machine) -> list[Kernel]:
             threads=machine.threads,
             l1_bytes=machine.l1_bytes,
             l2_bytes=machine.l2_bytes,
+            l3_bytes=machine.l3_bytes,
             dot_products=",".join(machine.dot_products),
             gathers=machine.gathers,
             fma_units=machine.fma_units,

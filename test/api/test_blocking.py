@@ -34,8 +34,11 @@ def test_blocks_of_k_are_alike() -> None:
 
 
 def test_caches_by_name() -> None:
-    assert Target.parse("llvm -mcpu=haswell").cache_bytes == (32 << 10, 256 << 10)
-    assert Target.parse("llvm -mtriple=aarch64-linux-gnu").cache_bytes == (32 << 10, 512 << 10)
+    assert Target.parse("llvm -mcpu=haswell").cache_bytes == (32 << 10, 256 << 10, 8 << 20)
+    other = Target.parse("llvm -mtriple=aarch64-linux-gnu")
+    assert other.cache_bytes == (32 << 10, 512 << 10, 8 << 20)
+    server = Target.parse("llvm -mcpu=sapphirerapids")
+    assert server.cache_bytes == (48 << 10, 2 << 20, 32 << 20)
 
 
 def test_caches_of_this_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -49,10 +52,13 @@ def test_caches_of_this_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(caches, "_SYSTEM", tmp_path)
     caches._of_system.cache_clear()
     try:
-        assert caches.cache_bytes("znver5", True) == (32 << 10, 2 << 20)
-        assert caches.cache_bytes("znver5", False) == (48 << 10, 1 << 20)
+        assert caches.cache_bytes("znver5", True) == (32 << 10, 2 << 20, 9 << 20)
+        assert caches.cache_bytes("znver5", False) == (48 << 10, 1 << 20, 32 << 20)
+        (tmp_path / "index3" / "size").write_text("260M")
+        caches._of_system.cache_clear()
+        assert caches.cache_bytes("znver5", True) == (32 << 10, 2 << 20, 32 << 20)
         (tmp_path / "index0" / "size").write_text("?")
         caches._of_system.cache_clear()
-        assert caches.cache_bytes("znver5", True) == (48 << 10, 1 << 20)
+        assert caches.cache_bytes("znver5", True) == (48 << 10, 1 << 20, 32 << 20)
     finally:
         caches._of_system.cache_clear()

@@ -13,7 +13,7 @@ from relax_mlir.dialects.tir.builder import BufferDecl, PrimFuncBuilder
 from relax_mlir.dialects.tir.scalar import Scalar, binary, cast, compare, select, unary
 from relax_mlir.lowering.codegen.openmp import runtime_library
 from relax_mlir.lowering.tir_to_vector import reduction as reductions
-from relax_mlir.lowering.tir_to_vector import streaming, team
+from relax_mlir.lowering.tir_to_vector import team
 from relax_mlir.runtime.native import load_openmp
 
 SHAPES = [(1, 1, 1), (3, 5, 70), (2, 3, 0), (0, 2, 3), (7, 130, 17), (2, 3, 517), (9, 40, 129)]
@@ -105,7 +105,6 @@ def test_softmax_in_one_pass_less(dims: list[Any], threads: int) -> None:
 @pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "int8"])
 def test_stores_past_the_cache(dtype: str, threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(team, "LEAST_WORK", 0)
-    monkeypatch.setattr(streaming, "PAST_CACHE", 3000)
     all_ = ["a", "b", "c"]
     made = build(
         [
@@ -118,6 +117,7 @@ def test_stores_past_the_cache(dtype: str, threads: int, monkeypatch: pytest.Mon
             ),
         ],
         threads=threads,
+        l3_bytes=4000,
     )
     for shape in [*SHAPES, (3, 5, 301), (16, 16, 64), (32, 48, 33)]:
         x = values(shape, dtype)
@@ -141,7 +141,6 @@ def test_copies_in_the_order_of_the_source(
     order: tuple[int, ...], threads: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(team, "LEAST_WORK", 0)
-    monkeypatch.setattr(streaming, "PAST_CACHE", 3000)
     known: list[Any] = [3, 5, 4, 77]
     made = build(
         [
@@ -149,6 +148,7 @@ def test_copies_in_the_order_of_the_source(
             permutation("any", ["a", "b", "c", "d"], order, "float32"),
         ],
         threads=threads,
+        l3_bytes=4000,
     )
     for shape in [(3, 5, 4, 77), (1, 2, 3, 16), (3, 5, 0, 2), (2, 3, 2, 300), (17, 1, 5, 9)]:
         x = values(shape, "float32")
@@ -158,12 +158,11 @@ def test_copies_in_the_order_of_the_source(
             np.testing.assert_array_equal(got, want)
 
 
-@pytest.mark.parametrize("past_cache", [3000, 1 << 40])
-def test_functions_of_many_instructions(past_cache: int, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("l3_bytes", [4000, 1 << 40])
+def test_functions_of_many_instructions(l3_bytes: int) -> None:
     """The code for several vectors and that for the rest under a mask, aligned or not."""
-    monkeypatch.setattr(streaming, "PAST_CACHE", past_cache)
     square = elementwise("square", lambda x: binary("pow", x, 2), [["n"], ["n"]], ["float32"] * 2)
-    made = build([square])
+    made = build([square], l3_bytes=l3_bytes)
     for n in (0, 1, 15, 16, 17, 63, 64, 65, 127, 1000, 1023):
         x = values((n,), "float32")
         close(run(made["square"], [x], (n,), "float32"), x * x)
@@ -253,14 +252,13 @@ def placed(x: np.ndarray, elements: int) -> np.ndarray:
     return made
 
 
-@pytest.mark.parametrize("past_cache", [3000, 1 << 40])
+@pytest.mark.parametrize("l3_bytes", [4000, 1 << 40])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_transposes_wherever_tensors_begin(
-    dtype: str, past_cache: int, threads: int, monkeypatch: pytest.MonkeyPatch
+    dtype: str, l3_bytes: int, threads: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Stores past the cache must be aligned, and tiles begin where the lines of the source do."""
     monkeypatch.setattr(team, "LEAST_WORK", 0)
-    monkeypatch.setattr(streaming, "PAST_CACHE", past_cache)
     known = [(130, 144), (144, 130), (160, 144), (8, 1024), (1024, 24), (2, 16, 192), (2, 129, 131)]
     shapes: list[list[Any]] = [list(shape) for shape in known]
     made = build(
@@ -269,6 +267,7 @@ def test_transposes_wherever_tensors_begin(
             for i, dims in enumerate([*shapes, ["m", "n"], ["b", "m", "n"]])
         ],
         threads=threads,
+        l3_bytes=l3_bytes,
     )
     for i, shape in enumerate(known):
         x = values(shape, dtype)

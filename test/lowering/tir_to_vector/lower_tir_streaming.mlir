@@ -1,7 +1,16 @@
 // RUN: relax-opt %s --lower-tir --split-input-file | FileCheck %s
+// RUN: relax-opt %s --lower-tir=threads=2 --split-input-file | FileCheck %s --check-prefix=TWO
+// RUN: relax-opt %s --lower-tir="threads=2 l3_bytes=8388608" --split-input-file | FileCheck %s --check-prefix=SMALL
 
 // What does not fit the cache is stored past it, aligned, in four stretches at a time.
 
+// Two cores do better with plain stores as long as some of it stays in the last-level cache.
+
+// TWO-LABEL: func.func @large
+// TWO-NOT: nontemporal
+// TWO: return
+// SMALL-LABEL: func.func @large
+// SMALL: nontemporal
 // CHECK-LABEL: func.func @large
 // CHECK: memref.extract_aligned_pointer_as_index
 // CHECK: scf.if
