@@ -76,6 +76,19 @@ class Sums:
         found = self._compare(_UNORDERED, *pair)
         return [total, self._either(carried[1], found)]
 
+    def steps(self, carried: Sequence[ir.Value], values: Sequence[ir.Value]) -> list[ir.Value]:
+        """Return what is carried on when the total got some vectors; a mask is for two of them."""
+        if self._keep is None:
+            return functools.reduce(
+                lambda parts, value: self.step(parts, value), values, [*carried]
+            )
+        total, mark = carried
+        for i in range(0, len(values), 2):
+            some = values[i : i + 2]
+            total = functools.reduce(lambda low, value: self._larger(value, low), some, total)
+            mark = self._either(mark, self._compare(_UNORDERED, some[0], some[-1]))
+        return [total, mark]
+
     def end(self, carried: Sequence[ir.Value]) -> ir.Value:
         """Return the total."""
         if not self._marks(carried[0].type):

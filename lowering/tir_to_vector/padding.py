@@ -35,8 +35,13 @@ class Padded:
     @property
     def is_zero(self) -> bool:
         """Whether the number is zero."""
-        kind = ir.FloatAttr if isinstance(self.fill, ir.FloatAttr) else ir.IntegerAttr
-        return kind(self.fill).value == 0
+        return is_zero(self.fill)
+
+
+def is_zero(number: ir.Attribute) -> bool:
+    """Whether a number's attribute is zero."""
+    kind = ir.FloatAttr if isinstance(number, ir.FloatAttr) else ir.IntegerAttr
+    return kind(number).value == 0
 
 
 def match_padded(fill: tuple[Nest, FlatNest], copy: tuple[Nest, FlatNest]) -> Padded | None:

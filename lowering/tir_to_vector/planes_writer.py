@@ -1,21 +1,14 @@
-"""What windows over planes share: loops, planes in fast memory, elements of the window."""
+"""What copies of planes share: loops, planes in fast memory, elements of the window."""
 
 import itertools
 import math
-from abc import ABC, abstractmethod
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from abc import abstractmethod
+from contextlib import ExitStack
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.dialects.relax.symbolic import SymExpr
-from relax_mlir.lowering.tir_to_vector.emit import Emitter
-from relax_mlir.lowering.tir_to_vector.epilogue import Finish
-from relax_mlir.lowering.tir_to_vector.flat import inner_dims
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
-from relax_mlir.lowering.tir_to_vector.machine import Machine
 from relax_mlir.lowering.tir_to_vector.multiply import multiply_add
-from relax_mlir.lowering.tir_to_vector.operands import Layout
-from relax_mlir.lowering.tir_to_vector.planes import Planes
+from relax_mlir.lowering.tir_to_vector.planes_base import PlanesBase
 from relax_mlir.lowering.tir_to_vector.team import Part
 from relax_mlir.lowering.tir_to_vector.vector_nest import work_of
 
@@ -26,64 +19,14 @@ MOST_ELEMENTS = 36
 _MOST_PLANES = 8
 
 
-class PlanesWriter(ABC):
+class PlanesWriter(PlanesBase):
     """Writes the loops over planes; how a plane lies in fast memory is for subclasses.
 
     Attributes:
-        size: elements of a plane in fast memory.
         strides: of all dimensions there but the last; those of rows that are copied one by one.
     """
 
-    size: Index
     strides: list[Index]
-
-    def __init__(self, found: Planes, emit: Emitter, machine: Machine) -> None:
-        self.found, self.emit, self.machine = found, emit, machine
-        lanes = machine.lanes(found.element)
-        assert lanes is not None  # others are left to plain loops
-        self.lanes = lanes
-        self.vector = ir.VectorType.get([lanes], found.element)
-        self.finish: Finish | None = None
-        if found.epilogue is None:
-            self.out = Layout(found.out, emit)
-        else:
-            self.finish = Finish(found.epilogue, found.out.buffer, found.col, emit, machine)
-        self.kernel = None if found.kernel is None else Layout(found.kernel, emit)
-        source = found.image.buffer if found.padded is None else found.padded.source
-        self.source = emit.flatten_once(source)
-        dims = [*inner_dims(source), SymExpr.const(1)]
-        self.source_strides = [
-            emit.size(math.prod(dims[i:], start=SymExpr.const(1))) for i in range(len(dims))
-        ]
-        self.befores = [0] * len(found.axes) if found.padded is None else found.padded.before
-        self.reach = [self._reach(axis.inner) for axis in found.axes]
-        self.counts = [self._count(d) for d in range(len(found.axes))]
-        # Where the present plane begins.
-        self.start: Index = 0
-        self._shape()
-
-    def extent(self, position: int | None) -> Index:
-        """Return the steps of an iterator."""
-        return 1 if position is None else self.emit.size(self.found.flat.iters[position].extent)
-
-    def _reach(self, inner: dict[int, int]) -> Index:
-        """Return how many elements along a dimension the windows of a plane see."""
-        reach = SymExpr.const(1)
-        for i, factor in inner.items():
-            reach = reach + (self.found.flat.iters[i].extent - 1) * factor
-        return self.emit.size(reach)
-
-    def _count(self, d: int) -> Index:
-        """Return how many of them are elements of the image."""
-        emit, padded = self.emit, self.found.padded
-        count = emit.sub(self.reach[d], self.befores[d])
-        if padded is not None and not self.found.axes[d].outer:
-            count = emit.min(count, emit.size(padded.sizes[d]))
-        return count
-
-    @abstractmethod
-    def _shape(self) -> None:
-        """Find how large a plane is, and how it lies in fast memory."""
 
     @abstractmethod
     def _copy(self, place: Index, to: Index) -> None:
@@ -151,14 +94,6 @@ class PlanesWriter(ABC):
                     self.start = emit.mul(number, self.size)
                     write({**env, last: emit.add(group.counter, number)})
 
-    @contextmanager
-    def _loop(self, span: tuple[Index, Index]) -> Iterator[Index]:
-        if span == (0, 1):
-            yield 0
-            return
-        with self.emit.loop(*span) as loop:
-            yield loop.counter
-
     def _fill(self, env: dict[int, Index]) -> None:
         """Copy a plane to fast memory; what is around it there stays."""
         emit, found = self.emit, self.found
@@ -206,17 +141,6 @@ class PlanesWriter(ABC):
         place = self.kernel.at(env).offset
         return self.emit.splat(self.emit.load(self.kernel.base, [place]), self.vector)
 
-    def _fill_value(self) -> ir.Value:
-        """Return what is around an image."""
-        padded = self.found.padded
-        return self.emit.constant(self.vector, 0) if padded is None else self.splat(padded.fill)
-
-    def splat(self, number: ir.Attribute) -> ir.Value:
-        """Return a number in all lanes."""
-        return self.emit.constant_of(
-            self.vector, ir.DenseElementsAttr.get_splat(self.vector, number)
-        )
-
     def window(
         self, env: dict[int, Index], steps: list[Index], left: list[int], sums: list[ir.Value]
     ) -> list[ir.Value]:
@@ -257,12 +181,3 @@ class PlanesWriter(ABC):
             multiply_add(emit, self.machine, pixel, element, total)
             for total, pixel in zip(sums, pixels, strict=True)
         ]
-
-    def put(self, value: ir.Value, env: dict[int, Index], mask: ir.Value | None) -> None:
-        """Store a vector of sums, or what is computed from them."""
-        if self.finish is None:
-            self.emit.vector_store(value, self.out.base, [self.out.at(env).offset], mask)
-            return
-        there = dict(env)
-        column = there.pop(self.found.col)
-        self.finish.at(there)(value, column, mask)

@@ -1,0 +1,134 @@
+"""Pooling against numpy: strides, borders, holes, one to three dimensions, sizes known or not."""
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+from relax_mlir import relax
+from relax_mlir.script import from_source
+
+
+@dataclass(frozen=True)
+class Pool:
+    """A pooling of an image with known channels; `image` are its other sizes."""
+
+    kind: str
+    image: tuple[int, ...]
+    size: tuple[int, ...]
+    stride: int = 1
+    padding: int = 0
+    dilation: int = 1
+    ceil_mode: bool = False
+    dtype: str = "float32"
+
+    @property
+    def attributes(self) -> str:
+        rank = len(self.size)
+        return (
+            f"pool_size={list(self.size)}, strides={[self.stride] * rank}, "
+            f"padding={[self.padding] * rank}, dilation={[self.dilation] * rank}, "
+            f"ceil_mode={self.ceil_mode}"
+        )
+
+    def reference(self, x: np.ndarray) -> np.ndarray:
+        rank, average = len(self.size), self.kind == "avg"
+        reach = [(k - 1) * self.dilation + 1 for k in self.size]
+        more = self.stride - 1 if self.ceil_mode else 0
+        around = [(0, 0)] * 2 + [(self.padding, self.padding + more)] * rank
+        floats = np.issubdtype(x.dtype, np.floating)
+        lowest = 0 if average else -np.inf if floats else np.iinfo(x.dtype).min
+        holes = (..., *[slice(None, None, self.dilation)] * rank)
+        steps = (slice(None), slice(None), *[slice(None, None, self.stride)] * rank)
+
+        def windows(array: np.ndarray, fill: float) -> np.ndarray:
+            wide = np.pad(array, around, constant_values=fill)
+            seen = np.lib.stride_tricks.sliding_window_view(wide, reach, range(2, 2 + rank))
+            return seen[steps][holes]
+
+        axes = tuple(range(-rank, 0))
+        if not average:
+            return windows(x, lowest).max(axes)
+        counts = windows(np.ones_like(x), 0).sum(axes)
+        return (windows(x.astype("float64"), 0).sum(axes) / np.maximum(counts, 1)).astype(x.dtype)
+
+
+POOLS = [
+    Pool("max", (33, 40), (3, 3), 2, 1),
+    Pool("avg", (33, 40), (3, 3), 2, 1),
+    Pool("max", (9, 70), (5, 2), 1, 1),
+    Pool("avg", (18, 35), (2, 3), 1, 1, 2),
+    Pool("max", (35, 51), (3, 3), 3),
+    Pool("max", (20, 43), (3, 2), 4, 1),
+    Pool("max", (40, 37), (17, 18), 1, 8),
+    Pool("avg", (24, 33), (18, 17), 2, 3),
+    Pool("max", (31, 34), (3, 3), 2, 1, 1, True),
+    Pool("max", (100,), (3,), 2, 1),
+    Pool("avg", (67,), (4,), 1, 2),
+    Pool("max", (5, 6, 33), (3, 3, 3), 2, 1),
+    Pool("avg", (4, 5, 18), (2, 3, 2), 1, 1),
+    Pool("max", (1, 17), (3, 3), 1, 1),
+    Pool("max", (21, 70), (3, 3), 2, 1, dtype="int8"),
+    Pool("max", (21, 40), (3, 3), 1, 1, dtype="float64"),
+    Pool("max", (21, 40), (3, 3), 2, 1, dtype="float16"),
+]
+
+
+def module(pools: Sequence[Pool]):
+    """Return each pooling as two functions: of an image of known sizes, and of any."""
+    functions = []
+    for index, pool in enumerate(pools):
+        names = "hwd"[: len(pool.image)]
+        for kind, image in (("static", pool.image), ("dynamic", tuple(names))):
+            lines = [f"        {name} = T.int64()\n" for name in names if kind == "dynamic"]
+            functions.append(
+                "    @R.function\n"
+                f'    def {kind}{index}(x: R.Tensor({(2, 3, *image)}, "{pool.dtype}")):\n'
+                + "".join(lines)
+                + "        with R.dataflow():\n"
+                f"            y = R.nn.{pool.kind}_pool{len(names)}d(x, {pool.attributes})\n"
+                "            R.output(y)\n        return y\n"
+            )
+    return from_source("@I.ir_module\nclass M:\n" + "\n".join(functions))
+
+
+def image(pool: Pool) -> np.ndarray:
+    rng = np.random.default_rng(len(pool.image))
+    x = rng.standard_normal((2, 3, *pool.image)) * 9 - 30
+    if pool.dtype != "int8":
+        x[0, 0].flat[:2] = -np.inf, np.inf
+        x[0, 1] = -np.inf
+        if pool.kind == "max":
+            x[1, 2].flat[::7] = np.nan
+            x[1, 0].flat[-1] = -np.nan
+        else:
+            x[0, 0].flat[:2] = 1e3, -1e3
+            x[0, 1] = 0
+    return x.astype(pool.dtype)
+
+
+@pytest.fixture(scope="module")
+def machines() -> list[relax.VirtualMachine]:
+    built = (relax.build(module(POOLS), f"llvm -num-threads={threads}") for threads in (1, 2))
+    return [relax.VirtualMachine(each) for each in built]
+
+
+@pytest.mark.parametrize("index", range(len(POOLS)))
+def test_against_numpy(machines: list[relax.VirtualMachine], index: int) -> None:
+    pool = POOLS[index]
+    x = image(pool)
+    wanted = pool.reference(x)
+    for kind, machine in itertools.product(("static", "dynamic"), machines):
+        got = np.asarray(machine[f"{kind}{index}"](x))
+        if pool.kind == "max":
+            np.testing.assert_array_equal(got, wanted)
+        else:
+            np.testing.assert_allclose(got, wanted, rtol=1e-5, atol=1e-3)
+
+
+def test_the_same_bits_with_threads(machines: list[relax.VirtualMachine]) -> None:
+    x = np.random.default_rng(0).standard_normal((2, 3, 700, 300)).astype("float32")
+    one, two = (np.asarray(machine["dynamic1"](x)) for machine in machines)
+    assert one.tobytes() == two.tobytes()
