@@ -1,5 +1,6 @@
 """Splitting the init region of a reduction block into a loop nest of its own (G06, decompose)."""
 
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
 from functools import reduce
 from typing import Any
@@ -56,8 +57,9 @@ def _split(op: ir.Operation, emit: Emitter) -> None:
         mixed = mixed or (reduces and any(_depends(each, loop) for loop in others))
         guards += [] if reduces else [each]
     mixed = mixed or any(_loads(each) for each in guards)
+    captured = _captured(op, outermost)
     if not alone or mixed or any(
-        _depends(value, loop) for value in spatial + sizes for loop in fed
+        _depends(value, loop) for value in spatial + sizes + captured for loop in fed
     ):  # fmt: skip
         _guard(op, values, kinds, emit)
         return
@@ -83,8 +85,33 @@ def _split(op: ir.Operation, emit: Emitter) -> None:
             for kind, value in zip(kinds, values, strict=True)
         ]
         copied = [_copy(value, outermost, copies) for value in guards]
+        used = {value: _copy(value, outermost, copies) for value in captured}
+        for inner in _nested(op.regions[1]):
+            for position, operand in enumerate(inner.operands):
+                if operand in used:
+                    inner.operands[position] = used[operand]
         with _where(copied, emit):
             _move_init(op, ir.InsertionPoint.current, iters)
+
+
+def _captured(op: ir.Operation, outermost: ir.Operation) -> list[ir.Value]:
+    """Return what the init region uses of the loops around it: counters, and values of them."""
+    found = dict.fromkeys(operand for inner in _nested(op.regions[1]) for operand in inner.operands)
+    return [value for value in found if _is_between(value, op, outermost)]
+
+
+def _is_between(value: ir.Value, op: ir.Operation, outermost: ir.Operation) -> bool:
+    owner = value.owner
+    inner = owner.owner.operation if isinstance(owner, ir.Block) else owner.operation
+    return inner != op and not _inside(inner, op) and _inside(inner, outermost)
+
+
+def _nested(region: ir.Region) -> Iterator[ir.Operation]:
+    for block in region.blocks:
+        for view in block.operations:
+            yield view.operation
+            for inner in view.operation.regions:
+                yield from _nested(inner)
 
 
 def _conjuncts(predicate: ir.Value | None) -> list[ir.Value]:

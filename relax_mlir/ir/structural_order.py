@@ -12,7 +12,7 @@ _EXPRESSIONS = ("arith.", "math.")
 _LOADS = ("memref.load", "memref.dim")
 _ACCESSES = ("tir.reads", "tir.writes")
 # What cannot write, beside expressions.
-_HARMLESS = (*_ACCESSES, "tir.yield", "scf.yield", "func.return")
+_HARMLESS = (*_ACCESSES, "memref.alloc", "tir.yield", "scf.yield", "func.return")
 
 
 def in_order(operations: list[ir.Operation]) -> list[ir.Operation]:

@@ -68,6 +68,38 @@ def test_padded_matmul_in_blocked_layouts(shape):
     runs(sch, program)
 
 
+def matmul_relu(m, n, k, dynamic):
+    text = matmul(m, n, k, dynamic).text.replace("C[vi", "D[vi")
+    rows, columns = ("m", "n") if dynamic else (m, n)
+    head, loops = text.split("    for i, j, k", 1)
+    text = f"""{head}    D = T.alloc_buffer(({rows}, {columns}), "float32")
+    for i, j, k{loops}    for i, j in T.grid({rows}, {columns}):
+        with T.block("R"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi, vj] = T.max(D[vi, vj], 0.0)
+"""
+    shapes = [(m, k), (k, n), (m, n)]
+    return Program("matmul_relu", text, shapes, lambda a, b: np.maximum(a @ b, 0))
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+@pytest.mark.parametrize("tiles_of", ["C", "R"])
+def test_tiles_of_two_blocks_run_at_once(tiles_of, dynamic):
+    program = matmul_relu(13, 37, 5, dynamic)
+    sch = Schedule(program.module)
+    (io, jo, *_), (ii, ji, *_) = tiled(sch, tiles_of, (4, 16, 2) if tiles_of == "C" else (4, 16))
+    sch.reorder(io, jo, ii, ji)
+    if tiles_of == "C":
+        sch.reverse_compute_at("R", jo)
+        both = sch.fuse(io, jo)
+        sch.parallel(both)
+    else:
+        both = sch.fuse(io, jo)
+        sch.parallel(both)
+        sch.compute_at("C", both)
+    runs(sch, program)
+
+
 CONVOLUTION = Program(
     "convolution",
     """def main(X: T.Buffer((3, 9, 10), "float32"), W: T.Buffer((4, 3, 3, 3), "float32"),

@@ -131,6 +131,39 @@ def test_memory_that_iterations_share_is_a_race() -> None:
     refused(sch, lambda: sch.parallel(sch.get_loops("B")[0]), "the same element of 'B'")
 
 
+@pytest.mark.parametrize(
+    ("rows", "columns", "wide", "meet"),
+    [
+        ("f // 3", "f % 3", 4, False),
+        ("f // 3", "f % 3", 5, True),
+        ("f // 3", "f // 3", 4, True),
+        ("f % 3", "f % 3", 4, True),
+        ("f % 4", "f % 2", 4, True),
+    ],
+)
+def test_tiles_that_meet_are_a_race(rows: str, columns: str, wide: int, meet: bool) -> None:
+    text = f"""def main(A: T.Buffer((9,), "float32"), B: T.Buffer((16, 20), "float32")):
+    for f in range(6):
+        for i, j in T.grid(4, {wide}):
+            with T.block("B"):
+                v = T.axis.spatial(6, f)
+                vi = T.axis.spatial(16, ({rows}) * 4 + i)
+                vj = T.axis.spatial(20, ({columns}) * 4 + j)
+                B[vi, vj] = A[v]
+        for i, j in T.grid(4, 4):
+            with T.block("C"):
+                vi = T.axis.spatial(16, ({rows}) * 4 + i)
+                vj = T.axis.spatial(20, ({columns}) * 4 + j)
+                B[vi, vj] = B[vi, vj] * 2.0
+"""
+    sch = Schedule(from_source(HEAD + text))
+    loop = sch.get_loops("B")[0]
+    if meet:
+        refused(sch, lambda: sch.parallel(loop), "the same element of 'B'")
+    else:
+        sch.parallel(loop)
+
+
 def test_vectors_stay_inside() -> None:
     sch = Schedule(ELEMENTWISE.module)
     i, j = sch.get_loops("B")

@@ -2,10 +2,21 @@
 
 import numpy as np
 import pytest
-from scheduled_programs import CHAIN, DYNAMIC, DYNAMIC_MATMUL, MATMUL, MATMUL_RELU, SOFTMAX, WINDOW
+from scheduled_programs import (
+    CHAIN,
+    DYNAMIC,
+    DYNAMIC_MATMUL,
+    MATMUL,
+    MATMUL_RELU,
+    SOFTMAX,
+    WINDOW,
+    Program,
+)
 from schedules import becomes, refused, replays, results, runs
 
 from relax_mlir import tir
+from relax_mlir.ir import assert_structural_equal
+from relax_mlir.script import from_source
 from relax_mlir.tir import IndexMap
 from relax_mlir.tir.schedule import Schedule
 
@@ -97,6 +108,34 @@ def test_transform_layout_of_what_is_computed():
 """,
     )
     runs(sch, CHAIN)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int32", "int64", "uint32"])
+def test_transform_layout_of_what_data_chooses(dtype):
+    program = Program(
+        "gather",
+        f"""def main(A: T.Buffer((16,), "float32"), X: T.Buffer((5,), "{dtype}"),
+             C: T.Buffer((5,), "float32")):
+    B = T.alloc_buffer((16,), "float32")
+    for i in range(16):
+        with T.block("B"):
+            v = T.axis.spatial(16, i)
+            B[v] = A[v] * 2.0
+    for i in range(5):
+        with T.block("C"):
+            v = T.axis.spatial(5, i)
+            C[v] = B[X[v] + v]
+""",
+        [(16,), (5,), (5,)],
+        lambda a, x: a[x.astype(int) + np.arange(5)] * 2,
+    )
+    a, x = np.arange(16, dtype="float32"), np.array([4, 3, 2, 11, 0], dtype)
+    for index_map in (lambda i: (i // 5, i % 5), lambda i: (15 - i,)):
+        sch = Schedule(program.module)
+        sch.transform_layout("B", ("write", 0), index_map, pad_value=0.0)
+        sch.cache_index("C", "local", 0)
+        np.testing.assert_array_equal(results(sch.mod, [a, x], (5,), "main"), program.want(a, x))
+        assert_structural_equal(from_source(sch.mod.script()), sch.mod)
 
 
 def test_transform_layout_pads():

@@ -63,6 +63,35 @@ for i in range(8):
         T.where(v > 2 and A[v] > T.float32(0))
         B[v] = A[v]
 """, lambda: np.where((np.arange(8) > 2) & (A > 0), A, 0)),
+    "init_of_a_counter": ("""
+for i in range(8):
+    B[i] = 1.0
+for k, i in T.grid(3, 8):
+    with T.block("b"):
+        vi, vk = T.axis.remap("SR", [i, k])
+        with T.init():
+            B[vi] = T.Cast("float32", i + 2)
+        B[vi] = B[vi] + A[vk]
+""", lambda: np.arange(8) + 2 + A[:3].sum()),
+    "init_of_the_reductions_counter": ("""
+for i, k in T.grid(8, 3):
+    with T.block("b"):
+        vi, vk = T.axis.remap("SR", [i, k])
+        with T.init():
+            B[vi] = T.Cast("float32", i * 10 + k)
+        B[vi] = B[vi] + A[vk]
+""", lambda: np.arange(8) * 10 + A[:3].sum()),
+    "variables_that_begin_as_elements": ("""
+for i in range(8):
+    with T.block("b"):
+        v = T.axis.spatial(8, i)
+        x: T.float32 = A[v]
+        steps: T.int32 = 0
+        while T.abs(x) > T.float32(1):
+            x = x / T.float32(2)
+            steps += 1
+        B[v] = T.Cast("float32", steps)
+""", lambda: [1, 1, 2, 0, 0, 3, 3, 1]),
     "init_under_a_predicate": ("""
 for i, k0, k1 in T.grid(8, 2, 3):
     with T.block("b"):

@@ -18,6 +18,7 @@ from relax_mlir.tir.schedule import tree
 from relax_mlir.tir.schedule.conditions import SIGNS, Comparison, assume
 from relax_mlir.tir.schedule.sums import Factor, summands
 
+_CASTS = ("arith.index_cast", "arith.index_castui")
 _ARITHMETIC = {
     "arith.addi": lambda a, b: a + b,
     "arith.subi": lambda a, b: a - b,
@@ -75,7 +76,7 @@ class Indices:
             return op.attributes["value"].dims[0]
         if op.name == "arith.constant":
             return SymExpr.const(ir.IntegerAttr(op.attributes["value"]).value)
-        if op.name in ("arith.index_cast", "arith.index_castui"):
+        if op.name in _CASTS:
             if op.operands[0] in self.parameters:
                 return SymExpr.var(self.parameters[op.operands[0]])
             inner = self.lift(op.operands[0])
@@ -184,10 +185,15 @@ class Indices:
 
     def emit(self, expr: SymExpr) -> ir.Value:
         """Write an expression at the current insertion point; sizes and numbers at the entry."""
-        return self.scalar(expr).value
+        if expr.name in self._values:
+            return self._values[expr.name]
+        return S.cast(self.scalar(expr), S.INDEX).value
 
     def scalar(self, expr: SymExpr) -> S.Scalar:
-        """Write an expression and return it as an index scalar."""
+        """Write an expression and return it as a scalar.
+
+        It is an index, or an `int64` where loaded numbers are in it, as a script has them.
+        """
         if not any(name in self._values for name in expr.symbols):
             return S.Scalar(self.entry(expr), S.INDEX)
         total: S.Scalar | None = None
@@ -221,7 +227,7 @@ class Indices:
         if not any(name in self._values for name in factor.symbols):
             return S.Scalar(self.entry(factor.expr()), S.INDEX)
         if factor.kind == "symbol":
-            return S.Scalar(self._values[str(first)], S.INDEX)
+            return _number(self._values[str(first)])
         if factor.kind == "ceildiv":
             above = self.scalar(first + rest[0] - 1)
             return S.binary("floordiv", above, self.operand(rest[0]))
@@ -262,6 +268,17 @@ class Indices:
             both = (total, value)
             total = value if total is None else S.arith.andi(*both)
         return total
+
+
+def _number(value: ir.Value) -> S.Scalar:
+    """Return an index as a scalar: an `int64` where it is made of a number of narrower dtype."""
+    owner = value.owner
+    if not isinstance(owner, ir.Block) and owner.operation.name in _CASTS:
+        given = owner.operation.operands[0]
+        unsigned = "u" if owner.operation.name.endswith("ui") else ""
+        dtype = f"{unsigned}int{given.type.width}"
+        return S.cast(S.Scalar(given, dtype), "int64")
+    return S.Scalar(value, S.INDEX)
 
 
 def _integer_parameters(function: ir.Operation) -> dict[ir.Value, str]:

@@ -1,6 +1,7 @@
 """Whether iterations may run in another order, or at once."""
 
 from collections.abc import Sequence
+from math import gcd
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.prover import Facts
@@ -8,6 +9,7 @@ from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.tir.schedule import scopes, tree
 from relax_mlir.tir.schedule.accesses import Access, accesses, inlined
 from relax_mlir.tir.schedule.conditions import assume
+from relax_mlir.tir.schedule.domains import first_inside
 from relax_mlir.tir.schedule.index import Indices
 from relax_mlir.tir.schedule.injective import determined_names
 from relax_mlir.tir.schedule.simplify import simplify
@@ -176,7 +178,46 @@ def _apart(indices: Indices, loop: ir.Operation, found: Sequence[Access]) -> boo
     # All the same element, and one that tells the iteration.
     plain = [[simplify(e, f) for e in exprs] for exprs, f in zip(everywhere, facts, strict=True)]
     told = determined_names(plain[0], facts[0], frozenset(outer))
-    return str(variable) in told and all(exprs == plain[0] for exprs in plain)
+    if str(variable) in told and all(exprs == plain[0] for exprs in plain):
+        return True
+    # Tiles of their own; where one is may take several dimensions to tell.
+    used = {name for exprs in everywhere for expr in exprs for name in expr.symbols}
+    fixed = frozenset(name for name in used if name in outer or indices.value_of(name) is None)
+    tiles = [
+        _tile(variable, [exprs[dim] for exprs in everywhere], facts, fixed)
+        for dim in range(len(everywhere[0]))
+    ]
+    around = indices.facts(first_inside(loop))
+    known = [tile for tile in tiles if tile is not None]
+    return str(variable) in determined_names(known, around, fixed)
+
+
+def _tile(
+    variable: SymExpr, exprs: Sequence[SymExpr], facts: Sequence[Facts], fixed: frozenset[str]
+) -> SymExpr | None:
+    """Return `t` where all accesses are at `t * c + r` with `0 <= r < c` and `t` of the variable.
+
+    None where there is no such number.
+    """
+    name = str(variable)
+    coarse = [
+        [(p, c) for p, c in each.split() if name in p.symbols and p.symbols <= fixed | {name}]
+        for each in exprs
+    ]
+    scale = gcd(*(c for _, c in coarse[0]))
+    whole = [sum((p * c for p, c in each), SymExpr.const(0)) for each in coarse]
+    if not scale or any(each != whole[0] for each in whole):
+        return None
+    rests = [each - whole[0] for each in exprs]
+    same = [sum((p * c for p, c in each.split() if p.symbols and p.symbols <= fixed),
+                SymExpr.const(0)) for each in rests]  # fmt: skip
+    if any(each != same[0] for each in same):
+        return None
+    bounds = [known.bounds(each - same[0]) for each, known in zip(rests, facts, strict=True)]
+    low, high = zip(*bounds, strict=True)
+    if None in low or None in high or max(high) - min(low) >= scale:
+        return None
+    return sum((p * (c // scale) for p, c in coarse[0]), SymExpr.const(0))
 
 
 def _stride(
