@@ -1,7 +1,7 @@
 """A small builder of upstream operations: memory, vectors, loops and branches."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from relax_mlir.dialects.bindings import ir
@@ -260,3 +260,14 @@ class Emitter(TeamEmitter):
         with ir.InsertionPoint(made.regions[1].blocks.append()):
             yield
             self.op("scf.yield", [])
+
+    def either(
+        self, condition: ir.Value, types: Sequence[ir.Type],
+        yes: Callable[[], Sequence[ir.Value]], no: Callable[[], Sequence[ir.Value]],
+    ) -> list[ir.Value]:  # fmt: skip
+        """Write an `scf.if` that gives what one of two pieces of code returns, of these types."""
+        made = ir.Operation.create("scf.if", results=types, operands=[condition], regions=2)
+        for region, write in zip(made.regions, (yes, no), strict=True):
+            with ir.InsertionPoint(region.blocks.append()):
+                self.op("scf.yield", write())
+        return list(made.results)

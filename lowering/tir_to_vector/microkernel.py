@@ -274,17 +274,28 @@ class _Sink:
     ) -> None:
         self._emit, self._tile, self._store, self._masks = emit, tile, store, masks
         self._columns = [emit.add(store.column, h * tile.lanes) for h in range(tile.vectors)]
-        self._start, self._before = None, list(masks)
+        self._start = None
         if store.init is not None:
             splat = ir.DenseElementsAttr.get_splat(tile.vector, store.init)
             self._start = emit.constant_of(tile.vector, splat)
-        if isinstance(store.first, ir.Value):
-            # On the first block of k nothing is read: lanes that are off give the initial value.
-            off = emit.mask(emit.select(store.first, 0, tile.lanes), tile.lanes)
-            self._before = [off if m is None else emit.both(off, m) for m in masks]
 
     def directly(self, sums: list[ir.Value]) -> None:
         """Write all rows one by one."""
+        first, emit = self._store.first, self._emit
+        if not isinstance(first, ir.Value) or self._store.finish is not None:
+            self._all(sums)
+            return
+        # On the first block of k nothing is read, not even by masks that are off: a load waits for
+        # the stores just before it that touch what it touches, those of short rows next to it.
+        with emit.when(first) as branch:
+            self._knowing(True)._all(sums)
+        with emit.otherwise(branch):
+            self._knowing(None)._all(sums)
+
+    def _knowing(self, first: bool | None) -> "_Sink":
+        return _Sink(self._emit, self._tile, replace(self._store, first=first), self._masks)
+
+    def _all(self, sums: list[ir.Value]) -> None:
         vectors = self._tile.vectors
         for row in range(self._tile.rows):
             self._row(row, sums[row * vectors : (row + 1) * vectors])
@@ -314,7 +325,7 @@ class _Sink:
         if store.c is not None:
             along = emit.add(store.c.offset, emit.mul(row, store.c.stride("m")))
             places = [emit.add(along, h * lanes) for h in range(len(values))]
-        totals = [self._total(value, h, places) for h, value in enumerate(values)]
+        totals = self._totals(values, places)
 
         def keep() -> None:
             assert store.c is not None
@@ -337,11 +348,25 @@ class _Sink:
             with emit.otherwise(branch):
                 keep()
 
-    def _total(self, value: ir.Value, h: int, places: list[Index]) -> ir.Value:
-        emit, store = self._emit, self._store
+    def _totals(self, values: list[ir.Value], places: list[Index]) -> list[ir.Value]:
+        """Return the sums of a row so far; the first block does not read what was there."""
+        first = self._store.first
+        if not isinstance(first, ir.Value):
+            return self._added(values, places)
+        return self._emit.either(
+            first,
+            [value.type for value in values],
+            lambda: self._knowing(True)._added(values, places),
+            lambda: self._knowing(None)._added(values, places),
+        )
+
+    def _added(self, values: list[ir.Value], places: list[Index]) -> list[ir.Value]:
+        emit, store, vector = self._emit, self._store, self._tile.vector
         if store.first is True:
-            return value if emit.is_zero(store.init) else add(emit, self._start, value)
+            none = emit.is_zero(store.init)
+            return values if none else [add(emit, self._start, value) for value in values]
         assert store.c is not None
-        before, start = self._before[h], self._start
-        held = emit.vector_load(store.c.base, [places[h]], self._tile.vector, before, start)
-        return add(emit, held, value)
+        return [
+            add(emit, emit.vector_load(store.c.base, [place], vector, mask), value)
+            for value, place, mask in zip(values, places, self._masks, strict=True)
+        ]
