@@ -49,7 +49,7 @@ def crowded(rows: int, stride: int, length: int, ways: int) -> bool:
 
 
 def n_limit(emit: Emitter, machine: Machine, steps: Index, width: int, size: int) -> Index:
-    """Return how many columns a block of B has at most: about half of the second-level cache.
+    """Return how many columns a block of B has at most, by what its panels may take.
 
     Args:
         emit: where to write.
@@ -58,7 +58,7 @@ def n_limit(emit: Emitter, machine: Machine, steps: Index, width: int, size: int
         width: columns of a panel, of which a block has whole ones.
         size: bytes of an element.
     """
-    columns = emit.div(machine.l2_bytes // 2 // size, emit.max(steps, 1))
+    columns = emit.div(machine.panel_bytes // size, emit.max(steps, 1))
     return emit.mul(emit.div(emit.add(columns, width - 1), width), width)
 
 

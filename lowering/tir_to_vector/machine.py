@@ -57,6 +57,16 @@ class Machine:
         return self.l3_bytes * (5 if in_order and self.threads > 1 else 3) // 4
 
     @property
+    def panel_bytes(self) -> int:
+        """Bytes that the packed panels of a block take at most.
+
+        Every tile of rows passes over them: two multiply-adds of 64 bytes a cycle take 14 bytes,
+        which only the second-level cache gives. One takes 7, which the third level gives too; then
+        rows are copied, and sums stored, for more columns at a time.
+        """
+        return self.l2_bytes // 2 if self.fma_units > 1 else self.l2_bytes * 4
+
+    @property
     def row_tiles(self) -> tuple[int, ...]:
         """How many rows a register tile of a contraction has: the most first, then for remainders.
 

@@ -13,15 +13,18 @@ from relax_mlir.lowering.tir_to_vector.machine import Machine
 
 @pytest.mark.parametrize(("l1", "l2"), [(32, 256), (48, 2048), (64, 1024), (1, 1)])
 @pytest.mark.parametrize(("width", "rows"), [(32, 12), (16, 6), (8, 12)])
-def test_blocks_fit_the_caches(l1: int, l2: int, width: int, rows: int) -> None:
-    machine = Machine(l1_bytes=l1 << 10, l2_bytes=l2 << 10)
+@pytest.mark.parametrize(("units", "share"), [(1, 12), (2, 9)])
+def test_blocks_fit_the_caches(
+    l1: int, l2: int, width: int, rows: int, units: int, share: int
+) -> None:
+    machine = Machine(l1_bytes=l1 << 10, l2_bytes=l2 << 10, fma_units=units)
     steps = k_limit(l1 << 9, rows * 4)
     assert steps == 4 or rows * steps * 4 <= l1 << 9
     # Of known numbers nothing is written, so no place to write is needed.
     known = IndexEmitter.__new__(IndexEmitter)
     columns = n_limit(known, machine, steps, width, 4)
     assert columns % width == 0
-    assert (columns - width) * steps * 4 <= l2 << 9
+    assert (columns - width) * steps * 4 <= l2 << share
 
 
 def test_blocks_of_k_are_alike() -> None:
