@@ -7,6 +7,10 @@ from relax_mlir.dialects.tir.scalar import is_float, is_unsigned
 
 # Sums of half-precision products lose all accuracy unless they are kept in float32.
 ACCUMULATE = {"float16": "float32", "bfloat16": "float32"}
+# Sums of small integers wrap around the same in more bits, which the CPU's vectors have sums of.
+ADD_UP_IN = {
+    **ACCUMULATE, "int8": "int32", "int16": "int32", "uint8": "uint32", "uint16": "uint32",
+}  # fmt: skip
 
 
 def lowest(dtype: str) -> int | float:

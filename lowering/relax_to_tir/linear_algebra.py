@@ -24,12 +24,7 @@ from relax_mlir.dialects.tir.builder import Buffer, PrimFuncBuilder
 from relax_mlir.dialects.tir.scalar import Scalar, cast
 from relax_mlir.lowering.relax_to_tir.elementwise import broadcast_indices, broadcasts, spatial
 from relax_mlir.lowering.relax_to_tir.emit import Legalizer, fields_of
-from relax_mlir.lowering.relax_to_tir.limits import ACCUMULATE
-
-# Sums of small integers wrap around the same in more bits, which the CPU's vectors have sums of.
-_ADD_UP_IN = {
-    **ACCUMULATE, "int8": "int32", "int16": "int32", "uint8": "uint32", "uint16": "uint32",
-}  # fmt: skip
+from relax_mlir.lowering.relax_to_tir.limits import ADD_UP_IN
 
 
 def legalize_matmul(legalizer: Legalizer, op: ir.Operation) -> ir.Value | None:
@@ -48,7 +43,7 @@ def legalize_matmul(legalizer: Legalizer, op: ir.Operation) -> ir.Value | None:
 
     def body(builder: PrimFuncBuilder, buffers: Sequence[Buffer]) -> None:
         a, b, out = buffers
-        wide = _ADD_UP_IN.get(out.dtype, out.dtype)
+        wide = ADD_UP_IN.get(out.dtype, out.dtype)
         target = out if wide == out.dtype else builder.alloc("Sum", out.dims, wide)
         axes = [*spatial(out.dims), ("reduction", a.dims[-1])]
         with builder.nest("matmul", axes) as block:
@@ -92,7 +87,7 @@ def legalize_linear(legalizer: Legalizer, op: ir.Operation) -> ir.Value | None:
 
     def body(builder: PrimFuncBuilder, buffers: Sequence[Buffer]) -> None:
         (a, b, *added), out = buffers[:-1], buffers[-1]
-        wide = _ADD_UP_IN.get(out.dtype, out.dtype)
+        wide = ADD_UP_IN.get(out.dtype, out.dtype)
         whole = wide == out.dtype
         target = out if whole else builder.alloc("Sum", out.dims, wide)
         with builder.nest("linear", [*spatial(out.dims), ("reduction", a.dims[-1])]) as block:
@@ -146,7 +141,7 @@ def _contract(
 
     def body(builder: PrimFuncBuilder, buffers: Sequence[Buffer]) -> None:
         *sources, out = buffers
-        wide = _ADD_UP_IN.get(out.dtype, out.dtype)
+        wide = ADD_UP_IN.get(out.dtype, out.dtype)
         target = out if wide == out.dtype else builder.alloc("Sum", out.dims, wide)
         iters = [*spatial(out.dims), *(("reduction", sizes[item]) for item in summed)]
         with builder.nest("einsum", iters) as block:

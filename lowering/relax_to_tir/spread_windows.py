@@ -13,7 +13,7 @@ from relax_mlir.dialects.tir.builder import Buffer, PrimFuncBuilder
 from relax_mlir.dialects.tir.scalar import Scalar, binary, cast, compare, select
 from relax_mlir.lowering.relax_to_tir.elementwise import spatial
 from relax_mlir.lowering.relax_to_tir.emit import Legalizer
-from relax_mlir.lowering.relax_to_tir.limits import ACCUMULATE
+from relax_mlir.lowering.relax_to_tir.limits import ADD_UP_IN
 from relax_mlir.lowering.relax_to_tir.windows import ChannelAt, Channels, convolve
 
 
@@ -118,7 +118,7 @@ def legalize_adaptive_pool(legalizer: Legalizer, op: ir.Operation) -> ir.Value |
 
     def body(builder: PrimFuncBuilder, buffers: Sequence[Buffer]) -> None:
         data, out = buffers
-        wide = ACCUMULATE.get(out.dtype, out.dtype)
+        wide = ADD_UP_IN.get(out.dtype, out.dtype)
         total = builder.alloc("Total", out.dims, wide)
         counts = [out.dims[axis] for axis in out_axes[2:]]
         # No window is longer than this; shorter ones leave out its end.

@@ -16,7 +16,7 @@ from relax_mlir.dialects.tir.builder import Buffer, PrimFuncBuilder
 from relax_mlir.dialects.tir.scalar import Scalar, binary, cast, is_float
 from relax_mlir.lowering.relax_to_tir.elementwise import spatial
 from relax_mlir.lowering.relax_to_tir.emit import Legalizer
-from relax_mlir.lowering.relax_to_tir.limits import ACCUMULATE, lowest
+from relax_mlir.lowering.relax_to_tir.limits import ACCUMULATE, ADD_UP_IN, lowest
 
 
 def _attributes(op: ir.Operation) -> dict[str, Any] | None:
@@ -179,7 +179,7 @@ def convolve(
         kernel: from output channel, input channel and window to the kernels.
     """
     image, weight, out = buffers
-    wide = ACCUMULATE.get(out.dtype, out.dtype)
+    wide = ADD_UP_IN.get(out.dtype, out.dtype)
     target = out if wide == out.dtype else builder.alloc("Sum", out.dims, wide)
     split, inner = channels.axis, channels.iters()
     dims = [*out.dims[:split], *inner, *out.dims[split + 1 :]]

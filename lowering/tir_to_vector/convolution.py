@@ -39,7 +39,7 @@ class Convolution:
         taps: the reduction iterator that is written out, None when there is none.
         reductions: the other reduction iterators.
         unit: how far apart neighbours along the reductions are in the kernel, which has to be
-            packed; None when it lies in blocks already.
+            packed; None when it lies in blocks already, of what is added or of what widens to that.
         epilogue: what is computed from each sum before it is stored, None for nothing.
     """
 
@@ -138,13 +138,13 @@ def _assign(
     if any(not seen(image, i) or not seen(kernel, i) for i in reductions):
         return None
     lane = next((i for i in channels if _is_block(flat, kernel, i, lanes)), None)
-    ready = lane is not None and kernel_widen is None
+    unit = None
     if lane is None:
         lane = max(channels, key=lambda i: (flat.iters[i].extent.value or lanes, i))
-    unit = None if ready else _unit_stride(flat, kernel, reductions)
-    # With kernels as they lie and one reduction it is a product of matrices.
-    if not ready and (unit is None or len(reductions) == 1):
-        return None
+        unit = _unit_stride(flat, kernel, reductions)
+        # With kernels as they lie and one reduction it is a product of matrices.
+        if unit is None or len(reductions) == 1:
+            return None
     col = next((i for i in pixels if out.strides[i] == 1), pixels[-1])
     if out.strides[lane] != 1 and out.strides[col] != 1:
         return None

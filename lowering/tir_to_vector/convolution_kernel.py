@@ -16,11 +16,13 @@ from relax_mlir.lowering.tir_to_vector.convolution_store import TileStore
 from relax_mlir.lowering.tir_to_vector.convolution_tiles import tiles_of
 from relax_mlir.lowering.tir_to_vector.emit import KEEP, Emitter
 from relax_mlir.lowering.tir_to_vector.image_copy import CopiedWindow
+from relax_mlir.lowering.tir_to_vector.image_copy_groups import GroupedCopy
 from relax_mlir.lowering.tir_to_vector.image_copy_writer import ImageCopy
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.kernel_blocks import KernelBlocks
+from relax_mlir.lowering.tir_to_vector.kernel_groups import GroupedKernels
 from relax_mlir.lowering.tir_to_vector.machine import Machine
-from relax_mlir.lowering.tir_to_vector.multiply import multiply_add
+from relax_mlir.lowering.tir_to_vector.multiply import add, multiply_add
 from relax_mlir.lowering.tir_to_vector.operands import Layout
 from relax_mlir.lowering.tir_to_vector.packing import Loader
 from relax_mlir.lowering.tir_to_vector.team import Part
@@ -54,7 +56,10 @@ class _Writer:
         assert lanes is not None  # convolutions of other elements are left to plain loops
         self.lanes = lanes
         self.vector = ir.VectorType.get([lanes], found.element)
+        self.grouped = None if copied is None else copied.grouped
         self.kernels = KernelBlocks(found, emit, self.vector)
+        if self.grouped is not None:
+            self.kernels = GroupedKernels(found, emit, self.vector, self.grouped)
         self.store = TileStore(found, self.kernels, emit, self.vector, machine)
         self.blocks = self.kernels.count
         self.rows, self.cols = self._extent(found.row), self._extent(found.col)
@@ -67,7 +72,11 @@ class _Writer:
             self.image, self.widen = Layout(found.image, emit), found.widen[0]
         else:
             units = {found.row: self.sizes.rows[0], found.col: self.sizes.cols[0]}
-            self.copy = ImageCopy(copied, emit, machine, units, self.sizes.cols[0])
+            beyond = self.sizes.cols[0]
+            if self.grouped is None:
+                self.copy = ImageCopy(copied, emit, machine, units, beyond)
+            else:
+                self.copy = GroupedCopy(copied, self.grouped, emit, machine, units, beyond)
             self.image, self.widen = self.copy, None
             self.fixed = [i for i in self.outer if i not in copied.moving]
 
@@ -220,11 +229,8 @@ class _Writer:
             self.kernels.at(env, emit.sub(emit.add(block, v), packed_from), emit.add(block, v))
             for v in range(vectors)
         ]
-        init = found.flat.init
-        zero = emit.constant(self.vector, 0)
-        if init is not None:
-            zero = emit.constant_of(self.vector, ir.DenseElementsAttr.get_splat(self.vector, init))
-        sums = [zero] * (len(pixels) * vectors)
+        begin = [self._begin(emit.sub(emit.add(block, v), packed_from)) for v in range(vectors)]
+        sums = begin * len(pixels)
         inner = [found.k, found.taps]
         if found.iter(found.taps).extent == 2:
             # Of a loop of two steps LLVM keeps what the second will load again in registers that
@@ -234,6 +240,15 @@ class _Writer:
         sums = self._reduce(loops, start, pixels, kernels, sums)
         self.store.write(here, size, sums, block, self.kernels.left(block, vectors), live)
 
+    def _begin(self, packed: Index) -> ir.Value:
+        """Return what sums of a block start from."""
+        emit, init = self.emit, self.found.flat.init
+        start = self.kernels.start(packed)
+        if init is None or (start is not None and emit.is_zero(init)):
+            return emit.constant(self.vector, 0) if start is None else start
+        given = emit.constant_of(self.vector, ir.DenseElementsAttr.get_splat(self.vector, init))
+        return given if start is None else add(emit, given, start)
+
     def _reduce(
         self, loops: list[int], image: Index, pixels: list[Index], kernels: list[Index],
         sums: list[ir.Value],
@@ -242,7 +257,7 @@ class _Writer:
         if not loops:
             return self._step(image, pixels, kernels, sums)
         position, *rest = loops
-        with emit.loop(0, self._extent(position), 1, sums, KEEP) as loop:
+        with emit.loop(0, self.kernels.extent(position), 1, sums, KEEP) as loop:
             there = emit.add(image, emit.mul(loop.counter, self.image.stride(position)))
             step = emit.mul(loop.counter, self.kernels.stride(position))
             inner = [emit.add(kernel, step) for kernel in kernels]
@@ -257,9 +272,11 @@ class _Writer:
         weights = [self.kernels.load(kernel) for kernel in kernels]
         result = []
         for number, pixel in enumerate(pixels):
-            value = emit.splat(load.one(emit.add(image, pixel)), self.vector)
+            value = emit.splat(load.one(emit.add(image, pixel)), weights[0].type)
             for v, weight in enumerate(weights):
-                result.append(
-                    multiply_add(emit, self.machine, value, weight, sums[number * len(weights) + v])
-                )
+                total = sums[number * len(weights) + v]
+                if self.grouped is not None:
+                    result.append(self.grouped.dot.multiply_add(emit, weight, value, total))
+                else:
+                    result.append(multiply_add(emit, self.machine, value, weight, total))
         return result

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.contraction import Contraction
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
+from relax_mlir.lowering.tir_to_vector.flat import FlatAccess
 from relax_mlir.lowering.tir_to_vector.machine import Machine
 
 # What a lane of a register multiplies at once lies in as many bits as its sum has.
@@ -79,15 +80,33 @@ def find_dot_product(found: Contraction, machine: Machine) -> DotProduct | None:
         name = _matrix_intrinsic("amx_bf16", found, machine)
         if name is not None:
             return DotProduct(name, ir.BF16Type.get(), 2, matrices=True)
+    if element == "i32" and types == ["i8", "i8"]:
+        name = _matrix_intrinsic("amx_int8", found, machine)
+        if name is not None:
+            name = name.format("".join("s" if widen == _SIGNED else "u" for widen in found.widen))
+            return DotProduct(name, ir.IntegerType.get_signless(8), 4, matrices=True)
+    return vector_dot_product((found.a, found.b), found.widen, found.element, machine)
+
+
+def vector_dot_product(
+    sides: tuple[FlatAccess, FlatAccess], widens: tuple[str | None, str | None], element: ir.Type,
+    machine: Machine,
+) -> DotProduct | None:  # fmt: skip
+    """Return the instruction on vectors for two operands, None where the machine has none.
+
+    Args:
+        sides: the operands, A and B.
+        widens: their conversions to what is added.
+        element: the type of what is added.
+        machine: what for.
+    """
+    types = [str(access.buffer.type.element_type) for access in sides]
+    if str(element) == "f32" and types == ["bf16", "bf16"]:
         name = _intrinsic("bf16", machine)
         return None if name is None else DotProduct(name, ir.BF16Type.get(), 2)
-    if element != "i32" or any(kind not in ("i8", "i16") for kind in types):
+    if str(element) != "i32" or any(kind not in ("i8", "i16") for kind in types):
         return None
-    signs = [widen == _SIGNED for widen in found.widen]
-    name = _matrix_intrinsic("amx_int8", found, machine)
-    if types == ["i8", "i8"] and name is not None:
-        name = name.format("".join("s" if signed else "u" for signed in signs))
-        return DotProduct(name, ir.IntegerType.get_signless(8), 4, matrices=True)
+    signs = [widen == _SIGNED for widen in widens]
     name = _intrinsic("u8s8", machine)
     if types == ["i8", "i8"] and name is not None:
         # With equal signs B becomes what A is not.
@@ -97,7 +116,7 @@ def find_dot_product(found: Contraction, machine: Machine) -> DotProduct | None:
     wide = [kind == "i16" for kind in types]
     if name is None or any(w and not s for w, s in zip(wide, signs, strict=True)):
         return None
-    a, b = (None if w else widen for w, widen in zip(wide, found.widen, strict=True))
+    a, b = (None if w else widen for w, widen in zip(wide, widens, strict=True))
     return DotProduct(name, ir.IntegerType.get_signless(16), 2, (a, b), adds=False)
 
 

@@ -51,13 +51,31 @@ class GroupLoader:
             self._part(emit.vector_load(self.base, [place], type_, mask))
             for place, mask in zip(places, masks, strict=True)
         ]
+        return self.together(rows)
+
+    def together(self, rows: list[ir.Value]) -> ir.Value:
+        """Return a group for each of adjacent columns; rows after those given are zeros."""
+        emit = self.emit
         none = emit.constant(ir.VectorType.get([self.lanes], self.dot.part), 0)
-        rows += [none] * (self.dot.group - len(rows))
+        rows = rows + [none] * (self.dot.group - len(rows))
         while len(rows) > 1:
             # The first half of them between the second: a row ends up where its number says.
             half = len(rows) // 2
             rows = [self._between(*pair) for pair in zip(rows[:half], rows[half:], strict=True)]
         return self._turn(emit.op("vector.bitcast", rows, groups_type(self.lanes)))
+
+    def in_order(self, at: Index, live: Index | None) -> ir.Value:
+        """Load a group for each of as many columns as lanes, whose rows lie one after the other.
+
+        Of the rows the first `live` are there, None for all.
+        """
+        emit, group = self.emit, self.dot.group
+        mask = None if live is None else emit.mask(emit.mul(live, self.lanes), self.lanes * group)
+        type_ = ir.VectorType.get([self.lanes * group], self.base.type.element_type)
+        value = self._part(emit.vector_load(self.base, [at], type_, mask))
+        places = [row * self.lanes + lane for lane in range(self.lanes) for row in range(group)]
+        value = emit.shuffle(value, value, places)
+        return self._turn(emit.op("vector.bitcast", [value], groups_type(self.lanes)))
 
     def _between(self, a: ir.Value, b: ir.Value) -> ir.Value:
         count = a.type.shape[0]
@@ -100,11 +118,11 @@ class GroupLoader:
     def _turn(self, groups: ir.Value) -> ir.Value:
         if not self.turned:
             return groups
-        none = _zeros(self.emit, self.dot, groups.type)
+        none = turned_zeros(self.emit, self.dot, groups.type)
         return self.emit.op("arith.xori", [groups, none], groups.type)
 
 
-def _zeros(emit: Emitter, dot: DotProduct, type_: ir.Type) -> ir.Value:
+def turned_zeros(emit: Emitter, dot: DotProduct, type_: ir.Type) -> ir.Value:
     """Return groups of what zeros become when their sign bits are turned."""
     bits = dot.part.width
     word = sum(1 << (bits * i + bits - 1) for i in range(dot.group))
@@ -169,7 +187,7 @@ def write_starts(
         lanes: groups of a vector.
     """
     type_ = groups_type(lanes)
-    nothing, none = emit.constant(type_, 0), _zeros(emit, dot, type_)
+    nothing, none = emit.constant(type_, 0), turned_zeros(emit, dot, type_)
     whole = emit.round_down(groups, lanes)
     left = emit.sub(groups, whole)
     for row in range(count):

@@ -8,6 +8,8 @@ from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.lowering.tir_to_vector.analysis import Access, Nest
 from relax_mlir.lowering.tir_to_vector.contraction import Contraction, match_contraction
 from relax_mlir.lowering.tir_to_vector.convolution import Convolution, match_convolution
+from relax_mlir.lowering.tir_to_vector.dot_product import DotProduct, vector_dot_product
+from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.flat import (
     FlatAccess,
     FlatNest,
@@ -15,6 +17,7 @@ from relax_mlir.lowering.tir_to_vector.flat import (
     collapse,
     linear,
 )
+from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.machine import Machine
 from relax_mlir.lowering.tir_to_vector.matrix_product import is_matrix_product, product_tile
 from relax_mlir.lowering.tir_to_vector.padding import Padded, match_first_reduction
@@ -52,6 +55,25 @@ class CopyAxis:
     reach: SymExpr
 
 
+@dataclass(frozen=True)
+class Grouped:
+    """How a copy has a few input channels in each of its elements, which are multiplied at once.
+
+    Attributes:
+        dot: what multiplies them: kernels are its A, the image is its B.
+        position: the reduction iterator over those channels.
+        axis: the image's dimension that it walks, alone.
+    """
+
+    dot: DotProduct
+    position: int
+    axis: int
+
+    def count(self, emit: Emitter, channels: Index) -> Index:
+        """Return in how many groups so many channels are."""
+        return emit.div(emit.add(channels, self.dot.group - 1), self.dot.group)
+
+
 @dataclass
 class CopiedWindow:
     """A convolution that reads a copy of its image.
@@ -61,6 +83,7 @@ class CopiedWindow:
         source: the image, without padding.
         padded: the padded copy that it stands for, None where there is none.
         axes: of the image's dimensions.
+        grouped: how the copy groups channels, None for not.
         followers: the nests that the convolution's epilogue stands for.
     """
 
@@ -68,6 +91,7 @@ class CopiedWindow:
     source: ir.Value
     padded: Padded | None
     axes: list[CopyAxis]
+    grouped: Grouped | None = None
     followers: list[Nest] = field(default_factory=list)
 
     @property
@@ -100,13 +124,12 @@ def find_copied(tops: Sequence[ir.Operation], machine: Machine) -> CopiedWindow 
     if flat is None or (padded is not None and not padded.is_zero):
         return None
     product = match_contraction(collapse(flat)) if padded is None else ""
-    if (
-        isinstance(product, Contraction)
-        and is_matrix_product(product, machine)
-        and _has_panels(product, machine)
-    ):
-        # Rows by panels of a constant matrix look like pixels by blocks of channels.
-        return None
+    if isinstance(product, Contraction) and is_matrix_product(product, machine):
+        # Rows by columns of a matrix look like pixels by blocks of channels. Only numbers that do
+        # not widen may still be better off with a copy.
+        taken = product.widen != (None, None) or _has_panels(product, machine)
+        if taken:
+            return None
 
     def match(extended: FlatNest) -> CopiedWindow | None:
         return _match(padded, extended, machine)
@@ -145,13 +168,35 @@ def _match(padded: Padded | None, flat: FlatNest, machine: Machine) -> CopiedWin
     if axes is None:
         return None
     source = buffer if padded is None else padded.source
-    found = CopiedWindow(window, source, padded, axes)
+    found = CopiedWindow(window, source, padded, axes, _grouped(window, axes, machine))
     fixed = [i for axis in axes for i in axis.fixed]
     if any(i not in window.outer for i in fixed) or not any(
         axis.pixel is not None for axis in axes
     ):
         return None
-    return found if padded or _pays(found) else None
+    return found if padded or found.grouped or _pays(found) else None
+
+
+def _grouped(found: Convolution, axes: Sequence[CopyAxis], machine: Machine) -> Grouped | None:
+    """Return how channels are multiplied in groups, None where the machine does not do that."""
+    image, kernel = found.widen
+    dot = vector_dot_product((found.kernel, found.image), (kernel, image), found.element, machine)
+    if dot is None:
+        return None
+    alone = {
+        i: d for d, axis in enumerate(axes) for i, step in axis.terms.items()
+        if len(axis.terms) == 1 and (step, axis.step) == (1, 1) and axis.size is None
+        and found.flat.iters[i].reduction
+    }  # fmt: skip
+    if not alone:
+        return None
+
+    def size(i: int) -> int:
+        extent = found.flat.iters[i].extent.value
+        return 1 << 30 if extent is None else extent
+
+    position = max(alone, key=size)
+    return Grouped(dot, position, alone[position])
 
 
 def _squeezed(flat: FlatNest, chosen: list[int]) -> FlatNest:
@@ -220,7 +265,8 @@ def _pays(found: CopiedWindow) -> bool:
     """Whether reading a copy instead of the image gains more than it costs."""
     window, last = found.found, found.axes[-1]
     pixels = [axis for axis in found.axes if axis.pixel is not None]
-    leaves_out = any(axis.step > 1 for axis in pixels)
+    # An element that is widened is so once.
+    leaves_out = any(axis.step > 1 for axis in pixels) or window.widen[0] is not None
     # With channels last all that a window sees of a row is close together in the image; but pixels
     # may be so far apart that few of them stay in the cache.
     if _collides(found):

@@ -44,16 +44,16 @@ class ImageCopy:
         self._beyond = beyond
         self._copied, self._emit, self._machine = copied, emit, machine
         found = copied.found
-        self._vector = ir.VectorType.get([machine.lanes(found.element)], found.element)
-        self._lanes = self._vector.shape[0]
+        self._lanes = machine.lanes(found.element) or 1
+        self._vector = self._type()
         self._axes, self._order = copied.axes, copied.order
-        self._reach = [emit.max(emit.size(axis.reach), 1) for axis in self._axes]
+        self._reach = [emit.max(self._length(d), 1) for d in range(len(self._axes))]
         dims = [*inner_dims(copied.source), SymExpr.const(1)]
         self._source = emit.flatten_once(copied.source)
         self._source_strides = [
             emit.size(math.prod(dims[d:], start=SymExpr.const(1))) for d in range(len(dims))
         ]
-        self._load = Loader(emit, self._source, found.widen[0], self._vector)
+        self._load = self._loader()
         self._base: ir.Value | None = None
         # What a band is of: the outermost dimension that windows slide along.
         self._long = next(d for d in self._order if self._axes[d].pixel is not None)
@@ -68,6 +68,22 @@ class ImageCopy:
             self._size = emit.mul(self._size, count)
         self._start: Index = 0
         self._part: Span = (0, 0)
+
+    def _type(self) -> ir.VectorType:
+        """Return the type of a vector of the copy."""
+        return ir.VectorType.get([self._lanes], self._copied.found.element)
+
+    def _length(self, d: int) -> Index:
+        """Return how long a dimension of the copy is."""
+        return self._emit.size(self._axes[d].reach)
+
+    def _loader(self) -> Loader:
+        """Return what loads elements of the image."""
+        return Loader(self._emit, self._source, self._copied.found.widen[0], self._vector)
+
+    def _nothing(self) -> ir.Value:
+        """Return a vector of what is around the image."""
+        return self._emit.constant(self._vector, 0)
 
     def _gap(self, d: int) -> int:
         """Return how many elements are left out between pixels of a row, so that they spread.
@@ -243,7 +259,7 @@ class ImageCopy:
     def _zeros(self, start: Index, stop: Index) -> None:
         """Write zeros from a place on, up to another or a little further."""
         emit = self._emit
-        zero = emit.constant(self._vector, 0)
+        zero = self._nothing()
         length = emit.sub(stop, start)
         if isinstance(length, int):
             if length <= 0:
@@ -260,7 +276,7 @@ class ImageCopy:
         emit, lanes = self._emit, self._lanes
         if step > _MOST_STEP:
             with emit.loop(0, count) as at:
-                value = self._load.one(emit.add(place, emit.mul(at.counter, step)))
+                value = self._one(emit.add(place, emit.mul(at.counter, step)))
                 emit.store(value, self.base, [emit.add(to, at.counter)])
             return
         if isinstance(count, int) and count <= lanes * _UNROLLED:
@@ -276,8 +292,17 @@ class ImageCopy:
             self._vectors(place, to, whole, left, step)
 
     def _vectors(self, place: Index, to: Index, at: Index, left: Index, step: int) -> None:
+        emit = self._emit
+        value = self._vector_of(emit.add(place, emit.mul(at, step)), left, step)
+        emit.vector_store(value, self.base, [emit.add(to, at)])
+
+    def _one(self, place: Index) -> ir.Value:
+        """Return an element of the copy."""
+        return self._load.one(place)
+
+    def _vector_of(self, from_: Index, left: Index, step: int) -> ir.Value:
+        """Return a vector of the copy, of elements that are so many steps apart in the image."""
         emit, lanes = self._emit, self._lanes
-        from_ = emit.add(place, emit.mul(at, step))
         reach = emit.add(emit.mul(emit.sub(left, 1), step), 1)
         parts = []
         for number in range(step):
@@ -286,4 +311,4 @@ class ImageCopy:
             if not isinstance(there, int) or there < lanes:
                 mask = emit.mask(there, lanes)
             parts.append(self._load.vectors(emit.add(from_, number * lanes), mask))
-        emit.vector_store(every_nth(emit, parts, 0), self.base, [emit.add(to, at)])
+        return every_nth(emit, parts, 0)

@@ -148,14 +148,16 @@ PROGRAMS: dict[str, tuple[tuple[tuple[int | str, ...], ...], str]] = {
         "R.permute_dims(R.matmul(R.nn.softmax(R.matmul(a, R.permute_dims(b, [0, 2, 1]))), b))",
     ),
 }  # fmt: skip
-# Those that run in bfloat16 too, and in float16.
+# Those that run in bytes too; in bfloat16, and in float16.
+BYTES = ("conv2d", "conv2d_known", "conv2d_last", "conv2d_leaping", "conv3d", "matmul")
 HALF = (
     "exp", "row", "sum0", "argmax", "layer_norm", "transpose", "cumsum", "sort", "matmul",
     "matmul_nt", "matmul_rows", "depthwise", "attention_bias", "packed_values", "gemv", "sum1",
-    "softmax", "conv2d_known", "attention",
+    "softmax", "conv2d", "conv2d_last", "conv2d_known", "attention",
 )  # fmt: skip
 KERNELS = {
     **{name: ("float32", program) for name, program in PROGRAMS.items()},
+    **{f"{name}_int8": ("int8", PROGRAMS[name]) for name in BYTES},
     **{f"{name}_bfloat16": ("bfloat16", PROGRAMS[name]) for name in HALF},
     **{f"{name}_float16": ("float16", PROGRAMS[name]) for name in HALF[-4:]},
 }  # fmt: skip

@@ -6,7 +6,7 @@ from typing import Any
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.blocked_layout import BlockedLayout
-from relax_mlir.dialects.relax.infer import InferError, expect_tensor, join_dtypes
+from relax_mlir.dialects.relax.infer import InferError, expect_tensor, product_dtype
 from relax_mlir.dialects.relax.ops.base import Param, declare
 from relax_mlir.dialects.relax.ops.elementwise import expect_kind
 from relax_mlir.dialects.relax.symbolic import SymExpr
@@ -42,11 +42,7 @@ def _ordered(sizes: Sequence[SymExpr], order: Sequence[int]) -> list[SymExpr]:
 
 
 def _result_dtype(types: Sequence[ir.Type], attrs: dict[str, Any]) -> str:
-    dtype = join_dtypes(types)
-    try:
-        return T.normalize_dtype(attrs["out_dtype"]) or dtype
-    except ValueError as error:
-        raise InferError(str(error)) from error
+    return product_dtype(types, attrs["out_dtype"])
 
 
 def _groups(attrs: dict[str, Any]) -> int:
