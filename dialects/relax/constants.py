@@ -85,6 +85,13 @@ def constant_attribute(array: np.ndarray, name: str | None = None) -> ir.Attribu
     return attribute
 
 
+def constant_op(attribute: ir.Attribute, loc: ir.Location | None = None) -> ir.Value:
+    """Create a `relax.constant` of what `constant_attribute` gave, at the insertion point."""
+    return ir.Operation.create(
+        "relax.constant", results=[attribute.type], attributes={"value": attribute}, loc=loc
+    ).result
+
+
 def _dense(array: np.ndarray, type_: ir.Type) -> ir.Attribute:
     dtype = T.tensor_dtype(type_)
     if dtype == "bool":

@@ -7,7 +7,7 @@ import numpy as np
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
-from relax_mlir.dialects.relax.constants import constant_attribute, numpy_dtype
+from relax_mlir.dialects.relax.constants import constant_attribute, constant_op, numpy_dtype
 from relax_mlir.dialects.relax.einsum import (
     Subscripts,
     expand_ellipsis,
@@ -29,9 +29,7 @@ Decomposition = Callable[[ir.Operation, bool], ir.Value | None]
 def constant(value: float, dtype: str) -> ir.Value:
     """Create a scalar constant at the current insertion point."""
     attribute = constant_attribute(np.asarray(value, dtype=numpy_dtype(dtype)))
-    return ir.Operation.create(
-        "relax.constant", results=[attribute.type], attributes={"value": attribute}
-    ).result
+    return constant_op(attribute)
 
 
 def reshape(value: ir.Value, dims: Sequence[IntLike]) -> ir.Value:

@@ -7,7 +7,12 @@ import numpy as np
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
-from relax_mlir.dialects.relax.constants import aligned, constant_array, constant_attribute
+from relax_mlir.dialects.relax.constants import (
+    aligned,
+    constant_array,
+    constant_attribute,
+    constant_op,
+)
 from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS
 from relax_mlir.dialects.relax.prover import can_prove_less_equal
 from relax_mlir.dialects.relax.symbolic import SymExpr
@@ -121,8 +126,6 @@ def _constant(op: ir.Operation, places: np.ndarray) -> Places:
     narrow = "int32" if int(places.max()) < 1 << 31 else "int64"
     attribute = constant_attribute(aligned(np.ascontiguousarray(places.astype(narrow))))
     with ir.InsertionPoint(op), op.location:
-        made = ir.Operation.create(
-            "relax.constant", results=[attribute.type], attributes={"value": attribute}
-        )
+        made = constant_op(attribute)
     assert T.tensor_dtype(attribute.type) == narrow
-    return Places(made.result, exact=True)
+    return Places(made, exact=True)

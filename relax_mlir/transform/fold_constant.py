@@ -7,7 +7,12 @@ import numpy as np
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
-from relax_mlir.dialects.relax.constants import aligned, constant_array, constant_attribute
+from relax_mlir.dialects.relax.constants import (
+    aligned,
+    constant_array,
+    constant_attribute,
+    constant_op,
+)
 from relax_mlir.dialects.relax.dialect import Shape
 from relax_mlir.dialects.relax.infer import compatible
 from relax_mlir.dialects.relax.ops.base import (
@@ -245,9 +250,7 @@ def _put_constants(op: ir.Operation, arrays: Sequence[np.ndarray]) -> None:
             return
         values = []
         for attribute, field in zip(attributes, fields, strict=True):
-            value = ir.Operation.create(
-                "relax.constant", results=[attribute.type], attributes={"value": attribute}
-            ).result
+            value = constant_op(attribute)
             if attribute.type != field:
                 value = ir.Operation.create(
                     "relax.match_cast", results=[field], operands=[value]

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.dialect import Dims
-from relax_mlir.dialects.tir.builder import BufferDecl, PrimFuncBuilder
+from relax_mlir.dialects.tir.builder import PrimFuncBuilder
 from relax_mlir.transform.contraction_kernels import (
     ContractionKernel,
     KernelCloner,
@@ -28,12 +28,9 @@ from relax_mlir.transform.elementwise_kernels import (
     repeated_axes,
 )
 from relax_mlir.transform.tir_calls import (
-    buffer_decls,
-    create_call,
+    KernelMaker,
     erase_call,
-    integer_parameters,
     match_call,
-    unique_name,
 )
 from relax_mlir.transform.window_kernels import match_window_kernel
 
@@ -51,9 +48,7 @@ def fuse_ops(module: ir.Operation) -> None:
 
 class _Fuser:
     def __init__(self, module: ir.Operation) -> None:
-        self._module = module
-        self._symbols = ir.SymbolTable(module)
-        self._made: dict[str, str] = {}
+        self._kernels = KernelMaker(module)
         # How many operations that may change a tensor stand before an operation in its block.
         self._writes: dict[ir.Operation, int] = {}
 
@@ -77,7 +72,7 @@ class _Fuser:
 
     def _fuse_into(self, op: ir.Operation) -> ir.Operation | None:
         """Merge one producer into a call and return what replaces the call, None when none fits."""
-        consumer = match_elementwise(match_call(op, self._symbols))
+        consumer = match_elementwise(match_call(op, self._kernels.symbols))
         if consumer is None:
             return None
         for argument in consumer.call.arguments:
@@ -102,7 +97,7 @@ class _Fuser:
             return None
         positions = [i for i, other in enumerate(consumer.call.arguments) if other == value]
         loads = [load for i in positions for load in consumer.loads.get(i, [])]
-        call = match_call(op, self._symbols)
+        call = match_call(op, self._kernels.symbols)
         if _repeats_twice(match_elementwise(call), consumer, loads):
             return match_elementwise(call)
         if T.tensor_dims(value.type) != T.tensor_dims(consumer.call.result.type):
@@ -119,46 +114,37 @@ class _Fuser:
         consumer: ElementwiseKernel,
         between: ir.Value,
     ) -> ir.Operation:
-        result = consumer.call.result
         inputs: list[ir.Value] = []
         for value in (*producer.call.arguments, *consumer.call.arguments):
             if value != between and value not in inputs:
                 inputs.append(value)
-        out = BufferDecl("out", T.known_dims(result.type), T.tensor_dtype(result.type))
-        decls = [*buffer_decls("arg", inputs), out]
-        integers = integer_parameters(decls, [producer.call, consumer.call])
         wiring = [
             inputs.index(value) if value != between else -1
             for kernel in (producer, consumer)
             for value in kernel.call.arguments
         ]
-        names = (producer.call.callee.name.value, consumer.call.callee.name.value)
+        names = [kernel.call.callee.name.value for kernel in (producer, consumer)]
+
+        def write(builder: PrimFuncBuilder) -> None:
+            body = _Body(builder, inputs, between)
+            if isinstance(producer, ContractionKernel):
+                body.append(producer, consumer)
+            else:
+                body.write(producer, consumer)
+
         # Layers repeat: what is fused from the same kernels in the same way is the same kernel.
-        key = f"{names}{wiring}{[str(value.type) for value in inputs]}{result.type}"
-        if key not in self._made:
-            name = self._name(names)
-            with ir.InsertionPoint(self._module.regions[0].blocks[0]), ir.Location.name(name):
-                builder = PrimFuncBuilder(name, decls, integers)
-                with builder.body():
-                    body = _Body(builder, inputs, between)
-                    if isinstance(producer, ContractionKernel):
-                        body.append(producer, consumer)
-                    else:
-                        body.write(producer, consumer)
-            self._symbols.insert(builder.op)
-            self._made[key] = builder.op.name.value
-        op = consumer.call.op
-        with ir.InsertionPoint(op), op.location:
-            fused = create_call(self._made[key], op.operands[0], inputs, integers, result.type)
-        result.replace_all_uses_with(fused.results[0])
-        for old in (op, producer.call.op):
+        fused = self._kernels.call(
+            [producer.call, consumer.call], inputs, _name(names), (names, wiring), write
+        )
+        for old in (consumer.call.op, producer.call.op):
             del self._writes[old]
             erase_call(old)
         return fused
 
-    def _name(self, names: Sequence[str]) -> str:
-        name = "_".join(name.rstrip("0123456789") for name in names)
-        return unique_name(name if len(name) <= _LONGEST_NAME else "fused", self._symbols)
+
+def _name(names: Sequence[str]) -> str:
+    name = "_".join(name.rstrip("0123456789") for name in names)
+    return name if len(name) <= _LONGEST_NAME else "fused"
 
 
 def _repeats_twice(

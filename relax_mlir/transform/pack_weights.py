@@ -12,9 +12,14 @@ import numpy as np
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
-from relax_mlir.dialects.relax.constants import aligned, constant_array, constant_attribute
+from relax_mlir.dialects.relax.constants import (
+    aligned,
+    constant_array,
+    constant_attribute,
+    constant_op,
+)
 from relax_mlir.dialects.relax.symbolic import SymExpr
-from relax_mlir.dialects.tir.builder import Buffer, BufferDecl, PrimFuncBuilder
+from relax_mlir.dialects.tir.builder import Buffer, PrimFuncBuilder
 from relax_mlir.dialects.tir.scalar import Scalar
 from relax_mlir.lowering.tir_to_vector.contraction import Contraction, match_contraction
 from relax_mlir.lowering.tir_to_vector.flat import FlatAccess
@@ -27,13 +32,10 @@ from relax_mlir.transform.contraction_kernels import (
 from relax_mlir.transform.dead_code_elimination import remove_unused
 from relax_mlir.transform.effects import functions_to_optimize, written_values
 from relax_mlir.transform.tir_calls import (
-    buffer_decls,
-    create_call,
+    KernelMaker,
     erase_call,
-    integer_parameters,
     kernel_calls,
     match_call,
-    unique_name,
 )
 
 # Two vectors of 32-bit elements on the machines with the widest ones; narrower tiles divide it.
@@ -87,8 +89,7 @@ def packed_weights(module: ir.Operation) -> str:
 class _Packer:
     def __init__(self, module: ir.Operation) -> None:
         self._module = module
-        self._symbols = ir.SymbolTable(module)
-        self._kernels: dict[str, str] = {}
+        self._kernels = KernelMaker(module)
         # Constants by their attribute: what several calls share is packed once.
         self._constants: dict[tuple[str, bool], ir.Attribute] = {}
         # Bytes of what was packed, by the attribute it was.
@@ -124,7 +125,7 @@ class _Packer:
             remove_unused(function)
 
     def _match(self, op: ir.Operation, written: set[ir.Value]) -> _Match | None:
-        call = match_call(op, self._symbols)
+        call = match_call(op, self._kernels.symbols)
         if call is None or not any(_is_constant(value) for value in call.arguments):
             return None
         kernel = match_contraction_kernel(call)
@@ -158,30 +159,13 @@ class _Packer:
         op = call.op
         with ir.InsertionPoint(op), op.location:
             attribute = self._packed(value, match.transposed)
-            constant = ir.Operation.create(
-                "relax.constant", results=[attribute.type], attributes={"value": attribute}
-            ).result
+            constant = constant_op(attribute)
         inputs = list(call.arguments)
         inputs[match.position] = constant
-        out = BufferDecl("out", T.known_dims(call.result.type), T.tensor_dtype(call.result.type))
-        decls = [*buffer_decls("arg", inputs), out]
-        integers = integer_parameters(decls, [call])
-        name = call.callee.name.value
-        types = [str(each.type) for each in (*inputs, call.result)]
-        key = f"{name} {match.position} {types}"
-        if key not in self._kernels:
-            fresh = unique_name(f"{name}_packed", self._symbols)
-            with ir.InsertionPoint(self._module.regions[0].blocks[0]), ir.Location.name(fresh):
-                builder = PrimFuncBuilder(fresh, decls, integers)
-                with builder.body():
-                    _Cloner(builder, match).write()
-            self._symbols.insert(builder.op)
-            self._kernels[key] = builder.op.name.value
-        with ir.InsertionPoint(op), op.location:
-            made = create_call(
-                self._kernels[key], op.operands[0], inputs, integers, call.result.type
-            )
-        call.result.replace_all_uses_with(made.results[0])
+        name = f"{call.callee.name.value}_packed"
+        self._kernels.call(
+            [call], inputs, name, match.position, lambda builder: _Cloner(builder, match).write()
+        )
         erase_call(op)
 
     def _packed(self, value: ir.Value, transposed: bool) -> ir.Attribute:

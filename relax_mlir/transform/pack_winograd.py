@@ -10,8 +10,13 @@ import numpy as np
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
-from relax_mlir.dialects.relax.constants import aligned, constant_array, constant_attribute
-from relax_mlir.dialects.tir.builder import Buffer, BufferDecl, PrimFuncBuilder
+from relax_mlir.dialects.relax.constants import (
+    aligned,
+    constant_array,
+    constant_attribute,
+    constant_op,
+)
+from relax_mlir.dialects.tir.builder import Buffer, PrimFuncBuilder
 from relax_mlir.lowering.tir_to_vector.convolution import Convolution
 from relax_mlir.lowering.tir_to_vector.machine import Machine
 from relax_mlir.lowering.tir_to_vector.plan import plan_function
@@ -32,14 +37,11 @@ from relax_mlir.transform.context import PassContext
 from relax_mlir.transform.contraction_kernels import ContractionKernel, KernelCloner, nests_alone
 from relax_mlir.transform.effects import functions_to_optimize, written_values
 from relax_mlir.transform.tir_calls import (
+    KernelMaker,
     TirCall,
-    buffer_decls,
-    create_call,
     erase_call,
-    integer_parameters,
     kernel_calls,
     match_call,
-    unique_name,
 )
 
 
@@ -78,9 +80,8 @@ def pack_winograd(
 
 class _Packer:
     def __init__(self, module: ir.Operation, machine: Machine, most: int) -> None:
-        self._module, self._machine, self._most = module, machine, most
-        self._symbols = ir.SymbolTable(module)
-        self._kernels: dict[str, str] = {}
+        self._machine, self._most = machine, most
+        self._kernels = KernelMaker(module)
         # By the original's attribute and what is made of it: what several calls share is made once.
         self._constants: dict[tuple, ir.Attribute | None] = {}
 
@@ -94,7 +95,7 @@ class _Packer:
                 self._replace(match)
 
     def _match(self, op: ir.Operation, written: set[ir.Value]) -> _Match | None:
-        call = match_call(op, self._symbols)
+        call = match_call(op, self._kernels.symbols)
         if call is None or not any(_is_kernel(value) for value in call.arguments):
             return None
         if not nests_alone(call):
@@ -133,29 +134,14 @@ class _Packer:
             return
         op = call.op
         with ir.InsertionPoint(op), op.location:
-            constant = ir.Operation.create(
-                "relax.constant", results=[attribute.type], attributes={"value": attribute}
-            ).result
-        inputs = [*call.arguments, constant]
-        out = BufferDecl("out", T.known_dims(call.result.type), T.tensor_dtype(call.result.type))
-        decls = [*buffer_decls("arg", inputs), out]
-        integers = integer_parameters(decls, [call])
-        name = call.callee.name.value
-        types = [str(each.type) for each in (*inputs, call.result)]
-        key = f"{name} {match.outputs} {types}"
-        if key not in self._kernels:
-            fresh = unique_name(f"{name}_winograd", self._symbols)
-            with ir.InsertionPoint(self._module.regions[0].blocks[0]), ir.Location.name(fresh):
-                builder = PrimFuncBuilder(fresh, decls, integers)
-                with builder.body():
-                    _Cloner(builder, match).write()
-            self._symbols.insert(builder.op)
-            self._kernels[key] = builder.op.name.value
-        with ir.InsertionPoint(op), op.location:
-            made = create_call(
-                self._kernels[key], op.operands[0], inputs, integers, call.result.type
-            )
-        call.result.replace_all_uses_with(made.results[0])
+            constant = constant_op(attribute)
+        self._kernels.call(
+            [call],
+            [*call.arguments, constant],
+            f"{call.callee.name.value}_winograd",
+            match.outputs,
+            lambda builder: _Cloner(builder, match).write(),
+        )
         erase_call(op)
 
     def _transformed(self, match: _Match) -> ir.Attribute | None:

@@ -1,6 +1,6 @@
 """Calls of prim funcs as passes that merge them see them: symbols resolved, checks vouched for."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from relax_mlir.dialects.bindings import ir
@@ -8,7 +8,7 @@ from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.dialect import Dims
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.dialects.relax.tuples import is_make_tuple, known_fields, make_tuple
-from relax_mlir.dialects.tir.builder import BufferDecl
+from relax_mlir.dialects.tir.builder import BufferDecl, PrimFuncBuilder
 
 
 @dataclass
@@ -142,6 +142,52 @@ def create_call(
         operands=[shape, make_tuple(arguments)],
         attributes=attributes,
     )
+
+
+class KernelMaker:
+    """Prim funcs that a pass makes in a module: one for all calls that need the same."""
+
+    def __init__(self, module: ir.Operation) -> None:
+        self.symbols = ir.SymbolTable(module)
+        self._module = module
+        self._made: dict[str, str] = {}
+
+    def call(
+        self,
+        calls: Sequence[TirCall],
+        inputs: Sequence[ir.Value],
+        name: str,
+        what: object,
+        write: Callable[[PrimFuncBuilder], None],
+    ) -> ir.Operation:
+        """Create a call in front of the last of the calls it stands for, with the same result.
+
+        Users of that result use the new one; the old calls stay.
+
+        Args:
+            calls: what it stands for.
+            inputs: the tensors passed.
+            name: of the prim func, if nothing in the module has it.
+            what: two prim funcs of one `what` and equal types of inputs and results are the same.
+            write: writes the body of the prim func; its last buffer is the output.
+        """
+        op, result = calls[-1].op, calls[-1].result
+        out = BufferDecl("out", T.known_dims(result.type), T.tensor_dtype(result.type))
+        decls = [*buffer_decls("arg", inputs), out]
+        integers = integer_parameters(decls, calls)
+        key = f"{name} {what} {[str(value.type) for value in (*inputs, result)]}"
+        if key not in self._made:
+            fresh = unique_name(name, self.symbols)
+            with ir.InsertionPoint(self._module.regions[0].blocks[0]), ir.Location.name(fresh):
+                builder = PrimFuncBuilder(fresh, decls, integers)
+                with builder.body():
+                    write(builder)
+            self.symbols.insert(builder.op)
+            self._made[key] = builder.op.name.value
+        with ir.InsertionPoint(op), op.location:
+            made = create_call(self._made[key], op.operands[0], inputs, integers, result.type)
+        result.replace_all_uses_with(made.results[0])
+        return made
 
 
 def unique_name(base: str, symbols: ir.SymbolTable) -> str:

@@ -7,7 +7,7 @@ import numpy as np
 
 from relax_mlir.dialects.bindings import ext, ir
 from relax_mlir.dialects.relax import types as T
-from relax_mlir.dialects.relax.constants import constant_attribute, numpy_dtype
+from relax_mlir.dialects.relax.constants import constant_attribute, constant_op, numpy_dtype
 from relax_mlir.dialects.relax.dialect import Relax, Shape
 from relax_mlir.dialects.relax.effects import Computation
 from relax_mlir.dialects.relax.infer import InferError, compatible, describe, expect_tensor
@@ -217,9 +217,7 @@ def scalar_constant(value: Any, dtype: str = "", loc: ir.Location | None = None)
         attribute = constant_attribute(converted)
     except (TypeError, ValueError, OverflowError) as error:
         raise InferError(str(error)) from error
-    return ir.Operation.create(
-        "relax.constant", results=[attribute.type], attributes={"value": attribute}, loc=loc
-    ).result
+    return constant_op(attribute, loc)
 
 
 class _Operands:
