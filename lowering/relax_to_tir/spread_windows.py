@@ -1,6 +1,7 @@
 """Transposed convolution and adaptive pooling as prim funcs: windows that grow or shift."""
 
 import functools
+import math
 import operator
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -8,6 +9,7 @@ from typing import Any
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS, read_attributes
+from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.dialects.relax.windows import SPATIAL, layout_axes, pads, per_axis
 from relax_mlir.dialects.tir.builder import Buffer, PrimFuncBuilder
 from relax_mlir.dialects.tir.scalar import Scalar, binary, cast, compare, select
@@ -106,7 +108,7 @@ def _spread(
 
 
 def legalize_adaptive_pool(legalizer: Legalizer, op: ir.Operation) -> ir.Value | None:
-    """Legalise the mean of windows that divide the data as evenly as can be."""
+    """Legalise the mean of windows that divide the data as evenly as can be, axis by axis."""
     attrs, dims = _attributes(op), T.tensor_dims(op.operands[0].type)
     if dims is None or 0 in dims:
         return None
@@ -119,41 +121,76 @@ def legalize_adaptive_pool(legalizer: Legalizer, op: ir.Operation) -> ir.Value |
     def body(builder: PrimFuncBuilder, buffers: Sequence[Buffer]) -> None:
         data, out = buffers
         wide = ADD_UP_IN.get(out.dtype, out.dtype)
-        total = builder.alloc("Total", out.dims, wide)
-        counts = [out.dims[axis] for axis in out_axes[2:]]
-        # No window is longer than this; shorter ones leave out its end.
-        longest = [data.dims[p].ceildiv(n) + 1 for p, n in zip(places, counts, strict=True)]
-
-        def bounds(at: Sequence[Scalar], axis: int) -> tuple[Scalar, Scalar]:
-            index, size = at[out_axes[2 + axis]], builder.symbol(data.dims[places[axis]])
-            count = builder.symbol(counts[axis])
-            return (index * size) // count, ((index + 1) * size + (count - 1)) // count
-
-        iters = [*spatial(out.dims), *(("reduction", extent) for extent in longest)]
-        with builder.nest("total", iters) as block:
-            at, steps = list(block)[: rank + 2], list(block)[rank + 2 :]
-            where: list[Scalar] = [at[0]] * (rank + 2)
-            for source, result in zip(source_axes, out_axes, strict=True):
-                where[source] = at[result]
-            inside: list[Scalar] = []
-            for axis, position in enumerate(places):
-                start, stop = bounds(at, axis)
-                found = start + steps[axis]
-                inside.append(compare("lt", found, stop))
-                last = builder.symbol(data.dims[position] - 1)
-                where[position] = binary("min", found, last)
-            with block.init() as init:
-                total.store(cast(0, wide), tuple(init[: rank + 2]))
-            within = functools.reduce(lambda a, b: binary("and", a, b), inside)
-            value = select(within, cast(data[tuple(where)], wide), 0)
-            total.store(total[tuple(at)] + value, tuple(at))
+        source, lengths = data, []
+        for axis, result in zip(places, out_axes[2:], strict=True):
+            source, length = _shared_out(builder, source, axis, out.dims[result], wide)
+            lengths.append(length)
         with builder.nest("mean", spatial(out.dims)) as block:
             at = tuple(block)
-            lengths = [stop - start for start, stop in (bounds(at, i) for i in range(rank))]
-            count = cast(cast(functools.reduce(operator.mul, lengths), "int64"), wide)
-            out.store(cast(total[at] / count, out.dtype), at)
+            where: list[Scalar] = [at[0]] * (rank + 2)
+            for axis, result in zip(source_axes, out_axes, strict=True):
+                where[axis] = at[result]
+            counts = [
+                length[at[result]] for length, result in zip(lengths, out_axes[2:], strict=True)
+            ]
+            count = functools.reduce(operator.mul, counts)
+            out.store(cast(source[tuple(where)] / count, out.dtype), at)
 
     return legalizer.call_inferred(op, list(op.operands), body, str(attrs))
+
+
+def _shared_out(
+    builder: PrimFuncBuilder, source: Buffer, axis: int, count: SymExpr, wide: str
+) -> tuple[Buffer, Buffer]:
+    """Add up so many windows along one axis; returns the sums, and how long each window is."""
+    size = builder.symbol(source.dims[axis])
+    windows = builder.symbol(count)
+
+    def first(i: Scalar) -> Scalar:
+        return (i * size) // windows
+
+    def stop(i: Scalar) -> Scalar:
+        return ((i + 1) * size + (windows - 1)) // windows
+
+    def table(what: str, dtype: str, value: Callable[[Scalar], Scalar]) -> Buffer:
+        made = builder.alloc(f"{what}{axis}", [count], dtype)
+        with builder.nest("windows", spatial([count])) as (i,):
+            made.store(cast(cast(value(i), "int64"), dtype), (i,))
+        return made
+
+    firsts, stops = table("First", "int64", first), table("Stop", "int64", stop)
+    lengths = table("Length", wide, lambda i: stop(i) - first(i))
+    dims = list(source.dims)
+    longest = _longest(dims[axis], count)
+    dims[axis] = count
+    total = builder.alloc("Total", dims, wide)
+    with builder.nest("zeros", spatial(dims)) as block:
+        total.store(cast(0, wide), tuple(block))
+    # Sums along the last axis are as many as a vector has lanes; others stay while a row is added.
+    inside = axis if axis == len(dims) - 1 else axis + 1
+    iters = spatial(dims)
+    iters.insert(inside, ("opaque", longest))
+    with builder.nest("total", iters) as block:
+        at = list(block)
+        step = at.pop(inside)
+        window = at[axis]
+        found = cast(firsts[window], "index") + step
+        where = list(at)
+        where[axis] = binary("min", found, size - 1)
+        within = compare("lt", found, cast(stops[window], "index"))
+        value = select(within, cast(source[tuple(where)], wide), cast(0, wide))
+        total.store(total[tuple(at)] + value, tuple(at))
+    return total, lengths
+
+
+def _longest(size: SymExpr, count: SymExpr) -> SymExpr:
+    """Return how long the longest of some windows is, or what none is longer than."""
+    n, k = size.value, count.value
+    if n is None or k is None:
+        return size.ceildiv(count) + 1
+    # The windows' ends repeat when both numbers are divided by what divides both.
+    repeats = range(k // math.gcd(n, k))
+    return SymExpr.const(max(-(-(i + 1) * n // k) - i * n // k for i in repeats))
 
 
 LEGALIZE: dict[str, Callable[[Legalizer, ir.Operation], ir.Value | None]] = {

@@ -1,6 +1,7 @@
 """Pooling against numpy: strides, borders, holes, one to three dimensions, sizes known or not."""
 
 import itertools
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -132,3 +133,37 @@ def test_the_same_bits_with_threads(machines: list[relax.VirtualMachine]) -> Non
     x = np.random.default_rng(0).standard_normal((2, 3, 700, 300)).astype("float32")
     one, two = (np.asarray(machine["dynamic1"](x)) for machine in machines)
     assert one.tobytes() == two.tobytes()
+
+
+ADAPTIVE = """
+@I.ir_module
+class M:
+    @R.function
+    def planes(x: R.Tensor((2, "c", "h", "w"), "float32")):
+        y = R.nn.adaptive_avg_pool2d(x, output_size=[7, 19])
+        return y
+
+    @R.function
+    def channels(x: R.Tensor((2, "h", "w", "c"), "float32")):
+        y = R.nn.adaptive_avg_pool2d(x, output_size=[7, 19], layout="NHWC")
+        return y
+"""
+
+
+def test_windows_of_several_sizes_have_fast_paths(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING, "relax_mlir.kernels"):
+        machine = relax.VirtualMachine(relax.build(from_source(ADAPTIVE)))
+    assert not caplog.records
+    for channels, height, width in ((3, 37, 70), (17, 7, 5), (1, 1, 40)):
+        x = np.random.default_rng(width).standard_normal((2, channels, height, width))
+        ends = [
+            [(i * size // count, -(-(i + 1) * size // count)) for i in range(count)]
+            for size, count in ((height, 7), (width, 19))
+        ]
+        rows = [[x[:, :, a:b, c:d].mean((2, 3)) for c, d in ends[1]] for a, b in ends[0]]
+        wanted = np.moveaxis(np.array(rows), (0, 1), (2, 3))
+        got = np.asarray(machine["planes"](x.astype("float32")))
+        np.testing.assert_allclose(got, wanted, rtol=1e-5, atol=1e-5)
+        last = np.ascontiguousarray(x.transpose(0, 2, 3, 1), "float32")
+        got = np.asarray(machine["channels"](last))
+        np.testing.assert_allclose(got.transpose(0, 3, 1, 2), wanted, rtol=1e-5, atol=1e-5)

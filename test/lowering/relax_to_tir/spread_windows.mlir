@@ -19,10 +19,13 @@ func.func @f(%x: tensor<1x4x?x5xf32, #x>, %w: tensor<4x3x3x3xf32>, %s: tensor<1x
 // CHECK: block_name = "spread"
 // CHECK: block_name = "conv2d_transpose"
 
-// Windows of one size are those of a pooling, one window is a mean, all else is masked.
+// Windows of one size are those of a pooling, one window is a mean, all else is summed by axis.
 // CHECK-LABEL: func.func private @avg_pool2d(
 // CHECK-LABEL: func.func private @mean(
 // CHECK-LABEL: func.func private @adaptive_avg_pool2d(
+// CHECK-COUNT-3: block_name = "windows"
 // CHECK: arith.select
+// CHECK: block_name = "total"
+// CHECK-COUNT-3: block_name = "windows"
 // CHECK: block_name = "total"
 // CHECK: block_name = "mean"
