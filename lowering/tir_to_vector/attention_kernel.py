@@ -5,11 +5,12 @@ computed by register tiles, raised in the cache, and multiplied by values; what 
 before is made smaller where a larger score turns up. No more than such a block of scores exists.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 
 from relax_mlir.dialects.bindings import ir
+from relax_mlir.lowering.tir_to_llvm.lanes import Lanes, choose
 from relax_mlir.lowering.tir_to_vector.attention import Attention
 from relax_mlir.lowering.tir_to_vector.attention_changes import Changes
 from relax_mlir.lowering.tir_to_vector.attention_few import FewQueries
@@ -30,9 +31,11 @@ from relax_mlir.lowering.tir_to_vector.machine import Machine
 # Columns of a register tile, in vectors.
 VECTORS = 2
 # Keys of a block: their scores for the queries of a block stay in the first-level cache.
-KEYS = 256
+KEYS = 512
 # Register tiles that share a block of keys while it is in the first-level cache.
 TILES = 4
+# Panels of values that are read where they lie, if rows follow each other.
+MOST_PANELS = 4
 # Up to so many queries it does not pay to rearrange keys and values.
 FEW = 6
 
@@ -56,6 +59,23 @@ class _Head:
     value: Matrix
     out: Matrix
     changes: Changes
+
+
+@dataclass(frozen=True)
+class _Keys:
+    """A block of keys.
+
+    Attributes:
+        first: the first.
+        count: how many there are.
+        goes_on: whether there were blocks before.
+        is_last: whether there is none behind it.
+    """
+
+    first: Index
+    count: Index
+    goes_on: bool | ir.Value
+    is_last: bool | ir.Value
 
 
 def emit_attention(found: Attention, emit: Emitter, machine: Machine) -> None:
@@ -84,17 +104,16 @@ class _Kernel:
         )  # fmt: skip
         self.tile = _tile_rows(self.rows, setup.machine)
         self.block = TILES * self.tile
-        value = self.found.value
-        # Half of every line of more keys than that would not stay in the first-level cache.
-        few = isinstance(self.keys, int) and self.keys <= KEYS // 2
-        whole = few and isinstance(self.width, int) and self.width % self.panel == 0
+        value, width = self.found.value, self.width
+        # What a panel leaves out of a row is the next panel's, so all that is fetched is read.
         self.values_lie_well = (
-            whole and value.widen is None and value.column == 1 and value.row == self.found.width
-        )
+            isinstance(width, int) and width % self.panel == 0 and width <= MOST_PANELS * self.panel
+            and value.widen is None and value.column == 1 and value.row == self.found.width
+        )  # fmt: skip
         one_block = isinstance(self.keys, int) and 0 < self.keys <= KEYS
         self.alone = one_block and setup.mask is None
-        # Each sum is complete when it is made, and every row of a tile is there.
-        self.at_once = self.alone and isinstance(self.rows, int) and self.found.out.column == 1
+        # Sums of the last block are divided before they are stored.
+        self.at_once = self.found.out.column == 1
         self.queries_lie_well = self._queries_lie_well()
 
     def _queries_lie_well(self) -> bool:
@@ -103,7 +122,7 @@ class _Kernel:
         row = query.row.value
         if row is None or query.widen is not None or query.column != 1:
             return False
-        if not isinstance(self.rows, int) or not isinstance(self.depth, int):
+        if not isinstance(self.depth, int):
             return False
         size = self.use.vector.element_type.width // 8
         ways = machine.l1_bytes // PAGE - VECTORS
@@ -155,15 +174,21 @@ class _Kernel:
             self.sum_stride = emit.add(self.columns, lanes)
             query_size = emit.mul(self.query_stride, self.block)
             sum_size = emit.mul(self.sum_stride, self.block)
-        state = RowState(*(emit.alloc(size, element) for size in (rows, rows, rows, rows * lanes)))
+        state = RowState(*(emit.alloc(rows, element) for _ in range(5)))
         scores = emit.alloc(self.block * stride, element)
         return _Buffers(
             emit.alloc(key_size, element),
             None if self.values_lie_well else emit.alloc(value_size, element),
             None if self.queries_lie_well else emit.alloc(query_size, element),
-            None if self.at_once else emit.alloc(sum_size, element),
-            Softmax(self.use, scores, stride, state, self.alone, self.at_once, self.found.zeros),
+            None if self.alone and self.at_once else emit.alloc(sum_size, element),
+            Softmax(self.use, scores, stride, state, self.alone, self._none()),
         )
+
+    def _none(self) -> bool | ir.Value:
+        """Return whether rows that see nothing get zeros; where there are no keys they do."""
+        if self.found.zeros or isinstance(self.keys, int):
+            return self.found.zeros or self.keys == 0
+        return self.emit.compare("eq", self.keys, 0)
 
     def _pack(self, env: dict[int, Index]) -> None:
         key, value = (self.setup.matrix(p, env) for p in (self.found.key, self.found.value))
@@ -184,20 +209,36 @@ class _Kernel:
                 self.setup.factor, None if known else emit.sub(self.rows, 1),
             )  # fmt: skip
         if self.alone:
-            self._block(head, (first, 0), rows, self.keys)
+            self._block(head, _Keys(0, self.keys, False, True), first, rows)
         else:
             softmax.begin(rows)
-            self._clear(made)
-            lower, upper = self.setup.visible(first, rows, self.panel)
-            with emit.loop(lower, upper, KEYS) as loop:
-                columns = emit.min(emit.sub(upper, loop.counter), KEYS)
-                self._block(head, (first, loop.counter), rows, columns)
+            self._blocks(head, first, rows)
         if not self.at_once:
             self._finish(head.out, first, rows)
 
-    def _block(self, head: _Head, at: tuple[Index, Index], rows: Index, columns: Index) -> None:
+    def _blocks(self, head: _Head, first: Index, rows: Index) -> None:
+        """Write the loop over blocks of keys; there is one of none where no key is seen."""
+        emit, mask = self.emit, self.setup.mask
+        lower, upper = self.setup.visible(first, rows, self.panel)
+        known = mask is None and isinstance(upper, int) and upper > 0
+        even = known and upper % KEYS == 0
+        with emit.loop(
+            lower, upper if known else emit.max(upper, emit.add(lower, 1)), KEYS
+        ) as loop:
+            key = loop.counter
+            left = emit.sub(upper, key)
+            columns = KEYS if even else emit.min(left, KEYS)
+            if not known:
+                columns = emit.max(columns, 0)
+            goes_on = emit.compare("sgt", key, lower)
+            self._block(
+                head, _Keys(key, columns, goes_on, emit.compare("sle", left, KEYS)), first, rows
+            )
+
+    def _block(self, head: _Head, keys: _Keys, first: Index, rows: Index) -> None:
         """Write what is done for a block of keys."""
-        emit, use, softmax = self.emit, self.use, self.buffers.softmax
+        emit, use, softmax, columns = self.emit, self.use, self.buffers.softmax, keys.count
+        at = (first, keys.first)
         # Of a panel whose second half is empty only the first is computed.
         whole = emit.round_down(emit.add(columns, use.lanes * (VECTORS - 1)), self.panel)
         for lower, upper, vectors in ((0, whole, VECTORS), (whole, columns, VECTORS - 1)):
@@ -212,14 +253,9 @@ class _Kernel:
 
             def shares(row: Index, count: int) -> None:
                 powers = Lines(softmax.scores, emit.mul(row, softmax.stride), softmax.stride)
-                sums = sum_products(use, (count, VECTORS), powers, values, columns)
-                for r, vectors in enumerate(sums):
-                    here = emit.add(row, r)
-                    if self.at_once:
-                        to = emit.add(at[0], here)
-                        self._put(head.out, here, to, panel.counter, vectors)
-                    else:
-                        self._add(here, panel.counter, vectors)
+                start = self._before(keys, row, panel.counter, count)
+                sums = sum_products(use, (count, VECTORS), powers, values, columns, start)
+                self._put(head.out, keys, (first, row, rows), panel.counter, sums)
 
             self._tiles(rows, shares)
 
@@ -235,7 +271,11 @@ class _Kernel:
         def products(row: Index, count: int) -> None:
             if copies is None:
                 place = query.place(emit.add(first, row), 0)
-                queries = Lines(query.base, place, query.row)
+                # Rows that are not there may be in tiles of what is left only.
+                last = None
+                if not isinstance(self.rows, int) and count < self.tile:
+                    last = query.place(emit.sub(self.rows, 1), 0)
+                queries = Lines(query.base, place, query.row, last)
             else:
                 place = emit.mul(row, self.query_stride)
                 queries = Lines(copies, place, self.query_stride)
@@ -257,31 +297,73 @@ class _Kernel:
         start = emit.add(emit.mul(column, self.keys), emit.mul(key, self.panel))
         return Lines(packed, start, self.panel)
 
-    def _put(
-        self, out: Matrix, row: Index, to: Index, column: Index, vectors: list[ir.Value]
-    ) -> None:
-        """Store what is complete, times the row's share."""
+    def _before(self, keys: _Keys, row: Index, column: Index, count: int) -> list[ir.Value] | None:
+        """Return what blocks before have summed up for a tile, made smaller; None for nothing."""
         emit, use = self.emit, self.use
-        share = use.splat(emit.load(self.buffers.softmax.state.shrink, [row]))
-        for h, value in enumerate(vectors):
-            at = emit.add(column, h * use.lanes)
-            whole = isinstance(self.width, int) and self.width % self.panel == 0
-            mask = None if whole else emit.mask(emit.sub(self.width, at), use.lanes)
-            value = self.setup.narrowed(emit.op("arith.mulf", [value, share], use.vector), out)
-            emit.vector_store(value, out.base, [out.place(to, at)], mask)
+        if keys.goes_on is False:
+            return None
+        zero = Lanes(emit.constant(use.vector, 0))
 
-    def _add(self, row: Index, column: Index, vectors: list[ir.Value]) -> None:
-        """Add to the sums of a row, made smaller."""
-        emit, use = self.emit, self.use
-        shrink = None
-        if not self.alone:
-            shrink = use.splat(emit.load(self.buffers.softmax.state.shrink, [row]))
+        def made() -> Iterator[Lanes]:
+            for r in range(count):
+                here = emit.add(row, r)
+                shrink = use.splat(emit.load(self.buffers.softmax.state.shrink, [here]))
+                for place in self._sum_places(here, column):
+                    value = use.load(self.buffers.sums, place)
+                    yield Lanes(emit.op("arith.mulf", [value, shrink], use.vector))
+
+        found = choose(keys.goes_on, lambda: list(made()), [zero] * (count * VECTORS))
+        return [each.value for each in found]
+
+    def _sum_places(self, row: Index, column: Index) -> list[Index]:
+        """Return where the sums of a row's panel are."""
+        emit = self.emit
         line = emit.add(emit.mul(row, self.sum_stride), column)
-        for h, value in enumerate(vectors):
-            place = emit.add(line, h * use.lanes)
-            if shrink is not None:
-                value = use.multiply_add(use.load(self.buffers.sums, place), shrink, value)
-            emit.vector_store(value, self.buffers.sums, [place])
+        return [emit.add(line, h * self.use.lanes) for h in range(VECTORS)]
+
+    def _put(
+        self, out: Matrix, keys: _Keys, at: tuple[Index, Index, Index], column: Index,
+        sums: list[list[ir.Value]],
+    ) -> None:  # fmt: skip
+        """Store the sums of a tile: in the end, times the rows' shares, where results go."""
+        emit = self.emit
+
+        def keep() -> None:
+            for r, vectors in enumerate(sums):
+                places = self._sum_places(emit.add(at[1], r), column)
+                for place, value in zip(places, vectors, strict=True):
+                    emit.vector_store(value, self.buffers.sums, [place])
+
+        if not self.at_once:
+            keep()
+        elif keys.is_last is True:
+            self._share(out, at, column, sums)
+        else:
+            with emit.when(keys.is_last) as branch:
+                self._share(out, at, column, sums)
+            with emit.otherwise(branch):
+                keep()
+
+    def _share(
+        self, out: Matrix, at: tuple[Index, Index, Index], column: Index,
+        sums: list[list[ir.Value]],
+    ) -> None:  # fmt: skip
+        """Store what is complete, of rows that are there."""
+        emit, use, (first, row, rows) = self.emit, self.use, at
+        whole = isinstance(self.width, int) and self.width % self.panel == 0
+        all_there = isinstance(self.rows, int) or len(sums) == self.tile
+        for r, vectors in enumerate(sums):
+            here = emit.add(row, r)
+            share = use.splat(emit.load(self.buffers.softmax.state.shares, [here]))
+            width = self.width
+            if not all_there:
+                width = emit.select(emit.compare("slt", here, rows), width, 0)
+            for h, value in enumerate(vectors):
+                start = emit.add(column, h * use.lanes)
+                needed = not (whole and all_there)
+                mask = emit.mask(emit.sub(width, start), use.lanes) if needed else None
+                value = self.setup.narrowed(emit.op("arith.mulf", [value, share], use.vector), out)
+                emit.vector_store(value, out.base, [out.place(emit.add(first, here), start)], mask)
 
     def _adjust(self, head: _Head, at: tuple[Index, Index], rows: Index, columns: Index) -> None:
         emit, softmax, mask = self.emit, self.buffers.softmax, self.setup.mask
@@ -301,26 +383,17 @@ class _Kernel:
         softmax.hide_rest(rows, columns)
         softmax.adjust(rows, columns, at, head.changes)
 
-    def _clear(self, rows: Index) -> None:
-        emit, use = self.emit, self.use
-        zero = emit.constant(use.vector, 0)
-        with emit.loop(0, rows) as row:
-            line = emit.mul(row.counter, self.sum_stride)
-
-            def write(at: Index, _: ir.Value | None, line: Index = line) -> None:
-                emit.vector_store(zero, self.buffers.sums, [emit.add(line, at)])
-
-            use.each_vector(self.columns, write)
-
     def _finish(self, out: Matrix, first: Index, rows: Index) -> None:
-        emit, buffers = self.emit, self.buffers
+        """Store results whose elements are not adjacent, one by one."""
+        emit, buffers, element = self.emit, self.buffers, self.found.element
         with emit.loop(0, rows) as row:
-            sums = emit.mul(row.counter, self.sum_stride)
-            totals = emit.mul(row.counter, self.use.lanes)
-            self.setup.finish(
-                out, emit.add(first, row.counter), (buffers.sums, sums),
-                (buffers.softmax.state.totals, totals),
-            )  # fmt: skip
+            share = emit.load(buffers.softmax.state.shares, [row.counter])
+            line = emit.mul(row.counter, self.sum_stride)
+            with emit.loop(0, self.width) as column:
+                value = emit.load(buffers.sums, [emit.add(line, column.counter)])
+                value = self.setup.narrowed(emit.op("arith.mulf", [value, share], element), out)
+                place = out.place(emit.add(first, row.counter), column.counter)
+                emit.store(value, out.base, [place])
 
     def _tiles(self, rows: Index, write: Callable[[Index, int], None]) -> None:
         """Write register tiles over the rows of a block.

@@ -17,13 +17,15 @@ class RowState:
         highest: the largest score so far, of each row.
         shift: what this block's scores are lessened by before they are raised.
         shrink: what sums up to now are multiplied by.
-        totals: sums of powers, a vector of partial ones for each row.
+        totals: sums of powers.
+        shares: sums of this block's powers, then what a row's sums are multiplied by at the end.
     """
 
     highest: ir.Value
     shift: ir.Value
     shrink: ir.Value
     totals: ir.Value
+    shares: ir.Value
 
 
 @dataclass(frozen=True)
@@ -36,8 +38,7 @@ class Softmax:
         stride: from one row to the next.
         state: of its rows.
         alone: whether there is one block of keys only.
-        shares: whether that block leaves in `shrink` what its sums are multiplied by.
-        zeros: whether rows that see nothing get zeros.
+        none: whether sums of rows that see nothing stay zeros, and are not divided by zero.
     """
 
     use: Arithmetic
@@ -45,8 +46,7 @@ class Softmax:
     stride: Index
     state: RowState
     alone: bool
-    shares: bool = False
-    zeros: bool = False
+    none: bool | ir.Value
 
     def begin(self, rows: Index) -> None:
         """Say of rows that nothing was seen."""
@@ -55,8 +55,7 @@ class Softmax:
         lowest, zero = emit.constant(use.vector, LOWEST), emit.constant(use.vector, 0)
         with emit.loop(0, rows, use.lanes) as row:
             emit.vector_store(lowest, self.state.highest, [row.counter])
-        with emit.loop(0, rows) as row:
-            emit.vector_store(zero, self.state.totals, [emit.mul(row.counter, use.lanes)])
+            emit.vector_store(zero, self.state.totals, [row.counter])
 
     def hide_rest(self, rows: Index, columns: Index) -> None:
         """Hide what was computed beyond the last column, up to the end of its vector."""
@@ -113,22 +112,28 @@ class Softmax:
             self._shift(row.counter)
         with emit.loop(0, rows) as row:
             self._raise(row.counter, columns)
-        if self.shares:
-            with emit.loop(0, rows, self.use.lanes) as row:
-                self._invert(row.counter)
+        with emit.loop(0, rows, self.use.lanes) as row:
+            self._invert(row.counter)
 
     def _invert(self, row: Index) -> None:
-        """Turn the sums of powers of a vector of rows into what their sums are multiplied by."""
+        """Add a block's sums of powers to those before it, for a vector of rows."""
         emit, use, state = self.use.emit, self.use, self.state
-        total, one = use.load(state.shrink, row), emit.constant(use.vector, 1)
-        if self.zeros:
+        total, one = use.load(state.shares, row), emit.constant(use.vector, 1)
+        if not self.alone:
+            total = use.multiply_add(
+                use.load(state.totals, row), use.load(state.shrink, row), total
+            )
+            emit.vector_store(total, state.totals, [row])
+        if self.none is not False:
             masks = ir.VectorType.get([use.lanes], emit.bool_type)
             equal = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 1)
             zero = emit.constant(use.vector, 0)
             none = emit.op("arith.cmpf", [total, zero], masks, predicate=equal)
+            if self.none is not True:
+                none = emit.op("arith.andi", [none, emit.splat(self.none, masks)], masks)
             total = emit.op("arith.select", [none, one, total], use.vector)
         share = emit.op("arith.divf", [one, total], use.vector)
-        emit.vector_store(share, state.shrink, [row])
+        emit.vector_store(share, state.shares, [row])
 
     def _peak(self, row: Index, columns: Index) -> None:
         """Find the largest score of a row."""
@@ -174,11 +179,4 @@ class Softmax:
             emit.vector_store(power, self.scores, [place])
             loop.carry([use.add(loop.carried[0], power)])
         (total,) = loop.results
-        at = emit.mul(row, use.lanes)
-        if self.shares:
-            emit.store(use.across(total, use.add), state.shrink, [row])
-            return
-        if not self.alone:
-            shrink = use.splat(emit.load(state.shrink, [row]))
-            total = use.multiply_add(use.load(state.totals, at), shrink, total)
-        emit.vector_store(total, state.totals, [at])
+        emit.store(use.across(total, use.add), state.shares, [row])

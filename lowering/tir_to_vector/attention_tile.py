@@ -1,6 +1,6 @@
 """Register tiles of attention: rows times vectors of sums over a run of products."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from relax_mlir.dialects.bindings import ir
@@ -23,11 +23,19 @@ _SHORT = 4
 
 @dataclass(frozen=True)
 class Lines:
-    """Where a matrix begins in a flat buffer, and how far apart its lines are."""
+    """Where a matrix begins in a flat buffer, and how far apart its lines are.
+
+    Attributes:
+        base: the buffer.
+        offset: of the first line.
+        stride: from one line to the next.
+        last: where the last line is that is there, read for those after it; None where all are.
+    """
 
     base: ir.Value
     offset: Index
     stride: Index
+    last: Index | None = None
 
 
 @dataclass(frozen=True)
@@ -123,8 +131,9 @@ class Arithmetic:
 
 
 def sum_products(
-    use: Arithmetic, shape: tuple[int, int], a: Lines, b: Lines, steps: Index
-) -> list[list[ir.Value]]:
+    use: Arithmetic, shape: tuple[int, int], a: Lines, b: Lines, steps: Index,
+    start: Sequence[ir.Value] | None = None,
+) -> list[list[ir.Value]]:  # fmt: skip
     """Write the sums over k of `a[row][k] * b[k][column]`.
 
     Args:
@@ -133,21 +142,25 @@ def sum_products(
         a: rows, elements adjacent along k.
         b: a line for each k, columns adjacent.
         steps: how many k.
+        start: what sums begin with, row by row; None for zeros.
 
     Returns:
         The sums, vectors of columns for each row.
     """
     emit = use.emit
     rows, vectors = shape
-    zero = emit.constant(use.vector, 0)
-    with emit.loop(0, steps, 1, [zero] * (rows * vectors)) as loop:
+    start = start or [emit.constant(use.vector, 0)] * (rows * vectors)
+    lines = [emit.mul(row, a.stride) for row in range(rows)]
+    if a.last is not None:
+        left = emit.sub(a.last, a.offset)
+        lines = [emit.min(line, left) for line in lines]
+    with emit.loop(0, steps, 1, start) as loop:
         at = emit.add(b.offset, emit.mul(loop.counter, b.stride))
         columns = [use.load(b.base, emit.add(at, h * use.lanes)) for h in range(vectors)]
         along = emit.add(a.offset, loop.counter)
         sums = []
-        for row in range(rows):
-            place = emit.add(along, emit.mul(row, a.stride))
-            value = use.splat(emit.load(a.base, [place]))
+        for row, line in enumerate(lines):
+            value = use.splat(emit.load(a.base, [emit.add(along, line)]))
             for h, column in enumerate(columns):
                 sums.append(use.multiply_add(value, column, loop.carried[row * vectors + h]))
         loop.carry(sums)
