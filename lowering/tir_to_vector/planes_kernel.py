@@ -1,4 +1,4 @@
-"""Fast windows over planes, by what suits their shape and whether they multiply."""
+"""Fast windows over planes: each plane goes to fast memory with its border, then vectors of it."""
 
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.machine import Machine
@@ -6,12 +6,23 @@ from relax_mlir.lowering.tir_to_vector.planes import Planes
 from relax_mlir.lowering.tir_to_vector.planes_packed import PackedPlanes, packed_rows
 from relax_mlir.lowering.tir_to_vector.planes_rows import PlaneRows
 from relax_mlir.lowering.tir_to_vector.planes_separable import SeparableRows, is_separable
+from relax_mlir.lowering.tir_to_vector.planes_turned import (
+    TurnedPlanes,
+    turning_pays,
+    turns_planes,
+)
 
 
 def emit_planes(found: Planes, emit: Emitter, machine: Machine) -> None:
     """Write the kernel of a window over planes at the insertion point."""
     if packed_rows(found, machine) is not None:
-        writer = PackedPlanes
+        PackedPlanes(found, emit, machine).write()
+    elif is_separable(found):
+        SeparableRows(found, emit, machine).write()
+    elif turns_planes(found, machine):
+        with emit.when(turning_pays(found, emit, machine)) as branch:
+            TurnedPlanes(found, emit, machine).write()
+        with emit.otherwise(branch):
+            PlaneRows(found, emit, machine).write()
     else:
-        writer = SeparableRows if is_separable(found) else PlaneRows
-    writer(found, emit, machine).write()
+        PlaneRows(found, emit, machine).write()

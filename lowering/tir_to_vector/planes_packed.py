@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import product
 
 from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.lowering.tir_to_vector.flat import FlatNest
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.lane_picks import pick_lanes
@@ -61,7 +62,7 @@ def packed_rows(found: Planes, machine: Machine) -> PackedRows | None:
     count = 1
     for tap in taps:
         count *= MOST_ELEMENTS + 1 if tap is None else tap
-    if not 0 < count <= MOST_ELEMENTS or not _adjacent(found, cols):
+    if not 0 < count <= MOST_ELEMENTS or not rows_adjacent(found, cols):
         return None
     height, width = (
         1
@@ -92,7 +93,7 @@ def _reach(flat: FlatNest, inner: dict[int, int]) -> int:
     return 1 + sum(factor * ((flat.iters[i].extent.value or 1) - 1) for i, factor in inner.items())
 
 
-def _adjacent(found: Planes, cols: int) -> bool:
+def rows_adjacent(found: Planes, cols: int | SymExpr) -> bool:
     """Whether rows of outputs lie one after the other, in all that is accessed but the image."""
     flat: FlatNest = found.flat
     own = (*flat.slice, flat.total)

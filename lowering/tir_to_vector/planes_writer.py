@@ -24,9 +24,11 @@ class PlanesWriter(PlanesBase):
 
     Attributes:
         strides: of all dimensions there but the last; those of rows that are copied one by one.
+        unit: how many planes go together.
     """
 
     strides: list[Index]
+    unit = 1
 
     @abstractmethod
     def _copy(self, place: Index, to: Index) -> None:
@@ -51,7 +53,8 @@ class PlanesWriter(PlanesBase):
         extents = {i: self.extent(i) for i in found.outer}
         order = sorted(found.outer, key=lambda i: -e if isinstance(e := extents[i], int) else 0)
         with ExitStack() as loops:
-            parts = [Part(extents[i]) for i in order] or [Part(1)]
+            last = found.outer[-1:]
+            parts = [Part(extents[i], self.unit if i in last else 1) for i in order] or [Part(1)]
             work = work_of(emit, found.flat, 1)
             ranges = loops.enter_context(emit.team(parts, work))
             spans = dict(zip(order, ranges, strict=False))

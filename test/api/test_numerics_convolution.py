@@ -120,6 +120,55 @@ def test_windows_of_unknown_sizes() -> None:
             check(got, wanted.astype("float32"), ulps=32, scale=300, what=(image, window, stride))
 
 
+def test_small_planes_of_unknown_size() -> None:
+    """As many planes as a vector has lanes go together; of larger ones rows fill vectors."""
+    builder = relax.BlockBuilder()
+    cases: list[tuple[int, tuple[int, ...], str, dict[str, Any]]] = [
+        (48, (3, 3), "float32", {"padding": [1, 1]}),
+        (37, (3, 3), "float32", {"padding": [1, 0, 2, 1], "strides": [2, 2]}),
+        (16, (5, 5), "float32", {"padding": [2, 2], "strides": [1, 3]}),
+        (19, (2, 3), "float32", {"dilation": [2, 3], "padding": [4, 4], "strides": [3, 1]}),
+        (17, (3, 1), "float64", {"padding": [1, 1]}),
+    ]
+    b, h, w = (tir.Var(name, "int64") for name in "bhw")
+    for index, (channels, window, dtype, attrs) in enumerate(cases):
+        x = relax.Var("x", relax.TensorStructInfo([b, channels, h, w], dtype))
+        weight = sample((channels, 1, *window), dtype, 1)
+        bias = sample((channels, 1, 1), dtype, 2)
+        with builder.function(f"f{index}", [x]):
+            with builder.dataflow():
+                made = relax.op.nn.conv2d(x, relax.const(weight), groups=channels, **attrs)
+                if index % 2:
+                    made = relax.op.add(builder.emit(made), relax.const(bias))
+                if index == 1:
+                    made = relax.op.tanh(builder.emit(made))
+                result = builder.emit_output(made)
+            builder.emit_func_output(result)
+    x = relax.Var("x", relax.TensorStructInfo([b, 18, h, w], "float32"))
+    with builder.function("pool", [x]):
+        with builder.dataflow():
+            result = builder.emit_output(relax.op.nn.max_pool2d(x, (3, 3), (2, 2), (1, 1)))
+        builder.emit_func_output(result)
+    module = builder.get()
+    one = relax.VirtualMachine(relax.build(module, "llvm -num-threads=1"))
+    two = relax.VirtualMachine(relax.build(module, "llvm -num-threads=2"))
+    for size in ((2, 7, 7), (1, 14, 14), (1, 3, 5), (3, 1, 17), (0, 7, 7), (1, 40, 4), (1, 9, 70)):
+        for index, (channels, window, dtype, attrs) in enumerate(cases):
+            x = sample((size[0], channels, *size[1:]), dtype)
+            wanted = convolve(x, sample((channels, 1, *window), dtype, 1), groups=channels, **attrs)
+            if index % 2:
+                wanted = wanted + sample((channels, 1, 1), dtype, 2)
+            wanted = np.tanh(wanted) if index == 1 else wanted
+            got = one[f"f{index}"](x)
+            check(got, wanted.astype(dtype), ulps=32, scale=300, what=(index, size))
+            assert np.asarray(two[f"f{index}"](x)).tobytes() == np.asarray(got).tobytes()
+        x = sample((size[0], 18, *size[1:]), "float32")
+        padded = np.pad(x, ((0, 0), (0, 0), (1, 1), (1, 1)), constant_values=-np.inf)
+        windows = np.lib.stride_tricks.sliding_window_view(padded, (3, 3), axis=(2, 3))
+        wanted = windows[:, :, ::2, ::2].max(axis=(-2, -1))
+        np.testing.assert_array_equal(np.asarray(one["pool"](x)), wanted)
+
+
 def test_channels_last() -> None:
     builder = relax.BlockBuilder()
     # In the last ones pixels are so far apart that they collide in a cache.

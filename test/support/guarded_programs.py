@@ -125,6 +125,9 @@ PROGRAMS: dict[str, tuple[tuple[tuple[int | str, ...], ...], str]] = {
     "conv1d": (((2, 3, "m"), (16, 3, 5)), "R.nn.conv1d(a, b, padding=(4, 4), dilation=2)"),
     "conv3d": (((1, 2, 3, "m", 9), (16, 2, 2, 3, 3)), "R.nn.conv3d(a, b, padding=(1, 1, 1))"),
     "depthwise": (((1, 4, "m", "n"), (4, 1, 3, 3)), "R.nn.conv2d(a, b, padding=(1, 1), groups=4)"),
+    "depthwise_turned": (
+        ((2, 18, "m", 5), (18, 1, 3, 3)), "R.nn.conv2d(a, b, padding=(1, 1), groups=18)",
+    ),
     "max_pool": (((1, 3, "m", "n"),), "R.nn.max_pool2d(a, (2, 2), padding=(1, 1))"),
     "attention": (
         (("b", "m", 6, 20), ("b", "n", 3, 20), ("b", "n", 3, 20)),
