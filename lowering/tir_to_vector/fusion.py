@@ -121,9 +121,10 @@ def emit_fused(group: list[FlatNest], count: int, emit: Emitter, machine: Machin
         work = emit.add(work, work_of(emit, flat, _ELEMENT_WORK))
     near = rows_together(group, length, emit, machine)
     # What goes between nests of single rows stays in registers, if the code says that rows are
-    # single; so where that is not known before there is code for both.
-    one = far is True or near == 1
-    block: Index = 1 if one else near
+    # single; and code for rows near by neither fetches nor stores past the cache. So where it is
+    # not known before where sums' rows come from there is code for both.
+    sums = any(flat.total is not None for flat in group)
+    block: Index = 1 if far is True else near
     sizes = [size_of_rows(size, block, emit) for size in kept.values()]
     with emit.team(parts, work) as ranges:
         shared = [
@@ -131,20 +132,20 @@ def emit_fused(group: list[FlatNest], count: int, emit: Emitter, machine: Machin
             for buffer, size in zip(kept, sizes, strict=True)
         ]
 
-        def write(block: Index, fetch: bool) -> None:
+        def write(block: Index, far: bool) -> None:
             rows = {
                 buffer: emit.alloc(size, buffer.type.element_type) if row is None else row
                 for buffer, size, row in zip(kept, sizes, shared, strict=True)
             }
             placed = [_placed(flat, rows) for flat in group]
-            writers = _writers(placed, count, emit, machine)
-            if fetch:
+            writers = _writers(placed, count, emit, machine, near=not far)
+            if far:
                 _prefetch(writers, count, block)
             _rows(ranges, [], writers, emit, block)
             if any(writer.streamed for writer in writers):
                 fence(emit)
 
-        if isinstance(far, bool) or one:
+        if isinstance(far, bool) or not sums:
             write(block, far is not False)
             return
         with emit.when(far) as branch:
@@ -154,14 +155,14 @@ def emit_fused(group: list[FlatNest], count: int, emit: Emitter, machine: Machin
 
 
 def _writers(
-    group: list[FlatNest], count: int, emit: Emitter, machine: Machine
+    group: list[FlatNest], count: int, emit: Emitter, machine: Machine, *, near: bool = False
 ) -> list[NestWriter]:
     writers = []
     for flat in group:
         inner = collapse(flat, count)
         along = vector_iter(inner, count)
         assert not isinstance(along, str), along  # or the nest would not have come here
-        writers.append(NestWriter(inner, along, emit, machine))
+        writers.append(NestWriter(inner, along, emit, machine, near=near))
     return feed(writers)
 
 

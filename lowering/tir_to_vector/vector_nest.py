@@ -76,9 +76,21 @@ def vector_iter(flat: FlatNest, keep: int = 0) -> int | str | None:
 
 
 class NestWriter:
-    """Writes one nest, given the counters of the leading iterators."""
+    """Writes one nest, given the counters of the leading iterators.
 
-    def __init__(self, flat: FlatNest, vector: int | None, emit: Emitter, machine: Machine) -> None:
+    Args:
+        flat: the nest.
+        vector: the iterator that is vectorised, None for single elements.
+        emit: where to write.
+        machine: what code is for.
+        near: whether all that it uses is in a core's cache, so that nothing goes past it.
+    """
+
+    def __init__(
+        self, flat: FlatNest, vector: int | None, emit: Emitter, machine: Machine, *,
+        near: bool = False,
+    ) -> None:  # fmt: skip
+        self.near = near
         self.flat, self.vector, self.emit = flat, vector, emit
         self.machine = machine
         self._known: dict[ir.Operation, ir.Value] = {}

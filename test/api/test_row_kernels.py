@@ -9,6 +9,8 @@ from relax_mlir import relax, script
 
 # Of a row of this length so many do not fit any core's cache, of input and output together.
 LENGTH, FAR = 523, 6000
+# One of these alone takes more than half of the fastest cache.
+LONG, FAR_LONG = 9001, 349
 _FUNCTIONS = {
     "softmax": "R.nn.softmax(x, axis=-1)",
     "log_softmax": "R.nn.log_softmax(x, axis=-1)",
@@ -44,6 +46,14 @@ def machine() -> Any:
             R.output(y)
         return y
 """
+    text += f"""
+    @R.function
+    def long(x: R.Tensor(("n", {LONG}), "float32")):
+        with R.dataflow():
+            y = R.nn.softmax(x, axis=-1)
+            R.output(y)
+        return y
+"""
     module = script.from_source(text, {"gamma": np.ones(LENGTH, "f4")})
     return relax.VirtualMachine(relax.build(module))
 
@@ -57,3 +67,11 @@ def test_rows_near_and_far(machine: Any, name: str) -> None:
         near = machine[name](x[:rows])
         assert near.shape == (rows, LENGTH)
         np.testing.assert_array_equal(near, far[:rows])
+
+
+def test_long_rows_near_and_far(machine: Any) -> None:
+    x = np.random.default_rng(0).normal(size=(FAR_LONG, LONG)).astype("f4")
+    far = machine["long"](x)
+    np.testing.assert_allclose(far, _softmax(x.astype("f8")), rtol=2e-5, atol=2e-6)
+    for rows in (0, 1, 5):
+        np.testing.assert_array_equal(machine["long"](x[:rows]), far[:rows])
