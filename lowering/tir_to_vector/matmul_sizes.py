@@ -57,7 +57,7 @@ class Sizes:
             self.n = emit.mul(self.extent(self.panel), self.ready)
         size = max(8, found.element.width) // 8
         self.dot = find_dot_product(found, machine)
-        room = machine.l1_bytes * 3 // 4 if self.matrices else machine.l1_bytes // 2
+        room = machine.l1_bytes * (12 if self.matrices else 9) // 16
         most = k_limit(room, tile.rows * size)
         self.k_most = most * (1 if self.dot is None else self.dot.group)
         self.k_block = k_block(emit, self.k, self.k_most)
