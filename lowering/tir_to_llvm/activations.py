@@ -5,6 +5,7 @@ import math
 from relax_mlir.lowering.tir_to_llvm.exponential import (
     EXP,
     clamp,
+    growing_power,
     scaled,
     table_and_rest,
     whole_and_rest,
@@ -82,7 +83,9 @@ def _by_quotient(u: Lanes) -> Lanes:
 
 
 def over_one_plus_exp(x: Lanes, y: Lanes) -> Lanes:
-    """Return x / (1 + e**y), within 2.5 units in the last place."""
+    """Return x / (1 + e**y), within 3 units in the last place, and 2.5 for x = 1."""
+    if x.can_scale():
+        return _by_the_nearer_share(x, y)
     _, whole, rest = whole_and_rest(clamp(y, -104.0, 200.0))
     power = rest.polynomial((1.0, 1.0, *EXP))
     # Where e**y might overflow, a part of its exponent is taken off x. If nothing is left of that
@@ -91,3 +94,13 @@ def over_one_plus_exp(x: Lanes, y: Lanes) -> Lanes:
     over = _ONE_IS_LOST - whole
     over = (over > 0.0).select(x.like(0.0), over)
     return (x * scaled(x.like(1.0), over)).over(scaled(power, bounded) + 1.0)
+
+
+def _by_the_nearer_share(x: Lanes, y: Lanes) -> Lanes:
+    """Return x / (1 + e**y) by e**|y|, a number near 1/2 over a power of two.
+
+    Both it and 1 are multiplied by that power, so that nothing overflows.
+    """
+    power, whole = growing_power(y.magnitude() * -1.0)
+    dividend = (y > 0.0).select(x.scaled(whole), x * power)
+    return dividend / (power + x.like(1.0).scaled(whole))

@@ -4,6 +4,7 @@ With a table in registers so little of x is left that a short polynomial will do
 """
 
 import math
+import struct
 from dataclasses import dataclass
 
 from relax_mlir.lowering.tir_to_llvm.lanes import Lanes
@@ -49,6 +50,14 @@ _FORMS = {
         ),
     ),
 }  # fmt: skip
+
+# Powers of two from 1/2 down to 1/4, rounded, and what that took; adding the rounder leaves the
+# multiple of 1/16 nearest to a number in the low bits. And (e**-r - 1) / r for what is left.
+_HALVED = [2.0 ** (-1 - i / 16) for i in range(16)]
+_GROWING = [struct.unpack("f", struct.pack("f", power))[0] for power in _HALVED]
+_GROWING_LOST = [power - rounded for power, rounded in zip(_HALVED, _GROWING, strict=True)]
+_GROWING_ROUNDER = 1.5 * 2.0**19
+_GROWING_REST = (-1.0, 0.5000162124633789, -0.16667219996452332)
 
 # ln 2 in two parts; the first has so few bits that its product with an exponent is exact.
 LN2_HI, LN2_LO = 0.693359375, -2.12194440054690583e-4
@@ -108,6 +117,22 @@ def table_and_rest(x: Lanes, more: Lanes) -> tuple[Lanes, Lanes, Lanes]:
     whole = shifted - form.rounder
     rest = whole.times_plus(-form.ln2[1], whole.times_plus(-form.ln2[0], x) + more)
     return shifted.bits().picked(form.table, x), rest, whole
+
+
+def growing_power(x: Lanes) -> tuple[Lanes, Lanes]:
+    """Return p and w with e**-x = p / 2**floor(w) for x <= 0, where `can_scale`; of f32.
+
+    p is about 1/4 to 1/2, and less than 1 even of large x, so that it makes nothing overflow. What
+    is left of x is bounded, as in `exp`. A second table has what rounding took from the first.
+    """
+    shifted = x.times_plus(math.log2(math.e), _GROWING_ROUNDER)
+    whole = shifted - _GROWING_ROUNDER
+    ln2 = _FORMS[32].ln2
+    rest = whole.times_plus(-ln2[1], whole.times_plus(-ln2[0], x)).limited(0.5)
+    number = shifted.bits()
+    table, lost = number.picked(_GROWING, x), number.picked(_GROWING_LOST, x)
+    more = rest * rest.polynomial(_GROWING_REST)
+    return table + table.times_plus(more, lost), whole - 1.0
 
 
 def exp(x: Lanes) -> Lanes:

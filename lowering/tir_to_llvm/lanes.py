@@ -13,8 +13,15 @@ _EQUAL = 0
 _REGISTERS = {"f32": ("ps", 16), "f64": ("pd", 8)}
 _SCALING, _FRACTION = "llvm.x86.avx512.mask.scalef", "llvm.x86.avx512.mask.reduce"
 _INVERSE = "llvm.x86.avx512.rcp14"
-# The one of two that is nearer to zero, with the first's sign; lanes of two registers by number.
-_RANGE, _TABLE = "llvm.x86.avx512.mask.range", "llvm.x86.avx512.vpermi2var"
+# The one of two that is nearer to zero, with the first's sign; lanes of one or two registers by
+# number.
+_RANGE = "llvm.x86.avx512.mask.range"
+_TABLES = {
+    ("f32", 1): "llvm.x86.avx512.permvar.sf.512",
+    ("f32", 2): "llvm.x86.avx512.vpermi2var.ps.512",
+    ("f64", 1): "llvm.x86.avx512.permvar.df.512",
+    ("f64", 2): "llvm.x86.avx512.vpermi2var.pd.512",
+}
 _AS_CPU_ROUNDS, _TO_FLOOR, _NEARER_TO_ZERO = 4, 9, 2
 
 
@@ -150,20 +157,22 @@ class Lanes:
         return self._by_registers(_RANGE, self.like(bound), _NEARER_TO_ZERO)
 
     def picked(self, table: Sequence[float], like: "Lanes") -> "Lanes":
-        """Return what a table of two registers' lanes has at the low bits of this integer.
+        """Return what a table of one or two registers' lanes has at the low bits of this integer.
 
         Args:
             table: the numbers.
             like: floats of the same number, for which `can_scale` holds.
         """
         type_ = like.value.type
-        suffix, lanes = _REGISTERS[str(type_.element_type)]
+        _, lanes = _REGISTERS[str(type_.element_type)]
         register = ir.VectorType.get([lanes], type_.element_type)
-        halves = [like._numbers_of(register, table[i : i + lanes]) for i in (0, lanes)]
-        name = f"{_TABLE}.{suffix}.512"
+        parts = [
+            like._numbers_of(register, table[i : i + lanes]) for i in range(0, len(table), lanes)
+        ]
+        name = _TABLES[str(type_.element_type), len(parts)]
         return like._joined(
             lanes,
-            lambda at: _intrinsic(name, [halves[0], _slice(self.value, at, lanes), halves[1]]),
+            lambda at: _intrinsic(name, [parts[0], _slice(self.value, at, lanes), *parts[1:]]),
         )
 
     def _by_registers(self, name: str, *by: "Lanes | int") -> "Lanes":
