@@ -2,6 +2,7 @@
 
 import math
 
+from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_llvm.exponential import (
     EXP,
     clamp,
@@ -12,6 +13,7 @@ from relax_mlir.lowering.tir_to_llvm.exponential import (
 )
 from relax_mlir.lowering.tir_to_llvm.lanes import Lanes
 from relax_mlir.lowering.tir_to_llvm.pieces import Pieces
+from relax_mlir.lowering.tir_to_llvm.ranges import range_of
 
 # From here on the share of a normal distribution beyond is nothing, whatever it is multiplied by.
 _FAR = 14.5
@@ -27,6 +29,8 @@ _TAIL = (
 _REST = (1.0, 0.5, 1.0 / 6.0)
 # Beside 2 to that power 1 is nothing.
 _ONE_IS_LOST = 64.0
+# The least power of two that is a normal number.
+_LEAST_NORMAL = -126.0
 
 
 def _product_over_power(u: float) -> float:
@@ -102,5 +106,22 @@ def _by_the_nearer_share(x: Lanes, y: Lanes) -> Lanes:
     Both it and 1 are multiplied by that power, so that nothing overflows.
     """
     power, whole = growing_power(y.magnitude() * -1.0)
-    dividend = (y > 0.0).select(x.scaled(whole), x * power)
+    dividend = (y > 0.0).select(_brought_down(x, y, whole), x * power)
     return dividend / (power + x.like(1.0).scaled(whole))
+
+
+def _brought_down(x: Lanes, y: Lanes, whole: Lanes) -> Lanes:
+    """Return x * 2**floor(whole), NaN for an infinite x of which nothing is left, and for NaN."""
+    if max(map(abs, range_of(x.value))) < math.inf or _is_negative(y, x):
+        # An infinite x goes with an infinite power, and NaN with NaN.
+        return x.scaled(whole)
+    near = (whole > _LEAST_NORMAL).select(whole, _LEAST_NORMAL)
+    return x.scaled(near) * x.like(1.0).scaled(whole - near)
+
+
+def _is_negative(y: Lanes, x: Lanes) -> bool:
+    """Whether y is made by changing the sign of x."""
+    if isinstance(y.value.owner, ir.Block):
+        return False
+    op = y.value.owner.operation
+    return op.name == "arith.negf" and op.operands[0] == x.value
