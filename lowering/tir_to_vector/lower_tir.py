@@ -2,14 +2,13 @@
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.errors import PassError
-from relax_mlir.lowering.tir_to_vector.data_init import split_data_inits
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.generic import lower_block
 from relax_mlir.lowering.tir_to_vector.init import split_inits
 from relax_mlir.lowering.tir_to_vector.machine import Machine
 from relax_mlir.lowering.tir_to_vector.nibbles import lower_nibbles
 from relax_mlir.lowering.tir_to_vector.packed_calls import keep_order
-from relax_mlir.lowering.tir_to_vector.plan import Writer, plan_function
+from relax_mlir.lowering.tir_to_vector.plan import Writer, plan_function, prepare
 from relax_mlir.lowering.tir_to_vector.scheduled import apply_kinds
 from relax_mlir.lowering.tir_to_vector.scheduled_promote import promote
 from relax_mlir.lowering.tir_to_vector.scheduled_threads import check_parallel
@@ -75,7 +74,7 @@ def _lower_function(func: ir.OpView, machine: Machine, slow: SlowKernels) -> lis
     emit = Emitter(func.entry_block, machine.threads)
     keep_order(func)
     align_storage(func)
-    split_data_inits(func)
+    prepare(func)
     plans = plan_function(func, machine)
     slow.tell(ir.StringAttr(func.operation.attributes["sym_name"]).value, plans)
     for plan in plans:

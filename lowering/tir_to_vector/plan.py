@@ -41,6 +41,7 @@ from relax_mlir.lowering.tir_to_vector.prologue import Prologue, emit_prologue, 
 from relax_mlir.lowering.tir_to_vector.row_pieces import RowPieces, emit_pieces, find_pieces
 from relax_mlir.lowering.tir_to_vector.scan import Scan, emit_scan, match_scan
 from relax_mlir.lowering.tir_to_vector.scheduled import is_scheduled
+from relax_mlir.lowering.tir_to_vector.split_quotients import split_quotients
 from relax_mlir.lowering.tir_to_vector.transposed import TransposeWriter, transposed_iters
 from relax_mlir.lowering.tir_to_vector.vector_nest import vector_iter
 from relax_mlir.lowering.tir_to_vector.winograd import Winograd, find_winograd
@@ -143,11 +144,17 @@ def plan_function(func: ir.OpView, machine: Machine) -> list[Plan]:
     return plans
 
 
+def prepare(func: ir.OpView) -> None:
+    """Split nests that have a class in parts only: inits that read data, divided iterators."""
+    split_data_inits(func)
+    split_quotients(func)
+
+
 def classify(func: ir.OpView, machine: Machine | None = None) -> list[BlockInfo]:
     """Return for each block of a prim func what it is and whether it becomes vector code."""
     # It stays as it is; lowering splits inits off, too.
     copy = func.operation.clone(ip=False).operation.opview
-    split_data_inits(copy)
+    prepare(copy)
     plans = plan_function(copy, machine or Machine())
     return [info for plan in plans for info in plan.blocks]
 

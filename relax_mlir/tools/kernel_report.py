@@ -8,11 +8,10 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.ir.module import IRModule
 from relax_mlir.lowering.codegen.native import available_threads
 from relax_mlir.lowering.codegen.target import Target
-from relax_mlir.lowering.tir_to_vector.data_init import split_data_inits
 from relax_mlir.lowering.tir_to_vector.describe import NestPlan, describe
 from relax_mlir.lowering.tir_to_vector.lower_tir import lower_tir
 from relax_mlir.lowering.tir_to_vector.machine import Machine
-from relax_mlir.lowering.tir_to_vector.plan import plan_function
+from relax_mlir.lowering.tir_to_vector.plan import plan_function, prepare
 from relax_mlir.lowering.tir_to_vector.slow_kernels import silence
 from relax_mlir.relax import pipeline as builds
 from relax_mlir.tools.kernel_runs import Runs, Timing
@@ -102,7 +101,7 @@ def _kernels(lowered: IRModule, machine: Machine) -> list[Kernel]:
                 op.operation.erase()
             elif _is_kernel(op.operation):
                 name = ir.StringAttr(op.operation.attributes["sym_name"]).value
-                split_data_inits(op)
+                prepare(op)
                 nests = [describe(plan, machine) for plan in plan_function(op, machine)]
                 found[name] = Kernel(name, nests, 1, _instructions(op.operation))
         lower_tir(

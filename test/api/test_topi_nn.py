@@ -1,5 +1,6 @@
 """`topi.nn`: activations, normalisations, convolutions and pooling against numpy."""
 
+import logging
 from collections.abc import Sequence
 
 import numpy as np
@@ -115,6 +116,27 @@ def test_convolutions() -> None:
         Case("padded", lambda a: nn.pad(a, (0, 1, 2, 0), (1, 0, 0, 3), 5.0), [x],
              np.pad(x, [(0, 1), (1, 0), (2, 0), (0, 3)], constant_values=5), ["nchw"]),
     ])  # fmt: skip
+
+
+def test_convolutions_in_groups_have_fast_paths(caplog: pytest.LogCaptureFixture) -> None:
+    nn, x, w = topi.nn, random(1, 12, 9, 17), random(24, 3, 3, 3)
+    image, rows = np.ascontiguousarray(x.transpose(0, 2, 3, 1)), w.transpose(2, 3, 1, 0)
+    double = random(12, 2, 3, 3)
+    wanted = _conv(x, w, 1, 1, 1, 4)
+    twice = _conv(x, double.reshape(24, 1, 3, 3), 1, 1, 1, 12)
+    with caplog.at_level(logging.WARNING, "relax_mlir.kernels"):
+        check([
+            Case("nchw", lambda a, b: nn.group_conv2d_nchw(a, b, 1, 1, 1, 4), [x, w], wanted,
+                 ["__hw", "____"], 1e-4),
+            Case("nhwc", lambda a, b: nn.group_conv2d_nhwc(a, b, 1, 1, 1, 4),
+                 [image, np.ascontiguousarray(rows)], wanted.transpose(0, 2, 3, 1), (), 1e-4),
+            Case("depthwise", lambda a, b: nn.depthwise_conv2d_nchw(a, b, 1, 1, 1), [x, double],
+                 twice, ["__hw", "____"], 1e-4),
+            Case("channels", lambda a, b: nn.depthwise_conv2d_nhwc(a, b, 1, 1, 1),
+                 [image, np.ascontiguousarray(double.transpose(2, 3, 0, 1))],
+                 twice.transpose(0, 2, 3, 1), (), 1e-4),
+        ])  # fmt: skip
+    assert not caplog.records
 
 
 def _transposed(x: np.ndarray, w: np.ndarray, stride: int, pad: int, groups: int) -> np.ndarray:
