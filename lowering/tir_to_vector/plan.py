@@ -16,6 +16,7 @@ from relax_mlir.lowering.tir_to_vector.analysis import (
 )
 from relax_mlir.lowering.tir_to_vector.attention import Attention, match_attention
 from relax_mlir.lowering.tir_to_vector.attention_kernel import emit_attention
+from relax_mlir.lowering.tir_to_vector.bool_totals import combine_bytes
 from relax_mlir.lowering.tir_to_vector.contraction import Contraction, match_contraction
 from relax_mlir.lowering.tir_to_vector.convolution import (
     Convolution,
@@ -145,9 +146,10 @@ def plan_function(func: ir.OpView, machine: Machine) -> list[Plan]:
 
 
 def prepare(func: ir.OpView) -> None:
-    """Split nests that have a class in parts only: inits that read data, divided iterators."""
+    """Give nests a form that has a class: inits that read data, divided iterators, bools."""
     split_data_inits(func)
     split_quotients(func)
+    combine_bytes(func)
 
 
 def classify(func: ir.OpView, machine: Machine | None = None) -> list[BlockInfo]:

@@ -1,5 +1,7 @@
 """`topi`: reductions, scans and products against numpy, static and symbolic."""
 
+import logging
+
 import numpy as np
 import pytest
 from te_cases import Case, check, random
@@ -110,3 +112,16 @@ def test_errors() -> None:
         topi.sum(a, (0, -2))
     with pytest.raises(ExprError, match=r"topi\.einsum"):
         topi.einsum("ij,jk", a)
+
+
+def test_reductions_of_bools_have_fast_paths(caplog: pytest.LogCaptureFixture) -> None:
+    few, many = (np.random.default_rng(0).random((67, 131)) < share for share in (0.01, 0.99))
+    with caplog.at_level(logging.WARNING, "relax_mlir.kernels"):
+        check([
+            Case("rows", lambda x: topi.all(x, 1), [many], many.all(1), ["nm"]),
+            Case("columns", lambda x: topi.any(x, 0), [few], few.any(0), ["nm"]),
+            Case("whole", lambda x: topi.any(x), [few], few.any(), ["nm"]),
+            Case("nothing", lambda x: topi.all(x, 1), [few[:, :0].copy()], np.ones(67, "bool"),
+                 ["nm"]),
+        ])  # fmt: skip
+    assert not caplog.records

@@ -145,6 +145,13 @@ def adaptive_pool(
     wanted = windows(output_size, len(places), "output_size")
     largest, wide = _kind(pool_type), wide_of(data.dtype)
     wide = data.dtype if largest else wide
+    lengths = [SymExpr.of(data.shape[axis]) for axis in places]
+    equal = [(size // count).value for size, count in zip(lengths, wanted, strict=True)]
+    equal = [size for size in equal if size]
+    if len(equal) == len(places) and all(
+        length == count * size for length, count, size in zip(lengths, wanted, equal, strict=True)
+    ):
+        return _pool(data, equal, equal, 1, 0, pool_type, layout=layout)
     shape: list[Dim] = list(data.shape)
     over = []
     for axis, count in zip(places, wanted, strict=True):

@@ -1,5 +1,5 @@
 # RUN: %PYTHON %s | FileCheck %s
-"""Reductions whose indices divide an iterator by what divides its extent (pass `lower-tir`)."""
+"""Reductions that are given another form first: divided iterators, bools (pass `lower-tir`)."""
 
 from relax_mlir import transform
 from relax_mlir.script import ir as I
@@ -53,6 +53,19 @@ class Module:
                 with T.init():
                     B[vc] = T.float32(0)
                 B[vc] += A[vc // 4, vk]
+
+    # Bytes are combined, not bools that are made of them.
+    # CHECK-LABEL: func.func @every
+    # CHECK: arith.andi {{.*}} : vector<64xi8>
+    # CHECK: return
+    @T.prim_func
+    def every(A: T.Buffer((33, 100), "bool"), B: T.Buffer((33,), "bool")):
+        for c, k in T.grid(33, 100):
+            with T.block("every"):
+                vc, vk = T.axis.remap("SR", [c, k])
+                with T.init():
+                    B[vc] = T.bool(True)
+                B[vc] = T.And(B[vc], A[vc, vk])
 
 
 print(transform.LowerTIR()(Module))
