@@ -79,7 +79,7 @@ def report(mod: IRModule, target: Target, pipeline: Sequence[str], sizes: Mappin
         kernel.timing = runs.limits(kernel.name, kernel.threads)
     for kernel in kernels:
         runs.run(kernel.name, kernel.timing)
-    return "\n".join([_table(kernels), *([weights] if weights else [])])
+    return "\n".join([_table(kernels), *([weights] if weights else []), *runs.unused_sizes()])
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from relax_mlir.errors import ArgumentTypeError, RelaxMLIRError
+from relax_mlir.errors import ArgumentTypeError, RelaxMLIRError, did_you_mean
 from relax_mlir.runtime.costs import expression
 from relax_mlir.runtime.executable import Executable
 from relax_mlir.runtime.memory import NaiveAllocator
@@ -110,6 +110,19 @@ class Runs:
         shapes = [[self._value(dim) or 0 for dim in shape] for shape in entry["params"]]
         kinds = [numpy_dtype(dtype) for dtype in entry["dtypes"]]
         return list(zip(shapes, kinds, strict=True))
+
+    def unused_sizes(self) -> list[str]:
+        """Return a line about each size that no kernel has."""
+        texts = [
+            text
+            for entry in self._costs.values()
+            for text in (*(dim for shape in entry["params"] for dim in shape), *entry["ints"])
+        ]
+        names = sorted({name for text in texts for name in _names(text)})
+        return [
+            f"no kernel has a size '{each}'{did_you_mean(each, names)}"
+            for each in self._sizes if each not in names
+        ]  # fmt: skip
 
     def _missing(self, entry: Mapping[str, Any]) -> list[str]:
         """Return the sizes that are needed and not known."""

@@ -85,6 +85,8 @@ def test_sizes_that_are_missing_are_named():
     assert _rows(mod)["matmul"].endswith("for times give --report-size=n=...,k=...")
     assert _rows(mod, k=4)["matmul"].endswith("for times give --report-size=n=...")
     assert LIMIT.search(_rows(mod, k=40, n=500)["matmul"])
+    told = report(mod, Target.parse("llvm"), builds.DEFAULT_PIPELINE, {"kk": 3, "n": 2})
+    assert told.endswith("\nno kernel has a size 'kk'; did you mean 'k'?")
 
 
 @pytest.mark.parametrize(

@@ -85,7 +85,14 @@ def check(text: str, underlined: str, message: str) -> None:
             "R.match_cast(x, R.Tensor((n, 3)))", "this cannot succeed",
         ),
         ("return R.matmul(x)", "R.matmul(x)", "R.matmul needs argument 'x2'"),
-        ("return R.matmul(x, x, x)", "x", "expected a literal or a Python value"),
+        (
+            "return R.matmul(x, x, x)", "x",
+            "expected a literal or a Python value from around the script; 'x' is a value of the",
+        ),
+        (
+            "return R.matmul(x, R.const(weight))", "weight",
+            "expected a literal or a Python value from around the script; 'weight' is none, and",
+        ),
         ("return R.matmul(x, x, x, x)", "x", "R.matmul takes 3 arguments, got 4"),
         ("return R.sum(x, axes=1)", "axes=1", "R.sum has no argument 'axes'; did you mean 'axis'?"),
         ("return R.sum(x, axis=2)", "R.sum(x, axis=2)", "R.sum: axis 2 is out of range"),

@@ -401,6 +401,7 @@ for i, j in T.grid(3, 5):
         ('V = T.decl_buffer((4,), "int4", data=F.data)', "'F' holds float32, not int4"),
         ('V = T.alloc_buffer((4,), "int3")', "unknown dtype 'int3'"),
         ('V = T.alloc_buffer((4,), "int4")\nV[0] = T.float32(1)', "buffer 'V' holds int8"),
+        ('P[0] = T.Cast("uint4", P[1])', "only buffers have elements of 'uint4': a load gives"),
     ],
 )
 def test_wrong_buffers_of_four_bits(declaration: str, message: str) -> None:

@@ -435,5 +435,10 @@ def literal(scope: Scope, node: Node) -> Any:
             return macros.call_python(scope, python, node, lambda arg: literal(scope, arg))
     captured = captured_value(scope, node)
     if captured is MISSING:
-        scope.fail(node, "expected a literal or a Python value from around the script")
+        what = ""
+        if isinstance(node, ast.Name):
+            known = node.id in scope.values
+            why = "a value of the program" if known else "none, and nothing around a script is run"
+            what = f"; '{node.id}' is {why}"
+        scope.fail(node, f"expected a literal or a Python value from around the script{what}")
     return captured

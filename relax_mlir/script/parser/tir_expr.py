@@ -12,7 +12,7 @@ from relax_mlir.dialects.tir import scalar as S
 from relax_mlir.dialects.tir.builder import Buffer, PrimFuncBuilder
 from relax_mlir.dialects.tir.scalar import INDEX, DtypeError, Scalar
 from relax_mlir.errors import did_you_mean
-from relax_mlir.script.parser import macros
+from relax_mlir.script.parser import macros, tir_casts
 from relax_mlir.script.parser.dims import captured_value
 from relax_mlir.script.parser.env import MISSING
 from relax_mlir.script.parser.scope import Scope
@@ -371,7 +371,7 @@ class TirExprParser:
 
         if isinstance(node.func, ast.Attribute) and node.func.attr == "astype":
             self.count(node, 1)
-            return self._cast(self.evaluate(node.func.value), node.args[0], node)
+            return tir_casts.cast(self, self.evaluate(node.func.value), node.args[0], node)
         path = self.scope.path(node.func) or ""
         if isinstance(node.func, ast.Name) and node.func.id in ("max", "min", "abs", "float"):
             path = path or f"T.{node.func.id}"
@@ -385,10 +385,10 @@ class TirExprParser:
         if name in ("cast", "Cast"):
             self.count(node, 2)
             value, dtype = node.args if name == "cast" else reversed(node.args)
-            return self._cast(self.evaluate(value), dtype, node)
+            return tir_casts.cast(self, self.evaluate(value), dtype, node)
         if name in ("IntImm", "FloatImm"):
             self.count(node, 2)
-            return self._cast(self.evaluate(node.args[1]), node.args[0], node)
+            return tir_casts.cast(self, self.evaluate(node.args[1]), node.args[0], node)
         if name in INTRINSICS:
             return INTRINSICS[name](self, node)
         if name in UNARY:
@@ -410,7 +410,7 @@ class TirExprParser:
         if self.is_dtype(base):
             if lanes and self.lane is None:
                 return lane_of(self, node, path)
-            return self._convert(T.normalize_dtype(base), node)
+            return tir_casts.typed(self, T.normalize_dtype(base), node)
         why = refusal(path)
         if why is not None:
             self.scope.fail(node.func, why)
@@ -446,28 +446,6 @@ class TirExprParser:
             return bool(T.normalize_dtype(name))
         except ValueError:
             return False
-
-    def _convert(self, dtype: str, node: Node) -> Any:
-        self.count(node, 1)
-        value = node.args[0]
-        if isinstance(value, ast.Constant) and isinstance(value.value, str):
-            try:
-                return Number(float(value.value), dtype)
-            except ValueError:
-                self.scope.fail(value, f"'{value.value}' is not a number")
-        return self.convert(self.evaluate(value), dtype, value)
-
-    def _cast(self, raw: Any, dtype: Node, node: Node) -> Any:
-        name = dtype.value if isinstance(dtype, ast.Constant) else captured_value(self.scope, dtype)
-        if isinstance(dtype, ast.Attribute) and dtype.attr == "dtype" and name is MISSING:
-            name = self.buffer(dtype.value).dtype
-        if name is MISSING:
-            self.scope.fail(dtype, 'expected a dtype such as "float32"')
-        try:
-            name = split_lanes(str(name))[0] if self.lane is not None else str(name)
-            return self.convert(raw, T.normalize_dtype(name), node)
-        except ValueError as error:
-            self.scope.fail(dtype, str(error))
 
     def convert(self, raw: Any, dtype: str, node: Node) -> Any:
         """Return what `evaluate` gave in a dtype; numbers stay numbers."""
