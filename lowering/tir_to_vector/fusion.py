@@ -9,6 +9,7 @@ from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.fed import feed
 from relax_mlir.lowering.tir_to_vector.flat import FlatNest, collapse, inner_dims, root
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
+from relax_mlir.lowering.tir_to_vector.long_rows import LongRow, long_row
 from relax_mlir.lowering.tir_to_vector.machine import Machine
 from relax_mlir.lowering.tir_to_vector.row_blocks import (
     comes_from_afar,
@@ -126,32 +127,81 @@ def emit_fused(group: list[FlatNest], count: int, emit: Emitter, machine: Machin
     sums = any(flat.total is not None for flat in group)
     block: Index = 1 if far is True else near
     sizes = [size_of_rows(size, block, emit) for size in kept.values()]
-    with emit.team(parts, work) as ranges:
-        shared = [
-            None if isinstance(size, int) else emit.alloc(size, buffer.type.element_type)
-            for buffer, size in zip(kept, sizes, strict=True)
-        ]
+    row = long_row(group, count)
 
-        def write(block: Index, far: bool) -> None:
-            rows = {
-                buffer: emit.alloc(size, buffer.type.element_type) if row is None else row
-                for buffer, size, row in zip(kept, sizes, shared, strict=True)
-            }
-            placed = [_placed(flat, rows) for flat in group]
-            writers = _writers(placed, count, emit, machine, near=not far)
-            if far:
-                _prefetch(writers, count, block)
-            _rows(ranges, [], writers, emit, block)
-            if any(writer.streamed for writer in writers):
-                fence(emit)
+    def apart() -> None:
+        with emit.team(parts, work) as ranges:
+            shared = [
+                None if isinstance(size, int) else emit.alloc(size, buffer.type.element_type)
+                for buffer, size in zip(kept, sizes, strict=True)
+            ]
 
-        if isinstance(far, bool) or not sums:
-            write(block, far is not False)
-            return
-        with emit.when(far) as branch:
-            write(1, True)
+            def write(block: Index, far: bool) -> None:
+                rows = {
+                    buffer: emit.alloc(size, buffer.type.element_type) if one is None else one
+                    for buffer, size, one in zip(kept, sizes, shared, strict=True)
+                }
+                placed = [_placed(flat, rows) for flat in group]
+                writers = _writers(placed, count, emit, machine, near=not far)
+                for writer in writers:
+                    writer.long = row
+                if far:
+                    _prefetch(writers, count, block)
+                _rows(ranges, [], writers, emit, block)
+                if any(writer.streamed for writer in writers):
+                    fence(emit)
+
+            if isinstance(far, bool) or not sums:
+                write(block, far is not False)
+                return
+            with emit.when(far) as branch:
+                write(1, True)
+            with emit.otherwise(branch):
+                write(near, False)
+
+    rows = emit.size(group[0].iters[0].extent)
+    many = isinstance(rows, int) and rows >= emit.threads
+    if row is None or emit.threads == 1 or count != 1 or many:
+        apart()
+    elif isinstance(rows, int):
+        _together(group, kept, row, emit, machine, work)
+    else:
+        with emit.when(emit.compare("slt", rows, emit.threads)) as branch:
+            _together(group, kept, row, emit, machine, work)
         with emit.otherwise(branch):
-            write(near, False)
+            apart()
+
+
+def _together(
+    group: list[FlatNest], kept: dict[ir.Value, SymExpr], row: LongRow, emit: Emitter,
+    machine: Machine, work: Index,
+) -> None:  # fmt: skip
+    """Write nests over fewer rows than threads: one row at a time, a part of it on each thread."""
+    rows = emit.size(group[0].iters[0].extent)
+    sums = {
+        flat.store: emit.alloc(row.pieces, flat.value.type)
+        for flat in group
+        if flat.total is not None
+    }
+    with emit.team([Part(row.pieces)], work) as (own,):
+        places = {
+            buffer: emit.alloc(size_of_rows(size, 1, emit), buffer.type.element_type)
+            for buffer, size in kept.items()
+        }
+        placed = [_placed(flat, places) for flat in group]
+        length = row_length(group, 1, emit)
+        most = emit.mul(length, emit.threads - 1)
+        near = isinstance(most, int) and most <= machine.l2_bytes
+        writers = _writers(placed, 1, emit, machine, near=near)
+        for writer in writers:
+            writer.long = replace(row, own=own, sums=sums.get(writer.flat.store))
+        with emit.loop(0, rows) as loop:
+            for writer in writers:
+                writer.write([loop.counter])
+            if rows != 1:
+                emit.wait()
+        if any(writer.streamed for writer in writers):
+            fence(emit)
 
 
 def _writers(

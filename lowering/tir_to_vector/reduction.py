@@ -8,6 +8,7 @@ from relax_mlir.dialects.relax.symbolic import product
 from relax_mlir.lowering.tir_to_vector.combine import Sums
 from relax_mlir.lowering.tir_to_vector.emit import UNROLL
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
+from relax_mlir.lowering.tir_to_vector.long_rows import LongRow
 from relax_mlir.lowering.tir_to_vector.team import Part
 
 if TYPE_CHECKING:
@@ -108,20 +109,53 @@ def reduce_along(writer: "NestWriter", env: dict[int, Index], reductions: list[i
     """Reduce with lanes that are combined at the end, in one fixed order."""
     assert writer.vector is not None  # it is the reduction that has the lanes
     extent = writer.flat.iters[writer.vector].extent
+    if writer.long is not None:
+        _reduce_long(writer, writer.long, env)
+        return
     span = (0, writer.emit.size(extent))
     totals, total = _total(writer, env, reductions, span, extent.value)
     start = writer._start(env, 0, 1, None)
     writer._put(totals.combine(start, total), env, 0, None)
 
 
+def _reduce_long(writer: "NestWriter", row: LongRow, env: dict[int, Index]) -> None:
+    """Reduce by pieces, one after the other or each by the thread that it belongs to."""
+    emit, sums = writer.emit, row.sums
+    totals = _sums_of(writer, shared=True)
+    even = row.length % (_WIDE * writer.lanes) == 0
+
+    def part(number: Index) -> ir.Value:
+        return _total(writer, env, [], row.piece(emit, number), None, even=even)[1]
+
+    if row.own is not None:
+        with emit.loop(*row.own) as loop:
+            emit.store(part(loop.counter), sums, [loop.counter])
+        emit.wait()
+    with emit.loop(0, row.pieces, 1, [writer._start(env, 0, 1, None)]) as loop:
+        number = loop.counter
+        value = part(number) if row.own is None else emit.load(sums, [number])
+        loop.carry([totals.combine(loop.carried[0], value)])
+    writer._put(loop.results[0], env, 0, None)
+
+
 def _total(
     writer: "NestWriter", env: dict[int, Index], reductions: list[int],
-    span: tuple[Index, Index], known: int | None,
+    span: tuple[Index, Index], known: int | None, *, even: bool = False,
 ) -> tuple[Sums, ir.Value]:  # fmt: skip
-    """Return the sum over some iterators and a range of the vectorised one."""
+    """Return the sum over some iterators and a range of the vectorised one.
+
+    Args:
+        writer: of the nest.
+        env: counters of the other iterators.
+        reductions: those of them that are still to be written.
+        span: the range.
+        known: how long it is, if that is known.
+        even: whether that is a multiple of what the longest step takes.
+    """
     emit, lanes = writer.emit, writer.lanes
     wide = lanes * _WIDE
     widths = (wide, lanes) if known is None or known >= 2 * wide else (lanes,)
+    widths = (wide,) if even else widths
     totals = _sums_of(writer, shared=True)
     begun = [totals.begin(totals.neutral(width)) for width in widths]
     count = len(begun[0])
@@ -139,7 +173,7 @@ def _total(
                 value = writer._value(inner, loop.counter, width, None)
                 loop.carry(totals.step(loop.carried, value))
             parts[i], done = loop.results, upto
-        if done != last:
+        if done != last and not even:
             used.add(len(parts) - 1)
             parts[-1] = _rest(writer, inner, totals, parts[-1], (done, last))
         return [value for part in parts for value in part]

@@ -98,6 +98,11 @@ class TeamEmitter(IndexEmitter):
         with ir.InsertionPoint(self._team.op):
             yield
 
+    def wait(self) -> None:
+        """Wait for all threads of the region, if there is one."""
+        if self._team is not None:
+            self.op("omp.barrier", [])
+
     def own_memory(self, size: Index, element: ir.Type) -> ir.Value | None:
         """Return a buffer for each thread, of a size from outside; None outside of regions."""
         if self._team is None:

@@ -7,6 +7,7 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.emit import KEEP, UNROLL, Emitter
 from relax_mlir.lowering.tir_to_vector.flat import FlatNest
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
+from relax_mlir.lowering.tir_to_vector.long_rows import LongRow
 from relax_mlir.lowering.tir_to_vector.machine import Machine
 from relax_mlir.lowering.tir_to_vector.reduction import (
     in_pieces,
@@ -91,6 +92,7 @@ class NestWriter:
         near: bool = False,
     ) -> None:  # fmt: skip
         self.near = near
+        self.long: LongRow | None = None
         self.flat, self.vector, self.emit = flat, vector, emit
         self.machine = machine
         self._known: dict[ir.Operation, ir.Value] = {}
@@ -206,6 +208,8 @@ class NestWriter:
 
     def _span(self, position: int) -> tuple[Index, Index]:
         """Return the range of an iterator of the inner code."""
+        if self.long is not None and position == self.vector:
+            return self.long.span(self.emit)
         return self._ranges.get(position) or (0, self.emit.size(self.flat.iters[position].extent))
 
     def bits(self, access: ir.Operation) -> int:

@@ -1,11 +1,16 @@
 """Nests over the same rows: rows near by and from beyond the cache have code of their own."""
 
+import ctypes
+import os
 from typing import Any
 
 import numpy as np
 import pytest
 
 from relax_mlir import relax, script
+from relax_mlir.lowering.codegen.openmp import runtime_library
+from relax_mlir.lowering.tir_to_vector import team
+from relax_mlir.runtime.native import load_openmp
 
 # Of a row of this length so many do not fit any core's cache, of input and output together.
 LENGTH, FAR = 523, 6000
@@ -75,3 +80,45 @@ def test_long_rows_near_and_far(machine: Any) -> None:
     np.testing.assert_allclose(far, _softmax(x.astype("f8")), rtol=2e-5, atol=2e-6)
     for rows in (0, 1, 5):
         np.testing.assert_array_equal(machine["long"](x[:rows]), far[:rows])
+
+
+@pytest.mark.skipif(runtime_library() is None, reason="there is no OpenMP runtime")
+def test_threads_share_long_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    os.environ.setdefault("KMP_BLOCKTIME", "0")
+    monkeypatch.setattr(team, "LEAST_WORK", 0)
+    text = "@I.ir_module\nclass Rows:"
+    for name, call in _FUNCTIONS.items():
+        # The rows of one are known, and its pieces are whole vectors.
+        shape = ("2", "8192") if name == "log_softmax" else ('"n"', str(LONG))
+        text += f"""
+    @R.function
+    def {name}(x: R.Tensor(({", ".join(shape)}), "float32")):
+        with R.dataflow():
+            y = {call.replace("gamma", "long_gamma")}
+            R.output(y)
+        return y
+"""
+    module = script.from_source(text, {"long_gamma": np.ones(LONG, "f4")})
+    serial, threaded = (
+        relax.VirtualMachine(relax.build(module, f"llvm -num-threads={n}")) for n in (1, 5)
+    )
+    load_openmp()
+    library = ctypes.CDLL(None)
+    before = library.omp_get_max_threads()
+    try:
+        for name, reference in REFERENCES.items():
+            for rows in (2,) if name == "log_softmax" else (0, 1, 3, 4, 5):
+                length = 8192 if name == "log_softmax" else LONG
+                x = np.random.default_rng(rows).normal(size=(rows, length)).astype("f4")
+                want = serial[name](x)
+                np.testing.assert_allclose(want, reference(x.astype("f8")), rtol=2e-5, atol=2e-6)
+                if rows == 3 and name == "softmax":
+                    x[1, 5000] = np.nan
+                    want = serial[name](x)
+                    assert np.isnan(want).any(axis=1).tolist() == [False, True, False]
+                for count in (1, 2, 3, 5):
+                    library.omp_set_num_threads(count)
+                    got = threaded[name](x)
+                    assert got.tobytes() == want.tobytes(), (name, rows, count)
+    finally:
+        library.omp_set_num_threads(before)
