@@ -1,13 +1,15 @@
 """`topi.image` and `topi.vision` against numpy, static and symbolic."""
 
 import itertools
+import logging
 
 import numpy as np
 import pytest
 from te_cases import Case, check, random
 
-from relax_mlir import te, topi
+from relax_mlir import relax, te, tir, topi
 from relax_mlir.errors import ExprError
+from relax_mlir.script import relax as R
 
 IMAGE = random(2, 3, 5, 7)
 BYTES = np.uint8(IMAGE * 50 + 100)
@@ -261,3 +263,19 @@ def test_boxes() -> None:
 def test_refusals(call, why: str) -> None:
     with pytest.raises(ExprError, match=why):
         call(te.placeholder((2, 3, 5, 7), name="x"))
+
+
+def test_resizes_have_fast_paths(caplog: pytest.LogCaptureFixture) -> None:
+    bb = relax.BlockBuilder()
+    cases = [(1, "NCW", "linear"), (2, "NHWC", "cubic"), (2, "NCHW", "nearest_neighbor"),
+             (3, "NCDHW", "linear")]  # fmt: skip
+    for rank, layout, method in cases:
+        dims = [tir.Var(letter) if letter in "DHW" else 4 for letter in layout]
+        x = relax.Var("x", R.Tensor(tuple(dims), "float32"))
+        resize = getattr(topi.image, f"resize{rank}d")
+        with bb.function(f"{method}{rank}", [x]):
+            size = [9, 31, 70][3 - rank :]
+            bb.emit_func_output(bb.emit_te(resize, x, (0.0,) * 2 * rank, size, layout, method))
+    with caplog.at_level(logging.WARNING, "relax_mlir.kernels"):
+        relax.build(bb.get())
+    assert not caplog.records

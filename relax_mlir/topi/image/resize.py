@@ -21,7 +21,8 @@ _MODES = (
     "half_pixel", "align_corners", "asymmetric", "pytorch_half_pixel", "tf_half_pixel_for_nn",
     "tf_crop_and_resize",
 )  # fmt: skip
-_METHODS = ("nearest_neighbor", "linear", "cubic")
+# How many pixels along an axis one of the result is made of.
+_TAPS = {"nearest_neighbor": 1, "linear": 2, "cubic": 4}
 _floor, _ceil = functions.UNARY["floor"], functions.UNARY["ceil"]
 
 
@@ -99,8 +100,8 @@ def _checked(where: str, method: str, mode: str, rounding: str) -> tuple[str, st
     """Return the method without its prefix `bi` or `tri`, and how places are rounded."""
     for prefix in ("bi", "tri"):
         method = method.removeprefix(prefix)
-    if method not in _METHODS:
-        raise ExprError(f"topi.image.{where}: method is {', '.join(_METHODS)}, got '{method}'")
+    if method not in _TAPS:
+        raise ExprError(f"topi.image.{where}: method is {', '.join(_TAPS)}, got '{method}'")
     if mode not in _MODES:
         raise ExprError(
             f"topi.image.{where}: coordinate_transformation_mode is one of {', '.join(_MODES)}, "
@@ -136,19 +137,38 @@ def _resize(
     dtype = checked(out_dtype) if out_dtype else data.dtype
     kind = "float64" if data.dtype == "float64" else _KIND
 
+    def along(position: int, x: PrimExpr) -> tuple[PrimExpr, list[Tap]]:
+        """Return where a pixel of the result is along an axis, and what it is made of."""
+        ends = (region[position], region[rank + position]) if crop and region else (0.0, 1.0)
+        own = data.shape[axes[position]]
+        place = _source(x, own, wanted[position], mode, ends, kind)
+        return place, _taps(place, own, method, rounding, alpha, bool(exclude))
+
+    tables = None
+    if not crop:
+        tables = [
+            _tabled(lambda x, k=k: along(k, x)[1], method, wanted[k], data.shape[axis])
+            for k, axis in enumerate(axes)
+        ]
+
     def element(*i: Any) -> PrimExpr:
         taps, outside = [], []
-        for position, (axis, dim) in enumerate(zip(axes, wanted, strict=True)):
-            ends = (region[position], region[rank + position]) if crop and region else (0.0, 1.0)
-            own = data.shape[axis]
-            place = _source(i[axis], own, dim, mode, ends, kind)
-            outside += [place < 0.0, place > _real(own, kind) - 1.0]
-            taps.append(_taps(place, own, method, rounding, alpha, bool(exclude)))
+        for position, axis in enumerate(axes):
+            if tables is not None:
+                here = i[axis]
+                taps.append([
+                    (at[here], None if weight is None else weight[here])
+                    for at, weight in tables[position]
+                ])  # fmt: skip
+                continue
+            place, found = along(position, i[axis])
+            outside += [place < 0.0, place > _real(data.shape[axis], kind) - 1.0]
+            taps.append(found)
 
         def read(chosen: Sequence[PrimExpr]) -> PrimExpr:
             at = list(i)
             for axis, index in zip(axes, chosen, strict=True):
-                at[axis] = clamped(index, data.shape[axis])
+                at[axis] = index if tables is not None else clamped(index, data.shape[axis])
             value = data[tuple(at)]
             return value if method == "nearest_neighbor" else cast(value, kind)
 
@@ -159,6 +179,26 @@ def _resize(
         return cast(value, dtype)
 
     return compute(shape, element, name=f"T_{where}")
+
+
+def _tabled(
+    taps: Callable[[PrimExpr], list[Tap]], method: str, length: Dim, size: Dim
+) -> list[tuple[Tensor, Tensor | None]]:
+    """Return as tables what every place along an axis is made of: pixels, and their weights."""
+    tables: list[tuple[Tensor, Tensor | None]] = []
+    for k in range(_TAPS[method]):
+
+        def pixel(x: PrimExpr, k: int = k) -> PrimExpr:
+            return clamped(taps(x)[k][0], size)
+
+        def weight(x: PrimExpr, k: int = k) -> Any:
+            return taps(x)[k][1]
+
+        weights = None
+        if method != "nearest_neighbor":
+            weights = compute((length,), weight, name="T_weights")
+        tables.append((compute((length,), pixel, name="T_pixels"), weights))
+    return tables
 
 
 def _spatial_axes(where: str, data: Tensor, layout: str, rank: int) -> list[int]:
