@@ -21,7 +21,10 @@ class Var(SymExpr):
         if not name.isidentifier():
             raise ExprError(f"the name of a symbol must be an identifier, got '{name}'")
         if dtype != "int64":
-            raise ExprError(f"a symbol is an int64, got {dtype}")
+            raise ExprError(
+                f"a symbol is an int64, got {dtype}; a number of another dtype is the element of "
+                "te.placeholder((), dtype), or a parameter of a T.prim_func"
+            )
         symbol = SymExpr.var(name)
         super().__init__(symbol._terms, symbol._atoms)
         self.dtype = dtype
