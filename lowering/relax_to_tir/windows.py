@@ -199,9 +199,14 @@ def convolve(
         term = left * cast(weight[tuple(kernel(channel, ci, window))], wide)
         target.store(before + term, tuple(at))
     if target is not out:
-        source, result = builder.linear(target), builder.linear(out)
-        with builder.nest("cast", spatial(result.dims)) as (index,):
-            result.store(cast(source[index], out.dtype), index)
+        _round(builder, target, out)
+
+
+def _round(builder: PrimFuncBuilder, wide: Buffer, out: Buffer) -> None:
+    """Write the block that stores numbers of more bits in an output of fewer."""
+    source, result = builder.linear(wide), builder.linear(out)
+    with builder.nest("cast", spatial(result.dims)) as (index,):
+        result.store(cast(source[index], out.dtype), index)
 
 
 def legalize_pool(legalizer: Legalizer, op: ir.Operation) -> ir.Value | None:
@@ -234,7 +239,7 @@ def legalize_pool(legalizer: Legalizer, op: ir.Operation) -> ir.Value | None:
 
     def body(builder: PrimFuncBuilder, buffers: Sequence[Buffer]) -> None:
         data, out = buffers
-        wide = ACCUMULATE.get(out.dtype, out.dtype) if average else out.dtype
+        wide = (ACCUMULATE if average else ADD_UP_IN).get(out.dtype, out.dtype)
         fill = 0 if average else lowest(data.dtype)
         target = out if wide == out.dtype else builder.alloc("Sum", out.dims, wide)
         image = _padded(builder, data, around, fill)
@@ -254,6 +259,8 @@ def legalize_pool(legalizer: Legalizer, op: ir.Operation) -> ir.Value | None:
             target.store(before + value if average else binary("max", before, value), tuple(at))
         if average:
             _divide(builder, data, target, out)
+        elif target is not out:
+            _round(builder, target, out)
 
     def _divide(builder: PrimFuncBuilder, data: Buffer, target: Buffer, out: Buffer) -> None:
         with builder.nest("mean", spatial(out.dims)) as block:

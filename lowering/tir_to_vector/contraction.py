@@ -79,7 +79,7 @@ def factors_of(flat: FlatNest) -> tuple[ir.Value, ...] | None:
 
 def loaded(flat: FlatNest, factor: ir.Value) -> tuple[FlatAccess, str | None] | None:
     """Return what loads a factor and the conversion after it, None where it is computed."""
-    value, widen = _widened(factor)
+    value, widen = widened(factor)
     for op in flat.slice:
         if op.name == "memref.load" and op.results[0] == value:
             return flat.accesses[op], widen
@@ -93,7 +93,7 @@ def _operands(value: ir.Value, names: tuple[str, ...]) -> tuple[ir.Value, ...] |
     return tuple(owner.operation.operands)
 
 
-def _widened(value: ir.Value) -> tuple[ir.Value, str | None]:
+def widened(value: ir.Value) -> tuple[ir.Value, str | None]:
     """Return what a conversion widens, and its name."""
     for name in _WIDEN:
         operands = _operands(value, (name,))

@@ -13,6 +13,10 @@ from relax_mlir.lowering.tir_to_vector.image_copy import Grouped
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.kernel_blocks import KernelBlocks
 from relax_mlir.lowering.tir_to_vector.microkernel import Flat
+from relax_mlir.lowering.tir_to_vector.multiply import add
+
+# Sums of one block that do not wait for each other.
+_IN_FLIGHT = 4
 
 
 class GroupedKernels(KernelBlocks):
@@ -116,12 +120,22 @@ class GroupedKernels(KernelBlocks):
         nothing = emit.constant(self._vector, 0)
         with emit.loop(0, emit.sub(last, first)) as block:
             start = self.at({}, block.counter, 0)
-            with emit.loop(0, self._steps, 1, [nothing]) as step:
-                place = emit.add(start, emit.mul(step.counter, lanes))
-                [total] = step.carried
-                value = self.load(place)
-                step.carry([self._dot.multiply_add(emit, value, zeros, total)])
-            value = emit.op("arith.subi", [nothing, step.results[0]], self._vector)
+
+            def after(step: Index, total: ir.Value) -> ir.Value:
+                value = self.load(emit.add(start, emit.mul(step, lanes)))
+                return self._dot.multiply_add(emit, value, zeros, total)
+
+            whole = emit.round_down(self._steps, _IN_FLIGHT)
+            with emit.loop(0, whole, _IN_FLIGHT, [nothing] * _IN_FLIGHT) as loop:
+                loop.carry(
+                    [after(emit.add(loop.counter, i), x) for i, x in enumerate(loop.carried)]
+                )
+            total, *others = loop.results
+            for other in others:
+                total = add(emit, total, other)
+            with emit.loop(whole, self._steps, 1, [total]) as loop:
+                loop.carry([after(loop.counter, loop.carried[0])])
+            value = emit.op("arith.subi", [nothing, loop.results[0]], self._vector)
             emit.vector_store(value, self._starts, [emit.mul(block.counter, lanes)])
 
     def start(self, packed: Index) -> ir.Value | None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.analysis import Nest
-from relax_mlir.lowering.tir_to_vector.contraction import match_product
+from relax_mlir.lowering.tir_to_vector.contraction import match_product, widened
 from relax_mlir.lowering.tir_to_vector.epilogue import Epilogue
 from relax_mlir.lowering.tir_to_vector.flat import (
     FlatAccess,
@@ -44,6 +44,7 @@ class Planes:
     Attributes:
         flat: the nest; all iterators below are positions in it.
         image, kernel, out: the accesses; no kernel where elements are combined as they are.
+        widen: for image and for kernel the conversion to what is added, or None.
         axes: of the image's dimensions.
         padded: what the image is a padded copy of, None when it is none.
         col: the iterator that vectors run along.
@@ -60,6 +61,7 @@ class Planes:
     image: FlatAccess
     kernel: FlatAccess | None
     out: FlatAccess
+    widen: tuple[str | None, str | None]
     axes: list[PlaneAxis]
     padded: Padded | None
     col: int
@@ -77,6 +79,19 @@ class Planes:
         return self.out.buffer.type.element_type
 
     @property
+    def fill(self) -> ir.Attribute | None:
+        """What is around the image, of the type of what is added; None where nothing is."""
+        if self.padded is None or self.widen[0] is None:
+            return None if self.padded is None else self.padded.fill
+        fill, element = self.padded.fill, self.element
+        if isinstance(fill, ir.FloatAttr):
+            return ir.FloatAttr.get(element, fill.value)
+        value, width = ir.IntegerAttr(fill).value, ir.IntegerType(fill.type).width
+        return ir.IntegerAttr.get(
+            element, value % (1 << width) if self.widen[0] == "arith.extui" else value
+        )
+
+    @property
     def nests(self) -> list[Nest]:
         """What it stands for."""
         before = () if self.padded is None else self.padded.nests
@@ -92,32 +107,38 @@ def match_planes(
         return "its sums have no vector form"
     pooled = _pooled(flat)
     if pooled is not None:
-        return _assign(nest, flat, pooled, None, out, padded) or "it slides no window over planes"
+        image, widen = pooled
+        found = _assign(nest, flat, (image, None), (widen, None), out, padded)
+        return found or "it slides no window over planes"
     product = match_product(flat)
     if isinstance(product, str):
         return product
     sides, _ = product
-    if any(widen is not None for _, widen in sides):
-        return "its operands are narrower than its sums"
     for image, kernel in (sides, sides[::-1]):
-        found = _assign(nest, flat, image[0], kernel[0], out, padded)
+        accesses, widens = zip(image, kernel, strict=True)
+        found = _assign(nest, flat, accesses, widens, out, padded)
         if found is not None:
             return found
     return "it slides no window over planes"
 
 
-def _pooled(flat: FlatNest) -> FlatAccess | None:
-    """Return the only access of a nest that combines what it reads as it is."""
+def _pooled(flat: FlatNest) -> tuple[FlatAccess, str | None] | None:
+    """Return the only access of a nest that combines what it reads, and the conversion of that."""
     loads = [op for op in flat.slice if op.name == "memref.load"]
-    if len(flat.slice) != 1 or len(loads) != 1 or flat.value != loads[0].results[0]:
+    value, widen = widened(flat.value)
+    if len(flat.slice) != 1 + (widen is not None):
         return None
-    return flat.accesses[loads[0]]
+    if len(loads) != 1 or value != loads[0].results[0]:
+        return None
+    return flat.accesses[loads[0]], widen
 
 
 def _assign(
-    nest: Nest, flat: FlatNest, image: FlatAccess, kernel: FlatAccess | None, out: FlatAccess,
-    padded: Padded | None,
+    nest: Nest, flat: FlatNest, sides: tuple[FlatAccess, FlatAccess | None],
+    widen: tuple[str | None, str | None], out: FlatAccess, padded: Padded | None,
 ) -> Planes | None:  # fmt: skip
+    image, kernel = sides
+
     def seen(access: FlatAccess | None, i: int) -> bool:
         return access is not None and bool(access.strides[i] != 0)
 
@@ -153,8 +174,8 @@ def _assign(
     outer = [i for i in spatial if i not in sliding and i not in channels]
     inner = [i for i in spatial if i not in (*outer, col, *rows[-1:])]
     return Planes(
-        flat, image, kernel, out, axes, padded, col, stride, rows[-1] if rows else None, outer,
-        inner, reductions,
+        flat, image, kernel, out, widen, axes, padded, col, stride, rows[-1] if rows else None,
+        outer, inner, reductions,
     )  # fmt: skip
 
 

@@ -79,8 +79,32 @@ class PlanesBase(ABC):
 
     def _fill_value(self) -> ir.Value:
         """Return what is around an image."""
-        padded = self.found.padded
-        return self.emit.constant(self.vector, 0) if padded is None else self.splat(padded.fill)
+        fill = self.found.fill
+        return self.emit.constant(self.vector, 0) if fill is None else self.splat(fill)
+
+    def load(
+        self, at: Index, mask: ir.Value | None = None, other: ir.Value | None = None
+    ) -> ir.Value:
+        """Load adjacent elements of the image as what is added; without mask `other`, or zeros."""
+        widen = self.found.widen[0]
+        if widen is None:
+            return self.emit.vector_load(self.source, [at], self.vector, mask, other)
+        value = self._widened(self.source, widen, at, mask)
+        if mask is None or other is None:
+            return value
+        return self.emit.op("arith.select", [mask, value, other], self.vector)
+
+    def load_window(self, at: Index, mask: ir.Value | None) -> ir.Value:
+        """Load adjacent elements of windows as what is added, zeros without mask."""
+        assert self.kernel is not None  # pooling has none
+        return self._widened(self.kernel.base, self.found.widen[1], at, mask)
+
+    def _widened(
+        self, base: ir.Value, widen: str | None, at: Index, mask: ir.Value | None
+    ) -> ir.Value:
+        type_ = ir.VectorType.get([self.lanes], base.type.element_type)
+        value = self.emit.vector_load(base, [at], type_, mask)
+        return value if widen is None else self.emit.op(widen, [value], self.vector)
 
     def splat(self, number: ir.Attribute) -> ir.Value:
         """Return a number in all lanes."""

@@ -155,9 +155,7 @@ class PackedPlanes(PlanesWriter):
         vectors = []
         for at in range(0, width, lanes):
             mask = None if at + lanes <= width else emit.mask(width - at, lanes)
-            where = [emit.add(first, at)]
-            fill = self._fill_value()
-            vectors.append(emit.vector_load(self.source, where, self.vector, mask, fill))
+            vectors.append(self.load(emit.add(first, at), mask, self._fill_value()))
         return vectors
 
     def _picked(

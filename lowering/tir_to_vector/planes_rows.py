@@ -49,13 +49,7 @@ class PlaneRows(PlanesWriter):
 
         def run(at: Index, quotient: Index, masks: Sequence[ir.Value | None]) -> None:
             vectors = [
-                emit.vector_load(
-                    self.source,
-                    [emit.add(emit.add(place, at), v * lanes)],
-                    self.vector,
-                    mask,
-                    other,
-                )
+                self.load(emit.add(emit.add(place, at), v * lanes), mask, other)
                 for v, mask in enumerate(masks)
             ]
             for r, target in enumerate(targets):

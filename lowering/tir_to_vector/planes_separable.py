@@ -39,7 +39,7 @@ def is_separable(found: Planes) -> bool:
     flat = found.flat
     if found.kernel is not None or flat.init is None:
         return False
-    if found.padded is not None and found.padded.fill != flat.init:
+    if found.fill is not None and found.fill != flat.init:
         return False
     if flat.combiner not in _IDEMPOTENT and not (flat.combiner in _SUMS and is_zero(flat.init)):
         return False
@@ -188,10 +188,7 @@ class SeparableRows(PlanesBase):
 
         def loads(at: Index) -> list[ir.Value]:
             return [
-                emit.vector_load(
-                    self.source, [emit.add(at, v * self.lanes)], self.vector, mask, fill
-                )
-                for v, mask in enumerate(masks)
+                self.load(emit.add(at, v * self.lanes), mask, fill) for v, mask in enumerate(masks)
             ]
 
         def nested(carried: list[ir.Value], at: Index, number: int) -> list[ir.Value]:

@@ -142,10 +142,7 @@ class TurnedPlanes(PlanesWriter):
         starts = [emit.add(place, emit.mul(self._lane(lane), self.apart)) for lane in range(lanes)]
         with emit.loop(0, self.source_pixels, lanes) as at:
             mask = emit.mask(emit.sub(self.source_pixels, at.counter), lanes)
-            vectors = [
-                emit.vector_load(self.source, [emit.add(start, at.counter)], self.vector, mask)
-                for start in starts
-            ]
+            vectors = [self.load(emit.add(start, at.counter), mask) for start in starts]
             for number, value in enumerate(transpose(emit, vectors)):
                 target = emit.load(self.places, [emit.add(at.counter, number)])
                 emit.vector_store(value, self.plane, [target])
@@ -167,7 +164,7 @@ class TurnedPlanes(PlanesWriter):
             for lane in range(lanes):
                 there = {**env, last: emit.add(env[last], self._lane(lane))}
                 place = emit.add(self.kernel.at(there).offset, first)
-                vectors.append(emit.vector_load(self.kernel.base, [place], self.vector, mask))
+                vectors.append(self.load_window(place, mask))
             for number, value in enumerate(transpose(emit, vectors)[:count]):
                 emit.vector_store(value, self.window_memory, [(first + number) * lanes])
 

@@ -142,7 +142,10 @@ class PlanesWriter(PlanesBase):
         if self.kernel is None:
             return None
         place = self.kernel.at(env).offset
-        return self.emit.splat(self.emit.load(self.kernel.base, [place]), self.vector)
+        value, widen = self.emit.load(self.kernel.base, [place]), self.found.widen[1]
+        if widen is not None:
+            value = self.emit.op(widen, [value], self.vector.element_type)
+        return self.emit.splat(value, self.vector)
 
     def window(
         self, env: dict[int, Index], steps: list[Index], left: list[int], sums: list[ir.Value]

@@ -10,6 +10,7 @@ from programs import Program
 from samples import check, sample
 
 from relax_mlir.dialects.relax import InferError
+from relax_mlir.runtime.values import numpy_dtype
 
 SPATIAL = {1: "W", 2: "HW", 3: "DHW"}
 
@@ -210,6 +211,50 @@ def test_pooling(kind: str) -> None:
         wanted = _pool(x, kind == "avg", **attrs).astype("float32")
         for shape in ("static", "symbolic", "unknown"):
             check(vm[f"{shape}{index}"](x), wanted, scale=3, what=(shape, index))
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "float16", "bfloat16"])
+def test_largest_of_small_numbers(dtype: str, caplog: pytest.LogCaptureFixture) -> None:
+    """Maxima are those of the elements as they are; the border has less than all of them."""
+    cases: list[tuple[Any, ...]] = [
+        ((2, 3, 41), {"pool_size": [3], "strides": [2], "padding": [1, 0]}),
+        ((1, 5, 9, 40), {"pool_size": [3, 3], "strides": [2, 2], "padding": [1, 1]}),
+        ((2, 3, 7, 9), {"pool_size": [2, 3], "strides": [1, 1], "padding": [0, 1]}),
+    ]
+    program = Program()
+    for index, (data, attrs) in enumerate(cases):
+        op, dims = f"max_pool{len(data) - 2}d", _symbols(data, f"NC{SPATIAL[len(data) - 2]}")
+        program.op(f"static{index}", op, (data, dtype), **attrs)
+        program.op(f"symbolic{index}", op, (dims, dtype), **attrs)
+    vm = program.build()
+    assert "no fast path" not in caplog.text
+    for index, (data, attrs) in enumerate(cases):
+        x = sample(data, "float16" if "float" in dtype else dtype).astype(numpy_dtype(dtype))
+        if "float" in dtype:
+            x.flat[:3] = [-np.inf, np.inf, np.nan]
+        else:
+            x.flat[:40] = np.iinfo(dtype).min
+        with np.errstate(invalid="ignore"):
+            wanted = _pool(x, False, **attrs)
+        for shape in ("static", "symbolic"):
+            got = np.asarray(vm[f"{shape}{index}"](x))
+            assert got.dtype == x.dtype
+            np.testing.assert_array_equal(got.astype("float64"), wanted, err_msg=str(index))
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_means_of_halves(dtype: str, caplog: pytest.LogCaptureFixture) -> None:
+    attrs = {"pool_size": [3, 3], "strides": [2, 2], "padding": [1, 1]}
+    program = Program()
+    program.op("f", "avg_pool2d", ((1, 5, 9, 40), dtype), **attrs)
+    program.op("g", "avg_pool2d", ((1, 5, "h", "w"), dtype), **attrs)
+    vm = program.build()
+    assert "no fast path" not in caplog.text
+    x = sample((1, 5, 9, 40), "float16").astype(numpy_dtype(dtype))
+    wanted = _pool(x, True, **attrs)
+    for name in ("f", "g"):
+        got = np.asarray(vm[name](x)).astype("float64")
+        np.testing.assert_allclose(got, wanted, rtol=2.0**-8, atol=2.0**-16)
 
 
 def _adaptive(x: np.ndarray, output_size: Any) -> np.ndarray:

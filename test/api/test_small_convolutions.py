@@ -29,6 +29,15 @@ CASES: list[tuple[tuple[int, ...], tuple[int, ...], dict[str, Any]]] = [
     ((2, 5, 41), (32, 5, 3), {"padding": [1, 2], "strides": [2]}),
     ((1, 5, 4, 6, 18), (16, 5, 2, 1, 3), {"strides": [1, 2, 1], "padding": [1, 0, 1]}),
 ]
+# Of one channel each: rows as long as a vector, several in one, and two outputs for an input.
+PLANES: list[tuple[tuple[int, ...], tuple[int, ...], dict[str, Any]]] = [
+    ((2, 5, 13, 37), (5, 1, 3, 3), {"groups": 5, "padding": [1, 0, 1, 2], "strides": [2, 2]}),
+    ((1, 20, 7, 7), (20, 1, 3, 3), {"groups": 20, "padding": [1, 1]}),
+    ((1, 3, 20, 50), (6, 1, 5, 4), {"groups": 3, "padding": [2, 2], "strides": [1, 3]}),
+    ((1, 4, 5, 19), (4, 1, 3, 3), {"groups": 4}),
+    ((1, 7, 30), (7, 1, 5), {"groups": 7, "padding": [2], "dilation": [2]}),
+    ((2, 23, 7, 6), (23, 1, 3, 3), {"groups": 23, "padding": [1, 1], "strides": [2, 2]}),
+]
 SIGNS = [(x, w) for x in ("int8", "uint8") for w in ("int8", "uint8")]
 # Registers of 64 bytes without the instructions for bytes and bfloat16, of 32, of 16.
 NARROWER = {
@@ -95,7 +104,8 @@ def machine(cases: Any, dtypes: Any, target: str) -> relax.VirtualMachine:
 @pytest.mark.parametrize("signs", SIGNS, ids="x".join)
 def test_bytes_are_exact(signs: tuple[str, str]) -> None:
     dtypes = (*signs, "int32")
-    check(machine(CASES, dtypes, "llvm -num-threads=1"), CASES, dtypes)
+    cases = [*CASES, *PLANES]
+    check(machine(cases, dtypes, "llvm -num-threads=1"), cases, dtypes)
 
 
 @pytest.mark.parametrize(
@@ -180,8 +190,9 @@ def close(got: np.ndarray, x: np.ndarray, w: np.ndarray, attrs: Any, rounding: f
 
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
 def test_halves(dtype: str) -> None:
-    vm = machine(CASES, (dtype, dtype, "float32"), "llvm -num-threads=1")
-    for index, (data, shape, attrs) in enumerate(CASES):
+    cases = [*CASES, *PLANES]
+    vm = machine(cases, (dtype, dtype, "float32"), "llvm -num-threads=1")
+    for index, (data, shape, attrs) in enumerate(cases):
         x, w = numbers(data, dtype, index), numbers(shape, dtype, index + 50)
         other = ("given", (w,)) if index % 2 == 0 else ("unknown", ())
         for kind, weights in (("packed", ()), other):

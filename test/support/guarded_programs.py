@@ -152,10 +152,20 @@ PROGRAMS: dict[str, tuple[tuple[tuple[int | str, ...], ...], str]] = {
     ),
 }  # fmt: skip
 # Those that run in bytes too; in bfloat16, and in float16.
-BYTES = ("conv2d", "conv2d_known", "conv2d_last", "conv2d_leaping", "conv3d", "matmul")
+BYTES = (
+    "conv2d",
+    "conv2d_known",
+    "conv2d_last",
+    "conv2d_leaping",
+    "conv3d",
+    "matmul",
+    "depthwise",
+    "max_pool",
+)
 HALF = (
     "exp", "row", "sum0", "argmax", "layer_norm", "transpose", "cumsum", "sort", "matmul",
-    "matmul_nt", "matmul_rows", "depthwise", "attention_bias", "packed_values", "gemv", "sum1",
+    "matmul_nt", "matmul_rows", "depthwise", "max_pool", "attention_bias", "packed_values", "gemv",
+    "sum1",
     "softmax", "conv2d", "conv2d_last", "conv2d_known", "attention",
 )  # fmt: skip
 KERNELS = {
