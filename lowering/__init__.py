@@ -101,6 +101,12 @@ PASSES: dict[str, PassSpec] = _table(
         options=(_FMA, _AVX512),
     ),
     PassSpec(
+        flag="saturate-casts",
+        name="SaturateCasts",
+        entry=f"{_TIR_TO_LLVM}.saturate_casts:saturate_casts",
+        summary="Let floats that an integer does not hold become the nearest that it does",
+    ),
+    PassSpec(
         flag="note-invariant-loads",
         name="NoteInvariantLoads",
         entry=f"{_TIR_TO_LLVM}.invariant_loads:note_invariant_loads",

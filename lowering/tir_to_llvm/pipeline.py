@@ -20,6 +20,7 @@ MEMREF_TO_LLVM = (
     "free-allocs",
     "expand-copy",
     "expand-math",
+    "saturate-casts",
     "func.func(lower-vector-mask,lower-vector-multi-reduction)",
     "func.func(convert-vector-to-scf{full-unroll=true})",
     "func.func(canonicalize,cse)",
