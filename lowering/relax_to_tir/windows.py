@@ -16,6 +16,7 @@ from relax_mlir.dialects.tir.builder import Buffer, PrimFuncBuilder
 from relax_mlir.dialects.tir.scalar import Scalar, binary, cast, is_float
 from relax_mlir.lowering.relax_to_tir.elementwise import spatial
 from relax_mlir.lowering.relax_to_tir.emit import Legalizer
+from relax_mlir.lowering.relax_to_tir.group_channels import with_known_channels
 from relax_mlir.lowering.relax_to_tir.limits import ACCUMULATE, ADD_UP_IN, lowest
 
 
@@ -74,7 +75,9 @@ def legalize_conv(legalizer: Legalizer, op: ir.Operation) -> ir.Value | None:
     around = dict(zip(places, pads(attrs["padding"], rank), strict=True))
     groups = attrs["groups"]
     channels = Channels(out_axes[1], groups, outputs // groups, lanes)
-    if data_dims[c] != inputs * groups or channels.size * groups != outputs:
+    if data_dims[c] != inputs * groups:
+        return with_known_channels(legalizer, op, data_dims[c], inputs, groups, legalize_conv)
+    if channels.size * groups != outputs:
         return None
     if channels.blocks * lanes != channels.size:
         return None

@@ -10,8 +10,10 @@ from convolution import convolve
 from samples import check, sample
 
 from relax_mlir import relax, tir
+from relax_mlir.errors import ShapeMismatchError
 from relax_mlir.lowering.codegen.openmp import runtime_library
 from relax_mlir.lowering.tir_to_vector import team
+from relax_mlir.relax.pipeline import lower
 from relax_mlir.runtime.native import load_openmp
 
 # Data, weight, attributes. Sizes are 1, odd, prime, and whole tiles; the last has few pixels.
@@ -167,6 +169,44 @@ def test_small_planes_of_unknown_size() -> None:
         windows = np.lib.stride_tricks.sliding_window_view(padded, (3, 3), axis=(2, 3))
         wanted = windows[:, :, ::2, ::2].max(axis=(-2, -1))
         np.testing.assert_array_equal(np.asarray(one["pool"](x)), wanted)
+
+
+def test_channels_that_groups_tell() -> None:
+    """Symbols for channels have to be what weight and groups say; which is asserted."""
+    builder = relax.BlockBuilder()
+    c, o, h, w = (tir.Var(name, "int64") for name in "cohw")
+    # Dimensions of data and weight, groups, and numbers for `c` and `o`.
+    cases: list[tuple[list[Any], list[Any], int, int, int]] = [
+        ([1, c, h, w], [c, 1, 3, 3], 20, 20, 0),
+        ([2, c, h, w], [20, 5, 3, 3], 4, 20, 0),
+        ([1, 24, h, w], [8, c, 3, 3], 4, 6, 0),
+        ([1, c, h, w], [o, 5, 3, 3], 1, 5, 7),
+        ([1, c, h, w], [o, 1, 3, 3], 6, 6, 12),
+    ]
+    for index, (data, weight, groups, _, _) in enumerate(cases):
+        x, k = (
+            relax.Var(name, relax.TensorStructInfo(dims, "float32"))
+            for name, dims in (("x", data), ("k", weight))
+        )
+        with builder.function(f"f{index}", [x, k]):
+            with builder.dataflow():
+                made = relax.op.nn.conv2d(x, k, padding=1, groups=groups)
+                result = builder.emit_output(made)
+            builder.emit_func_output(result)
+    module = builder.get()
+    # Output channels that no one says to divide into the groups are the library's.
+    assert str(lower(module, "LegalizeOps").mlir_module).count("vm.op.conv2d") == 1
+    vm = relax.VirtualMachine(relax.build(module))
+    for index, (data, weight, groups, some, outputs) in enumerate(cases):
+        numbers = {c: some, o: outputs, h: 9, w: 7}
+        x = sample([numbers.get(dim, dim) for dim in data], "float32")
+        k = sample([numbers.get(dim, dim) for dim in weight], "float32", 1)
+        wanted = convolve(x, k, padding=[1], groups=groups)
+        got = vm[f"f{index}"](x, k)
+        check(got, wanted.astype("float32"), ulps=32, scale=300, what=index)
+        if c in data and c not in weight:
+            with pytest.raises(ShapeMismatchError, match=r"dimension 1 is|do not match"):
+                vm[f"f{index}"](np.concatenate([x, x], axis=1), k)
 
 
 def test_channels_last() -> None:

@@ -69,6 +69,25 @@ func.func @pools(%x: tensor<1x4x6x6xf32>) -> tensor<1x4x3x3xf32> attributes {rel
 
 // -----
 
+// Channels that are a symbol have to be those of all groups, wherever that symbol is.
+
+!X = tensor<1x?x9x9xf32, #relax.dims<["c"], affine_map<()[s0] -> (1, s0, 9, 9)>>>
+!W = tensor<?x1x3x3xf32, #relax.dims<["c"], affine_map<()[s0] -> (s0, 1, 3, 3)>>>
+!Y = tensor<1x?x7x7xf32, #relax.dims<["c"], affine_map<()[s0] -> (1, s0, 7, 7)>>>
+
+// CHECK-LABEL: func.func @channels(
+// CHECK: %[[X:.*]] = "relax.match_cast"(%{{.*}}) {{.*}} -> tensor<1x6x9x9xf32>
+// CHECK: %[[W:.*]] = "relax.match_cast"(%{{.*}}) {{.*}} -> tensor<6x1x3x3xf32>
+// CHECK: unrealized_conversion_cast %[[X]], %[[W]]
+// CHECK: %[[Y:.*]] = "relax.call_tir"({{.*}}) {callee = @conv2d}
+// CHECK: "relax.match_cast"(%[[Y]])
+func.func @channels(%x: !X, %w: !W) -> !Y attributes {relax.function} {
+  %y = "relax.conv2d"(%x, %w) {groups = 6} : (!X, !W) -> !Y
+  return %y : !Y
+}
+
+// -----
+
 // Of unknown shape it is the library's.
 
 // CHECK-LABEL: func.func @unknown
