@@ -13,7 +13,7 @@ from contextlib import ExitStack, contextmanager
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.convolution import Convolution
 from relax_mlir.lowering.tir_to_vector.convolution_store import TileStore
-from relax_mlir.lowering.tir_to_vector.convolution_tiles import tiles_of
+from relax_mlir.lowering.tir_to_vector.convolution_tiles import few_tiles, tiles_of
 from relax_mlir.lowering.tir_to_vector.emit import KEEP, Emitter
 from relax_mlir.lowering.tir_to_vector.image_copy import CopiedWindow
 from relax_mlir.lowering.tir_to_vector.image_copy_groups import GroupedCopy
@@ -34,8 +34,9 @@ Span = tuple[Index, Index]
 
 
 def emit_convolution(
-    found: Convolution, emit: Emitter, machine: Machine, copied: CopiedWindow | None = None
-) -> None:
+    found: Convolution, emit: Emitter, machine: Machine, copied: CopiedWindow | None = None,
+    seldom: bool = False,
+) -> None:  # fmt: skip
     """Write the kernel of a convolution at the insertion point.
 
     Args:
@@ -43,14 +44,16 @@ def emit_convolution(
         emit: where to write.
         machine: what for.
         copied: how its image is copied, None to read it as it lies.
+        seldom: whether it is computed so seldom that there shall be little code.
     """
-    _Writer(found, emit, machine, copied).write()
+    _Writer(found, emit, machine, copied, seldom).write()
 
 
 class _Writer:
     def __init__(
-        self, found: Convolution, emit: Emitter, machine: Machine, copied: CopiedWindow | None
-    ) -> None:
+        self, found: Convolution, emit: Emitter, machine: Machine, copied: CopiedWindow | None,
+        seldom: bool,
+    ) -> None:  # fmt: skip
         self.found, self.emit, self.machine = found, emit, machine
         lanes = machine.lanes(found.element)
         assert lanes is not None  # convolutions of other elements are left to plain loops
@@ -63,7 +66,8 @@ class _Writer:
         self.store = TileStore(found, self.kernels, emit, self.vector, machine)
         self.blocks = self.kernels.count
         self.rows, self.cols = self._extent(found.row), self._extent(found.col)
-        self.sizes = tiles_of(found, machine)
+        self.seldom = seldom
+        self.sizes = few_tiles(found, machine) if seldom else tiles_of(found, machine)
         self.outer = [i for i in found.outer if i != self.kernels.block]
         self.copy: ImageCopy | None = None
         self.image: Layout | ImageCopy
@@ -190,10 +194,14 @@ class _Writer:
         """As `_steps` along a row; yields also how many pixels of the tile there are, if not all.
 
         Of a row of unknown length the last tile is a whole or half a one. What it reads beyond the
-        row is in the copy.
+        row is in the copy, where there is one.
         """
         emit, sizes = self.emit, self.sizes.cols
-        if self.copy is None or isinstance(self.cols, int) or max(self.sizes.rows) > 1:
+        if self.copy is not None and self.seldom:
+            with emit.loop(*span, sizes[0]) as loop:
+                yield sizes[0], loop.counter, emit.min(emit.sub(span[1], loop.counter), sizes[0])
+            return
+        if isinstance(self.cols, int) or max(self.sizes.rows) > 1:
             for width, col in self._steps(span, sizes):
                 yield width, col, None
             return
@@ -203,6 +211,16 @@ class _Writer:
         with emit.loop(first, done, width) as loop:
             yield width, loop.counter, None
         left = emit.sub(stop, done)
+        if self.copy is None:
+            # Pixels that are not there are read from the last one, of few pixels only.
+            enough = emit.compare("sge", left, half)
+            with emit.when(enough):
+                yield half, done, None
+            done = emit.add(done, emit.select(enough, half, 0))
+            left = emit.sub(stop, done)
+            with emit.when(emit.compare("sgt", left, 0)):
+                yield half, done, left
+            return
         with emit.when(emit.compare("sgt", left, half)) as branch:
             yield width, done, left
         with emit.otherwise(branch), emit.when(emit.compare("sgt", left, 0)):
@@ -218,12 +236,15 @@ class _Writer:
         if found.row is not None:
             here[found.row] = row
         start = self.image.at(here).offset
+        columns: list[Index] = list(range(width))
+        if live is not None and self.copy is None:
+            columns = [emit.min(c, emit.sub(live, 1)) for c in columns]
         pixels = [
             emit.add(
                 emit.mul(r, self.image.stride(found.row)), emit.mul(c, self.image.stride(found.col))
             )
             for r in range(height)
-            for c in range(width)
+            for c in columns
         ]
         kernels = [
             self.kernels.at(env, emit.sub(emit.add(block, v), packed_from), emit.add(block, v))

@@ -12,6 +12,8 @@ _LATENCY = 8
 _STEP = 1
 # Where sizes are known only at run time.
 _UNKNOWN_PIXELS, _UNKNOWN_BLOCKS = 224, 4
+# Pixels of tiles that are written once: as many sums as keep the units busy.
+_FEW_PIXELS = 8
 
 
 @dataclass(frozen=True)
@@ -94,6 +96,13 @@ def _counts(sizes: tuple[int, ...], extent: int) -> list[tuple[int, int]]:
 def _step(pixels: int, vectors: int) -> float:
     """Return what one step of the innermost loop takes; two loads go with two multiply-adds."""
     return max(pixels * vectors, pixels + vectors, _LATENCY) + _STEP
+
+
+def few_tiles(found: Convolution, machine: Machine) -> TileSizes:
+    """Return the tiles of a convolution that is seldom computed: as little code as there can be."""
+    width = min(_FEW_PIXELS, max(1, machine.registers - 2))
+    cols = found.iter(found.col).extent.value
+    return TileSizes((1,), (1,), (width if cols is None else max(1, min(width, cols)), 1))
 
 
 def tiles_of(found: Convolution, machine: Machine) -> TileSizes:

@@ -21,7 +21,11 @@ from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.machine import Machine
 from relax_mlir.lowering.tir_to_vector.matrix_product import is_matrix_product, product_tile
 from relax_mlir.lowering.tir_to_vector.padding import Padded, match_first_reduction
-from relax_mlir.lowering.tir_to_vector.window_epilogue import join_window, walks
+from relax_mlir.lowering.tir_to_vector.window_epilogue import (
+    join_window,
+    walks,
+    window_nests,
+)
 
 # With fewer output channels a copy of an image that needs no padding costs more than it gains.
 _LEAST_CHANNELS = 16
@@ -102,8 +106,7 @@ class CopiedWindow:
     @property
     def nests(self) -> list[Nest]:
         """What it stands for."""
-        before = () if self.padded is None else self.padded.nests
-        return [*before, self.flat.nest, *self.followers]
+        return window_nests(self.flat, self.padded, self.followers)
 
     @property
     def moving(self) -> list[int]:

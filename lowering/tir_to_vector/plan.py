@@ -293,13 +293,18 @@ def _winograd(found: Winograd, machine: Machine) -> Plan | None:
     """Plan a convolution with transformed kernels; where it shall not be so, None."""
     tops = [nest.top for nest in found.nests]
     copied = find_copied(tops, machine)
-    direct = None if copied is None else _copied(copied)
-    if copied is None:
+    if copied is not None:
+        direct, nests = copied.found, copied.nests
+    else:
         window = find_convolution(found.flat.nest, tops[1:], machine)
-        direct = None if window is None else _convolution([found.flat.nest, *window[1]], window[0])
-    if direct is None or direct.tops != tops or direct.write is None:
+        if window is None:
+            return None
+        direct, nests = window[0], [found.flat.nest, *window[1]]
+    if [nest.top for nest in nests] != tops:
         return None
-    sums = direct.write
+
+    def sums(emit: Emitter, machine: Machine) -> None:
+        emit_convolution(direct, emit, machine, copied, seldom=True)
 
     def write(emit: Emitter, machine: Machine) -> None:
         emit_winograd(found, emit, machine, sums)

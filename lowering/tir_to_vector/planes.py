@@ -14,7 +14,11 @@ from relax_mlir.lowering.tir_to_vector.flat import (
 )
 from relax_mlir.lowering.tir_to_vector.machine import Machine
 from relax_mlir.lowering.tir_to_vector.padding import Padded, match_first_reduction
-from relax_mlir.lowering.tir_to_vector.window_epilogue import join_window, walks
+from relax_mlir.lowering.tir_to_vector.window_epilogue import (
+    join_window,
+    walks,
+    window_nests,
+)
 
 # With more output channels than this to a group, vectors of them are better filled.
 _FEW_CHANNELS = 4
@@ -94,8 +98,7 @@ class Planes:
     @property
     def nests(self) -> list[Nest]:
         """What it stands for."""
-        before = () if self.padded is None else self.padded.nests
-        return [*before, self.flat.nest, *self.followers]
+        return window_nests(self.flat, self.padded, self.followers)
 
 
 def match_planes(

@@ -8,6 +8,7 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.analysis import Nest
 from relax_mlir.lowering.tir_to_vector.epilogue import Epilogue, follow
 from relax_mlir.lowering.tir_to_vector.flat import FlatNest
+from relax_mlir.lowering.tir_to_vector.padding import Padded
 
 
 class HasFlat(Protocol):
@@ -70,6 +71,12 @@ def _epilogue(flat: FlatNest, flats: Sequence[FlatNest]) -> Epilogue:
         for f in flats
     ]
     return Epilogue(nests, None)
+
+
+def window_nests(flat: FlatNest, padded: Padded | None, followers: Sequence[Nest]) -> list[Nest]:
+    """Return all nests that a window stands for: what pads its image, itself, what follows."""
+    before = () if padded is None else padded.nests
+    return [*before, flat.nest, *followers]
 
 
 def walks(flat: FlatNest, position: int) -> bool:

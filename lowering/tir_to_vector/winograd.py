@@ -22,7 +22,11 @@ from relax_mlir.lowering.tir_to_vector.flat import (
     linear,
 )
 from relax_mlir.lowering.tir_to_vector.padding import Padded, match_first_reduction
-from relax_mlir.lowering.tir_to_vector.window_epilogue import join_window, walks
+from relax_mlir.lowering.tir_to_vector.window_epilogue import (
+    join_window,
+    walks,
+    window_nests,
+)
 from relax_mlir.lowering.tir_to_vector.winograd_transforms import TAPS
 
 # Iterators of the nest that is computed: images, groups, output channels of a group, rows and
@@ -77,8 +81,7 @@ class Winograd:
     @property
     def nests(self) -> list[Nest]:
         """What it stands for."""
-        before = () if self.padded is None else self.padded.nests
-        return [*before, self.flat.nest, *self.followers]
+        return window_nests(self.flat, self.padded, self.followers)
 
     def extent(self, position: int) -> SymExpr:
         """Return how often an iterator steps."""

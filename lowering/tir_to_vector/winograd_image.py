@@ -13,8 +13,8 @@ from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.machine import Machine
 from relax_mlir.lowering.tir_to_vector.transposed import transpose
 from relax_mlir.lowering.tir_to_vector.winograd import COLUMNS, INPUTS, ROWS, Winograd
-from relax_mlir.lowering.tir_to_vector.winograd_sizes import BlockSizes
-from relax_mlir.lowering.tir_to_vector.winograd_transforms import TAPS, Transforms
+from relax_mlir.lowering.tir_to_vector.winograd_transforms import TAPS
+from relax_mlir.lowering.tir_to_vector.winograd_ways import Way, Ways
 
 
 @dataclass(frozen=True)
@@ -43,38 +43,45 @@ class TransformedImage:
         slab: how far apart slabs are, each of a vector's channels.
     """
 
-    def __init__(
-        self, found: Winograd, emit: Emitter, machine: Machine, transforms: Transforms,
-        sizes: BlockSizes, outputs: int,
-    ) -> None:  # fmt: skip
-        self._found, self._emit, self._transforms = found, emit, transforms
-        self._outputs, self._side = outputs, outputs + TAPS - 1
+    def __init__(self, found: Winograd, emit: Emitter, machine: Machine, ways: Ways) -> None:
+        self._found, self._emit, self._ways = found, emit, ways
+        self._outputs = ways.pick(lambda way: way.outputs)
+        self._side = ways.pick(lambda way: way.side)
         self._lanes = machine.lanes(found.element) or 1
         self._vector = ir.VectorType.get([self._lanes], found.element)
         self._inputs = found.extent(INPUTS).value or 1
         self.slabs = -(-self._inputs // self._lanes)
-        self.slab = sizes.room * self._lanes
-        # An odd number of lines, so that elements of one tile fall into different sets of a cache.
-        self.element = self.slabs * self.slab
-        self.element += self._lanes * (1 + (self.element // self._lanes) % 2)
-        # A row of the copy has room for a square of vectors after its last pixel.
-        self._row = (sizes.run * outputs + TAPS - 1 + self._lanes) * self._lanes
+        self.slab = ways.pick(self._slab)
+        self.element = ways.pick(self._element)
+        self._row = ways.pick(self._line)
         self._rows, self._columns = emit.size(found.size(ROWS)), emit.size(found.size(COLUMNS))
         self._strides = [emit.size(stride) for stride in found.source_strides]
         self._source = emit.flatten_once(found.source)
         self._zero = emit.constant(self._vector, 0)
 
+    def _slab(self, way: Way) -> int:
+        return way.sizes.room * self._lanes
+
+    def _element(self, way: Way) -> int:
+        """An odd number of lines, so that elements of one tile fall into different sets."""
+        lines = self.slabs * way.sizes.room
+        return (lines + 1 + lines % 2) * self._lanes
+
+    def _line(self, way: Way) -> int:
+        """A row of the copy has room for a square of vectors after its last pixel."""
+        return (way.sizes.run * way.outputs + TAPS - 1 + self._lanes) * self._lanes
+
     def allocate(self) -> None:
         """Make room for a block and a run."""
-        emit, element = self._emit, self._found.element
-        self.base = emit.alloc(self._side * self._side * self.element, element)
-        self._copy = emit.alloc(self._side * self._row, element)
+        emit, ways, element = self._emit, self._ways, self._found.element
+        self.base = emit.alloc(ways.most(lambda way: way.side**2 * self._element(way)), element)
+        self._copy = emit.alloc(ways.most(lambda way: way.side * self._line(way)), element)
 
     def clear(self, first: Index, last: Index) -> None:
         """Write zeros where tiles are read that are not there."""
         emit, lanes = self._emit, self._lanes
         with (
-            emit.loop(0, self._side * self._side) as element,
+            emit.loop(0, emit.mul(self._side, self._side)) as element,
             emit.loop(0, self.slabs) as slab,
             emit.loop(first, last) as tile,
         ):
@@ -115,8 +122,13 @@ class TransformedImage:
                     self._zeros(to, high, count)
                 with emit.otherwise(branch):
                     self._zeros(to, 0, count)
-            self._down(count)
-            self._across(run, emit.mul(slab.counter, self.slab))
+            place = emit.mul(slab.counter, self.slab)
+
+            def transformed(way: Way) -> None:
+                self._down(way, count)
+                self._across(way, run, place)
+
+            self._ways.each(transformed)
 
     def _zeros(self, to: Index, low: Index, high: Index) -> None:
         emit = self._emit
@@ -151,35 +163,37 @@ class TransformedImage:
                 place = emit.add(to, emit.mul(emit.add(pixel.counter, lane), lanes))
                 emit.vector_store(value, self._copy, [place])
 
-    def _down(self, count: Index) -> None:
+    def _down(self, way: Way, count: Index) -> None:
         """Transform the columns of a run where they are."""
         emit = self._emit
         with emit.loop(0, count) as column:
             at = emit.mul(column.counter, self._lanes)
-            places = [emit.add(at, step * self._row) for step in range(self._side)]
-            self._map(places, self._copy, places, self._copy)
+            places = [emit.add(at, step * self._line(way)) for step in range(way.side)]
+            self._map(way, places, self._copy, places, self._copy)
 
-    def _across(self, run: Run, slab: Index) -> None:
+    def _across(self, way: Way, run: Run, slab: Index) -> None:
         """Transform the rows of each tile, and put all elements where they are multiplied."""
         emit, lanes = self._emit, self._lanes
+        element = self._element(way)
         start = emit.add(slab, emit.mul(run.first, lanes))
-        with emit.loop(0, run.tiles) as tile, emit.loop(0, self._side) as step:
-            at = emit.mul(tile.counter, self._outputs * lanes)
-            at = emit.add(at, emit.mul(step.counter, self._row))
+        with emit.loop(0, run.tiles) as tile, emit.loop(0, way.side) as step:
+            at = emit.mul(tile.counter, way.outputs * lanes)
+            at = emit.add(at, emit.mul(step.counter, self._line(way)))
             to = emit.add(start, emit.mul(tile.counter, lanes))
-            to = emit.add(to, emit.mul(step.counter, self._side * self.element))
+            to = emit.add(to, emit.mul(step.counter, way.side * element))
             self._map(
-                [emit.add(at, number * lanes) for number in range(self._side)],
+                way,
+                [emit.add(at, number * lanes) for number in range(way.side)],
                 self._copy,
-                [emit.add(to, number * self.element) for number in range(self._side)],
+                [emit.add(to, number * element) for number in range(way.side)],
                 self.base,
             )
 
     def _map(
-        self, places: list[Index], source: ir.Value, targets: list[Index], to: ir.Value
+        self, way: Way, places: list[Index], source: ir.Value, targets: list[Index], to: ir.Value
     ) -> None:
         emit = self._emit
         pixels = [emit.vector_load(source, [place], self._vector) for place in places]
-        values = self._transforms.image(pixels)
+        values = way.transforms.image(pixels)
         for value, place in zip(values, targets, strict=True):
             emit.vector_store(value, to, [place])

@@ -6,7 +6,7 @@ are computed again by direct sums: a tile's outputs would share what only some o
 """
 
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.emit import KEEP, Emitter
@@ -25,9 +25,14 @@ from relax_mlir.lowering.tir_to_vector.winograd import (
     Winograd,
 )
 from relax_mlir.lowering.tir_to_vector.winograd_image import Run, TransformedImage
-from relax_mlir.lowering.tir_to_vector.winograd_sizes import SUMMED, block_sizes, pays
+from relax_mlir.lowering.tir_to_vector.winograd_sizes import (
+    SUMMED,
+    knows_tiles,
+    quicker,
+)
 from relax_mlir.lowering.tir_to_vector.winograd_store import TransformedSums
-from relax_mlir.lowering.tir_to_vector.winograd_transforms import TAPS, Transforms
+from relax_mlir.lowering.tir_to_vector.winograd_transforms import TAPS, TILES
+from relax_mlir.lowering.tir_to_vector.winograd_ways import Way, Ways
 
 Span = tuple[Index, Index]
 
@@ -43,46 +48,63 @@ def emit_winograd(
         machine: what for.
         direct: writes the kernel that adds up products of pixels and kernels as they are.
     """
+    assert found.note is not None  # or it would be computed directly
+    outputs, *_ = found.note
     again = emit.alloc(1, emit.index_type)
-    condition = pays(found, emit, machine)
     emit.store(emit.index(1), again, [0])
-    with ExitStack() as branch:
-        if condition is not True:
-            branch.enter_context(emit.when(condition))
+
+    def write(tiles: list[int], first: ir.Value | None) -> None:
         emit.store(emit.index(0), again, [0])
-        _Writer(found, emit, machine, again).write()
+        _Writer(found, emit, machine, again, Ways(found, emit, machine, tiles, first)).write()
+
+    if knows_tiles(found):
+        write([outputs], None)
+    else:
+        # Kernels for large tiles are more bytes; small tiles need a part of those only.
+        tiles = [tile for tile in TILES if tile <= outputs]
+        pays, small = quicker(found, emit, machine, tiles)
+        with emit.when(pays):
+            write(tiles, small if len(tiles) > 1 else None)
     with emit.when(emit.compare("ne", emit.load(again, [0]), 0)):
         direct(emit, machine)
 
 
 class _Writer:
-    def __init__(self, found: Winograd, emit: Emitter, machine: Machine, again: ir.Value) -> None:
+    def __init__(
+        self, found: Winograd, emit: Emitter, machine: Machine, again: ir.Value, ways: Ways
+    ) -> None:
         assert found.note is not None  # or it would be computed directly
         self.found, self.emit, self.machine, self.again = found, emit, machine, again
-        self.outputs, self.panel, kernels = found.note
+        *_, kernels = found.note
+        self.ways, self.panel = ways, ways.panel
+        self.outputs = ways.pick(lambda way: way.outputs)
         self.kernels = emit.flatten_once(kernels)
         self.lanes = machine.lanes(found.element) or 1
         self.vector = ir.VectorType.get([self.lanes], found.element)
-        self.side = self.outputs + TAPS - 1
-        self.sizes = block_sizes(found, machine, self.outputs, self.panel)
-        transforms = Transforms(emit, self.vector, machine.fma, self.outputs)
-        self.image = TransformedImage(found, emit, machine, transforms, self.sizes, self.outputs)
-        self.sums = TransformedSums(
-            found, emit, machine, transforms, self.sizes, self.outputs, self.panel
-        )
+        self.side = ways.pick(lambda way: way.side)
+        self.run = ways.pick(lambda way: way.sizes.run)
+        # Where their number is unknown, register tiles are the same.
+        self.rows = ways.all[-1].sizes.rows
+        self.rest = ways.all[-1].sizes.rest
+        self.image = TransformedImage(found, emit, machine, ways)
+        self.sums = TransformedSums(found, emit, machine, ways)
         self.inputs = found.extent(INPUTS).value or 1
         self.groups = found.extent(GROUPS).value or 1
         self.panels = -(-(found.extent(OUTPUTS).value or 1) // self.panel)
         # Tiles of a column and of a row; runs of a row, of all images, and of a block.
         self.high, self.wide = (
-            emit.div(emit.add(emit.size(found.extent(axis)), self.outputs - 1), self.outputs)
+            emit.div(
+                emit.add(emit.size(found.extent(axis)), emit.sub(self.outputs, 1)), self.outputs
+            )
             for axis in (ROWS, COLUMNS)
         )
-        run = self.sizes.run
-        self.across = emit.div(emit.add(self.wide, run - 1), run)
+        self.across = emit.div(emit.add(self.wide, emit.sub(self.run, 1)), self.run)
         self.runs = emit.mul(emit.mul(emit.size(found.extent(IMAGES)), self.high), self.across)
         self.together = emit.max(
-            emit.div(self.sizes.tiles, emit.max(emit.min(self.wide, run), 1)), 1
+            emit.div(
+                ways.pick(lambda way: way.sizes.tiles), emit.max(emit.min(self.wide, self.run), 1)
+            ),
+            1,
         )
 
     def write(self) -> None:
@@ -97,7 +119,7 @@ class _Writer:
                 tiles = emit.sub(self._number(last), start)
                 with emit.loop(block.counter, last) as run:
                     self.image.transform(self._run(run.counter, start), group)
-                self.image.clear(tiles, emit.add(tiles, self.sizes.rest - 1))
+                self.image.clear(tiles, emit.add(tiles, self.rest - 1))
                 with emit.loop(*panels) as panel:
                     self._products(emit.add(emit.mul(group, self.panels), panel.counter), tiles)
                     with emit.loop(block.counter, last) as run:
@@ -137,11 +159,11 @@ class _Writer:
         emit = self.emit
         row = emit.div(run, self.across)
         part = emit.sub(run, emit.mul(row, self.across))
-        return emit.add(emit.mul(row, self.wide), emit.mul(part, self.sizes.run))
+        return emit.add(emit.mul(row, self.wide), emit.mul(part, self.run))
 
     def _run(self, number: Index, start: Index) -> Run:
         """Return a run, of a block that begins with a given tile."""
-        emit, size = self.emit, self.sizes.run
+        emit, size = self.emit, self.run
         line = emit.div(number, self.across)
         first = emit.mul(emit.sub(number, emit.mul(line, self.across)), size)
         image = emit.div(line, self.high)
@@ -153,9 +175,10 @@ class _Writer:
 
     def _products(self, panel: Index, tiles: Index) -> None:
         """Multiply a block by a panel of the kernels, element by element of the tiles."""
-        emit, rows, rest = self.emit, self.sizes.rows, self.sizes.rest
-        with emit.loop(0, self.side * self.side) as element:
-            number = emit.add(emit.mul(panel, self.side * self.side), element.counter)
+        emit, rows, rest = self.emit, self.rows, self.rest
+        elements = (self.ways.largest + TAPS - 1) ** 2
+        with emit.loop(0, emit.mul(self.side, self.side)) as element:
+            number = emit.add(emit.mul(panel, elements), self.ways.element(element.counter))
             kernels = emit.mul(number, self.inputs * self.panel)
             image = emit.mul(element.counter, self.image.element)
             sums = emit.mul(element.counter, self.sums.element)
@@ -174,7 +197,8 @@ class _Writer:
     def _tile(self, rows: int, image: Index, kernels: Index, sums: Index) -> None:
         """Multiply some tiles by a panel."""
         emit, vectors = self.emit, self.panel // self.lanes
-        slabs = max(1, SUMMED[self.outputs] // self.lanes)
+        slabs = self.ways.pick(self._summed)
+        several = self.image.slabs > min(self._summed(way) for way in self.ways.all)
         with emit.loop(0, self.image.slabs, slabs) as part:
             total = self._sums(rows, vectors, image, kernels, part.counter, slabs)
             first = emit.compare("eq", part.counter, 0)
@@ -183,13 +207,17 @@ class _Writer:
                 for v in range(vectors):
                     place = emit.add(sums, row * self.panel + v * self.lanes)
                     value = total[row * vectors + v]
-                    if self.image.slabs > slabs:
+                    if several:
                         before = emit.vector_load(self.sums.base, [place], self.vector, held)
                         value = emit.op("arith.addf", [before, value], self.vector)
                     emit.vector_store(value, self.sums.base, [place])
 
+    def _summed(self, way: Way) -> int:
+        """Return how many slabs of channels are added up at a time."""
+        return max(1, SUMMED[way.outputs] // self.lanes)
+
     def _sums(
-        self, rows: int, vectors: int, image: Index, kernels: Index, part: Index, slabs: int
+        self, rows: int, vectors: int, image: Index, kernels: Index, part: Index, slabs: Index
     ) -> list[ir.Value]:
         emit, lanes = self.emit, self.lanes
         last = emit.min(emit.add(part, slabs), self.image.slabs)

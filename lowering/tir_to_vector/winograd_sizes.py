@@ -1,5 +1,6 @@
 """When Winograd's way pays, and how large its blocks are, by counts of instructions and bytes."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from relax_mlir.dialects.bindings import ir
@@ -32,6 +33,8 @@ _RUN_PIXELS = 64
 _MOST_VECTORS = 4
 # Tiles of a register tile for a rest of unknown size.
 _REST = 4
+# Most of them where their number is unknown, which may be little more than that.
+_UNKNOWN = 8
 
 
 @dataclass(frozen=True)
@@ -98,20 +101,37 @@ def tile_rows(machine: Machine, vectors: int) -> int:
     return max(1, (machine.registers - 1 - vectors) // vectors)
 
 
-def pays(found: Winograd, emit: Emitter, machine: Machine) -> bool | ir.Value:
-    """Return whether there are enough tiles, of an image whose sizes may be known at run time."""
-    if all(found.extent(axis).value is not None for axis in (IMAGES, ROWS, COLUMNS)):
-        return True
-    assert found.note is not None  # or there are no tiles
-    outputs, *_ = found.note
-    cost = winograd_cost(found, machine, outputs)
-    direct = direct_cost(found, machine)
+def knows_tiles(found: Winograd) -> bool:
+    """Whether the number of tiles is known, so that a pass has chosen them for it."""
+    return all(found.extent(axis).value is not None for axis in (IMAGES, ROWS, COLUMNS))
+
+
+def quicker(
+    found: Winograd, emit: Emitter, machine: Machine, tiles: Sequence[int]
+) -> tuple[ir.Value, ir.Value]:
+    """Return which way is quickest, for an image whose sizes are known at run time.
+
+    Args:
+        found: the convolution.
+        emit: where to write.
+        machine: what for.
+        tiles: outputs of tiles along an axis, of one size or two.
+
+    Returns:
+        Whether some tiles are quicker than direct sums, and whether the first ones are quickest.
+    """
     images, rows, columns = (emit.size(found.extent(a)) for a in (IMAGES, ROWS, COLUMNS))
-    high, wide = (emit.div(emit.add(size, outputs - 1), outputs) for size in (rows, columns))
-    tiles = emit.mul(emit.mul(images, high), wide)
+    taken = []
+    for outputs in tiles:
+        cost = winograd_cost(found, machine, outputs)
+        high, wide = (emit.div(emit.add(size, outputs - 1), outputs) for size in (rows, columns))
+        count = emit.mul(emit.mul(images, high), wide)
+        each = emit.mul(count, int(cost.each * MARGIN))
+        taken.append(emit.add(each, int(cost.fixed * MARGIN)))
     pixels = emit.mul(emit.mul(images, rows), columns)
-    taken = emit.add(emit.mul(tiles, int(cost.each * MARGIN)), int(cost.fixed * MARGIN))
-    return emit.compare("slt", taken, emit.mul(pixels, int(direct.each)))
+    direct = emit.mul(pixels, int(direct_cost(found, machine).each))
+    best = emit.min(taken[0], taken[-1])
+    return emit.compare("slt", best, direct), emit.compare("sle", taken[0], taken[-1])
 
 
 @dataclass(frozen=True)
@@ -142,19 +162,18 @@ def block_sizes(found: Winograd, machine: Machine, outputs: int, panel: int) -> 
     inputs = -(-(found.extent(INPUTS).value or 1) // lanes) * lanes
     side = outputs + TAPS - 1
     fit = max(1, machine.l2_bytes * 3 // 4 // (4 * side * side * (inputs + panel)))
-    across = found.extent(COLUMNS).value
     run = max(1, min(fit, _RUN_PIXELS // outputs))
     most = tile_rows(machine, panel // lanes)
-    if across is None:
-        tiles = max(run, fit // most * most)
-        return BlockSizes(run, tiles, most, min(_REST, most))
-    wide = max(1, -(-across // outputs))
+    across = found.extent(COLUMNS).value
+    wide = run if across is None else max(1, -(-across // outputs))
     run = -(-wide // -(-wide // run))
     count, rows = found.extent(IMAGES).value, found.extent(ROWS).value
+    if across is None or count is None or rows is None:
+        most = min(most, _UNKNOWN)
+        return BlockSizes(run, max(run, fit // most * most), most, min(_REST, most))
     runs = max(1, fit // run)
-    if count is not None and rows is not None:
-        everything = max(1, count * -(-rows // outputs) * -(-wide // run))
-        runs = -(-everything // -(-everything // runs))
+    everything = max(1, count * -(-rows // outputs) * -(-wide // run))
+    runs = -(-everything // -(-everything // runs))
     tiles = runs * run
     vectors = panel // lanes
     size = min(range(1, min(most, tiles) + 1), key=lambda r: (_cost(r, tiles, vectors), -r))

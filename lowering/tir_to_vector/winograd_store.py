@@ -16,8 +16,7 @@ from relax_mlir.lowering.tir_to_vector.winograd import (
     Winograd,
 )
 from relax_mlir.lowering.tir_to_vector.winograd_image import Run
-from relax_mlir.lowering.tir_to_vector.winograd_sizes import BlockSizes
-from relax_mlir.lowering.tir_to_vector.winograd_transforms import TAPS, Transforms
+from relax_mlir.lowering.tir_to_vector.winograd_ways import Way, Ways
 
 
 class TransformedSums:
@@ -29,17 +28,13 @@ class TransformedSums:
         bad: a vector in memory, NaN in some lane once an output was infinite or NaN.
     """
 
-    def __init__(
-        self, found: Winograd, emit: Emitter, machine: Machine, transforms: Transforms,
-        sizes: BlockSizes, outputs: int, panel: int,
-    ) -> None:  # fmt: skip
-        self._found, self._emit, self._transforms = found, emit, transforms
-        self._outputs, self._side, self._panel = outputs, outputs + TAPS - 1, panel
+    def __init__(self, found: Winograd, emit: Emitter, machine: Machine, ways: Ways) -> None:
+        self._found, self._emit, self._ways, self._panel = found, emit, ways, ways.panel
+        self._outputs = ways.pick(lambda way: way.outputs)
         self._lanes = machine.lanes(found.element) or 1
         self._vector = ir.VectorType.get([self._lanes], found.element)
-        self.element = sizes.room * panel
-        self.element += self._lanes * (1 + (self.element // self._lanes) % 2)
-        self._row = (sizes.run * outputs + self._lanes) * self._lanes
+        self.element = ways.pick(self._element)
+        self._row = ways.pick(self._line)
         self._channels = found.extent(OUTPUTS).value or 1
         self._extents = [emit.size(found.extent(axis)) for axis in (ROWS, COLUMNS)]
         self._finish: Finish | None = None
@@ -48,11 +43,18 @@ class TransformedSums:
         else:
             self._finish = Finish(found.epilogue, found.out.buffer, found.along, emit, machine)
 
+    def _element(self, way: Way) -> int:
+        lines = way.sizes.room * self._panel // self._lanes
+        return (lines + 1 + lines % 2) * self._lanes
+
+    def _line(self, way: Way) -> int:
+        return (way.sizes.run * way.outputs + self._lanes) * self._lanes
+
     def allocate(self) -> None:
         """Make room for a block and a run."""
-        emit, element = self._emit, self._found.element
-        self.base = emit.alloc(self._side * self._side * self.element, element)
-        self._copy = emit.alloc(self._side * self._row, element)
+        emit, ways, element = self._emit, self._ways, self._found.element
+        self.base = emit.alloc(ways.most(lambda way: way.side**2 * self._element(way)), element)
+        self._copy = emit.alloc(ways.most(lambda way: way.side * self._line(way)), element)
         self._square = emit.alloc(self._lanes * self._lanes, element)
         self.bad = emit.alloc(self._lanes, element)
         emit.vector_store(emit.constant(self._vector, 0), self.bad, [0])
@@ -76,8 +78,12 @@ class TransformedSums:
             )
         )  # fmt: skip
         with emit.loop(0, left, lanes) as vector:
-            self._across(run, vector.counter)
-            self._down(columns)
+
+            def transformed(way: Way, vector: Index = vector.counter) -> None:
+                self._across(way, run, vector)
+                self._down(way, columns)
+
+            self._ways.each(transformed)
             channel = emit.add(first, vector.counter)
             env = {IMAGES: run.image, GROUPS: group}
             live = emit.min(emit.sub(left, vector.counter), lanes)
@@ -86,33 +92,33 @@ class TransformedSums:
             else:
                 self._turned(env, run, channel, live, (rows, columns))
 
-    def _across(self, run: Run, vector: Index) -> None:
+    def _across(self, way: Way, run: Run, vector: Index) -> None:
         """Map the rows of each tile to sums for its outputs' columns."""
-        emit, lanes = self._emit, self._lanes
+        emit, lanes, element = self._emit, self._lanes, self._element(way)
         start = emit.add(emit.mul(run.first, self._panel), vector)
-        with emit.loop(0, run.tiles) as tile, emit.loop(0, self._side) as step:
+        with emit.loop(0, run.tiles) as tile, emit.loop(0, way.side) as step:
             at = emit.add(start, emit.mul(tile.counter, self._panel))
-            at = emit.add(at, emit.mul(step.counter, self._side * self.element))
+            at = emit.add(at, emit.mul(step.counter, way.side * element))
             products = [
-                emit.vector_load(self.base, [emit.add(at, i * self.element)], self._vector)
-                for i in range(self._side)
+                emit.vector_load(self.base, [emit.add(at, i * element)], self._vector)
+                for i in range(way.side)
             ]
-            to = emit.mul(tile.counter, self._outputs * lanes)
-            to = emit.add(to, emit.mul(step.counter, self._row))
-            for number, value in enumerate(self._transforms.sums(products)):
+            to = emit.mul(tile.counter, way.outputs * lanes)
+            to = emit.add(to, emit.mul(step.counter, self._line(way)))
+            for number, value in enumerate(way.transforms.sums(products)):
                 emit.vector_store(value, self._copy, [emit.add(to, number * lanes)])
 
-    def _down(self, columns: Index) -> None:
+    def _down(self, way: Way, columns: Index) -> None:
         """Map columns to the outputs where they are, and see whether these are finite."""
         emit, lanes = self._emit, self._lanes
         zero = emit.constant(self._vector, 0)
         bad = emit.vector_load(self.bad, [0], self._vector)
         with emit.loop(0, columns, 1, [bad]) as column:
             at = emit.mul(column.counter, lanes)
-            places = [emit.add(at, step * self._row) for step in range(self._side)]
+            places = [emit.add(at, step * self._line(way)) for step in range(way.side)]
             values = [emit.vector_load(self._copy, [place], self._vector) for place in places]
             (bad,) = column.carried
-            for place, value in zip(places, self._transforms.sums(values), strict=False):
+            for place, value in zip(places, way.transforms.sums(values), strict=False):
                 emit.vector_store(value, self._copy, [place])
                 # Nothing times zero is NaN but what is infinite or NaN.
                 bad = emit.op("vector.fma", [value, zero, bad], self._vector)

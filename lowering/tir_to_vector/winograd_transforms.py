@@ -19,6 +19,8 @@ TAPS = 3
 # Outputs of a tile along an axis, and the positive ones of the points for them.
 POINTS = {2: (1.0,), 4: (math.sqrt(0.5), math.sqrt(2.0))}
 
+TILES = tuple(POINTS)
+
 
 def transformed_kernels(kernels: np.ndarray, outputs: int) -> np.ndarray:
     """Return what tiles of images are multiplied by.
@@ -57,11 +59,24 @@ class Transforms:
         vector: the vectors' type.
         fma: whether a fused multiply-add is one instruction.
         outputs: of a tile along an axis.
+        kernels: outputs of the tiles that kernels were transformed for, as many or more: what those
+            have at some of the points is, but for factors, what smaller tiles need.
+
+    Attributes:
+        elements: along an axis, which ones of the transformed kernels are used.
     """
 
-    def __init__(self, emit: Emitter, vector: ir.VectorType, fma: bool, outputs: int) -> None:
+    def __init__(
+        self, emit: Emitter, vector: ir.VectorType, fma: bool, outputs: int, kernels: int
+    ) -> None:
         self._emit, self._vector, self._fma = emit, vector, fma
-        self._outputs, self._points = outputs, POINTS[outputs]
+        self._outputs, self._points = outputs, POINTS[kernels][: outputs // 2]
+        left = [point * point for point in POINTS[kernels][outputs // 2 :]]
+        # Kernels were divided by the distances to the other points too.
+        self._factors = [
+            math.prod(point * point - other for other in left) for point in (0.0, *self._points)
+        ]
+        self.elements = [*range(outputs + 1), kernels + 1]
 
     def image(self, pixels: Sequence[ir.Value]) -> list[ir.Value]:
         """Return the values that `outputs` + 2 neighbouring pixels are transformed to."""
@@ -87,11 +102,15 @@ class Transforms:
             even.append(self._op("arith.addf", plus, minus))
             odd.append(self._op("arith.subf", plus, minus))
         result = []
+        scale, *scales = self._factors
         for power in range(self._outputs):
             terms = odd if power % 2 else even
-            value = self._combined(terms, [point**power for point in self._points])
+            factors = [
+                point**power * each for point, each in zip(self._points, scales, strict=True)
+            ]
+            value = self._combined(terms, factors)
             if power == 0:
-                value = self._op("arith.addf", value, first)
+                value = self._plus(value, first, scale)
             if power == self._outputs - 1:
                 value = self._op("arith.addf", value, last)
             result.append(value)

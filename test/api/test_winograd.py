@@ -90,14 +90,18 @@ def test_against_numpy(tile: int) -> None:
         check(got, _moved(wanted, last).astype("float32"), ulps=32, scale=300, what=(tile, index))
 
 
-@pytest.mark.parametrize("last", [False, True])
-def test_one_kernel_for_all_sizes(last: bool) -> None:
+@pytest.mark.parametrize(("last", "margin"), [(False, 1.25), (False, 0.01), (True, 0.01)])
+def test_one_kernel_for_all_sizes(
+    last: bool, margin: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It takes direct sums, small tiles or large ones; with a small margin never direct sums."""
+    monkeypatch.setattr(winograd_sizes, "MARGIN", margin)
     weight = sample((48, 40, 3, 3), "float32", 1)
     builder = relax.BlockBuilder()
     _add(builder, "main", ["n", 40, "h", "w"], weight, last=last, padding=[1, 1])
     vm = _build(builder, 4)
     # The last ones have tiles enough.
-    for size in ((1, 1, 1), (0, 3, 5), (1, 0, 4), (2, 5, 150), (3, 14, 14), (1, 33, 29)):
+    for size in ((1, 1, 1), (0, 3, 5), (1, 0, 4), (1, 3, 9), (2, 5, 150), (3, 14, 14), (1, 33, 29)):
         x = sample((size[0], 40, *size[1:]), "float32")
         wanted = convolve(x, weight, padding=[1, 1])
         got = vm["main"](_moved(x, last))

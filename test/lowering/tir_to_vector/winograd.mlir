@@ -51,14 +51,18 @@ func.func @static(%x: !X) -> !X attributes {relax.function} {
 !X = tensor<?x?x?x64xf32, #relax.dims<["h", "n", "w"], affine_map<()[s0, s1, s2] -> (s1, s0, s2, 64)>>>
 !W = tensor<3x3x64x64xf32>
 
-// Where sizes are known at run time, then is decided whether there are enough tiles. Channels that lie
-// side by side are not turned.
+// Where sizes are known at run time, then is decided whether there are enough tiles, and of which size.
+// Products are written once, transforms for both. Channels that lie side by side are not turned.
 
 // CHECK-LABEL: func.func private @conv2d_winograd(
 // CHECK: %[[AGAIN:.*]] = memref.alloca() {{.*}}xindex>
 // CHECK: [[PAYS:%.*]] = arith.cmpi slt
+// CHECK: [[SMALL:%.*]] = arith.cmpi sle
 // CHECK: scf.if [[PAYS]]
+// CHECK: arith.select [[SMALL]], %c2, %c4
 // CHECK: vector.load
+// CHECK-NOT: vector.shuffle
+// CHECK: scf.if [[SMALL]]
 // CHECK-NOT: vector.shuffle
 // CHECK: memref.load %[[AGAIN]]
 // CHECK: return
