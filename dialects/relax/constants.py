@@ -43,8 +43,12 @@ def numpy_dtype(dtype: str) -> np.dtype:
 
 
 def aligned(array: np.ndarray) -> np.ndarray:
-    """Return an array, a copy if need be, that begins where a line of the cache does."""
-    if array.ctypes.data % LINE == 0 or array.nbytes < LINE:
+    """Return an array, a copy if need be, that begins where a line of the cache does.
+
+    It is contiguous, or smaller than a line.
+    """
+    fits = array.ctypes.data % LINE == 0 and array.flags.c_contiguous
+    if fits or array.nbytes < LINE:
         return array
     room = np.empty(array.nbytes + LINE, np.uint8)
     start = -room.ctypes.data % LINE

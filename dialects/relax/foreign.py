@@ -21,7 +21,7 @@ def defers(cls: T) -> T:
 
 def _deferring(operate: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     def operator(self: Any, other: Any) -> Any:
-        if hasattr(other, "__takes_sizes__"):
+        if type(other) is not type(self) and hasattr(other, "__takes_sizes__"):
             return NotImplemented
         return operate(self, other)
 

@@ -53,14 +53,22 @@ class SymExpr:
         self._atoms = {key: atoms[key] for key in sorted(used)}
 
     @staticmethod
+    def _in_order(terms: dict[_Monomial, int], atoms: dict[str, Atom]) -> "SymExpr":
+        """Return what the constructor would make of terms that are in its order, none of them 0."""
+        made = SymExpr.__new__(SymExpr)
+        made._terms, made._atoms = terms, atoms
+        return made
+
+    @staticmethod
     def const(value: int) -> "SymExpr":
         """Return a constant."""
-        return SymExpr({(): int(value)}, {})
+        number = int(value)
+        return SymExpr._in_order({(): number} if number else {}, {})
 
     @staticmethod
     def var(name: str) -> "SymExpr":
         """Return the symbol of that name."""
-        return SymExpr({(name,): 1}, {name: Symbol(name)})
+        return SymExpr._in_order({(name,): 1}, {name: Symbol(name)})
 
     @staticmethod
     def leaf(text: str) -> "SymExpr":
@@ -136,6 +144,11 @@ class SymExpr:
 
     @_operator
     def __add__(self, other: "SymExpr") -> "SymExpr":
+        if not self._atoms and not other._atoms:
+            return SymExpr.const(self._terms.get((), 0) + other._terms.get((), 0))
+        for zero, rest in ((self, other), (other, self)):
+            if not zero._terms:
+                return SymExpr._in_order(rest._terms, rest._atoms)
         terms = dict(self._terms)
         for monomial, coefficient in other._terms.items():
             terms[monomial] = terms.get(monomial, 0) + coefficient
@@ -143,6 +156,13 @@ class SymExpr:
 
     @_operator
     def __mul__(self, other: "SymExpr") -> "SymExpr":
+        if not self._atoms or not other._atoms:
+            # Most factors are numbers: no term gets another place.
+            factor, rest = (self, other) if not self._atoms else (other, self)
+            number = factor._terms.get((), 0)
+            if number == 0:
+                return SymExpr.const(0)
+            return SymExpr._in_order({m: number * c for m, c in rest._terms.items()}, rest._atoms)
         terms: dict[_Monomial, int] = {}
         for left, a in self._terms.items():
             for right, b in other._terms.items():
@@ -238,6 +258,8 @@ class SymExpr:
 
     def substitute(self, values: Mapping[str, IntLike]) -> "SymExpr":
         """Return the expression with the named symbols replaced."""
+        if self.is_const:
+            return self
 
         def leaf(name: str) -> SymExpr:
             return SymExpr.of(values[name]) if name in values else SymExpr.var(name)

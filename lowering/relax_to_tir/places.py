@@ -124,7 +124,7 @@ def _wider(indices: np.ndarray) -> str:
 def _constant(op: ir.Operation, places: np.ndarray) -> Places:
     """Return places as a constant, in half the bytes where that is enough."""
     narrow = "int32" if int(places.max()) < 1 << 31 else "int64"
-    attribute = constant_attribute(aligned(np.ascontiguousarray(places.astype(narrow))))
+    attribute = constant_attribute(aligned(places.astype(narrow)))
     with ir.InsertionPoint(op), op.location:
         made = constant_op(attribute)
     assert T.tensor_dtype(attribute.type) == narrow

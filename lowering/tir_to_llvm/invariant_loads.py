@@ -1,5 +1,7 @@
 """Pass `note-invariant-loads`: which functions compute from memory in a loop what never changes."""
 
+from collections.abc import Set
+
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.walk import collect
 
@@ -21,14 +23,18 @@ def note_invariant_loads(op: ir.Operation) -> None:
         function = view.operation
         if function.name != "func.func":
             continue
-        loads = collect(function, lambda candidate: candidate.name in _LOADS)
-        if any(_is_worth_moving(load) for load in loads):
+        found = collect(function, lambda candidate: candidate.name in (*_LOADS, *_LOOPS))
+        loops = [each for each in found if each.name in _LOOPS]
+        outer = {around for around in map(_loop_around, loops) if around is not None}
+        innermost = set(loops) - outer
+        loads = (each for each in found if each.name in _LOADS)
+        if any(_is_worth_moving(load, innermost) for load in loads):
             function.attributes[INVARIANT_LOADS] = ir.UnitAttr.get(function.context)
 
 
-def _is_worth_moving(load: ir.Operation) -> bool:
+def _is_worth_moving(load: ir.Operation, innermost: Set[ir.Operation]) -> bool:
     loop = _loop_around(load)
-    if loop is None or _varies(load, loop) or _has_loop(loop):
+    if loop is None or loop not in innermost or _varies(load, loop):
         return False
     return any(not _varies(use.owner.operation, loop, (load,)) for use in load.results[0].uses)
 
@@ -40,10 +46,6 @@ def _loop_around(op: ir.Operation) -> ir.Operation | None:
             return parent
         parent = parent.parent.operation
     return None
-
-
-def _has_loop(loop: ir.Operation) -> bool:
-    return len(collect(loop, lambda candidate: candidate.name in _LOOPS)) > 1
 
 
 def _varies(

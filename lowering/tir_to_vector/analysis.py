@@ -1,7 +1,10 @@
 """What each block computes, read off its iterators and affine accesses (decision 8)."""
 
 from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
+from typing import Any
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.tir.ops import block_predicate
@@ -78,6 +81,8 @@ class Nest:
     types: list[str]
     loads: list[Access] = field(default_factory=list)
     stores: list[Access] = field(default_factory=list)
+    # What `flatten_nest` made of it, or why it made nothing.
+    flattened: Any = field(default=None, init=False, repr=False, compare=False)
 
     @property
     def name(self) -> str:
@@ -104,6 +109,18 @@ class Nest:
 
 # What no fast path carries: it must happen once at each point, in order.
 _EFFECTS = ("tir.assert", "tir.call_extern", "tir.call_packed")
+# The nests known so far while nothing changes the program, by their first operation.
+_KNOWN: ContextVar[dict[ir.Operation, Nest | str] | None] = ContextVar("known nests", default=None)
+
+
+@contextmanager
+def unchanged() -> Iterator[None]:
+    """Match each nest once in here, where nothing changes the program."""
+    token = _KNOWN.set({})
+    try:
+        yield
+    finally:
+        _KNOWN.reset(token)
 
 
 def match_nest(op: ir.Operation, *, branches: bool = False) -> Nest | str:
@@ -113,6 +130,15 @@ def match_nest(op: ir.Operation, *, branches: bool = False) -> Nest | str:
         op: the outermost loop, or the block.
         branches: whether its block may hold branches that have a vector form.
     """
+    known = _KNOWN.get()
+    if known is None or branches:
+        return _match_nest(op, branches)
+    if op not in known:
+        known[op] = _match_nest(op, branches)
+    return known[op]
+
+
+def _match_nest(op: ir.Operation, branches: bool) -> Nest | str:
     loops: list[ir.Operation] = []
     while op.name == "tir.for":
         if constant_or_value(op.operands[0]) != 0:

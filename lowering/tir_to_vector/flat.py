@@ -93,11 +93,22 @@ class FlatNest:
 
 
 def flatten_nest(nest: Nest) -> FlatNest:
-    """Return the flat form of a nest.
+    """Return the flat form of a nest; the same one for the same nest.
 
     Raises:
         NotFlat: it has several stores, an address computed from data, or a size without a name.
     """
+    if nest.flattened is None:
+        try:
+            nest.flattened = _flatten(nest)
+        except NotFlat as why:
+            nest.flattened = str(why)
+    if isinstance(nest.flattened, str):
+        raise NotFlat(nest.flattened)
+    return nest.flattened
+
+
+def _flatten(nest: Nest) -> FlatNest:
     if len(nest.stores) != 1:
         raise NotFlat(f"it stores {len(nest.stores)} times")
     if any(kind not in ("spatial", "reduction") for kind in nest.types):

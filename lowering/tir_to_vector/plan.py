@@ -13,6 +13,7 @@ from relax_mlir.lowering.tir_to_vector.analysis import (
     kind_of,
     match_nest,
     top_level,
+    unchanged,
 )
 from relax_mlir.lowering.tir_to_vector.attention import Attention, match_attention
 from relax_mlir.lowering.tir_to_vector.attention_kernel import emit_attention
@@ -83,6 +84,11 @@ Form = RowPieces | Window | Contraction | Attention | Single | list[FlatNest]
 
 def plan_function(func: ir.OpView, machine: Machine) -> list[Plan]:
     """Return the plans of a prim func's nests, in order."""
+    with unchanged():
+        return _plans(func, machine)
+
+
+def _plans(func: ir.OpView, machine: Machine) -> list[Plan]:
     plans: list[Plan] = []
     group: list[tuple[Nest, FlatNest]] = []
     tops = list(top_level(func))

@@ -23,6 +23,8 @@ _COMMUTATIVE = frozenset(
 )
 # Their results own no tensor that was not there before, so merging them makes no new sharing.
 _NO_MEMORY = ("relax.tuple_get_item", "relax.shape_expr", "relax.shape_of", "relax.prim_value")
+# Constants that differ in so many bytes at their beginning need not be read any further.
+_HEAD = 4096
 
 
 def eliminate_common_subexpr(module: ir.Operation) -> None:
@@ -166,15 +168,22 @@ def _contents_of_constants(func: ir.Operation) -> dict[ir.Value, bytes]:
         return ir.WalkResult.ADVANCE
 
     func.walk(visit)
-    digests: dict[ir.Value, bytes] = {}
+    alike: dict[tuple[ir.Type, bytes], list[tuple[ir.Value, np.ndarray]]] = {}
     for op in (op for group in by_type.values() if len(group) > 1 for op in group):
         try:
             array = constant_array(op.attributes["value"])
         except ValueError:
             continue
         elements = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
-        digests[op.results[0]] = hashlib.blake2b(elements.data).digest()
-    return digests
+        # A network's weights differ nearly everywhere, and reading all of them takes long.
+        key = op.results[0].type, elements[:_HEAD].tobytes()
+        alike.setdefault(key, []).append((op.results[0], elements))
+    return {
+        value: hashlib.blake2b(elements.data).digest()
+        for group in alike.values()
+        if len(group) > 1
+        for value, elements in group
+    }
 
 
 def _field_after(op: ir.Operation, index: int | None) -> ir.Value:

@@ -29,6 +29,7 @@ from relax_mlir.transform.elementwise_kernels import (
 )
 from relax_mlir.transform.tir_calls import (
     KernelMaker,
+    TirCall,
     erase_call,
     match_call,
 )
@@ -49,6 +50,8 @@ def fuse_ops(module: ir.Operation) -> None:
 class _Fuser:
     def __init__(self, module: ir.Operation) -> None:
         self._kernels = KernelMaker(module)
+        # By its name whether a prim func adds products, or slides a window, and then maps the sums.
+        self._sums: dict[str, bool] = {}
         # How many operations that may change a tensor stand before an operation in its block.
         self._writes: dict[ir.Operation, int] = {}
 
@@ -98,15 +101,23 @@ class _Fuser:
         positions = [i for i, other in enumerate(consumer.call.arguments) if other == value]
         loads = [load for i in positions for load in consumer.loads.get(i, [])]
         call = match_call(op, self._kernels.symbols)
-        if _repeats_twice(match_elementwise(call), consumer, loads):
-            return match_elementwise(call)
+        elementwise = match_elementwise(call)
+        if _repeats_twice(elementwise, consumer, loads):
+            return elementwise
         if T.tensor_dims(value.type) != T.tensor_dims(consumer.call.result.type):
             return None
         if not all(is_identity(load, 1, consumer.body) for load in loads):
             return None
-        return (
-            match_elementwise(call) or match_contraction_kernel(call) or match_window_kernel(call)
-        )
+        return elementwise or self._of_sums(call)
+
+    def _of_sums(self, call: TirCall | None) -> ContractionKernel | None:
+        if call is None:
+            return None
+        name = call.callee.name.value
+        if name not in self._sums:
+            found = match_contraction_kernel(call) or match_window_kernel(call)
+            self._sums[name] = found is not None
+        return ContractionKernel(call) if self._sums[name] else None
 
     def _merge(
         self,

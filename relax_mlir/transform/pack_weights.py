@@ -8,8 +8,6 @@ lies: a matrix of K rows and N columns becomes N / 32 panels of K rows and 32 co
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.constants import (
@@ -33,6 +31,7 @@ from relax_mlir.transform.dead_code_elimination import remove_unused
 from relax_mlir.transform.effects import functions_to_optimize, written_values
 from relax_mlir.transform.tir_calls import (
     KernelMaker,
+    TirCall,
     erase_call,
     kernel_calls,
     match_call,
@@ -90,6 +89,8 @@ class _Packer:
     def __init__(self, module: ir.Operation) -> None:
         self._module = module
         self._kernels = KernelMaker(module)
+        # By the prim func's name the contraction that it begins with.
+        self._found: dict[str, Contraction | None] = {}
         # Constants by their attribute: what several calls share is packed once.
         self._constants: dict[tuple[str, bool], ir.Attribute] = {}
         # Bytes of what was packed, by the attribute it was.
@@ -128,14 +129,11 @@ class _Packer:
         call = match_call(op, self._kernels.symbols)
         if call is None or not any(_is_constant(value) for value in call.arguments):
             return None
-        kernel = match_contraction_kernel(call)
-        if kernel is None:
+        found = self._contraction(call)
+        if found is None:
             return None
-        flat = first_nest(kernel)
-        found = match_contraction(flat)
-        if not isinstance(found, Contraction) or found.outer_reductions or any(found.widen):
-            return None
-        rows = None if found.m is None else flat.iters[found.m].extent.substitute(call.symbols)
+        iters = found.flat.iters
+        rows = None if found.m is None else iters[found.m].extent.substitute(call.symbols)
         if rows is None or (rows.value is not None and rows.value < _FEW_ROWS):
             return None
         parameters = list(call.callee.entry_block.arguments)
@@ -151,7 +149,18 @@ class _Packer:
         steps, columns = reversed(dims) if transposed else dims
         if columns % PANEL or columns * steps < _LEAST or not _is_matrix(found, dims, transposed):
             return None
-        return _Match(kernel, found, position, transposed)
+        return _Match(ContractionKernel(call), found, position, transposed)
+
+    def _contraction(self, call: TirCall) -> Contraction | None:
+        """Return the contraction that a prim func begins with, None where it cannot be packed."""
+        name = call.callee.name.value
+        if name not in self._found:
+            kernel = match_contraction_kernel(call)
+            found = None if kernel is None else match_contraction(first_nest(kernel))
+            if not isinstance(found, Contraction) or found.outer_reductions or any(found.widen):
+                found = None
+            self._found[name] = found
+        return self._found[name]
 
     def _replace(self, match: _Match) -> None:
         call = match.kernel.call
@@ -176,7 +185,7 @@ class _Packer:
             self._sources[str(source)] = array.nbytes
             matrix = array.T if transposed else array
             panels = matrix.reshape(matrix.shape[0], -1, PANEL).transpose(1, 0, 2)
-            self._constants[key] = constant_attribute(aligned(np.ascontiguousarray(panels)))
+            self._constants[key] = constant_attribute(aligned(panels))
         return self._constants[key]
 
 

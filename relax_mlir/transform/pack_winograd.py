@@ -82,6 +82,8 @@ class _Packer:
     def __init__(self, module: ir.Operation, machine: Machine, most: int) -> None:
         self._machine, self._most = machine, most
         self._kernels = KernelMaker(module)
+        # By the prim func's name its only convolution, None where it has none or several.
+        self._found: dict[str, Winograd | None] = {}
         # By the original's attribute and what is made of it: what several calls share is made once.
         self._constants: dict[tuple, ir.Attribute | None] = {}
 
@@ -117,6 +119,12 @@ class _Packer:
 
     def _winograd(self, call: TirCall) -> Winograd | None:
         """Return the only convolution of a prim func, with the sizes that the call has."""
+        name = call.callee.name.value
+        if name not in self._found:
+            self._found[name] = self._only_convolution(call)
+        return self._found[name]
+
+    def _only_convolution(self, call: TirCall) -> Winograd | None:
         plans = plan_function(call.callee, self._machine)
         windows = [plan for plan in plans if isinstance(plan.form, Convolution)]
         if len(windows) != 1:
@@ -186,7 +194,7 @@ def _panels(kernels: np.ndarray, panel: int) -> ir.Attribute:
     groups, outputs, inputs, *side = kernels.shape
     padded = np.pad(kernels, ((0, 0), (0, -outputs % panel), (0, 0), (0, 0), (0, 0)))
     split = padded.reshape(groups, -1, panel, inputs, side[0] * side[1])
-    return constant_attribute(aligned(np.ascontiguousarray(split.transpose(0, 1, 4, 3, 2))))
+    return constant_attribute(aligned(split.transpose(0, 1, 4, 3, 2)))
 
 
 class _Cloner(KernelCloner):
