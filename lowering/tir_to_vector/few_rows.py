@@ -127,6 +127,11 @@ class FewRows:
             if left:
                 some(whole, left)
             return
+        if steps[1] == 1:
+            # What is left of both is little: code for several rows at once would hardly run.
+            with emit.loop(whole, rows) as row:
+                some(row.counter, 1)
+            return
         for count in range(1, _TOGETHER):
             with emit.when(emit.compare("eq", left, count)):
                 some(whole, count)

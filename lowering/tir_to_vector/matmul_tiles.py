@@ -125,7 +125,10 @@ class TileWriter:
         lanes, width = sizes.lanes, zone.vectors * sizes.lanes
         # What most tiles are is worth more code than what is left of rows and columns.
         main = isinstance(sizes.m, int) or rows == sizes.rows.largest
-        tile = Tile(rows, zone.vectors, sizes.vector, sizes.machine.fma, turns=2 if main else 1)
+        turns = 2 if main else 1
+        tile = Tile(
+            rows, zone.vectors, sizes.vector, sizes.machine.fma, turns=turns, short=not main
+        )
         store = replace(store, short=not main or zone.vectors < sizes.vectors)
         with emit.loop(zone.first, zone.last, width) as column:
             left = emit.sub(zone.last, column.counter)

@@ -47,6 +47,7 @@ class Tile:
         fma: whether a fused multiply-add is one instruction.
         dot: what multiplies groups of A and B, None for plain numbers.
         turns: steps of k that the loop has in its code, where they share accumulators.
+        short: whether little code is worth more than speed, as at an edge that has few tiles.
     """
 
     rows: int
@@ -55,6 +56,7 @@ class Tile:
     fma: bool
     dot: DotProduct | None = None
     turns: int = 1
+    short: bool = False
 
     @property
     def lanes(self) -> int:
@@ -138,11 +140,23 @@ def emit_tile(
     read: list[ir.Value | None] = [None] * tile.vectors if padded else masks
     if store.c is not None and tile.rows > 1:
         # What is added to comes from far away, and is not needed before all products are made.
-        for row, h in product(range(tile.rows), range(tile.vectors)):
-            place = emit.add(store.c.offset, emit.mul(row, store.c.stride("m")))
-            emit.prefetch(store.c.base, emit.add(place, h * tile.lanes))
+        _prefetch(emit, tile, store.c)
     sums = tile_sums(emit, tile, a, b, steps, read, ahead if tile.rows > 1 else 0, odd)
     _store(emit, tile, store, masks, sums)
+
+
+def _prefetch(emit: Emitter, tile: Tile, c: Flat) -> None:
+    def row(number: Index) -> None:
+        place = emit.add(c.offset, emit.mul(number, c.stride("m")))
+        for h in range(tile.vectors):
+            emit.prefetch(c.base, emit.add(place, h * tile.lanes))
+
+    if tile.short:
+        with emit.loop(0, tile.rows) as loop:
+            row(loop.counter)
+        return
+    for number in range(tile.rows):
+        row(number)
 
 
 def tile_sums(
@@ -169,7 +183,7 @@ def tile_sums(
     zero = emit.constant(tile.vector, 0)
     whole = steps if turns == 2 and not odd else emit.round_down(steps, split * turns)
     # A single row computes little on what it loads: more loads on their way are worth the code.
-    hints = UNROLL if tile.rows == 1 else KEEP
+    hints = UNROLL if tile.rows == 1 and not tile.short else KEEP
     begin = [zero] * (count * split)
     if tile.dot is not None and tile.dot.turned:
         begin[:count] = _starts(emit, tile, a)
