@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from relax_mlir.dialects.bindings import ir
+from relax_mlir.lowering.codegen.optimize import KEPT_LOOPS
 
 _ON_FOR = "llvm.loop_annotation"
 _ON_BRANCH = _ON_FOR.removeprefix("llvm.")
@@ -32,6 +33,8 @@ def prepare_loops(by_name: Mapping[str, list[ir.Operation]], *, hide_counters: b
     and of these not those that are to stay as they are; the counters of others pass through an
     empty piece of assembly code, which costs nothing and keeps LLVM from seeing that they count.
 
+    Functions none of whose loops may be unrolled are marked: `KEPT_LOOPS`.
+
     Args:
         by_name: the operations of a module, rewritten in place.
         hide_counters: whether the target keeps 64-bit integers in registers.
@@ -40,13 +43,17 @@ def prepare_loops(by_name: Mapping[str, list[ir.Operation]], *, hide_counters: b
         Whether all loops have annotations.
     """
     complete = by_name.keys().isdisjoint(_STRUCTURED)
+    unrolled: set[ir.Operation] = set()
     for loops in _loops(by_name):
         for loop in loops:
             attributes = loop.branch.attributes
             if _ON_FOR not in attributes:
                 complete = complete and _ON_BRANCH in attributes
+                unrolled.add(_function_of(loop.branch))
                 continue
             hints = str(attributes[_ON_FOR])
+            if _AS_IT_IS not in hints and _NOT_UNROLLED not in hints:
+                unrolled.add(_function_of(loop.branch))
             attributes[_ON_BRANCH] = attributes[_ON_FOR]
             del attributes[_ON_FOR]
             is_outer = any(
@@ -56,7 +63,23 @@ def prepare_loops(by_name: Mapping[str, list[ir.Operation]], *, hide_counters: b
             )
             if hide_counters and (_AS_IT_IS in hints or (is_outer and _NOT_UNROLLED in hints)):
                 _hide_counter(loop.branch)
+    for function in by_name.get("llvm.func", ()):
+        if function not in unrolled:
+            _note(function, KEPT_LOOPS)
     return complete
+
+
+def _function_of(op: ir.Operation) -> ir.Operation:
+    while op.name != "llvm.func":
+        op = op.parent.operation
+    return op
+
+
+def _note(function: ir.Operation, name: str) -> None:
+    known = function.attributes.get("passthrough", [])
+    with function.context:
+        notes = ir.ArrayAttr.get([*known, ir.StringAttr.get(name)])
+    function.attributes["passthrough"] = notes
 
 
 def _loops(by_name: Mapping[str, list[ir.Operation]]) -> list[list[_Loop]]:

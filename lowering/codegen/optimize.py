@@ -15,10 +15,14 @@ STAGE = "native code generation"
 # The first line of LLVM IR all of whose loops are vector code or say that they stay as they are.
 VECTOR_CODE = "; vector code\n"
 _SIMPLIFY_LEVEL = 1
+# Of a function: no loop of it may be unrolled.
+KEPT_LOOPS = "relax.kept_loops"
 # What vector code needs: structures become registers, constants fold, loops test where they end.
 _SIMPLIFY = ("sroa", "simplify_cfg", "instruction_combine", "loop_rotate")
-# Of all functions, at last: what nobody calls goes, and the loops that may be are unrolled.
-_FINISH = ("global_dead_code_eliminate", "loop_unroll", "instruction_combine", "simplify_cfg")
+# At last the loops that may be are unrolled.
+_UNROLL = ("loop_unroll", "instruction_combine", "simplify_cfg")
+# Both where none may be: instructions are looked at once.
+_KEEP = ("sroa", "simplify_cfg", "loop_rotate", "instruction_combine", "simplify_cfg")
 
 
 def optimize(source: str, target: Target) -> tuple[llvm.ModuleRef, llvm.TargetMachine]:
@@ -27,7 +31,8 @@ def optimize(source: str, target: Target) -> tuple[llvm.ModuleRef, llvm.TargetMa
     Kernels are vector code before LLVM sees them: common subexpressions are one and loops hold
     only what changes in them, except for loads and what follows from these. Functions that have
     such loads (`note-invariant-loads` tells) get LLVM's own pipeline for one function; the others
-    gain nothing by that, and a few passes take a third of its time. The whole pipeline is for
+    gain nothing by that, and a few passes take a third of its time, fewer yet where no loop may be
+    unrolled (`prepare_loops` tells). The whole pipeline is for
     programs with loops of scalars, which LLVM makes vector code of.
 
     Args:
@@ -52,13 +57,28 @@ def optimize(source: str, target: Target) -> tuple[llvm.ModuleRef, llvm.TargetMa
     if not short:
         _run(builder.getModulePassManager(), [module], builder)
         return module, machine
-    bodies = [function for function in module.functions if not function.is_declaration]
-    loading = [function for function in bodies if _has_invariant_loads(function)]
-    others = [function for function in bodies if function not in loading]
-    _run(builder.getFunctionPassManager(), loading, builder)
-    _run(_add(llvm.create_new_function_pass_manager(), _SIMPLIFY), others, builder)
-    _run(_add(llvm.create_new_module_pass_manager(), _FINISH), [module], builder)
+    _run(builder.getFunctionPassManager(), _bodies(module, loading=True), builder)
+    for passes, kept in ((_SIMPLIFY, False), (_KEEP, True)):
+        functions = _bodies(module, loading=False, kept=kept)
+        _run(_add(llvm.create_new_function_pass_manager(), passes), functions, builder)
+    dead = _add(llvm.create_new_module_pass_manager(), ("global_dead_code_eliminate",))
+    _run(dead, [module], builder)
+    left = [*_bodies(module, loading=True), *_bodies(module, loading=False, kept=False)]
+    _run(_add(llvm.create_new_function_pass_manager(), _UNROLL), left, builder)
     return module, machine
+
+
+def _bodies(
+    module: llvm.ModuleRef, *, loading: bool, kept: bool | None = None
+) -> list[llvm.ValueRef]:
+    """Return the functions with a body that have such loads, or not, and such loops, or not."""
+    return [
+        function
+        for function in module.functions
+        if not function.is_declaration
+        and _has_note(function, INVARIANT_LOADS) == loading
+        and (kept is None or _has_note(function, KEPT_LOOPS) == kept)
+    ]
 
 
 def read(source: str, target: Target, machine: llvm.TargetMachine) -> llvm.ModuleRef:
@@ -77,8 +97,8 @@ def read(source: str, target: Target, machine: llvm.TargetMachine) -> llvm.Modul
     return module
 
 
-def _has_invariant_loads(function: llvm.ValueRef) -> bool:
-    note = f'"{INVARIANT_LOADS}"'.encode()
+def _has_note(function: llvm.ValueRef, name: str) -> bool:
+    note = f'"{name}"'.encode()
     return any(note in attributes for attributes in function.attributes)
 
 

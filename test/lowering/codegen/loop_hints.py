@@ -61,6 +61,7 @@ show("is", AS_IT_IS)
 # CHECK-NOT: asm
 # CHECK-DAG: !{!"llvm.loop.vectorize.width", i32 1}
 # CHECK-DAG: !{!"llvm.loop.interleave.count", i32 1}
+# CHECK-DAG: attributes #{{.*}} = { "relax.kept_loops" }
 # CHECK-DAG: !{!"llvm.loop.unroll.disable"}
 # CHECK-LABEL: optimized keep
 # CHECK-COUNT-1: fadd float
@@ -72,6 +73,7 @@ show("keep", KEEP)
 
 # This one may be unrolled, not made vector code.
 # CHECK: ; vector code
+# CHECK-NOT: relax.kept_loops
 # CHECK-LABEL: optimized unroll
 # CHECK-NOT: fadd <
 # CHECK: fadd float
