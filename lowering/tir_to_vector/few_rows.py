@@ -33,6 +33,7 @@ class FewRows:
         found: the contraction.
         vector: a vector of what is added.
         init: what sums start from; None adds to what C holds.
+        most: how many rows there may be at most.
     """
 
     emit: Emitter
@@ -40,6 +41,7 @@ class FewRows:
     found: Contraction
     vector: ir.VectorType
     init: ir.Attribute | None
+    most: int
 
     def __post_init__(self) -> None:
         emit, (a, b) = self.emit, self.found.widen
@@ -119,9 +121,11 @@ class FewRows:
         if isinstance(rows, int) and rows <= _TOGETHER:
             some(0, rows)
             return
-        whole = emit.round_down(rows, _TOGETHER)
-        with emit.loop(0, whole, _TOGETHER) as row:
-            some(row.counter, _TOGETHER)
+        whole: Index = 0
+        if isinstance(rows, int) or self.most >= _TOGETHER:
+            whole = emit.round_down(rows, _TOGETHER)
+            with emit.loop(0, whole, _TOGETHER) as row:
+                some(row.counter, _TOGETHER)
         left = emit.sub(rows, whole)
         if isinstance(left, int):
             if left:

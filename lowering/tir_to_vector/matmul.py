@@ -87,18 +87,25 @@ class _Writer:
         most: Index = DOT_ROWS - 1
         if not along_k:
             # More rows at once are only worth it where B comes from beyond a core's caches.
-            emit, sizes = self.emit, self.sizes
-            size = max(8, found.b.buffer.type.element_type.width) // 8
-            far = emit.mul(emit.mul(sizes.k, sizes.n), size)
-            if isinstance(far, int):
-                most = RUN_ROWS if far > self.machine.l2_bytes else most
+            emit, size = self.emit, self._b_bytes()
+            if isinstance(size, int):
+                most = self._most_rows(size)
             else:
-                far = emit.compare("sgt", far, self.machine.l2_bytes)
+                far = emit.compare("sgt", size, self.machine.l2_bytes)
                 most = emit.select(far, RUN_ROWS, most)
         known = isinstance(m, int)
         if known and (isinstance(most, int) or m < DOT_ROWS or m > RUN_ROWS):
             return m < DOT_ROWS or (isinstance(most, int) and m <= most)
         return self.emit.compare("sle", m, most)
+
+    def _b_bytes(self) -> Index:
+        width = max(8, self.found.b.buffer.type.element_type.width) // 8
+        return self.emit.mul(self.emit.mul(self.sizes.k, self.sizes.n), width)
+
+    def _most_rows(self, b_bytes: Index) -> int:
+        """Return up to how many rows B may be read in order."""
+        near = isinstance(b_bytes, int) and b_bytes <= self.machine.l2_bytes
+        return DOT_ROWS - 1 if near else RUN_ROWS
 
     def few(self) -> None:
         """Write the kernel that reads B once, as it lies."""
@@ -109,7 +116,8 @@ class _Writer:
         # Memory is what limits it: threads pay earlier than the products alone would tell.
         with self._loops(_MEMORY_WORK, whole_rows=True) as (env, columns, _):
             a, b, c = (x.at(env) for x in (sizes.a, sizes.b, self._sums))
-            kernel = FewRows(emit, self.machine, found, sizes.vector, self.init)
+            most = self._most_rows(self._b_bytes())
+            kernel = FewRows(emit, self.machine, found, sizes.vector, self.init, most)
             kernel.write(a, b, c, sizes.m, columns, sizes.k)
             if self.finish is not None:
                 self._finish_few(self.finish, env, c, sizes.m, columns)
