@@ -27,6 +27,15 @@ def buffers(block: ir.Operation) -> tuple[list[ir.Value], list[ir.Value]]:
     return list(reads), list(writes)
 
 
+def depend(block: ir.Operation, other: ir.Operation) -> bool:
+    """Whether one of two blocks writes what the other one uses, so that their order counts."""
+    reads, writes = buffers(block)
+    own_reads, own_writes = buffers(other)
+    return any(b in own_reads or b in own_writes for b in writes) or any(
+        b in own_writes for b in reads
+    )
+
+
 def siblings(block: ir.Operation) -> list[ir.Operation]:
     """Return the blocks of the scope that a block is in, itself too, in order."""
     return tree.blocks_under(tree.scope_of(block))

@@ -7,6 +7,7 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.context import load_schedule, make_context
 from relax_mlir.tir.schedule.handles import VARIABLES
 from relax_mlir.tir.schedule.instruction import Instruction, kind_of
+from relax_mlir.tir.schedule.primitives.annotations import attribute
 from relax_mlir.tir.schedule.trace import Trace
 from relax_mlir.tir.schedule.trace_json import decode, encode
 from relax_mlir.tir.schedule.trace_text import Names
@@ -74,16 +75,10 @@ def _write(
 def _attribute(value: Any) -> ir.Attribute:
     if value is None:
         return ir.UnitAttr.get()
-    if isinstance(value, bool):
-        return ir.BoolAttr.get(value)
-    if isinstance(value, int):
-        return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), value)
-    if isinstance(value, float):
-        return ir.FloatAttr.get(ir.F64Type.get(), value)
-    if isinstance(value, str):
-        return ir.StringAttr.get(value)
     if isinstance(value, list):
         return ir.ArrayAttr.get([_attribute(each) for each in value])
+    if not isinstance(value, dict):
+        return attribute(value)
     if "rv" in value:
         return ir.FlatSymbolRefAttr.get(value["rv"])
     return ir.DictAttr.get({key: _attribute(each) for key, each in value.items()})

@@ -183,12 +183,8 @@ def _nothing_between(state: ScheduleState, block: ir.Operation, loop: ir.Operati
 def _nothing_between_after(
     state: ScheduleState, block: ir.Operation, between: Sequence[ir.Operation]
 ) -> None:
-    reads, writes = scopes.buffers(block)
     for other in between:
-        own_reads, own_writes = scopes.buffers(other)
-        if any(b in own_reads or b in own_writes for b in writes) or any(
-            b in own_writes for b in reads
-        ):
+        if scopes.depend(block, other):
             raise state.error(
                 f"{tree.describe(other)} uses what {tree.describe(block)} uses and runs before it",
                 other, block,

@@ -276,17 +276,14 @@ def check_outputs_wait(state: ScheduleState, block: ir.Operation, producer: ir.O
     """Check that what a block writes, and reads beside, may be used as early as its producer."""
     beside = scopes.siblings(block)
     between = beside[beside.index(producer) + 1 : beside.index(block)]
-    reads, writes = scopes.buffers(block)
     for other in between:
-        own_reads, own_writes = scopes.buffers(other)
-        if any(b in own_reads or b in own_writes for b in writes) or any(
-            b in own_writes for b in reads
-        ):
+        if scopes.depend(block, other):
             raise state.error(
                 f"{tree.describe(other)} between them uses what {tree.describe(block)} uses",
                 other, block, producer,
             )  # fmt: skip
     own_reads, own_writes = scopes.buffers(producer)
+    writes = scopes.buffers(block)[1]
     if any(b in own_reads or b in own_writes for b in writes):
         raise state.error(
             f"{tree.describe(producer)} uses what {tree.describe(block)} writes", block, producer
