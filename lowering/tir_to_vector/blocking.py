@@ -106,7 +106,8 @@ class RowTiles:
 
     Where their number is known, tiles differ by one row at most and none is left over. Otherwise
     all but the last have the most rows; that one has them too, or is made of smaller ones, of which
-    the last has one row that is not there at most.
+    the last has one row that is not there at most. With `fine` there is code for tiles of one row
+    less than the most too, of which, and of the largest, most numbers are sums.
 
     Attributes:
         emit: where loops over them are written.
@@ -114,6 +115,7 @@ class RowTiles:
         most: rows of a tile at most.
         full: whether all tiles but the last have the most rows where their number is known too.
         single: whether what is left over may be tiles of one row: code for one more size of tile.
+        fine: whether there is code for tiles of one row less than the most.
     """
 
     emit: Emitter
@@ -121,13 +123,19 @@ class RowTiles:
     most: int
     full: bool = False
     single: bool = True
+    fine: bool = False
 
     @property
     def count(self) -> Index:
         """How many tiles there are."""
         if isinstance(self.rows, int):
             return -(-self.rows // self.most)
-        return self.emit.div(self.emit.add(self.rows, self.most - 1), self.most)
+        if not self.fine:
+            return self._pieces(self.rows, self.most)
+        total: Index = 0
+        for _, count in self._plan():
+            total = self.emit.add(total, count)
+        return total
 
     @property
     def largest(self) -> int:
@@ -153,6 +161,9 @@ class RowTiles:
                 if low < high:
                     yield TileLoop(rows, emit.max(first, low), emit.min(last, high), base, rows)
             return
+        if self.fine:
+            yield from self._fine_loops(first, last)
+            return
         most = self.most
         small = most // 2 if self.full else max(1, most // 3)
         single = self.single and small > 1 and not self.full
@@ -168,3 +179,43 @@ class RowTiles:
         if single:
             more = emit.mul(count, small)
             yield TileLoop(1, 0, emit.sub(left, more), emit.add(done, more), 1)
+
+    def _fine_loops(self, first: Index, last: Index) -> Iterator[TileLoop]:
+        emit = self.emit
+        done: Index = 0
+        rows: Index = 0
+        for size, count in self._plan():
+            upto = emit.add(done, count)
+            base = emit.sub(rows, emit.mul(done, size))
+            partial = 1 < size < self.most - 1
+            low, high = emit.max(first, done), emit.min(last, upto)
+            yield TileLoop(size, low, high, base, size, partial)
+            done, rows = upto, emit.add(rows, emit.mul(count, size))
+
+    def _plan(self) -> list[tuple[int, Index]]:
+        """Return the sizes of tiles, in their order, and how many there are of each."""
+        emit, rows, most = self.emit, self.rows, self.most
+        small = max(1, most // 3)
+        large, less = emit.div(rows, most), 0
+        for taken in (small, 0):
+            many = emit.max(emit.sub(rows, taken), 0)
+            count = self._pieces(many, most)
+            missing = emit.sub(emit.mul(count, most), many)
+            fits = emit.compare("sle", missing, count)
+            large = emit.select(fits, emit.sub(count, missing), large)
+            less = emit.select(fits, missing, less)
+        made = [(most, large), (most - 1, less)] if most > 1 else [(most, large)]
+        if small >= most - 1:
+            return made
+        left = rows
+        for size, count in made:
+            left = emit.sub(left, emit.mul(count, size))
+        left = emit.max(left, 0)
+        if not self.single or small == 1:
+            return [*made, (small, self._pieces(left, small))]
+        few = emit.div(emit.add(left, 1), small)
+        rest = emit.max(emit.sub(left, emit.mul(few, small)), 0)
+        return [*made, (small, few), (1, rest)]
+
+    def _pieces(self, count: Index, size: int) -> Index:
+        return self.emit.div(self.emit.add(count, size - 1), size)

@@ -63,7 +63,7 @@ class Sizes:
         self.k_block = k_block(emit, self.k, self.k_most)
         self.n_most = n_limit(emit, machine, self.groups(self.k_block), self.width, size)
         self.a, self.b = (Layout(x, emit) for x in (found.a, found.b))
-        self.rows = RowTiles(emit, self.m, tile.rows, full=self.matrices)
+        self.rows = RowTiles(emit, self.m, tile.rows, full=self.matrices, fine=bool(self.ready))
 
     def extent(self, position: int) -> Index:
         """Return how many steps an iterator has."""

@@ -111,7 +111,9 @@ class TileWriter:
                 finish = None
                 if self._finish is not None:
                     finish = rows_of(self._finish, env, row, found.m)
-                store = Store(out, first, self._init, last, finish, j0, self._scratch, rows=there)
+                # What most tiles are is worth more code than what is left of rows.
+                short = sizes.rows.fine and tile < sizes.rows.largest
+                store = Store(out, first, self._init, last, finish, j0, self._scratch, there, short)
                 for zone, panels in zones:
                     if sizes.is_zoned:
                         self._zone(tile, source, zone, panels, store, many)

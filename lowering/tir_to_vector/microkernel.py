@@ -97,7 +97,7 @@ class Store:
         column: the tile's first column, for `finish`.
         scratch: where a tile's sums go first to be finished in a loop; None to do all at once.
         rows: how many rows of the tile there are, None for all.
-        short: whether code should be short where `rows` says how many there are.
+        short: whether code should be short, where there is memory for that.
     """
 
     c: Flat | None
@@ -269,7 +269,8 @@ def _store(
     emit: Emitter, tile: Tile, store: Store, masks: list[ir.Value | None], sums: list[ir.Value]
 ) -> None:
     sink = _Sink(emit, tile, store, masks)
-    if store.scratch is None:
+    at_once = store.rows is None and store.finish is None and not store.short
+    if store.scratch is None or at_once:
         sink.directly(sums)
     elif store.rows is None or store.finish is not None or store.short:
         sink.by_row(sums, tile.rows if store.rows is None else store.rows)

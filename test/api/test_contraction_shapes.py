@@ -211,9 +211,15 @@ def test_sums_of_products_are_no_windows() -> None:
 
 
 @pytest.mark.parametrize("known", [True, False])
+@pytest.mark.parametrize(
+    ("most", "full"),
+    [(6, False), (9, False), (12, False), (32, True)],
+)
+@pytest.mark.parametrize("fine", [True, False])
 @pytest.mark.parametrize("single", [True, False])
-@pytest.mark.parametrize(("most", "full"), [(6, False), (9, False), (12, False), (32, True)])
-def test_row_tiles_cover_every_row_once(most: int, full: bool, single: bool, known: bool) -> None:
+def test_row_tiles_cover_every_row_once(
+    most: int, full: bool, fine: bool, single: bool, known: bool
+) -> None:
     class Numbers:
         max, min = staticmethod(max), staticmethod(min)
         add, div = staticmethod(operator.add), staticmethod(operator.floordiv)
@@ -223,7 +229,9 @@ def test_row_tiles_cover_every_row_once(most: int, full: bool, single: bool, kno
 
     for rows in range(200):
         # A number of numpy's is no `int`: it stands for one that is known at run time only.
-        tiles = RowTiles(Numbers(), rows if known else np.int64(rows), most, full, single)
+        tiles = RowTiles(
+            Numbers(), rows if known else np.int64(rows), most, full, single, fine and not full
+        )
         for cut in range(tiles.count + 1):
             seen: list[int] = []
             for first, last in ((0, cut), (cut, tiles.count)):
@@ -234,10 +242,14 @@ def test_row_tiles_cover_every_row_once(most: int, full: bool, single: bool, kno
                         seen += range(start, start + count)
                         assert 0 < count <= loop.rows <= most
             assert seen == list(range(rows))
+        loops = list(tiles.loops(0, tiles.count))
+        computed = sum(x.rows * max(0, x.last - x.first) for x in loops)
         if single and not full:
             # No more than one row is computed for nothing.
-            loops = list(tiles.loops(0, tiles.count))
-            assert sum(x.rows * max(0, x.last - x.first) for x in loops) <= rows + 1
+            assert computed <= rows + 1
+        if fine and not full:
+            # Enough rows are a sum of the two largest tiles.
+            assert rows < most * (most - 1) or computed == rows
 
 
 @pytest.mark.parametrize("known", [True, False])

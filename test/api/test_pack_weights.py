@@ -51,7 +51,8 @@ def test_numbers(op: str, transposed: bool, k: int, n: int, dtype: str) -> None:
         found = classify(ir.SymbolTable(packed.operation)[name])
     assert found[0].kind == "contraction"
     function = relax.VirtualMachine(relax.build(module))["main"]
-    for m in (0, 1, 2, 3, 7, 12, 37):
+    # None, few, and the others so that tiles of each size are needed, with rows that are not there.
+    for m in (0, 1, 2, 3, 7, 9, 11, 12, 13, 22, 26, 37, 59, 77):
         x, c = weights((m, k), dtype), weights((n, 1), dtype)[:, 0]
         want = np.maximum(x.astype("f8") @ w + c, 0)
         np.testing.assert_allclose(np.asarray(function(x, c)), want, rtol=2e-4, atol=2e-4)
@@ -124,18 +125,20 @@ def test_shared_weights_are_packed_once() -> None:
 
 
 @pytest.mark.skipif(runtime_library() is None, reason="there is no OpenMP runtime")
-def test_same_bits_on_any_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("n", [1056, 96])
+def test_same_bits_on_any_threads(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Threads share out columns where there are many, else rows.
     monkeypatch.setattr(team, "LEAST_WORK", 0)
     load_openmp()
     library = ctypes.CDLL(None)
     before = library.omp_get_max_threads()
-    w = weights((601, 1056))
-    module = bound("matmul", (None, 601, 1056), w)
+    w = weights((601, n))
+    module = bound("matmul", (None, 601, n), w)
     serial = relax.VirtualMachine(relax.build(module))["main"]
     threaded = relax.VirtualMachine(relax.build(module, "llvm -num-threads=4"))["main"]
     try:
-        for m in (1, 6, 12, 37):
-            x, c = weights((m, 601)), weights((1056, 1))[:, 0]
+        for m in (1, 6, 12, 37, 95, 106):
+            x, c = weights((m, 601)), weights((n, 1))[:, 0]
             want = np.asarray(serial(x, c)).tobytes()
             for count in (1, 2, 3, 4):
                 library.omp_set_num_threads(count)
