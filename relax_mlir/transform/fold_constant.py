@@ -31,6 +31,9 @@ from relax_mlir.transform.dead_code_elimination import remove_unused
 from relax_mlir.transform.effects import functions_to_optimize, written_values
 from relax_mlir.transform.evaluate import Evaluator
 
+# Operations whose only operand with elements is the first one, and which move those.
+_MOVES = ("reshape", "permute_dims", "expand_dims", "squeeze", "flatten", "broadcast_to", "flip")
+
 
 def fold_constant(module: ir.Operation, max_bytes: int = 65536, evaluate_tir: bool = True) -> None:
     """Replace operations on constants by their results, and branches on constants by the one taken.
@@ -194,12 +197,19 @@ def _evaluate(
     static = [constant_value(attrs[param.name]) for param in library_order(params)]
     if any(value is UNKNOWN for value in static):
         return None
+    given = operands[0].dtype if operands and isinstance(operands[0], np.ndarray) else None
+    # The library does not compute with bfloat16; what only moves may be anything of that size.
+    as_bits = given is not None and given.name == "bfloat16" and name in _MOVES
+    if as_bits:
+        operands = [np.asarray(operands[0]).view(np.uint16), *operands[1:]]
     try:
         result = compute(*operands, *static)
     except (RelaxMLIRError, ArithmeticError):
         return None
     results = list(result) if isinstance(result, tuple) else [result]
-    return results if all(isinstance(each, np.ndarray) for each in results) else None
+    if not all(isinstance(each, np.ndarray) for each in results):
+        return None
+    return [each.view(given) for each in results] if as_bits else results
 
 
 def _arrays(values: Sequence[Any]) -> list[np.ndarray]:

@@ -102,6 +102,31 @@ _UNARY = (
 )  # fmt: skip
 
 
+def test_constants_are_moved_at_compile_time() -> None:
+    """Weights of a convolution are in blocks before it runs."""
+    source = """
+@I.ir_module
+class Model:
+    @R.function
+    def main(x: R.Tensor((1, 3, 5, 5), "bfloat16")):
+        with R.dataflow():
+            w = R.reshape(R.permute_dims(R.const(W)), (16, 3, 3, 3))
+            y = R.nn.conv2d(x, w)
+            R.output(y)
+        return y
+"""
+    weight = np.arange(16 * 27).reshape(27, 16).astype(_BF)
+    given = from_source(source, extra_vars={"W": weight})
+    module = relax.transform.FoldConstant()(given)
+    for moved in ("permute_dims", "reshape"):
+        assert moved in str(given)
+        assert moved not in str(module)
+    x = np.ones((1, 3, 5, 5), _BF)
+    got = np.asarray(relax.VirtualMachine(relax.build(module))["main"](x))
+    wanted = weight.astype("float32").sum(0).astype(_BF)
+    np.testing.assert_array_equal(got[0, :, 0, 0], wanted)
+
+
 def test_functions_of_one_element() -> None:
     source = "@I.ir_module\nclass Kernels:\n" + "".join(
         f"    @R.function\n    def {dtype}(x: R.Tensor(('n',), '{dtype}')):\n"
