@@ -1,5 +1,6 @@
 """What every legalisation shares: making a prim func, calling it, and the run-time fallback."""
 
+import itertools
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -24,6 +25,7 @@ from relax_mlir.dialects.relax.tuples import (
     is_tuple,
     make_tuple,
 )
+from relax_mlir.dialects.relax.well_formed import type_dims
 from relax_mlir.dialects.tir.builder import Buffer, BufferDecl, PrimFuncBuilder
 from relax_mlir.dialects.tir.scalar import DtypeError
 
@@ -40,6 +42,7 @@ class Legalizer:
         self._block = module.regions[0].blocks[0]
         self._symbols = ir.SymbolTable(module)
         self._made: dict[str, str] = {}
+        self._taken: dict[str, set[str]] = {}
 
     def call_prim(
         self,
@@ -132,6 +135,19 @@ class Legalizer:
         self._symbols.insert(builder.op)
         return builder.op.name.value
 
+    def new_symbols(self, op: ir.Operation, count: int) -> list[str]:
+        """Return names for integers that the function around an operation does not have yet."""
+        function = op
+        while function.name != "func.func":
+            function = function.parent.operation
+        key = ir.StringAttr(function.attributes["sym_name"]).value
+        if key not in self._taken:
+            self._taken[key] = _symbols_in(function)
+        taken, names = self._taken[key], (f"size{number}" for number in itertools.count())
+        made = list(itertools.islice((name for name in names if name not in taken), count))
+        taken.update(made)
+        return made
+
     def _unique(self, name: str) -> str:
         candidate, count = name, 0
         while candidate in self._symbols:
@@ -164,6 +180,22 @@ class Legalizer:
                 pure=cls.PURE,
             )
         return matched(op, result)
+
+
+def _symbols_in(op: ir.Operation) -> set[str]:
+    """Return the symbols that the values and attributes inside an operation mention."""
+    used: set[str] = set()
+    for block in (block for region in op.regions for block in region.blocks):
+        inside = [view.operation for view in block.operations]
+        values = [*block.arguments, *(result for each in inside for result in each.results)]
+        dims = [dim for value in values for dim in type_dims(value.type)]
+        for each in inside:
+            for attribute in each.attributes.values():
+                if isinstance(attribute, Dims):
+                    dims += attribute.dims
+            used |= _symbols_in(each)
+        used.update(*(dim.symbols for dim in dims))
+    return used
 
 
 def _buffer_names(inputs: int, outputs: int) -> list[str]:

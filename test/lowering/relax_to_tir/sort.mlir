@@ -1,20 +1,24 @@
 // RUN: relax-opt %s --legalize-ops | FileCheck %s
 
-// Rows of known rank are sorted by prim funcs; what has as many results as its data says, and
-// tensors of unknown rank, are the library's.
+// Rows of known rank are sorted by prim funcs; sets, and tensors of unknown rank, by the library.
 
 #n = #relax.dims<["n"], affine_map<()[s0] -> (s0)>>
+#s = #relax.dims<["size0"], affine_map<()[s0] -> (s0)>>
 #half = #relax.dims<["n"], affine_map<()[s0] -> (s0 floordiv 2)>>
 
 // CHECK-LABEL: func.func @f(
-func.func @f(%x: tensor<?xf32, #n>, %u: tensor<*xf32>, %b: tensor<9xf32>) -> tuple<> attributes {relax.function} {
+func.func @f(%x: tensor<?xf32, #n>, %u: tensor<*xf32>, %b: tensor<9xf32>, %s: tensor<?xf32, #s>) -> tuple<> attributes {relax.function} {
   // CHECK: "relax.call_tir"({{.*}}) {callee = @sort}
   %0 = "relax.sort"(%x) {descending = true} : (tensor<?xf32, #n>) -> tensor<?xf32, #n>
   // CHECK: "relax.call_tir"({{.*}}) {callee = @topk}
   %1 = "relax.topk"(%x) {k = #half, ret_type = "values"} : (tensor<?xf32, #n>) -> tensor<?xf32, #half>
   // CHECK: "relax.call_pure_packed"({{.*}}) {func = "vm.op.unique", static_args = [true, false, false, true, unit]} : ({{.*}}) -> tuple<tensor<?xf32>, tensor<?xi64>>
   %2 = "relax.unique"(%x) {return_counts = true} : (tensor<?xf32, #n>) -> tuple<tensor<?xf32>, tensor<?xi64>>
-  // CHECK: "relax.call_pure_packed"({{.*}}) {func = "vm.op.nonzero"} : ({{.*}}) -> tensor<?x?xi64>
+  // How many are not zero one kernel says and another fills in; the name is not the program's.
+  // CHECK: "relax.call_tir"({{.*}}) {callee = @nonzero_count}
+  // CHECK: "relax.call_pure_packed"({{.*}}) {func = "vm.builtin.tensor_to_shape"}
+  // CHECK-NEXT: "relax.match_cast"({{.*}}) -> !relax.shape<#relax.dims<["size1"],
+  // CHECK: "relax.call_tir"({{.*}}) {callee = @nonzero} {{.*}} -> tensor<1x?xi64,
   %3 = "relax.nonzero"(%x) : (tensor<?xf32, #n>) -> tensor<?x?xi64>
   // CHECK: %[[S:.*]] = "relax.call_pure_packed"({{.*}}) {func = "vm.op.sort", static_args = [-1, false]} : ({{.*}}) -> tensor<*xf32>
   %4 = "relax.sort"(%u) : (tensor<*xf32>) -> tensor<*xf32>

@@ -1,0 +1,99 @@
+"""The places of what is not zero as prim funcs: how many there are is found first, then where.
+
+One kernel counts by blocks, a `match_cast` gives the sum a name, and a second kernel fills a result
+of that length.
+"""
+
+from collections.abc import Sequence
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.relax import types as T
+from relax_mlir.dialects.relax.symbolic import SymExpr, product
+from relax_mlir.dialects.relax.tuples import get_item
+from relax_mlir.dialects.tir.builder import Buffer, PrimFuncBuilder
+from relax_mlir.dialects.tir.scalar import INDEX, Scalar, binary, cast, compare
+from relax_mlir.lowering.relax_to_tir.emit import Legalizer, call_pure_packed, matched
+from relax_mlir.lowering.relax_to_tir.imperative import class_note, parts
+
+# Elements whose places a thread collects before it writes them out: they stay in its cache.
+_BLOCK = 2048
+
+
+def _legalize_nonzero(legalizer: Legalizer, op: ir.Operation) -> ir.Value | None:
+    """Legalise the places of what is not zero: counted by blocks, then collected by blocks."""
+    (x,) = op.operands
+    dims = T.tensor_dims(x.type)
+    if not dims or not T.tensor_dtype(x.type):
+        return None
+    dims = list(dims)
+    blocks = product(dims).ceildiv(_BLOCK)
+
+    counted = [T.tensor_type([blocks], "int64"), T.tensor_type([SymExpr.const(1)], "int64")]
+    both = ir.TupleType.get_tuple(counted)
+    found = legalizer.call_prim(op, "nonzero_count", [x], _count, result=both)
+    if found is None:
+        return None
+    with ir.InsertionPoint(op), op.location:
+        starts, total = get_item(found, 0), get_item(found, 1)
+        shape = call_pure_packed("vm.builtin.tensor_to_shape", [total], T.shape_type(None, 1))
+        (size,) = map(SymExpr.var, legalizer.new_symbols(op, 1))
+        ir.Operation.create("relax.match_cast", results=[T.shape_type([size])], operands=[shape])
+        result = T.tensor_type([SymExpr.const(len(dims)), size], "int64")
+    places = legalizer.call_prim(op, "nonzero", [x, starts], _fill, result=result)
+    return None if places is None else matched(op, places)
+
+
+def _length(builder: PrimFuncBuilder, source: Buffer, start: Scalar) -> Scalar:
+    """Return how many elements a block has that begins there."""
+    return binary("min", builder.symbol(source.dims[0]) - start, _BLOCK)
+
+
+def _count(builder: PrimFuncBuilder, buffers: Sequence[Buffer]) -> None:
+    """Write where the places of each block's elements begin, and how many there are."""
+    x, starts, total = buffers
+    source = builder.linear(x)
+    with parts(builder, "count", starts.dims[0], "reduction") as each:
+        found = builder.alloc("Found", [1], "int32")
+        with each as block:
+            start = block * _BLOCK
+            found.store(0, 0)
+            with builder.loop(_length(builder, source, start)) as i:
+                found.store(found[0] + cast(compare("ne", source[start + i], 0), "int32"), 0)
+            starts.store(cast(found[0], "int64"), block)
+    with builder.block("starts", [], annotations=class_note("scan")):
+        total.store(0, 0)
+        with builder.loop(starts.dims[0]) as block:
+            here = starts[block]
+            starts.store(total[0], block)
+            total.store(total[0] + here, 0)
+
+
+def _fill(builder: PrimFuncBuilder, buffers: Sequence[Buffer]) -> None:
+    """Write the places: of a block first into fast memory, without a branch, then by axis."""
+    x, starts, out = buffers
+    source = builder.linear(x)
+    elements = source.dims[0].value
+    narrow = elements is not None and elements < 1 << 31
+    number = "uint32" if narrow else "uint64"
+    with parts(builder, "places", starts.dims[0], "gather") as each:
+        places = builder.alloc("Places", [_BLOCK], "int32")
+        found = builder.alloc("Found", [1], "int32")
+        with each as block:
+            start = block * _BLOCK
+            found.store(0, 0)
+            with builder.loop(_length(builder, source, start)) as i:
+                places.store(cast(i, "int32"), cast(found[0], INDEX))
+                found.store(found[0] + cast(compare("ne", source[start + i], 0), "int32"), 0)
+            first = cast(starts[block], INDEX)
+            with builder.loop(cast(found[0], INDEX)) as i:
+                rest = cast(start, number) + cast(places[i], number)
+                for axis in reversed(range(len(x.dims))):
+                    place = rest
+                    if axis:
+                        length = cast(builder.symbol(x.dims[axis]), number)
+                        rest = binary("div", rest, length)
+                        place = place - rest * length
+                    out.store(cast(place, "int64"), (axis, first + i))
+
+
+LEGALIZE = {"nonzero": _legalize_nonzero}
