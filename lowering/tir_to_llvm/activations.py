@@ -5,10 +5,10 @@ import math
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_llvm.exponential import (
     EXP,
+    bell,
     clamp,
     growing_power,
     scaled,
-    table_and_rest,
     whole_and_rest,
 )
 from relax_mlir.lowering.tir_to_llvm.lanes import Lanes
@@ -25,8 +25,6 @@ _TAIL = (
     -0.199308842420578, 0.1373283565044403, 0.06288180500268936, -0.12188252061605453,
     0.012152702547609806, 0.08145987242460251,
 )  # fmt: skip
-# e**r - 1 over r, for what a table leaves.
-_REST = (1.0, 0.5, 1.0 / 6.0)
 # Beside 2 to that power 1 is nothing.
 _ONE_IS_LOST = 64.0
 # The least power of two that is a normal number.
@@ -37,7 +35,7 @@ def _product_over_power(u: float) -> float:
     return 0.5 * u * math.erfc(u * math.sqrt(0.5)) * math.exp(u * u * 0.5)
 
 
-_IN_PIECES = Pieces(_product_over_power)
+_IN_PIECES = Pieces(_product_over_power, offset=1.0625, parts=4)
 
 
 def gelu(x: Lanes) -> Lanes:
@@ -46,20 +44,21 @@ def gelu(x: Lanes) -> Lanes:
     That is x, if positive, less |x| times the share beyond |x|: an exponential times a smooth
     function, whose digits are all there however small it is.
     """
+    if x.can_scale():
+        distance = x.limited_magnitude(_FAR)
+        table, more, whole = bell(distance)
+        part = _IN_PIECES(distance) * table
+        # Minus infinity less itself is NaN, as is the product that defines the function.
+        above = x - x.at_most(0.0)
+        return above - part.times_plus(more, part).scaled(whole)
     magnitude = x.magnitude()
     distance = (magnitude < _FAR).select(magnitude, _FAR)
     halved = distance * -0.5
     square = distance * halved
-    lost = _lost_of_product(distance, halved, square)
-    if x.can_scale():
-        table, rest, whole = table_and_rest(square, lost)
-        part = _IN_PIECES(distance) * table
-        more = rest * rest.polynomial(_REST)
-    else:
-        _, whole, rest = whole_and_rest(square, lost)
-        part = _by_quotient(distance)
-        more = (rest * rest).times_plus(rest.polynomial(EXP), rest)
-    # Minus infinity times nothing is NaN, as it is for the product that defines the function.
+    _, whole, rest = whole_and_rest(square, _lost_of_product(distance, halved, square))
+    part = _by_quotient(distance)
+    more = (rest * rest).times_plus(rest.polynomial(EXP), rest)
+    # Minus infinity times nothing is NaN.
     is_above = (x > 0.0).select(x.like(1.0), 0.0)
     return x.times_plus(is_above, scaled(part.times_plus(more, part) * -1.0, whole))
 
@@ -101,7 +100,7 @@ def over_one_plus_exp(x: Lanes, y: Lanes) -> Lanes:
 
 
 def _by_the_nearer_share(x: Lanes, y: Lanes) -> Lanes:
-    """Return x / (1 + e**y) by e**|y|, a number near 1/2 over a power of two.
+    """Return x / (1 + e**y) by e**|y|, a number from 1/2 to 1 over a power of two.
 
     Both it and 1 are multiplied by that power, so that nothing overflows.
     """

@@ -51,13 +51,19 @@ _FORMS = {
     ),
 }  # fmt: skip
 
-# Powers of two from 1/2 down to 1/4, rounded, and what that took; adding the rounder leaves the
-# multiple of 1/16 nearest to a number in the low bits. And (e**-r - 1) / r for what is left.
-_HALVED = [2.0 ** (-1 - i / 16) for i in range(16)]
-_GROWING = [struct.unpack("f", struct.pack("f", power))[0] for power in _HALVED]
-_GROWING_LOST = [power - rounded for power, rounded in zip(_HALVED, _GROWING, strict=True)]
+# Powers of two less than 1 down to 1/2, which is first, rounded, and what that took; adding the
+# rounder leaves the multiple of 1/16 nearest to a number in the low bits. And (e**-r - 1) / r for
+# what is left.
+_BELOW_ONE = [2.0 ** (-(i or 16) / 16) for i in range(16)]
+_GROWING = [struct.unpack("f", struct.pack("f", power))[0] for power in _BELOW_ONE]
+_GROWING_LOST = [power - rounded for power, rounded in zip(_BELOW_ONE, _GROWING, strict=True)]
+# More than what can be left of a number that is not too large, and less than ln(2) / 16.
+_GROWING_LEFT = 1.0 / 32.0
 _GROWING_ROUNDER = 1.5 * 2.0**19
 _GROWING_REST = (-1.0, 0.5000162124633789, -0.16667219996452332)
+# Powers from 1 to 2, and (e**(-r / 2) - 1) / r.
+_BELL = [2.0 ** (i / 16) for i in range(16)]
+_BELL_REST = tuple(factor / 2 ** (i + 1) for i, factor in enumerate(_GROWING_REST))
 
 # ln 2 in two parts; the first has so few bits that its product with an exponent is exact.
 LN2_HI, LN2_LO = 0.693359375, -2.12194440054690583e-4
@@ -110,29 +116,34 @@ def scaled(y: Lanes, whole: Lanes) -> Lanes:
     return y.scaled(whole) if y.can_scale() else scale(y, (whole + ROUNDER).bits() - ROUNDER_BITS)
 
 
-def table_and_rest(x: Lanes, more: Lanes) -> tuple[Lanes, Lanes, Lanes]:
-    """Return p, r and w with e**(x + more) = p * e**r * 2**floor(w), where `can_scale`; of f32."""
-    form = _FORMS[32]
-    shifted = x.times_plus(math.log2(math.e), form.rounder)
-    whole = shifted - form.rounder
-    rest = whole.times_plus(-form.ln2[1], whole.times_plus(-form.ln2[0], x) + more)
-    return shifted.bits().picked(form.table, x), rest, whole
+def bell(u: Lanes) -> tuple[Lanes, Lanes, Lanes]:
+    """Return p, m and w with e**(-u**2 / 2) = (p + p * m) * 2**floor(w), where `can_scale`; of f32.
+
+    What is left of the exponent is doubled and turned, so that u need not be halved.
+    """
+    square = u * u
+    shifted = square.times_plus(-0.5 * math.log2(math.e), _GROWING_ROUNDER)
+    whole = shifted - _GROWING_ROUNDER
+    high, low = (2.0 * part for part in _FORMS[32].ln2)
+    lost = u.times_plus(u, square * -1.0)
+    rest = whole.times_plus(low, whole.times_plus(high, square) + lost)
+    return shifted.bits().picked(_BELL, u), rest * rest.polynomial(_BELL_REST), whole
 
 
 def growing_power(x: Lanes) -> tuple[Lanes, Lanes]:
     """Return p and w with e**-x = p / 2**floor(w) for x <= 0, where `can_scale`; of f32.
 
-    p is about 1/4 to 1/2, and less than 1 even of large x, so that it makes nothing overflow. What
-    is left of x is bounded, as in `exp`. A second table has what rounding took from the first.
+    p is about 1/2 to 1, and less than 1 even of large x, so that it makes nothing overflow. What is
+    left of x is bounded, as in `exp`. A second table has what rounding took from the first.
     """
     shifted = x.times_plus(math.log2(math.e), _GROWING_ROUNDER)
     whole = shifted - _GROWING_ROUNDER
     ln2 = _FORMS[32].ln2
-    rest = whole.times_plus(-ln2[1], whole.times_plus(-ln2[0], x)).limited(0.5)
+    rest = whole.times_plus(-ln2[1], whole.times_plus(-ln2[0], x)).limited(_GROWING_LEFT)
     number = shifted.bits()
     table, lost = number.picked(_GROWING, x), number.picked(_GROWING_LOST, x)
     more = rest * rest.polynomial(_GROWING_REST)
-    return table + table.times_plus(more, lost), whole - 1.0
+    return table + table.times_plus(more, lost), whole - 1.0 / 16.0
 
 
 def exp(x: Lanes) -> Lanes:

@@ -12,9 +12,9 @@ _EQUAL = 0
 # 1 / a to 14 bits.
 _REGISTERS = {"f32": ("ps", 16), "f64": ("pd", 8)}
 _SCALING, _FRACTION = "llvm.x86.avx512.mask.scalef", "llvm.x86.avx512.mask.reduce"
-_INVERSE = "llvm.x86.avx512.rcp14"
-# The one of two that is nearer to zero, with the first's sign; lanes of one or two registers by
-# number.
+_INVERSE, _LEAST = "llvm.x86.avx512.rcp14", "llvm.x86.avx512.min"
+# The one of two that is nearer to zero, with the sign of the first or none; lanes of one or two
+# registers by number.
 _RANGE = "llvm.x86.avx512.mask.range"
 _TABLES = {
     ("f32", 1): "llvm.x86.avx512.permvar.sf.512",
@@ -22,7 +22,7 @@ _TABLES = {
     ("f64", 1): "llvm.x86.avx512.permvar.df.512",
     ("f64", 2): "llvm.x86.avx512.vpermi2var.pd.512",
 }
-_AS_CPU_ROUNDS, _TO_FLOOR, _NEARER_TO_ZERO = 4, 9, 2
+_AS_CPU_ROUNDS, _TO_FLOOR, _NEARER_TO_ZERO, _WITHOUT_SIGN = 4, 9, 2, 8
 
 
 class Lanes:
@@ -155,6 +155,22 @@ class Lanes:
     def limited(self, bound: float) -> "Lanes":
         """Return this, no further from zero than a bound, and that for NaN, where `can_scale`."""
         return self._by_registers(_RANGE, self.like(bound), _NEARER_TO_ZERO)
+
+    def limited_magnitude(self, bound: float) -> "Lanes":
+        """Return the absolute value up to a bound, and that for NaN, where `can_scale`."""
+        return self._by_registers(_RANGE, self.like(bound), _NEARER_TO_ZERO | _WITHOUT_SIGN)
+
+    def at_most(self, bound: float) -> "Lanes":
+        """Return the lesser of this and a bound, and the bound for NaN, where `can_scale`."""
+        suffix, lanes = _REGISTERS[str(self.value.type.element_type)]
+        rounds = self._number(ir.IntegerType.get_signless(32), _AS_CPU_ROUNDS)
+        most, name = self.like(bound).value, f"{_LEAST}.{suffix}.512"
+        return self._joined(
+            lanes,
+            lambda at: _intrinsic(
+                name, [_slice(self.value, at, lanes), _slice(most, at, lanes), rounds]
+            ),
+        )
 
     def picked(self, table: Sequence[float], like: "Lanes") -> "Lanes":
         """Return what a table of one or two registers' lanes has at the low bits of this integer.

@@ -67,6 +67,7 @@ _ERF_LARGE = (
     0.022189777344465256, -0.0030336924828588963, 0.00019494675507303327,
 )  # fmt: skip
 _ERF_SPLIT, _ERF_ONE = 0.925, 4.0
+_TANH_ONE = 9.25
 
 
 def expand_math(op: ir.Operation, fma: bool = True, avx512: bool = False) -> None:
@@ -232,12 +233,13 @@ def _expm1(x: Lanes) -> Lanes:
     return (x.magnitude() < 2.0**-25).select(x, result)
 
 
-_tanh_in_pieces, _erf_in_pieces = Pieces(math.tanh), Pieces(math.erf)
+_tanh_in_pieces = Pieces(math.tanh, offset=0.625, parts=4)
+_erf_in_pieces = Pieces(math.erf, offset=1.375, parts=8)
 
 
 def _tanh(x: Lanes) -> Lanes:
     if x.can_scale():
-        return _tanh_in_pieces(clamp(x.magnitude(), 0.0, 9.5)).with_sign_of(x)
+        return _tanh_in_pieces(clamp(x.magnitude(), 0.0, _TANH_ONE)).with_sign_of(x)
     # From 9 on e**2x + 1 and e**2x - 1 are the same number.
     e = _expm1(clamp(x.magnitude() * 2.0, 0.0, 20.0))
     return e.quotient(e + 2.0, near=True).with_sign_of(x)

@@ -2,71 +2,99 @@
 
 import functools
 import math
+import struct
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from relax_mlir.lowering.tir_to_llvm.lanes import Lanes
 
-# Pieces are eighths of the four octaves of 1 + x: what is above these bits of it counts them.
-_BITS, _PIECES, _OCTAVES = 20, 8, 4
-_COUNT = _PIECES * _OCTAVES
-_LEADING = -1 << _BITS
-# Numbers are not negative, and less than this.
-LIMIT = 2.0**_OCTAVES - 1.0
+# Pieces are as many as a register has lanes, each a part of an octave of x + `offset`: what is
+# above some bits of that counts them.
+_COUNT = 16
+_FRACTION_BITS = 23
+# Places around the middle of a piece that a polynomial may be about.
+_PLACES = 512
 
 
 @dataclass(frozen=True)
 class Pieces:
-    """A smooth function from 0 to `LIMIT`, where `can_scale`; of NaN it is NaN.
+    """A smooth function of what is not negative, where `can_scale`; of NaN it is NaN.
 
     Attributes:
         function: what it is, to double precision.
+        offset: what is added before pieces are counted; the smaller, the more they grow.
+        parts: of an octave, a power of two: pieces are for numbers below
+            `offset * (2**(16 / parts) - 1)` or less, if a part does not begin at `offset`.
         degree: of the polynomials.
     """
 
     function: Callable[[float], float]
+    offset: float
+    parts: int
     degree: int = 5
 
     def __call__(self, x: Lanes) -> Lanes:
-        """Return the function of numbers from 0 to less than `LIMIT`."""
-        bits = (x + 1.0).bits()
-        rest = x - ((bits & _LEADING).from_bits() - 1.0)
-        number = bits.without_sign_shifted(_BITS)
+        """Return the function of numbers from 0 to where pieces end."""
+        number = (x + self.offset).bits().without_sign_shifted(self._bits)
+        about, *columns = self._table()
+        rest = x - number.picked(about, x)
         total: Lanes | None = None
-        for column in reversed(self._table()):
+        for column in reversed(columns):
             coefficient = number.picked(column, x)
             total = coefficient if total is None else total.times_plus(rest, coefficient)
         assert total is not None  # a polynomial has a constant term at least
         return total
 
+    @property
+    def _bits(self) -> int:
+        return _FRACTION_BITS + 1 - self.parts.bit_length()
+
     @functools.cache  # noqa: B019, one for each function of the module
     def _table(self) -> list[list[float]]:
-        """Return for each power the coefficients of all pieces, from the constant term up."""
+        """Return what pieces' polynomials are about, then their coefficients from constants up."""
         rows: list[list[float]] = [[]] * _COUNT
-        # 1.0 has the biased exponent 127, of which the lowest bits count.
-        first = 127 * _PIECES
-        for number in range(_COUNT):
-            octave, eighth = divmod(number, _PIECES)
-            low, high = (2.0**octave * (1 + i / _PIECES) - 1 for i in (eighth, eighth + 1))
-            rows[(first + number) % _COUNT] = self._fit(low, high)
+        first = struct.unpack("I", struct.pack("f", self.offset))[0] >> self._bits
+        for number in range(first, first + _COUNT):
+            low, high = (self._begin(each) for each in (number, number + 1))
+            rows[number % _COUNT] = self._fit(low, high)
         return [list(column) for column in zip(*rows, strict=True)]
 
+    def _begin(self, number: int) -> float:
+        """Return where a piece begins, by what its floats have above the bits."""
+        (begin,) = struct.unpack("f", struct.pack("I", number << self._bits))
+        return max(0.0, begin - self.offset)
+
     def _fit(self, low: float, high: float) -> list[float]:
-        """Return the coefficients of a polynomial in what a number is above `low`."""
+        """Return a number, and the coefficients of a polynomial in what another is above it."""
         if low == 0.0 and self.function(0.0) == 0.0:
             # What is small keeps all its digits.
-            return [0.0, *_interpolate(lambda x: self.function(x) / x, low, high, self.degree - 1)]
-        return _interpolate(self.function, low, high, self.degree)
+            smooth = _interpolate(lambda x: self.function(x) / x, 0.0, low, high, self.degree - 1)
+            return [0.0, 0.0, *smooth]
+        about = self._nearly_single(low, high)
+        return [about, *_interpolate(self.function, about, low, high, self.degree)]
+
+    def _nearly_single(self, low: float, high: float) -> float:
+        """Return a number about the middle that the function has nearly an f32 at."""
+        step = (high - low) / (8 * _PLACES)
+        middle = (low + high) / 2
+        places = [_single(middle + i * step) for i in range(-_PLACES, _PLACES)]
+        found = [self.function(place) for place in places]
+        lost = [abs(each - _single(each)) for each in found]
+        return places[lost.index(min(lost))]
+
+
+def _single(number: float) -> float:
+    return struct.unpack("f", struct.pack("f", number))[0]
 
 
 def _interpolate(
-    function: Callable[[float], float], low: float, high: float, degree: int
+    function: Callable[[float], float], about: float, low: float, high: float, degree: int
 ) -> list[float]:
-    """Return a polynomial in `x - low` that meets a function at the roots of a Chebyshev one."""
+    """Return a polynomial in `x - about` that meets a function at the roots of a Chebyshev one."""
     middle, half = (low + high) / 2, (high - low) / 2
     angles = [math.pi * (2 * i + 1) / (2 * degree + 2) for i in range(degree + 1)]
     places = [middle + half * math.cos(angle) for angle in angles]
-    return _expand(_differences(function, places), [place - low for place in places])
+    return _expand(_differences(function, places), [place - about for place in places])
 
 
 def _differences(function: Callable[[float], float], places: Sequence[float]) -> list[float]:

@@ -111,6 +111,13 @@ def test_gelu_far_below_zero(machine: Any) -> None:
     check(machine["nn_gelu"](x), REFERENCES["nn.gelu"](x.astype("f8")), ALLOWED["nn.gelu"])
 
 
+def test_silu_where_results_become_subnormal(machine: Any) -> None:
+    """3.12 units were found here once: what was divided had fewer digits than the result."""
+    first, last = np.float32([91, 92]).view("i4")
+    x = -np.arange(first, last, dtype="i4").view("f4")
+    check(machine["nn_silu"](x), REFERENCES["nn.silu"](x.astype("f8")), ALLOWED["nn.silu"])
+
+
 def test_infinite_factors_of_a_gate() -> None:
     """A logistic function and a product are one function; what is no number is as of both."""
     body = """

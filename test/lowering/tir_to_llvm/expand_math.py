@@ -76,7 +76,10 @@ from relax_mlir.lowering.tir_to_llvm.pipeline import run_step
 # CHECK: arith.divf
 # CHECK-NOT: arith.divf
 # CHECK-LABEL: func.func @activations(
-# CHECK-COUNT-7: llvm.call_intrinsic "llvm.x86.avx512.vpermi2var.ps.512"
+# CHECK-NOT: vpermi2var
+# CHECK: llvm.call_intrinsic "llvm.x86.avx512.mask.range.ps.512"
+# CHECK-COUNT-8: llvm.call_intrinsic "llvm.x86.avx512.permvar.sf.512"
+# CHECK: llvm.call_intrinsic "llvm.x86.avx512.min.ps.512"
 # CHECK-LABEL: func.func @long(
 # CHECK-COUNT-2: llvm.call_intrinsic "llvm.x86.avx512.mask.scalef.ps.512"
 # CHECK: return
