@@ -105,6 +105,12 @@ def load_all(context: ir.Context) -> None:
         for dialect in (relax.Relax, tir.Tir, vm.Vm):
             if not context.is_dialect_loaded(dialect.DIALECT_NAMESPACE):
                 dialect.load()
+                release_definition(dialect)
+
+
+def release_definition(dialect: type[Any]) -> None:
+    """Let go of the module that a dialect was loaded from: it would keep its context for ever."""
+    dialect._mlir_module = None
 
 
 def load_schedule(context: ir.Context) -> None:
@@ -154,6 +160,13 @@ def make_context() -> ir.Context:
     return context
 
 
+def new_context() -> ir.Context:
+    """Return a new context as `default_context` makes one, with what users declared."""
+    context = make_context()
+    _load_late(context)
+    return context
+
+
 def default_context() -> ir.Context:
     """Return the context that this thread has entered, else the thread's own, made on first use.
 
@@ -199,6 +212,11 @@ def count_constant(context: ir.Context, size: int) -> None:
     _CONSTANT_BYTES[context] = _CONSTANT_BYTES.get(context, 0) + size
 
 
+def is_full(context: ir.Context) -> bool:
+    """Whether a context holds as many bytes of constants as one should."""
+    return _CONSTANT_BYTES.get(context, 0) >= MOST_BYTES
+
+
 def _entered() -> ir.Context | None:
     """Return the innermost `with context:` of this thread if our dialects are loaded there."""
     try:
@@ -211,7 +229,7 @@ def _entered() -> ir.Context | None:
 
 
 def _is_old(context: ir.Context) -> bool:
-    if _LOCAL.uses < MOST_USES and _CONSTANT_BYTES.get(context, 0) < MOST_BYTES:
+    if _LOCAL.uses < MOST_USES and not is_full(context):
         return False
     # Every live object of the bindings holds a reference to its context, a module exactly one.
     return _references(context) - context._get_live_module_count() <= _OWN_REFERENCES

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.bindings import ir, passmanager
 from relax_mlir.dialects.context import default_context
 from relax_mlir.errors import did_you_mean
 
@@ -32,8 +32,12 @@ def irdl_text(names: Sequence[str] = NAMES) -> str:
             raise KeyError(f"unknown dialect '{name}'{did_you_mean(name, dialects)}")
     with default_context(), ir.Location.unknown():
         merged = ir.Module.create()
+        # As the dialects are loaded.
+        manager = passmanager.PassManager.parse("builtin.module(canonicalize,cse)")
         for name in names:
-            for op in ir.Module.parse(str(dialects[name]._mlir_module)).body.operations:
+            definition = dialects[name]._emit_module()
+            manager.run(definition.operation)
+            for op in definition.body.operations:
                 merged.body.append(op.operation.clone())
         header = _HEADER.format(names=", ".join(names), s="s" if len(names) > 1 else "")
         # IRDL's printer leaves a space at the end of some lines.

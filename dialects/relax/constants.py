@@ -82,9 +82,9 @@ def constant_attribute(array: np.ndarray, name: str | None = None) -> ir.Attribu
     attribute = ir.DenseResourceElementsAttr.get_from_buffer(
         data.data, key, type_, array.dtype.alignment, False
     )
-    match = _RESOURCE.search(str(attribute))
-    assert match is not None, "MLIR prints a resource by its name"
-    _ARRAYS.setdefault(ir.Context.current, {})[match.group(1)] = array
+    given = resource_name(attribute)
+    assert given is not None, "MLIR prints a resource by its name"
+    _ARRAYS.setdefault(ir.Context.current, {})[given] = array
     count_constant(ir.Context.current, array.nbytes)
     return attribute
 
@@ -125,13 +125,19 @@ def constant_array(attribute: ir.Attribute) -> np.ndarray:
     type_ = attribute.type
     shape = list(type_.shape)
     dtype = numpy_dtype(T.tensor_dtype(type_))
-    match = _RESOURCE.match(str(attribute))
-    if match is None:
+    name = resource_name(attribute)
+    if name is None:
         return _from_dense(attribute, shape, dtype)
-    found = _ARRAYS.get(attribute.context, {}).get(match.group(1))
+    found = _ARRAYS.get(attribute.context, {}).get(name)
     if found is not None:
         return found
-    return _from_text(attribute, match.group(1), shape, dtype)
+    return _from_text(attribute, name, shape, dtype)
+
+
+def resource_name(attribute: ir.Attribute) -> str | None:
+    """Return the name of the resource that an attribute is made of, None for other attributes."""
+    match = _RESOURCE.match(str(attribute))
+    return None if match is None else match.group(1)
 
 
 def _from_dense(attribute: ir.Attribute, shape: list[int], dtype: np.dtype) -> np.ndarray:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from relax_mlir.dialects.bindings import ext, ir, submodule, uninterrupted
+from relax_mlir.dialects.context import release_definition
 
 transform = submodule("dialects.transform")
 
@@ -77,6 +78,7 @@ def load() -> None:
     if context.is_dialect_loaded("schedule"):
         return
     Schedule.load()
+    release_definition(Schedule)
     for name in PRIMITIVES:
         _Replayed.attach(f"schedule.{name}")
         _Effects.attach(f"schedule.{name}")

@@ -1,6 +1,6 @@
 """`relax.build`: an IRModule in, an Executable out (V01, V02)."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.context import lock_of
@@ -15,6 +15,7 @@ from relax_mlir.relax.build_log import BuildLog
 from relax_mlir.relax.codegen_vm import codegen_vm
 from relax_mlir.relax.kernel_costs import kernel_costs
 from relax_mlir.relax.specialize import enable
+from relax_mlir.relax.working_copy import working_copy
 from relax_mlir.runtime.exec_builder import ExecBuilder
 from relax_mlir.runtime.executable import Executable, NativeObject
 from relax_mlir.transform import config, registry
@@ -106,9 +107,10 @@ def build(
     resolved = Target.parse(target) if isinstance(target, str) else target
     log = log if log is not None else BuildLog()
     context = PassContext.current()
-    working = _copy(mod, log)
+    # Passes that we do not know may hold objects of the module's context.
+    working = _copy(mod, log, working_copy if pipeline is None else IRModule.clone)
     with (
-        lock_of(mod.context),
+        lock_of(working.context),
         working.context,
         ir.Location.unknown(),
         recorded(context.option(config.REPRODUCER)),
@@ -162,7 +164,7 @@ def lower(
     resolved = Target.parse(target) if isinstance(target, str) else target
     log = log if log is not None else BuildLog()
     context = PassContext.current()
-    working = _copy(mod, log)
+    working = _copy(mod, log, IRModule.clone)
     with (
         lock_of(mod.context),
         working.context,
@@ -189,10 +191,10 @@ def level_of(name: str) -> int:
     return _LEVELS.get(name, 0)
 
 
-def _copy(mod: IRModule, log: BuildLog) -> IRModule:
+def _copy(mod: IRModule, log: BuildLog, copy: Callable[[IRModule], IRModule]) -> IRModule:
     # Any number of threads may build, also modules of one context: these wait here.
     with log.stage("input", mod.mlir_module), lock_of(mod.context):
-        return mod.clone()
+        return copy(mod)
 
 
 def _run(

@@ -21,6 +21,7 @@ from relax_mlir.dialects import context as contexts
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.constants import constant_attribute
 from relax_mlir.instrument.statistics import resident_bytes
+from relax_mlir.script import relax as R
 
 def build(i):
     made = Program()
@@ -44,6 +45,20 @@ def weights(i):
         attribute = constant_attribute(np.random.rand(1 << 19))
         mod.mlir_module.operation.attributes["test.weights"] = attribute
     return mod
+
+WIDE = None
+
+def same(i):
+    # Panels of 8 MiB at every build.
+    global WIDE
+    if WIDE is None:
+        x = relax.Var("x", R.Tensor((4, 2048), "float32"))
+        builder = relax.BlockBuilder()
+        with builder.function("main", [x]):
+            weight = relax.const(np.random.rand(2048, 1024).astype("float32"))
+            builder.emit_func_output(builder.emit(relax.op.matmul(x, weight)))
+        WIDE = builder.get()
+    return relax.build(WIDE)
 
 def measure():
     gc.collect()
@@ -99,6 +114,12 @@ def test_modules_that_are_kept_keep_nothing_else(held):
 @on_linux
 def test_it_is_giving_up_contexts_that_helps():
     assert growth("transform", warm=150, count=300, held=2, uses=10**6) > 3
+
+
+@on_linux
+def test_panels_go_with_the_executables_of_one_module():
+    # 12 builds that pack 8 MiB each; the first eight share the module's context.
+    assert growth("same", warm=10, count=12) < 24
 
 
 @on_linux
