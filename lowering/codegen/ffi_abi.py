@@ -182,7 +182,8 @@ class _Wrapper(ArgumentText):
         self._check()
         self._solve()
         self._check_expressions()
-        self._call()
+        skips = self._skip()
+        self._call(skips)
         name = _quoted(SYMBOL_PREFIX + self._signature.name)
         head = (
             f"llvm.func @{name}(%self: !llvm.ptr, %args: !llvm.ptr, %count: i32, "
@@ -389,7 +390,26 @@ class _Wrapper(ArgumentText):
                 f"'{_render(dim)}', and no dimension or integer argument gives '{name}' a value",
             ) from None
 
-    def _call(self) -> None:
+    def _skip(self) -> bool:
+        """Go to the end if all that is written is empty: 2^60 rows of nothing take years."""
+        if self._fallible or not self._signature.skips_empty:
+            return False
+        buffers = self._buffers()[:-1] if self._signature.has_arena else self._buffers()
+        written = [(number, param) for number, param in buffers if param.written]
+        every, zero = "", self._constant(0)
+        for number, param in written:
+            empty = ""
+            for axis, size in enumerate(param.static):
+                if size in (None, 0):
+                    extent = self._extent(number, axis)
+                    is_zero = self._emit(f'llvm.icmp "eq" {extent}, {zero} : i64')
+                    empty = self._emit(f"llvm.or {empty}, {is_zero} : i1") if empty else is_zero
+            every = self._emit(f"llvm.and {every}, {empty} : i1") if every else empty
+        label = f"^b{self._next}"
+        self._lines += [f"  llvm.cond_br {every}, ^done, {label}", f"{label}:"]
+        return True
+
+    def _call(self, skips: bool) -> None:
         given = []
         for number, param in enumerate(self._signature.params):
             if not isinstance(param, BufferParam):
@@ -415,6 +435,8 @@ class _Wrapper(ArgumentText):
             self._branch(good, f"^bad_status({status} : i32)")
         else:
             self._lines.append(f"  {call}()")
+        if skips:
+            self._lines += ["  llvm.br ^done", "^done:"]
         kind, value = 0, self._constant(0)
         if self._signature.returns is not None:
             kind, value = self._boxed(self._signature.returns.dtype, given[-3])

@@ -1,5 +1,6 @@
 """What a prim func promises about its arguments, read before it is lowered (V10)."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from relax_mlir.dialects.bindings import ir
@@ -15,6 +16,10 @@ from relax_mlir.lowering.tir_to_vector.externs import name_externs
 STAGE = "calling convention"
 KERNEL_PREFIX = "relax_kernel_"
 _LARGEST = (1 << 63) - 1
+# Functions that say how many threads there are, and which one this is.
+_THREADS = ("omp_get_",)
+# Instructions, and what keeps the order of some.
+_HARMLESS = ("llvm.call_intrinsic", "llvm.inline_asm")
 
 _DTYPES = {
     "f16": "float16", "bf16": "bfloat16", "f32": "float32", "f64": "float64", "i1": "bool",
@@ -106,7 +111,9 @@ class Signature:
 
     `returns`: the buffer for the number that it returns, which follows the parameters;
     `inplace`: its buffers may overlap each other; `internal`: only other native functions call it;
-    `shared`: the kernel of another function, which does the same.
+    `shared`: the kernel of another function, which does the same;
+    `skips_empty`: all that it does is to write buffers, which may have no elements;
+    `has_arena`: its last buffer is memory for what lies between.
     """
 
     name: str
@@ -115,6 +122,8 @@ class Signature:
     internal: bool
     shared: str | None = None
     returns: BufferParam | None = None
+    skips_empty: bool = False
+    has_arena: bool = False
 
     @property
     def passed(self) -> tuple[BufferParam | ScalarParam, ...]:
@@ -138,19 +147,22 @@ def take_signatures(module: ir.Operation) -> list[Signature]:
         for op in module.regions[0].blocks[0].operations
         if op.operation.name == "func.func" and "tir.prim_func" in op.operation.attributes
     ]
-    signatures = []
-    for function in functions:
-        signature = _signature(function)
+    defined = {_name(function): function for function in functions if not function.is_external}
+    found = [_signature(function, defined) for function in functions]
+    for function, signature in zip(functions, found, strict=True):
         _rename(module, function, signature.kernel)
         _strip(function)
-        signatures.append(signature)
     name_externs(module)
     take_packed(module)
-    return signatures
+    return found
 
 
-def _signature(function: ir.OpView) -> Signature:
-    name = ir.StringAttr(function.operation.attributes["sym_name"]).value
+def _name(function: ir.OpView) -> str:
+    return ir.StringAttr(function.operation.attributes["sym_name"]).value
+
+
+def _signature(function: ir.OpView, defined: Mapping[str, ir.OpView]) -> Signature:
+    name = _name(function)
     if len(function.type.results):
         raise CompileError(STAGE, f"prim func '{name}' returns values; results go into buffers")
     arguments = function.entry_block.arguments
@@ -162,13 +174,39 @@ def _signature(function: ir.OpView) -> Signature:
         params = tuple(rest)
         if not isinstance(returns, BufferParam) or returns.dims:
             raise CompileError(STAGE, f"prim func '{name}' returns what is not one number")
+    has_arena = "tir.arena" in function.operation.attributes and any(
+        param.name == "workspace" for param in params
+    )
+    buffers = [param for param in params if isinstance(param, BufferParam)]
+    written = [p for p in (buffers[:-1] if has_arena else buffers) if p.written]
+    can_be_empty = bool(written) and all({None, 0} & {*param.static} for param in written)
     return Signature(
         name,
         params,
         returns=returns,
         inplace=any("tir.inplace" in attr for attr in attrs),
         internal="tir.internal" in function.operation.attributes,
+        skips_empty=can_be_empty and returns is None and _is_pure(function.operation, defined),
+        has_arena=has_arena,
     )
+
+
+def _is_pure(op: ir.Operation, functions: Mapping[str, ir.OpView]) -> bool:
+    """Whether an operation does nothing but write buffers, nor does what it calls."""
+    for view in (view for region in op.regions for block in region.blocks for view in block):
+        inner = view.operation
+        if inner.name == "func.call":
+            callee = ir.FlatSymbolRefAttr(inner.attributes["callee"]).value
+            if callee.startswith(_THREADS):
+                continue
+            called = functions.get(callee)
+            if called is None or not _is_pure(called.operation, functions):
+                return False
+        elif inner.name not in _HARMLESS and ("call" in inner.name or "assert" in inner.name):
+            return False
+        if not _is_pure(inner, functions):
+            return False
+    return True
 
 
 def _argument_attributes(function: ir.OpView) -> list[dict[str, ir.Attribute]]:
