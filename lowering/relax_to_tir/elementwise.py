@@ -13,6 +13,7 @@ from relax_mlir.dialects.relax.ops.base import (
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.dialects.tir.builder import Buffer, PrimFuncBuilder
 from relax_mlir.dialects.tir.scalar import Scalar, cast, compare, select
+from relax_mlir.lowering.relax_to_tir.constant_scalars import number, scalar_of
 from relax_mlir.lowering.relax_to_tir.emit import Legalizer
 from relax_mlir.lowering.relax_to_tir.limits import ACCUMULATE
 from relax_mlir.lowering.relax_to_tir.scalar_functions import BINARY, PARAMETRIC, TERNARY, UNARY
@@ -73,7 +74,10 @@ def legalize_parametric(legalizer: Legalizer, op: ir.Operation) -> ir.Value | No
 
 
 def legalize_broadcast(legalizer: Legalizer, op: ir.Operation) -> ir.Value | None:
-    """Legalise an operation of broadcast operands, where broadcasting is certain."""
+    """Legalise an operation of broadcast operands, where broadcasting is certain.
+
+    Constants of one element are numbers in the kernel, so that what is made for numbers is found.
+    """
     name = op.name.removeprefix("relax.")
     shapes = T.all_dims(value.type for value in (*op.operands, op.results[0]))
     if shapes is None:
@@ -82,15 +86,27 @@ def legalize_broadcast(legalizer: Legalizer, op: ir.Operation) -> ir.Value | Non
     if not all(broadcasts(dims, out_dims) for dims in sources):
         return None
     compute = BINARY.get(name) or TERNARY[name]
+    numbers = [scalar_of(value) for value in op.operands]
+    tensors = [value for value, given in zip(op.operands, numbers, strict=True) if given is None]
 
     def body(builder: PrimFuncBuilder, buffers: Sequence[Buffer]) -> None:
         *sources, out = buffers
         with builder.nest(name, spatial(out.dims)) as block:
-            at = tuple(block)
-            values = [source[broadcast_indices(source.dims, out.dims, at)] for source in sources]
+            at, rest, values = tuple(block), iter(sources), []
+            for value, given in zip(op.operands, numbers, strict=True):
+                if given is not None:
+                    values.append(number(given, value.type))
+                    continue
+                source = next(rest)
+                values.append(source[broadcast_indices(source.dims, out.dims, at)])
             out.store(compute(*values), at)
 
-    return legalizer.call_prim(op, name, list(op.operands), body)
+    # Operands' types tell functions apart that differ in which operand is a number.
+    known = [
+        f"{given}: {value.type}" if given is not None else ""
+        for value, given in zip(op.operands, numbers, strict=True)
+    ]
+    return legalizer.call_prim(op, name, tensors, body, key=str(known) if any(known) else "")
 
 
 def legalize_prelu(legalizer: Legalizer, op: ir.Operation) -> ir.Value | None:

@@ -178,6 +178,8 @@ class _Body:
         self, builder: PrimFuncBuilder, inputs: Sequence[ir.Value], between: ir.Value
     ) -> None:
         self._builder, self._inputs, self._between = builder, list(inputs), between
+        # What was loaded from where: kernels that read the same element get the same value.
+        self._loaded: dict[tuple[ir.Value, ...], ir.Value] = {}
 
     def write(self, producer: ElementwiseKernel, consumer: ElementwiseKernel) -> None:
         """Write both computations over the output, the first one's value going to the second."""
@@ -260,9 +262,12 @@ class _Body:
     ) -> ir.Value:
         buffer = self._builder.buffers[self._inputs.index(argument)]
         indices = [self._operand(index, mapping, kernel) for index in list(op.operands)[1:]]
-        return ir.Operation.create(
-            "memref.load", results=[op.results[0].type], operands=[buffer.value, *indices]
-        ).result
+        place = (buffer.value, *indices)
+        if place not in self._loaded:
+            self._loaded[place] = ir.Operation.create(
+                "memref.load", results=[op.results[0].type], operands=place
+            ).result
+        return self._loaded[place]
 
     def _operand(
         self, value: ir.Value, mapping: Mapping[ir.Value, ir.Value], kernel: ElementwiseKernel

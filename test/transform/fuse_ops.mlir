@@ -193,3 +193,31 @@ func.func @of_a_sum(%x: tensor<4x8xf32>) -> tensor<4x16xf32> attributes {relax.f
   %1 = "relax.repeat"(%0) {repeats = 2 : i64, axis = 1 : i64} : (tensor<4x8xf32>) -> tensor<4x16xf32>
   return %1 : tensor<4x16xf32>
 }
+
+// -----
+
+!V = tensor<8xf32>
+
+// Numbers are in the kernel, and what two of the fused operations read is loaded once.
+
+// CHECK-LABEL: func.func @written_out
+// CHECK: "relax.call_tir"{{.*}}@[[KERNEL:.*erf.*]]} : {{.*}}, tuple<tensor<8xf32>>)
+// CHECK-NOT: "relax.call_tir"
+// CHECK: return
+func.func @written_out(%x: !V) -> !V attributes {relax.function} {
+  %root = "relax.constant"() {value = dense<1.41421354> : tensor<f32>} : () -> tensor<f32>
+  %one = "relax.constant"() {value = dense<1.0> : tensor<1xf32>} : () -> tensor<1xf32>
+  %0 = "relax.divide"(%x, %root) : (!V, tensor<f32>) -> !V
+  %1 = "relax.erf"(%0) : (!V) -> !V
+  %2 = "relax.add"(%1, %one) : (!V, tensor<1xf32>) -> !V
+  %3 = "relax.multiply"(%x, %2) : (!V, !V) -> !V
+  return %3 : !V
+}
+
+// CHECK: func.func private @[[KERNEL]]
+// CHECK: %[[X:.*]] = memref.load
+// CHECK-NOT: memref.load
+// CHECK: %[[S:.*]] = arith.divf %[[X]], %
+// CHECK: %[[E:.*]] = math.erf %[[S]]
+// CHECK: %[[T:.*]] = arith.addf %[[E]], %
+// CHECK: arith.mulf %[[X]], %[[T]]

@@ -35,6 +35,17 @@ func.func @dtypes(%a: tensor<4xi32>, %b: tensor<4xui8>, %c: tensor<4xi1>, %d: te
   return %r : tuple<>
 }
 
+func.func @numbers(%a: tensor<4xf32>, %b: tensor<4xi32>) -> tuple<tensor<1xf32>> attributes {relax.function} {
+  %c = "relax.constant"() {value = dense<0.5> : tensor<f32>} : () -> tensor<f32>
+  %d = "relax.constant"() {value = dense<7> : tensor<1x1xi32>} : () -> tensor<1x1xi32>
+  %w = "relax.constant"() {value = dense<2.0> : tensor<1xf32>} : () -> tensor<1xf32>
+  %0 = "relax.subtract"(%c, %a) : (tensor<f32>, tensor<4xf32>) -> tensor<4xf32>
+  %1 = "relax.maximum"(%b, %d) : (tensor<4xi32>, tensor<1x1xi32>) -> tensor<1x4xi32>
+  %2 = "relax.mod"(%w, %w) : (tensor<1xf32>, tensor<1xf32>) -> tensor<1xf32>
+  %r = builtin.unrealized_conversion_cast %w : tensor<1xf32> to tuple<tensor<1xf32>>
+  return %r : tuple<tensor<1xf32>>
+}
+
 // One serial nest, one block; accesses are declared as maps of the block's iterators.
 // CHECK-LABEL: func.func private @relu(
 // CHECK-SAME: %[[IN:.*]]: memref<?xf32> {tir.dtype = "float32", tir.name = "A", tir.shape = #relax.dims<["n"], #{{.*}}>}, %[[OUT:.*]]: memref<?xf32> {tir.dtype = "float32", tir.name = "Out"
@@ -92,3 +103,16 @@ func.func @dtypes(%a: tensor<4xi32>, %b: tensor<4xui8>, %c: tensor<4xi1>, %d: te
 
 // CHECK-LABEL: func.func private @astype(
 // CHECK: arith.uitofp
+
+// A constant of one element is a number in the kernel, unless it goes where it may be written to.
+// CHECK-LABEL: func.func private @subtract(
+// CHECK-SAME: %[[A:[a-z0-9]+]]: memref<4xf32> {{[^%]*}}, %[[OUT:[a-z0-9]+]]: memref<4xf32> {{[^%]*}}) attributes
+// CHECK: %[[C:.*]] = arith.constant 5.000000e-01 : f32
+// CHECK: arith.subf %[[C]], %
+
+// CHECK-LABEL: func.func private @maximum(
+// CHECK-SAME: %{{[a-z0-9]+}}: memref<4xi32> {{[^%]*}}, %{{[a-z0-9]+}}: memref<1x4xi32> {{[^%]*}}) attributes
+// CHECK: arith.maxsi %{{.*}}, %c7_i32
+
+// CHECK-LABEL: func.func private @mod(
+// CHECK-SAME: %{{[a-z0-9]+}}: memref<1xf32> {{[^%]*}}, %{{[a-z0-9]+}}: memref<1xf32> {{[^%]*}}, %{{[a-z0-9]+}}: memref<1xf32>
