@@ -15,7 +15,10 @@ from relax_mlir.lowering.tir_to_llvm.common_forms import (
     logarithm_of_more,
     logarithms,
 )
+from relax_mlir.lowering.tir_to_llvm.far_angles import far_quarter_turns
+from relax_mlir.lowering.tir_to_llvm.in_turn import in_turn
 from relax_mlir.lowering.tir_to_llvm.lanes import Lanes, choose
+from relax_mlir.lowering.tir_to_llvm.powers import pow_of_doubles
 from relax_mlir.lowering.tir_to_llvm.remainder import remainder
 
 _LOG2_E = 1.4426950408889634
@@ -24,6 +27,7 @@ _LN2 = (0.6931471803691238, 1.9082149292705877e-10)
 # pi / 2 as a sum.
 _HALF_PI = (1.5707963267948966, 6.123233995736766e-17, -1.497384905065873e-33)
 _NEAR = 2.0**20
+_FAR_LANES = 8  # as of f32
 # Adding 1.5 * 2**52 rounds to an integer, and leaves that integer in the low bits.
 _ROUNDER = 1.5 * 2.0**52
 _ROUNDER_BITS = 0x4338000000000000
@@ -177,20 +181,22 @@ def _log(x: Lanes) -> Lanes:
 _log1p = logarithm_of_more(_log, 2.0**-54)
 
 
-def _quarter_turns(x: Lanes, name: str, near: Callable[[Lanes, Lanes], Lanes]) -> Lanes:
-    """Return a function of x by its rest after quarter turns; far from zero the C library's."""
+def _quarter_turns(x: Lanes) -> tuple[Lanes, Lanes]:
+    """Return the rest of x after whole quarter turns, and their number modulo 4 in an i64."""
     shifted = x.times_plus(2.0 / math.pi, _ROUNDER)
     whole = shifted - _ROUNDER
     rest = x
     for part in _HALF_PI:
         rest = whole.times_plus(-part, rest)
-    value = near(rest, shifted.bits())
     far = x.magnitude() > _NEAR
+    count = shifted.bits()
 
     def seldom() -> Sequence[Lanes]:
-        return [far.select(x.math(name), value)]
+        found = in_turn(x, _FAR_LANES, far_quarter_turns, (rest, count))
+        return [far.select(a, b) for a, b in zip(found, (rest, count), strict=True)]
 
-    return choose(far.any(), seldom, [value])[0]
+    rest, count = choose(far.any(), seldom, [rest, count])
+    return rest, count
 
 
 def _sine(r: Lanes, square: Lanes) -> Lanes:
@@ -205,29 +211,30 @@ def _cosine(square: Lanes) -> Lanes:
     return near_one + rest
 
 
-def _circular(name: str, turned: int) -> Callable[[Lanes], Lanes]:
-    def near(rest: Lanes, count: Lanes) -> Lanes:
-        count = count + turned
-        square = rest * rest
-        odd = (count & 1).equals(1)
-        value = odd.select(_cosine(square), _sine(rest, square))
-        return (value.bits() ^ ((count & 2) << 62)).from_bits()
+def _circular(x: Lanes, turned: int) -> Lanes:
+    rest, count = _quarter_turns(x)
+    count = count + turned
+    square = rest * rest
+    odd = (count & 1).equals(1)
+    value = odd.select(_cosine(square), _sine(rest, square))
+    return (value.bits() ^ ((count & 2) << 62)).from_bits()
 
-    def function(x: Lanes) -> Lanes:
-        value = _quarter_turns(x, name, near)
-        return value if turned else (x.magnitude() < _TINY).select(x, value)
 
-    return function
+def _sin(x: Lanes) -> Lanes:
+    return (x.magnitude() < _TINY).select(x, _circular(x, 0))
+
+
+def _cos(x: Lanes) -> Lanes:
+    return _circular(x, 1)
 
 
 def _tan(x: Lanes) -> Lanes:
-    def near(rest: Lanes, count: Lanes) -> Lanes:
-        square = rest * rest
-        sine, cosine = _sine(rest, square), _cosine(square)
-        odd = (count & 1).equals(1)
-        return odd.select(cosine * -1.0, sine) / odd.select(sine, cosine)
-
-    return (x.magnitude() < _TINY).select(x, _quarter_turns(x, "tan", near))
+    rest, count = _quarter_turns(x)
+    square = rest * rest
+    sine, cosine = _sine(rest, square), _cosine(square)
+    odd = (count & 1).equals(1)
+    ratio = odd.select(cosine * -1.0, sine) / odd.select(sine, cosine)
+    return (x.magnitude() < _TINY).select(x, ratio)
 
 
 _ANGLES = Angles((_HALF_PI[0], _HALF_PI[1]), _TINY, _ASIN, 63)
@@ -270,14 +277,15 @@ DOUBLES: dict[str, Callable[..., Lanes]] = {
     "math.asin": _asin,
     "math.atan": _atan,
     "math.atan2": arctangent2(_ANGLES, _angle_below_one),
-    "math.cos": _circular("cos", 1),
+    "math.cos": _cos,
     "math.erf": _erf,
     "math.exp": _exp,
     "math.exp2": _exp2,
     "math.expm1": _expm1,
     "math.log": _log,
     "math.log1p": _log1p,
-    "math.sin": _circular("sin", 0),
+    "math.powf": pow_of_doubles,
+    "math.sin": _sin,
     "math.tan": _tan,
     "math.tanh": _tanh,
 }

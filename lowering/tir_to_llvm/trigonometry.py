@@ -1,4 +1,4 @@
-"""Sine, cosine and tangent of f32 for arguments of any size, and powers.
+"""Sine, cosine and tangent of f32 for arguments of any size.
 
 An argument is first brought to a quarter turn around zero: near zero by a subtraction of multiples
 of pi / 2 in three parts, which needs a fused multiply-add; far from it by Payne and Hanek's method
@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_llvm.in_turn import in_turn
 from relax_mlir.lowering.tir_to_llvm.lanes import Lanes, choose
+from relax_mlir.lowering.tir_to_llvm.powers import pow_of_singles
 
 # pi / 2 as a sum, each part an f32.
 _HALF_PI = (1.5707963705062866, -4.371138828673793e-08, -1.7151245100058819e-15)
@@ -120,65 +121,9 @@ def _tan(x: Lanes) -> Lanes:
     return (x.magnitude() < _TINY).select(x, ratio)
 
 
-# log2(1 + f) / f in f64 for 1 + f between the square roots of 1/2 and 2, and 2**r for |r| <= 1/2
-_LOG2 = (
-    1.4426950408893546, -0.7213475204249703, 0.4808983465854914, -0.3606737659000566,
-    0.2885390706794803, -0.24044872725551694, 0.20609526659936267, -0.18035040499183425,
-    0.1604252324327595, -0.14412615716846938, 0.1291441061815618, -0.1196258371484718,
-    0.1261236944484679, -0.12351982003088803, 0.06318072081487984,
-)  # fmt: skip
-_EXP2 = (
-    1.0, 0.6931471824645996, 0.24022646248340607, 0.05550328642129898, 0.009618489071726799,
-    0.0013399932067841291, 0.00015345789142884314,
-)  # fmt: skip
-_SQRT_HALF_BITS = 0x3F3504F3
-_ROUNDER_OF_DOUBLES = 1.5 * 2.0**52
-
-
-def _pow(x: Lanes, y: Lanes) -> Lanes:
-    magnitude, f32, f64 = x.magnitude(), ir.F32Type.get(), ir.F64Type.get()
-    is_tiny = magnitude < 2.0**-126
-    bits = is_tiny.select(magnitude * 2.0**23, magnitude).bits() - _SQRT_HALF_BITS
-    exponent = (bits >> 23).to_float() - is_tiny.select(x.like(23.0), 0.0)
-    f = (((bits & 0x7FFFFF) + _SQRT_HALF_BITS).from_bits() - 1.0).converted("arith.extf", f64)
-    log = f.times_plus(f.polynomial(_LOG2), exponent.converted("arith.extf", f64))
-    log = (magnitude > 0.0).select(log, -math.inf)
-    log = magnitude.same(math.inf).select(log.like(math.inf), log)
-    power = log * y.converted("arith.extf", f64)
-    power = (power > 129.0).select(power.like(129.0), power)
-    power = (power < -151.0).select(power.like(-151.0), power)
-    whole = power + _ROUNDER_OF_DOUBLES - _ROUNDER_OF_DOUBLES
-    rest = (power - whole).converted("arith.truncf", f32)
-    whole = whole.converted("arith.truncf", f32)
-    result = rest.polynomial(_EXP2)
-    if result.can_scale():
-        result = result.scaled(whole)
-    else:
-        number = (whole + _ROUNDER).bits() - 0x4B400000
-        half = number >> 1
-        for part in (half, number - half):
-            result = result * ((part + 127) << 23).from_bits()
-    return _signs_of_powers(x, y, x.same(x).select(result, x))
-
-
-def _signs_of_powers(x: Lanes, y: Lanes, result: Lanes) -> Lanes:
-    """Return a power of |x| as that of x: C's special cases."""
-    infinite = x.magnitude().same(math.inf)
-    is_integer = y.math("floor").same(y)
-    halved = y * 0.5
-    is_odd = is_integer & (halved.math("floor").same(halved) ^ -1)
-    flipped = (result.bits() ^ (x.bits() & (-1 << 31))).from_bits()
-    result = is_odd.select(flipped, result)
-    undefined = (x < 0.0) & (is_integer ^ -1) & (infinite ^ -1) & y.same(y)
-    result = undefined.select(x.like(math.nan), result)
-    one = x.same(1.0) | y.same(0.0)
-    one = one | (x.same(-1.0) & y.magnitude().same(math.inf))
-    return one.select(x.like(1.0), result)
-
-
 TRIGONOMETRY: dict[str, Callable[..., Lanes]] = {
     "math.cos": _cos,
-    "math.powf": _pow,
+    "math.powf": pow_of_singles,
     "math.sin": _sin,
     "math.tan": _tan,
 }

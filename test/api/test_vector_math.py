@@ -58,7 +58,7 @@ def machine() -> Any:
     functions = "".join(map(_function, REFERENCES))
     functions += "".join(_function(name, "xy") for name in BINARY)
     functions += "".join(_function(name, "x", "float64") for name in DOUBLES)
-    functions += _function("atan2", "xy", "float64")
+    functions += "".join(_function(name, "xy", "float64") for name in ("atan2", "power"))
     module = script.from_source("@I.ir_module\nclass Math:" + functions)
     return relax.VirtualMachine(relax.build(module))
 
@@ -214,6 +214,57 @@ def test_ulps_of_angles_between_doubles(machine: Any) -> None:
     with np.errstate(all="ignore"):
         exact = np.arctan2(y.astype(np.longdouble), x.astype(np.longdouble))
     check(got, exact, 2.5)
+
+
+@pytest.mark.skipif(np.finfo(np.longdouble).nmant <= 52, reason="no wider numbers to compare with")
+def test_ulps_of_powers_of_doubles(machine: Any) -> None:
+    rng = np.random.default_rng(0)
+    patterns = rng.integers(0, 2**64, (2, 20_000), dtype=np.uint64).view(np.float64)
+    numbers = [*EDGES, 2, 3, -2, -3, 2.0**53 - 1, 1 - 2.0**-53, 1 + 2.0**-52, 1e308, 5e-324, -1e16]
+    edges = np.stack(np.meshgrid(numbers, numbers)).reshape(2, -1)
+    # Bases near 1, subnormal ones, and results all over the range.
+    spread = [
+        (1 + rng.uniform(-0.3, 0.4, 20_000), rng.uniform(-2000, 2000, 20_000)),
+        (1 + rng.uniform(-1e-3, 1e-3, 20_000), rng.uniform(-7e5, 7e5, 20_000)),
+        (np.exp(rng.uniform(-745, 700, 20_000)), rng.uniform(-2, 2, 20_000)),
+    ]
+    x, y = map(np.ascontiguousarray, np.concatenate([patterns, edges, *spread], axis=1))
+    got = machine["powerfloat64"](x, y)
+    with np.errstate(all="ignore"):
+        exact = np.power(x.astype(np.longdouble), y.astype(np.longdouble))
+    check(got, exact, 2.0)
+    zero = exact.astype("f8") == 0
+    np.testing.assert_array_equal(np.signbit(got[zero]), np.signbit(exact[zero]))
+
+
+@pytest.mark.skipif(np.finfo(np.longdouble).nmant <= 52, reason="no wider numbers to compare with")
+@pytest.mark.parametrize("name", ["sin", "cos", "tan"])
+def test_ulps_of_doubles_far_from_zero(machine: Any, name: str) -> None:
+    """Also next to quarter turns, the nearest of all doubles among them."""
+    rng = np.random.default_rng(0)
+    far = np.ldexp(rng.uniform(-1, 1, 30_000), rng.integers(20, 1025, 30_000))
+    turns = np.pi / 2 * rng.integers(600_000, 2**40, 10_000)
+    edges = [6381956970095103.0 * 2.0**797, 2.0**1023, 2.0**20, -(2.0**20) - 1, math.inf, math.nan]
+    x = np.concatenate([edges, far, turns, -turns])
+    got = machine[f"{name}float64"](x)
+    with np.errstate(all="ignore"):
+        exact = REFERENCES[name](x.astype(np.longdouble))
+    check(got, exact, 3.0)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+@pytest.mark.parametrize("exponent", [1.0, 2.0, 3.0, -1.0, 0.5])
+def test_powers_by_constants(dtype: str, exponent: float) -> None:
+    functions = _FUNCTION.format(
+        "f", f'x: R.Tensor(("n",), "{dtype}")', f"power(x, R.const({exponent}, '{dtype}'))"
+    )
+    module = script.from_source("@I.ir_module\nclass Math:" + functions)
+    machine = relax.VirtualMachine(relax.build(module))
+    x = np.random.default_rng(0).standard_normal(1003).astype(dtype) * 8
+    x[:9] = 0, -0.0, np.inf, -np.inf, np.nan, 1, -1, 2e-4, -2e-4
+    with np.errstate(all="ignore"):
+        exact = np.power(x.astype(np.longdouble), np.longdouble(exponent))
+    check(machine["f"](x), exact, 2.0)
 
 
 def every_float() -> Iterator[np.ndarray]:
