@@ -23,6 +23,7 @@ class Contraction:
         k: the reduction iterator that the kernel loops over.
         outer: the other spatial iterators.
         outer_reductions: the other reduction iterators.
+        columns: how many are wanted of the columns of B's panels, the last in part; None for all.
     """
 
     flat: FlatNest
@@ -35,6 +36,7 @@ class Contraction:
     k: int
     outer: list[int]
     outer_reductions: list[int]
+    columns: int | None = None
 
     @property
     def element(self) -> ir.Type:

@@ -18,11 +18,13 @@ from relax_mlir.lowering.tir_to_vector.flat import (
 )
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.machine import Machine
+from relax_mlir.lowering.tir_to_vector.matrix_product import product_tile
+from relax_mlir.lowering.tir_to_vector.shared_iterators import shared_iterators, wanted_columns
 from relax_mlir.lowering.tir_to_vector.vector_nest import DIVIDES, NestWriter
 
 # Operations for an element from which on code that many times over costs more than a loop.
 _LONG = 8
-_ZERO, _ONE = SymExpr.const(0), SymExpr.const(1)
+_ZERO = SymExpr.const(0)
 
 
 @dataclass
@@ -53,29 +55,34 @@ class Fused:
     followers: list[Nest]
 
 
-def take_epilogue(nest: Nest, rest: Sequence[ir.Operation]) -> Fused | None:
+def take_epilogue(nest: Nest, rest: Sequence[ir.Operation], machine: Machine) -> Fused | None:
     """Return a contraction with as many of the next nests as can run on its sums in registers.
 
     Args:
         nest: a contraction's.
         rest: the loops and blocks after it.
+        machine: what for.
     """
     flat = flatten_nest(nest)
-    followers, flats = follow(flat, rest)
+    columns = wanted_columns(flat, rest)
+    followers, flats = follow(flat, rest, columns)
     while flats:
-        fused = _join(flat, followers, flats)
+        fused = _join(flat, followers, flats, columns, machine)
         if fused is not None:
             return fused
         followers, flats = followers[:-1], flats[:-1]
     return None
 
 
-def follow(flat: FlatNest, rest: Sequence[ir.Operation]) -> tuple[list[Nest], list[FlatNest]]:
+def follow(
+    flat: FlatNest, rest: Sequence[ir.Operation], columns: int | None = None
+) -> tuple[list[Nest], list[FlatNest]]:
     """Return the nests after a reduction that map its results one by one, on its iterators.
 
     Args:
         flat: the reduction's, an iterator for each of its loops.
         rest: the loops and blocks after it.
+        columns: how many of the columns in panels they take, None for all.
     """
     inputs = {root(access.buffer) for op, access in flat.accesses.items() if op in flat.slice}
     made = [flat.accesses[flat.store]]
@@ -92,7 +99,7 @@ def follow(flat: FlatNest, rest: Sequence[ir.Operation]) -> tuple[list[Nest], li
             follower = flatten_nest(nest)
         except NotFlat:
             break
-        aligned = _aligned(flat, follower, made)
+        aligned = _aligned(flat, follower, made, columns)
         if aligned is None or root(aligned.written) in inputs:
             break
         followers.append(nest)
@@ -119,7 +126,9 @@ def _block_of(op: ir.Operation) -> ir.Operation | str:
     return "" if parent is None else parent.operation
 
 
-def _aligned(flat: FlatNest, follower: FlatNest, made: list[FlatAccess]) -> FlatNest | None:
+def _aligned(
+    flat: FlatNest, follower: FlatNest, made: list[FlatAccess], columns: int | None
+) -> FlatNest | None:
     """Return a map over a contraction's results on the contraction's iterators."""
     if follower.total is not None or any(op.name in DIVIDES for op in follower.slice):
         return None
@@ -134,7 +143,7 @@ def _aligned(flat: FlatNest, follower: FlatNest, made: list[FlatAccess]) -> Flat
     # The iterators of both are told by the strides with which they walk what goes between.
     there = follower.accesses[fed[0]]
     here = made[known.index(there.buffer)]
-    to = _walk(flat, here, follower, there)
+    to = shared_iterators(flat, here, follower, there, columns)
     if to is None:
         return None
     accesses = {}
@@ -151,52 +160,13 @@ def _aligned(flat: FlatNest, follower: FlatNest, made: list[FlatAccess]) -> Flat
     return replace(follower, iters=flat.iters, accesses=accesses)
 
 
-def _walk(
-    flat: FlatNest, here: FlatAccess, follower: FlatNest, there: FlatAccess
-) -> list[list[tuple[int, SymExpr]]] | None:
-    """Return for each iterator of a map the contraction's that it is, and how often each steps.
-
-    One may be several of the contraction's, where that counts panels and the columns inside them.
-    """
-    free = [i for i, it in enumerate(flat.iters) if not it.reduction]
-
-    def walks(position: int, extent: SymExpr, stride: SymExpr) -> bool:
-        return flat.iters[position].extent == extent and here.strides[position] == stride
-
-    result: list[list[tuple[int, SymExpr]]] = []
-    for i, it in enumerate(follower.iters):
-        stride = there.strides[i]
-        same = next(([(j, _ONE)] for j in free if walks(j, it.extent, stride)), None)
-        if same is None:
-            same = _chained(flat, here, free, it.extent, stride)
-        if same is None:
-            return None
-        result.append(same)
-        free = [j for j in free if j not in (position for position, _ in same)]
-    return None if any(flat.iters[j].extent != 1 for j in free) else result
-
-
-def _chained(
-    flat: FlatNest, here: FlatAccess, free: list[int], extent: SymExpr, stride: SymExpr
-) -> list[tuple[int, SymExpr]] | None:
-    """Return iterators that together walk so far with such steps, the innermost last."""
-    found: list[tuple[int, SymExpr]] = []
-    steps = _ONE
-    while steps != extent:
-        near = [j for j in free if here.strides[j] == stride * steps]
-        near = [j for j in near if j not in (position for position, _ in found)]
-        # All but the outermost have known lengths.
-        inner = next((j for j in near if flat.iters[j].extent * steps == extent), None)
-        if inner is None:
-            inner = next((j for j in near if (flat.iters[j].extent.value or 0) > 1), None)
-        if inner is None:
-            return None
-        found.insert(0, (inner, steps))
-        steps = steps * flat.iters[inner].extent
-    return found
-
-
-def _join(flat: FlatNest, followers: list[Nest], flats: list[FlatNest]) -> Fused | None:
+def _join(
+    flat: FlatNest,
+    followers: list[Nest],
+    flats: list[FlatNest],
+    columns: int | None,
+    machine: Machine,
+) -> Fused | None:
     """Return a contraction and maps over its results on iterators that all of them share."""
     accesses = dict(flat.accesses)
     for follower in flats:
@@ -205,6 +175,15 @@ def _join(flat: FlatNest, followers: list[Nest], flats: list[FlatNest]) -> Fused
     found = match_contraction(merged)
     if isinstance(found, str) or found.outer_reductions:
         return None
+    if columns is not None:
+        # The columns that nobody takes are those at the end of the last panel.
+        panel = product_tile(found, machine).panel
+        if panel is None:
+            return None
+        width, count = merged.iters[found.n].extent.value, merged.iters[panel].extent.value
+        if width is None or count is None or not 0 < count * width - columns < width:
+            return None
+        found = replace(found, columns=columns)
     n = found.n
     for follower in flats:
         for op in follower.accesses:

@@ -66,7 +66,7 @@ class FewByPanels:
         Args:
             a: the first element of A.
             b: the first element of the first panel.
-            columns: the range of columns, of whole panels.
+            columns: the range of columns, of whole panels but for the last.
             store: what becomes of sums, from column 0 on.
         """
         emit, m = self._emit, self._sizes.m
@@ -86,7 +86,10 @@ class FewByPanels:
         vectors, lanes, ready = self._vectors, sizes.lanes, sizes.ready
         first, last = columns
         width = self._alongside * ready
-        whole = emit.add(first, emit.round_down(emit.sub(last, first), width))
+        count = emit.sub(last, first)
+        if sizes.is_ragged:
+            count = emit.add(count, ready - 1)
+        whole = emit.add(first, emit.round_down(count, width))
         far, step = b.stride(sizes.panel), b.stride(sizes.found.k)
         zero = emit.constant(sizes.vector, 0)
         tile = Tile(1, vectors * self._alongside, sizes.vector, sizes.machine.fma)
@@ -110,7 +113,7 @@ class FewByPanels:
             for i, value in enumerate(loop.results):
                 emit.vector_store(value, self._scratch, [i * lanes])
             there = replace(store, scratch=self._scratch, rows=1).at(emit, column.counter)
-            store_kept(emit, tile, there, [None] * tile.vectors)
+            store_kept(emit, tile, there, self._masks(column.counter, tile.vectors))
         self._panels(a, b, (whole, last), store)
 
     @property
@@ -128,7 +131,15 @@ class FewByPanels:
             self._rows(a, panel)
             tile = Tile(self._most, self._vectors, sizes.vector, sizes.machine.fma)
             there = replace(store, scratch=self._scratch, rows=sizes.m).at(emit, column.counter)
-            store_kept(emit, tile, there, [None] * self._vectors)
+            store_kept(emit, tile, there, self._masks(column.counter, self._vectors))
+
+    def _masks(self, column: Index, vectors: int) -> list[ir.Value | None]:
+        """Return which columns from one on there are, None for whole vectors."""
+        emit, sizes = self._emit, self._sizes
+        if not sizes.is_ragged:
+            return [None] * vectors
+        left = emit.sub(sizes.n, column)
+        return [emit.mask(emit.sub(left, i * sizes.lanes), sizes.lanes) for i in range(vectors)]
 
     @property
     def _vectors(self) -> int:

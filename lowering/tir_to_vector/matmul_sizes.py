@@ -55,6 +55,8 @@ class Sizes:
         if self.panel is not None and isinstance(self.n, int):
             self.ready, self.outer = self.n, [i for i in self.outer if i != self.panel]
             self.n = emit.mul(self.extent(self.panel), self.ready)
+            if found.columns is not None:
+                self.n = found.columns
         size = max(8, found.element.width) // 8
         self.dot = find_dot_product(found, machine)
         room = machine.l1_bytes * (12 if self.matrices else 9) // 16
@@ -88,6 +90,11 @@ class Sizes:
     def is_zoned(self) -> bool:
         """Whether the last columns are summed in tiles of another width than the others."""
         return self.vectors > VECTORS and not self.ready
+
+    @property
+    def is_ragged(self) -> bool:
+        """Whether the last panel that is there already has columns that nobody wants."""
+        return bool(self.ready) and isinstance(self.n, int) and self.n % self.ready != 0
 
     @property
     def unit(self) -> int:

@@ -130,7 +130,7 @@ def _plans(func: ir.OpView, machine: Machine) -> list[Plan]:
             plans.append(_convolution([nest, *followers], window))
             taken = position + 1 + len(followers)
         elif isinstance(found, Contraction):
-            fused = take_epilogue(nest, tops[position + 1 :])
+            fused = take_epilogue(nest, tops[position + 1 :], machine)
             plans.append(_contraction(nest, found, fused))
             taken = position + 1 + (0 if fused is None else len(fused.followers))
         elif isinstance(found, Prologue):

@@ -3,10 +3,14 @@
 A register tile takes a run of columns for each step of the reduction. Where the right-hand matrix
 is a constant, it is brought into that order once, at compile time, and the kernel reads it as it
 lies: a matrix of K rows and N columns becomes N / 32 panels of K rows and 32 columns.
+Where 32 does not divide N, zeros fill the last panel. The kernel's sums then have as many columns,
+of which what follows takes the first N; lowering makes one of both and stores no more than those.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+
+import numpy as np
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
@@ -16,6 +20,7 @@ from relax_mlir.dialects.relax.constants import (
     constant_attribute,
     constant_op,
 )
+from relax_mlir.dialects.relax.dialect import Dims
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.dialects.tir.builder import Buffer, PrimFuncBuilder
 from relax_mlir.dialects.tir.scalar import Scalar
@@ -147,7 +152,9 @@ class _Packer:
             return None
         transposed = found.b.strides[found.k] == 1
         steps, columns = reversed(dims) if transposed else dims
-        if columns % PANEL or columns * steps < _LEAST or not _is_matrix(found, dims, transposed):
+        if columns * steps < _LEAST or not _is_matrix(found, dims, transposed):
+            return None
+        if columns % PANEL and not (_can_be_ragged(found, columns) and steps > 1):
             return None
         return _Match(ContractionKernel(call), found, position, transposed)
 
@@ -184,6 +191,9 @@ class _Packer:
             array = constant_array(source)
             self._sources[str(source)] = array.nbytes
             matrix = array.T if transposed else array
+            missing = -matrix.shape[1] % PANEL
+            if missing:
+                matrix = np.pad(matrix, ((0, 0), (0, missing)))
             panels = matrix.reshape(matrix.shape[0], -1, PANEL).transpose(1, 0, 2)
             self._constants[key] = constant_attribute(aligned(panels))
         return self._constants[key]
@@ -206,6 +216,12 @@ def _is_matrix(found: Contraction, dims: Sequence[int], transposed: bool) -> boo
     )
 
 
+def _can_be_ragged(found: Contraction, columns: int) -> bool:
+    """Whether sums can have more columns than there are: those are alone in the last dimension."""
+    shape = found.c.buffer.type.shape
+    return columns > PANEL and len(shape) > 0 and shape[-1] == columns
+
+
 class _Cloner(KernelCloner):
     """Writes a kernel anew, its contraction over panels of the right-hand matrix."""
 
@@ -217,7 +233,34 @@ class _Cloner(KernelCloner):
         """Write the body; the function's last buffer is the output."""
         *read, out = self.builder.buffers
         self.begin([buffer.value for buffer in read], out.value)
-        self.body(self._match.found.flat.nest.top, self._contraction)
+        columns = self._match.found.flat.iters[self._match.found.n].extent.value
+        ragged = columns is not None and columns % PANEL != 0
+        self.body(self._match.found.flat.nest.top, self._ragged if ragged else self._contraction)
+
+    def _ragged(self) -> None:
+        """Write the contraction with sums of whole panels, of which the rest takes the first."""
+        source = self._match.found.c.buffer
+        narrow = self.mapping[source]
+        out = self.builder.buffers[-1]
+        direct = narrow == out.value
+        if direct:
+            dims, dtype = list(out.dims), out.dtype
+        else:
+            known = source.owner.attributes
+            symbols = self.kernel.call.symbols
+            dims = [dim.substitute(symbols) for dim in Dims(known["tir.shape"]).dims]
+            dtype = ir.StringAttr(known["tir.dtype"]).value
+        columns = source.type.shape[-1]
+        wide = self.builder.alloc("sums", [*dims[:-1], columns + -columns % PANEL], dtype)
+        self.mapping[source] = wide.value
+        self._contraction()
+        if not direct:
+            narrow.owner.erase()
+            return
+        self.mapping[source] = narrow
+        with self.builder.nest("columns", [("spatial", dim) for dim in dims]) as block:
+            place = tuple(block)
+            out.store(wide[place], place)
 
     def _contraction(self) -> None:
         found = self._match.found
@@ -229,7 +272,7 @@ class _Cloner(KernelCloner):
             kind = "reduction" if it.reduction else "spatial"
             extent = it.extent.substitute(self.kernel.call.symbols)
             if position == found.n and extent.value is not None:
-                extent = SymExpr.const(extent.value // PANEL)
+                extent = SymExpr.const(-(-extent.value // PANEL))
             axes.append((kind, extent))
         axes.insert(found.n + 1, ("spatial", SymExpr.const(PANEL)))
         panels = self.builder.buffers[self._match.position]

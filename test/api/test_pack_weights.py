@@ -40,7 +40,9 @@ def weights(shape: tuple[int, int], dtype: str = "float32") -> np.ndarray:
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize(("op", "transposed"), [("matmul", False), ("linear", True)])
-@pytest.mark.parametrize(("k", "n"), [(512, 32), (70, 352), (1100, 96), (601, 1024)])
+@pytest.mark.parametrize(
+    ("k", "n"), [(512, 32), (70, 352), (1100, 96), (601, 1024), (70, 251), (1100, 97), (601, 1001)]
+)
 def test_numbers(op: str, transposed: bool, k: int, n: int, dtype: str) -> None:
     w = weights((k, n), dtype)
     given = np.ascontiguousarray(w.T) if transposed else w
@@ -59,7 +61,7 @@ def test_numbers(op: str, transposed: bool, k: int, n: int, dtype: str) -> None:
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize(("k", "n"), [(512, 32), (70, 352)])
+@pytest.mark.parametrize(("k", "n"), [(512, 32), (70, 352), (512, 33), (70, 1001)])
 def test_a_single_row(k: int, n: int, dtype: str) -> None:
     w = weights((k, n), dtype)
     module = bound("matmul", (1, k, n), w)
@@ -70,11 +72,54 @@ def test_a_single_row(k: int, n: int, dtype: str) -> None:
     np.testing.assert_allclose(np.asarray(got), want, rtol=2e-4, atol=2e-4)
 
 
-@pytest.mark.parametrize("shape", [(0, 512, 64), (40, 512, 65), (40, 16, 64)])
+@pytest.mark.parametrize(
+    "shape", [(0, 512, 64), (40, 16, 64), (40, 16, 65), (40, 2048, 31), (40, 1, 16385)]
+)
 def test_left_as_they_are(shape: tuple[int, int, int]) -> None:
     w = weights(shape[1:])
     module = bound("matmul", shape, w)
     assert "_packed" not in str(lower(module, "PackWeights").mlir_module)
+
+
+@pytest.mark.parametrize("m", [None, 1, 5, 40])
+@pytest.mark.parametrize("what", ["sums", "softmax", "batch"])
+def test_ragged_panels_whatever_follows(what: str, m: int | None) -> None:
+    # Sums that are the result, that more than one element follows from, and in three dimensions.
+    w = weights((600, 77))
+    leading = (3,) if what == "batch" else ()
+    length = tir.Var("m", "int64") if m is None else m
+    x = relax.Var("x", R.Tensor((*leading, length, 600), "float32"))
+    bb = relax.BlockBuilder()
+    with bb.function("main", [x]):
+        with bb.dataflow():
+            y = bb.emit(relax.op.matmul(x, relax.const(w)))
+            if what == "softmax":
+                y = bb.emit(relax.op.nn.softmax(bb.emit(relax.op.negative(y))))
+            z = bb.emit_output(y)
+        bb.emit_func_output(z)
+    module = bb.get()
+    assert "tensor<3x600x32xf32>" in str(lower(module, "PackWeights").mlir_module)
+    function = relax.VirtualMachine(relax.build(module))["main"]
+    for rows in (0, 1, 4, 23) if m is None else (m,):
+        value = np.random.default_rng(rows).standard_normal((*leading, rows, 600)).astype("f4")
+        want = value.astype("f8") @ w
+        if what == "softmax":
+            powers = np.exp(-want - (-want).max(-1, keepdims=True))
+            want = powers / powers.sum(-1, keepdims=True)
+        np.testing.assert_allclose(np.asarray(function(value)), want, rtol=2e-4, atol=2e-4)
+
+
+def test_ragged_panels_of_numbers_that_are_not_finite() -> None:
+    # Zeros beside the last column times infinity are NaN, which nobody may see.
+    w = weights((512, 65))
+    module = bound("matmul", (None, 512, 65), w)
+    function = relax.VirtualMachine(relax.build(module))["main"]
+    for m in (1, 5, 30):
+        x, c = weights((m, 512)), weights((65, 1))[:, 0]
+        x[0, 3] = np.inf
+        got = np.asarray(function(x, c))
+        want = np.maximum(x.astype("f8") @ w + c, 0)
+        np.testing.assert_allclose(got, want, rtol=2e-4, atol=2e-4)
 
 
 def test_bytes_are_told() -> None:
@@ -125,7 +170,7 @@ def test_shared_weights_are_packed_once() -> None:
 
 
 @pytest.mark.skipif(runtime_library() is None, reason="there is no OpenMP runtime")
-@pytest.mark.parametrize("n", [1056, 96])
+@pytest.mark.parametrize("n", [1056, 96, 1001])
 def test_same_bits_on_any_threads(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
     # Threads share out columns where there are many, else rows.
     monkeypatch.setattr(team, "LEAST_WORK", 0)

@@ -20,6 +20,7 @@ _UNARY = (
 _M_N = ("m", "n")
 _CONSTANTS = {
     "W": np.arange(70 * 256).reshape(70, 256) % 7 - 3.0,
+    "V": np.arange(70 * 239).reshape(70, 239) % 7 - 3.0,
     "K": np.arange(33 * 5 * 9).reshape(33, 5, 3, 3) % 5 - 2.0,
 }
 # name: (shapes of the arguments, over letters and numbers; body)
@@ -143,6 +144,10 @@ PROGRAMS: dict[str, tuple[tuple[tuple[int | str, ...], ...], str]] = {
     ),
     "pad": ((_M_N,), "R.nn.pad(a, (1, 2, 3, 4))"),
     "packed": ((("m", 70),), 'R.nn.relu(R.matmul(a, R.const(W, "float32")))'),
+    "packed_ragged": (
+        (("m", 70), (239,)), 'R.nn.relu(R.add(R.matmul(a, R.const(V, "float32")), b))',
+    ),
+    "packed_ragged_row": (((1, 70), (239,)), 'R.add(R.matmul(a, R.const(V, "float32")), b)'),
     "packed_window": (
         ((1, 5, 13, 17),), 'R.nn.conv2d(a, R.const(K, "float32"), padding=(1, 1))',
     ),

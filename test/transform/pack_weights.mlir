@@ -30,12 +30,36 @@ func.func @panels(%x: !X) -> !Y attributes {relax.function} {
 !W = tensor<128x190xf32>
 !Y = tensor<?x190xf32, #relax.dims<["m"], affine_map<()[s0] -> (s0, 190)>>>
 
-// Columns that fill no panels stay where they are.
+// 190 columns take six panels, whose last two columns are zeros. There are sums of all 192, of which
+// what follows takes the first.
 
-// CHECK-LABEL: func.func @odd
-// CHECK: "relax.constant"() {{.*}} -> tensor<128x190xf32>
+// CHECK-LABEL: func.func @ragged
+// CHECK: "relax.constant"() {{.*}} -> tensor<6x128x32xf32>
+// CHECK: "relax.call_tir"{{.*}}@[[KERNEL:matmul_packed]]}
+// CHECK: func.func private @[[KERNEL]](%{{.*}}: memref<?x128xf32>{{.*}}, %[[P:.*]]: memref<6x128x32xf32>{{.*}}, %[[OUT:.*]]: memref<?x190xf32>
+// CHECK: %[[SUMS:.*]] = memref.alloc({{.*}} : memref<?x192xf32>
+// CHECK: memref.load %[[P]]
+// CHECK: memref.store %{{.*}}, %[[SUMS]]
+// CHECK: %[[SUM:.*]] = memref.load %[[SUMS]]
+// CHECK: memref.store %[[SUM]], %[[OUT]]
+func.func @ragged(%x: !X) -> !Y attributes {relax.function} {
+  %w = "relax.constant"() {value = dense<0.5> : !W} : () -> !W
+  %0 = "relax.matmul"(%x, %w) : (!X, !W) -> !Y
+  return %0 : !Y
+}
+
+// -----
+
+!X = tensor<?x2048xf32, #relax.dims<["m"], affine_map<()[s0] -> (s0, 2048)>>>
+!W = tensor<2048x31xf32>
+!Y = tensor<?x31xf32, #relax.dims<["m"], affine_map<()[s0] -> (s0, 31)>>>
+
+// Columns that fill no panel stay where they are.
+
+// CHECK-LABEL: func.func @narrow
+// CHECK: "relax.constant"() {{.*}} -> tensor<2048x31xf32>
 // CHECK: "relax.call_tir"{{.*}}@matmul}
-func.func @odd(%x: !X) -> !Y attributes {relax.function} {
+func.func @narrow(%x: !X) -> !Y attributes {relax.function} {
   %w = "relax.constant"() {value = dense<0.5> : !W} : () -> !W
   %0 = "relax.matmul"(%x, %w) : (!X, !W) -> !Y
   return %0 : !Y
