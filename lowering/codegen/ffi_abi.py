@@ -392,7 +392,7 @@ class _Wrapper(ArgumentText):
 
     def _skip(self) -> bool:
         """Go to the end if all that is written is empty: 2^60 rows of nothing take years."""
-        if self._fallible or not self._signature.skips_empty:
+        if not self._signature.skips_empty:
             return False
         buffers = self._buffers()[:-1] if self._signature.has_arena else self._buffers()
         written = [(number, param) for number, param in buffers if param.written]

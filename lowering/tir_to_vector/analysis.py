@@ -81,8 +81,6 @@ class Nest:
     types: list[str]
     loads: list[Access] = field(default_factory=list)
     stores: list[Access] = field(default_factory=list)
-    # What `flatten_nest` made of it, or why it made nothing.
-    flattened: Any = field(default=None, init=False, repr=False, compare=False)
 
     @property
     def name(self) -> str:
@@ -109,18 +107,38 @@ class Nest:
 
 # What no fast path carries: it must happen once at each point, in order.
 _EFFECTS = ("tir.assert", "tir.call_extern", "tir.call_packed")
-# The nests known so far while nothing changes the program, by their first operation.
-_KNOWN: ContextVar[dict[ir.Operation, Nest | str] | None] = ContextVar("known nests", default=None)
+
+
+@dataclass
+class Known:
+    """What is known of nests while nothing changes the program.
+
+    Attributes:
+        nests: by their first operation; or why it is that of none.
+        flat: by identity of a nest: the nest, and what `flatten_nest` made of it or why nothing.
+            Not in the nest, as the flat form refers to it: a cycle would keep the program.
+    """
+
+    nests: dict[ir.Operation, Nest | str] = field(default_factory=dict)
+    flat: dict[int, tuple[Nest, Any]] = field(default_factory=dict)
+
+
+_KNOWN: ContextVar[Known | None] = ContextVar("known nests", default=None)
 
 
 @contextmanager
 def unchanged() -> Iterator[None]:
-    """Match each nest once in here, where nothing changes the program."""
-    token = _KNOWN.set({})
+    """Match and flatten each nest once in here, where nothing changes the program."""
+    token = _KNOWN.set(Known())
     try:
         yield
     finally:
         _KNOWN.reset(token)
+
+
+def known_nests() -> Known | None:
+    """Return what is known of nests, where nothing changes the program."""
+    return _KNOWN.get()
 
 
 def match_nest(op: ir.Operation, *, branches: bool = False) -> Nest | str:
@@ -133,9 +151,9 @@ def match_nest(op: ir.Operation, *, branches: bool = False) -> Nest | str:
     known = _KNOWN.get()
     if known is None or branches:
         return _match_nest(op, branches)
-    if op not in known:
-        known[op] = _match_nest(op, branches)
-    return known[op]
+    if op not in known.nests:
+        known.nests[op] = _match_nest(op, branches)
+    return known.nests[op]
 
 
 def _match_nest(op: ir.Operation, branches: bool) -> Nest | str:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.lowering.tir_to_llvm.expand_copy import is_row_major
-from relax_mlir.lowering.tir_to_vector.analysis import Access, Nest, affine_of
+from relax_mlir.lowering.tir_to_vector.analysis import Access, Nest, affine_of, known_nests
 from relax_mlir.lowering.tir_to_vector.branches import BRANCH, is_within, operations, result_of
 from relax_mlir.lowering.tir_to_vector.symbols import symbolic
 
@@ -93,19 +93,23 @@ class FlatNest:
 
 
 def flatten_nest(nest: Nest) -> FlatNest:
-    """Return the flat form of a nest; the same one for the same nest.
+    """Return the flat form of a nest; the same one for the same nest while nothing changes.
 
     Raises:
         NotFlat: it has several stores, an address computed from data, or a size without a name.
     """
-    if nest.flattened is None:
+    known = known_nests()
+    if known is None:
+        return _flatten(nest)
+    if id(nest) not in known.flat:
         try:
-            nest.flattened = _flatten(nest)
+            known.flat[id(nest)] = nest, _flatten(nest)
         except NotFlat as why:
-            nest.flattened = str(why)
-    if isinstance(nest.flattened, str):
-        raise NotFlat(nest.flattened)
-    return nest.flattened
+            known.flat[id(nest)] = nest, str(why)
+    _, flat = known.flat[id(nest)]
+    if isinstance(flat, str):
+        raise NotFlat(flat)
+    return flat
 
 
 def _flatten(nest: Nest) -> FlatNest:

@@ -117,9 +117,8 @@ def match_planes(
     if isinstance(product, str):
         return product
     sides, _ = product
-    for image, kernel in (sides, sides[::-1]):
-        accesses, widens = zip(image, kernel, strict=True)
-        found = _assign(nest, flat, accesses, widens, out, padded)
+    for (image, widen), (kernel, kernel_widen) in (sides, sides[::-1]):
+        found = _assign(nest, flat, (image, kernel), (widen, kernel_widen), out, padded)
         if found is not None:
             return found
     return "it slides no window over planes"
