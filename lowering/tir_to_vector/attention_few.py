@@ -47,7 +47,8 @@ class FewQueries:
                 ranges = [spans[position] for position in inside]
                 each = lambda write: self._each(inside, ranges, rows, env, write)  # noqa: E731
                 each(self._begin)
-                lower, upper = setup.visible(rows[0], emit.sub(rows[1], rows[0]), self.lanes)
+                # Of all queries, not of this thread's: where blocks begin tells how sums round.
+                lower, upper = setup.visible(0, setup.rows, self.lanes)
                 with emit.loop(lower, upper, _KEYS) as block:
                     key = block.counter
                     count = emit.min(emit.sub(upper, key), _KEYS)

@@ -71,8 +71,14 @@ class Setup:
         work: Index = 1
         for extent in (*found.outer, found.rows, found.keys, found.depth + found.width):
             work = emit.mul(work, emit.size(extent)) if emit.threads > 1 else 0
-        parts = [Part(emit.size(found.outer[i]), 1, 2 * emit.threads) for i in order]
-        parts.append(Part(self.rows, unit))
+        parts = [Part(self.rows, unit)]
+        # A loop is split if each thread gets two steps, or no loop in it gives more of them: one
+        # query of a dozen heads is for a dozen threads.
+        most = emit.div(emit.add(self.rows, unit - 1), unit) if emit.threads > 1 else 0
+        for i in reversed(order):
+            extent = emit.size(found.outer[i])
+            parts.insert(0, Part(extent, 1, emit.min(most, 2 * emit.threads)))
+            most = emit.max(most, extent) if emit.threads > 1 else 0
         with emit.team(parts, work) as (*spans, rows):
             yield dict(zip(order, spans, strict=True)), rows
 

@@ -30,7 +30,7 @@ class Part:
 
     extent: Index
     unit: int = 1
-    least: int = 0
+    least: Index = 0
 
 
 @dataclass(frozen=True)
@@ -131,9 +131,11 @@ class TeamEmitter(IndexEmitter):
         for number, part in enumerate(parts):
             is_last = number == len(parts) - 1
             enough: bool | ir.Value = True
-            if isinstance(part.extent, int):
-                enough = is_last or part.extent >= part.least
-            elif not is_last:
+            if is_last:
+                pass
+            elif isinstance(part.extent, int) and isinstance(part.least, int):
+                enough = part.extent >= part.least
+            else:
                 enough = self.compare("sge", part.extent, part.least)
             here = self._and_not(enough, taken)
             taken = self._either(taken, enough)

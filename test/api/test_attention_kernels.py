@@ -454,16 +454,18 @@ def test_threads_do_not_change_a_bit(monkeypatch: pytest.MonkeyPatch) -> None:
     program = Program()
     for index, attrs in enumerate(MODES):
         program.op(f"f{index}", "attention", *types("BSNH"), **attrs)
-    program.op("one", "attention", *[([1, size, 1, 24], "float32") for size in "nmm"])
+    one = [([1, size, 1, 24], "float32") for size in "nmm"]
+    program.op("one", "attention", *one)
+    program.op("near", "attention", *one, causal_mask="BottomRight", window_size=600)
     serial, threaded = (program.build(target=f"llvm -num-threads={n}") for n in (1, 5))
     load_openmp()
     library = ctypes.CDLL(None)
     before = library.omp_get_max_threads()
     try:
-        for n, m in ((1, 77), (5, 33), (77, 600), (130, 40)):
-            for name in ("f0", "f1", "f2", "one"):
+        for n, m in ((1, 77), (5, 33), (77, 600), (130, 40), (6, 1420)):
+            for name in ("f0", "f1", "f2", "one", "near"):
                 given = arrays("BSNH", sizes_of(n, m))
-                if name == "one":
+                if name in ("one", "near"):
                     given = [sample((1, size, 1, 24), "float32", size) for size in (n, m, m)]
                 want = serial[name](*given).tobytes()
                 for count in (1, 2, 3, 5):

@@ -1,5 +1,6 @@
 // RUN: relax-opt %s --legalize-ops --lower-tir | FileCheck %s
 // RUN: relax-opt %s --legalize-ops --lower-tir=threads=2 | FileCheck %s --check-prefix=TEAM
+// RUN: relax-opt %s --legalize-ops --lower-tir=threads=8 | FileCheck %s --check-prefix=MANY
 
 #s = #relax.dims<["n"], affine_map<()[s0] -> (2, s0, 8, 64)>>
 
@@ -38,4 +39,17 @@ func.func @g(%q: tensor<2x?x8x64xf32, #s>) -> tensor<2x?x8x64xf32, #s> attribute
   %none = builtin.unrealized_conversion_cast to tuple<>
   %0 = "relax.attention"(%q, %q, %q, %none, %none) {causal_mask = "TopLeft"} : (tensor<2x?x8x64xf32, #s>, tensor<2x?x8x64xf32, #s>, tensor<2x?x8x64xf32, #s>, tuple<>, tuple<>) -> tensor<2x?x8x64xf32, #s>
   return %0 : tensor<2x?x8x64xf32, #s>
+}
+
+// One query of twelve heads is for eight threads: the bound of a thread's heads is 12 * number / 8.
+// MANY-LABEL: func.func private @attention2(
+// MANY: %[[HEADS:c12.*]] = arith.constant 12 : index
+// MANY: omp.parallel
+// MANY: %[[SHARE:.*]] = arith.muli %{{.*}}, %[[HEADS]] : index
+// MANY-NEXT: arith.divui %[[SHARE]], %{{.*}} : index
+
+func.func @h(%q: tensor<1x1x12x64xf32>, %k: tensor<1x512x12x64xf32>) -> tensor<1x1x12x64xf32> attributes {relax.function} {
+  %none = builtin.unrealized_conversion_cast to tuple<>
+  %0 = "relax.attention"(%q, %k, %k, %none, %none) : (tensor<1x1x12x64xf32>, tensor<1x512x12x64xf32>, tensor<1x512x12x64xf32>, tuple<>, tuple<>) -> tensor<1x1x12x64xf32>
+  return %0 : tensor<1x1x12x64xf32>
 }
