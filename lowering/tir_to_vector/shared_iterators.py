@@ -57,7 +57,7 @@ def shared_iterators(
     for i, it in enumerate(follower.iters):
         stride = there.strides[i]
         same = next(([(j, _ONE)] for j in free if walks(j, it.extent, stride)), None)
-        if same is None and it.extent.value is not None and it.extent.value == columns:
+        if same is None and columns is not None and it.extent.value == columns:
             same = _panels(flat, here, free, columns, stride)
         if same is None:
             same = _chained(flat, here, free, it.extent, stride)
