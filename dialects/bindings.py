@@ -1,5 +1,6 @@
 """The one place that knows which package carries the MLIR Python bindings."""
 
+import ctypes
 import importlib
 import importlib.util
 import signal
@@ -7,6 +8,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import ModuleType
+from typing import Any
 
 from relax_mlir.errors import BindingsError
 
@@ -72,11 +74,33 @@ def submodule(path: str) -> ModuleType:
         ) from error
 
 
+def _hash_by_identity(base: type) -> None:
+    """Let operations keep their hash while they change, as their equality does.
+
+    Upstream hashes what an operation is made of (https://github.com/llvm/llvm-project/pull/156514)
+    but compares identities: a dictionary loses the operation whose operand has been replaced.
+
+    Args:
+        base: the class of operations.
+    """
+    address = ctypes.PYFUNCTYPE(ctypes.c_size_t, ctypes.py_object, ctypes.c_char_p)(
+        ("PyCapsule_GetPointer", ctypes.pythonapi)
+    )
+    name = f"{base.__module__.partition('.')[0]}.ir.Operation._CAPIPtr".encode()
+
+    def identity(self: Any) -> int:
+        # Addresses of operations end in zeros, which a dictionary would see first.
+        return address(self._CAPIPtr, name) >> 4
+
+    base.__hash__ = identity
+
+
 with uninterrupted():
     PACKAGE = _resolve()
     ir = submodule("ir")
     ext = submodule("dialects.ext")
     passmanager = submodule("passmanager")
+    _hash_by_identity(ir._OperationBase)
 
     # The bindings look for a Python module of a dialect whenever they hand out one of its
     # attributes or types, and search the disk again each time they find none: 40 microseconds.

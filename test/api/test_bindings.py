@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from checkout import ROOT
 
+from relax_mlir.dialects.bindings import ir
+
 INSTALL = "pip install torch-mlir=="
 
 ASK = """
@@ -101,3 +103,17 @@ def test_hint_names_the_pinned_version() -> None:
 
     requirement = INSTALL_HINT.removeprefix("pip install ")
     assert f'"{requirement}"' in (ROOT / "pyproject.toml").read_text()
+
+
+def test_operations_keep_their_hash_while_they_change() -> None:
+    with ir.Context() as context, ir.Location.unknown():
+        context.allow_unregistered_dialects = True
+        module = ir.Module.parse('%0:2 = "a.x"() : () -> (i32, i32) "a.y"(%0#0) : (i32) -> ()')
+        one, other = (view.operation for view in module.body.operations)
+        known = {one: 1, other: 2}
+        other.operands[0] = one.results[1]
+        other.attributes["b"] = ir.UnitAttr.get()
+        one.move_after(other)
+        views = list(module.body.operations)
+        assert [known[view] for view in views] == [2, 1]
+        assert [known[view.operation] for view in views] == [2, 1]

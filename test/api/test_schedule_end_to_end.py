@@ -230,3 +230,32 @@ def test_same_bits_for_every_run():
     inputs = program.inputs()
     first, second = (results(sch.mod, inputs, (13, 37), "main") for _ in range(2))
     assert np.array_equal(first, second)
+
+
+TWO_PLACES = """def main(a: T.handle, b: T.handle):
+    n = T.int64()
+    m = T.int64()
+    A = T.match_buffer(a, (n, m), "float32")
+    B = T.match_buffer(b, (m, n), "float32")
+    C = T.alloc_buffer((m, n), "float32")
+    for i in T.parallel(n):
+        for j, one in T.grid(m, 1):
+            with T.block("outer"):
+                vi, vj, v = T.axis.remap("SSS", [i, j, one])
+                T.reads(A[vi, vj], C[vj, vi])
+                T.writes(C[vj, vi], B[vj, vi])
+                with T.block("C"):
+                    vi1 = T.axis.spatial(n, vi)
+                    vj1 = T.axis.spatial(m, vj)
+                    C[vj1, vi1] = A[vi1, vj1] * 2.0
+                with T.block("B"):
+                    vi2 = T.axis.spatial(n, vi)
+                    vj2 = T.axis.spatial(m, vj)
+                    B[vj2, vi2] = C[vj2, vi2]
+"""
+
+
+def test_a_place_that_takes_what_another_place_holds():
+    # The store of B changes when the load of C becomes a register, and is to be found all the same.
+    program = Program("two_places", TWO_PLACES, [(7, 5), (5, 7)], lambda a: a.T * 2)
+    runs(Schedule(program.module), program)
