@@ -385,7 +385,6 @@ def cast(operand: ScalarLike, dtype: str) -> Scalar:
 # What 64 bits have and the 52 that float64 holds for certain have not; and how many predicates of
 # integers with signs come before those without.
 _LOST, _TO_UNSIGNED = (1 << 12) - 1, 4
-_ORDERED_GREATER, _ORDERED_UNEQUAL = 2, 6
 
 
 def _near_double(
@@ -418,8 +417,8 @@ def _odd_single(value: ir.Value) -> ir.Value:
     word, single = ir.IntegerType.get_signless(32), ir.F32Type.get()
     near = arith.truncf(single, value)
     back = arith.extf(value.type, near)
-    is_beyond = arith.cmpf(_ORDERED_GREATER, math.absf(back), math.absf(value))
-    is_other = arith.cmpf(_ORDERED_UNEQUAL, back, value)
+    is_beyond = arith.cmpf(_FLOAT_PREDICATES["gt"], math.absf(back), math.absf(value))
+    is_other = arith.cmpf(_FLOAT_PREDICATES["ne"], back, value)
     bits = arith.subi(arith.bitcast(word, near), arith.extui(word, is_beyond))
     return arith.bitcast(single, arith.ori(bits, arith.extui(word, is_other)))
 
