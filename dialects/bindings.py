@@ -74,7 +74,7 @@ def submodule(path: str) -> ModuleType:
         ) from error
 
 
-def _hash_by_identity(base: type) -> None:
+def _hash_by_identity(base: Any) -> None:
     """Let operations keep their hash while they change, as their equality does.
 
     Upstream hashes what an operation is made of (https://github.com/llvm/llvm-project/pull/156514)
