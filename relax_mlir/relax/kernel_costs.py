@@ -8,6 +8,7 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.dialect import Dims
 from relax_mlir.dialects.relax.symbolic import SymExpr, product
+from relax_mlir.lowering.walk import collect
 
 # Arithmetic on floating-point numbers; of the dialect `math`, every operation counts as one.
 _FLOPS = {
@@ -209,15 +210,7 @@ class _Costs:
 
 
 def _calls(function: ir.Operation) -> list[ir.Operation]:
-    found: list[ir.Operation] = []
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        if op.name == "func.call":
-            found.append(op)
-        return ir.WalkResult.ADVANCE
-
-    function.walk(visit)
-    return found
+    return collect(function, lambda inner: inner.name == "func.call")
 
 
 def _maker(value: ir.Value) -> ir.Operation | None:

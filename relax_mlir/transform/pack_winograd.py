@@ -32,6 +32,7 @@ from relax_mlir.lowering.tir_to_vector.winograd import (
 )
 from relax_mlir.lowering.tir_to_vector.winograd_sizes import best_outputs, panel_vectors
 from relax_mlir.lowering.tir_to_vector.winograd_transforms import transformed_kernels
+from relax_mlir.lowering.walk import collect
 from relax_mlir.transform.config import WINOGRAD_TILE
 from relax_mlir.transform.context import PassContext
 from relax_mlir.transform.contraction_kernels import ContractionKernel, KernelCloner, nests_alone
@@ -229,12 +230,4 @@ class _Cloner(KernelCloner):
 
 
 def _last_block(op: ir.Operation) -> ir.Operation:
-    found: list[ir.Operation] = []
-
-    def visit(inner: ir.Operation) -> ir.WalkResult:
-        if inner.name == "tir.block":
-            found.append(inner)
-        return ir.WalkResult.ADVANCE
-
-    op.walk(visit)
-    return found[-1]
+    return collect(op, lambda inner: inner.name == "tir.block")[-1]

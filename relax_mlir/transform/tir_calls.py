@@ -9,6 +9,7 @@ from relax_mlir.dialects.relax.dialect import Dims
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.dialects.relax.tuples import is_make_tuple, known_fields, make_tuple
 from relax_mlir.dialects.tir.builder import BufferDecl, PrimFuncBuilder
+from relax_mlir.lowering.walk import collect
 
 
 @dataclass
@@ -106,15 +107,7 @@ def integer_parameters(
 
 def kernel_calls(function: ir.Operation) -> list[ir.Operation]:
     """Return the calls of prim funcs in a function, in order."""
-    calls: list[ir.Operation] = []
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        if op.name == "relax.call_tir":
-            calls.append(op)
-        return ir.WalkResult.ADVANCE
-
-    function.walk(visit)
-    return calls
+    return collect(function, lambda inner: inner.name == "relax.call_tir")
 
 
 def create_call(
