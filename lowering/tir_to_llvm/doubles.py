@@ -4,7 +4,7 @@ All of them need a multiply-add that rounds once.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from relax_mlir.lowering.tir_to_llvm.common_forms import (
     Angles,
@@ -16,9 +16,9 @@ from relax_mlir.lowering.tir_to_llvm.common_forms import (
     logarithms,
 )
 from relax_mlir.lowering.tir_to_llvm.far_angles import far_quarter_turns
-from relax_mlir.lowering.tir_to_llvm.in_turn import in_turn
-from relax_mlir.lowering.tir_to_llvm.lanes import Lanes, choose
+from relax_mlir.lowering.tir_to_llvm.lanes import Lanes
 from relax_mlir.lowering.tir_to_llvm.powers import pow_of_doubles
+from relax_mlir.lowering.tir_to_llvm.quarter_turns import QuarterTurns
 from relax_mlir.lowering.tir_to_llvm.remainder import remainder
 
 _LOG2_E = 1.4426950408889634
@@ -26,8 +26,6 @@ _LOG2_E = 1.4426950408889634
 _LN2 = (0.6931471803691238, 1.9082149292705877e-10)
 # pi / 2 as a sum.
 _HALF_PI = (1.5707963267948966, 6.123233995736766e-17, -1.497384905065873e-33)
-_NEAR = 2.0**20
-_FAR_LANES = 8  # as of f32
 # Adding 1.5 * 2**52 rounds to an integer, and leaves that integer in the low bits.
 _ROUNDER = 1.5 * 2.0**52
 _ROUNDER_BITS = 0x4338000000000000
@@ -181,24 +179,6 @@ def _log(x: Lanes) -> Lanes:
 _log1p = logarithm_of_more(_log, 2.0**-54)
 
 
-def _quarter_turns(x: Lanes) -> tuple[Lanes, Lanes]:
-    """Return the rest of x after whole quarter turns, and their number modulo 4 in an i64."""
-    shifted = x.times_plus(2.0 / math.pi, _ROUNDER)
-    whole = shifted - _ROUNDER
-    rest = x
-    for part in _HALF_PI:
-        rest = whole.times_plus(-part, rest)
-    far = x.magnitude() > _NEAR
-    count = shifted.bits()
-
-    def seldom() -> Sequence[Lanes]:
-        found = in_turn(x, _FAR_LANES, far_quarter_turns, (rest, count))
-        return [far.select(a, b) for a, b in zip(found, (rest, count), strict=True)]
-
-    rest, count = choose(far.any(), seldom, [rest, count])
-    return rest, count
-
-
 def _sine(r: Lanes, square: Lanes) -> Lanes:
     return (r * square).times_plus(square.polynomial(_SIN), r)
 
@@ -211,25 +191,20 @@ def _cosine(square: Lanes) -> Lanes:
     return near_one + rest
 
 
-def _circular(x: Lanes, turned: int) -> Lanes:
-    rest, count = _quarter_turns(x)
-    count = count + turned
-    square = rest * rest
-    odd = (count & 1).equals(1)
-    value = odd.select(_cosine(square), _sine(rest, square))
-    return (value.bits() ^ ((count & 2) << 62)).from_bits()
-
-
-def _sin(x: Lanes) -> Lanes:
-    return (x.magnitude() < _TINY).select(x, _circular(x, 0))
-
-
-def _cos(x: Lanes) -> Lanes:
-    return _circular(x, 1)
+_TURNS = QuarterTurns(
+    half_pi=_HALF_PI,
+    rounder=_ROUNDER,
+    near=2.0**20,
+    far=far_quarter_turns,
+    tiny=_TINY,
+    sine=_sine,
+    cosine=_cosine,
+    sign=63,
+)
 
 
 def _tan(x: Lanes) -> Lanes:
-    rest, count = _quarter_turns(x)
+    rest, count = _TURNS.split(x)
     square = rest * rest
     sine, cosine = _sine(rest, square), _cosine(square)
     odd = (count & 1).equals(1)
@@ -277,7 +252,7 @@ DOUBLES: dict[str, Callable[..., Lanes]] = {
     "math.asin": _asin,
     "math.atan": _atan,
     "math.atan2": arctangent2(_ANGLES, _angle_below_one),
-    "math.cos": _cos,
+    "math.cos": _TURNS.cos,
     "math.erf": _erf,
     "math.exp": _exp,
     "math.exp2": _exp2,
@@ -285,7 +260,7 @@ DOUBLES: dict[str, Callable[..., Lanes]] = {
     "math.log": _log,
     "math.log1p": _log1p,
     "math.powf": pow_of_doubles,
-    "math.sin": _sin,
+    "math.sin": _TURNS.sin,
     "math.tan": _tan,
     "math.tanh": _tanh,
 }

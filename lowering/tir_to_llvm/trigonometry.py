@@ -7,24 +7,20 @@ in integers, which multiplies by just those bits of 2 / pi that matter.
 
 import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.lowering.tir_to_llvm.in_turn import in_turn
-from relax_mlir.lowering.tir_to_llvm.lanes import Lanes, choose
+from relax_mlir.lowering.tir_to_llvm.lanes import Lanes
 from relax_mlir.lowering.tir_to_llvm.powers import pow_of_singles
+from relax_mlir.lowering.tir_to_llvm.quarter_turns import QuarterTurns
 
 # pi / 2 as a sum, each part an f32.
 _HALF_PI = (1.5707963705062866, -4.371138828673793e-08, -1.7151245100058819e-15)
-_NEAR = 65536.0
 # 2 / pi in words of 32 bits, after nine zero bits.
 _TWO_OVER_PI = (
     0x517CC1, 0xB727220A, 0x94FE13AB, 0xE8FA9A6E, 0xE06DB14A, 0xCC9E21C8, 0x20FF28B1,
 )  # fmt: skip
-_FIRST_FAR = 143  # the biased exponent of `_NEAR`
-# Arguments far from zero are reduced so many at a time, in numbers of 64 bits: a register of them.
-_FAR_LANES = 8
-_ROUNDER = 12582912.0
+_FIRST_FAR = 143  # the biased exponent of the first far argument
 _TINY = 2.0**-12
 
 # (sin(r) - r) / r**3, (cos(r) - 1 + r**2 / 2) / r**4 and (tan(r) - r) / r**3 in r**2
@@ -34,24 +30,6 @@ _TAN = (
     0.33333155512809753, 0.13338807225227356, 0.053410664200782776, 0.024432390928268433,
     0.0031162246596068144, 0.009387632831931114,
 )  # fmt: skip
-
-
-def _quarter_turns(x: Lanes) -> tuple[Lanes, Lanes]:
-    """Return the rest of x after whole quarter turns, and their number modulo 4 in an i32."""
-    shifted = x.times_plus(2.0 / math.pi, _ROUNDER)
-    whole = shifted - _ROUNDER
-    rest = x
-    for part in _HALF_PI:
-        rest = whole.times_plus(-part, rest)
-    far = x.magnitude() > _NEAR
-    count = shifted.bits()
-
-    def seldom() -> Sequence[Lanes]:
-        found = in_turn(x, _FAR_LANES, _far_quarter_turns, (rest, count))
-        return [far.select(a, b) for a, b in zip(found, (rest, count), strict=True)]
-
-    rest, count = choose(far.any(), seldom, [rest, count])
-    return rest, count
 
 
 def _far_quarter_turns(x: Lanes) -> tuple[Lanes, Lanes]:
@@ -94,25 +72,20 @@ def _cosine(square: Lanes) -> Lanes:
     return (square * square).times_plus(square.polynomial(_COS), square.times_plus(-0.5, 1.0))
 
 
-def _circular(x: Lanes, turned: int) -> Lanes:
-    rest, count = _quarter_turns(x)
-    count = count + turned if turned else count
-    square = rest * rest
-    odd = (count & 1).equals(1)
-    value = odd.select(_cosine(square), _sine(rest, square))
-    return (value.bits() ^ ((count & 2) << 30)).from_bits()
-
-
-def _sin(x: Lanes) -> Lanes:
-    return (x.magnitude() < _TINY).select(x, _circular(x, 0))
-
-
-def _cos(x: Lanes) -> Lanes:
-    return _circular(x, 1)
+_TURNS = QuarterTurns(
+    half_pi=_HALF_PI,
+    rounder=12582912.0,
+    near=65536.0,
+    far=_far_quarter_turns,
+    tiny=_TINY,
+    sine=_sine,
+    cosine=_cosine,
+    sign=31,
+)
 
 
 def _tan(x: Lanes) -> Lanes:
-    rest, count = _quarter_turns(x)
+    rest, count = _TURNS.split(x)
     square = rest * rest
     value = (rest * square).times_plus(square.polynomial(_TAN), rest)
     odd = (count & 1).equals(1)
@@ -122,9 +95,9 @@ def _tan(x: Lanes) -> Lanes:
 
 
 TRIGONOMETRY: dict[str, Callable[..., Lanes]] = {
-    "math.cos": _cos,
+    "math.cos": _TURNS.cos,
     "math.powf": pow_of_singles,
-    "math.sin": _sin,
+    "math.sin": _TURNS.sin,
     "math.tan": _tan,
 }
 # What would lose its digits without a multiply-add that rounds once.
