@@ -155,13 +155,18 @@ class Emitter(TeamEmitter):
         else:
             self.op("vector.maskedstore", [*where, mask, value])
 
-    def prefetch(self, buffer: ir.Value, index: Index, write: bool = False) -> None:
-        """Ask for a line of the cache early; the place may lie beyond the buffer."""
+    def prefetch(
+        self, buffer: ir.Value, index: Index, write: bool = False, far: bool = False
+    ) -> None:
+        """Ask for a line of the cache early; the place may lie beyond the buffer.
+
+        What is wanted much later comes as near as the second-level cache with `far`.
+        """
         self.op(
             "memref.prefetch",
             [buffer, self.index(index)],
             isWrite=ir.BoolAttr.get(write),
-            localityHint=ir.IntegerAttr.get(ir.IntegerType.get_signless(32), 3),
+            localityHint=ir.IntegerAttr.get(self._i32, 2 if far else 3),
             isDataCache=ir.BoolAttr.get(True),
         )
 

@@ -16,12 +16,16 @@ from relax_mlir.lowering.tir_to_vector.microkernel import (
 
 # Rows up to which panels are what takes the time, not the products.
 MOST_ROWS = 8
-# Panels that one row passes over side by side, at most, and registers that do not hold its sums.
-_ALONGSIDE, _SPARE = 4, 4
+# Panels that one row passes over side by side for each unit that multiplies and adds, and registers
+# that do not hold its sums.
+_ALONGSIDE, _SPARE = 2, 4
 # Rows that go together where the number of all is not known.
 _TOGETHER = 4
 # Bytes of a panel that are asked for ahead of their use: the hardware stops at the ends of pages.
 _AHEAD = 2048
+# Fewer rows compute nothing that would hide how long lines take to the first-level cache: it is the
+# second-level one that they are asked for to, which can wait for more of them at a time.
+_NEAR_ROWS = 4
 
 
 def few_by_panels(sizes: Sizes) -> bool | ir.Value:
@@ -43,7 +47,7 @@ def alongside(sizes: Sizes) -> int:
         sizes: of a contraction by panels.
     """
     fit = (sizes.machine.registers - _SPARE) // (sizes.ready // sizes.lanes)
-    return max(1, min(_ALONGSIDE, fit))
+    return max(1, min(_ALONGSIDE * sizes.machine.fma_units, fit))
 
 
 class FewByPanels:
@@ -107,7 +111,8 @@ class FewByPanels:
                     at = emit.add(starts[i // vectors], emit.mul(loop.counter, step))
                     place = emit.add(at, i % vectors * lanes)
                     line = emit.vector_load(b.base, [place], sizes.vector)
-                    emit.prefetch(b.base, emit.add(place, emit.mul(self._ahead, step)))
+                    ahead = emit.add(place, emit.mul(self._ahead, step))
+                    emit.prefetch(b.base, ahead, far=True)
                     sums[i] = tile.multiply_add(emit, one, line, sums[i])
                 loop.carry(sums)
             for i, value in enumerate(loop.results):
@@ -171,7 +176,8 @@ class FewByPanels:
         for first in range(0, self._vectors, vectors):
             start: Index = emit.add(panel.offset, first * sizes.lanes)
             part = Flat(panel.base, start, panel.strides)
-            sums = tile_sums(emit, tile, left, part, sizes.k, masks, self._ahead)
+            far = rows < _NEAR_ROWS
+            sums = tile_sums(emit, tile, left, part, sizes.k, masks, self._ahead, far=far)
             for i, value in enumerate(sums):
                 number, vector = divmod(i, vectors)
                 line = emit.mul(emit.add(row, number), sizes.ready)

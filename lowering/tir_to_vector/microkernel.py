@@ -161,7 +161,7 @@ def _prefetch(emit: Emitter, tile: Tile, c: Flat) -> None:
 
 def tile_sums(
     emit: Emitter, tile: Tile, a: Flat, b: Flat, steps: Index, masks: list[ir.Value | None],
-    ahead: int = 0, odd: bool = True,
+    ahead: int = 0, odd: bool = True, far: bool = False,
 ) -> list[ir.Value]:  # fmt: skip
     """Write the products of one tile; return its sums, by row and then by vector.
 
@@ -174,6 +174,7 @@ def tile_sums(
         masks: for each vector which columns of B may be read, None for all.
         ahead: how many steps before its use B is asked for, 0 for not at all.
         odd: whether there may be an odd number of steps.
+        far: whether it then comes as near as the second-level cache.
     """
     count = tile.rows * tile.vectors
     # A tile at an edge sums in the order of a whole one: where edges are known only at run time, or
@@ -196,7 +197,7 @@ def tile_sums(
                     # Loads of a step made in the one before would take registers from sums.
                     emit.keep_order()
                 k = emit.add(loop.counter, u + turn)
-                part = _step(emit, tile, a, b, k, masks, part, ahead)
+                part = _step(emit, tile, a, b, k, masks, part, ahead, far)
             sums += part
         loop.carry(sums)
     parts = [loop.results[u * count : (u + 1) * count] for u in range(split)]
@@ -208,7 +209,7 @@ def tile_sums(
     sums = parts[0]
     if whole != steps:
         with emit.loop(whole, steps, 1, sums) as loop:
-            loop.carry(_step(emit, tile, a, b, loop.counter, masks, loop.carried, ahead))
+            loop.carry(_step(emit, tile, a, b, loop.counter, masks, loop.carried, ahead, far))
         sums = loop.results
     return list(sums)
 
@@ -228,7 +229,7 @@ def _starts(emit: Emitter, tile: Tile, a: Flat) -> list[ir.Value]:
 
 def _step(
     emit: Emitter, tile: Tile, a: Flat, b: Flat, k: Index, masks: list[ir.Value | None],
-    sums: list[ir.Value], ahead: int,
+    sums: list[ir.Value], ahead: int, far: bool,
 ) -> list[ir.Value]:  # fmt: skip
     at = emit.add(b.offset, emit.mul(k, b.stride("k")))
     columns = [
@@ -238,7 +239,7 @@ def _step(
     if ahead:
         later = emit.add(at, emit.mul(ahead, b.stride("k")))
         for h in range(tile.vectors):
-            emit.prefetch(b.base, emit.add(later, h * tile.lanes))
+            emit.prefetch(b.base, emit.add(later, h * tile.lanes), far=far)
     result = []
     along = emit.add(a.offset, emit.mul(k, a.stride("k")))
     for row in range(tile.rows):
