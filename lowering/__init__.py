@@ -107,6 +107,12 @@ PASSES: dict[str, PassSpec] = _table(
         summary="Let floats that an integer does not hold become the nearest that it does",
     ),
     PassSpec(
+        flag="round-once",
+        name="RoundOnce",
+        entry=f"{_TIR_TO_LLVM}.round_once:round_once",
+        summary="Let integers of 32 bits and more become the nearest bfloat16, not that of an f32",
+    ),
+    PassSpec(
         flag="note-invariant-loads",
         name="NoteInvariantLoads",
         entry=f"{_TIR_TO_LLVM}.invariant_loads:note_invariant_loads",

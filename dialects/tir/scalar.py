@@ -369,9 +369,6 @@ def cast(operand: ScalarLike, dtype: str) -> Scalar:
         return Scalar(convert(target, value), dtype)
     if is_float(dtype):
         convert = arith.uitofp if is_unsigned(source) else arith.sitofp
-        if dtype == "bfloat16" and T.dtype_size(source) >= 4:
-            double = _near_double(value, convert, is_unsigned(source))
-            return Scalar(arith.truncf(target, _odd_single(double)), dtype)
         return Scalar(convert(target, value), dtype)
     widths = (scalar_type(source).width, target.width)
     if widths[0] == widths[1]:
@@ -380,47 +377,6 @@ def cast(operand: ScalarLike, dtype: str) -> Scalar:
         return Scalar(arith.trunci(target, value), dtype)
     extend = arith.extui if is_unsigned(source) else arith.extsi
     return Scalar(extend(target, value), dtype)
-
-
-# What 64 bits have and the 52 that float64 holds for certain have not; and how many predicates of
-# integers with signs come before those without.
-_LOST, _TO_UNSIGNED = (1 << 12) - 1, 4
-
-
-def _near_double(
-    value: ir.Value, convert: Callable[[ir.Type, ir.Value], ir.Value], unsigned: bool
-) -> ir.Value:
-    """Return an integer as a float64 that a narrower float rounds as it would the integer.
-
-    Of 64 bits only so many are kept as it holds, the last of which says whether others are lost.
-    """
-    type_ = value.type
-    if type_.width == 64:
-
-        def number(integer: int) -> ir.Value:
-            return arith.constant(type_, integer)
-
-        rest = arith.andi(value, number(_LOST))
-        is_exact = arith.cmpi(_PREDICATES["eq"], rest, number(0))
-        odd = arith.select(is_exact, number(0), number(_LOST + 1))
-        kept = arith.ori(arith.andi(value, number(~_LOST)), odd)
-        # Those that float64 holds anyway: from minus 2**53, or from 0, up to 2**53.
-        least = 0 if unsigned else 1 << 53
-        shifted = arith.addi(value, number(least))
-        is_small = arith.cmpi(_PREDICATES["lt"] + _TO_UNSIGNED, shifted, number((1 << 53) + least))
-        value = arith.select(is_small, value, kept)
-    return convert(ir.F64Type.get(), value)
-
-
-def _odd_single(value: ir.Value) -> ir.Value:
-    """Return a float64 as a float32, of two neighbours the odd one, for a narrower float's sake."""
-    word, single = ir.IntegerType.get_signless(32), ir.F32Type.get()
-    near = arith.truncf(single, value)
-    back = arith.extf(value.type, near)
-    is_beyond = arith.cmpf(_FLOAT_PREDICATES["gt"], math.absf(back), math.absf(value))
-    is_other = arith.cmpf(_FLOAT_PREDICATES["ne"], back, value)
-    bits = arith.subi(arith.bitcast(word, near), arith.extui(word, is_beyond))
-    return arith.bitcast(single, arith.ori(bits, arith.extui(word, is_other)))
 
 
 def _integer_of(value: ir.Value) -> int | None:
@@ -464,8 +420,6 @@ def _resize_float(value: ir.Value, source: str, dtype: str, target: ir.Type) -> 
     if T.dtype_size(source) < T.dtype_size(dtype):
         return arith.extf(target, value)
     if T.dtype_size(source) > T.dtype_size(dtype):
-        # Not by way of the nearest float32: that would be a rounding too many.
-        is_twice = source == "float64" and dtype == "bfloat16"
-        return arith.truncf(target, _odd_single(value) if is_twice else value)
+        return arith.truncf(target, value)
     # float16 and bfloat16 have one size and neither holds the other.
     return arith.truncf(target, arith.extf(ir.F32Type.get(), value))

@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 
 from relax_mlir.dialects.bindings import ir
 
-# arith.cmpf predicates; all ordered, so false when either side is NaN.
-_OEQ, _OGT, _OLT = 1, 2, 4
+# arith.cmpf predicates; all ordered, so false when either side is NaN, but for the last.
+_OEQ, _OGT, _OLT, _UNE = 1, 2, 4, 13
 # And one of arith.cmpi.
 _EQUAL = 0
 # Intrinsics of AVX-512 and of how many lanes: `a * 2**floor(b)`, what is left of a fraction, and
@@ -94,6 +94,10 @@ class Lanes:
     def same(self, other: "Operand") -> "Lanes":
         """Return whether both are equal numbers; a NaN is equal to nothing."""
         return self._compare(_OEQ, other)
+
+    def differs(self, other: "Operand") -> "Lanes":
+        """Return whether the numbers are not equal, as a NaN is to all."""
+        return self._compare(_UNE, other)
 
     def times_plus(self, factor: "Operand", term: "Operand") -> "Lanes":
         """Return `self * factor + term`, rounded once where the target can."""

@@ -21,6 +21,7 @@ MEMREF_TO_LLVM = (
     "expand-copy",
     "expand-math",
     "saturate-casts",
+    "round-once",
     "func.func(lower-vector-mask,lower-vector-multi-reduction)",
     "func.func(convert-vector-to-scf{full-unroll=true})",
     "func.func(canonicalize,cse)",

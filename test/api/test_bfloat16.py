@@ -5,10 +5,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from relax_mlir import relax
+from relax_mlir import relax, tir, transform
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.context import default_context
 from relax_mlir.dialects.relax.constants import constant_array
+from relax_mlir.ir import assert_structural_equal
 from relax_mlir.script import from_source, script_with_metadata
 
 ml_dtypes = pytest.importorskip("ml_dtypes")
@@ -127,6 +128,47 @@ class Model:
     np.testing.assert_array_equal(got[0, :, 0, 0], wanted)
 
 
+def test_constants_are_computed_at_compile_time() -> None:
+    """As kernels compute them: in float32, rounded once; what only moves keeps its bits."""
+    results = (
+        "R.multiply(R.const(a), R.const(b))", "R.astype(R.const(a), 'float64')",
+        "R.concat((R.const(a), R.const(b)), axis=1)",
+        "R.nn.pad(R.const(a), (1, 0, 0, 2), pad_value=1.5)",
+        "R.sum(R.const(b), axis=1)", "R.take(R.const(a), R.const(at), axis=1)",
+        "R.split(R.const(a), 2, axis=0)[1]", "R.greater(R.const(a), R.const(b))",
+        "R.astype(R.const(wide), 'bfloat16')",
+    )  # fmt: skip
+    source = f"""
+@I.ir_module
+class Model:
+    @R.function
+    def main():
+        return {", ".join(results)}
+"""
+    rng = np.random.default_rng(0)
+    a, b = (rng.standard_normal((4, 70)).astype(_BF) for _ in range(2))
+    a.view(np.uint16)[0, :3] = 0x7F81, 0xFFC1, 0x8000  # NaN of two kinds, and minus zero
+    at, wide = np.array([3, 0, 1, 69]), 2**24 + rng.integers(0, 2**20, 70)
+    values = {"a": a, "b": b, "at": at, "wide": wide}
+    given = from_source(source, extra_vars=values)
+    folded = relax.transform.FoldConstant()(given)
+    names = ("multiply", "astype", "concat", "pad", "sum", "take", "split", "greater")
+    assert all(f"relax.{name}" in str(given) for name in names)
+    assert not any(f"relax.{name}" in str(folded) for name in names)
+    shown = [relax.VirtualMachine(relax.build(each))["main"]() for each in (given, folded)]
+    with transform.PassContext(disabled_pass=["FoldConstant"]):
+        shown.append(relax.VirtualMachine(relax.build(given))["main"]())
+    exact = (2, 5, 6)
+    for each in shown[:2]:
+        for i, (got, want) in enumerate(zip(each, shown[2], strict=True)):
+            assert (got.dtype, got.shape) == (want.dtype, want.shape)
+            with np.errstate(invalid="ignore"):
+                got_f8, want_f8 = got.astype("f8"), want.astype("f8")
+            np.testing.assert_array_equal(got_f8, want_f8, err_msg=results[i])
+            if i in exact:
+                assert got.tobytes() == want.tobytes()
+
+
 def test_functions_of_one_element() -> None:
     source = "@I.ir_module\nclass Kernels:\n" + "".join(
         f"    @R.function\n    def {dtype}(x: R.Tensor(('n',), '{dtype}')):\n"
@@ -163,6 +205,17 @@ def up(a: T.handle, b: T.handle):
             vi = T.axis.spatial(n, i)
             B[vi] = T.Cast("float64", A[vi])
 """
+
+
+@pytest.mark.parametrize("source", ["int32", "uint32", "int64", "uint64", "float64"])
+def test_a_cast_is_one_word(source: str) -> None:
+    """Scripts and passes see one conversion; what it takes to round once comes when lowered."""
+    text = _CASTS[: _CASTS.index("@T.prim_func\ndef up")].replace("float64", source)
+    module = from_source(text)
+    assert 'B[vi] = T.Cast("bfloat16", A[vi])' in module.script()
+    assert_structural_equal(from_source(module.script()), module)
+    widened = tir.transform.BF16ComputeLegalize()(module)
+    assert_structural_equal(widened, module)
 
 
 def test_doubles_are_rounded_once() -> None:

@@ -8,7 +8,11 @@ from relax_mlir.tir.transform.functions import each_prim_func
 arith = submodule("dialects.arith")
 scf = submodule("dialects.scf")
 
-_KEPT = ("arith.constant", "arith.extf", "arith.truncf", "arith.bitcast", "arith.select")
+# A conversion rounds once; by way of float32 an integer would be rounded twice.
+_KEPT = (
+    "arith.constant", "arith.extf", "arith.truncf", "arith.bitcast", "arith.select",
+    "arith.sitofp", "arith.uitofp",
+)  # fmt: skip
 _MOVES = ("arith.", "math.", "memref.load")
 
 
