@@ -110,7 +110,7 @@ def test_transform_layout_of_what_is_computed():
     runs(sch, CHAIN)
 
 
-@pytest.mark.parametrize("dtype", ["int8", "int32", "int64", "uint32"])
+@pytest.mark.parametrize("dtype", ["int8", "int32", "int64", "uint32", "uint64"])
 def test_transform_layout_of_what_data_chooses(dtype):
     program = Program(
         "gather",

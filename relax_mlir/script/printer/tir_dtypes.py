@@ -131,4 +131,5 @@ class DtypeFinder:
         if op.name == "arith.cmpi":
             predicate = ir.IntegerAttr(op.attributes["predicate"]).value
             return "" if predicate < 2 else "u" if predicate >= 6 else "s"
-        return "u" if op.name in _UNSIGNED else "s" if op.name in _SIGNED else ""
+        is_signed = op.name in (*_SIGNED, "arith.index_cast")
+        return "u" if op.name in _UNSIGNED else "s" if is_signed else ""

@@ -198,7 +198,9 @@ class TirExprPrinter(DtypeFinder):
 
     def index(self, value: ir.Value, precedence: int = OR) -> str:
         """Return an integer where an index is needed, which converts it by itself."""
-        return self.value(self._uncast(value), precedence)
+        if self._uncast(value) == value:
+            return self.value(value, precedence)
+        return self._converted(value.owner.operation, precedence)
 
     def end_of(self, start: ir.Value, extent: ir.Value) -> str | None:
         """Return the end of a loop whose extent is written as its end minus its start."""
@@ -296,11 +298,11 @@ class TirExprPrinter(DtypeFinder):
         text = spelling.number(_unsigned(number, dtype), dtype)
         return f"T.{dtype}({text})" if text.startswith("float(") else text
 
-    def _typed(self, value: ir.Value) -> str:
+    def _typed(self, value: ir.Value, precedence: int = OR) -> str:
         """Return a value whose dtype nothing beside it tells."""
         number = self.constant(value)
         if number is None:
-            return self.value(value)
+            return self.value(value, precedence)
         dtype = self.dtype(value)
         text = spelling.number(_unsigned(number, dtype), dtype) if dtype != INDEX else ""
         return str(number) if dtype == INDEX else f"T.{dtype}({text})"
@@ -386,14 +388,14 @@ class TirExprPrinter(DtypeFinder):
         left, right = self._pair(op.operands, precedence, precedence + 1, self._sign(op))
         return f"{left} {sign} {right}", precedence
 
-    def _converted(self, op: ir.Operation) -> str:
+    def _converted(self, op: ir.Operation, precedence: int = OR) -> str:
         """Return what a cast converts, its sign as the conversion takes it."""
         value, sign = self._cast_from(op), self._sign(op)
         own = self.dtype(value)
         if self.constant(value) is not None or not sign or own in (INDEX, "bool") or is_float(own):
-            return self._typed(value)
+            return self._typed(value, precedence)
         plain = own.removeprefix("u")
-        return self._signed_as(value, f"u{plain}" if sign == "u" else plain)
+        return self._signed_as(value, f"u{plain}" if sign == "u" else plain, precedence)
 
     def _cast_from(self, op: ir.Operation) -> ir.Value:
         """Return what a cast converts: an index becomes a float by way of an int64."""

@@ -4,7 +4,7 @@ Loop variables and block iterators are symbols whose names no program can have. 
 arithmetic, such as a loaded index, is a symbol too: one that may be negative.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.atoms import signed
@@ -196,31 +196,38 @@ class Indices:
         """
         if not any(name in self._values for name in expr.symbols):
             return S.Scalar(self.entry(expr), S.INDEX)
-        total: S.Scalar | None = None
         fixed = SymExpr.const(0)
+        terms: list[tuple[S.Scalar, int]] = []
         for factors, coefficient in summands(expr, self.order):
             names = frozenset().union(*(factor.symbols for factor in factors))
-            if not any(name in self._values for name in names):
-                term = SymExpr.const(coefficient)
-                for factor in factors:
-                    term = term * factor.expr()
-                fixed = fixed + term
+            if any(name in self._values for name in names):
+                terms.append((self._product(factors), coefficient))
                 continue
-            scalar = None
+            term = SymExpr.const(coefficient)
             for factor in factors:
-                own = self._factor(factor)
-                scalar = own if scalar is None else scalar * own
-            assert scalar is not None
+                term = term * factor.expr()
+            fixed = fixed + term
+        total = None
+        if terms[0][1] < 0 and (fixed.value is None or fixed.value > 0):
+            # `15 - i`, not `i * -1 + 15`.
+            total, fixed = self.operand(fixed), SymExpr.const(0)
+        for scalar, coefficient in terms:
             if total is None:
                 total = scalar if coefficient == 1 else scalar * coefficient
             elif coefficient < 0:
                 total = total - (scalar if coefficient == -1 else scalar * -coefficient)
             else:
                 total = total + (scalar if coefficient == 1 else scalar * coefficient)
-        assert total is not None
+        assert isinstance(total, S.Scalar)
         if fixed.value is not None and fixed.value != 0:
             return total + fixed.value if fixed.value > 0 else total - -fixed.value
         return total if fixed.value == 0 else total + S.Scalar(self.entry(fixed), S.INDEX)
+
+    def _product(self, factors: Sequence[Factor]) -> S.Scalar:
+        first, *rest = map(self._factor, factors)
+        for each in rest:
+            first = first * each
+        return first
 
     def _factor(self, factor: Factor) -> S.Scalar:
         first, *rest = factor.parts
