@@ -117,10 +117,12 @@ def _nested(array: np.ndarray, spell: Callable[[Any], str]) -> str:
 def constant_array(attribute: ir.Attribute) -> np.ndarray:
     """Return the elements of a constant's attribute as a numpy array.
 
-    No copy is made for constants created in this process.
+    No copy is made for constants created in this process. A resource is bytes: attributes of
+    other types may be made of the same one.
 
     Raises:
-        ValueError: the attribute holds no elements (an elided or missing resource).
+        ValueError: the attribute holds no elements (an elided or missing resource), or another
+            number of bytes than its type needs.
     """
     type_ = attribute.type
     shape = list(type_.shape)
@@ -130,7 +132,7 @@ def constant_array(attribute: ir.Attribute) -> np.ndarray:
         return _from_dense(attribute, shape, dtype)
     found = _ARRAYS.get(attribute.context, {}).get(name)
     if found is not None:
-        return found
+        return found if _is_of(found, shape, dtype) else _viewed(found, name, shape, dtype)
     return _from_text(attribute, name, shape, dtype)
 
 
@@ -180,11 +182,22 @@ def _from_text(attribute: ir.Attribute, name: str, shape: list[int], dtype: np.d
         raise ValueError(f"the constant '{name}' has no data in this module (was it elided?)")
     # Four bytes of alignment come first.
     data = bytes.fromhex(blob.group(1))[4:]
-    count = int(np.prod(shape, dtype=np.int64))
-    if len(data) != count * dtype.itemsize:
-        raise ValueError(
-            f"the constant '{name}' has {len(data)} bytes, its type needs {count * dtype.itemsize}"
-        )
+    _check_size(name, len(data), shape, dtype)
     array = np.frombuffer(data, dtype=dtype).reshape(shape)
     _ARRAYS.setdefault(attribute.context, {})[name] = array
     return array
+
+
+def _is_of(array: np.ndarray, shape: list[int], dtype: np.dtype) -> bool:
+    return array.dtype == dtype and array.shape == tuple(shape)
+
+
+def _viewed(array: np.ndarray, name: str, shape: list[int], dtype: np.dtype) -> np.ndarray:
+    _check_size(name, array.nbytes, shape, dtype)
+    return array.reshape(-1).view(dtype).reshape(shape)
+
+
+def _check_size(name: str, size: int, shape: list[int], dtype: np.dtype) -> None:
+    needed = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
+    if size != needed:
+        raise ValueError(f"the constant '{name}' has {size} bytes, its type needs {needed}")

@@ -24,7 +24,7 @@ from relax_mlir.runtime.library_support import check as _check
 from relax_mlir.runtime.library_support import check_pair as _check_pair
 from relax_mlir.runtime.library_support import widen as _widen
 from relax_mlir.runtime.registry import LIBRARY_PREFIX as PREFIX
-from relax_mlir.runtime.values import describe, numpy_dtype
+from relax_mlir.runtime.values import BFLOAT16, describe, numpy_dtype
 
 # Name with the prefix -> function of the operands, then the attributes in their declared order.
 # Results are the caller's own, C-contiguous, and of the dtype that the compiler's rules give.
@@ -156,11 +156,13 @@ def _binary(function: Callable[[_Array, _Array], Any], kinds: str, is_bool: bool
 
 
 def _astype(x: _Array, dtype: str) -> Any:
+    if isinstance(x, np.ndarray) and x.dtype.name == BFLOAT16:
+        x = x.astype(np.float32)
     _check(x)
     target = numpy_dtype(dtype)
-    if target.name == "bfloat16" and x.dtype.kind in "iu" and x.dtype.itemsize >= 4:
+    if target.name == BFLOAT16 and x.dtype.kind in "iu" and x.dtype.itemsize >= 4:
         x = _near_single(x)
-    is_cut = target.kind in "iu" and (x.dtype.kind == "f" or x.dtype.name == "bfloat16")
+    is_cut = target.kind in "iu" and x.dtype.kind == "f"
     return _saturated(x, target) if is_cut else x.astype(target)
 
 

@@ -31,8 +31,12 @@ from relax_mlir.transform.dead_code_elimination import remove_unused
 from relax_mlir.transform.effects import functions_to_optimize, written_values
 from relax_mlir.transform.evaluate import Evaluator
 
-# Operations whose only operand with elements is the first one, and which move those.
-_MOVES = ("reshape", "permute_dims", "expand_dims", "squeeze", "flatten", "broadcast_to", "flip")
+# Operations that move elements and look at none, of tensors but for integers that say where.
+_MOVES = (
+    "reshape", "permute_dims", "expand_dims", "squeeze", "flatten", "broadcast_to", "flip",
+    "concat", "split", "stack", "tile", "repeat", "roll", "take", "strided_slice",
+    "gather_elements", "gather_nd",
+)  # fmt: skip
 
 
 def fold_constant(module: ir.Operation, max_bytes: int = 65536, evaluate_tir: bool = True) -> None:
@@ -197,11 +201,12 @@ def _evaluate(
     static = [constant_value(attrs[param.name]) for param in library_order(params)]
     if any(value is UNKNOWN for value in static):
         return None
-    given = operands[0].dtype if operands and isinstance(operands[0], np.ndarray) else None
-    # The library does not compute with bfloat16; what only moves may be anything of that size.
-    as_bits = given is not None and given.name == "bfloat16" and name in _MOVES
-    if as_bits:
-        operands = [np.asarray(operands[0]).view(np.uint16), *operands[1:]]
+    # The library computes with numpy's own dtypes: bfloat16 is moved as bits, which keeps those of
+    # a NaN, and is otherwise computed in float32 and rounded once, as kernels do.
+    halves = [a.dtype for a in _arrays(operands) if a.dtype.name == "bfloat16"]
+    as_bits = name in _MOVES
+    if halves:
+        operands = [_without_bfloat16(each, as_bits) for each in operands]
     try:
         result = compute(*operands, *static)
     except (RelaxMLIRError, ArithmeticError):
@@ -209,7 +214,37 @@ def _evaluate(
     results = list(result) if isinstance(result, tuple) else [result]
     if not all(isinstance(each, np.ndarray) for each in results):
         return None
-    return [each.view(given) for each in results] if as_bits else results
+    if not halves:
+        return results
+    dtypes = _dtypes(op.results[0].type)
+    if "" in dtypes or len(dtypes) != len(results):
+        return None
+    return [
+        _as_declared(each, dtype, halves[0], as_bits)
+        for each, dtype in zip(results, dtypes, strict=True)
+    ]
+
+
+def _without_bfloat16(value: Any, as_bits: bool) -> Any:
+    """Return a value known at compile time whose tensors are of numpy's own dtypes."""
+    if isinstance(value, tuple):
+        return tuple(_without_bfloat16(each, as_bits) for each in value)
+    if not isinstance(value, np.ndarray) or value.dtype.name != "bfloat16":
+        return value
+    return value.view(np.uint16) if as_bits else value.astype(np.float32)
+
+
+def _as_declared(array: np.ndarray, dtype: str, half: np.dtype, as_bits: bool) -> np.ndarray:
+    """Return a result as bfloat16 where that is what is declared."""
+    if dtype != "bfloat16":
+        return array
+    with np.errstate(all="ignore"):
+        return array.view(half) if as_bits else array.astype(half)
+
+
+def _dtypes(type_: ir.Type) -> list[str]:
+    types = [type_.get_type(i) for i in range(type_.num_types)] if is_tuple(type_) else [type_]
+    return [T.tensor_dtype(each) if T.is_tensor(each) else "" for each in types]
 
 
 def _arrays(values: Sequence[Any]) -> list[np.ndarray]:

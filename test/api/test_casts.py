@@ -58,8 +58,7 @@ def test_floats_out_of_range_saturate(machine: Any, source: str, target: str) ->
     want = np.array([min(max(v, info.min), info.max) for v in want], target)
     for n in (len(x), len(x) - 5, 3):
         np.testing.assert_array_equal(machine[f"{source}_{target}"](x[:n]), want[:n])
-    if source != "bfloat16":  # which the library refuses
-        np.testing.assert_array_equal(get_global_func(f"{PREFIX}astype")(x, target), want)
+    np.testing.assert_array_equal(get_global_func(f"{PREFIX}astype")(x, target), want)
 
 
 @pytest.mark.parametrize("source", WIDE)
@@ -81,6 +80,16 @@ def test_integers_are_rounded_once(machine: Any, source: str) -> None:
     library = get_global_func(f"{PREFIX}astype")
     for got in (machine[f"{source}_bfloat16"](x), library(x, "bfloat16")):
         np.testing.assert_array_equal(np.asarray(got).astype("float64"), want)
+
+
+@pytest.mark.parametrize("target", ["float16", "bfloat16", "float32", "float64", "bool"])
+def test_the_library_casts_bfloat16(target: str) -> None:
+    x = np.arange(1 << 16).astype(np.uint16).view(ml_dtypes.bfloat16)
+    got = get_global_func(f"{PREFIX}astype")(x, target)
+    assert got.dtype == dtype_of(target)
+    with np.errstate(all="ignore"):
+        want = x.astype("float32").astype(dtype_of(target))
+        np.testing.assert_array_equal(got.astype("float64"), want.astype("float64"))
 
 
 def test_doubles_are_rounded_once(machine: Any) -> None:
