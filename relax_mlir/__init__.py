@@ -12,6 +12,7 @@ _MODULES = ("errors", "instrument", "ir", "relax", "runtime", "script", "te", "t
             "transform")  # fmt: skip
 _EXPORTS = {
     "IRModule": "relax_mlir.ir.module",
+    "compile": "relax_mlir.driver",
     "cpu": "relax_mlir.runtime.device",
     "device": "relax_mlir.runtime.device",
     "get_global_func": "relax_mlir.runtime",

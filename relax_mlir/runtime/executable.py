@@ -361,5 +361,5 @@ class Executable(Module):
             return self._loaded
 
     def __repr__(self) -> str:
-        names = ", ".join(f.name for f in self.global_funcs)
+        names = ", ".join(self.function_names())
         return f"<Executable [{names}], {len(self.instr_offset)} instructions>"

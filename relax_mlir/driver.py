@@ -1,0 +1,41 @@
+"""`relax_mlir.compile`: one way in for Relax programs, prim funcs and schedules."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from relax_mlir.relax.pipeline import build
+from relax_mlir.tir.lowering import module_of
+
+if TYPE_CHECKING:
+    from relax_mlir.lowering.codegen.target import Target
+    from relax_mlir.runtime.executable import Executable
+
+
+def compile(
+    mod: Any,
+    target: "str | Target | None" = None,
+    *,
+    relax_pipeline: str | Sequence[str] = "default",
+) -> "Executable":
+    """Compile what there is of a program, as TVM's `tvm.compile` does.
+
+    Prim funcs are called as `compile(mod)["name"](a, b)`, with their outputs among the arguments;
+    Relax functions the same way, or through a `relax.VirtualMachine`.
+
+    Args:
+        mod: a module of Relax functions, prim funcs or both, or a schedule; it stays as it is.
+        target: as for `relax.build`, None for this machine.
+        relax_pipeline: `default`, or names of passes as for `relax.build`.
+
+    Raises:
+        TypeError: `mod` is neither a module nor a schedule.
+        VerifyError: the program breaks a rule of its dialect.
+        PassError: a pass failed.
+        PipelineError: unknown pass, pipeline or target.
+        CompileError: code generation could not continue.
+    """
+    if isinstance(relax_pipeline, str) and relax_pipeline != "default":
+        names: Sequence[str] | None = (relax_pipeline,)
+    else:
+        names = None if isinstance(relax_pipeline, str) else relax_pipeline
+    return build(module_of(mod), "llvm" if target is None else target, pipeline=names)
