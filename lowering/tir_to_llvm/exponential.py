@@ -65,6 +65,9 @@ _GROWING_REST = (-1.0, 0.5000162124633789, -0.16667219996452332)
 _BELL = [2.0 ** (i / 16) for i in range(16)]
 _BELL_REST = tuple(factor / 2 ** (i + 1) for i, factor in enumerate(_GROWING_REST))
 
+# (2**r - 1) / r for |r| up to 1/64.
+_OCTAVES_REST = (0.6931573748588562, 0.24023020267486572)
+
 # ln 2 in two parts; the first has so few bits that its product with an exponent is exact.
 LN2_HI, LN2_LO = 0.693359375, -2.12194440054690583e-4
 # Adding 1.5 * 2**23 rounds an f32 to an integer, and leaves that integer in the low bits.
@@ -156,5 +159,25 @@ def exp(x: Lanes) -> Lanes:
     shifted = x.times_plus(math.log2(math.e), form.rounder)
     whole = shifted - form.rounder
     rest = whole.times_plus(-form.ln2[1], whole.times_plus(-form.ln2[0], x)).limited(1.0)
-    power = shifted.bits().picked(form.table, x)
-    return power.times_plus(rest.polynomial(form.rest) * rest, power).scaled(whole)
+    return _scaled_power(form, shifted, whole, rest, form.rest)
+
+
+def exp_of_rounded(x: Lanes) -> Lanes:
+    """Return e**x, where `can_scale`, of an f32 that was rounded, such as a difference.
+
+    The logarithm of e that is multiplied by is rounded too, which is a quarter of what one half in
+    x's last place makes; another product would put it right.
+    """
+    form = _FORMS[32]
+    octaves = math.log2(math.e)
+    shifted = x.times_plus(octaves, form.rounder)
+    whole = shifted - form.rounder
+    rest = x.times_plus(octaves, whole * -1.0).limited(1.0)
+    return _scaled_power(form, shifted, whole, rest, _OCTAVES_REST)
+
+
+def _scaled_power(
+    form: _Form, shifted: Lanes, whole: Lanes, rest: Lanes, factors: tuple[float, ...]
+) -> Lanes:
+    power = shifted.bits().picked(form.table, whole)
+    return power.times_plus(rest.polynomial(factors) * rest, power).scaled(whole)

@@ -27,6 +27,7 @@ from relax_mlir.lowering.tir_to_llvm.exponential import (
     ROUNDER,
     ROUNDER_BITS,
     clamp,
+    exp_of_rounded,
     power_of_two,
     scale,
     split_exponent,
@@ -176,11 +177,19 @@ def _quickly(function: Function | None) -> Function:
 
     def exp(x: Lanes) -> Lanes:
         if x.can_scale():
-            return quick_exp(x)
+            return exp_of_rounded(x) if _is_rounded(x.value) else quick_exp(x)
         assert function is not None  # without one it would be left as it is
         return function(x)
 
     return exp
+
+
+def _is_rounded(value: ir.Value) -> bool:
+    """Whether a value is the difference of two f32 that only run time knows."""
+    if isinstance(value.owner, ir.Block) or _element(value.type) != "f32":
+        return False
+    made = value.owner.operation
+    return made.name == "arith.subf" and not any(map(_is_constant, made.operands))
 
 
 _ENDS = ("arith.truncf", "memref.store", "vector.maskedstore", "vector.store")

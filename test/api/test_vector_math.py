@@ -59,6 +59,15 @@ def machine() -> Any:
     functions += "".join(_function(name, "xy") for name in BINARY)
     functions += "".join(_function(name, "x", "float64") for name in DOUBLES)
     functions += "".join(_function(name, "xy", "float64") for name in ("atan2", "power"))
+    functions += """
+    @R.function
+    def power_of_difference(x: R.Tensor(("n",), "float32"), y: R.Tensor(("n",), "float32")):
+        with R.dataflow():
+            d = R.subtract(x, y)
+            z = R.exp(d)
+            R.output(z)
+        return z
+"""
     module = script.from_source("@I.ir_module\nclass Math:" + functions)
     return relax.VirtualMachine(relax.build(module))
 
@@ -74,6 +83,21 @@ def test_ulps_over_the_whole_range(machine: Any, name: str) -> None:
     with np.errstate(all="ignore"):
         exact = REFERENCES[name](x.astype("f8"))
     check(got, exact, ALLOWED.get(name, 2.5))
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_power_of_a_difference(machine: Any) -> None:
+    """The difference may be taken for what rounding has spoilt already, by a quarter of that."""
+    rng = np.random.default_rng(0)
+    edges = np.stack(np.meshgrid(np.float32(EDGES), np.float32(EDGES))).reshape(2, -1)
+    x, y = np.concatenate([edges, rng.uniform(-60, 40, (2, 20_000)).astype("f4")], axis=1)
+    exponent = (x - y).astype("f8")
+    for low, high in ((0, 1), (1, 10), (10, 90)):
+        here = (np.abs(exponent) >= low) & (np.abs(exponent) < high)
+        got = machine["power_of_difference"](x[here], y[here])
+        check(got, np.exp(exponent[here]), 2 + high / 4)
+    rest = ~(np.abs(exponent) < 110)
+    check(machine["power_of_difference"](x[rest], y[rest]), np.exp(exponent[rest]), 0.5)
 
 
 def check(got: np.ndarray, exact: np.ndarray, allowed: float) -> None:

@@ -74,6 +74,14 @@ from relax_mlir.lowering.tir_to_llvm.pipeline import run_step
 # CHECK: llvm.call_intrinsic "llvm.x86.avx512.vpermi2var.ps.512"
 # CHECK: llvm.call_intrinsic "llvm.x86.avx512.mask.scalef.ps.512"
 # CHECK: llvm.call_intrinsic "llvm.x86.avx512.vpermi2var.pd.512"
+# A difference that was rounded needs no second product to bring its powers of two off.
+# CHECK-LABEL: func.func @difference(
+# CHECK: arith.subf
+# CHECK-COUNT-2: math.fma
+# CHECK: llvm.call_intrinsic "llvm.x86.avx512.mask.range.ps.512"
+# CHECK-COUNT-2: math.fma
+# CHECK-NOT: math.fma
+# CHECK: llvm.call_intrinsic "llvm.x86.avx512.mask.scalef.ps.512"
 # An estimated inverse, and one step that puts the quotient right; of any numbers, a table.
 # CHECK-LABEL: func.func @logistic(
 # CHECK-NOT: vpermi2var
@@ -105,6 +113,13 @@ func.func @stored(%x: vector<16xf32>, %y: vector<8xf64>, %to: memref<16xf32>, %t
   vector.store %0, %to[%at] : memref<16xf32>, vector<16xf32>
   %1 = math.exp %y : vector<8xf64>
   vector.store %1, %too[%at] : memref<8xf64>, vector<8xf64>
+  return
+}
+func.func @difference(%x: vector<16xf32>, %y: vector<16xf32>, %to: memref<16xf32>) {
+  %at = arith.constant 0 : index
+  %0 = arith.subf %x, %y : vector<16xf32>
+  %1 = math.exp %0 : vector<16xf32>
+  vector.store %1, %to[%at] : memref<16xf32>, vector<16xf32>
   return
 }
 func.func @half(%x: f16) -> f16 {
