@@ -5,12 +5,13 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from relax_mlir.errors import FunctionNotFoundError, ModuleCycleError, did_you_mean
+from relax_mlir.runtime.timed import Timed
 
 # One lock for all: two modules that import each other at a time are a cycle too.
 _IMPORT_LOCK = threading.Lock()
 
 
-class Module:
+class Module(Timed):
     """Functions by name. An Executable is one, a loaded library another.
 
     Attributes:

@@ -1,17 +1,16 @@
-"""What a virtual machine offers around calls: kept inputs and outputs, timing, profiles (G12)."""
+"""What a virtual machine offers around calls: kept inputs and outputs, profiles (G12)."""
 
 import threading
 from collections.abc import Callable
 from typing import Any
 
 from relax_mlir.errors import ArgumentTypeError, FunctionNotFoundError, VMError, did_you_mean
-from relax_mlir.runtime.device import device
-from relax_mlir.runtime.evaluator import BenchmarkResult, evaluate
 from relax_mlir.runtime.profile import Report
 from relax_mlir.runtime.profiler import Profiler
+from relax_mlir.runtime.timed import Timed
 
 
-class StatefulCalls:
+class StatefulCalls(Timed):
     """The part of a virtual machine that remembers; TVM's names and meanings.
 
     Inputs and outputs that are kept belong to the thread that set them.
@@ -25,10 +24,6 @@ class StatefulCalls:
         self._saved: dict[str, Callable[..., Any]] = {}
         self._kept = threading.local()
         self._profiler: Any = None
-
-    def __getitem__(self, name: str) -> Callable[..., Any]:
-        """Return a function; the virtual machine says how."""
-        raise NotImplementedError
 
     def set_input(self, func_name: str, *args: Any, **kwargs: Any) -> None:
         """Keep the arguments of a function for `invoke_stateful`.
@@ -113,62 +108,6 @@ class StatefulCalls:
         saved.__name__ = saved.__qualname__ = saved_name
         saved.__doc__ = f"Function '{func_name}' with arguments that were saved."
         self._saved[saved_name] = saved
-
-    def time_evaluator(
-        self,
-        func_name: str,
-        dev: Any = None,
-        number: int = 10,
-        repeat: int = 1,
-        min_repeat_ms: float = 0,
-        cooldown_interval_ms: float = 0,
-        repeats_to_cooldown: int = 1,
-        f_preproc: str = "",
-    ) -> Callable[..., BenchmarkResult]:
-        """Return a function that times another one; it takes that one's arguments.
-
-        Args:
-            func_name: what to time.
-            dev: the device; it is waited for at the end of each measurement.
-            number: calls per measurement.
-            repeat: measurements.
-            min_repeat_ms: `number` grows until a measurement takes at least so long.
-            cooldown_interval_ms: pause between groups of measurements.
-            repeats_to_cooldown: measurements in a group.
-            f_preproc: name of a registered function to call before each measurement.
-
-        Raises:
-            FunctionNotFoundError: there is no such function.
-            ArgumentTypeError: a count below 1 or a negative time; when it is called.
-            DeviceError: no such device.
-        """
-        call = self[func_name]
-        place = None if dev is None else device(dev)
-        if place is not None and place.name == "cpu":
-            place = None
-        before = None
-        if f_preproc:
-            from relax_mlir.runtime.registry import get_global_func
-
-            before = get_global_func(f_preproc)
-
-        def timed(*args: Any, **kwargs: Any) -> BenchmarkResult:
-            def run() -> None:
-                call(*args, **kwargs)
-                if place is not None:
-                    place.sync()
-
-            return evaluate(
-                run,
-                number,
-                repeat,
-                min_repeat_ms,
-                cooldown_interval_ms,
-                repeats_to_cooldown,
-                before,
-            )
-
-        return timed
 
     def profile(self, func_name: str, *args: Any, repeat: int = 1, **kwargs: Any) -> Report:
         """Run a function and return which of its calls took how long.

@@ -5,7 +5,7 @@ import pytest
 
 import relax_mlir
 from relax_mlir import IRModule, relax, te, tir
-from relax_mlir.errors import PipelineError
+from relax_mlir.errors import FunctionNotFoundError, PipelineError
 from relax_mlir.relax.pipeline import DEFAULT_PIPELINE
 from relax_mlir.script import ir as I
 from relax_mlir.script import relax as R
@@ -78,3 +78,12 @@ def test_what_cannot_be_compiled() -> None:
 def test_an_executable_names_all_its_functions() -> None:
     assert repr(relax_mlir.compile(_prim_func())) == "<Executable [main], 0 instructions>"
     assert "main, twice" in repr(relax_mlir.compile(Both))
+
+
+def test_functions_of_a_module_are_timed() -> None:
+    timed = relax_mlir.compile(_prim_func()).time_evaluator("main", "cpu", number=2, repeat=3)
+    found = timed(X, np.empty_like(X))
+    assert len(found.results) == 3
+    assert found.min > 0
+    with pytest.raises(FunctionNotFoundError, match="did you mean 'main'"):
+        relax_mlir.compile(_prim_func()).time_evaluator("mian")
