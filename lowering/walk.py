@@ -1,6 +1,6 @@
 """Finding operations and functions in a module."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Container, Mapping
 
 from relax_mlir.dialects.bindings import ir
 
@@ -19,6 +19,41 @@ def collect(root: ir.Operation, wanted: Callable[[ir.Operation], bool]) -> list[
 
     root.walk(visit, ir.WalkOrder.PRE_ORDER)
     return found
+
+
+def named(root: ir.Operation, names: Container[str]) -> list[ir.Operation]:
+    """Return the operations below `root` of some names, in the order of `collect`."""
+    found: list[ir.Operation] = []
+    advance = ir.WalkResult.ADVANCE
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        if op.name in names:
+            found.append(op)
+        return advance
+
+    root.walk(visit, ir.WalkOrder.PRE_ORDER)
+    return found
+
+
+def names_below(root: ir.Operation) -> set[str]:
+    """Return the names of the operations below `root`, its own among them."""
+    found: set[str] = set()
+    advance = ir.WalkResult.ADVANCE
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        found.add(op.name)
+        return advance
+
+    root.walk(visit)
+    return found
+
+
+def rename_callees(root: ir.Operation, names: Mapping[str, str]) -> None:
+    """Have the calls of functions below `root` call others, by the old name the new one."""
+    for call in named(root, ("func.call",)):
+        name = names.get(ir.FlatSymbolRefAttr(call.attributes["callee"]).value)
+        if name is not None:
+            call.attributes["callee"] = ir.FlatSymbolRefAttr.get(name, root.context)
 
 
 def has_buffers(root: ir.Operation, wanted: Callable[[ir.Type], bool]) -> bool:

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.codegen.ffi_signature import BufferParam, Signature
+from relax_mlir.lowering.walk import named
 
 
 def share_equal(module: ir.Operation, signatures: list[Signature]) -> list[Signature]:
@@ -21,15 +22,24 @@ def share_equal(module: ir.Operation, signatures: list[Signature]) -> list[Signa
         if signature is not None and op.regions[0].blocks:
             # Printing a kernel takes long; most differ in their types.
             alike.setdefault((op.attributes["function_type"], signature.inplace), []).append(op)
+    calls: dict[str, list[tuple[str, ir.Operation]]] = {}
+    for op in (op for found in alike.values() for op in found):
+        for call in named(op, ("func.call",)):
+            callee = ir.FlatSymbolRefAttr(call.attributes["callee"]).value
+            calls.setdefault(callee, []).append((_name(op), call))
     first: dict[tuple[object, ...], str] = {}
     shared: dict[str, str] = {}
     for op in (op for found in alike.values() if len(found) > 1 for op in found):
         name = _name(op)
         kept = first.setdefault(_key(op, name, by_kernel[name]), name)
         if kept != name:
-            ir.SymbolTable.replace_all_symbol_uses(name, kept, module)
             shared[name] = kept
             op.erase()
+            # At once: functions may be equal as what they call is one.
+            for caller, call in calls.pop(name, ()):
+                if caller not in shared:
+                    call.attributes["callee"] = ir.FlatSymbolRefAttr.get(kept, module.context)
+                    calls.setdefault(kept, []).append((caller, call))
     return [replace(s, shared=shared[s.kernel]) if s.kernel in shared else s for s in signatures]
 
 

@@ -12,6 +12,7 @@ from relax_mlir.errors import CompileError
 from relax_mlir.lowering.codegen.ffi_packed import take_packed
 from relax_mlir.lowering.tir_to_llvm.expand_copy import is_row_major
 from relax_mlir.lowering.tir_to_vector.externs import name_externs
+from relax_mlir.lowering.walk import named, names_below, rename_callees
 
 STAGE = "calling convention"
 KERNEL_PREFIX = "relax_kernel_"
@@ -148,9 +149,11 @@ def take_signatures(module: ir.Operation) -> list[Signature]:
         if op.operation.name == "func.func" and "tir.prim_func" in op.operation.attributes
     ]
     defined = {_name(function): function for function in functions if not function.is_external}
-    found = [_signature(function, defined) for function in functions]
+    purity = _Purity(defined)
+    found = [_signature(function, purity) for function in functions]
+    rename_callees(module, {signature.name: signature.kernel for signature in found})
     for function, signature in zip(functions, found, strict=True):
-        _rename(module, function, signature.kernel)
+        ir.SymbolTable.set_symbol_name(function, signature.kernel)
         _strip(function)
     name_externs(module)
     take_packed(module)
@@ -161,7 +164,7 @@ def _name(function: ir.OpView) -> str:
     return ir.StringAttr(function.operation.attributes["sym_name"]).value
 
 
-def _signature(function: ir.OpView, defined: Mapping[str, ir.OpView]) -> Signature:
+def _signature(function: ir.OpView, purity: "_Purity") -> Signature:
     name = _name(function)
     if len(function.type.results):
         raise CompileError(STAGE, f"prim func '{name}' returns values; results go into buffers")
@@ -186,27 +189,34 @@ def _signature(function: ir.OpView, defined: Mapping[str, ir.OpView]) -> Signatu
         returns=returns,
         inplace=any("tir.inplace" in attr for attr in attrs),
         internal="tir.internal" in function.operation.attributes,
-        skips_empty=can_be_empty and returns is None and _is_pure(function.operation, defined),
+        skips_empty=can_be_empty and returns is None and purity.has(name),
         has_arena=has_arena,
     )
 
 
-def _is_pure(op: ir.Operation, functions: Mapping[str, ir.OpView]) -> bool:
-    """Whether an operation does nothing but write buffers, nor does what it calls."""
-    for view in (view for region in op.regions for block in region.blocks for view in block):
-        inner = view.operation
-        if inner.name == "func.call":
-            callee = ir.FlatSymbolRefAttr(inner.attributes["callee"]).value
-            if callee.startswith(_THREADS):
-                continue
-            called = functions.get(callee)
-            if called is None or not _is_pure(called.operation, functions):
-                return False
-        elif inner.name not in _HARMLESS and ("call" in inner.name or "assert" in inner.name):
+class _Purity:
+    """Which functions do nothing but write buffers, nor do those that they call."""
+
+    def __init__(self, functions: Mapping[str, ir.OpView]) -> None:
+        self._functions = functions
+        self._known: dict[str, bool] = {}
+
+    def has(self, name: str) -> bool:
+        """Whether a function does; one that is not defined does not."""
+        if name not in self._known:
+            function = self._functions.get(name)
+            self._known[name] = function is not None and self._of(function.operation)
+        return self._known[name]
+
+    def _of(self, function: ir.Operation) -> bool:
+        kinds = {name for name in names_below(function) if "call" in name or "assert" in name}
+        if not kinds <= {"func.call", *_HARMLESS}:
             return False
-        if not _is_pure(inner, functions):
-            return False
-    return True
+        callees = {
+            ir.FlatSymbolRefAttr(call.attributes["callee"]).value
+            for call in (named(function, ("func.call",)) if "func.call" in kinds else ())
+        }
+        return all(each.startswith(_THREADS) or self.has(each) for each in callees)
 
 
 def _argument_attributes(function: ir.OpView) -> list[dict[str, ir.Attribute]]:
@@ -274,12 +284,6 @@ def _dims(shape: ir.Attribute | None, static: tuple[int | None, ...]) -> tuple[D
     names = tuple(ir.StringAttr(name).value for name in ir.ArrayAttr(shape.names))
     results = [expr.maybe_downcast() for expr in ir.AffineMapAttr(shape.exprs).value.results]
     return tuple(Dim(expr, names) for expr in results)
-
-
-def _rename(module: ir.Operation, function: ir.OpView, symbol: str) -> None:
-    old = ir.StringAttr(function.operation.attributes["sym_name"]).value
-    ir.SymbolTable.replace_all_symbol_uses(old, symbol, module)
-    ir.SymbolTable.set_symbol_name(function, symbol)
 
 
 def _strip(function: ir.OpView) -> None:

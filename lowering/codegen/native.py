@@ -18,7 +18,7 @@ from relax_mlir.lowering.codegen.llvm_ir import to_llvm_ir
 from relax_mlir.lowering.codegen.openmp import runtime_library
 from relax_mlir.lowering.codegen.optimize import optimize
 from relax_mlir.lowering.codegen.target import Target
-from relax_mlir.lowering.tir_to_llvm.pipeline import memref_to_llvm, run_step, verify
+from relax_mlir.lowering.tir_to_llvm.pipeline import memref_to_llvm, run_steps
 
 
 @dataclass(frozen=True)
@@ -115,11 +115,7 @@ def _lower(
             fma=target.has_fma,
             avx512=target.has("avx512f") and target.has("avx512dq"),
         )
-        for step in steps:
-            with _timed(seconds, step):
-                run_step(op, step)
-        with _timed(seconds, "verify"):
-            verify(op, "memref-to-llvm")
+        seconds.update(run_steps(op, steps))
         with _timed(seconds, "ffi-wrappers"):
             emit_wrappers(op, signatures, target)
         with _timed(seconds, "translate"):

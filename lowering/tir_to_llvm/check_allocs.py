@@ -8,7 +8,7 @@ that is raised already. What follows runs only on success.
 from relax_mlir.dialects.bindings import ir, submodule
 from relax_mlir.lowering.tir_to_llvm.status_cell import StatusCell, call, callee, status
 from relax_mlir.lowering.tir_to_vector.packed_calls import PACKED_PREFIX
-from relax_mlir.lowering.walk import collect
+from relax_mlir.lowering.walk import named
 
 arith = submodule("dialects.arith")
 func = submodule("dialects.func")
@@ -33,13 +33,14 @@ def check_allocs(op: ir.Operation) -> None:
         and view.operation.regions[0].blocks
         and not view.type.results
     }
-    numbers, asserting = _number(op, functions)
+    inside = {name: _Inside(view.operation) for name, view in functions.items()}
+    numbers, asserting = _number(op, inside)
     packed = _packed(op)
-    fallible = {name for name, view in functions.items() if _allocations(view)} | asserting | packed
-    calls = {
-        name: collect(view.operation, lambda inner: inner.name == "func.call")
-        for name, view in functions.items()
+    allocating = {
+        name for name, view in functions.items() if _allocations(view, inside[name].allocations)
     }
+    fallible = allocating | asserting | packed
+    calls = {name: found.calls for name, found in inside.items()}
     while True:
         callers = {
             name for name, found in calls.items() if any(callee(op) in fallible for op in found)
@@ -74,14 +75,24 @@ def _packed(module: ir.Operation) -> set[str]:
     return found
 
 
+class _Inside:
+    """The operations in a function that this pass is about."""
+
+    def __init__(self, function: ir.Operation) -> None:
+        found = named(function, ("func.call", "memref.alloc", "tir.assert"))
+        self.calls = [op for op in found if op.name == "func.call"]
+        self.allocations = [op for op in found if op.name == "memref.alloc"]
+        self.assertions = [op for op in found if op.name == "tir.assert"]
+
+
 def _number(
-    module: ir.Operation, functions: dict[str, ir.OpView]
+    module: ir.Operation, inside: dict[str, _Inside]
 ) -> tuple[dict[ir.Operation, int], set[str]]:
     """Return each assertion's number and the functions with some; note the messages."""
     numbers: dict[ir.Operation, int] = {}
     messages: dict[tuple[str, str], int] = {}
-    for name, view in functions.items():
-        for found in collect(view.operation, lambda inner: inner.name == "tir.assert"):
+    for name, each in inside.items():
+        for found in each.assertions:
             key = (name, ir.StringAttr(found.attributes["message"]).value)
             numbers[found] = messages.setdefault(key, len(messages) + _FIRST_ASSERT)
     if messages:
@@ -92,11 +103,11 @@ def _number(
     return numbers, {name for name, _ in messages}
 
 
-def _allocations(view: ir.OpView) -> list[ir.Operation]:
-    """Return the function's allocations directly in its body, moving there those that can."""
+def _allocations(view: ir.OpView, allocations: list[ir.Operation]) -> list[ir.Operation]:
+    """Return the allocations that are directly in a function's body, moving there what can be."""
     body = view.operation.regions[0].blocks[0]
     checked = []
-    for op in collect(view.operation, lambda op: op.name == "memref.alloc"):
+    for op in allocations:
         outer = op
         while outer.block != body:
             outer = outer.parent.operation

@@ -1,7 +1,7 @@
 """Pass `free-allocs`: a buffer allocated in a block and never freed is freed at the block's end."""
 
 from relax_mlir.dialects.bindings import ir, submodule
-from relax_mlir.lowering.walk import collect
+from relax_mlir.lowering.walk import named
 
 memref = submodule("dialects.memref")
 
@@ -12,7 +12,7 @@ _ESCAPES = ("func.return", "scf.yield", "memref.dealloc", "cf.br", "cf.cond_br")
 
 def free_allocs(op: ir.Operation) -> None:
     """Insert `memref.dealloc` for allocations that do not escape and are not freed already."""
-    for alloc in collect(op, lambda candidate: candidate.name == "memref.alloc"):
+    for alloc in named(op, ("memref.alloc",)):
         block = alloc.block
         terminator = block.operations[len(block.operations) - 1]
         if not _escapes(alloc.results[0]):

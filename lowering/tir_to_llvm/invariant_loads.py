@@ -3,12 +3,13 @@
 from collections.abc import Set
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.lowering.walk import collect
+from relax_mlir.lowering.walk import named
 
 # The mark of a function.
 INVARIANT_LOADS = "relax.invariant_loads"
 _LOADS = ("memref.load", "vector.load", "vector.maskedload", "vector.transfer_read")
 _LOOPS = ("scf.for", "scf.while", "scf.parallel", "omp.loop_nest")
+_LOADS_AND_LOOPS = frozenset((*_LOADS, *_LOOPS))
 
 
 def note_invariant_loads(op: ir.Operation) -> None:
@@ -23,7 +24,7 @@ def note_invariant_loads(op: ir.Operation) -> None:
         function = view.operation
         if function.name != "func.func":
             continue
-        found = collect(function, lambda candidate: candidate.name in (*_LOADS, *_LOOPS))
+        found = named(function, _LOADS_AND_LOOPS)
         loops = [each for each in found if each.name in _LOOPS]
         outer = {around for around in map(_loop_around, loops) if around is not None}
         innermost = set(loops) - outer

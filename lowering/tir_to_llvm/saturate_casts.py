@@ -5,7 +5,7 @@ vector to a single number; to LLVM it is undefined. `arith` has no other convers
 """
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.lowering.walk import collect
+from relax_mlir.lowering.walk import named
 
 _INTRINSICS = {"arith.fptosi": "llvm.fptosi.sat", "arith.fptoui": "llvm.fptoui.sat"}
 _NARROW = ("bf16", "f16")
@@ -13,7 +13,7 @@ _NARROW = ("bf16", "f16")
 
 def saturate_casts(op: ir.Operation) -> None:
     """Replace the conversions of floats to integers in a module by ones that are always defined."""
-    for cast in collect(op, lambda each: each.name in _INTRINSICS):
+    for cast in named(op, _INTRINSICS):
         with cast.location, ir.InsertionPoint(cast):
             cast.results[0].replace_all_uses_with(_saturated(cast))
         cast.erase()

@@ -1,6 +1,7 @@
 """`relax.build`: an IRModule in, an Executable out (V01, V02)."""
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.context import lock_of
@@ -20,6 +21,7 @@ from relax_mlir.runtime.exec_builder import ExecBuilder
 from relax_mlir.runtime.executable import Executable, NativeObject
 from relax_mlir.transform import config, registry
 from relax_mlir.transform.context import PassContext
+from relax_mlir.transform.execution import verified_later
 from relax_mlir.transform.interrupt import interruptible
 from relax_mlir.transform.passes import Pass, mlir
 from relax_mlir.transform.reproducer import recorded, remaining
@@ -107,21 +109,15 @@ def build(
     resolved = Target.parse(target) if isinstance(target, str) else target
     log = log if log is not None else BuildLog()
     context = PassContext.current()
-    # Passes that we do not know may hold objects of the module's context.
-    working = _copy(mod, log, working_copy if pipeline is None else IRModule.clone)
-    with (
-        lock_of(working.context),
-        working.context,
-        ir.Location.unknown(),
-        recorded(context.option(config.REPRODUCER)),
-    ):
-        _run(stages(pipeline), working, context, log, resolved)
-        builder = ExecBuilder(warn_unused_inputs=False)
-        with log.stage("CodeGenVM"):
-            emitted = codegen_vm(working.mlir_module, builder)
-        log.memory = arenas(working.mlir_module.operation)
-        kernels = kernel_costs(working.mlir_module)
-        native = _native(working, resolved, context, log)
+    with recorded(context.option(config.REPRODUCER)):
+        working = _lowered(mod, pipeline, context, log, resolved)
+        with lock_of(working.context), working.context, ir.Location.unknown():
+            builder = ExecBuilder(warn_unused_inputs=False)
+            with log.stage("CodeGenVM"):
+                emitted = codegen_vm(working.mlir_module, builder)
+            log.memory = arenas(working.mlir_module.operation)
+            kernels = kernel_costs(working.mlir_module)
+            native = _native(working, resolved, context, log)
     private = _private_names(working)
     metadata = {
         "target": str(resolved),
@@ -197,13 +193,60 @@ def _copy(mod: IRModule, log: BuildLog, copy: Callable[[IRModule], IRModule]) ->
         return copy(mod)
 
 
+def _lowered(
+    mod: IRModule,
+    pipeline: Sequence[str] | None,
+    context: PassContext,
+    log: BuildLog,
+    target: Target,
+) -> IRModule:
+    """Return a copy of a module after the passes of a build.
+
+    What our own passes leave is verified after the first and the last: verifying a whole module
+    after each was an eighth of its compilation. Should it not be sound they run again, each
+    verified, to say which one it was.
+    """
+    # Passes that we do not know may hold objects of the module's context.
+    copy = working_copy if pipeline is None else IRModule.clone
+    for once in (True, False) if _is_plain(pipeline, context, log) else (False,):
+        working = _copy(mod, log, copy)
+        with lock_of(working.context), working.context, ir.Location.unknown():
+            _run(stages(pipeline), working, context, log, target, once=once)
+            if not once or _is_sound(working.mlir_module.operation):
+                break
+    return working
+
+
+def _is_plain(pipeline: Sequence[str] | None, context: PassContext, log: BuildLog) -> bool:
+    """Whether the passes are ours, and nobody looks at what one of them leaves."""
+    told = config.VERIFY_EACH in context.config or context.option(config.REPRODUCER)
+    return pipeline is None and not context.instruments and not log.dumps and not told
+
+
+def _is_sound(op: ir.Operation) -> bool:
+    try:
+        return op.verify()
+    except ir.MLIRError:
+        return False
+
+
 def _run(
-    names: Sequence[str], working: IRModule, context: PassContext, log: BuildLog, target: Target
+    names: Sequence[str],
+    working: IRModule,
+    context: PassContext,
+    log: BuildLog,
+    target: Target,
+    *,
+    once: bool = False,
 ) -> None:
     passes = [_pass(name, target) for name in names]
     for i, (name, each) in enumerate(zip(names, passes, strict=True)):
         rest = passes[i + 1 :]
-        with log.stage(name, working.mlir_module), remaining(lambda r=rest: [*map(str, r)]):
+        with (
+            log.stage(name, working.mlir_module),
+            remaining(lambda r=rest: [*map(str, r)]),
+            verified_later() if once and i else nullcontext(),
+        ):
             each.run_in_place(working, context)
 
 

@@ -1,6 +1,8 @@
 """One run of MLIR's PassManager over textual passes and Python ones, with errors as data."""
 
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +20,25 @@ ANCHOR = "builtin.module"
 
 # Passes written in Python erase operations; one that is in use must not take the process along.
 guards.install()
+
+
+class _Thread(threading.local):
+    """Whether somebody verifies what this thread's passes leave once they all have run."""
+
+    verified_later = False
+
+
+_THREAD = _Thread()
+
+
+@contextmanager
+def verified_later() -> Iterator[None]:
+    """Leave out verification after each pass of this thread: who enters verifies at the end."""
+    before, _THREAD.verified_later = _THREAD.verified_later, True
+    try:
+        yield
+    finally:
+        _THREAD.verified_later = before
 
 
 @dataclass
@@ -39,6 +60,8 @@ class Execution:
     def __init__(self, context: ir.Context) -> None:
         self.context = context
         self.manager = passmanager.PassManager(ANCHOR, context)
+        if _THREAD.verified_later:
+            self.manager.enable_verifier(False)
         self.diagnostics: list[Diagnostic] = []
         self._state = _State()
 

@@ -4,10 +4,12 @@ from time import process_time
 
 import pytest
 
+from relax_mlir import relax
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.errors import PassError, VerifyError
 from relax_mlir.ir.module import IRModule
 from relax_mlir.ir.op import register_op_attr, reset_op_attr
+from relax_mlir.lowering.relax_to_vm import vm_shape_lower
 from relax_mlir.transform import (
     PassContext,
     Sequential,
@@ -137,6 +139,26 @@ class TestVerification:
             with pytest.raises(PassError, match=r"'relax\.exp' op result must be") as caught:
                 Sequential([noop, break_it, noop])(mod)
             assert caught.value.pass_name == "Break"
+
+    @pytest.mark.parametrize("config", [{}, {"transform.verify_each": True}])
+    def test_a_build_blames_one_of_its_passes(self, config, monkeypatch):
+        def break_it(module):
+            function = module.regions[0].blocks[0].operations[0].operation
+            function.regions[0].blocks[0].operations[0].operation.erase()
+            calls.append(module)
+
+        calls = []
+        mod = IRModule.parse(
+            f"func.func @main(%x: {TYPE}) attributes {{relax.function}} {{\n  return\n}}"
+        )
+        monkeypatch.setattr(vm_shape_lower, "vm_shape_lower", break_it)
+        with (
+            PassContext(config=config),
+            pytest.raises(PassError, match="at least a terminator") as caught,
+        ):
+            relax.build(mod)
+        assert caught.value.pass_name == "VMShapeLower"
+        assert len(calls) == (1 if config else 2)
 
     def test_attributes_count(self):
         text = (
