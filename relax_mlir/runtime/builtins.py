@@ -112,6 +112,7 @@ def tensor_function(state: VMState) -> Callable[..., np.ndarray]:
     """Return a function of size, shape and dtype that gives a tensor in a storage of its own."""
     storage = storage_function(state)
     most = SMALL_TENSOR if state.plain else -1
+    alloc = state.allocators[0].alloc if state.plain and len(state.allocators) == 1 else None
 
     def new_tensor(size: Any, shape: Any, dtype: Any, device: Any = "cpu") -> np.ndarray:
         # numpy's own memory costs a tenth of a storage; only large blocks are worth keeping.
@@ -123,6 +124,8 @@ def tensor_function(state: VMState) -> Callable[..., np.ndarray]:
             else:
                 if tensor.nbytes <= size:
                     return tensor
+        if alloc is not None and type(size) is int:
+            return alloc_tensor(alloc(size), 0, shape, dtype)
         return alloc_tensor(storage(size, device), 0, shape, dtype)
 
     return new_tensor

@@ -20,6 +20,8 @@ _new_array = np.ndarray.__new__
 class _Raw(np.ndarray):
     """Memory as it came from its device."""
 
+    __slots__ = ()
+
 
 class _DeviceSpace(_Raw):
     """A data space of a device other than the CPU; goes back to it when its last view dies."""
@@ -41,17 +43,21 @@ class Storage(np.ndarray):
     tensor, storage and raw memory, a tensor and all views of it keep the storage object.
     """
 
+    __slots__ = ()
+
 
 class PooledStorage(Storage):
     """Storage whose block goes back to its allocator when the last view of it dies."""
 
-    # On the class, so that slices of a storage have none and give nothing back.
-    owner: Any = None
-    block: Any = None
+    __slots__ = ("block", "owner")
 
     def __del__(self) -> None:
-        if self.owner is not None:
-            self.owner._recycle(self.block)
+        try:
+            owner = self.owner
+        except AttributeError:
+            # A slice of a storage has none, and gives nothing back.
+            return
+        owner._recycle(self.block)
 
 
 def space_of(array: Any) -> Any:
@@ -117,13 +123,13 @@ class PooledAllocator:
     """Keeps freed blocks, by size class, for the next storage.
 
     A large block from the system comes with pages that must be faulted in again each time, and for
-    a small one finding its address costs more than taking it from a list.
+    a small one finding its address costs more than taking it from a list. Taking a block and giving
+    it back are single operations on a list, which need no lock.
 
     Attributes:
         place: the device whose memory it is.
         max_bytes: how much it keeps at most; then the size classes that were not used for longest
             give theirs back.
-        kept: how much it keeps now.
     """
 
     kind = "pooled"
@@ -131,57 +137,74 @@ class PooledAllocator:
     def __init__(self, place: Device | None = None, max_bytes: int = POOL_MAX_BYTES) -> None:
         self.place = place or cpu(0)
         self.max_bytes = max_bytes
-        self.kept = 0
-        # In the order of their last use, oldest first.
+        # In the order of their last use, oldest first; and the list that was last used.
         self._free: dict[int, list[_Raw]] = {}
+        self._latest: list[_Raw] | None = None
+        # What would be kept now if no block had been taken since that was counted.
+        self._most = 0
         # Re-entrant: a collection inside the lock may finalise a storage in the same thread.
         self._lock = threading.RLock()
 
+    @property
+    def kept(self) -> int:
+        """How many bytes it keeps now."""
+        with self._lock:
+            return sum(size * len(blocks) for size, blocks in self._free.items())
+
     def alloc(self, size: int) -> Storage:
         """Return `size` aligned bytes, not cleared; raises VMError like the naive allocator."""
-        _check_size(size)
+        if size < 0:
+            _check_size(size)
         # Eight classes per power of two: dynamic shapes find a block, at most 1/8 is wasted.
         step = 1 << max(6, size.bit_length() - 4)
         rounded = (size + step - 1) & -step
-        with self._lock:
-            blocks = self._free.get(rounded)
-            block = blocks.pop() if blocks else None
-            if block is not None:
-                self.kept -= rounded
-        if block is None:
-            try:
-                block = _block(self.place, rounded)
-            except VMError:
-                self.release()
-                block = _block(self.place, rounded)
+        try:
+            block = self._free[rounded].pop()
+        except (KeyError, IndexError):
+            block = self._fresh(rounded)
         storage = _new_array(PooledStorage, size, _U8, block)
         storage.block = block
         storage.owner = self
         return storage
 
+    def _fresh(self, size: int) -> _Raw:
+        try:
+            return _block(self.place, size)
+        except VMError:
+            self.release()
+            return _block(self.place, size)
+
     def _recycle(self, block: _Raw) -> None:
         size = block.nbytes
         if size > self.max_bytes:
             return
+        blocks = self._free.get(size)
+        if blocks is None or blocks is not self._latest:
+            with self._lock:
+                blocks = self._latest = self._free.pop(size, None) or []
+                self._free[size] = blocks
+        blocks.append(block)
+        self._most += size
+        if self._most > self.max_bytes:
+            self._trim()
+
+    def _trim(self) -> None:
         # Blocks that are given up die after the lock is free.
         dropped: list[list[_Raw]] = []
         with self._lock:
-            blocks = self._free.pop(size, None)
-            if blocks is None:
-                blocks = []
-            self._free[size] = blocks
-            blocks.append(block)
-            self.kept += size
-            while self.kept > self.max_bytes:
+            before, kept = self._most, self.kept
+            while kept > self.max_bytes:
                 oldest = next(iter(self._free))
                 dropped.append(self._free.pop(oldest))
-                self.kept -= oldest * len(dropped[-1])
+                kept -= oldest * len(dropped[-1])
+            # Others may have added to it meanwhile.
+            self._most += kept - before
 
     def release(self) -> None:
         """Give the kept blocks back to the system."""
         with self._lock:
             dropped, self._free = self._free, {}
-            self.kept = 0
+            self._latest, self._most = None, 0
         dropped.clear()
 
 

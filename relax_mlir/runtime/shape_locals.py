@@ -57,13 +57,14 @@ class ShapeLocals:
             if i.dst.is_plain_register and self._name(i) != "kill_object"
         ]
         # Of registers that are written once: the rank of a tensor, dimensions that are known to be
-        # none of them negative, the factors of a size.
+        # none of them negative, the factors of a size; slots that hold a number.
         self._once = {r for r in written if written.count(r) == 1}
         self._ranks: dict[int, int] = {}
         self._sizes: set[str] = set()
         self._shapes: dict[int, list[str]] = {}
         self._products: dict[int, list[str]] = {}
         self._formulas: dict[str, list[str]] = {}
+        self._known: dict[str, str] = {}
         for i, instr in enumerate(self._code):
             if self._name(instr) == "alloc_shape_heap":
                 self._heap(i, instr)
@@ -167,8 +168,9 @@ class ShapeLocals:
         wanted = self._slots_of(instr.args[1:], slots)
         if wanted is None or not instr.dst.is_plain_register:
             return None
-        if instr.dst.value in self._once and self._sizes.issuperset(wanted):
-            self._shapes[instr.dst.value] = wanted
+        dims = [name if name in self._sizes else self._known.get(name, "") for name in wanted]
+        if instr.dst.value in self._once and all(dims):
+            self._shapes[instr.dst.value] = dims
         return (
             f"{self._operand(instr.dst)} = ({', '.join(wanted)}{',' if len(wanted) == 1 else ''})"
         )
@@ -220,6 +222,12 @@ class ShapeLocals:
                     ):
                         return None
             self._formulas[target] = _factors(tree.body)
+            number = ast.unparse(tree)
+            if number.isdigit() and int(number) <= _MAX:
+                # A dimension that is known; without others it is in no list of factors.
+                self._known[target] = number
+                lines.append(f"{target} = {number}")
+                continue
             fits = f"{-_MAX} <= (v := {ast.unparse(tree)}) <= {_MAX}"
             lines.append(f"{target} = v if {fits} else {NO_VALUE}")
         return "; ".join(lines)

@@ -63,6 +63,22 @@ def test_formulas_are_of_slots() -> None:
     assert slots == [{"3": "s2 * s0 * 4"}]
 
 
+@pytest.mark.parametrize("dims", [("n", 128), (3, "n"), ("n",), (2, "n", "m", 5)])
+def test_small_results_are_numpys_own(dims: tuple[int | str, ...]) -> None:
+    """Of a size that is known to be right, with dimensions of any kind, nobody asks."""
+    known = {name: Var(name, "int64") for name in "nm"}
+    x = relax.Var("x", R.Tensor(tuple(known.get(d, d) for d in dims), "float32"))
+    bb = relax.BlockBuilder()
+    with bb.function("main", [x]):
+        with bb.dataflow():
+            out = bb.emit_output(op.exp(x))
+        bb.emit_func_output(out)
+    vm = relax.VirtualMachine(relax.build(bb.get()))
+    vm._namespace["new_tensor"] = None
+    array = np.zeros([d if isinstance(d, int) else 7 for d in dims], "float32")
+    np.testing.assert_array_equal(vm["main"](array), np.ones_like(array))
+
+
 def hand_made(formulas: object, args: tuple[int, ...], *, twice: bool = False) -> object:
     """Return what a program computes whose shape function is Python's, with a wrong formula."""
     builder = ExecBuilder(warn_unused_inputs=False)
