@@ -24,6 +24,8 @@ class Contraction:
         outer: the other spatial iterators.
         outer_reductions: the other reduction iterators.
         columns: how many are wanted of the columns of B's panels, the last in part; None for all.
+        group: how many steps of k lie beside each other in B's panels; its strides count groups,
+            that of k from one group to the next.
     """
 
     flat: FlatNest
@@ -37,6 +39,7 @@ class Contraction:
     outer: list[int]
     outer_reductions: list[int]
     columns: int | None = None
+    group: int = 1
 
     @property
     def element(self) -> ir.Type:

@@ -151,3 +151,26 @@ def call_intrinsic(
 def groups_type(lanes: int) -> ir.VectorType:
     """Return the type of a vector of groups."""
     return ir.VectorType.get([lanes], ir.IntegerType.get_signless(_LANE_BITS))
+
+
+def turned_zeros(emit: Emitter, dot: DotProduct, type_: ir.Type) -> ir.Value:
+    """Return groups of what zeros become when their sign bits are turned."""
+    bits = dot.part.width
+    word = sum(1 << (bits * i + bits - 1) for i in range(dot.group))
+    # A word with its highest bit on is a negative number to MLIR.
+    return emit.constant(type_, word - (1 << (bits * dot.group)))
+
+
+def like(type_: ir.Type, element: ir.Type) -> ir.Type:
+    """Return a type with other elements."""
+    return ir.VectorType.get(type_.shape, element) if isinstance(type_, ir.VectorType) else element
+
+
+def as_groups(emit: Emitter, dot: DotProduct, value: ir.Value) -> ir.Value:
+    """Return elements of B that lie in groups as a vector of groups, sign bits turned."""
+    if dot.widen[1] is not None:
+        value = emit.op(dot.widen[1], [value], like(value.type, dot.part))
+    groups = emit.op("vector.bitcast", [value], groups_type(value.type.shape[0] // dot.group))
+    if not dot.turned:
+        return groups
+    return emit.op("arith.xori", [groups, turned_zeros(emit, dot, groups.type)], groups.type)

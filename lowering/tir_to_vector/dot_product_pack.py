@@ -4,7 +4,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.lowering.tir_to_vector.dot_product import DotProduct, groups_type
+from relax_mlir.lowering.tir_to_vector.dot_product import (
+    DotProduct,
+    groups_type,
+    like,
+    turned_zeros,
+)
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.microkernel import Flat
@@ -113,7 +118,7 @@ class GroupLoader:
     def _part(self, value: ir.Value) -> ir.Value:
         if self.widen is None:
             return value
-        return self.emit.op(self.widen, [value], _like(value.type, self.dot.part))
+        return self.emit.op(self.widen, [value], like(value.type, self.dot.part))
 
     def _turn(self, groups: ir.Value) -> ir.Value:
         if not self.turned:
@@ -122,21 +127,10 @@ class GroupLoader:
         return self.emit.op("arith.xori", [groups, none], groups.type)
 
 
-def turned_zeros(emit: Emitter, dot: DotProduct, type_: ir.Type) -> ir.Value:
-    """Return groups of what zeros become when their sign bits are turned."""
-    bits = dot.part.width
-    word = sum(1 << (bits * i + bits - 1) for i in range(dot.group))
-    # A word with its highest bit on is a negative number to MLIR.
-    return emit.constant(type_, word - (1 << (bits * dot.group)))
-
-
-def _like(type_: ir.Type, element: ir.Type) -> ir.Type:
-    return ir.VectorType.get(type_.shape, element) if isinstance(type_, ir.VectorType) else element
-
-
 def copy_groups(
-    load: GroupLoader, a: Flat, rows: int, steps: Index, to: ir.Value, distance: int
-) -> None:
+    load: GroupLoader, a: Flat, rows: int, steps: Index, to: ir.Value, distance: int,
+    first: Index = 0,
+) -> None:  # fmt: skip
     """Copy rows of A side by side as groups, each `distance` groups after the one before.
 
     Args:
@@ -146,6 +140,7 @@ def copy_groups(
         steps: elements of each.
         to: where to.
         distance: groups from one row to the next, at least a vector more than `steps` needs.
+        first: where the first row goes.
     """
     emit, group = load.emit, load.dot.group
     k_stride = a.stride("k")
@@ -155,7 +150,7 @@ def copy_groups(
     def copy(at: Index, left: Index | None) -> None:
         start = emit.add(a.offset, emit.mul(emit.mul(at, group), k_stride))
         for row in range(rows):
-            there = [emit.add(at, row * distance)]
+            there = [emit.add(emit.add(at, row * distance), first)]
             place = emit.add(start, a.row(emit, row))
             if k_stride == 1:
                 emit.vector_store(load.along_k(place, left), to, there)
@@ -167,10 +162,10 @@ def copy_groups(
     _rest(emit, emit.sub(steps, emit.mul(whole, group)), lambda left: copy(whole, left))
     if k_stride != 1 and load.dot.matrices:
         # A whole register of matrices is read, and what B has there is not known.
-        first = emit.div(emit.add(steps, group - 1), group)
+        end = emit.add(emit.div(emit.add(steps, group - 1), group), first)
         none = emit.constant(groups_type(load.lanes), 0)
         for row in range(rows):
-            emit.vector_store(none, to, [emit.add(first, row * distance)])
+            emit.vector_store(none, to, [emit.add(end, row * distance)])
 
 
 def write_starts(

@@ -25,7 +25,8 @@ def sides(sizes: Sizes) -> tuple[RightSide, LeftSide]:
     """Return what reads B and what reads A."""
     if sizes.dot is None:
         return RightSide(sizes), LeftSide(sizes)
-    return _GroupedRight(sizes, sizes.dot), _GroupedLeft(sizes, sizes.dot)
+    right = RightSide(sizes) if sizes.ready else _GroupedRight(sizes, sizes.dot)
+    return right, _GroupedLeft(sizes, sizes.dot)
 
 
 class _GroupedRight(RightSide):

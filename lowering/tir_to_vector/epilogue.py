@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.lowering.tir_to_vector.analysis import Nest, is_adjacent, match_nest
-from relax_mlir.lowering.tir_to_vector.contraction import Contraction, match_contraction
+from relax_mlir.lowering.tir_to_vector.contraction import Contraction
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.flat import (
     FlatAccess,
@@ -16,6 +16,7 @@ from relax_mlir.lowering.tir_to_vector.flat import (
     flatten_nest,
     root,
 )
+from relax_mlir.lowering.tir_to_vector.grouped_panels import match_panels
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.machine import Machine
 from relax_mlir.lowering.tir_to_vector.matrix_product import product_tile
@@ -172,9 +173,10 @@ def _join(
     for follower in flats:
         accesses.update(follower.accesses)
     merged = collapse(replace(flat, accesses=accesses))
-    found = match_contraction(merged)
+    found = match_panels(merged, machine)
     if isinstance(found, str) or found.outer_reductions:
         return None
+    merged = found.flat
     if columns is not None:
         # The columns that nobody takes are those at the end of the last panel.
         panel = product_tile(found, machine).panel

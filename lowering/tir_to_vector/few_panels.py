@@ -3,6 +3,12 @@
 from dataclasses import replace
 
 from relax_mlir.dialects.bindings import ir
+from relax_mlir.lowering.tir_to_vector.dot_product import groups_type
+from relax_mlir.lowering.tir_to_vector.dot_product_pack import (
+    GroupLoader,
+    copy_groups,
+    write_starts,
+)
 from relax_mlir.lowering.tir_to_vector.emit import UNROLL
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.matmul_sizes import Sizes, Span
@@ -10,9 +16,11 @@ from relax_mlir.lowering.tir_to_vector.microkernel import (
     Flat,
     Store,
     Tile,
+    starts,
     store_kept,
     tile_sums,
 )
+from relax_mlir.lowering.tir_to_vector.packing import Loader, copy_rows
 
 # Rows up to which panels are what takes the time, not the products.
 MOST_ROWS = 8
@@ -31,7 +39,7 @@ _NEAR_ROWS = 4
 def few_by_panels(sizes: Sizes) -> bool | ir.Value:
     """Return whether so few rows share the panels that each is best read from end to end."""
     emit, size = sizes.emit, sizes.vector.element_type.width // 8
-    if not isinstance(sizes.k, int) or sizes.found.widen[0] is not None:
+    if not isinstance(sizes.k, int) or sizes.matrices:
         return False
     # All rows stay in the second-level cache while panels pass through it.
     most = min(MOST_ROWS, sizes.rows.most, sizes.machine.l2_bytes // 2 // size // max(1, sizes.k))
@@ -63,6 +71,12 @@ class FewByPanels:
         self._alongside = alongside(sizes)
         rows = max(self._most, self._alongside)
         self._scratch = self._emit.alloc(rows * sizes.ready, sizes.found.element)
+        self._copies: ir.Value | None = None
+        if sizes.dot is not None or sizes.found.widen[0] is not None:
+            assert isinstance(sizes.k, int)  # or panels would not be read so
+            self._distance = sizes.k + sizes.lanes
+            operand = sizes.found.element if sizes.dot is None else groups_type(1).element_type
+            self._copies = self._emit.alloc(self._most * self._distance, operand)
 
     def write(self, a: Flat, b: Flat, columns: Span, store: Store) -> None:
         """Write the loop over panels.
@@ -74,6 +88,8 @@ class FewByPanels:
             store: what becomes of sums, from column 0 on.
         """
         emit, m = self._emit, self._sizes.m
+        if self._copies is not None:
+            a = self._copied(a, self._copies)
         if self._alongside == 1 or (isinstance(m, int) and m > 1):
             self._panels(a, b, columns, store)
         elif isinstance(m, int):
@@ -83,6 +99,25 @@ class FewByPanels:
                 self._single(a, b, columns, store)
             with emit.otherwise(branch):
                 self._panels(a, b, columns, store)
+
+    def _copied(self, a: Flat, copies: ir.Value) -> Flat:
+        """Copy all rows of A as what is multiplied, and return where they are."""
+        emit, sizes, found = self._emit, self._sizes, self._sizes.found
+        m_stride, steps, lanes = a.stride(found.m), sizes.k, sizes.lanes
+        with emit.loop(0, sizes.m) as row:
+            place = emit.add(a.offset, emit.mul(row.counter, m_stride))
+            source = Flat(a.base, place, {"k": a.stride(found.k)})
+            to = emit.mul(row.counter, self._distance)
+            if sizes.dot is None:
+                load = Loader(emit, a.base, found.widen[0], sizes.vector)
+                copy_rows(load, source, 1, steps, copies, self._distance, to)
+            else:
+                groups = GroupLoader(emit, a.base, sizes.dot, sizes.dot.widen[0], False, lanes)
+                copy_groups(groups, source, 1, steps, copies, self._distance, to)
+                if sizes.dot.turned:
+                    here = Flat(copies, to, {"start": self._distance - 1})
+                    write_starts(emit, sizes.dot, here, 1, sizes.groups(steps), lanes)
+        return Flat(copies, 0, {found.m: self._distance, found.k: 1, "start": self._distance - 1})
 
     def _single(self, a: Flat, b: Flat, columns: Span, store: Store) -> None:
         """Write the loop for one row: several panels side by side, which memory likes better."""
@@ -96,23 +131,27 @@ class FewByPanels:
         whole = emit.add(first, emit.round_down(count, width))
         far, step = b.stride(sizes.panel), b.stride(sizes.found.k)
         zero = emit.constant(sizes.vector, 0)
-        tile = Tile(1, vectors * self._alongside, sizes.vector, sizes.machine.fma)
+        panel, tile = (self._tile(1, vectors * count) for count in (1, self._alongside))
+        begin = [zero] * tile.vectors
+        if sizes.dot is not None and sizes.dot.turned:
+            begin = starts(emit, tile, a)
         with emit.loop(first, whole, width) as column:
             number = emit.div(column.counter, ready)
-            starts = [
+            places = [
                 emit.add(b.offset, emit.mul(emit.add(number, i), far))
                 for i in range(self._alongside)
             ]
-            with emit.loop(0, sizes.k, 1, [zero] * tile.vectors, UNROLL) as loop:
+            with emit.loop(0, sizes.groups(sizes.k), 1, begin, UNROLL) as loop:
                 along = emit.mul(loop.counter, a.stride(sizes.found.k))
-                one = emit.splat(emit.load(a.base, [emit.add(a.offset, along)]), sizes.vector)
+                one = emit.splat(emit.load(a.base, [emit.add(a.offset, along)]), tile.operand)
                 sums = list(loop.carried)
                 for i in range(tile.vectors):
-                    at = emit.add(starts[i // vectors], emit.mul(loop.counter, step))
+                    at = emit.add(places[i // vectors], emit.mul(loop.counter, step))
                     place = emit.add(at, i % vectors * lanes)
-                    line = emit.vector_load(b.base, [place], sizes.vector)
-                    ahead = emit.add(place, emit.mul(self._ahead, step))
-                    emit.prefetch(b.base, ahead, far=True)
+                    line = tile.column(emit, b.base, place)
+                    if i % vectors == 0:
+                        later = emit.add(at, emit.mul(self._ahead, step))
+                        panel.prefetch(emit, b.base, later, far=True)
                     sums[i] = tile.multiply_add(emit, one, line, sums[i])
                 loop.carry(sums)
             for i, value in enumerate(loop.results):
@@ -123,8 +162,13 @@ class FewByPanels:
 
     @property
     def _ahead(self) -> int:
-        """Steps of k that panels are asked for ahead of their use."""
-        return _AHEAD * 8 // (self._sizes.ready * self._sizes.vector.element_type.width)
+        """Steps of k, or of groups, that panels are asked for ahead of their use."""
+        sizes = self._sizes
+        return _AHEAD // (sizes.ready * sizes.load.bytes(sizes.b.base))
+
+    def _tile(self, rows: int, vectors: int) -> Tile:
+        sizes = self._sizes
+        return Tile(rows, vectors, sizes.vector, sizes.machine.fma, sizes.dot, load=sizes.load)
 
     def _panels(self, a: Flat, b: Flat, columns: Span, store: Store) -> None:
         """Write the loop over panels, one after the other."""
@@ -134,7 +178,7 @@ class FewByPanels:
             place = emit.add(b.offset, emit.mul(number, b.stride(sizes.panel)))
             panel = Flat(b.base, place, {"k": b.stride(sizes.found.k)})
             self._rows(a, panel)
-            tile = Tile(self._most, self._vectors, sizes.vector, sizes.machine.fma)
+            tile = self._tile(self._most, self._vectors)
             there = replace(store, scratch=self._scratch, rows=sizes.m).at(emit, column.counter)
             store_kept(emit, tile, there, self._masks(column.counter, self._vectors))
 
@@ -168,16 +212,18 @@ class FewByPanels:
         emit, sizes, found = self._emit, self._sizes, self._sizes.found
         most = sizes.rows.most * sizes.vectors
         vectors = self._vectors if rows * self._vectors <= most else sizes.vectors
-        tile = Tile(rows, vectors, sizes.vector, sizes.machine.fma)
+        tile = self._tile(rows, vectors)
         m_stride = a.stride(found.m)
         place = emit.add(a.offset, emit.mul(row, m_stride))
-        left = Flat(a.base, place, {"m": m_stride, "k": a.stride(found.k)})
+        strides = {"m": m_stride, "k": a.stride(found.k), "start": a.stride("start")}
+        left = Flat(a.base, place, strides)
         masks: list[ir.Value | None] = [None] * vectors
         for first in range(0, self._vectors, vectors):
             start: Index = emit.add(panel.offset, first * sizes.lanes)
             part = Flat(panel.base, start, panel.strides)
             far = rows < _NEAR_ROWS
-            sums = tile_sums(emit, tile, left, part, sizes.k, masks, self._ahead, far=far)
+            steps = sizes.groups(sizes.k)
+            sums = tile_sums(emit, tile, left, part, steps, masks, self._ahead, far=far)
             for i, value in enumerate(sums):
                 number, vector = divmod(i, vectors)
                 line = emit.mul(emit.add(row, number), sizes.ready)

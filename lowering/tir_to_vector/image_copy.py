@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.lowering.tir_to_vector.analysis import Access, Nest
-from relax_mlir.lowering.tir_to_vector.contraction import Contraction, match_contraction
+from relax_mlir.lowering.tir_to_vector.contraction import Contraction
 from relax_mlir.lowering.tir_to_vector.convolution import Convolution, match_convolution
 from relax_mlir.lowering.tir_to_vector.dot_product import DotProduct, vector_dot_product
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
@@ -17,6 +17,7 @@ from relax_mlir.lowering.tir_to_vector.flat import (
     collapse,
     linear,
 )
+from relax_mlir.lowering.tir_to_vector.grouped_panels import match_panels
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.machine import Machine
 from relax_mlir.lowering.tir_to_vector.matrix_product import is_matrix_product, product_tile
@@ -126,7 +127,7 @@ def find_copied(tops: Sequence[ir.Operation], machine: Machine) -> CopiedWindow 
     padded, flat = match_first_reduction(tops)
     if flat is None or (padded is not None and not padded.is_zero):
         return None
-    product = match_contraction(collapse(flat)) if padded is None else ""
+    product = match_panels(collapse(flat), machine) if padded is None else ""
     if isinstance(product, Contraction) and is_matrix_product(product, machine):
         # Rows by columns of a matrix look like pixels by blocks of channels. Only numbers that do
         # not widen may still be better off with a copy.

@@ -2,11 +2,10 @@
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.convolution import Convolution
-from relax_mlir.lowering.tir_to_vector.dot_product import groups_type
+from relax_mlir.lowering.tir_to_vector.dot_product import groups_type, turned_zeros
 from relax_mlir.lowering.tir_to_vector.dot_product_pack import (
     GroupLoader,
     GroupPacker,
-    turned_zeros,
 )
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.image_copy import Grouped

@@ -45,7 +45,8 @@ class RightSide:
         sizes = self._sizes
         emit, found = sizes.emit, sizes.found
         if sizes.ready:
-            self.pack = False
+            # Tiles of many rows would widen what they share once for each.
+            self.pack = sizes.load.widen is not None
             return
         if sizes.b.stride(found.n) != 1 or found.widen[1] is not None:
             self.pack = True
@@ -71,6 +72,9 @@ class RightSide:
         emit = sizes.emit
         with emit.outside():
             columns = emit.min(sizes.n, sizes.n_most)
+            if sizes.ready:
+                # A block may begin and end within panels, which are copied as a whole.
+                columns = emit.add(columns, 2 * (sizes.ready - sizes.width))
             panels = emit.div(emit.add(columns, sizes.width - 1), sizes.width)
             if self.pack is not True:
                 panels = 1 if self.pack is False else emit.select(self.pack, panels, 1)
@@ -173,9 +177,12 @@ class RightSide:
         n_stride, k_stride = b.stride(found.n), b.stride(found.k)
         start = emit.add(b.offset, emit.add(emit.mul(j0, n_stride), emit.mul(k0, k_stride)))
         if sizes.ready:
-            start = emit.add(b.offset, emit.mul(k0, k_stride))
+            start = emit.add(b.offset, emit.mul(emit.div(k0, found.group), k_stride))
             stride, width = b.stride(sizes.panel), sizes.ready
-            return Panels(b.base, start, k_stride, stride, width, j0, True, _FAR_AHEAD)
+            panels = Panels(b.base, start, k_stride, stride, width, j0, True, _FAR_AHEAD)
+            if sizes.dot is not None:
+                panels.load = sizes.load
+            return self._widened(panels, columns, emit.sub(k1, k0)) if self.pack else panels
         if self._packed is None:
             return Panels(b.base, start, k_stride, sizes.width, ahead=_AHEAD)
         packed, size = self._packed, emit.mul(self._panel_rows(), sizes.width)
@@ -187,6 +194,26 @@ class RightSide:
             return Panels(packed, 0, sizes.width, size, sizes.width, padded=True, ahead=_AHEAD)
         block = Flat(b.base, start, {"n": n_stride, "k": k_stride})
         return self._edged(b, packer, block, count, many)
+
+    def _widened(self, panels: Panels, columns: Span, steps: Index) -> Panels:
+        """Copy panels of small numbers as what is multiplied."""
+        sizes, (first, last) = self._sizes, columns
+        emit, lanes, width = sizes.emit, sizes.lanes, sizes.ready
+        size = emit.mul(self._panel_rows(), width)
+        whole = emit.round_down(first, width)
+        with emit.loop(whole, last, width) as column:
+            number = emit.div(column.counter, width)
+            source = emit.add(panels.offset, emit.mul(number, panels.panel_stride))
+            to = emit.mul(emit.div(emit.sub(column.counter, whole), width), size)
+            with emit.loop(0, steps) as row:
+                at = emit.add(source, emit.mul(row.counter, panels.row_stride))
+                there = emit.add(to, emit.mul(row.counter, width))
+                for start in range(0, width, lanes):
+                    place = emit.add(at, start)
+                    value = sizes.load.vector(emit, panels.base, place, sizes.vector)
+                    emit.vector_store(value, self._packed, [emit.add(there, start)])
+        inside = emit.sub(first, whole)
+        return Panels(self._packed, 0, width, size, width, inside, padded=True, ahead=_AHEAD)
 
     @property
     def _has_edge(self) -> bool:

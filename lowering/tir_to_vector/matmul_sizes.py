@@ -11,6 +11,7 @@ from relax_mlir.lowering.tir_to_vector.matrix_product import product_tile
 from relax_mlir.lowering.tir_to_vector.matrix_tile import round_up
 from relax_mlir.lowering.tir_to_vector.microkernel import VECTORS
 from relax_mlir.lowering.tir_to_vector.operands import Layout
+from relax_mlir.lowering.tir_to_vector.panel_loads import PanelLoad
 
 Span = tuple[Index, Index]
 
@@ -36,6 +37,7 @@ class Sizes:
         rows: how rows are cut into tiles.
         dot: the instruction that multiplies some steps of k at once, None for one at a time.
         a, b: where the operands lie.
+        load: how panels that B consists of already are read.
     """
 
     def __init__(self, found: Contraction, emit: Emitter, machine: Machine) -> None:
@@ -63,7 +65,12 @@ class Sizes:
         most = k_limit(room, tile.rows * size)
         self.k_most = most * (1 if self.dot is None else self.dot.group)
         self.k_block = k_block(emit, self.k, self.k_most)
+        if self.ready and self.matrices and not self.is_one_block:
+            # What registers read beyond a block is the next one's, not zeros.
+            side = self.dot.group
+            self.k_block = emit.mul(self.whole(self.groups(self.k_block)), side)
         self.n_most = n_limit(emit, machine, self.groups(self.k_block), self.width, size)
+        self.load = PanelLoad(None if self.dot is not None else found.widen[1], self.dot)
         self.a, self.b = (Layout(x, emit) for x in (found.a, found.b))
         self.rows = RowTiles(emit, self.m, tile.rows, full=self.matrices, fine=bool(self.ready))
 

@@ -146,7 +146,9 @@ class TileWriter:
         self, rows: int, a: Flat, panels: Panels, store: Store, columns: Index, steps: Index
     ) -> None:
         emit, sizes = self._emit, self._sizes
-        tile = Tile(rows, sizes.vectors, sizes.vector, sizes.machine.fma, sizes.dot)
+        tile = Tile(
+            rows, sizes.vectors, sizes.vector, sizes.machine.fma, sizes.dot, load=panels.load
+        )
         steps = sizes.groups(steps)
         joined = self._joined(panels)
         done = columns if joined else emit.round_down(columns, sizes.width)

@@ -29,18 +29,21 @@ def product_tile(found: Contraction, machine: Machine) -> ProductTile:
     """Return the register tile of a contraction of vectors."""
     lanes = machine.lanes(found.element)
     assert lanes is not None  # contractions of other elements are left to plain loops
-    for rows, vectors in machine.product_tiles:
-        panel = panel_iter(found, vectors * lanes)
-        if panel is not None:
-            return ProductTile(rows, vectors, panel)
+    dot = find_dot_product(found, machine)
+    matrices = dot is not None and dot.matrices
+    # Numbers that an instruction takes in groups had better lie in them.
+    if (dot is not None) == (found.group > 1):
+        for rows, vectors in ((TILE_ROWS, VECTORS),) if matrices else machine.product_tiles:
+            panel = panel_iter(found, vectors * lanes)
+            if panel is not None:
+                return ProductTile(rows, vectors, panel)
+    if matrices:
+        return ProductTile(TILE_ROWS, VECTORS)
     columns = found.flat.iters[found.n].extent.value
     several = None if columns is None else -(-columns // lanes)
     # Two vectors, or two times two, are no sum of threes; integers need a register for products.
     twos = several is not None and several in (0, 1, 2, 4)
     integers = isinstance(found.element, ir.IntegerType)
-    dot = find_dot_product(found, machine)
-    if dot is not None and dot.matrices:
-        return ProductTile(TILE_ROWS, VECTORS)
     first = dot is None and not integers and not twos
     return ProductTile(*machine.product_tiles[0 if first else -1])
 
@@ -52,7 +55,7 @@ def panel_iter(found: Contraction, width: int) -> int | None:
     k; and whatever else sees them walks their columns as if there were no panels.
     """
     columns = found.flat.iters[found.n].extent.value
-    if columns is None or columns % width or found.widen[1] is not None:
+    if columns is None or columns % width:
         return None
     if found.b.strides[found.n] != 1 or found.b.strides[found.k] != columns:
         return None

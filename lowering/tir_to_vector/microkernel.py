@@ -8,6 +8,7 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.dot_product import DotProduct, groups_type
 from relax_mlir.lowering.tir_to_vector.emit import KEEP, UNROLL, Emitter
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
+from relax_mlir.lowering.tir_to_vector.panel_loads import PanelLoad
 
 # Fewer accumulators than this wait for each other: latency times throughput of a multiply-add.
 _IN_FLIGHT = 8
@@ -48,6 +49,7 @@ class Tile:
         dot: what multiplies groups of A and B, None for plain numbers.
         turns: steps of k that the loop has in its code, where they share accumulators.
         short: whether little code is worth more than speed, as at an edge that has few tiles.
+        load: how B's panels are read where they hold other elements than the tile multiplies.
     """
 
     rows: int
@@ -57,6 +59,7 @@ class Tile:
     dot: DotProduct | None = None
     turns: int = 1
     short: bool = False
+    load: PanelLoad | None = None
 
     @property
     def lanes(self) -> int:
@@ -72,6 +75,22 @@ class Tile:
     def operand(self) -> ir.VectorType:
         """What A and B are loaded as."""
         return self.vector if self.dot is None else groups_type(self.lanes)
+
+    def column(
+        self, emit: Emitter, base: ir.Value, at: Index, mask: ir.Value | None = None
+    ) -> ir.Value:
+        """Load a vector of B."""
+        if self.load is None:
+            return emit.vector_load(base, [at], self.operand, mask)
+        return self.load.vector(emit, base, at, self.operand)
+
+    def prefetch(self, emit: Emitter, base: ir.Value, at: Index, *, far: bool = False) -> None:
+        """Ask for a step of B; what is `far` for the second-level cache."""
+        if self.load is not None:
+            self.load.prefetch(emit, base, at, self.lanes * self.vectors, far=far)
+            return
+        for h in range(self.vectors):
+            emit.prefetch(base, emit.add(at, h * self.lanes), far=far)
 
     def multiply_add(self, emit: Emitter, x: ir.Value, y: ir.Value, total: ir.Value) -> ir.Value:
         """Return what x of A and y of B add to a sum."""
@@ -187,7 +206,7 @@ def tile_sums(
     hints = UNROLL if tile.rows == 1 and not tile.short else KEEP
     begin = [zero] * (count * split)
     if tile.dot is not None and tile.dot.turned:
-        begin[:count] = _starts(emit, tile, a)
+        begin[:count] = starts(emit, tile, a)
     with emit.loop(0, whole, split * turns, begin, hints) as loop:
         sums: list[ir.Value] = []
         for u in range(split):
@@ -220,7 +239,8 @@ def store_kept(emit: Emitter, tile: Tile, store: Store, masks: list[ir.Value | N
     _Sink(emit, tile, store, masks).kept(rows)
 
 
-def _starts(emit: Emitter, tile: Tile, a: Flat) -> list[ir.Value]:
+def starts(emit: Emitter, tile: Tile, a: Flat) -> list[ir.Value]:
+    """Load what the sums of a tile start from where B's sign bits are turned."""
     first = emit.add(a.offset, a.stride("start"))
     places = [emit.add(first, emit.mul(row, a.stride("m"))) for row in range(tile.rows)]
     values = [emit.splat(emit.load(a.base, [place]), tile.vector) for place in places]
@@ -233,13 +253,12 @@ def _step(
 ) -> list[ir.Value]:  # fmt: skip
     at = emit.add(b.offset, emit.mul(k, b.stride("k")))
     columns = [
-        emit.vector_load(b.base, [emit.add(at, h * tile.lanes)], tile.operand, masks[h])
+        tile.column(emit, b.base, emit.add(at, h * tile.lanes), masks[h])
         for h in range(tile.vectors)
     ]
     if ahead:
         later = emit.add(at, emit.mul(ahead, b.stride("k")))
-        for h in range(tile.vectors):
-            emit.prefetch(b.base, emit.add(later, h * tile.lanes), far=far)
+        tile.prefetch(emit, b.base, later, far=far)
     result = []
     along = emit.add(a.offset, emit.mul(k, a.stride("k")))
     for row in range(tile.rows):

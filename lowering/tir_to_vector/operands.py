@@ -7,6 +7,7 @@ from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.flat import FlatAccess
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.microkernel import Flat
+from relax_mlir.lowering.tir_to_vector.panel_loads import PanelLoad
 
 
 @dataclass
@@ -28,7 +29,8 @@ class Panels:
 
     Panels are of `width` columns, of which the first asked for is number `first`; a width of 0 says
     that all columns lie beside each other. The last of `padded` panels has as many as the others,
-    whatever is in them. Elements are asked for `ahead` steps before they are used.
+    whatever is in them. Elements are asked for `ahead` steps before they are used, and `load` reads
+    them where they are others than what is multiplied.
     """
 
     base: ir.Value
@@ -40,6 +42,7 @@ class Panels:
     padded: bool = False
     ahead: int = 0
     edge: Edge | None = None
+    load: PanelLoad | None = None
 
 
 class Layout:

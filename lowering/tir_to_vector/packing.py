@@ -45,7 +45,9 @@ class Loader:
         return value if self.widen is None else self.emit.op(self.widen, [value], type_)
 
 
-def copy_rows(load: Loader, a: Flat, rows: int, steps: Index, to: ir.Value, distance: int) -> None:
+def copy_rows(
+    load: Loader, a: Flat, rows: int, steps: Index, to: ir.Value, distance: int, first: Index = 0
+) -> None:
     """Copy rows of A side by side, each `distance` after the one before.
 
     Args:
@@ -55,6 +57,7 @@ def copy_rows(load: Loader, a: Flat, rows: int, steps: Index, to: ir.Value, dist
         steps: elements of each.
         to: where to.
         distance: elements from one row to the next, at least a vector more than `steps`.
+        first: where the first row goes.
     """
     emit, lanes = load.emit, load.vector.shape[0]
     k_stride = a.stride("k")
@@ -68,7 +71,7 @@ def copy_rows(load: Loader, a: Flat, rows: int, steps: Index, to: ir.Value, dist
     with emit.loop(0, rows, together) as group:
         numbers = [emit.add(group.counter, i) for i in range(together)]
         starts = [emit.add(a.offset, a.row(emit, number)) for number in numbers]
-        targets = [emit.mul(number, distance) for number in numbers]
+        targets = [emit.add(first, emit.mul(number, distance)) for number in numbers]
         with emit.loop(0, whole, lanes if adjacent else 1) as p:
             for start, target in zip(starts, targets, strict=True):
                 place = emit.add(start, emit.mul(p.counter, k_stride))

@@ -18,7 +18,7 @@ from relax_mlir.lowering.tir_to_vector.analysis import (
 from relax_mlir.lowering.tir_to_vector.attention import Attention, match_attention
 from relax_mlir.lowering.tir_to_vector.attention_kernel import emit_attention
 from relax_mlir.lowering.tir_to_vector.bool_totals import combine_bytes
-from relax_mlir.lowering.tir_to_vector.contraction import Contraction, match_contraction
+from relax_mlir.lowering.tir_to_vector.contraction import Contraction
 from relax_mlir.lowering.tir_to_vector.convolution import (
     Convolution,
     find_convolution,
@@ -31,6 +31,7 @@ from relax_mlir.lowering.tir_to_vector.epilogue import Fused, take_epilogue
 from relax_mlir.lowering.tir_to_vector.flat import FlatNest, NotFlat, collapse, flatten_nest
 from relax_mlir.lowering.tir_to_vector.fusion import emit_fused, shared_loops
 from relax_mlir.lowering.tir_to_vector.gather import Gather, GatherWriter, match_gather
+from relax_mlir.lowering.tir_to_vector.grouped_panels import match_panels
 from relax_mlir.lowering.tir_to_vector.image_copy import CopiedWindow, find_copied
 from relax_mlir.lowering.tir_to_vector.index_map import IndexMap, match_branches, match_index_map
 from relax_mlir.lowering.tir_to_vector.index_map_writer import emit_index_map
@@ -199,7 +200,7 @@ def _fast_form(
         found = match_index_map(nest)
         return found if isinstance(found, IndexMap) else str(why)
     merged = collapse(flat)
-    found = match_contraction(merged)
+    found = match_panels(merged, machine)
     if isinstance(found, Contraction) and (
         is_matrix_product(found, machine) or is_sum_of_products(found, machine)
     ):

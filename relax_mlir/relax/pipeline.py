@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
+from typing import Any
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.context import lock_of
@@ -269,14 +270,17 @@ def _runs(name: str, context: PassContext) -> bool:
 def _pass(name: str, target: Target) -> Pass:
     if not registry.find(name):
         return mlir(name)
-    if name != "PackWinograd":
+    options: dict[str, dict[str, Any]] = {
+        "PackWeights": {"dot_products": ",".join(target.dot_products)},
+        "PackWinograd": {"l2_bytes": target.cache_bytes[1], "fma_units": target.fma_units},
+    }
+    if name not in options:
         return registry.get_pass(name)
     return registry.get_pass(
         name,
         vector_bits=target.vector_bits,
         vector_registers=target.max_vector_registers,
-        l2_bytes=target.cache_bytes[1],
-        fma_units=target.fma_units,
+        **options[name],
     )
 
 

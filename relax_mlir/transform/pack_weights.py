@@ -5,6 +5,10 @@ is a constant, it is brought into that order once, at compile time, and the kern
 lies: a matrix of K rows and N columns becomes N / 32 panels of K rows and 32 columns.
 Where 32 does not divide N, zeros fill the last panel. The kernel's sums then have as many columns,
 of which what follows takes the first N; lowering makes one of both and stores no more than those.
+
+Small numbers stay as small as they are: kernels widen them as they read. Where the target
+multiplies some steps of the reduction at once, those of a column lie beside each other: of bytes
+K / 4 rows of 32 groups of four.
 """
 
 from collections.abc import Sequence
@@ -25,7 +29,10 @@ from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.dialects.tir.builder import Buffer, PrimFuncBuilder
 from relax_mlir.dialects.tir.scalar import Scalar
 from relax_mlir.lowering.tir_to_vector.contraction import Contraction, match_contraction
+from relax_mlir.lowering.tir_to_vector.dot_product import DotProduct, find_dot_product
 from relax_mlir.lowering.tir_to_vector.flat import FlatAccess
+from relax_mlir.lowering.tir_to_vector.machine import Machine
+from relax_mlir.lowering.tir_to_vector.matrix_tile import SIDE
 from relax_mlir.transform.contraction_kernels import (
     ContractionKernel,
     KernelCloner,
@@ -48,7 +55,7 @@ PANEL = 32
 _LEAST = 1 << 14
 # No rows read nothing.
 _FEW_ROWS = 1
-_DTYPES = ("float32", "float64")
+_DTYPES = ("float32", "float64", "float16", "bfloat16", "int8", "uint8", "int16")
 # Of a module: how many matrices were packed, bytes of panels, of originals, and of those freed.
 _ACCOUNT = "relax.packed_weights"
 
@@ -60,16 +67,50 @@ class _Match:
     kernel: ContractionKernel
     found: Contraction
     position: int
+    layout: "_Layout"
+
+
+@dataclass(frozen=True)
+class _Layout:
+    """How a matrix is packed.
+
+    Attributes:
+        transposed: whether its columns are what the kernel takes for rows.
+        group: how many steps of k lie beside each other.
+        unit: groups along k are a multiple of this, zeros after the last.
+    """
+
     transposed: bool
+    group: int = 1
+    unit: int = 1
+
+    def pack(self, array: np.ndarray) -> np.ndarray:
+        """Return the panels of a matrix."""
+        matrix = array.T if self.transposed else array
+        steps, columns = matrix.shape
+        groups = -(-steps // self.group)
+        missing = (-groups % self.unit * self.group, -columns % PANEL)
+        if any(missing):
+            matrix = np.pad(matrix, tuple((0, count) for count in missing))
+        split = matrix.reshape(-1, self.group, matrix.shape[1] // PANEL, PANEL)
+        panels = split.transpose(2, 0, 3, 1)
+        return aligned(panels if self.group > 1 else panels[..., 0])
 
 
-def pack_weights(module: ir.Operation) -> None:
+def pack_weights(
+    module: ir.Operation, vector_bits: int = 512, vector_registers: int = 32,
+    dot_products: str = "",
+) -> None:  # fmt: skip
     """Bring constant matrices that contractions multiply by into panels, in place.
 
     Args:
         module: a `builtin.module`, after prim funcs have been fused.
+        vector_bits: width of a vector register of the target.
+        vector_registers: how many vector registers there are.
+        dot_products: names of instructions as `Machine.dot_products` has them, between commas.
     """
-    packer = _Packer(module)
+    dots = tuple(name for name in dot_products.split(",") if name)
+    packer = _Packer(module, Machine(vector_bits, vector_registers, dot_products=dots))
     for function in functions_to_optimize(module):
         packer.function(function)
     packer.account()
@@ -91,13 +132,13 @@ def packed_weights(module: ir.Operation) -> str:
 
 
 class _Packer:
-    def __init__(self, module: ir.Operation) -> None:
-        self._module = module
+    def __init__(self, module: ir.Operation, machine: Machine) -> None:
+        self._module, self._machine = module, machine
         self._kernels = KernelMaker(module)
         # By the prim func's name the contraction that it begins with.
         self._found: dict[str, Contraction | None] = {}
         # Constants by their attribute: what several calls share is packed once.
-        self._constants: dict[tuple[str, bool], ir.Attribute] = {}
+        self._constants: dict[tuple[str, _Layout], ir.Attribute] = {}
         # Bytes of what was packed, by the attribute it was.
         self._sources: dict[str, int] = {}
 
@@ -154,9 +195,21 @@ class _Packer:
         steps, columns = reversed(dims) if transposed else dims
         if columns * steps < _LEAST or not _is_matrix(found, dims, transposed):
             return None
-        if columns % PANEL and not (_can_be_ragged(found, columns) and steps > 1):
+        layout = self._layout(found, steps, transposed)
+        if layout is None:
             return None
-        return _Match(ContractionKernel(call), found, position, transposed)
+        if columns % PANEL and not (_can_be_ragged(found, columns) and steps > layout.group):
+            return None
+        return _Match(ContractionKernel(call), found, position, layout)
+
+    def _layout(self, found: Contraction, steps: int, transposed: bool) -> _Layout | None:
+        """Return how to pack a matrix, None where its steps do not fill groups."""
+        dot: DotProduct | None = find_dot_product(found, self._machine)
+        if dot is None:
+            return _Layout(transposed)
+        if steps % dot.group:
+            return None
+        return _Layout(transposed, dot.group, SIDE if dot.matrices else 1)
 
     def _contraction(self, call: TirCall) -> Contraction | None:
         """Return the contraction that a prim func begins with, None where it cannot be packed."""
@@ -164,7 +217,7 @@ class _Packer:
         if name not in self._found:
             kernel = match_contraction_kernel(call)
             found = None if kernel is None else match_contraction(first_nest(kernel))
-            if not isinstance(found, Contraction) or found.outer_reductions or any(found.widen):
+            if not isinstance(found, Contraction) or found.outer_reductions:
                 found = None
             self._found[name] = found
         return self._found[name]
@@ -174,7 +227,7 @@ class _Packer:
         value = call.arguments[match.position]
         op = call.op
         with ir.InsertionPoint(op), op.location:
-            attribute = self._packed(value, match.transposed)
+            attribute = self._packed(value, match.layout)
             constant = constant_op(attribute)
         inputs = list(call.arguments)
         inputs[match.position] = constant
@@ -184,18 +237,13 @@ class _Packer:
         )
         erase_call(op)
 
-    def _packed(self, value: ir.Value, transposed: bool) -> ir.Attribute:
+    def _packed(self, value: ir.Value, layout: _Layout) -> ir.Attribute:
         source = value.owner.operation.attributes["value"]
-        key = str(source), transposed
+        key = str(source), layout
         if key not in self._constants:
             array = constant_array(source)
             self._sources[str(source)] = array.nbytes
-            matrix = array.T if transposed else array
-            missing = -matrix.shape[1] % PANEL
-            if missing:
-                matrix = np.pad(matrix, ((0, 0), (0, missing)))
-            panels = matrix.reshape(matrix.shape[0], -1, PANEL).transpose(1, 0, 2)
-            self._constants[key] = constant_attribute(aligned(panels))
+            self._constants[key] = constant_attribute(layout.pack(array))
         return self._constants[key]
 
 
@@ -274,6 +322,11 @@ class _Cloner(KernelCloner):
             if position == found.n and extent.value is not None:
                 extent = SymExpr.const(-(-extent.value // PANEL))
             axes.append((kind, extent))
+        group = self._match.layout.group
+        if group > 1:
+            kind, steps = axes[found.k]
+            axes[found.k] = kind, SymExpr.const((steps.value or 0) // group)
+            axes.append(("reduction", SymExpr.const(group)))
         axes.insert(found.n + 1, ("spatial", SymExpr.const(PANEL)))
         panels = self.builder.buffers[self._match.position]
         with self.builder.nest(nest.name, axes) as block:
@@ -288,6 +341,14 @@ class _Cloner(KernelCloner):
         found = self._match.found
         number, inside = iters[found.n], iters[found.n + 1]
         counters = [*iters[: found.n], number * PANEL + inside, *iters[found.n + 2 :]]
+        group = self._match.layout.group
+        place: tuple[Scalar, ...] = ()
+        if group > 1 and panels is not None:
+            within = counters.pop()
+            place = number, counters[found.k], inside, within
+            counters[found.k] = counters[found.k] * group + within
+        elif panels is not None:
+            place = number, counters[found.k], inside
         arguments = list(source.arguments)
         for flat_position, block_position in enumerate(order):
             self.mapping[arguments[block_position]] = counters[flat_position].value
@@ -296,6 +357,6 @@ class _Cloner(KernelCloner):
             if op.name in ("tir.reads", "tir.writes", "tir.yield"):
                 continue
             if panels is not None and op.name == "memref.load" and op.operands[0] == found.b.buffer:
-                self.mapping[op.results[0]] = panels[number, counters[found.k], inside].value
+                self.mapping[op.results[0]] = panels[place].value
                 continue
             self.clone(op)

@@ -181,6 +181,11 @@ TRANSFORM_PASSES: dict[str, PassSpec] = {
         entry="relax_mlir.transform.pack_weights:pack_weights",
         summary="Bring constant matrices into the panels that contractions read",
         opt_level=2,
+        options=(
+            PassOption("vector_bits", int, 512, "width of a vector register"),
+            PassOption("vector_registers", int, 32, "how many vector registers there are"),
+            PassOption("dot_products", str, "", "dot-product instructions, between commas"),
+        ),
     ),
     "pack-winograd": PassSpec(
         flag="pack-winograd",

@@ -2,6 +2,8 @@
 
 import ctypes
 
+import llvmlite.binding as llvm
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -36,6 +38,119 @@ def bound(op: str, shape: tuple, w: np.ndarray) -> IRModule:
 
 def weights(shape: tuple[int, int], dtype: str = "float32") -> np.ndarray:
     return np.random.default_rng(sum(shape)).standard_normal(shape).astype(dtype) * 0.1
+
+
+# Of x, of the constant, and of the result; None says the operands' own.
+SMALL = (
+    ("bfloat16", "bfloat16", "float32"), ("float16", "float16", "float32"),
+    ("bfloat16", "bfloat16", None), ("int8", "int8", "int32"), ("uint8", "int8", "int32"),
+    ("int8", "uint8", "int32"), ("uint8", "uint8", "int32"), ("int16", "int16", "int32"),
+    ("int16", "int8", "int32"),
+)  # fmt: skip
+# None, those that read a panel at once, and those that are cut into tiles of every size.
+ROWS = (0, 1, 2, 3, 4, 5, 8, 9, 12, 13, 25, 40)
+
+
+def small_numbers(shape: tuple[int, ...], dtype: str) -> np.ndarray:
+    rng = np.random.default_rng(sum(shape) + len(dtype))
+    if "int" in dtype:
+        limits = np.iinfo(dtype)
+        return rng.integers(limits.min, limits.max + 1, shape).astype(dtype)
+    kind = ml_dtypes.bfloat16 if dtype == "bfloat16" else dtype
+    return rng.standard_normal(shape).astype(kind)
+
+
+def small_module(all_types: bool, transposed: bool) -> tuple[IRModule, dict[str, tuple]]:
+    """Return a module of products by small constants, of any number of rows, and those by name."""
+    bb, known = relax.BlockBuilder(), {}
+    # Steps that fill groups of four, of two, and none; columns that do not fill panels.
+    cases = [(types, (600, 77)) for types in (SMALL if all_types else SMALL[:2] + SMALL[3:4])]
+    if all_types:
+        cases += [(SMALL[0], (514, 97)), (SMALL[1], (601, 65))]
+    for (xs, ws, out), (k, n) in cases:
+        name = f"{xs}_{ws}_{out}_{k}_{n}"
+        w = small_numbers((k, n), ws)
+        x = relax.Var("x", R.Tensor((tir.Var("m", "int64"), k), xs))
+        with bb.function(name, [x]):
+            with bb.dataflow():
+                given = relax.const(np.ascontiguousarray(w.T) if transposed else w)
+                if transposed:
+                    given = bb.emit(relax.op.permute_dims(given))
+                y = bb.emit_output(relax.op.matmul(x, given, out_dtype=out))
+            bb.emit_func_output(y)
+        known[name] = xs, w, out
+    return bb.get(), known
+
+
+def check_small(got: np.ndarray, x: np.ndarray, w: np.ndarray, out: str | None) -> None:
+    if out == "int32":
+        np.testing.assert_array_equal(got, x.astype("int32") @ w.astype("int32"))
+        return
+    exact, size = x.astype("f8") @ w.astype("f8"), abs(x.astype("f8")) @ abs(w.astype("f8"))
+    # Each of the additions rounds by half a unit of at most the sum of magnitudes; the result by
+    # half of one of its own.
+    bound = 2.0**-23 * (len(w) + 1) * size + (0 if out else 2.0**-8 * abs(exact))
+    assert (abs(got.astype("f8") - exact) <= bound).all()
+
+
+@pytest.mark.parametrize(
+    ("target", "transposed", "grouped"),
+    [
+        ("llvm", False, None),
+        ("llvm -mcpu=x86-64-v4", True, 2),
+        ("llvm -mcpu=haswell", False, 2),
+        ("llvm -mcpu=nehalem", False, 1),
+    ],
+)
+def test_small_numbers(target: str, transposed: bool, grouped: int | None) -> None:
+    features = dict(llvm.get_host_cpu_features())
+    if ("haswell" in target and not features.get("avx2")) or (
+        "v4" in target and not features.get("avx512bw")
+    ):
+        pytest.skip("this machine has none of these registers")
+    module, known = small_module(target == "llvm", transposed)
+    text = str(lower(module, "PackWeights", target=target).mlir_module)
+    # Bytes and halves stay what they are, in panels; those of a group beside each other.
+    assert "tensor<3x600x32xf16>" in text
+    if grouped is not None:
+        assert ("tensor<3x300x32x2xi8>" in text) == (grouped == 2)
+        assert "tensor<3x600x32xbf16>" in text
+    machine = relax.VirtualMachine(relax.build(module, target))
+    for name, (xs, w, out) in known.items():
+        for m in ROWS:
+            x = small_numbers((m, len(w)), xs)
+            check_small(np.asarray(machine[name](x)), x, w, out)
+
+
+def test_small_numbers_in_a_layer() -> None:
+    # One row and several that are known, three dimensions, and what follows from sums.
+    bb, cases = relax.BlockBuilder(), {}
+    for i, (shape, (xs, ws, out)) in enumerate(
+        (shape, types)
+        for shape in ((1,), (2, 7), (19,))
+        for types in (SMALL[0], SMALL[1], SMALL[3])
+    ):
+        w = small_numbers((320, 200), ws)
+        x = relax.Var("x", R.Tensor((*shape, 320), xs))
+        with bb.function(f"f{i}", [x]):
+            with bb.dataflow():
+                y = bb.emit(relax.op.matmul(x, relax.const(w), out_dtype=out))
+                z = bb.emit(relax.op.astype(y, "float32"))
+                u = bb.emit_output(relax.op.nn.relu(z))
+            bb.emit_func_output(u)
+        cases[f"f{i}"] = shape, xs, w
+    module = bb.get()
+    assert str(lower(module, "PackWeights").mlir_module).count("relax.constant") == 9
+    assert packed_weights(lower(module, "PackWeights").mlir_module.operation).startswith(
+        "weights: 9 packed"
+    )
+    machine = relax.VirtualMachine(relax.build(module))
+    for name, (shape, xs, w) in cases.items():
+        x = small_numbers((*shape, 320), xs)
+        want = np.maximum(x.astype("f8") @ w.astype("f8"), 0)
+        size = abs(x.astype("f8")) @ abs(w.astype("f8"))
+        got = np.asarray(machine[name](x))
+        assert (abs(got - want) <= 2.0**-23 * 321 * size).all()
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -170,20 +285,24 @@ def test_shared_weights_are_packed_once() -> None:
 
 
 @pytest.mark.skipif(runtime_library() is None, reason="there is no OpenMP runtime")
-@pytest.mark.parametrize("n", [1056, 96, 1001])
-def test_same_bits_on_any_threads(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("n", "dtype"),
+    [(1056, "float32"), (96, "float32"), (1001, "float32"), (1001, "bfloat16"), (96, "float16")],
+)
+def test_same_bits_on_any_threads(n: int, dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
     # Threads share out columns where there are many, else rows.
     monkeypatch.setattr(team, "LEAST_WORK", 0)
     load_openmp()
     library = ctypes.CDLL(None)
     before = library.omp_get_max_threads()
-    w = weights((601, n))
-    module = bound("matmul", (None, 601, n), w)
+    w = small_numbers((602, n), dtype)
+    module = bound("matmul", (None, 602, n), w)
+    assert "_packed" in str(lower(module, "PackWeights").mlir_module)
     serial = relax.VirtualMachine(relax.build(module))["main"]
     threaded = relax.VirtualMachine(relax.build(module, "llvm -num-threads=4"))["main"]
     try:
         for m in (1, 6, 12, 37, 95, 106):
-            x, c = weights((m, 601)), weights((n, 1))[:, 0]
+            x, c = small_numbers((m, 602), dtype), small_numbers((n,), dtype)
             want = np.asarray(serial(x, c)).tobytes()
             for count in (1, 2, 3, 4):
                 library.omp_set_num_threads(count)

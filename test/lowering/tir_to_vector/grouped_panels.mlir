@@ -1,0 +1,43 @@
+// RUN: relax-opt %s --legalize-ops --fuse-ops --pack-weights='dot_products=u8s8,bf16' --symbol-dce --lower-tir='dot_products=u8s8,bf16' --split-input-file | FileCheck %s
+
+!X = tensor<1x200xi8>
+!W = tensor<200x256xi8>
+!Y = tensor<1x256xi32>
+
+// A row of signed bytes is copied, with what its sums start from; then four panels are read side by
+// side, their sign bits turned in registers.
+
+// CHECK: func.func private @matmul_packed(
+// CHECK: vector.reduction <add>
+// CHECK: scf.for
+// CHECK: scf.for
+// CHECK: %[[LINE:.*]] = vector.load %{{.*}} : memref<51200xi8>, vector<64xi8>
+// CHECK-NEXT: %[[GROUPS:.*]] = vector.bitcast %[[LINE]] : vector<64xi8> to vector<16xi32>
+// CHECK-NEXT: %[[TURNED:.*]] = arith.xori %[[GROUPS]]
+// CHECK: llvm.call_intrinsic "llvm.x86.avx512.vpdpbusd.512"
+// CHECK: memref.prefetch
+func.func @row(%x: !X) -> !Y attributes {relax.function} {
+  %w = "relax.constant"() {value = dense<3> : !W} : () -> !W
+  %0 = "relax.matmul"(%x, %w) {out_dtype = "int32"} : (!X, !W) -> !Y
+  return %0 : !Y
+}
+
+// -----
+
+!X = tensor<48x200xf16>
+!W = tensor<200x256xf16>
+!Y = tensor<48x256xf32>
+
+// For tiles of many rows halves are widened once.
+
+// CHECK: func.func private @matmul_packed(
+// CHECK: %[[LINE:.*]] = vector.load %{{.*}} : memref<51200xf16>, vector<16xf16>
+// CHECK-NEXT: %[[WIDE:.*]] = arith.extf %[[LINE]]
+// CHECK-NEXT: vector.store %[[WIDE]]
+// CHECK: vector.fma
+// CHECK-NOT: vector<16xf16> to
+func.func @tiles(%x: !X) -> !Y attributes {relax.function} {
+  %w = "relax.constant"() {value = dense<0.5> : !W} : () -> !W
+  %0 = "relax.matmul"(%x, %w) {out_dtype = "float32"} : (!X, !W) -> !Y
+  return %0 : !Y
+}
