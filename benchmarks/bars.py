@@ -21,6 +21,7 @@ class Bar:
 BARS = {
     "matmul": Bar(each=1.0),
     "transformer": Bar(each=1.0),
+    "small_dtypes": Bar(each=1.0),
     "conv": Bar(each=0.8, mean=1.0),
     "depthwise": Bar(each=0.8, mean=1.0),
     "elementwise": Bar(mean=1.2, bandwidth=0.85),

@@ -5,7 +5,7 @@
 The peers run in an environment of their own (`make peers`). For each workload every
 framework's process takes its turn, again and again, and its best time counts; processes that are
 not on turn are stopped, so that no spinning thread of theirs takes a core. All compute in float32,
-and what a peer computes has to be what we compute.
+or in what the group `small_dtypes` names, and what a peer computes has to be what we compute.
 
 Results are kept in OUT/kernels.json: runs of parts of the table add up, `--show` prints all.
 """
@@ -78,7 +78,7 @@ def measure(work, workers, threads, seconds, folder):
             result = np.load(f"{save}.{version}.npy")
             if reference is None:
                 reference = result
-            wrong = difference(result, reference)
+            wrong = difference(result, reference, work.near)
             if wrong:
                 found["errors"][key] = wrong
             else:
@@ -100,7 +100,7 @@ def measure(work, workers, threads, seconds, folder):
     return found
 
 
-def difference(result, reference):
+def difference(result, reference, near=1e-3):
     """Return how a result is not the reference, or nothing; shapes count by their sizes."""
     if result.size != reference.size:
         return f"wrong shape {result.shape}"
@@ -108,7 +108,7 @@ def difference(result, reference):
     if not np.isfinite(a).all():
         return "not finite"
     far = float(np.abs(a - b).max(initial=0) / (np.abs(b).max(initial=0) + 1e-30))
-    return f"wrong by {far:.1e} of the largest" if far > 1e-3 else ""
+    return f"wrong by {far:.1e} of the largest" if far > near else ""
 
 
 def main(argv=None):

@@ -2,6 +2,7 @@
 
 import sys
 
+import ml_dtypes
 import numpy as np
 import serving
 from workloads import data, places
@@ -58,6 +59,7 @@ OPS = {
     "sort": lambda x: op.sort(x, axis=1),
     "argsort": lambda x: op.argsort(x, axis=1, dtype="int64"),
     "matmul": op.matmul,
+    "dequantize": lambda w, scale: op.multiply(op.astype(w, "float32"), scale),
     "conv": lambda x, w, strides, padding, groups: op.nn.conv2d(
         x, w, strides=strides, padding=padding, groups=groups
     ),
@@ -95,7 +97,8 @@ def module(work, weights, dynamic=False):
                 symbols.setdefault(size, tir.Var(size, "int64")) if isinstance(size, str) else size
                 for size in work.symbols[name]
             ]
-        params[name] = relax.Var(name, R.Tensor(tuple(shape), "float32"))
+        dtype = work.dtypes.get(name, "float32")
+        params[name] = relax.Var(name, R.Tensor(tuple(shape), dtype))
     values = {**params, **{name: relax.const(array) for name, array in weights.items()}}
     bb = relax.BlockBuilder()
     with bb.function("main", list(params.values())):
@@ -115,11 +118,22 @@ def target(threads):
 
 def prepare(work, threads, dynamic):
     """Return a call of our compiled code, and what gives its result."""
-    inputs, weights = data(work)
+    inputs, weights = (
+        {
+            name: array.astype(ml_dtypes.bfloat16) if work.dtypes.get(name) == "bfloat16" else array
+            for name, array in arrays.items()
+        }
+        for arrays in data(work)
+    )
     built = relax.build(module(work, weights, dynamic), target(threads))
     main = relax.VirtualMachine(built)["main"]
     arrays = [array.reshape(work.native.get(name, array.shape)) for name, array in inputs.items()]
-    return lambda: main(*arrays), lambda: main(*arrays)
+    return lambda: main(*arrays), lambda: _known(np.asarray(main(*arrays)))
+
+
+def _known(result):
+    """Return a result as numpy knows it."""
+    return result.astype("float32") if result.dtype == ml_dtypes.bfloat16 else result
 
 
 def main():

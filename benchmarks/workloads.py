@@ -25,7 +25,7 @@ class Node:
 
 @dataclass(frozen=True)
 class Workload:
-    """A program of float32 tensors and what it has to do.
+    """A program and what it has to do; its tensors are of float32 where nothing else is said.
 
     Attributes:
         name: unique; what `--only` matches.
@@ -38,6 +38,9 @@ class Workload:
         symbols: of a version for any size, the shapes of its inputs with names in them.
         native: shapes in which we get the inputs, where they are not `inputs`.
         fma_share: of the FMA peak, what the bar wants.
+        dtypes: of inputs and weights that are not float32. Values of bfloat16 are float32 numbers
+            that it holds: numpy does not know it.
+        near: how far results may be from each other, of the largest.
     """
 
     name: str
@@ -50,6 +53,8 @@ class Workload:
     symbols: dict[str, tuple[int | str, ...]] | None = None
     native: dict[str, tuple[int, ...]] = field(default_factory=dict)
     fma_share: float | None = None
+    dtypes: dict[str, str] = field(default_factory=dict)
+    near: float = 1e-3
 
     @property
     def large(self) -> bool:
@@ -70,7 +75,22 @@ def data(work: Workload) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
     for name, array in weights.items():
         if name.endswith("_var"):
             weights[name] = np.abs(array) + np.float32(1)
+    for arrays in (inputs, weights):
+        for name in arrays.keys() & work.dtypes.keys():
+            arrays[name] = _narrow(arrays[name], work.dtypes[name])
     return inputs, weights
+
+
+def _narrow(array: np.ndarray, dtype: str) -> np.ndarray:
+    """Return numbers as another dtype holds them, integers all over their range."""
+    if dtype == "bfloat16":
+        return (array.view("uint32") + 0x8000 & 0xFFFF0000).view("float32")
+    if "float" in dtype:
+        return array.astype(dtype)
+    limits = np.iinfo(dtype)
+    middle, reach = (limits.max + limits.min + 1) // 2, limits.max - limits.min
+    largest = np.abs(array).max(initial=1e-30)
+    return (array / largest * (reach // 2) + middle).round().astype(dtype)
 
 
 def _count(shapes: Sequence[tuple[int, ...]]) -> float:
@@ -343,6 +363,42 @@ def _transposes() -> list[Workload]:
     ]
 
 
+def _small() -> list[Workload]:
+    """Return products by constant matrices of small numbers, and of what those stand for."""
+    kinds = {
+        "u8": ("uint8", "int8", {"out_dtype": "int32"}),
+        "s8": ("int8", "int8", {"out_dtype": "int32"}),
+        "bf16": ("bfloat16", "bfloat16", {}),
+        "f16": ("float16", "float16", {}),
+        "w8": ("float32", "int8", {}),
+    }
+    size = {"float32": 4, "int32": 4, "bfloat16": 2, "float16": 2, "int8": 1, "uint8": 1}
+    found = []
+    for n, k, m in ((128, 768, 3072), (1, 4096, 4096), (512, 512, 512), (77, 768, 768)):
+        for kind, (xs, ws, attrs) in kinds.items():
+            weights = {"w": (k, m)}
+            nodes: tuple[Node, ...] = (Node("matmul", ("x", "w"), attrs),)
+            if kind == "w8":
+                weights["scale"] = (m,)
+                nodes = Node("dequantize", ("w", "scale")), Node("matmul", ("x", "t0"))
+            out = attrs.get("out_dtype", xs)
+            found.append(
+                Workload(
+                    f"{kind}_{n}x{k}x{m}",
+                    "small_dtypes",
+                    {"x": (n, k)},
+                    weights,
+                    nodes,
+                    2.0 * n * k * m,
+                    float(n * k * size[xs] + k * m * size[ws] + n * m * size[out]),
+                    {"x": ("n", k)},
+                    dtypes={"x": xs, "w": ws},
+                    near=1e-2 if "16" in kind else 1e-3,
+                )
+            )
+    return found
+
+
 def _attentions() -> list[Workload]:
     found = []
     for b, n, m, d in ((12, 512, 512, 64), (12, 77, 77, 64), (32, 1, 2048, 128)):
@@ -465,6 +521,7 @@ WORKLOADS = {
     for make in (
         _matmuls,
         _transformers,
+        _small,
         _convs,
         _chains,
         _norms,

@@ -162,6 +162,14 @@ def _cumsum(graph, node, result, work):
     graph.add("CumSum", [*node.args, axis], result)
 
 
+def _matmul(graph, node, result, work):
+    graph.add("MatMulInteger" if node.attrs.get("out_dtype") else "MatMul", list(node.args), result)
+
+
+def _dequantize(graph, node, result, work):
+    graph.add("DequantizeLinear", list(node.args), result, axis=1)
+
+
 def _plain(graph, node, result, work):
     attrs = {
         "softmax": {"axis": -1},
@@ -178,7 +186,7 @@ WRITERS = {
     "conv": _conv, "clip": _clip, "take": _take, "gather": _gather, "scatter": _scatter,
     "concat": _concat, "flip": _slice, "step": _slice, "pad": _pad, "upsample": _upsample,
     "topk": _topk, "sort": _sort, "argsort": _sort, "silu": _silu, "rms_norm": _rms_norm,
-    "cumsum": _cumsum,
+    "cumsum": _cumsum, "matmul": _matmul, "dequantize": _dequantize,
 }  # fmt: skip
 # Other ways to say the same that ONNX Runtime knows: it gets them all, and its fastest counts.
 OTHERS = {"attention": _fused_attention}
@@ -198,14 +206,17 @@ def _model(work, writers):
     last = len(work.nodes) - 1
     for i, node in enumerate(work.nodes):
         writers.get(node.op, _plain)(graph, node, f"t{i}", work)
-    integers = work.nodes[-1].op in ("argmax", "argsort")
-    kind = TensorProto.INT64 if integers else TensorProto.FLOAT
+    types = {name: helper.np_dtype_to_tensor_dtype(a.dtype) for name, a in data(work)[0].items()}
+    kind = TensorProto.INT64 if work.nodes[-1].op in ("argmax", "argsort") else TensorProto.FLOAT
+    if work.dtypes:
+        whole = work.nodes[-1].attrs.get("out_dtype")
+        kind = TensorProto.INT32 if whole else types["x"]
     made = helper.make_model(
         helper.make_graph(
             graph.nodes,
             "main",
             [
-                helper.make_tensor_value_info(name, TensorProto.FLOAT, shape)
+                helper.make_tensor_value_info(name, types[name], shape)
                 for name, shape in work.inputs.items()
             ],
             [helper.make_tensor_value_info(f"t{last}", kind, None)],

@@ -37,7 +37,10 @@ OPS = {
     "topk": lambda x, k: torch.topk(x, k, 1).values,
     "sort": lambda x: torch.sort(x, 1).values,
     "argsort": lambda x: torch.argsort(x, dim=1, stable=True),
-    "matmul": torch.matmul,
+    "matmul": lambda x, w, out_dtype=None: (
+        torch.matmul(x, w) if out_dtype is None else (torch._int_mm(x, w))
+    ),
+    "dequantize": lambda w, scale: w.to(scale.dtype) * scale,
     "conv": lambda x, w, strides, padding, groups: F.conv2d(
         x, w, stride=strides, padding=padding, groups=groups
     ),
