@@ -119,6 +119,12 @@ PASSES: dict[str, PassSpec] = _table(
         summary="Mark functions whose loops compute from memory what does not change in them",
     ),
     PassSpec(
+        flag="constants-inside",
+        name="ConstantsInside",
+        entry=f"{_TIR_TO_LLVM}.constants_inside:constants_inside",
+        summary="Copy the constants of parallel regions into them",
+    ),
+    PassSpec(
         flag="memref-to-llvm",
         name="MemrefToLLVM",
         entry=f"{_TIR_TO_LLVM}.memref_to_llvm:memref_to_llvm",

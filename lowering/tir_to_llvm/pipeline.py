@@ -56,6 +56,7 @@ _NEEDS = {
     ),
     "func.func(math-extend-to-supported-types{extra-types=f16 target-type=f32})": ("math",),
     "convert-math-to-llvm,convert-math-to-libm": ("math",),
+    "constants-inside": ("omp.parallel",),
 }
 
 
@@ -69,6 +70,7 @@ def memref_to_llvm(*, threads: int = 1, fma: bool = True, avx512: bool = False) 
         # The scope of allocations around each parallel body may not hold a branch; canonicalize
         # takes away those without an allocation.
         steps.insert(steps.index("convert-scf-to-cf"), "convert-scf-to-openmp,canonicalize")
+        steps.append("constants-inside")
     return tuple(steps)
 
 
