@@ -1,7 +1,7 @@
 """What every legalisation shares: making a prim func, calling it, and the run-time fallback."""
 
 import itertools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from relax_mlir.dialects.bindings import ir
@@ -100,6 +100,55 @@ class Legalizer:
                 "relax.call_tir",
                 results=[result],
                 operands=[make_tuple(made) if is_tuple(result) else made[0], make_tuple(operands)],
+                attributes=attributes,
+            ).result
+
+    def call_general(
+        self,
+        op: ir.Operation,
+        name: str,
+        operands: Sequence[ir.Value],
+        result: ir.Type,
+        shapes: Sequence[Sequence[SymExpr]],
+        integers: Mapping[str, SymExpr],
+        body: Body,
+        key: str = "",
+    ) -> ir.Value | None:
+        """Create a `relax.call_tir` of a prim func that is declared for more than these tensors.
+
+        Args:
+            op: where to create it.
+            name: base name of the prim func.
+            operands: tensors passed in, of known dtypes.
+            result: a tensor type.
+            shapes: what the prim func declares of the operands and of the result.
+            integers: parameters of it that shapes do not bind, and what this call passes.
+            body: as in `call_prim`.
+            key: as in `call_prim`.
+
+        Returns:
+            The result, None where dtypes are such that there is no prim func.
+        """
+        dtypes = [T.tensor_dtype(type_) for type_ in (*(v.type for v in operands), result)]
+        identity = (
+            f"{name}|{key}|{[list(map(str, dims)) for dims in shapes]}|{dtypes}|{[*integers]}"
+        )
+        symbol = self._made.get(identity)
+        if symbol is None:
+            names = _buffer_names(len(operands), 0)
+            decls = [BufferDecl(*item) for item in zip(names, shapes, dtypes, strict=True)]
+            symbol = self._define(name, decls, [*integers], body)
+            if symbol is None:
+                return None
+            self._made[identity] = symbol
+        with ir.InsertionPoint(op), op.location:
+            attributes: dict[str, ir.Attribute] = {"callee": ir.FlatSymbolRefAttr.get(symbol)}
+            if integers:
+                attributes["tir_vars"] = Dims.of([*integers.values()])
+            return ir.Operation.create(
+                "relax.call_tir",
+                results=[result],
+                operands=[_shape(T.known_dims(result)), make_tuple(operands)],
                 attributes=attributes,
             ).result
 

@@ -28,7 +28,7 @@ def _attributes(op: ir.Operation) -> dict[str, Any] | None:
     return attrs if inferred == op.results[0].type and T.tensor_dims(inferred) else None
 
 
-def _padded(
+def padded(
     builder: PrimFuncBuilder,
     source: Buffer,
     around: dict[int, tuple[int, int]],
@@ -39,17 +39,17 @@ def _padded(
     if not around:
         return source
     dims = [dim + sum(around.get(axis, (0, 0))) for axis, dim in enumerate(source.dims)]
-    padded = builder.alloc("Padded", dims, source.dtype)
+    result = builder.alloc("Padded", dims, source.dtype)
     # Two plain blocks: neither reads outside of the image, however small that is.
     with builder.nest("pad", spatial(dims)) as block:
-        padded.store(cast(fill, source.dtype), tuple(block))
+        result.store(cast(fill, source.dtype), tuple(block))
     with builder.nest("image", spatial(source.dims)) as block:
         at = tuple(block)
         moved = tuple(
             index + around[axis][0] if axis in around else index for axis, index in enumerate(at)
         )
-        padded.store(source[at], moved)
-    return padded
+        result.store(source[at], moved)
+    return result
 
 
 def _rank(op: ir.Operation) -> int:
@@ -84,7 +84,7 @@ def legalize_conv(legalizer: Legalizer, op: ir.Operation) -> ir.Value | None:
 
     def body(builder: PrimFuncBuilder, buffers: Sequence[Buffer]) -> None:
         data, weight, out = buffers
-        image = _padded(builder, data, around, 0)
+        image = padded(builder, data, around, 0)
 
         def place(at: Sequence[Scalar], ci: Scalar, group: Scalar, window: Sequence[Scalar]) -> Any:
             channel = ci if groups == 1 else group * builder.symbol(inputs) + ci
@@ -245,7 +245,7 @@ def legalize_pool(legalizer: Legalizer, op: ir.Operation) -> ir.Value | None:
         wide = (ACCUMULATE if average else ADD_UP_IN).get(out.dtype, out.dtype)
         fill = 0 if average else lowest(data.dtype)
         target = out if wide == out.dtype else builder.alloc("Sum", out.dims, wide)
-        image = _padded(builder, data, around, fill)
+        image = padded(builder, data, around, fill)
         window = [("reduction", SymExpr.const(extent)) for extent in size]
         with builder.nest(name, [*spatial(out.dims), *window]) as block:
             at, steps = list(block)[: rank + 2], list(block)[rank + 2 :]

@@ -185,7 +185,12 @@ def _inner(
     narrow = [i for i in reductions if size(i) <= MOST_TAPS]
     taps = min(narrow, key=near) if narrow else None
     rest = [i for i in reductions if i != taps]
-    return taps, max(rest, key=lambda i: (size(i), -i)) if rest else None
+    # Channels whose number is known rather than a window that is not: those are more.
+    return taps, max(rest, key=lambda i: (_is_known(flat, i), size(i), -i)) if rest else None
+
+
+def _is_known(flat: FlatNest, i: int) -> bool:
+    return flat.iters[i].extent.value is not None
 
 
 def _unit_stride(flat: FlatNest, kernel: FlatAccess, reductions: list[int]) -> SymExpr | None:

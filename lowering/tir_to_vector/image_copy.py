@@ -16,6 +16,7 @@ from relax_mlir.lowering.tir_to_vector.flat import (
     NotFlat,
     collapse,
     linear,
+    linear_index,
 )
 from relax_mlir.lowering.tir_to_vector.grouped_panels import match_panels
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
@@ -54,7 +55,7 @@ class CopyAxis:
     terms: dict[int, int]
     pixel: int | None
     step: int
-    constant: int
+    constant: SymExpr
     before: int
     size: SymExpr | None
     reach: SymExpr
@@ -217,14 +218,14 @@ def _axes(
     nest = found.flat.nest
     order = sorted(range(len(nest.types)), key=lambda i: nest.loop_of[i])
     axes = []
-    for d, expr in enumerate(access.exprs):
-        try:
-            constant, factors = linear(expr) if expr is not None else (-1, {})
-        except NotFlat:
+    for d in range(len(access.exprs)):
+        index = _index(access, d)
+        if index is None:
             return None
+        constant, factors = index
         terms = {order.index(i): factor for i, factor in factors.items() if factor}
         terms = {chosen.index(i): factor for i, factor in terms.items() if i in chosen}
-        if constant < 0 or any(factor < 0 for factor in terms.values()):
+        if any(factor < 0 for factor in terms.values()):
             return None
         axis = _axis(found, constant, terms, padded, d)
         if axis is None:
@@ -233,8 +234,26 @@ def _axes(
     return axes
 
 
+def _index(access: Access, d: int) -> tuple[SymExpr, dict[int, int]] | None:
+    """Return what is added to an index of the image, and the factors of the iterators."""
+    expr = access.exprs[d]
+    if expr is not None:
+        try:
+            constant, factors = linear(expr)
+        except NotFlat:
+            return None
+        return None if constant < 0 else (SymExpr.const(constant), factors)
+    index = list(access.op.operands)[-len(access.exprs) :][d]
+    found = linear_index(index, list(access.op.block.arguments))
+    if found is None:
+        return None
+    known = {i: factor.value for i, factor in found[1].items()}
+    numbers = {i: factor for i, factor in known.items() if factor is not None}
+    return (found[0], numbers) if len(numbers) == len(known) else None
+
+
 def _axis(
-    found: Convolution, constant: int, terms: dict[int, int], padded: Padded | None, d: int
+    found: Convolution, constant: SymExpr, terms: dict[int, int], padded: Padded | None, d: int
 ) -> CopyAxis | None:
     iters = found.flat.iters
     steps = [i for i in terms if iters[i].reduction]

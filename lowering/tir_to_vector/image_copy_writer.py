@@ -189,7 +189,7 @@ class ImageCopy:
         self._part = emit.mul(span[0], factor), rows
         place: Index = 0
         for d, axis in enumerate(self._axes):
-            index: Index = axis.constant - axis.before
+            index = emit.sub(emit.size(axis.constant), axis.before)
             for i, factor in axis.fixed.items():
                 index = emit.add(index, emit.mul(env[i], factor))
             place = emit.add(place, emit.mul(index, self._source_strides[d]))
@@ -233,7 +233,7 @@ class ImageCopy:
             return False
         d, last = self._order[level:]
         axis, inner = self._axes[d], self._axes[last]
-        whole = inner.size is None and inner.step == 1 and not inner.constant and not inner.fixed
+        whole = inner.size is None and inner.step == 1 and inner.constant == 0 and not inner.fixed
         fills = last != self._long and self._reach[last] == self._source_strides[last - 1]
         fills = fills and self._reach[last] == self._strides[d]
         return whole and fills and d == last - 1 and axis.step == 1
@@ -243,7 +243,7 @@ class ImageCopy:
         emit = self._emit
         if axis.size is None:
             return 0, count
-        start = emit.sub(axis.before - axis.constant, first)
+        start = emit.sub(emit.sub(axis.before, emit.size(axis.constant)), first)
         low = emit.min(emit.max(start, 0), count)
         high = emit.min(emit.max(emit.add(start, emit.size(axis.size)), low), count)
         return low, high

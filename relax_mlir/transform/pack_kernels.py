@@ -8,21 +8,18 @@ import math
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
-from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS, build, is_impure, read_attributes
+from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS, build, read_attributes
 from relax_mlir.dialects.relax.windows import SPATIAL, layout_axes, pads, per_axis
 from relax_mlir.lowering.relax_to_tir.decompose import reshape
+from relax_mlir.transform.constant_weights import BLOCK, is_constant
 from relax_mlir.transform.effects import functions_to_optimize
 from relax_mlir.transform.transposed_windows import split_transposed
 
-# A vector's elements on the machines with the widest ones; narrower vectors divide it.
-BLOCK = 16
 # With more pixels than this a convolution by kernels of one element is a product of matrices whose
 # rows are long enough; see the contraction's kernel.
 _FEW_PIXELS = 256
 # With fewer input channels sums are stored too often for what windows take to turn them to rows.
 _MANY_INPUTS = 64
-# So many operations are between a weight and its constants at most: changes of layouts, scales.
-_MOST_STEPS = 12
 
 
 def pack_kernels(module: ir.Operation) -> None:
@@ -47,7 +44,7 @@ def pack_kernels(module: ir.Operation) -> None:
 
 def _pack(op: ir.Operation, rank: int) -> None:
     weight, name = op.operands[1], op.name.removeprefix("relax.")
-    if not _is_constant(weight):
+    if not is_constant(weight):
         return
     attrs = read_attributes(op, COMPUTE_OPS[name].PARAMS)
     spatial = SPATIAL[rank]
@@ -78,20 +75,6 @@ def _pack(op: ir.Operation, rank: int) -> None:
             ).result
     op.results[0].replace_all_uses_with(made)
     op.erase()
-
-
-def _is_constant(value: ir.Value, depth: int = 0) -> bool:
-    """Whether a value is a constant, or what FoldConstant will make one, as a scaled weight."""
-    if isinstance(value.owner, ir.Block) or depth > _MOST_STEPS:
-        return False
-    op = value.owner.operation
-    if op.name == "relax.constant":
-        return True
-    if op.name == "relax.shape_expr":
-        dims = T.shape_dims(op.results[0].type)
-        return dims is not None and all(dim.is_const for dim in dims)
-    computed = op.name.removeprefix("relax.") in COMPUTE_OPS and not is_impure(op)
-    return computed and all(_is_constant(operand, depth + 1) for operand in op.operands)
 
 
 def _is_matrix_product(op: ir.Operation, attrs: dict, inputs: int, windows: list[int]) -> bool:

@@ -11,7 +11,10 @@ from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS, build, read_attribut
 from relax_mlir.dialects.relax.symbolic import SymExpr, product
 from relax_mlir.dialects.relax.windows import SPATIAL, layout_axes, pads, per_axis, permutation
 from relax_mlir.lowering.relax_to_tir.decompose import reshape
+from relax_mlir.lowering.relax_to_tir.emit import Legalizer
+from relax_mlir.transform.constant_weights import BLOCK, is_constant
 from relax_mlir.transform.effects import functions_to_optimize
+from relax_mlir.transform.transposed_phases import PhaseAxis, Phases
 
 
 @dataclass(frozen=True)
@@ -56,6 +59,7 @@ class _Axis:
 def split_transposed(module: ir.Operation) -> None:
     """Write transposed convolutions of known windows by plain ones, in place."""
     names = {f"relax.conv{rank}d_transpose": rank for rank in SPATIAL}
+    legalizer = Legalizer(module)
     for func in functions_to_optimize(module):
         found: list[ir.Operation] = []
 
@@ -67,7 +71,7 @@ def split_transposed(module: ir.Operation) -> None:
         func.walk(visit)
         for op in found:
             with ir.InsertionPoint(op), op.location:
-                value = _Splitter(op, names[op.name]).split()
+                value = _Splitter(op, names[op.name], legalizer).split()
                 if value is None:
                     continue
                 if value.type != op.results[0].type:
@@ -79,8 +83,8 @@ def split_transposed(module: ir.Operation) -> None:
 
 
 class _Splitter:
-    def __init__(self, op: ir.Operation, rank: int) -> None:
-        self.rank = rank
+    def __init__(self, op: ir.Operation, rank: int, legalizer: Legalizer) -> None:
+        self.op, self.rank, self.legalizer = op, rank, legalizer
         self.data, self.weight = op.operands
         self.attrs = read_attributes(op, COMPUTE_OPS[op.name.removeprefix("relax.")].PARAMS)
         self.last = f"N{SPATIAL[rank]}C"
@@ -110,13 +114,69 @@ class _Splitter:
             self.data = build("permute_dims", [self.data], {"axes": axes})
         if any(size.value is not None and size.value < 1 for size in sizes):
             return None
-        value = self._joined(())
-        cut = [axis.rest - axis.more * axis.stride for axis in self.axes]
-        value = _sliced(value, [(0, -end) for end in cut])
+        value = self._alike(outputs * attrs["groups"])
+        if value is None:
+            value = self._joined(())
+            cut = [axis.rest - axis.more * axis.stride for axis in self.axes]
+            value = _sliced(value, [(0, -end) for end in cut])
         target = attrs["out_layout"] or attrs["data_layout"]
         if target == self.last:
             return value
         return build("permute_dims", [value], {"axes": permutation(self.last, target)})
+
+    def _alike(self, channels: int) -> ir.Value | None:
+        """Return the outputs by one function for all phases, None where they want their own."""
+        if self.single or any(None in axis.phases for axis in self.axes):
+            return None
+        data = T.known_dims(self.data.type)
+        places = layout_axes(self.attrs["data_layout"], f"NC{SPATIAL[self.rank]}")
+        if any(
+            len({p.dilation for p in axis.phases if p and p.count > 1}) > 1 for axis in self.axes
+        ):
+            return None
+        axes = [
+            PhaseAxis(
+                axis.stride,
+                tuple(phase.count for phase in axis.phases if phase),
+                tuple(phase.shift for phase in axis.phases if phase),
+                max(phase.dilation for phase in axis.phases if phase),
+                data[place],
+                data[place] * axis.stride + axis.rest,
+            )
+            for axis, place in zip(self.axes, places[2:], strict=True)
+        ]
+        phases = Phases(self.op, self.attrs, axes, data[places[0]], channels, self.dtype)
+        if not phases.are_alike:
+            return None
+        lanes = (
+            BLOCK
+            if is_constant(self.weight) and not channels % (BLOCK * self.attrs["groups"])
+            else 1
+        )
+        kernels = {}
+        for place in phases.places():
+            chosen = [axis.phases[i] for axis, i in zip(self.axes, place, strict=True)]
+            kernels[place] = self._blocks([phase for phase in chosen if phase], lanes)
+        return phases.compute(self.legalizer, kernels, lanes)
+
+    def _blocks(self, phases: Sequence[_Phase], lanes: int) -> ir.Value:
+        """Return a phase's kernels: blocks, window, input channels, channels of a block."""
+        kernel, rank = self._cut(phases), self.rank
+        outputs, inputs, *windows = T.known_dims(kernel.type)
+        if lanes == 1:
+            return build("permute_dims", [kernel], {"axes": [0, *range(2, 2 + rank), 1]})
+        split = reshape(kernel, [outputs // lanes, lanes, inputs, *windows])
+        return build("permute_dims", [split], {"axes": [0, *range(3, 3 + rank), 2, 1]})
+
+    def _cut(self, phases: Sequence[_Phase]) -> ir.Value:
+        """Return the elements of the kernels that a phase sees."""
+        attrs = {
+            "axes": [2 + axis for axis in range(self.rank)],
+            "begin": [phase.first for phase in phases],
+            "end": [phase.first + (phase.count - 1) * phase.step + 1 for phase in phases],
+            "strides": [phase.step for phase in phases],
+        }
+        return build("strided_slice", [self.kernel], attrs)
 
     def _axes(self, windows: Sequence[int]) -> list[_Axis]:
         attrs, rank = self.attrs, self.rank
@@ -184,15 +244,7 @@ class _Splitter:
         if len(known) < len(phases):
             shape = ir.Operation.create("relax.shape_expr", results=[T.shape_type(self.dims)])
             return build("zeros", [shape.result], {"dtype": self.dtype})
-        kernel = build(
-            "strided_slice", [self.kernel],
-            {
-                "axes": [2 + axis for axis in range(self.rank)],
-                "begin": [phase.first for phase in known],
-                "end": [phase.first + (phase.count - 1) * phase.step + 1 for phase in known],
-                "strides": [phase.step for phase in known],
-            },
-        )  # fmt: skip
+        kernel = self._cut(known)
         around = [phase.padding(axis.more) for phase, axis in zip(known, self.axes, strict=True)]
         attrs: dict[str, Any] = {
             "padding": [pair[0] for pair in around] + [pair[1] for pair in around],

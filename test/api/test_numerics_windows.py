@@ -9,8 +9,12 @@ import pytest
 from programs import Program
 from samples import check, sample
 
+from relax_mlir import relax, tir
 from relax_mlir.dialects.relax import InferError
+from relax_mlir.relax import op
+from relax_mlir.relax.pipeline import lower
 from relax_mlir.runtime.values import numpy_dtype
+from relax_mlir.script import relax as R
 
 SPATIAL = {1: "W", 2: "HW", 3: "DHW"}
 
@@ -136,6 +140,42 @@ TRANSPOSED: list[tuple[Any, ...]] = [
     ((2, 2, 1, 7), (2, 3, 1, 5), {"strides": [3, 3], "dilation": [1, 2], "padding": [0, 4, 0, 9]}),
     ((1, 2, 4, 3), (2, 3, 2, 3), {"strides": [3, 2], "output_padding": [2, 1], "dilation": [3, 2]}),
 ]
+
+
+# Input and output channels, groups, window, strides, padding, dilation.
+ALIKE: list[tuple[int, int, int, list[int], list[int], list[int], int]] = [
+    (16, 32, 1, [3, 3], [2, 2], [1, 1], 1),
+    (5, 7, 1, [4, 4], [2, 2], [1, 1], 1),
+    (32, 32, 2, [3, 4], [2, 2], [2, 1, 0, 2], 1),
+    (16, 16, 1, [2, 2], [2, 2], [0, 0], 3),
+    (16, 16, 1, [4, 3], [3, 2], [0, 1], 1),
+]
+
+
+@pytest.mark.parametrize(("i", "o", "groups", "window", "strides", "padding", "dilation"), ALIKE)
+def test_transposed_convolution_by_one_function(
+    i: int, o: int, groups: int, window: list[int], strides: list[int], padding: list[int],
+    dilation: int,
+) -> None:  # fmt: skip
+    weight = sample((i, o // groups, *window), "float32", 1)
+    attrs = {"strides": strides, "padding": padding, "dilation": [dilation], "groups": groups}
+    n, h, w = (tir.Var(name, "int64") for name in "nhw")
+    bb = relax.BlockBuilder()
+    for name, dims in (("any", (n, i, h, w)), ("known", (2, i, 5, 33))):
+        x = relax.Var("x", R.Tensor(dims, "float32"))
+        with bb.function(name, [x]):
+            made = op.nn.conv2d_transpose(x, relax.const(weight), **attrs)
+            bb.emit_func_output(bb.emit(made))
+    lowered = str(lower(bb.get(), "symbol-dce"))
+    assert lowered.count("func.func private @conv_transpose") == 2
+    vm = relax.VirtualMachine(relax.build(bb.get(), "llvm -num-threads=2"))
+    for size in ((2, i, 5, 33), (1, i, 3, 2), (3, i, 14, 7)):
+        data = sample(size, "float32")
+        wanted = _transposed(data, weight, **attrs).astype("float32")
+        got = vm["any"](data)
+        check(got, wanted, ulps=16, scale=99, what=size)
+        if size == (2, i, 5, 33):
+            np.testing.assert_array_equal(vm["known"](data), got)
 
 
 def test_transposed_convolution_of_single_channels_is_fast(

@@ -84,20 +84,33 @@ func.func @others(%x: tensor<1x16x17x17xf32>, %w: tensor<16x16x3x3xf32>) -> (ten
   return %a, %b, %c, %d : tensor<1x16x15x15xf32>, tensor<1x10x15x15xf32>, tensor<1x16x15x15xf32>, tensor<1x16x17x17xf32>
 }
 
-// A transposed convolution is one plain convolution for each place modulo the stride, by every
-// second element of the mirrored kernel here, whose outputs then alternate.
+// A transposed convolution is one function that is called for each place modulo the stride, by every
+// second element of the mirrored kernel here, and where in the padded data its windows begin.
 
 // CHECK-LABEL: func.func @transposed
 // CHECK: [[MIRRORED:%.*]] = "relax.flip"
-// CHECK: [[ODD:%.*]] = "relax.strided_slice"([[MIRRORED]]) {{.*}}strides = array<i64: 2>
-// CHECK: [[A:%.*]] = "relax.conv1d"(%{{.*}}, [[ODD]]) {{{.*}}out_layout = "NWC"{{.*}}padding = array<i64: 1, 0>
-// CHECK: [[EVEN:%.*]] = "relax.strided_slice"([[MIRRORED]])
-// CHECK: [[B:%.*]] = "relax.conv1d"(%{{.*}}, [[EVEN]]) {{{.*}}padding = array<i64: 0, 1>
-// CHECK: "relax.concat"
-// CHECK: "relax.reshape"({{.*}} -> tensor<1x16x3xf32>
+// CHECK: "relax.strided_slice"([[MIRRORED]]) {{.*}}begin = array<i64: 0>{{.*}}strides = array<i64: 2>
+// CHECK: "relax.strided_slice"([[MIRRORED]]) {{.*}}begin = array<i64: 1>
+// CHECK: "relax.call_tir"({{.*}} {callee = @conv_transpose, tir_vars = #relax.dims<[], [[FIRST:#map[0-9]*]]>}
+// CHECK-SAME: -> tensor<1x8x3xf32>
+// CHECK-NOT: tir_vars = #relax.dims<[], [[FIRST]]>}
+// CHECK: "relax.call_tir"({{.*}} {callee = @conv_transpose, tir_vars = #relax.dims<[],
+// CHECK: "relax.call_tir"({{.*}} {callee = @interleave} {{.*}} -> tensor<1x16x3xf32>
 // CHECK: "relax.permute_dims"
 // CHECK-NOT: conv1d_transpose
 func.func @transposed(%x: tensor<1x2x8xf32>, %w: tensor<2x3x4xf32>) -> tensor<1x3x16xf32> attributes {relax.function} {
   %y = "relax.conv1d_transpose"(%x, %w) {strides = array<i64: 2>, padding = array<i64: 1>} : (tensor<1x2x8xf32>, tensor<2x3x4xf32>) -> tensor<1x3x16xf32>
   return %y : tensor<1x3x16xf32>
+}
+
+// Wider windows keep convolutions of their own, whose sums are in the order that pays for each.
+
+// CHECK-LABEL: func.func @wide
+// CHECK: "relax.conv1d"({{.*}}out_layout = "NWC"{{.*}}padding = array<i64: 1, 1>
+// CHECK: "relax.conv1d"({{.*}}padding = array<i64: 0, 1>
+// CHECK: "relax.concat"
+// CHECK-NOT: conv1d_transpose
+func.func @wide(%x: tensor<1x2x8xf32>, %w: tensor<2x3x5xf32>) -> tensor<1x3x15xf32> attributes {relax.function} {
+  %y = "relax.conv1d_transpose"(%x, %w) {strides = array<i64: 2>, padding = array<i64: 2>} : (tensor<1x2x8xf32>, tensor<2x3x5xf32>) -> tensor<1x3x15xf32>
+  return %y : tensor<1x3x15xf32>
 }
