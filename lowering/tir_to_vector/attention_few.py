@@ -140,29 +140,38 @@ class FewQueries:
         """Return the products of a query and a block of keys; of those beyond it, of the last."""
         emit, use, lanes = self.emit, self.use, self.lanes
         depth = self.setup.depth
-        last = emit.sub(count, 1)
-        starts = [keys.place(emit.add(key, emit.min(i, last)), 0) for i in range(lanes)]
+        # Limits of distances take fewer registers than those of keys: addresses are not stored.
+        begin, last = keys.place(key, 0), emit.mul(emit.sub(count, 1), keys.row)
+        starts = [emit.add(begin, emit.min(emit.mul(i, keys.row), last)) for i in range(lanes)]
         line = emit.mul(slot, self.depth)
         zero = emit.constant(use.vector, 0)
 
+        # Where nothing is left, what would be read is the next query's, or beyond the buffer.
+        def part(column: Index, mask: ir.Value | None = None) -> ir.Value:
+            return emit.vector_load(self.queries, [emit.add(line, column)], use.vector, mask)
+
         def product(
-            column: Index, start: Index, mask: ir.Value | None, total: ir.Value
-        ) -> ir.Value:
-            # Where nothing is left, what would be read is the next query's, or beyond the buffer.
-            query = emit.vector_load(self.queries, [emit.add(line, column)], use.vector, mask)
-            return use.multiply_add(query, keys.load(emit.add(start, column), mask), total)
+            query: ir.Value, at: Index, mask: ir.Value | None, total: ir.Value
+        ) -> ir.Value:  # fmt: skip
+            return use.multiply_add(query, keys.load(at, mask), total)
 
         def step(column: Index, mask: ir.Value | None, sums: list[ir.Value]) -> list[ir.Value]:
-            pairs = zip(starts, sums, strict=True)
-            return [product(column, start, mask, total) for start, total in pairs]
+            query = part(column, mask)
+            return [
+                product(query, emit.add(start, column), mask, total)
+                for start, total in zip(starts, sums, strict=True)
+            ]
 
         whole = emit.round_down(depth, lanes)
         sums = [zero] * lanes
         if isinstance(whole, int) and whole <= _HELD * lanes:
             # One key after the other: memory is fastest read in the order in which it lies.
+            queries = [part(column) for column in range(0, whole, lanes)]
             for i, start in enumerate(starts):
-                for column in range(0, whole, lanes):
-                    sums[i] = product(column, start, None, sums[i])
+                for number, query in enumerate(queries):
+                    at = emit.add(start, number * lanes)
+                    sums[i] = product(query, at, None, sums[i])
+                emit.keep_order()
         else:
             with emit.loop(0, whole, lanes, sums) as loop:
                 loop.carry(step(loop.counter, None, loop.carried))
