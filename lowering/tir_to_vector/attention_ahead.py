@@ -98,4 +98,4 @@ def _ask_line(operand: tuple[Matrix, Index], row: Index) -> None:
     emit = matrix.use.emit
     step = _LINE * 8 // matrix.base.type.element_type.width
     with emit.loop(0, length, step) as part:
-        emit.prefetch(matrix.base, matrix.place(row, part.counter), locality=2)
+        emit.prefetch(matrix.base, matrix.place(row, part.counter), far=True)

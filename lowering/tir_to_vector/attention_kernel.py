@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_llvm.lanes import Lanes, choose
 from relax_mlir.lowering.tir_to_vector.attention import Attention
+from relax_mlir.lowering.tir_to_vector.attention_ahead import Ahead, find_ahead
 from relax_mlir.lowering.tir_to_vector.attention_changes import Changes
 from relax_mlir.lowering.tir_to_vector.attention_few import FewQueries
 from relax_mlir.lowering.tir_to_vector.attention_pack import (
@@ -59,6 +60,7 @@ class _Head:
     value: Matrix
     out: Matrix
     changes: Changes
+    ahead: Ahead | None
 
 
 @dataclass(frozen=True)
@@ -144,6 +146,7 @@ class _Kernel:
                 setup.matrix(found.value, env),
                 setup.matrix(found.out, env),
                 setup.changes(env),
+                find_ahead(setup, env, spans, rows[0], self.block),
             )
             if rows[0] == 0 and isinstance(rows[1], int) and rows[1] <= self.block:
                 self._rows(head, 0, rows[1])
@@ -245,7 +248,7 @@ class _Kernel:
             if isinstance(lower, int) and isinstance(upper, int) and lower >= upper:
                 continue
             with emit.loop(lower, upper, self.panel) as panel:
-                self._products(head.query, at, rows, panel.counter, vectors)
+                self._products(head, at, rows, panel.counter, vectors)
         self._adjust(head, at, rows, columns)
         softmax.write(rows, columns)
         with emit.loop(0, self.columns, self.panel) as panel:
@@ -260,10 +263,11 @@ class _Kernel:
             self._tiles(rows, shares)
 
     def _products(
-        self, query: Matrix, at: tuple[Index, Index], rows: Index, column: Index, vectors: int
+        self, head: _Head, at: tuple[Index, Index], rows: Index, column: Index, vectors: int
     ) -> None:
         """Write the scores of a panel, from that column of the block that starts at a key."""
         emit, use, softmax = self.emit, self.use, self.buffers.softmax
+        query, ahead = head.query, head.ahead
         copies, (first, key) = self.buffers.queries, at
         start = emit.mul(emit.add(key, column), self.depth)
         keys = Lines(self.buffers.keys, start, self.panel)
@@ -285,6 +289,8 @@ class _Kernel:
                 for h, value in enumerate(each):
                     place = emit.add(line, r * softmax.stride + h * use.lanes)
                     emit.vector_store(value, softmax.scores, [place])
+            if ahead is not None and (count, vectors) == (self.tile, VECTORS):
+                ahead.ask(at, row, column, self.panel, count)
 
         self._tiles(rows, products)
 

@@ -32,7 +32,8 @@ class Setup:
         self.found, self.emit, self.machine = found, emit, machine
         lanes = machine.lanes(found.element)
         assert lanes is not None  # other elements are left to plain loops
-        self.use = Arithmetic(emit, ir.VectorType.get([lanes], found.element), machine.fma)
+        vector = ir.VectorType.get([lanes], found.element)
+        self.use = Arithmetic(emit, vector, machine.fma, machine.tables)
         self.rows, self.keys, self.depth, self.width = map(
             emit.size, (found.rows, found.keys, found.depth, found.width)
         )

@@ -47,6 +47,11 @@ class Machine:
         """Whether loads and stores of elements of that size have masks."""
         return self.vector_bits >= (512 if bits < 32 else 256)
 
+    @property
+    def tables(self) -> bool:
+        """Whether lanes are picked from tables in registers; of such width only AVX-512 is."""
+        return self.vector_bits >= 512 and self.fma
+
     def past_cache(self, in_order: bool) -> int:
         """Return the bytes read and written from which on stores should go past the cache.
 

@@ -79,6 +79,25 @@ def test_attention(dtype: str) -> None:
     check(vm["static"](q, k, v), _attention(q, k, v), ulps=32, scale=4)
 
 
+def test_powers() -> None:
+    # Of two keys, one with the score 0, the other's share is e^x / (1 + e^x).
+    program = Program()
+    for name, count in (("few", 3), ("many", 4002)):
+        each = [([1, size, 1, 1], "float32") for size in (count, 2, 2)]
+        program.op(name, "attention", *each, scale=1.0)
+    vm = program.build()
+    x = np.append(np.linspace(-100, 0, 4001), -1e30).astype("float32").reshape(1, -1, 1, 1)
+    k = np.array((0, 1), "float32").reshape(1, 2, 1, 1)
+    power = np.exp(x.astype("float64"))
+    wanted = power / (1 + power)
+    few = [vm["few"](x[:, i : i + 3], k, k) for i in range(0, x.size, 3)]
+    for got in (np.concatenate(few, axis=1), vm["many"](x, k, k)):
+        assert got[0, -1] == 0
+        # What the scores are rounded by shows in the powers.
+        error = np.abs(got - wanted) - 2.0**-99
+        assert np.all(error <= wanted * 2.0**-24 * (6 + 2 * np.abs(np.maximum(x, -100))))
+
+
 @pytest.mark.parametrize(
     ("shapes", "attrs", "message"),
     [

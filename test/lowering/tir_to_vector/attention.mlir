@@ -13,6 +13,7 @@
 // CHECK-COUNT-11: vector.broadcast
 // CHECK: vector.fma
 // CHECK-NOT: math.exp
+// CHECK-NOT: memref.prefetch
 // CHECK: arith.shli
 // CHECK: vector.fma
 
@@ -52,4 +53,23 @@ func.func @h(%q: tensor<1x1x12x64xf32>, %k: tensor<1x512x12x64xf32>) -> tensor<1
   %none = builtin.unrealized_conversion_cast to tuple<>
   %0 = "relax.attention"(%q, %k, %k, %none, %none) : (tensor<1x1x12x64xf32>, tensor<1x512x12x64xf32>, tensor<1x512x12x64xf32>, tuple<>, tuple<>) -> tensor<1x1x12x64xf32>
   return %0 : tensor<1x1x12x64xf32>
+}
+
+// Keys that a single query reads are loaded one after the other, as they lie: no load of one passes
+// those of another.
+// CHECK-LABEL: func.func private @attention2(
+// CHECK: vector.fma
+// CHECK-COUNT-16: llvm.fence syncscope("singlethread") acq_rel
+// CHECK: vector.shuffle
+
+// Beside the scores of one head the next head's keys and values are asked for, and the queries of
+// the next block, where the second-level cache does not hold all.
+// CHECK-LABEL: func.func private @attention3(
+// CHECK: vector.fma
+// CHECK-COUNT-3: memref.prefetch {{.*}}, read, locality<2>, data
+
+func.func @many(%q: tensor<12x512x1x64xf32>) -> tensor<12x512x1x64xf32> attributes {relax.function} {
+  %none = builtin.unrealized_conversion_cast to tuple<>
+  %0 = "relax.attention"(%q, %q, %q, %none, %none) : (tensor<12x512x1x64xf32>, tensor<12x512x1x64xf32>, tensor<12x512x1x64xf32>, tuple<>, tuple<>) -> tensor<12x512x1x64xf32>
+  return %0 : tensor<12x512x1x64xf32>
 }
