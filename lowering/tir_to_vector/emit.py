@@ -100,6 +100,19 @@ class Emitter(TeamEmitter):
                 self._flat[buffer] = self.flatten(buffer)
         return self._flat[buffer]
 
+    def from_place(self, buffer: ir.Value, first: Index, size: Index) -> ir.Value:
+        """Return some elements of a one-dimensional buffer as one."""
+        layout = ir.StridedLayoutAttr.get(_DYNAMIC, [1])
+        return self.op(
+            "memref.reinterpret_cast",
+            [buffer, self.index(first), self.index(size)],
+            ir.MemRefType.get([_DYNAMIC], buffer.type.element_type, layout),
+            operandSegmentSizes=ir.DenseI32ArrayAttr.get([1, 1, 1, 0]),
+            static_offsets=ir.DenseI64ArrayAttr.get([_DYNAMIC]),
+            static_sizes=ir.DenseI64ArrayAttr.get([_DYNAMIC]),
+            static_strides=ir.DenseI64ArrayAttr.get([1]),
+        )
+
     def dim(self, buffer: ir.Value, position: int) -> Index:
         """Return a dimension of a memref."""
         type_ = buffer.type
@@ -174,6 +187,32 @@ class Emitter(TeamEmitter):
         """Let no load or store pass this place when code is made; that costs no instruction."""
         acq_rel = ir.IntegerAttr.get(self._i64, 6)
         self.op("llvm.fence", [], ordering=acq_rel, syncscope=ir.StringAttr.get("singlethread"))
+
+    def settle(self, values: Sequence[ir.Value]) -> list[ir.Value]:
+        """Let values, of vectors, be computed before what is loaded later; costs no instruction.
+
+        Only for processors of x86.
+        """
+        types = [value.type for value in values]
+        numbers = range(len(values))
+        several = len(values) > 1
+        all_ = (
+            ir.Type.parse(f"!llvm.struct<({', '.join(map(str, types))})>") if several else types[0]
+        )
+        made = self.op(
+            "llvm.inline_asm",
+            values,
+            all_,
+            asm_string=ir.StringAttr.get(""),
+            constraints=ir.StringAttr.get(",".join(["=v"] * len(values) + [*map(str, numbers)])),
+            has_side_effects=ir.UnitAttr.get(),
+        )
+        if not several:
+            return [made]
+        return [
+            self.op("llvm.extractvalue", [made], type_, position=ir.DenseI64ArrayAttr.get([i]))
+            for i, type_ in enumerate(types)
+        ]
 
     def mask(self, live: Index, lanes: int) -> ir.Value:
         """Return a mask whose first `live` lanes are on; none when that is negative."""

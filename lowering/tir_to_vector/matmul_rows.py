@@ -9,6 +9,8 @@ from relax_mlir.lowering.tir_to_vector.packing import Loader, copy_rows
 
 # A block of k of unknown size is rounded up to a multiple of less.
 _SPARE = 16
+# Vectors of so many bits only x86 has.
+_ORDERED_BITS = 256
 
 
 class LeftSide:
@@ -23,13 +25,15 @@ class LeftSide:
         """Make room for copies of rows where they are needed: at fixed distances, off powers of 2.
 
         A register tile reads its rows side by side. With distances known, one register addresses
-        them all.
+        them all; else each row has one, where steps are adjacent and there is a way to say in which
+        order code should be.
         """
         sizes = self._sizes
         stride = sizes.a.stride(sizes.found.m)
         fixed = isinstance(stride, int) and isinstance(sizes.m, int)
-        fixed = fixed and not self._crowded(stride)
-        if sizes.found.widen[0] is None and (sizes.m == 1 or fixed):
+        by_row = sizes.machine.vector_bits >= _ORDERED_BITS and sizes.a.stride(sizes.found.k) == 1
+        near = not isinstance(stride, int) or not self._crowded(stride)
+        if sizes.found.widen[0] is None and (sizes.m == 1 or (near and (fixed or by_row))):
             return
         steps = sizes.k_block if isinstance(sizes.k_block, int) else sizes.k_most + _SPARE
         self._distance = steps + sizes.lanes
@@ -67,7 +71,11 @@ class LeftSide:
         start = emit.add(start, emit.mul(first, k_stride))
         rows = Flat(a.base, start, {"m": m_stride, "k": k_stride}, last)
         alone = tile == 1 and last is None and found.widen[0] is None
-        if self._copies is None or alone:
+        if alone or (self._copies is None and last is None and isinstance(m_stride, int)):
+            return rows
+        if self._copies is None:
+            places = [emit.add(start, rows.row(emit, number)) for number in range(tile)]
+            rows.each = [emit.from_place(a.base, place, steps) for place in places]
             return rows
         load = Loader(emit, a.base, found.widen[0], sizes.vector)
         copy_rows(load, rows, tile, steps, self._copies, self._distance)

@@ -20,13 +20,15 @@ VECTORS = 2
 class Flat:
     """A place in a one-dimensional memref, and how far apart its neighbours are by name.
 
-    Of rows, along "m", `last` may be the last that is there.
+    Of rows, along "m", `last` may be the last that is there. Where those of a tile are no known
+    distance apart, `each` are buffers that begin with them.
     """
 
     base: ir.Value
     offset: Index
     strides: dict
     last: Index | None = None
+    each: list[ir.Value] | None = None
 
     def row(self, emit: Emitter, number: Index) -> Index:
         """Return how far a row is from the first; what is past the last one is read from there."""
@@ -260,12 +262,20 @@ def _step(
         later = emit.add(at, emit.mul(ahead, b.stride("k")))
         tile.prefetch(emit, b.base, later, far=far)
     result = []
-    along = emit.add(a.offset, emit.mul(k, a.stride("k")))
+    step = emit.mul(k, a.stride("k"))
+    along = emit.add(a.offset, step)
     for row in range(tile.rows):
-        place = emit.add(along, emit.mul(row, a.stride("m")))
-        value = emit.splat(emit.load(a.base, [place]), tile.operand)
-        for h, column in enumerate(columns):
-            result.append(tile.multiply_add(emit, value, column, sums[row * tile.vectors + h]))
+        if a.each is None:
+            one = emit.load(a.base, [emit.add(along, emit.mul(row, a.stride("m")))])
+        else:
+            one = emit.load(a.each[row], [step])
+        value = emit.splat(one, tile.operand)
+        part = [
+            tile.multiply_add(emit, value, column, sums[row * tile.vectors + h])
+            for h, column in enumerate(columns)
+        ]
+        # Loads by several registers would all be made first, and take registers from sums.
+        result += part if a.each is None else emit.settle(part)
     return result
 
 

@@ -1,0 +1,27 @@
+// RUN: relax-opt %s --legalize-ops --symbol-dce --lower-tir | FileCheck %s --check-prefixes=ALL,X86
+// RUN: relax-opt %s --legalize-ops --symbol-dce --lower-tir='vector_bits=128' | FileCheck %s --check-prefixes=ALL,COPIED
+
+!A = tensor<?x?xf32, #relax.dims<["k", "n"], affine_map<()[s0, s1] -> (s1, s0)>>>
+!B = tensor<?x?xf32, #relax.dims<["k", "m"], affine_map<()[s0, s1] -> (s0, s1)>>>
+!C = tensor<?x?xf32, #relax.dims<["m", "n"], affine_map<()[s0, s1] -> (s1, s0)>>>
+
+// The rows of a tile whose distance only run time knows are read where they lie, each by a register
+// of its own, and products of one row come before the next row is loaded. Where there is no word for
+// that order, rows are copied to places whose distance is known.
+
+// ALL-LABEL: func.func private @matmul(
+// ALL-SAME: %[[A:[a-z0-9]+]]: memref<?x?xf32>
+// X86: %[[FLAT:.*]] = memref.collapse_shape %[[A]]
+// X86: %[[ROW:.*]] = memref.reinterpret_cast %[[FLAT]] to offset: [%{{.*}}], sizes: [%{{.*}}], strides: [1]
+// X86: scf.for
+// X86: %[[ONE:.*]] = memref.load %[[ROW]][%{{.*}}]
+// X86-NEXT: %[[SPLAT:.*]] = vector.broadcast %[[ONE]]
+// X86: vector.fma %[[SPLAT]]
+// X86: llvm.inline_asm has_side_effects {{.*}} "=v,
+// X86: memref.load
+// COPIED-NOT: llvm.inline_asm
+// COPIED-NOT: memref.reinterpret_cast
+func.func @main(%a: !A, %b: !B) -> !C attributes {relax.function} {
+  %0 = "relax.matmul"(%a, %b) : (!A, !B) -> !C
+  return %0 : !C
+}
