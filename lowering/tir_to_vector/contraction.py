@@ -26,6 +26,7 @@ class Contraction:
         columns: how many are wanted of the columns of B's panels, the last in part; None for all.
         group: how many steps of k lie beside each other in B's panels; its strides count groups,
             that of k from one group to the next.
+        computed: the nest that B's elements are the values of, where they are not what `b` loads.
     """
 
     flat: FlatNest
@@ -40,6 +41,7 @@ class Contraction:
     outer_reductions: list[int]
     columns: int | None = None
     group: int = 1
+    computed: FlatNest | None = None
 
     @property
     def element(self) -> ir.Type:

@@ -74,6 +74,8 @@ def find_dot_product(found: Contraction, machine: Machine) -> DotProduct | None:
     Sums of integers are exact, modulo 2**32 as those of the contraction are: the instruction for
     bytes takes unsigned ones on one side and signed ones on the other, and has no saturation.
     """
+    if found.computed is not None:
+        return None
     element = str(found.element)
     types = [str(access.buffer.type.element_type) for access in (found.a, found.b)]
     if element == "f32" and types == ["bf16", "bf16"]:

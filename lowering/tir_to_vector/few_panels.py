@@ -148,7 +148,8 @@ class FewByPanels:
                 for i in range(tile.vectors):
                     at = emit.add(places[i // vectors], emit.mul(loop.counter, step))
                     place = emit.add(at, i % vectors * lanes)
-                    line = tile.column(emit, b.base, place)
+                    here = self._tile(1, vectors, emit.add(number, i // vectors))
+                    line = here.column(emit, b.base, place, loop.counter, i % vectors * lanes)
                     if i % vectors == 0:
                         later = emit.add(at, emit.mul(self._ahead, step))
                         panel.prefetch(emit, b.base, later, far=True)
@@ -166,9 +167,11 @@ class FewByPanels:
         sizes = self._sizes
         return _AHEAD // (sizes.ready * sizes.load.bytes(sizes.b.base))
 
-    def _tile(self, rows: int, vectors: int) -> Tile:
+    def _tile(self, rows: int, vectors: int, panel: Index = 0, first: int = 0) -> Tile:
+        """Return a tile of some columns of a panel, from one on."""
         sizes = self._sizes
-        return Tile(rows, vectors, sizes.vector, sizes.machine.fma, sizes.dot, load=sizes.load)
+        load = replace(sizes.load, panel=panel, first=first)
+        return Tile(rows, vectors, sizes.vector, sizes.machine.fma, sizes.dot, load=load)
 
     def _panels(self, a: Flat, b: Flat, columns: Span, store: Store) -> None:
         """Write the loop over panels, one after the other."""
@@ -177,7 +180,7 @@ class FewByPanels:
             number = emit.div(column.counter, sizes.ready)
             place = emit.add(b.offset, emit.mul(number, b.stride(sizes.panel)))
             panel = Flat(b.base, place, {"k": b.stride(sizes.found.k)})
-            self._rows(a, panel)
+            self._rows(a, panel, number)
             tile = self._tile(self._most, self._vectors)
             there = replace(store, scratch=self._scratch, rows=sizes.m).at(emit, column.counter)
             store_kept(emit, tile, there, self._masks(column.counter, self._vectors))
@@ -194,25 +197,24 @@ class FewByPanels:
     def _vectors(self) -> int:
         return self._sizes.ready // self._sizes.lanes
 
-    def _rows(self, a: Flat, panel: Flat) -> None:
+    def _rows(self, a: Flat, panel: Flat, number: Index) -> None:
         emit, m = self._emit, self._sizes.m
         if isinstance(m, int):
-            self._sums(0, m, a, panel)
+            self._sums(0, m, a, panel, number)
             return
         whole = emit.round_down(m, _TOGETHER)
         with emit.loop(0, whole, _TOGETHER) as group:
-            self._sums(group.counter, _TOGETHER, a, panel)
+            self._sums(group.counter, _TOGETHER, a, panel, number)
         left = emit.sub(m, whole)
         for rows in range(1, _TOGETHER):
             with emit.when(emit.compare("eq", left, rows)):
-                self._sums(whole, rows, a, panel)
+                self._sums(whole, rows, a, panel, number)
 
-    def _sums(self, row: Index, rows: int, a: Flat, panel: Flat) -> None:
+    def _sums(self, row: Index, rows: int, a: Flat, panel: Flat, panel_number: Index) -> None:
         """Write the sums of some rows and all columns of a panel, as many at a time as fit."""
         emit, sizes, found = self._emit, self._sizes, self._sizes.found
         most = sizes.rows.most * sizes.vectors
         vectors = self._vectors if rows * self._vectors <= most else sizes.vectors
-        tile = self._tile(rows, vectors)
         m_stride = a.stride(found.m)
         place = emit.add(a.offset, emit.mul(row, m_stride))
         strides = {"m": m_stride, "k": a.stride(found.k), "start": a.stride("start")}
@@ -223,6 +225,7 @@ class FewByPanels:
             part = Flat(panel.base, start, panel.strides)
             far = rows < _NEAR_ROWS
             steps = sizes.groups(sizes.k)
+            tile = self._tile(rows, vectors, panel_number, first * sizes.lanes)
             sums = tile_sums(emit, tile, left, part, steps, masks, self._ahead, far=far)
             for i, value in enumerate(sums):
                 number, vector = divmod(i, vectors)

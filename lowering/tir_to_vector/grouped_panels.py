@@ -1,29 +1,42 @@
-"""Contractions with panels of groups: a constant matrix as dot-product instructions take it.
+"""Contractions with panels of small numbers: in groups, or such that others are computed from.
 
-`C[m, j, i] += A[m, p * g + q] * B[j, p, i, q]`: a group of g steps for each column.
+`C[m, j, i] += A[m, p * g + q] * B[j, p, i, q]` has a group of g steps for each column, as
+dot-product instructions take it. In `C[m, j, i] += A[m, k] * f(B[j, k, i], s[j, i], ..)` what is
+multiplied is computed as panels are read.
 """
 
 from dataclasses import replace
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.symbolic import SymExpr
-from relax_mlir.lowering.tir_to_vector.contraction import Contraction, match_contraction
+from relax_mlir.lowering.tir_to_vector.contraction import (
+    Contraction,
+    assign,
+    factors_of,
+    loaded,
+    match_contraction,
+)
 from relax_mlir.lowering.tir_to_vector.dot_product import find_dot_product
 from relax_mlir.lowering.tir_to_vector.flat import FlatAccess, FlatIter, FlatNest
 from relax_mlir.lowering.tir_to_vector.machine import Machine
+from relax_mlir.lowering.tir_to_vector.matrix_product import product_tile
 
 _ONE = SymExpr.const(1)
 
 
 def match_panels(flat: FlatNest, machine: Machine) -> Contraction | str:
-    """Return how a reduction is a contraction, its two steps along k as one where B lies in groups.
+    """Return how a reduction is a contraction, also of panels in groups or that are computed.
+
+    Where B lies in groups the two steps along k are one.
 
     Args:
         flat: the nest.
         machine: what for; groups that none of its instructions takes are left as they are.
     """
     found = match_contraction(flat)
-    if isinstance(found, str) or len(found.outer_reductions) != 1 or flat.counters:
+    if isinstance(found, str):
+        return _computed(flat, machine) or found
+    if len(found.outer_reductions) != 1 or flat.counters:
         return found
     joined = _joined(found)
     if joined is None:
@@ -65,3 +78,41 @@ def _joined(found: Contraction) -> Contraction | None:
     del iters[outer]
     joined = match_contraction(replace(flat, iters=iters, accesses=accesses))
     return None if isinstance(joined, str) else replace(joined, group=group)
+
+
+def _computed(flat: FlatNest, machine: Machine) -> Contraction | None:
+    """Return how a nest multiplies by panels of what is computed, None where it does not."""
+    factors = factors_of(flat)
+    if factors is None or flat.counters:
+        return None
+    for a, b in (factors, factors[::-1]):
+        side = loaded(flat, a)
+        if side is None or loaded(flat, b) is not None:
+            continue
+        ops = _slice_of(flat, b)
+        keys = [op for op in ops if op in flat.accesses]
+        if not keys or b.type != flat.store.operands[0].type:
+            return None
+        key = max(keys, key=lambda op: sum(bool(s != 0) for s in flat.accesses[op].strides))
+        access = flat.accesses[key]
+        found = assign(flat, [side, (access, None)], flat.accesses[flat.store])
+        if isinstance(found, str) or found.b is not access or found.outer_reductions:
+            return None
+        if any(flat.accesses[op].strides[found.n] not in (0, 1) for op in keys):
+            return None
+        accesses = {op: flat.accesses[op] for op in keys}
+        computed = replace(
+            flat, accesses=accesses, total=None, value=b, slice=ops, init=None, final=False
+        )
+        found = replace(found, computed=computed)
+        return None if product_tile(found, machine).panel is None else found
+    return None
+
+
+def _slice_of(flat: FlatNest, value: ir.Value) -> list[ir.Operation]:
+    """Return the operations of a nest that compute a value, in order."""
+    needed = {value}
+    for op in reversed(flat.slice):
+        if op.results[0] in needed and op not in flat.accesses:
+            needed.update(op.operands)
+    return [op for op in flat.slice if op.results[0] in needed]

@@ -46,7 +46,7 @@ class RightSide:
         emit, found = sizes.emit, sizes.found
         if sizes.ready:
             # Tiles of many rows would widen what they share once for each.
-            self.pack = sizes.load.widen is not None
+            self.pack = sizes.load.converts
             return
         if sizes.b.stride(found.n) != 1 or found.widen[1] is not None:
             self.pack = True
@@ -182,7 +182,7 @@ class RightSide:
             panels = Panels(b.base, start, k_stride, stride, width, j0, True, _FAR_AHEAD)
             if sizes.dot is not None:
                 panels.load = sizes.load
-            return self._widened(panels, columns, emit.sub(k1, k0)) if self.pack else panels
+            return self._converted(panels, columns, steps) if self.pack else panels
         if self._packed is None:
             return Panels(b.base, start, k_stride, sizes.width, ahead=_AHEAD)
         packed, size = self._packed, emit.mul(self._panel_rows(), sizes.width)
@@ -195,7 +195,7 @@ class RightSide:
         block = Flat(b.base, start, {"n": n_stride, "k": k_stride})
         return self._edged(b, packer, block, count, many)
 
-    def _widened(self, panels: Panels, columns: Span, steps: Index) -> Panels:
+    def _converted(self, panels: Panels, columns: Span, steps: Span) -> Panels:
         """Copy panels of small numbers as what is multiplied."""
         sizes, (first, last) = self._sizes, columns
         emit, lanes, width = sizes.emit, sizes.lanes, sizes.ready
@@ -205,12 +205,14 @@ class RightSide:
             number = emit.div(column.counter, width)
             source = emit.add(panels.offset, emit.mul(number, panels.panel_stride))
             to = emit.mul(emit.div(emit.sub(column.counter, whole), width), size)
-            with emit.loop(0, steps) as row:
+            load = replace(sizes.load, panel=number)
+            with emit.loop(0, emit.sub(steps[1], steps[0])) as row:
+                k = emit.add(steps[0], row.counter)
                 at = emit.add(source, emit.mul(row.counter, panels.row_stride))
                 there = emit.add(to, emit.mul(row.counter, width))
                 for start in range(0, width, lanes):
                     place = emit.add(at, start)
-                    value = sizes.load.vector(emit, panels.base, place, sizes.vector)
+                    value = load.vector(emit, panels.base, place, sizes.vector, k, start)
                     emit.vector_store(value, self._packed, [emit.add(there, start)])
         inside = emit.sub(first, whole)
         return Panels(self._packed, 0, width, size, width, inside, padded=True, ahead=_AHEAD)

@@ -2,6 +2,7 @@
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.blocking import RowTiles, k_block, k_limit, n_limit
+from relax_mlir.lowering.tir_to_vector.computed_panels import ComputedPanels
 from relax_mlir.lowering.tir_to_vector.contraction import Contraction
 from relax_mlir.lowering.tir_to_vector.dot_product import find_dot_product
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
@@ -71,6 +72,9 @@ class Sizes:
             self.k_block = emit.mul(self.whole(self.groups(self.k_block)), side)
         self.n_most = n_limit(emit, machine, self.groups(self.k_block), self.width, size)
         self.load = PanelLoad(None if self.dot is not None else found.widen[1], self.dot)
+        if found.computed is not None and self.panel is not None:
+            computed = ComputedPanels(found, self.panel, emit, machine)
+            self.load = PanelLoad(computed=computed)
         self.a, self.b = (Layout(x, emit) for x in (found.a, found.b))
         self.rows = RowTiles(emit, self.m, tile.rows, full=self.matrices, fine=bool(self.ready))
 

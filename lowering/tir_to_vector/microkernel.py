@@ -79,12 +79,13 @@ class Tile:
         return self.vector if self.dot is None else groups_type(self.lanes)
 
     def column(
-        self, emit: Emitter, base: ir.Value, at: Index, mask: ir.Value | None = None
-    ) -> ir.Value:
-        """Load a vector of B."""
+        self, emit: Emitter, base: ir.Value, at: Index, step: Index, column: Index,
+        mask: ir.Value | None = None,
+    ) -> ir.Value:  # fmt: skip
+        """Load a vector of B at a place, which is that of a step and a column."""
         if self.load is None:
             return emit.vector_load(base, [at], self.operand, mask)
-        return self.load.vector(emit, base, at, self.operand)
+        return self.load.vector(emit, base, at, self.operand, step, column)
 
     def prefetch(self, emit: Emitter, base: ir.Value, at: Index, *, far: bool = False) -> None:
         """Ask for a step of B; what is `far` for the second-level cache."""
@@ -255,7 +256,7 @@ def _step(
 ) -> list[ir.Value]:  # fmt: skip
     at = emit.add(b.offset, emit.mul(k, b.stride("k")))
     columns = [
-        tile.column(emit, b.base, emit.add(at, h * tile.lanes), masks[h])
+        tile.column(emit, b.base, emit.add(at, h * tile.lanes), k, h * tile.lanes, masks[h])
         for h in range(tile.vectors)
     ]
     if ahead:

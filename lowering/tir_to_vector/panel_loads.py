@@ -1,8 +1,9 @@
-"""How vectors of panels are read that hold small numbers: widened, or as groups."""
+"""How vectors of panels are read that hold small numbers: widened, computed, or as groups."""
 
 from dataclasses import dataclass
 
 from relax_mlir.dialects.bindings import ir
+from relax_mlir.lowering.tir_to_vector.computed_panels import ComputedPanels
 from relax_mlir.lowering.tir_to_vector.dot_product import DotProduct, as_groups
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
@@ -18,13 +19,39 @@ class PanelLoad:
     Attributes:
         widen: the conversion of an element to what is added, None for none.
         dot: the instruction whose groups panels consist of, None where they do not.
+        computed: writes what elements are computed to, None where they are what is multiplied.
+        panel: the number of the panel, for that.
+        first: where in the panel the columns are counted from.
     """
 
     widen: str | None = None
     dot: DotProduct | None = None
+    computed: ComputedPanels | None = None
+    panel: Index = 0
+    first: Index = 0
 
-    def vector(self, emit: Emitter, base: ir.Value, at: Index, type_: ir.VectorType) -> ir.Value:
-        """Return what adjacent columns multiply by, as a vector of that type."""
+    @property
+    def converts(self) -> bool:
+        """Whether elements become what is multiplied by more than a register's view of them."""
+        return self.widen is not None or self.computed is not None
+
+    def vector(
+        self, emit: Emitter, base: ir.Value, at: Index, type_: ir.VectorType, step: Index,
+        column: Index,
+    ) -> ir.Value:  # fmt: skip
+        """Return what adjacent columns multiply by, as a vector of that type.
+
+        Args:
+            emit: where to write.
+            base: the panels.
+            at: the place in them.
+            type_: a vector of what is multiplied.
+            step: which of k it is.
+            column: which column it begins with.
+        """
+        if self.computed is not None:
+            first = emit.add(self.first, column)
+            return self.computed.at(self.panel, step, first, type_.shape[0])
         lanes, element = type_.shape[0], base.type.element_type
         if self.dot is None:
             stored = ir.VectorType.get([lanes], element)

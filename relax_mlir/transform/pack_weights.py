@@ -41,6 +41,7 @@ from relax_mlir.transform.contraction_kernels import (
 )
 from relax_mlir.transform.dead_code_elimination import remove_unused
 from relax_mlir.transform.effects import functions_to_optimize, written_values
+from relax_mlir.transform.packed_sources import Source, computes, find_source, is_constant
 from relax_mlir.transform.tir_calls import (
     KernelMaker,
     TirCall,
@@ -68,6 +69,7 @@ class _Match:
     found: Contraction
     position: int
     layout: "_Layout"
+    source: Source
 
 
 @dataclass(frozen=True)
@@ -173,9 +175,10 @@ class _Packer:
 
     def _match(self, op: ir.Operation, written: set[ir.Value]) -> _Match | None:
         call = match_call(op, self._kernels.symbols)
-        if call is None or not any(_is_constant(value) for value in call.arguments):
+        if call is None:
             return None
-        found = self._contraction(call)
+        known = [*map(is_constant, call.arguments), *map(computes, call.arguments)]
+        found = self._contraction(call) if any(known) else None
         if found is None:
             return None
         iters = found.flat.iters
@@ -186,21 +189,28 @@ class _Packer:
         position = parameters.index(found.b.buffer) if found.b.buffer in parameters else -1
         if not 0 <= position < len(call.arguments):
             return None
-        value = call.arguments[position]
-        known = T.known_dims(value.type) if _is_constant(value) else []
-        dims = [dim.value for dim in known if dim.value is not None]
-        if value in written or len(dims) != 2 or T.tensor_dtype(value.type) not in _DTYPES:
+        source = find_source(call.arguments[position], self._kernels.symbols)
+        if source is None or any(value in written for value in (source.matrix, *source.inputs)):
+            return None
+        value = source.matrix
+        dims = [dim.value for dim in T.known_dims(value.type) if dim.value is not None]
+        if len(dims) != 2 or T.tensor_dtype(value.type) not in _DTYPES:
             return None
         transposed = found.b.strides[found.k] == 1
         steps, columns = reversed(dims) if transposed else dims
         if columns * steps < _LEAST or not _is_matrix(found, dims, transposed):
             return None
-        layout = self._layout(found, steps, transposed)
+        if source.producer is not None:
+            # What is beside the matrix has no columns to fill a panel.
+            whole = columns % PANEL == 0
+            layout = _Layout(transposed) if whole else None
+        else:
+            layout = self._layout(found, steps, transposed)
         if layout is None:
             return None
         if columns % PANEL and not (_can_be_ragged(found, columns) and steps > layout.group):
             return None
-        return _Match(ContractionKernel(call), found, position, layout)
+        return _Match(ContractionKernel(call), found, position, layout, source)
 
     def _layout(self, found: Contraction, steps: int, transposed: bool) -> _Layout | None:
         """Return how to pack a matrix, None where its steps do not fill groups."""
@@ -224,18 +234,24 @@ class _Packer:
 
     def _replace(self, match: _Match) -> None:
         call = match.kernel.call
-        value = call.arguments[match.position]
-        op = call.op
+        source, op = match.source, call.op
         with ir.InsertionPoint(op), op.location:
-            attribute = self._packed(value, match.layout)
+            attribute = self._packed(source.matrix, match.layout)
             constant = constant_op(attribute)
         inputs = list(call.arguments)
         inputs[match.position] = constant
-        name = f"{call.callee.name.value}_packed"
+        name, calls, what = f"{call.callee.name.value}_packed", [call], str(match.position)
+        if source.producer is not None:
+            producer = source.producer.call
+            calls = [producer, call]
+            what = f"{what} {producer.callee.name.value} {source.position}"
+            inputs += source.inputs
         self._kernels.call(
-            [call], inputs, name, match.position, lambda builder: _Cloner(builder, match).write()
+            calls, inputs, name, what, lambda builder: _Cloner(builder, match).write()
         )
         erase_call(op)
+        if source.producer is not None:
+            erase_call(source.producer.call.op)
 
     def _packed(self, value: ir.Value, layout: _Layout) -> ir.Attribute:
         source = value.owner.operation.attributes["value"]
@@ -245,10 +261,6 @@ class _Packer:
             self._sources[str(source)] = array.nbytes
             self._constants[key] = constant_attribute(layout.pack(array))
         return self._constants[key]
-
-
-def _is_constant(value: ir.Value) -> bool:
-    return not isinstance(value.owner, ir.Block) and value.owner.operation.name == "relax.constant"
 
 
 def _is_matrix(found: Contraction, dims: Sequence[int], transposed: bool) -> bool:
@@ -280,7 +292,8 @@ class _Cloner(KernelCloner):
     def write(self) -> None:
         """Write the body; the function's last buffer is the output."""
         *read, out = self.builder.buffers
-        self.begin([buffer.value for buffer in read], out.value)
+        own = read[: len(self.kernel.call.arguments)]
+        self.begin([buffer.value for buffer in own], out.value)
         columns = self._match.found.flat.iters[self._match.found.n].extent.value
         ragged = columns is not None and columns % PANEL != 0
         self.body(self._match.found.flat.nest.top, self._ragged if ragged else self._contraction)
@@ -357,6 +370,13 @@ class _Cloner(KernelCloner):
             if op.name in ("tir.reads", "tir.writes", "tir.yield"):
                 continue
             if panels is not None and op.name == "memref.load" and op.operands[0] == found.b.buffer:
-                self.mapping[op.results[0]] = panels[place].value
+                element = panels[place].value
+                producer = self._match.source
+                if producer.producer is not None:
+                    at = counters[found.k], counters[found.n]
+                    at = at[::-1] if self._match.layout.transposed else at
+                    buffers = self.builder.buffers[len(self.kernel.call.arguments) : -1]
+                    element = producer.write([x.value for x in at], element, buffers)
+                self.mapping[op.results[0]] = element
                 continue
             self.clone(op)

@@ -153,6 +153,82 @@ def test_small_numbers_in_a_layer() -> None:
         assert (abs(got - want) <= 2.0**-23 * 321 * size).all()
 
 
+def dequantised() -> tuple[IRModule, dict[str, tuple]]:
+    """Return a module of products by what is computed from constants, and what by, by name."""
+    bb, known = relax.BlockBuilder(), {}
+
+    def case(name, w, *others, transposed=False, dtype="float32", values=None, ends="relu"):
+        k, n = w.shape[::-1] if transposed else w.shape
+        x = relax.Var("x", R.Tensor((tir.Var("m", "int64"), k), dtype))
+        given = relax.Var("s", R.Tensor((n,), "float32")) if values is None else None
+        with bb.function(name, [x] if given is None else [x, given]):
+            with bb.dataflow():
+                made = bb.emit(relax.op.astype(relax.const(w), dtype))
+                for op, other in others:
+                    other = given if other is None else relax.const(other)
+                    made = bb.emit(getattr(relax.op, op)(made, other))
+                y = bb.emit((relax.op.linear if transposed else relax.op.matmul)(x, made))
+                if ends == "relu":
+                    y = bb.emit(relax.op.nn.relu(y))
+                z = bb.emit_output(y)
+                if ends == "twice":
+                    made = bb.emit_output(made)
+            bb.emit_func_output(relax.Tuple([z, made]) if ends == "twice" else z)
+        known[name] = dtype, values, ends
+
+    def scales(*shape):
+        return (np.random.default_rng(7).random(shape) + 0.1).astype("float32")
+
+    w = small_numbers((600, 96), "int8")
+    s = scales(96)
+    case("columns", w, ("multiply", s), values=w * s.astype("f8"))
+    k = scales(600, 1)
+    u = small_numbers((600, 96), "uint8")
+    points = ("subtract", np.float32(128)), ("multiply", k)
+    case("rows", u, *points, values=(u - 128.0) * k.astype("f8"))
+    case("given", w, ("multiply", None))
+    h = small_numbers((600, 96), "float16")
+    case("halves", h, values=h.astype("f8"))
+    lines = scales(96, 1)
+    t = small_numbers((96, 600), "int8")
+    turned = (t * lines.astype("f8")).T
+    case("turned", t, ("multiply", lines), values=turned, transposed=True, ends="")
+    zero = np.int32(9)
+    case("whole", w, ("subtract", zero), values=w.astype("i8") - 9, dtype="int32")
+    ragged = small_numbers((600, 97), "int8")
+    case("ragged", ragged, ("multiply", s[:1]), values=ragged * s[:1].astype("f8"))
+    case("twice", w, ("multiply", s), values=w * s.astype("f8"), ends="twice")
+    return bb.get(), known
+
+
+def test_computed_from_constants() -> None:
+    module, known = dequantised()
+    text = str(lower(module, "PackWeights").mlir_module)
+    for dtype, steps in (("i8", 600), ("f16", 600)):
+        assert f"tensor<3x{steps}x32x{dtype}>" in text
+    # What has columns beside whole panels, or is wanted itself, is computed by a kernel of its own.
+    assert "tensor<600x97xi8>" in text
+    assert "tensor<600x96xi8>" in text
+    assert packed_weights(lower(module, "PackWeights").mlir_module.operation).startswith(
+        "weights: 6 packed"
+    )
+    machine = relax.VirtualMachine(relax.build(module))
+    given = (np.random.default_rng(3).random(96) + 0.1).astype("float32")
+    raw = small_numbers((600, 96), "int8") * given.astype("f8")
+    for name, (dtype, values, ends) in known.items():
+        by = raw if values is None else values
+        for m in (0, 1, 3, 8, 9, 40):
+            x = np.random.default_rng(m).standard_normal((m, 600)).astype("float32")
+            if dtype == "int32":
+                x = (x * 100).astype(dtype)
+            got = machine[name](*([x] if values is not None else [x, given]))
+            got = np.asarray(got[0] if ends == "twice" else got)
+            want, size = x.astype("f8") @ by, abs(x.astype("f8")) @ abs(by)
+            want = np.maximum(want, 0) if ends == "relu" else want
+            bound = 0 if dtype == "int32" else 2.0**-23 * 604 * size
+            assert (abs(got - want) <= bound).all(), (name, m)
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize(("op", "transposed"), [("matmul", False), ("linear", True)])
 @pytest.mark.parametrize(

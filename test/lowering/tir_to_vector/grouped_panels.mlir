@@ -41,3 +41,28 @@ func.func @tiles(%x: !X) -> !Y attributes {relax.function} {
   %0 = "relax.matmul"(%x, %w) {out_dtype = "float32"} : (!X, !W) -> !Y
   return %0 : !Y
 }
+
+// -----
+
+!X = tensor<1x200xf32>
+!W = tensor<200x256xi8>
+!F = tensor<200x256xf32>
+!S = tensor<256xf32>
+!Y = tensor<1x256xf32>
+
+// What bytes stand for is computed as their panels are read: the product by a scale for each column
+// is in the loop of the reduction, and nothing of it in memory.
+
+// CHECK: func.func private @matmul_packed(%{{.*}}: memref<1x200xf32>{{.*}}, %{{.*}}: memref<8x200x32xi8>{{.*}}, %{{.*}}: memref<256xf32>
+// CHECK-NOT: memref.alloc(
+// CHECK: %[[LINE:.*]] = vector.load %{{.*}} : memref<51200xi8>, vector<16xi8>
+// CHECK-NEXT: %[[NUMBER:.*]] = arith.sitofp %[[LINE]] : vector<16xi8> to vector<16xf32>
+// CHECK: %[[SCALED:.*]] = arith.mulf %[[NUMBER]]
+// CHECK: vector.fma %{{.*}}, %[[SCALED]]
+func.func @dequantised(%x: !X, %s: !S) -> !Y attributes {relax.function} {
+  %w = "relax.constant"() {value = dense<3> : !W} : () -> !W
+  %0 = "relax.astype"(%w) {dtype = "float32"} : (!W) -> !F
+  %1 = "relax.multiply"(%0, %s) : (!F, !S) -> !F
+  %2 = "relax.matmul"(%x, %1) : (!X, !F) -> !Y
+  return %2 : !Y
+}
