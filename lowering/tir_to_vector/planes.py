@@ -168,8 +168,8 @@ def _assign(
     if padded is not None and padded.buffer != image.buffer:
         return None
     if padded is not None and any(
-        (axis.outer or axis.constant) and before
-        for axis, before in zip(axes, padded.before, strict=True)
+        (axis.outer or axis.constant) and (before or after)
+        for axis, before, after in zip(axes, padded.before, padded.after, strict=True)
     ):
         return None
     rows = [i for i in pixels if i != col and i in sliding]

@@ -1,5 +1,6 @@
 """What kernels of windows over planes share: sizes, how the image lies, where results go."""
 
+import itertools
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
@@ -14,6 +15,9 @@ from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.machine import Machine
 from relax_mlir.lowering.tir_to_vector.operands import Layout
 from relax_mlir.lowering.tir_to_vector.planes import Planes
+
+# Windows of no more elements are written out whole, larger ones only along their rows.
+MOST_ELEMENTS = 36
 
 
 class PlanesBase(ABC):
@@ -120,6 +124,40 @@ class PlanesBase(ABC):
         there = dict(env)
         column = there.pop(self.found.col)
         self.finish.at(there)(value, column, mask)
+
+    def plane_at(self, env: dict[int, Index]) -> Index:
+        """Return where a plane's first element is in the image."""
+        emit = self.emit
+        place: Index = 0
+        for axis, stride in zip(self.found.axes, self.source_strides, strict=True):
+            first: Index = axis.constant
+            for i, factor in axis.outer.items():
+                first = emit.add(first, emit.mul(env[i], factor))
+            place = emit.add(place, emit.mul(first, stride))
+        return place
+
+    def _elements(self, env: dict[int, Index]) -> dict[tuple[int, ...], ir.Value | None] | None:
+        """Return the window's elements as vectors, None where they would be too many."""
+        found = self.found
+        sizes = [found.flat.iters[i].extent.value for i in found.reductions]
+        known = [size for size in sizes if size is not None]
+        if len(known) < len(sizes) or math.prod(known) > MOST_ELEMENTS:
+            return None
+        values: dict[tuple[int, ...], ir.Value | None] = {}
+        for steps in itertools.product(*map(range, known)):
+            at = dict(zip(found.reductions, steps, strict=True))
+            values[steps] = self._element({**env, **at})
+        return values
+
+    def _element(self, env: dict[int, Index]) -> ir.Value | None:
+        """Return an element of the window in all lanes, None where there are no elements."""
+        if self.kernel is None:
+            return None
+        place = self.kernel.at(env).offset
+        value, widen = self.emit.load(self.kernel.base, [place]), self.found.widen[1]
+        if widen is not None:
+            value = self.emit.op(widen, [value], self.vector.element_type)
+        return self.emit.splat(value, self.vector)
 
     @abstractmethod
     def _shape(self) -> None:

@@ -14,7 +14,8 @@ from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.lane_picks import pick_lanes
 from relax_mlir.lowering.tir_to_vector.machine import Machine
 from relax_mlir.lowering.tir_to_vector.planes import Planes
-from relax_mlir.lowering.tir_to_vector.planes_writer import MOST_ELEMENTS, PlanesWriter
+from relax_mlir.lowering.tir_to_vector.planes_base import MOST_ELEMENTS
+from relax_mlir.lowering.tir_to_vector.planes_writer import PlanesWriter
 
 # Vectors of a register tile.
 _MOST_VECTORS = 8

@@ -11,8 +11,9 @@ from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.machine import Machine
 from relax_mlir.lowering.tir_to_vector.planes import Planes
+from relax_mlir.lowering.tir_to_vector.planes_base import MOST_ELEMENTS
 from relax_mlir.lowering.tir_to_vector.planes_packed import rows_adjacent
-from relax_mlir.lowering.tir_to_vector.planes_writer import MOST_ELEMENTS, PlanesWriter
+from relax_mlir.lowering.tir_to_vector.planes_writer import PlanesWriter
 from relax_mlir.lowering.tir_to_vector.transposed import transpose
 
 # Pixels of a register tile; of shorter rows they are taken one by one.

@@ -1,7 +1,5 @@
 """What copies of planes share: loops, planes in fast memory, elements of the window."""
 
-import itertools
-import math
 from abc import abstractmethod
 from contextlib import ExitStack
 
@@ -12,8 +10,6 @@ from relax_mlir.lowering.tir_to_vector.planes_base import PlanesBase
 from relax_mlir.lowering.tir_to_vector.team import Part
 from relax_mlir.lowering.tir_to_vector.vector_nest import work_of
 
-# Windows of no more elements are written out whole, larger ones only along their rows.
-MOST_ELEMENTS = 36
 # So many small planes are copied before the first of them is read: a load of what several stores
 # wrote waits until the last of them is in the cache.
 _MOST_PLANES = 8
@@ -99,14 +95,8 @@ class PlanesWriter(PlanesBase):
 
     def _fill(self, env: dict[int, Index]) -> None:
         """Copy a plane to fast memory; what is around it there stays."""
-        emit, found = self.emit, self.found
-        place: Index = 0
-        for axis, stride in zip(found.axes, self.source_strides, strict=True):
-            first: Index = axis.constant
-            for i, factor in axis.outer.items():
-                first = emit.add(first, emit.mul(env[i], factor))
-            place = emit.add(place, emit.mul(first, stride))
-        to = self.start
+        emit = self.emit
+        place, to = self.plane_at(env), self.start
         with ExitStack() as loops:
             for d, stride in enumerate(self.strides):
                 step = loops.enter_context(self._loop((0, self.counts[d])))
@@ -123,29 +113,6 @@ class PlanesWriter(PlanesBase):
                 env[position] = loops.enter_context(self._loop((0, self.extent(position))))
             self.elements = self._elements(env)
             self._tiles(env)
-
-    def _elements(self, env: dict[int, Index]) -> dict[tuple[int, ...], ir.Value | None] | None:
-        """Return the window's elements as vectors, None where they would be too many."""
-        found = self.found
-        sizes = [found.flat.iters[i].extent.value for i in found.reductions]
-        known = [size for size in sizes if size is not None]
-        if len(known) < len(sizes) or math.prod(known) > MOST_ELEMENTS:
-            return None
-        values: dict[tuple[int, ...], ir.Value | None] = {}
-        for steps in itertools.product(*map(range, known)):
-            at = dict(zip(found.reductions, steps, strict=True))
-            values[steps] = self._element({**env, **at})
-        return values
-
-    def _element(self, env: dict[int, Index]) -> ir.Value | None:
-        """Return an element of the window in all lanes, None where there are no elements."""
-        if self.kernel is None:
-            return None
-        place = self.kernel.at(env).offset
-        value, widen = self.emit.load(self.kernel.base, [place]), self.found.widen[1]
-        if widen is not None:
-            value = self.emit.op(widen, [value], self.vector.element_type)
-        return self.emit.splat(value, self.vector)
 
     def window(
         self, env: dict[int, Index], steps: list[Index], left: list[int], sums: list[ir.Value]

@@ -15,6 +15,7 @@ from relax_mlir.lowering.codegen.openmp import runtime_library
 from relax_mlir.lowering.tir_to_vector import team
 from relax_mlir.relax.pipeline import lower
 from relax_mlir.runtime.native import load_openmp
+from relax_mlir.script import from_source
 
 # Data, weight, attributes. Sizes are 1, odd, prime, and whole tiles; the last has few pixels.
 IMAGES: list[tuple[tuple[int, ...], tuple[int, ...], dict[str, Any]]] = [
@@ -123,7 +124,7 @@ def test_windows_of_unknown_sizes() -> None:
 
 
 def test_small_planes_of_unknown_size() -> None:
-    """As many planes as a vector has lanes go together; of larger ones rows fill vectors."""
+    """Short rows share vectors, or as many planes go together as these have lanes."""
     builder = relax.BlockBuilder()
     cases: list[tuple[int, tuple[int, ...], str, dict[str, Any]]] = [
         (48, (3, 3), "float32", {"padding": [1, 1]}),
@@ -154,7 +155,8 @@ def test_small_planes_of_unknown_size() -> None:
     module = builder.get()
     one = relax.VirtualMachine(relax.build(module, "llvm -num-threads=1"))
     two = relax.VirtualMachine(relax.build(module, "llvm -num-threads=2"))
-    for size in ((2, 7, 7), (1, 14, 14), (1, 3, 5), (3, 1, 17), (0, 7, 7), (1, 40, 4), (1, 9, 70)):
+    sizes = ((2, 7, 7), (1, 14, 14), (1, 3, 5), (3, 1, 17), (0, 7, 7), (1, 40, 4), (1, 9, 70))
+    for size in (*sizes, (1, 2, 3), (1, 17, 6), (2, 15, 16)):
         for index, (channels, window, dtype, attrs) in enumerate(cases):
             x = sample((size[0], channels, *size[1:]), dtype)
             wanted = convolve(x, sample((channels, 1, *window), dtype, 1), groups=channels, **attrs)
@@ -169,6 +171,61 @@ def test_small_planes_of_unknown_size() -> None:
         windows = np.lib.stride_tricks.sliding_window_view(padded, (3, 3), axis=(2, 3))
         wanted = windows[:, :, ::2, ::2].max(axis=(-2, -1))
         np.testing.assert_array_equal(np.asarray(one["pool"](x)), wanted)
+
+
+@pytest.mark.parametrize("cpu", ["haswell", "x86-64"])
+def test_planes_of_narrow_vectors(cpu: str) -> None:
+    """Without masks in registers planes are copied, or turned."""
+    builder = relax.BlockBuilder()
+    cases = [case for case in IMAGES if case[1][1] == 1 and case[2].get("groups", 1) > 1][1::3]
+    for index, (data, shape, attrs) in enumerate(cases):
+        weight = sample(shape, "float32", 1)
+        _add(builder, f"known{index}", list(data), weight, True, "float32", **attrs)
+        dims = ["b", data[1], "h", "w"]
+        _add(builder, f"unknown{index}", dims, weight, True, "float32", **attrs)
+    target = f"llvm -mtriple=x86_64-linux-gnu -mcpu={cpu}"
+    vm = relax.VirtualMachine(relax.build(builder.get(), target))
+    for index, (data, shape, attrs) in enumerate(cases):
+        x, w = sample(data, "float32"), sample(shape, "float32", 1)
+        wanted = convolve(x, w, **attrs).astype("float32")
+        for kind in ("known", "unknown"):
+            got = vm[f"{kind}{index}"](x)
+            check(got, wanted, ulps=32, scale=300, what=(kind, index))
+
+
+_MORE_CHANNELS = """
+from relax_mlir.script import tir as T
+@T.prim_func
+def main(
+    x: T.Buffer((1, 4, 9, 20), "float32"), w: T.Buffer((6, 3, 3), "float32"),
+    y: T.Buffer((1, 6, 7, 18), "float32"),
+):
+    p = T.alloc_buffer((1, 6, 9, 20), "float32")
+    for n, c, i, j in T.grid(1, 6, 9, 20):
+        with T.block("fill"):
+            a, b, d, e = T.axis.remap("SSSS", [n, c, i, j])
+            p[a, b, d, e] = T.float32(0)
+    for n, c, i, j in T.grid(1, 4, 9, 20):
+        with T.block("copy"):
+            a, b, d, e = T.axis.remap("SSSS", [n, c, i, j])
+            p[a, b, d, e] = x[a, b, d, e]
+    for n, c, i, j, u, v in T.grid(1, 6, 7, 18, 3, 3):
+        with T.block("conv"):
+            a, b, d, e, f, g = T.axis.remap("SSSSRR", [n, c, i, j, u, v])
+            with T.init():
+                y[a, b, d, e] = T.float32(0)
+            y[a, b, d, e] = y[a, b, d, e] + p[a, b, d + f, e + g] * w[b, f, g]
+"""
+
+
+def test_channels_that_padding_adds() -> None:
+    """Planes that lie beyond an image's last are zeros, not what follows it in memory."""
+    memory = np.ones((1, 6, 9, 20), "float32")
+    x = memory.reshape(-1)[: 4 * 9 * 20].reshape(1, 4, 9, 20)
+    y = np.full((1, 6, 7, 18), np.nan, "float32")
+    tir.build(from_source(_MORE_CHANNELS))["main"](x, np.ones((6, 3, 3), "float32"), y)
+    np.testing.assert_array_equal(y[:, :4], 9)
+    np.testing.assert_array_equal(y[:, 4:], 0)
 
 
 def test_channels_that_groups_tell() -> None:

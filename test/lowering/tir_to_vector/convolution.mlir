@@ -38,17 +38,26 @@ func.func @last(%x: tensor<1x7x7x4xf32>, %w: tensor<2x3x4x3x16xf32>) -> tensor<1
 
 // -----
 
-// A window over single channels: each plane goes to fast memory, its columns sorted by the stride.
+// A window over single channels reads planes where they lie: masks stand for what is around them, and
+// a row that two rows of outputs share is loaded once. The next row's place follows from the last.
 
 // CHECK-LABEL: func.func private @conv2d(
-// CHECK-NOT: Padded
-// CHECK: [[PLANE:%.*]] = memref.alloc
-// CHECK: [[FIRST:%.*]] = vector.maskedload
-// CHECK: vector.shuffle
-// CHECK: vector.store {{.*}}, [[PLANE]]
-// CHECK: vector.load [[PLANE]]
+// CHECK-NOT: memref.alloc
+// CHECK-DAG: [[FIRST:%.*]] = vector.create_mask %c2 :
+// CHECK-DAG: [[LAST:%.*]] = vector.create_mask %c21 :
+// CHECK: [[OFF:%.*]] = arith.xori [[FIRST]],
+// CHECK: [[EDGE:%.*]] = arith.andi [[LAST]], [[OFF]]
+// CHECK: scf.for {{.*}} to %c10 step %c5
+// CHECK: [[ABOVE:%.*]] = arith.cmpi slt, %c-1,
+// CHECK: [[LIVE:%.*]] = vector.broadcast [[ABOVE]] : i1 to vector<16xi1>
+// CHECK: [[MASK:%.*]] = arith.andi [[EDGE]], [[LIVE]]
+// CHECK: vector.maskedload [[IMAGE:%[0-9a-z_]+]]{{.*}}, [[MASK]],
+// CHECK: vector.shuffle {{.*}} [1, 3, 5, 7,
+// CHECK: arith.addi {{.*}}, %c19
+// CHECK: vector.maskedload [[IMAGE]]{{.*}}, [[EDGE]],
+// CHECK: vector.shuffle [[ODD:.*]] [1, 3, 5, 7,
 // CHECK: vector.fma
-// CHECK: vector.maskedstore
+// CHECK-COUNT-5: vector.maskedstore
 func.func @planes(%x: tensor<1x8x19x19xf32>, %w: tensor<8x1x3x3xf32>) -> tensor<1x8x10x10xf32> attributes {relax.function} {
   %y = "relax.conv2d"(%x, %w) {padding = array<i64: 1>, strides = array<i64: 2>, groups = 8} : (tensor<1x8x19x19xf32>, tensor<8x1x3x3xf32>) -> tensor<1x8x10x10xf32>
   return %y : tensor<1x8x10x10xf32>
@@ -56,26 +65,44 @@ func.func @planes(%x: tensor<1x8x19x19xf32>, %w: tensor<8x1x3x3xf32>) -> tensor<
 
 // -----
 
-// With short rows of outputs two of them fill a vector; rows in fast memory share their border. A
-// few planes are copied before the first is read.
+// Two short rows of outputs, half a tile apart, fill a vector: their pixels are picked from two rows.
 
 // CHECK-LABEL: func.func private @conv2d(
-// CHECK-NOT: Padded
-// CHECK: [[PLANE:%.*]] = memref.alloc
-// CHECK: scf.for {{.*}} to %c32 step %c8
-// CHECK: scf.for {{.*}} to [[COUNT:%.*]] step %c1
-// CHECK: vector.maskedload
-// CHECK: vector.shuffle {{.*}} [23, 0, 1, 2, 3, 4, 5, 6, 23, 16, 17, 18
-// CHECK: vector.store {{.*}}, [[PLANE]]
-// CHECK: scf.for {{.*}} to [[COUNT]] step %c1
-// CHECK: vector.load [[PLANE]]
+// CHECK-NOT: memref.alloc
+// CHECK: scf.for {{.*}} to %c32 step %c1
+// CHECK-NOT: scf.for
+// CHECK: [[BELOW:%.*]] = vector.maskedload
+// CHECK: vector.shuffle [[NONE:%.*]], [[BELOW]] [0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23]
 // CHECK-COUNT-36: vector.fma
 // CHECK-NOT: vector.fma
-// CHECK: vector.shuffle {{.*}} [0, 1, 2, 3, 4, 5, 6, 8, 9, 10, 11, 12, 13, 14
-// CHECK: vector.maskedstore
+// CHECK-COUNT-7: vector.maskedstore
+// CHECK-NOT: vector.maskedstore
 func.func @short_rows(%x: tensor<1x32x7x7xf32>, %w: tensor<32x1x3x3xf32>) -> tensor<1x32x7x7xf32> attributes {relax.function} {
   %y = "relax.conv2d"(%x, %w) {padding = array<i64: 1>, groups = 32} : (tensor<1x32x7x7xf32>, tensor<32x1x3x3xf32>) -> tensor<1x32x7x7xf32>
   return %y : tensor<1x32x7x7xf32>
+}
+
+// -----
+
+// Where sizes are unknown the kernel asks how short rows are; then all planes share a tile's masks.
+
+// CHECK-LABEL: func.func private @conv2d(
+// CHECK-NOT: memref.alloc
+// CHECK: [[SHORT:%.*]] = arith.cmpi sle, {{.*}}, %c8
+// CHECK: [[SEVERAL:%.*]] = arith.cmpi sgt
+// CHECK: [[PAIRED:%.*]] = arith.andi [[SHORT]], [[SEVERAL]]
+// CHECK: scf.if [[PAIRED]]
+// CHECK: scf.for {{.*}} step %c8
+// CHECK: arith.andi {{.*}} : vector<16xi1>
+// CHECK: scf.for {{.*}} to %c32 step %c1
+// CHECK-NOT: arith.andi {{.*}} : vector<16xi1>
+// CHECK: } else {
+// CHECK: scf.for {{.*}} step %c7
+// CHECK: scf.for {{.*}} step %c16
+#any = #relax.dims<["h", "w"], affine_map<()[s0, s1] -> (1, 32, s0, s1)>>
+func.func @any_planes(%x: tensor<1x32x?x?xf32, #any>, %w: tensor<32x1x3x3xf32>) -> tensor<1x32x?x?xf32, #any> attributes {relax.function} {
+  %y = "relax.conv2d"(%x, %w) {padding = array<i64: 1>, groups = 32} : (tensor<1x32x?x?xf32, #any>, tensor<32x1x3x3xf32>) -> tensor<1x32x?x?xf32, #any>
+  return %y : tensor<1x32x?x?xf32, #any>
 }
 
 // -----

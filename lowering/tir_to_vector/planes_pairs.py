@@ -1,0 +1,109 @@
+"""Windows over planes that are read where they lie, two short rows of outputs in a vector.
+
+A row of the image is loaded once; the pixels of both rows that an element of the window meets are
+picked from two of them. The rows are half a tile apart.
+"""
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import replace
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.lowering.tir_to_vector.emit import Emitter
+from relax_mlir.lowering.tir_to_vector.index_emit import Index
+from relax_mlir.lowering.tir_to_vector.lane_picks import pick_lanes
+from relax_mlir.lowering.tir_to_vector.machine import Machine
+from relax_mlir.lowering.tir_to_vector.planes import Planes
+from relax_mlir.lowering.tir_to_vector.planes_direct import DirectPlanes, Span, Tile
+
+# Vectors of a register tile.
+_VECTORS = 4
+
+
+def most_paired(found: Planes, machine: Machine) -> int:
+    """Return how many columns of outputs there may be for two rows to share a vector."""
+    lanes = machine.lanes(found.element)
+    if lanes is None or found.row is None or found.flat.init is None:
+        return 0
+    span = 1
+    for i, factor in found.axes[-1].inner.items():
+        if i != found.col:
+            span += factor * ((found.flat.iters[i].extent.value or 1) - 1)
+    return max(0, min(lanes // 2, (lanes - span) // found.stride + 1))
+
+
+def pairing_pays(found: Planes, emit: Emitter, machine: Machine) -> ir.Value | bool:
+    """Return whether rows are that short, and there is more than one."""
+    assert found.row is not None  # asked before
+    cols, rows = (emit.size(found.flat.iters[i].extent) for i in (found.col, found.row))
+    most = most_paired(found, machine)
+    if isinstance(cols, int) and isinstance(rows, int):
+        return cols <= most and rows > 1
+    return emit.both(emit.compare("sle", cols, most), emit.compare("sgt", rows, 1))
+
+
+class PairedPlanes(DirectPlanes):
+    """Writes windows over planes with short rows."""
+
+    def _prepare(self) -> None:
+        emit, lanes = self.emit, self.lanes
+        first = self.shifts[0]
+        self.rest_mask = emit.mask(self.extent(self.found.col), lanes)
+        mask = emit.mask(emit.sub(self.counts[-1], first), lanes)
+        self.row_mask = self.without(mask, -first) if first < 0 else mask
+
+    def _heights(self, low: Index, high: Index) -> Iterator[tuple[int, bool]]:
+        if not isinstance(low, int) or not isinstance(high, int):
+            yield 2 * _VECTORS, True
+            return
+        rows = high - low
+        if rows >= 2 * _VECTORS:
+            yield 2 * _VECTORS, False
+        if rows % (2 * _VECTORS):
+            yield rows % (2 * _VECTORS), False
+
+    def _all(self, spans: dict[int, Span], low: Index, high: Index) -> None:
+        """Write tiles one after the other, each of all planes, whose masks are the same."""
+        self._prepare()
+        emit = self.emit
+        for tile in self._row_tiles(low, high):
+            half = (tile.rows + 1) // 2
+            known = isinstance(tile.left, int)
+            below, above = (half, tile.rows - half) if known else (tile.left, tile.left)
+            lower = Tile(tile.row, half, below)
+            upper = Tile(emit.add(tile.row, half), half, above)
+            tops, bottoms = ([*self._image_rows(part)] for part in (lower, upper))
+            masks = [
+                [(live, self.live_mask(self.row_mask, live)) for _, live, _ in seen]
+                for seen in (tops, bottoms)
+            ]
+            with self._planes(spans) as env:
+                corner = emit.add(self.start, self.shifts[0])
+                places = [self._walk(part.row, corner, tops) for part in (lower, upper)]
+                rows = zip(zip(*places, strict=True), zip(*masks, strict=True), tops, strict=True)
+                sums = [self.splat(self.found.flat.init)] * half
+                for ats, pair, (_, _, uses) in rows:
+                    pixels = [
+                        self.load_live(at, mask, live is not False)
+                        for at, (live, mask) in zip(ats, pair, strict=True)
+                    ]
+                    picked = {x: self._picked(pixels, x) for x in {use.shift: 0 for use in uses}}
+                    for use in uses:
+                        sums[use.row] = self._combined(sums[use.row], picked[use.shift], use)
+                self._store_halves(env, tile, sums)
+
+    def _store_halves(self, env: dict[int, Index], tile: Tile, sums: list[ir.Value]) -> None:
+        lanes = self.lanes
+        turned = [*range(lanes // 2, lanes), *range(lanes // 2)]
+        high = [self.emit.shuffle(value, value, turned) for value in sums]
+        rows = [*sums, *high][: tile.rows]
+        self._store(env, replace(tile, mask=self.rest_mask), rows)
+
+    def _picked(self, pixels: list[ir.Value], shift: int) -> ir.Value:
+        """Return the pixels that an element of the window meets, of both rows."""
+        lanes, stride = self.lanes, self.found.stride
+        picks: list[tuple[int, int] | None] = []
+        for row, col in itertools.product(range(2), range(lanes // 2)):
+            lane = col * stride + shift - self.shifts[0]
+            picks.append((row, lane) if lane < lanes else None)
+        return pick_lanes(self.emit, pixels, picks)

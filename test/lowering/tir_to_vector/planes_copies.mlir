@@ -1,0 +1,43 @@
+// RUN: relax-opt %s --legalize-ops --lower-tir=vector_bits=256 -split-input-file | FileCheck %s
+
+// Where loads with masks cost more than others, planes are copied with their borders.
+
+// A window over single channels: each plane goes to fast memory, its columns sorted by the stride.
+
+// CHECK-LABEL: func.func private @conv2d(
+// CHECK-NOT: Padded
+// CHECK: [[PLANE:%.*]] = memref.alloc
+// CHECK: [[FIRST:%.*]] = vector.maskedload
+// CHECK: vector.shuffle
+// CHECK: vector.store {{.*}}, [[PLANE]]
+// CHECK: vector.load [[PLANE]]
+// CHECK: vector.fma
+// CHECK: vector.maskedstore
+func.func @planes(%x: tensor<1x8x19x19xf32>, %w: tensor<8x1x3x3xf32>) -> tensor<1x8x10x10xf32> attributes {relax.function} {
+  %y = "relax.conv2d"(%x, %w) {padding = array<i64: 1>, strides = array<i64: 2>, groups = 8} : (tensor<1x8x19x19xf32>, tensor<8x1x3x3xf32>) -> tensor<1x8x10x10xf32>
+  return %y : tensor<1x8x10x10xf32>
+}
+
+// -----
+
+// With short rows of outputs two of them fill a vector; rows in fast memory share their border. A
+// few planes are copied before the first is read.
+
+// CHECK-LABEL: func.func private @conv2d(
+// CHECK-NOT: Padded
+// CHECK: [[PLANE:%.*]] = memref.alloc
+// CHECK: scf.for {{.*}} to %c32 step %c8
+// CHECK: scf.for {{.*}} to [[COUNT:%.*]] step %c1
+// CHECK: vector.maskedload
+// CHECK: vector.shuffle {{.*}} [11, 0, 1, 2, 11, 8, 9, 10]
+// CHECK: vector.store {{.*}}, [[PLANE]]
+// CHECK: scf.for {{.*}} to [[COUNT]] step %c1
+// CHECK: vector.load [[PLANE]]
+// CHECK-COUNT-18: vector.fma
+// CHECK-NOT: vector.fma
+// CHECK: vector.shuffle {{.*}} [0, 1, 2, 4, 5, 6, 6, 7]
+// CHECK: vector.maskedstore
+func.func @short_rows(%x: tensor<1x32x3x3xf32>, %w: tensor<32x1x3x3xf32>) -> tensor<1x32x3x3xf32> attributes {relax.function} {
+  %y = "relax.conv2d"(%x, %w) {padding = array<i64: 1>, groups = 32} : (tensor<1x32x3x3xf32>, tensor<32x1x3x3xf32>) -> tensor<1x32x3x3xf32>
+  return %y : tensor<1x32x3x3xf32>
+}
