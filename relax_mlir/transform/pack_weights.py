@@ -194,6 +194,7 @@ class _Packer:
             return None
         value = source.matrix
         dims = [dim.value for dim in T.known_dims(value.type) if dim.value is not None]
+        dims = dims if source.turn is None else dims[::-1]
         if len(dims) != 2 or T.tensor_dtype(value.type) not in _DTYPES:
             return None
         transposed = found.b.strides[found.k] == 1
@@ -203,7 +204,7 @@ class _Packer:
         if source.producer is not None:
             # What is beside the matrix has no columns to fill a panel.
             whole = columns % PANEL == 0
-            layout = _Layout(transposed) if whole else None
+            layout = _Layout(transposed != (source.turn is not None)) if whole else None
         else:
             layout = self._layout(found, steps, transposed)
         if layout is None:
@@ -250,6 +251,8 @@ class _Packer:
             calls, inputs, name, what, lambda builder: _Cloner(builder, match).write()
         )
         erase_call(op)
+        if source.turn is not None:
+            erase_call(source.turn)
         if source.producer is not None:
             erase_call(source.producer.call.op)
 

@@ -1,7 +1,7 @@
 """Where a matrix that kernels multiply by comes from: a constant, or what is computed from one."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
@@ -9,6 +9,7 @@ from relax_mlir.dialects.relax.tuples import is_make_tuple, known_fields
 from relax_mlir.dialects.tir.builder import Buffer
 from relax_mlir.transform.elementwise_kernels import (
     ElementwiseKernel,
+    copied,
     is_identity,
     match_elementwise,
 )
@@ -26,12 +27,14 @@ class Source:
         producer: the call that computes from it what is multiplied, None where it is that itself.
         position: which of the call's arguments it is.
         inputs: the call's other arguments.
+        turn: the call that exchanges rows and columns of what is computed, None where none does.
     """
 
     matrix: ir.Value
     producer: ElementwiseKernel | None = None
     position: int = 0
     inputs: list[ir.Value] = field(default_factory=list)
+    turn: ir.Operation | None = None
 
     def write(
         self, at: Sequence[ir.Value], element: ir.Value, buffers: Sequence[Buffer]
@@ -78,17 +81,18 @@ def is_constant(value: ir.Value) -> bool:
 
 
 def computes(value: ir.Value) -> bool:
-    """Whether a value may be computed from a constant by a call."""
+    """Whether a value may be computed from a constant by a call, or by two."""
     if isinstance(value.owner, ir.Block) or value.owner.operation.name != "relax.call_tir":
         return False
-    return any(is_constant(each) for each in known_fields(value.owner.operation.operands[1]) or ())
+    arguments = known_fields(value.owner.operation.operands[1]) or ()
+    return any(map(is_constant, arguments)) or (len(arguments) == 1 and computes(arguments[0]))
 
 
 def find_source(value: ir.Value, symbols: ir.SymbolTable) -> Source | None:
     """Return what a matrix is made of, None where nothing of it is known at compile time.
 
     That is the value itself, or the only large argument of a call that computes each element from
-    the same one of a narrower constant, and that nothing else uses.
+    the same one of a narrower constant, and that nothing else uses; then it may be transposed.
 
     Args:
         value: what a kernel multiplies by.
@@ -104,6 +108,11 @@ def find_source(value: ir.Value, symbols: ir.SymbolTable) -> Source | None:
     kernel = match_elementwise(match_call(value.owner.operation, symbols))
     if kernel is None or not _is_alone(kernel):
         return None
+    if _transposes(kernel):
+        source = find_source(kernel.call.arguments[0], symbols)
+        if source is None or source.producer is None or source.turn is not None:
+            return None
+        return replace(source, turn=kernel.call.op)
     dims = [dim.value for dim in T.known_dims(value.type)]
     found = [i for i, each in enumerate(kernel.call.arguments) if _is_of(each, value)]
     if len(found) != 1 or len(dims) != 2 or None in dims:
@@ -118,6 +127,14 @@ def find_source(value: ir.Value, symbols: ir.SymbolTable) -> Source | None:
     if not is_constant(matrix) or any(_is_large(each) for each in inputs):
         return None
     return Source(matrix, kernel, position, inputs)
+
+
+def _transposes(kernel: ElementwiseKernel) -> bool:
+    """Whether a kernel exchanges rows and columns and does nothing else."""
+    load = copied(kernel)
+    if load is None or len(kernel.call.arguments) != 1 or len(kernel.body.arguments) != 2:
+        return False
+    return list(load.operands)[1:] == list(kernel.body.arguments)[::-1]
 
 
 def _is_of(each: ir.Value, value: ir.Value) -> bool:
