@@ -216,6 +216,10 @@ class Target:
     def machine(self) -> llvm.TargetMachine:
         """Return a new LLVM target machine that emits position-independent code.
 
+        On x86-64 an object's code and constants are taken to lie within 2 GB, as any linker sees
+        to, LLVM's own for code in memory too. Else each constant's address would take a register,
+        and loops would load constants in each step for want of those.
+
         Raises:
             PipelineError: this LLVM has no such triple.
         """
@@ -225,7 +229,11 @@ class Target:
         except RuntimeError as error:
             raise PipelineError(f"unknown target triple '{self.triple}': {error}") from error
         return found.create_target_machine(
-            cpu=self.cpu, features=self.features, opt=self._emission_level, reloc="pic"
+            cpu=self.cpu,
+            features=self.features,
+            opt=self._emission_level,
+            reloc="pic",
+            codemodel="small" if self.arch in _X86 else "jitdefault",
         )
 
     @property

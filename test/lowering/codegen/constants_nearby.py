@@ -1,0 +1,21 @@
+# RUN: %PYTHON %s | FileCheck %s
+"""Constants of x86-64 code are addressed from where the code is, not through registers."""
+
+from relax_mlir.lowering.codegen.optimize import optimize
+from relax_mlir.lowering.codegen.target import Target
+
+# CHECK-LABEL: scaled:
+# CHECK-NOT: GOTOFF
+# CHECK: {{v?mulss}} {{.*}}(%rip)
+# CHECK: callq outside@PLT
+SOURCE = """
+declare void @outside(float)
+define void @scaled(float %x) {
+  %y = fmul float %x, 7.5
+  call void @outside(float %y)
+  call void @outside(float %x)
+  ret void
+}
+"""
+module, machine = optimize(SOURCE, Target("x86_64-unknown-linux-gnu", "skylake-avx512"))
+print(machine.emit_assembly(module).replace("\t", " "))
