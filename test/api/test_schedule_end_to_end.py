@@ -2,36 +2,12 @@
 
 import numpy as np
 import pytest
-from scheduled_programs import HEAD, Program
+from scheduled_programs import HEAD, Program, matmul, tiled
 from schedules import refused, results, runs
 
 from relax_mlir.script import from_source
 from relax_mlir.tir import TensorIntrin
 from relax_mlir.tir.schedule import Schedule
-
-
-def matmul(m, n, k, dynamic=False):
-    sizes = ("m", "n", "k") if dynamic else (m, n, k)
-    names = "".join(f"    {each} = T.int64()\n" for each in sizes if dynamic)
-    text = f"""def main(a: T.handle, b: T.handle, c: T.handle):
-{names}    A = T.match_buffer(a, ({sizes[0]}, {sizes[2]}), "float32")
-    B = T.match_buffer(b, ({sizes[2]}, {sizes[1]}), "float32")
-    C = T.match_buffer(c, ({sizes[0]}, {sizes[1]}), "float32")
-    for i, j, k in T.grid({sizes[0]}, {sizes[1]}, {sizes[2]}):
-        with T.block("C"):
-            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
-            with T.init():
-                C[vi, vj] = 0.0
-            C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]
-"""
-    return Program("matmul", text, [(m, k), (k, n), (m, n)], lambda a, b: a @ b)
-
-
-def tiled(sch, block, factors):
-    pairs = [
-        sch.split(loop, [None, f]) for loop, f in zip(sch.get_loops(block), factors, strict=True)
-    ]
-    return [pair[0] for pair in pairs], [pair[1] for pair in pairs]
 
 
 @pytest.mark.parametrize("dynamic", [False, True])

@@ -8,6 +8,7 @@ from scheduled_programs import (
     HEAD,
     MATMUL,
     MATMUL_RELU,
+    NEAREST,
     ROW_SUM,
     SOFTMAX,
     Program,
@@ -272,6 +273,13 @@ def test_blockize_blocks_of_reductions_and_predicates(preserve):
     made = whole.blockize([whole.get_block(name) for name in ("most", "power", "total", "B")])
     assert whole.get_loops(made) == []
     runs(whole, SOFTMAX)
+
+
+def test_blockize_of_loops_whose_steps_vary_is_refused():
+    sch = Schedule(NEAREST.module)
+    _, j = sch.get_loops("B")
+    copy = sch.read_at(j, "B", 0, "local")
+    refused(sch, lambda: sch.blockize([copy]), "how many steps loop 'ax1' makes is no size")
 
 
 def test_blockize_several_blocks_is_refused():

@@ -291,3 +291,27 @@ PROGRAMS = [
     ELEMENTWISE, DYNAMIC, MATMUL, DYNAMIC_MATMUL, ROW_SUM, CONVOLUTION, CHAIN, MATMUL_RELU, SOFTMAX,
     WINDOW, BIAS, STENCIL, NEAREST,
 ]  # fmt: skip
+
+
+def matmul(m, n, k, dynamic=False):
+    sizes = ("m", "n", "k") if dynamic else (m, n, k)
+    names = "".join(f"    {each} = T.int64()\n" for each in sizes if dynamic)
+    text = f"""def main(a: T.handle, b: T.handle, c: T.handle):
+{names}    A = T.match_buffer(a, ({sizes[0]}, {sizes[2]}), "float32")
+    B = T.match_buffer(b, ({sizes[2]}, {sizes[1]}), "float32")
+    C = T.match_buffer(c, ({sizes[0]}, {sizes[1]}), "float32")
+    for i, j, k in T.grid({sizes[0]}, {sizes[1]}, {sizes[2]}):
+        with T.block("C"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+            with T.init():
+                C[vi, vj] = 0.0
+            C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]
+"""
+    return Program("matmul", text, [(m, k), (k, n), (m, n)], lambda a, b: a @ b)
+
+
+def tiled(sch, block, factors):
+    pairs = [
+        sch.split(loop, [None, f]) for loop, f in zip(sch.get_loops(block), factors, strict=True)
+    ]
+    return [pair[0] for pair in pairs], [pair[1] for pair in pairs]

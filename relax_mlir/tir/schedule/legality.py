@@ -12,6 +12,7 @@ from relax_mlir.tir.schedule.conditions import assume
 from relax_mlir.tir.schedule.domains import first_inside
 from relax_mlir.tir.schedule.index import Indices
 from relax_mlir.tir.schedule.injective import determined_names
+from relax_mlir.tir.schedule.private import make_private
 from relax_mlir.tir.schedule.simplify import simplify
 from relax_mlir.tir.schedule.state import ScheduleState
 
@@ -102,8 +103,9 @@ def _begins_first(
 
 
 def may_run_at_once(
-    state: ScheduleState, indices: Indices, loop: ir.Operation, *, reduction: bool = False
-) -> None:
+    state: ScheduleState, indices: Indices, loop: ir.Operation, *, reduction: bool = False,
+    private: bool = False,
+) -> None:  # fmt: skip
     """Check that the iterations of a loop may run at the same time.
 
     Args:
@@ -111,6 +113,7 @@ def may_run_at_once(
         indices: of its function.
         loop: the loop.
         reduction: whether it may be one over which a block reduces.
+        private: whether buffers that iterations would have to share may become one for each.
 
     Raises:
         ScheduleError: they may not.
@@ -128,10 +131,13 @@ def may_run_at_once(
             if not reduction:
                 raise state.error(f"{what} reduces over {tree.describe(loop)}", block, loop)
     if not reduction:
-        apart(state, indices, loop, "run at once")
+        apart(state, indices, loop, "run at once", private=private)
 
 
-def apart(state: ScheduleState, indices: Indices, loop: ir.Operation, what: str) -> None:
+def apart(
+    state: ScheduleState, indices: Indices, loop: ir.Operation, what: str, *,
+    private: bool = False,
+) -> None:  # fmt: skip
     """Check that no iteration of a loop uses what another one writes.
 
     Raises:
@@ -146,7 +152,8 @@ def apart(state: ScheduleState, indices: Indices, loop: ir.Operation, what: str)
         if not isinstance(owner, ir.Block) and tree.is_inside(owner.operation, loop):
             continue
         mine = [access for access in found if access.buffer == buffer]
-        if not _apart(indices, loop, mine):
+        made = _apart(indices, loop, mine) or (private and make_private(indices, loop, buffer))
+        if not made:
             block = next((op for op in tree.ancestors(write.op) if op.name == tree.BLOCK), loop)
             raise state.error(
                 f"iterations of {tree.describe(loop)} may use the same element of "

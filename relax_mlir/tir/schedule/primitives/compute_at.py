@@ -268,6 +268,8 @@ def _move(
     fresh = state.indices(block)
     edit.normalize(fresh, top or block)
     for around in [*tree.loops_around(loop), loop]:
-        at_once = tree.string(around, "kind") in ("parallel", "vectorized")
-        if at_once or "thread" in around.attributes:
-            legality.may_run_at_once(state, state.indices(around), around)
+        kind = tree.string(around, "kind")
+        if kind in ("parallel", "vectorized") or "thread" in around.attributes:
+            legality.may_run_at_once(
+                state, state.indices(around), around, private=kind != "vectorized"
+            )

@@ -142,6 +142,8 @@ def _kind(
         return None
     if indices.lift(loop.operands[0]).value != 0:
         raise state.error(f"{tree.describe(loop)} does not start at 0", loop)
+    if any(indices.value_of(each) is not None for each in indices.lift(loop.operands[1]).symbols):
+        raise state.error(f"how many steps {tree.describe(loop)} makes is no size", loop)
     return next((kind for kind in ("opaque", "scan", "reduction") if kind in found), "spatial")
 
 

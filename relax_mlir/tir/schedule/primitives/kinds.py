@@ -15,7 +15,7 @@ def set_kind(state: ScheduleState, loop: ir.Operation, kind: str) -> None:
         axis = tree.string(loop, "thread")
         raise state.error(f"{tree.describe(loop)} is bound to '{axis}' already", loop)
     if kind in ("parallel", "vectorized"):
-        legality.may_run_at_once(state, state.indices(loop), loop)
+        legality.may_run_at_once(state, state.indices(loop), loop, private=kind == "parallel")
     if kind == "vectorized":
         _alone(state, loop)
     loop.attributes["kind"] = ir.StringAttr.get(kind)
@@ -47,7 +47,7 @@ def bind(state: ScheduleState, loop: ir.Operation, axis: str) -> None:
         if bound and tree.string(op, "thread") == axis:
             raise state.error(f"{tree.describe(op)} is bound to '{axis}' already", loop, op)
     reduction = axis.startswith("threadIdx")
-    legality.may_run_at_once(state, state.indices(loop), loop, reduction=reduction)
+    legality.may_run_at_once(state, state.indices(loop), loop, reduction=reduction, private=True)
     loop.attributes["thread"] = ir.StringAttr.get(axis)
     # As scripts are read: blocks of threads are independent of each other, on a CPU too.
     loop.attributes["kind"] = ir.StringAttr.get(
