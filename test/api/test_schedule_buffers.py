@@ -1,7 +1,8 @@
 """`cache_read`, `cache_write`, `set_scope`, `storage_align`: what they make and refuse."""
 
+import numpy as np
 import pytest
-from scheduled_programs import CHAIN, ELEMENTWISE, MATMUL, MATMUL_RELU, WINDOW, Program
+from scheduled_programs import CHAIN, DYNAMIC, ELEMENTWISE, MATMUL, MATMUL_RELU, WINDOW, Program
 from schedules import becomes, refused, runs, stored
 
 from relax_mlir.tir import Schedule
@@ -40,8 +41,8 @@ def test_cache_write() -> None:
             B_local[vi, vj] = A[vi, vj] * 2.0 + 1.0
     for ax0, ax1 in T.grid(12, 10):
         with T.block("B_local"):
-            vi, vj = T.axis.remap("SS", [ax0, ax1])
-            B[vi, vj] = B_local[vi, vj]
+            v0, v1 = T.axis.remap("SS", [ax0, ax1])
+            B[v0, v1] = B_local[v0, v1]
 """,
     )
     runs(sch, ELEMENTWISE)
@@ -58,6 +59,119 @@ def test_some_of_the_readers() -> None:
     sch.cache_write("C", 0, "local", consumer_blocks=["D"])
     assert "T.max(C_local[vi, vj], 0.0)" in sch.mod.script()
     runs(sch, MATMUL_RELU)
+
+
+def test_a_copy_of_what_a_reduction_computes() -> None:
+    sch = Schedule(MATMUL_RELU.module)
+    sch.cache_read("D", 0, "local")
+    text = sch.mod.script()
+    assert "C_local[v0, v1] = C[v0, v1]" in text
+    assert "T.max(C_local[vi, vj], 0.0)" in text
+    runs(sch, MATMUL_RELU)
+
+
+def loops_of(sch: Schedule, block: str) -> list[str]:
+    with sch.state.entered():
+        loops = [sch.get(loop) for loop in sch.get_loops(block)]
+        return [str(sch.state.indices(loop).lift(loop.operands[1])) for loop in loops]
+
+
+def test_the_loops_of_a_copy_are_those_of_the_buffer() -> None:
+    """Whatever the loops of the block that writes."""
+    sch = Schedule(MATMUL.module)
+    i, j, k = sch.get_loops("C")
+    i0, i1 = sch.split(i, [None, 4])
+    j0, j1 = sch.split(j, [None, 4])
+    sch.reorder(i0, j0, k, i1, j1)
+    sch.fuse(i0, j0)
+    sch.cache_write("C", 0, "local")
+    assert loops_of(sch, "C_local") == ["6", "10"]
+    runs(sch, MATMUL)
+    sch = Schedule(DYNAMIC.module)
+    sch.fuse(*sch.get_loops("B"))
+    sch.cache_write("B", 0, "local")
+    runs(sch, DYNAMIC)
+
+
+def test_what_is_added_to_is_read_where_nothing_begins_it() -> None:
+    sch = Schedule(MATMUL.module)
+    sch.decompose_reduction("C", sch.get_loops("C")[2])
+    refused(
+        sch,
+        lambda: sch.cache_read("C_update", 0, "local"),
+        "everything that reads 'C' writes it too",
+    )
+    sch.cache_read("C_update", 1, "local")
+    sch.cache_read("C_update", 2, "local")
+    text = sch.mod.script()
+    assert "A_local[vi1, vk] * B_local[vk, vj1]" in text
+    runs(sch, MATMUL)
+
+
+def test_only_what_is_read_is_copied() -> None:
+    sch = Schedule(CHAIN.module)
+    i, _ = sch.get_loops("D")
+    sch.compute_at("C", i)
+    sch.cache_read("D", "C", "local")
+    assert loops_of(sch, "C_local") == ["8", "1", "9"]
+    runs(sch, CHAIN)
+    sch = Schedule(WINDOW.module)
+    outer, _ = sch.split(sch.get_loops("C")[0], [None, 5])
+    sch.compute_at("B", outer)
+    sch.cache_read("C", "B", "local")
+    assert "T.where(" in sch.mod.script()
+    runs(sch, WINDOW)
+
+
+PART = """def main(A: T.Buffer((12,), "float32"), B: T.Buffer((12,), "float32")):
+    for i in range({steps}):
+        with T.block("part"):
+            vi = T.axis.spatial({extent}, {at})
+            T.where({where})
+            B[{to}] = A[vi] * 2.0
+"""
+PARTS = [
+    ({"to": "vi + 3"}, "8", slice(3, 11), slice(0, 8)),
+    ({"at": "i + 2", "extent": 10}, "8", slice(2, 10), slice(2, 10)),
+    ({"to": "vi * 2", "steps": 5, "extent": 5}, "5", slice(0, 10, 2), slice(0, 5)),
+    ({"where": "i < 5"}, "8", slice(0, 5), slice(0, 5)),
+    ({"where": "i < 5", "extent": 5}, "5", slice(0, 5), slice(0, 5)),
+    ({"where": "2 <= i"}, "8", slice(2, 8), slice(2, 8)),
+    ({"at": "i - 2", "where": "2 <= i"}, "8", slice(0, 6), slice(0, 6)),
+]
+
+
+@pytest.mark.parametrize(("change", "steps", "written", "read"), PARTS)
+def test_a_copy_of_a_part_leaves_the_rest(
+    change: dict[str, object], steps: str, written: slice, read: slice
+) -> None:
+    known = {"steps": 8, "extent": 8, "at": "i", "where": "i < 20", "to": "vi"} | change
+
+    def want(a: np.ndarray) -> np.ndarray:
+        # What runs it gives it an array of these.
+        b = np.full_like(a, np.nan)
+        b[written] = a[read] * 2
+        return b
+
+    program = Program("part", PART.format(**known), [(12,), (12,)], want)
+    sch = Schedule(program.module)
+    sch.cache_write("part", 0, "local")
+    assert loops_of(sch, "B_local") == [steps]
+    runs(sch, program)
+
+
+def test_a_copy_of_what_is_chosen() -> None:
+    """A block may choose what it stores; only the store counts."""
+    text = """def main(A: T.Buffer((6,), "float32"), B: T.Buffer((8,), "float32")):
+    for i in range(8):
+        with T.block("B"):
+            vi = T.axis.spatial(8, i)
+            B[vi] = T.if_then_else(1 <= vi and vi < 7, A[vi - 1], 0.0)
+"""
+    program = Program("pad", text, [(6,), (8,)], lambda a: np.pad(a, 1))
+    sch = Schedule(program.module)
+    sch.cache_write("B", 0, "local")
+    runs(sch, program)
 
 
 def test_two_copies_have_two_names() -> None:

@@ -209,12 +209,15 @@ def test_annotations() -> None:
     assert 'T.block_attr({"schedule_rule": "none"})' in script
     assert '"number": 8' in script
     runs(sch, MATMUL_RELU)
-    refused(sch, lambda: sch.annotate(i, "pragma_auto_unroll_max_step", 2), "has an annotation")
+    sch.annotate(i, "pragma_auto_unroll_max_step", 2)
+    assert 'annotations={"pragma_auto_unroll_max_step": 2}' in sch.mod.script()
+    sch.bind(i, "vthread.x")
     refused(sch, lambda: sch.unannotate(i, "x"), "loop 'i' has no annotation 'x'")
     for place, key in ((i, "pragma_auto_unroll_max_step"), (j, "note"), (k, "number")):
         sch.unannotate(place, key)
     sch.unannotate("C", "schedule_rule")
-    becomes(sch, MATMUL_RELU.text)
+    bound = 'for i in T.thread_binding(n, thread="vthread.x"):'
+    assert sch.mod.script().count(bound) == 1
     with pytest.raises(TypeError, match="an annotation is a string, a number"):
         sch.annotate(i, "x", object())
 

@@ -308,13 +308,24 @@ def test_refusals(program: Program, step: Step, why: str) -> None:
     refused(sch, lambda: step(sch), why)
 
 
+def test_what_loops_become_is_serial() -> None:
+    for kind in ("parallel", "unroll", "vectorize"):
+        for step in (
+            lambda s: s.split(s.get_loops("B")[1], [None, 2]),
+            lambda s: s.fuse(*s.get_loops("B")),
+        ):
+            sch = Schedule(ELEMENTWISE.module)
+            getattr(sch, kind)(sch.get_loops("B")[1])
+            step(sch)
+            assert not any(each in sch.mod.script() for each in ("llel", "rolled", "vectorized"))
+            runs(sch, ELEMENTWISE)
+
+
 def test_loops_that_are_not_plain_are_refused() -> None:
     sch = Schedule(ELEMENTWISE.module)
     i, j = sch.get_loops("B")
-    sch.parallel(i)
     sch.annotate(j, "note", 1)
-    for step in (lambda: sch.split(i, [None, 2]), lambda: sch.fuse(i, j)):
-        refused(sch, step, "loop 'i' is parallel already")
+    refused(sch, lambda: sch.fuse(i, j), "loop 'j' has annotations")
     refused(sch, lambda: sch.split(j, [None, 2]), "loop 'j' has annotations")
     sch.unannotate(j, "note")
     sch.bind(j, "threadIdx.x")

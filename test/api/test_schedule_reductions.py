@@ -97,12 +97,10 @@ def test_what_rfactor_makes() -> None:
     for i, k in T.grid(n, m):
         with T.block("B_rf"):
             vk, vi = T.axis.remap("SS", [k, i])
-            with T.init():
-                B_rf[vk, vi] = 0.0
-            B_rf[vk, vi] = B_rf[vk, vi] + A[vi, vk]
+            B_rf[vk, vi] = A[vi, vk]
     for i, k in T.grid(n, m):
         with T.block("B"):
-            vi, vk = T.axis.remap("SR", [i, k])
+            vk, vi = T.axis.remap("RS", [k, i])
             with T.init():
                 B[vi] = 0.0
             B[vi] = B[vi] + B_rf[vk, vi]
@@ -123,6 +121,33 @@ def test_rfactor_where_a_step_may_have_nothing_to_add() -> None:
             given = np.random.default_rng(m).standard_normal((3, m)).astype("float32")
             got = results(sch.mod, [given], (3,), "main")
             np.testing.assert_allclose(got, given.sum(1), rtol=1e-4, atol=1e-5)
+
+
+def test_rfactor_of_what_has_another_layout() -> None:
+    sch = Schedule(MATMUL.module)
+    sch.transform_layout("C", ("write", 0), lambda i, j: (j, i // 2, i % 2))
+    back = Schedule(sch.mod)
+    back.transform_layout("C", ("write", 0), lambda j, i0, i1: (i0 * 2 + i1, j))
+    for one in (sch, back):
+        one.rfactor(one.get_loops("C")[2], 1)
+    np.testing.assert_allclose(
+        results(back.mod, MATMUL.inputs(), MATMUL.shapes[-1], "main"),
+        MATMUL.want(*MATMUL.inputs()), rtol=1e-4, atol=1e-5,
+    )  # fmt: skip
+
+
+def test_what_a_sum_begins_with_runs_as_the_sum_does() -> None:
+    sch = Schedule(MATMUL.module)
+    i, j, k = sch.get_loops("C")
+    sch.reorder(i, k, j)
+    sch.vectorize(j)
+    sch.annotate(j, "note", 1)
+    sch.annotate("C", "own", 2)
+    init = sch.decompose_reduction("C", k)
+    assert 'in T.vectorized(10, annotations={"note": 1}):' in sch.mod.script()
+    assert sch.mod.script().count('T.block_attr({"own": 2})') == 2
+    assert len(sch.get_loops(init)) == 2
+    runs(sch, MATMUL)
 
 
 def test_rfactor_of_what_is_fused() -> None:
@@ -170,8 +195,8 @@ def test_rfactor_refuses() -> None:
     i, _, k = sch.get_loops("C")
     refused(sch, lambda: sch.rfactor(i, 0), "loop 'i' is no loop of the reduction")
     refused(sch, lambda: sch.rfactor(k, 3), r"factor_axis must be in the range \[-3, 2\], got 3")
-    sch.unroll(k)
-    refused(sch, lambda: sch.rfactor(k, 0), "loop 'k' is unrolled already")
+    sch.annotate(k, "note", 1)
+    refused(sch, lambda: sch.rfactor(k, 0), "loop 'k' has annotations")
     sch = Schedule(ELEMENTWISE.module)
     refused(sch, lambda: sch.rfactor(sch.get_loops("B")[0], 0), "no reduction block")
     text = ROW_SUM.text.replace("B[vi] + A[vi, vk]", "B[vi] - A[vi, vk]")

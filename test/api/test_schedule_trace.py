@@ -221,6 +221,6 @@ def test_a_trace_of_another_program_says_why_not() -> None:
     sch.parallel(sch.get_loops("C")[1])
     sch.fuse(*sch.get_loops("C")[::2][:1])
     serial = Schedule(MATMUL.module)
-    serial.vectorize(serial.get_loops("C")[0])
-    with pytest.raises(ScheduleError, match="is vectorized already"):
+    serial.bind(serial.get_loops("C")[0], "threadIdx.x")
+    with pytest.raises(ScheduleError, match=r"is bound to 'threadIdx\.x'"):
         trace_of(sch).apply_to_schedule(serial)

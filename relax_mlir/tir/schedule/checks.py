@@ -12,7 +12,7 @@ ANNOTATIONS = "annotations"
 
 
 def plain_loop(state: ScheduleState, loop: ir.Operation) -> None:
-    """Check that a loop is serial, has no annotations and is bound to no thread.
+    """Check that a loop has no annotations and is bound to no thread: those would be lost.
 
     Raises:
         ScheduleError: it is not.
@@ -22,9 +22,6 @@ def plain_loop(state: ScheduleState, loop: ir.Operation) -> None:
         raise state.error(f"{what} is bound to '{tree.string(loop, 'thread')}'", loop)
     if ANNOTATIONS in loop.attributes and len(loop.attributes[ANNOTATIONS]):
         raise state.error(f"{what} has annotations", loop)
-    kind = tree.string(loop, "kind")
-    if kind != "serial":
-        raise state.error(f"{what} is {kind} already", loop)
 
 
 def starts_at_zero(state: ScheduleState, indices: Indices, loop: ir.Operation) -> None:

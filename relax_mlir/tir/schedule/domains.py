@@ -4,10 +4,11 @@ from collections.abc import Sequence
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.prover import Facts
-from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.relax.symbolic import SymExpr, product
 from relax_mlir.tir.schedule import tree
-from relax_mlir.tir.schedule.accesses import Access, accesses, inlined
+from relax_mlir.tir.schedule.accesses import Access, accesses, through
 from relax_mlir.tir.schedule.index import Indices
+from relax_mlir.tir.schedule.injective import determined_names
 from relax_mlir.tir.schedule.regions import Range, range_of
 
 
@@ -34,7 +35,7 @@ def needed(
     names = [str(indices.var(argument)) for argument in tree.body_of(block).arguments]
     solved: list[Range | None] = [None] * len(names)
     for buffer in dict.fromkeys(access.buffer for access in own):
-        region = _region(indices, loop, [a for a in found if a.buffer == buffer], facts)
+        region = region_of(indices, loop, [a for a in found if a.buffer == buffer], facts)
         for access in (a for a in own if a.buffer == buffer):
             exprs = _in_iterators(indices, access, block)
             for dim, expr in enumerate(exprs or ()):
@@ -47,7 +48,7 @@ def needed(
                 solved[position] = values if before is None else _union(before, values, facts)
     found_ranges = []
     for known, all_values in zip(solved, whole, strict=True):
-        found_ranges.append(all_values if known is None else _cut(known, all_values, facts))
+        found_ranges.append(all_values if known is None else cut(known, all_values, facts))
     return found_ranges
 
 
@@ -80,17 +81,25 @@ def _solved(expr: SymExpr, names: list[str], part: Range | None) -> tuple[int, R
     return names.index(inside[0]), Range(part.low - rest, part.high - rest)
 
 
-def _region(
-    indices: Indices, loop: ir.Operation, found: Sequence[Access], facts: Facts
+def region_of(
+    indices: Indices, outer: ir.Operation, found: Sequence[Access], facts: Facts
 ) -> list[Range | None] | None:
-    """Return the part of a buffer that one step of a loop accesses, for each dimension."""
+    """Return the part of a buffer that one step of a loop accesses, for each dimension.
+
+    Args:
+        indices: of the function.
+        outer: the loop, or the block or function in which all runs once.
+        found: the accesses, inside.
+        facts: what is known where it begins.
+    """
     total: list[Range | None] | None = None
     for access in found:
-        exprs = inlined(indices, access, loop)
+        exprs = below(indices, access, outer)
         if exprs is None:
             return None
-        inner = _inner_variables(indices, access.op, loop)
+        inner = inner_variables(indices, access.op, outer)
         ranges = [None if inner is None else range_of(expr, inner, facts) for expr in exprs]
+        ranges = [own if own is None or _known_at(indices, outer, own) else None for own in ranges]
         if total is None:
             total = ranges
             continue
@@ -101,7 +110,33 @@ def _region(
     return total
 
 
-def _inner_variables(
+def below(
+    indices: Indices, access: Access, outer: ir.Operation
+) -> list[SymExpr] | None:  # fmt: skip
+    """Return the indices of an access with the iterators of blocks on the way there replaced."""
+    exprs = access.indices
+    for each in tree.ancestors(access.op):
+        if each == outer or exprs is None:
+            break
+        if each.name == tree.BLOCK:
+            exprs = through(indices, each, exprs)
+    return exprs
+
+
+def _known_at(indices: Indices, loop: ir.Operation, own: Range) -> bool:
+    """Whether nothing that a loop computes, such as an index that a block loads, is in a range."""
+    for name in own.low.symbols | own.high.symbols:
+        value = indices.value_of(name)
+        if value is None or value in list(tree.body_of(loop).arguments):
+            continue
+        home = value.owner
+        home = home.owner.operation if isinstance(home, ir.Block) else home.operation
+        if tree.is_inside(home, loop):
+            return False
+    return True
+
+
+def inner_variables(
     indices: Indices, op: ir.Operation, loop: ir.Operation
 ) -> list[tuple[str, Range]] | None:
     """Return the variables of the loops between an operation and a loop, innermost first."""
@@ -123,7 +158,7 @@ def _union(a: Range, b: Range, facts: Facts) -> Range:
     return Range(low, high)
 
 
-def _cut(known: Range, whole: Range, facts: Facts) -> Range:
+def cut(known: Range, whole: Range, facts: Facts) -> Range:
     """Return a range without what is certain to be outside of another one."""
     if facts.can_prove(known.low <= whole.low) and facts.can_prove(known.high >= whole.high):
         return whole
@@ -165,3 +200,74 @@ def without_gaps(
         steps.remove(fitting[0])
         covered = covered + scale * (own.extent - 1)
     return facts.can_prove(low <= 0) and facts.can_prove(low + covered >= extent)
+
+
+def box_of(
+    exprs: Sequence[SymExpr], variables: Sequence[tuple[str, Range]], facts: Facts,
+    inside: Facts | None = None,
+) -> list[Range] | None:  # fmt: skip
+    """Return the ranges of indices that are all met while variables take all their values.
+
+    Args:
+        exprs: the indices.
+        variables: names and ranges; a range may depend on variables after it in the list.
+        facts: what is known of what stays.
+        inside: what is known of the variables too; when not given, no variable is in two indices.
+
+    Returns:
+        The ranges, empty where a variable has no value; None where some may not be met.
+    """
+    found: list[Range] = []
+    for expr in exprs:
+        box = range_of(expr, _used(expr, variables), facts)
+        if box is None:
+            return None
+        found.append(box)
+    if _met_apart(exprs, variables, found, facts):
+        return found
+    return found if inside and _met_at_once(exprs, variables, found, facts, inside) else None
+
+
+def _used(
+    expr: SymExpr, variables: Sequence[tuple[str, Range]]
+) -> list[tuple[str, Range]]:  # fmt: skip
+    return [each for each in variables if each[0] in expr.symbols]
+
+
+def _met_apart(
+    exprs: Sequence[SymExpr], variables: Sequence[tuple[str, Range]], boxes: Sequence[Range],
+    facts: Facts,
+) -> bool:  # fmt: skip
+    """Whether indices, each of variables of its own, meet all of their ranges."""
+    seen: set[str] = set()
+    for expr, box in zip(exprs, boxes, strict=True):
+        own = _used(expr, variables)
+        names = {name for name, _ in own}
+        if names & seen:
+            return False
+        seen |= names
+        if len(own) > 1 and not all(facts.can_prove(each.extent > 0) for _, each in own):
+            # A variable without values meets nothing, and the box need not be empty.
+            steps = product([each.extent for _, each in own])
+            if not facts.can_prove(steps >= box.extent):
+                return False
+        shifted = expr - box.low
+        if own and not without_gaps(Range(shifted, shifted), box.extent, own, facts):
+            return False
+    return True
+
+
+def _met_at_once(
+    exprs: Sequence[SymExpr], variables: Sequence[tuple[str, Range]], boxes: Sequence[Range],
+    facts: Facts, inside: Facts,
+) -> bool:  # fmt: skip
+    """Whether indices are others each time, and as many as there are in their ranges."""
+    symbols = frozenset().union(*(expr.symbols for expr in exprs))
+    own = [each for each in variables if each[0] in symbols]
+    names = {name for name, each in own if each.extent.value != 1}
+    if any((each.low.symbols | each.high.symbols) & names for _, each in own):
+        return False
+    if not names <= determined_names(exprs, inside, symbols - names):
+        return False
+    steps = product([each.extent for _, each in own])
+    return facts.can_prove(steps >= product([box.extent for box in boxes]))

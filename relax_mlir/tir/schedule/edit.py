@@ -45,6 +45,12 @@ def end_of(op: ir.Operation) -> ir.InsertionPoint:
     return ir.InsertionPoint(list(tree.body_of(op).operations)[-1])
 
 
+def after(op: ir.Operation) -> ir.InsertionPoint:
+    """Return the point right after an operation that ends no body."""
+    following = [view.operation for view in op.block.operations]
+    return ir.InsertionPoint(following[following.index(op) + 1])
+
+
 def move_body(source: ir.Operation, target: ir.Operation) -> None:
     """Move what is in the body of a loop or block to the end of another one's."""
     last = list(tree.body_of(target).operations)[-1].operation

@@ -8,9 +8,9 @@ from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.tir.schedule import buffers, tree
 from relax_mlir.tir.schedule.accesses import Access, accesses, inlined, through
 from relax_mlir.tir.schedule.conditions import Comparison, assume
-from relax_mlir.tir.schedule.domains import without_gaps
+from relax_mlir.tir.schedule.domains import box_of
 from relax_mlir.tir.schedule.index import Indices
-from relax_mlir.tir.schedule.regions import Range, range_of
+from relax_mlir.tir.schedule.regions import Range
 
 _DECLARATIONS = ("tir.reads", "tir.writes")
 
@@ -121,25 +121,11 @@ def _holds(
     variables: Sequence[tuple[str, Range]], facts: Facts,
 ) -> bool:  # fmt: skip
     """Whether what is read is in the box that is written while variables take all values."""
-    seen: set[str] = set()
-    for target, source in zip(targets, sources, strict=True):
-        own = [each for each in variables if each[0] in target.symbols]
-        names = {name for name, _ in own}
-        if names & seen:
-            return False
-        seen |= names
-        if len(own) > 1 and not all(facts.can_prove(each.extent > 0) for _, each in own):
-            # A loop without steps would leave all unwritten, and the box need not be empty.
-            return False
-        box = range_of(target, own, facts)
-        if box is None:
-            return False
-        if not facts.can_prove(source >= box.low) or not facts.can_prove(source <= box.high):
-            return False
-        shifted = target - box.low
-        if own and not without_gaps(Range(shifted, shifted), box.extent, own, facts):
-            return False
-    return True
+    boxes = box_of(targets, variables, facts)
+    return boxes is not None and all(
+        facts.can_prove(source >= box.low) and facts.can_prove(source <= box.high)
+        for source, box in zip(sources, boxes, strict=True)
+    )
 
 
 def _runs(

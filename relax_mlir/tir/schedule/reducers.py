@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.tir.schedule import tree
+from relax_mlir.tir.schedule.index import Indices
 
 
 @dataclass(frozen=True)
@@ -66,10 +67,13 @@ def update_of(block: ir.Operation) -> Update | str:
     if isinstance(value.owner, ir.Block) or value.owner.operation.name not in _IDENTITIES:
         return "what it stores is no sum, product, maximum or minimum"
     combine = value.owner.operation
-    own = list(store.operands)[1:]
+    indices = Indices(tree.function_of(block))
+    own = [store.operands[1], *map(indices.lift, list(store.operands)[2:])]
     for position, operand in enumerate(combine.operands):
         load = None if isinstance(operand.owner, ir.Block) else operand.owner.operation
-        if load is None or load.name != "memref.load" or list(load.operands) != own:
+        if load is None or load.name != "memref.load":
+            continue
+        if [load.operands[0], *map(indices.lift, list(load.operands)[1:])] != own:
             continue
         if len(list(operand.uses)) == 1 and len(list(value.uses)) == 1:
             identity = _IDENTITIES[combine.name](value.type)

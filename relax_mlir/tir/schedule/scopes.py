@@ -69,8 +69,12 @@ def output_blocks(scope: ir.Operation) -> list[ir.Operation]:
     ]  # fmt: skip
 
 
-def complete_problem(block: ir.Operation) -> str | None:
+def complete_problem(block: ir.Operation, moves: bool = True) -> str | None:
     """Return why a block is not complete, None where it is.
+
+    Args:
+        block: the block.
+        moves: as for `outside_problem`.
 
     A complete block writes each element at once: its iterators are spatial, no other block of its
     scope writes its buffers, and it reads none of them.
@@ -82,11 +86,15 @@ def complete_problem(block: ir.Operation) -> str | None:
     reads, writes = buffers(block)
     if any(value in reads for value in writes):
         return "it reads a buffer that it writes"
-    return _other_writer(block, writes) or outside_problem(block)
+    return _other_writer(block, writes) or outside_problem(block, moves)
 
 
-def reduction_problem(block: ir.Operation) -> str | None:
+def reduction_problem(block: ir.Operation, moves: bool = True) -> str | None:
     """Return why a block is no reduction block, None where it is one.
+
+    Args:
+        block: the block.
+        moves: as for `outside_problem`.
 
     A reduction block begins each element in its init region and adds to it after that: no other
     block of its scope writes its buffers, and none of their elements depends on a reduction.
@@ -109,13 +117,19 @@ def reduction_problem(block: ir.Operation) -> str | None:
             return "what it writes is not known"
         if any(expr.symbols & reduced for expr in access.indices):
             return "an iterator of its reduction says where it writes"
-    return _other_writer(block, [access.buffer for access in found]) or outside_problem(block)
+    return _other_writer(block, [access.buffer for access in found]) or outside_problem(
+        block, moves
+    )
 
 
-def outside_problem(block: ir.Operation) -> str | None:
+def outside_problem(block: ir.Operation, moves: bool = True) -> str | None:
     """Return why a block cannot leave its loops, None where it can.
 
     Its body may use what is around its scope, but of the loops in it only its iterators.
+
+    Args:
+        block: the block.
+        moves: whether it may have to leave a loop in which a buffer that it uses is made.
     """
     scope = tree.scope_of(block)
     entry = tree.body_of(tree.function_of(block))
@@ -130,6 +144,9 @@ def outside_problem(block: ir.Operation) -> str | None:
                 owner = home.owner.operation
                 if owner in (scope, block) or tree.is_inside(owner, block):
                     continue
+                made = not isinstance(operand.owner, ir.Block) and operand.owner.operation
+                if made and made.name == "memref.alloc" and not moves:
+                    continue
                 if tree.is_inside(owner, scope):
                     what = tree.describe(owner) if owner.name == tree.LOOP else "its loops"
                     return f"its body uses {what} itself, not by an iterator"
@@ -143,14 +160,19 @@ def _other_writer(block: ir.Operation, writes: list[ir.Value]) -> str | None:
     return None
 
 
-def check_regular(state: ScheduleState, block: ir.Operation) -> None:
+def check_regular(state: ScheduleState, block: ir.Operation, moves: bool = True) -> None:
     """Check that a block is complete or a reduction block.
+
+    Args:
+        state: the program.
+        block: the block.
+        moves: as for `outside_problem`.
 
     Raises:
         ScheduleError: it is neither.
     """
-    why = complete_problem(block)
-    reduces = reduction_problem(block)
+    why = complete_problem(block, moves)
+    reduces = reduction_problem(block, moves)
     if why is not None and reduces is not None:
         raise state.error(
             f"{tree.describe(block)} is neither a complete block ({why}) nor a reduction block "

@@ -9,10 +9,8 @@ from relax_mlir.tir.schedule.state import ScheduleState
 
 
 def annotate(state: ScheduleState, op: ir.Operation, key: str, value: Any) -> None:
-    """Add an annotation to a loop or a block."""
+    """Add an annotation to a loop or a block, in place of one of the same name."""
     found = _of(op)
-    if key in found:
-        raise state.error(f"{tree.describe(op)} has an annotation '{key}' already", op)
     found[key] = attribute(value)
     op.attributes[ANNOTATIONS] = ir.DictAttr.get(found)
 

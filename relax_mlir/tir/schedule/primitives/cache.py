@@ -7,10 +7,13 @@ from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.tir.schedule import buffers, edit, scopes, tree
 from relax_mlir.tir.schedule.accesses import Access, accesses, declare
 from relax_mlir.tir.schedule.conditions import Comparison
+from relax_mlir.tir.schedule.domains import cut, region_of
 from relax_mlir.tir.schedule.index import Indices
 from relax_mlir.tir.schedule.primitives.annotations import attribute
 from relax_mlir.tir.schedule.primitives.reductions import fed_by
+from relax_mlir.tir.schedule.regions import Range
 from relax_mlir.tir.schedule.state import ScheduleState
+from relax_mlir.tir.schedule.written import Box, written_box, written_inside
 
 memref = submodule("dialects.memref")
 _ELEMENTS = ("memref.load", "memref.store")
@@ -21,10 +24,12 @@ def chosen_buffer(
 ) -> ir.Value:
     """Return a buffer that a block reads or writes, by its position there or its name.
 
-    What a reduction reads only to add to it is not among what it reads.
+    What a reduction with an init region reads only to add to it is not among what it reads.
     """
     reads, writes = scopes.buffers(block)
-    own = [b for b in reads if b not in writes] if kind == "read" else writes
+    if block.name == tree.BLOCK and tree.has_init(block):
+        reads = [each for each in reads if each not in writes]
+    own = reads if kind == "read" else writes
     names = [buffers.name_of(each) for each in own]
     if isinstance(which, str):
         if which not in names:
@@ -51,7 +56,14 @@ def cache_read(
     indices = state.indices(block)
     beside = scopes.siblings(block)
     readers = [each for each in beside if buffer in scopes.buffers(each)[0]]
-    chosen = list(consumers) or readers
+    # A reduction reads what it adds to.
+    plain = [each for each in readers if buffer not in scopes.buffers(each)[1]]
+    chosen = list(consumers) or plain
+    if not chosen:
+        raise state.error(
+            f"everything that reads '{buffers.name_of(buffer)}' writes it too, so a copy is soon "
+            "out of date", *readers,
+        )  # fmt: skip
     for each in chosen:
         if each not in readers:
             raise state.error(
@@ -79,12 +91,32 @@ def cache_read(
     dims = buffers.dims_of(indices, buffer)
     name = f"{buffers.name_of(buffer)}_{scope}"
     copy = buffers.alloc(indices, name, dims, buffers.dtype_of(buffer), scope)
-    made = copier(indices, ir.InsertionPoint(at), name, dims, buffer, copy)
+    box = _needed(indices, at, found, dims)
+    made = copier(indices, ir.InsertionPoint(at), name, dims, buffer, copy, box)
     for access in found:
         access.op.operands[_ELEMENTS.index(access.op.name)] = copy
     _declared(indices, found)
     state.touch()
     return made
+
+
+def _needed(
+    indices: Indices, at: ir.Operation, found: Sequence[Access], dims: Sequence[SymExpr]
+) -> Box:
+    """Return the part of a buffer that accesses in the statements from one on need."""
+    outer = at.parent.operation
+    facts = indices.facts(at)
+    known = region_of(indices, outer, found, facts) or [None] * len(dims)
+    ranges: list[Range] = []
+    within: dict[int, SymExpr] = {}
+    for position, (own, dim) in enumerate(zip(known, dims, strict=True)):
+        whole = Range(SymExpr.const(0), dim - 1)
+        ranges.append(whole if own is None else cut(own, whole, facts))
+        if not facts.can_prove(ranges[-1].low >= 0):
+            ranges[-1] = whole
+        if not facts.can_prove(ranges[-1].high < dim):
+            within[position] = dim
+    return Box(ranges, within)
 
 
 def _elements(
@@ -113,18 +145,20 @@ def _statement(op: ir.Operation, others: Sequence[ir.Operation]) -> ir.Operation
 
 def copier(
     indices: Indices, at: ir.InsertionPoint, name: str, dims: Sequence[SymExpr], source: ir.Value,
-    target: ir.Value,
+    target: ir.Value, box: Box | None = None,
 ) -> ir.Operation:  # fmt: skip
-    """Write a block that copies all of a buffer; returns it."""
-    variables = []
-    for position, dim in enumerate(dims):
-        loop = edit.new_loop(
-            at, f"ax{position}", indices.entry(SymExpr.const(0)), indices.entry(dim)
-        )
-        variables.append(indices.var(tree.variable(loop)))
+    """Write a block that copies a buffer, all of it or a part; returns it."""
+    box = box or Box([Range(SymExpr.const(0), dim - 1) for dim in dims], {})
+    places: list[SymExpr] = []
+    for position, own in enumerate(box.ranges):
+        with at, ir.Location.unknown():
+            steps = indices.emit(own.extent)
+        loop = edit.new_loop(at, f"ax{position}", indices.entry(SymExpr.const(0)), steps)
+        places.append(own.low + indices.var(tree.variable(loop)))
         at = edit.end_of(loop)
     made = edit.new_block(indices, at, name, [("spatial", f"v{i}") for i in range(len(dims))])
-    edit.set_block(indices, made, variables, [], dims)
+    within = [Comparison(places[dim], 2, bound) for dim, bound in box.within.items()]
+    edit.set_block(indices, made, places, within, dims)
     items = list(tree.body_of(made).arguments)
     with edit.end_of(made), ir.Location.unknown():
         memref.store(memref.load(source, items), target, items)
@@ -150,7 +184,7 @@ def cache_write(
     buffer = chosen_buffer(state, block, which, "write")
     name = buffers.name_of(buffer)
     indices = state.indices(block)
-    scopes.check_regular(state, block)
+    scopes.check_regular(state, block, moves=False)
     beside = scopes.siblings(block)
     for each in consumers:
         if each not in beside or buffer not in scopes.buffers(each)[0] or each == block:
@@ -158,11 +192,8 @@ def cache_write(
     found = _elements(state, indices, block, buffer, [block, *consumers])
     stores = [a for a in accesses(indices, block) if a.writes and a.buffer == buffer]
     body = [a for a in stores if a.op.block == tree.body_of(block)]
-    if len(body) != 1 or any(
-        len(o.regions) for o in (v.operation for v in tree.body_of(block).operations)
-    ):
-        raise state.error(f"{tree.describe(block)} does not store one element of '{name}'", block)
-    store = body[0].op
+    begun = [a for a in stores if a.op.block in list(block.regions[1].blocks)]
+    plain = len(body) == 1 and len(stores) == 1 + len(begun)
     readers = [
         each for each in beside
         if each != block and each not in consumers and buffer in scopes.buffers(each)[0]
@@ -174,7 +205,18 @@ def cache_write(
     dims = buffers.dims_of(indices, buffer)
     title = f"{name}_{scope}"
     copy = buffers.alloc(indices, title, dims, buffers.dtype_of(buffer), scope)
-    made = _copier_of(state, indices, block, at, title, store, copy)
+    loops = tree.loops_around(block)
+    loops = loops[loops.index(at) :] if at in loops else []
+    box = written_box(indices, block, body[0].op, loops) if plain else written_inside(
+        indices, at, stores)  # fmt: skip
+    if box is None and not plain:
+        raise state.error(
+            f"{tree.describe(block)} stores neither one element of '{name}' nor all of a box", block
+        )
+    if box is None:
+        made = _copier_of(state, indices, block, at, title, body[0].op, copy)
+    else:
+        made = copier(indices, edit.after(at), title, dims, copy, buffer, box)
     for access in found:
         access.op.operands[_ELEMENTS.index(access.op.name)] = copy
     _declared(indices, found)
@@ -205,8 +247,7 @@ def _copier_of(
         if not each.symbols & gone:
             conditions.append(each)
     variables: dict[str, SymExpr] = {}
-    following = [v.operation for v in at.block.operations]
-    place = ir.InsertionPoint(following[following.index(at) + 1])
+    place = edit.after(at)
     for number, each in enumerate(kept):
         bounds = [indices.lift(value) for value in each.operands]
         if any(bound.symbols & gone for bound in bounds):
@@ -244,6 +285,8 @@ def _copier_of(
 def set_scope(state: ScheduleState, block: ir.Operation, which: int | str, scope: str) -> None:
     """Note in which kind of memory a buffer is that a block writes."""
     buffer = _own(state, block, which)
+    if buffers.scope_name(buffer) == scope:
+        return
     attributes = buffer.owner.operation.attributes
     name = f"{buffers.name_of(buffer)}_{scope}"
     attributes["tir.scope"] = ir.StringAttr.get(scope)

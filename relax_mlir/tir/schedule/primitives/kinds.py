@@ -3,7 +3,7 @@
 import re
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.tir.schedule import checks, legality, tree
+from relax_mlir.tir.schedule import legality, tree
 from relax_mlir.tir.schedule.state import ScheduleState
 
 _AXIS = re.compile(r"(blockIdx|threadIdx)\.[xyz]|vthread(\.[xyz])?")
@@ -41,7 +41,9 @@ def bind(state: ScheduleState, loop: ir.Operation, axis: str) -> None:
             f"'{axis}' is no thread axis; there are blockIdx.x, threadIdx.x and vthread.x, with "
             "y and z too"
         )
-    checks.plain_loop(state, loop)
+    if "thread" in loop.attributes:
+        raise state.error(f"{tree.describe(loop)} is bound to '{tree.string(loop, 'thread')}' "
+                          "already", loop)  # fmt: skip
     for op in [*tree.ancestors(loop), *tree.walk(loop)]:
         bound = op.name == tree.LOOP and op != loop and "thread" in op.attributes
         if bound and tree.string(op, "thread") == axis:

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.symbolic import SymExpr
-from relax_mlir.tir.schedule import edit, scopes, tree
+from relax_mlir.tir.schedule import buffers, edit, scopes, tree
 from relax_mlir.tir.schedule.accesses import declare
 from relax_mlir.tir.schedule.conditions import Comparison
 from relax_mlir.tir.schedule.index import Indices
@@ -16,13 +16,19 @@ def decompose_reduction(
 ) -> ir.Operation:
     """Give what a reduction begins with a block of its own in front of a loop; returns it."""
     what = tree.describe(block)
-    problem = scopes.reduction_problem(block)
+    problem = scopes.reduction_problem(block, moves=False)
     if problem is not None:
         raise state.error(f"{what} is no reduction block: {problem}", block)
     indices = state.indices(block)
     loops = tree.loops_around(block)
     if loop not in loops:
         raise state.error(f"{tree.describe(loop)} is not around {what}", loop, block)
+    for buffer in {each for pair in scopes.buffers(block) for each in pair}:
+        if buffers.is_local(buffer) and tree.is_inside(buffer.owner.operation, loop):
+            raise state.error(
+                f"'{buffers.name_of(buffer)}', which {what} uses, is made inside "
+                f"{tree.describe(loop)}", loop, block,
+            )  # fmt: skip
     fed = fed_by(indices, block)
     for outer in loops[: loops.index(loop)]:
         if indices.var(tree.variable(outer)).symbols & fed["reduction"]:
@@ -85,12 +91,17 @@ def begin_before(
         with at, ir.Location.unknown():
             lower, steps = (indices.emit(bound.substitute(variables)) for bound in bounds)
         made = edit.new_loop(at, tree.loop_name(each), lower, steps)
+        for key in ("kind", "thread", "annotations"):
+            if key in each.attributes:
+                made.attributes[key] = each.attributes[key]
         variables[name[each]] = indices.var(tree.variable(made))
         at = edit.end_of(made)
     spatial = [i for i, kind in enumerate(tree.iter_types(block)) if kind == "spatial"]
     labels, bindings = edit.iterator_names(block), indices.bindings(block)
     extents = indices.extents(block)
     first = edit.new_block(indices, at, init, [("spatial", labels[i]) for i in spatial])
+    if "annotations" in block.attributes:
+        first.attributes["annotations"] = block.attributes["annotations"]
     edit.set_block(
         indices,
         first,

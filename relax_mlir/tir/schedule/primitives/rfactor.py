@@ -68,9 +68,13 @@ def rfactor(state: ScheduleState, loop: ir.Operation, axis: int) -> ir.Operation
                     "reduction", f"v{tree.loop_name(each)}", SymExpr.var(name),
                     indices.lift(each.operands[1]),
                 )  # fmt: skip
+    # Where nothing is left to add up, a partial result is what would have been added to it.
+    sums = "reduction" in first.kinds or any(
+        not isinstance(each, Comparison) or each.symbols & variable.symbols for each in conditions
+    )
     partial = edit.new_block(
         indices, edit.end_of(made[-1]), f"{title}_rf",
-        list(zip(first.kinds, first.names, strict=True)), init=True,
+        list(zip(first.kinds, first.names, strict=True)), init=sums,
     )  # fmt: skip
     edit.set_block(
         indices,
@@ -91,20 +95,15 @@ def rfactor(state: ScheduleState, loop: ir.Operation, axis: int) -> ir.Operation
             for i, binding in enumerate(bindings)
         }
         edit.copy_ops(source, values)
+    if not sums:
+        store = next(v.operation for v in tree.body_of(partial).operations
+                     if v.operation.name == "memref.store")  # fmt: skip
+        store.operands[0] = values.get(update.value, update.value)
     _redirect(partial, 0, buffer, parts, axis, arguments[own])
-    begin = block.regions[1].blocks[0]
-    started = partial.regions[1].blocks[0]
-    with ir.InsertionPoint(list(started.operations)[-1]), ir.Location.unknown():
-        values = {
-            begin.arguments[i]: started.arguments[plain[i]] for i in plain if kinds[i] == "spatial"
-        }
-        edit.copy_ops(begin, values)
-        for view in list(started.operations):
-            if view.operation.name == "memref.store":
-                number = arith.ConstantOp(update.value.type, update.identity).result
-                view.operation.operands[0] = number
-                number.owner.operation.move_before(view.operation)
-    _redirect(partial, 1, buffer, parts, axis, started.arguments[own])
+    if sums:
+        _begun(block, partial, update, {i: place for i, place in plain.items()
+                                        if kinds[i] == "spatial"})  # fmt: skip
+        _redirect(partial, 1, buffer, parts, axis, partial.regions[1].blocks[0].arguments[own])
     # What the sums began with, where that is no constant, is only read by the block after.
     edit.erase_unused(partial)
     declare(indices, partial)
@@ -113,6 +112,29 @@ def rfactor(state: ScheduleState, loop: ir.Operation, axis: int) -> ir.Operation
     state.touch()
     edit.normalize(state.indices(made[0]), made[0])
     return _with_beginning(state, partial, made[0])
+
+
+def _begun(
+    block: ir.Operation, partial: ir.Operation, update: Update, places: dict[int, int]
+) -> None:
+    """Have partial results begin with the number that changes nothing.
+
+    Args:
+        block: the reduction.
+        partial: the block of partial results.
+        update: what the reduction does.
+        places: for spatial iterators of the one their positions in the other one.
+    """
+    begin = block.regions[1].blocks[0]
+    started = partial.regions[1].blocks[0]
+    with ir.InsertionPoint(list(started.operations)[-1]), ir.Location.unknown():
+        values = {begin.arguments[i]: started.arguments[place] for i, place in places.items()}
+        edit.copy_ops(begin, values)
+        for view in list(started.operations):
+            if view.operation.name == "memref.store":
+                number = arith.ConstantOp(update.value.type, update.identity).result
+                view.operation.operands[0] = number
+                number.owner.operation.move_before(view.operation)
 
 
 def _factored(
@@ -212,8 +234,8 @@ def _written_back(
     variable = indices.var(tree.variable(loop))
     last = edit.new_block(
         indices, edit.end_of(made[-1]), tree.block_name(block),
-        [*(("spatial", labels[i]) for i in spatial),
-         ("reduction", f"v{tree.loop_name(loop)}")], init=True,
+        [("reduction", f"v{tree.loop_name(loop)}"), *(("spatial", labels[i]) for i in spatial)],
+        init=True,
     )  # fmt: skip
     for key in block.attributes:
         if key not in ("iter_types", "block_name"):
@@ -225,22 +247,22 @@ def _written_back(
     edit.set_block(
         indices,
         last,
-        [*(bindings[i].substitute(variables) for i in spatial), variable.substitute(variables)],
+        [variable.substitute(variables), *(bindings[i].substitute(variables) for i in spatial)],
         [each.substitute(variables) for each in kept_conditions],
-        [*(extents[i] for i in spatial), indices.lift(loop.operands[1])],
+        [indices.lift(loop.operands[1]), *(extents[i] for i in spatial)],
     )
     for region in (0, 1):
         source, target = block.regions[region].blocks[0], last.regions[region].blocks[0]
         values = {
             source.arguments[i]: argument
-            for i, argument in zip(spatial, target.arguments, strict=False)
+            for i, argument in zip(spatial, list(target.arguments)[1:], strict=True)
         }
         with ir.InsertionPoint(list(target.operations)[-1]), ir.Location.unknown():
             if region:
                 edit.copy_ops(source, values)
                 continue
             items = [_moved(item, source, values) for item in list(update.store.operands)[2:]]
-            place = [*items[:axis], target.arguments[len(spatial)], *items[axis:]]
+            place = [*items[:axis], target.arguments[0], *items[axis:]]
             old = memref.load(update.store.operands[1], items)
             more = memref.load(parts, place)
             combine = update.combine.clone(ip=ir.InsertionPoint.current)
