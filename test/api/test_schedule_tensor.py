@@ -5,6 +5,7 @@ from scheduled_programs import (
     CHAIN,
     DYNAMIC,
     DYNAMIC_MATMUL,
+    ELEMENTWISE,
     HEAD,
     MATMUL,
     MATMUL_RELU,
@@ -207,6 +208,68 @@ def test_tensorize_is_refused(number):
     refused(sch, lambda: sch.tensorize(loop, name), why)
 
 
+def test_tensorize_two_parts_of_one_buffer():
+    text = """def main(A: T.Buffer((6, 8), "float32"), C: T.Buffer((6, 6), "float32")):
+    for i, j, k in T.grid(6, 6, 8):
+        with T.block("C"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+            with T.init():
+                C[vi, vj] = 0.0
+            C[vi, vj] = C[vi, vj] + A[vi, vk] * A[vj, vk]
+"""
+    program = Program("gram", text, [(6, 8), (6, 6)], lambda a: a @ a.T)
+    desc, impl = (
+        text.replace("B[vk, vj] * A[vi, vk]", "A[vi, vk] * B[vj, vk]").replace("B[k, j]", "B[j, k]")
+        .replace("B[0:4, 0:2]", "B[0:2, 0:4]").replace("(b, (4, 2)", "(b, (2, 4)")
+        for text in (DESC, IMPL)
+    )  # fmt: skip
+    sch = Schedule(program.module)
+    sch.tensorize(tiled(sch), intrinsic("test_gram", desc, impl))
+    runs(sch, program)
+
+
+ROWS = """def {name}(a: T.handle, b: T.handle):
+    A = T.match_buffer(a, ({rows}, 5), "float32")
+    B = T.match_buffer(b, ({rows}, 5), "float32")
+    with T.block("root"):
+        T.reads(A[0:{rows}, 0:5])
+        T.writes(B[0:{rows}, 0:5])
+        {body}
+"""
+COPIED = """for i, j in T.grid({rows}, 5):
+            with T.block("copy"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                B[vi, vj] = A[vi, vj]
+"""
+CALLED = 'T.call_extern("void", "memcpy", B.access_ptr("w"), A.access_ptr("r"), {rows} * 20)'
+COPY = Program(
+    "copy",
+    """def main(A: T.Buffer((6, 10), "float32"), B: T.Buffer((6, 10), "float32")):
+    for i, j in T.grid(6, 10):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = A[vi, vj]
+""",
+    [(6, 10), (6, 10)],
+    lambda a: a,
+)
+
+
+@pytest.mark.parametrize("rows", [1, 2])
+def test_tensorize_by_a_c_function(rows):
+    texts = (COPIED.format(rows=rows), CALLED.format(rows=rows))
+    desc, impl = (ROWS.format(name="tile", rows=rows, body=text) for text in texts)
+    name = intrinsic(f"test_memcpy_{rows}", desc, impl)
+    sch = Schedule(COPY.module)
+    loop = tiled(sch, "B", (rows, 5))
+    if rows > 1:
+        refused(sch, lambda: sch.tensorize(loop, name), "rows are not next to each other")
+        return
+    sch.tensorize(loop, name)
+    assert "T.address_of(A[vi_o, vj_o * 5])" in sch.mod.script()
+    runs(sch, COPY)
+
+
 def test_intrinsics_are_checked():
     with pytest.raises(ValueError, match="there is a tensor intrinsic"):
         TensorIntrin.register(
@@ -273,6 +336,38 @@ def test_blockize_blocks_of_reductions_and_predicates(preserve):
     made = whole.blockize([whole.get_block(name) for name in ("most", "power", "total", "B")])
     assert whole.get_loops(made) == []
     runs(whole, SOFTMAX)
+
+
+def test_blockize_of_all_that_a_predicate_leaves():
+    sch = Schedule(ELEMENTWISE.module)
+    i, j = sch.get_loops("B")
+    sch.split(j, [None, 3])
+    sch.blockize(i)
+    runs(sch, ELEMENTWISE)
+
+
+def test_a_copy_of_what_a_block_of_blocks_computes():
+    sch = Schedule(MATMUL.module)
+    made = sch.blockize(tiled(sch))
+    back = sch.cache_write(made, 0, "local")
+    assert [sch.get(loop).name for loop in sch.get_loops(back)] == ["tir.for"] * 2
+    runs(sch, MATMUL)
+    sch.reverse_compute_at(back, sch.get_loops(made)[1])
+    runs(sch, MATMUL)
+    sch = Schedule(ELEMENTWISE.module)
+    i, j = sch.get_loops("B")
+    sch.split(j, [None, 3])
+    made = sch.blockize(i)
+    refused(sch, lambda: sch.cache_write(made, 0, "local"), "neither one element of 'B' nor all")
+
+
+def test_inside_there_are_no_iterators_of_one_value():
+    sch = Schedule(MATMUL.module)
+    sch.blockize(sch.get_loops("C")[1])
+    text = sch.mod.script()
+    assert "vj_o = T.axis.spatial(1, 0)" in text
+    assert "vi_i" not in text
+    runs(sch, MATMUL)
 
 
 def test_blockize_of_loops_whose_steps_vary_is_refused():

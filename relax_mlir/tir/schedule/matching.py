@@ -171,7 +171,8 @@ class Matcher:
             raise Mismatch(
                 f"'{buffers.name_of(wanted)}' of the description would be two parts of buffers"
             )
-        if any(b.buffer == buffer and a != wanted for a, b in self.parts.items()):
+        alike = [a for a, b in self.parts.items() if b.buffer == buffer and a != wanted]
+        if alike and any(_is_stored(each) for each in (wanted, *alike)):
             raise Mismatch(f"'{buffers.name_of(buffer)}' would be two buffers of the description")
 
     def _value(self, desc: ir.Value, own: ir.Value) -> None:
@@ -236,3 +237,11 @@ def _iterators(indices: Indices, block: ir.Operation) -> list[tuple[str, SymExpr
         )
         if extent.value != 1
     ]  # fmt: skip
+
+
+def _is_stored(buffer: ir.Value) -> bool:
+    """Whether elements of a parameter of a description are written."""
+    return any(
+        use.owner.operation.name == "memref.store" and use.operand_number == 1
+        for use in buffer.uses
+    )

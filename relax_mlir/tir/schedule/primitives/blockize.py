@@ -76,7 +76,7 @@ def blockize(state: ScheduleState, loop: ir.Operation, preserve_unit: bool) -> i
     if tree.has_init(block):
         _begin(state, indices, block, made, line, halves, kept, inner_where)
         inner = edit.drop_init(block)
-    _inner_block(indices, inner, made, halves, kept, inner_where, preserve_unit)
+    _inner_block(indices, inner, made, halves, kept, inner_where)
     state.touch()
     fresh = state.indices(made)
     edit.normalize(fresh, made)
@@ -135,8 +135,9 @@ def _halves(
         return None
     size = simplify(own.high + 1, facts)
     if outer == 0:
-        # All of it is inside: the new block runs once for all values.
-        return _Halves(_ZERO, inner, extent, _ONE) if facts.can_prove(size <= extent) else None
+        # All of it is inside: the new block runs once for all values. What is beyond them the
+        # predicate, which goes inside too, leaves out.
+        return _Halves(_ZERO, inner, extent, _ONE)
     divided = outer // size
     if _variables(indices, size.symbols) or not bool(divided * size == outer):
         return None
@@ -238,11 +239,11 @@ def _begin(
 
 def _inner_block(
     indices: Indices, block: ir.Operation, made: ir.Operation, halves: Sequence[_Halves],
-    kept: Sequence[int], where: Sequence[Comparison], preserve_unit: bool,
+    kept: Sequence[int], where: Sequence[Comparison],
 ) -> None:  # fmt: skip
     """Make of the old block one that runs for the loops inside only; it keeps its number."""
     types, labels = tree.iter_types(block), edit.iterator_names(block)
-    own = [i for i, half in enumerate(halves) if preserve_unit or half.size.value != 1]
+    own = [i for i, half in enumerate(halves) if half.size.value != 1]
     count = len(types)
     inner = edit.new_block(
         indices, ir.InsertionPoint(block), "inner", [(types[i], f"{labels[i]}_i") for i in own]

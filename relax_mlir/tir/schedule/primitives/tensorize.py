@@ -1,8 +1,10 @@
 """Putting the implementation of a tensor intrinsic where a block computes what it describes."""
 
-from relax_mlir.dialects.bindings import ir
+from collections.abc import Sequence
+
+from relax_mlir.dialects.bindings import ir, submodule
 from relax_mlir.dialects.relax.symbolic import SymExpr
-from relax_mlir.tir.schedule import edit, tree
+from relax_mlir.tir.schedule import buffers, edit, tree
 from relax_mlir.tir.schedule.accesses import declare
 from relax_mlir.tir.schedule.index import Indices
 from relax_mlir.tir.schedule.matching import Matcher, Mismatch, Part, root_of
@@ -11,7 +13,9 @@ from relax_mlir.tir.schedule.render import SREF
 from relax_mlir.tir.schedule.state import ScheduleState, hoist_numbers
 from relax_mlir.tir.tensor_intrin import TensorIntrin
 
+memref = submodule("dialects.memref")
 _PLACES = {"memref.load": 0, "memref.store": 1}
+_CAST = "builtin.unrealized_conversion_cast"
 _ENTRY = ("arith.constant", "tir.symbol")
 
 
@@ -90,8 +94,15 @@ def _written(
     body = tree.body_of(impl)
     root = root_of(impl)
     taken = {tree.block_name(op) for op in tree.nested_blocks(tree.function_of(block))}
-    values: dict[ir.Value, ir.Value] = {a: parts[a].buffer for a in parts}
+    values: dict[ir.Value, ir.Value] = {}
     with edit.end_of(block), ir.Location.unknown():
+        # Two parameters may be parts of one buffer: until they are told apart each has a name.
+        for argument, part in parts.items():
+            values[argument] = ir.Operation.create(
+                _CAST, operands=[part.buffer], results=[part.buffer.type]
+            ).result
+        made = {values[argument]: part for argument, part in parts.items()}
+        shapes = {values[argument]: ir.MemRefType(argument.type).shape for argument in parts}
         chosen = [v.operation for v in body.operations if v.operation.name in _ENTRY]
         if any(op.name == "tir.symbol" and not _is_number(op) for op in chosen):
             raise state.error(f"the implementation of '{name}' has sizes that are no numbers")
@@ -104,7 +115,6 @@ def _written(
             ],
             values,
         )
-    made = {part.buffer: part for part in parts.values()}
     for op in list(tree.walk(block)):
         if _is_in_init(op, block) or op == block:
             continue
@@ -114,6 +124,10 @@ def _written(
         for number, operand in enumerate(op.operands):
             if operand not in made or op.name in ("tir.reads", "tir.writes"):
                 continue
+            if op.name == _CAST and _is_call(op):
+                address = _address(state, indices, op, made[operand], shapes[operand], name)
+                op.operands[number] = address
+                continue
             if number != position:
                 raise state.error(
                     f"the implementation of '{name}' uses more of a buffer than elements: "
@@ -121,6 +135,57 @@ def _written(
                 )
         if position is not None and op.operands[position] in made:
             _shifted(indices, op, position, made[op.operands[position]])
+        elif op.name == _CAST and _is_call(op):
+            _packed(op)
+    for own, part in made.items():
+        own.replace_all_uses_with(part.buffer)
+        own.owner.operation.erase()
+
+
+def _is_call(op: ir.Operation) -> bool:
+    """Whether operands are packed for a call of a C function, which takes their addresses."""
+    return all(use.owner.operation.name == "tir.call_extern" for use in op.results[0].uses) and any(
+        True for _ in op.results[0].uses
+    )
+
+
+def _packed(op: ir.Operation) -> None:
+    """Pack operands whose types are others now."""
+    with ir.InsertionPoint(op), op.location:
+        made = ir.Operation.create(
+            _CAST, operands=list(op.operands),
+            results=[ir.TupleType.get_tuple([value.type for value in op.operands])],
+        )  # fmt: skip
+    op.results[0].replace_all_uses_with(made.result)
+    op.erase()
+
+
+def _address(
+    state: ScheduleState, indices: Indices, op: ir.Operation, part: Part, shape: Sequence[int],
+    name: str,
+) -> ir.Value:  # fmt: skip
+    """Return the first element of a tile, as what a C function gets.
+
+    Raises:
+        ScheduleError: elements of other tiles are between those of the tile.
+    """
+    dims = buffers.dims_of(indices, part.buffer)[len(part.base) - len(shape) :]
+    rows = next((i for i, size in enumerate(shape) if size != 1), len(shape))
+    if any(dim != size for dim, size in list(zip(dims, shape, strict=True))[rows + 1 :]):
+        raise state.error(
+            f"the implementation of '{name}' calls a C function with a tile of "
+            f"'{buffers.name_of(part.buffer)}' whose rows are not next to each other"
+        )
+    type_ = ir.MemRefType(part.buffer.type)
+    rank, dynamic = type_.rank, ir.ShapedType.get_dynamic_size()
+    steps = type_.get_strides_and_offset()[0]
+    start = ir.ShapedType.get_dynamic_stride_or_offset() if rank else 0
+    view = ir.MemRefType.get([1] * rank, type_.element_type, ir.StridedLayoutAttr.get(start, steps))
+    with ir.InsertionPoint(op), op.location:
+        return memref.SubViewOp(
+            view, part.buffer, [indices.emit(each) for each in part.base], [], [],
+            static_offsets=[dynamic] * rank, static_sizes=[1] * rank, static_strides=[1] * rank,
+        ).result  # fmt: skip
 
 
 def _is_number(op: ir.Operation) -> bool:
