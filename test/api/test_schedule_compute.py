@@ -331,3 +331,41 @@ def test_every_place_of_a_producer() -> None:
             if depth < len(loops):
                 sch.compute_at("B", loops[depth])
                 runs(sch, LOCAL)
+
+
+def test_what_an_index_says_that_the_consumer_loads_is_not_known_around_it() -> None:
+    text = """def main(A: T.Buffer((9,), "float32"), C: T.Buffer((8,), "float32")):
+    P = T.alloc_buffer((9,), "float32")
+    I = T.alloc_buffer((8,), "int32")
+    for i in range(8):
+        with T.block("I"):
+            vi = T.axis.spatial(8, i)
+            I[vi] = T.Cast("int32", vi * 3 % 8)
+    for i in range(9):
+        with T.block("P"):
+            vi = T.axis.spatial(9, i)
+            P[vi] = A[vi] * 2.0
+    for i in range(8):
+        with T.block("C"):
+            vi = T.axis.spatial(8, i)
+            C[vi] = P[I[vi]] + 1.0
+"""
+    program = Program("loaded", text, [(9,), (8,)], lambda a: a[np.arange(8) * 3 % 8] * 2 + 1)
+    sch = Schedule(program.module)
+    sch.compute_at("P", sch.get_loops("C")[0])
+    assert "for ax0 in range(9)" in sch.mod.script()
+    runs(sch, program)
+
+
+@pytest.mark.parametrize("step", ["compute_inline", "reverse_compute_inline"])
+def test_inline_of_what_has_another_layout(step: str) -> None:
+    """The layout is of digits of the iterators."""
+    sch = Schedule(CHAIN.module)
+    sch.cache_read("D", "C", "local")
+    sch.transform_layout("C", ("write", 0), lambda i, j: (j, i // 2, i % 2))
+    getattr(sch, step)("C" if step == "compute_inline" else "C_local")
+    assert "// 2" not in sch.mod.script()
+    runs(sch, CHAIN)
+    sch = Schedule(CHAIN.module)
+    sch.transform_layout("C", ("write", 0), lambda i, j: (i, j // 2, j % 2), pad_value=0.0)
+    refused(sch, lambda: sch.compute_inline("C"), "C' is no complete block|are not its iterators")

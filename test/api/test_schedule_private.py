@@ -67,6 +67,29 @@ def test_packed_matmul(first: bool, dynamic: bool) -> None:
     same_bits(sch, program)
 
 
+def test_what_uses_private_buffers_has_copies_and_a_beginning() -> None:
+    program = matmul(13, 37, 19)
+    sch = Schedule(program.module)
+    block = sch.get_block("C")
+    (io, jo, ko), (ii, ji, ki) = tiled(sch, block, (4, 8, 4))
+    sch.reorder(io, jo, ko, ki, ii, ji)
+    right = sch.cache_read(block, 1, "global")
+    sch.compute_at(right, io)
+    sch.parallel(io)
+    back = sch.cache_write(block, 0, "local")
+    sch.reverse_compute_at(back, jo)
+    text = sch.mod.script()
+    assert text.index("T.parallel") < text.index("B_global = T.alloc")
+    sch.decompose_reduction(block, ko)
+    same_bits(sch, program)
+    sch.compute_inline(right)
+    runs(sch, program)
+    sch = rows(SUM_OF_ROWS)
+    loops = sch.get_loops("C")
+    sch.parallel(loops[0])
+    refused(sch, lambda: sch.decompose_reduction("C", loops[0]), "'B', .* is made inside loop 'i'")
+
+
 WRITE = """        for j in range({n}):
             with T.block("B"):
                 vi = T.axis.spatial(8, i)
@@ -79,6 +102,17 @@ READ = """        for j in range(4):
                 vi = T.axis.spatial(8, i)
                 vj = T.axis.spatial(4, j)
                 D[vi, vj] = B[3 - vj]
+"""
+SUM_OF_ROWS = """        for j in range(4):
+            with T.block("B"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                B[vj] = A[vi, vj]
+        for j in range(4):
+            with T.block("C"):
+                vi, vj = T.axis.remap("SR", [i, j])
+                with T.init():
+                    D[vi, 0] = 0.0
+                D[vi, 0] = D[vi, 0] + B[vj]
 """
 AFTER = """    for j in range(4):
         with T.block("after"):
@@ -224,3 +258,37 @@ def test_what_differs_by_one_dimension(name: str) -> None:
     sch = rows(write().replace("B[vj]", own) + READ.replace("B[3", "B[vj, 3"), shape="4, 4")
     loop = sch.get_loops("C")[0]
     refused(sch, lambda: sch.parallel(loop), f"may use the same element of '{name}'")
+
+
+def test_what_uses_private_buffers_is_not_inlined_outside() -> None:
+    text = """def main(A: T.Buffer((8, 4), "float32"), D: T.Buffer((8, 4), "float32")):
+    B = T.alloc_buffer((4,), "float32")
+    E = T.alloc_buffer((8, 4), "float32")
+    for i in range(8):
+        for j in range(4):
+            with T.block("B"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                B[vj] = A[vi, vj]
+        for j in range(4):
+            with T.block("E"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                E[vi, vj] = B[vj]
+    for i, j in T.grid(8, 4):
+        with T.block("D"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            D[vi, vj] = E[vi, vj]
+"""
+    sch = Schedule(from_source(HEAD + text))
+    refused(sch, lambda: sch.compute_inline("E"), "'B', which block 'E' reads, is written over by")
+    sch.parallel(sch.get_loops("E")[0])
+    refused(sch, lambda: sch.compute_inline("E"), "'B', which block 'E' reads, is written over by")
+    sch.reverse_compute_inline("D")
+    assert "D[vi, vj] = B[vj]" in sch.mod.script()
+    alloc = '    B = T.alloc_buffer((4,), "float32")\n'
+    text = text.replace(alloc, "").replace("B[vj]", "B[vi, vj]")
+    loop = "    for i in range(8):\n"
+    text = text.replace(loop, loop + "    " + alloc.replace("(4,)", "(8, 4)"))
+    sch = Schedule(from_source(HEAD + text))
+    refused(
+        sch, lambda: sch.compute_inline("E"), "'B', .* is made inside loop 'i', which block 'D'"
+    )

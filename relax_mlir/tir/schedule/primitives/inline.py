@@ -3,10 +3,13 @@
 from dataclasses import dataclass
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.relax.symbolic import SymExpr, product
 from relax_mlir.tir.schedule import buffers, edit, scopes, tree
 from relax_mlir.tir.schedule.accesses import accesses, declare
 from relax_mlir.tir.schedule.index import Indices
+from relax_mlir.tir.schedule.index_map import IndexMap
+from relax_mlir.tir.schedule.inverses import inverse_of
+from relax_mlir.tir.schedule.primitives.reductions import fed_by
 from relax_mlir.tir.schedule.state import ScheduleState
 
 _EFFECTS = ("memref.store", "func.call", "tir.assert", "tir.call_packed", "scf.while", "tir.for",
@@ -33,21 +36,26 @@ def compute_inline(state: ScheduleState, block: ir.Operation) -> None:
     if not buffers.is_local(element.buffer):
         raise state.error(f"'{name}', which {what} writes, is a parameter of the function", block)
     indices = state.indices(block)
-    places = iterators_of(indices, block, list(element.store.operands)[2:])
+    items = list(element.store.operands)[2:]
+    places = iterators_of(indices, block, items)
+    if places is None:
+        places = way_back(indices, block, element.buffer, items)
     if places is None:
         raise state.error(
             f"the indices with which {what} writes '{name}' are not its iterators, each once", block
         )
     readers = _readers(state, indices, block, element.buffer)
     _inputs_stay(state, block, readers)
+    for each in readers:
+        _buffers_reach(state, block, each)
     source = tree.body_of(block)
     touched = list(readers)
     for load in loads_of(element.buffer):
         around = [op for op in tree.ancestors(load) if op.name == tree.BLOCK]
         touched += [op for op in around if op not in touched]
         items = list(load.operands)[1:]
-        values = values_at(indices, source, places, items)
         with ir.InsertionPoint(load), load.location:
+            values = values_at(indices, source, places, items)
             copy_value(source, element.store.operands[0], values)
             result = values.get(element.store.operands[0], element.store.operands[0])
         load.results[0].replace_all_uses_with(result)
@@ -56,6 +64,7 @@ def compute_inline(state: ScheduleState, block: ir.Operation) -> None:
     for each in touched:
         declare(indices, each)
     edit.remove_unused_buffer(element.buffer)
+    edit.sweep(indices.function)
     state.touch()
 
 
@@ -68,7 +77,7 @@ def complete(state: ScheduleState, block: ir.Operation) -> Element:
     what = tree.describe(block)
     if block.name != tree.BLOCK:
         raise state.error("the body of a function cannot be inlined")
-    problem = scopes.complete_problem(block)
+    problem = scopes.complete_problem(block, moves=False)
     if problem is not None:
         raise state.error(f"{what} is no complete block: {problem}", block)
     effects = [op for op in tree.walk(block) if op != block and op.name in _EFFECTS]
@@ -132,6 +141,17 @@ def _readers(
     return found
 
 
+def _buffers_reach(state: ScheduleState, block: ir.Operation, place: ir.Operation) -> None:
+    """Check that what a block uses is made in no loop that another block is outside of."""
+    for buffer in {each for pair in scopes.buffers(block) for each in pair}:
+        home = buffer.owner.operation.parent.operation if buffers.is_local(buffer) else None
+        if home is not None and not tree.is_inside(place, home):
+            raise state.error(
+                f"'{buffers.name_of(buffer)}', which {tree.describe(block)} uses, is made inside "
+                f"{tree.describe(home)}, which {tree.describe(place)} is outside of", block, place,
+            )  # fmt: skip
+
+
 def _inputs_stay(state: ScheduleState, block: ir.Operation, readers: list[ir.Operation]) -> None:
     """Check that what a block reads is the same where it will be computed."""
     beside = scopes.siblings(block)
@@ -144,34 +164,80 @@ def _inputs_stay(state: ScheduleState, block: ir.Operation, readers: list[ir.Ope
                     f"{tree.describe(other)} writes '{buffers.name_of(buffer)}' after "
                     f"{tree.describe(block)} has read it", other, block,
                 )  # fmt: skip
+    indices = state.indices(block)
     for other in beside[: beside.index(block)]:
-        folded = _folded(other, reads)
-        if folded is None:
-            continue
         for loop in tree.loops_around(block):
             apart = [each for each in readers if not tree.is_inside(each, loop)]
-            if tree.is_inside(other, loop) and apart:
+            again = _written_again(indices, other, reads, loop) if apart else None
+            if again is not None:
                 raise state.error(
-                    f"'{buffers.name_of(folded)}', which {tree.describe(block)} reads, is written "
+                    f"'{buffers.name_of(again)}', which {tree.describe(block)} reads, is written "
                     f"over by later steps of {tree.describe(loop)}, and {tree.describe(apart[0])} "
                     "is outside of it", block, apart[0],
                 )  # fmt: skip
 
 
-def _folded(block: ir.Operation, wanted: list[ir.Value]) -> ir.Value | None:
-    """Return one of some buffers that a block writes at a remainder, None where it is none."""
-    for access in accesses(Indices(tree.function_of(block)), block):
-        if access.writes and access.buffer in wanted and access.indices is not None:
-            parts = [part for expr in access.indices for part, _ in expr.split()]
-            if any(part.atom is not None and part.atom.kind == "floordiv" for part in parts):
-                return access.buffer
-    return None
+def _written_again(
+    indices: Indices, block: ir.Operation, wanted: list[ir.Value], loop: ir.Operation
+) -> ir.Value | None:
+    """Return one of some buffers to which steps of a loop may write other values than before."""
+    found = next((each for each in scopes.buffers(block)[1] if each in wanted), None)
+    if found is None or not tree.is_inside(block, loop):
+        return None
+    if indices.lift(loop.operands[1]).value == 1:
+        return None
+    follows = str(indices.var(tree.variable(loop))) in fed_by(indices, block)["reduction"]
+    if follows or scopes.outside_problem(block, moves=False):
+        return found
+    return None if scopes.writes_once(indices, block, found) else found
+
+
+def way_back(
+    indices: Indices, block: ir.Operation, buffer: ir.Value, items: list[ir.Value]
+) -> IndexMap | None:
+    """Return the iterators of a block in terms of indices that are made of their digits.
+
+    None where they are not, or do not go over all of the buffer.
+    """
+    names = {
+        str(indices.var(argument)): SymExpr.var(f"i{position}")
+        for position, argument in enumerate(tree.body_of(block).arguments)
+    }
+    exprs = [indices.lift(item) for item in items]
+    if not all(expr.symbols <= set(names) for expr in exprs):
+        return None
+    extents, dims = indices.extents(block), buffers.dims_of(indices, buffer)
+    facts = indices.facts(block)
+    if not names or not facts.can_prove(product(extents) == product(dims)):
+        return None
+    if not scopes.runs_for_all(indices, block):
+        return None
+    own = IndexMap([str(name) for name in names.values()], [e.substitute(names) for e in exprs])
+    try:
+        back, conditions = inverse_of(own, extents)
+    except ValueError:
+        return None
+    return None if conditions else back
 
 
 def values_at(
-    indices: Indices, body: ir.Block, places: list[int | None], items: list[ir.Value]
-) -> dict[ir.Value, ir.Value]:
-    """Return what a block's iterators are where its element is the one of some indices."""
+    indices: Indices, body: ir.Block, places: list[int | None] | IndexMap,
+    items: list[ir.Value],
+) -> dict[ir.Value, ir.Value]:  # fmt: skip
+    """Return what a block's iterators are where its element is the one of some indices.
+
+    Args:
+        indices: of the function.
+        body: of the block.
+        places: what `iterators_of` or `way_back` gives.
+        items: the indices; what is computed of them is written at the current insertion point.
+    """
+    if isinstance(places, IndexMap):
+        found = places.map_indices([indices.lift(item) for item in items])
+        return {
+            argument: indices.emit(expr)
+            for argument, expr in zip(body.arguments, found, strict=True)
+        }
     zero = indices.entry(SymExpr.const(0))
     return {
         argument: zero if place is None else items[place]
@@ -229,15 +295,20 @@ def reverse_compute_inline(state: ScheduleState, block: ir.Operation) -> None:
     if any([indices.lift(v) for v in list(op.operands)[1:]] != exprs for op in loads):
         raise state.error(f"{what} reads several elements of '{name}'", block)
     places = iterators_of(indices, block, items)
+    if places is not None:
+        check_whole(state, indices, block, made.buffer, places)
+    else:
+        places = way_back(indices, block, made.buffer, items)
     if places is None:
         raise state.error(
             f"the indices with which {what} reads '{name}' are not its iterators, each once", block
         )
-    check_whole(state, indices, block, made.buffer, places)
     check_outputs_wait(state, block, producer)
+    _buffers_reach(state, block, producer)
     source = tree.body_of(block)
     target = list(made.store.operands)[2:]
-    known = values_at(indices, source, places, target)
+    with ir.InsertionPoint(made.store), made.store.location:
+        known = values_at(indices, source, places, target)
     for load in loads:
         known[load.results[0]] = made.store.operands[0]
     chosen = [
@@ -253,6 +324,7 @@ def reverse_compute_inline(state: ScheduleState, block: ir.Operation) -> None:
     for each in [producer, *(op for op in tree.ancestors(producer) if op.name == tree.BLOCK)]:
         declare(indices, each)
     edit.remove_unused_buffer(buffer)
+    edit.sweep(indices.function)
     state.touch()
 
 
