@@ -37,7 +37,8 @@ MEMREF_TO_LLVM = (
     # The rest at once, OpenMP too: each conversion looks at every operation there is.
     "convert-to-llvm",
     "reconcile-unrealized-casts",
-    "canonicalize,cse",
+    # Canonicalising too would change no instruction of a kernel on one thread.
+    "cse",
 )
 # What a step has to find to do anything, operations or dialects: looking once at what there is
 # takes less than a single step that finds nothing. What they make, others after them may need.
@@ -70,6 +71,8 @@ def memref_to_llvm(*, threads: int = 1, fma: bool = True, avx512: bool = False) 
         # The scope of allocations around each parallel body may not hold a branch; canonicalize
         # takes away those without an allocation.
         steps.insert(steps.index("convert-scf-to-cf"), "convert-scf-to-openmp,canonicalize")
+        # Bodies of parallel loops are functions: what they do not use is not to be passed to them.
+        steps[-1] = "canonicalize,cse"
         steps.append("constants-inside")
     return tuple(steps)
 
