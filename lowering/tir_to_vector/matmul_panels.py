@@ -199,6 +199,7 @@ class RightSide:
         """Copy panels of small numbers as what is multiplied."""
         sizes, (first, last) = self._sizes, columns
         emit, lanes, width = sizes.emit, sizes.lanes, sizes.ready
+        assert self._packed is not None  # as there is something to convert
         size = emit.mul(self._panel_rows(), width)
         whole = emit.round_down(first, width)
         with emit.loop(whole, last, width) as column:

@@ -66,10 +66,9 @@ class Sizes:
         most = k_limit(room, tile.rows * size)
         self.k_most = most * (1 if self.dot is None else self.dot.group)
         self.k_block = k_block(emit, self.k, self.k_most)
-        if self.ready and self.matrices and not self.is_one_block:
+        if self.ready and self.dot is not None and self.matrices and not self.is_one_block:
             # What registers read beyond a block is the next one's, not zeros.
-            side = self.dot.group
-            self.k_block = emit.mul(self.whole(self.groups(self.k_block)), side)
+            self.k_block = emit.mul(self.whole(self.groups(self.k_block)), self.dot.group)
         self.n_most = n_limit(emit, machine, self.groups(self.k_block), self.width, size)
         self.load = PanelLoad(None if self.dot is not None else found.widen[1], self.dot)
         if found.computed is not None and self.panel is not None:
