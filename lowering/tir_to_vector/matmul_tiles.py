@@ -127,7 +127,8 @@ class TileWriter:
         lanes, width = sizes.lanes, zone.vectors * sizes.lanes
         # What most tiles are is worth more code than what is left of rows and columns.
         main = isinstance(sizes.m, int) or rows == sizes.rows.largest
-        turns = 2 if main else 1
+        widest = isinstance(sizes.m, int) or zone.vectors == sizes.vectors
+        turns = 2 if main and widest else 1
         tile = Tile(
             rows, zone.vectors, sizes.vector, sizes.machine.fma, turns=turns, short=not main
         )
@@ -222,6 +223,8 @@ class TileWriter:
                 edge = emit.both(edge, panels.edge.used)
             base = emit.select(edge, panels.edge.base, base)
             offset, stride = emit.select(edge, 0, offset), emit.select(edge, width, stride)
+            # A buffer of its own: a choice of buffers is made where it is used, in every loop.
+            base, offset = emit.from_place(base, offset, emit.mul(stride, self._sizes.k_block)), 0
         return Flat(base, offset, {"k": stride})
 
     def _tail(

@@ -20,7 +20,6 @@
 // X86: llvm.inline_asm has_side_effects {{.*}} "=v,
 // X86: memref.load
 // COPIED-NOT: llvm.inline_asm
-// COPIED-NOT: memref.reinterpret_cast
 func.func @main(%a: !A, %b: !B) -> !C attributes {relax.function} {
   %0 = "relax.matmul"(%a, %b) : (!A, !B) -> !C
   return %0 : !C
