@@ -8,6 +8,7 @@ from scheduled_programs import (
     ELEMENTWISE,
     HEAD,
     MATMUL,
+    MATMUL_RELU,
     ROW_SUM,
     SOFTMAX,
 )
@@ -134,6 +135,22 @@ def test_rfactor_of_what_has_another_layout() -> None:
         results(back.mod, MATMUL.inputs(), MATMUL.shapes[-1], "main"),
         MATMUL.want(*MATMUL.inputs()), rtol=1e-4, atol=1e-5,
     )  # fmt: skip
+
+
+def test_a_sum_that_is_repeated_begins_each_time() -> None:
+    sch = Schedule(MATMUL_RELU.module)
+    i, j = sch.get_loops("D")
+    sch.compute_at("C", i)
+    inside = sch.get_loops("C")
+    sch.add_unit_loop(inside[1])
+    sch.decompose_reduction("C", sch.get_loops("C")[1])
+    runs(sch, MATMUL_RELU)
+    sch = Schedule(SOFTMAX.module)
+    i, j = sch.get_loops("B")
+    sch.compute_at("total", j)
+    refused(sch, lambda: sch.decompose_reduction("total", i), "loop 'j' repeats block 'total'")
+    sch.decompose_reduction("total", sch.get_loops("total")[-1])
+    runs(sch, SOFTMAX)
 
 
 def test_what_a_sum_begins_with_runs_as_the_sum_does() -> None:

@@ -36,6 +36,13 @@ def decompose_reduction(
                 f"{tree.describe(outer)}, around {tree.describe(loop)}, is one of the reduction",
                 outer, loop, block,
             )  # fmt: skip
+    for inner in loops[loops.index(loop) :]:
+        (name,) = indices.var(tree.variable(inner)).symbols
+        told = name in fed["reduction"] | fed["spatial"]
+        if not told and indices.lift(inner.operands[1]).value != 1:
+            raise state.error(
+                f"{tree.describe(inner)} repeats {what}, which begins anew each time", inner, block
+            )
     title = tree.block_name(block)
     return begin_before(state, block, loop, f"{title}_init", f"{title}_update")
 
