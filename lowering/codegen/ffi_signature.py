@@ -9,6 +9,7 @@ from relax_mlir.dialects.relax.symbolic_read import read_affine
 from relax_mlir.dialects.tir.effects import first_write
 from relax_mlir.dialects.tir.ops import RETURNS
 from relax_mlir.errors import CompileError
+from relax_mlir.lowering.codegen.empty_calls import skip_empty_calls
 from relax_mlir.lowering.codegen.ffi_packed import take_packed
 from relax_mlir.lowering.tir_to_llvm.expand_copy import is_row_major
 from relax_mlir.lowering.tir_to_vector.externs import name_externs
@@ -151,6 +152,7 @@ def take_signatures(module: ir.Operation) -> list[Signature]:
     defined = {_name(function): function for function in functions if not function.is_external}
     purity = _Purity(defined)
     found = [_signature(function, purity) for function in functions]
+    skip_empty_calls(functions, {each.name: each for each in found if each.skips_empty})
     rename_callees(module, {signature.name: signature.kernel for signature in found})
     for function, signature in zip(functions, found, strict=True):
         ir.SymbolTable.set_symbol_name(function, signature.kernel)

@@ -4,6 +4,10 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.errors import PassError
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.generic import lower_block
+from relax_mlir.lowering.tir_to_vector.idle_loops import (
+    has_nested_reductions,
+    skip_idle_loops,
+)
 from relax_mlir.lowering.tir_to_vector.init import split_inits
 from relax_mlir.lowering.tir_to_vector.machine import Machine
 from relax_mlir.lowering.tir_to_vector.nibbles import lower_nibbles
@@ -75,6 +79,7 @@ def _lower_function(func: ir.OpView, machine: Machine, slow: SlowKernels) -> lis
     keep_order(func)
     align_storage(func)
     prepare(func)
+    may_be_idle = has_nested_reductions(func)
     plans = plan_function(func, machine)
     slow.tell(ir.StringAttr(func.operation.attributes["sym_name"]).value, plans)
     for plan in plans:
@@ -91,6 +96,8 @@ def _lower_function(func: ir.OpView, machine: Machine, slow: SlowKernels) -> lis
     apply_kinds(func, emit, machine)
     lower_block(func.entry_block, emit)
     promote(func, emit)
+    if may_be_idle:
+        skip_idle_loops(func, emit)
     problems = replace_symbols(func, emit)
     emit.close()
     lower_nibbles(func)

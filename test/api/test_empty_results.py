@@ -1,4 +1,8 @@
-"""Results without elements take no time, however many rows of nothing they have."""
+"""Rows of nothing take no time, however many: in results, between kernels, in reductions."""
+
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -31,3 +35,64 @@ def test_many_rows_of_nothing(threads: int) -> None:
         assert vm[name](x).shape == shapes.get(name, x.shape)
         x = np.ones((3, 5), "float32")
         assert np.asarray(vm[name](x)).any()
+
+
+# What is made of x, of 2**59 rows without elements, in kernels of their own or in one.
+_BETWEEN = {
+    "sums": "R.sum(R.sum(x, axis=0))", "softmax": "R.sum(R.nn.softmax(x, axis=-1))",
+    "transpose": "R.sum(R.permute_dims(x))", "cumsum": "R.sum(R.cumsum(x, axis=0))",
+    "joined": "R.concat((R.sum(x, axis=0), R.ones((3,), 'float32')), axis=0)",
+    "bias": "R.sum(R.add(x, R.sum(x, axis=0)))",
+}  # fmt: skip
+# What is made of y, of 2**59 times 3 rows.
+_REDUCED = {
+    "ends": "R.sum(y, axis=(0, 2))", "turned": "R.sum(R.permute_dims(y, [1, 0, 2]), axis=(1, 2))",
+    "mean": "R.mean(R.exp(y), axis=(0, 2))", "variance": "R.variance(y, axis=(0, 2))",
+    "deep": "R.sum(R.reshape(y, (n, 3, k, 1)), axis=(0, 2))",
+}  # fmt: skip
+_RUN = """
+import sys
+import numpy as np
+from relax_mlir.runtime import Executable, VirtualMachine
+vm = VirtualMachine(Executable.load(sys.argv[1]))
+for shape, names in (((1 << 59, 0), sys.argv[2]), ((1 << 59, 3, 0), sys.argv[3])):
+    for name in names.split():
+        print(name, np.asarray(vm[name](np.zeros(shape, "float32"))).ravel().tolist())
+"""
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_many_rows_of_nothing_inside(threads: int, tmp_path: Path) -> None:
+    """Results with elements of intermediate tensors, and of reductions, without any."""
+    shapes = {"x": '("n", "m")', "y": '("n", 3, "k")'}
+    functions = [
+        f'    @R.function\n    def {name}({x}: R.Tensor({shapes[x]}, "float32")):\n'
+        f"        n = T.int64()\n        k = T.int64()\n"
+        f"        with R.dataflow():\n            z = {body}\n            R.output(z)\n"
+        "        return z\n"
+        for x, bodies in (("x", _BETWEEN), ("y", _REDUCED))
+        for name, body in bodies.items()
+    ]
+    module = from_source("@I.ir_module\nclass M:\n" + "\n".join(functions))
+    executable = relax.build(module, f"llvm -num-threads={threads}")
+    executable.save(tmp_path / "model.rxe")
+    # Apart, as nothing ends a loop of years in this process.
+    names = " ".join(_BETWEEN), " ".join(_REDUCED)
+    done = subprocess.run(
+        [sys.executable, "-c", _RUN, tmp_path / "model.rxe", *names],
+        capture_output=True, text=True, timeout=60, check=True,
+    )  # fmt: skip
+    nothing = {
+        "joined": "[1.0, 1.0, 1.0]",
+        "mean": "[nan, nan, nan]",
+        "variance": "[nan, nan, nan]",
+    }
+    wanted = {name: nothing.get(name, "[0.0]") for name in _BETWEEN}
+    wanted |= {name: nothing.get(name, "[0.0, 0.0, 0.0]") for name in _REDUCED}
+    assert dict(line.split(" ", 1) for line in done.stdout.splitlines()) == wanted
+    vm = relax.VirtualMachine(executable)
+    x = np.random.default_rng(0).standard_normal((5, 3, 37)).astype("float32")
+    for name in ("ends", "turned", "deep"):
+        got = np.asarray(vm[name](x)).reshape(3)
+        np.testing.assert_allclose(got, x.sum((0, 2)), rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(np.asarray(vm["sums"](x[:, 0])), x[:, 0].sum(), rtol=1e-4)

@@ -1,0 +1,53 @@
+"""Calls of kernels whose results are all empty are left out: rows of nothing take years."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from relax_mlir.dialects.bindings import ir, submodule
+from relax_mlir.lowering.walk import collect
+
+if TYPE_CHECKING:
+    from relax_mlir.lowering.codegen.ffi_signature import Signature
+
+arith = submodule("dialects.arith")
+memref = submodule("dialects.memref")
+scf = submodule("dialects.scf")
+_NOT_EQUAL = 1
+
+
+def skip_empty_calls(functions: Sequence[ir.OpView], callees: "Mapping[str, Signature]") -> None:
+    """Put the calls of some functions under the condition that a result has elements.
+
+    Args:
+        functions: whose calls.
+        callees: functions that only write buffers, by their names.
+    """
+    for function in functions:
+        for call in collect(function.operation, lambda op: op.name == "func.call"):
+            callee = callees.get(ir.FlatSymbolRefAttr(call.attributes["callee"]).value)
+            if callee is not None:
+                _put_under_condition(call, [
+                    (value, param.static)
+                    for value, param in zip(call.operands, callee.params, strict=True)
+                    if getattr(param, "written", False)
+                ])  # fmt: skip
+
+
+def _put_under_condition(
+    call: ir.Operation, written: Sequence[tuple[ir.Value, Sequence[int | None]]]
+) -> None:
+    with call.location, ir.InsertionPoint(call):
+        zero = arith.constant(ir.IndexType.get(), 0)
+        found = None
+        for buffer, sizes in written:
+            full = None
+            for axis, size in enumerate(sizes):
+                if size in (None, 0):
+                    length = memref.dim(buffer, arith.constant(ir.IndexType.get(), axis))
+                    some = arith.cmpi(_NOT_EQUAL, length, zero)
+                    full = some if full is None else arith.andi(full, some)
+            found = full if found is None else arith.ori(found, full)
+        branch = scf.IfOp(found)
+        with ir.InsertionPoint(branch.then_block):
+            end = scf.YieldOp([])
+    call.move_before(end.operation)
