@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS, read_attributes
+from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS
 from relax_mlir.lowering.relax_to_tir import (
     attention,
     create,
@@ -23,21 +23,13 @@ from relax_mlir.lowering.relax_to_tir import (
     search,
     sort,
     spread_windows,
+    unique,
     windows,
 )
 from relax_mlir.lowering.relax_to_tir.decompose import decompose_ops
-from relax_mlir.lowering.relax_to_tir.emit import Legalizer, call_pure_packed
+from relax_mlir.lowering.relax_to_tir.emit import Legalizer
 
 Legalization = Callable[[Legalizer, ir.Operation], ir.Value | None]
-
-
-def _unique(legalizer: Legalizer, op: ir.Operation) -> ir.Value | None:
-    params = COMPUTE_OPS["unique"].PARAMS
-    attrs = read_attributes(op, params)
-    if any(attrs[param.name] != param.default for param in params if not param.is_operand):
-        return None
-    with ir.InsertionPoint(op), op.location:
-        return call_pure_packed("vm.builtin.unique", list(op.operands), op.results[0].type)
 
 
 LEGALIZE: dict[str, Legalization] = {
@@ -59,8 +51,8 @@ LEGALIZE: dict[str, Legalization] = {
     **nonzero.LEGALIZE,
     **normalization.LEGALIZE,
     **spread_windows.LEGALIZE,
+    **unique.LEGALIZE,
     **windows.LEGALIZE,
-    "unique": _unique,
 }
 
 

@@ -30,7 +30,7 @@ _VECTOR = 16
 
 
 @dataclass
-class _Row:
+class Row:
     """One row being sorted.
 
     Attributes:
@@ -48,7 +48,7 @@ class _Row:
     key: Callable[[Scalar], Scalar]
 
 
-class _Sorter:
+class Sorter:
     """Writes how a row is sorted, with the scratch memory of a thread."""
 
     def __init__(
@@ -102,7 +102,7 @@ class _Sorter:
             if not is_float(dtype) and self._passes >= 4:
                 self._range = alloc("Range", [2], self._key)
 
-    def sort(self, row: _Row) -> None:
+    def sort(self, row: Row) -> None:
         """Write how a row is sorted."""
         long = self._top if self._select else self._by_bytes
         if not self._short:
@@ -116,7 +116,7 @@ class _Sorter:
             with when(binary("xor", is_short, 1)):
                 long(row)
 
-    def _by_counting(self, row: _Row) -> None:
+    def _by_counting(self, row: Row) -> None:
         """Count for every element those before it; each step is one for all elements at once."""
         builder, keys, ranks = self._builder, self._keys, self._ranks
         # Whole vectors: what is counted for places beyond the end is not looked at.
@@ -143,7 +143,7 @@ class _Sorter:
                 with when(rank < limit):
                     row.store(_index(rank), row.value(i), i)
 
-    def _by_bytes(self, row: _Row) -> None:
+    def _by_bytes(self, row: Row) -> None:
         builder, work, counts, side = self._builder, self._work, self._counts, self._side
         n = builder.symbol(row.length)
         passes: int | Scalar = self._passes
@@ -183,7 +183,7 @@ class _Sorter:
         with self._builder.loop(passes) as number:
             yield [number]
 
-    def _narrowed(self, row: _Row) -> tuple[_Row, Scalar]:
+    def _narrowed(self, row: Row) -> tuple[Row, Scalar]:
         """Return the row with keys from 0, and how many bytes the largest has."""
         builder, limits = self._builder, self._range
         assert limits is not None
@@ -205,7 +205,7 @@ class _Sorter:
         moved = binary("shr", key, cast(number * _BYTE, key.dtype))
         return _index(binary("and", moved, _DIGITS - 1)) + number * _DIGITS
 
-    def _pass(self, row: _Row, number: Scalar, start: Scalar, target: Scalar) -> None:
+    def _pass(self, row: Row, number: Scalar, start: Scalar, target: Scalar) -> None:
         """Write one pass: from counts to places, then each element to its place."""
         builder, work, counts, total = self._builder, self._work, self._counts, self._sum
         total.store(0, 0)
@@ -224,7 +224,7 @@ class _Sorter:
             if self._number is not None:
                 self._number.store(self._number[start + i], where)
 
-    def _top(self, row: _Row) -> None:
+    def _top(self, row: Row) -> None:
         """Keep the first few in order; of a block nothing is looked at when none is among them."""
         if self._selection is not None:
             self._selection.select(row.length, lambda i: row.key(row.value(i)))
@@ -287,7 +287,7 @@ def write_sorted(
     small = length.value is not None and length.value < 1 << 31
     wide = places is not None and not small and T.dtype_size(places.dtype) > 4
     with parts(builder, name, rows, "sort") as each:
-        sorter = _Sorter(
+        sorter = Sorter(
             builder, dtype, length, count, (places is not None, "int64" if wide else "int32")
         )
         with each as row:
@@ -304,7 +304,7 @@ def write_sorted(
                     places.store(cast(place, places.dtype), where)
 
             sorter.sort(
-                _Row(
+                Row(
                     length,
                     count,
                     lambda i: data[start + i * step],

@@ -63,7 +63,10 @@ func.func @power(%x: tensor<4xi32>) -> tensor<4xi32> attributes {relax.function}
 }
 
 // CHECK-LABEL: func.func @data_dependent(
-// CHECK: "relax.call_pure_packed"(%{{.*}}) {func = "vm.builtin.unique"} : (tuple<tensor<4xf32>>) -> tensor<?xf32>
+// CHECK: "relax.call_tir"({{.*}}) {callee = @unique_order}
+// CHECK: "relax.match_cast"({{.*}}) -> !relax.shape<#relax.dims<["size0"],
+// CHECK: "relax.call_tir"({{.*}}) {callee = @unique}
+// CHECK: "relax.match_cast"({{.*}}) -> tensor<?xf32>
 func.func @data_dependent(%x: tensor<4xf32>) -> tensor<?xf32> attributes {relax.function} {
   %a = "relax.unique"(%x) : (tensor<4xf32>) -> tensor<?xf32>
   return %a : tensor<?xf32>

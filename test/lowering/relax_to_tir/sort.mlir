@@ -1,6 +1,6 @@
 // RUN: relax-opt %s --legalize-ops | FileCheck %s
 
-// Rows of known rank are sorted by prim funcs; sets, and tensors of unknown rank, by the library.
+// Rows of known rank are sorted by prim funcs, and sets made of them; tensors of unknown rank by the library.
 
 #n = #relax.dims<["n"], affine_map<()[s0] -> (s0)>>
 #s = #relax.dims<["size0"], affine_map<()[s0] -> (s0)>>
@@ -12,16 +12,22 @@ func.func @f(%x: tensor<?xf32, #n>, %u: tensor<*xf32>, %b: tensor<9xf32>, %s: te
   %0 = "relax.sort"(%x) {descending = true} : (tensor<?xf32, #n>) -> tensor<?xf32, #n>
   // CHECK: "relax.call_tir"({{.*}}) {callee = @topk}
   %1 = "relax.topk"(%x) {k = #half, ret_type = "values"} : (tensor<?xf32, #n>) -> tensor<?xf32, #half>
-  // CHECK: "relax.call_pure_packed"({{.*}}) {func = "vm.op.unique", static_args = [true, false, false, true, unit]} : ({{.*}}) -> tuple<tensor<?xf32>, tensor<?xi64>>
+  // One kernel sorts and says how many are distinct, another one writes those.
+  // CHECK: "relax.call_tir"({{.*}}) {callee = @unique_order} {{.*}} -> tuple<tensor<?xi64, {{.*}}, tensor<?xi64, {{.*}}, tensor<1xi64>>
+  // CHECK: "relax.call_pure_packed"({{.*}}) {func = "vm.builtin.tensor_to_shape"}
+  // CHECK-NEXT: "relax.match_cast"({{.*}}) -> !relax.shape<#relax.dims<["size1"],
+  // CHECK: "relax.call_tir"({{.*}}) {callee = @unique} {{.*}} -> tuple<tensor<?xf32, {{.*}}, tensor<?xi64, {{.*}}>
   %2 = "relax.unique"(%x) {return_counts = true} : (tensor<?xf32, #n>) -> tuple<tensor<?xf32>, tensor<?xi64>>
   // How many are not zero one kernel says and another fills in; the name is not the program's.
   // CHECK: "relax.call_tir"({{.*}}) {callee = @nonzero_count}
   // CHECK: "relax.call_pure_packed"({{.*}}) {func = "vm.builtin.tensor_to_shape"}
-  // CHECK-NEXT: "relax.match_cast"({{.*}}) -> !relax.shape<#relax.dims<["size1"],
+  // CHECK-NEXT: "relax.match_cast"({{.*}}) -> !relax.shape<#relax.dims<["size2"],
   // CHECK: "relax.call_tir"({{.*}}) {callee = @nonzero} {{.*}} -> tensor<1x?xi64,
   %3 = "relax.nonzero"(%x) : (tensor<?xf32, #n>) -> tensor<?x?xi64>
   // CHECK: %[[S:.*]] = "relax.call_pure_packed"({{.*}}) {func = "vm.op.sort", static_args = [-1, false]} : ({{.*}}) -> tensor<*xf32>
   %4 = "relax.sort"(%u) : (tensor<*xf32>) -> tensor<*xf32>
+  // CHECK: "relax.call_pure_packed"({{.*}}) {func = "vm.op.unique", static_args = [true, false, false, true, unit]} : ({{.*}}) -> tuple<tensor<?xf32>, tensor<?xi64>>
+  %7 = "relax.unique"(%u) {return_counts = true} : (tensor<*xf32>) -> tuple<tensor<?xf32>, tensor<?xi64>>
   // Whether there are as many is for run time to say.
   // CHECK: %[[COUNT:.*]] = "relax.call_pure_packed"({{.*}}) {func = "vm.op.check_count"}
   // CHECK-NEXT: "relax.match_cast"(%[[COUNT]])
