@@ -10,6 +10,7 @@ _EXPORTS = {
             "identity", "reinterpret"), "elementwise"),
     **dict.fromkeys(("broadcast_to", "where"), "broadcast"),
     **dict.fromkeys(("collapse_sum", "mean", "std", "variance"), "reduce"),
+    **dict.fromkeys(("fixed_point_multiply", "fixed_point_multiply_per_axis"), "fixed_point"),
     **dict.fromkeys(("scanop",), "scan"),
     **dict.fromkeys(
         ("arange", "eye", "full", "full_like", "meshgrid", "one_hot", "ones", "ones_like", "tril",

@@ -18,8 +18,6 @@ _SUPPRESSION = (
 REFUSED: dict[str, dict[str, str]] = {
     "topi": {
         "binary_search": _PART.format("searchsorted"),
-        "fixed_point_multiply": _QUANTISED,
-        "fixed_point_multiply_per_axis": _QUANTISED,
         "gpu": "GPUs have no lowering",
         "cpp": "the library is Python",
         "sparse_reshape": "how many indices there are depends on data: write it by te.extern",
@@ -32,8 +30,7 @@ REFUSED: dict[str, dict[str, str]] = {
             ("binarize_pack", "binary_dense", "bitpack", "bitserial_conv2d_nchw",
              "bitserial_conv2d_nhwc", "bitserial_dense", "binary_op_multiplier"), _BITS),
         **dict.fromkeys(
-            ("conv2d_NCHWc", "conv2d_NCHWc_OIHWo", "conv2d_NCHWc_int8", "depthwise_conv2d_NCHWc",
-             "dense_pack", "unpack_NCHWc_to_nchw", "scale_shift_nchwc"), _LAYOUT),
+            ("conv2d_NCHWc_OIHWo", "conv2d_NCHWc_int8"), _LAYOUT),
         **dict.fromkeys(
             ("conv2d_winograd_nchw", "conv2d_winograd_nhwc", "conv2d_winograd_weight_transform",
              "conv2d_winograd_nchw_without_weight_transform", "winograd_transform_matrices",

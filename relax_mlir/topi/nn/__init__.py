@@ -28,6 +28,9 @@ _EXPORTS = {
     **dict.fromkeys(("upsampling", "upsampling3d"), "nn.enlarging"),
     **dict.fromkeys(("correlation_nchw",), "nn.matching"),
     **dict.fromkeys(("fifo_buffer",), "nn.buffers"),
+    **dict.fromkeys(
+        ("conv2d_NCHWc", "dense_pack", "depthwise_conv2d_NCHWc", "scale_shift_nchwc",
+         "unpack_NCHWc_to_nchw"), "nn.blocked"),
 }  # fmt: skip
 _TABLES = ("activation", "convolution", "matching", "pooling", "transposed")
 
