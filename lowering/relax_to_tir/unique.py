@@ -116,13 +116,13 @@ def _order(builder: PrimFuncBuilder, buffers: Sequence[Buffer], parts: _Parts) -
         with builder.loop(parts.count) as i:
             order.store(cast(i, "int64"), i)
         with builder.loop(parts.width) as step:
-            at = _number(builder, parts.width) - 1 - step
+            at = step if parts.width == 1 else _number(builder, parts.width) - 1 - step
 
             def value(i: Scalar, at: Scalar = at) -> Scalar:
-                return source[parts.place(builder, cast(order[i], INDEX), at, parts.count)]
+                return source[parts.place(builder, order[i], at, parts.count)]
 
             def store(to: Scalar, value: Scalar, place: Scalar) -> None:
-                following.store(order[cast(place, INDEX)], to)
+                following.store(order[cast(place, "int64")], to)
                 if parts.axis is None:
                     ordered.store(value, to)
 
@@ -147,9 +147,7 @@ def _compare(
 ) -> None:
     """Write whether two parts differ; those with a NaN do, as in numpy."""
     with builder.loop(parts.width) as at:
-        one, other = (
-            source[parts.place(builder, cast(part, INDEX), at, parts.count)] for part in pair
-        )
+        one, other = (source[parts.place(builder, part, at, parts.count)] for part in pair)
         differs.store(binary("or", differs[0], cast(compare("ne", one, other), "int64")), 0)
 
 
@@ -171,18 +169,18 @@ def _fill(
         last.store(-1, 0)
         with builder.loop(parts.count) as i:
             here, group = order[i], groups[i]
-            to = cast(group if rank is None else rank[cast(group, INDEX)], INDEX)
+            to = group if rank is None else rank[group]
             with when(compare("ne", group, last[0])):
                 last.store(group, 0)
                 with builder.loop(parts.width) as at:
-                    where = parts.place(builder, cast(here, INDEX), at, parts.count)
+                    where = parts.place(builder, here, at, parts.count)
                     target.store(source[where], parts.place(builder, to, at, size))
                 if "return_index" in extra:
                     extra["return_index"].store(here, to)
                 if "return_counts" in extra:
                     extra["return_counts"].store(0, to)
             if "return_inverse" in extra:
-                extra["return_inverse"].store(cast(to, "int64"), cast(here, INDEX))
+                extra["return_inverse"].store(to, here)
             if "return_counts" in extra:
                 counts = extra["return_counts"]
                 counts.store(counts[to] + 1, to)
@@ -199,13 +197,13 @@ def _ranks(
     with builder.loop(parts.count) as i:
         group = groups[i]
         is_new = compare("ne", group, last[0])
-        begins.store(select(is_new, group, const(-1, "int64")), cast(order[i], INDEX))
+        begins.store(select(is_new, group, const(-1, "int64")), order[i])
         last.store(group, 0)
     last.store(0, 0)
     with builder.loop(parts.count) as i:
         group = begins[i]
         with when(compare("ge", group, 0)):
-            rank.store(last[0], cast(group, INDEX))
+            rank.store(last[0], group)
             last.store(last[0] + 1, 0)
     return rank
 

@@ -255,14 +255,14 @@ def test_unused_match_cast_still_checks() -> None:
 
 
 def test_equal_pure_bindings_are_computed_once() -> None:
-    vm = machine(f"""func.func @f(%x: {TN}) -> {TN} {MARK} {{
-      %a = "relax.unique"(%x) : ({TN}) -> tensor<?xf32>
-      %b = "relax.unique"(%x) : ({TN}) -> tensor<?xf32>
+    vm = machine(f"""func.func @f(%x: tensor<?xf32>) -> {TN} {MARK} {{
+      %a = "relax.unique"(%x) : (tensor<?xf32>) -> tensor<?xf32>
+      %b = "relax.unique"(%x) : (tensor<?xf32>) -> tensor<?xf32>
       %c = "relax.match_cast"(%a) : (tensor<?xf32>) -> {TN}
       %d = "relax.match_cast"(%b) : (tensor<?xf32>) -> {TN}
       %e = "relax.add"(%c, %d) : ({TN}, {TN}) -> {TN}
       return %e : {TN} }}""")
-    assert names_called(vm).count("vm.builtin.unique") == 1
+    assert names_called(vm).count("vm.op.unique") == 1
     np.testing.assert_array_equal(vm["f"](X3), 2 * X3)
 
 

@@ -60,6 +60,8 @@ class DtypeFinder:
         if op.name.startswith("arith.ext") and str(op.operands[0].type) == "i4":
             return "uint8" if op.name == "arith.extui" else "int8"
         if op in self._guarded:
+            if self._sign(op) == "u":
+                return f"u{self.dtype_of_element(value.type)}"
             return self._source(self._guarded[op].lhs)
         if op.name == "memref.load" and op.operands[0] in self.buffers:
             dtype = self.buffers[op.operands[0]][1]

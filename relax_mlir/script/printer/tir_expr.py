@@ -166,16 +166,17 @@ class TirExprPrinter(DtypeFinder):
     def stored(self, store: ir.Operation) -> str:
         """Return what is stored; the store itself widens a bool to its byte, and casts an index."""
         value = store.operands[0]
+        held = self.buffers.get(store.operands[1], ("", ""))[1]
         if not isinstance(value.owner, ir.Block) and self.namer.get(value) is None:
             op = value.owner.operation
             widened = op.name == "arith.extui" and str(op.operands[0].type) == "i1"
+            widened = widened and held in ("bool", "")
             narrowed = str(value.type) == "i4"
             if narrowed or widened or (op.name == "arith.index_cast" and _is_next(op, store)):
                 value = op.operands[0]
         number = self.constant(value)
         if number is not None:
             return self._number(number, value)
-        held = self.buffers.get(store.operands[1], ("", ""))[1]
         return self._signed_as(value, NIBBLES.get(held, held))
 
     def _signed_as(self, value: ir.Value, dtype: str, precedence: int = OR) -> str:
