@@ -92,7 +92,7 @@ class DirectPlanes(PlanesBase):
         found = self.found
         self.along = found.axes[-1]
         self.down = None if found.row is None else found.axes[-2]
-        self.step = 0 if self.down is None else self.down.inner[found.row]
+        self.step = 0 if found.row is None else found.axes[-2].inner[found.row]
         pads = found.padded
         self.after = pads.after[-1] if pads else 0
         self.above = self.befores[-2] if self.down else 0

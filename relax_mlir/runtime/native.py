@@ -62,7 +62,9 @@ def _host_jit() -> Any:
         llvm.initialize_native_target()
         llvm.initialize_native_asmprinter()
         machine = llvm.Target.from_default_triple().create_target_machine(jit=True)
-        _jit = llvm.create_lljit_compiler(machine)
+        # JITLink gives an object one piece of memory. RuntimeDyld, llvmlite's default, gives each
+        # section its own and does not notice when code cannot reach its constants.
+        _jit = llvm.create_lljit_compiler(machine, use_jit_link=True)
         # Half precision conversions live in libgcc; its symbols are not global by default.
         if sys.platform == "linux":
             with contextlib.suppress(OSError):
