@@ -9,7 +9,7 @@ Divisors are taken to be other than zero. Comparisons are conditions that a prov
 
 import functools
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Union
 
 from relax_mlir.dialects.bindings import ir
@@ -492,7 +492,7 @@ def _dominates(kind: str, rival: SymExpr, part: SymExpr) -> bool:
     return low is not None and low >= 0
 
 
-def product(dims: "list[SymExpr] | tuple[SymExpr, ...]") -> SymExpr:
+def product(dims: Sequence[SymExpr]) -> SymExpr:
     """Return the product of the dimensions, 1 for none."""
     total = SymExpr.const(1)
     for dim in dims:

@@ -27,9 +27,7 @@ def skip_empty_calls(functions: Sequence[ir.OpView], callees: "Mapping[str, Sign
             callee = callees.get(ir.FlatSymbolRefAttr(call.attributes["callee"]).value)
             if callee is not None:
                 _put_under_condition(call, [
-                    (value, param.static)
-                    for value, param in zip(call.operands, callee.params, strict=True)
-                    if getattr(param, "written", False)
+                    (call.operands[position], param.static) for position, param in callee.written
                 ])  # fmt: skip
 
 

@@ -133,6 +133,12 @@ class Signature:
         return self.params if self.returns is None else (*self.params, self.returns)
 
     @property
+    def written(self) -> list[tuple[int, BufferParam]]:
+        """The buffers that it writes, and which of the parameters they are."""
+        buffers = [(i, p) for i, p in enumerate(self.params) if isinstance(p, BufferParam)]
+        return [(i, p) for i, p in buffers if p.written]
+
+    @property
     def kernel(self) -> str:
         """The symbol of the function proper, which no library function can collide with."""
         return self.shared or KERNEL_PREFIX + self.name
