@@ -28,3 +28,20 @@ def highest(dtype: str) -> int | float:
         return 1
     bits = 8 * T.dtype_size(dtype)
     return (1 << bits) - 1 if is_unsigned(dtype) else (1 << (bits - 1)) - 1
+
+
+def mean_in(dtype: str, count: int) -> tuple[str, str]:
+    """Return in which dtype to add up so many numbers, and in which to divide the sum.
+
+    Quotients of integers are cut off, as TVM does it: those of floats are the same after that
+    where floats hold the sums, and vectors have no division of integers.
+    """
+    if is_float(dtype):
+        return (ACCUMULATE.get(dtype, dtype),) * 2
+    bits, sign = 8 * T.dtype_size(dtype), "u" * is_unsigned(dtype)
+    most = count << bits
+    if bits < 32 and most < 1 << 31:
+        return f"{sign}int32", "float32" if most <= 1 << 24 else "float64"
+    if bits <= 32 and most <= 1 << 53:
+        return "float64", "float64"
+    return f"{sign}int64", f"{sign}int64"

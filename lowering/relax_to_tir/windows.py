@@ -1,6 +1,7 @@
 """Convolution and pooling as prim funcs: the padded image, then one block over the windows."""
 
 import functools
+import math
 import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -13,11 +14,11 @@ from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS, read_attributes
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.dialects.relax.windows import SPATIAL, layout_axes, pads, per_axis
 from relax_mlir.dialects.tir.builder import Buffer, PrimFuncBuilder
-from relax_mlir.dialects.tir.scalar import Scalar, binary, cast, is_float
+from relax_mlir.dialects.tir.scalar import Scalar, binary, cast
 from relax_mlir.lowering.relax_to_tir.elementwise import spatial
 from relax_mlir.lowering.relax_to_tir.emit import Legalizer
 from relax_mlir.lowering.relax_to_tir.group_channels import with_known_channels
-from relax_mlir.lowering.relax_to_tir.limits import ACCUMULATE, ADD_UP_IN, lowest
+from relax_mlir.lowering.relax_to_tir.limits import ADD_UP_IN, lowest, mean_in
 
 
 def _attributes(op: ir.Operation) -> dict[str, Any] | None:
@@ -236,13 +237,15 @@ def legalize_pool(legalizer: Legalizer, op: ir.Operation) -> ir.Value | None:
         extra = strides[position] - 1 if beyond.value is None else beyond.value
         overhang = max(0, extra) if attrs["ceil_mode"] else 0
         around[axis] = (before, after + overhang)
-    average = name.startswith("avg")
-    if average and not is_float(T.tensor_dtype(op.operands[0].type)):
+    average, dtype = name.startswith("avg"), T.tensor_dtype(op.operands[0].type)
+    if dtype == "bool" and average:
         return None
+    wide, quotient = ADD_UP_IN.get(dtype, dtype), dtype
+    if average:
+        wide, quotient = mean_in(dtype, math.prod(size))
 
     def body(builder: PrimFuncBuilder, buffers: Sequence[Buffer]) -> None:
         data, out = buffers
-        wide = (ACCUMULATE if average else ADD_UP_IN).get(out.dtype, out.dtype)
         fill = 0 if average else lowest(data.dtype)
         target = out if wide == out.dtype else builder.alloc("Sum", out.dims, wide)
         image = padded(builder, data, around, fill)
@@ -277,8 +280,9 @@ def legalize_pool(legalizer: Legalizer, op: ir.Operation) -> ir.Value | None:
                 for position, axis in enumerate(source_axes[2:])
             ]  # fmt: skip
             count = functools.reduce(operator.mul, counts)
-            divisor = cast(cast(count, "int64"), target.dtype)
-            out.store(cast(target[at] / divisor, out.dtype), at)
+            divisor = cast(cast(count, "int64"), quotient)
+            mean = cast(target[at], quotient) / divisor
+            out.store(cast(cast(mean, wide), out.dtype), at)
 
     key = f"{attrs}{around}"
     return legalizer.call_prim(op, name, list(op.operands), body, key=key)

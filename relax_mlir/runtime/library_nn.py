@@ -185,7 +185,13 @@ def _pool(average: bool, rank: int) -> Callable[..., _Array]:
                 shape[2:] = [n + sum(pads[i]) for i, n in enumerate(shape[2:])]
             ones = np.pad(np.ones(shape, np.int64), inside)
             count = _windows(ones, size, strides, dilation).sum(axis=last)
-            out = view.sum(axis=last) / np.maximum(count, 1).astype(wide.dtype)
+            out, count = view.sum(axis=last), np.maximum(count, 1)
+            if wide.dtype.kind in "iu":
+                # Quotients are cut off, and 64 bits of an integer are more than floats hold.
+                parts = np.abs(out).astype("uint64") // count.astype("uint64")
+                out = np.where(out < 0, np.negative(parts), parts)
+            else:
+                out = out / count.astype(wide.dtype)
         target = out_layout or layout
         return _to(out, f"NC{_SPATIAL[rank]}", target).astype(data.dtype, copy=False)
 

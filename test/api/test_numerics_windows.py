@@ -297,6 +297,37 @@ def test_means_of_halves(dtype: str, caplog: pytest.LogCaptureFixture) -> None:
         np.testing.assert_allclose(got, wanted, rtol=2.0**-8, atol=2.0**-16)
 
 
+INTEGERS = ["int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"]
+
+
+@pytest.mark.parametrize("dtype", INTEGERS)
+def test_means_of_integers_are_cut_off(dtype: str, caplog: pytest.LogCaptureFixture) -> None:
+    # Of the large window neither the sum nor the count is a number of eight bits.
+    cases: dict[str, dict[str, Any]] = {
+        "small": {"pool_size": [3, 3], "strides": [2, 2], "padding": [1, 1]},
+        "large": {"pool_size": [16, 16], "strides": [5, 7], "padding": [0, 0]},
+    }
+    program = Program()
+    for name, attrs in cases.items():
+        program.op(f"{name}_static", "avg_pool2d", ((1, 5, 21, 40), dtype), **attrs)
+        program.op(f"{name}_symbolic", "avg_pool2d", ((1, 5, "h", "w"), dtype), **attrs)
+        program.op(f"{name}_unknown", "avg_pool2d", (None, ""), **attrs)
+    vm = program.build()
+    assert "no fast path" not in caplog.text
+    low, high = np.iinfo(dtype).min, np.iinfo(dtype).max
+    if dtype.endswith("64"):
+        low, high = low >> 20, high >> 20  # the reference adds up floats
+    x = np.random.default_rng(0).integers(low, high, (1, 5, 21, 40), dtype, endpoint=True)
+    x[:, :2] = high
+    x[:, 2:3] = low
+    for name, attrs in cases.items():
+        wanted = np.trunc(_pool(x, True, **attrs))
+        for kind in ("static", "symbolic", "unknown"):
+            got = np.asarray(vm[f"{name}_{kind}"](x))
+            assert got.dtype == x.dtype
+            np.testing.assert_array_equal(got.astype("float64"), wanted, err_msg=kind)
+
+
 def _adaptive(x: np.ndarray, output_size: Any) -> np.ndarray:
     out = np.zeros((*x.shape[:2], *output_size))
     for at in _points(output_size):
