@@ -228,10 +228,13 @@ class BlockParser(StatementPart):
     def _axis(self, node: Node) -> list[tuple[str, tuple[str, Any, Any], int]] | None:
         """Parse `vi = T.axis.spatial(n, i)` or `vi, vj = T.axis.remap("SS", [i, j])`.
 
-        Each variable comes with its iterator, and with what it is where the iterator is 0.
+        `vi, vj = T.axis.S(n, i), T.axis.S(m, j)` is two of the first kind. Each variable comes with
+        its iterator, and with what it is where the iterator is 0.
         """
         target = getattr(node, "target", None) or (getattr(node, "targets", None) or [None])[0]
         call = getattr(node, "value", None)
+        if isinstance(node, ast.Assign) and isinstance(call, ast.Tuple):
+            return self._axes(target, call)
         if not isinstance(node, (ast.Assign, ast.AnnAssign)) or not isinstance(call, ast.Call):
             return None
         path = self.scope.path(call.func) or ""
@@ -255,6 +258,23 @@ class BlockParser(StatementPart):
             turn = self.expr.binary("sub", turn, first, value) if first else turn
             return [(target.id, (_AXES[kind], turn, size), first)]
         return [(target.id, (_AXES[kind], self._value(value), self.stmts.extent(extent)), 0)]
+
+    def _axes(
+        self, target: Node, value: Node
+    ) -> list[tuple[str, tuple[str, Any, Any], int]] | None:
+        calls = [each for each in value.elts if isinstance(each, ast.Call)]
+        if not calls or not (self.scope.path(calls[0].func) or "").startswith("T.axis."):
+            return None
+        targets = list(target.elts) if isinstance(target, (ast.Tuple, ast.List)) else []
+        if len(targets) != len(value.elts):
+            self.scope.fail(value, f"{len(value.elts)} iterators for {len(targets)} names")
+        found = []
+        for name, each in zip(targets, value.elts, strict=True):
+            axis = self._axis(ast.copy_location(ast.Assign([name], each), each))
+            if axis is None:
+                self.scope.fail(each, "expected T.axis.S(extent, value) or the like")
+            found += axis
+        return found
 
     def _value(self, node: Node) -> Any:
         raw = self.expr.evaluate(node)

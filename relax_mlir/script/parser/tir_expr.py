@@ -368,7 +368,10 @@ class TirExprParser:
 
     def _call(self, node: Node) -> Any:
         from relax_mlir.script.parser.tir_intrinsics import INTRINSICS
+        from relax_mlir.script.parser.tir_vectors import is_access, load_vector
 
+        if is_access(node, "vload"):
+            return load_vector(self, node)
         if isinstance(node.func, ast.Attribute) and node.func.attr == "astype":
             self.count(node, 1)
             return tir_casts.cast(self, self.evaluate(node.func.value), node.args[0], node)

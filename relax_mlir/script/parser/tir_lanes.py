@@ -44,7 +44,7 @@ def dot_product(p: "TirExprParser", node: Node) -> Any:
         p.scope.fail(node, "T.dp4a takes two vectors, and what is added to their product")
     total = p.evaluate(places[2]) if len(places) > 2 else 0
     for vector in places[:2]:
-        if _lanes(p, vector) != _DOT_LANES:
+        if lanes_of(p, vector) != _DOT_LANES:
             p.scope.fail(vector, f"T.dp4a takes vectors of {_DOT_LANES} lanes")
     for lane in range(_DOT_LANES):
         with p.on_lane(lane):
@@ -60,10 +60,10 @@ def store_vector(stmts: "TirStmtParser", buffer: Buffer, target: Node, value: No
         ScriptError: the two sides have different lanes, or something in them is wrong.
     """
     p = stmts.expr
-    lanes = _lanes(p, target.slice)
+    lanes = lanes_of(p, target.slice)
     if lanes == 0:
         return False
-    given = _lanes(p, value)
+    given = lanes_of(p, value)
     if given not in (0, lanes):
         p.scope.fail(value, f"{lanes} lanes are stored, this has {given}")
     raws = []
@@ -92,15 +92,15 @@ def lane_of(p: "TirExprParser", node: Node, path: str) -> Any:
         return p.evaluate(node.args[0])
     if path in _HALVES:
         vector = _vectors(p, node, 1)[0]
-        with p.on_lane(p.lane + _HALVES[path] * (_lanes(p, vector) // 2)):
+        with p.on_lane(p.lane + _HALVES[path] * (lanes_of(p, vector) // 2)):
             return p.evaluate(vector)
     if path == _COMBINE:
         first, second = _vectors(p, node, 2)
-        lanes = _lanes(p, first)
+        lanes = lanes_of(p, first)
         with p.on_lane(p.lane % lanes):
             return p.evaluate(first if p.lane < lanes else second)
     vectors, picks = _shuffled(p, node)
-    parts = [(vector, i) for vector in vectors for i in range(_lanes(p, vector) or 1)]
+    parts = [(vector, i) for vector in vectors for i in range(lanes_of(p, vector) or 1)]
     if not 0 <= picks[p.lane] < len(parts):
         p.scope.fail(node, f"lane {picks[p.lane]} of {len(parts)}")
     vector, lane = parts[picks[p.lane]]
@@ -112,7 +112,7 @@ def _vectors(p: "TirExprParser", node: Node, count: int) -> list[Node]:
     """Return the vectors that a function takes after a dtype."""
     p.count(node, count + 1)
     vectors = list(node.args[1:])
-    lanes = {_lanes(p, vector) for vector in vectors}
+    lanes = {lanes_of(p, vector) for vector in vectors}
     if len(lanes) != 1 or 0 in lanes or (count == 1 and min(lanes) % 2):
         p.scope.fail(node, f"{ast.unparse(node.func)} takes vectors of the same, even lanes")
     return vectors
@@ -144,12 +144,16 @@ def _number(p: "TirExprParser", node: Node) -> int | None:
     return value if type(value) is int else None
 
 
-def _lanes(p: "TirExprParser", node: Node) -> int:
+def lanes_of(p: "TirExprParser", node: Node) -> int:
     """Return how many lanes an expression has, 0 for a scalar.
 
     Raises:
         ScriptError: two parts have different lanes, or a part's are no constant.
     """
+    from relax_mlir.script.parser.tir_vectors import is_access, loaded_lanes
+
+    if is_access(node, "vload"):
+        return loaded_lanes(p, node)
     path = p.scope.path(node.func) if isinstance(node, ast.Call) else None
     if path in (*_RAMPS, *_BROADCASTS):
         count = _number(p, node.args[-1]) if node.args else None
@@ -157,14 +161,14 @@ def _lanes(p: "TirExprParser", node: Node) -> int:
             p.scope.fail(node, f"the lanes of a vector are a constant from 1 to {_MOST}")
         return count
     if path in _HALVES:
-        return _lanes(p, _vectors(p, node, 1)[0]) // 2
+        return lanes_of(p, _vectors(p, node, 1)[0]) // 2
     if path == _COMBINE:
-        return 2 * _lanes(p, _vectors(p, node, 2)[0])
+        return 2 * lanes_of(p, _vectors(p, node, 2)[0])
     if path == _DOT:
         return 0
     if path is not None and p.is_dtype(split_lanes(path[2:])[0]) and split_lanes(path[2:])[1]:
         lanes = split_lanes(path[2:])[1]
-        if len(node.args) == 1 and _lanes(p, node.args[0]) not in (0, lanes):
+        if len(node.args) == 1 and lanes_of(p, node.args[0]) not in (0, lanes):
             p.scope.fail(node, f"{path} takes {lanes} lanes or a number for all of them")
         return lanes
     if path == "T.Shuffle":
@@ -174,7 +178,7 @@ def _lanes(p: "TirExprParser", node: Node) -> int:
     found = 0
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.expr):
-            lanes = _lanes(p, child)
+            lanes = lanes_of(p, child)
             if found and lanes not in (0, found):
                 p.scope.fail(node, f"{found} lanes meet {lanes}")
             found = found or lanes

@@ -21,6 +21,7 @@ from relax_mlir.script.parser.tir_expr import Number, TirExprParser
 from relax_mlir.script.parser.tir_lanes import store_vector
 from relax_mlir.script.parser.tir_refused import refusal
 from relax_mlir.script.parser.tir_values import Cell, dtype_of
+from relax_mlir.script.parser.tir_vectors import is_access, store_of
 
 if TYPE_CHECKING:
     from relax_mlir.script.parser.module import ModuleParser
@@ -122,6 +123,9 @@ class TirStmtParser:
     def _expr(self, node: Node) -> None:
         call = node.value
         if isinstance(call, ast.Constant):
+            return
+        if is_access(call, "vstore"):
+            self._assign(store_of(self.expr, call))
             return
         path = self.scope.path(call.func) if isinstance(call, ast.Call) else None
         if path in ("T.reads", "T.writes", "T.block_attr", "T.sblock_attr"):
