@@ -181,14 +181,35 @@ def test_threads() -> None:
     refused(sch, lambda: sch.bind(i, "threadIdx.w"), "'threadIdx.w' is no thread axis")
     sch.bind(i, "blockIdx.x")
     refused(sch, lambda: sch.bind(j, "blockIdx.x"), "loop 'i' is bound to 'blockIdx.x' already")
-    refused(sch, lambda: sch.bind(i, "blockIdx.y"), "loop 'i' is bound to 'blockIdx.x'")
-    refused(sch, lambda: sch.unroll(i), "loop 'i' is bound to 'blockIdx.x' already")
+    sch.bind(i, "threadIdx.x")
+    refused(sch, lambda: sch.bind(j, "threadIdx.x"), "loop 'i' is bound to 'threadIdx.x' already")
+    sch.bind(i, "blockIdx.x")
     sch.bind(j, "threadIdx.x")
     becomes(
         sch,
         """def main(A: T.Buffer((12, 10), "float32"), B: T.Buffer((12, 10), "float32")):
     for i in T.thread_binding(12, thread="blockIdx.x"):
         for j in T.thread_binding(10, thread="threadIdx.x"):
+            with T.block("B"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                B[vi, vj] = A[vi, vj] * 2.0 + 1.0
+""",
+    )
+    runs(sch, ELEMENTWISE)
+
+
+def test_bound_loops_run_otherwise() -> None:
+    sch = Schedule(ELEMENTWISE.module)
+    i, j = sch.get_loops("B")
+    sch.bind(i, "blockIdx.x")
+    sch.bind(j, "blockIdx.y")
+    sch.parallel(i)
+    sch.vectorize(j)
+    becomes(
+        sch,
+        """def main(A: T.Buffer((12, 10), "float32"), B: T.Buffer((12, 10), "float32")):
+    for i in T.parallel(12):
+        for j in T.vectorized(10):
             with T.block("B"):
                 vi, vj = T.axis.remap("SS", [i, j])
                 B[vi, vj] = A[vi, vj] * 2.0 + 1.0

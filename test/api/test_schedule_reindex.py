@@ -15,7 +15,7 @@ from scheduled_programs import (
     WINDOW,
     Program,
 )
-from schedules import becomes, refused, runs
+from schedules import becomes, refused, runs, stays_inside
 
 from relax_mlir.script import from_source
 from relax_mlir.tir.schedule import Schedule
@@ -56,7 +56,7 @@ def test_reindex():
              C: T.Buffer((4, 8), "float32")):
     A_reindex = T.alloc_buffer((8, 3, 3), "float32")
     for x, c, r in T.grid(8, 3, 3):
-        with T.block("A_reindex"):
+        with T.block("A_reindex_reindex"):
             vx, vc, vr = T.axis.remap("SSS", [x, c, r])
             A_reindex[vx, vc, vr] = A[vc, vx + vr]
     for o, x, c, r in T.grid(4, 8, 3, 3):
@@ -78,6 +78,20 @@ def test_reindex_of_any_buffer(program, buffer):
     outer, _ = sch.split(sch.get_loops("C")[0], [None, 2])
     sch.reindex("C", buffer)
     sch.parallel(outer)
+    runs(sch, program)
+
+
+@pytest.mark.parametrize("program", [PADDED, DYNAMIC_PADDED], ids=lambda p: p.name)
+def test_reindex_of_what_a_condition_guards(program):
+    """The copy has zeros where the block reads nothing."""
+    sch = Schedule(program.module)
+    sch.reindex("pad", ("read", 0))
+    assert (
+        "T.if_then_else" in sch.mod.script().partition("x_reindex_reindex")[2].split("T.block")[0]
+    )
+    inputs = program.inputs()
+    got = stays_inside(sch.mod, inputs, program.shapes[-1])
+    np.testing.assert_array_equal(got, program.want(*inputs))
     runs(sch, program)
 
 
@@ -254,11 +268,27 @@ def test_decompose_padding_is_refused():
     refused(sch, lambda: sch.decompose_padding("C", sch.get_loops("C")[0]), "no complete block")
 
 
-def test_guarded_elements_are_not_copied():
-    """The copy would read in front of the buffer, which a condition kept the block from."""
+def test_guarded_elements_are_not_read():
+    """The copy does not read in front of the buffer, which a condition kept the block from."""
     sch = Schedule(STENCIL.module)
-    why = "index .* is outside of 'A'"
-    refused(sch, lambda: sch.reindex("P", ("read", 0)), why)
-    refused(sch, lambda: sch.reindex_cache_read("P", 0, "local", lambda i, j: (j, i)), why)
+    sch.reindex("P", ("read", 0))
+    sch.reindex_cache_read("P", 0, "local", lambda i, j: (j, i))
     sch.reindex("B", ("read", 0))
+    inputs = STENCIL.inputs()
+    got = stays_inside(sch.mod, inputs, STENCIL.shapes[-1])
+    np.testing.assert_allclose(got, STENCIL.want(*inputs), rtol=1e-4)
     runs(sch, STENCIL)
+
+
+def test_guarded_elements_are_not_written():
+    text = """def main(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")):
+    for i in range(10):
+        with T.block("B"):
+            vi = T.axis.spatial(10, i)
+            if vi < 8:
+                B[vi] = A[vi]
+"""
+    sch = Schedule(from_source(HEAD + text))
+    refused(sch, lambda: sch.reindex("B", ("write", 0)), "outside of 'B'")
+    sch.reindex("B", ("read", 0))
+    sch.compute_inline("A_reindex_reindex")

@@ -30,11 +30,15 @@ class Digit:
 
 @dataclass
 class _Term:
-    """A digit in one of the results, and how much of the result one is worth."""
+    """A digit in one of the results, and how much of the result one is worth.
+
+    Where it is turned, the result has its greatest value less the digit.
+    """
 
     digit: Digit
     scale: SymExpr
     extent: SymExpr
+    turned: bool
     value: SymExpr
 
 
@@ -59,8 +63,7 @@ def inverse_of(index_map: IndexMap, shape: Sequence[IntLike]) -> tuple[IndexMap,
     terms: list[_Term] = []
     conditions: list[Comparison] = []
     for name, expr in zip(names, index_map.final_indices, strict=True):
-        own = [_term(part, coefficient, dims, facts, index_map)
-               for part, coefficient in summands(expr, lambda n: (0, 0, n))]  # fmt: skip
+        own = _terms(expr, dims, facts, index_map)
         conditions += _placed(SymExpr.var(name), own, facts, index_map)
         terms += own
     results = []
@@ -88,16 +91,35 @@ def extent_by_digits(index_map: IndexMap, expr: SymExpr, shape: Sequence[IntLike
     facts, _ = index_map.ranges(shape)
     dims = {name: SymExpr.of(dim) for name, dim in zip(index_map.names, shape, strict=True)}
     most = _ONE
-    for part, coefficient in summands(expr, lambda n: (0, 0, n)):
-        term = _term(part, coefficient, dims, facts, index_map)
+    for term in _terms(expr, dims, facts, index_map):
         most = most + term.scale * (term.extent - 1)
     return most
+
+
+def _terms(expr: SymExpr, dims: dict[str, SymExpr], facts: Facts, of: IndexMap) -> list[_Term]:
+    """Return the digits that an expression is the sum of; `15 - i` is one, turned."""
+    found: list[_Term] = []
+    offset = _ZERO
+    for product, coefficient in summands(expr, lambda n: (0, 0, n)):
+        if not any(factor.symbols & set(dims) for factor in product):
+            rest = SymExpr.const(coefficient)
+            for factor in product:
+                rest = rest * factor.expr()
+            offset = offset + rest
+            continue
+        term = _term(product, coefficient, dims, facts, of)
+        found.append(term)
+        if term.turned:
+            offset = offset - term.scale * (term.extent - 1)
+    if not facts.can_prove(offset == 0):
+        raise ValueError(f"{of} is not a sum of digits of its indices from 0 on")
+    return found
 
 
 def _term(
     product: list[Factor], coefficient: int, dims: dict[str, SymExpr], facts: Facts, of: IndexMap
 ) -> _Term:
-    scale = SymExpr.const(coefficient)
+    scale = SymExpr.const(abs(coefficient))
     digit: Digit | None = None
     for factor in product:
         if not factor.symbols & set(dims):
@@ -107,14 +129,14 @@ def _term(
         if found is None or digit is not None:
             raise ValueError(f"'{factor.expr()}' in {of} is no digit of one index")
         digit = found
-    if digit is None or coefficient <= 0:
+    if digit is None:
         raise ValueError(f"{of} is not a sum of digits of its indices")
     above = dims[digit.name].ceildiv(digit.scale)
     modulus = digit.modulus
     if modulus is not None and facts.can_prove(above <= modulus):
         modulus = None
     digit = Digit(digit.name, digit.scale, modulus)
-    return _Term(digit, scale, simplify(modulus or above, facts), _ZERO)
+    return _Term(digit, scale, simplify(modulus or above, facts), coefficient < 0, _ZERO)
 
 
 def _digit(factor: Factor, dims: dict[str, SymExpr], facts: Facts) -> Digit | None:
@@ -171,7 +193,7 @@ def _placed(result: SymExpr, terms: list[_Term], facts: Facts, of: IndexMap) -> 
             value = value % span
             if span != term.extent:
                 conditions.append(Comparison(value, 2, term.extent))
-        term.value = value
+        term.value = term.extent - 1 - value if term.turned else value
     return conditions
 
 

@@ -36,7 +36,7 @@ class KindPrimitives(ScheduleBase):
         """Write the body of a loop as often as it runs.
 
         Raises:
-            ScheduleError: the loop is bound to a thread.
+            ScheduleError: another loop around or inside is vectorised.
         """
         K.set_kind(self._state, self._loop(loop), "unrolled")
 

@@ -10,14 +10,13 @@ _AXIS = re.compile(r"(blockIdx|threadIdx)\.[xyz]|vthread(\.[xyz])?")
 
 
 def set_kind(state: ScheduleState, loop: ir.Operation, kind: str) -> None:
-    """Make a loop `parallel`, `vectorized`, `unrolled` or `serial`."""
-    if "thread" in loop.attributes:
-        axis = tree.string(loop, "thread")
-        raise state.error(f"{tree.describe(loop)} is bound to '{axis}' already", loop)
+    """Make a loop `parallel`, `vectorized`, `unrolled` or `serial`, bound to no thread axis."""
     if kind in ("parallel", "vectorized"):
         legality.may_run_at_once(state, state.indices(loop), loop, private=kind == "parallel")
     if kind == "vectorized":
         _alone(state, loop)
+    if "thread" in loop.attributes:
+        del loop.attributes["thread"]
     loop.attributes["kind"] = ir.StringAttr.get(kind)
 
 
@@ -41,9 +40,6 @@ def bind(state: ScheduleState, loop: ir.Operation, axis: str) -> None:
             f"'{axis}' is no thread axis; there are blockIdx.x, threadIdx.x and vthread.x, with "
             "y and z too"
         )
-    if "thread" in loop.attributes:
-        raise state.error(f"{tree.describe(loop)} is bound to '{tree.string(loop, 'thread')}' "
-                          "already", loop)  # fmt: skip
     for op in [*tree.ancestors(loop), *tree.walk(loop)]:
         bound = op.name == tree.LOOP and op != loop and "thread" in op.attributes
         if bound and tree.string(op, "thread") == axis:

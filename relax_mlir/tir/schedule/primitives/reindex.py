@@ -4,12 +4,15 @@ from collections.abc import Sequence
 from typing import Any
 
 from relax_mlir.dialects.bindings import ir, submodule
+from relax_mlir.dialects.relax.prover import Facts
 from relax_mlir.dialects.relax.symbolic import SymExpr
-from relax_mlir.tir.schedule import buffers, edit, scopes, tree
+from relax_mlir.tir.schedule import buffers, edit, guarded, scopes, tree
 from relax_mlir.tir.schedule.accesses import Access, accesses, declare
+from relax_mlir.tir.schedule.conditions import Comparison
 from relax_mlir.tir.schedule.index import Indices
 from relax_mlir.tir.schedule.index_map import IndexMap
 from relax_mlir.tir.schedule.injective import determined_names
+from relax_mlir.tir.schedule.padding import number
 from relax_mlir.tir.schedule.primitives.cache import copier
 from relax_mlir.tir.schedule.primitives.layout import buffer_of
 from relax_mlir.tir.schedule.regions import Range, covers, range_of
@@ -55,7 +58,8 @@ def reindex(
             shape = index_map.map_shape(extents)
         except ValueError as error:
             raise state.error(f"{index_map} gives no shape: {error}", block) from error
-    _inside(state, indices, block, buffer, element, name)
+    if writes:
+        _inside(state, indices, block, buffer, element, name)
     _tells(state, indices, block, place, used, name)
     loops = tree.loops_around(block)
     top = loops[0] if loops else block
@@ -64,15 +68,18 @@ def reindex(
     copy = buffers.alloc(indices, title, shape, buffers.dtype_of(buffer), scope or "global")
     following = [view.operation for view in top.block.operations]
     at = ir.InsertionPoint(following[following.index(top) + 1] if writes else top)
+    if not writes and scope is None:
+        # TVM's name, of what the block writes.
+        title = f"{title}_reindex"
     made, values = _nest(indices, at, title, block, used)
     with edit.end_of(made), ir.Location.unknown():
         facts = indices.facts(list(tree.body_of(made).operations)[-1].operation)
-        there = [indices.emit(simplify(e.substitute(values), facts)) for e in element]
+        there = [simplify(e.substitute(values), facts) for e in element]
         here = [indices.emit(simplify(e.substitute(values), facts)) for e in place]
         if writes:
-            memref.store(memref.load(copy, here), buffer, there)
+            memref.store(memref.load(copy, here), buffer, list(map(indices.emit, there)))
         else:
-            memref.store(memref.load(buffer, there), copy, here)
+            memref.store(_element_or_zero(indices, buffer, there, facts), copy, here)
     for access in found:
         _redirected(indices, block, access, copy, variables, place)
     fresh = state.indices(block)
@@ -81,6 +88,30 @@ def reindex(
     edit.sweep(block)
     state.touch()
     return made
+
+
+def _element_or_zero(
+    indices: Indices, buffer: ir.Value, place: Sequence[SymExpr], facts: Facts
+) -> ir.Value:
+    """Write a load of an element, and 0 where indices may be outside of the buffer.
+
+    A block that reads such elements does so under a condition, as one that pads.
+    """
+    outside = []
+    for expr, dim in zip(place, buffers.dims_of(indices, buffer), strict=True):
+        if not facts.can_prove(expr >= 0):
+            outside.append(Comparison(SymExpr.const(0), 3, expr))
+        if not facts.can_prove(expr < dim):
+            outside.append(Comparison(expr, 2, dim))
+
+    def load() -> ir.Value:
+        return memref.load(buffer, list(map(indices.emit, place)))
+
+    if not outside:
+        return load()
+    element = ir.MemRefType(buffer.type).element_type
+    condition = guarded.all_of(indices, outside)
+    return guarded.choose(condition, element, load, lambda: number(0, buffer))
 
 
 def _runs_everywhere(state: ScheduleState, indices: Indices, block: ir.Operation) -> None:
@@ -188,9 +219,9 @@ def _nest(
     """Write loops over some iterators of a block and an empty block inside; returns it."""
     extents, labels = indices.extents(block), edit.iterator_names(block)
     variables = []
-    for number, position in enumerate(used):
+    for rank, position in enumerate(used):
         zero = indices.entry(SymExpr.const(0))
-        loop = edit.new_loop(at, f"ax{number}", zero, indices.entry(extents[position]))
+        loop = edit.new_loop(at, f"ax{rank}", zero, indices.entry(extents[position]))
         variables.append(indices.var(tree.variable(loop)))
         at = edit.end_of(loop)
     made = edit.new_block(indices, at, title, [("spatial", labels[i]) for i in used])
