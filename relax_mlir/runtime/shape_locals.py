@@ -33,6 +33,7 @@ class ShapeLocals:
 
     Attributes:
         lines: source by the index of an instruction.
+        slots: by the register of a heap, its variables.
 
     Args:
         executable: the program.
@@ -45,6 +46,7 @@ class ShapeLocals:
         native: Container[str],
     ) -> None:  # fmt: skip
         self.lines: dict[int, str] = {}
+        self.slots: dict[int, list[str]] = {}
         self._executable, self._operand, self._native = executable, operand, native
         self._code = executable.instructions(func)
         self._own = {f.name for f in executable.global_funcs}
@@ -118,6 +120,7 @@ class ShapeLocals:
                 if rank.kind is ArgKind.IMMEDIATE and value.kind is ArgKind.REGISTER:
                     self._ranks[value.value] = rank.value
         self.lines.update(lines)
+        self.slots[heap] = slots
 
     def _use(self, instr: Instruction, places: list[int], slots: list[str]) -> str | None:
         """Return what stands for an instruction that uses a heap, None where nothing can."""

@@ -14,6 +14,7 @@ from relax_mlir.runtime.bytecode import VM_STATE_REGISTER, Arg, ArgKind, Instruc
 from relax_mlir.runtime.executable import Executable, VMFunction
 from relax_mlir.runtime.jumps import Jumps, Writer
 from relax_mlir.runtime.shape_locals import ShapeLocals
+from relax_mlir.runtime.shape_memory import ShapeMemory, shape_memory
 from relax_mlir.runtime.values import DTYPES
 
 
@@ -69,16 +70,11 @@ def _call(
 def _check(executable: Executable, instr: Instruction, args: list[str]) -> str:
     """Return a check of a tensor that is a call only where it fails, or is of a rarer kind."""
     call = f"p{instr.func_idx}({', '.join(args)})"
-    if len(instr.args) < 4 or not instr.args[0].is_plain_register:
+    dtype = _checked_dtype(executable, instr)
+    if dtype is None:
         return call
-    rank, dtype = instr.args[1], instr.args[2]
-    if rank.kind is not ArgKind.IMMEDIATE or rank.value < 0 or dtype.kind is not ArgKind.CONSTANT:
-        return call
-    known = executable.constants[dtype.value]
-    if not isinstance(known, str) or known not in DTYPES:
-        return call
-    tensor = args[0]
-    tests = [f"type({tensor}) is not ndarray", f"{tensor}.dtype is not d{dtype.value}"]
+    tensor, rank = args[0], instr.args[1]
+    tests = [f"type({tensor}) is not ndarray", f"{tensor}.dtype is not d{dtype}"]
     dims: Any = (-1,) * rank.value
     if len(instr.args) > 4:
         given = instr.args[4]
@@ -91,6 +87,20 @@ def _check(executable: Executable, instr: Instruction, args: list[str]) -> str:
         tests.append(f"{tensor}.ndim != {rank.value}")
         tests += [f"{tensor}.shape[{i}] != {d}" for i, d in enumerate(dims) if d != -1]
     return f"({' or '.join(tests)}) and {call}"
+
+
+def _checked_dtype(executable: Executable, instr: Instruction) -> int | None:
+    """Return the constant with the dtype that an instruction checks, and it checks a rank too."""
+    name = executable.func_names[instr.func_idx] if instr.op is Opcode.CALL else ""
+    if name != PREFIX + "check_tensor" or any(f.name == name for f in executable.global_funcs):
+        return None
+    if len(instr.args) < 4 or not instr.args[0].is_plain_register:
+        return None
+    rank, dtype = instr.args[1], instr.args[2]
+    if rank.kind is not ArgKind.IMMEDIATE or rank.value < 0 or dtype.kind is not ArgKind.CONSTANT:
+        return None
+    known = executable.constants[dtype.value]
+    return dtype.value if isinstance(known, str) and known in DTYPES else None
 
 
 def _last_uses(code: list[Instruction]) -> dict[int, list[int]]:
@@ -180,13 +190,28 @@ def _write_straight(
     func: VMFunction,
     native: Container[str],
     plain: bool,
-) -> None:
+    place: str,
+) -> ShapeMemory | None:
     code = executable.instructions(func)
     dead = _last_uses(code)
     own = {} if plain else _own_tensors(code, executable.func_names)
     shapes = ShapeLocals(executable, func, _operand, native)
     storages = set(own.values())
+    memory = None
+    if not plain:
+        checks = [(i, _checked_dtype(executable, instr)) for i, instr in enumerate(code)]
+        known = {i: dtype for i, dtype in checks if dtype is not None}
+        memory = shape_memory(code, func.num_args, known, shapes.lines, shapes.slots, storages)
+    end, freed = 0, ""
+    if memory is not None:
+        end = memory.end
+        out.add(2, memory.read(place))
+        out.add(2, f"if {memory.differs()}:")
     for i, instr in enumerate(code):
+        if memory is not None and i == end:
+            out.add(3, memory.keep(place))
+            if freed:
+                out.add(2, freed.removeprefix("; "))
         if i in storages:
             continue
         if i in own:
@@ -195,11 +220,17 @@ def _write_straight(
             continue
         if instr.op is Opcode.RET:
             out.add(2, f"return r{instr.reg.value}", i)
-            return
+            break
         # Memory is free for the next instruction as soon as the last reader is done.
         kill = "".join(f"; r{r} = None" for r in dead.get(i, ()))
-        known = None if plain else shapes.lines.get(i)
-        out.add(2, (known or _call(executable, instr, native, plain)) + kill, i)
+        line = None if plain else shapes.lines.get(i)
+        line = line or _call(executable, instr, native, plain)
+        if i < end:
+            freed += kill
+            out.add(3, line, i)
+        else:
+            out.add(2, line + kill, i)
+    return memory
 
 
 def translate(
@@ -215,6 +246,7 @@ def translate(
     in `native` take them), `d<i>` (constants that name dtypes as those), `vm_state`, `ndarray`,
     `empty`, `small` (bytes up to which a tensor is numpy's own), `truth`, `shape_of`, `heap_of`,
     `new_tensor`, `to_value` and `fail`, which is called with an exception and the function's index.
+    It gets `m<i>`, a list of what function i keeps of its last call.
 
     Args:
         executable: the program.
@@ -232,15 +264,17 @@ def translate(
     if not straight and locals_:
         out.add(1, " = ".join([*locals_, "None"]))
     out.add(1, "try:")
+    index = executable.global_funcs.index(func)
     if straight:
-        _write_straight(out, executable, func, native, plain)
+        memory = _write_straight(out, executable, func, native, plain, f"m{index}")
+        if memory is not None:
+            namespace[f"m{index}"] = [memory.nothing()]
     else:
         Jumps(code, lambda instr: _call(executable, instr, native, plain)).write(out, 2)
     # Where the stack is full, another call would only fail again; `too_deep` sees to it later.
     out.add(1, "except RecursionError:")
     out.add(2, "raise")
     out.add(1, "except Exception as error:")
-    index = executable.global_funcs.index(func)
     out.add(2, f"fail(error, {index})")
     out.add(2, "raise")
     scope: dict[str, Any] = {}
