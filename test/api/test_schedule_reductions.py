@@ -110,6 +110,48 @@ def test_what_rfactor_makes() -> None:
     runs(sch, ROW_SUM)
 
 
+def test_rfactor_beside_other_blocks() -> None:
+    sch = Schedule(MATMUL_RELU.module)
+    i, j, k = sch.get_loops("C")
+    i0, _ = sch.split(i, [None, 4])
+    sch.reverse_compute_at("D", i0)
+    sch.parallel(i0)
+    before = Schedule(sch.mod)
+    first = sch.rfactor(sch.split(k, [None, 2])[1], 0)
+    assert sch.mod.script().count("in T.parallel(") == 1
+    sch.parallel(sch.get_loops(first)[0])
+    runs(sch, MATMUL_RELU)
+    del j
+    loop = before.get_loops("C")[0]
+    refused(before, lambda: before.rfactor(loop, 0), "parallel|no loop of the reduction")
+    sch = Schedule(MATMUL_RELU.module)
+    i, _, k = sch.get_loops("C")
+    sch.compute_at(sch.cache_read("C", 0, "local"), i)
+    refused(sch, lambda: sch.rfactor(k, 0), "block 'A_local' writes 'A_local' in loop 'i' too")
+    sch = Schedule(MATMUL.module)
+    i, j, k = sch.get_loops("C")
+    sch.reorder(k, i, j)
+    sch.compute_at(sch.cache_read("C", 1, "local"), i)
+    refused(sch, lambda: sch.rfactor(k, 0), "is not all that loop 'k' holds|holds 2 blocks")
+
+
+def test_rfactor_of_a_sum_that_is_repeated() -> None:
+    text = """def main(A: T.Buffer((8,), "float32"), B: T.Buffer((1,), "float32")):
+    for LOOPS in T.grid(8, 2):
+        with T.block("B"):
+            vi, vk = T.axis.S(1, 0), T.axis.R(8, k)
+            with T.init():
+                B[vi] = 0.0
+            B[vi] = B[vi] + A[vk]
+"""
+    sch = Schedule(from_source(HEAD + text.replace("LOOPS", "k, r")))
+    refused(sch, lambda: sch.rfactor(sch.get_loops("B")[0], 0), "loop 'r' repeats block 'B'")
+    sch = Schedule(from_source(HEAD + text.replace("LOOPS", "r, k").replace("(8, 2)", "(2, 8)")))
+    given = np.arange(8, dtype="float32")
+    sch.rfactor(sch.split(sch.get_loops("B")[1], [2, 4])[0], 0)
+    np.testing.assert_allclose(results(sch.mod, [given], (1,), "main"), [28])
+
+
 def test_rfactor_where_a_step_may_have_nothing_to_add() -> None:
     """With fewer elements than partial results some of these stay what a sum begins with."""
     for inner in (True, False):

@@ -33,11 +33,7 @@ class KindPrimitives(ScheduleBase):
 
     @primitive("Unroll", inputs=("loop",))
     def unroll(self, loop: LoopRV) -> None:
-        """Write the body of a loop as often as it runs.
-
-        Raises:
-            ScheduleError: another loop around or inside is vectorised.
-        """
+        """Write the body of a loop as often as it runs."""
         K.set_kind(self._state, self._loop(loop), "unrolled")
 
     @primitive("Bind", inputs=("loop",))

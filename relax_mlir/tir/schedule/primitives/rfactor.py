@@ -140,7 +140,10 @@ def _begun(
 def _factored(
     state: ScheduleState, loop: ir.Operation, axis: int
 ) -> tuple[ir.Operation, Update, int]:
-    """Check that a loop can be factored out; returns its block, what it does, and the axis."""
+    """Check that a loop can be factored out; returns its block, what it does, and the axis.
+
+    Loops around those of the reduction may hold other blocks too.
+    """
     checks.plain_loop(state, loop)
     what = tree.describe(loop)
     blocks = tree.blocks_under(loop)
@@ -155,15 +158,20 @@ def _factored(
         raise state.error(f"{tree.describe(block)} cannot be taken apart: {update}", block)
     indices = state.indices(block)
     loops = tree.loops_around(block)
-    for outer, inner in zip(loops, [*loops[1:], block], strict=True):
-        if not checks.holds_only(outer, inner):
-            raise state.error(
-                f"{tree.describe(inner)} is not all that {tree.describe(outer)} holds", outer, inner
-            )
-        checks.starts_at_zero(state, indices, outer)
-    fed = fed_by(indices, block)
     for each in loops:
+        checks.starts_at_zero(state, indices, each)
+    fed = fed_by(indices, block)
+    _beside(state, block, loops, _shared(block, loops), fed["reduction"], indices)
+    for number, each in enumerate(loops):
         names = indices.var(tree.variable(each)).symbols
+        around = [indices.var(tree.variable(o)).symbols for o in loops[:number]]
+        told = names & (fed["reduction"] | fed["spatial"])
+        if (
+            not told
+            and any(o & fed["reduction"] for o in around)
+            and (indices.lift(each.operands[1]).value != 1)
+        ):
+            raise state.error(f"{tree.describe(each)} repeats {tree.describe(block)}", each, block)
         if names & fed["reduction"] and names & fed["spatial"]:
             raise state.error(
                 f"{tree.describe(each)} says which element is reduced and is one of the reduction",
@@ -179,6 +187,39 @@ def _factored(
     if not -rank - 1 <= axis <= rank:
         raise state.error(f"factor_axis must be in the range [{-rank - 1}, {rank}], got {axis}")
     return block, update, axis + rank + 1 if axis < 0 else axis
+
+
+def _shared(block: ir.Operation, loops: list[ir.Operation]) -> int:
+    """Return how many of the loops around a block, outermost first, something else is in too."""
+    lines = list(zip(loops, [*loops[1:], block], strict=True))
+    return max((i + 1 for i, pair in enumerate(lines) if not checks.holds_only(*pair)), default=0)
+
+
+def _beside(
+    state: ScheduleState, block: ir.Operation, loops: list[ir.Operation], shared: int,
+    reduced: frozenset[str], indices: Indices,
+) -> None:  # fmt: skip
+    """Check that partial results may come before all that runs in the loops around a block."""
+    for outer, inner in zip(loops[:shared], [*loops[1:], block], strict=False):
+        if (
+            inner.parent.operation != outer
+            or inner == block
+            or (indices.var(tree.variable(outer)).symbols & reduced)
+        ):
+            raise state.error(
+                f"{tree.describe(inner)} is not all that {tree.describe(outer)} holds", outer, inner
+            )
+    if shared and not all(isinstance(c, Comparison) for c in indices.block_conditions(block)):
+        raise state.error(f"the predicate of {tree.describe(block)} is not known outside", block)
+    reads = scopes.buffers(block)[0] if shared else []
+    for other in tree.blocks_under(loops[0]) if shared else ():
+        written = next((b for b in scopes.buffers(other)[1] if b in reads), None)
+        if other != block and written is not None:
+            raise state.error(
+                f"{tree.describe(other)} writes '{buffers.name_of(written)}' in "
+                f"{tree.describe(loops[0])} too, and {tree.describe(block)} reads it",
+                other, block, loops[0],
+            )  # fmt: skip
 
 
 def _copied(
@@ -222,6 +263,7 @@ def _written_back(
 ) -> None:  # fmt: skip
     """Make of the block one that adds up the partial results, under the loops that this needs."""
     loops, fed = tree.loops_around(block), fed_by(indices, block)
+    loops = loops[_shared(block, loops) :]
     kept = [
         each for each in loops
         if each == loop or not indices.var(tree.variable(each)).symbols & fed["reduction"]
