@@ -138,14 +138,15 @@ def _offsets(store: Access) -> list[int] | None:
     """Return what is added to each dimension's iterator, None where it is something else."""
     offsets = []
     for position, expr in enumerate(store.exprs):
-        found = _plus_constant(expr, position)
-        if found is None:
+        found = plus_constant(expr, position)
+        if found is None or found < 0:
             return None
         offsets.append(found)
     return offsets
 
 
-def _plus_constant(expr: ir.AffineExpr | None, position: int) -> int | None:
+def plus_constant(expr: ir.AffineExpr | None, position: int) -> int | None:
+    """Return what an index adds to an iterator, None where it is something else."""
     if expr is None:
         return None
     known = expr.maybe_downcast()
@@ -156,6 +157,6 @@ def _plus_constant(expr: ir.AffineExpr | None, position: int) -> int | None:
     parts = [known.lhs.maybe_downcast(), known.rhs.maybe_downcast()]
     number = next((x for x in parts if isinstance(x, ir.AffineConstantExpr)), None)
     dim = next((x for x in parts if isinstance(x, ir.AffineDimExpr)), None)
-    if number is None or dim is None or dim.position != position or number.value < 0:
+    if number is None or dim is None or dim.position != position:
         return None
     return number.value

@@ -32,6 +32,7 @@ from relax_mlir.lowering.tir_to_vector.flat import FlatNest, NotFlat, collapse, 
 from relax_mlir.lowering.tir_to_vector.fusion import emit_fused, shared_loops
 from relax_mlir.lowering.tir_to_vector.gather import Gather, GatherWriter, match_gather
 from relax_mlir.lowering.tir_to_vector.grouped_panels import match_panels
+from relax_mlir.lowering.tir_to_vector.guarded_padding import split_paddings
 from relax_mlir.lowering.tir_to_vector.image_copy import CopiedWindow, find_copied
 from relax_mlir.lowering.tir_to_vector.index_map import IndexMap, match_branches, match_index_map
 from relax_mlir.lowering.tir_to_vector.index_map_writer import emit_index_map
@@ -153,8 +154,9 @@ def _plans(func: ir.OpView, machine: Machine) -> list[Plan]:
 
 
 def prepare(func: ir.OpView) -> None:
-    """Give nests a form that has a class: inits that read data, divided iterators, bools."""
+    """Give nests a form that has a class: inits that read data, guarded padding, quotients."""
     split_data_inits(func)
+    split_paddings(func)
     split_quotients(func)
     combine_bytes(func)
 

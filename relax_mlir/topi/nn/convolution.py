@@ -10,9 +10,10 @@ from relax_mlir.errors import ExprError
 from relax_mlir.te import reduction as te
 from relax_mlir.te.operation import compute
 from relax_mlir.te.tensor import Dim, Tensor, plain
-from relax_mlir.tir.arithmetic import cast
+from relax_mlir.tir.arithmetic import cast, const
+from relax_mlir.tir.functions import all as all_of
+from relax_mlir.tir.functions import if_then_else
 from relax_mlir.tir.prim_expr import PrimExpr
-from relax_mlir.topi.blocks import padded
 from relax_mlir.topi.linear_algebra import check_inner, common_dtype
 from relax_mlir.topi.support import narrowed, tensor
 
@@ -41,9 +42,22 @@ def pad(
         raise ExprError("topi.nn.pad takes no negative numbers")
     if all(isinstance(x, int) and x == 0 for x in (*pad_before, *after)):
         return data
-    triples = zip(data.shape, pad_before, after, strict=True)
-    shape = [plain(SymExpr.of(dim) + a + b) for dim, a, b in triples]
-    return padded(name, data, shape, list(pad_before), pad_value)
+    sides = list(zip(data.shape, pad_before, after, strict=True))
+
+    def element(*at: Any) -> PrimExpr:
+        place, inside = [], []
+        for i, (dim, first, last) in zip(at, sides, strict=True):
+            place.append(i if _is_none(first) else i - first)
+            inside += [] if _is_none(first) else [i >= first]
+            inside += [] if _is_none(last) else [i < plain(SymExpr.of(dim) + first)]
+        return if_then_else(all_of(*inside), data[tuple(place)], const(pad_value, data.dtype))
+
+    shape = [plain(SymExpr.of(dim) + first + last) for dim, first, last in sides]
+    return compute(shape, element, name=name)
+
+
+def _is_none(count: Any) -> bool:
+    return isinstance(count, int) and count == 0
 
 
 def windows(value: Any, count: int, what: str, least: int = 1) -> list[int]:

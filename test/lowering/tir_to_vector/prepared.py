@@ -1,5 +1,5 @@
 # RUN: %PYTHON %s | FileCheck %s
-"""Reductions that are given another form first: divided iterators, bools (pass `lower-tir`)."""
+"""Nests that are given another form first: divided iterators, bools, padding (pass `lower-tir`)."""
 
 from relax_mlir import transform
 from relax_mlir.script import ir as I
@@ -66,6 +66,30 @@ class Module:
                 with T.init():
                     B[vc] = T.bool(True)
                 B[vc] = T.And(B[vc], A[vc, vk])
+
+    # Of what a condition pads there is one plane at a time.
+    # CHECK-LABEL: func.func @guarded
+    # CHECK-NOT: memref<4x32x32xf32>
+    # CHECK: memref.alloc() {{.*}} : memref<1024xf32>
+    # CHECK-NOT: memref<4x32x32xf32>
+    # CHECK: return
+    @T.prim_func
+    def guarded(A: T.Buffer((4, 30, 30), "float32"), B: T.Buffer((4, 30, 30), "float32")):
+        P = T.alloc_buffer((4, 32, 32), "float32")
+        for c, i, j in T.grid(4, 32, 32):
+            with T.block("pad_temp"):
+                vc, vi, vj = T.axis.remap("SSS", [c, i, j])
+                P[vc, vi, vj] = T.if_then_else(
+                    vi >= 1 and vi < 31 and vj >= 1 and vj < 31,
+                    A[vc, vi - 1, vj - 1],
+                    T.float32(0),
+                )
+        for c, i, j, y, x in T.grid(4, 30, 30, 3, 3):
+            with T.block("sum"):
+                vc, vi, vj, vy, vx = T.axis.remap("SSSRR", [c, i, j, y, x])
+                with T.init():
+                    B[vc, vi, vj] = T.float32(0)
+                B[vc, vi, vj] += P[vc, vi + vy, vj + vx]
 
 
 print(transform.LowerTIR()(Module))
