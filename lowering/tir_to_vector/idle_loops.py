@@ -4,10 +4,11 @@
 are reductions along several axes of unknown lengths.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
+from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.walk import collect
 
 _LOOPS = ("scf.for", "scf.parallel")
@@ -25,6 +26,20 @@ _DIVISIONS = ("arith.divui", "arith.divsi", "arith.remui", "arith.remsi", "arith
 
 # Writes a condition before the loop that it is for.
 _Check = Callable[[], ir.Value]
+
+
+def steps_of(emit: Emitter, extent: Index, inner: Iterable[Index]) -> Index:
+    """Return how many steps a reduction's loop takes: none around loops that take none.
+
+    Args:
+        emit: where the code is written.
+        extent: the steps of the loop.
+        inner: those of the reduction's loops inside.
+    """
+    for steps in inner:
+        if not isinstance(steps, int):
+            extent = emit.select(emit.compare("sle", steps, 0), 0, extent)
+    return extent
 
 
 def has_nested_reductions(func: ir.OpView) -> bool:
@@ -54,7 +69,7 @@ def _skip_in(block: ir.Block, emit: Emitter) -> None:
     for view in list(block.operations):
         op = view.operation
         if op.name in _LOOPS:
-            checks = _Idle(op, emit).checks()
+            checks = None if _is_asked(op) else _Idle(op, emit).checks()
             if checks:
                 with ir.InsertionPoint(op), op.location:
                     idle = _all_of(checks, emit)
@@ -65,6 +80,15 @@ def _skip_in(block: ir.Block, emit: Emitter) -> None:
         for region in op.regions:
             for inner in region.blocks:
                 _skip_in(inner, emit)
+
+
+def _is_asked(loop: ir.Operation) -> bool:
+    """Whether who wrote a loop asked already, as `steps_of` does."""
+    end = loop.operands[1]
+    if loop.name != "scf.for" or isinstance(end.owner, ir.Block):
+        return False
+    op = end.owner.operation
+    return op.name == "arith.select" and op.operands[1] == loop.operands[0]
 
 
 def _bounds(loop: ir.Operation) -> list[tuple[ir.Value, ir.Value]]:

@@ -12,6 +12,7 @@ from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.epilogue import Epilogue, Finish
 from relax_mlir.lowering.tir_to_vector.few_panels import FewByPanels, alongside, few_by_panels
 from relax_mlir.lowering.tir_to_vector.few_rows import FewRows
+from relax_mlir.lowering.tir_to_vector.idle_loops import steps_of
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.machine import Machine
 from relax_mlir.lowering.tir_to_vector.matmul_sizes import Sizes, Span
@@ -194,8 +195,12 @@ class _Writer:
             env: dict[int, Index] = {}
             for position in self.sizes.outer:
                 env[position] = loops.enter_context(self._outer(position, spans[position]))
+            inner = [self.sizes.k]
+            for position in reversed(found.outer_reductions):
+                inner.append(self.sizes.extent(position))
             for position in found.outer_reductions:
-                env[position] = loops.enter_context(self._outer(position))
+                steps = steps_of(self.emit, inner.pop(), inner)
+                env[position] = loops.enter_context(self._outer(position, (0, steps)))
             yield env, columns, rows
 
     @contextmanager

@@ -6,6 +6,7 @@ from contextlib import ExitStack
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.emit import KEEP, UNROLL, Emitter
 from relax_mlir.lowering.tir_to_vector.flat import FlatNest
+from relax_mlir.lowering.tir_to_vector.idle_loops import steps_of
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.long_rows import LongRow
 from relax_mlir.lowering.tir_to_vector.machine import Machine
@@ -293,8 +294,12 @@ class NestWriter:
         """Write loops over iterators that carry sums through."""
         if not positions:
             return body(env, carried)
-        extent = self.emit.size(self.flat.iters[positions[0]].extent)
-        with self.emit.loop(0, extent, 1, carried, UNROLL) as loop:
+        iters = self.flat.iters
+        extent, *more = [self.emit.size(iters[i].extent) for i in positions]
+        if self.vector is not None and iters[self.vector].reduction:
+            more.append(self.emit.size(iters[self.vector].extent))
+        steps = steps_of(self.emit, extent, more)
+        with self.emit.loop(0, steps, 1, carried, UNROLL) as loop:
             inner = {**env, positions[0]: loop.counter}
             loop.carry(self._loops(inner, positions[1:], loop.carried, body))
         return loop.results

@@ -49,6 +49,12 @@ _REDUCED = {
     "ends": "R.sum(y, axis=(0, 2))", "turned": "R.sum(R.permute_dims(y, [1, 0, 2]), axis=(1, 2))",
     "mean": "R.mean(R.exp(y), axis=(0, 2))", "variance": "R.variance(y, axis=(0, 2))",
     "deep": "R.sum(R.reshape(y, (n, 3, k, 1)), axis=(0, 2))",
+    "most": "R.max(y, axis=(0, 2))", "least": "R.min(R.abs(y), axis=(0, 2))",
+    "factors": "R.prod(y, axis=(0, 2))", "squares": "R.einsum((y, y), 'njk,nlk->jl')",
+    "crossed": "R.einsum((y, R.astype(R.exp(y), 'float32')), 'njk,nlk->jl')",
+    "bytes": "R.einsum((R.astype(y, 'int8'), R.astype(y, 'int8')), 'njk,nlk->jl')",
+    "halves": "R.einsum((R.astype(y, 'bfloat16'), R.astype(y, 'bfloat16')), 'njk,nlk->jl')",
+    "row": "R.einsum((y, R.astype(y, 'float32')), 'njk,njk->j')",
 }  # fmt: skip
 _RUN = """
 import sys
@@ -86,6 +92,11 @@ def test_many_rows_of_nothing_inside(threads: int, tmp_path: Path) -> None:
         "joined": "[1.0, 1.0, 1.0]",
         "mean": "[nan, nan, nan]",
         "variance": "[nan, nan, nan]",
+        "most": str([float("-inf")] * 3),
+        "least": str([float("inf")] * 3),
+        "factors": "[1.0, 1.0, 1.0]",
+        "bytes": str([0] * 9),
+        **dict.fromkeys(("squares", "crossed", "halves"), str([0.0] * 9)),
     }
     wanted = {name: nothing.get(name, "[0.0]") for name in _BETWEEN}
     wanted |= {name: nothing.get(name, "[0.0, 0.0, 0.0]") for name in _REDUCED}
@@ -95,4 +106,9 @@ def test_many_rows_of_nothing_inside(threads: int, tmp_path: Path) -> None:
     for name in ("ends", "turned", "deep"):
         got = np.asarray(vm[name](x)).reshape(3)
         np.testing.assert_allclose(got, x.sum((0, 2)), rtol=1e-4, atol=1e-5)
+    np.testing.assert_array_equal(np.asarray(vm["most"](x)), x.max((0, 2)))
+    np.testing.assert_array_equal(np.asarray(vm["least"](x)), np.abs(x).min((0, 2)))
+    np.testing.assert_allclose(np.asarray(vm["factors"](x)), x.prod((0, 2)), rtol=1e-4)
+    squares = np.einsum("njk,nlk->jl", x, x)
+    np.testing.assert_allclose(np.asarray(vm["squares"](x)), squares, rtol=1e-4, atol=1e-4)
     np.testing.assert_allclose(np.asarray(vm["sums"](x[:, 0])), x[:, 0].sum(), rtol=1e-4)

@@ -8,13 +8,16 @@ from relax_mlir.script import from_source
 # CHECK-LABEL: func.func @rows(
 # CHECK-NOT: sle
 # CHECK-LABEL: func.func @ends(
-# Nothing is done where there are neither whole vectors of a row, nor what is left of it.
-# CHECK: arith.cmpi sle, {{.*}}, %c0 : index
-# CHECK: arith.cmpi sle, {{.*}}, %c0 : index
-# CHECK: arith.cmpi sle, {{.*}} : index
-# CHECK-NEXT: [[IDLE:%.*]] = arith.andi
-# CHECK-NEXT: [[END:%.*]] = arith.select [[IDLE]], %c0, {{.*}} : index
+# CHECK: [[ROWS:%.*]] = memref.dim
+# CHECK: [[NONE:%.*]] = arith.cmpi sle, {{.*}}, %c0 : index
+# CHECK-NEXT: [[END:%.*]] = arith.select [[NONE]], %c0, {{.*}} : index
 # CHECK-NEXT: scf.for {{.*}} = %c0 to [[END]] step {{.*}} iter_args
+# CHECK-NOT: arith.select {{.*}} : index
+# Plain loops too.
+# CHECK-LABEL: func.func @plain(
+# CHECK: arith.cmpi sle, {{.*}} : index
+# CHECK: [[END:%.*]] = arith.select {{.*}} : index
+# CHECK-NEXT: scf.for {{.*}} to [[END]] step
 SOURCE = """
 @T.prim_func
 def rows(a: T.handle, b: T.handle):
@@ -40,6 +43,18 @@ def ends(a: T.handle, B: T.Buffer((3,), "float32")):
             with T.init():
                 B[vj] = T.float32(0)
             B[vj] = B[vj] + A[vi, vj, vl]
+
+@T.prim_func
+def plain(a: T.handle, B: T.Buffer((3,), "float32")):
+    n = T.int64()
+    k = T.int64()
+    A = T.match_buffer(a, (n, 3, k), "float32")
+    for j, i, l in T.grid(3, n, k):
+        with T.block("polynomial"):
+            vj, vi, vl = T.axis.remap("SRR", [j, i, l])
+            with T.init():
+                B[vj] = T.float32(0)
+            B[vj] = B[vj] * T.float32(0.5) + A[vi, vj, vl]
 """
 
 print(transform.LowerTIR()(from_source(SOURCE)))
