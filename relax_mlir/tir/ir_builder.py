@@ -188,15 +188,13 @@ class BufferVar:
                 f"{len(items)}"
             )
         if self._flat_var is None:
-            owner = self.buffer.value.owner
-            # Where the buffer is made: that is before all uses.
-            point = (
-                ir.InsertionPoint.at_block_begin(owner)
-                if isinstance(owner, ir.Block)
-                else ir.InsertionPoint.after(owner)
-            )
             builder = current().builder
-            builder.symbol(_total(self.buffer))
+            total = builder.symbol(_total(self.buffer))
+            owner = self.buffer.value.owner
+            # Where the buffer is made, or how long it is: that is before all uses.
+            if isinstance(owner, ir.Block):
+                owner = total.value.owner
+            point = ir.InsertionPoint.after(owner)
             with point:
                 self._flat_var = BufferVar(builder.linear(self.buffer))
         return self._flat_var, items

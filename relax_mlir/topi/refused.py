@@ -11,8 +11,8 @@ _PART = "it is a part of how TVM writes {}, which is there"
 _GRADIENT = "there are no gradients yet"
 _QUANTISED = "quantisation is not modelled"
 _SUPPRESSION = (
-    "suppression picks boxes one after the other: write it by te.extern, or as a packed function "
-    "that Relax calls (R.call_dps_packed)"
+    "it is a part of suppression, which is one kernel here: use non_max_suppression or "
+    "all_class_non_max_suppression"
 )
 
 REFUSED: dict[str, dict[str, str]] = {
@@ -62,9 +62,9 @@ REFUSED: dict[str, dict[str, str]] = {
     },
     "topi.vision": {
         **dict.fromkeys(
-            ("all_class_non_max_suppression", "non_max_suppression", "run_all_class_nms",
-             "collect_selected_indices", "collect_selected_indices_and_scores", "binary_search",
-             "calculate_overlap"), _SUPPRESSION),
+            ("run_all_class_nms", "collect_selected_indices",
+             "collect_selected_indices_and_scores", "binary_search", "calculate_overlap"),
+            _SUPPRESSION),
     },
 }  # fmt: skip
 

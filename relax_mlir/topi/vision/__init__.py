@@ -7,6 +7,7 @@ _EXPORTS = {
     **dict.fromkeys(("roi_align", "roi_align_nchw", "roi_align_nhwc"), "regions"),
     **dict.fromkeys(("roi_pool", "roi_pool_nchw"), "pooled_regions"),
     **dict.fromkeys(("get_valid_counts", "multibox_transform_loc"), "boxes"),
+    **dict.fromkeys(("all_class_non_max_suppression", "non_max_suppression"), "suppression"),
 }
 
 

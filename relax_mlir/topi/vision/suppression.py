@@ -1,0 +1,310 @@
+"""Boxes that overlap better ones are suppressed, from the best box to the worst."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from relax_mlir.errors import ExprError
+from relax_mlir.te.operation import compute, extern
+from relax_mlir.te.tensor import Tensor, plain
+from relax_mlir.tir import functions, ir_builder
+from relax_mlir.tir.arithmetic import cast, const
+from relax_mlir.tir.dtypes import SIZE, is_float
+from relax_mlir.tir.nodes import Select
+from relax_mlir.tir.prim_expr import PrimExpr
+from relax_mlir.topi.order import argsort
+from relax_mlir.topi.support import same, size, tensor
+
+_ONE = "topi.vision.non_max_suppression"
+_ALL = "topi.vision.all_class_non_max_suppression"
+_NONE = -1
+
+
+def non_max_suppression(
+    data: Tensor, valid_count: Tensor, indices: Tensor, max_output_size: Any = -1,
+    iou_threshold: float = 0.5, force_suppress: bool = False, top_k: int = -1,
+    coord_start: int = 2, score_index: int = 1, id_index: int = 0, return_indices: bool = True,
+    invalid_to_bottom: bool = False,
+) -> Any:  # fmt: skip
+    """Return the boxes that overlap no better one of their class, the best first.
+
+    Args:
+        data: (batch, box, number) what is known of each box, as `get_valid_counts` gives it.
+        valid_count: (batch,) how many boxes count, those in front.
+        indices: (batch, box) where each box was.
+        max_output_size: how many are kept of a batch, all if negative: a number or a tensor of one.
+        iou_threshold: a box goes whose overlap with one that is kept, as a share of what the two
+            cover, is not less. If it is not positive all boxes stay as they are.
+        force_suppress: whether a box suppresses those of other classes too.
+        top_k: how many of the best are looked at, -1 for all.
+        coord_start: where the coordinates begin, which are those of two opposite corners.
+        score_index: where the score is. Only boxes of positive scores suppress or are suppressed.
+        id_index: where the class is, -1 for none; of a negative class a box suppresses nothing.
+        return_indices: whether the places of boxes are returned.
+        invalid_to_bottom: whether boxes whose first number is negative go behind the others.
+
+    Returns:
+        Where the boxes were that are kept, (batch, box) with -1 behind them, and how many,
+        (batch, 1), both int32; or the boxes, which are -1 where they are suppressed.
+
+    Raises:
+        ExprError: shapes or dtypes do not fit, or a box has not so many numbers.
+    """
+    _check_boxes(data, valid_count, indices, (coord_start + 3, score_index, id_index))
+    batch, boxes, width = data.shape
+    sorts = iou_threshold > 0
+    # In their own order boxes need no other: whatever is as long.
+    order = _best_first(data, valid_count, score_index) if sorts else indices
+    given, most_of = _number(max_output_size, _ONE)
+
+    def write(ins: list[Any], outs: list[Any]) -> None:
+        ib = ir_builder.create()
+        source, counts, names, ranks = ins[:4]
+        out, places, total = outs
+        kept = _Kept(ib, boxes)
+        none = const(_NONE, data.dtype)
+
+        def drop(i: PrimExpr, j: PrimExpr) -> None:
+            places[i, j] = const(_NONE, "int32")
+            with ib.for_range(0, width, "k") as k:
+                out[i, j, k] = none
+
+        with ib.for_range(0, batch, "i") as i:
+            inside = functions.min(functions.max(cast(counts[i], SIZE), 0), boxes)
+            looked = functions.min(inside, top_k) if sorts and top_k > 0 else inside
+            count = ib.let("count", cast(looked, SIZE))
+            with ib.for_range(0, boxes, "j") as j:
+                drop(i, j)
+            with ib.for_range(0, count, "j") as j:
+                rank = ib.let("rank", cast(ranks[i, j], SIZE)) if sorts else j
+                places[i, j] = cast(rank, "int32")
+                with ib.for_range(0, width, "k") as k:
+                    out[i, j, k] = source[i, rank, k]
+            if sorts:
+
+                def beaten(j: PrimExpr, k: PrimExpr) -> PrimExpr:
+                    corners = ([out[i, x, coord_start + n] for n in range(4)] for x in (j, k))
+                    found = _overlap(*corners) >= const(iou_threshold, data.dtype)
+                    if id_index < 0:
+                        return found
+                    valid = out[i, k, id_index] >= 0
+                    rivals = out[i, j, id_index] == out[i, k, id_index]
+                    return functions.all(found, valid, *([] if force_suppress else [rivals]))
+
+                kept.choose(
+                    count, most_of(ins), lambda j: out[i, j, score_index] > 0, beaten,
+                    lambda j: drop(i, j),
+                )  # fmt: skip
+            total[i, 0] = const(0, "int32")
+            if return_indices:
+                with ib.for_range(0, count, "j") as j:
+                    place = ib.let("place", cast(places[i, j], SIZE))
+                    with ib.if_scope(place >= 0):
+                        places[i, j] = const(_NONE, "int32")
+                        places[i, total[i, 0]] = cast(names[i, place], "int32")
+                        total[i, 0] = total[i, 0] + 1
+
+    inputs = [data, valid_count, indices, order, *given]
+    shapes = [(batch, boxes, width), (batch, boxes), (batch, 1)]
+    made = extern(shapes, inputs, write, "non_max_suppression", [data.dtype, "int32", "int32"])
+    if return_indices:
+        return [made[1], made[2]]
+    return _valid_first(made[0]) if invalid_to_bottom else made[0]
+
+
+def all_class_non_max_suppression(
+    boxes: Tensor, scores: Tensor, max_output_boxes_per_class: Any, iou_threshold: Any,
+    score_threshold: Any, output_format: str = "onnx",
+) -> list[Tensor]:  # fmt: skip
+    """Return which boxes of each class overlap no better ones, the best of each class first.
+
+    Args:
+        boxes: (batch, box, 4) coordinates of two opposite corners.
+        scores: (batch, class, box).
+        max_output_boxes_per_class: how many are kept, all if it is not positive. This and what
+            follows are numbers, or tensors of one element.
+        iou_threshold: a box goes whose overlap with one that is kept, as a share of what the two
+            cover, is not less.
+        score_threshold: boxes whose scores are not greater are left out.
+        output_format: `onnx` or `tensorflow`.
+
+    Returns:
+        For `onnx` batch, class and box, (batch * class * box, 3), and how many rows of these
+        count, (1,). For `tensorflow` class and box, (batch, class * box, 2), their scores, and how
+        many count, (batch,). Places and numbers are int64; 0 is behind what counts.
+
+    Raises:
+        ExprError: shapes or dtypes do not fit, or there is no such format.
+    """
+    if output_format not in ("onnx", "tensorflow"):
+        raise ExprError(f"{_ALL}: output_format is onnx or tensorflow, got '{output_format}'")
+    if tensor(boxes, _ALL).ndim != 3 or tensor(scores, _ALL).ndim != 3:
+        raise ExprError(f"{_ALL}: boxes and scores have 3 dimensions, got {boxes} and {scores}")
+    batch, classes, count = scores.shape
+    fits = (batch, count, 4)
+    if not all(map(same, boxes.shape, fits)) or not is_float(boxes.dtype):
+        raise ExprError(f"{_ALL}: boxes are floats of {list(fits)}, got {boxes}")
+    order = argsort(scores, axis=2, is_ascend=False, dtype="int32")
+    inputs, readers = [boxes, scores, order], []
+    for value in (max_output_boxes_per_class, iou_threshold, score_threshold):
+        more, read = _number(value, _ALL, len(inputs))
+        inputs += more
+        readers.append(read)
+    most_of, share_of, least_of = readers
+    together = output_format == "onnx"
+
+    def write(ins: list[Any], outs: list[Any]) -> None:
+        ib = ir_builder.create()
+        corners, points, ranks = ins[:3]
+        found, total = outs[0], outs[-1]
+        kept = _Kept(ib, count)
+        most = cast(most_of(ins), SIZE)
+        most = Select(most > 0, most, const(_NONE, SIZE))
+        _clear(ib, outs)
+        with ib.for_range(0, batch, "b") as b, ib.for_range(0, classes, "c") as c:
+
+            def place(j: PrimExpr) -> PrimExpr:
+                return cast(ranks[b, c, j], SIZE)
+
+            def beaten(j: PrimExpr, k: PrimExpr) -> PrimExpr:
+                ends = ([corners[b, place(x), n] for n in range(4)] for x in (j, k))
+                return _overlap(*ends) >= cast(share_of(ins), boxes.dtype)
+
+            kept.choose(
+                count, most, lambda j: points[b, c, place(j)] > cast(least_of(ins), scores.dtype),
+                beaten, None,
+            )  # fmt: skip
+            at = 0 if together else b
+            with ib.for_range(0, kept.count, "j") as j:
+                row = ib.let("row", total[at])
+                box = ib.let("box", place(cast(kept.chosen[j], SIZE)))
+                if together:
+                    for n, value in enumerate((b, c, box)):
+                        found[row, n] = value
+                else:
+                    found[b, row, 0] = c
+                    found[b, row, 1] = box
+                    outs[1][b, row] = points[b, c, box]
+                total[at] = row + 1
+
+    if together:
+        shapes, kinds = [(size([batch, classes, count]), 3), (1,)], ["int64", "int64"]
+    else:
+        rows = size([classes, count])
+        shapes = [(batch, rows, 2), (batch, rows), (batch,)]
+        kinds = ["int64", scores.dtype, "int64"]
+    return list(extern(shapes, inputs, write, "all_class_nms", kinds))
+
+
+class _Kept:
+    """The candidates that are kept, by their numbers in order."""
+
+    def __init__(self, ib: ir_builder.IRBuilder, most: Any) -> None:
+        self._ib = ib
+        self.chosen = ib.allocate(SIZE, (most,), "chosen")
+        # How many are kept, and whether the one that is looked at is dropped.
+        self._state = ib.allocate(SIZE, (2,), "state")
+
+    @property
+    def count(self) -> PrimExpr:
+        """How many there are."""
+        return self._state[0]
+
+    def choose(
+        self, candidates: Any, most: PrimExpr, counts: Callable[[PrimExpr], PrimExpr],
+        beaten: Callable[[PrimExpr, PrimExpr], PrimExpr],
+        drop: Callable[[PrimExpr], None] | None,
+    ) -> None:  # fmt: skip
+        """Write what keeps up to `most` candidates that count and that no kept one beats."""
+        ib, state = self._ib, self._state
+        state[0] = const(0, SIZE)
+        with ib.for_range(0, candidates, "j") as j:
+            state[1] = cast(state[0] == cast(most, SIZE), SIZE)
+            with ib.if_scope(functions.all(state[1] == 0, counts(j))):
+                with ib.for_range(0, state[0], "k") as k, ib.if_scope(state[1] == 0):
+                    state[1] = cast(beaten(j, self.chosen[k]), SIZE)
+                with ib.if_scope(state[1] == 0):
+                    self.chosen[state[0]] = j
+                    state[0] = state[0] + 1
+            if drop is not None:
+                with ib.if_scope(state[1] != 0):
+                    drop(j)
+
+
+def _overlap(a: Sequence[PrimExpr], b: Sequence[PrimExpr]) -> PrimExpr:
+    """Return what two boxes share, as a part of what they cover; 0 where they cover nothing."""
+    zero = const(0, a[0].dtype)
+    sides = []
+    for low, high in ((0, 2), (1, 3)):
+        ends = [(functions.min(x[low], x[high]), functions.max(x[low], x[high])) for x in (a, b)]
+        inner = functions.min(ends[0][1], ends[1][1]) - functions.max(ends[0][0], ends[1][0])
+        sides.append((functions.max(inner, zero), *(last - first for first, last in ends)))
+    shared, *own = (x * y for x, y in zip(*sides, strict=True))
+    covered = own[0] + own[1] - shared
+    return Select(covered > zero, shared / covered, zero)
+
+
+def _best_first(data: Tensor, valid_count: Tensor, score_index: int) -> Tensor:
+    """Return the places of boxes, the best first and those that do not count last."""
+    worst = -functions.infinity(data.dtype)
+
+    def key(i: Any, j: Any) -> PrimExpr:
+        score = data[i, j, score_index]
+        return Select(functions.all(j < valid_count[i], score == score), score, worst)
+
+    keys = compute(data.shape[:2], key, name="nms_scores")
+    return argsort(keys, axis=1, is_ascend=False, dtype="int32")
+
+
+def _valid_first(boxes: Tensor) -> Tensor:
+    """Return boxes with those in front whose first number is not negative."""
+    batch, count, width = boxes.shape
+
+    def write(ins: list[Any], outs: list[Any]) -> None:
+        ib = ir_builder.create()
+        out, ends = outs
+        with ib.for_range(0, batch, "i") as i:
+            ends[i] = const(0, SIZE)
+            with ib.for_range(0, count, "j") as j, ib.for_range(0, width, "k") as k:
+                out[i, j, k] = const(_NONE, boxes.dtype)
+            with ib.for_range(0, count, "j") as j, ib.if_scope(ins[0][i, j, 0] >= 0):
+                with ib.for_range(0, width, "k") as k:
+                    out[i, ends[i], k] = ins[0][i, j, k]
+                ends[i] = ends[i] + 1
+
+    kinds = [boxes.dtype, SIZE]
+    return extern([boxes.shape, (batch,)], [boxes], write, "nms_valid_first", kinds)[0]
+
+
+def _clear(ib: ir_builder.IRBuilder, outs: Sequence[Any]) -> None:
+    for out in outs:
+        with ib.for_range(0, size(list(map(plain, out.buffer.dims))), "i") as i:
+            out[i] = const(0, out.dtype)
+
+
+def _number(value: Any, where: str, at: int = 4) -> tuple[list[Tensor], Callable[..., PrimExpr]]:
+    """Return what input a number is, if one, and what reads it from the inputs."""
+    if not isinstance(value, Tensor):
+        number = const(value)
+        return [], lambda ins: number
+    if any(dim != 1 for dim in value.shape):
+        raise ExprError(f"{where}: a number is a tensor of one element, got {value}")
+    return [value], lambda ins: ins[at][(0,) * max(value.ndim, 1)]
+
+
+def _check_boxes(
+    data: Tensor, valid_count: Tensor, indices: Tensor, numbers: Sequence[int]
+) -> None:
+    ranks = [tensor(each, _ONE).ndim for each in (data, valid_count, indices)]
+    if ranks != [3, 1, 2] or not is_float(data.dtype):
+        raise ExprError(
+            f"{_ONE}: takes float boxes (batch, box, number), counts (batch,) and places "
+            f"(batch, box), got {data}, {valid_count} and {indices}"
+        )
+    batch, boxes, width = data.shape
+    if not all(map(same, (batch, batch, boxes), (*valid_count.shape, *indices.shape))):
+        raise ExprError(f"{_ONE}: {data} does not fit {valid_count} and {indices}")
+    if any(is_float(each.dtype) for each in (valid_count, indices)):
+        raise ExprError(f"{_ONE}: counts and places are integers, got {valid_count} and {indices}")
+    *needed, number = numbers
+    if min(needed) < 0 or (isinstance(width, int) and max(*needed, number) >= width):
+        raise ExprError(f"{_ONE}: numbers {max(*needed, number)} and {min(needed)} of {data}")
