@@ -30,6 +30,7 @@ BARS = {
     "reduction": Bar(mean=1.2, bandwidth=0.85),
     "transpose": Bar(mean=1.2, bandwidth=0.85),
     "attention": Bar(each=1.2),
+    "small_attention": Bar(each=1.0),
     "other": Bar(mean=1.0),
     "model": Bar(each=1.0),
     "fused": Bar(),

@@ -5,7 +5,7 @@
 The peers run in an environment of their own (`make peers`). For each workload every
 framework's process takes its turn, again and again, and its best time counts; processes that are
 not on turn are stopped, so that no spinning thread of theirs takes a core. All compute in float32,
-or in what the group `small_dtypes` names, and what a peer computes has to be what we compute.
+or in what groups named `small_` say, and what a peer computes has to be what we compute.
 
 Results are kept in OUT/kernels.json: runs of parts of the table add up, `--show` prints all.
 """

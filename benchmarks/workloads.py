@@ -3,6 +3,7 @@
 Read by our process and by the peers', so it needs nothing but numpy.
 """
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -401,22 +402,28 @@ def _small() -> list[Workload]:
 
 def _attentions() -> list[Workload]:
     found = []
-    for b, n, m, d in ((12, 512, 512, 64), (12, 77, 77, 64), (32, 1, 2048, 128)):
+    sizes = ((12, 512, 512, 64), (12, 77, 77, 64), (32, 1, 2048, 128))
+    kinds = (("attention", "float32", 4), ("bf16_attention", "bfloat16", 2))
+    kinds += (("f16_attention", "float16", 2),)
+    for (kind, dtype, size), (b, n, m, d) in itertools.product(kinds, sizes):
         shapes = {"q": (b, n, d), "k": (b, m, d), "v": (b, m, d)}
         short = f"{b}x{n}x{d}" if n == m else f"{b}x{n}x{m}x{d}"
         attrs = {"scale": 1 / math.sqrt(d)}
+        single = dtype == "float32"
         found.append(
             Workload(
-                f"attention_{short}",
-                "attention",
+                f"{kind}_{short}",
+                "attention" if single else "small_attention",
                 shapes,
                 {},
                 (Node("attention", ("q", "k", "v"), attrs),),
                 4.0 * b * n * m * d,
-                _count([*shapes.values(), (b, n, d)]),
+                _count([*shapes.values(), (b, n, d)]) * size / F32,
                 # Each head is a batch with one head: the same memory as heads outside.
                 symbols={"q": (b, "n", 1, d), "k": (b, "m", 1, d), "v": (b, "m", 1, d)},
                 native={name: (s[0], s[1], 1, s[2]) for name, s in shapes.items()},
+                dtypes={} if single else dict.fromkeys(shapes, dtype),
+                near=1e-3 if single else 1e-2,
             )
         )
     return found

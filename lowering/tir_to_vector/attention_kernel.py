@@ -7,7 +7,7 @@ before is made smaller where a larger score turns up. No more than such a block 
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_llvm.lanes import Lanes, choose
@@ -20,6 +20,14 @@ from relax_mlir.lowering.tir_to_vector.attention_pack import (
     copy_rows,
     pack_columns,
     pack_rows,
+)
+from relax_mlir.lowering.tir_to_vector.attention_pairs import (
+    PAIR,
+    copy_row_pairs,
+    first_of_pairs,
+    pack_column_pairs,
+    pack_row_pairs,
+    pairs_of,
 )
 from relax_mlir.lowering.tir_to_vector.attention_setup import Setup
 from relax_mlir.lowering.tir_to_vector.attention_softmax import RowState, Softmax
@@ -104,6 +112,10 @@ class _Kernel:
         self.rows, self.keys, self.depth, self.width = (
             setup.rows, setup.keys, setup.depth, setup.width,
         )  # fmt: skip
+        self.pairs = pairs_of(self.found, setup.machine)
+        # Steps of the sums over a key, and how many keys one of those over values takes.
+        self.unit = 1 if self.pairs is None else PAIR
+        self.steps = self._units(self.depth)
         self.tile = _tile_rows(self.rows, setup.machine)
         self.block = TILES * self.tile
         value, width = self.found.value, self.width
@@ -117,6 +129,10 @@ class _Kernel:
         # Sums of the last block are divided before they are stored.
         self.at_once = self.found.out.column == 1
         self.queries_lie_well = self._queries_lie_well()
+
+    def _units(self, count: Index) -> Index:
+        """Return how many elements there are to multiply: numbers, or pairs of them."""
+        return self.emit.div(self.emit.add(count, self.unit - 1), self.unit)
 
     def _queries_lie_well(self) -> bool:
         """Whether tiles read queries where they are; keys are multiplied by the factor then."""
@@ -166,13 +182,13 @@ class _Kernel:
         rows = -(-self.block // lanes) * lanes
         with emit.outside():
             panels = emit.mul(emit.div(emit.add(self.keys, self.panel - 1), self.panel), self.panel)
-            key_size = emit.add(emit.mul(panels, self.depth), lanes * self.panel)
+            key_size = emit.add(emit.mul(panels, self.steps), lanes * self.panel)
             self.columns = emit.mul(
                 emit.div(emit.add(self.width, self.panel - 1), self.panel), self.panel
             )
-            value_size = emit.mul(self.keys, self.columns)
+            value_size = emit.mul(self._units(self.keys), self.columns)
             self.query_stride = emit.add(
-                emit.mul(emit.div(emit.add(self.depth, lanes - 1), lanes), lanes), lanes
+                emit.mul(emit.div(emit.add(self.steps, lanes - 1), lanes), lanes), lanes
             )
             self.sum_stride = emit.add(self.columns, lanes)
             query_size = emit.mul(self.query_stride, self.block)
@@ -184,7 +200,9 @@ class _Kernel:
             None if self.values_lie_well else emit.alloc(value_size, element),
             None if self.queries_lie_well else emit.alloc(query_size, element),
             None if self.alone and self.at_once else emit.alloc(sum_size, element),
-            Softmax(self.use, scores, stride, state, self.alone, self._none()),
+            Softmax(
+                self.use, scores, stride, state, self.alone, self.pairs is not None, self._none()
+            ),
         )
 
     def _none(self) -> bool | ir.Value:
@@ -195,6 +213,10 @@ class _Kernel:
 
     def _pack(self, env: dict[int, Index]) -> None:
         key, value = (self.setup.matrix(p, env) for p in (self.found.key, self.found.value))
+        if self.pairs is not None:
+            pack_row_pairs(key, self.keys, self.depth, self.buffers.keys, self.panel)
+            pack_column_pairs(value, self.keys, self.width, self.buffers.values, self.panel)
+            return
         factor = self.setup.factor if self.queries_lie_well else None
         pack_rows(key, self.keys, self.depth, self.buffers.keys, self.panel, factor)
         if self.buffers.values is not None:
@@ -207,10 +229,12 @@ class _Kernel:
         known, unit = isinstance(self.rows, int), max(1, self.tile // 2)
         made = rows if known else emit.round_down(emit.add(rows, unit - 1), unit)
         if self.buffers.queries is not None:
-            copy_rows(
-                head.query, first, made, self.depth, self.buffers.queries, self.query_stride,
-                self.setup.factor, None if known else emit.sub(self.rows, 1),
-            )  # fmt: skip
+            last = None if known else emit.sub(self.rows, 1)
+            x, to = head.query, (self.buffers.queries, self.query_stride)
+            if self.pairs is None:
+                copy_rows(x, first, made, self.depth, *to, self.setup.factor, last)
+            else:
+                copy_row_pairs(x, first, made, self.depth, *to, last)
         if self.alone:
             self._block(head, _Keys(0, self.keys, False, True), first, rows)
         else:
@@ -257,7 +281,7 @@ class _Kernel:
             def shares(row: Index, count: int) -> None:
                 powers = Lines(softmax.scores, emit.mul(row, softmax.stride), softmax.stride)
                 start = self._before(keys, row, panel.counter, count)
-                sums = sum_products(use, (count, VECTORS), powers, values, columns, start)
+                sums = self._sums(count, powers, values, columns, start)
                 self._put(head.out, keys, (first, row, rows), panel.counter, sums)
 
             self._tiles(rows, shares)
@@ -269,7 +293,7 @@ class _Kernel:
         emit, use, softmax = self.emit, self.use, self.buffers.softmax
         query, ahead = head.query, head.ahead
         copies, (first, key) = self.buffers.queries, at
-        start = emit.mul(emit.add(key, column), self.depth)
+        start = emit.mul(emit.add(key, column), self.steps)
         keys = Lines(self.buffers.keys, start, self.panel)
 
         def products(row: Index, count: int) -> None:
@@ -283,16 +307,39 @@ class _Kernel:
             else:
                 place = emit.mul(row, self.query_stride)
                 queries = Lines(copies, place, self.query_stride)
-            sums = sum_products(use, (count, vectors), queries, keys, self.depth)
+            shape = (count, vectors)
+            sums = sum_products(use, shape, queries, keys, self.steps, pairs=self.pairs)
             line = emit.add(emit.mul(row, softmax.stride), column)
             for r, each in enumerate(sums):
                 for h, value in enumerate(each):
                     place = emit.add(line, r * softmax.stride + h * use.lanes)
+                    if self.pairs is not None:
+                        # Queries times the factor would have to be rounded once more.
+                        value = emit.op("arith.mulf", [value, self.setup.factor], use.vector)
                     emit.vector_store(value, softmax.scores, [place])
             if ahead is not None and (count, vectors) == (self.tile, VECTORS):
                 ahead.ask(at, row, column, self.panel, count)
 
         self._tiles(rows, products)
+
+    def _sums(
+        self, rows: int, powers: Lines, values: Lines, keys: Index, start: list[ir.Value] | None
+    ) -> list[list[ir.Value]]:
+        """Return the sums of a tile of powers times values of so many keys."""
+        emit, shape = self.emit, (rows, VECTORS)
+        if self.pairs is None or self.setup.mask is None:
+            steps = self._units(keys)
+            return sum_products(self.use, shape, powers, values, steps, start, self.pairs)
+        # The next key is one that nobody sees, whatever its value is.
+        whole = emit.div(keys, PAIR)
+        sums = sum_products(self.use, shape, powers, values, whole, start, self.pairs)
+        powers = replace(powers, offset=emit.add(powers.offset, whole))
+        values = replace(values, offset=emit.add(values.offset, emit.mul(whole, values.stride)))
+        return sum_products(
+            self.use, shape, powers, values, emit.sub(keys, emit.mul(whole, PAIR)),
+            [value for each in sums for value in each], self.pairs,
+            lambda column: first_of_pairs(self.use, column),
+        )  # fmt: skip
 
     def _values(self, head: _Head, key: Index, column: Index) -> Lines:
         """Return where a panel of values is, from a key on."""
@@ -300,7 +347,8 @@ class _Kernel:
         if packed is None:
             value = head.value
             return Lines(value.base, value.place(key, column), value.row)
-        start = emit.add(emit.mul(column, self.keys), emit.mul(key, self.panel))
+        line = emit.div(key, self.unit)
+        start = emit.add(emit.mul(column, self._units(self.keys)), emit.mul(line, self.panel))
         return Lines(packed, start, self.panel)
 
     def _before(self, keys: _Keys, row: Index, column: Index, count: int) -> list[ir.Value] | None:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.attention_changes import LOWEST, Changes
+from relax_mlir.lowering.tir_to_vector.attention_pairs import PAIR, narrowed_pairs
 from relax_mlir.lowering.tir_to_vector.attention_tile import Arithmetic
 from relax_mlir.lowering.tir_to_vector.emit import UNROLL
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
@@ -38,6 +39,7 @@ class Softmax:
         stride: from one row to the next.
         state: of its rows.
         alone: whether there is one block of keys only.
+        pairs: whether powers are rounded to bf16, and lie in pairs where a row of scores began.
         none: whether sums of rows that see nothing stay zeros, and are not divided by zero.
     """
 
@@ -46,6 +48,7 @@ class Softmax:
     stride: Index
     state: RowState
     alone: bool
+    pairs: bool
     none: bool | ir.Value
 
     def begin(self, rows: Index) -> None:
@@ -176,7 +179,12 @@ class Softmax:
             place = emit.add(line, loop.counter)
             less = emit.op("arith.subf", [use.load(self.scores, place), shift], use.vector)
             power = use.power(less)
-            emit.vector_store(power, self.scores, [place])
+            if self.pairs:
+                # Never ahead of where scores are read.
+                half = emit.add(line, emit.div(loop.counter, PAIR))
+                emit.vector_store(narrowed_pairs(use, power), self.scores, [half])
+            else:
+                emit.vector_store(power, self.scores, [place])
             loop.carry([use.add(loop.carried[0], power)])
         (total,) = loop.results
         emit.store(use.across(total, use.add), state.shares, [row])

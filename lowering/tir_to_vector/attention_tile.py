@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_llvm.lanes import Lanes
+from relax_mlir.lowering.tir_to_vector.dot_product import DotProduct
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 
@@ -154,7 +155,8 @@ class Arithmetic:
 
 def sum_products(
     use: Arithmetic, shape: tuple[int, int], a: Lines, b: Lines, steps: Index,
-    start: Sequence[ir.Value] | None = None,
+    start: Sequence[ir.Value] | None = None, pairs: DotProduct | None = None,
+    change: Callable[[ir.Value], ir.Value] | None = None,
 ) -> list[list[ir.Value]]:  # fmt: skip
     """Write the sums over k of `a[row][k] * b[k][column]`.
 
@@ -165,6 +167,8 @@ def sum_products(
         b: a line for each k, columns adjacent.
         steps: how many k.
         start: what sums begin with, row by row; None for zeros.
+        pairs: what multiplies elements that are pairs; None where they are numbers.
+        change: what becomes of vectors of columns before; None for nothing.
 
     Returns:
         The sums, vectors of columns for each row.
@@ -179,11 +183,17 @@ def sum_products(
     with emit.loop(0, steps, 1, start) as loop:
         at = emit.add(b.offset, emit.mul(loop.counter, b.stride))
         columns = [use.load(b.base, emit.add(at, h * use.lanes)) for h in range(vectors)]
+        if change is not None:
+            columns = [change(column) for column in columns]
         along = emit.add(a.offset, loop.counter)
         sums = []
         for row, line in enumerate(lines):
             value = use.splat(emit.load(a.base, [emit.add(along, line)]))
             for h, column in enumerate(columns):
-                sums.append(use.multiply_add(value, column, loop.carried[row * vectors + h]))
+                total = loop.carried[row * vectors + h]
+                if pairs is None:
+                    sums.append(use.multiply_add(value, column, total))
+                else:
+                    sums.append(pairs.multiply_add(emit, value, column, total))
         loop.carry(sums)
     return [list(loop.results[row * vectors : (row + 1) * vectors]) for row in range(rows)]

@@ -104,8 +104,7 @@ def vector_dot_product(
     """
     types = [str(access.buffer.type.element_type) for access in sides]
     if str(element) == "f32" and types == ["bf16", "bf16"]:
-        name = _intrinsic("bf16", machine)
-        return None if name is None else DotProduct(name, ir.BF16Type.get(), 2)
+        return bf16_dot_product(machine)
     if str(element) != "i32" or any(kind not in ("i8", "i16") for kind in types):
         return None
     signs = [widen == _SIGNED for widen in widens]
@@ -120,6 +119,12 @@ def vector_dot_product(
         return None
     a, b = (None if w else widen for w, widen in zip(wide, widens, strict=True))
     return DotProduct(name, ir.IntegerType.get_signless(16), 2, (a, b), adds=False)
+
+
+def bf16_dot_product(machine: Machine) -> DotProduct | None:
+    """Return the instruction on vectors of pairs of bf16, None where the machine has none."""
+    name = _intrinsic("bf16", machine)
+    return None if name is None else DotProduct(name, ir.BF16Type.get(), 2)
 
 
 def _intrinsic(kind: str, machine: Machine) -> str | None:
