@@ -34,18 +34,26 @@ def needed(
     ]  # fmt: skip
     names = [str(indices.var(argument)) for argument in tree.body_of(block).arguments]
     solved: list[Range | None] = [None] * len(names)
+    everything: set[int] = set()
     for buffer in dict.fromkeys(access.buffer for access in own):
         region = region_of(indices, loop, [a for a in found if a.buffer == buffer], facts)
         for access in (a for a in own if a.buffer == buffer):
             exprs = _in_iterators(indices, access, block)
+            told: dict[int, Range] = {}
             for dim, expr in enumerate(exprs or ()):
                 part = region[dim] if region is not None else None
-                solution = _solved(expr, names, part)
-                if solution is None:
-                    continue
-                position, values = solution
+                solution = _solved(indices, expr, names, part)
+                if solution is not None:
+                    position, values = solution
+                    before = told.get(position)
+                    told[position] = values if before is None else _union(before, values, facts)
+            # Points that differ in what an access does not tell may all be at this element.
+            everything |= set(range(len(names))) - set(told)
+            for position, values in told.items():
                 before = solved[position]
                 solved[position] = values if before is None else _union(before, values, facts)
+    for position in everything:
+        solved[position] = None
     found_ranges = []
     for known, all_values in zip(solved, whole, strict=True):
         found_ranges.append(all_values if known is None else cut(known, all_values, facts))
@@ -70,13 +78,16 @@ def _in_iterators(indices: Indices, access: Access, block: ir.Operation) -> list
     return [expr.substitute(names) for expr in access.indices]
 
 
-def _solved(expr: SymExpr, names: list[str], part: Range | None) -> tuple[int, Range] | None:
+def _solved(
+    indices: Indices, expr: SymExpr, names: list[str], part: Range | None
+) -> tuple[int, Range] | None:
     """Return which iterator an index tells, and its values; None where it tells none."""
     inside = [name for name in names if name in expr.symbols]
     if part is None or len(inside) != 1:
         return None
     rest = expr - SymExpr.var(inside[0])
-    if inside[0] in rest.symbols:
+    if any(indices.value_of(name) is not None for name in rest.symbols):
+        # The iterator itself, in another way, or what is known inside of the block only.
         return None
     return names.index(inside[0]), Range(part.low - rest, part.high - rest)
 

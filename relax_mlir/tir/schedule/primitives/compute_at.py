@@ -85,6 +85,14 @@ def reverse_compute_at(
                 each, block, loop,
             )  # fmt: skip
     _nothing_between_after(state, block, beside[last + 1 : beside.index(block)])
+    writes = scopes.buffers(block)[1]
+    for each in beside[: last + 1]:
+        early = next((b for b in scopes.buffers(each)[0] if b in writes), None)
+        if tree.is_inside(each, loop) and early is not None:
+            raise state.error(
+                f"{tree.describe(each)} reads '{buffers.name_of(early)}', which {what} writes, in "
+                f"later steps of {where}", each, block, loop,
+            )  # fmt: skip
     children = _children(loop)
     first = 1 + max(i for i, c in enumerate(children) if any(tree.is_inside(m, c) for m in inside))
     at = _place(state, loop, children, first, len(children), index)
