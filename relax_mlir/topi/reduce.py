@@ -9,7 +9,7 @@ from relax_mlir.te.operation import compute
 from relax_mlir.te.tensor import Dim, IterVar, Tensor
 from relax_mlir.tir import arithmetic, functions
 from relax_mlir.tir.arithmetic import const
-from relax_mlir.tir.dtypes import highest, is_float, lowest
+from relax_mlir.tir.dtypes import highest, is_float
 from relax_mlir.tir.nodes import Select
 from relax_mlir.tir.prim_expr import PrimExpr
 from relax_mlir.topi.blocks import reshaped
@@ -116,27 +116,7 @@ def collapse_sum(data: Tensor, target_shape: Any) -> Tensor:
     return narrowed(reshaped("T_collapse", summed, dims), source.dtype, "T_cast")
 
 
-def _best(name: str, better: str, last: bool) -> Callable[..., Any]:
-    worst = lowest if better == "gt" else highest
-
-    def combine(x: Any, y: Any) -> tuple[PrimExpr, PrimExpr]:
-        found = arithmetic.binary(better, y[1], x[1])
-        if last:
-            found = functions.any(found, arithmetic.binary("eq", y[1], x[1]))
-        if is_float(x[1].dtype):
-            # Of numbers that are none, the first is best of all.
-            known = arithmetic.binary("eq", x[1], x[1])
-            found = functions.any(found, functions.all(y[1] != y[1], known))
-        # What there is to begin with is better than nothing, however bad.
-        found = functions.any(found, x[0] < 0)
-        return Select(found, y[0], x[0]), Select(found, y[1], x[1])
-
-    return te.comm_reducer(
-        combine, lambda place, value: (const(-1, place), const(worst(value), value)), name
-    )
-
-
-def _arg(name: str, better: str) -> Callable[..., Tensor]:
+def _arg(name: str, kind: str) -> Callable[..., Tensor]:
     def function(
         data: Tensor, axis: int | None = None, keepdims: bool = False,
         select_last_index: bool = False,
@@ -144,17 +124,32 @@ def _arg(name: str, better: str) -> Callable[..., Tensor]:
         source = tensor(data, name)
         axes = axes_of(axis, source.ndim, name)
         shape, over, place = reduced(source.shape, axes, keepdims)
-        reducer = _best(name, better, select_last_index)
+        # Two reductions of one value each are faster than one of a value and its place.
+        best = FUNCTIONS[kind](source, axes, keepdims)
+        nowhere = const(highest("int32"), "int32")
 
-        def element(*indices: Any) -> Any:
-            where: Any = const(0, "int64")
+        def found(*indices: Any) -> Any:
+            at: Any = const(0, "int64")
             for each, i in zip(over, axes, strict=True):
-                where = where * source.shape[i] + each
+                at = at * source.shape[i] + each
+            at = arithmetic.cast(at, "int32")
             value = source[place(indices)]
-            return reducer((arithmetic.cast(where, "int32"), value), axis=over)
+            is_best = arithmetic.binary("eq", value, best[indices])
+            # Of equal ones the last is the least of these.
+            here = Select(is_best, -1 - at if select_last_index else at, nowhere)
+            if is_float(source.dtype):
+                # NaN is best, and equals nothing; of several it is the first.
+                here = Select(value != value, at, here)
+            return te.min(here, axis=over)
 
-        places, _ = compute(shape, element, name=f"T_{name}_pair")
-        return compute(shape, lambda *i: places[i], name=f"T_{name}")
+        first = compute(shape, found, name=f"T_{name}_first")
+
+        def finish(*indices: Any) -> PrimExpr:
+            at = first[indices]
+            at = Select(at == nowhere, const(-1, "int32"), at)
+            return Select(first[indices] < 0, -1 - at, at) if select_last_index else at
+
+        return compute(shape, finish, name=f"T_{name}")
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"""Return where the {name[3:]} is along an axis, or in all, as int32.
@@ -164,4 +159,4 @@ def _arg(name: str, better: str) -> Callable[..., Tensor]:
     return function
 
 
-FUNCTIONS |= {"argmax": _arg("argmax", "gt"), "argmin": _arg("argmin", "lt")}
+FUNCTIONS |= {"argmax": _arg("argmax", "max"), "argmin": _arg("argmin", "min")}

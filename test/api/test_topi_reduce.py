@@ -4,7 +4,7 @@ import logging
 
 import numpy as np
 import pytest
-from te_cases import Case, check, random
+from te_cases import Case, build, check, random
 
 from relax_mlir import te, tir, topi
 from relax_mlir.errors import ExprError
@@ -51,6 +51,7 @@ def test_reductions_of_other_dtypes() -> None:
 def test_argmax_and_argmin() -> None:
     ties = np.array([[1, 3, 3, 0], [-np.inf] * 4, [1, np.nan, 5, np.nan]], "float32")
     ints = random(4, 6, dtype="int64")
+    long = random(3, 1013, low=-100, high=100, dtype="int32")
 
     def want(array: np.ndarray, axis: int | None, what: str = "argmax") -> np.ndarray:
         return np.asarray(getattr(np, what)(array, axis), "int32")
@@ -62,7 +63,25 @@ def test_argmax_and_argmin() -> None:
         Case("whole", topi.argmin, [ints], want(ints, None, "argmin"), ["nm"]),
         Case("kept", lambda x: topi.argmin(x, 0, True), [ints],
              want(ints, 0, "argmin")[None], ["nm"]),
+        Case("none", lambda x: topi.argmax(x, 1, select_last_index=True), [ties],
+             np.array([2, 3, 1], "int32"), ["nm"]),
+        Case("deep", lambda x: topi.argmin(x), [X], want(X, None, "argmin"), ["nmk"]),
+        Case("halves", lambda x: topi.argmax(x, 1), [ties.astype("float16")], want(ties, 1)),
+        Case("bools", lambda x: topi.argmin(x, 0), [ints > 0], want(ints > 0, 0, "argmin")),
+        Case("bytes", lambda x: topi.argmax(x, 1, select_last_index=True),
+             [np.uint8([[255, 255, 0], [0, 0, 0]])], np.array([1, 2], "int32")),
+        Case("long", lambda x: topi.argmax(x, 1), [long], want(long, 1), ["nm"]),
+        Case("nothing", lambda x: topi.argmax(x, 1), [ties[:, :0]],
+             np.array([-1, -1, -1], "int32")),
     ])  # fmt: skip
+
+
+def test_arg_reductions_have_a_fast_path(caplog: pytest.LogCaptureFixture) -> None:
+    x = random(64, 129)
+    with caplog.at_level(logging.WARNING, "relax_mlir.kernels"):
+        build([Case("rows", lambda x: topi.argmax(x, 1, False, True), [x], None, ["nm"]),
+               Case("all", topi.argmin, [x], None, ["nm"])], symbolic=True)  # fmt: skip
+    assert not caplog.messages
 
 
 def test_scans() -> None:
