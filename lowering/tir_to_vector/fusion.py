@@ -148,8 +148,7 @@ def emit_fused(group: list[FlatNest], count: int, emit: Emitter, machine: Machin
                 if far:
                     _prefetch(writers, count, block)
                 _rows(ranges, [], writers, emit, block)
-                if any(writer.streamed for writer in writers):
-                    fence(emit)
+                fence(emit, writers)
 
             if isinstance(far, bool) or not sums:
                 write(block, far is not False)
@@ -200,8 +199,7 @@ def _together(
                 writer.write([loop.counter])
             if rows != 1:
                 emit.wait()
-        if any(writer.streamed for writer in writers):
-            fence(emit)
+        fence(emit, writers)
 
 
 def _writers(

@@ -174,8 +174,21 @@ def _ahead(writer: "NestWriter", env: dict[int, Index], first: Index) -> ir.Valu
     return emit.op("arith.andi", [emit.sub(0, units), emit.index(lanes - 1)], emit.index_type)
 
 
-def fence(emit: Emitter) -> None:
-    """Order stores past the cache before all that other threads are told afterwards."""
+def fence(emit: Emitter, writers: Sequence["NestWriter"]) -> None:
+    """Order what writers stored past the cache, if they did, before what is told other threads."""
+    found = [streams(writer) for writer in writers if writer.streamed]
+    conditions = [each for each in found if isinstance(each, ir.Value)]
+    if any(each is True for each in found):
+        _fence(emit)
+    elif conditions:
+        either = conditions[0]
+        for other in conditions[1:]:
+            either = emit.op("arith.ori", [either, other], either.type)
+        with emit.when(either):
+            _fence(emit)
+
+
+def _fence(emit: Emitter) -> None:
     none = ir.DenseI32ArrayAttr.get([0, 0])
     emit.op(
         "llvm.call_intrinsic",

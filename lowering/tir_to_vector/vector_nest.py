@@ -132,7 +132,7 @@ class NestWriter:
             parts = [self._part(position, position in free) for position in split]
             ranges = loops.enter_context(emit.team(parts, self._work()))
             if not counters:
-                loops.callback(self._fence)
+                loops.callback(fence, emit, [self])
             self._ranges = dict(zip(split, ranges, strict=True))
             env.update(self._outer_loops(loops, free))
             if self.flat.total is None:
@@ -186,10 +186,6 @@ class NestWriter:
     def begin_row(self, position: int, row: Index) -> None:
         """Set where in a block of rows the code is, which an iterator counts."""
         self._in_block = (position, row)
-
-    def _fence(self) -> None:
-        if self.streamed:
-            fence(self.emit)
 
     def _split_inside(self) -> list[int]:
         """Return the iterators of the inner code whose steps threads may share."""

@@ -64,3 +64,35 @@ func.func @numbers(%B: memref<1024xi32> {tir.name = "B", tir.dtype = "int32", ti
   }) {kind = "serial"} : (index, index) -> ()
   return
 }
+
+// -----
+
+// Where run time knows how much there is, only what went past the cache waits for it.
+
+// CHECK-LABEL: func.func @any
+// CHECK: [[PAST:%.*]] = arith.cmpi sge
+// CHECK: scf.if [[PAST]] {
+// CHECK: nontemporal
+// CHECK: } else {
+// CHECK: [[AGAIN:%.*]] = arith.cmpi sge
+// CHECK: scf.if [[AGAIN]] {
+// CHECK-NEXT: llvm.call_intrinsic "llvm.x86.sse.sfence"()
+// CHECK-NEXT: }
+func.func @any(%A: memref<?xf32> {tir.name = "A", tir.dtype = "float32", tir.shape = #relax.dims<["n"], affine_map<()[s0] -> (s0)>>},
+               %B: memref<?xf32> {tir.name = "B", tir.dtype = "float32", tir.shape = #relax.dims<["n"], affine_map<()[s0] -> (s0)>>}) attributes {tir.prim_func} {
+  %n = "tir.symbol"() {value = #relax.dims<["n"], affine_map<()[s0] -> (s0)>>} : () -> index
+  %c0 = arith.constant 0 : index
+  "tir.for"(%c0, %n) ({
+  ^bb0(%i: index):
+    "tir.block"(%i, %n) ({
+    ^bb0(%v: index):
+      %a = memref.load %A[%v] : memref<?xf32>
+      %x = arith.negf %a : f32
+      memref.store %x, %B[%v] : memref<?xf32>
+      "tir.yield"() : () -> ()
+    }, {
+    }) {block_name = "negative", iter_types = ["spatial"]} : (index, index) -> ()
+    "tir.yield"() : () -> ()
+  }) {kind = "serial"} : (index, index) -> ()
+  return
+}
