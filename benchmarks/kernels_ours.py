@@ -46,6 +46,13 @@ def pad(x, by, mode):
     return op.nn.pad(x, [0] * 4 + [by] * 4, pad_mode=mode)
 
 
+def dequantize_groups(w, scale, group):
+    """Write what numbers stand for whose groups of rows have scales."""
+    (k, n), groups = sizes(w), sizes(scale)[0]
+    split = op.astype(op.reshape(w, (groups, group, n)), "float32")
+    return op.reshape(op.multiply(split, op.reshape(scale, (groups, 1, n))), (k, n))
+
+
 OPS = {
     "take": take,
     "gather": gather,
@@ -60,6 +67,7 @@ OPS = {
     "argsort": lambda x: op.argsort(x, axis=1, dtype="int64"),
     "matmul": op.matmul,
     "dequantize": lambda w, scale: op.multiply(op.astype(w, "float32"), scale),
+    "dequantize_groups": dequantize_groups,
     "conv": lambda x, w, strides, padding, groups: op.nn.conv2d(
         x, w, strides=strides, padding=padding, groups=groups
     ),

@@ -88,10 +88,13 @@ def _narrow(array: np.ndarray, dtype: str) -> np.ndarray:
         return (array.view("uint32") + 0x8000 & 0xFFFF0000).view("float32")
     if "float" in dtype:
         return array.astype(dtype)
-    limits = np.iinfo(dtype)
-    middle, reach = (limits.max + limits.min + 1) // 2, limits.max - limits.min
+    # Numbers of four bits are bytes to numpy.
+    held = "int8" if dtype == "int4" else dtype
+    limits = np.iinfo(held)
+    least, most = (-8, 7) if dtype == "int4" else (limits.min, limits.max)
+    middle, reach = (most + least + 1) // 2, most - least
     largest = np.abs(array).max(initial=1e-30)
-    return (array / largest * (reach // 2) + middle).round().astype(dtype)
+    return (array / largest * (reach // 2) + middle).round().astype(held)
 
 
 def _count(shapes: Sequence[tuple[int, ...]]) -> float:
@@ -374,7 +377,7 @@ def _small() -> list[Workload]:
         "w8": ("float32", "int8", {}),
     }
     size = {"float32": 4, "int32": 4, "bfloat16": 2, "float16": 2, "int8": 1, "uint8": 1}
-    found = []
+    found = [_four_bits(1, 4096, 4096, 128)]
     for n, k, m in ((128, 768, 3072), (1, 4096, 4096), (512, 512, 512), (77, 768, 768)):
         for kind, (xs, ws, attrs) in kinds.items():
             weights = {"w": (k, m)}
@@ -398,6 +401,20 @@ def _small() -> list[Workload]:
                 )
             )
     return found
+
+
+def _four_bits(n: int, k: int, m: int, group: int) -> Workload:
+    """Return a product by numbers of four bits, each group of rows with scales of its own."""
+    shape = (k // group, m)
+    nodes = (
+        Node("dequantize_groups", ("w", "scale"), {"group": group}),
+        Node("matmul", ("x", "t0")),
+    )
+    return Workload(
+        f"w4g{group}_{n}x{k}x{m}", "small_dtypes", {"x": (n, k)}, {"w": (k, m), "scale": shape},
+        nodes, 2.0 * n * k * m, _count([(n, k), shape, (n, m)]) + k * m / 2, {"x": ("n", k)},
+        dtypes={"x": "float32", "w": "int4"},
+    )  # fmt: skip
 
 
 def _attentions() -> list[Workload]:

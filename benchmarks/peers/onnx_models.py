@@ -170,6 +170,39 @@ def _dequantize(graph, node, result, work):
     graph.add("DequantizeLinear", list(node.args), result, axis=1)
 
 
+def _dequantize_groups(graph, node, result, work):
+    w, scale = node.args
+    (k, n), (groups, _) = work.weights[w], work.weights[scale]
+    split, one, whole = (
+        graph.constant(f"{result}_{name}", np.array(shape, "int64"))
+        for name, shape in (("split", (groups, -1, n)), ("one", (groups, 1, n)), ("whole", (k, n)))
+    )
+    wide = graph.add("Cast", [w], f"{result}_wide", to=TensorProto.FLOAT)
+    wide = graph.add("Reshape", [wide, split], f"{result}_groups")
+    scales = graph.add("Reshape", [scale, one], f"{result}_scales")
+    made = graph.add("Mul", [wide, scales], f"{result}_scaled")
+    graph.add("Reshape", [made, whole], result)
+
+
+def _four_bits(graph, node, result, work):
+    """Nothing: the product does it, by numbers of four bits two in a byte, columns outside."""
+
+
+def _matmul_four_bits(graph, node, result, work):
+    if work.nodes[0].op != "dequantize_groups":
+        _matmul(graph, node, result, work)
+        return
+    weights, group = data(work)[1], work.nodes[0].attrs["group"]
+    k, n = weights["w"].shape
+    counted = (weights["w"].T + 8).astype("uint8").reshape(n, k // group, group // 2, 2)
+    bytes_ = graph.constant("bytes", counted[..., 0] | counted[..., 1] << 4)
+    scales = graph.constant("scales", np.ascontiguousarray(weights["scale"].T).reshape(-1))
+    graph.add(
+        "MatMulNBits", [node.args[0], bytes_, scales], result,
+        domain="com.microsoft", K=k, N=n, bits=4, block_size=group,
+    )  # fmt: skip
+
+
 def _plain(graph, node, result, work):
     attrs = {
         "softmax": {"axis": -1},
@@ -187,16 +220,17 @@ WRITERS = {
     "concat": _concat, "flip": _slice, "step": _slice, "pad": _pad, "upsample": _upsample,
     "topk": _topk, "sort": _sort, "argsort": _sort, "silu": _silu, "rms_norm": _rms_norm,
     "cumsum": _cumsum, "matmul": _matmul, "dequantize": _dequantize,
+    "dequantize_groups": _dequantize_groups,
 }  # fmt: skip
 # Other ways to say the same that ONNX Runtime knows: it gets them all, and its fastest counts.
-OTHERS = {"attention": _fused_attention}
+OTHERS = {"attention": _fused_attention, "dequantize_groups": _four_bits}
 
 
 def models(work, contrib=False):
     """Return the ways to write a workload, serialised."""
     found = [_model(work, WRITERS)]
     if contrib and any(node.op in OTHERS for node in work.nodes):
-        found.append(_model(work, {**WRITERS, **OTHERS}))
+        found.append(_model(work, {**WRITERS, **OTHERS, "matmul": _matmul_four_bits}))
     return found
 
 

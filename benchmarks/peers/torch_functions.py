@@ -41,6 +41,9 @@ OPS = {
         torch.matmul(x, w) if out_dtype is None else (torch._int_mm(x, w))
     ),
     "dequantize": lambda w, scale: w.to(scale.dtype) * scale,
+    "dequantize_groups": lambda w, scale, group: (
+        w.reshape(-1, group, w.shape[1]).to(scale.dtype) * scale[:, None]
+    ).reshape(w.shape),
     "conv": lambda x, w, strides, padding, groups: F.conv2d(
         x, w, stride=strides, padding=padding, groups=groups
     ),

@@ -98,7 +98,8 @@ def torch(threads):
         inputs, weights = data(work)
         tensors = {n: th.from_numpy(array) for n, array in {**inputs, **weights}.items()}
         for name in tensors.keys() & work.dtypes.keys():
-            tensors[name] = tensors[name].to(getattr(th, work.dtypes[name]))
+            kind = work.dtypes[name].replace("int4", "int8")
+            tensors[name] = tensors[name].to(getattr(th, kind))
         call = function(work, tensors)
 
         def result():

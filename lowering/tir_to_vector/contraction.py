@@ -27,6 +27,8 @@ class Contraction:
         group: how many steps of k lie beside each other in B's panels; its strides count groups,
             that of k from one group to the next.
         computed: the nest that B's elements are the values of, where they are not what `b` loads.
+        grouped: the iterators over groups of steps of k in that nest, and over parts of those,
+            where k walks what is in the smallest.
     """
 
     flat: FlatNest
@@ -42,6 +44,7 @@ class Contraction:
     columns: int | None = None
     group: int = 1
     computed: FlatNest | None = None
+    grouped: tuple[int, ...] = ()
 
     @property
     def element(self) -> ir.Type:

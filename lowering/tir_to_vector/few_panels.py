@@ -1,5 +1,6 @@
 """Contractions of a few rows with panels that are there already: they are read once, in order."""
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from relax_mlir.dialects.bindings import ir
@@ -9,7 +10,7 @@ from relax_mlir.lowering.tir_to_vector.dot_product_pack import (
     copy_groups,
     write_starts,
 )
-from relax_mlir.lowering.tir_to_vector.emit import UNROLL
+from relax_mlir.lowering.tir_to_vector.emit import KEEP, UNROLL
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.matmul_sizes import Sizes, Span
 from relax_mlir.lowering.tir_to_vector.microkernel import (
@@ -18,6 +19,7 @@ from relax_mlir.lowering.tir_to_vector.microkernel import (
     Tile,
     starts,
     store_kept,
+    tile_step,
     tile_sums,
 )
 from relax_mlir.lowering.tir_to_vector.packing import Loader, copy_rows
@@ -141,25 +143,62 @@ class FewByPanels:
                 emit.add(b.offset, emit.mul(emit.add(number, i), far))
                 for i in range(self._alongside)
             ]
-            with emit.loop(0, sizes.groups(sizes.k), 1, begin, UNROLL) as loop:
-                along = emit.mul(loop.counter, a.stride(sizes.found.k))
+
+            def step_of(
+                k: Index, carried: list[ir.Value], known: tuple[Index, ...], line: Index
+            ) -> list[ir.Value]:
+                along = emit.mul(k, a.stride(sizes.found.k))
                 one = emit.splat(emit.load(a.base, [emit.add(a.offset, along)]), tile.operand)
-                sums = list(loop.carried)
+                sums = list(carried)
                 for i in range(tile.vectors):
-                    at = emit.add(places[i // vectors], emit.mul(loop.counter, step))
+                    at = emit.add(places[i // vectors], emit.mul(line, step))
                     place = emit.add(at, i % vectors * lanes)
-                    here = self._tile(1, vectors, emit.add(number, i // vectors))
-                    line = here.column(emit, b.base, place, loop.counter, i % vectors * lanes)
-                    if i % vectors == 0:
+                    here = self._tile(1, vectors, emit.add(number, i // vectors), known=known)
+                    value = here.column(emit, b.base, place, k, i % vectors * lanes)
+                    if i % vectors == 0 and not any(known[1:]):
                         later = emit.add(at, emit.mul(self._ahead, step))
                         panel.prefetch(emit, b.base, later, far=True)
-                    sums[i] = tile.multiply_add(emit, one, line, sums[i])
-                loop.carry(sums)
-            for i, value in enumerate(loop.results):
+                    sums[i] = tile.multiply_add(emit, one, value, sums[i])
+                return sums
+
+            for i, value in enumerate(self._sums_by_steps(begin, step_of)):
                 emit.vector_store(value, self._scratch, [i * lanes])
             there = replace(store, scratch=self._scratch, rows=1).at(emit, column.counter)
             store_kept(emit, tile, there, self._masks(column.counter, tile.vectors))
         self._panels(a, b, (whole, last), store)
+
+    def _sums_by_steps(
+        self, begin: list[ir.Value],
+        step_of: Callable[[Index, list[ir.Value], tuple[Index, ...], Index], list[ir.Value]],
+    ) -> list[ir.Value]:  # fmt: skip
+        """Write the loop over steps; those of a group in one, so that scales stay in registers.
+
+        Two steps that share bytes are made at once.
+
+        Args:
+            begin: what sums start from.
+            step_of: writes a step: which it is, sums, what is known of its group, and which line of
+                a panel it is in.
+        """
+        emit, sizes = self._emit, self._sizes
+        steps, computed = sizes.groups(sizes.k), sizes.load.computed
+        if computed is None or computed.group is None:
+            with emit.loop(0, steps, 1, begin, UNROLL) as loop:
+                loop.carry(step_of(loop.counter, list(loop.carried), (), loop.counter))
+            return list(loop.results)
+        lines = computed.half or computed.group
+        with emit.loop(0, emit.div(steps, computed.group), 1, begin, KEEP) as outer:
+            first, group = emit.mul(outer.counter, computed.group), outer.counter
+            with emit.loop(0, lines, 1, list(outer.carried), UNROLL) as loop:
+                line = emit.add(emit.mul(group, lines), loop.counter)
+                sums = list(loop.carried)
+                for part in range(computed.group // lines):
+                    k = emit.add(emit.add(first, part * lines), loop.counter)
+                    known = (group,) if computed.half is None else (group, part)
+                    sums = step_of(k, sums, known, line)
+                loop.carry(sums)
+            outer.carry(loop.results)
+        return list(outer.results)
 
     @property
     def _ahead(self) -> int:
@@ -167,10 +206,13 @@ class FewByPanels:
         sizes = self._sizes
         return _AHEAD // (sizes.ready * sizes.load.bytes(sizes.b.base))
 
-    def _tile(self, rows: int, vectors: int, panel: Index = 0, first: int = 0) -> Tile:
+    def _tile(
+        self, rows: int, vectors: int, panel: Index = 0, first: int = 0,
+        known: tuple[Index, ...] = (),
+    ) -> Tile:  # fmt: skip
         """Return a tile of some columns of a panel, from one on."""
         sizes = self._sizes
-        load = replace(sizes.load, panel=panel, first=first)
+        load = replace(sizes.load, panel=panel, first=first, known=known)
         return Tile(rows, vectors, sizes.vector, sizes.machine.fma, sizes.dot, load=load)
 
     def _panels(self, a: Flat, b: Flat, columns: Span, store: Store) -> None:
@@ -226,9 +268,30 @@ class FewByPanels:
             far = rows < _NEAR_ROWS
             steps = sizes.groups(sizes.k)
             tile = self._tile(rows, vectors, panel_number, first * sizes.lanes)
-            sums = tile_sums(emit, tile, left, part, steps, masks, self._ahead, far=far)
+            if sizes.load.computed is not None and sizes.load.computed.group is not None:
+                sums = self._grouped_sums(tile, left, part)
+            else:
+                sums = tile_sums(emit, tile, left, part, steps, masks, self._ahead, far=far)
             for i, value in enumerate(sums):
                 number, vector = divmod(i, vectors)
                 line = emit.mul(emit.add(row, number), sizes.ready)
                 at = emit.add(line, (first + vector) * sizes.lanes)
                 emit.vector_store(value, self._scratch, [at])
+
+    def _grouped_sums(self, tile: Tile, a: Flat, panel: Flat) -> list[ir.Value]:
+        """Write the sums of some rows by a panel whose steps are in groups."""
+        emit, masks = self._emit, [None] * tile.vectors
+        far = tile.rows < _NEAR_ROWS
+
+        def step_of(
+            k: Index, carried: list[ir.Value], known: tuple[Index, ...], line: Index
+        ) -> list[ir.Value]:
+            assert tile.load is not None  # computed panels have one
+            if not any(known[1:]):
+                later = emit.mul(emit.add(line, self._ahead), panel.stride("k"))
+                tile.prefetch(emit, panel.base, emit.add(panel.offset, later), far=far)
+            here = replace(tile, load=replace(tile.load, known=known))
+            return tile_step(emit, here, a, panel, k, list(masks), carried)
+
+        zero = emit.constant(tile.vector, 0)
+        return self._sums_by_steps([zero] * (tile.rows * tile.vectors), step_of)

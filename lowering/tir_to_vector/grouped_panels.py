@@ -21,7 +21,7 @@ from relax_mlir.lowering.tir_to_vector.flat import FlatAccess, FlatIter, FlatNes
 from relax_mlir.lowering.tir_to_vector.machine import Machine
 from relax_mlir.lowering.tir_to_vector.matrix_product import product_tile
 
-_ONE = SymExpr.const(1)
+_ZERO, _ONE = SymExpr.const(0), SymExpr.const(1)
 
 
 def match_panels(flat: FlatNest, machine: Machine) -> Contraction | str:
@@ -83,7 +83,7 @@ def _joined(found: Contraction) -> Contraction | None:
 def _computed(flat: FlatNest, machine: Machine) -> Contraction | None:
     """Return how a nest multiplies by panels of what is computed, None where it does not."""
     factors = factors_of(flat)
-    if factors is None or flat.counters:
+    if factors is None:
         return None
     for a, b in (factors, factors[::-1]):
         side = loaded(flat, a)
@@ -96,7 +96,7 @@ def _computed(flat: FlatNest, machine: Machine) -> Contraction | None:
         key = max(keys, key=lambda op: sum(bool(s != 0) for s in flat.accesses[op].strides))
         access = flat.accesses[key]
         found = assign(flat, [side, (access, None)], flat.accesses[flat.store])
-        if isinstance(found, str) or found.b is not access or found.outer_reductions:
+        if isinstance(found, str) or found.b is not access:
             return None
         if any(flat.accesses[op].strides[found.n] not in (0, 1) for op in keys):
             return None
@@ -104,9 +104,42 @@ def _computed(flat: FlatNest, machine: Machine) -> Contraction | None:
         computed = replace(
             flat, accesses=accesses, total=None, value=b, slice=ops, init=None, final=False
         )
-        found = replace(found, computed=computed)
+        whole = _by_steps(found)
+        if whole is None:
+            return None
+        found = replace(whole, computed=computed)
         return None if product_tile(found, machine).panel is None else found
     return None
+
+
+def _by_steps(found: Contraction) -> Contraction | None:
+    """Return a contraction over groups of steps and those in each as one over all steps.
+
+    The groups' iterators stay, with one step each, so that others keep their positions.
+    """
+    flat, inner = found.flat, found.k
+    walked = flat.iters[inner].extent
+    outer = sorted(found.outer_reductions, reverse=True)
+    if any(position not in outer for position in flat.counters.values()):
+        return None
+    for position in outer:
+        if walked.value is None or found.a.strides[position] != found.a.strides[inner] * walked:
+            return None
+        walked = walked * flat.iters[position].extent
+    if not outer:
+        return found
+    accesses = {
+        op: replace(x, strides=[_ZERO if i in outer else s for i, s in enumerate(x.strides)])
+        for op, x in flat.accesses.items()
+    }
+    a, b = (next(op for op, x in flat.accesses.items() if x is side) for side in (found.a, found.b))
+    iters = [FlatIter(_ONE, True) if i in outer else it for i, it in enumerate(flat.iters)]
+    iters[inner] = FlatIter(walked, True)
+    joined = replace(flat, iters=iters, accesses=accesses, counters={})
+    return replace(
+        found, flat=joined, a=accesses[a], b=accesses[b], c=accesses[flat.store],
+        outer_reductions=[], grouped=tuple(reversed(outer)),
+    )  # fmt: skip
 
 
 def _slice_of(flat: FlatNest, value: ir.Value) -> list[ir.Operation]:

@@ -219,7 +219,7 @@ def tile_sums(
                     # Loads of a step made in the one before would take registers from sums.
                     emit.keep_order()
                 k = emit.add(loop.counter, u + turn)
-                part = _step(emit, tile, a, b, k, masks, part, ahead, far)
+                part = tile_step(emit, tile, a, b, k, masks, part, ahead, far)
             sums += part
         loop.carry(sums)
     parts = [loop.results[u * count : (u + 1) * count] for u in range(split)]
@@ -231,7 +231,7 @@ def tile_sums(
     sums = parts[0]
     if whole != steps:
         with emit.loop(whole, steps, 1, sums) as loop:
-            loop.carry(_step(emit, tile, a, b, loop.counter, masks, loop.carried, ahead, far))
+            loop.carry(tile_step(emit, tile, a, b, loop.counter, masks, loop.carried, ahead, far))
         sums = loop.results
     return list(sums)
 
@@ -250,10 +250,11 @@ def starts(emit: Emitter, tile: Tile, a: Flat) -> list[ir.Value]:
     return [value for value in values for _ in range(tile.vectors)]
 
 
-def _step(
+def tile_step(
     emit: Emitter, tile: Tile, a: Flat, b: Flat, k: Index, masks: list[ir.Value | None],
-    sums: list[ir.Value], ahead: int, far: bool,
+    sums: list[ir.Value], ahead: int = 0, far: bool = False,
 ) -> list[ir.Value]:  # fmt: skip
+    """Write one step of `tile_sums`, and return what sums are after it."""
     at = emit.add(b.offset, emit.mul(k, b.stride("k")))
     columns = [
         tile.column(emit, b.base, emit.add(at, h * tile.lanes), k, h * tile.lanes, masks[h])

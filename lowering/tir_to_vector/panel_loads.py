@@ -22,6 +22,7 @@ class PanelLoad:
         computed: writes what elements are computed to, None where they are what is multiplied.
         panel: the number of the panel, for that.
         first: where in the panel the columns are counted from.
+        known: the number of the group that steps of k are in, and of the part of it, where known.
     """
 
     widen: str | None = None
@@ -29,6 +30,7 @@ class PanelLoad:
     computed: ComputedPanels | None = None
     panel: Index = 0
     first: Index = 0
+    known: tuple[Index, ...] = ()
 
     @property
     def converts(self) -> bool:
@@ -51,7 +53,7 @@ class PanelLoad:
         """
         if self.computed is not None:
             first = emit.add(self.first, column)
-            return self.computed.at(self.panel, step, first, type_.shape[0])
+            return self.computed.at(self.panel, step, first, type_.shape[0], self.known)
         lanes, element = type_.shape[0], base.type.element_type
         if self.dot is None:
             stored = ir.VectorType.get([lanes], element)

@@ -8,8 +8,8 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.analysis import Nest, match_nest, top_level
 from relax_mlir.lowering.tir_to_vector.index_emit import constant_or_value
 
-_QUOTIENTS = ("arith.floordivsi", "arith.divsi", "arith.divui")
-_REMAINDERS = ("arith.remsi", "arith.remui")
+QUOTIENTS = ("arith.floordivsi", "arith.divsi", "arith.divui")
+REMAINDERS = ("arith.remsi", "arith.remui")
 
 
 def split_quotients(func: ir.OpView) -> None:
@@ -34,7 +34,7 @@ def _divided(nest: Nest) -> dict[int, int]:
     arguments = list(nest.block.regions[0].blocks[0].arguments)
     found: dict[int, set[int]] = {}
     for op in nest.body():
-        if op.name in (*_QUOTIENTS, *_REMAINDERS) and op.operands[0] in arguments:
+        if op.name in (*QUOTIENTS, *REMAINDERS) and op.operands[0] in arguments:
             by = constant_or_value(op.operands[1])
             position = arguments.index(op.operands[0])
             found.setdefault(position, set()).add(by if isinstance(by, int) else 0)
@@ -112,9 +112,9 @@ def _take_apart(body: ir.Block, position: int, by: int) -> None:
         scaled = ir.Operation.create("arith.muli", results=[index], operands=[whole, width])
         total = ir.Operation.create("arith.addi", results=[index], operands=[scaled.result, rest])
     for op in dict.fromkeys(users):
-        divides = op.name in (*_QUOTIENTS, *_REMAINDERS) and op.operands[0] == whole
+        divides = op.name in (*QUOTIENTS, *REMAINDERS) and op.operands[0] == whole
         if divides and constant_or_value(op.operands[1]) == by:
-            part = whole if op.name in _QUOTIENTS else rest
+            part = whole if op.name in QUOTIENTS else rest
             op.results[0].replace_all_uses_with(part)
             op.erase()
             continue

@@ -6,13 +6,15 @@ lies: a matrix of K rows and N columns becomes N / 32 panels of K rows and 32 co
 Where 32 does not divide N, zeros fill the last panel. The kernel's sums then have as many columns,
 of which what follows takes the first N; lowering makes one of both and stores no more than those.
 
-Small numbers stay as small as they are: kernels widen them as they read. Where the target
+Small numbers stay as small as they are: kernels widen them as they read, and compute what they
+stand for. Those in groups with scales of their own that fit in four bits lie two in a byte. Where
+many rows are known to share what is only widened, it is left as it lies. Where the target
 multiplies some steps of the reduction at once, those of a column lie beside each other: of bytes
 K / 4 rows of 32 groups of four.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -30,6 +32,7 @@ from relax_mlir.dialects.tir.builder import Buffer, PrimFuncBuilder
 from relax_mlir.dialects.tir.scalar import Scalar
 from relax_mlir.lowering.tir_to_vector.contraction import Contraction, match_contraction
 from relax_mlir.lowering.tir_to_vector.dot_product import DotProduct, find_dot_product
+from relax_mlir.lowering.tir_to_vector.few_panels import MOST_ROWS
 from relax_mlir.lowering.tir_to_vector.flat import FlatAccess
 from relax_mlir.lowering.tir_to_vector.machine import Machine
 from relax_mlir.lowering.tir_to_vector.matrix_tile import SIDE
@@ -41,6 +44,7 @@ from relax_mlir.transform.contraction_kernels import (
 )
 from relax_mlir.transform.dead_code_elimination import remove_unused
 from relax_mlir.transform.effects import functions_to_optimize, written_values
+from relax_mlir.transform.nibbles import fit_nibbles, join_nibbles, read_nibble
 from relax_mlir.transform.packed_sources import Source, computes, find_source, is_constant
 from relax_mlir.transform.tir_calls import (
     KernelMaker,
@@ -54,6 +58,8 @@ from relax_mlir.transform.tir_calls import (
 PANEL = 32
 # Smaller matrices are packed in no time, or read as they lie.
 _LEAST = 1 << 14
+# Groups of fewer steps have halves that no loop walks.
+_LEAST_HALVED = 4
 # No rows read nothing.
 _FEW_ROWS = 1
 _DTYPES = ("float32", "float64", "float16", "bfloat16", "int8", "uint8", "int16")
@@ -71,6 +77,11 @@ class _Match:
     layout: "_Layout"
     source: Source
 
+    @property
+    def group(self) -> int:
+        """How many steps of k are a loop of their own, 1 for none."""
+        return self.layout.group if self.source.grouped is None else self.source.grouped[1]
+
 
 @dataclass(frozen=True)
 class _Layout:
@@ -80,15 +91,20 @@ class _Layout:
         transposed: whether its columns are what the kernel takes for rows.
         group: how many steps of k lie beside each other.
         unit: groups along k are a multiple of this, zeros after the last.
+        half: where a byte holds two numbers of four bits, how many steps of k lie between them;
+            0 where it holds one.
     """
 
     transposed: bool
     group: int = 1
     unit: int = 1
+    half: int = 0
 
     def pack(self, array: np.ndarray) -> np.ndarray:
         """Return the panels of a matrix."""
         matrix = array.T if self.transposed else array
+        if self.half:
+            matrix = join_nibbles(matrix, self.half)
         steps, columns = matrix.shape
         groups = -(-steps // self.group)
         missing = (-groups % self.unit * self.group, -columns % PANEL)
@@ -193,8 +209,7 @@ class _Packer:
         if source is None or any(value in written for value in (source.matrix, *source.inputs)):
             return None
         value = source.matrix
-        dims = [dim.value for dim in T.known_dims(value.type) if dim.value is not None]
-        dims = dims if source.turn is None else dims[::-1]
+        dims = source.shape[::-1] if source.turned else source.shape
         if len(dims) != 2 or T.tensor_dtype(value.type) not in _DTYPES:
             return None
         transposed = found.b.strides[found.k] == 1
@@ -203,10 +218,16 @@ class _Packer:
             return None
         if source.producer is not None:
             # What is beside the matrix has no columns to fill a panel.
-            whole = columns % PANEL == 0
-            layout = _Layout(transposed != (source.turn is not None)) if whole else None
+            layout = _Layout(transposed != source.turned)
+            along = source.grouped is None or source.grouped[0] == int(layout.transposed)
+            layout = layout if columns % PANEL == 0 and along else None
+            layout = None if layout is None else replace(layout, half=_half_of(source))
         else:
             layout = self._layout(found, steps, transposed)
+            few = rows.value is None or rows.value <= MOST_ROWS
+            # Many rows share a copy of what is only widened, in other tiles than panels have.
+            if layout is None or (layout.group == 1 and not few and found.widen[1] is not None):
+                return None
         if layout is None:
             return None
         if columns % PANEL and not (_can_be_ragged(found, columns) and steps > layout.group):
@@ -237,33 +258,50 @@ class _Packer:
         call = match.kernel.call
         source, op = match.source, call.op
         with ir.InsertionPoint(op), op.location:
-            attribute = self._packed(source.matrix, match.layout)
+            attribute = self._packed(source, match.layout)
             constant = constant_op(attribute)
+            others = [_turned(x) if source.lies_across(x) else x for x in source.inputs]
         inputs = list(call.arguments)
         inputs[match.position] = constant
         name, calls, what = f"{call.callee.name.value}_packed", [call], str(match.position)
         if source.producer is not None:
             producer = source.producer.call
             calls = [producer, call]
-            what = f"{what} {producer.callee.name.value} {source.position}"
-            inputs += source.inputs
+            what = f"{what} {producer.callee.name.value} {source.position} {source.grouped}"
+            inputs += others
         self._kernels.call(
             calls, inputs, name, what, lambda builder: _Cloner(builder, match).write()
         )
         erase_call(op)
-        if source.turn is not None:
-            erase_call(source.turn)
-        if source.producer is not None:
-            erase_call(source.producer.call.op)
+        for each in source.calls:
+            erase_call(each)
 
-    def _packed(self, value: ir.Value, layout: _Layout) -> ir.Attribute:
-        source = value.owner.operation.attributes["value"]
-        key = str(source), layout
+    def _packed(self, source: Source, layout: _Layout) -> ir.Attribute:
+        value = source.matrix.owner.operation.attributes["value"]
+        key = str(value), layout
         if key not in self._constants:
-            array = constant_array(source)
-            self._sources[str(source)] = array.nbytes
-            self._constants[key] = constant_attribute(layout.pack(array))
+            array = constant_array(value)
+            self._sources[str(value)] = array.nbytes
+            self._constants[key] = constant_attribute(layout.pack(array.reshape(source.shape)))
         return self._constants[key]
+
+
+def _half_of(source: Source) -> int:
+    """Return how far apart steps are that share bytes, 0 where numbers do not fit in four bits."""
+    dtype = T.tensor_dtype(source.matrix.type)
+    if dtype not in ("int8", "uint8") or source.grouped is None:
+        return 0
+    _, group = source.grouped
+    if group % 2 or group < _LEAST_HALVED:
+        return 0
+    array = constant_array(source.matrix.owner.operation.attributes["value"])
+    return group // 2 if fit_nibbles(array) else 0
+
+
+def _turned(value: ir.Value) -> ir.Value:
+    """Return a constant at the insertion point whose last dimension is another's first."""
+    array = constant_array(value.owner.operation.attributes["value"])
+    return constant_op(constant_attribute(aligned(np.moveaxis(array, 0, -1))))
 
 
 def _is_matrix(found: Contraction, dims: Sequence[int], transposed: bool) -> bool:
@@ -338,11 +376,13 @@ class _Cloner(KernelCloner):
             if position == found.n and extent.value is not None:
                 extent = SymExpr.const(-(-extent.value // PANEL))
             axes.append((kind, extent))
-        group = self._match.layout.group
+        group = self._match.group
         if group > 1:
             kind, steps = axes[found.k]
             axes[found.k] = kind, SymExpr.const((steps.value or 0) // group)
-            axes.append(("reduction", SymExpr.const(group)))
+            half = self._match.layout.half
+            within = [2, half] if half else [group]
+            axes += [("reduction", SymExpr.const(size)) for size in within]
         axes.insert(found.n + 1, ("spatial", SymExpr.const(PANEL)))
         panels = self.builder.buffers[self._match.position]
         with self.builder.nest(nest.name, axes) as block:
@@ -357,13 +397,20 @@ class _Cloner(KernelCloner):
         found = self._match.found
         number, inside = iters[found.n], iters[found.n + 1]
         counters = [*iters[: found.n], number * PANEL + inside, *iters[found.n + 2 :]]
-        group = self._match.layout.group
+        group, half = self._match.group, self._match.layout.half
+        parts: list[Scalar] = []
+        high: Scalar | None = None
+        dtype = T.tensor_dtype(self._match.source.matrix.type)
         place: tuple[Scalar, ...] = ()
         if group > 1 and panels is not None:
-            within = counters.pop()
-            place = number, counters[found.k], inside, within
-            counters[found.k] = counters[found.k] * group + within
-        elif panels is not None:
+            parts = [counters[found.k], counters.pop()]
+            place = number, parts[0], inside, parts[1]
+            if half:
+                high, low = counters.pop(), parts[1]
+                parts[1] = high * half + low
+                place = number, parts[0] * half + low, inside
+            counters[found.k] = parts[0] * group + parts[1]
+        if panels is not None and self._match.layout.group == 1 and not half:
             place = number, counters[found.k], inside
         arguments = list(source.arguments)
         for flat_position, block_position in enumerate(order):
@@ -373,13 +420,18 @@ class _Cloner(KernelCloner):
             if op.name in ("tir.reads", "tir.writes", "tir.yield"):
                 continue
             if panels is not None and op.name == "memref.load" and op.operands[0] == found.b.buffer:
-                element = panels[place].value
+                element = panels[place]
+                if high is not None:
+                    element = read_nibble(element, high, dtype)
                 producer = self._match.source
                 if producer.producer is not None:
                     at = counters[found.k], counters[found.n]
                     at = at[::-1] if self._match.layout.transposed else at
                     buffers = self.builder.buffers[len(self.kernel.call.arguments) : -1]
-                    element = producer.write([x.value for x in at], element, buffers)
-                self.mapping[op.results[0]] = element
+                    self.mapping[op.results[0]] = producer.write(
+                        [x.value for x in at], [x.value for x in parts], element.value, buffers
+                    )
+                else:
+                    self.mapping[op.results[0]] = element.value
                 continue
             self.clone(op)
