@@ -11,6 +11,8 @@ from relax_mlir.lowering.tir_to_vector.machine import Machine
 _STEP = 4
 # Bytes of a page, which is what a way of the first-level cache holds, and of its lines.
 PAGE, _LINE = 4096, 64
+# Rows of the largest tile where what is left over is cut into halves and thirds of it.
+_HALVED = 9
 
 
 def k_limit(room: int, rows_bytes: int) -> int:
@@ -90,6 +92,7 @@ class TileLoop:
         base: the row at which number 0 would begin.
         step: rows from one tile to the next.
         partial: whether there may be fewer rows than a tile has.
+        end: the row at which they end then; None for the last of all.
     """
 
     rows: int
@@ -98,6 +101,7 @@ class TileLoop:
     base: Index
     step: int
     partial: bool = False
+    end: Index | None = None
 
 
 @dataclass(frozen=True)
@@ -106,15 +110,17 @@ class RowTiles:
 
     Where their number is known, tiles differ by one row at most and none is left over. Otherwise
     all but the last have the most rows; that one has them too, or is made of smaller ones, of which
-    the last has one row that is not there at most. With `fine` there is code for tiles of one row
-    less than the most too, of which, and of the largest, most numbers are sums.
+    the last has one row that is not there at most, unless there is one row in all. With `fine`
+    there is code for tiles of one row less than the most too, of which, and of the largest, most
+    numbers are sums.
 
     Attributes:
         emit: where loops over them are written.
         rows: how many rows there are.
         most: rows of a tile at most.
         full: whether all tiles but the last have the most rows where their number is known too.
-        single: whether what is left over may be tiles of one row: code for one more size of tile.
+        single: whether what is left over may be tiles of one row, or of half the most rows: code
+            for one more size of tile.
         fine: whether there is code for tiles of one row less than the most.
     """
 
@@ -126,10 +132,18 @@ class RowTiles:
     fine: bool = False
 
     @property
+    def by_row(self) -> bool:
+        """Whether ranges are those of rows, not of tiles: any range is cut well."""
+        unknown = not isinstance(self.rows, int) and not self.fine and not self.full
+        return unknown and self.single and self.most == _HALVED
+
+    @property
     def count(self) -> Index:
-        """How many tiles there are."""
+        """How many tiles there are, or rows where ranges are those of rows."""
         if isinstance(self.rows, int):
             return -(-self.rows // self.most)
+        if self.by_row:
+            return self.rows
         if not self.fine:
             return self._pieces(self.rows, self.most)
         total: Index = 0
@@ -147,7 +161,7 @@ class RowTiles:
         return -(-self.rows // max(1, -(-self.rows // self.most)))
 
     def loops(self, first: Index, last: Index) -> Iterator[TileLoop]:
-        """Yield the loops over the tiles from one number on, up to another."""
+        """Yield the loops over the tiles from one number on, up to another, as `count` has them."""
         emit = self.emit
         if isinstance(self.rows, int):
             count, tile = self.count, self.largest
@@ -165,6 +179,9 @@ class RowTiles:
             yield from self._fine_loops(first, last)
             return
         most = self.most
+        if self.by_row:
+            yield from self._halved_loops(first, last)
+            return
         small = most // 2 if self.full else max(1, most // 3)
         single = self.single and small > 1 and not self.full
         spare = 1 if single else small - 1
@@ -179,6 +196,30 @@ class RowTiles:
         if single:
             more = emit.mul(count, small)
             yield TileLoop(1, 0, emit.sub(left, more), emit.add(done, more), 1)
+
+    def _halved_loops(self, first: Index, last: Index) -> Iterator[TileLoop]:
+        """Cut a range of rows; what is left over are halves of tiles, rounded up, and thirds.
+
+        A single row reads as much of B as a tile does, for a ninth of its products: where one is
+        left over, it and the largest tile before it are two halves.
+        """
+        emit, most = self.emit, self.most
+        half, third = most // 2 + 1, most // 3
+        rows = emit.sub(last, first)
+        large = emit.div(emit.add(rows, 1), most)
+        left = emit.sub(rows, emit.mul(large, most))
+        alone = emit.both(emit.compare("eq", left, 1), emit.compare("sgt", large, 0))
+        large = emit.sub(large, emit.select(alone, 1, 0))
+        done = emit.mul(large, most)
+        left = emit.max(emit.sub(rows, done), 0)
+        halves = emit.div(emit.add(left, 1), half)
+        halves = emit.select(emit.compare("eq", left, 2 * third), 0, halves)
+        taken = emit.mul(halves, half)
+        thirds = self._pieces(emit.max(emit.sub(left, taken), 0), third)
+        base = first
+        for size, count in ((most, large), (half, halves), (third, thirds)):
+            yield TileLoop(size, 0, count, base, size, partial=True, end=last)
+            base = emit.add(base, emit.mul(count, size))
 
     def _fine_loops(self, first: Index, last: Index) -> Iterator[TileLoop]:
         emit = self.emit

@@ -219,7 +219,10 @@ class _Writer:
             unit = sizes.ready * (alongside(sizes) if whole_rows else 1)
         parts.append(Part(sizes.n, unit, least))
         if not whole_rows:
-            parts.append(Part(sizes.rows.count, 1, 2 * emit.threads))
+            several = 2 * emit.threads
+            if sizes.rows.by_row:
+                several = (several - 1) * sizes.rows.most
+            parts.append(Part(sizes.rows.count, 1, several))
             parts.append(Part(sizes.n, sizes.unit))
         with emit.team(parts, work) as ranges:
             by_position = dict(zip(sizes.outer, ranges, strict=False))

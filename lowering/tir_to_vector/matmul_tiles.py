@@ -101,7 +101,8 @@ class TileWriter:
             with emit.loop(loop_.first, loop_.last) as number:
                 tile = loop_.rows
                 row = emit.add(emit.mul(number.counter, loop_.step), loop_.base)
-                there = emit.min(emit.sub(sizes.m, row), tile) if loop_.partial else None
+                upto = sizes.m if loop_.end is None else loop_.end
+                there = emit.min(emit.sub(upto, row), tile) if loop_.partial else None
                 end = None if there is None else emit.sub(there, 1)
                 source = self._left.begin(a, row, tile, k0, many, end)
                 out = None

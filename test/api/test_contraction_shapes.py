@@ -134,6 +134,20 @@ def test_same_bits_on_any_threads(
             assert got == want, (shape, count)
 
 
+def test_any_number_of_rows(monkeypatch: pytest.MonkeyPatch, few_threads: None) -> None:
+    monkeypatch.setattr(team, "LEAST_WORK", 0)
+    kernel = contraction("f", "mk,kn->mn", {"m": "m", "k": "k", "n": "n"})
+    one = build([kernel], vector_bits=512)
+    more = build([kernel], vector_bits=512, threads=3)
+    # Threads share rows, where there are enough, as there are few columns.
+    for m in (*range(20), *range(44, 64)):
+        inputs = arguments("mk,kn->mn", (m, 19, 50), "float32")
+        got = run(one["f"], inputs, [m, 50], "float32")
+        want = inputs[0].astype("f8") @ inputs[1].astype("f8")
+        np.testing.assert_allclose(got, want, rtol=1e-3, atol=1e-5, err_msg=str(m))
+        assert run(more["f"], inputs, [m, 50], "float32").tobytes() == got.tobytes(), m
+
+
 @pytest.mark.parametrize(("dtype", "bits"), [("float32", 512), ("float32", 256), ("float64", 512)])
 def test_few_rows_by_panels(
     dtype: str, bits: int, monkeypatch: pytest.MonkeyPatch, few_threads: None
@@ -225,7 +239,9 @@ def test_row_tiles_cover_every_row_once(
         add, div = staticmethod(operator.add), staticmethod(operator.floordiv)
         sub, mul, both = map(staticmethod, (operator.sub, operator.mul, operator.and_))
         select = staticmethod(lambda condition, a, b: a if condition else b)
-        compare = staticmethod(lambda kind, a, b: {"sle": a <= b, "slt": a < b}[kind])
+        compare = staticmethod(
+            lambda kind, a, b: {"sle": a <= b, "slt": a < b, "sgt": a > b, "eq": a == b}[kind]
+        )
 
     for rows in range(200):
         # A number of numpy's is no `int`: it stands for one that is known at run time only.
@@ -238,15 +254,16 @@ def test_row_tiles_cover_every_row_once(
                 for loop in tiles.loops(first, last):
                     for number in range(loop.first, loop.last):
                         start = number * loop.step + loop.base
-                        count = min(loop.rows, rows - start) if loop.partial else loop.rows
+                        end = rows if loop.end is None else loop.end
+                        count = min(loop.rows, end - start) if loop.partial else loop.rows
                         seen += range(start, start + count)
                         assert 0 < count <= loop.rows <= most
             assert seen == list(range(rows))
         loops = list(tiles.loops(0, tiles.count))
         computed = sum(x.rows * max(0, x.last - x.first) for x in loops)
         if single and not full:
-            # No more than one row is computed for nothing.
-            assert computed <= rows + 1
+            # No more than one row is computed for nothing, unless there is only one.
+            assert computed <= rows + (1 if rows > 1 else 2)
         if fine and not full:
             # Enough rows are a sum of the two largest tiles.
             assert rows < most * (most - 1) or computed == rows
