@@ -13,6 +13,8 @@ _STEP = 4
 PAGE, _LINE = 4096, 64
 # Rows of the largest tile where what is left over is cut into halves and thirds of it.
 _HALVED = 9
+# Rows that tiles keep at least where there are more of them so that threads have as many.
+_SHARED = 5
 
 
 def k_limit(room: int, rows_bytes: int) -> int:
@@ -122,6 +124,7 @@ class RowTiles:
         single: whether what is left over may be tiles of one row, or of half the most rows: code
             for one more size of tile.
         fine: whether there is code for tiles of one row less than the most.
+        team: threads that share the tiles: where rows are known and enough, all get as many.
     """
 
     emit: Emitter
@@ -130,6 +133,7 @@ class RowTiles:
     full: bool = False
     single: bool = True
     fine: bool = False
+    team: int = 1
 
     @property
     def by_row(self) -> bool:
@@ -141,7 +145,10 @@ class RowTiles:
     def count(self) -> Index:
         """How many tiles there are, or rows where ranges are those of rows."""
         if isinstance(self.rows, int):
-            return -(-self.rows // self.most)
+            count = -(-self.rows // self.most)
+            shared = -(-count // self.team) * self.team
+            enough = not self.full and self.rows >= shared * _SHARED
+            return shared if enough else count
         if self.by_row:
             return self.rows
         if not self.fine:
@@ -158,7 +165,9 @@ class RowTiles:
             return self.most
         if self.full:
             return min(self.rows, self.most)
-        return -(-self.rows // max(1, -(-self.rows // self.most)))
+        count = self.count
+        assert isinstance(count, int)
+        return -(-self.rows // max(1, count))
 
     def loops(self, first: Index, last: Index) -> Iterator[TileLoop]:
         """Yield the loops over the tiles from one number on, up to another, as `count` has them."""

@@ -70,6 +70,8 @@ class _Writer:
             self.finish = Finish(epilogue, found.c.buffer, found.n, emit, machine)
             single = not self.finish.is_long
             self.sizes.rows = replace(self.sizes.rows, single=single)
+        if not self.sizes.outer and isinstance(self.sizes.n, int) and self.sizes.n < self._least:
+            self.sizes.rows = replace(self.sizes.rows, team=emit.threads)
         whole = self.sizes.is_one_block and (self.sizes.ready or self.few_rows() is False)
         self.c: Layout | None = Layout(found.c, emit)
         if epilogue is not None:
@@ -155,6 +157,11 @@ class _Writer:
                 one(whole, emit.mask(left, lanes))
 
     @property
+    def _least(self) -> int:
+        """With fewer columns threads share rows."""
+        return _PANELS_EACH * self.emit.threads * self.sizes.width
+
+    @property
     def _sums(self) -> Layout:
         assert self.c is not None
         return self.c
@@ -213,7 +220,7 @@ class _Writer:
         emit, sizes = self.emit, self.sizes
         work = work_of(emit, self.found.flat, each)
         parts = [Part(sizes.extent(position), 1, 2 * emit.threads) for position in sizes.outer]
-        least = 0 if whole_rows else _PANELS_EACH * emit.threads * sizes.width
+        least = 0 if whole_rows else self._least
         unit = sizes.unit
         if sizes.ready:
             unit = sizes.ready * (alongside(sizes) if whole_rows else 1)

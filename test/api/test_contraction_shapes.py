@@ -269,6 +269,22 @@ def test_row_tiles_cover_every_row_once(
             assert rows < most * (most - 1) or computed == rows
 
 
+@pytest.mark.parametrize("team", [2, 3, 5])
+@pytest.mark.parametrize("most", [6, 9, 12])
+def test_threads_share_tiles_of_known_rows(most: int, team: int) -> None:
+    for rows in range(200):
+        tiles = RowTiles(None, rows, most, team=team)
+        alone = RowTiles(None, rows, most)
+        assert tiles.count % team == 0 or tiles.count == alone.count
+        # As many of them have enough rows, or tiles are those of one thread.
+        shared = -(-alone.count // team) * team
+        assert (tiles.count == shared) == (rows >= 5 * shared or shared == alone.count)
+        assert tiles.largest <= most
+        assert (
+            (tiles.largest - 1) * tiles.count < max(1, rows) <= max(1, tiles.largest * tiles.count)
+        )
+
+
 @pytest.mark.parametrize("known", [True, False])
 def test_zones_cover_every_column_once(known: bool) -> None:
     class Numbers:
