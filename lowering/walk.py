@@ -61,14 +61,21 @@ def has_buffers(root: ir.Operation, wanted: Callable[[ir.Type], bool]) -> bool:
 
     All others are views of these, or block arguments that stand for them.
     """
+    found = False
+    advance = ir.WalkResult.ADVANCE
 
-    def makes(op: ir.Operation) -> bool:
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        nonlocal found
         name = op.name
-        if name == "func.func":
-            return any(map(wanted, ir.FunctionType(op.attributes["function_type"].value).inputs))
-        return name.startswith(_MAKERS) and any(wanted(each.type) for each in op.results)
+        if name.startswith(_MAKERS):
+            found = found or any(wanted(each.type) for each in op.results)
+        elif name == "func.func":
+            inputs = ir.FunctionType(op.attributes["function_type"].value).inputs
+            found = found or any(map(wanted, inputs))
+        return ir.WalkResult.INTERRUPT if found else advance
 
-    return bool(collect(root, makes))
+    root.walk(visit, ir.WalkOrder.PRE_ORDER)
+    return found
 
 
 def relax_functions(module: ir.Operation) -> list[ir.Operation]:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from relax_mlir.dialects.bindings import ir, submodule
-from relax_mlir.lowering.walk import collect
+from relax_mlir.lowering.walk import named
 
 if TYPE_CHECKING:
     from relax_mlir.lowering.codegen.ffi_signature import Signature
@@ -22,8 +22,8 @@ def skip_empty_calls(functions: Sequence[ir.OpView], callees: "Mapping[str, Sign
         functions: whose calls.
         callees: functions that only write buffers, by their names.
     """
-    for function in functions:
-        for call in collect(function.operation, lambda op: op.name == "func.call"):
+    for function in functions if callees else ():
+        for call in named(function.operation, ("func.call",)):
             callee = callees.get(ir.FlatSymbolRefAttr(call.attributes["callee"]).value)
             if callee is not None:
                 _put_under_condition(call, [

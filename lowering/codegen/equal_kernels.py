@@ -22,6 +22,8 @@ def share_equal(module: ir.Operation, signatures: list[Signature]) -> list[Signa
         if signature is not None and op.regions[0].blocks:
             # Printing a kernel takes long; most differ in their types.
             alike.setdefault((op.attributes["function_type"], signature.inplace), []).append(op)
+    if all(len(found) == 1 for found in alike.values()):
+        return signatures
     calls: dict[str, list[tuple[str, ir.Operation]]] = {}
     for op in (op for found in alike.values() for op in found):
         for call in named(op, ("func.call",)):

@@ -1,5 +1,7 @@
 """LLVM's optimiser: its whole pipeline, or for code that is vector code already a few passes."""
 
+from collections.abc import Set
+
 import llvmlite.binding as llvm
 from llvmlite.binding.newpassmanagers import (
     FunctionPassManager,
@@ -57,28 +59,34 @@ def optimize(source: str, target: Target) -> tuple[llvm.ModuleRef, llvm.TargetMa
     if not short:
         _run(builder.getModulePassManager(), [module], builder)
         return module, machine
-    _run(builder.getFunctionPassManager(), _bodies(module, loading=True), builder)
-    for passes, kept in ((_SIMPLIFY, False), (_KEEP, True)):
-        functions = _bodies(module, loading=False, kept=kept)
+    names = _names_by_note(module)
+    loading, kept = names[INVARIANT_LOADS], names[KEPT_LOOPS] - names[INVARIANT_LOADS]
+    rest = names[None]
+    _run(builder.getFunctionPassManager(), _bodies(module, loading), builder)
+    for passes, of in ((_SIMPLIFY, rest), (_KEEP, kept)):
+        functions = _bodies(module, of)
         _run(_add(llvm.create_new_function_pass_manager(), passes), functions, builder)
     dead = _add(llvm.create_new_module_pass_manager(), ("global_dead_code_eliminate",))
     _run(dead, [module], builder)
-    left = [*_bodies(module, loading=True), *_bodies(module, loading=False, kept=False)]
+    left = [*_bodies(module, loading), *_bodies(module, rest)]
     _run(_add(llvm.create_new_function_pass_manager(), _UNROLL), left, builder)
     return module, machine
 
 
-def _bodies(
-    module: llvm.ModuleRef, *, loading: bool, kept: bool | None = None
-) -> list[llvm.ValueRef]:
-    """Return the functions with a body that have such loads, or not, and such loops, or not."""
-    return [
-        function
-        for function in module.functions
-        if not function.is_declaration
-        and _has_note(function, INVARIANT_LOADS) == loading
-        and (kept is None or _has_note(function, KEPT_LOOPS) == kept)
-    ]
+def _names_by_note(module: llvm.ModuleRef) -> dict[str | None, set[str]]:
+    """Return the functions with a body that have a note, by the note, and those without any."""
+    names: dict[str | None, set[str]] = {INVARIANT_LOADS: set(), KEPT_LOOPS: set(), None: set()}
+    for function in module.functions:
+        if not function.is_declaration:
+            notes = _notes(function)
+            for note in notes or (None,):
+                names[note].add(function.name)
+    return names
+
+
+def _bodies(module: llvm.ModuleRef, names: Set[str]) -> list[llvm.ValueRef]:
+    """Return the functions of some names that are still there."""
+    return [each for each in module.functions if each.name in names and not each.is_declaration]
 
 
 def read(source: str, target: Target, machine: llvm.TargetMachine) -> llvm.ModuleRef:
@@ -97,9 +105,9 @@ def read(source: str, target: Target, machine: llvm.TargetMachine) -> llvm.Modul
     return module
 
 
-def _has_note(function: llvm.ValueRef, name: str) -> bool:
-    note = f'"{name}"'.encode()
-    return any(note in attributes for attributes in function.attributes)
+def _notes(function: llvm.ValueRef) -> list[str]:
+    text = b" ".join(function.attributes)
+    return [name for name in (INVARIANT_LOADS, KEPT_LOOPS) if f'"{name}"'.encode() in text]
 
 
 def _add(

@@ -46,6 +46,7 @@ _NEEDS = {
     "expand-copy": ("memref.copy",),
     "expand-math": ("math", "arith.divf"),
     "saturate-casts": ("arith.fptosi", "arith.fptoui"),
+    "round-once": ("arith.sitofp", "arith.uitofp"),
     "func.func(lower-vector-mask,lower-vector-multi-reduction)": (
         "vector.mask",
         "vector.multi_reduction",

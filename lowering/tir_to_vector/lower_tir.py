@@ -19,8 +19,11 @@ from relax_mlir.lowering.tir_to_vector.scheduled_threads import check_parallel
 from relax_mlir.lowering.tir_to_vector.slow_kernels import SlowKernels
 from relax_mlir.lowering.tir_to_vector.storage_align import align_storage
 from relax_mlir.lowering.tir_to_vector.symbols import replace_symbols
+from relax_mlir.lowering.walk import names_below
 
 FLAG = "lower-tir"
+# What is left of nests that no plan wrote.
+_NESTS = ("tir.for", "tir.block")
 
 
 def lower_tir(
@@ -89,13 +92,17 @@ def _lower_function(func: ir.OpView, machine: Machine, slow: SlowKernels) -> lis
         # Intermediate buffers whose nests keep single rows are no longer used.
         if view.operation.name == "memref.alloc" and not list(view.operation.results[0].uses):
             view.operation.erase()
-    races = check_parallel(func)
+    # A kernel may be thousands of operations, which are not all to be looked at for each step.
+    has_nests = not names_below(func.operation).isdisjoint(_NESTS)
+    races = check_parallel(func) if has_nests else []
     if races:
         raise PassError(FLAG, "a parallel loop cannot run in parallel", races)
     split_inits(func, emit)
-    apply_kinds(func, emit, machine)
+    if has_nests:
+        apply_kinds(func, emit, machine)
     lower_block(func.entry_block, emit)
-    promote(func, emit)
+    if has_nests:
+        promote(func, emit)
     if may_be_idle:
         skip_idle_loops(func, emit)
     problems = replace_symbols(func, emit)

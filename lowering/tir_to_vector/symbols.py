@@ -10,7 +10,7 @@ from relax_mlir.dialects.relax.atoms import Extremum
 from relax_mlir.dialects.relax.binding import Solution, solutions
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
-from relax_mlir.lowering.walk import collect
+from relax_mlir.lowering.walk import named
 
 _ARITHMETIC = {"arith.addi": operator.add, "arith.subi": operator.sub, "arith.muli": operator.mul}
 
@@ -24,7 +24,7 @@ _ABOVE = 2  # arith's ordered greater-than
 
 def symbol_ops(func: ir.OpView) -> list[ir.Operation]:
     """Return the `tir.symbol` operations of a function."""
-    return collect(func.operation, lambda op: op.name == "tir.symbol")
+    return named(func.operation, ("tir.symbol",))
 
 
 def expression(op: ir.Operation) -> SymExpr:
