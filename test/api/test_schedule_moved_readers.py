@@ -4,9 +4,10 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from scheduled_programs import Program
-from schedules import refused, runs
+from scheduled_programs import HEAD, Program
+from schedules import refused, results, runs
 
+from relax_mlir.script import from_source
 from relax_mlir.tir import Schedule
 
 TEXT = """def main(A: T.Buffer((16,), "float32"), R: T.Buffer(SHAPE, "float32")):
@@ -70,3 +71,88 @@ def test_what_the_loop_reads_is_not_written_early() -> None:
 """
     sch = Schedule(Program("early", text, [(16,), (16,)], lambda a: a).module)
     refused(sch, lambda: sch.reverse_compute_at("R", sch.get_loops("D")[0]), "'D' reads 'R'")
+
+
+PARTS = """def main(A: T.Buffer((SIZE, 6), "float32"), S: T.Buffer((SIZE,), "float32")):
+    D = T.alloc_buffer((SIZE, 6), "float32")
+    for i, j in T.grid(SIZE, 6):
+        with T.block("D"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            D[vi, vj] = A[vi, vj] + 1.0
+    for i, j in T.grid(SIZE, 6):
+        with T.block("S"):
+            vi, vj = T.axis.remap("SR", [i, j])
+            with T.init():
+                S[vi] = 0.0
+            S[vi] = S[vi] + SUMMED
+"""
+HEADS = """def main(a: T.handle, s: T.handle):
+    n = T.int64()
+    A = T.match_buffer(a, (n, 6), "float32")
+    S = T.match_buffer(s, (n,), "float32")
+"""
+
+
+def parts(summed: str, size: str = "8") -> Schedule:
+    text = PARTS.replace("SUMMED", summed).replace("SIZE", size)
+    if size == "n":
+        text = HEADS + text[text.index("    D =") :]
+    return Schedule(from_source(HEAD + text))
+
+
+def check(sch: Schedule, more: float) -> None:
+    given = np.random.default_rng(0).standard_normal((8, 6)).astype("float32")
+    got = results(sch.mod, [given], (8,), "main")
+    np.testing.assert_allclose(got, (given + more).sum(1), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("size", ["8", "n"])
+def test_a_reduction_over_the_steps_of_a_loop(size: str) -> None:
+    for swapped in (False, True):
+        sch = parts("D[vi, vj]", size)
+        i, j = sch.get_loops("D")
+        if swapped:
+            sch.reorder(j, i)
+        sch.reverse_compute_at("S", i if swapped else j)
+        assert len(sch.get_loops("S")) == 2
+        check(sch, 1)
+    sch = parts("D[vi, vj]", size)
+    i, j = sch.get_loops("D")
+    j0, _ = sch.split(j, [None, 3])
+    sch.reverse_compute_at("S", j0)
+    check(sch, 1)
+    refused(sch, lambda: sch.parallel(j0), "reduces over loop 'j_0'")
+
+
+def test_reductions_whose_points_would_come_twice_or_late() -> None:
+    for summed in ("D[vi, vj] * D[vi, T.max(vj - 1, 0)]", "D[vi, 5 - vj]"):
+        sch = parts(summed)
+        loop = sch.get_loops("D")[1]
+        sch.reverse_compute_at("S", loop)  # each step has all of a row
+        check_rows = "for ax0 in range(6)" in sch.mod.script()
+        assert check_rows
+    sch = parts("D[vi, vj]")
+    _, j = sch.get_loops("D")
+    j0, j1 = sch.split(j, [None, 4])
+    refused(sch, lambda: sch.reverse_compute_at("S", j1), "would reduce over one step")
+    sch = parts("D[vi, vj]")
+    i, j = sch.get_loops("D")
+    sch.parallel(j)
+    refused(sch, lambda: sch.reverse_compute_at("S", j), "reduces over loop 'j'")
+    del i, j0
+
+
+def test_what_reads_only_parameters() -> None:
+    sch = parts("A[vi, vj]")
+    before = Schedule(sch.mod)
+    i, j = sch.get_loops("D")
+    sch.reverse_compute_at("S", i)
+    assert len(sch.get_loops("S")) == 3
+    check(sch, 0)
+    loop = before.get_loops("D")[0]
+    before.parallel(loop)
+    refused(before, lambda: before.reverse_compute_at("S", loop), "same element of 'S'")
+    sch = parts("A[vi, vj]", "n")
+    loop = sch.get_loops("D")[0]
+    refused(sch, lambda: sch.reverse_compute_at("S", loop), "may have no step")
+    del j

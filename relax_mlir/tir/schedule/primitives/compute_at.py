@@ -58,12 +58,15 @@ def reverse_compute_at(
     state: ScheduleState, block: ir.Operation, loop: ir.Operation, preserve_unit_loops: bool,
     index: int,
 ) -> None:  # fmt: skip
-    """Move a block under a loop, for as much as one step of the loop gives it to read."""
+    """Move a block under a loop, for as much as one step of the loop gives it to read.
+
+    A block that reads only parameters that nothing has written is computed anew in each step.
+    """
     what, where = tree.describe(block), tree.describe(loop)
     _may_move(state, block, loop)
     makers = scopes.producers(block)
     inside = [each for each in makers if tree.is_inside(each, loop)]
-    if not inside:
+    if not inside and makers:
         raise state.error(f"no block inside {where} computes what {what} reads", block, loop)
     indices = state.indices(block)
     around = {str(indices.var(tree.variable(each))) for each in [*tree.loops_around(loop), loop]}
@@ -75,7 +78,7 @@ def reverse_compute_at(
                     each, block, loop,
                 )  # fmt: skip
     beside = scopes.siblings(block)
-    last = max(beside.index(each) for each in beside if tree.is_inside(each, loop))
+    last = max((i for i, each in enumerate(beside) if tree.is_inside(each, loop)), default=0)
     if beside.index(block) < last:
         raise state.error(f"{what} runs before what is inside {where}", block, loop)
     for each in makers:
@@ -94,12 +97,18 @@ def reverse_compute_at(
                 f"later steps of {where}", each, block, loop,
             )  # fmt: skip
     children = _children(loop)
-    first = 1 + max(i for i, c in enumerate(children) if any(tree.is_inside(m, c) for m in inside))
+    first = max(
+        (i + 1 for i, c in enumerate(children) if any(tree.is_inside(m, c) for m in inside)),
+        default=0,
+    )
     at = _place(state, loop, children, first, len(children), index)
     made = {b for each in inside for b in scopes.buffers(each)[1]} & set(scopes.buffers(block)[0])
     found = [a for a in accesses(indices, loop) if a.writes and a.buffer in made]
     domain = needed(indices, block, loop, found, writes=False)
-    _exact(state, indices, block, loop, domain)
+    if inside:
+        _exact(state, indices, block, loop, domain)
+    else:
+        _runs(state, indices, block, loop)
     _move(state, indices, block, loop, at, domain, preserve_unit_loops)
 
 
@@ -208,7 +217,7 @@ def _exact(
     extents = indices.extents(block)
     for kind, part, extent in zip(tree.iter_types(block), domain, extents, strict=True):
         all_of_it = part.low == 0 and part.high == extent - 1
-        if kind == "reduction" and not all_of_it:
+        if kind == "reduction" and not all_of_it and not _once(indices, loop, domain, extents):
             raise state.error(
                 f"{tree.describe(block)} would reduce over one step of {tree.describe(loop)} at a "
                 "time", block, loop,
@@ -234,6 +243,48 @@ def _exact(
                 f"the steps of {tree.describe(loop)} are not known to give all that "
                 f"{tree.describe(block)} reads", block, loop,
             )  # fmt: skip
+
+
+def _runs(
+    state: ScheduleState, indices: Indices, block: ir.Operation, loop: ir.Operation
+) -> None:  # fmt: skip
+    """Check that a loop, and those around it, have a step in which all of a block can run."""
+    around = [*tree.loops_around(loop), loop]
+    facts = indices.facts(around[0])
+    plain = all(op.name in (tree.LOOP, tree.FUNC, tree.BLOCK) for op in _to_scope(loop))
+    if not plain or not all(facts.can_prove(indices.lift(o.operands[1]) >= 1) for o in around):
+        raise state.error(
+            f"{tree.describe(loop)} may have no step, and {tree.describe(block)} would not run",
+            loop, block,
+        )  # fmt: skip
+
+
+def _once(
+    indices: Indices, loop: ir.Operation, domain: Sequence[Range], extents: Sequence[SymExpr]
+) -> bool:
+    """Whether the steps of a loop, and of those around it, have each point once, from 0 on.
+
+    So a reduction begins with the first of them.
+    """
+    facts = indices.facts(first_inside(loop))
+    around = [*tree.loops_around(loop), loop]
+    loops = {str(indices.var(tree.variable(each))): each for each in around}
+    used: list[str] = []
+    for part, extent in zip(domain, extents, strict=True):
+        names = [name for name in loops if name in (part.low.symbols | part.high.symbols)]
+        if not names:
+            if part.low != 0 or part.high != extent - 1:
+                return False
+            continue
+        width = part.extent.value
+        if len(names) != 1 or names[0] in used or width is None:
+            return False
+        lower, steps = map(indices.lift, loops[names[0]].operands)
+        tiles = part.low == SymExpr.var(names[0]) * width and lower == 0
+        if not tiles or not facts.can_prove(steps * width == extent):
+            return False
+        used += names
+    return all(name in used or _steps(indices, each) == 1 for name, each in loops.items())
 
 
 def _steps(indices: Indices, loop: ir.Operation) -> int | None:
