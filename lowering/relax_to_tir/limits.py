@@ -37,7 +37,8 @@ def mean_in(dtype: str, count: int) -> tuple[str, str]:
     where floats hold the sums, and vectors have no division of integers.
     """
     if is_float(dtype):
-        return (ACCUMULATE.get(dtype, dtype),) * 2
+        wide = ACCUMULATE.get(dtype, dtype)
+        return wide, wide
     bits, sign = 8 * T.dtype_size(dtype), "u" * is_unsigned(dtype)
     most = count << bits
     if bits < 32 and most < 1 << 31:
