@@ -5,7 +5,7 @@ import sys
 import ml_dtypes
 import numpy as np
 import serving
-from workloads import data, places
+from workload import data, places
 
 from relax_mlir import relax, tir
 from relax_mlir.relax import op

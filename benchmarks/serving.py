@@ -11,7 +11,8 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
-from workloads import WORKLOADS, Workload
+from workload import Workload
+from workloads import WORKLOADS
 
 # Shorter than this, a clock tells little; a function is then called many times per reading.
 _READING = 30e-6

@@ -1,4 +1,4 @@
-"""What `kernels.py` measures: small programs that every framework can be given, with their cost.
+"""What `kernels.py` measures.
 
 Read by our process and by the peers', so it needs nothing but numpy.
 """
@@ -6,99 +6,11 @@ Read by our process and by the peers', so it needs nothing but numpy.
 import itertools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
-import numpy as np
 from resnet import Network, resnet20, resnet50
-
-F32 = 4
-
-
-@dataclass(frozen=True)
-class Node:
-    """An operation: its name in `kernels_ours.OPS`, its arguments by name, its attributes."""
-
-    op: str
-    args: tuple[str, ...]
-    attrs: dict[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Workload:
-    """A program and what it has to do; its tensors are of float32 where nothing else is said.
-
-    Attributes:
-        name: unique; what `--only` matches.
-        group: the heading that it is under; its bar is in `bars.BARS`.
-        inputs: shapes by name.
-        weights: shapes of constants by name.
-        nodes: in order; the result of each is named `t0`, `t1`, ..., and the last is the program's.
-        flops: additions and multiplications; a transcendental function counts as nothing.
-        bytes: of inputs, weights and the result, each once.
-        symbols: of a version for any size, the shapes of its inputs with names in them.
-        native: shapes in which we get the inputs, where they are not `inputs`.
-        fma_share: of the FMA peak, what the bar wants.
-        dtypes: of inputs and weights that are not float32. Values of bfloat16 are float32 numbers
-            that it holds: numpy does not know it.
-        near: how far results may be from each other, of the largest.
-    """
-
-    name: str
-    group: str
-    inputs: dict[str, tuple[int, ...]]
-    weights: dict[str, tuple[int, ...]]
-    nodes: tuple[Node, ...]
-    flops: float
-    bytes: float
-    symbols: dict[str, tuple[int | str, ...]] | None = None
-    native: dict[str, tuple[int, ...]] = field(default_factory=dict)
-    fma_share: float | None = None
-    dtypes: dict[str, str] = field(default_factory=dict)
-    near: float = 1e-3
-
-    @property
-    def large(self) -> bool:
-        """Whether the caches of a core cannot hold it."""
-        return self.bytes >= 8e6
-
-
-def data(work: Workload) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
-    """Return the inputs and the weights, the same ones in every process."""
-    rng = np.random.default_rng(0)
-
-    def draw(shape: tuple[int, ...]) -> np.ndarray:
-        return rng.standard_normal(shape, dtype="float32")
-
-    inputs = {name: draw(shape) for name, shape in work.inputs.items()}
-    # Small, so that sums over thousands of them stay near one.
-    weights = {name: draw(shape) * np.float32(0.1) for name, shape in work.weights.items()}
-    for name, array in weights.items():
-        if name.endswith("_var"):
-            weights[name] = np.abs(array) + np.float32(1)
-    for arrays in (inputs, weights):
-        for name in arrays.keys() & work.dtypes.keys():
-            arrays[name] = _narrow(arrays[name], work.dtypes[name])
-    return inputs, weights
-
-
-def _narrow(array: np.ndarray, dtype: str) -> np.ndarray:
-    """Return numbers as another dtype holds them, integers all over their range."""
-    if dtype == "bfloat16":
-        return (array.view("uint32") + 0x8000 & 0xFFFF0000).view("float32")
-    if "float" in dtype:
-        return array.astype(dtype)
-    # Numbers of four bits are bytes to numpy.
-    held = "int8" if dtype == "int4" else dtype
-    limits = np.iinfo(held)
-    least, most = (-8, 7) if dtype == "int4" else (limits.min, limits.max)
-    middle, reach = (most + least + 1) // 2, most - least
-    largest = np.abs(array).max(initial=1e-30)
-    return (array / largest * (reach // 2) + middle).round().astype(held)
-
-
-def _count(shapes: Sequence[tuple[int, ...]]) -> float:
-    return float(F32 * sum(math.prod(shape) for shape in shapes))
+from workload import F32, Node, Workload, count_bytes
 
 
 def _matmul(
@@ -113,7 +25,7 @@ def _matmul(
         {"w": w} if weight else {},
         (Node("matmul", ("x", "w")),),
         flops,
-        _count([x, w, (*x[:-1], w[-1])]),
+        count_bytes([x, w, (*x[:-1], w[-1])]),
         symbols,
         fma_share=0.9 if square else None,
     )
@@ -184,7 +96,7 @@ def _conv(name: str, group: str, channels: tuple[int, int], k: int, s: int, size
         {"w": w},
         (Node("conv", ("x", "w"), attrs),),
         2.0 * math.prod(y) * math.prod(w[1:]),
-        _count([x, w, y]),
+        count_bytes([x, w, y]),
         {"x": ("n", channels[0], "h", "w")} if name in ANY_IMAGES else None,
     )
 
@@ -220,7 +132,7 @@ def _light(
         weights,
         tuple(Node(*node) for node in nodes),
         flops * math.prod(shape),
-        _count([shape, *weights.values(), out]),
+        count_bytes([shape, *weights.values(), out]),
         None if symbols is None else {"x": symbols},
     )
 
@@ -412,7 +324,7 @@ def _four_bits(n: int, k: int, m: int, group: int) -> Workload:
     )
     return Workload(
         f"w4g{group}_{n}x{k}x{m}", "small_dtypes", {"x": (n, k)}, {"w": (k, m), "scale": shape},
-        nodes, 2.0 * n * k * m, _count([(n, k), shape, (n, m)]) + k * m / 2, {"x": ("n", k)},
+        nodes, 2.0 * n * k * m, count_bytes([(n, k), shape, (n, m)]) + k * m / 2, {"x": ("n", k)},
         dtypes={"x": "float32", "w": "int4"},
     )  # fmt: skip
 
@@ -435,7 +347,7 @@ def _attentions() -> list[Workload]:
                 {},
                 (Node("attention", ("q", "k", "v"), attrs),),
                 4.0 * b * n * m * d,
-                _count([*shapes.values(), (b, n, d)]) * size / F32,
+                count_bytes([*shapes.values(), (b, n, d)]) * size / F32,
                 # Each head is a batch with one head: the same memory as heads outside.
                 symbols={"q": (b, "n", 1, d), "k": (b, "m", 1, d), "v": (b, "m", 1, d)},
                 native={name: (s[0], s[1], 1, s[2]) for name, s in shapes.items()},
@@ -460,7 +372,7 @@ def _fused() -> list[Workload]:
             Node("gelu", ("t1",)),
         ),
         2.0 * n * k * m,
-        _count([(n, k), (k, m), (m,), (n, m)]),
+        count_bytes([(n, k), (k, m), (m,), (n, m)]),
         {"x": ("n", k)},
     )
     convs = []
@@ -489,7 +401,7 @@ def _fused() -> list[Workload]:
             Node("matmul", ("t2", "v")),
         ),
         4.0 * b * rows * rows * d,
-        _count([*shapes.values(), (b, rows, d)]),
+        count_bytes([*shapes.values(), (b, rows, d)]),
     )
     return [layer, *convs, attention]
 
@@ -501,14 +413,9 @@ def _models() -> list[Workload]:
         shapes = [net.image, *net.weights.values(), (1, classes)]
         nodes = tuple(Node(*node) for node in net.nodes)
         image = {"x": net.image}
-        return Workload(name, "model", image, net.weights, nodes, net.flops, _count(shapes))
+        return Workload(name, "model", image, net.weights, nodes, net.flops, count_bytes(shapes))
 
     return [made("model_resnet20", resnet20(), 10), made("model_resnet50", resnet50(), 1000)]
-
-
-def places(shape: Sequence[int], size: int) -> np.ndarray:
-    """Return indices of an axis of that size, the same ones in every process."""
-    return (np.arange(math.prod(shape), dtype="int64") * 7919 % size).reshape(shape)
 
 
 def _moved() -> list[Workload]:

@@ -3,7 +3,7 @@
 import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
-from workloads import data, places
+from workload import data, places
 
 OPSET = 20
 # Ours -> ONNX's name; attributes are made below where they differ.

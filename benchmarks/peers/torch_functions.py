@@ -3,7 +3,7 @@
 import torch
 import torch.nn.functional as F
 from torch import Tensor
-from workloads import places
+from workload import places
 
 
 def indices(shape, size):

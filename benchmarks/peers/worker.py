@@ -11,7 +11,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import serving
-from workloads import data
+from workload import data
 
 
 def onnxruntime(threads):

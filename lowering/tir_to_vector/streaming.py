@@ -177,7 +177,7 @@ def _ahead(writer: "NestWriter", env: dict[int, Index], first: Index) -> ir.Valu
 def fence(emit: Emitter, writers: Sequence["NestWriter"]) -> None:
     """Order what writers stored past the cache, if they did, before what is told other threads."""
     found = [streams(writer) for writer in writers if writer.streamed]
-    conditions = [each for each in found if isinstance(each, ir.Value)]
+    conditions: list[ir.Value] = [each for each in found if isinstance(each, ir.Value)]
     if any(each is True for each in found):
         _fence(emit)
     elif conditions:
