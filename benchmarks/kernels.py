@@ -114,7 +114,12 @@ def difference(result, reference, near=1e-3):
 def main(argv=None):
     """Measure and print."""
     given = options(argv)
-    works = chosen(given.only)
+    try:
+        works = chosen(given.only)
+    except re.error as error:
+        sys.exit(f"error: --only: '{given.only}' is no regular expression: {error}")
+    if not works:
+        sys.exit(f"error: --only: no workload or group matches '{given.only}'; --list names them")
     if given.list:
         for work in works:
             print(f"{work.group:<12} {work.name}")
@@ -146,6 +151,8 @@ def main(argv=None):
         for key, result in shown.items():
             print(key, result["errors"] or "agrees")
         return
+    if not shown:
+        sys.exit(f"error: {path} has nothing about these workloads and numbers of threads")
     text = tabulating.report(shown)
     print(text)
     (given.out / "kernels.md").write_text(text)
