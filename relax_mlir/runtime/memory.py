@@ -149,7 +149,8 @@ class PooledAllocator:
     def kept(self) -> int:
         """How many bytes it keeps now."""
         with self._lock:
-            return sum(size * len(blocks) for size, blocks in self._free.items())
+            # A collection may give blocks back, here in this thread, while this counts.
+            return sum(size * len(blocks) for size, blocks in list(self._free.items()))
 
     def alloc(self, size: int) -> Storage:
         """Return `size` aligned bytes, not cleared; raises VMError like the naive allocator."""
