@@ -45,6 +45,14 @@ print("built")
 """
 
 
+@pytest.fixture(autouse=True)
+def _ctrl_c():
+    # Shells start what runs in the background with the signal ignored, and Python leaves it so.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 def interrupt(op):
     signal.raise_signal(signal.SIGINT)
     return ir.WalkResult.ADVANCE
