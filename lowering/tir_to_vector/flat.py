@@ -81,6 +81,14 @@ class FlatNest:
     counters: dict[ir.Value, int | None] = field(default_factory=dict)
     final: bool = False
 
+    def slice_of(self, value: ir.Value) -> list[ir.Operation]:
+        """Return the operations that compute a value from loads, with these, in order."""
+        needed = {value}
+        for op in reversed(self.slice):
+            if op.results[0] in needed and op not in self.accesses:
+                needed.update(op.operands)
+        return [op for op in self.slice if op.results[0] in needed]
+
     @property
     def combiner(self) -> str:
         """The name of the operation that combines."""

@@ -89,7 +89,7 @@ def _computed(flat: FlatNest, machine: Machine) -> Contraction | None:
         side = loaded(flat, a)
         if side is None or loaded(flat, b) is not None:
             continue
-        ops = _slice_of(flat, b)
+        ops = flat.slice_of(b)
         keys = [op for op in ops if op in flat.accesses]
         if not keys or b.type != flat.store.operands[0].type:
             return None
@@ -140,12 +140,3 @@ def _by_steps(found: Contraction) -> Contraction | None:
         found, flat=joined, a=accesses[a], b=accesses[b], c=accesses[flat.store],
         outer_reductions=[], grouped=tuple(reversed(outer)),
     )  # fmt: skip
-
-
-def _slice_of(flat: FlatNest, value: ir.Value) -> list[ir.Operation]:
-    """Return the operations of a nest that compute a value, in order."""
-    needed = {value}
-    for op in reversed(flat.slice):
-        if op.results[0] in needed and op not in flat.accesses:
-            needed.update(op.operands)
-    return [op for op in flat.slice if op.results[0] in needed]

@@ -18,6 +18,9 @@ from relax_mlir.lowering.tir_to_vector.planes import Planes
 
 # Windows of no more elements are written out whole, larger ones only along their rows.
 MOST_ELEMENTS = 36
+# Rows of a register tile, the first that divides the rows; elements of the window are shared.
+ROWS = (7, 8, 6, 5, 4)
+REST_ROWS = 4
 
 
 class PlanesBase(ABC):
@@ -158,6 +161,19 @@ class PlanesBase(ABC):
         if widen is not None:
             value = self.emit.op(widen, [value], self.vector.element_type)
         return self.emit.splat(value, self.vector)
+
+    def _heights(self, low: Index, high: Index) -> Iterator[tuple[int, bool]]:
+        """Return rows of tiles, and whether there may be fewer than that."""
+        if isinstance(low, int) and isinstance(high, int):
+            rows = high - low
+            best = next((n for n in ROWS if rows % n == 0), min(REST_ROWS, max(rows, 1)))
+            yield best, False
+            if rows % best:
+                yield rows % best, False
+        elif self.found.flat.init is None:
+            yield from ((REST_ROWS, False), (1, False))
+        else:
+            yield from ((ROWS[0], False), (REST_ROWS, True))
 
     @abstractmethod
     def _shape(self) -> None:

@@ -15,13 +15,9 @@ from relax_mlir.lowering.tir_to_vector.lane_picks import every_nth
 from relax_mlir.lowering.tir_to_vector.machine import Machine
 from relax_mlir.lowering.tir_to_vector.multiply import multiply_add
 from relax_mlir.lowering.tir_to_vector.planes import Planes
-from relax_mlir.lowering.tir_to_vector.planes_base import MOST_ELEMENTS, PlanesBase
+from relax_mlir.lowering.tir_to_vector.planes_base import MOST_ELEMENTS, ROWS, PlanesBase
 from relax_mlir.lowering.tir_to_vector.team import Part
 from relax_mlir.lowering.tir_to_vector.vector_nest import work_of
-
-# Rows of a register tile, the first that divides the rows; elements of the window are shared.
-ROWS = (7, 8, 6, 5, 4)
-_REST_ROWS = 4
 
 Span = tuple[Index, Index]
 
@@ -199,19 +195,6 @@ class DirectPlanes(PlanesBase):
                 self._tile(env, last)
         elif rest:
             self._tile(env, last)
-
-    def _heights(self, low: Index, high: Index) -> Iterator[tuple[int, bool]]:
-        """Return rows of tiles, and whether there may be fewer than that."""
-        if isinstance(low, int) and isinstance(high, int):
-            rows = high - low
-            best = next((n for n in ROWS if rows % n == 0), min(_REST_ROWS, max(rows, 1)))
-            yield best, False
-            if rows % best:
-                yield rows % best, False
-        elif self.found.flat.init is None:
-            yield from ((_REST_ROWS, False), (1, False))
-        else:
-            yield from ((ROWS[0], False), (_REST_ROWS, True))
 
     def _tile(self, env: dict[int, Index], tile: Tile) -> None:
         """Write a tile's outputs."""

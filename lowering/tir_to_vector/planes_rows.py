@@ -4,16 +4,13 @@ A row's columns are sorted by their remainder to the stride of the window, so th
 vector of outputs needs for one element of the window lie side by side.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.lane_picks import every_nth
+from relax_mlir.lowering.tir_to_vector.planes_base import REST_ROWS
 from relax_mlir.lowering.tir_to_vector.planes_writer import PlanesWriter
-
-# Rows of a register tile, the first that divides the rows; elements of the window are shared.
-_ROWS = (7, 8, 6, 5, 4)
-_REST_ROWS = 4
 
 
 class PlaneRows(PlanesWriter):
@@ -32,7 +29,7 @@ class PlaneRows(PlanesWriter):
             if not isinstance(self.extent(found.row), int):
                 # The last tile may begin at the last row.
                 step = 0 if found.row is None else axis.inner.get(found.row, 0)
-                reach = emit.add(reach, step * (_REST_ROWS - 1))
+                reach = emit.add(reach, step * (REST_ROWS - 1))
             size = emit.mul(size, reach)
         self.size = size
 
@@ -68,7 +65,7 @@ class PlaneRows(PlanesWriter):
         emit, found = self.emit, self.found
         rows, cols = self.extent(found.row), self.extent(found.col)
         done: Index = 0
-        for height, guarded in self._heights(rows):
+        for height, guarded in self._heights(0, rows):
             upto = rows
             if not guarded:
                 upto = emit.add(done, emit.round_down(emit.sub(rows, done), height))
@@ -89,18 +86,6 @@ class PlaneRows(PlanesWriter):
                     mask = emit.mask(rest, self.lanes)
                     self._tile(env, (height, left), row, whole, mask)
             done = upto
-
-    def _heights(self, rows: Index) -> Iterator[tuple[int, bool]]:
-        """Return rows of tiles, and whether there may be fewer than that."""
-        if isinstance(rows, int):
-            best = next((n for n in _ROWS if rows % n == 0), min(_REST_ROWS, max(rows, 1)))
-            yield best, False
-            if rows % best:
-                yield rows % best, False
-        elif self.found.flat.init is None:
-            yield from ((_REST_ROWS, False), (1, False))
-        else:
-            yield from ((_ROWS[0], False), (_REST_ROWS, True))
 
     def _tile(
         self, env: dict[int, Index], height: tuple[int, Index], row: Index, col: Index,

@@ -145,17 +145,8 @@ def _strides(flat: FlatNest, walk: list[int]) -> list[SymExpr]:
     return strides
 
 
-def _slice_of(flat: FlatNest, value: ir.Value) -> list[ir.Operation]:
-    """Return the operations of the nest that compute a value."""
-    needed = {value}
-    for op in reversed(flat.slice):
-        if op.results[0] in needed and op not in flat.accesses:
-            needed.update(op.operands)
-    return [op for op in flat.slice if op.results[0] in needed]
-
-
 def _computed(flat: FlatNest, value: ir.Value) -> Computed | None:
-    ops = _slice_of(flat, value)
+    ops = flat.slice_of(value)
     loads = [op for op in ops if op in flat.accesses]
     if not loads or value.type != flat.store.operands[0].type:
         return None
@@ -185,7 +176,7 @@ def _near(stride: SymExpr) -> int:
 
 def _map(flat: FlatNest, found: Computed, buffer: ir.Value) -> FlatNest:
     """Return the nest that writes a factor to a buffer, row-major as it is walked."""
-    walk, ops = found.walk, _slice_of(flat, found.value)
+    walk, ops = found.walk, flat.slice_of(found.value)
     accesses = {
         op: replace(flat.accesses[op], strides=[flat.accesses[op].strides[i] for i in walk])
         for op in ops
