@@ -10,7 +10,8 @@ class Bar:
     Attributes:
         each: of every workload.
         mean: of the geometric mean.
-        bandwidth: of every large workload, the share of the bandwidth of copying.
+        bandwidth: of every workload out of the caches, the share of the bandwidth of copying as
+            many bytes, or of reading them where it writes next to nothing.
     """
 
     each: float | None = None

@@ -86,7 +86,8 @@ def measure(work, workers, threads, seconds, folder):
     best = found["times"]
     for _ in range(ROUNDS if seconds else 0):
         limits = {"do": "limits", "threads": threads, "seconds": seconds / ROUNDS / 4}
-        roofs = workers["roofs"].ask({**limits, "flops": True, "bytes": work.bytes})
+        order = {"flops": True, "bytes": work.bytes, "only_reads": work.only_reads}
+        roofs = workers["roofs"].ask({**limits, **order})
         if "error" in roofs:
             raise SystemExit(f"error: the machine's limits: {roofs['error']}; see the log in --out")
         found = {**found, **{k: max(found[k], v) for k, v in roofs["answer"].items()}}

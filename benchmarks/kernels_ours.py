@@ -155,7 +155,8 @@ def main():
             found["flops"] = roofs.flops(order["threads"], order["seconds"])
             found["loaded"] = roofs.loaded_flops(order["threads"], order["seconds"])
         if order["bytes"]:
-            found["bandwidth"] = roofs.bandwidth(order["bytes"], order["threads"], order["seconds"])
+            width = roofs.reading if order["only_reads"] else roofs.bandwidth
+            found["bandwidth"] = width(order["bytes"], order["threads"], order["seconds"])
         return found
 
     serving.serve(None, special)

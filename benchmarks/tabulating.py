@@ -3,6 +3,7 @@
 import math
 
 from bars import BARS, DYNAMIC_BAR, Bar
+from last_level import told
 from workloads import WORKLOADS
 
 PEERS = {"onnxruntime": "ORT", "openvino": "OpenVINO", "iree": "IREE", "torch": "torch"}
@@ -13,7 +14,9 @@ def limit(work, result):
     """Return the least seconds in which the machine can do a workload, and what limits it."""
     by = {
         "FMA": work.flops / result["flops"] if result["flops"] else 0.0,
-        "copy": work.bytes / result["bandwidth"] if result["bandwidth"] else 0.0,
+        "read" if work.only_reads else "copy": (
+            work.bytes / result["bandwidth"] if result["bandwidth"] else 0.0
+        ),
     }
     name = max(by, key=by.get)
     return by[name], name
@@ -35,7 +38,7 @@ def judged(work, result):
             met.append(found["ratio"] >= bar.each)
     if work.fma_share is not None:
         met.append(work.flops / result["flops"] / ours >= work.fma_share)
-    if bar.bandwidth is not None and work.large:
+    if bar.bandwidth is not None and work.out_of_cache:
         met.append(work.bytes / result["bandwidth"] / ours >= bar.bandwidth)
     if "dynamic" in times:
         found["dynamic"] = ours / times["dynamic"]
@@ -65,6 +68,7 @@ def report(results):
         lines += [
             f"Measured FMA peak {flops / 1e9:.0f} GFLOP/s, {loaded / 1e9:.0f} with operands loaded "
             "from the first-level cache. Times in milliseconds.",
+            *([told()] if any(WORKLOADS[name].out_of_cache for name in mine) else []),
             "",
         ]
         # The peak is the machine's: one that was measured while something else ran is none.

@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 
 F32 = 4
+# Random numbers that are drawn at most; of more the same come again. Not a multiple of any row.
+_DRAWN = (1 << 24) - 3
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,9 @@ class Workload:
         dtypes: of inputs and weights that are not float32. Values of bfloat16 are float32 numbers
             that it holds: numpy does not know it.
         near: how far results may be from each other, of the largest.
+        out_of_cache: whether it is made so that no cache holds it, and the bandwidth of memory is
+            its limit.
+        only_reads: whether its result is next to nothing.
     """
 
     name: str
@@ -54,11 +59,8 @@ class Workload:
     fma_share: float | None = None
     dtypes: dict[str, str] = field(default_factory=dict)
     near: float = 1e-3
-
-    @property
-    def large(self) -> bool:
-        """Whether the caches of a core cannot hold it."""
-        return self.bytes >= 8e6
+    out_of_cache: bool = False
+    only_reads: bool = False
 
 
 def data(work: Workload) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
@@ -66,7 +68,10 @@ def data(work: Workload) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
     rng = np.random.default_rng(0)
 
     def draw(shape: tuple[int, ...]) -> np.ndarray:
-        return rng.standard_normal(shape, dtype="float32")
+        size = math.prod(shape)
+        if size <= _DRAWN:
+            return rng.standard_normal(shape, dtype="float32")
+        return np.resize(rng.standard_normal(_DRAWN, dtype="float32"), shape)
 
     inputs = {name: draw(shape) for name, shape in work.inputs.items()}
     # Small, so that sums over thousands of them stay near one.

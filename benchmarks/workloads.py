@@ -5,10 +5,10 @@ Read by our process and by the peers', so it needs nothing but numpy.
 
 import itertools
 import math
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from memory_bound import chains, light, norms, reductions, transposes
 from resnet import Network, resnet20, resnet50
 from workload import F32, Node, Workload, count_bytes
 
@@ -112,135 +112,12 @@ def _convs() -> list[Workload]:
     ]
 
 
-def _light(
-    name: str,
-    group: str,
-    shape: tuple[int, ...],
-    nodes: Sequence[tuple],
-    weights: dict[str, tuple[int, ...]] | None = None,
-    result: tuple[int, ...] | None = None,
-    flops: float = 1.0,
-    symbols: tuple[int | str, ...] | None = None,
-) -> Workload:
-    """Return a workload of one input, `x`; `flops` are for each of its elements."""
-    weights = weights or {}
-    out = shape if result is None else result
-    return Workload(
-        name,
-        group,
-        {"x": shape},
-        weights,
-        tuple(Node(*node) for node in nodes),
-        flops * math.prod(shape),
-        count_bytes([shape, *weights.values(), out]),
-        None if symbols is None else {"x": symbols},
-    )
-
-
-def _chains() -> list[Workload]:
-    found = []
-    for n, m in ((4096, 1024), (128, 1024)):
-        rows = {"scale": (m,), "bias": (m,)}
-        affine = (("multiply", ("x", "scale")), ("add", ("t0", "bias")))
-        chain = (
-            *affine,
-            ("sigmoid", ("t1",)),
-            ("multiply", ("t1", "t2")),
-            ("tanh", ("t3",)),
-            ("clip", ("t4",), {"min": -0.9, "max": 0.9}),
-        )
-        symbols = ("n", m)
-        shape = (n, m)
-        found += [
-            _light(f"chain_{n}x{m}", "elementwise", shape, chain, rows, None, 5, symbols),
-            _light(
-                f"affine_relu_{n}x{m}",
-                "elementwise",
-                shape,
-                (*affine, ("relu", ("t1",))),
-                rows,
-                None,
-                3,
-                symbols,
-            ),
-            _light(f"exp_{n}x{m}", "elementwise", shape, [("exp", ("x",))]),
-            _light(f"gelu_{n}x{m}", "elementwise", shape, [("gelu", ("x",))], None, None, 4),
-            _light(f"silu_{n}x{m}", "elementwise", shape, [("silu", ("x",))], None, None, 2),
-        ]
-    return found
-
-
-def _norms() -> list[Workload]:
-    found = [
-        _light(
-            "softmax_" + "x".join(map(str, shape)),
-            "softmax",
-            shape,
-            [("softmax", ("x",))],
-            flops=4,
-            symbols=("n", *shape[1:]),
-        )
-        for shape in ((12, 512, 512), (64, 128), (1, 32000))
-    ]
-    found += [
-        _light(
-            f"log_softmax_{n}x{m}",
-            "softmax",
-            (n, m),
-            [("log_softmax", ("x",))],
-            flops=4,
-            symbols=("n", m),
-        )
-        for n, m in ((128, 1000), (4096, 1000))
-    ]
-    found += [
-        _light(
-            f"rms_norm_{n}x{m}",
-            "layernorm",
-            (n, m),
-            [("rms_norm", ("x", "gamma"))],
-            {"gamma": (m,)},
-            flops=4,
-            symbols=("n", m),
-        )
-        for n, m in ((2048, 1024), (64, 1024))
-    ]
-    return found + [
-        _light(
-            f"layernorm_{n}x{m}",
-            "layernorm",
-            (n, m),
-            [("layer_norm", ("x", "gamma", "beta"))],
-            {"gamma": (m,), "beta": (m,)},
-            flops=7,
-            symbols=("n", m),
-        )
-        for n, m in ((2048, 768), (77, 768))
-    ]
-
-
-def _reductions() -> list[Workload]:
-    found = []
-    for n, m in ((4096, 1024), (256, 256)):
-        for what, op, axes, result in (
-            ("rows", "sum", [1], (n,)),
-            ("columns", "sum", [0], (m,)),
-            ("all", "sum", [0, 1], ()),
-            ("max_rows", "max", [1], (n,)),
-            ("argmax_rows", "argmax", [1], (n, 2)),
-        ):
-            node = (op, ("x",), {"axes": axes})
-            name = f"reduce_{what}_{n}x{m}"
-            found.append(_light(name, "reduction", (n, m), [node], None, result))
-    return found
-
-
 def _others() -> list[Workload]:
     """Return kernels of other classes, each beside its peers."""
     return [
-        _light("cumsum_512x1024", "other", (512, 1024), [("cumsum", ("x",), {"axis": 1})]),
-        _light("cumsum_columns_512x1024", "other", (512, 1024), [("cumsum", ("x",), {"axis": 0})]),
-        _light(
+        light("cumsum_512x1024", "other", (512, 1024), [("cumsum", ("x",), {"axis": 1})]),
+        light("cumsum_columns_512x1024", "other", (512, 1024), [("cumsum", ("x",), {"axis": 0})]),
+        light(
             "reduce_ends_16x512x64",
             "other",
             (16, 512, 64),
@@ -248,7 +125,7 @@ def _others() -> list[Workload]:
             None,
             (512,),
         ),
-        _light(
+        light(
             "reduce_middle_16x512x64",
             "other",
             (16, 512, 64),
@@ -256,26 +133,6 @@ def _others() -> list[Workload]:
             None,
             (16, 64),
         ),
-    ]
-
-
-def _transposes() -> list[Workload]:
-    return [
-        _light(
-            f"transpose_{'x'.join(map(str, shape))}_{''.join(map(str, axes))}",
-            "transpose",
-            shape,
-            [("transpose", ("x",), {"axes": axes})],
-            flops=0,
-        )
-        for shape, axes in (
-            ((2048, 2048), (1, 0)),
-            ((256, 256), (1, 0)),
-            ((1, 64, 56, 56), (0, 2, 3, 1)),
-            ((1, 56, 56, 64), (0, 3, 1, 2)),
-            ((512, 12, 64), (1, 0, 2)),
-            ((16, 64, 224, 64), (0, 2, 1, 3)),
-        )
     ]
 
 
@@ -442,7 +299,7 @@ def _moved() -> list[Workload]:
         ("topk200", (8, 50257), "topk", {"k": 200}, (8, 200)),
     ]
     return [
-        _light(f"moved_{name}", "paths", shape, [(op, ("x",), attrs)], None, out, 0)
+        light(f"moved_{name}", "paths", shape, [(op, ("x",), attrs)], None, out, 0)
         for name, shape, op, attrs, out in cases
     ]
 
@@ -454,11 +311,11 @@ WORKLOADS = {
         _transformers,
         _small,
         _convs,
-        _chains,
-        _norms,
-        _reductions,
+        chains,
+        norms,
+        reductions,
         _others,
-        _transposes,
+        transposes,
         _attentions,
         _fused,
         _models,

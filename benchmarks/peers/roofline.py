@@ -25,7 +25,8 @@ def draw(results, threads, path):
     figure, axes = plt.subplots(figsize=(11, 7), layout="constrained")
     mine = {k.rsplit("/", 1)[0]: r for k, r in results.items() if k.endswith(f"/{threads}")}
     peak = max(r["flops"] for r in mine.values()) / 1e9
-    large = [r["bandwidth"] for n, r in mine.items() if n in WORKLOADS and WORKLOADS[n].large]
+    far = [WORKLOADS[n] for n in mine if n in WORKLOADS and WORKLOADS[n].out_of_cache]
+    large = [mine[w.name]["bandwidth"] for w in far if not w.only_reads]
     cached = max(r["bandwidth"] for r in mine.values()) / 1e9
     roofs = {"copy in cache": cached}
     if large:

@@ -1,4 +1,4 @@
-"""The limits of the machine this runs on, measured: multiply-adds and copying."""
+"""The limits of the machine this runs on, measured: multiply-adds, copying and reading."""
 
 import ctypes
 import functools
@@ -57,18 +57,21 @@ done:
 }}
 """
 _STEPS = 64  # of a product, whose operands are loaded again and again
-_COPY = """
+# Steps of four lines, of one stretch of memory or of several that are walked side by side.
+_WALK = """
 define void @{name}(ptr %to, ptr %from, i64 %bytes, i64 %rounds) {{
 entry:
+  %stretch = udiv i64 %bytes, {stretches}
   br label %outer
 outer:
   %r = phi i64 [0, %entry], [%r1, %again]
   br label %loop
 loop:
   %i = phi i64 [0, %outer], [%i1, %loop]
-{moves}
-  %i1 = add i64 %i, 256
-  %more = icmp ult i64 %i1, %bytes
+{sums}
+{lines}
+  %i1 = add i64 %i, {step}
+  %more = icmp ult i64 %i1, %stretch
   br i1 %more, label %loop, label %again
 again:
   %r1 = add i64 %r, 1
@@ -76,16 +79,27 @@ again:
   br i1 %turn, label %outer, label %done
 done:
   fence seq_cst
+{ends}
   ret void
 }}
 """
-_MOVE = """
-  %f{j} = getelementptr i8, ptr %from, i64 %i
-  %g{j} = getelementptr i8, ptr %f{j}, i64 {at}
-  %t{j} = getelementptr i8, ptr %to, i64 %i
-  %u{j} = getelementptr i8, ptr %t{j}, i64 {at}
-  %v{j} = load <16 x i32>, ptr %g{j}, align 64
+_LINES = 4
+_LINE_READ = """
+  %b{j} = mul i64 %stretch, {stretch}
+  %c{j} = add i64 %b{j}, {at}
+  %d{j} = add i64 %c{j}, %i
+  %g{j} = getelementptr i8, ptr %from, i64 %d{j}
+  %v{j} = load <16 x i32>, ptr %g{j}, align 64"""
+_LINE_WRITTEN = """
+  %u{j} = getelementptr i8, ptr %to, i64 %d{j}
   store <16 x i32> %v{j}, ptr %u{j}, align 64{hint}"""
+_SUM = "  %s{j} = phi <16 x i32> [zeroinitializer, %outer], [%n{j}, %loop]"
+_SUMMED = """
+  %n{j} = add <16 x i32> %s{j}, %v{j}"""
+_SUM_KEPT = "  store volatile <16 x i32> %n{j}, ptr %to, align 64"
+# Ways to copy: what they are called, the hint of their stores, stretches.
+_PAST = ", !nontemporal !0"
+_COPIES = (("copy", "", 1), ("past1", _PAST, 1), ("past2", _PAST, 2), ("past4", _PAST, 4))
 
 
 class Roofs:
@@ -101,9 +115,7 @@ class Roofs:
         # Rows and vectors of a register tile that needs few loads, and leaves some registers.
         self._tile = (5, 2) if host.max_vector_registers < 32 else (8, 3)
         source = _fma_text(self._lanes, self._chains) + _loaded_text(self._lanes, *self._tile)
-        for name, hint in (("copy", ""), ("stream", ", !nontemporal !0")):
-            moves = "".join(_MOVE.format(j=j, at=_LINE * j, hint=hint) for j in range(4))
-            source += _COPY.format(name=name, moves=moves)
+        source += "".join(_walk_text(*way) for way in _COPIES) + _walk_text("reading", None, 1)
         features = host.features + (",-prefer-256-bit" if host.vector_bits == 512 else "")
         machine = llvm.Target.from_triple(host.triple).create_target_machine(
             cpu=host.cpu, features=features, opt=3
@@ -124,7 +136,8 @@ class Roofs:
         copy = ctypes.CFUNCTYPE(
             None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64
         )
-        self._copies = [copy(at("copy")), copy(at("stream"))]
+        self._copies = [copy(at(name)) for name, _, _ in _COPIES]
+        self._reading = [copy(at("reading"))]
         self._buffers: dict[tuple[int, int], list[list[np.ndarray]]] = {}
 
     def flops(self, threads: int = 1, seconds: float = 0.02) -> float:
@@ -152,21 +165,30 @@ class Roofs:
             threads: how many share the work.
             seconds: how long to measure, about.
         """
-        size = max(1024, int(total / 2 / threads) // 256 * 256)
+        return self._walked(self._copies, 2, total, threads, seconds)
+
+    def reading(self, total: float, threads: int = 1, seconds: float = 0.02) -> float:
+        """Return the most bytes that are read in a second; arguments as those of `bandwidth`."""
+        return self._walked(self._reading, 1, total, threads, seconds)
+
+    def _walked(
+        self, ways: Sequence[Any], buffers: int, total: float, threads: int, seconds: float
+    ) -> float:
+        size = max(1024, int(total / buffers / threads) // 1024 * 1024)
         key = (threads, size)
         if key not in self._buffers:
             self._buffers = {
-                key: [[_pages(size, value) for value in (1, 2)] for _ in range(threads)]
+                key: [[_pages(size, 1), _pages(size, 2, _PAGE // 2)] for _ in range(threads)]
             }
         places = [[array.ctypes.data for array in pair] for pair in self._buffers[key]]
-        rounds = max(1, int(_SPAN * 4e10 / (2 * size)))
+        rounds = max(1, int(_SPAN * 4e10 / (buffers * size)))
         return max(
             _rate(
                 [functools.partial(copy, *pair, size, rounds) for pair in places],
-                2.0 * size * rounds,
-                seconds / len(self._copies),
+                float(buffers * size * rounds),
+                seconds / len(ways),
             )
-            for copy in self._copies
+            for copy in ways
         )
 
 
@@ -226,9 +248,27 @@ def _loaded_text(lanes: int, rows: int, vectors: int) -> str:
     )
 
 
-def _pages(size: int, value: int) -> np.ndarray:
-    raw = np.full(size + _PAGE, value, "u1")
-    return raw[-raw.ctypes.data % _PAGE :][:size]
+def _walk_text(name: str, hint: str | None, stretches: int) -> str:
+    """Return a function that copies with a hint at its stores, or adds up what it reads."""
+    each = _LINE_READ + (_SUMMED if hint is None else _LINE_WRITTEN)
+    lines = "".join(
+        each.format(j=j, stretch=j % stretches, at=_LINE * (j // stretches), hint=hint)
+        for j in range(_LINES)
+    )
+    sums, ends = (
+        "\n".join(text.format(j=j) for j in range(_LINES) if hint is None)
+        for text in (_SUM, _SUM_KEPT)
+    )
+    return _WALK.format(
+        name=name, stretches=stretches, step=_LINE * _LINES // stretches, lines=lines, sums=sums,
+        ends=ends,
+    )  # fmt: skip
+
+
+def _pages(size: int, value: int, lead: int = 0) -> np.ndarray:
+    """Return bytes that begin so far in a page: copies to the same place in another are slower."""
+    raw = np.full(size + _PAGE + lead, value, "u1")
+    return raw[-raw.ctypes.data % _PAGE + lead :][:size]
 
 
 def _rate(functions: Sequence[Callable[[], Any]], amount: float, seconds: float) -> float:
