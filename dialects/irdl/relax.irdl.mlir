@@ -1163,6 +1163,22 @@ module {
       %6 = irdl.any
       irdl.results(result: %6)
     }
+    irdl.operation @quantize {
+      %0 = irdl.any
+      %1 = irdl.any
+      %2 = irdl.any
+      irdl.operands(data: %0, scale: %1, zero_point: %2)
+      %3 = irdl.any
+      irdl.results(result: %3)
+    }
+    irdl.operation @dequantize {
+      %0 = irdl.any
+      %1 = irdl.any
+      %2 = irdl.any
+      irdl.operands(data: %0, scale: %1, zero_point: %2)
+      %3 = irdl.any
+      irdl.results(result: %3)
+    }
     irdl.operation @size {
       %0 = irdl.any
       irdl.operands(x: %0)

@@ -17,6 +17,7 @@ from relax_mlir.runtime.library_linear_algebra import LINEAR_ALGEBRA
 from relax_mlir.runtime.library_manipulate import MANIPULATE
 from relax_mlir.runtime.library_nn import NN
 from relax_mlir.runtime.library_normalization import NORMALIZATION
+from relax_mlir.runtime.library_quantize import QUANTIZE
 from relax_mlir.runtime.library_reduce import REDUCE
 from relax_mlir.runtime.library_sort import SORT
 from relax_mlir.runtime.library_support import axes as _axes
@@ -276,7 +277,7 @@ _define("softmax", _softmax(False))
 _define("log_softmax", _softmax(True))
 for _table in (
     ATTENTION, CHECKS, CREATE, ELEMENTWISE, IMAGE, INDEX, LINEAR_ALGEBRA, MANIPULATE, NN,
-    NORMALIZATION, REDUCE, SORT,
+    NORMALIZATION, QUANTIZE, REDUCE, SORT,
 ):  # fmt: skip
     for _name, _function in _table.items():
         _define(_name, _function)
