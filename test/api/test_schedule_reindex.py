@@ -150,6 +150,25 @@ def test_cache_inplace():
     refused(sch, lambda: sch.cache_inplace("C", 7, "local"), "number 7")
 
 
+DIVIDED = Program(
+    "divided",
+    """def main(A: T.Buffer((6,), "int32"), B: T.Buffer((6,), "int32")):
+    for i in range(6):
+        with T.block("B"):
+            vi = T.axis.spatial(6, i)
+            B[vi] = 100 // A[vi]
+""",
+    [(6,), (6,)],
+    lambda a: 100 // a,
+)
+DIAGONAL = """def main(A: T.Buffer((6,), "float32"), C: T.Buffer((6, 6), "float32")):
+    for i in range(6):
+        with T.block("C"):
+            vi = T.axis.spatial(6, i)
+            C[vi, vi] = A[vi]
+"""
+
+
 def test_pad_einsum():
     sch = Schedule(MATMUL.module)
     sch.pad_einsum("C", [4, 8, 5])
@@ -194,6 +213,31 @@ def test_pad_einsum_then_tile(program, padding):
     runs(sch, program)
 
 
+def test_pad_einsum_of_any_block_whose_sum_stays():
+    """Nobody sees what is computed of the zeros."""
+    sch = Schedule(SOFTMAX.module)
+    sch.set_scope("power", 0, "local")
+    for name, padding in {"most": [8, 1], "power": [4, 5], "total": [4, 5], "B": [3, 1]}.items():
+        sch.pad_einsum(name, padding)
+    assert (
+        'power_local_pad = T.alloc_buffer((((n + 3) // 4) * 4, 15), "float32", scope="local")'
+        in (sch.mod.script())
+    )
+    runs(sch, SOFTMAX)
+
+
+@pytest.mark.parametrize("program", [DYNAMIC_MATMUL, MATMUL], ids=lambda p: p.name)
+@pytest.mark.parametrize("axis", [0, 1, 2])
+def test_pad_einsum_after_a_split(program, axis):
+    sch = Schedule(program.module)
+    outer, inner = sch.split(sch.get_loops("C")[axis], [None, 4])
+    sch.annotate(outer, "note", 1)
+    sch.pad_einsum("C", [4, 4, 4])
+    assert "T.where" not in sch.mod.script()
+    sch.unroll(inner)
+    runs(sch, program)
+
+
 def test_pad_einsum_is_refused():
     sch = Schedule(ROW_SUM.module)
     refused(sch, lambda: sch.pad_einsum("B", [1]), "has 2 iterators")
@@ -204,7 +248,10 @@ def test_pad_einsum_is_refused():
     refused(sch, lambda: sch.pad_einsum("C", [5, 1]), "neither|no sum")
     sch = Schedule(SOFTMAX.module)
     refused(sch, lambda: sch.pad_einsum("most", [1, 5]), "no sum")
-    refused(sch, lambda: sch.pad_einsum("power", [4, 1]), "no product")
+    sch = Schedule(DIVIDED.module)
+    refused(sch, lambda: sch.pad_einsum("B", [4]), "cannot run for zeros: it holds 'arith.*divs")
+    sch = Schedule(from_source(HEAD + DIAGONAL))
+    refused(sch, lambda: sch.pad_einsum("C", [4]), "does not write all of 'C'")
     sch = Schedule(
         from_source(
             HEAD

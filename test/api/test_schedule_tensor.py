@@ -30,6 +30,24 @@ def tiled(sch, name="C", factors=(2, 2, 4)):
     return inner[0]
 
 
+DOUBLE = Program(
+    "double",
+    """def main(A: T.Buffer((24, 10), "float32"), C: T.Buffer((24, 10), "float32")):
+    B = T.alloc_buffer((24, 10), "float32")
+    for i, j in T.grid(24, 10):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, 9 - vj] = A[vi, 9 - vj] * 2.0
+    for i, j in T.grid(24, 10):
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi, vj] = B[vi, vj] + 1.0
+""",
+    [(24, 10), (24, 10)],
+    lambda a: a * 2 + 1,
+)
+
+
 def test_blockize():
     sch = Schedule(MATMUL.module)
     block = sch.get_block("C")
@@ -87,6 +105,65 @@ def test_blocks_of_blocks_go_on():
     sch.reorder(*reversed(sch.get_loops("C_update")))
     sch.vectorize(sch.get_loops("C_update")[1])
     runs(sch, MATMUL)
+
+
+@pytest.mark.parametrize("factors", [(4, 4, 4), (8, 2, 4), (2, 4, 8), (3, 5, 8)])
+@pytest.mark.parametrize("depth", [0, 1])
+def test_only_the_tiles_that_are_needed_move(factors, depth):
+    sch = Schedule(MATMUL_RELU.module)
+    sch.pad_einsum("C", [8, 8, 8])
+    sch.blockize(tiled(sch, "C", (4, 2, 4)))
+    rows, columns = sch.get_loops("C_pad")
+    i0, i1 = sch.split(rows, [None, factors[0]])
+    j0, j1 = sch.split(columns, [None, factors[1]])
+    sch.reorder(i0, j0, i1, j1)
+    sch.compute_at("C_o", [i0, j0][depth])
+    runs(sch, MATMUL_RELU)
+
+
+def test_compute_at_of_a_tile():
+    sch = Schedule(DOUBLE.module)
+    sch.blockize(tiled(sch, "B", (4, 2)))
+    i0, i1 = sch.split(sch.get_loops("C")[0], [None, 8])
+    sch.compute_at("B_o", i0)
+    assert "for i_0 in range(3):\n            for ax0, ax1 in T.grid(2, 5):" in sch.mod.script()
+    sch.parallel(i0)
+    runs(sch, DOUBLE)
+    columns = sch.get_loops("C")[2]
+    sch.reorder(columns, i1)
+    sch.compute_at("B_o", columns)
+    assert "for ax0 in range(2):" in sch.mod.script()
+    runs(sch, DOUBLE)
+
+
+def test_reverse_compute_at_of_a_tile():
+    sch = Schedule(DOUBLE.module)
+    sch.blockize(tiled(sch, "C", (6, 5)))
+    i0, _ = sch.split(sch.get_loops("B")[0], [None, 12])
+    sch.reverse_compute_at("C_o", i0)
+    assert len(sch.get_loops("C_o")) == 3
+    runs(sch, DOUBLE)
+
+
+def test_blockize_keeps_how_loops_run():
+    sch = Schedule(MATMUL.module)
+    i, j, _ = sch.get_loops("C")
+    sch.parallel(i)
+    sch.annotate(j, "note", 1)
+    sch.unroll(j)
+    sch.blockize(i)
+    assert sch.mod.script().count("in T.parallel(6)") == 2
+    assert sch.mod.script().count('in T.unroll(10, annotations={"note": 1})') == 2
+    runs(sch, MATMUL)
+
+
+def test_one_tile_of_all_that_another_layout_has():
+    """Iterators that are numbers leave no arithmetic with 0 behind."""
+    sch = Schedule(DYNAMIC.module)
+    sch.pad_einsum("B", [4, 2])
+    sch.blockize(sch.get_loops("A_pad")[0])
+    sch.transform_block_layout("A_pad_o", lambda i, j: (i, j))
+    runs(sch, DYNAMIC)
 
 
 def test_blockize_is_refused():

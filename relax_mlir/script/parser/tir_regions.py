@@ -92,6 +92,9 @@ def _symbolic(p: TirExprParser, node: Node, firsts: Mapping[str, int]) -> SymExp
         if type(value) is int:
             return SymExpr.const(value)
         return SymExpr.var(node.id) + firsts.get(node.id, 0) if value is not None else None
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        value = _symbolic(p, node.operand, firsts)
+        return None if value is None else -value
     if isinstance(node, ast.BinOp) and OPERATORS.get(type(node.op)) in SYMBOLIC:
         sides = [_symbolic(p, side, firsts) for side in (node.left, node.right)]
         if sides[0] is None or sides[1] is None:

@@ -10,6 +10,9 @@ from relax_mlir.tir.schedule.accesses import Access, accesses, through
 from relax_mlir.tir.schedule.index import Indices
 from relax_mlir.tir.schedule.injective import determined_names
 from relax_mlir.tir.schedule.regions import Range, range_of
+from relax_mlir.tir.schedule.simplify import simplify
+
+_ZERO, _ONE = SymExpr.const(0), SymExpr.const(1)
 
 
 def needed(
@@ -38,11 +41,10 @@ def needed(
     for buffer in dict.fromkeys(access.buffer for access in own):
         region = region_of(indices, loop, [a for a in found if a.buffer == buffer], facts)
         for access in (a for a in own if a.buffer == buffer):
-            exprs = _in_iterators(indices, access, block)
             told: dict[int, Range] = {}
-            for dim, expr in enumerate(exprs or ()):
+            for dim, own_part in enumerate(_of_a_point(indices, access, block)):
                 part = region[dim] if region is not None else None
-                solution = _solved(indices, expr, names, part)
+                solution = _solved(indices, own_part, names, part, facts, writes)
                 if solution is not None:
                     position, values = solution
                     before = told.get(position)
@@ -65,31 +67,62 @@ def first_inside(loop: ir.Operation) -> ir.Operation:
     return tree.body_of(loop).operations[0].operation
 
 
-def _in_iterators(indices: Indices, access: Access, block: ir.Operation) -> list[SymExpr] | None:
-    """Return the indices of an access in the body or the init region of a block, one name each."""
-    if access.indices is None:
-        return None
+def _of_a_point(
+    indices: Indices, access: Access, block: ir.Operation
+) -> list[Range | None]:  # fmt: skip
+    """Return which indices an access in a block has at one point, in terms of the iterators.
+
+    There are several where the block holds loops. None stands for what is not known. The names of
+    iterators are those of the body, in the init region too.
+    """
+    exprs = below(indices, access, block)
+    inner = inner_variables(indices, access.op, block)
+    if exprs is None or inner is None:
+        return []
     names: dict[str, SymExpr] = {}
     body = tree.body_of(block)
     for region in block.regions:
         for each in region.blocks:
             for own, argument in zip(body.arguments, each.arguments, strict=True):
                 names[str(indices.var(argument))] = indices.var(own)
-    return [expr.substitute(names) for expr in access.indices]
+    facts = indices.facts(body.operations[0].operation)
+    ranges = [range_of(expr.substitute(names), inner, facts) for expr in exprs]
+    return [
+        own if own is None or _known_at(indices, block, own) else None for own in ranges
+    ]  # fmt: skip
 
 
 def _solved(
-    indices: Indices, expr: SymExpr, names: list[str], part: Range | None
-) -> tuple[int, Range] | None:
-    """Return which iterator an index tells, and its values; None where it tells none."""
-    inside = [name for name in names if name in expr.symbols]
-    if part is None or len(inside) != 1:
+    indices: Indices, own: Range | None, names: list[str], part: Range | None, facts: Facts,
+    writes: bool,
+) -> tuple[int, Range] | None:  # fmt: skip
+    """Return which iterator an index tells, and for which values of it some are in a part.
+
+    None where it tells none.
+    """
+    if part is None or own is None:
         return None
-    rest = expr - SymExpr.var(inside[0])
-    if any(indices.value_of(name) is not None for name in rest.symbols):
-        # The iterator itself, in another way, or what is known inside of the block only.
+    inside = [name for name in names if name in own.low.symbols | own.high.symbols]
+    if len(inside) != 1:
         return None
-    return names.index(inside[0]), Range(part.low - rest, part.high - rest)
+    name = inside[0]
+    scale = own.low.substitute({name: _ONE}) - own.low.substitute({name: _ZERO})
+    factor = scale.value
+    if not factor or (factor < 0 and not writes):
+        # Steps run the wrong way for what reads them.
+        return None
+    low, high = (end - SymExpr.var(name) * factor for end in (own.low, own.high))
+    for rest in (low, high):
+        if any(each in names or indices.value_of(each) is not None for each in rest.symbols):
+            # The iterator itself, in another way, or what is known inside of the block only.
+            return None
+    first, last = part.low - high, part.high - low
+    if factor < 0:
+        first, last, factor = low - part.high, high - part.low, -factor
+    if factor == 1:
+        return names.index(name), Range(first, last)
+    least, most = (first + factor - 1) // factor, last // factor
+    return names.index(name), Range(simplify(least, facts), simplify(most, facts))
 
 
 def region_of(

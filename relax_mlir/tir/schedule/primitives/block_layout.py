@@ -65,6 +65,7 @@ def transform_block_layout(
     (loops[0] if loops else block).erase()
     state.touch()
     fresh = state.indices(made)
+    edit.fold(made)
     tidy(fresh, made)
     for each in [made, *(op for op in tree.ancestors(made) if op.name == tree.BLOCK)]:
         declare(fresh, each)

@@ -79,6 +79,7 @@ def blockize(state: ScheduleState, loop: ir.Operation, preserve_unit: bool) -> i
     _inner_block(indices, inner, made, halves, kept, inner_where)
     state.touch()
     fresh = state.indices(made)
+    edit.fold(made)
     edit.normalize(fresh, made)
     for each in [*tree.nested_blocks(made)[::-1], *_blocks_around(made)]:
         tidy(fresh, each) if each != made else None
@@ -216,6 +217,7 @@ def _begin(
             continue
         steps = indices.lift(loop.operands[1])
         new = edit.new_loop(at, tree.loop_name(loop), indices.entry(_ZERO), indices.entry(steps))
+        edit.run_like(new, loop)
         variables[name] = indices.var(tree.variable(new))
         at = edit.end_of(new)
     own = [i for i in spatial if halves[i].size.value != 1]

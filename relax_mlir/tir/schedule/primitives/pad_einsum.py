@@ -1,31 +1,43 @@
-"""Padding the iterators of a sum of products."""
+"""Padding the iterators of a block, and the buffers that it uses."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 from relax_mlir.dialects.bindings import ir, submodule
 from relax_mlir.dialects.relax.symbolic import SymExpr
-from relax_mlir.tir.schedule import buffers, edit, guarded, scopes, tree
+from relax_mlir.tir.schedule import buffers, checks, edit, guarded, scopes, tree
 from relax_mlir.tir.schedule.accesses import accesses, declare
 from relax_mlir.tir.schedule.conditions import Comparison
+from relax_mlir.tir.schedule.edit import number_of
 from relax_mlir.tir.schedule.index import Indices
 from relax_mlir.tir.schedule.padding import number
-from relax_mlir.tir.schedule.primitives.block_layout import plain_loops
 from relax_mlir.tir.schedule.reducers import update_of
 from relax_mlir.tir.schedule.simplify import simplify
 from relax_mlir.tir.schedule.state import ScheduleState
 
 memref = submodule("dialects.memref")
 _PLACES = {"memref.load": 0, "memref.store": 1}
+_PURE = ("arith.", "math.")
+_SILENT = ("tir.where", "tir.reads", "tir.writes", "tir.yield")
+# Dividing an integer by zero ends the process.
+_DIVISIONS = (
+    "arith.divsi", "arith.divui", "arith.remsi", "arith.remui", "arith.floordivsi",
+    "arith.ceildivsi", "arith.ceildivui",
+)  # fmt: skip
 _PRODUCTS = ("arith.mulf", "arith.muli")
 _CASTS = ("arith.extf", "arith.truncf", "arith.extsi", "arith.extui", "arith.sitofp",
           "arith.uitofp")  # fmt: skip
 
 
 def pad_einsum(state: ScheduleState, block: ir.Operation, padding: Sequence[int]) -> None:
-    """Have a block run for multiples of numbers, on copies of its buffers with zeros behind."""
+    """Have a block run for multiples of numbers, on copies of its buffers with zeros behind.
+
+    A loop that an iterator is the variable of gets more steps. Loops of an iterator that was split
+    stay, and run for what the predicate left out where they have steps for it.
+    """
     indices = state.indices(block)
     what = tree.describe(block)
-    loops = plain_loops(state, indices, block)
+    top = _top(state, indices, block)
     extents, kinds = indices.extents(block), tree.iter_types(block)
     if len(padding) != len(extents) or any(each < 1 for each in padding):
         raise state.error(
@@ -38,10 +50,15 @@ def pad_einsum(state: ScheduleState, block: ir.Operation, padding: Sequence[int]
     ]
     grown = [i for i, (a, b) in enumerate(zip(extents, sizes, strict=True)) if a != b]
     scopes.check_regular(state, block)
-    dims = _dims(state, indices, block)
-    _product(state, indices, block, [i for i in grown if kinds[i] == "reduction"])
+    if not scopes.runs_for_all(indices, block):
+        raise state.error(f"the predicate of {what} may leave out some of its points", block)
     writes = scopes.buffers(block)[1]
-    top = loops[0] if loops else block
+    dims = _dims(state, indices, block, writes)
+    reduced = [i for i in grown if kinds[i] == "reduction"]
+    if reduced:
+        _product(state, indices, block, reduced)
+    else:
+        _harmless(state, block)
     following = [view.operation for view in top.block.operations]
     after = following[following.index(top) + 1]
     for buffer, iterators in dims.items():
@@ -50,7 +67,9 @@ def pad_einsum(state: ScheduleState, block: ir.Operation, padding: Sequence[int]
         old = buffers.dims_of(indices, buffer)
         new = [sizes[i] if i in grown else dim for i, dim in zip(iterators, old, strict=True)]
         title = f"{buffers.name_of(buffer)}_pad"
-        copy = buffers.alloc(indices, title, new, buffers.dtype_of(buffer))
+        copy = buffers.alloc(
+            indices, title, new, buffers.dtype_of(buffer), buffers.scope_name(buffer)
+        )
         if buffer in writes:
             _copied(indices, ir.InsertionPoint(after), title, old, old, copy, buffer)
         else:
@@ -58,20 +77,76 @@ def pad_einsum(state: ScheduleState, block: ir.Operation, padding: Sequence[int]
         for access in accesses(indices, block):
             if access.buffer == buffer:
                 access.op.operands[_PLACES[access.op.name]] = copy
-    names = {str(indices.var(tree.variable(loop))): loop for loop in loops}
-    bindings = indices.bindings(block)
-    for position in grown:
-        value = indices.entry(sizes[position])
-        block.operands[len(extents) + position] = value
-        names[str(bindings[position])].operands[1] = value
+    loops = [_own_loop(indices, block, position) for position in grown]
+    conditions = _grown_conditions(indices, block, sizes)
+    edit.set_block(indices, block, indices.bindings(block), conditions, sizes)
+    for position, loop in zip(grown, loops, strict=True):
+        if loop is not None:
+            loop.operands[1] = indices.entry(sizes[position])
     fresh = state.indices(block)
+    edit.normalize(fresh, block)
     for each in [block, *(op for op in tree.ancestors(block) if op.name == tree.BLOCK)]:
         declare(fresh, each)
     edit.sweep(block)
     state.touch()
 
 
-def _dims(state: ScheduleState, indices: Indices, block: ir.Operation) -> dict[ir.Value, list[int]]:
+def _grown_conditions(
+    indices: Indices, block: ir.Operation, sizes: Sequence[SymExpr]
+) -> list[Comparison]:  # fmt: skip
+    """Return the predicate of a block that leaves out what is past its iterators, with new ends."""
+    facts = indices.facts(block)
+    found = []
+    for each in indices.block_conditions(block):
+        assert isinstance(each, Comparison)
+        for binding, extent, size in zip(
+            indices.bindings(block), indices.extents(block), sizes, strict=True
+        ):
+            if facts.can_prove(each.rhs - each.lhs >= extent - binding):
+                found.append(Comparison(binding, 2, size))
+                break
+    return found
+
+
+def _top(state: ScheduleState, indices: Indices, block: ir.Operation) -> ir.Operation:
+    """Return the outermost loop that a block depends on, which holds nothing else, or the block."""
+    if block.name != tree.BLOCK:
+        raise state.error("the body of a function has no iterators")
+    found = indices.block_conditions(block)
+    used = frozenset().union(
+        *(binding.symbols for binding in indices.bindings(block)),
+        *(each.symbols for each in found if isinstance(each, Comparison)),
+    )
+    around = tree.loops_around(block)
+    own = [loop for loop in around if str(indices.var(tree.variable(loop))) in used]
+    if not own:
+        return block
+    line = around[around.index(own[0]) :]
+    for outer, inner in pairwise([*line, block]):
+        if not checks.holds_only(outer, inner):
+            raise state.error(
+                f"{tree.describe(inner)} is not all that {tree.describe(outer)} holds", outer, inner
+            )
+    return own[0]
+
+
+def _own_loop(indices: Indices, block: ir.Operation, position: int) -> ir.Operation | None:
+    """Return the loop whose variable is an iterator, from 0 for all of it; None for none."""
+    bindings = indices.bindings(block)
+    name = bindings[position].name
+    if name is None or any(name in b.symbols for i, b in enumerate(bindings) if i != position):
+        return None
+    for loop in tree.loops_around(block):
+        if str(indices.var(tree.variable(loop))) == name:
+            lower, steps = map(indices.lift, loop.operands)
+            whole = lower.value == 0 and steps == indices.extents(block)[position]
+            return loop if whole else None
+    return None
+
+
+def _dims(
+    state: ScheduleState, indices: Indices, block: ir.Operation, writes: Sequence[ir.Value]
+) -> dict[ir.Value, list[int]]:  # fmt: skip
     """Return for each buffer of a block whose iterators its indices are; -1 for a constant."""
     found: dict[ir.Value, list[int]] = {}
     extents = indices.extents(block)
@@ -96,7 +171,20 @@ def _dims(state: ScheduleState, indices: Indices, block: ir.Operation) -> dict[i
         for position, dim in zip(own, buffers.dims_of(indices, access.buffer), strict=True):
             if position >= 0 and dim != extents[position]:
                 raise state.error(f"{what} does not run for all of '{name}'", block)
+        if access.buffer in writes and (-1 in own or len(set(own)) != len(own)):
+            raise state.error(f"{what} does not write all of '{name}'", block)
     return found
+
+
+def _harmless(state: ScheduleState, block: ir.Operation) -> None:
+    """Check that a block may run for zeros whose results nobody sees."""
+    for op in (each for region in block.regions for b in region.blocks for each in b.operations):
+        name = op.operation.name
+        known = name.startswith(_PURE) or name in _PLACES or name in _SILENT
+        if not known or (name in _DIVISIONS and not number_of(op.operation.operands[1])):
+            raise state.error(
+                f"{tree.describe(block)} cannot run for zeros: it holds '{name}'", block
+            )
 
 
 def _product(

@@ -98,9 +98,7 @@ def begin_before(
         with at, ir.Location.unknown():
             lower, steps = (indices.emit(bound.substitute(variables)) for bound in bounds)
         made = edit.new_loop(at, tree.loop_name(each), lower, steps)
-        for key in ("kind", "thread", "annotations"):
-            if key in each.attributes:
-                made.attributes[key] = each.attributes[key]
+        edit.run_like(made, each)
         variables[name[each]] = indices.var(tree.variable(made))
         at = edit.end_of(made)
     spatial = [i for i, kind in enumerate(tree.iter_types(block)) if kind == "spatial"]

@@ -65,7 +65,9 @@ def reindex(
     top = loops[0] if loops else block
     _only_here(state, block, buffer, top, writes)
     title = f"{name}_{scope or 'reindex'}"
-    copy = buffers.alloc(indices, title, shape, buffers.dtype_of(buffer), scope or "global")
+    copy = buffers.alloc(
+        indices, title, shape, buffers.dtype_of(buffer), scope or buffers.scope_name(buffer)
+    )
     following = [view.operation for view in top.block.operations]
     at = ir.InsertionPoint(following[following.index(top) + 1] if writes else top)
     if not writes and scope is None:

@@ -44,7 +44,7 @@ def rfactor(state: ScheduleState, loop: ir.Operation, axis: int) -> ir.Operation
     dims = buffers.dims_of(indices, buffer)
     parts = buffers.alloc(
         indices, f"{buffers.name_of(buffer)}_rf", [*dims[:axis], extent, *dims[axis:]],
-        buffers.dtype_of(buffer),
+        buffers.dtype_of(buffer), buffers.scope_name(buffer),
     )  # fmt: skip
     kinds, bindings = tree.iter_types(block), indices.bindings(block)
     labels, extents = edit.iterator_names(block), indices.extents(block)
@@ -232,6 +232,7 @@ def _copied(
                 indices.emit(indices.lift(value).substitute(variables)) for value in each.operands
             )
         made.append(edit.new_loop(at, tree.loop_name(each), lower, steps))
+        edit.run_like(made[-1], each)
         variables[str(indices.var(tree.variable(each)))] = indices.var(tree.variable(made[-1]))
         at = edit.end_of(made[-1])
     return made, variables
