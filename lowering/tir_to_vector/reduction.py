@@ -19,7 +19,7 @@ _WIDE = 4
 # Vectors of sums side by side where rows are read far apart: the longer a run of memory the better.
 _COLUMNS = 16
 _MANY_REGISTERS = 32
-# Rows that are read side by side, and bytes from which on they come from beyond a core's cache.
+# Rows that threads read side by side, and bytes from which on they come from beyond a core's cache.
 _ROWS = 8
 _CACHE = 2 << 20
 # Elements of a piece of a sum, and from how many sums on each is summed as a whole.
@@ -80,10 +80,18 @@ def _by_rows(writer: "NestWriter", reductions: list[int]) -> bool | ir.Value:
 
 
 def _reduce_rows(writer: "NestWriter", env: dict[int, Index], reduction: int, totals: Sums) -> None:
-    """Reduce several rows at a time, from end to end, with the sums in what is stored."""
-    emit = writer.emit
+    """Reduce from end to end of rows, with the sums in what is stored.
+
+    One thread reads row after row, which is memory in its order, and keeps as many sums as the
+    fastest cache holds. Threads that share columns have a part of each row, and read several.
+    """
+    emit, vector = writer.emit, writer.vector
+    assert vector is not None  # or there would be no rows
     rows = emit.size(writer.flat.iters[reduction].extent)
-    whole = emit.round_down(rows, _ROWS)
+    together = 1 if emit.threads == 1 else _ROWS
+    whole = emit.round_down(rows, together)
+    span = first, last = writer._span(vector)
+    most = writer.machine.l1_bytes * 4 // writer.bits(writer.flat.store)
 
     def start(at: Index, lanes: int, mask: ir.Value | None) -> None:
         writer._put(writer._start(env, at, lanes, mask), env, at, mask)
@@ -98,11 +106,14 @@ def _reduce_rows(writer: "NestWriter", env: dict[int, Index], reduction: int, to
 
         writer._chunks(chunk)
 
-    writer._chunks(start)
-    with emit.loop(0, whole, _ROWS) as loop:
-        add(loop.counter, _ROWS)
-    with emit.loop(whole, rows) as loop:
-        add(loop.counter, 1)
+    with emit.loop(first, last, most) as block:
+        writer._ranges[vector] = (block.counter, emit.min(emit.add(block.counter, most), last))
+        writer._chunks(start)
+        for begin, end, count in ((0, whole, together), (whole, rows, 1)):
+            if begin != end:
+                with emit.loop(begin, end, count) as loop:
+                    add(loop.counter, count)
+    writer._ranges[vector] = span
 
 
 def reduce_along(writer: "NestWriter", env: dict[int, Index], reductions: list[int]) -> None:

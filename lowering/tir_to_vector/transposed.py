@@ -10,6 +10,7 @@ from relax_mlir.lowering.tir_to_vector.flat import FlatNest
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.machine import Machine
 from relax_mlir.lowering.tir_to_vector.streaming import streams
+from relax_mlir.lowering.tir_to_vector.transposed_ahead import Ahead
 from relax_mlir.lowering.tir_to_vector.vector_nest import NestWriter, work_of
 
 _ONE = SymExpr.const(1)
@@ -17,10 +18,6 @@ _ONE = SymExpr.const(1)
 _MOST_LANES = 16
 # Elements of a block, along each of its sides, where the caches hold what is written.
 _BLOCK = 64
-# Where they do not, lines are read one after the other. Strides of whole pages would have the
-# stores of such a walk wait for the same few sets and banks, so there it writes runs of this many.
-_FAR_BLOCK = 512
-_PAGE = 4096
 # Vectors that cross a line read two; from that many rows on, it pays to begin with whole lines.
 _LEAST_ALIGNED = 128
 _LINE = 64
@@ -101,13 +98,20 @@ class TransposeWriter(NestWriter):
     ) -> None:  # fmt: skip
         """Write the tiles that are full."""
         emit, lanes = self.emit, self.lanes
-        run, size = (self._far_run(), _FAR_BLOCK) if past_cache else (_BLOCK, _BLOCK)
         start = self._aligned_start(env, *rows)
+        read = self.bits(next(op for op in self.flat.slice if self._reads_across(op))) // 8
+        ahead = Ahead(self, env, read, (start, rows[1])) if past_cache else None
+        run, size = (ahead.run, ahead.size) if ahead else (_BLOCK, _BLOCK)
         with ExitStack() as loops:
             right = loops.enter_context(self._blocks(0, whole, run))
             down = loops.enter_context(self._blocks(start, rows[1], size))
+            if ahead:
+                ahead.begin(right, down)
             y: Index = loops.enter_context(emit.loop(*down, lanes)).counter
             x = loops.enter_context(emit.loop(*right, lanes)).counter
+            if ahead:
+                for op in filter(self._reads_across, self.flat.accesses):
+                    ahead.fetch(op, x, y)
             if start is not rows[0]:
                 y = emit.max(emit.min(y, emit.sub(rows[1], lanes)), rows[0])
             self._tile(env, x, y, past_cache=past_cache)
@@ -120,7 +124,7 @@ class TransposeWriter(NestWriter):
         """
         emit, lanes = self.emit, self.lanes
         loads = [op for op in self.flat.accesses if op.name == "memref.load"]
-        source = next(filter(self._crosses, loads))
+        source = next(filter(self._reads_across, loads))
         strides = [self.flat.accesses[op].strides for op in loads if not self._crosses(op)]
         size = self.bits(source) // 8
         if size * lanes < _LINE or any(0 not in (s[self.along], s[self.across]) for s in strides):
@@ -158,19 +162,11 @@ class TransposeWriter(NestWriter):
         values = [self.emit.index(a), self.emit.index(b)]
         return self.emit.op("arith.ori", values, self.emit.index_type)
 
+    def _reads_across(self, op: ir.Operation) -> bool:
+        return op.name == "memref.load" and self._crosses(op)
+
     def _crosses(self, op: ir.Operation) -> bool:
         return self.flat.accesses[op].strides[self.along] not in (0, 1)
-
-    def _far_run(self) -> Index:
-        """Return how many adjacent elements to write before going on to the next line."""
-        emit, store = self.emit, self.flat.accesses[self.flat.store]
-        pages = _PAGE * 8 // self.bits(self.flat.store)
-        stride = emit.size(store.strides[self.across])
-        odd = emit.sub(stride, emit.round_down(stride, pages))
-        if isinstance(odd, int):
-            return self.lanes if odd else _FAR_BLOCK
-        far, near = emit.index(_FAR_BLOCK), emit.index(self.lanes)
-        return emit.select(emit.compare("eq", odd, 0), far, near)
 
     def _edges(
         self, env: dict[int, Index], right: tuple[Index, Index], down: tuple[Index, Index, Index]
@@ -236,7 +232,7 @@ class TransposeWriter(NestWriter):
             masks = {"load": self._masks(across, down), "store": self._masks(down, across)}
         self._tiles = {}
         for op in self.flat.accesses:
-            if op.name != "memref.load" or not self._crosses(op):
+            if not self._reads_across(op):
                 continue
             base = self.bases[op]
             type_ = ir.VectorType.get([lanes], base.type.element_type)

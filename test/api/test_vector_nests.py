@@ -85,7 +85,7 @@ def test_sums_of_rows_kept_in_the_cache(
     monkeypatch.setattr(team, "LEAST_WORK", 0)
     monkeypatch.setattr(reductions, "_CACHE", 0)
     made = build([reduction("f", kind, (1,), "float32")], threads=threads)
-    for shape in [*SHAPES, (2, 9, 1024), (1, 8, 517), (1, 7, 600)]:
+    for shape in [*SHAPES, (2, 9, 1024), (1, 8, 517), (1, 7, 600), (1, 9, 8500)]:
         x = values(shape, "float32")
         x = np.sign(x) if kind == "prod" else x
         got = by_all_counts(threads, made["f"], [x], (shape[0], shape[2]), "float32")
@@ -119,7 +119,8 @@ def test_stores_past_the_cache(dtype: str, threads: int, monkeypatch: pytest.Mon
         threads=threads,
         l3_bytes=4000,
     )
-    for shape in [*SHAPES, (3, 5, 301), (16, 16, 64), (32, 48, 33)]:
+    # The last has several blocks of what is read of each row.
+    for shape in [*SHAPES, (3, 5, 301), (16, 16, 64), (32, 48, 33), (1, 40, 1200)]:
         x = values(shape, dtype)
         row = values(shape[2:], dtype)
         np.testing.assert_array_equal(

@@ -96,3 +96,37 @@ func.func @any(%A: memref<?xf32> {tir.name = "A", tir.dtype = "float32", tir.sha
   }) {kind = "serial"} : (index, index) -> ()
   return
 }
+
+// -----
+
+// What is turned past the cache is asked for a block ahead, by lines of rows: with each tile of 16
+// rows that many lines. Where the caches hold it nothing is.
+#s = affine_map<() -> (4096, 4096)>
+// CHECK-LABEL: func.func @turned
+// CHECK: scf.if
+// CHECK-COUNT-16: memref.prefetch {{.*}}, read, locality<2>, data
+// CHECK-COUNT-16: nontemporal = true
+// CHECK: } else {
+// CHECK-NOT: memref.prefetch
+// CHECK: return
+func.func @turned(%A: memref<4096x4096xf32> {tir.name = "A", tir.dtype = "float32", tir.shape = #relax.dims<[], #s>},
+                  %B: memref<4096x4096xf32> {tir.name = "B", tir.dtype = "float32", tir.shape = #relax.dims<[], #s>}) attributes {tir.prim_func} {
+  %n = arith.constant 4096 : index
+  %c0 = arith.constant 0 : index
+  "tir.for"(%c0, %n) ({
+  ^bb0(%i: index):
+    "tir.for"(%c0, %n) ({
+    ^bb0(%j: index):
+      "tir.block"(%i, %j, %n, %n) ({
+      ^bb0(%vi: index, %vj: index):
+        %a = memref.load %A[%vj, %vi] : memref<4096x4096xf32>
+        memref.store %a, %B[%vi, %vj] : memref<4096x4096xf32>
+        "tir.yield"() : () -> ()
+      }, {
+      }) {block_name = "turned", iter_types = ["spatial", "spatial"]} : (index, index, index, index) -> ()
+      "tir.yield"() : () -> ()
+    }) {kind = "serial"} : (index, index) -> ()
+    "tir.yield"() : () -> ()
+  }) {kind = "serial"} : (index, index) -> ()
+  return
+}
