@@ -1,16 +1,22 @@
 """The left-hand side of a contraction: a register tile's rows, as they lie or copied."""
 
+import operator
+
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.blocking import PAGE, crowded
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.matmul_sizes import Sizes
 from relax_mlir.lowering.tir_to_vector.microkernel import Flat
-from relax_mlir.lowering.tir_to_vector.packing import Loader, copy_rows
+from relax_mlir.lowering.tir_to_vector.packing import Loader, copy_rows, copy_steps
 
 # A block of k of unknown size is rounded up to a multiple of less.
 _SPARE = 16
 # Vectors of so many bits only x86 has.
 _ORDERED_BITS = 256
+# Tiles side by side that read adjacent rows where they lie, though lines that are far apart in ways
+# that evict each other come from the last-level cache.
+_FEW_TILES = 2
+_COMPARES = {"sle": operator.le, "sgt": operator.gt, "eq": operator.eq}
 
 
 class LeftSide:
@@ -20,6 +26,8 @@ class LeftSide:
         self._sizes = sizes
         self._copies: ir.Value | None = None
         self._distance = 0
+        # Whether adjacent rows are copied.
+        self._copied: bool | ir.Value = False
 
     def allocate(self) -> None:
         """Make room for copies of rows where they are needed: at fixed distances, off powers of 2.
@@ -29,6 +37,9 @@ class LeftSide:
         order code should be.
         """
         sizes = self._sizes
+        if self._adjacent:
+            self._allocate_steps()
+            return
         stride = sizes.a.stride(sizes.found.m)
         fixed = isinstance(stride, int) and isinstance(sizes.m, int)
         by_row = sizes.machine.vector_bits >= _ORDERED_BITS and sizes.a.stride(sizes.found.k) == 1
@@ -39,6 +50,46 @@ class LeftSide:
         self._distance = steps + sizes.lanes
         count = sizes.rows.largest * self._distance
         self._copies = sizes.emit.alloc(count, sizes.found.element)
+
+    @property
+    def _adjacent(self) -> bool:
+        """Whether the rows of a step are adjacent, and masks say which there are."""
+        sizes = self._sizes
+        bits = sizes.found.a.buffer.type.element_type.width
+        along, across = (sizes.a.stride(i) for i in (sizes.found.m, sizes.found.k))
+        return along == 1 and across != 1 and sizes.m != 1 and sizes.machine.can_mask(bits)
+
+    def _allocate_steps(self) -> None:
+        """Make room for copies of adjacent rows: of tiles that are not whole, and of far ones."""
+        sizes = self._sizes
+        self._copied = True if sizes.found.widen[0] is not None else self._far()
+        if self._copied is False and isinstance(sizes.m, int) and not sizes.rows.fine:
+            return
+        steps = sizes.k_block if isinstance(sizes.k_block, int) else sizes.k_most + _SPARE
+        count = steps * sizes.rows.largest + sizes.lanes
+        self._copies = sizes.emit.alloc(count, sizes.found.element)
+
+    def _far(self) -> bool | ir.Value:
+        """Return whether few tiles use lines that come from far away and evict each other."""
+        sizes, emit = self._sizes, self._sizes.emit
+        size = sizes.found.element.width // 8
+        walked: Index = size
+        for position, stride in enumerate(sizes.found.a.strides):
+            if stride != 0:
+                walked = emit.mul(walked, sizes.extent(position))
+        step = emit.mul(sizes.a.stride(sizes.found.k), size)
+        far: bool | ir.Value = True
+        for holds, value, than in (
+            ("sle", sizes.n, _FEW_TILES * sizes.width),
+            ("sgt", walked, sizes.machine.l2_bytes),
+            ("eq", emit.sub(step, emit.round_down(step, PAGE // 4)), 0),
+        ):
+            if not isinstance(value, int):
+                known = emit.compare(holds, value, than)
+                far = known if far is True else emit.both(far, known)
+            elif not _COMPARES[holds](value, than):
+                return False
+        return far
 
     def _crowded(self, stride: int) -> bool:
         """Whether rows of a tile would evict each other from the first-level cache."""
@@ -78,5 +129,27 @@ class LeftSide:
             rows.each = [emit.from_place(a.base, place, steps) for place in places]
             return rows
         load = Loader(emit, a.base, found.widen[0], sizes.vector)
+        if self._adjacent:
+            return self._steps(load, rows, tile, steps)
         copy_rows(load, rows, tile, steps, self._copies, self._distance)
         return Flat(self._copies, 0, {"m": self._distance, "k": 1})
+
+    def _steps(self, load: Loader, rows: Flat, tile: int, steps: Index) -> Flat:
+        """Return where adjacent rows are; of whole tiles that is where they lie, unless far."""
+        emit, copies, copied = self._sizes.emit, self._copies, self._copied
+        assert copies is not None
+        if copied is not True and rows.last is not None:
+            part = emit.compare("slt", rows.last, tile - 1)
+            copied = part if copied is False else emit.op("arith.ori", [copied, part], part.type)
+        if copied is False:
+            return rows
+        if copied is True:
+            copy_steps(load, rows, tile, steps, copies)
+            return Flat(copies, 0, {"m": 1, "k": tile})
+        with emit.when(copied):
+            copy_steps(load, rows, tile, steps, copies)
+        base = emit.select(copied, emit.dynamic(copies), emit.dynamic(rows.base))
+        first = emit.select(copied, 0, rows.offset)
+        stride = emit.select(copied, tile, rows.stride("k"))
+        place = emit.from_place(base, first, emit.mul(stride, steps))
+        return Flat(place, 0, {"m": 1, "k": stride})

@@ -86,6 +86,32 @@ def copy_rows(
                 emit.vector_store(value, to, [emit.add(target, whole)])
 
 
+def copy_steps(load: Loader, a: Flat, rows: int, steps: Index, to: ir.Value) -> None:
+    """Copy rows of A that are adjacent: those of each step beside each other, `rows` of them.
+
+    What is written past a step's rows is the next one's: the buffer is a vector longer. The next
+    rows are asked for, most of which share the lines.
+
+    Args:
+        load: loads A.
+        a: its first element; strides "m", which is 1, and "k".
+        rows: how many.
+        steps: steps of k.
+        to: where to.
+    """
+    emit, lanes = load.emit, load.vector.shape[0]
+    there = rows if a.last is None else emit.add(a.last, 1)
+    starts = range(0, rows, lanes)
+    masks = [emit.mask(emit.sub(there, start), lanes) for start in starts]
+    with emit.loop(0, steps) as p:
+        source = emit.add(a.offset, emit.mul(p.counter, a.stride("k")))
+        target = emit.mul(p.counter, rows)
+        emit.prefetch(a.base, emit.add(source, rows))
+        for start, mask in zip(starts, masks, strict=True):
+            value = load.vectors(emit.add(source, start), mask)
+            emit.vector_store(value, to, [emit.add(target, start)])
+
+
 class _Writes(Protocol):
     @property
     def emit(self) -> Emitter: ...

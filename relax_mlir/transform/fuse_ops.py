@@ -1,7 +1,7 @@
 """The pass `fuse-ops`: chains of elementwise kernels become one kernel each (W0 of R14).
 
 They join the kernel of the contraction, or of the window, that they follow, where it is the first
-of the chain.
+of the chain. A product of matrices reads what only permutes axes as it lay before.
 
 What passes between them is then never written to memory. A kernel takes part when it is one nest of
 spatial loops over its output with plain arithmetic inside. It is computed where its result is used,
@@ -33,6 +33,7 @@ from relax_mlir.transform.tir_calls import (
     erase_call,
     match_call,
 )
+from relax_mlir.transform.turned_operands import match_turned, permuted_axes
 from relax_mlir.transform.window_kernels import match_window_kernel
 
 # Past so many characters the name of a fused kernel tells nobody more.
@@ -75,32 +76,60 @@ class _Fuser:
 
     def _fuse_into(self, op: ir.Operation) -> ir.Operation | None:
         """Merge one producer into a call and return what replaces the call, None when none fits."""
-        consumer = match_elementwise(match_call(op, self._kernels.symbols))
+        call = match_call(op, self._kernels.symbols)
+        consumer = match_elementwise(call)
         if consumer is None:
-            return None
+            return None if call is None else self._read_as_it_lies(call)
         for argument in consumer.call.arguments:
             producer = self._producer(argument, consumer)
             if producer is not None:
                 return self._merge(producer, consumer, argument)
         return None
 
-    def _producer(
-        self, value: ir.Value, consumer: ElementwiseKernel
-    ) -> ElementwiseKernel | ContractionKernel | None:
+    def _read_as_it_lies(self, call: TirCall) -> ir.Operation | None:
+        """Let a product of matrices read a permuted argument by strides; None when it has none."""
+        for argument in call.arguments:
+            made = self._made_for(argument, call)
+            producer = match_elementwise(made)
+            axes = None if producer is None else permuted_axes(producer)
+            turned = None if axes is None else match_turned(call, argument, axes)
+            if made is None or turned is None:
+                continue
+            (source,) = made.arguments
+            inputs = [source if value == argument else value for value in call.arguments]
+            names = [each.callee.name.value for each in (made, call)]
+            what = names, turned.positions
+            fused = self._kernels.call([made, call], inputs, _name(names), what, turned.write)
+            self._erase(call, made)
+            return fused
+        return None
+
+    def _erase(self, *calls: TirCall) -> None:
+        for each in calls:
+            del self._writes[each.op]
+            erase_call(each.op)
+
+    def _made_for(self, value: ir.Value, consumer: TirCall) -> TirCall | None:
+        """Return the call that makes a tensor for another one alone, which may make it as well."""
         if isinstance(value.owner, ir.Block) or value.owner.operation.name != "relax.call_tir":
             return None
         op = value.owner.operation
         users = {use.owner.operation for use in value.uses}
-        tuple_ = consumer.call.op.operands[1]
+        tuple_ = consumer.op.operands[1]
         if users != {tuple_.owner.operation} or len(list(tuple_.uses)) != 1:
             return None
-        if op.block != consumer.call.op.block:
+        if op.block != consumer.op.block or self._writes[op] != self._writes[consumer.op]:
             return None
-        if self._writes[op] != self._writes[consumer.call.op]:
+        return match_call(op, self._kernels.symbols)
+
+    def _producer(
+        self, value: ir.Value, consumer: ElementwiseKernel
+    ) -> ElementwiseKernel | ContractionKernel | None:
+        call = self._made_for(value, consumer.call)
+        if call is None:
             return None
         positions = [i for i, other in enumerate(consumer.call.arguments) if other == value]
         loads = [load for i in positions for load in consumer.loads.get(i, [])]
-        call = match_call(op, self._kernels.symbols)
         elementwise = match_elementwise(call)
         if _repeats_twice(elementwise, consumer, loads):
             return elementwise
@@ -147,9 +176,7 @@ class _Fuser:
         fused = self._kernels.call(
             [producer.call, consumer.call], inputs, _name(names), (names, wiring), write
         )
-        for old in (consumer.call.op, producer.call.op):
-            del self._writes[old]
-            erase_call(old)
+        self._erase(consumer.call, producer.call)
         return fused
 
 

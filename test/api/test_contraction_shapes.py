@@ -93,6 +93,36 @@ def test_some_sizes_known(unknown: str, bits: int) -> None:
         np.testing.assert_allclose(got, want, rtol=1e-3, atol=1e-3, err_msg=str(shape))
 
 
+@pytest.mark.parametrize("bits", [512, 256, 128])
+@pytest.mark.parametrize(
+    ("dtypes", "unknown"),
+    [
+        (("float32", "float32"), ""),
+        (("float32", "float32"), "mkn"),
+        (("float32", "float32"), "m"),
+        (("float64", "float64"), "mkn"),
+        (("float16", "float32"), "mkn"),
+        (("int32", "int32"), "m"),
+    ],
+)
+def test_adjacent_rows(dtypes: tuple[str, str], unknown: str, bits: int) -> None:
+    spec = "km,kn->mn"
+    # The last two are far: a small cache, steps a kilobyte apart or more, few columns.
+    shapes = ((1, 30, 20), (13, 33, 64), (37, 1100, 61), (256, 40, 40), (512, 600, 17))
+    functions = []
+    for i, shape in enumerate(shapes):
+        dims = {x: x if x in unknown else size for x, size in zip("mkn", shape, strict=True)}
+        functions.append(contraction(f"f{i}", spec, dims, dtypes))
+    functions = functions[:1] if unknown == "mkn" else functions
+    made = build(functions, vector_bits=bits, l2_bytes=1 << 14)
+    for i, shape in enumerate(shapes):
+        inputs = arguments(spec, shape, dtypes[0])
+        exact = "float64" if "float" in dtypes[0] else "int64"
+        want = np.einsum(spec, *(x.astype(exact) for x in inputs)).astype(dtypes[1])
+        got = run(made[f"f{i % len(functions)}"], inputs, want.shape, dtypes[1])
+        np.testing.assert_allclose(got, want, rtol=1e-3, atol=1e-3, err_msg=str(shape))
+
+
 @pytest.mark.parametrize("unknown", ["", "m", "mkn"])
 def test_few_rows_of_a_large_matrix(
     unknown: str, monkeypatch: pytest.MonkeyPatch, few_threads: None
