@@ -62,7 +62,7 @@ func.func @turned(%x: !X, %w: !W) -> !Y attributes {relax.function} {
   return %2 : !Y
 }
 
-// CHECK: func.func private @[[KERNEL]](%{{.*}}, %[[W:.*]]: memref<?x?x?xf32> {
+// CHECK: func.func private @[[KERNEL]](%arg0: {{.*}}, %[[W:arg1]]: 
 // CHECK: ^bb0(%[[I:.*]]: index, %[[M:.*]]: index, %[[N:.*]]: index, %[[K:.*]]: index):
 // CHECK: "tir.reads"(%[[W]]) {map = #{{.*}}}
 // CHECK: memref.load %[[W]][%[[I]], %[[N]], %[[K]]]
