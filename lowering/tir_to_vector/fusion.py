@@ -20,7 +20,12 @@ from relax_mlir.lowering.tir_to_vector.row_blocks import (
 )
 from relax_mlir.lowering.tir_to_vector.streaming import fence
 from relax_mlir.lowering.tir_to_vector.team import Part
-from relax_mlir.lowering.tir_to_vector.vector_nest import NestWriter, vector_iter, work_of
+from relax_mlir.lowering.tir_to_vector.vector_nest import (
+    NestWriter,
+    has_functions,
+    vector_iter,
+    work_of,
+)
 
 # What an element takes, in the terms of `LEAST_WORK`, and how many rows each thread should have.
 _ELEMENT_WORK = 16
@@ -145,7 +150,7 @@ def emit_fused(group: list[FlatNest], count: int, emit: Emitter, machine: Machin
                 writers = _writers(placed, count, emit, machine, near=not far)
                 for writer in writers:
                     writer.long = row
-                if far:
+                if far and (machine.fma_units > 1 or not any(map(has_functions, group))):
                     _prefetch(writers, count, block)
                 _rows(ranges, [], writers, emit, block)
                 fence(emit, writers)
@@ -215,7 +220,11 @@ def _writers(
 
 
 def _prefetch(writers: list[NestWriter], count: int, block: Index) -> None:
-    """Have what the next block reads and writes fetched while another nest computes."""
+    """Have what the next block reads and writes fetched while another nest computes.
+
+    That is not for functions on a core with one unit for multiply-adds: it takes so long for a row
+    that the hardware has the next one by then, and to fetch it too only delays what is stored.
+    """
     first = writers[0].flat
     for buffer in dict.fromkeys(access.buffer for access in first.accesses.values()):
         for writer in writers[1:]:

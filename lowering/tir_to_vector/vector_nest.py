@@ -424,6 +424,12 @@ class NestWriter:
         return operand(self.flat.value)
 
 
+def has_functions(flat: FlatNest) -> bool:
+    """Whether a nest computes elementary functions that are of several instructions."""
+    names = {op.name for op in flat.slice}
+    return any(name.startswith("math.") and name not in _QUICK for name in names)
+
+
 def work_of(emit: Emitter, flat: FlatNest, each: int) -> Index:
     """Return the product of all extents and what each step takes; nothing with one thread."""
     if emit.threads == 1:
