@@ -81,7 +81,7 @@ def _lower_function(func: ir.OpView, machine: Machine, slow: SlowKernels) -> lis
     emit = Emitter(func.entry_block, machine.threads)
     keep_order(func)
     align_storage(func)
-    prepare(func)
+    prepare(func, machine)
     may_be_idle = has_nested_reductions(func)
     plans = plan_function(func, machine)
     slow.tell(ir.StringAttr(func.operation.attributes["sym_name"]).value, plans)

@@ -39,6 +39,7 @@ from relax_mlir.lowering.tir_to_vector.index_map_writer import emit_index_map
 from relax_mlir.lowering.tir_to_vector.machine import Machine
 from relax_mlir.lowering.tir_to_vector.matmul import emit_contraction
 from relax_mlir.lowering.tir_to_vector.matrix_product import is_matrix_product, is_sum_of_products
+from relax_mlir.lowering.tir_to_vector.merged_loops import merge_loops
 from relax_mlir.lowering.tir_to_vector.planes import Planes, find_planes
 from relax_mlir.lowering.tir_to_vector.planes_kernel import emit_planes
 from relax_mlir.lowering.tir_to_vector.prologue import Prologue, emit_prologue, match_prologue
@@ -153,20 +154,30 @@ def _plans(func: ir.OpView, machine: Machine) -> list[Plan]:
     return plans
 
 
-def prepare(func: ir.OpView) -> None:
-    """Give nests a form that has a class: inits that read data, guarded padding, quotients."""
+def prepare(func: ir.OpView, machine: Machine) -> None:
+    """Give nests a form that has a class: split loops, inits that read data, padding, quotients."""
+    merge_loops(func, lambda op: _is_fast(op, machine))
     split_data_inits(func)
     split_paddings(func)
     split_quotients(func)
     combine_bytes(func)
 
 
+def _is_fast(op: ir.Operation, machine: Machine) -> bool:
+    nest = match_nest(op)
+    if isinstance(nest, Nest):
+        return not isinstance(_fast_form(nest, machine), str)
+    branches = _nest_with_branches(op)
+    return branches is not None and not isinstance(match_branches(branches), str)
+
+
 def classify(func: ir.OpView, machine: Machine | None = None) -> list[BlockInfo]:
     """Return for each block of a prim func what it is and whether it becomes vector code."""
     # It stays as it is; lowering splits inits off, too.
     copy = func.operation.clone(ip=False).operation.opview
-    prepare(copy)
-    plans = plan_function(copy, machine or Machine())
+    machine = machine or Machine()
+    prepare(copy, machine)
+    plans = plan_function(copy, machine)
     return [info for plan in plans for info in plan.blocks]
 
 

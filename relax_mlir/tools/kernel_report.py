@@ -101,7 +101,7 @@ def _kernels(lowered: IRModule, machine: Machine) -> list[Kernel]:
                 op.operation.erase()
             elif _is_kernel(op.operation):
                 name = ir.StringAttr(op.operation.attributes["sym_name"]).value
-                prepare(op)
+                prepare(op, machine)
                 nests = [describe(plan, machine) for plan in plan_function(op, machine)]
                 found[name] = Kernel(name, nests, 1, _instructions(op.operation))
         lower_tir(

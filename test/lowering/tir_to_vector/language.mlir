@@ -3,7 +3,7 @@
 // A predicate guards the body; what initialises has the part that no reduction is in.
 // CHECK-LABEL: func.func @predicate(
 // CHECK: scf.for
-// CHECK: %[[FIRST:.*]] = arith.cmpi slt
+// CHECK: %[[FIRST:.*]] = arith.cmpi ne
 // CHECK: scf.if %[[FIRST]] {
 // CHECK: memref.store
 // CHECK: scf.for
@@ -16,12 +16,13 @@ func.func @predicate(%A: memref<10x7xf32>, %B: memref<10xf32>) attributes {tir.p
   %c4 = arith.constant 4 : index
   %c7 = arith.constant 7 : index
   %c10 = arith.constant 10 : index
+  %c11 = arith.constant 11 : index
   %c12 = arith.constant 12 : index
-  "tir.for"(%c0, %c12) ({
+  "tir.for"(%c0, %c11) ({
   ^bb0(%i: index):
     "tir.for"(%c0, %c12) ({
     ^bb0(%k: index):
-      %p = arith.cmpi slt, %i, %c10 : index
+      %p = arith.cmpi ne, %i, %c10 : index
       %q = arith.cmpi slt, %k, %c7 : index
       %both = arith.andi %p, %q : i1
       "tir.block"(%i, %k, %c10, %c7) ({

@@ -91,5 +91,26 @@ class Module:
                     B[vc, vi, vj] = T.float32(0)
                 B[vc, vi, vj] += P[vc, vi + vy, vj + vx]
 
+    # Loops that were split and fused are those of the iterators again, without a condition.
+    # CHECK-LABEL: func.func @tiled
+    # CHECK-NOT: arith.floordivsi
+    # CHECK: vector.fma {{.*}} : vector<16xf32>
+    # CHECK: return
+    @T.prim_func
+    def tiled(
+        A: T.Buffer((37, 23), "float32"),
+        B: T.Buffer((23, 41), "float32"),
+        C: T.Buffer((37, 41), "float32"),
+    ):
+        for f, k0, k1 in T.grid(1517, 3, 8):
+            with T.block("C"):
+                i = T.axis.spatial(37, f // 41)
+                j = T.axis.spatial(41, f % 41)
+                k = T.axis.reduce(23, k0 * 8 + k1)
+                T.where(k0 * 8 + k1 < 23)
+                with T.init():
+                    C[i, j] = T.float32(0)
+                C[i, j] += A[i, k] * B[k, j]
+
 
 print(transform.LowerTIR()(Module))
