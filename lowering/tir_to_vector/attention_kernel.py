@@ -5,16 +5,16 @@ computed by register tiles, raised in the cache, and multiplied by values; what 
 before is made smaller where a larger score turns up. No more than such a block of scores exists.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.lowering.tir_to_llvm.lanes import Lanes, choose
 from relax_mlir.lowering.tir_to_vector.attention import Attention
 from relax_mlir.lowering.tir_to_vector.attention_ahead import Ahead, find_ahead
 from relax_mlir.lowering.tir_to_vector.attention_changes import Changes
 from relax_mlir.lowering.tir_to_vector.attention_few import FewQueries
+from relax_mlir.lowering.tir_to_vector.attention_near import are_near, longest_key
 from relax_mlir.lowering.tir_to_vector.attention_pack import (
     Matrix,
     copy_rows,
@@ -31,6 +31,7 @@ from relax_mlir.lowering.tir_to_vector.attention_pairs import (
 )
 from relax_mlir.lowering.tir_to_vector.attention_setup import Setup
 from relax_mlir.lowering.tir_to_vector.attention_softmax import RowState, Softmax
+from relax_mlir.lowering.tir_to_vector.attention_sums import Sums
 from relax_mlir.lowering.tir_to_vector.attention_tile import Lines, sum_products
 from relax_mlir.lowering.tir_to_vector.blocking import PAGE, crowded
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
@@ -45,6 +46,8 @@ KEYS = 512
 TILES = 4
 # Panels of values that are read where they lie, if rows follow each other.
 MOST_PANELS = 4
+# From so many keys on it pays to look at lengths of queries and keys before their scores.
+MANY = 128
 # Up to so many queries it does not pay to rearrange keys and values.
 FEW = 6
 
@@ -56,7 +59,7 @@ class _Buffers:
     keys: ir.Value
     values: ir.Value | None
     queries: ir.Value | None
-    sums: ir.Value | None
+    sums: Sums
     softmax: Softmax
 
 
@@ -69,6 +72,7 @@ class _Head:
     out: Matrix
     changes: Changes
     ahead: Ahead | None
+    longest: ir.Value | None
 
 
 @dataclass(frozen=True)
@@ -126,8 +130,10 @@ class _Kernel:
         )  # fmt: skip
         one_block = isinstance(self.keys, int) and 0 < self.keys <= KEYS
         self.alone = one_block and setup.mask is None
-        # Sums of the last block are divided before they are stored.
-        self.at_once = self.found.out.column == 1
+        unchanged = setup.mask is None and not self.found.added and self.found.seen is None
+        known = isinstance(self.keys, int)
+        self.many = self.keys >= MANY if known else self.emit.compare("sge", self.keys, MANY)
+        self.may_be_near = unchanged and self.many is not False and self.use.is_single
         self.queries_lie_well = self._queries_lie_well()
 
     def _units(self, count: Index) -> Index:
@@ -154,7 +160,7 @@ class _Kernel:
             env: dict[int, Index] = {}
             for position in setup.own:
                 env[position] = stack.enter_context(emit.loop(*spans[position])).counter
-            self._pack(env)
+            longest = self._pack(env)
             for position in setup.shared:
                 env[position] = stack.enter_context(emit.loop(*spans[position])).counter
             head = _Head(
@@ -163,6 +169,7 @@ class _Kernel:
                 setup.matrix(found.out, env),
                 setup.changes(env),
                 find_ahead(setup, env, spans, rows[0], self.block),
+                longest,
             )
             if rows[0] == 0 and isinstance(rows[1], int) and rows[1] <= self.block:
                 self._rows(head, 0, rows[1])
@@ -190,16 +197,19 @@ class _Kernel:
             self.query_stride = emit.add(
                 emit.mul(emit.div(emit.add(self.steps, lanes - 1), lanes), lanes), lanes
             )
-            self.sum_stride = emit.add(self.columns, lanes)
+            sum_stride = emit.add(self.columns, lanes)
             query_size = emit.mul(self.query_stride, self.block)
-            sum_size = emit.mul(self.sum_stride, self.block)
-        state = RowState(*(emit.alloc(rows, element) for _ in range(5)))
+            sum_size = emit.mul(sum_stride, self.block)
+        parts = emit.alloc(rows * lanes, element) if self.may_be_near else None
+        state = RowState(*(emit.alloc(rows, element) for _ in range(5)), parts)
         scores = emit.alloc(self.block * stride, element)
+        at_once = self.alone and self.found.out.column == 1
+        kept = None if at_once else emit.alloc(sum_size, element)
         return _Buffers(
             emit.alloc(key_size, element),
             None if self.values_lie_well else emit.alloc(value_size, element),
             None if self.queries_lie_well else emit.alloc(query_size, element),
-            None if self.alone and self.at_once else emit.alloc(sum_size, element),
+            Sums(self.setup, kept, sum_stride, state, self.tile, VECTORS),
             Softmax(
                 self.use, scores, stride, state, self.alone, self.pairs is not None, self._none()
             ),
@@ -211,16 +221,38 @@ class _Kernel:
             return self.found.zeros or self.keys == 0
         return self.emit.compare("eq", self.keys, 0)
 
-    def _pack(self, env: dict[int, Index]) -> None:
+    def _pack(self, env: dict[int, Index]) -> ir.Value | None:
+        """Copy keys and values; return the square of the longest key's length if it matters."""
         key, value = (self.setup.matrix(p, env) for p in (self.found.key, self.found.value))
         if self.pairs is not None:
             pack_row_pairs(key, self.keys, self.depth, self.buffers.keys, self.panel)
             pack_column_pairs(value, self.keys, self.width, self.buffers.values, self.panel)
-            return
-        factor = self.setup.factor if self.queries_lie_well else None
-        pack_rows(key, self.keys, self.depth, self.buffers.keys, self.panel, factor)
-        if self.buffers.values is not None:
-            pack_columns(value, self.keys, self.width, self.buffers.values, self.panel)
+        else:
+            factor = self.setup.factor if self.queries_lie_well else None
+            pack_rows(key, self.keys, self.depth, self.buffers.keys, self.panel, factor)
+            if self.buffers.values is not None:
+                pack_columns(value, self.keys, self.width, self.buffers.values, self.panel)
+        if not self.may_be_near:
+            return None
+        count = self._if_many(self.keys)
+        return longest_key(
+            self.use, self.buffers.keys, count, self.steps, self.panel, self.pairs
+        )  # fmt: skip
+
+    def _if_many(self, count: Index) -> Index:
+        return count if self.many is True else self.emit.select(self.many, count, 0)
+
+    def _near(self, head: _Head, first: Index, rows: Index) -> ir.Value | None:
+        """Return whether scores of a block of queries may be raised as they are, None for no."""
+        if head.longest is None:
+            return None
+        emit = self.emit
+        queries = self._queries(head.query, first, 0, None)
+        factor = None if self.pairs is None else emit.extract(self.setup.factor, 0)
+        near = are_near(
+            self.use, queries, self._if_many(rows), self.steps, head.longest, self.pairs, factor
+        )
+        return near if self.many is True else emit.both(near, self.many)
 
     def _rows(self, head: _Head, first: Index, rows: Index) -> None:
         """Write what is done for a block of queries."""
@@ -235,15 +267,16 @@ class _Kernel:
                 copy_rows(x, first, made, self.depth, *to, self.setup.factor, last)
             else:
                 copy_row_pairs(x, first, made, self.depth, *to, last)
+        near = self._near(head, first, rows)
         if self.alone:
-            self._block(head, _Keys(0, self.keys, False, True), first, rows)
+            self._block(head, _Keys(0, self.keys, False, True), first, rows, near)
         else:
             softmax.begin(rows)
-            self._blocks(head, first, rows)
-        if not self.at_once:
-            self._finish(head.out, first, rows)
+            self._blocks(head, first, rows, near)
+        if not self.buffers.sums.at_once:
+            self.buffers.sums.finish(head.out, first, rows)
 
-    def _blocks(self, head: _Head, first: Index, rows: Index) -> None:
+    def _blocks(self, head: _Head, first: Index, rows: Index, near: ir.Value | None) -> None:
         """Write the loop over blocks of keys; there is one of none where no key is seen."""
         emit, mask = self.emit, self.setup.mask
         lower, upper = self.setup.visible(first, rows, self.panel)
@@ -258,31 +291,39 @@ class _Kernel:
             if not known:
                 columns = emit.max(columns, 0)
             goes_on = emit.compare("sgt", key, lower)
-            self._block(
-                head, _Keys(key, columns, goes_on, emit.compare("sle", left, KEYS)), first, rows
-            )
+            is_last = emit.compare("sle", left, KEYS)
+            self._block(head, _Keys(key, columns, goes_on, is_last), first, rows, near)
 
-    def _block(self, head: _Head, keys: _Keys, first: Index, rows: Index) -> None:
+    def _block(
+        self, head: _Head, keys: _Keys, first: Index, rows: Index, near: ir.Value | None
+    ) -> None:  # fmt: skip
         """Write what is done for a block of keys."""
         emit, use, softmax, columns = self.emit, self.use, self.buffers.softmax, keys.count
         at = (first, keys.first)
         # Of a panel whose second half is empty only the first is computed.
         whole = emit.round_down(emit.add(columns, use.lanes * (VECTORS - 1)), self.panel)
+        full = emit.round_down(columns, self.panel)
+        softmax.expect(rows)
         for lower, upper, vectors in ((0, whole, VECTORS), (whole, columns, VECTORS - 1)):
             if isinstance(lower, int) and isinstance(upper, int) and lower >= upper:
                 continue
             with emit.loop(lower, upper, self.panel) as panel:
                 self._products(head, at, rows, panel.counter, vectors)
+                if near is not None and vectors == VECTORS:
+                    here = emit.both(near, emit.compare("slt", panel.counter, full))
+                    with emit.when(here):
+                        softmax.raise_panel(rows, panel.counter, VECTORS)
         self._adjust(head, at, rows, columns)
-        softmax.write(rows, columns)
+        softmax.write(rows, columns, near, full)
         with emit.loop(0, self.columns, self.panel) as panel:
             values = self._values(head, at[1], panel.counter)
 
             def shares(row: Index, count: int) -> None:
                 powers = Lines(softmax.scores, emit.mul(row, softmax.stride), softmax.stride)
-                start = self._before(keys, row, panel.counter, count)
+                start = self.buffers.sums.before(keys.goes_on, row, panel.counter, count)
                 sums = self._sums(count, powers, values, columns, start)
-                self._put(head.out, keys, (first, row, rows), panel.counter, sums)
+                where = (first, row, rows)
+                self.buffers.sums.put(head.out, keys.is_last, where, panel.counter, sums)
 
             self._tiles(rows, shares)
 
@@ -291,36 +332,41 @@ class _Kernel:
     ) -> None:
         """Write the scores of a panel, from that column of the block that starts at a key."""
         emit, use, softmax = self.emit, self.use, self.buffers.softmax
-        query, ahead = head.query, head.ahead
-        copies, (first, key) = self.buffers.queries, at
+        ahead, (first, key) = head.ahead, at
         start = emit.mul(emit.add(key, column), self.steps)
         keys = Lines(self.buffers.keys, start, self.panel)
 
         def products(row: Index, count: int) -> None:
-            if copies is None:
-                place = query.place(emit.add(first, row), 0)
-                # Rows that are not there may be in tiles of what is left only.
-                last = None
-                if not isinstance(self.rows, int) and count < self.tile:
-                    last = query.place(emit.sub(self.rows, 1), 0)
-                queries = Lines(query.base, place, query.row, last)
-            else:
-                place = emit.mul(row, self.query_stride)
-                queries = Lines(copies, place, self.query_stride)
+            # Rows that are not there may be in tiles of what is left only.
+            last = None
+            if not isinstance(self.rows, int) and count < self.tile:
+                last = emit.sub(self.rows, 1)
+            queries = self._queries(head.query, first, row, last)
             shape = (count, vectors)
             sums = sum_products(use, shape, queries, keys, self.steps, pairs=self.pairs)
+            if self.pairs is not None:
+                # Queries times the factor would have to be rounded once more.
+                sums = [
+                    [emit.op("arith.mulf", [x, self.setup.factor], use.vector) for x in each]
+                    for each in sums
+                ]
             line = emit.add(emit.mul(row, softmax.stride), column)
             for r, each in enumerate(sums):
                 for h, value in enumerate(each):
                     place = emit.add(line, r * softmax.stride + h * use.lanes)
-                    if self.pairs is not None:
-                        # Queries times the factor would have to be rounded once more.
-                        value = emit.op("arith.mulf", [value, self.setup.factor], use.vector)
                     emit.vector_store(value, softmax.scores, [place])
             if ahead is not None and (count, vectors) == (self.tile, VECTORS):
                 ahead.ask(at, row, column, self.panel, count)
 
         self._tiles(rows, products)
+
+    def _queries(self, query: Matrix, first: Index, row: Index, last: Index | None) -> Lines:
+        """Return where the queries of a tile are, none of which lies behind the last one."""
+        emit, copies = self.emit, self.buffers.queries
+        if copies is None:
+            last = None if last is None else query.place(last, 0)
+            return Lines(query.base, query.place(emit.add(first, row), 0), query.row, last)
+        return Lines(copies, emit.mul(row, self.query_stride), self.query_stride)
 
     def _sums(
         self, rows: int, powers: Lines, values: Lines, keys: Index, start: list[ir.Value] | None
@@ -351,74 +397,6 @@ class _Kernel:
         start = emit.add(emit.mul(column, self._units(self.keys)), emit.mul(line, self.panel))
         return Lines(packed, start, self.panel)
 
-    def _before(self, keys: _Keys, row: Index, column: Index, count: int) -> list[ir.Value] | None:
-        """Return what blocks before have summed up for a tile, made smaller; None for nothing."""
-        emit, use = self.emit, self.use
-        if keys.goes_on is False:
-            return None
-        zero = Lanes(emit.constant(use.vector, 0))
-
-        def made() -> Iterator[Lanes]:
-            for r in range(count):
-                here = emit.add(row, r)
-                shrink = use.splat(emit.load(self.buffers.softmax.state.shrink, [here]))
-                for place in self._sum_places(here, column):
-                    value = use.load(self.buffers.sums, place)
-                    yield Lanes(emit.op("arith.mulf", [value, shrink], use.vector))
-
-        found = choose(keys.goes_on, lambda: list(made()), [zero] * (count * VECTORS))
-        return [each.value for each in found]
-
-    def _sum_places(self, row: Index, column: Index) -> list[Index]:
-        """Return where the sums of a row's panel are."""
-        emit = self.emit
-        line = emit.add(emit.mul(row, self.sum_stride), column)
-        return [emit.add(line, h * self.use.lanes) for h in range(VECTORS)]
-
-    def _put(
-        self, out: Matrix, keys: _Keys, at: tuple[Index, Index, Index], column: Index,
-        sums: list[list[ir.Value]],
-    ) -> None:  # fmt: skip
-        """Store the sums of a tile: in the end, times the rows' shares, where results go."""
-        emit = self.emit
-
-        def keep() -> None:
-            for r, vectors in enumerate(sums):
-                places = self._sum_places(emit.add(at[1], r), column)
-                for place, value in zip(places, vectors, strict=True):
-                    emit.vector_store(value, self.buffers.sums, [place])
-
-        if not self.at_once:
-            keep()
-        elif keys.is_last is True:
-            self._share(out, at, column, sums)
-        else:
-            with emit.when(keys.is_last) as branch:
-                self._share(out, at, column, sums)
-            with emit.otherwise(branch):
-                keep()
-
-    def _share(
-        self, out: Matrix, at: tuple[Index, Index, Index], column: Index,
-        sums: list[list[ir.Value]],
-    ) -> None:  # fmt: skip
-        """Store what is complete, of rows that are there."""
-        emit, use, (first, row, rows) = self.emit, self.use, at
-        whole = isinstance(self.width, int) and self.width % self.panel == 0
-        all_there = isinstance(self.rows, int) or len(sums) == self.tile
-        for r, vectors in enumerate(sums):
-            here = emit.add(row, r)
-            share = use.splat(emit.load(self.buffers.softmax.state.shares, [here]))
-            width = self.width
-            if not all_there:
-                width = emit.select(emit.compare("slt", here, rows), width, 0)
-            for h, value in enumerate(vectors):
-                start = emit.add(column, h * use.lanes)
-                needed = not (whole and all_there)
-                mask = emit.mask(emit.sub(width, start), use.lanes) if needed else None
-                value = self.setup.narrowed(emit.op("arith.mulf", [value, share], use.vector), out)
-                emit.vector_store(value, out.base, [out.place(emit.add(first, here), start)], mask)
-
     def _adjust(self, head: _Head, at: tuple[Index, Index], rows: Index, columns: Index) -> None:
         emit, softmax, mask = self.emit, self.buffers.softmax, self.setup.mask
         if not head.changes.reads:
@@ -436,18 +414,6 @@ class _Kernel:
             return
         softmax.hide_rest(rows, columns)
         softmax.adjust(rows, columns, at, head.changes)
-
-    def _finish(self, out: Matrix, first: Index, rows: Index) -> None:
-        """Store results whose elements are not adjacent, one by one."""
-        emit, buffers, element = self.emit, self.buffers, self.found.element
-        with emit.loop(0, rows) as row:
-            share = emit.load(buffers.softmax.state.shares, [row.counter])
-            line = emit.mul(row.counter, self.sum_stride)
-            with emit.loop(0, self.width) as column:
-                value = emit.load(buffers.sums, [emit.add(line, column.counter)])
-                value = self.setup.narrowed(emit.op("arith.mulf", [value, share], element), out)
-                place = out.place(emit.add(first, row.counter), column.counter)
-                emit.store(value, out.base, [place])
 
     def _tiles(self, rows: Index, write: Callable[[Index, int], None]) -> None:
         """Write register tiles over the rows of a block.

@@ -20,6 +20,8 @@ class RowState:
         shrink: what sums up to now are multiplied by.
         totals: sums of powers.
         shares: sums of this block's powers, then what a row's sums are multiplied by at the end.
+        parts: a vector of each row, whose lanes add up to those of a block's powers that are raised
+            panel by panel; None where none are.
     """
 
     highest: ir.Value
@@ -27,6 +29,7 @@ class RowState:
     shrink: ir.Value
     totals: ir.Value
     shares: ir.Value
+    parts: ir.Value | None
 
 
 @dataclass(frozen=True)
@@ -106,17 +109,73 @@ class Softmax:
                 value = changes.apply(use.load(self.scores, place), here, there, of_row)
                 emit.vector_store(value, self.scores, [place])
 
-    def write(self, rows: Index, columns: Index) -> None:
-        """Raise the scores of a block, and update the state of its rows."""
+    def expect(self, rows: Index) -> None:
+        """Say of a block that nothing is raised yet."""
+        use, parts = self.use, self.state.parts
+        if parts is None:
+            return
+        zero = use.emit.constant(use.vector, 0)
+        with use.emit.loop(0, use.emit.mul(rows, use.lanes), use.lanes) as row:
+            use.emit.vector_store(zero, parts, [row.counter])
+
+    def raise_panel(self, rows: Index, column: Index, vectors: int) -> None:
+        """Turn near scores of some columns into powers, and add them up."""
+        emit, use, parts = self.use.emit, self.use, self.state.parts
+        with emit.loop(0, rows) as row:
+            line, part = emit.mul(row.counter, self.stride), emit.mul(row.counter, use.lanes)
+            total = use.load(parts, part)
+            for h in range(vectors):
+                at = emit.add(column, h * use.lanes)
+                power = use.near_power(use.load(self.scores, emit.add(line, at)))
+                self._store(power, line, at)
+                total = use.add(total, power)
+            emit.vector_store(total, parts, [part])
+
+    def write(
+        self, rows: Index, columns: Index, near: ir.Value | None, done: Index
+    ) -> None:  # fmt: skip
+        """Raise the scores of a block, and update the state of its rows.
+
+        Args:
+            rows: how many.
+            columns: how many keys.
+            near: whether scores of the first `done` columns are raised already.
+            done: how many those are.
+        """
+        emit = self.use.emit
+        if near is None:
+            self._prepare(rows, columns)
+        else:
+            with emit.when(near) as branch:
+                self._prepare_near(rows)
+            with emit.otherwise(branch):
+                self._prepare(rows, columns)
+        start = 0 if near is None else emit.select(near, done, 0)
+        with emit.loop(0, rows) as row:
+            self._raise(row.counter, start, columns)
+        with emit.loop(0, rows, self.use.lanes) as row:
+            self._invert(row.counter)
+
+    def _prepare(self, rows: Index, columns: Index) -> None:
         emit = self.use.emit
         with emit.loop(0, rows) as row:
             self._peak(row.counter, columns)
         with emit.loop(0, rows, self.use.lanes) as row:
             self._shift(row.counter)
-        with emit.loop(0, rows) as row:
-            self._raise(row.counter, columns)
-        with emit.loop(0, rows, self.use.lanes) as row:
-            self._invert(row.counter)
+
+    def _prepare_near(self, rows: Index) -> None:
+        emit, use = self.use.emit, self.use
+        zero, one = emit.constant(use.vector, 0), emit.constant(use.vector, 1)
+        with emit.loop(0, rows, use.lanes) as row:
+            emit.vector_store(zero, self.state.shift, [row.counter])
+            emit.vector_store(one, self.state.shrink, [row.counter])
+
+    def _store(self, power: ir.Value, line: Index, column: Index) -> None:
+        """Store powers of a row where its scores were, or never ahead of these as pairs."""
+        emit, use = self.use.emit, self.use
+        if self.pairs:
+            column, power = emit.div(column, PAIR), narrowed_pairs(use, power)
+        emit.vector_store(power, self.scores, [emit.add(line, column)])
 
     def _invert(self, row: Index) -> None:
         """Add a block's sums of powers to those before it, for a vector of rows."""
@@ -169,22 +228,20 @@ class Softmax:
             less = emit.op("arith.subf", [before, shift], use.vector)
             emit.vector_store(use.power(less), state.shrink, [row])
 
-    def _raise(self, row: Index, columns: Index) -> None:
-        """Turn the scores of a row into powers, and add them up."""
+    def _raise(self, row: Index, start: Index, columns: Index) -> None:
+        """Turn the scores of a row from a column on into powers, and add all up."""
         emit, use, state = self.use.emit, self.use, self.state
         line = emit.mul(row, self.stride)
         shift = use.splat(emit.load(state.shift, [row]))
-        zero = emit.constant(use.vector, 0)
-        with emit.loop(0, columns, use.lanes, [zero]) as loop:
+        if state.parts is None:
+            total = emit.constant(use.vector, 0)
+        else:
+            total = use.load(state.parts, emit.mul(row, use.lanes))
+        with emit.loop(start, columns, use.lanes, [total]) as loop:
             place = emit.add(line, loop.counter)
             less = emit.op("arith.subf", [use.load(self.scores, place), shift], use.vector)
             power = use.power(less)
-            if self.pairs:
-                # Never ahead of where scores are read.
-                half = emit.add(line, emit.div(loop.counter, PAIR))
-                emit.vector_store(narrowed_pairs(use, power), self.scores, [half])
-            else:
-                emit.vector_store(power, self.scores, [place])
+            self._store(power, line, loop.counter)
             loop.carry([use.add(loop.carried[0], power)])
         (total,) = loop.results
         emit.store(use.across(total, use.add), state.shares, [row])

@@ -82,6 +82,14 @@ class Arithmetic:
             return self.emit.op("vector.fma", [x, y, z], self.vector)
         return self.add(self.emit.op("arith.mulf", [x, y], self.vector), z)
 
+    def add_product(
+        self, x: ir.Value, y: ir.Value, z: ir.Value, pairs: DotProduct | None
+    ) -> ir.Value:
+        """Return x * y + z, or with pairs the products of their numbers and z added up."""
+        if pairs is None:
+            return self.multiply_add(x, y, z)
+        return pairs.multiply_add(self.emit, x, y, z)
+
     def add(self, x: ir.Value, y: ir.Value) -> ir.Value:
         """Return x + y."""
         return self.emit.op("arith.addf", [x, y], x.type)
@@ -108,6 +116,18 @@ class Arithmetic:
         rest = y - (shifted - _ROUNDER)
         result = rest.polynomial(_POWER) * (shifted.bits() << 23).from_bits()
         return (y < _LEAST).select(y.like(0.0), result).value
+
+    def near_power(self, x: ir.Value) -> ir.Value:
+        """Return the power of two of numbers of f32 that are far from those without one."""
+        y = Lanes(x, fma=self.fma, avx512=self.tables)
+        if self.tables:
+            shifted = y + _ROUNDER_TO_PARTS
+            rest = y - (shifted - _ROUNDER_TO_PARTS)
+            part = shifted.bits().picked(_PARTS, y).bits() + (shifted.bits() << 18)
+            return (part.from_bits() * rest.polynomial(_SMALL_POWER)).value
+        shifted = y + _ROUNDER
+        rest = y - (shifted - _ROUNDER)
+        return (rest.polynomial(_POWER) * (shifted.bits() << 23).from_bits()).value
 
     def across(
         self, vector: ir.Value, combine: Callable[[ir.Value, ir.Value], ir.Value]
@@ -191,9 +211,6 @@ def sum_products(
             value = use.splat(emit.load(a.base, [emit.add(along, line)]))
             for h, column in enumerate(columns):
                 total = loop.carried[row * vectors + h]
-                if pairs is None:
-                    sums.append(use.multiply_add(value, column, total))
-                else:
-                    sums.append(pairs.multiply_add(emit, value, column, total))
+                sums.append(use.add_product(value, column, total, pairs))
         loop.carry(sums)
     return [list(loop.results[row * vectors : (row + 1) * vectors]) for row in range(rows)]

@@ -73,3 +73,23 @@ func.func @many(%q: tensor<12x512x1x64xf32>) -> tensor<12x512x1x64xf32> attribut
   %0 = "relax.attention"(%q, %q, %q, %none, %none) : (tensor<12x512x1x64xf32>, tensor<12x512x1x64xf32>, tensor<12x512x1x64xf32>, tuple<>, tuple<>) -> tensor<12x512x1x64xf32>
   return %0 : tensor<12x512x1x64xf32>
 }
+
+// Where lengths of queries and keys say that no score is far from zero, those of a panel are raised
+// at once, and the largest is not looked for; where there are few keys that is not worth it.
+// CHECK-LABEL: func.func private @attention4(
+// CHECK: %[[NEAR:.*]] = arith.cmpf olt, {{.*}} : f32
+// CHECK: scf.for {{.*}} -> (vector<16xf32>,
+// CHECK: scf.if
+// CHECK-NEXT: scf.for
+// CHECK: llvm.call_intrinsic "llvm.x86.avx512.vpermi2var.ps.512"
+// CHECK: scf.if %[[NEAR]]
+// CHECK-LABEL: func.func private @attention5(
+// CHECK-NOT: arith.cmpf olt, {{.*}} : f32
+// CHECK: return
+
+func.func @near(%q: tensor<1x256x2x64xf32>, %k: tensor<1x77x2x64xf32>) -> (tensor<1x256x2x64xf32>, tensor<1x256x2x64xf32>) attributes {relax.function} {
+  %none = builtin.unrealized_conversion_cast to tuple<>
+  %0 = "relax.attention"(%q, %q, %q, %none, %none) : (tensor<1x256x2x64xf32>, tensor<1x256x2x64xf32>, tensor<1x256x2x64xf32>, tuple<>, tuple<>) -> tensor<1x256x2x64xf32>
+  %1 = "relax.attention"(%q, %k, %k, %none, %none) : (tensor<1x256x2x64xf32>, tensor<1x77x2x64xf32>, tensor<1x77x2x64xf32>, tuple<>, tuple<>) -> tensor<1x256x2x64xf32>
+  return %0, %1 : tensor<1x256x2x64xf32>, tensor<1x256x2x64xf32>
+}

@@ -1,0 +1,92 @@
+"""Scores that cannot be far from zero: their largest need not be known before they are raised.
+
+No score is further from zero than the length of its query times that of its key. Where all of a
+block are near, those of a panel are raised while they are in the first-level cache.
+"""
+
+import functools
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.lowering.tir_to_vector.attention_tile import Arithmetic, Lines
+from relax_mlir.lowering.tir_to_vector.dot_product import DotProduct
+from relax_mlir.lowering.tir_to_vector.index_emit import Index
+
+# How far from zero, as a power of two: values from 2**-94 to 2**86 times that stay normal numbers.
+FURTHEST = 32.0
+# Vectors of keys whose squares are added up beside each other: one alone would wait for its sums.
+_TOGETHER = 4
+# Parts of a query whose squares are compared with those of others, lest each be added up to one.
+_PARTS = 4
+
+
+def longest_key(
+    use: Arithmetic, keys: ir.Value, count: Index, steps: Index, width: int,
+    pairs: DotProduct | None,
+) -> ir.Value:  # fmt: skip
+    """Return the largest square of the lengths of keys in panels, a scalar.
+
+    Args:
+        use: the arithmetic.
+        keys: the panels, one after the other.
+        count: how many keys.
+        steps: lines of a panel.
+        width: keys of a panel.
+        pairs: what multiplies elements that are pairs; None where they are numbers.
+    """
+    emit, zero = use.emit, use.emit.constant(use.vector, 0)
+    last = emit.round_down(emit.max(emit.sub(count, 1), 0), use.lanes)
+    with emit.loop(0, count, _TOGETHER * use.lanes, [zero] * _TOGETHER) as part:
+        starts = []
+        for i in range(_TOGETHER):
+            key = emit.min(emit.add(part.counter, i * use.lanes), last)
+            panel = emit.round_down(key, width)
+            starts.append(emit.add(emit.mul(panel, steps), emit.sub(key, panel)))
+        with emit.loop(0, steps, 1, [zero] * _TOGETHER) as step:
+            line = emit.mul(step.counter, width)
+            sums = []
+            for start, total in zip(starts, step.carried, strict=True):
+                value = use.load(keys, emit.add(start, line))
+                sums.append(use.add_product(value, value, total, pairs))
+            step.carry(sums)
+        part.carry(list(map(use.larger, step.results, part.carried)))
+    largest = functools.reduce(use.larger, part.results)
+    return use.across(largest, use.larger)
+
+
+def are_near(
+    use: Arithmetic, queries: Lines, rows: Index, steps: Index, longest: ir.Value,
+    pairs: DotProduct | None, factor: ir.Value | None,
+) -> ir.Value:  # fmt: skip
+    """Return whether no score of some queries is far from zero, an i1.
+
+    Args:
+        use: the arithmetic.
+        queries: where they are.
+        rows: how many.
+        steps: elements of each, numbers or pairs.
+        longest: the square of the length of a key.
+        pairs: what multiplies elements that are pairs; None where they are numbers.
+        factor: what scores are multiplied by, a scalar; None for nothing.
+    """
+    emit, element, lanes = use.emit, use.vector.element_type, use.lanes
+    zero = emit.constant(use.vector, 0)
+    with emit.loop(0, rows, 1, [zero]) as row:
+        start = emit.add(queries.offset, emit.mul(row.counter, queries.stride))
+        with emit.loop(0, steps, lanes, [zero]) as column:
+            at, mask = emit.add(start, column.counter), use.tail(steps, column.counter)
+            value = emit.vector_load(queries.base, [at], use.vector, mask)
+            column.carry([use.add_product(value, value, column.carried[0], pairs)])
+        (square,), turn = column.results, lanes // 2
+        while turn >= _PARTS:
+            turned = emit.shuffle(square, square, [(i + turn) % lanes for i in range(lanes)])
+            square, turn = use.add(square, turned), turn // 2
+        row.carry([use.larger(square, row.carried[0])])
+    # The largest of a part of each, added up: no less than the largest of all.
+    (largest,) = row.results
+    parts = [emit.extract(largest, i) for i in range(min(_PARTS, lanes))]
+    bound = emit.op("arith.mulf", [functools.reduce(use.add, parts), longest], element)
+    for _ in range(0 if factor is None else 2):
+        bound = emit.op("arith.mulf", [bound, factor], element)
+    less = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 4)
+    most = emit.constant(element, FURTHEST**2)
+    return emit.op("arith.cmpf", [bound, most], emit.bool_type, predicate=less)

@@ -1,0 +1,114 @@
+"""Scores that cannot be far from zero are raised without the largest of them: attention like that.
+
+Whether they are near is found from the lengths of queries and keys, for a block of queries at once.
+"""
+
+import ctypes
+import os
+from typing import Any
+
+import numpy as np
+import pytest
+from programs import Program
+from samples import check, sample
+
+from relax_mlir.lowering.codegen.openmp import runtime_library
+from relax_mlir.lowering.tir_to_vector import team
+from relax_mlir.runtime.native import load_openmp
+
+# Where scores are no longer near, as a power of e: 2**32.
+LIMIT = 32 * np.log(2)
+# Keys: what it pays for at least, parts of a vector and of a panel, one block and some.
+KEYS = (128, 133, 159, 177, 512, 513, 1101)
+
+
+def program(dims: tuple[Any, Any, Any, Any] = ("n", "m", "d", "w"), heads: int = 1) -> Program:
+    n, m, d, w = dims
+    each = [([2, size, heads, depth], "float32") for size, depth in ((n, d), (m, d), (m, w))]
+    made = Program()
+    made.op("f", "attention", *each, scale=1.0)
+    return made
+
+
+@pytest.fixture(scope="module")
+def dynamic() -> Any:
+    return program().build()
+
+
+def reference(q: np.ndarray, k: np.ndarray, v: np.ndarray) -> np.ndarray:
+    q, k, v = (x.astype("float64").transpose(0, 2, 1, 3) for x in (q, k, v))
+    with np.errstate(invalid="ignore", over="ignore"):
+        scores = q @ k.swapaxes(-1, -2)
+        powers = np.exp(scores - scores.max(-1, keepdims=True))
+        return (powers / powers.sum(-1, keepdims=True) @ v).transpose(0, 2, 1, 3)
+
+
+@pytest.mark.parametrize("most", [1.0, LIMIT - 0.1, LIMIT + 0.1, 4 * LIMIT])
+def test_powers(dynamic: Any, most: float) -> None:
+    # Of values that are the identity matrix the shares are left.
+    for m in KEYS:
+        q = np.linspace(-1, 1, 2 * 53, dtype="float32").reshape(2, 53, 1, 1)
+        k = np.tile(np.linspace(-most, most, m, dtype="float32").reshape(1, m, 1, 1), (2, 1, 1, 1))
+        v = np.tile(np.eye(m, dtype="float32").reshape(1, m, 1, m), (2, 1, 1, 1))
+        error = np.abs(dynamic["f"](q, k, v) - (wanted := reference(q, k, v))) - 2.0**-99
+        # What the scores are rounded by shows in the powers.
+        assert np.all(error <= wanted * 2.0**-24 * (10 + 4 * most)), (m, most)
+
+
+@pytest.mark.parametrize("m", KEYS)
+def test_near_and_far_blocks(dynamic: Any, m: int) -> None:
+    # Queries of the second block are long, and so is one key of the second batch.
+    q, k, v = (sample((2, size, 1, 19), "float32", size, scale=0.3) for size in (101, m, m))
+    q[:, 48:96] *= 40
+    k[1, m // 2] *= 1000
+    for f in (dynamic["f"], program((101, m, 19, 19)).build()["f"]):
+        check(f(q, k, v), reference(q, k, v).astype("float32"), ulps=256, scale=1, what=m)
+
+
+def test_special_values(dynamic: Any) -> None:
+    q, k, v = (sample((2, size, 1, 16), "float32", size, scale=0.3) for size in (55, 130, 130))
+    plain = dynamic["f"](q, k, v)
+    one = q.copy()
+    one[0, 3, 0, 2] = np.nan
+    got = dynamic["f"](one, k, v)
+    assert np.all(np.isnan(got[0, 3]))
+    assert np.all(np.isfinite(np.delete(got[0], 3, 0)))
+    check(got[1], plain[1], ulps=0)
+    for place in (0, 63, 129):
+        other = k.copy()
+        other[1, place, 0, 5] = np.nan
+        got = dynamic["f"](q, other, v)
+        assert np.all(np.isnan(got[1]))
+        check(got[0], plain[0], ulps=0)
+        # A key that is infinitely far below all others has no share.
+        above = q.copy()
+        above[..., 5], other[1, place, 0, 5] = np.abs(q[..., 5]) + 0.1, -np.inf
+        wanted = reference(above, other, v).astype("float32")
+        check(dynamic["f"](above, other, v), wanted, ulps=64, scale=1)
+
+
+@pytest.mark.parametrize("size", [1e-30, 1e25])
+def test_small_and_large_values(dynamic: Any, size: float) -> None:
+    q, k, v = (sample((2, size, 1, 16), "float32", size, scale=0.7) for size in (50, 257, 257))
+    wanted = reference(q, k, v) * size
+    np.testing.assert_allclose(dynamic["f"](q, k, v * np.float32(size)), wanted, 1e-4, 1e-6 * size)
+
+
+@pytest.mark.skipif(runtime_library() is None, reason="there is no OpenMP runtime")
+def test_threads_do_not_change_a_bit(monkeypatch: pytest.MonkeyPatch) -> None:
+    os.environ.setdefault("KMP_BLOCKTIME", "0")
+    monkeypatch.setattr(team, "LEAST_WORK", 0)
+    serial, threaded = (program().build(target=f"llvm -num-threads={n}") for n in (1, 5))
+    q, k, v = (sample((2, size, 1, 19), "float32", size, scale=0.3) for size in (301, 200, 200))
+    # Some blocks are near and some are far.
+    q[:, 100:130] *= 60
+    load_openmp()
+    library = ctypes.CDLL(None)
+    before = library.omp_get_max_threads()
+    want = serial["f"](q, k, v).tobytes()
+    try:
+        for count in (1, 2, 3, 5):
+            library.omp_set_num_threads(count)
+            assert threaded["f"](q, k, v).tobytes() == want, count
+    finally:
+        library.omp_set_num_threads(before)
