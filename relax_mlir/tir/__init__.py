@@ -18,10 +18,15 @@ _EXPORTS = {
     **dict.fromkeys(("cast", "const"), "arithmetic"),
     **dict.fromkeys(("call_extern", "call_packed", "call_pure_extern"), "externs"),
     **dict.fromkeys(
+        ("call_intrin", "convert", "ldexp", "nextafter", "q_multiply_shift",
+         "q_multiply_shift_per_axis"), "calls"),
+    **dict.fromkeys(
         ("all", "any", "atan2", "ceildiv", "copysign", "exp10", "fmod", "hypot", "if_then_else",
          "infinity", "likely", "logaddexp", "max", "max_value", "min", "min_value", "pow", "power",
          "reinterpret"), "functions"),
 }  # fmt: skip
+# What te has too.
+_REDUCTIONS = ("comm_reducer", "sum")
 _MODULES = ("ir_builder", "schedule", "transform")
 _TABLE = (
     "abs", "acos", "acosh", "asin", "asinh", "atan", "atanh", "bitwise_and", "bitwise_not",
@@ -34,7 +39,9 @@ _TABLE = (
 
 
 def __getattr__(name: str) -> Any:
-    if name in _EXPORTS:
+    if name in _REDUCTIONS:
+        value = getattr(importlib.import_module("relax_mlir.te"), name)
+    elif name in _EXPORTS:
         value = getattr(importlib.import_module(f"relax_mlir.tir.{_EXPORTS[name]}"), name)
     elif name in _TABLE:
         value = importlib.import_module("relax_mlir.tir.functions").FUNCTIONS[name]
@@ -47,4 +54,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_EXPORTS, *_TABLE, *_MODULES])
+    return sorted([*globals(), *_EXPORTS, *_REDUCTIONS, *_TABLE, *_MODULES])

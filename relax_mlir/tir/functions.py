@@ -41,6 +41,15 @@ def _symbolic(a: Any, b: Any) -> bool:
     return kinds == [True, True] and not type(a) is type(b) is int
 
 
+def _bits(name: str, kind: str) -> Any:
+    def function(x: Any, y: Any) -> Any:
+        return A.binary(kind, x, y)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"Return `{name}` of two integers."
+    return function
+
+
 def _binary(name: str, kind: str, size: Callable[[SymExpr, SymExpr], Any] | None = None) -> Any:
     def function(a: Any, b: Any) -> Any:
         if size is not None and _symbolic(a, b):
@@ -69,31 +78,47 @@ BINARY = {
     "floormod": _binary("floormod", "mod", _rest),
     "indexmod": _binary("indexmod", "mod", _rest),
     "truncmod": _binary("truncmod", "truncmod", _rest),
-    "shift_left": _binary("shift_left", "shl"),
-    "shift_right": _binary("shift_right", "shr"),
-    "bitwise_and": _binary("bitwise_and", "and"),
-    "bitwise_or": _binary("bitwise_or", "or"),
-    "bitwise_xor": _binary("bitwise_xor", "xor"),
+    "shift_left": _bits("shift_left", "shl"),
+    "shift_right": _bits("shift_right", "shr"),
+    "bitwise_and": _bits("bitwise_and", "and"),
+    "bitwise_or": _bits("bitwise_or", "or"),
+    "bitwise_xor": _bits("bitwise_xor", "xor"),
 }
 FUNCTIONS: dict[str, Callable[..., Any]] = {**UNARY, **BINARY}
 
 
-def ceildiv(a: Any, b: Any) -> Any:
+def ceildiv(lhs: Any, rhs: Any) -> Any:
     """Return the quotient rounded up."""
-    if _symbolic(a, b):
-        return SymExpr.of(a).ceildiv(b)
-    x, y = A.matched(a, b)
+    if _symbolic(lhs, rhs):
+        return SymExpr.of(lhs).ceildiv(rhs)
+    x, y = A.matched(lhs, rhs)
     return (x + y - 1) // y
 
 
-def max(a: Any, b: Any) -> Any:
-    """Return the larger of two."""
+def max(a: Any, b: Any = None, *, axis: Any = None, where: Any = None, init: Any = None) -> Any:
+    """Return the larger of two; with reduction axes the largest number along them, as `te.max`."""
+    if axis is not None or _is_axis(b):
+        return _reduction("max")(a, b if axis is None else axis, where, init)
     return SymExpr.of(a).max(b) if _symbolic(a, b) else A.binary("max", a, b)
 
 
-def min(a: Any, b: Any) -> Any:
-    """Return the smaller of two."""
+def min(a: Any, b: Any = None, *, axis: Any = None, where: Any = None, init: Any = None) -> Any:
+    """Return the smaller of two; with reduction axes the least number along them, as `te.min`."""
+    if axis is not None or _is_axis(b):
+        return _reduction("min")(a, b if axis is None else axis, where, init)
     return SymExpr.of(a).min(b) if _symbolic(a, b) else A.binary("min", a, b)
+
+
+def _is_axis(value: Any) -> bool:
+    first = value[0] if isinstance(value, (list, tuple)) and value else value
+    return getattr(first, "iter_type", "") == "reduction" and hasattr(first, "dom")
+
+
+def _reduction(name: str) -> Callable[..., Any]:
+    # Reductions are written in terms of this module.
+    from relax_mlir.te import reduction
+
+    return getattr(reduction, name)
 
 
 def pow(x: Any, y: Any) -> PrimExpr:
@@ -109,24 +134,24 @@ def fmod(x: Any, y: Any) -> PrimExpr:
     return intrinsics.binary("truncmod", x, y, floats=True)
 
 
-def atan2(y: Any, x: Any) -> PrimExpr:
-    """Return the angle of a point."""
-    return intrinsics.binary("atan2", y, x, floats=True)
+def atan2(x1: Any, x2: Any) -> PrimExpr:
+    """Return the angle of a point, whose height is the first number."""
+    return intrinsics.binary("atan2", x1, x2, floats=True)
 
 
-def copysign(x: Any, y: Any) -> PrimExpr:
+def copysign(x1: Any, x2: Any) -> PrimExpr:
     """Return the first number with the sign of the second."""
-    return intrinsics.binary("copysign", x, y, floats=True)
+    return intrinsics.binary("copysign", x1, x2, floats=True)
 
 
-def logaddexp(x: Any, y: Any) -> PrimExpr:
+def logaddexp(a: Any, b: Any) -> PrimExpr:
     """Return the logarithm of the sum of two exponentials."""
-    return intrinsics.binary("relax.log_add_exp", x, y, floats=True)
+    return intrinsics.binary("relax.log_add_exp", a, b, floats=True)
 
 
-def hypot(x: Any, y: Any) -> PrimExpr:
+def hypot(x1: Any, x2: Any) -> PrimExpr:
     """Return the length of the hypotenuse."""
-    x, y = A.matched(x, y)
+    x, y = A.matched(x1, x2)
     return intrinsics.unary("sqrt", x * x + y * y)
 
 

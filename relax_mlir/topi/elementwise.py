@@ -9,7 +9,7 @@ from relax_mlir.te.operation import compute
 from relax_mlir.te.tensor import Tensor
 from relax_mlir.tir import arithmetic, intrinsics
 from relax_mlir.tir.dtypes import is_float
-from relax_mlir.topi.support import narrowed, scalar, tensor
+from relax_mlir.topi.support import narrowed, scalar, spelled, tensor
 
 _NAMES = (
     "abs", "acos", "acosh", "asin", "asinh", "atan", "atanh", "bitwise_not", "ceil", "cos", "cosh",
@@ -33,6 +33,9 @@ def function(name: str) -> Callable[[Any], Any]:
 
 
 FUNCTIONS = {name: function(name) for name in _NAMES}
+for _name in ("bitwise_not", "logical_not"):
+    # As TVM calls their argument.
+    FUNCTIONS[_name] = spelled(FUNCTIONS[_name], x="data")
 
 
 def identity(x: Tensor) -> Tensor:

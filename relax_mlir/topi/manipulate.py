@@ -146,6 +146,7 @@ def split(ary: Tensor, indices_or_sections: Any, axis: int = 0) -> list[Tensor]:
 def strided_slice(
     a: Tensor, begin: Sequence[Any], end: Sequence[Any], strides: Sequence[int] | None = None,
     axes: Sequence[int] | None = None, slice_mode: str = "end",
+    assume_inbound: bool = True,
 ) -> Tensor:  # fmt: skip
     """Return every so many elements from `begin` to before `end`, by numpy's rules.
 
@@ -156,6 +157,7 @@ def strided_slice(
         strides: by default 1.
         axes: the axes that are sliced, by default the first ones.
         slice_mode: `end` or `size`.
+        assume_inbound: as in TVM, of no consequence here: what is outside is left out.
 
     Raises:
         ExprError: there are not as many of each, or a stride is 0.

@@ -1,6 +1,8 @@
 """What the functions of the operator library share: axes, broadcasting, dtypes to add up in."""
 
-from collections.abc import Sequence
+import functools
+import inspect
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from relax_mlir.dialects.relax.symbolic import SymExpr
@@ -107,6 +109,31 @@ def narrowed(made: Tensor, dtype: str, name: str) -> Tensor:
     if made.dtype == dtype:
         return made
     return compute(made.shape, lambda *i: cast(made[i], dtype), name=name)
+
+
+def spelled(function: Callable[..., Any], **names: str) -> Callable[..., Any]:
+    """Return a function under other names of its parameters, in their order.
+
+    Args:
+        function: the function.
+        names: from its names to the others.
+    """
+    signature = inspect.signature(function)
+    shown = signature.replace(
+        parameters=[
+            each.replace(name=names.get(each.name, each.name))
+            for each in signature.parameters.values()
+        ]
+    )
+
+    @functools.wraps(function)
+    def apply(*args: Any, **kwargs: Any) -> Any:
+        bound = shown.bind(*args, **kwargs)
+        own = dict(zip(shown.parameters, signature.parameters, strict=True))
+        return function(**{own[name]: value for name, value in bound.arguments.items()})
+
+    vars(apply)["__signature__"] = shown
+    return apply
 
 
 def scalar(value: Any, dtype: str) -> PrimExpr:

@@ -64,7 +64,7 @@ def test_normalizations() -> None:
         Case("rms", lambda x, w: nn.rms_norm(x, w, -1), [X, gamma], rms, ["abc", "c"], 1e-4),
         Case("group", lambda x, g, b: nn.group_norm(x, g, b, 2, 1, [2, 3]), [images, g4, b4],
              grouped * g4[columns] + b4[columns], ["n_hw", "_", "_"], 1e-4),
-        Case("instance", lambda x, g, b: nn.instance_norm(x, g, b, [2, 3]), [images, g4, b4],
+        Case("instance", lambda x, g, b: nn.instance_norm(x, g, b, 1, [2, 3]), [images, g4, b4],
              _normal(images, (2, 3)) * g4[columns] + b4[columns], ["nchw", "c", "c"], 1e-4),
         Case("batch", lambda *x: nn.batch_norm(*x), [X, g4, b4, mean, var], [moved, mean, var],
              ["abc", "b", "b", "b", "b"], 1e-4),

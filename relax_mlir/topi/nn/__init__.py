@@ -14,8 +14,8 @@ _EXPORTS = {
         ("batch_norm", "group_norm", "instance_norm", "layer_norm", "lrn", "rms_norm"),
         "nn.normalization"),
     **dict.fromkeys(("adaptive_pool", "global_pool"), "nn.pooling"),
-    **dict.fromkeys(("batch_matmul", "dense", "matmul"), "linear_algebra"),
-    **dict.fromkeys(("flatten",), "manipulate"),
+    **dict.fromkeys(("batch_matmul", "dense"), "linear_algebra"),
+    **dict.fromkeys(("flatten", "matmul"), "nn.matrices"),
     **dict.fromkeys(("dilate",), "nn.transposed"),
     **dict.fromkeys(
         ("batch_to_space_nd", "depth_to_space", "pixel_shuffle", "space_to_batch_nd",

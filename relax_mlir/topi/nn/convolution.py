@@ -210,6 +210,36 @@ def _fixed(name: str, data_layout: str, kernel_layout: str) -> Callable[..., Ten
             Input, Filter, stride, padding, dilation, 1, data_layout, kernel_layout, out_dtype
         )
 
+    return _named(function, name, data_layout, kernel_layout)
+
+
+def _rows(name: str, data_layout: str, kernel_layout: str) -> Callable[..., Tensor]:
+    def function(
+        data: Tensor, kernel: Tensor, strides: Any = 1, padding: Any = "VALID", dilation: Any = 1,
+        out_dtype: Any = None,
+    ) -> Tensor:  # fmt: skip
+        return conv(
+            data, kernel, strides, padding, dilation, 1, data_layout, kernel_layout, out_dtype
+        )
+
+    return _named(function, name, data_layout, kernel_layout)
+
+
+def _grouped_rows(name: str, data_layout: str, kernel_layout: str) -> Callable[..., Tensor]:
+    def function(
+        data: Tensor, kernel: Tensor, strides: Any = 1, padding: Any = "VALID", dilation: Any = 1,
+        groups: int = 1, out_dtype: Any = None,
+    ) -> Tensor:  # fmt: skip
+        return conv(
+            data, kernel, strides, padding, dilation, groups, data_layout, kernel_layout, out_dtype
+        )
+
+    return _named(function, name, data_layout, kernel_layout)
+
+
+def _named(
+    function: Callable[..., Tensor], name: str, data_layout: str, kernel_layout: str
+) -> Callable[..., Tensor]:
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"Return a convolution of {data_layout} by kernels {kernel_layout}."
     return function
@@ -224,9 +254,7 @@ def _grouped(name: str, data_layout: str, kernel_layout: str) -> Callable[..., T
             Input, Filter, stride, padding, dilation, groups, data_layout, kernel_layout, out_dtype
         )
 
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"Return a convolution of {data_layout} by kernels {kernel_layout}, grouped."
-    return function
+    return _named(function, name, data_layout, kernel_layout)
 
 
 def depthwise_conv2d_nchw(
@@ -275,14 +303,16 @@ def depthwise_conv2d_nhwc(
 
 
 FUNCTIONS: dict[str, Callable[..., Tensor]] = {
-    **{name: _fixed(name, *layouts) for name, layouts in {
-        "conv1d_ncw": ("NCW", "OIW"), "conv1d_nwc": ("NWC", "WIO"),
-        "conv2d_nchw": ("NCHW", "OIHW"), "conv2d_nhwc": ("NHWC", "HWIO"),
-        "conv2d_hwcn": ("HWCN", "HWIO"), "conv3d_ncdhw": ("NCDHW", "OIDHW"),
-        "conv3d_ndhwc": ("NDHWC", "DHWIO"),
-    }.items()},
-    **{name: _grouped(name, *layouts) for name, layouts in {
-        "group_conv1d_ncw": ("NCW", "OIW"), "group_conv1d_nwc": ("NWC", "WIO"),
-        "group_conv2d_nchw": ("NCHW", "OIHW"), "group_conv2d_nhwc": ("NHWC", "HWIO"),
-    }.items()},
+    "conv1d_ncw": _rows("conv1d_ncw", "NCW", "OIW"),
+    "conv1d_nwc": _rows("conv1d_nwc", "NWC", "WIO"),
+    "group_conv1d_ncw": _grouped_rows("group_conv1d_ncw", "NCW", "OIW"),
+    "group_conv1d_nwc": _grouped_rows("group_conv1d_nwc", "NWC", "WIO"),
+    "conv2d_nchw": _fixed("conv2d_nchw", "NCHW", "OIHW"),
+    "conv2d_nhwc": _fixed("conv2d_nhwc", "NHWC", "HWIO"),
+    "conv2d_hwcn": _fixed("conv2d_hwcn", "HWCN", "HWIO"),
+    "group_conv2d_nchw": _grouped("group_conv2d_nchw", "NCHW", "OIHW"),
+    "group_conv2d_nhwc": _grouped("group_conv2d_nhwc", "NHWC", "HWIO"),
+    # Groups have a place in these, as in TVM.
+    "conv3d_ncdhw": _grouped("conv3d_ncdhw", "NCDHW", "OIDHW"),
+    "conv3d_ndhwc": _grouped("conv3d_ndhwc", "NDHWC", "DHWIO"),
 }  # fmt: skip

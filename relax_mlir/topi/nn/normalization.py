@@ -109,18 +109,19 @@ def group_norm(
 
 
 def instance_norm(
-    data: Tensor, gamma: Tensor, beta: Tensor, axis: Any, epsilon: float = 1e-5
+    data: Tensor, gamma: Tensor, beta: Tensor, channel_axis: int, axis: Any, epsilon: float = 1e-5
 ) -> Tensor:
-    """Return elements normalised over axes, scaled and shifted by channel (axis 1)."""
+    """Return elements normalised over axes, scaled and shifted by channel."""
     axes = axes_of(axis, tensor(data, "nn.instance_norm").ndim, "nn.instance_norm")
+    channel = axis_of(channel_axis, data.ndim, "nn.instance_norm")
     wide = wide_of(data.dtype)
     mean, variance = _moments(data, axes)
 
     def element(*i: Any) -> PrimExpr:
         row = tuple(x for p, x in enumerate(i) if p not in axes)
         value = (cast(data[i], wide) - mean[row]) * _rsqrt(variance[row] + epsilon)
-        value = value * cast(gamma[i[1]], wide) + cast(beta[i[1]], wide)
-        return cast(value, data.dtype)
+        scaled = value * cast(gamma[i[channel]], wide) + cast(beta[i[channel]], wide)
+        return cast(scaled, data.dtype)
 
     return compute(data.shape, element, name="T_instance_norm")
 

@@ -13,7 +13,7 @@ from relax_mlir.tir.prim_expr import PrimExpr
 from relax_mlir.topi.blocks import padded
 from relax_mlir.topi.linear_algebra import check_inner, common_dtype
 from relax_mlir.topi.nn.convolution import around, windows
-from relax_mlir.topi.support import narrowed, tensor
+from relax_mlir.topi.support import narrowed, spelled, tensor
 
 
 def _apart(
@@ -31,7 +31,10 @@ def _apart(
 
 
 def dilate(
-    data: Tensor, strides: Sequence[int], dilation_value: int | float = 0.0, name: str = "Dilate"
+    data: Tensor,
+    strides: Sequence[int],
+    dilation_value: int | float = 0.0,
+    name: str = "DilatedInput",
 ) -> Tensor:
     """Return elements so many places apart along each axis, and a number between them.
 
@@ -101,3 +104,12 @@ FUNCTIONS = {
     )
 }  # fmt: skip
 FUNCTIONS |= {f"group_{name}": function for name, function in FUNCTIONS.items()}
+_DATA = {"Input": "data", "Filter": "kernel"}
+_NAMES = {
+    "conv1d_transpose_ncw": {**_DATA, "strides": "stride"},
+    "group_conv1d_transpose_ncw": {**_DATA, "strides": "stride"},
+    "group_conv2d_transpose_nchw": {**_DATA, "strides": "stride"},
+    "group_conv3d_transpose_ncdhw": _DATA,
+}
+# Parameters have the names that each of them has in TVM.
+FUNCTIONS |= {name: spelled(FUNCTIONS[name], **names) for name, names in _NAMES.items()}

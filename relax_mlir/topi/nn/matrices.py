@@ -1,0 +1,35 @@
+"""Products of matrices with a bias, and flattening all but the batch."""
+
+from typing import Any
+
+from relax_mlir.te.tensor import Tensor
+from relax_mlir.topi import linear_algebra, manipulate
+from relax_mlir.topi.broadcast import FUNCTIONS
+from relax_mlir.topi.support import size, tensor
+
+
+def matmul(
+    tensor_a: Tensor, tensor_b: Tensor, bias: Tensor | None = None, out_dtype: Any = None,
+    transpose_a: bool = False, transpose_b: bool = False,
+) -> Tensor:  # fmt: skip
+    """Return the product of matrices, plus a bias for each column.
+
+    Args:
+        tensor_a: rows by inner dimension, or turned; batches of these broadcast.
+        tensor_b: inner dimension by columns, or turned.
+        bias: added to each row.
+        out_dtype: of the product, by default the operands'.
+        transpose_a: whether `tensor_a` is turned.
+        transpose_b: whether `tensor_b` is turned.
+
+    Raises:
+        ExprError: the dimensions do not fit.
+    """
+    made = linear_algebra.matmul(tensor_a, tensor_b, transpose_a, transpose_b, out_dtype)
+    return made if bias is None else FUNCTIONS["add"](made, bias)
+
+
+def flatten(data: Tensor) -> Tensor:
+    """Return the elements of each item of a batch in one dimension."""
+    batch, *rest = tensor(data, "nn.flatten").shape
+    return manipulate.reshape(data, [batch, size(rest)])
