@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 # Stretches of memory that are walked side by side: the hardware fetches ahead on each.
 _STRETCHES = 4
 _REGISTER = 512
-_SOME_SIZE = 64
 
 
 def streams(writer: "NestWriter") -> bool | ir.Value:
@@ -51,26 +50,6 @@ def _in_order(flat: FlatNest) -> bool:
         if op.name == "memref.load"
         for stride, place in zip(access.strides, store.strides, strict=True)
     )
-
-
-def reading_order(writer: "NestWriter", free: Sequence[int]) -> list[int]:
-    """Return the outer iterators of a map in the order in which what it reads lies in memory.
-
-    Stores past the cache do not wait, wherever they go, but loads do unless the hardware foresees
-    them. Where no one order suits all that is read, it stays as it is.
-    """
-    flat = writer.flat
-    orders = set()
-    for op in flat.slice:
-        strides = [flat.accesses[op].strides[i] for i in free] if op.name == "memref.load" else []
-        if not strides or any(stride == 0 for stride in strides):
-            continue
-        # Only speed depends on it, so one guess of all sizes will do.
-        symbols = frozenset[str]().union(*(stride.symbols for stride in strides))
-        sizes = dict.fromkeys(symbols, _SOME_SIZE)
-        near = [abs(stride.evaluate(sizes)) for stride in strides]
-        orders.add(tuple(sorted(free, key=lambda i: -near[free.index(i)])))
-    return list(orders.pop()) if len(orders) == 1 else list(free)
 
 
 def write_streaming(

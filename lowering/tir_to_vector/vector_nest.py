@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 
 from relax_mlir.dialects.bindings import ir
+from relax_mlir.lowering.tir_to_vector.copy_order import blocked_loops, reading_order
 from relax_mlir.lowering.tir_to_vector.emit import KEEP, UNROLL, Emitter
 from relax_mlir.lowering.tir_to_vector.flat import FlatNest
 from relax_mlir.lowering.tir_to_vector.idle_loops import steps_of
@@ -18,7 +19,6 @@ from relax_mlir.lowering.tir_to_vector.reduction import (
 )
 from relax_mlir.lowering.tir_to_vector.streaming import (
     fence,
-    reading_order,
     streams,
     write_compactly,
     write_streaming,
@@ -149,6 +149,8 @@ class NestWriter:
         past_cache = streams(self) if other != free else False
         if past_cache is True:
             free, past_cache = other, False
+        elif past_cache is False and other != free:
+            return blocked_loops(self, self._ranges, loops, free, other)
         ranges = [self._ranges[position] for position in free]
         if past_cache is not False:
             pairs = zip((self._ranges[position] for position in other), ranges, strict=True)

@@ -137,9 +137,10 @@ def test_stores_past_the_cache(dtype: str, threads: int, monkeypatch: pytest.Mon
             np.testing.assert_array_equal(got, want)
 
 
+@pytest.mark.parametrize("l3_bytes", [4000, 1 << 40])
 @pytest.mark.parametrize("order", [(0, 2, 1, 3), (2, 0, 1, 3), (2, 1, 0, 3)])
 def test_copies_in_the_order_of_the_source(
-    order: tuple[int, ...], threads: int, monkeypatch: pytest.MonkeyPatch
+    order: tuple[int, ...], l3_bytes: int, threads: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(team, "LEAST_WORK", 0)
     known: list[Any] = [3, 5, 4, 77]
@@ -149,7 +150,7 @@ def test_copies_in_the_order_of_the_source(
             permutation("any", ["a", "b", "c", "d"], order, "float32"),
         ],
         threads=threads,
-        l3_bytes=4000,
+        l3_bytes=l3_bytes,
     )
     for shape in [(3, 5, 4, 77), (1, 2, 3, 16), (3, 5, 0, 2), (2, 3, 2, 300), (17, 1, 5, 9)]:
         x = values(shape, "float32")

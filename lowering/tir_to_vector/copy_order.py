@@ -1,0 +1,70 @@
+"""In which order maps go that read memory in another order than they write it."""
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+from typing import TYPE_CHECKING
+
+from relax_mlir.lowering.tir_to_vector.index_emit import Index
+
+if TYPE_CHECKING:
+    from relax_mlir.lowering.tir_to_vector.vector_nest import NestWriter
+
+# Bytes that are written one after another before it goes on with what is read.
+_RUN = 1024
+_SOME_SIZE = 64
+
+
+def reading_order(writer: "NestWriter", free: Sequence[int]) -> list[int]:
+    """Return the outer iterators of a map in the order in which what it reads lies in memory.
+
+    Stores past the cache do not wait, wherever they go, but loads do unless the hardware foresees
+    them. Where no one order suits all that is read, it stays as it is.
+    """
+    flat = writer.flat
+    orders = set()
+    for op in flat.slice:
+        strides = [flat.accesses[op].strides[i] for i in free] if op.name == "memref.load" else []
+        if not strides or any(stride == 0 for stride in strides):
+            continue
+        # Only speed depends on it, so one guess of all sizes will do.
+        symbols = frozenset[str]().union(*(stride.symbols for stride in strides))
+        sizes = dict.fromkeys(symbols, _SOME_SIZE)
+        near = [abs(stride.evaluate(sizes)) for stride in strides]
+        orders.add(tuple(sorted(free, key=lambda i: -near[free.index(i)])))
+    return list(orders.pop()) if len(orders) == 1 else list(free)
+
+
+def blocked_loops(
+    writer: "NestWriter", spans: dict[int, tuple[Index, Index]], loops: ExitStack,
+    free: list[int], other: list[int],
+) -> dict[int, Index]:  # fmt: skip
+    """Write loops in the order of what is written, by blocks of what is read first.
+
+    So runs of memory are written, and what is near to what is read was read not long ago.
+
+    Args:
+        writer: of the map.
+        spans: ranges of its iterators.
+        loops: where to enter the loops.
+        free: the outer iterators, in the order of what is written.
+        other: the same in that of what is read.
+
+    Returns:
+        the counters, by iterator.
+    """
+    emit = writer.emit
+    same = next(i for i, (a, b) in enumerate(zip(free, other, strict=True)) if a != b)
+    each: Index = writer.bits(writer.flat.store) // 8
+    if writer.vector is not None:
+        each = emit.mul(emit.max(emit.size(writer.flat.iters[writer.vector].extent), 1), each)
+    block = emit.max(emit.div(_RUN, each), 1)
+    found: dict[int, Index] = {}
+    ranges = dict(spans)
+    for position in free[:same]:
+        found[position] = loops.enter_context(emit.loop(*ranges[position])).counter
+    first, last = ranges[other[same]]
+    begin = loops.enter_context(emit.loop(first, last, block)).counter
+    ranges[other[same]] = (begin, emit.min(emit.add(begin, block), last))
+    for position in free[same:]:
+        found[position] = loops.enter_context(emit.loop(*ranges[position])).counter
+    return found
