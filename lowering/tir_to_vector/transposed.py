@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.symbolic import SymExpr
@@ -10,6 +11,7 @@ from relax_mlir.lowering.tir_to_vector.flat import FlatNest
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.machine import Machine
 from relax_mlir.lowering.tir_to_vector.streaming import streams
+from relax_mlir.lowering.tir_to_vector.team import Part
 from relax_mlir.lowering.tir_to_vector.transposed_ahead import Ahead
 from relax_mlir.lowering.tir_to_vector.vector_nest import NestWriter, work_of
 
@@ -219,6 +221,10 @@ class TransposeWriter(NestWriter):
 
     def _split_inside(self) -> list[int]:
         return [self.across]
+
+    def _part(self, position: int, is_outer: bool) -> Part:
+        # A tile is work enough: what has few channels would all go to one thread.
+        return replace(super()._part(position, is_outer), unit=1 if is_outer else self.lanes)
 
     def _tile(
         self, env: dict[int, Index], column: Index, row: Index, *, past_cache: bool = False,

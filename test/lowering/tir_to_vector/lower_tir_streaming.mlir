@@ -109,6 +109,11 @@ func.func @any(%A: memref<?xf32> {tir.name = "A", tir.dtype = "float32", tir.sha
 // CHECK: } else {
 // CHECK-NOT: memref.prefetch
 // CHECK: return
+// Threads share its rows by tiles of 16, so that few rows go to several, too.
+// TWO-LABEL: func.func @turned
+// TWO: omp.parallel
+// TWO: %[[NEAR:.*]] = arith.addi %{{.*}}, %c8
+// TWO-NEXT: arith.divui %[[NEAR]], %c16
 func.func @turned(%A: memref<4096x4096xf32> {tir.name = "A", tir.dtype = "float32", tir.shape = #relax.dims<[], #s>},
                   %B: memref<4096x4096xf32> {tir.name = "B", tir.dtype = "float32", tir.shape = #relax.dims<[], #s>}) attributes {tir.prim_func} {
   %n = arith.constant 4096 : index
