@@ -8,6 +8,7 @@ from relax_mlir.lowering.tir_to_vector.attention import Attention
 from relax_mlir.lowering.tir_to_vector.contraction import Contraction
 from relax_mlir.lowering.tir_to_vector.convolution import Convolution
 from relax_mlir.lowering.tir_to_vector.convolution_tiles import tiles_of
+from relax_mlir.lowering.tir_to_vector.few_columns import has_few_columns
 from relax_mlir.lowering.tir_to_vector.flat import FlatNest
 from relax_mlir.lowering.tir_to_vector.machine import Machine
 from relax_mlir.lowering.tir_to_vector.matrix_product import product_tile
@@ -69,6 +70,8 @@ def _element(plan: Plan) -> ir.Type:
 def _tile(plan: Plan, machine: Machine, lanes: int) -> tuple[int, ...]:
     form, most = plan.form, machine.row_tiles[0]
     if isinstance(form, Contraction):
+        if has_few_columns(form, machine):
+            return (1, lanes)
         rows = 1 if form.m is None else _known(form.flat, form.m)
         tile = product_tile(form, machine)
         return (tile.rows if rows is None else min(tile.rows, rows), tile.vectors * lanes)

@@ -1,7 +1,8 @@
 """Contractions of a few rows with a matrix: memory is the limit, so it is read in order, once."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import product
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.contraction import Contraction
@@ -21,6 +22,8 @@ _TOGETHER = 4
 _COLUMNS, _PIECE, _SUMS_TOGETHER = 4096, 64, 16384
 # Products of vectors that are made side by side, and sums of each.
 _DOTS, _SUMS = 4, 2
+# So many registers hold the sums of several rows.
+_MANY = 32
 
 
 @dataclass
@@ -34,6 +37,7 @@ class FewRows:
         vector: a vector of what is added.
         init: what sums start from; None adds to what C holds.
         most: how many rows there may be at most.
+        left: what loads A, where that is not where it was.
     """
 
     emit: Emitter
@@ -42,10 +46,12 @@ class FewRows:
     vector: ir.VectorType
     init: ir.Attribute | None
     most: int
+    left: Loader | None = None
 
     def __post_init__(self) -> None:
         emit, (a, b) = self.emit, self.found.widen
-        self._a = Loader(emit, emit.flatten_once(self.found.a.buffer), a, self.vector)
+        lies = Loader(emit, emit.flatten_once(self.found.a.buffer), a, self.vector)
+        self._a = self.left or lies
         self._b = Loader(emit, emit.flatten_once(self.found.b.buffer), b, self.vector)
         self._lanes = self.vector.shape[0]
         self._fma = self.machine.fma
@@ -211,50 +217,64 @@ class FewRows:
         for low, high, count in ((first, many, _DOTS), (many, last, 1)):
             if isinstance(high, int) and isinstance(low, int) and low == high:
                 continue
-            with emit.loop(low, high, count) as column, emit.loop(0, rows) as row:
-                start = emit.add(a.offset, emit.mul(row.counter, a.stride(self.found.m)))
-                starts = [
-                    emit.add(
-                        b.offset,
-                        emit.mul(emit.add(column.counter, i), b.stride(self.found.n)),
-                    )
-                    for i in range(count)
-                ]
-                for i, value in enumerate(self._products(start, starts, steps)):
-                    place = self._place(c, row.counter, emit.add(column.counter, i))
-                    if self.init is None:
-                        before = emit.load(c.base, [place])
-                    else:
-                        before = emit.constant_of(self.vector.element_type, self.init)
-                    emit.store(add(emit, before, value), c.base, [place])
+            with emit.loop(low, high, count) as column:
+                numbers = [emit.add(column.counter, i) for i in range(count)]
+                if not isinstance(rows, int):
+                    with emit.loop(0, rows) as row:
+                        self._dots_of(a, b, c, [row.counter], numbers, steps)
+                    continue
+                # Rows that are known to be there share what is loaded of B.
+                together = _TOGETHER if self.machine.registers >= _MANY else 2
+                for start in range(0, rows, together):
+                    some = range(start, min(start + together, rows))
+                    self._dots_of(a, b, c, some, numbers, steps)
 
-    def _products(self, a: Index, bs: list[Index], steps: Index) -> list[ir.Value]:
+    def _dots_of(
+        self, a: Flat, b: Flat, c: Flat, rows: Sequence[Index], columns: Sequence[Index],
+        steps: Index,
+    ) -> None:  # fmt: skip
+        emit = self.emit
+        left = [emit.add(a.offset, emit.mul(row, a.stride(self.found.m))) for row in rows]
+        right = [emit.add(b.offset, emit.mul(x, b.stride(self.found.n))) for x in columns]
+        values = self._products(left, right, steps)
+        for (row, column), value in zip(product(rows, columns), values, strict=True):
+            place = self._place(c, row, column)
+            if self.init is None:
+                before = emit.load(c.base, [place])
+            else:
+                before = emit.constant_of(self.vector.element_type, self.init)
+            emit.store(add(emit, before, value), c.base, [place])
+
+    def _products(self, left: list[Index], right: list[Index], steps: Index) -> list[ir.Value]:
+        """Return the products of rows with columns, by rows; each sum is in the same order."""
         emit, lanes = self.emit, self._lanes
+        parts = _SUMS if len(left) == 1 else 1
+        count = len(left) * len(right)
+        wide = emit.round_down(steps, lanes * parts)
+
+        def step(sums: Sequence[ir.Value], first: Index, rest: Index | None) -> list[ir.Value]:
+            made = list(sums)
+            for part in range(parts):
+                k = emit.add(first, part * lanes)
+                mask = None if rest is None else emit.mask(emit.sub(rest, part * lanes), lanes)
+                rows = [self._a.vectors(emit.add(a, k), mask) for a in left]
+                for i, b in enumerate(right):
+                    column = self._b.vectors(emit.add(b, k), mask)
+                    for j, row in enumerate(rows):
+                        at = (j * len(right) + i) * parts + part
+                        made[at] = multiply_add(emit, self._fma, row, column, made[at])
+            return made
+
         zero = emit.constant(self.vector, 0)
-        sums = [zero] * (len(bs) * _SUMS)
-        wide = emit.round_down(steps, lanes * _SUMS)
-        with emit.loop(0, wide, lanes * _SUMS, sums, KEEP) as loop:
-            carried = list(loop.carried)
-            for part in range(_SUMS):
-                k = emit.add(loop.counter, part * lanes)
-                left = self._a.vectors(emit.add(a, k), None)
-                for i, b in enumerate(bs):
-                    right = self._b.vectors(emit.add(b, k), None)
-                    at = i * _SUMS + part
-                    carried[at] = multiply_add(emit, self._fma, left, right, carried[at])
-            loop.carry(carried)
+        with emit.loop(0, wide, lanes * parts, [zero] * (count * parts), KEEP) as loop:
+            loop.carry(step(loop.carried, loop.counter, None))
         sums = list(loop.results)
         rest = emit.sub(steps, wide)
         if not (isinstance(rest, int) and rest == 0):
-            for part in range(_SUMS):
-                mask = emit.mask(emit.sub(rest, part * lanes), lanes)
-                k = emit.add(wide, part * lanes)
-                left = self._a.vectors(emit.add(a, k), mask)
-                for i, b in enumerate(bs):
-                    right = self._b.vectors(emit.add(b, k), mask)
-                    at = i * _SUMS + part
-                    sums[at] = multiply_add(emit, self._fma, left, right, sums[at])
-        return [self._total(add(emit, sums[i], sums[i + 1])) for i in range(0, len(sums), _SUMS)]
+            sums = step(sums, wide, rest)
+        if parts == _SUMS:
+            sums = [add(emit, sums[i], sums[i + 1]) for i in range(0, len(sums), _SUMS)]
+        return [self._total(value) for value in sums]
 
     def _total(self, value: ir.Value) -> ir.Value:
         """Add a vector's lanes, halves first."""

@@ -45,7 +45,7 @@ def emit_contraction(
         machine: what for.
         epilogue: what happens to every sum before it is stored.
     """
-    writer = _Writer(found, emit, machine, epilogue)
+    writer = ContractionWriter(found, emit, machine, epilogue)
     few = writer.few_rows()
     if few is False:
         writer.tiles()
@@ -58,7 +58,9 @@ def emit_contraction(
             writer.tiles()
 
 
-class _Writer:
+class ContractionWriter:
+    """Writes a contraction: `few` for what is read once, else `tiles`."""
+
     def __init__(
         self, found: Contraction, emit: Emitter, machine: Machine, epilogue: Epilogue | None
     ) -> None:

@@ -28,6 +28,7 @@ from relax_mlir.lowering.tir_to_vector.convolution_kernel import emit_convolutio
 from relax_mlir.lowering.tir_to_vector.data_init import split_data_inits
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.epilogue import Fused, take_epilogue
+from relax_mlir.lowering.tir_to_vector.few_columns import emit_product
 from relax_mlir.lowering.tir_to_vector.flat import FlatNest, NotFlat, collapse, flatten_nest
 from relax_mlir.lowering.tir_to_vector.fusion import emit_fused, shared_loops
 from relax_mlir.lowering.tir_to_vector.gather import Gather, GatherWriter, match_gather
@@ -37,7 +38,6 @@ from relax_mlir.lowering.tir_to_vector.image_copy import CopiedWindow, find_copi
 from relax_mlir.lowering.tir_to_vector.index_map import IndexMap, match_branches, match_index_map
 from relax_mlir.lowering.tir_to_vector.index_map_writer import emit_index_map
 from relax_mlir.lowering.tir_to_vector.machine import Machine
-from relax_mlir.lowering.tir_to_vector.matmul import emit_contraction
 from relax_mlir.lowering.tir_to_vector.matrix_product import is_matrix_product, is_sum_of_products
 from relax_mlir.lowering.tir_to_vector.merged_loops import merge_loops
 from relax_mlir.lowering.tir_to_vector.planes import Planes, find_planes
@@ -264,7 +264,7 @@ def _contraction(nest: Nest, found: Contraction, fused: Fused | None) -> Plan:
     return Plan(
         [each.top for each in nests],
         [BlockInfo(each.name, kind, True) for each, kind in zip(nests, kinds, strict=True)],
-        lambda emit, machine: emit_contraction(found, emit, machine, epilogue),
+        lambda emit, machine: emit_product(found, emit, machine, epilogue),
         found,
     )
 

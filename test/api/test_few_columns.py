@@ -1,0 +1,86 @@
+"""Contractions of many rows and a few columns: rows are read along k, whatever follows the sums."""
+
+import numpy as np
+import pytest
+from kernels import build, contraction, run, values
+
+from relax_mlir import relax, tir
+from relax_mlir.lowering.tir_to_vector import team
+from relax_mlir.relax import op
+from relax_mlir.script import relax as R
+
+# Rows, steps, columns: with rests of all of them.
+SHAPES = ((16, 64, 2), (37, 129, 3), (61, 300, 4), (18, 259, 8), (100, 333, 7))
+
+
+@pytest.mark.parametrize("spec", ["mk,kn->mn", "mk,nk->mn", "bmk,bkn->bmn"])
+@pytest.mark.parametrize(
+    ("dtypes", "bits"),
+    [
+        (("float32", "float32"), 512),
+        (("float32", "float32"), 256),
+        (("float32", "float32"), 128),
+        (("float64", "float64"), 512),
+        (("float16", "float32"), 512),
+        (("int32", "int32"), 256),
+    ],
+)
+def test_any_layout(spec: str, dtypes: tuple[str, str], bits: int) -> None:
+    sizes = [{"b": 2, **dict(zip("mkn", shape, strict=True))} for shape in SHAPES]
+    letters = set(spec) - set(",->")
+    functions = [
+        contraction(f"f{i}", spec, {x: size for x, size in each.items() if x in letters}, dtypes)
+        for i, each in enumerate(sizes)
+    ]
+    # And of so many rows as run time says.
+    functions.append(
+        contraction("any", spec, {**{x: sizes[-1][x] for x in letters}, "m": "m"}, dtypes)
+    )
+    made = build(functions, vector_bits=bits)
+    calls = [(f"f{i}", each) for i, each in enumerate(sizes)]
+    calls += [("any", {**sizes[-1], "m": m}) for m in (0, 1, 5)]
+    for name, each in calls:
+        parts = spec.split("->")[0].split(",")
+        inputs = [values([each[x] for x in part], dtypes[0]) for part in parts]
+        exact = "float64" if "float" in dtypes[0] else "int64"
+        want = np.einsum(spec, *(x.astype(exact) for x in inputs)).astype(dtypes[1])
+        got = run(made[name], inputs, want.shape, dtypes[1])
+        np.testing.assert_allclose(got, want, rtol=1e-3, atol=1e-3, err_msg=str(each))
+
+
+@pytest.mark.parametrize("init", [0, 2.5, None])
+def test_threads_do_not_change_a_bit(init: float | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(team, "LEAST_WORK", 0)
+    function = contraction(
+        "f", "mk,kn->mn", dict(zip("mkn", (103, 300, 5), strict=True)), init=init
+    )
+    inputs = [values(shape, "float32") for shape in ((103, 300), (300, 5))]
+    results = []
+    for threads in (1, 2, 3):
+        kernel = build([function], threads=threads)["f"]
+        out = np.ones((103, 5), "float32")
+        kernel(*inputs, out)
+        results.append(out)
+    want = inputs[0].astype("f8") @ inputs[1] + (1 if init is None else init)
+    np.testing.assert_allclose(results[0], want, rtol=1e-3, atol=1e-3)
+    assert all(each.tobytes() == results[0].tobytes() for each in results)
+
+
+@pytest.mark.parametrize("rows", [50, "n"])
+def test_what_follows(rows: int | str) -> None:
+    count = tir.Var(rows, "int64") if isinstance(rows, str) else rows
+    x = relax.Var("x", R.Tensor((count, 200), "float32"))
+    w = relax.Var("w", R.Tensor((200, 6), "float32"))
+    b = relax.Var("b", R.Tensor((6,), "float32"))
+    bb = relax.BlockBuilder()
+    with bb.function("main", [x, w, b]):
+        with bb.dataflow():
+            made = bb.emit(op.nn.relu(op.add(op.matmul(x, w), b)))
+            out = bb.emit_output(op.add(made, op.tanh(made)))
+        bb.emit_func_output(out)
+    vm = relax.VirtualMachine(relax.build(bb.get()))
+    inputs = [values(shape, "float32") for shape in ((50, 200), (200, 6), (6,))]
+    exact = [each.astype("f8") for each in inputs]
+    made = np.maximum(exact[0] @ exact[1] + exact[2], 0)
+    got = np.asarray(vm["main"](*inputs))
+    np.testing.assert_allclose(got, made + np.tanh(made), rtol=1e-3, atol=1e-3)
