@@ -189,13 +189,16 @@ class Emitter(TeamEmitter):
         self.op("llvm.fence", [], ordering=acq_rel, syncscope=ir.StringAttr.get("singlethread"))
 
     def settle(self, values: Sequence[ir.Value]) -> list[ir.Value]:
-        """Let values, of vectors, be computed before what is loaded later; costs no instruction.
+        """Let values, of vectors or masks, be computed here; costs no instruction.
+
+        They come before what is loaded later, and none is computed again.
 
         Only for processors of x86.
         """
         types = [value.type for value in values]
         numbers = range(len(values))
         several = len(values) > 1
+        registers = ["=^Yk" if type_.element_type == self.bool_type else "=v" for type_ in types]
         all_ = (
             ir.Type.parse(f"!llvm.struct<({', '.join(map(str, types))})>") if several else types[0]
         )
@@ -204,7 +207,7 @@ class Emitter(TeamEmitter):
             values,
             all_,
             asm_string=ir.StringAttr.get(""),
-            constraints=ir.StringAttr.get(",".join(["=v"] * len(values) + [*map(str, numbers)])),
+            constraints=ir.StringAttr.get(",".join([*registers, *map(str, numbers)])),
             has_side_effects=ir.UnitAttr.get(),
         )
         if not several:

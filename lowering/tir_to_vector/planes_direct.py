@@ -8,14 +8,16 @@ import itertools
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, replace
+from functools import partial
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
-from relax_mlir.lowering.tir_to_vector.lane_picks import every_nth
 from relax_mlir.lowering.tir_to_vector.machine import Machine
 from relax_mlir.lowering.tir_to_vector.multiply import multiply_add
 from relax_mlir.lowering.tir_to_vector.planes import Planes
 from relax_mlir.lowering.tir_to_vector.planes_base import MOST_ELEMENTS, ROWS, PlanesBase
+from relax_mlir.lowering.tir_to_vector.planes_pixels import RowPixels, Shifter, Ways
+from relax_mlir.lowering.tir_to_vector.planes_tile import PixelMasks, Tile
 from relax_mlir.lowering.tir_to_vector.team import Part
 from relax_mlir.lowering.tir_to_vector.vector_nest import work_of
 
@@ -62,25 +64,6 @@ class Use:
 Seen = tuple[int, ir.Value | bool, list[Use]]
 
 
-@dataclass
-class Tile:
-    """Rows of outputs that are computed together.
-
-    Attributes:
-        row: the first of them.
-        rows: how many.
-        left: how many of them there are: a number, or less than that are known to be.
-        col: the first column.
-        mask: which lanes are outputs, None for all.
-    """
-
-    row: Index
-    rows: int
-    left: Index
-    col: Index = 0
-    mask: ir.Value | None = None
-
-
 class DirectPlanes(PlanesBase):
     """Writes windows over planes that stay where they are: vectors are of one row of outputs."""
 
@@ -106,6 +89,7 @@ class DirectPlanes(PlanesBase):
             self.taps.append((steps, y, x - self.befores[-1]))
         self.most_down = max(y for _, y, _ in self.taps)
         self.shifts = sorted({x for _, _, x in self.taps})
+        self.ways = Ways(self.shifts, found.stride, self.lanes)
 
     def write(self) -> None:
         """Write the loops."""
@@ -121,9 +105,17 @@ class DirectPlanes(PlanesBase):
 
     def _all(self, spans: dict[int, Span], low: Index, high: Index) -> None:
         """Write some rows of outputs of some planes."""
-        self._prepare()
-        with self._planes(spans) as env:
-            self._rows(env, low, high)
+        cols = self.extent(self.found.col)
+        if cols == 0:
+            return
+        with ExitStack() as guard:
+            if not isinstance(cols, int):
+                # What is said of masks below holds if there is a column.
+                guard.enter_context(self.emit.when(self.emit.compare("sgt", cols, 0)))
+            self._prepare()
+            env = guard.enter_context(self._planes(spans))
+            for tile in self._row_tiles(low, high):
+                self._columns(env, tile)
 
     @contextmanager
     def _planes(self, spans: dict[int, Span]) -> Iterator[dict[int, Index]]:
@@ -141,22 +133,28 @@ class DirectPlanes(PlanesBase):
             yield env
 
     def _prepare(self) -> None:
-        """Write what all planes share: the masks of the last columns."""
-        emit, lanes, stride = self.emit, self.lanes, self.found.stride
+        """Write what all planes share: the masks of the columns at the borders."""
+        emit, lanes = self.emit, self.lanes
+        sure = self.shifts[-1] - self.after
+        self.pixels = PixelMasks(
+            emit, self.machine, lanes, self.counts[-1], self.found.stride, sure
+        )
         cols = self.extent(self.found.col)
-        self.whole = emit.round_down(cols, lanes)
-        self.rest = emit.sub(cols, self.whole)
-        self.rest_mask = emit.mask(self.rest, lanes)
-        self.masks: dict[tuple[int, int], ir.Value | None] = {}
-        if self.rest != 0:
-            for quotient in sorted({x // stride for x in self.shifts}):
-                for number in range(stride):
-                    self._mask(self.masks, quotient, number, self.whole, inside=False)
+        # The last vector holds those at the border, whether it is full or not.
+        self.whole = emit.round_down(emit.sub(cols, 1), lanes)
+        self.first = Tile(0, 0, 0, 0, self.pixels.kept(emit.mask(cols, lanes)))
+        rest = emit.mask(emit.sub(cols, self.whole), lanes)
+        self.last = Tile(0, 0, 0, self.whole, self.pixels.kept(rest), inside=True)
+        around = self._fill_value()
+        self.shifter = Shifter(emit, self.vector, around, self.machine.tables)
+        # Which pixels the tiles at the borders load, by where the first one is.
+        self.first_masks = self._kept_masks(self.first)
+        self.last_masks = {} if self.whole == 0 else self._kept_masks(self.last)
 
-    def _rows(self, env: dict[int, Index], low: Index, high: Index) -> None:
-        """Write some rows of a plane's outputs."""
-        for tile in self._row_tiles(low, high):
-            self._columns(env, tile)
+    def _kept_masks(self, tile: Tile) -> dict[int, ir.Value | None]:
+        """Return masks for what a tile loads of a row."""
+        firsts = {first for shift in self.shifts for first in self.ways.loads(shift, tile.col)}
+        return {x: self.pixels.kept(self.pixels.mask(tile, x)) for x in sorted(firsts)}
 
     def _row_tiles(self, low: Index, high: Index) -> Iterator[Tile]:
         """Write loops over tiles of rows; yields the tile of each."""
@@ -185,37 +183,49 @@ class DirectPlanes(PlanesBase):
             yield loop.counter
 
     def _columns(self, env: dict[int, Index], tile: Tile) -> None:
-        emit, whole, rest = self.emit, self.whole, self.rest
-        if whole != 0:
-            with emit.loop(0, whole, self.lanes) as col:
-                self._tile(env, replace(tile, col=col.counter))
-        last = replace(tile, col=whole, mask=self.rest_mask)
-        if not isinstance(rest, int):
-            with emit.when(emit.compare("sgt", rest, 0)):
-                self._tile(env, last)
-        elif rest:
-            self._tile(env, last)
+        """Write a row of tiles; those between the borders need no masks."""
+        emit, lanes, whole = self.emit, self.lanes, self.whole
+        if not isinstance(tile.left, int):
+            # These are few: one piece of code that asks everything is enough.
+            cols = self.extent(self.found.col)
+            with emit.loop(0, cols, lanes) as col:
+                mask = emit.mask(emit.sub(cols, col.counter), lanes)
+                self._tile(env, replace(tile, col=col.counter, mask=mask), {})
+            return
+        self._tile(env, self.first.of_rows(tile), self.first_masks)
+        if whole == 0:
+            return
+        with ExitStack() as guard:
+            if not isinstance(whole, int):
+                guard.enter_context(emit.when(emit.compare("sgt", whole, 0)))
+            if whole != lanes:
+                with emit.loop(lanes, whole, lanes) as col:
+                    inner = replace(tile, col=col.counter, inside=True, follows=True)
+                    self._tile(env, inner, {})
+            self._tile(env, self.last.of_rows(tile), self.last_masks)
 
-    def _tile(self, env: dict[int, Index], tile: Tile) -> None:
-        """Write a tile's outputs."""
+    def _tile(self, env: dict[int, Index], tile: Tile, masks: dict[int, ir.Value | None]) -> None:
+        """Write a tile's outputs.
+
+        Args:
+            env: the counters of the plane.
+            tile: which rows and columns.
+            masks: of what is loaded of a row, by where it begins, those that are there already.
+        """
         emit, found = self.emit, self.found
         sums = [self._begin(env, tile, row) for row in range(tile.rows)]
-        masks = self.masks if tile.mask is not None else {}
         corner = emit.add(self.start, emit.mul(tile.col, found.stride))
         seen = list(self._image_rows(tile))
         for place, (_, live, uses) in zip(self._walk(tile.row, corner, seen), seen, strict=True):
-            loaded: dict[int, list[ir.Value]] = {}
-            picked: dict[int, ir.Value] = {}
+            load = partial(self._vector, masks, tile, place, live)
+            row = RowPixels(emit, self.ways, tile.col, load, self.shifter)
             for use in uses:
-                quotient, phase = divmod(use.shift, found.stride)
-                if quotient not in loaded:
-                    loaded[quotient] = [
-                        self._vector(masks, place, (quotient, number), tile, live)
-                        for number in range(found.stride)
-                    ]
-                if use.shift not in picked:
-                    picked[use.shift] = every_nth(emit, loaded[quotient], phase)
-                sums[use.row] = self._combined(sums[use.row], picked[use.shift], use)
+                sums[use.row] = self._combined(sums[use.row], row.at(use.shift), use)
+            if not isinstance(self.source_strides[-2], int) and self.machine.tables:
+                # Rows of unknown length would all be loaded first, to registers that there are not.
+                done = sorted({use.row for use in uses})
+                for at, value in zip(done, emit.settle([sums[i] for i in done]), strict=True):
+                    sums[at] = value
         self._store(env, tile, sums)
 
     def _begin(self, env: dict[int, Index], tile: Tile, row: int) -> ir.Value:
@@ -277,14 +287,13 @@ class DirectPlanes(PlanesBase):
         return self.emit.both(a, b)
 
     def _vector(
-        self, masks: dict[tuple[int, int], ir.Value | None], place: Index, part: tuple[int, int],
-        tile: Tile, live: ir.Value | bool,
+        self, masks: dict[int, ir.Value | None], tile: Tile, place: Index, live: ir.Value | bool,
+        first: int,
     ) -> ir.Value:  # fmt: skip
-        """Load adjacent pixels of a row: which vector of those that a shift begins with."""
-        quotient, number = part
-        mask = self._mask(masks, quotient, number, tile.col, inside=tile.mask is None)
-        at = quotient * self.found.stride + number * self.lanes
-        return self.load_live(self.emit.add(place, at), mask, live)
+        """Load adjacent pixels of a row, from so far beyond the tile's column."""
+        if first not in masks:
+            masks[first] = self.pixels.mask(tile, first)
+        return self.load_live(self.emit.add(place, first), masks[first], live)
 
     def load_live(self, at: Index, mask: ir.Value | None, live: ir.Value | bool) -> ir.Value:
         """Load pixels of a row of the image, or what is around it where that is none."""
@@ -298,46 +307,8 @@ class DirectPlanes(PlanesBase):
         emit = self.emit
         if isinstance(live, bool):
             return mask
-        all_ = emit.op("vector.broadcast", [live], self._mask_type())
+        all_ = emit.op("vector.broadcast", [live], self.pixels.type)
         return all_ if mask is None else emit.both(mask, all_)
-
-    def _mask_type(self) -> ir.Type:
-        return ir.VectorType.get([self.lanes], self.emit.bool_type)
-
-    def _mask(
-        self, masks: dict[tuple[int, int], ir.Value | None], quotient: int, number: int,
-        col: Index, *, inside: bool,
-    ) -> ir.Value | None:  # fmt: skip
-        """Return which of adjacent pixels are the image's, None for all.
-
-        Args:
-            masks: those that are there already.
-            quotient: of a shift by the stride.
-            number: of the vector, of those that begin there.
-            col: the first column of outputs.
-            inside: whether all lanes are outputs.
-        """
-        emit, lanes, stride = self.emit, self.lanes, self.found.stride
-        if (quotient, number) in masks:
-            return masks[quotient, number]
-        first = quotient * stride + number * lanes
-        at = emit.add(emit.mul(col, stride), first)
-        mask = None
-        # The last output's last pixel is at most `after` beyond the image's end.
-        beyond = self.after - self.shifts[-1] + stride - 1 + quotient * stride
-        if not inside or beyond > (stride - 1 - number) * lanes:
-            mask = emit.mask(emit.sub(self.counts[-1], at), lanes)
-        if first < 0:
-            mask = self.without(mask, emit.sub(0, at))
-        masks[quotient, number] = mask
-        return mask
-
-    def without(self, mask: ir.Value | None, count: Index) -> ir.Value:
-        """Return a mask, or one of all lanes, whose first lanes are off."""
-        emit, type_ = self.emit, self._mask_type()
-        off = emit.mask(count, self.lanes)
-        on = emit.op("arith.xori", [off, emit.constant(type_, 1)], type_)
-        return on if mask is None else emit.both(mask, on)
 
     def _combined(self, total: ir.Value, pixel: ir.Value, use: Use) -> ir.Value:
         element = self.elements[use.steps]

@@ -5,7 +5,7 @@ picked from two of them. The rows are half a tile apart.
 """
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from relax_mlir.dialects.bindings import ir
@@ -14,10 +14,13 @@ from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.lane_picks import pick_lanes
 from relax_mlir.lowering.tir_to_vector.machine import Machine
 from relax_mlir.lowering.tir_to_vector.planes import Planes
-from relax_mlir.lowering.tir_to_vector.planes_direct import DirectPlanes, Span, Tile
+from relax_mlir.lowering.tir_to_vector.planes_direct import DirectPlanes, Span
+from relax_mlir.lowering.tir_to_vector.planes_tile import PixelMasks, Tile
 
 # Vectors of a register tile.
 _VECTORS = 4
+# What rows of an unknown number often are: all that images of 224 pixels have in the last layers.
+_COMMON_ROWS = (7,)
 
 
 def most_paired(found: Planes, machine: Machine) -> int:
@@ -47,10 +50,13 @@ class PairedPlanes(DirectPlanes):
 
     def _prepare(self) -> None:
         emit, lanes = self.emit, self.lanes
-        first = self.shifts[0]
-        self.rest_mask = emit.mask(self.extent(self.found.col), lanes)
+        first, stride = self.shifts[0], self.found.stride
+        self.pixels = PixelMasks(emit, self.machine, lanes, self.counts[-1], stride, sure=0)
         mask = emit.mask(emit.sub(self.counts[-1], first), lanes)
-        self.row_mask = self.without(mask, -first) if first < 0 else mask
+        self.row_mask = self.pixels.without(mask, -first) if first < 0 else mask
+        self.rest_mask = emit.mask(self.extent(self.found.col), lanes)
+        if not isinstance(self.extent(self.found.col), int):
+            self.row_mask, self.rest_mask = map(self.pixels.kept, (self.row_mask, self.rest_mask))
 
     def _heights(self, low: Index, high: Index) -> Iterator[tuple[int, bool]]:
         if not isinstance(low, int) or not isinstance(high, int):
@@ -63,8 +69,40 @@ class PairedPlanes(DirectPlanes):
             yield rows % (2 * _VECTORS), False
 
     def _all(self, spans: dict[int, Span], low: Index, high: Index) -> None:
-        """Write tiles one after the other, each of all planes, whose masks are the same."""
+        """Write the rows of outputs of some planes."""
         self._prepare()
+        self._several(spans, low, high, () if isinstance(high, int) else _COMMON_ROWS)
+
+    def _several(
+        self, spans: dict[int, Span], low: Index, high: Index, common: Sequence[int]
+    ) -> None:
+        """Write rows, those of a common number without asking which of them there are."""
+        if not common:
+            self._tiles(spans, low, high)
+            return
+        emit, (rows, *others) = self.emit, common
+        with emit.when(self._has_rows(rows, low, high)) as branch:
+            counts = list(self.counts)
+            if self.below:
+                self.counts[-2] = self._usual_rows(rows)
+            self._tiles(spans, 0, rows)
+            self.counts = counts
+        with emit.otherwise(branch):
+            self._several(spans, low, high, others)
+
+    def _has_rows(self, rows: int, low: Index, high: Index) -> ir.Value:
+        """Return whether rows of outputs are that many, of an image with as many to the stride."""
+        emit = self.emit
+        same = emit.both(emit.compare("eq", low, 0), emit.compare("eq", high, rows))
+        if not self.below:
+            return same
+        return emit.both(same, emit.compare("eq", self.counts[-2], self._usual_rows(rows)))
+
+    def _usual_rows(self, rows: int) -> int:
+        return min(rows * self.step, (rows - 1) * self.step + self.most_down + 1 - self.above)
+
+    def _tiles(self, spans: dict[int, Span], low: Index, high: Index) -> None:
+        """Write tiles one after the other, each of all planes, whose masks are the same."""
         emit = self.emit
         for tile in self._row_tiles(low, high):
             half = (tile.rows + 1) // 2

@@ -132,6 +132,8 @@ def test_small_planes_of_unknown_size() -> None:
         (16, (5, 5), "float32", {"padding": [2, 2], "strides": [1, 3]}),
         (19, (2, 3), "float32", {"dilation": [2, 3], "padding": [4, 4], "strides": [3, 1]}),
         (17, (3, 1), "float64", {"padding": [1, 1]}),
+        (6, (5, 5), "float32", {"padding": [2, 2], "strides": [2, 2]}),
+        (5, (1, 3), "float64", {"padding": [0, 11], "dilation": [1, 9], "strides": [1, 2]}),
     ]
     b, h, w = (tir.Var(name, "int64") for name in "bhw")
     for index, (channels, window, dtype, attrs) in enumerate(cases):
@@ -156,7 +158,8 @@ def test_small_planes_of_unknown_size() -> None:
     one = relax.VirtualMachine(relax.build(module, "llvm -num-threads=1"))
     two = relax.VirtualMachine(relax.build(module, "llvm -num-threads=2"))
     sizes = ((2, 7, 7), (1, 14, 14), (1, 3, 5), (3, 1, 17), (0, 7, 7), (1, 40, 4), (1, 9, 70))
-    for size in (*sizes, (1, 2, 3), (1, 17, 6), (2, 15, 16)):
+    wide = ((1, 13, 13), (1, 7, 33), (1, 14, 64), (1, 8, 31), (1, 29, 97))
+    for size in (*sizes, (1, 2, 3), (1, 17, 6), (2, 15, 16), *wide):
         for index, (channels, window, dtype, attrs) in enumerate(cases):
             x = sample((size[0], channels, *size[1:]), dtype)
             wanted = convolve(x, sample((channels, 1, *window), dtype, 1), groups=channels, **attrs)

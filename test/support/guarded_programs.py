@@ -126,6 +126,10 @@ PROGRAMS: dict[str, tuple[tuple[tuple[int | str, ...], ...], str]] = {
     "conv1d": (((2, 3, "m"), (16, 3, 5)), "R.nn.conv1d(a, b, padding=(4, 4), dilation=2)"),
     "conv3d": (((1, 2, 3, "m", 9), (16, 2, 2, 3, 3)), "R.nn.conv3d(a, b, padding=(1, 1, 1))"),
     "depthwise": (((1, 4, "m", "n"), (4, 1, 3, 3)), "R.nn.conv2d(a, b, padding=(1, 1), groups=4)"),
+    "depthwise_strided": (
+        ((1, 4, "m", "n"), (4, 1, 5, 5)),
+        "R.nn.conv2d(a, b, strides=(2, 2), padding=(2, 2), groups=4)",
+    ),
     "depthwise_turned": (
         ((2, 18, "m", 5), (18, 1, 3, 3)), "R.nn.conv2d(a, b, padding=(1, 1), groups=18)",
     ),

@@ -1,0 +1,95 @@
+"""Tiles of outputs of planes, and which lanes of what they load are pixels of the image."""
+
+from dataclasses import dataclass, replace
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.lowering.tir_to_vector.emit import Emitter
+from relax_mlir.lowering.tir_to_vector.index_emit import Index
+from relax_mlir.lowering.tir_to_vector.machine import Machine
+
+
+@dataclass
+class Tile:
+    """Rows of outputs that are computed together.
+
+    Attributes:
+        row: the first of them.
+        rows: how many.
+        left: how many of them there are: a number, or less than that are known to be.
+        col: the first column.
+        mask: which lanes are outputs, None for all.
+        inside: whether a whole vector of columns is before this one.
+        follows: whether there are columns after this vector.
+    """
+
+    row: Index
+    rows: int
+    left: Index
+    col: Index = 0
+    mask: ir.Value | None = None
+    inside: bool = False
+    follows: bool = False
+
+    def of_rows(self, other: "Tile") -> "Tile":
+        """Return a tile of these columns, and of another's rows."""
+        return replace(self, row=other.row, rows=other.rows, left=other.left)
+
+
+class PixelMasks:
+    """Tells which of adjacent pixels are the image's.
+
+    Args:
+        emit: where to write.
+        machine: what for.
+        lanes: of a vector.
+        count: pixels of a row.
+        stride: how far apart the pixels of neighbouring outputs are.
+        sure: how far to the right of an output's column, times the stride, there are pixels.
+    """
+
+    def __init__(
+        self, emit: Emitter, machine: Machine, lanes: int, count: Index, stride: int, sure: int
+    ) -> None:
+        self._emit, self._machine, self._lanes = emit, machine, lanes
+        self._count, self._stride, self._sure = count, stride, sure
+        self.type = ir.VectorType.get([lanes], emit.bool_type)
+
+    def mask(self, tile: Tile, first: int) -> ir.Value | None:
+        """Return a mask of adjacent pixels, None for all.
+
+        Args:
+            tile: what sees them.
+            first: how far the first of them is from the tile's column, times the stride.
+        """
+        emit, lanes, stride = self._emit, self._lanes, self._stride
+        at = emit.add(emit.mul(tile.col, stride), first)
+        # Of the outputs in a masked vector it is known only that there is the first.
+        more = 0 if tile.mask is not None else lanes - 1 + tile.follows
+        mask = None
+        if first + lanes - 1 > self._sure + more * stride:
+            mask = emit.mask(emit.sub(self._count, at), lanes)
+        if first < 0 and not (tile.inside and -first <= lanes * stride):
+            mask = self.without(mask, emit.sub(0, at))
+        return mask
+
+    def without(self, mask: ir.Value | None, count: Index) -> ir.Value:
+        """Return a mask, or one of all lanes, whose first lanes are off."""
+        off = self._emit.mask(count, self._lanes)
+        on = self._emit.op("arith.xori", [off, self._emit.constant(self.type, 1)], self.type)
+        return on if mask is None else self._emit.both(mask, on)
+
+    def kept(self, mask: ir.Value | None) -> ir.Value | None:
+        """Return a mask that is computed here: at each use it would cost a comparison."""
+        if mask is None or not self._machine.tables or _is_constant(mask):
+            return mask
+        return self._emit.settle([mask])[0]
+
+
+def _is_constant(value: ir.Value) -> bool:
+    """Whether nothing but constants make a value."""
+    if isinstance(value.owner, ir.Block):
+        return False
+    op = value.owner.operation
+    return op.name == "arith.constant" or (
+        len(op.operands) > 0 and all(map(_is_constant, op.operands))
+    )
