@@ -83,7 +83,10 @@ class ShapeLocals:
         if size.kind is not ArgKind.REGISTER or shape.kind is not ArgKind.REGISTER:
             return False
         factors, dims = self._products.get(size.value), self._shapes.get(shape.value)
-        return factors is not None and dims is not None and factors == _sorted([*dims, str(width)])
+        if factors is None or dims is None:
+            return False
+        computed = [f for name in dims for f in self._formulas.get(name, [name])]
+        return factors in (_sorted([*dims, str(width)]), _sorted([*computed, str(width)]))
 
     def _name(self, instr: Instruction) -> str:
         """Return a builtin's name without its prefix, "" for any other call."""
@@ -119,6 +122,10 @@ class ShapeLocals:
                 value, rank = each.args[:2]
                 if rank.kind is ArgKind.IMMEDIATE and value.kind is ArgKind.REGISTER:
                     self._ranks[value.value] = rank.value
+            elif self._name(each) == "check_sizes" and i and i - 1 in lines:
+                text = self._check_sizes(each, self._code[i - 1], slots)
+                if text is not None:
+                    lines[i] = text
         self.lines.update(lines)
         self.slots[heap] = slots
 
@@ -177,6 +184,20 @@ class ShapeLocals:
         return (
             f"{self._operand(instr.dst)} = ({', '.join(wanted)}{',' if len(wanted) == 1 else ''})"
         )
+
+    def _check_sizes(
+        self, instr: Instruction, loading: Instruction, slots: list[str]
+    ) -> str | None:
+        """Return a check of the shape that the instruction before loads."""
+        if self._name(loading) != "load_shape" or len(instr.args) != 2:
+            return None
+        value = instr.args[0]
+        dims = self._slots_of(loading.args[1:], slots)
+        if value != loading.dst or value.value not in self._once or not dims:
+            return None
+        self._shapes[value.value] = [self._known.get(name, name) for name in dims]
+        args = ", ".join(self._operand(a) for a in instr.args)
+        return f"({' or '.join(f'{name} < 0' for name in dims)}) and p{instr.func_idx}({args})"
 
     def _load_value(self, instr: Instruction, slots: list[str]) -> str | None:
         wanted = self._slots_of(instr.args[1:], slots)

@@ -128,3 +128,34 @@ def test_sizes_of_later_tensors_and_bounds() -> None:
         main(np.zeros((51, 2), "float32"), np.ones(102, "float32"))
     with pytest.raises(ShapeMismatchError):
         main(np.zeros((3, 5), "float32"), np.ones(7, "float32"))
+
+
+def halved(padding: int) -> relax.VirtualMachine:
+    """Return a program whose result's sizes are computed."""
+    h, w = Var("h", "int64"), Var("w", "int64")
+    x = relax.Var("x", R.Tensor((1, 1, h, w), "float32"))
+    bb = relax.BlockBuilder()
+    with bb.function("main", [x]):
+        with bb.dataflow():
+            window = relax.const(np.ones((1, 1, 3, 3), "float32"))
+            out = bb.emit_output(op.nn.conv2d(x, window, strides=2, padding=padding))
+        bb.emit_func_output(out)
+    return relax.VirtualMachine(relax.build(bb.get()))
+
+
+def test_sizes_that_are_computed_are_those_of_memory() -> None:
+    vm = halved(1)
+    vm._namespace["new_tensor"] = None  # of a small size that is known nobody asks
+    for rows, columns in [(7, 9), (7, 9), (3, 4), (1, 1), (7, 9)]:
+        result = vm["main"](np.ones((1, 1, rows, columns), "float32"))
+        assert result.shape == (1, 1, (rows + 1) // 2, (columns + 1) // 2)
+        assert result[0, 0, 0, 0] == min(rows, 2) * min(columns, 2)
+
+
+def test_sizes_that_are_computed_are_refused_where_they_are_none() -> None:
+    main = halved(0)["main"]
+    for _ in range(2):
+        assert main(np.ones((1, 1, 7, 9), "float32")).shape == (1, 1, 3, 4)
+        assert main(np.ones((1, 1, 1, 9), "float32")).shape == (1, 1, 0, 4)
+        with pytest.raises(ShapeMismatchError, match=r"is -1, a size cannot be negative"):
+            main(np.ones((1, 1, 0, 9), "float32"))
