@@ -135,6 +135,9 @@ class TirExprParser:
     def pair(self, left: Any, right: Any, node: Node) -> tuple[Scalar, Scalar]:
         """Return two operands as scalars of one dtype."""
         left, right = bare(left, right), bare(right, left)
+        if isinstance(right, SymExpr):
+            # A number in front takes the dtype of a size, as one behind it does.
+            right = self.settle(right, node)
         if not isinstance(left, Scalar):
             left = self.settle(left, node, right.dtype if isinstance(right, Scalar) else "")
         if not isinstance(right, Scalar):

@@ -85,7 +85,7 @@ def alloc(
         dtype: of its elements.
         scope: its storage scope.
     """
-    name = _unused(indices.function, name)
+    name = unused_name(indices.function, name)
     sizes = [indices.entry(dim) for dim in dims if dim.value is None]
     block = tree.body_of(indices.function)
     first = next(
@@ -103,7 +103,8 @@ def alloc(
     return value
 
 
-def _unused(function: ir.Operation, name: str) -> str:
+def unused_name(function: ir.Operation, name: str) -> str:
+    """Return a name for a buffer, with a number where another buffer has it."""
     taken = {name_of(argument) for argument in tree.body_of(function).arguments}
     taken |= {name_of(op.results[0]) for op in tree.walk(function) if op.name == "memref.alloc"}
     found, number = name, 0

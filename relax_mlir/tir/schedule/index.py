@@ -13,6 +13,7 @@ from relax_mlir.dialects.relax.prover import Facts
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.dialects.tir import scalar as S
 from relax_mlir.dialects.tir.ops import block_predicate
+from relax_mlir.errors import ScheduleError
 from relax_mlir.script.printer.guards import find_guarded
 from relax_mlir.tir.schedule import tree
 from relax_mlir.tir.schedule.conditions import SIGNS, Comparison, assume
@@ -248,7 +249,16 @@ class Indices:
         return expr.value if expr.value is not None else self.scalar(expr)
 
     def entry(self, expr: SymExpr) -> ir.Value:
-        """Return a size or a number as a value that is made where the function begins."""
+        """Return a size or a number as a value that is made where the function begins.
+
+        Raises:
+            ScheduleError: it is none, but changes in a loop.
+        """
+        if any(name in self._values for name in expr.symbols):
+            raise ScheduleError(
+                "an extent would depend on the variable of a loop, so no loop or block around it "
+                "can have it"
+            )
         block = tree.body_of(self.function)
         for view in block.operations:
             op = view.operation

@@ -216,3 +216,38 @@ def writes_once(indices: Indices, block: ir.Operation, buffer: ir.Value) -> bool
         if not spatial <= determined_names(access.indices, indices.facts(access.op)):
             return False
     return True
+
+
+def repeats_nothing(indices: Indices, block: ir.Operation, loop: ir.Operation) -> bool:
+    """Whether each step of a loop has a block run for other points, or write the same again.
+
+    What a block writes is the same where all that it reads is: what no block in the loop writes, or
+    only such as write the same again.
+    """
+    if indices.lift(loop.operands[1]).value == 1:
+        return True
+    name = indices.var(tree.variable(loop)).symbols
+    bindings = list(zip(tree.iter_types(block), indices.bindings(block), strict=True))
+    if any(kind != "spatial" and name & value.symbols for kind, value in bindings):
+        return False
+    spatial = [value for kind, value in bindings if kind == "spatial"]
+    if name <= determined_names(spatial, indices.facts(block, predicate=True)):
+        return True
+    inside = tree.blocks_under(loop)
+    used = {each: buffers(each) for each in inside}
+    steady: set[ir.Operation] = set()
+    found = True
+    while found:
+        found = False
+        for each in inside:
+            reads, writes = used[each]
+            own = writes if tree.has_init(each) else []
+            changing = [
+                other for other in inside
+                if other not in steady and any(b in used[other][1] and b not in own for b in reads)
+            ]  # fmt: skip
+            if each in steady or changing or outside_problem(each, moves=False) is not None:
+                continue
+            steady.add(each)
+            found = True
+    return block in steady

@@ -27,6 +27,9 @@ def transform_block_layout(
             f"{what} has {len(extents)} iterators, the map takes "
             f"{len(index_map.initial_indices)} indices", block,
         )  # fmt: skip
+    for kind in tree.iter_types(block):
+        if kind not in ("spatial", "reduction"):
+            raise state.error(f"{what} has a {kind} iterator, whose order counts", block)
     kinds = dict(zip(index_map.names, tree.iter_types(block), strict=True))
     types = []
     for expr in index_map.final_indices:

@@ -288,7 +288,7 @@ def set_scope(state: ScheduleState, block: ir.Operation, which: int | str, scope
     if buffers.scope_name(buffer) == scope:
         return
     attributes = buffer.owner.operation.attributes
-    name = f"{buffers.name_of(buffer)}_{scope}"
+    name = buffers.unused_name(tree.function_of(block), f"{buffers.name_of(buffer)}_{scope}")
     attributes["tir.scope"] = ir.StringAttr.get(scope)
     attributes["tir.name"] = ir.StringAttr.get(name)
     if scope == "global":

@@ -23,6 +23,7 @@ def compute_at(
     """Move a block under a loop, for as much of its result as one step of the loop needs."""
     what, where = tree.describe(block), tree.describe(loop)
     _may_move(state, block, loop)
+    _reads_last_values(state, block, loop)
     readers = scopes.consumers(block)
     if not readers:
         raise state.error(f"nothing beside {what} reads what it computes", block)
@@ -77,6 +78,7 @@ def reverse_compute_at(
                     f"{tree.describe(each)} is not done with its reduction inside {where}",
                     each, block, loop,
                 )  # fmt: skip
+    _reads_last_values(state, block, loop)
     beside = scopes.siblings(block)
     last = max((i for i, each in enumerate(beside) if tree.is_inside(each, loop)), default=0)
     if beside.index(block) < last:
@@ -125,7 +127,6 @@ def _may_move(state: ScheduleState, block: ir.Operation, loop: ir.Operation) -> 
         raise state.error(f"{what} is under a condition", block)
     if not scopes.runs_for_all(state.indices(block), block):
         raise state.error(f"the predicate of {what} may leave out some of its points", block)
-    _reads_last_values(state, block, loop)
 
 
 def _reads_last_values(state: ScheduleState, block: ir.Operation, loop: ir.Operation) -> None:
@@ -137,10 +138,15 @@ def _reads_last_values(state: ScheduleState, block: ir.Operation, loop: ir.Opera
     now, later = tree.loops_around(block), [*tree.loops_around(loop), loop]
     for maker in scopes.siblings(block):
         shared = tree.loops_around(maker)
-        if maker == block or [x for x in now if x in shared] == [x for x in later if x in shared]:
+        changed = [x for x in shared if (x in now) != (x in later)]
+        if maker == block or not changed:
             continue
+        indices = state.indices(maker)
         for buffer in scopes.buffers(maker)[1]:
-            if buffer in reads and not scopes.writes_once(state.indices(maker), maker, buffer):
+            if buffer in reads and not (
+                scopes.writes_once(indices, maker, buffer)
+                and all(scopes.repeats_nothing(indices, maker, each) for each in changed)
+            ):
                 raise state.error(
                     f"{tree.describe(maker)} may write an element of '{buffers.name_of(buffer)}' "
                     f"several times, and {tree.describe(block)} reads it in between or would do so",
