@@ -4,11 +4,15 @@ What a processor's conversions make of those differs from one to the next, and f
 vector to a single number; to LLVM it is undefined. `arith` has no other conversion.
 """
 
+import struct
+
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.walk import named
 
 _INTRINSICS = {"arith.fptosi": "llvm.fptosi.sat", "arith.fptoui": "llvm.fptoui.sat"}
 _NARROW = ("bf16", "f16")
+# Of `arith.cmpf`: ordered and less, greater, greater or equal, and not ordered.
+_LESS, _GREATER, _AT_LEAST, _UNORDERED = 4, 2, 3, 14
 
 
 def saturate_casts(op: ir.Operation) -> None:
@@ -24,25 +28,87 @@ def _saturated(cast: ir.Operation) -> ir.Value:
     if str(_element(value.type)) in _NARROW:
         # Exact, and what LLVM would do.
         value = _made("arith.extf", _like(value.type, ir.F32Type.get()), value)
-    shaped = isinstance(to, ir.VectorType) and to.rank != 1
-    if shaped:
-        value = _made("vector.shape_cast", _in_a_row(value.type), value)
-    made = ir.Operation.create(
-        "llvm.call_intrinsic",
-        results=[_in_a_row(to) if shaped else to],
-        operands=[value],
-        attributes={
-            "intrin": ir.StringAttr.get(_name(cast.name, value.type, _element(to))),
-            "operandSegmentSizes": ir.DenseI32ArrayAttr.get([1, 0]),
-            "op_bundle_sizes": ir.DenseI32ArrayAttr.get([]),
-        },
+    if not isinstance(to, ir.VectorType) or to.rank == 0:
+        name = f"{_INTRINSICS[cast.name]}.{to}.{_element(value.type)}"
+        return ir.Operation.create(
+            "llvm.call_intrinsic",
+            results=[to],
+            operands=[value],
+            attributes={
+                "intrin": ir.StringAttr.get(name),
+                "operandSegmentSizes": ir.DenseI32ArrayAttr.get([1, 0]),
+                "op_bundle_sizes": ir.DenseI32ArrayAttr.get([]),
+            },
+        ).results[0]
+    if to.rank == 1:
+        return _lanes(value, to, cast.name == "arith.fptosi")
+    row = _lanes(
+        _made("vector.shape_cast", _in_a_row(value.type), value),
+        _in_a_row(to),
+        cast.name == "arith.fptosi",
+    )
+    return _made("vector.shape_cast", to, row)
+
+
+def _lanes(value: ir.Value, to: ir.VectorType, signed: bool) -> ir.Value:
+    """Return a vector's lanes as integers: bounded as floats, converted, the exceptions put right.
+
+    LLVM has intrinsics for this, which it computes lane by lane on x86.
+    """
+    least, most = _limits(to.element_type.width, signed)
+    upper = _below(float(most + 1), str(_element(value.type)))
+    low, high = _splat(value.type, float(least)), _splat(value.type, min(upper, float(most)))
+    bounded = _chosen(_compared(_GREATER, value, low), value, low)
+    bounded = _chosen(_compared(_LESS, bounded, high), bounded, high)
+    made = _made("llvm.fptosi" if signed else "llvm.fptoui", to, bounded)
+    if upper < most:
+        # Between the largest float that fits and the largest integer there is no other float.
+        above = _compared(_AT_LEAST, value, _splat(value.type, float(most + 1)))
+        made = _chosen(above, _whole(to, most), made)
+    return _chosen(_compared(_UNORDERED, value, value), _whole(to, 0), made)
+
+
+def _limits(width: int, signed: bool) -> tuple[int, int]:
+    return (-(1 << width - 1), (1 << width - 1) - 1) if signed else (0, (1 << width) - 1)
+
+
+def _below(power: float, dtype: str) -> float:
+    """Return the float of a dtype just below a power of two."""
+    real, bits = ("<f", "<I") if dtype == "f32" else ("<d", "<Q")
+    (place,) = struct.unpack(bits, struct.pack(real, power))
+    return struct.unpack(real, struct.pack(bits, place - 1))[0]
+
+
+def _compared(how: int, left: ir.Value, right: ir.Value) -> ir.Value:
+    flags = ir.VectorType.get(left.type.shape, ir.IntegerType.get_signless(1))
+    predicate = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), how)
+    return ir.Operation.create(
+        "arith.cmpf", results=[flags], operands=[left, right], attributes={"predicate": predicate}
     ).results[0]
-    return _made("vector.shape_cast", to, made) if shaped else made
 
 
-def _name(cast: str, source: ir.Type, to: ir.Type) -> str:
-    lanes = f"v{source.shape[0]}" if isinstance(source, ir.VectorType) else ""
-    return f"{_INTRINSICS[cast]}.{lanes}{to}.{lanes}{_element(source)}"
+def _chosen(flags: ir.Value, yes: ir.Value, no: ir.Value) -> ir.Value:
+    return ir.Operation.create(
+        "arith.select", results=[no.type], operands=[flags, yes, no]
+    ).results[0]
+
+
+def _splat(type_: ir.VectorType, number: float) -> ir.Value:
+    return _constant(type_, ir.FloatAttr.get(type_.element_type, number))
+
+
+def _whole(type_: ir.VectorType, number: int) -> ir.Value:
+    # The same bits for both signs, in the range that attributes take.
+    width = type_.element_type.width
+    signed = number - (1 << width) if number >= 1 << (width - 1) else number
+    return _constant(type_, ir.IntegerAttr.get(type_.element_type, signed))
+
+
+def _constant(type_: ir.VectorType, element: ir.Attribute) -> ir.Value:
+    value = ir.DenseElementsAttr.get_splat(type_, element)
+    return ir.Operation.create(
+        "arith.constant", results=[type_], attributes={"value": value}
+    ).results[0]
 
 
 def _element(type_: ir.Type) -> ir.Type:
