@@ -96,15 +96,33 @@ def legalize_broadcast_to(legalizer: Legalizer, op: ir.Operation) -> ir.Value | 
 
 def legalize_tile(legalizer: Legalizer, op: ir.Operation) -> ir.Value | None:
     """Legalise a tensor repeated as a whole."""
+    dims, result = T.tensor_dims(op.operands[0].type), T.tensor_dims(infer_result(op))
+
+    def places(
+        builder: PrimFuncBuilder, at: Indices, dims: Sequence[SymExpr]
+    ) -> list[Scalar | int]:
+        last = at[len(at) - len(dims) :]
+        return [
+            0 if dim == 1 else index % _size(builder, dim)
+            for index, dim in zip(last, dims, strict=True)
+        ]
 
     def source(builder: PrimFuncBuilder, data: Buffer, at: Indices) -> tuple[Scalar | int, ...]:
-        last = at[len(at) - len(data.dims) :]
-        return tuple(
-            0 if dim == 1 else index % _size(builder, dim)
-            for index, dim in zip(last, data.dims, strict=True)
-        )
+        return tuple(places(builder, at, data.dims))
 
-    return injective(legalizer, op, source)
+    if not dims or result is None or dims[-1].value is not None:
+        return injective(legalizer, op, source)
+    length, times = dims[-1], SymExpr.const((attributes(op)["repeats"] or [1])[-1])
+
+    def body(builder: PrimFuncBuilder, buffers: Sequence[Buffer]) -> None:
+        data, out = buffers
+        # Rows one after the other in each row: a remainder by a symbol would have a gather.
+        with builder.nest("tile", spatial([*out.dims[:-1], times, length])) as block:
+            *outer, turn, index = block
+            rows = places(builder, outer, data.dims[:-1])
+            out.store(data[(*rows, index)], (*outer, turn * builder.symbol(length) + index))
+
+    return legalizer.call_inferred(op, [op.operands[0]], body, str(attributes(op)))
 
 
 def _size(builder: PrimFuncBuilder, dim: SymExpr) -> Scalar | int:

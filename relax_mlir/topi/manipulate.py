@@ -7,7 +7,7 @@ from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.errors import ExprError
 from relax_mlir.te.operation import compute
 from relax_mlir.te.tensor import Dim, Tensor, plain
-from relax_mlir.tir import arithmetic
+from relax_mlir.tir import arithmetic, functions
 from relax_mlir.topi.blocks import joined, reshaped
 from relax_mlir.topi.support import axes_of, axis_of, same, shape_of, size, tensor
 
@@ -223,13 +223,18 @@ def flip(a: Tensor, axis: int = 0) -> Tensor:
 def roll(a: Tensor, shift: int, axis: int = 0) -> Tensor:
     """Return a tensor with the elements moved along an axis, the last ones to the beginning."""
     axis = axis_of(axis, tensor(a, "roll").ndim, "roll")
-    return compute(
-        a.shape,
-        lambda *i: a[tuple(
-            (x - shift) % a.shape[axis] if p == axis else x for p, x in enumerate(i)
-        )],
-        name="T_roll",
-    )  # fmt: skip
+    size = a.shape[axis]
+    moved = plain(SymExpr.of(shift) % SymExpr.of(size).max(1))
+
+    def element(*i: Any) -> Any:
+        def at(place: Any) -> Any:
+            return a[tuple(place if p == axis else x for p, x in enumerate(i))]
+
+        # Two places that vectors can load from; a remainder would have a gather.
+        back = i[axis] - moved
+        return functions.if_then_else(i[axis] < moved, at(back + size), at(back))
+
+    return compute(a.shape, element, name="T_roll")
 
 
 def tile(a: Tensor, reps: Any) -> Tensor:
