@@ -142,6 +142,9 @@ _ATTRIBUTES: dict[str, tuple[type, ...]] = {
     "number": (ir.IntegerAttr, ir.FloatAttr, Dims),
 }
 
+# How lists are written, which the dense arrays of MLIR do not look like.
+_FORMS = {"ints": "array<i64: 1, 2>", "floats": "array<f64: 1.0, 2.0>"}
+
 
 def from_attribute(kind: str, attribute: ir.Attribute) -> Any:
     """Return the Python value of a parameter's attribute; `unit` is None.
@@ -155,7 +158,8 @@ def from_attribute(kind: str, attribute: ir.Attribute) -> Any:
     if isinstance(attribute, ir.UnitAttr):
         return None
     if not isinstance(attribute, _ATTRIBUTES[kind]):
-        raise InferError(f"expected {_EXPECTED.get(kind, kind)}, got {attribute}")
+        form = f", as in {_FORMS[kind]}" if kind in _FORMS else ""
+        raise InferError(f"expected {_EXPECTED.get(kind, kind)}{form}, got {attribute}")
     if isinstance(attribute, Dims):
         problem = dims_problem(attribute)
         if problem:

@@ -81,7 +81,7 @@ func.func @roi(%x: tensor<1x3x4x5xf32>, %s: !relax.shape<#relax.dims<[], affine_
 // -----
 
 func.func @roi_of_integers(%x: tensor<1x3x4x5xf32>, %s: !relax.shape<#relax.dims<[], affine_map<() -> (8, 9)>>>) {
-  // expected-error@+1 {{attribute 'roi': expected floats, got array<i64: 0, 0, 1, 1>}}
+  // expected-error@+1 {{attribute 'roi': expected floats, as in array<f64: 1.0, 2.0>, got array<i64: 0, 0, 1, 1>}}
   %0 = "relax.resize2d"(%x, %s) {roi = array<i64: 0, 0, 1, 1>} : (tensor<1x3x4x5xf32>, !relax.shape<#relax.dims<[], affine_map<() -> (8, 9)>>>) -> tensor<1x3x8x9xf32>
   return
 }

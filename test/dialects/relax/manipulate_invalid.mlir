@@ -42,7 +42,7 @@ func.func @axes_repeated(%x: tensor<2x3xf32>) {
 // -----
 
 func.func @axes_kind(%x: tensor<2x3xf32>) {
-  // expected-error@+1 {{'relax.permute_dims' op attribute 'axes': expected ints, got "10"}}
+  // expected-error@+1 {{'relax.permute_dims' op attribute 'axes': expected ints, as in array<i64: 1, 2>, got "10"}}
   %0 = "relax.permute_dims"(%x) {axes = "10"} : (tensor<2x3xf32>) -> tensor<3x2xf32>
   return
 }
