@@ -34,9 +34,26 @@ def reading_order(writer: "NestWriter", free: Sequence[int]) -> list[int]:
     return list(orders.pop()) if len(orders) == 1 else list(free)
 
 
+def blocked_order(
+    free: list[int], other: list[int], *, past_cache: bool
+) -> tuple[list[int], int, list[int]]:
+    """Return the iterators before that of blocks, that one, and those inside of its blocks.
+
+    Past the cache what is read stays in order, but for the two that change places.
+
+    Args:
+        free: the outer iterators, in the order of what is written.
+        other: the same in that of what is read.
+        past_cache: whether stores go past the cache.
+    """
+    same = next(i for i, (a, b) in enumerate(zip(free, other, strict=True)) if a != b)
+    inside = other[same:] if past_cache and len(free) - same > 2 else free[same:]
+    return free[:same], other[same], inside
+
+
 def blocked_loops(
     writer: "NestWriter", spans: dict[int, tuple[Index, Index]], loops: ExitStack,
-    free: list[int], other: list[int],
+    order: tuple[list[int], int, list[int]], *, past_cache: bool,
 ) -> dict[int, Index]:  # fmt: skip
     """Write loops in the order of what is written, by blocks of what is read first.
 
@@ -46,25 +63,32 @@ def blocked_loops(
         writer: of the map.
         spans: ranges of its iterators.
         loops: where to enter the loops.
-        free: the outer iterators, in the order of what is written.
-        other: the same in that of what is read.
+        order: as `blocked_order` gives it.
+        past_cache: whether stores go past the cache: memory then takes longer runs best.
 
     Returns:
         the counters, by iterator.
     """
     emit = writer.emit
-    same = next(i for i, (a, b) in enumerate(zip(free, other, strict=True)) if a != b)
+    before, split, inside = order
     each: Index = writer.bits(writer.flat.store) // 8
     if writer.vector is not None:
         each = emit.mul(emit.max(emit.size(writer.flat.iters[writer.vector].extent), 1), each)
     block = emit.max(emit.div(_RUN, each), 1)
+    if past_cache and inside[0] == split:
+        block = 1
+    elif past_cache and block != 1:
+        block = emit.mul(block, 2)
     found: dict[int, Index] = {}
     ranges = dict(spans)
-    for position in free[:same]:
-        found[position] = loops.enter_context(emit.loop(*ranges[position])).counter
-    first, last = ranges[other[same]]
+
+    def nested(positions: list[int]) -> None:
+        for position in positions:
+            found[position] = loops.enter_context(emit.loop(*ranges[position])).counter
+
+    nested(before)
+    first, last = ranges[split]
     begin = loops.enter_context(emit.loop(first, last, block)).counter
-    ranges[other[same]] = (begin, emit.min(emit.add(begin, block), last))
-    for position in free[same:]:
-        found[position] = loops.enter_context(emit.loop(*ranges[position])).counter
+    ranges[split] = (begin, emit.min(emit.add(begin, block), last))
+    nested(inside)
     return found

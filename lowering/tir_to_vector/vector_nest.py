@@ -4,7 +4,11 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.lowering.tir_to_vector.copy_order import blocked_loops, reading_order
+from relax_mlir.lowering.tir_to_vector.copy_order import (
+    blocked_loops,
+    blocked_order,
+    reading_order,
+)
 from relax_mlir.lowering.tir_to_vector.emit import KEEP, UNROLL, Emitter
 from relax_mlir.lowering.tir_to_vector.flat import FlatNest
 from relax_mlir.lowering.tir_to_vector.idle_loops import steps_of
@@ -147,10 +151,9 @@ class NestWriter:
         emit = self.emit
         other = reading_order(self, free) if self.flat.total is None and len(free) > 1 else free
         past_cache = streams(self) if other != free else False
-        if past_cache is True:
-            free, past_cache = other, False
-        elif past_cache is False and other != free:
-            return blocked_loops(self, self._ranges, loops, free, other)
+        if other != free and isinstance(past_cache, bool):
+            order = blocked_order(free, other, past_cache=past_cache)
+            return blocked_loops(self, self._ranges, loops, order, past_cache=past_cache)
         ranges = [self._ranges[position] for position in free]
         if past_cache is not False:
             pairs = zip((self._ranges[position] for position in other), ranges, strict=True)
