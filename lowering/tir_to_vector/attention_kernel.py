@@ -48,6 +48,8 @@ TILES = 4
 MOST_PANELS = 4
 # From so many keys on it pays to look at lengths of queries and keys before their scores.
 MANY = 128
+# So many leave a tile room to raise its scores in registers.
+REGISTERS = 32
 # Up to so many queries it does not pay to rearrange keys and values.
 FEW = 6
 
@@ -308,11 +310,10 @@ class _Kernel:
             if isinstance(lower, int) and isinstance(upper, int) and lower >= upper:
                 continue
             with emit.loop(lower, upper, self.panel) as panel:
-                self._products(head, at, rows, panel.counter, vectors)
+                here = None
                 if near is not None and vectors == VECTORS:
                     here = emit.both(near, emit.compare("slt", panel.counter, full))
-                    with emit.when(here):
-                        softmax.raise_panel(rows, panel.counter, VECTORS)
+                self._products(head, at, rows, panel.counter, vectors, here)
         self._adjust(head, at, rows, columns)
         softmax.write(rows, columns, near, full)
         with emit.loop(0, self.columns, self.panel) as panel:
@@ -328,13 +329,20 @@ class _Kernel:
             self._tiles(rows, shares)
 
     def _products(
-        self, head: _Head, at: tuple[Index, Index], rows: Index, column: Index, vectors: int
-    ) -> None:
-        """Write the scores of a panel, from that column of the block that starts at a key."""
+        self, head: _Head, at: tuple[Index, Index], rows: Index, column: Index, vectors: int,
+        near: ir.Value | None,
+    ) -> None:  # fmt: skip
+        """Write the scores of a panel, from that column of the block that starts at a key.
+
+        They are raised at once if they are near; that is None where they never are.
+        """
         emit, use, softmax = self.emit, self.use, self.buffers.softmax
         ahead, (first, key) = head.ahead, at
         start = emit.mul(emit.add(key, column), self.steps)
         keys = Lines(self.buffers.keys, start, self.panel)
+        # That takes more code than kernels of unknown sizes have time to be compiled.
+        known = isinstance(self.rows, int) and isinstance(self.keys, int)
+        in_registers = known and self.setup.machine.registers >= REGISTERS
 
         def products(row: Index, count: int) -> None:
             # Rows that are not there may be in tiles of what is left only.
@@ -350,15 +358,23 @@ class _Kernel:
                     [emit.op("arith.mulf", [x, self.setup.factor], use.vector) for x in each]
                     for each in sums
                 ]
-            line = emit.add(emit.mul(row, softmax.stride), column)
-            for r, each in enumerate(sums):
-                for h, value in enumerate(each):
-                    place = emit.add(line, r * softmax.stride + h * use.lanes)
-                    emit.vector_store(value, softmax.scores, [place])
+            if near is None or not in_registers or count < self.tile:
+                softmax.keep(row, column, sums)
+            else:
+                with emit.when(near) as branch:
+                    for r, scores in enumerate(sums):
+                        softmax.raise_row(emit.add(row, r), column, scores)
+                with emit.otherwise(branch):
+                    softmax.keep(row, column, sums)
             if ahead is not None and (count, vectors) == (self.tile, VECTORS):
                 ahead.ask(at, row, column, self.panel, count)
 
         self._tiles(rows, products)
+        if near is not None:
+            # What tiles have not raised.
+            start = emit.round_down(rows, self.tile) if in_registers else 0
+            with emit.when(near):
+                softmax.raise_panel((start, rows), column, vectors)
 
     def _queries(self, query: Matrix, first: Index, row: Index, last: Index | None) -> Lines:
         """Return where the queries of a tile are, none of which lies behind the last one."""

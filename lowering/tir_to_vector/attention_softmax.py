@@ -118,18 +118,33 @@ class Softmax:
         with use.emit.loop(0, use.emit.mul(rows, use.lanes), use.lanes) as row:
             use.emit.vector_store(zero, parts, [row.counter])
 
-    def raise_panel(self, rows: Index, column: Index, vectors: int) -> None:
+    def keep(self, row: Index, column: Index, sums: list[list[ir.Value]]) -> None:
+        """Store the scores of a tile."""
+        emit, use = self.use.emit, self.use
+        line = emit.add(emit.mul(row, self.stride), column)
+        for r, values in enumerate(sums):
+            for h, value in enumerate(values):
+                place = emit.add(line, r * self.stride + h * use.lanes)
+                emit.vector_store(value, self.scores, [place])
+
+    def raise_panel(self, rows: tuple[Index, Index], column: Index, vectors: int) -> None:
         """Turn near scores of some columns into powers, and add them up."""
+        emit, use = self.use.emit, self.use
+        with emit.loop(*rows) as row:
+            start = emit.add(emit.mul(row.counter, self.stride), column)
+            scores = [use.load(self.scores, emit.add(start, h * use.lanes)) for h in range(vectors)]
+            self.raise_row(row.counter, column, scores)
+
+    def raise_row(self, row: Index, column: Index, scores: list[ir.Value]) -> None:
+        """Store powers of near scores of a row, and add them up."""
         emit, use, parts = self.use.emit, self.use, self.state.parts
-        with emit.loop(0, rows) as row:
-            line, part = emit.mul(row.counter, self.stride), emit.mul(row.counter, use.lanes)
-            total = use.load(parts, part)
-            for h in range(vectors):
-                at = emit.add(column, h * use.lanes)
-                power = use.near_power(use.load(self.scores, emit.add(line, at)))
-                self._store(power, line, at)
-                total = use.add(total, power)
-            emit.vector_store(total, parts, [part])
+        line, part = emit.mul(row, self.stride), emit.mul(row, use.lanes)
+        total = use.load(parts, part)
+        for h, score in enumerate(scores):
+            power = use.near_power(score)
+            self._store(power, line, emit.add(column, h * use.lanes))
+            total = use.add(total, power)
+        emit.vector_store(total, parts, [part])
 
     def write(
         self, rows: Index, columns: Index, near: ir.Value | None, done: Index

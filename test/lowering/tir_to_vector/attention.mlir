@@ -74,14 +74,20 @@ func.func @many(%q: tensor<12x512x1x64xf32>) -> tensor<12x512x1x64xf32> attribut
   return %0 : tensor<12x512x1x64xf32>
 }
 
-// Where lengths of queries and keys say that no score is far from zero, those of a panel are raised
-// at once, and the largest is not looked for; where there are few keys that is not worth it.
+// Where lengths of queries and keys say that no score is far from zero, tiles raise those of a panel
+// in registers, and the largest is not looked for; what tiles leave is raised behind them. Where
+// there are few keys that is not worth it.
 // CHECK-LABEL: func.func private @attention4(
 // CHECK: %[[NEAR:.*]] = arith.cmpf olt, {{.*}} : f32
 // CHECK: scf.for {{.*}} -> (vector<16xf32>,
 // CHECK: scf.if
+// CHECK-NOT: scf.for
+// CHECK-COUNT-24: llvm.call_intrinsic "llvm.x86.avx512.vpermi2var.ps.512"
+// CHECK-NOT: scf.for
+// CHECK: } else {
+// CHECK: scf.if
 // CHECK-NEXT: scf.for
-// CHECK: llvm.call_intrinsic "llvm.x86.avx512.vpermi2var.ps.512"
+// CHECK-COUNT-2: llvm.call_intrinsic "llvm.x86.avx512.vpermi2var.ps.512"
 // CHECK: scf.if %[[NEAR]]
 // CHECK-LABEL: func.func private @attention5(
 // CHECK-NOT: arith.cmpf olt, {{.*}} : f32
