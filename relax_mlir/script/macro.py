@@ -3,7 +3,6 @@
 import sys
 import types
 from collections import ChainMap
-from collections.abc import Mapping
 from typing import Any
 
 from relax_mlir.script.decorate import closure_variables
@@ -18,13 +17,15 @@ class Macro:
     Attributes:
         function: the Python function, never executed.
         hygienic: whether the names around a call mean nothing inside.
-        variables: Python values around the macro.
+        variables: Python values around the macro, or what names mean there.
+        definition: its source and syntax tree, where it stands in text that is not executed.
     """
 
     def __init__(
-        self, function: types.FunctionType, hygienic: bool, variables: Mapping[str, Any]
+        self, function: Any, hygienic: bool, variables: Any, definition: Any = None
     ) -> None:
         self.function, self.hygienic, self.variables = function, hygienic, variables
+        self.definition = definition
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Refuse: a macro means something only inside a script function.

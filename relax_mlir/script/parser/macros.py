@@ -2,7 +2,7 @@
 
 import ast
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -14,7 +14,7 @@ from relax_mlir.script.markers import Marker
 from relax_mlir.script.parser.dims import captured_value
 from relax_mlir.script.parser.env import MISSING, Env
 from relax_mlir.script.parser.scope import Scope
-from relax_mlir.script.parser.source import Node, find_function
+from relax_mlir.script.parser.source import Node, Source, find_function
 
 _DEPTH = 64
 # Functions of Python itself that a script may use on Python values.
@@ -27,7 +27,38 @@ _PYTHON: dict[str, Callable[..., Any]] = {
 def captured_macro(scope: Scope, node: Node) -> Macro | None:
     """Return the macro that a call names, None when it names none."""
     found = captured_value(scope, node)
+    if isinstance(node, ast.Name) and isinstance(scope.values.get(node.id), Macro):
+        found = scope.values[node.id]
     return found if isinstance(found, Macro) else None
+
+
+def of_text(source: Source, env: Env, node: Node, variables: Mapping[str, Any]) -> Macro | None:
+    """Return the macro that a function of a text is, None for a function without its decorator.
+
+    Args:
+        source: the text.
+        env: what names mean in it.
+        node: the function's syntax tree.
+        variables: Python values around it, the text's other macros among them.
+
+    Raises:
+        ScriptError: a default or an option is no literal.
+    """
+    for decorator in node.decorator_list:
+        called = decorator.func if isinstance(decorator, ast.Call) else decorator
+        if env.path(called) not in ("R.macro", "T.macro", "T.inline"):
+            continue
+        options = decorator.keywords if isinstance(decorator, ast.Call) else []
+        defaults, chosen = node.args.defaults, [option.value for option in options]
+        for each in (*defaults, *chosen):
+            if not isinstance(each, ast.Constant):
+                source.fail(each, "defaults and options of a macro are literals")
+        hygienic = all(value.value for value in chosen)
+        function = types.SimpleNamespace(
+            __name__=node.name, __defaults__=tuple(each.value for each in defaults)
+        )
+        return Macro(function, hygienic, variables, (source, node))
+    return None
 
 
 @contextmanager
@@ -40,12 +71,13 @@ def expanded(
         ScriptError: the arguments do not fit it, or it expands without end.
     """
     name = macro.function.__name__
-    source, definition = find_function(macro.function)
+    source, definition = macro.definition or find_function(macro.function)
     values = _arguments(scope, definition, macro, call, evaluate)
+    around = macro.variables if isinstance(macro.variables, Env) else Env(macro.variables)
     saved = scope.source, scope.env, scope.values, scope.depth
     if scope.depth >= _DEPTH:
         scope.fail(call, f"the macro '{name}' expands more than {_DEPTH} times inside itself")
-    scope.source, scope.env, scope.depth = source, Env(macro.variables), scope.depth + 1
+    scope.source, scope.env, scope.depth = source, around, scope.depth + 1
     scope.values = values if macro.hygienic else {**scope.values, **values}
     scope.block_names.append(set(scope.values))
     try:

@@ -10,6 +10,7 @@ from relax_mlir.dialects.context import default_context
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.errors import ScriptError
 from relax_mlir.ir.module import IRModule
+from relax_mlir.script.parser import macros
 from relax_mlir.script.parser.annotations import Signature
 from relax_mlir.script.parser.env import Env, decorator_kind
 from relax_mlir.script.parser.relax_function import RelaxFunctionParser
@@ -366,7 +367,13 @@ def parse_text(text: str, variables: Mapping[str, Any], filename: str) -> IRModu
         )
     source, tree = parse_python(textwrap.dedent(text), filename)
     _check_complete(source)
+    variables = dict(variables)
     env = Env(variables, tree)
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef):
+            macro = macros.of_text(source, env, node, variables)
+            if macro is not None:
+                variables[node.name] = macro
     classes = [n for n in tree.body if isinstance(n, ast.ClassDef)]
     functions = [
         n for n in tree.body if isinstance(n, ast.FunctionDef)

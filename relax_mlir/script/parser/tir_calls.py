@@ -69,6 +69,9 @@ def call(p: TirExprParser, module: Any, function: Any, node: Node) -> None:
 
 
 def _argument(p: TirExprParser, node: Node, type_: ir.Type, function: str) -> ir.Value:
+    if isinstance(node, ast.Attribute) and node.attr == "data" and isinstance(type_, ir.MemRefType):
+        # As TVM passes buffers for parameters that are handles.
+        node = node.value
     raw = p.evaluate(node)
     if not isinstance(type_, ir.MemRefType):
         scalar = p.settle(raw, node, "int64")

@@ -22,6 +22,7 @@ from relax_mlir.script.parser.tir_lanes import store_vector
 from relax_mlir.script.parser.tir_refused import refusal
 from relax_mlir.script.parser.tir_values import Cell, dtype_of
 from relax_mlir.script.parser.tir_vectors import is_access, store_of
+from relax_mlir.script.parser.tir_with import OPENING
 
 if TYPE_CHECKING:
     from relax_mlir.script.parser.module import ModuleParser
@@ -61,6 +62,9 @@ class TirStmtParser:
         """
         for position, statement in enumerate(statements):
             kind, rest = self.exits.kind(statement), statements[position + 1 :]
+            opened = self._opened(statement, rest)
+            if opened is not None:
+                statement, rest = opened, []
             if kind:
                 with self.scope.guarded(statement), self.scope.location(statement):
                     self.exits.leave(statement, kind, tail and not self.in_loop(kind))
@@ -68,6 +72,8 @@ class TirStmtParser:
             ways = self.exits.inside(statement)
             if not ways:
                 self.statement(statement)
+                if opened is not None:
+                    return
                 continue
             if isinstance(statement, ast.If) and self._one_goes_on(statement):
                 # What follows belongs to the branch that goes on: no flag has to be asked.
@@ -82,6 +88,23 @@ class TirStmtParser:
                 with self.branch(condition):
                     self.body(rest, tail)
                 return
+            if opened is not None:
+                return
+
+    def _opened(self, node: Node, rest: list[Node]) -> ast.With | None:
+        """Return `with T.launch_thread("threadIdx.x", 4) as x:` for `x = T.launch_thread(..)`.
+
+        Threads and attributes that stand as statements hold what follows them.
+        """
+        call, target = getattr(node, "value", None), None
+        if isinstance(node, ast.Assign) and len(node.targets) == 1:
+            target = node.targets[0]
+        elif not isinstance(node, ast.Expr):
+            return None
+        if not isinstance(call, ast.Call) or self.scope.path(call.func) not in OPENING:
+            return None
+        held = ast.With([ast.withitem(call, target)], rest)
+        return ast.copy_location(held, node)
 
     def _one_goes_on(self, node: Node) -> bool:
         """Whether a branch of an `if` ends by a way out, and no other way out is in it."""
@@ -116,6 +139,14 @@ class TirStmtParser:
                 method(node)
             except DtypeError as error:
                 self.scope.fail(node, str(error))
+
+    def _functiondef(self, node: Node) -> None:
+        """Name statements that are read where they are called, with what is known there."""
+        macro = macros.of_text(self.scope.source, self.scope.env, node, {})
+        if macro is None:
+            self.scope.fail(node, f"'{node.name}' needs @T.macro: prim funcs hold no functions")
+        macro.hygienic, macro.variables = False, self.scope.env
+        self.scope.bind(node.name, macro)
 
     def _pass(self, node: Node) -> None:
         """Nothing to do."""

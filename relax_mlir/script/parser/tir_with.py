@@ -11,7 +11,9 @@ from relax_mlir.script.parser.arguments import arguments
 from relax_mlir.script.parser.source import Node
 
 # What attributes of TVM may begin with: notes that change nothing.
-_NOTES = ("pragma", "debug", "buffer_bind_scope", "auto_unroll")
+_NOTES = ("pragma", "debug", "buffer_bind_scope", "auto_unroll", "storage_alignment")
+# What holds the statements that follow it where it is one itself.
+OPENING = ("T.attr", "T.launch_thread")
 
 if TYPE_CHECKING:
     from relax_mlir.script.parser.tir_stmt import TirStmtParser
