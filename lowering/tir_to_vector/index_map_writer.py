@@ -39,6 +39,10 @@ class IndexMapWriter(NestWriter):
         self.inner = found.inner | set(found.ordered)
         self.varies = Varying(found)
         body = [op for top in found.flat.nest.body() for op in operations(top)]
+        # What all lanes share is no vector, however wide: bounds of windows, say.
+        values = [op.results[0] for op in found.flat.slice if self.varies(op.results[0])]
+        widest = max(_width(value) for value in (*values, found.flat.store.operands[0]))
+        self.lanes = max(1, machine.vector_bits // widest)
         if any(op.name in DIVIDES and not _is_known(op.operands[1]) for op in body):
             self.masked = False
         if not self.has_gather and any(self.is_looked_up(op) for op in found.found):
@@ -157,6 +161,10 @@ class IndexMapWriter(NestWriter):
             return (step,) if -1 <= step <= most else None
         inner = strides[vector + 1].value
         return next((x for x in ((0, 0), (1, 0), (self._repeats, 1)) if x == (step, inner)), None)
+
+
+def _width(value: ir.Value) -> int:
+    return 64 if isinstance(value.type, ir.IndexType) else max(8, value.type.width)
 
 
 def _bits(buffer: ir.Value) -> int:

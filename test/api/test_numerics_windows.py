@@ -356,6 +356,8 @@ def test_adaptive_pooling(dtype: str) -> None:
     program.op("same", "adaptive_avg_pool2d", (["n", "c", "h", "w"], dtype))
     last = {"layout": "NHWC", "output_size": 2}
     program.op("last", "adaptive_avg_pool2d", (["n", "h", "w", "c"], dtype), **last)
+    uneven = {"layout": "NHWC", "output_size": [5, 4]}
+    program.op("uneven", "adaptive_avg_pool2d", ((2, 7, 9, 37), dtype), **uneven)
     vm = program.build()
     for index, (data, size) in enumerate(cases):
         x = sample(data, dtype)
@@ -369,6 +371,9 @@ def test_adaptive_pooling(dtype: str) -> None:
         _to(_adaptive(x, [2, 2]), "NCHW", "NHWC").astype(dtype),
         scale=3,
     )
+    x = sample((2, 37, 7, 9), dtype)
+    wanted = _to(_adaptive(x, [5, 4]), "NCHW", "NHWC").astype(dtype)
+    check(vm["uneven"](_to(x, "NCHW", "NHWC")), wanted, scale=3)
 
 
 @pytest.mark.parametrize(

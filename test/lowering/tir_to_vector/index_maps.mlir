@@ -3,7 +3,7 @@
 
 // Lanes that are read backwards or some elements apart are shuffled, those that data says gathered.
 
-func.func @f(%x: tensor<8x64xf32>, %y: tensor<8x21xf32>, %i: tensor<8x64xi64>) -> tuple<> attributes {relax.function} {
+func.func @f(%x: tensor<8x64xf32>, %y: tensor<8x21xf32>, %i: tensor<8x64xi64>, %z: tensor<1x7x9x64xf32>) -> tuple<> attributes {relax.function} {
   %xy = builtin.unrealized_conversion_cast %x, %y : tensor<8x64xf32>, tensor<8x21xf32> to tuple<tensor<8x64xf32>, tensor<8x21xf32>>
   %0 = "relax.flip"(%x) {axis = 1 : i64} : (tensor<8x64xf32>) -> tensor<8x64xf32>
   %1 = "relax.gather_elements"(%x, %i) {axis = 1 : i64} : (tensor<8x64xf32>, tensor<8x64xi64>) -> tensor<8x64xf32>
@@ -12,6 +12,7 @@ func.func @f(%x: tensor<8x64xf32>, %y: tensor<8x21xf32>, %i: tensor<8x64xi64>) -
   %c = "relax.constant"() {value = dense<3> : tensor<8x64xi64>} : () -> tensor<8x64xi64>
   %4 = "relax.gather_elements"(%x, %c) {axis = 1 : i64} : (tensor<8x64xf32>, tensor<8x64xi64>) -> tensor<8x64xf32>
   %5 = "relax.concat"(%xy) {axis = 1 : i64} : (tuple<tensor<8x64xf32>, tensor<8x21xf32>>) -> tensor<8x85xf32>
+  %6 = "relax.adaptive_avg_pool2d"(%z) {output_size = array<i64: 5, 4>, layout = "NHWC"} : (tensor<1x7x9x64xf32>) -> tensor<1x5x4x64xf32>
   %r = builtin.unrealized_conversion_cast to tuple<>
   return %r : tuple<>
 }
@@ -60,3 +61,9 @@ func.func @f(%x: tensor<8x64xf32>, %y: tensor<8x21xf32>, %i: tensor<8x64xi64>) -
 // CHECK-NOT: {{^  }}  scf.for
 // CHECK: vector.maskedstore
 // CHECK: return
+
+// The bounds of a window are numbers, which are no reason for shorter vectors of what it sums.
+// CHECK-LABEL: func.func private @adaptive_avg_pool2d(
+// CHECK: scf.for
+// CHECK: vector.load {{.*}} vector<16xf32>
+// CHECK: arith.addf {{.*}} : vector<16xf32>
