@@ -192,6 +192,14 @@ def test_what_a_loop_around_computes_anew_stays_in_it() -> None:
     refused(sch, lambda: sch.reverse_compute_at("P", sch.get_loops("S")[0]), "several times|inside")
 
 
+def test_parts_of_a_reduction_that_go_on_do_not_read_what_it_begins_with() -> None:
+    text = PARTIAL.replace("S[vi] = 0.0", "S[vi] = A[vi, 0] * 2.0")
+    sch = Schedule(from_source(HEAD + text[: text.index('        with T.block("P")')]))
+    sch.add_unit_loop("S")
+    sch.loop_partition(sch.get_loops("S")[1], [3, None])
+    assert_structural_equal(from_source(sch.mod.script()), sch.mod)
+
+
 def test_scopes_give_names_of_their_own() -> None:
     sch = Schedule(PROGRAMS[0].module)
     sch.cache_write("C", 0, "local")

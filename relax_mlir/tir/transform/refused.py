@@ -40,6 +40,5 @@ REFUSED: dict[str, str] = {
     "LowerAutoCopy": "read_at and write_at write the copies out",
     "ReduceBranchingThroughOvercompute": "Simplify and LoopPartition remove branches",
     "RemoveWeightLayoutRewriteBlock": "PackWeights packs constant weights at compile time",
-    "RenormalizeSplitPattern": "Simplify does it",
     "UseAssumeToReduceBranches": "there are no assumptions; ranges of loops are known",
 }  # fmt: skip

@@ -43,6 +43,8 @@ def simplify(op: ir.Operation) -> None:
 
 
 stmt_simplify = simplify
+# Quotients and remainders that splits leave behind come to one form there too.
+renormalize_split_pattern = simplify
 
 
 def _is_nest(op: ir.Operation) -> bool:

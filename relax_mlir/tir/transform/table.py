@@ -93,6 +93,10 @@ TIR_PASSES: dict[str, PassSpec] = {
             "The name of simplify in TVM's later versions",
         ),
         _spec(
+            "RenormalizeSplitPattern", "renormalize-split-pattern", "simplify",
+            "Bring quotients and remainders of split loops to one form, as simplify does",
+        ),
+        _spec(
             "CommonSubexprElim", "common-subexpr-elim", "cleanup",
             "The name of common-subexpr-elim-tir in TVM's later versions",
         ),

@@ -6,6 +6,7 @@ from itertools import pairwise
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.tir.schedule import checks, edit, legality, tree
+from relax_mlir.tir.schedule.accesses import declare
 from relax_mlir.tir.schedule.index import Indices
 from relax_mlir.tir.schedule.primitives.loops import known_sizes
 from relax_mlir.tir.schedule.simplify import simplify
@@ -141,6 +142,7 @@ def loop_partition(
                 "begins its reduction there", loop, block,
             )  # fmt: skip
     name, made, start = tree.loop_name(loop), [], lower
+    going_on: list[ir.Operation] = []
     for position, size in enumerate(sizes):
         with ir.InsertionPoint(loop), ir.Location.unknown():
             copy = loop if position == len(sizes) - 1 else loop.clone()
@@ -148,10 +150,12 @@ def loop_partition(
         tree.variable(copy).set_location(ir.Location.name(f"{name}_{position}"))
         _renamed(copy, f"_{name}_{position}")
         for block in _reductions(indices, copy) if position else ():
-            edit.drop_init(block)
+            going_on.append(edit.drop_init(block))
         made.append(copy)
         start = start + size
     state.touch()
+    for block in going_on:
+        declare(state.indices(block), block)
     for each in made:
         edit.normalize(state.indices(each), each, unit=preserve_unit_iters)
     return made
