@@ -9,7 +9,7 @@ arith = submodule("dialects.arith")
 memref = submodule("dialects.memref")
 
 _PLACES = {"memref.load": 0, "memref.store": 1}
-_BELOW = 6
+_BELOW, _AT_LEAST = 2, 5
 _ENTRY = "tir.is_entry_func"
 
 
@@ -48,12 +48,12 @@ def _instrument(func: ir.OpView, emit: Emitter) -> None:
         if not indices or _is_checked(op, message):
             continue
         with op.location, ir.InsertionPoint(op):
-            inside = None
+            inside, zero = None, emit.index(0)
             for axis, index in enumerate(indices):
                 size = emit.index(emit.dim(buffer, axis))
-                # A negative index is a large one without its sign.
-                below = arith.cmpi(_BELOW, index, size)
-                inside = below if inside is None else arith.andi(inside, below)
+                # Two comparisons: scripts have no name for one that takes indices as unsigned.
+                for check in (arith.cmpi(_AT_LEAST, index, zero), arith.cmpi(_BELOW, index, size)):
+                    inside = check if inside is None else arith.andi(inside, check)
             attributes = {"message": ir.StringAttr.get(message)}
             ir.Operation.create("tir.assert", operands=[inside], attributes=attributes)
 

@@ -1,16 +1,23 @@
 # RUN: %PYTHON %s | FileCheck %s
 """Pass `InstrumentBoundCheckers`: an assertion in front of every access, once."""
 
+import numpy as np
+
 from relax_mlir import tir
+from relax_mlir.errors import VMError
+from relax_mlir.script import from_source
 from relax_mlir.script import tir as T
 
 
 # CHECK-LABEL: func.func @shifted
 # CHECK: %[[N:.*]] = memref.dim %A
-# CHECK: %[[FIRST:.*]] = arith.cmpi ult, %{{.*}}, %[[N]]
-# CHECK: %[[SECOND:.*]] = arith.cmpi ult, %{{.*}}, %c4
-# CHECK: %[[BOTH:.*]] = arith.andi %[[FIRST]], %[[SECOND]]
-# CHECK: "tir.assert"(%[[BOTH]]) {message = "index out of bounds of buffer 'A'"}
+# CHECK: arith.cmpi sge, %[[ROW:.*]], %c0
+# CHECK: arith.cmpi slt, %[[ROW]], %[[N]]
+# CHECK: arith.cmpi sge, %[[COLUMN:.*]], %c0
+# CHECK: arith.cmpi slt, %[[COLUMN]], %c4
+# CHECK-NEXT: arith.andi
+# CHECK-NEXT: %[[ALL:.*]] = arith.andi
+# CHECK-NEXT: "tir.assert"(%[[ALL]]) {message = "index out of bounds of buffer 'A'"}
 # CHECK-NEXT: memref.load %A
 # CHECK: {message = "index out of bounds of buffer 'B'"}
 # CHECK-NEXT: memref.store
@@ -25,3 +32,18 @@ def shifted(a: T.handle, B: T.Buffer((4,), "float32"), shift: T.int64):
 
 checked = tir.transform.InstrumentBoundCheckers()
 print(checked(checked(shifted)))
+
+
+# A negative index is caught in what is printed and read again, too.
+# CHECK: again: assertion failed: index out of bounds of buffer 'A'
+@T.prim_func
+def moved(A: T.Buffer((4,), "float32"), B: T.Buffer((4,), "float32"), shift: T.int64):
+    for i in range(4):
+        B[i] = A[i + shift]
+
+
+build = tir.build(from_source(checked(moved).script()))["moved"]
+try:
+    build(np.ones(4, "float32"), np.ones(4, "float32"), -1)
+except VMError as error:
+    print("again:", str(error).partition(": ")[2])
