@@ -52,7 +52,7 @@ def __getattr__(name: str) -> Any:
         value = next((table[name] for table in tables if name in table), None)
         if value is None:
             raise _module("refused").missing("topi", name, __dir__())
-    globals()[name] = value
+    value = globals()[name] = _module("boundary").checked(f"topi.{name}", value)
     return value
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from relax_mlir import relax, te, tir
+from relax_mlir import relax, te, tir, topi
 from relax_mlir.errors import BuilderError, ExprError, ExprTypeError
 from relax_mlir.script import relax as R
 
@@ -106,3 +106,21 @@ def test_tensors_of_unknown_shape_are_to_be_cast_first() -> None:
     value = np.ones((2, 3), "float32")
     got = relax.VirtualMachine(relax.build(bb.get()))["main"](value)
     np.testing.assert_array_equal(got, value * 2)
+
+
+@pytest.mark.parametrize(
+    ("call", "why"),
+    [
+        (lambda A: topi.roll(3, 1), "topi.roll takes a te.Tensor as 'a', got 3"),
+        (lambda A: topi.nn.dense(A, 0), "topi.nn.dense takes a te.Tensor as 'weight', got 0"),
+        (lambda A: topi.nn.leaky_relu(A, A), "topi.nn.leaky_relu takes no tensor as 'alpha'"),
+        (lambda A: topi.roll(A), r"topi.roll\(a, shift, axis=0\) cannot take .*: missing a"),
+        (lambda A: topi.stack(np.zeros((2, 2)), 0), r"topi.stack\(tensors, axis=0\) cannot take"),
+        (lambda A: topi.transpose(A, 1.5), r"topi.transpose\(a, axes=None\) cannot take"),
+        (lambda A: topi.image.resize2d(A, A, 3, "NCHW"), "topi.image.resize2d"),
+        (lambda A: topi.vision.get_valid_counts(A, A, 0, 1), "topi.vision.get_valid_counts"),
+    ],
+)
+def test_operators_refuse_arguments_of_wrong_kinds(call: Callable[[Any], Any], why: str) -> None:
+    with pytest.raises(ExprError, match=why):
+        call(te.placeholder((4, 5), name="A"))

@@ -106,7 +106,7 @@ def test_errors() -> None:
     a, b = te.placeholder((n,), name="a"), te.placeholder((3,), name="b")
     with pytest.raises(ExprError, match=r"topi.add: dimensions n and 3 do not broadcast.*match_ca"):
         topi.add(a, b)
-    with pytest.raises(ExprTypeError, match=r"topi\.clip takes a te.Tensor, got 3"):
+    with pytest.raises(ExprTypeError, match=r"topi\.clip takes a te.Tensor as 'x', got 3"):
         topi.clip(3, 0, 1)
     with pytest.raises(ExprTypeError, match="'bitwise_and' needs integers or bools, got float32"):
         topi.bitwise_and(b, b)

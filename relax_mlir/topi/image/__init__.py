@@ -16,7 +16,8 @@ def __getattr__(name: str) -> Any:
 
         raise missing("topi.image", name, __dir__())
     value = getattr(importlib.import_module(f"relax_mlir.topi.image.{_EXPORTS[name]}"), name)
-    globals()[name] = value
+    boundary = importlib.import_module("relax_mlir.topi.boundary")
+    value = globals()[name] = boundary.checked(f"topi.image.{name}", value)
     return value
 
 

@@ -49,7 +49,8 @@ def __getattr__(name: str) -> Any:
             from relax_mlir.topi.refused import missing
 
             raise missing("topi.nn", name, __dir__())
-    globals()[name] = value
+    boundary = importlib.import_module("relax_mlir.topi.boundary")
+    value = globals()[name] = boundary.checked(f"topi.nn.{name}", value)
     return value
 
 

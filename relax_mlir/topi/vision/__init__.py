@@ -17,7 +17,8 @@ def __getattr__(name: str) -> Any:
 
         raise missing("topi.vision", name, __dir__())
     value = getattr(importlib.import_module(f"relax_mlir.topi.vision.{_EXPORTS[name]}"), name)
-    globals()[name] = value
+    boundary = importlib.import_module("relax_mlir.topi.boundary")
+    value = globals()[name] = boundary.checked(f"topi.vision.{name}", value)
     return value
 
 
