@@ -6,7 +6,7 @@ from itertools import product
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.dot_product import DotProduct, groups_type
-from relax_mlir.lowering.tir_to_vector.emit import KEEP, UNROLL, Emitter
+from relax_mlir.lowering.tir_to_vector.emit import AS_IT_IS, KEEP, UNROLL, Emitter
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.panel_loads import PanelLoad
 
@@ -206,7 +206,8 @@ def tile_sums(
     zero = emit.constant(tile.vector, 0)
     whole = steps if turns == 2 and not odd else emit.round_down(steps, split * turns)
     # A single row computes little on what it loads: more loads on their way are worth the code.
-    hints = UNROLL if tile.rows == 1 and not tile.short else KEEP
+    # What better addresses gain at an edge is not worth what finding them takes LLVM.
+    hints = AS_IT_IS if tile.short else UNROLL if tile.rows == 1 else KEEP
     begin = [zero] * (count * split)
     if tile.dot is not None and tile.dot.turned:
         begin[:count] = starts(emit, tile, a)
