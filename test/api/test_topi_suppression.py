@@ -29,23 +29,19 @@ def suppressed(
     total = np.zeros((len(data), 1), "int32")
     for i, rows in enumerate(data):
         count = min(max(int(counts[i]), 0), len(rows))
-        order = np.arange(count)
-        if share > 0:
-            order = order[np.argsort(-rows[:count, score], kind="stable")]
-            order = order[:top_k] if top_k > 0 else order
+        order = np.argsort(-rows[:count, score], kind="stable")
+        order = order[:top_k] if top_k > 0 else order
         kept: list[int] = []
         for j, box in enumerate(order):
-            rivals = [k for k in kept if kind < 0 or rows[k, kind] >= 0]
+            rivals = kept
             if kind >= 0 and not force:
                 rivals = [k for k in rivals if rows[k, kind] == rows[box, kind]]
             ends = slice(corner, corner + 4)
-            if share > 0:
-                if len(kept) == most:
-                    continue
-                if rows[box, score] > 0:
-                    if any(overlap(rows[box, ends], rows[k, ends]) >= share for k in rivals):
-                        continue
-                    kept.append(box)
+            if 0 < most == len(kept) or not rows[box, score] > 0:
+                continue
+            if any(overlap(rows[box, ends], rows[k, ends]) >= share for k in rivals):
+                continue
+            kept.append(box)
             boxes[i, j] = rows[box]
             places[i, total[i, 0]] = names[i, box]
             total[i, 0] += 1
@@ -88,12 +84,57 @@ def test_every_option() -> None:
             ))  # fmt: skip
     front = np.full_like(boxes, -1)
     for i, rows in enumerate(boxes):
-        some = rows[rows[:, 0] >= 0]
+        some = rows[rows[:, 1] >= 0]
         front[i, : len(some)] = some
     cases.append(Case(
         "front",
         lambda *x: run(*x, return_indices=False, invalid_to_bottom=True), inputs, front,
     ))  # fmt: skip
+    check(cases)
+
+
+def faded(data, counts, names, most, share, sigma, least):
+    """Return what soft suppression gives: boxes, places and how many."""
+    boxes, places = np.full_like(data, -1), np.full(data.shape[:2], -1, "int32")
+    total = np.zeros((len(data), 1), "int32")
+    for i, rows in enumerate(data.copy()):
+        left = list(range(int(counts[i])))
+        while left and (most <= 0 or total[i, 0] < most):
+            best = max(left, key=lambda j: rows[j, 1])
+            if not rows[best, 1] > least:
+                break
+            left.remove(best)
+            at = total[i, 0]
+            boxes[i, at], places[i, at] = rows[best], names[i, best]
+            total[i, 0] += 1
+            for j in list(left):
+                if rows[j, 0] != rows[best, 0]:
+                    continue
+                common = overlap(rows[best, 2:], rows[j, 2:])
+                rows[j, 1] *= np.exp(-0.5 / sigma * common**2)
+                if common >= share or rows[j, 1] <= least:
+                    left.remove(j)
+    return [boxes, places, total]
+
+
+def test_soft_suppression() -> None:
+    data = some_boxes(3, 23, seed=4)
+    counts = np.int32([23, 9, 0])
+    names = np.random.default_rng(2).permutation(69).reshape(3, 23).astype("int32")
+    cases = []
+    for i, (most, share, sigma, least) in enumerate(
+        [(-1, 0.9, 0.5, 0.1), (4, 0.3, 0.2, 0.0), (0, 2.0, 0.05, 0.3)]
+    ):
+
+        def run(x: Any, c: Any, n: Any, given: Any = (most, share, sigma, least)) -> Any:
+            most, share, sigma, least = given
+            return vision.non_max_suppression(
+                x, c, n, most, share, soft_nms_sigma=sigma, score_threshold=least
+            )
+
+        want = faded(data, counts, names, most, share, sigma, least)
+        dims = ["bn_", "b", "bn"] if i == 0 else ()
+        cases.append(Case(f"soft{i}", run, [data, counts, names], want, dims))
     check(cases)
 
 

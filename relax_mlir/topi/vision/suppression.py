@@ -23,7 +23,7 @@ def non_max_suppression(
     data: Tensor, valid_count: Tensor, indices: Tensor, max_output_size: Any = -1,
     iou_threshold: float = 0.5, force_suppress: bool = False, top_k: int = -1,
     coord_start: int = 2, score_index: int = 1, id_index: int = 0, return_indices: bool = True,
-    invalid_to_bottom: bool = False,
+    invalid_to_bottom: bool = False, soft_nms_sigma: float = 0.0, score_threshold: float = 0.0,
 ) -> Any:  # fmt: skip
     """Return the boxes that overlap no better one of their class, the best first.
 
@@ -31,37 +31,51 @@ def non_max_suppression(
         data: (batch, box, number) what is known of each box, as `get_valid_counts` gives it.
         valid_count: (batch,) how many boxes count, those in front.
         indices: (batch, box) where each box was.
-        max_output_size: how many are kept of a batch, all if negative: a number or a tensor of one.
+        max_output_size: how many are kept of a batch, all if it is not positive: a number or a
+            tensor of one.
         iou_threshold: a box goes whose overlap with one that is kept, as a share of what the two
-            cover, is not less. If it is not positive all boxes stay as they are.
+            cover, is not less.
         force_suppress: whether a box suppresses those of other classes too.
         top_k: how many of the best are looked at, -1 for all.
         coord_start: where the coordinates begin, which are those of two opposite corners.
-        score_index: where the score is. Only boxes of positive scores suppress or are suppressed.
-        id_index: where the class is, -1 for none; of a negative class a box suppresses nothing.
+        score_index: where the score is. Only boxes of positive scores are kept.
+        id_index: where the class is, -1 for none.
         return_indices: whether the places of boxes are returned.
-        invalid_to_bottom: whether boxes whose first number is negative go behind the others.
+        invalid_to_bottom: whether boxes of negative scores go behind the others.
+        soft_nms_sigma: where positive, boxes that overlap less than `iou_threshold` stay, of a
+            score that is less by `exp(-overlap ** 2 / (2 * sigma))`, and the next best one follows.
+        score_threshold: of such scores a box is kept whose is greater.
 
     Returns:
         Where the boxes were that are kept, (batch, box) with -1 behind them, and how many,
-        (batch, 1), both int32; or the boxes, which are -1 where they are suppressed.
+        (batch, 1), both int32; with `soft_nms_sigma` the boxes before these two. Or the boxes,
+        which are -1 where they are suppressed.
 
     Raises:
         ExprError: shapes or dtypes do not fit, or a box has not so many numbers.
     """
     _check_boxes(data, valid_count, indices, (coord_start + 3, score_index, id_index))
     batch, boxes, width = data.shape
-    sorts = iou_threshold > 0
-    # In their own order boxes need no other: whatever is as long.
-    order = _best_first(data, valid_count, score_index) if sorts else indices
+    order = _best_first(data, valid_count, score_index)
+    soft = soft_nms_sigma > 0
     given, most_of = _number(max_output_size, _ONE)
 
     def write(ins: list[Any], outs: list[Any]) -> None:
         ib = ir_builder.create()
         source, counts, names, ranks = ins[:4]
         out, places, total = outs
-        kept = _Kept(ib, boxes)
+        kept = None if soft else _Kept(ib, boxes)
+        least = const(float(score_threshold) if soft else 0.0, data.dtype)
         none = const(_NONE, data.dtype)
+        most = cast(most_of(ins), SIZE)
+        most = ib.let("most", Select(most > 0, most, const(_NONE, SIZE)))
+
+        def beaten_by(i: PrimExpr, j: PrimExpr, k: PrimExpr) -> tuple[PrimExpr, PrimExpr]:
+            """Return whether a box is of another's class, and how they overlap."""
+            found = _overlap(*([out[i, x, coord_start + n] for n in range(4)] for x in (j, k)))
+            if force_suppress or id_index < 0:
+                return const(True, "bool"), found
+            return out[i, j, id_index] == out[i, k, id_index], found
 
         def drop(i: PrimExpr, j: PrimExpr) -> None:
             places[i, j] = const(_NONE, "int32")
@@ -70,28 +84,42 @@ def non_max_suppression(
 
         with ib.for_range(0, batch, "i") as i:
             inside = functions.min(functions.max(cast(counts[i], SIZE), 0), boxes)
-            looked = functions.min(inside, top_k) if sorts and top_k > 0 else inside
+            looked = functions.min(inside, top_k) if top_k > 0 else inside
             count = ib.let("count", cast(looked, SIZE))
             with ib.for_range(0, boxes, "j") as j:
                 drop(i, j)
             with ib.for_range(0, count, "j") as j:
-                rank = ib.let("rank", cast(ranks[i, j], SIZE)) if sorts else j
+                rank = ib.let("rank", cast(ranks[i, j], SIZE))
                 places[i, j] = cast(rank, "int32")
                 with ib.for_range(0, width, "k") as k:
                     out[i, j, k] = source[i, rank, k]
-            if sorts:
+            if kept is None:
+                scale = -0.5 / float(soft_nms_sigma)
+                rows = _Rows(ib, out, places, i, width, score_index)
 
-                def beaten(j: PrimExpr, k: PrimExpr) -> PrimExpr:
-                    corners = ([out[i, x, coord_start + n] for n in range(4)] for x in (j, k))
-                    found = _overlap(*corners) >= const(iou_threshold, data.dtype)
-                    if id_index < 0:
-                        return found
-                    valid = out[i, k, id_index] >= 0
-                    rivals = out[i, j, id_index] == out[i, k, id_index]
-                    return functions.all(found, valid, *([] if force_suppress else [rivals]))
+                def fade(j: PrimExpr, k: PrimExpr, i: PrimExpr = i) -> None:
+                    rival, found = beaten_by(i, j, k)
+                    with ib.if_scope(rival):
+                        share = ib.let("share", found)
+                        score = out[i, j, score_index] * functions.UNARY["exp"](
+                            share * share * scale
+                        )
+                        goes = share >= const(iou_threshold, data.dtype)
+                        out[i, j, score_index] = Select(goes, out[i, j, score_index], score)
+                        with ib.if_scope(functions.any(goes, out[i, j, score_index] <= least)):
+                            places[i, j] = const(_NONE, "int32")
+
+                chosen = rows.choose(count, most, least, fade)
+                with ib.for_range(0, count, "j") as j, ib.if_scope(j >= chosen[0]):
+                    drop(i, j)
+            else:
+
+                def beaten(j: PrimExpr, k: PrimExpr, i: PrimExpr = i) -> PrimExpr:
+                    rival, found = beaten_by(i, j, k)
+                    return functions.all(found >= const(iou_threshold, data.dtype), rival)
 
                 kept.choose(
-                    count, most_of(ins), lambda j: out[i, j, score_index] > 0, beaten,
+                    count, most, lambda j: out[i, j, score_index] > least, beaten,
                     lambda j: drop(i, j),
                 )  # fmt: skip
             total[i, 0] = const(0, "int32")
@@ -107,8 +135,8 @@ def non_max_suppression(
     shapes = [(batch, boxes, width), (batch, boxes), (batch, 1)]
     made = extern(shapes, inputs, write, "non_max_suppression", [data.dtype, "int32", "int32"])
     if return_indices:
-        return [made[1], made[2]]
-    return _valid_first(made[0]) if invalid_to_bottom else made[0]
+        return list(made) if soft else [made[1], made[2]]
+    return _valid_first(made[0], score_index) if invalid_to_bottom else made[0]
 
 
 def all_class_non_max_suppression(
@@ -218,8 +246,10 @@ class _Kept:
         ib, state = self._ib, self._state
         state[0] = const(0, SIZE)
         with ib.for_range(0, candidates, "j") as j:
-            state[1] = cast(state[0] == cast(most, SIZE), SIZE)
-            with ib.if_scope(functions.all(state[1] == 0, counts(j))):
+            full = state[0] == cast(most, SIZE)
+            no, yes = const(0, SIZE), const(1, SIZE)
+            state[1] = Select(full, yes, Select(counts(j), no, yes))
+            with ib.if_scope(state[1] == 0):
                 with ib.for_range(0, state[0], "k") as k, ib.if_scope(state[1] == 0):
                     state[1] = cast(beaten(j, self.chosen[k]), SIZE)
                 with ib.if_scope(state[1] == 0):
@@ -228,6 +258,60 @@ class _Kept:
             if drop is not None:
                 with ib.if_scope(state[1] != 0):
                     drop(j)
+
+
+class _Rows:
+    """The rows of one batch, of which the best is brought to the front again and again."""
+
+    def __init__(
+        self, ib: ir_builder.IRBuilder, out: Any, places: Any, batch: PrimExpr, width: Any,
+        score: int,
+    ) -> None:  # fmt: skip
+        self._ib, self._out, self._places = ib, out, places
+        self._batch, self._width, self._score = batch, width, score
+
+    def choose(
+        self, count: PrimExpr, most: PrimExpr, least: PrimExpr,
+        fade: Callable[[PrimExpr, PrimExpr], None],
+    ) -> Any:  # fmt: skip
+        """Write what keeps up to `most` rows; return the buffer of one element of how many.
+
+        Args:
+            count: how many rows there are.
+            most: how many are kept at most, none if negative.
+            least: kept are those of greater scores.
+            fade: writes what one row, the first argument, loses beside one that is kept.
+        """
+        ib, i, out, places, score = self._ib, self._batch, self._out, self._places, self._score
+        chosen = ib.allocate(SIZE, (1,), "chosen")
+        best = ib.allocate(SIZE, (1,), "best")
+        chosen[0] = const(0, SIZE)
+        with ib.for_range(0, count, "step"), ib.if_scope(chosen[0] != most):
+            best[0] = const(_NONE, SIZE)
+            with ib.for_range(0, count, "j") as j:
+                open_ = functions.all(j >= chosen[0], places[i, j] >= 0, out[i, j, score] > least)
+                with ib.if_scope(open_):
+                    with ib.if_scope(best[0] < 0):
+                        best[0] = j
+                    with ib.if_scope(out[i, j, score] > out[i, functions.max(best[0], 0), score]):
+                        best[0] = j
+            with ib.if_scope(best[0] >= 0):
+                first, from_ = ib.let("first", chosen[0]), ib.let("from", best[0])
+                place = ib.let("place", places[i, first])
+                places[i, first] = places[i, from_]
+                with ib.if_scope(first != from_):
+                    places[i, from_] = place
+                with ib.for_range(0, self._width, "k") as k:
+                    value = ib.let("value", out[i, first, k])
+                    out[i, first, k] = out[i, from_, k]
+                    with ib.if_scope(first != from_):
+                        out[i, from_, k] = value
+                with ib.for_range(0, count, "j") as j:
+                    rest = functions.all(j > first, places[i, j] >= 0, out[i, j, score] > least)
+                    with ib.if_scope(rest):
+                        fade(j, first)
+                chosen[0] = chosen[0] + 1
+        return chosen
 
 
 def _overlap(a: Sequence[PrimExpr], b: Sequence[PrimExpr]) -> PrimExpr:
@@ -255,8 +339,8 @@ def _best_first(data: Tensor, valid_count: Tensor, score_index: int) -> Tensor:
     return argsort(keys, axis=1, is_ascend=False, dtype="int32")
 
 
-def _valid_first(boxes: Tensor) -> Tensor:
-    """Return boxes with those in front whose first number is not negative."""
+def _valid_first(boxes: Tensor, score_index: int) -> Tensor:
+    """Return boxes with those in front whose scores are not negative."""
     batch, count, width = boxes.shape
 
     def write(ins: list[Any], outs: list[Any]) -> None:
@@ -266,7 +350,7 @@ def _valid_first(boxes: Tensor) -> Tensor:
             ends[i] = const(0, SIZE)
             with ib.for_range(0, count, "j") as j, ib.for_range(0, width, "k") as k:
                 out[i, j, k] = const(_NONE, boxes.dtype)
-            with ib.for_range(0, count, "j") as j, ib.if_scope(ins[0][i, j, 0] >= 0):
+            with ib.for_range(0, count, "j") as j, ib.if_scope(ins[0][i, j, score_index] >= 0):
                 with ib.for_range(0, width, "k") as k:
                     out[i, ends[i], k] = ins[0][i, j, k]
                 ends[i] = ends[i] + 1
