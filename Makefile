@@ -33,7 +33,7 @@ check: ## lint, formatting, types, then all tests
 	@$(TESTS)
 
 bench: ## run every benchmark
-	@.ci/environment demo
+	@.ci/environment demo,bfloat16
 	@for file in benchmarks/bench_*.py; do echo "== $$file"; $(RUN) "$$file" || exit 1; done
 	@$(RUN) benchmarks/kernels.py --peers-python .venv-peers/bin/python --out bench-output
 
