@@ -34,7 +34,7 @@ def _attention(graph, node, result, work):
     q, k, v = node.args
     flipped = graph.add("Transpose", [k], "k_flipped", perm=[0, 2, 1])
     scores = graph.add("MatMul", [q, flipped], "scores")
-    scale = graph.constant("scale", np.float32(node.attrs["scale"]))
+    scale = graph.constant("scale", data(work)[0][q].dtype.type(node.attrs["scale"]))
     scaled = graph.add("Mul", [scores, scale], "scaled")
     shares = graph.add("Softmax", [scaled], "shares", axis=-1)
     graph.add("MatMul", [shares, v], result)
@@ -244,7 +244,7 @@ def _model(work, writers):
     kind = TensorProto.INT64 if work.nodes[-1].op in ("argmax", "argsort") else TensorProto.FLOAT
     if work.dtypes:
         whole = work.nodes[-1].attrs.get("out_dtype")
-        kind = TensorProto.INT32 if whole else types["x"]
+        kind = TensorProto.INT32 if whole else next(iter(types.values()))
     made = helper.make_model(
         helper.make_graph(
             graph.nodes,
