@@ -184,6 +184,17 @@ def test_extents_that_follow_a_loop(step) -> None:
     refused(sch, lambda: step(sch), "depend|extent|not just the variable")
 
 
+def test_a_loop_without_steps_runs_nothing() -> None:
+    """With no columns the block would never run, and it has a value for that."""
+    sch = Schedule(PROGRAMS[-1].module)
+    i, j = sch.get_loops("C")
+    refused(sch, lambda: sch.reverse_compute_at("B", j), "loop 'j' may have no step")
+    sch.reverse_compute_at("B", i)
+    inputs = PROGRAMS[-1].inputs()
+    got = results(sch.mod, inputs, (5,), "main")
+    np.testing.assert_allclose(got, _maybe(*inputs), rtol=1e-6)
+
+
 def test_what_a_loop_around_computes_anew_stays_in_it() -> None:
     sch = Schedule(from_source(HEAD + AGAIN))
     place = sch.get_loops("C0")[1]

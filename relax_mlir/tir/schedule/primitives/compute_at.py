@@ -234,6 +234,15 @@ def _exact(
         raise state.error(
             f"no iterator of {tree.describe(block)} follows {tree.describe(loop)}", block, loop
         )
+    around = [each for each in [*tree.loops_around(loop), loop] if not tree.is_inside(block, each)]
+    known = indices.facts(around[0])
+    for each in around:
+        followed = any(indices.var(tree.variable(each)).symbols & p.low.symbols for p in domain)
+        if not followed and not known.can_prove(indices.lift(each.operands[1]) >= 1):
+            raise state.error(
+                f"{tree.describe(each)} may have no step, and {tree.describe(block)} would not run",
+                each, block,
+            )  # fmt: skip
     for access in accesses(indices, block):
         if access.reads and access.indices is None and access.buffer in reads:
             raise state.error(f"what {tree.describe(block)} reads is not known", block)
