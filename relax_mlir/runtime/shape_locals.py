@@ -11,6 +11,7 @@ from relax_mlir.runtime.builtins import PREFIX
 from relax_mlir.runtime.bytecode import Arg, ArgKind, Instruction, Opcode
 from relax_mlir.runtime.costs import allowed_tree
 from relax_mlir.runtime.executable import Executable, VMFunction
+from relax_mlir.runtime.polynomials import Polynomial, polynomial, size_formulas
 from relax_mlir.runtime.shape_builtins import NO_VALUE
 from relax_mlir.runtime.values import DTYPES
 
@@ -59,13 +60,13 @@ class ShapeLocals:
             if i.dst.is_plain_register and self._name(i) != "kill_object"
         ]
         # Of registers that are written once: the rank of a tensor, dimensions that are known to be
-        # none of them negative, the factors of a size; slots that hold a number.
+        # none of them negative, the formula of a size; slots that hold a number.
         self._once = {r for r in written if written.count(r) == 1}
         self._ranks: dict[int, int] = {}
         self._sizes: set[str] = set()
         self._shapes: dict[int, list[str]] = {}
-        self._products: dict[int, list[str]] = {}
-        self._formulas: dict[str, list[str]] = {}
+        self._bytes: dict[int, Polynomial | None] = {}
+        self._formulas: dict[str, Polynomial | None] = {}
         self._known: dict[str, str] = {}
         for i, instr in enumerate(self._code):
             if self._name(instr) == "alloc_shape_heap":
@@ -82,11 +83,10 @@ class ShapeLocals:
             return known and math.prod(dims) * width == size.value
         if size.kind is not ArgKind.REGISTER or shape.kind is not ArgKind.REGISTER:
             return False
-        factors, dims = self._products.get(size.value), self._shapes.get(shape.value)
-        if factors is None or dims is None:
+        formula, dims = self._bytes.get(size.value), self._shapes.get(shape.value)
+        if formula is None or dims is None:
             return False
-        computed = [f for name in dims for f in self._formulas.get(name, [name])]
-        return factors in (_sorted([*dims, str(width)]), _sorted([*computed, str(width)]))
+        return formula in size_formulas(dims, width, self._formulas)
 
     def _name(self, instr: Instruction) -> str:
         """Return a builtin's name without its prefix, "" for any other call."""
@@ -204,7 +204,7 @@ class ShapeLocals:
         if wanted is None or len(wanted) != 1 or not instr.dst.is_plain_register:
             return None
         if instr.dst.value in self._once and wanted[0] in self._formulas:
-            self._products[instr.dst.value] = self._formulas[wanted[0]]
+            self._bytes[instr.dst.value] = self._formulas[wanted[0]]
         return f"{self._operand(instr.dst)} = {wanted[0]}"
 
     def _check_bounds(self, instr: Instruction, slots: list[str]) -> str | None:
@@ -245,7 +245,7 @@ class ShapeLocals:
                         isinstance(by, ast.Constant) and type(by.value) is int and by.value > 0
                     ):
                         return None
-            self._formulas[target] = _factors(tree.body)
+            self._formulas[target] = polynomial(tree.body)
             number = ast.unparse(tree)
             if number.isdigit() and int(number) <= _MAX:
                 # A dimension that is known; without others it is in no list of factors.
@@ -259,22 +259,3 @@ class ShapeLocals:
 
 def _read_back(slots: list[str]) -> str:
     return f"{', '.join(slots)}, = h.tolist()"
-
-
-def _sorted(factors: list[str]) -> list[str]:
-    """Return factors in one order, numbers among them multiplied."""
-    number = math.prod(int(f) for f in factors if f.isdigit())
-    return [*sorted(f for f in factors if not f.isdigit()), str(number)]
-
-
-def _factors(node: ast.expr) -> list[str]:
-    """Return what an expression is the product of."""
-    found: list[str] = []
-    todo = [node]
-    while todo:
-        each = todo.pop()
-        if isinstance(each, ast.BinOp) and isinstance(each.op, ast.Mult):
-            todo += [each.left, each.right]
-        else:
-            found.append(ast.unparse(each))
-    return _sorted(found)

@@ -1,5 +1,7 @@
 """Symbols of straight code in variables: the same values and errors as on a shape heap."""
 
+import ast
+
 import numpy as np
 import pytest
 
@@ -8,6 +10,7 @@ from relax_mlir.errors import ShapeMismatchError
 from relax_mlir.relax import op
 from relax_mlir.runtime.bytecode import Opcode
 from relax_mlir.runtime.exec_builder import ExecBuilder
+from relax_mlir.runtime.polynomials import Polynomial, polynomial, size_formulas
 from relax_mlir.runtime.shape_locals import ShapeLocals
 from relax_mlir.runtime.translate import _operand
 from relax_mlir.runtime.values import BFLOAT16, DTYPES, numpy_dtype
@@ -77,6 +80,52 @@ def test_small_results_are_numpys_own(dims: tuple[int | str, ...]) -> None:
     vm._namespace["new_tensor"] = None
     array = np.zeros([d if isinstance(d, int) else 7 for d in dims], "float32")
     np.testing.assert_array_equal(vm["main"](array), np.ones_like(array))
+
+
+@pytest.mark.parametrize("attrs", [{}, {"padding": 2}, {"strides": 2}, {"dilation": 2}])
+def test_sizes_that_are_sums_are_numpys_own(attrs: dict[str, int]) -> None:
+    h, w = (Var(name, "int64") for name in "hw")
+    x = relax.Var("x", R.Tensor((1, 4, h, w), "float32"))
+    bb = relax.BlockBuilder()
+    with bb.function("main", [x]):
+        with bb.dataflow():
+            kernels = relax.const(np.ones((8, 4, 3, 3), "float32"))
+            out = bb.emit_output(op.nn.conv2d(x, kernels, **attrs))
+        bb.emit_func_output(out)
+    vm = relax.VirtualMachine(relax.build(bb.get()))
+    vm._namespace["new_tensor"] = None
+    image = np.ones((1, 4, 9, 11), "float32")
+    assert vm["main"](image).max() == 36
+
+
+def formula_of(text: str) -> Polynomial | None:
+    return polynomial(ast.parse(text, mode="eval").body)
+
+
+@pytest.mark.parametrize(
+    ("written", "dims"),
+    [
+        ("a*b*4 - a*4 - b*4 + 4", ["c", "d"]),
+        ("(a-1)*(b-1)*4", ["d", "c"]),
+        ("4*c*d", ["c", "d"]),
+        ("(a-1)*8*(3-2)", ["c", "2"]),
+        ("0", ["c", "0"]),
+        ("-4*b*-(e//2)", ["b", "f"]),
+    ],
+)
+def test_formulas_of_sizes(written: str, dims: list[str]) -> None:
+    known = {"c": formula_of("a - 1"), "d": formula_of("b + -1"), "f": formula_of("e // 2")}
+    assert formula_of(written) in size_formulas(dims, 4, known)
+    assert formula_of(f"{written} + 1") not in size_formulas(dims, 4, known)
+    assert (
+        formula_of(f"({written})*a*2") not in size_formulas(["a", *dims], 4, known) or "0" in dims
+    )
+
+
+def test_formulas_too_long_are_left() -> None:
+    factor = "+".join(f"a{i}" for i in range(9))
+    assert formula_of(f"({factor})*({factor})") is None
+    assert size_formulas(["a", "b"], 4, dict.fromkeys("ab", formula_of(factor)))[1] is None
 
 
 def hand_made(formulas: object, args: tuple[int, ...], *, twice: bool = False) -> object:
