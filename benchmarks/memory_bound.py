@@ -149,6 +149,7 @@ def transposes() -> list[Workload]:
             shape,
             [("transpose", ("x",), {"axes": axes})],
             flops=0,
+            symbols=tuple("nmkl"[: len(shape)]),
         )
         for shape, axes, name in cases
     ]

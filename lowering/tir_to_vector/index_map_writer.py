@@ -71,6 +71,9 @@ class IndexMapWriter(NestWriter):
     def _split_inside(self) -> list[int]:
         return [] if self.found.vector is None else [self.found.vector]
 
+    def _past_cache(self) -> bool:
+        return False
+
     def _map(self, env: dict[int, Index]) -> None:
         with ExitStack() as loops:
             for position in self.found.ordered:

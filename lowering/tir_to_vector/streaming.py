@@ -23,6 +23,8 @@ _REGISTER = 512
 def streams(writer: "NestWriter") -> bool | ir.Value:
     """Return whether a map's stores should go past the cache, a value where run time knows it."""
     flat, emit = writer.flat, writer.emit
+    if writer.past_cache is not None:
+        return writer.past_cache
     if writer.near or not flat.final or writer.vector is None or not writer.masked:
         return False
     if writer.machine.vector_bits != _REGISTER or writer.bits(flat.store) * writer.lanes < 128:

@@ -64,10 +64,10 @@ class TransposeWriter(NestWriter):
         upto = emit.add(first, emit.round_down(emit.sub(last, first), lanes))
         ends = (whole, (first, upto))
         condition = self._past_cache()
-        if condition is False:
-            self._tiles_of(env, *ends, past_cache=False)
+        self.streamed |= condition is not False
+        if isinstance(condition, bool):
+            self._tiles_of(env, *ends, past_cache=condition)
         else:
-            self.streamed = True
             with emit.when(condition) as branch:
                 self._tiles_of(env, *ends, past_cache=True)
             with emit.otherwise(branch):
@@ -82,8 +82,8 @@ class TransposeWriter(NestWriter):
         """Return whether stores should go past the cache, where all of them are aligned."""
         emit, store = self.emit, self.flat.accesses[self.flat.store]
         condition = streams(self)
-        if condition is False:
-            return False
+        if condition is False or self.past_cache is not None:
+            return condition
         base = self.bases[self.flat.store]
         size = self.bits(self.flat.store) // 8
         address = emit.op("memref.extract_aligned_pointer_as_index", [base], emit.index_type)

@@ -103,6 +103,7 @@ class NestWriter:
         self._known: dict[ir.Operation, ir.Value] = {}
         self.inner = {vector}
         self.streamed = False
+        self.past_cache: bool | None = None
         self._ahead: dict[ir.Operation, Index] = {}
         self._in_block: tuple[int, Index] | None = None
         self._ranges: dict[int, tuple[Index, Index]] = {}
@@ -138,35 +139,50 @@ class NestWriter:
             if not counters:
                 loops.callback(fence, emit, [self])
             self._ranges = dict(zip(split, ranges, strict=True))
-            env.update(self._outer_loops(loops, free))
             if self.flat.total is None:
-                self._map(env)
-            elif self.vector is not None and self.flat.iters[self.vector].reduction:
+                self._maps(env, free)
+                return
+            env.update(self._outer_loops(loops, free))
+            if self.vector is not None and self.flat.iters[self.vector].reduction:
                 reduce_along(self, env, reductions)
             else:
                 reduce_across(self, env, reductions)
 
+    def _maps(self, env: dict[int, Index], free: list[int]) -> None:
+        """Write a map with its loops, twice where run time knows whether it goes past the cache."""
+
+        def write() -> None:
+            with ExitStack() as loops:
+                self._map({**env, **self._outer_loops(loops, free)})
+
+        condition = self._past_cache() if free and not self._is_slow() else False
+        if isinstance(condition, bool):
+            write()
+            return
+        with self.emit.when(condition) as branch:
+            self.past_cache = True
+            write()
+        with self.emit.otherwise(branch):
+            self.past_cache = False
+            write()
+        self.past_cache = None
+
+    def _past_cache(self) -> bool | ir.Value:
+        """Return whether a map's stores should go past the cache."""
+        return streams(self)
+
     def _outer_loops(self, loops: ExitStack, free: list[int]) -> dict[int, Index]:
-        """Write loops in the order of what is written, or past the cache of what is read."""
+        """Write loops in the order of what is written, by blocks of what is read."""
         emit = self.emit
-        other = reading_order(self, free) if self.flat.total is None and len(free) > 1 else free
-        past_cache = streams(self) if other != free else False
-        if other != free and isinstance(past_cache, bool):
-            order = blocked_order(free, other, past_cache=past_cache)
-            return blocked_loops(self, self._ranges, loops, order, past_cache=past_cache)
+        if self.flat.total is None and len(free) > 1:
+            other = reading_order(self, free)
+            if other != free:
+                past_cache = self._past_cache() is True
+                order = blocked_order(free, other, past_cache=past_cache)
+                return blocked_loops(self, self._ranges, loops, order, past_cache=past_cache)
         ranges = [self._ranges[position] for position in free]
-        if past_cache is not False:
-            pairs = zip((self._ranges[position] for position in other), ranges, strict=True)
-            ranges = [
-                (emit.select(past_cache, far[0], near[0]), emit.select(past_cache, far[1], near[1]))
-                for far, near in pairs
-            ]
         counters = [loops.enter_context(emit.loop(*range_)).counter for range_ in ranges]
-        env: dict[int, Index] = dict(zip(free, counters, strict=True))
-        if past_cache is not False:
-            for position, counter in zip(other, counters, strict=True):
-                env[position] = emit.select(past_cache, counter, env[position])
-        return env
+        return dict(zip(free, counters, strict=True))
 
     def fetch_result(self, position: int, block: Index) -> None:
         """Have what a map writes fetched some rows ahead, which its stores would wait for."""
@@ -222,7 +238,7 @@ class NestWriter:
         def chunk(at: Index, lanes: int, mask: ir.Value | None, past_cache: bool = False) -> None:
             self._put(self._value(env, at, lanes, mask), env, at, mask, past_cache)
 
-        condition = streams(self)
+        condition = self._past_cache()
         if self.vector is None or (condition is False and not self._is_long()):
             self._chunks(chunk)
             return

@@ -135,3 +135,51 @@ func.func @turned(%A: memref<4096x4096xf32> {tir.name = "A", tir.dtype = "float3
   }) {kind = "serial"} : (index, index) -> ()
   return
 }
+
+// -----
+
+// Of unknown sizes, rows that change places have loops of their own for either case: past the cache
+// in blocks of twice as many rows.
+#t = affine_map<()[s0, s1, s2] -> (s0, s1, s2)>
+// CHECK-LABEL: func.func @swapped
+// CHECK: [[PAST:%.*]] = arith.cmpi sge
+// CHECK: scf.if [[PAST]] {
+// CHECK: arith.muli {{.*}}, %c2
+// CHECK: scf.for
+// CHECK: scf.for
+// CHECK: scf.for
+// CHECK-NOT: scf.if [[PAST]]
+// CHECK: nontemporal = true
+// CHECK: } else {
+// CHECK: scf.for
+// CHECK: scf.for
+// CHECK: scf.for
+// CHECK-NOT: nontemporal
+// CHECK: llvm.call_intrinsic "llvm.x86.sse.sfence"()
+func.func @swapped(%A: memref<?x?x?xf32> {tir.name = "A", tir.dtype = "float32", tir.shape = #relax.dims<["n", "m", "k"], #t>},
+                   %B: memref<?x?x?xf32> {tir.name = "B", tir.dtype = "float32", tir.shape = #relax.dims<["m", "n", "k"], #t>}) attributes {tir.prim_func} {
+  %n = "tir.symbol"() {value = #relax.dims<["n"], affine_map<()[s0] -> (s0)>>} : () -> index
+  %m = "tir.symbol"() {value = #relax.dims<["m"], affine_map<()[s0] -> (s0)>>} : () -> index
+  %k = "tir.symbol"() {value = #relax.dims<["k"], affine_map<()[s0] -> (s0)>>} : () -> index
+  %c0 = arith.constant 0 : index
+  "tir.for"(%c0, %m) ({
+  ^bb0(%j: index):
+    "tir.for"(%c0, %n) ({
+    ^bb0(%i: index):
+      "tir.for"(%c0, %k) ({
+      ^bb0(%l: index):
+        "tir.block"(%j, %i, %l, %m, %n, %k) ({
+        ^bb0(%y: index, %x: index, %z: index):
+          %a = memref.load %A[%x, %y, %z] : memref<?x?x?xf32>
+          memref.store %a, %B[%y, %x, %z] : memref<?x?x?xf32>
+          "tir.yield"() : () -> ()
+        }, {
+        }) {block_name = "swapped", iter_types = ["spatial", "spatial", "spatial"]} : (index, index, index, index, index, index) -> ()
+        "tir.yield"() : () -> ()
+      }) {kind = "serial"} : (index, index) -> ()
+      "tir.yield"() : () -> ()
+    }) {kind = "serial"} : (index, index) -> ()
+    "tir.yield"() : () -> ()
+  }) {kind = "serial"} : (index, index) -> ()
+  return
+}
