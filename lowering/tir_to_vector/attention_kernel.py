@@ -203,7 +203,7 @@ class _Kernel:
             query_size = emit.mul(self.query_stride, self.block)
             sum_size = emit.mul(sum_stride, self.block)
         parts = emit.alloc(rows * lanes, element) if self.may_be_near else None
-        state = RowState(*(emit.alloc(rows, element) for _ in range(5)), parts)
+        state = RowState(*(emit.alloc(rows, element) for _ in range(5)), parts=parts)
         scores = emit.alloc(self.block * stride, element)
         at_once = self.alone and self.found.out.column == 1
         kept = None if at_once else emit.alloc(sum_size, element)

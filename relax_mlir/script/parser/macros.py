@@ -49,16 +49,18 @@ def of_text(source: Source, env: Env, node: Node, variables: Mapping[str, Any]) 
         if env.path(called) not in ("R.macro", "T.macro", "T.inline"):
             continue
         options = decorator.keywords if isinstance(decorator, ast.Call) else []
-        defaults, chosen = node.args.defaults, [option.value for option in options]
-        for each in (*defaults, *chosen):
-            if not isinstance(each, ast.Constant):
-                source.fail(each, "defaults and options of a macro are literals")
-        hygienic = all(value.value for value in chosen)
-        function = types.SimpleNamespace(
-            __name__=node.name, __defaults__=tuple(each.value for each in defaults)
-        )
+        defaults = [_literal(source, each) for each in node.args.defaults]
+        hygienic = all(_literal(source, option.value) for option in options)
+        function = types.SimpleNamespace(__name__=node.name, __defaults__=tuple(defaults))
         return Macro(function, hygienic, variables, (source, node))
     return None
+
+
+def _literal(source: Source, node: Node) -> Any:
+    """Return the value of a default or of an option."""
+    if not isinstance(node, ast.Constant):
+        source.fail(node, "defaults and options of a macro are literals")
+    return node.value
 
 
 @contextmanager

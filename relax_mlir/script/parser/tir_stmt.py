@@ -91,7 +91,7 @@ class TirStmtParser:
             if opened is not None:
                 return
 
-    def _opened(self, node: Node, rest: list[Node]) -> ast.With | None:
+    def _opened(self, node: Node, rest: Sequence[Node]) -> ast.With | None:
         """Return `with T.launch_thread("threadIdx.x", 4) as x:` for `x = T.launch_thread(..)`.
 
         Threads and attributes that stand as statements hold what follows them.
@@ -103,7 +103,7 @@ class TirStmtParser:
             return None
         if not isinstance(call, ast.Call) or self.scope.path(call.func) not in OPENING:
             return None
-        held = ast.With([ast.withitem(call, target)], rest)
+        held = ast.With([ast.withitem(call, target)], list(rest))
         return ast.copy_location(held, node)
 
     def _one_goes_on(self, node: Node) -> bool:
