@@ -132,7 +132,9 @@ class _Kernel:
         )  # fmt: skip
         one_block = isinstance(self.keys, int) and 0 < self.keys <= KEYS
         self.alone = one_block and setup.mask is None
-        unchanged = setup.mask is None and not self.found.added and self.found.seen is None
+        # Of a window few keys are seen by all queries of a block: it would not pay.
+        windowed = setup.mask is not None and setup.mask.window is not None
+        unchanged = not (self.found.added or self.found.seen is not None or windowed)
         known = isinstance(self.keys, int)
         self.many = self.keys >= MANY if known else self.emit.compare("sge", self.keys, MANY)
         self.may_be_near = unchanged and self.many is not False and self.use.is_single
@@ -236,9 +238,11 @@ class _Kernel:
                 pack_columns(value, self.keys, self.width, self.buffers.values, self.panel)
         if not self.may_be_near:
             return None
-        count = self._if_many(self.keys)
+        # What lies in keys that no query sees does not matter.
+        count = self._if_many(self.setup.visible(0, self.rows, self.panel)[1])
+        some = self.setup.mask is not None
         return longest_key(
-            self.use, self.buffers.keys, count, self.steps, self.panel, self.pairs
+            self.use, self.buffers.keys, count, self.steps, self.panel, self.pairs, some
         )  # fmt: skip
 
     def _if_many(self, count: Index) -> Index:
@@ -304,7 +308,8 @@ class _Kernel:
         at = (first, keys.first)
         # Of a panel whose second half is empty only the first is computed.
         whole = emit.round_down(emit.add(columns, use.lanes * (VECTORS - 1)), self.panel)
-        full = emit.round_down(columns, self.panel)
+        seen = self._seen_by_all(at, rows, columns)
+        full = emit.round_down(seen, self.panel)
         softmax.expect(rows)
         for lower, upper, vectors in ((0, whole, VECTORS), (whole, columns, VECTORS - 1)):
             if isinstance(lower, int) and isinstance(upper, int) and lower >= upper:
@@ -314,7 +319,7 @@ class _Kernel:
                 if near is not None and vectors == VECTORS:
                     here = emit.both(near, emit.compare("slt", panel.counter, full))
                 self._products(head, at, rows, panel.counter, vectors, here)
-        self._adjust(head, at, rows, columns)
+        self._adjust(head, at, rows, columns, seen)
         softmax.write(rows, columns, near, full)
         with emit.loop(0, self.columns, self.panel) as panel:
             values = self._values(head, at[1], panel.counter)
@@ -413,23 +418,36 @@ class _Kernel:
         start = emit.add(emit.mul(column, self._units(self.keys)), emit.mul(line, self.panel))
         return Lines(packed, start, self.panel)
 
-    def _adjust(self, head: _Head, at: tuple[Index, Index], rows: Index, columns: Index) -> None:
-        emit, softmax, mask = self.emit, self.buffers.softmax, self.setup.mask
-        if not head.changes.reads:
-            softmax.hide_rest(rows, columns)
-            if mask is None:
-                return
-            seen = emit.add(emit.add(at[0], mask.offset), 1)
-            partial = emit.compare("slt", seen, emit.add(at[1], columns))
-            if mask.window is not None:
-                last = emit.add(seen, emit.sub(rows, 1))
-                gone = emit.compare("sgt", emit.sub(last, mask.window), at[1])
-                partial = emit.op("arith.ori", [partial, gone], emit.bool_type)
-            with emit.when(partial):
-                softmax.adjust(rows, columns, at, head.changes)
-            return
+    def _seen_by_all(self, at: tuple[Index, Index], rows: Index, columns: Index) -> Index:
+        """Return how many keys of a block every query of a block sees before one that some do not.
+
+        Args:
+            at: the first query, and the first key.
+            rows: how many queries.
+            columns: how many keys.
+        """
+        emit, mask = self.emit, self.setup.mask
+        if mask is None:
+            return columns
+        upto = emit.add(emit.add(at[0], mask.offset), 1)
+        seen = emit.max(emit.min(emit.sub(upto, at[1]), columns), 0)
+        if mask.window is None:
+            return seen
+        last = emit.add(upto, emit.sub(rows, 1))
+        gone = emit.compare("sgt", emit.sub(last, mask.window), at[1])
+        return emit.select(gone, 0, seen)
+
+    def _adjust(
+        self, head: _Head, at: tuple[Index, Index], rows: Index, columns: Index, seen: Index
+    ) -> None:
+        emit, softmax = self.emit, self.buffers.softmax
         softmax.hide_rest(rows, columns)
-        softmax.adjust(rows, columns, at, head.changes)
+        if head.changes.reads:
+            softmax.adjust(rows, (0, columns), at, head.changes)
+        elif self.setup.mask is not None:
+            start = emit.round_down(seen, self.use.lanes)
+            with emit.when(emit.compare("slt", seen, columns)):
+                softmax.adjust(rows, (start, columns), at, head.changes)
 
     def _tiles(self, rows: Index, write: Callable[[Index, int], None]) -> None:
         """Write register tiles over the rows of a block.

@@ -21,7 +21,7 @@ _PARTS = 4
 
 def longest_key(
     use: Arithmetic, keys: ir.Value, count: Index, steps: Index, width: int,
-    pairs: DotProduct | None,
+    pairs: DotProduct | None, some: bool,
 ) -> ir.Value:  # fmt: skip
     """Return the largest square of the lengths of keys in panels, a scalar.
 
@@ -32,15 +32,17 @@ def longest_key(
         steps: lines of a panel.
         width: keys of a panel.
         pairs: what multiplies elements that are pairs; None where they are numbers.
+        some: whether more keys follow in panels.
     """
     emit, zero = use.emit, use.emit.constant(use.vector, 0)
     last = emit.round_down(emit.max(emit.sub(count, 1), 0), use.lanes)
     with emit.loop(0, count, _TOGETHER * use.lanes, [zero] * _TOGETHER) as part:
-        starts = []
+        starts, there = [], []
         for i in range(_TOGETHER):
             key = emit.min(emit.add(part.counter, i * use.lanes), last)
             panel = emit.round_down(key, width)
             starts.append(emit.add(emit.mul(panel, steps), emit.sub(key, panel)))
+            there.append(emit.mask(emit.sub(count, key), use.lanes) if some else None)
         with emit.loop(0, steps, 1, [zero] * _TOGETHER) as step:
             line = emit.mul(step.counter, width)
             sums = []
@@ -48,7 +50,11 @@ def longest_key(
                 value = use.load(keys, emit.add(start, line))
                 sums.append(use.add_product(value, value, total, pairs))
             step.carry(sums)
-        part.carry(list(map(use.larger, step.results, part.carried)))
+        squares = [
+            x if mask is None else emit.op("arith.select", [mask, x, zero], use.vector)
+            for x, mask in zip(step.results, there, strict=True)
+        ]
+        part.carry(list(map(use.larger, squares, part.carried)))
     largest = functools.reduce(use.larger, part.results)
     return use.across(largest, use.larger)
 

@@ -87,13 +87,13 @@ class Softmax:
                 write()
 
     def adjust(
-        self, rows: Index, columns: Index, at: tuple[Index, Index], changes: Changes
+        self, rows: Index, columns: tuple[Index, Index], at: tuple[Index, Index], changes: Changes
     ) -> None:
         """Change scores.
 
         Args:
             rows: how many queries.
-            columns: how many keys.
+            columns: which keys of the block, from the first of a vector on.
             at: numbers of the first query and of the first key.
             changes: what is done.
         """
@@ -102,9 +102,9 @@ class Softmax:
             query = emit.add(at[0], row.counter)
             line = emit.mul(row.counter, self.stride)
             of_row = changes.of_row(query)
-            with emit.loop(0, columns, use.lanes) as column:
+            with emit.loop(*columns, use.lanes) as column:
                 place = emit.add(line, column.counter)
-                there = emit.mask(emit.sub(columns, column.counter), use.lanes)
+                there = emit.mask(emit.sub(columns[1], column.counter), use.lanes)
                 here = (query, emit.add(at[1], column.counter))
                 value = changes.apply(use.load(self.scores, place), here, there, of_row)
                 emit.vector_store(value, self.scores, [place])

@@ -22,11 +22,11 @@ LIMIT = 32 * np.log(2)
 KEYS = (128, 133, 159, 177, 512, 513, 1101)
 
 
-def program(dims: tuple[Any, Any, Any, Any] = ("n", "m", "d", "w"), heads: int = 1) -> Program:
+def program(dims: tuple[Any, Any, Any, Any] = ("n", "m", "d", "w"), **attrs: Any) -> Program:
     n, m, d, w = dims
-    each = [([2, size, heads, depth], "float32") for size, depth in ((n, d), (m, d), (m, w))]
+    each = [([2, size, 1, depth], "float32") for size, depth in ((n, d), (m, d), (m, w))]
     made = Program()
-    made.op("f", "attention", *each, scale=1.0)
+    made.op("f", "attention", *each, scale=1.0, **attrs)
     return made
 
 
@@ -35,10 +35,14 @@ def dynamic() -> Any:
     return program().build()
 
 
-def reference(q: np.ndarray, k: np.ndarray, v: np.ndarray) -> np.ndarray:
+def reference(q: np.ndarray, k: np.ndarray, v: np.ndarray, last: int | None = None) -> np.ndarray:
+    """Return attention; `last` is the last key that the first query sees, None for all."""
     q, k, v = (x.astype("float64").transpose(0, 2, 1, 3) for x in (q, k, v))
     with np.errstate(invalid="ignore", over="ignore"):
         scores = q @ k.swapaxes(-1, -2)
+        if last is not None:
+            i, j = np.indices(scores.shape[2:])
+            scores[..., j > i + last] = -np.inf
         powers = np.exp(scores - scores.max(-1, keepdims=True))
         return (powers / powers.sum(-1, keepdims=True) @ v).transpose(0, 2, 1, 3)
 
@@ -63,6 +67,39 @@ def test_near_and_far_blocks(dynamic: Any, m: int) -> None:
     k[1, m // 2] *= 1000
     for f in (dynamic["f"], program((101, m, 19, 19)).build()["f"]):
         check(f(q, k, v), reference(q, k, v).astype("float32"), ulps=256, scale=1, what=m)
+
+
+@pytest.mark.parametrize("kind", ["TopLeft", "BottomRight"])
+def test_causal(kind: str) -> None:
+    attrs = {"causal_mask": kind}
+    dynamic = program(**attrs).build()["f"]
+    for n, m in ((101, 128), (150, 133), (203, 177), (301, 513), (1101, 1101)):
+        q, k, v = (sample((2, size, 1, 19), "float32", size, scale=0.3) for size in (n, m, m))
+        last = m - n if kind == "BottomRight" else 0
+        built = [dynamic]
+        if n < 250:
+            built.append(program((n, m, 19, 19), **attrs).build()["f"])
+        wanted = reference(q, k, v, last)
+        # Whoever sees nothing gets zeros.
+        wanted[:, : max(-last, 0)] = 0
+        for f in built:
+            check(f(q, k, v), wanted.astype("float32"), ulps=256, scale=1, what=(n, m))
+        # Keys behind the last that a query sees change no bit; of a key that is infinite or no
+        # number only those that see it know.
+        keys, queries, seen = k.copy(), q.copy(), min(max(n + last, 0), m)
+        keys[0, seen:, 0, 3], keys[1, seen:, 0, 3] = np.nan, np.inf
+        for f in built:
+            assert f(q, keys, v).tobytes() == f(q, k, v).tobytes(), (n, m)
+        keys[0, seen // 2, 0, 5], keys[1, seen // 2, 0, 5] = np.nan, np.inf
+        queries[:, 60:90] *= 40
+        row = max(seen // 2 - last, 0)
+        for f in built:
+            got = f(queries, keys, v)
+            assert np.all(np.isnan(got[0, row:]))
+            want = reference(queries, k, v, last)
+            want[:, : max(-last, 0)] = 0
+            want = want.astype("float32")[:, :row]
+            check(got[:, :row], want, ulps=256, scale=1, what=(n, m))
 
 
 def test_special_values(dynamic: Any) -> None:

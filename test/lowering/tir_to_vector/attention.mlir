@@ -99,3 +99,24 @@ func.func @near(%q: tensor<1x256x2x64xf32>, %k: tensor<1x77x2x64xf32>) -> (tenso
   %1 = "relax.attention"(%q, %k, %k, %none, %none) : (tensor<1x256x2x64xf32>, tensor<1x77x2x64xf32>, tensor<1x77x2x64xf32>, tuple<>, tuple<>) -> tensor<1x256x2x64xf32>
   return %0, %1 : tensor<1x256x2x64xf32>, tensor<1x256x2x64xf32>
 }
+
+// With a causal mask tiles raise panels that all their queries see; in those behind, scores are
+// hidden from the first on that some do not see. With a window no bound is looked for.
+// CHECK-LABEL: func.func private @attention6(
+// CHECK: %[[NEAR:.*]] = arith.cmpf olt, {{.*}} : f32
+// CHECK: arith.maxsi
+// CHECK: scf.if
+// CHECK-COUNT-24: llvm.call_intrinsic "llvm.x86.avx512.vpermi2var.ps.512"
+// CHECK: scf.if
+// CHECK: arith.select {{.*}} : vector<16xi1>, vector<16xf32>
+// CHECK: scf.if %[[NEAR]]
+// CHECK-LABEL: func.func private @attention7(
+// CHECK-NOT: arith.cmpf olt, {{.*}} : f32
+// CHECK: return
+
+func.func @causal(%q: tensor<1x256x2x64xf32>) -> (tensor<1x256x2x64xf32>, tensor<1x256x2x64xf32>) attributes {relax.function} {
+  %none = builtin.unrealized_conversion_cast to tuple<>
+  %0 = "relax.attention"(%q, %q, %q, %none, %none) {causal_mask = "TopLeft"} : (tensor<1x256x2x64xf32>, tensor<1x256x2x64xf32>, tensor<1x256x2x64xf32>, tuple<>, tuple<>) -> tensor<1x256x2x64xf32>
+  %1 = "relax.attention"(%q, %q, %q, %none, %none) {causal_mask = "BottomRight", window_size = 100 : i64} : (tensor<1x256x2x64xf32>, tensor<1x256x2x64xf32>, tensor<1x256x2x64xf32>, tuple<>, tuple<>) -> tensor<1x256x2x64xf32>
+  return %0, %1 : tensor<1x256x2x64xf32>, tensor<1x256x2x64xf32>
+}
