@@ -25,8 +25,11 @@ _EXPORTS = {
          "infinity", "likely", "logaddexp", "max", "max_value", "min", "min_value", "pow", "power",
          "reinterpret"), "functions"),
 }  # fmt: skip
-# What te has too.
-_REDUCTIONS = ("comm_reducer", "sum")
+# What other packages have too.
+_ELSEWHERE = {
+    **dict.fromkeys(("comm_reducer", "sum"), "relax_mlir.te"),
+    "PrimFunc": "relax_mlir.relax.expr",
+}
 _MODULES = ("ir_builder", "schedule", "transform")
 _TABLE = (
     "abs", "acos", "acosh", "asin", "asinh", "atan", "atanh", "bitwise_and", "bitwise_not",
@@ -39,8 +42,8 @@ _TABLE = (
 
 
 def __getattr__(name: str) -> Any:
-    if name in _REDUCTIONS:
-        value = getattr(importlib.import_module("relax_mlir.te"), name)
+    if name in _ELSEWHERE:
+        value = getattr(importlib.import_module(_ELSEWHERE[name]), name)
     elif name in _EXPORTS:
         value = getattr(importlib.import_module(f"relax_mlir.tir.{_EXPORTS[name]}"), name)
     elif name in _TABLE:
@@ -54,4 +57,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_EXPORTS, *_REDUCTIONS, *_TABLE, *_MODULES])
+    return sorted([*globals(), *_EXPORTS, *_ELSEWHERE, *_TABLE, *_MODULES])

@@ -65,6 +65,7 @@ def test_function(mod: IRModule, func: relax.Function) -> None:
     assert func == relax.Function.of(mod["main"], mod)
     both = functions(mod)
     assert [type(f).__name__ for f in both.values()] == ["PrimFunc", "Function"]
+    assert [isinstance(f, tir.PrimFunc) for f in both.values()] == [True, False]
     assert both["twice"].is_private
     assert "def main(" in func.script()
 
