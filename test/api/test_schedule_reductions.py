@@ -12,8 +12,9 @@ from scheduled_programs import (
     ROW_SUM,
     SOFTMAX,
 )
-from schedules import becomes, refused, results, runs
+from schedules import becomes, refused, replays, results, runs
 
+from relax_mlir.ir import assert_structural_equal
 from relax_mlir.script import from_source
 from relax_mlir.tir import Schedule
 
@@ -261,3 +262,126 @@ def test_rfactor_refuses() -> None:
     text = ROW_SUM.text.replace("B[vi] + A[vi, vk]", "B[vi] - A[vi, vk]")
     sch = Schedule(from_source(HEAD + text))
     refused(sch, lambda: sch.rfactor(sch.get_loops("B")[1], 0), "no sum, product, maximum")
+
+
+ARGMAX = """def main(A: T.Buffer((5, 24), "float32"), B: T.Buffer((5,), "float32")):
+    I = T.alloc_buffer((5,), "int32")
+    M = T.alloc_buffer((5,), "float32")
+    for i, k in T.grid(5, 24):
+        with T.block("M"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                I[vi] = -1
+                M[vi] = T.min_value("float32")
+            place = T.Select(CHOOSES, I[vi], T.cast(vk, "int32"))
+            most = T.Select(M[vi] >= A[vi, vk], M[vi], A[vi, vk])
+            I[vi] = place
+            M[vi] = most
+    for i in range(5):
+        with T.block("B"):
+            vi = T.axis.spatial(5, i)
+            B[vi] = T.cast(I[vi], "float32") * T.float32(64) + M[vi]
+"""
+BY_NUMBER = "M[vi] >= A[vi, vk]"
+BY_PLACE = "M[vi] > A[vi, vk] or M[vi] == A[vi, vk] and I[vi] < T.cast(vk, 'int32')"
+
+
+@pytest.mark.parametrize("factor", [None, 5])
+@pytest.mark.parametrize("chooses", [BY_NUMBER, BY_PLACE], ids=["number", "place"])
+def test_rfactor_of_argmax(chooses: str, factor: int | None) -> None:
+    source = from_source(HEAD + ARGMAX.replace("CHOOSES", chooses))
+    sch = Schedule(source)
+    loop = sch.get_loops("M")[1]
+    for axis in (0, -1):
+        if factor is not None:
+            loop = sch.split(loop, [None, factor])[1]
+        block = sch.rfactor(loop, axis)
+        assert "I_rf = T.alloc_buffer" in sch.mod.script()
+        sch.parallel(sch.get_loops(block)[0])
+        loop = sch.get_loops("M")[-1]
+    assert_structural_equal(from_source(sch.mod.script()), sch.mod)
+    replays(sch, source)
+    given = np.random.default_rng(3).permuted(
+        np.arange(120, dtype="float32").reshape(5, 24) / 2 - 40, axis=1
+    )
+    if chooses == BY_PLACE:  # of equal numbers the first one
+        given = np.floor(given / 4)
+    got = results(sch.mod, [given], (5,), "main")
+    np.testing.assert_array_equal(got, given.argmax(1) * 64 + given.max(1))
+
+
+def test_what_rfactor_of_argmax_makes() -> None:
+    sch = Schedule(from_source(HEAD + ARGMAX.replace("CHOOSES", BY_NUMBER)))
+    sch.rfactor(sch.split(sch.get_loops("M")[1], [None, 8])[1], 1)
+    text = (
+        ARGMAX[: ARGMAX.index("    for")]
+        + """    I_rf = T.alloc_buffer((5, 8), "int32")
+    M_rf = T.alloc_buffer((5, 8), "float32")
+    for i, k_0, k_1 in T.grid(5, 3, 8):
+        with T.block("M_rf"):
+            vk_1, vi, vk_0 = T.axis.remap("SSR", [k_1, i, k_0])
+            with T.init():
+                I_rf[vi, vk_1] = -1
+                M_rf[vi, vk_1] = T.min_value("float32")
+            k = vk_1 + vk_0 * 8
+            place = T.Select(M_rf[vi, vk_1] >= A[vi, k], I_rf[vi, vk_1], T.cast(k, "int32"))
+            most = T.Select(M_rf[vi, vk_1] >= A[vi, k], M_rf[vi, vk_1], A[vi, k])
+            I_rf[vi, vk_1] = place
+            M_rf[vi, vk_1] = most
+    for i, k_1 in T.grid(5, 8):
+        with T.block("M"):
+            vk_1, vi = T.axis.remap("RS", [k_1, i])
+            with T.init():
+                I[vi] = -1
+                M[vi] = T.min_value("float32")
+            place = T.Select(M[vi] >= M_rf[vi, vk_1], I[vi], I_rf[vi, vk_1])
+            most = T.Select(M[vi] >= M_rf[vi, vk_1], M[vi], M_rf[vi, vk_1])
+            I[vi] = place
+            M[vi] = most
+"""
+    )
+    becomes(sch, text + ARGMAX[ARGMAX.index("    for i in") :])
+
+
+@pytest.mark.parametrize(
+    "steps", [
+        "M[vi] = M[vi] + A[vi, vk]; I[vi] = T.max(I[vi], A[vi, vk])",
+        "I[vi] = T.min(A[vi, vk], I[vi]); M[vi] = M[vi] * A[vi, vk]",
+    ],
+)  # fmt: skip
+def test_rfactor_of_reductions_side_by_side(steps: str) -> None:
+    lines = ARGMAX.replace('(5,), "int32"', '(5,), "float32"').replace("= -1", "= 2.0")
+    lines = lines.replace('T.min_value("float32")', "1.5").split("\n")
+    lines = [line for line in lines if "Select" not in line and "= most" not in line]
+    at = next(i for i, line in enumerate(lines) if "= place" in line)
+    lines[at : at + 1] = [" " * 12 + step.strip() for step in steps.split(";")]
+    source = from_source(HEAD + "\n".join(lines))
+    sch = Schedule(source)
+    sch.rfactor(sch.split(sch.get_loops("M")[1], [None, 8])[0], 0)
+    given = np.random.default_rng(3).uniform(0.8, 1.2, (5, 24)).astype("float32")
+    want = results(source, [given], (5,), "main")
+    np.testing.assert_allclose(results(sch.mod, [given], (5,), "main"), want, rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"), [
+        ("M[vi] >= A[vi, vk], M[vi]", "M[vi] <= A[vi, vk], M[vi]"),  # one least, one most
+        ("M[vi] >= A[vi, vk], I[vi]", "M[vi] >= A[vi, 0], I[vi]"),
+        ("M[vi] >= A[vi, vk], I[vi]", "M[vi] > A[vi, vk], I[vi]"),
+        ("I[vi] = place", "I[vi] = place + 1"),
+        ("M[vi], A[vi, vk])", "M[vi], M[vi] + A[vi, vk])"),
+        ("I[vi] = place", "I[4 - vi] = place"),
+    ],
+)  # fmt: skip
+def test_rfactor_refuses_what_is_no_argmax(old: str, new: str) -> None:
+    text = ARGMAX.replace("CHOOSES", BY_NUMBER)
+    assert old in text
+    sch = Schedule(from_source(HEAD + text.replace(old, new)))
+    refused(sch, lambda: sch.rfactor(sch.get_loops("M")[1], 0), "cannot be taken apart")
+
+
+def test_rfactor_refuses_an_element_added_to_itself() -> None:
+    text = ROW_SUM.text.replace("B[vi] + A[vi, vk]", "B[vi] + B[vi]")
+    assert text != ROW_SUM.text
+    sch = Schedule(from_source(HEAD + text))
+    refused(sch, lambda: sch.rfactor(sch.get_loops("B")[1], 0), "cannot be taken apart")

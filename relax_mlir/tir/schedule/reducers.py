@@ -38,7 +38,7 @@ def _float(number: float) -> Callable[[ir.Type], ir.Attribute]:
     return lambda type_: ir.FloatAttr.get(type_, number)
 
 
-_IDENTITIES: dict[str, Callable[[ir.Type], ir.Attribute]] = {
+IDENTITIES: dict[str, Callable[[ir.Type], ir.Attribute]] = {
     "arith.addf": _float(0.0),
     "arith.mulf": _float(1.0),
     "arith.maximumf": _float(-math.inf),
@@ -64,7 +64,7 @@ def update_of(block: ir.Operation) -> Update | str:
         return "it does not store one element and begin with one store"
     store, start = stores[0], starts[0]
     value = store.operands[0]
-    if isinstance(value.owner, ir.Block) or value.owner.operation.name not in _IDENTITIES:
+    if isinstance(value.owner, ir.Block) or value.owner.operation.name not in IDENTITIES:
         return "what it stores is no sum, product, maximum or minimum"
     combine = value.owner.operation
     indices = Indices(tree.function_of(block))
@@ -76,7 +76,7 @@ def update_of(block: ir.Operation) -> Update | str:
         if [load.operands[0], *map(indices.lift, list(load.operands)[1:])] != own:
             continue
         if len(list(operand.uses)) == 1 and len(list(value.uses)) == 1:
-            identity = _IDENTITIES[combine.name](value.type)
+            identity = IDENTITIES[combine.name](value.type)
             other = combine.operands[1 - position]
             return Update(load, combine, other, store, start, identity)
     return "what it stores is not the element combined with something"

@@ -34,7 +34,9 @@ class ReductionPrimitives(ScheduleBase):
         """Keep a partial result for each step of a loop, in a buffer, and combine these after it.
 
         Sums, products, minima and maxima can be taken apart; the result of floating-point sums is
-        rounded otherwise.
+        rounded otherwise. So can a block that reduces several elements at once: each by itself, or
+        two that are the place and the number of a minimum or a maximum, as with argmax, where of
+        equal numbers another one may be found unless the comparison decides by the places.
 
         Args:
             loop: a loop of the reduction, not one of elements; only the block is inside.
@@ -42,7 +44,8 @@ class ReductionPrimitives(ScheduleBase):
                 negative numbers count from the end.
 
         Returns:
-            The block of the partial results, named after the old one with `_rf`.
+            The block of the partial results, named after the old one with `_rf`, as their buffers
+            are.
 
         Raises:
             ScheduleError: they are not like that.

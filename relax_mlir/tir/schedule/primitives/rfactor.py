@@ -9,8 +9,8 @@ from relax_mlir.tir.schedule.accesses import declare
 from relax_mlir.tir.schedule.conditions import Comparison
 from relax_mlir.tir.schedule.index import Indices
 from relax_mlir.tir.schedule.primitives.reductions import begin_before, fed_by
-from relax_mlir.tir.schedule.reducers import Update, update_of
 from relax_mlir.tir.schedule.state import ScheduleState
+from relax_mlir.tir.schedule.tuple_reducers import Reducer, reducer_of
 
 memref = submodule("dialects.memref")
 arith = submodule("dialects.arith")
@@ -35,17 +35,19 @@ class _Parts:
 
 def rfactor(state: ScheduleState, loop: ir.Operation, axis: int) -> ir.Operation:
     """Keep a partial result for each step of a loop, added up after it; returns the first block."""
-    block, update, axis = _factored(state, loop, axis)
+    block, reducer, axis = _factored(state, loop, axis)
     indices = state.indices(block)
     loops = tree.loops_around(block)
-    buffer = update.store.operands[1]
     variable = indices.var(tree.variable(loop))
     extent = indices.lift(loop.operands[1])
-    dims = buffers.dims_of(indices, buffer)
-    parts = buffers.alloc(
-        indices, f"{buffers.name_of(buffer)}_rf", [*dims[:axis], extent, *dims[axis:]],
-        buffers.dtype_of(buffer), buffers.scope_name(buffer),
-    )  # fmt: skip
+    partials = []
+    for part in reducer.parts:
+        dims = buffers.dims_of(indices, part.buffer)
+        made = buffers.alloc(
+            indices, f"{buffers.name_of(part.buffer)}_rf", [*dims[:axis], extent, *dims[axis:]],
+            buffers.dtype_of(part.buffer), buffers.scope_name(part.buffer),
+        )  # fmt: skip
+        partials.append(made)
     kinds, bindings = tree.iter_types(block), indices.bindings(block)
     labels, extents = edit.iterator_names(block), indices.extents(block)
     title = tree.block_name(block)
@@ -95,19 +97,23 @@ def rfactor(state: ScheduleState, loop: ir.Operation, axis: int) -> ir.Operation
             for i, binding in enumerate(bindings)
         }
         edit.copy_ops(source, values)
-    if not sums:
-        store = next(v.operation for v in tree.body_of(partial).operations
-                     if v.operation.name == "memref.store")  # fmt: skip
-        store.operands[0] = values.get(update.value, update.value)
-    _redirect(partial, 0, buffer, parts, axis, arguments[own])
     if sums:
-        _begun(block, partial, update, {i: place for i, place in plain.items()
-                                        if kinds[i] == "spatial"})  # fmt: skip
-        _redirect(partial, 1, buffer, parts, axis, partial.regions[1].blocks[0].arguments[own])
+        _begun(block, partial, reducer, {i: place for i, place in plain.items()
+                                         if kinds[i] == "spatial"})  # fmt: skip
+    else:
+        stores = [v.operation for v in tree.body_of(partial).operations
+                  if v.operation.name == "memref.store"]  # fmt: skip
+        for store, part in zip(stores, reducer.parts, strict=True):
+            store.operands[0] = values.get(part.value, part.value)
+    for part, target in zip(reducer.parts, partials, strict=True):
+        _redirect(partial, 0, part.buffer, target, axis, arguments[own])
+        if sums:
+            started = partial.regions[1].blocks[0].arguments[own]
+            _redirect(partial, 1, part.buffer, target, axis, started)
     # What the sums began with, where that is no constant, is only read by the block after.
     edit.erase_unused(partial)
     declare(indices, partial)
-    _written_back(state, indices, block, update, loop, parts, axis)
+    _written_back(state, indices, block, reducer, loop, partials, axis)
     edit.sweep(partial)
     state.touch()
     edit.normalize(state.indices(made[0]), made[0])
@@ -115,14 +121,14 @@ def rfactor(state: ScheduleState, loop: ir.Operation, axis: int) -> ir.Operation
 
 
 def _begun(
-    block: ir.Operation, partial: ir.Operation, update: Update, places: dict[int, int]
+    block: ir.Operation, partial: ir.Operation, reducer: Reducer, places: dict[int, int]
 ) -> None:
     """Have partial results begin with the number that changes nothing.
 
     Args:
         block: the reduction.
         partial: the block of partial results.
-        update: what the reduction does.
+        reducer: what the reduction does.
         places: for spatial iterators of the one their positions in the other one.
     """
     begin = block.regions[1].blocks[0]
@@ -130,16 +136,19 @@ def _begun(
     with ir.InsertionPoint(list(started.operations)[-1]), ir.Location.unknown():
         values = {begin.arguments[i]: started.arguments[place] for i, place in places.items()}
         edit.copy_ops(begin, values)
+        identities = {part.buffer: part.identity for part in reducer.parts}
         for view in list(started.operations):
-            if view.operation.name == "memref.store":
-                number = arith.ConstantOp(update.value.type, update.identity).result
-                view.operation.operands[0] = number
-                number.owner.operation.move_before(view.operation)
+            store = view.operation
+            identity = identities[store.operands[1]] if store.name == "memref.store" else None
+            if identity is not None:
+                number = arith.ConstantOp(store.operands[0].type, identity).result
+                store.operands[0] = number
+                number.owner.operation.move_before(store)
 
 
 def _factored(
     state: ScheduleState, loop: ir.Operation, axis: int
-) -> tuple[ir.Operation, Update, int]:
+) -> tuple[ir.Operation, Reducer, int]:
     """Check that a loop can be factored out; returns its block, what it does, and the axis.
 
     Loops around those of the reduction may hold other blocks too.
@@ -153,9 +162,9 @@ def _factored(
     problem = scopes.reduction_problem(block)
     if problem is not None:
         raise state.error(f"{tree.describe(block)} is no reduction block: {problem}", block)
-    update = update_of(block)
-    if isinstance(update, str):
-        raise state.error(f"{tree.describe(block)} cannot be taken apart: {update}", block)
+    reducer = reducer_of(block)
+    if isinstance(reducer, str):
+        raise state.error(f"{tree.describe(block)} cannot be taken apart: {reducer}", block)
     indices = state.indices(block)
     loops = tree.loops_around(block)
     for each in loops:
@@ -183,10 +192,10 @@ def _factored(
             raise state.error(f"the extent of {tree.describe(each)} depends on another loop", each)
     if not indices.var(tree.variable(loop)).symbols & fed["reduction"]:
         raise state.error(f"{what} is no loop of the reduction", loop, block)
-    rank = ir.MemRefType(update.store.operands[1].type).rank
+    rank = ir.MemRefType(reducer.parts[0].buffer.type).rank
     if not -rank - 1 <= axis <= rank:
         raise state.error(f"factor_axis must be in the range [{-rank - 1}, {rank}], got {axis}")
-    return block, update, axis + rank + 1 if axis < 0 else axis
+    return block, reducer, axis + rank + 1 if axis < 0 else axis
 
 
 def _shared(block: ir.Operation, loops: list[ir.Operation]) -> int:
@@ -243,8 +252,7 @@ def _redirect(
 ) -> None:
     """Have loads and stores of a buffer go to another one that has one dimension more."""
     body = block.regions[region].blocks[0]
-    for view in list(body.operations):
-        op = view.operation
+    for op in [each for view in body.operations for each in tree.walk(view.operation)]:
         position = {"memref.load": 0, "memref.store": 1}.get(op.name)
         if position is None or op.operands[position] != buffer:
             continue
@@ -259,8 +267,8 @@ def _redirect(
 
 
 def _written_back(
-    state: ScheduleState, indices: Indices, block: ir.Operation, update: Update,
-    loop: ir.Operation, parts: ir.Value, axis: int,
+    state: ScheduleState, indices: Indices, block: ir.Operation, reducer: Reducer,
+    loop: ir.Operation, partials: list[ir.Value], axis: int,
 ) -> None:  # fmt: skip
     """Make of the block one that adds up the partial results, under the loops that this needs."""
     loops, fed = tree.loops_around(block), fed_by(indices, block)
@@ -304,14 +312,11 @@ def _written_back(
             if region:
                 edit.copy_ops(source, values)
                 continue
-            items = [_moved(item, source, values) for item in list(update.store.operands)[2:]]
+            items = list(reducer.parts[0].store.operands)[2:]
+            items = [_moved(item, source, values) for item in items]
             place = [*items[:axis], target.arguments[0], *items[axis:]]
-            old = memref.load(update.store.operands[1], items)
-            more = memref.load(parts, place)
-            combine = update.combine.clone(ip=ir.InsertionPoint.current)
-            flipped = update.combine.operands[1] == update.load.results[0]
-            combine.operands[0], combine.operands[1] = (more, old) if flipped else (old, more)
-            memref.store(combine.results[0], update.store.operands[1], items)
+            old = [(part.buffer, *items) for part in reducer.parts]
+            reducer.combine(source, old, [(each, *place) for each in partials])
     declare(indices, last)
     title = tree.block_name(block)
     loops[0].erase()
