@@ -279,8 +279,7 @@ class _Kernel:
         else:
             softmax.begin(rows)
             self._blocks(head, first, rows, near)
-        if not self.buffers.sums.at_once:
-            self.buffers.sums.finish(head.out, first, rows)
+        self.buffers.sums.finish(head.out, first, rows)
 
     def _blocks(self, head: _Head, first: Index, rows: Index, near: ir.Value | None) -> None:
         """Write the loop over blocks of keys; there is one of none where no key is seen."""
@@ -374,7 +373,8 @@ class _Kernel:
             if ahead is not None and (count, vectors) == (self.tile, VECTORS):
                 ahead.ask(at, row, column, self.panel, count)
 
-        self._tiles(rows, products)
+        # Half the rows keep the only unit that multiplies pairs busy: there is no tile of all.
+        self._tiles(rows, products, self.pairs is not None and vectors < VECTORS)
         if near is not None:
             # What tiles have not raised.
             start = emit.round_down(rows, self.tile) if in_registers else 0
@@ -449,16 +449,18 @@ class _Kernel:
             with emit.when(emit.compare("slt", seen, columns)):
                 softmax.adjust(rows, (start, columns), at, head.changes)
 
-    def _tiles(self, rows: Index, write: Callable[[Index, int], None]) -> None:
-        """Write register tiles over the rows of a block.
+    def _tiles(self, rows: Index, write: Callable[[Index, int], None], small: bool = False) -> None:
+        """Write register tiles over the rows of a block, small ones only if sizes are not known.
 
         The last may hold rows that are not there: of those whatever is computed is of no use.
         """
         emit = self.emit
         most = self.tile
-        whole = emit.round_down(rows, most)
-        with emit.loop(0, whole, most) as loop:
-            write(loop.counter, most)
+        whole: Index = 0
+        if not small or isinstance(self.rows, int):
+            whole = emit.round_down(rows, most)
+            with emit.loop(0, whole, most) as loop:
+                write(loop.counter, most)
         if isinstance(self.rows, int):
             left = self.rows % most
             if left:

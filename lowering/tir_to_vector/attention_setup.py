@@ -134,20 +134,28 @@ class Setup:
             none = emit.both(none, emit.compare("eq", self.keys, 0))
         total = emit.op("arith.select", [none, one, total], element)
         share = emit.op("arith.divf", [one, total], element)
+        self.write(out, row, sums, share)
+
+    def write(
+        self, out: Matrix, row: Index, sums: tuple[ir.Value, Index], share: ir.Value
+    ) -> None:  # fmt: skip
+        """Store the sums of a query times a scalar."""
+        emit, use = self.emit, self.use
         if out.column != 1:
             with emit.loop(0, self.width) as column:
                 value = emit.load(sums[0], [emit.add(sums[1], column.counter)])
-                value = self.narrowed(emit.op("arith.mulf", [value, share], element), out)
-                emit.store(value, out.base, [out.place(row, column.counter)])
+                value = emit.op("arith.mulf", [value, share], self.found.element)
+                place = out.place(row, column.counter)
+                emit.store(self.narrowed(value, out), out.base, [place])
             return
-        share, target = use.splat(share), out.place(row, 0)
+        shares, target = use.splat(share), out.place(row, 0)
 
-        def write(at: Index, mask: ir.Value | None) -> None:
+        def part(at: Index, mask: ir.Value | None) -> None:
             value = use.load(sums[0], emit.add(sums[1], at))
-            value = self.narrowed(emit.op("arith.mulf", [value, share], use.vector), out)
+            value = self.narrowed(emit.op("arith.mulf", [value, shares], use.vector), out)
             emit.vector_store(value, out.base, [emit.add(target, at)], mask)
 
-        use.each_vector(self.width, write)
+        use.each_vector(self.width, part)
 
     def narrowed(self, value: ir.Value, out: Matrix) -> ir.Value:
         """Return a result as an element, or elements, of what it is stored to."""

@@ -31,11 +31,6 @@ class Sums:
     tile: int
     vectors: int
 
-    @property
-    def at_once(self) -> bool:
-        """Whether sums of the last block of keys are divided before they are stored."""
-        return self.setup.found.out.column == 1
-
     def before(
         self, goes_on: bool | ir.Value, row: Index, column: Index, count: int
     ) -> list[ir.Value] | None:
@@ -56,6 +51,19 @@ class Sums:
 
         found = choose(goes_on, lambda: list(made()), [zero] * (count * self.vectors))
         return [each.value for each in found]
+
+    @property
+    def at_once(self) -> bool:
+        """Whether sums of the last block of keys are divided before they are stored.
+
+        Those that have to be narrowed or masked take much code for it, which tiles do not repeat.
+        """
+        if self.base is None:
+            return True
+        found, width = self.setup.found, self.setup.width
+        narrow = found.out.buffer.type.element_type != found.element
+        whole = isinstance(width, int) and width % (self.vectors * self.setup.use.lanes) == 0
+        return whole and found.out.column == 1 and not narrow
 
     def put(
         self, out: Matrix, is_last: bool | ir.Value, at: tuple[Index, Index, Index],
@@ -90,16 +98,14 @@ class Sums:
                 keep()
 
     def finish(self, out: Matrix, first: Index, rows: Index) -> None:
-        """Store results whose elements are not adjacent, one by one."""
-        setup, emit, element = self.setup, self.setup.emit, self.setup.found.element
+        """Store the results of so many queries whose sums are all kept."""
+        if self.at_once:
+            return
+        emit = self.setup.emit
         with emit.loop(0, rows) as row:
             share = emit.load(self.state.shares, [row.counter])
-            line = emit.mul(row.counter, self.stride)
-            with emit.loop(0, setup.width) as column:
-                value = emit.load(self.base, [emit.add(line, column.counter)])
-                value = setup.narrowed(emit.op("arith.mulf", [value, share], element), out)
-                place = out.place(emit.add(first, row.counter), column.counter)
-                emit.store(value, out.base, [place])
+            sums = self.base, emit.mul(row.counter, self.stride)
+            self.setup.write(out, emit.add(first, row.counter), sums, share)
 
     def _places(self, row: Index, column: Index) -> list[Index]:
         """Return where the sums of a row's panel are."""

@@ -205,10 +205,13 @@ def sum_products(
         columns = [use.load(b.base, emit.add(at, h * use.lanes)) for h in range(vectors)]
         if change is not None:
             columns = [change(column) for column in columns]
+        if pairs is not None:
+            columns = [pairs.parts(emit, column) for column in columns]
         along = emit.add(a.offset, loop.counter)
         sums = []
         for row, line in enumerate(lines):
             value = use.splat(emit.load(a.base, [emit.add(along, line)]))
+            value = value if pairs is None else pairs.parts(emit, value)
             for h, column in enumerate(columns):
                 total = loop.carried[row * vectors + h]
                 sums.append(use.add_product(value, column, total, pairs))

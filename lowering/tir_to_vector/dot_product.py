@@ -57,15 +57,21 @@ class DotProduct:
     matrices: bool = False
 
     def multiply_add(self, emit: Emitter, a: ir.Value, b: ir.Value, total: ir.Value) -> ir.Value:
-        """Return a sum, and what groups of A and B add to it."""
-        parts = ir.VectorType.get([total.type.shape[0] * self.group], self.part)
-        x, y = (emit.op("vector.bitcast", [value], parts) for value in (a, b))
+        """Return a sum, and what groups of A and B, or the parts of these, add to it."""
+        x, y = (self.parts(emit, value) for value in (a, b))
         if self.b_first:
             x, y = y, x
         if self.adds:
             return call_intrinsic(emit, self.intrinsic, [total, x, y], total.type)
         made = call_intrinsic(emit, self.intrinsic, [x, y], total.type)
         return emit.op("arith.addi", [total, made], total.type)
+
+    def parts(self, emit: Emitter, groups: ir.Value) -> ir.Value:
+        """Return a vector of groups as one of their elements, and what is one already as it is."""
+        if groups.type.element_type == self.part:
+            return groups
+        type_ = ir.VectorType.get([groups.type.shape[0] * self.group], self.part)
+        return emit.op("vector.bitcast", [groups], type_)
 
 
 def find_dot_product(found: Contraction, machine: Machine) -> DotProduct | None:

@@ -28,3 +28,17 @@ func.func @g(%q: tensor<1x1x12x64xbf16>, %k: tensor<1x512x12x64xbf16>) -> tensor
   %0 = "relax.attention"(%q, %k, %k, %none, %none) : (tensor<1x1x12x64xbf16>, tensor<1x512x12x64xbf16>, tensor<1x512x12x64xbf16>, tuple<>, tuple<>) -> tensor<1x1x12x64xbf16>
   return %0 : tensor<1x1x12x64xbf16>
 }
+
+// Sums over several blocks of keys are kept, and narrowed row by row behind the last, not by tiles.
+// ALL-LABEL: func.func private @attention2(
+// WIDE-NOT: arith.truncf
+// WIDE: memref.load
+// WIDE-COUNT-4: arith.truncf %{{.*}} : vector<16xf32> to vector<16xbf16>
+// WIDE-NOT: arith.truncf
+// WIDE: return
+
+func.func @h(%q: tensor<1x99x2x64xbf16>, %k: tensor<1x600x2x64xbf16>) -> tensor<1x99x2x64xbf16> attributes {relax.function} {
+  %none = builtin.unrealized_conversion_cast to tuple<>
+  %0 = "relax.attention"(%q, %k, %k, %none, %none) : (tensor<1x99x2x64xbf16>, tensor<1x600x2x64xbf16>, tensor<1x600x2x64xbf16>, tuple<>, tuple<>) -> tensor<1x99x2x64xbf16>
+  return %0 : tensor<1x99x2x64xbf16>
+}
