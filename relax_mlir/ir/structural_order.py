@@ -4,8 +4,6 @@
 of whatever may write.
 """
 
-from collections.abc import Iterator
-
 from relax_mlir.dialects.bindings import ir
 
 _EXPRESSIONS = ("arith.", "math.")
@@ -17,20 +15,25 @@ _HARMLESS = (*_ACCESSES, "memref.alloc", "tir.yield", "scf.yield", "func.return"
 
 def in_order(operations: list[ir.Operation]) -> list[ir.Operation]:
     """Return operations of one block in the order in which their results are used first."""
+    if not any(_is_movable(op.name) for op in operations):
+        return _sorted_accesses(operations)
+    return _arranged(operations, _used_inside(operations))
+
+
+def _arranged(
+    operations: list[ir.Operation], inside: dict[ir.Operation, list[ir.Value]]
+) -> list[ir.Operation]:
+    """Return operations of one block in order, given what is used inside those with regions."""
     movable = {op: None for op in operations if _is_movable(op.name)}
-    accesses = sum(op.name in _ACCESSES for op in operations)
-    if not movable and accesses < 2:
-        return operations
     order: list[ir.Operation] = []
     loads: list[ir.Operation] = []
-    for op in _sorted_accesses(operations) if accesses > 1 else operations:
+    for op in _sorted_accesses(operations):
         if op in movable:
             if op.name in _LOADS:
                 loads.append(op)
             continue
-        for user in _with_nested(op):
-            for operand in user.operands:
-                _take(operand, movable, order)
+        for operand in (*op.operands, *inside.get(op, ())):
+            _take(operand, movable, order)
         if op.name not in _HARMLESS:
             for load in loads:
                 if load in movable:
@@ -44,14 +47,29 @@ def _is_movable(name: str) -> bool:
     return name.startswith(_EXPRESSIONS) or name in _LOADS
 
 
-def _with_nested(op: ir.Operation) -> Iterator[ir.Operation]:
-    yield op
-    stack = [block for region in op.regions for block in region.blocks]
+def _used_inside(operations: list[ir.Operation]) -> dict[ir.Operation, list[ir.Value]]:
+    """Return for each operation with regions, at any depth, the values used there, in order."""
+    holders: list[ir.Operation] = []
+    stack = [op for op in operations if len(op.regions)]
     while stack:
-        for view in stack.pop().operations:
-            inner = view.operation
-            yield inner
-            stack += [block for region in inner.regions for block in region.blocks]
+        op = stack.pop()
+        holders.append(op)
+        stack += [inner for block in _bodies(op) for inner in block if len(inner.regions)]
+    found: dict[ir.Operation, list[ir.Value]] = {}
+    for op in reversed(holders):
+        values: list[ir.Value] = []
+        for block in _bodies(op):
+            for each in _arranged(block, found):
+                values += each.operands
+                values += found.get(each, ())
+        found[op] = values
+    return found
+
+
+def _bodies(op: ir.Operation) -> list[list[ir.Operation]]:
+    return [
+        [view.operation for view in block.operations] for region in op.regions for block in region
+    ]
 
 
 def _take(value: ir.Value, movable: dict[ir.Operation, None], order: list[ir.Operation]) -> None:
@@ -75,6 +93,8 @@ def _take(value: ir.Value, movable: dict[ir.Operation, None], order: list[ir.Ope
 def _sorted_accesses(operations: list[ir.Operation]) -> list[ir.Operation]:
     """Return operations with what a block says it reads and writes sorted by the buffers."""
     declared = {id(op): index for index, op in enumerate(operations) if op.name in _ACCESSES}
+    if len(declared) < 2:
+        return operations
     found = sorted((operations[i] for i in declared.values()), key=_access_key)
     rest = iter(found)
     return [next(rest) if id(op) in declared else op for op in operations]

@@ -459,3 +459,28 @@ def test_the_path_of_something_deep():
     assert path.startswith("function 'main', ..., ")
     assert path.endswith("then branch, binding 0 (relax.exp)")
     assert path.count(",") < 20
+
+
+def test_the_order_of_what_inner_blocks_use_is_that_of_their_expressions() -> None:
+    text = """def main(A: T.Buffer((8, 8), "float32"), B: T.Buffer((8, 8), "float32")):
+    for i, j in T.grid(4, 4):
+        with T.block("O"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            first = vi * 2
+            second = vj * 2
+            for a, b in T.grid(2, 2):
+                with T.block("I"):
+                    va, vb = T.axis.remap("SS", [a, b])
+                    USED
+                    B[va + vi * 2, vb + vj * 2] = A[below, right]
+"""
+    head = "from relax_mlir.script import tir as T\n\n@T.prim_func\n"
+    down, right = "below = va + first", "right = vb + second"
+    sides = [
+        from_source(head + text.replace("USED", f"{one}\n{' ' * 20}{two}"))
+        for one, two in ((down, right), (right, down))
+    ]
+    ir.assert_structural_equal(*sides)
+    assert ir.structural_hash(sides[0]) == ir.structural_hash(sides[1])
+    other = from_source(head + text.replace("USED", "below, right = va + second, vb + first"))
+    assert not ir.structural_equal(sides[0], other)
