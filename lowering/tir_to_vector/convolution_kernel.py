@@ -112,18 +112,20 @@ class _Writer:
             rows, cols = spans.get(found.row, (0, 1)), spans[found.col]
             # Either a block of kernels stays near while the image passes by, or a few of its rows
             # while kernels do.
+            first = 0 if kernels.given else blocks[0]
             if once and not self._image_stays():
                 for height, row in self._steps(rows, self.sizes.rows):
                     for width, col, live in self._columns(cols):
                         for vectors, block in self._steps(blocks, self.sizes.blocks):
                             self._tile(
-                                env, (height, width, vectors), (row, col, block), blocks[0], live
+                                env, (height, width, vectors), (row, col, block), first, live
                             )
                 return
             for vectors, block in self._steps(blocks, self.sizes.blocks):
                 if not once:
                     kernels.pack(env, block, self.emit.add(block, vectors))
-                first = blocks[0] if once else block
+                if not (once or kernels.given):
+                    first = block
                 for height, row in self._steps(rows, self.sizes.rows):
                     for width, col, live in self._columns(cols):
                         self._tile(env, (height, width, vectors), (row, col, block), first, live)

@@ -174,6 +174,11 @@ def turned_zeros(emit: Emitter, dot: DotProduct, type_: ir.Type) -> ir.Value:
     return emit.constant(type_, word - (1 << (bits * dot.group)))
 
 
+def is_signed(widen: str | None) -> bool:
+    """Whether a conversion is that of signed integers."""
+    return widen == _SIGNED
+
+
 def like(type_: ir.Type, element: ir.Type) -> ir.Type:
     """Return a type with other elements."""
     return ir.VectorType.get(type_.shape, element) if isinstance(type_, ir.VectorType) else element

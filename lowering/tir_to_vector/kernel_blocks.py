@@ -18,7 +18,10 @@ class KernelBlocks:
     Attributes:
         block: the iterator over blocks when the kernels lie in blocks already, else None.
         count: how many blocks there are.
+        given: whether a buffer holds all of them as they would be packed.
     """
+
+    given = False
 
     def __init__(self, found: Convolution, emit: Emitter, vector: ir.VectorType) -> None:
         self._found, self._emit, self._vector = found, emit, vector

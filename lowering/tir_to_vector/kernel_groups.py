@@ -8,6 +8,7 @@ from relax_mlir.lowering.tir_to_vector.dot_product_pack import (
     GroupPacker,
 )
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
+from relax_mlir.lowering.tir_to_vector.given_groups import given_groups, group_order
 from relax_mlir.lowering.tir_to_vector.image_copy import Grouped
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.kernel_blocks import KernelBlocks
@@ -19,7 +20,7 @@ _IN_FLIGHT = 4
 
 
 class GroupedKernels(KernelBlocks):
-    """Blocks of kernels whose steps are of a group of input channels; always packed.
+    """Blocks of kernels whose steps are of a group of input channels; packed, or given so.
 
     Where the sign bits of the image are turned, sums of a block start from what that takes away.
     """
@@ -34,10 +35,14 @@ class GroupedKernels(KernelBlocks):
         base = self._layout.base
         self._load = GroupLoader(emit, base, self._dot, self._dot.widen[0], False, self._lanes)
         self._starts: ir.Value | None = None
+        given = given_groups(found, grouped, self._lanes)
+        self.given = given is not None
+        if given is not None:
+            self._packed = emit.flatten_once(given)
 
     def _ordered(self, order: list[int]) -> list[int]:
         # Groups lie one after the other: several are packed at once.
-        return [*(i for i in order if i != self._grouped.position), self._grouped.position]
+        return group_order(self._found, self._grouped)
 
     def extent(self, position: int | None) -> Index:
         """Return how many steps there are of an iterator, those of groups counted by group."""
@@ -53,6 +58,8 @@ class GroupedKernels(KernelBlocks):
 
     def allocate(self, blocks: Index) -> None:
         """Make room for so many packed blocks, and for what their sums start from."""
+        if self.given:
+            return
         super().allocate(blocks)
         if self._dot.turned:
             emit = self._emit
@@ -62,6 +69,8 @@ class GroupedKernels(KernelBlocks):
 
     def pack(self, env: dict[int, Index], first: Index, last: Index) -> None:
         """Pack a range of blocks to the start of the room for them."""
+        if self.given:
+            return
         emit, lanes = self._emit, self._lanes
         *others, channels = self._order
         steps = KernelBlocks.extent(self, channels)
@@ -137,8 +146,18 @@ class GroupedKernels(KernelBlocks):
             value = emit.op("arith.subi", [nothing, loop.results[0]], self._vector)
             emit.vector_store(value, self._starts, [emit.mul(block.counter, lanes)])
 
+    def at(self, env: dict[int, Index], packed: Index, block: Index) -> Index:
+        """Return where a packed block begins."""
+        steps = self._steps
+        if self.given and self._dot.turned:
+            steps = self._emit.add(steps, 1)
+        return self._emit.mul(packed, self._emit.mul(steps, self._lanes))
+
     def start(self, packed: Index) -> ir.Value | None:
         """Return what sums of a packed block start from, None for zeros."""
+        if self.given and self._dot.turned:
+            end = self._emit.mul(self._steps, self._lanes)
+            return self.load(self._emit.add(self.at({}, packed, packed), end))
         if self._starts is None:
             return None
         place = self._emit.mul(packed, self._lanes)

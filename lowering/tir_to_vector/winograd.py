@@ -119,18 +119,20 @@ class Winograd:
         for named in ir.DictAttr(block.attributes["annotations"]):
             if named.name == WINOGRAD:
                 outputs, panel = ir.DenseI64ArrayAttr(named.attr)
-                return outputs, panel, _read_besides(self.flat.nest)
+                kernels = read_besides(self.flat.nest)
+                return None if kernels is None else (outputs, panel, kernels)
         return None
 
 
-def _read_besides(nest: Nest) -> ir.Value:
+def read_besides(nest: Nest) -> ir.Value | None:
     """Return the buffer that a block is said to read though none of its loads does."""
     loaded = [load.buffer for load in nest.loads]
-    return next(
+    besides = (
         view.operation.operands[0]
         for view in nest.block.regions[0].blocks[0].operations
         if view.operation.name == "tir.reads" and view.operation.operands[0] not in loaded
     )
+    return next(besides, None)
 
 
 def find_winograd(tops: Sequence[ir.Operation]) -> Winograd | None:

@@ -49,6 +49,7 @@ DEFAULT_PIPELINE = (
     "FuseOps",
     "PackWeights",
     "PackWinograd",
+    "PackGroups",
     "symbol-dce",
     "ToNonDataflow",
     "OutlineNative",
@@ -67,6 +68,7 @@ _LEVELS = {
     "FuseOps": 1,
     "PackWeights": 2,
     "PackWinograd": 2,
+    "PackGroups": 2,
     "OutlineNative": 1,
     "StaticPlanBlockMemory": 1,
     "PackKernels": 2,
@@ -272,6 +274,7 @@ def _pass(name: str, target: Target) -> Pass:
         return mlir(name)
     options: dict[str, dict[str, Any]] = {
         "PackWeights": {"dot_products": ",".join(target.dot_products)},
+        "PackGroups": {"dot_products": ",".join(target.dot_products)},
         "PackWinograd": {"l2_bytes": target.cache_bytes[1], "fma_units": target.fma_units},
     }
     if name not in options:

@@ -23,12 +23,18 @@ class ContractionKernel:
     call: TirCall
 
 
-def nests_alone(call: TirCall) -> list[ir.Operation]:
-    """Return the nests of a call's prim func, none where it has more than nests and buffers."""
+def nests_alone(call: TirCall, views: bool = False) -> list[ir.Operation]:
+    """Return the nests of a call's prim func, none where it has more than nests and buffers.
+
+    Args:
+        call: of the prim func.
+        views: whether it may have buffers in other shapes too.
+    """
+    beside = (*_BESIDE_NESTS, "memref.reinterpret_cast") if views else _BESIDE_NESTS
     nests = list(top_level(call.callee))
     entry = call.callee.operation.regions[0].blocks[0]
     others = [view.operation.name for view in entry.operations if view.operation not in nests]
-    return nests if all(name in _BESIDE_NESTS for name in others) else []
+    return nests if all(name in beside for name in others) else []
 
 
 def match_contraction_kernel(call: TirCall | None) -> ContractionKernel | None:

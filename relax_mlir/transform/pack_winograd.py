@@ -16,7 +16,6 @@ from relax_mlir.dialects.relax.constants import (
     constant_attribute,
     constant_op,
 )
-from relax_mlir.dialects.tir.builder import Buffer, PrimFuncBuilder
 from relax_mlir.lowering.tir_to_vector.convolution import Convolution
 from relax_mlir.lowering.tir_to_vector.machine import Machine
 from relax_mlir.lowering.tir_to_vector.plan import plan_function
@@ -32,15 +31,14 @@ from relax_mlir.lowering.tir_to_vector.winograd import (
 )
 from relax_mlir.lowering.tir_to_vector.winograd_sizes import best_outputs, panel_vectors
 from relax_mlir.lowering.tir_to_vector.winograd_transforms import transformed_kernels
-from relax_mlir.lowering.walk import collect
 from relax_mlir.transform.config import WINOGRAD_TILE
 from relax_mlir.transform.context import PassContext
-from relax_mlir.transform.contraction_kernels import ContractionKernel, KernelCloner, nests_alone
+from relax_mlir.transform.contraction_kernels import nests_alone
 from relax_mlir.transform.effects import functions_to_optimize, written_values
+from relax_mlir.transform.noted_kernels import give_buffer
 from relax_mlir.transform.tir_calls import (
     KernelMaker,
     TirCall,
-    erase_call,
     kernel_calls,
     match_call,
 )
@@ -141,17 +139,10 @@ class _Packer:
         attribute = self._transformed(match)
         if attribute is None:
             return
-        op = call.op
-        with ir.InsertionPoint(op), op.location:
+        with ir.InsertionPoint(call.op), call.op.location:
             constant = constant_op(attribute)
-        self._kernels.call(
-            [call],
-            [*call.arguments, constant],
-            f"{call.callee.name.value}_winograd",
-            match.outputs,
-            lambda builder: _Cloner(builder, match).write(),
-        )
-        erase_call(op)
+        note = [match.outputs, match.panel]
+        give_buffer(self._kernels, call, match.found.flat.nest.top, constant, WINOGRAD, note)
 
     def _transformed(self, match: _Match) -> ir.Attribute | None:
         """Return the transformed kernels, None where a number of them is not finite."""
@@ -196,38 +187,3 @@ def _panels(kernels: np.ndarray, panel: int) -> ir.Attribute:
     padded = np.pad(kernels, ((0, 0), (0, -outputs % panel), (0, 0), (0, 0), (0, 0)))
     split = padded.reshape(groups, -1, panel, inputs, side[0] * side[1])
     return constant_attribute(aligned(split.transpose(0, 1, 4, 3, 2)))
-
-
-class _Cloner(KernelCloner):
-    """Writes a kernel anew, with transformed kernels for its convolution."""
-
-    def __init__(self, builder: PrimFuncBuilder, match: _Match) -> None:
-        super().__init__(builder, ContractionKernel(match.call))
-        self._match = match
-
-    def write(self) -> None:
-        """Write the body; the last two buffers are the transformed kernels and the output."""
-        *read, kernels, out = self.builder.buffers
-        self.begin([buffer.value for buffer in read], out.value)
-        top = self._match.found.flat.nest.top
-
-        def convolution() -> None:
-            self.clone(top)
-            self._note(kernels)
-
-        self.body(top, convolution)
-
-    def _note(self, kernels: Buffer) -> None:
-        """Say on the block that was written last what it may be computed with."""
-        match = self._match
-        block = _last_block(self.builder.op.operation)
-        with ir.InsertionPoint.at_block_begin(block.regions[0].blocks[0]), block.location:
-            ir.Operation.create(
-                "tir.reads", operands=[kernels.value], attributes={"map": ir.UnitAttr.get()}
-            )
-        note = ir.DenseI64ArrayAttr.get([match.outputs, match.panel])
-        block.attributes["annotations"] = ir.DictAttr.get({WINOGRAD: note})
-
-
-def _last_block(op: ir.Operation) -> ir.Operation:
-    return collect(op, lambda inner: inner.name == "tir.block")[-1]

@@ -187,6 +187,18 @@ TRANSFORM_PASSES: dict[str, PassSpec] = {
             PassOption("dot_products", str, "", "dot-product instructions, between commas"),
         ),
     ),
+    "pack-groups": PassSpec(
+        flag="pack-groups",
+        name="PackGroups",
+        entry="relax_mlir.transform.pack_groups:pack_groups",
+        summary="Put constant kernels of convolutions into the groups that targets multiply",
+        opt_level=2,
+        options=(
+            PassOption("vector_bits", int, 512, "width of a vector register"),
+            PassOption("vector_registers", int, 32, "how many vector registers there are"),
+            PassOption("dot_products", str, "", "dot-product instructions, between commas"),
+        ),
+    ),
     "pack-winograd": PassSpec(
         flag="pack-winograd",
         name="PackWinograd",

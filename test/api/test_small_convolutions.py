@@ -13,6 +13,8 @@ from relax_mlir import relax, tir
 from relax_mlir.errors import RelaxMLIRError
 from relax_mlir.lowering.codegen.openmp import runtime_library
 from relax_mlir.lowering.tir_to_vector import team
+from relax_mlir.lowering.tir_to_vector.given_groups import grouped_kernels, groups_shape
+from relax_mlir.relax.pipeline import lower
 from relax_mlir.runtime.native import load_openmp
 
 # Data, weight, attributes: channels that groups of two and four do and do not divide, blocks of
@@ -263,6 +265,35 @@ def test_same_bits_on_any_threads(monkeypatch: pytest.MonkeyPatch, dtypes: Any) 
                     assert np.asarray(threaded[name](x, *weights)).tobytes() == want, name
     finally:
         ctypes.CDLL(None).omp_set_num_threads(before)
+
+
+@pytest.mark.parametrize("dtypes", [("int8", "int8", "int32"), ("bfloat16", "bfloat16", None)])
+def test_constants_are_grouped_at_compile_time(dtypes: Any) -> None:
+    builder = relax.BlockBuilder()
+    for index, (data, shape, attrs) in enumerate(CASES):
+        unknown = [data[0], data[1], *"hwd"[: len(data) - 2]]
+        w = numbers(shape, dtypes[1], index)
+        add(builder, f"f{index}", unknown if index % 2 else list(data), w, dtypes, True, attrs)
+    text = str(lower(builder.get(), "PackGroups", target="llvm -mcpu=znver4").mlir_module)
+    # Not those of grouped convolutions, of few outputs, or of one channel.
+    assert text.count("tir.kernel_groups") == len(CASES) - 3
+
+
+@pytest.mark.parametrize("signed", [False, True])
+@pytest.mark.parametrize("dtype", ["int8", "uint8"])
+def test_groups_of_kernels(dtype: str, signed: bool) -> None:
+    kernels = numbers((20, 6, 3), dtype, 1)
+    note = [8, 4, 8, 1, int(signed), 0, 1, 0, 20, 18, 3, 1, 6, 3]
+    groups = grouped_kernels(kernels, note)
+    assert groups.shape == groups_shape(note) == (3, 7, 8)
+    wide = np.zeros((24, 8, 3), dtype)
+    wide[:20, :6] = kernels
+    inner = groups[:, :6].view(dtype).reshape(3, 3, 2, 8, 4)
+    np.testing.assert_array_equal(
+        inner.transpose(0, 3, 2, 4, 1).reshape(24, 8, 3), wide, err_msg="elements"
+    )
+    sums = wide.astype("int32").sum((1, 2)) * 128
+    np.testing.assert_array_equal(groups[:, 6].reshape(-1), -sums if signed else sums)
 
 
 def test_dtypes_that_do_not_go_together() -> None:
