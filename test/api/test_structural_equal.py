@@ -475,12 +475,12 @@ def test_the_order_of_what_inner_blocks_use_is_that_of_their_expressions() -> No
                     B[va + vi * 2, vb + vj * 2] = A[below, right]
 """
     head = "from relax_mlir.script import tir as T\n\n@T.prim_func\n"
-    down, right = "below = va + first", "right = vb + second"
-    sides = [
-        from_source(head + text.replace("USED", f"{one}\n{' ' * 20}{two}"))
-        for one, two in ((down, right), (right, down))
-    ]
-    ir.assert_structural_equal(*sides)
-    assert ir.structural_hash(sides[0]) == ir.structural_hash(sides[1])
-    other = from_source(head + text.replace("USED", "below, right = va + second, vb + first"))
-    assert not ir.structural_equal(sides[0], other)
+
+    def program(*steps: str) -> IRModule:
+        return from_source(head + text.replace("USED", ("\n" + " " * 20).join(steps)))
+
+    one = program("below = va + first", "right = vb + second")
+    other = program("right = vb + second", "below = va + first")
+    ir.assert_structural_equal(one, other)
+    assert ir.structural_hash(one) == ir.structural_hash(other)
+    assert not ir.structural_equal(one, program("right = vb + first", "below = va + second"))
