@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from relax_mlir.dialects.bindings import ir
+from relax_mlir.lowering.tir_to_vector.apart import load_stepped
 from relax_mlir.lowering.tir_to_vector.branches import BRANCH, is_within, result_of
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 
@@ -206,7 +207,7 @@ class Chunk:
                 mask = emit.shuffle(mask, mask, back)
             read = emit.vector_load(base, [start], type_, mask)
             return emit.shuffle(read, read, back)
-        return self._stepped(base, place, type_, step[0])
+        return load_stepped(emit, base, place, type_, step[0])
 
     def _one(self, base: ir.Value, place: Index) -> ir.Value:
         """Load what all lanes have in common, if any of them does."""
@@ -222,23 +223,6 @@ class Chunk:
         with ir.InsertionPoint(made.regions[1].blocks.append()):
             emit.op("scf.yield", [emit.constant(element, 0)])
         return made.results[0]
-
-    def _stepped(self, base: ir.Value, place: Index, type_: ir.VectorType, step: int) -> ir.Value:
-        """Return every so manieth element: whole vectors, of the last what is surely there."""
-        emit, lanes = self._emit, self._lanes
-        result = None
-        for number in range(step):
-            here = range(number * lanes, (number + 1) * lanes)
-            last = number == step - 1
-            mask = emit.mask(lanes - (step - 1), lanes) if last else None
-            part = emit.vector_load(base, [emit.add(place, number * lanes)], type_, mask)
-            if result is None:
-                result = emit.shuffle(part, part, [min(i * step, lanes - 1) for i in range(lanes)])
-                continue
-            picks = [lanes + i * step - here.start if i * step in here else i for i in range(lanes)]
-            result = emit.shuffle(result, part, picks)
-        assert result is not None
-        return result
 
     def places(self, op: ir.Operation) -> ir.Value:
         """Return where each lane of an access is."""

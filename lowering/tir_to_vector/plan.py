@@ -15,6 +15,8 @@ from relax_mlir.lowering.tir_to_vector.analysis import (
     top_level,
     unchanged,
 )
+from relax_mlir.lowering.tir_to_vector.apart import apart_iter
+from relax_mlir.lowering.tir_to_vector.apart_writer import Apart, emit_apart
 from relax_mlir.lowering.tir_to_vector.attention import Attention, match_attention
 from relax_mlir.lowering.tir_to_vector.attention_kernel import emit_attention
 from relax_mlir.lowering.tir_to_vector.bool_totals import combine_bytes
@@ -46,6 +48,8 @@ from relax_mlir.lowering.tir_to_vector.prologue import Prologue, emit_prologue, 
 from relax_mlir.lowering.tir_to_vector.row_pieces import RowPieces, emit_pieces, find_pieces
 from relax_mlir.lowering.tir_to_vector.scan import Scan, emit_scan, match_scan
 from relax_mlir.lowering.tir_to_vector.scheduled import is_scheduled
+from relax_mlir.lowering.tir_to_vector.several import Several, match_several
+from relax_mlir.lowering.tir_to_vector.several_writer import emit_several
 from relax_mlir.lowering.tir_to_vector.split_quotients import split_quotients
 from relax_mlir.lowering.tir_to_vector.transposed import TransposeWriter, transposed_iters
 from relax_mlir.lowering.tir_to_vector.vector_nest import vector_iter
@@ -80,7 +84,7 @@ class Transpose:
     along: tuple[int, int]
 
 
-Single = Transpose | Scan | Gather | IndexMap
+Single = Transpose | Scan | Gather | IndexMap | Apart | Several
 Window = Planes | Winograd | Convolution
 Form = RowPieces | Window | Contraction | Attention | Single | list[FlatNest]
 
@@ -142,6 +146,8 @@ def _plans(func: ir.OpView, machine: Machine) -> list[Plan]:
             plans.append(_transpose(nest, found))
         elif isinstance(found, Gather):
             plans.append(_gather(nest, found))
+        elif isinstance(found, (Apart, Several)):
+            plans.append(_apart(nest, found))
         elif isinstance(found, (Scan, IndexMap)):
             kind = "scatter" if isinstance(found, IndexMap) and found.ordered else kind_of(nest)
             info = BlockInfo(nest.name, kind, True)
@@ -204,6 +210,8 @@ def _fast_form(
 ) -> "Convolution | Contraction | Prologue | FlatNest | Single | str":
     if "scan" in nest.types:
         return match_scan(nest)
+    if len(nest.stores) > 1 and "reduction" in nest.types:
+        return match_several(nest)
     try:
         flat = flatten_nest(nest)
     except NotFlat as why:
@@ -232,6 +240,9 @@ def _fast_form(
     along = transposed_iters(merged)
     if not isinstance(along, str):
         return Transpose(merged, along)
+    if merged.total is not None:
+        vector = apart_iter(merged)
+        return along if vector is None else Apart(merged, vector)
     mapped = match_index_map(nest)
     return mapped if isinstance(mapped, IndexMap) else along
 
@@ -356,6 +367,16 @@ def _gather(nest: Nest, found: Gather) -> Plan:
         lambda emit, machine: GatherWriter(found, emit, machine).write([]),
         found,
     )
+
+
+def _apart(nest: Nest, found: Apart | Several) -> Plan:
+    def write(emit: Emitter, machine: Machine) -> None:
+        if isinstance(found, Several):
+            emit_several(found, emit, machine)
+        else:
+            emit_apart(found, emit, machine)
+
+    return Plan([nest.top], [BlockInfo(nest.name, kind_of(nest), True)], write, found)
 
 
 def _blocks_in(op: ir.Operation) -> list[ir.Operation]:

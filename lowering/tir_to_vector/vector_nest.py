@@ -412,7 +412,13 @@ class NestWriter:
         self, env: dict[int, Index], at: Index, lanes: int, mask: ir.Value | None
     ) -> ir.Value:
         """Copy what the block computes, for one element or a vector of them."""
-        made: dict[ir.Value, ir.Value] = {}
+        return self._values([self.flat.value], env, at, lanes, mask, {})[0]
+
+    def _values(
+        self, wanted: Sequence[ir.Value], env: dict[int, Index], at: Index, lanes: int,
+        mask: ir.Value | None, made: dict[ir.Value, ir.Value],
+    ) -> list[ir.Value]:  # fmt: skip
+        """Copy what computes some values of the block; `made` has what is there, and gets it."""
 
         def operand(value: ir.Value) -> ir.Value:
             if value not in made:
@@ -442,7 +448,7 @@ class NestWriter:
                 copy.operands[position] = value
             copy.results[0].set_type(self._typed(op.results[0].type, lanes))
             made[op.results[0]] = copy.results[0]
-        return operand(self.flat.value)
+        return [operand(value) for value in wanted]
 
 
 def has_functions(flat: FlatNest) -> bool:
