@@ -12,6 +12,7 @@ import math
 from collections.abc import Callable
 
 from relax_mlir.dialects.bindings import ir
+from relax_mlir.lowering.tir_to_llvm.called_functions import call_functions
 from relax_mlir.lowering.tir_to_llvm.common_forms import (
     area_functions,
     hyperbolic_functions,
@@ -92,6 +93,7 @@ def expand_math(op: ir.Operation, fma: bool = True, avx512: bool = False) -> Non
             divisions.append(candidate)
         return ir.WalkResult.ADVANCE
 
+    call_functions(op)
     _expand_composed(op, fma, avx512)
     op.walk(visit)
     for division in divisions:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 
 from relax_mlir.dialects.bindings import ir
+from relax_mlir.lowering.tir_to_llvm.called_functions import CALLED, called_functions
 from relax_mlir.lowering.tir_to_vector.copy_order import (
     blocked_loops,
     blocked_order,
@@ -48,6 +49,8 @@ _QUICK = frozenset(
         "sqrt", "trunc",
     )
 )  # fmt: skip
+# So many functions take longer than memory does.
+_MANY = 8
 # Bits of a line of the cache.
 _LINE = 512
 # A loop with fewer steps for each thread would be split unevenly.
@@ -114,6 +117,7 @@ class NestWriter:
         self.masked = machine.can_mask(min(stored, default=32)) and not any(
             op.name in DIVIDES for op in flat.slice
         )
+        self._called = called_functions(flat.slice)
         self.bases = {op: emit.flatten_once(access.buffer) for op, access in flat.accesses.items()}
 
     def write(self, counters: Sequence[Index], row: Index = 0) -> None:
@@ -263,7 +267,10 @@ class NestWriter:
         """Whether a step takes longer than reading and writing memory does."""
         names = {op.name for op in self.flat.slice if _bits(op.results[0].type) == 64}
         names |= {op.name for op in self.flat.slice if op.name == "math.powf"}
-        return any(name.startswith("math.") and name not in _QUICK for name in names)
+        if any(name.startswith("math.") and name not in _QUICK for name in names):
+            return True
+        every = [op.name for op in self.flat.slice if op.name.startswith("math.")]
+        return sum(name not in _QUICK for name in every) >= _MANY
 
     def _is_long(self) -> bool:
         """Whether a step takes many instructions, so that less code is worth more than one jump."""
@@ -447,6 +454,8 @@ class NestWriter:
             for position, value in enumerate(operands):
                 copy.operands[position] = value
             copy.results[0].set_type(self._typed(op.results[0].type, lanes))
+            if op in self._called:
+                copy.operation.attributes[CALLED] = ir.UnitAttr.get()
             made[op.results[0]] = copy.results[0]
         return [operand(value) for value in wanted]
 

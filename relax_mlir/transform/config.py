@@ -28,6 +28,8 @@ VERIFY_EACH = "transform.verify_each"
 REPRODUCER = "reproducer"
 IMMUTABLE_MODULE = "testing.immutable_module"
 COMPILE_CACHE = "relax.compile_cache"
+# Read by FuseOps.
+FUSE_DEPTH = "relax.FuseOps.max_depth"
 # Read by PackWinograd.
 WINOGRAD_TILE = "relax.PackWinograd.max_tile"
 
@@ -153,6 +155,13 @@ def winograd_tile(value: int) -> int:
     return value
 
 
+def fuse_depth(value: int) -> int:
+    """Return how many operations one kernel may stand for."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise ValueError(f"a kernel stands for one operation or more, got {value!r}")
+    return value
+
+
 register_config_option(
     TRANSITIVE_REQUIRED,
     bool,
@@ -181,6 +190,9 @@ register_config_option(
     folder,
     True,
     "Where builds keep native code to find it again: a folder, true for the user's, false for none",
+)
+register_config_option(
+    FUSE_DEPTH, fuse_depth, 256, "Most operations of one kernel; 1 leaves every kernel as it is"
 )
 register_config_option(
     WINOGRAD_TILE,

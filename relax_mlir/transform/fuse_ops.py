@@ -5,7 +5,9 @@ of the chain. A product of matrices reads what only permutes axes as it lay befo
 
 What passes between them is then never written to memory. A kernel takes part when it is one nest of
 spatial loops over its output with plain arithmetic inside. It is computed where its result is used,
-so that must be one place, and nothing on the way there may change a tensor.
+so that must be one place, and nothing on the way there may change a tensor. Past some arithmetic
+the next kernel begins: what is between two such kernels costs nothing beside it, and the time that
+a kernel takes to compile grows faster than the kernel.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -14,6 +16,8 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.dialect import Dims
 from relax_mlir.dialects.tir.builder import PrimFuncBuilder
+from relax_mlir.transform.config import FUSE_DEPTH
+from relax_mlir.transform.context import PassContext
 from relax_mlir.transform.contraction_kernels import (
     ContractionKernel,
     KernelCloner,
@@ -38,6 +42,8 @@ from relax_mlir.transform.window_kernels import match_window_kernel
 
 # Past so many characters the name of a fused kernel tells nobody more.
 _LONGEST_NAME = 40
+# Most operations of one elementwise kernel, and as how many of them one of math counts.
+_MOST_WORK, _MATH = 256, 4
 
 
 def fuse_ops(module: ir.Operation) -> None:
@@ -55,6 +61,9 @@ class _Fuser:
         self._sums: dict[str, bool] = {}
         # How many operations that may change a tensor stand before an operation in its block.
         self._writes: dict[ir.Operation, int] = {}
+        # How many operations of Relax a prim func of this pass stands for, by its name.
+        self._depths: dict[str, int] = {}
+        self._most = PassContext.current().option(FUSE_DEPTH)
 
     def block(self, block: ir.Block) -> None:
         """Fuse within one block, from its first operation on, then within its regions."""
@@ -82,9 +91,22 @@ class _Fuser:
             return None if call is None else self._read_as_it_lies(call)
         for argument in consumer.call.arguments:
             producer = self._producer(argument, consumer)
-            if producer is not None:
+            if producer is not None and self._is_small(producer, consumer):
                 return self._merge(producer, consumer, argument)
         return None
+
+    def _is_small(
+        self, producer: ElementwiseKernel | ContractionKernel, consumer: ElementwiseKernel
+    ) -> bool:
+        """Whether one kernel may do the work of both."""
+        if self._depth(producer.call) + self._depth(consumer.call) > self._most:
+            return False
+        if isinstance(producer, ContractionKernel):
+            return True
+        return _work(producer) + _work(consumer) <= _MOST_WORK
+
+    def _depth(self, call: TirCall) -> int:
+        return self._depths.get(call.callee.name.value, 1)
 
     def _read_as_it_lies(self, call: TirCall) -> ir.Operation | None:
         """Let a product of matrices read a permuted argument by strides; None when it has none."""
@@ -176,8 +198,16 @@ class _Fuser:
         fused = self._kernels.call(
             [producer.call, consumer.call], inputs, _name(names), (names, wiring), write
         )
+        depth = self._depth(producer.call) + self._depth(consumer.call)
+        self._depths[fused.attributes["callee"].value] = depth
         self._erase(consumer.call, producer.call)
         return fused
+
+
+def _work(kernel: ElementwiseKernel) -> int:
+    """Return how many operations a point of a kernel takes, those of math several times."""
+    names = [view.operation.name for view in kernel.body.operations]
+    return sum(_MATH if name.startswith("math.") else name.startswith("arith.") for name in names)
 
 
 def _name(names: Sequence[str]) -> str:

@@ -6,6 +6,15 @@ from relax_mlir.dialects.context import make_context
 from relax_mlir.lowering.tir_to_llvm.pipeline import run_step
 
 # CHECK-LABEL: step expand-math{{$}}
+# What one nest computes often is a function: one for each kind, expanded once.
+# CHECK: func.func private @[[SINE:relax_math_sin_[0-9]+]](%{{.*}}: vector<16xf32>)
+# CHECK-SAME: passthrough = ["noinline", "nounwind"]
+# CHECK-NOT: math.sin
+# CHECK: return
+# CHECK-LABEL: func.func @often(
+# CHECK-COUNT-2: call @[[SINE]](
+# CHECK-NOT: call
+# CHECK: return
 # CHECK-LABEL: func.func @vectors(
 # CHECK-NOT: math.exp
 # CHECK: math.fma {{.*}} : vector<16xf32>
@@ -103,6 +112,11 @@ from relax_mlir.lowering.tir_to_llvm.pipeline import run_step
 # CHECK-COUNT-2: llvm.call_intrinsic "llvm.x86.avx512.mask.reduce.ps.512"
 # CHECK-COUNT-2: llvm.call_intrinsic "llvm.x86.avx512.mask.scalef.ps.512"
 TEXT = """
+func.func @often(%x: vector<16xf32>) -> vector<16xf32> {
+  %0 = math.sin %x {called} : vector<16xf32>
+  %1 = math.sin %0 {called} : vector<16xf32>
+  return %1 : vector<16xf32>
+}
 func.func @vectors(%x: vector<16xf32>) -> vector<16xf32> {
   %0 = math.exp %x : vector<16xf32>
   return %0 : vector<16xf32>
