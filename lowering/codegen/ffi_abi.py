@@ -275,6 +275,14 @@ class _Wrapper(ArgumentText):
                 "(!llvm.ptr, i32) -> i32",
                 "  llvm.return %failed : i32",
             ]
+        if any("^bad_size(" in line for line in self._lines):
+            names = "%size_name", "%size_axis", "%size_meaning", "%size_got"
+            types = "ptr", "i64", "ptr", "i64"
+            arguments = zip(names, ("!llvm.ptr", "i64", "!llvm.ptr", "i64"), strict=True)
+            lines += [
+                f"^bad_size({', '.join(f'{name}: {type_}' for name, type_ in arguments)}):",
+                *self._fail("%bad_size", "size", *zip(types, names, strict=True)),
+            ]
         for label, kind in (("bad_dim", "dim"), ("bad_step", "step")):
             if not any(f"^{label}(" in line for line in self._lines):
                 continue
@@ -351,6 +359,10 @@ class _Wrapper(ArgumentText):
                 name, meaning = self._fresh(), self._fresh()
                 self._lines.append(text(self._strings, name, param.name))
                 self._lines.append(text(self._strings, meaning, f" ({_render(dim)})"))
+                fits = self._fits()
+                if fits:
+                    passed = ", ".join([name, self._constant(axis), meaning, got])
+                    self._branch(fits, f"^bad_size({passed} : !llvm.ptr, i64, !llvm.ptr, i64)")
                 passed = ", ".join([name, self._constant(axis), wanted, meaning, got])
                 same = self._emit(f'llvm.icmp "eq" {got}, {wanted} : i64')
                 self._branch(same, f"^bad_dim({passed} : !llvm.ptr, i64, i64, !llvm.ptr, i64)")
@@ -370,6 +382,8 @@ class _Wrapper(ArgumentText):
         self._lines.append(text(self._strings, meaning, rendered))
         passed = ", ".join([name, self._constant(axis), wanted, meaning, got])
         same = self._emit(f'llvm.icmp "eq" {got}, {wanted} : i64')
+        fits = self._fits()
+        same = self._emit(f"llvm.and {same}, {fits} : i1") if fits else same
         one = self._constant(1)
         single = self._emit(f'llvm.icmp "sle" {self._extent(number, axis)}, {one} : i64')
         begin = self._emit(f"llvm.load {self._at(self._slots[number], 8)} : !llvm.ptr -> i64")
@@ -380,6 +394,7 @@ class _Wrapper(ArgumentText):
     def _evaluate(self, dim: Dim, param: BufferParam) -> str:
         expr = dim.symbolic
         assert expr is not None  # only promised dimensions are checked
+        self._overflows.clear()
         try:
             return self._symbolic(expr)
         except KeyError as missing:
@@ -389,6 +404,13 @@ class _Wrapper(ArgumentText):
                 f"prim func '{self._signature.name}': buffer '{param.name}' has a dimension "
                 f"'{_render(dim)}', and no dimension or integer argument gives '{name}' a value",
             ) from None
+
+    def _fits(self) -> str:
+        """Return whether the expression evaluated last fits 64 bits, nothing where it must."""
+        if not self._overflows:
+            return ""
+        every = functools.reduce(lambda a, b: self._emit(f"llvm.or {a}, {b} : i1"), self._overflows)
+        return self._emit(f"llvm.xor {every}, {self._constant(1, 'i1')} : i1")
 
     def _skip(self) -> bool:
         """Go to the end if all that is written is empty: 2^60 rows of nothing take years."""

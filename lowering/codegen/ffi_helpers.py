@@ -45,6 +45,8 @@ _FAILURES = {
     "stride": ("ValueError", "%s: buffer '%s' dimension %lld: expected stride %lld of a row-major "
                "contiguous tensor, got %lld"),
     "dim": ("ValueError", "%s: buffer '%s' dimension %lld: expected %lld%s, got %lld"),
+    "size": ("ValueError", "%s: buffer '%s' dimension %lld: expected a size that fits 64 bits%s, "
+             "got %lld"),
     "overlap": ("ValueError", "%s: buffer '%s' overlaps buffer '%s' in memory"),
 }  # fmt: skip
 

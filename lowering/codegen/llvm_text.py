@@ -12,6 +12,8 @@ class FunctionText:
         self._lines: list[str] = []
         self._constants: dict[tuple[int, str], str] = {}
         self._next = 0
+        # Whether steps of the last expression went past 64 bits.
+        self._overflows: list[str] = []
 
     def _constant_lines(self) -> list[str]:
         return [
@@ -44,9 +46,9 @@ class FunctionText:
         left = self._expression(binary.lhs, values)
         right = self._expression(binary.rhs, values)
         if isinstance(expr, ir.AffineAddExpr):
-            return self._emit(f"llvm.add {left}, {right} : i64")
+            return self._checked("sadd", left, right)
         if isinstance(expr, ir.AffineMulExpr):
-            return self._emit(f"llvm.mul {left}, {right} : i64")
+            return self._checked("smul", left, right)
         # A divisor may be a symbol that is zero in this call; the division must not trap.
         one, zero = self._constant(1), self._constant(0)
         right = self._emit(f"llvm.intr.smax({right}, {one}) : (i64, i64) -> i64")
@@ -55,6 +57,15 @@ class FunctionText:
             return self._emit(f"llvm.sub {zero}, {self._floor(negated, right)[0]} : i64")
         quotient, remainder = self._floor(left, right)
         return remainder if isinstance(expr, ir.AffineModExpr) else quotient
+
+    def _checked(self, operation: str, left: str, right: str) -> str:
+        """Return a sum or product, and note whether it is wrong."""
+        both = "!llvm.struct<(i64, i1)>"
+        pair = self._emit(
+            f'"llvm.intr.{operation}.with.overflow"({left}, {right}) : (i64, i64) -> {both}'
+        )
+        self._overflows.append(self._emit(f"llvm.extractvalue {pair}[1] : {both}"))
+        return self._emit(f"llvm.extractvalue {pair}[0] : {both}")
 
     def _floor(self, left: str, right: str) -> tuple[str, str]:
         zero = self._constant(0)

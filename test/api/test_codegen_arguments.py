@@ -151,3 +151,27 @@ def test_strides_of_single_and_empty_dimensions_do_not_matter(
     checked["g"](*given)
     empty = np.zeros((4, 9), np.float32)[:, :0].T[:0, 0]
     checked["exp"](empty, empty, empty)
+
+
+def test_sizes_that_do_not_fit_are_refused() -> None:
+    cubes = load(
+        compile_text(f"""
+func.func @cubes({buffer("A", "n", "s0", "memref<?xf32>", "float32")},
+  {buffer("B", "n", "s0 * s0 * s0", "memref<?xf32>", "float32")},
+  {buffer("C", "n", "s0 * 4611686018427387904 + s0", "memref<?xf32>", "float32")}
+  ) attributes {{tir.prim_func}} {{
+  return
+}}""")
+    )["cubes"]
+    nothing = np.zeros(0, "float32")
+    cubes(nothing, nothing, nothing)
+    cubes_of = {2: 8, 3: 27}
+    for size, cube in cubes_of.items():
+        with pytest.raises(ValueError, match="buffer 'C' dimension 0: expected a size that fits"):
+            cubes(np.zeros(size, "float32"), np.zeros(cube, "float32"), nothing)
+    with pytest.raises(ValueError, match=r"buffer 'B' dimension 0: expected 8 \(.*\), got 0"):
+        cubes(np.zeros(2, "float32"), nothing, nothing)
+    # 2^66 wraps to zero, 2^63 to a negative number.
+    for size in (1 << 21, 1 << 22):
+        with pytest.raises(ValueError, match="buffer 'B' dimension 0: expected a size that fits"):
+            cubes(np.zeros(size, "float32"), nothing, nothing)
