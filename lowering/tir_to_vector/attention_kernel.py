@@ -17,6 +17,7 @@ from relax_mlir.lowering.tir_to_vector.attention_few import FewQueries
 from relax_mlir.lowering.tir_to_vector.attention_near import are_near, longest_key
 from relax_mlir.lowering.tir_to_vector.attention_pack import (
     Matrix,
+    Rows,
     copy_rows,
     pack_columns,
     pack_rows,
@@ -267,12 +268,12 @@ class _Kernel:
         known, unit = isinstance(self.rows, int), max(1, self.tile // 2)
         made = rows if known else emit.round_down(emit.add(rows, unit - 1), unit)
         if self.buffers.queries is not None:
-            last = None if known else emit.sub(self.rows, 1)
-            x, to = head.query, (self.buffers.queries, self.query_stride)
+            copied = Rows(first, made, None if known else emit.sub(self.rows, 1))
+            to = self.buffers.queries, self.query_stride
             if self.pairs is None:
-                copy_rows(x, first, made, self.depth, *to, self.setup.factor, last)
+                copy_rows(head.query, copied, self.depth, *to, self.setup.factor)
             else:
-                copy_row_pairs(x, first, made, self.depth, *to, last)
+                copy_row_pairs(head.query, copied, self.depth, *to)
         near = self._near(head, first, rows)
         if self.alone:
             self._block(head, _Keys(0, self.keys, False, True), first, rows, near)

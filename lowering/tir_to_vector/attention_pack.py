@@ -1,9 +1,12 @@
 """Copying queries, keys and values of one head to where register tiles want them."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.attention_tile import Arithmetic
+from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.transposed import transpose
 
@@ -52,33 +55,49 @@ class Matrix:
         return self.use.vector.element_type
 
 
+@dataclass(frozen=True)
+class Rows:
+    """Which rows to copy.
+
+    Attributes:
+        first: the first.
+        count: how many.
+        last: the last one that is there, copied for those after it; None where all are there.
+    """
+
+    first: Index
+    count: Index
+    last: Index | None
+
+    @contextmanager
+    def each(self, emit: Emitter, stride: Index) -> Iterator[tuple[Index, Index]]:
+        """Write a loop over them; yields which row it is, and where it goes at that stride."""
+        with emit.loop(0, self.count) as row:
+            source = emit.add(self.first, row.counter)
+            source = source if self.last is None else emit.min(source, self.last)
+            yield source, emit.mul(row.counter, stride)
+
+
 def copy_rows(
-    x: Matrix, first: Index, rows: Index, columns: Index, to: ir.Value, stride: Index,
-    factor: ir.Value, last: Index | None = None,
-) -> None:  # fmt: skip
+    x: Matrix, rows: Rows, columns: Index, to: ir.Value, stride: Index, factor: ir.Value
+) -> None:
     """Copy rows times a factor; up to a vector beyond each is written.
 
     Args:
         x: what to copy from.
-        first: its first row.
-        rows: how many.
+        rows: which rows.
         columns: elements of each.
         to: where to.
         stride: from one row to the next there.
         factor: a vector.
-        last: the last row that is there, copied for those after it; None where all are there.
     """
     use = x.use
     emit = use.emit
-    with emit.loop(0, rows) as row:
-        source, target = emit.add(first, row.counter), emit.mul(row.counter, stride)
-        source = source if last is None else emit.min(source, last)
+    with rows.each(emit, stride) as (source, target):
         if x.column == 1:
             start = x.place(source, 0)
 
-            def write(
-                at: Index, mask: ir.Value | None, start: Index = start, target: Index = target
-            ) -> None:
+            def write(at: Index, mask: ir.Value | None) -> None:
                 value = x.load(emit.add(start, at), mask)
                 value = emit.op("arith.mulf", [value, factor], use.vector)
                 emit.vector_store(value, to, [emit.add(target, at)])

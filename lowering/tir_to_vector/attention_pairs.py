@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.attention import Attention
-from relax_mlir.lowering.tir_to_vector.attention_pack import Matrix
+from relax_mlir.lowering.tir_to_vector.attention_pack import Matrix, Rows
 from relax_mlir.lowering.tir_to_vector.attention_tile import Arithmetic
 from relax_mlir.lowering.tir_to_vector.dot_product import DotProduct, bf16_dot_product
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
@@ -54,25 +54,11 @@ def narrowed_pairs(use: Arithmetic, value: ir.Value) -> ir.Value:
     )
 
 
-def copy_row_pairs(
-    x: Matrix, first: Index, rows: Index, columns: Index, to: ir.Value, stride: Index,
-    last: Index | None,
-) -> None:  # fmt: skip
-    """Copy rows; up to a vector beyond each is written.
-
-    Args:
-        x: what to copy from.
-        first: its first row.
-        rows: how many.
-        columns: elements of each.
-        to: where to.
-        stride: from one row to the next there, in pairs.
-        last: the last row that is there, copied for those after it; None where all are there.
-    """
+def copy_row_pairs(x: Matrix, rows: Rows, columns: Index, to: ir.Value, stride: Index) -> None:
+    """Copy rows of so many elements, their stride in pairs; up to a vector beyond is written."""
     emit = x.use.emit
-    with emit.loop(0, rows) as row:
-        source, target = emit.add(first, row.counter), emit.mul(row.counter, stride)
-        start = x.place(source if last is None else emit.min(source, last), 0)
+    with rows.each(emit, stride) as (source, target):
+        start = x.place(source, 0)
         with emit.loop(0, count_pairs(emit, columns), x.use.lanes) as column:
             value = _load_pairs(x, start, columns, column.counter)
             emit.vector_store(value, to, [emit.add(target, column.counter)])

@@ -67,19 +67,22 @@ class Setup:
         Args:
             unit: how many queries go together.
         """
-        emit, found = self.emit, self.found
+        emit = self.emit
         order = [*self.own, *self.shared]
-        work: Index = 1
-        for extent in (*found.outer, found.rows, found.keys, found.depth + found.width):
-            work = emit.mul(work, emit.size(extent)) if emit.threads > 1 else 0
+        extents = [emit.size(self.found.outer[i]) for i in order]
+        if emit.threads == 1:
+            yield {i: (0, extent) for i, extent in zip(order, extents, strict=True)}, (0, self.rows)
+            return
+        work: Index = emit.mul(emit.mul(self.rows, self.keys), emit.add(self.depth, self.width))
+        for extent in extents:
+            work = emit.mul(work, extent)
         parts = [Part(self.rows, unit)]
         # A loop is split if each thread gets two steps, or no loop in it gives more of them: one
         # query of a dozen heads is for a dozen threads.
-        most = emit.div(emit.add(self.rows, unit - 1), unit) if emit.threads > 1 else 0
-        for i in reversed(order):
-            extent = emit.size(found.outer[i])
+        most = emit.div(emit.add(self.rows, unit - 1), unit)
+        for extent in reversed(extents):
             parts.insert(0, Part(extent, 1, emit.min(most, 2 * emit.threads)))
-            most = emit.max(most, extent) if emit.threads > 1 else 0
+            most = emit.max(most, extent)
         with emit.team(parts, work) as (*spans, rows):
             yield dict(zip(order, spans, strict=True)), rows
 
