@@ -22,6 +22,10 @@ from relax_mlir.lowering.tir_to_vector.reduction import (
     reduce_along,
     reduce_in_pieces,
 )
+from relax_mlir.lowering.tir_to_vector.rows_in_pieces import (
+    reduce_rows_in_pieces,
+    rows_in_pieces,
+)
 from relax_mlir.lowering.tir_to_vector.streaming import (
     fence,
     streams,
@@ -133,14 +137,28 @@ class NestWriter:
         if not counters and in_pieces(self):
             reduce_in_pieces(self)
             return
-        rest = [i for i in range(len(counters), len(self.flat.iters)) if i not in self.inner]
+        by_rows = False if counters else rows_in_pieces(self)
+        if by_rows is True:
+            reduce_rows_in_pieces(self)
+        elif by_rows is False:
+            self._write(env, len(counters))
+        else:
+            with emit.when(by_rows) as branch:
+                reduce_rows_in_pieces(self)
+            with emit.otherwise(branch):
+                self._write(env, 0)
+
+    def _write(self, env: dict[int, Index], shared: int) -> None:
+        """Write the loops inside of those that are shared, and split them among threads."""
+        emit = self.emit
+        rest = [i for i in range(shared, len(self.flat.iters)) if i not in self.inner]
         free = [i for i in rest if not self.flat.iters[i].reduction]
         reductions = [i for i in rest if self.flat.iters[i].reduction]
         with ExitStack() as loops:
             split = [*free, *self._split_inside()]
             parts = [self._part(position, position in free) for position in split]
             ranges = loops.enter_context(emit.team(parts, self._work()))
-            if not counters:
+            if not shared:
                 loops.callback(fence, emit, [self])
             self._ranges = dict(zip(split, ranges, strict=True))
             if self.flat.total is None:

@@ -13,7 +13,7 @@ from relax_mlir.dialects.tir.builder import BufferDecl, PrimFuncBuilder
 from relax_mlir.dialects.tir.scalar import Scalar, binary, cast, compare, select, unary
 from relax_mlir.lowering.codegen.openmp import runtime_library
 from relax_mlir.lowering.tir_to_vector import reduction as reductions
-from relax_mlir.lowering.tir_to_vector import team
+from relax_mlir.lowering.tir_to_vector import rows_in_pieces, team
 from relax_mlir.runtime.native import load_openmp
 
 SHAPES = [(1, 1, 1), (3, 5, 70), (2, 3, 0), (0, 2, 3), (7, 130, 17), (2, 3, 517), (9, 40, 129)]
@@ -90,6 +90,32 @@ def test_sums_of_rows_kept_in_the_cache(
         x = np.sign(x) if kind == "prod" else x
         got = by_all_counts(threads, made["f"], [x], (shape[0], shape[2]), "float32")
         close(got, getattr(x, kind)(axis=1, dtype="float32"))
+
+
+@pytest.mark.parametrize("l3_bytes", [4000, 1 << 40])
+@pytest.mark.parametrize(
+    ("kind", "dtype"), [("sum", "float32"), ("max", "int32"), ("prod", "float64")]
+)
+def test_sums_of_pieces_of_rows(
+    kind: str, dtype: str, l3_bytes: int, threads: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(team, "LEAST_WORK", 0)
+    for name, value in (("_CACHE", 0), ("_SHORT", 0), ("_LEAST_ROWS", 2)):
+        monkeypatch.setattr(rows_in_pieces, name, value)
+    asked = [reduction("first", kind, (0,), dtype), reduction("both", kind, (0, 1), dtype)]
+    made = build(asked, threads=threads, l3_bytes=l3_bytes)
+    alone = build(asked, l3_bytes=l3_bytes)
+    for shape in [*SHAPES, (16, 1, 1), (17, 5, 70), (67, 2, 65), (40, 3, 0), (130, 1, 4200)]:
+        x = values(shape, dtype)
+        x = np.sign(x) if kind == "prod" else x
+        for name, axes in (("first", (0,)), ("both", (0, 1))):
+            result = shape[len(axes) :]
+            if kind == "max" and not np.prod(shape[: len(axes)]):
+                continue
+            got = by_all_counts(threads, made[name], [x], result, dtype)
+            np.testing.assert_array_equal(got, run(alone[name], [x], result, dtype))
+            more = {} if kind == "max" else {"dtype": dtype}
+            close(got, getattr(x, kind)(axis=axes, **more))
 
 
 @pytest.mark.parametrize("dims", [["m", "n"], [37, 529]])
