@@ -6,9 +6,9 @@ from scheduled_programs import (
     CHAIN,
     DYNAMIC,
     DYNAMIC_MATMUL,
+    ELEMENTWISE,
     MATMUL,
     MATMUL_RELU,
-    SOFTMAX,
     WINDOW,
     Program,
 )
@@ -246,6 +246,19 @@ def test_transform_block_layout_keeps_what_is_known():
     runs(sch, DYNAMIC)
 
 
+def test_transform_block_layout_makes_serial_loops():
+    sch = Schedule(ELEMENTWISE.module)
+    sch.transform_block_layout("B", lambda i, j: (j, i))
+    want = sch.mod
+    sch = Schedule(ELEMENTWISE.module)
+    i, j = sch.get_loops("B")
+    sch.annotate(j, "note", 1)
+    sch.bind(i, "blockIdx.x")
+    sch.transform_block_layout("B", lambda i, j: (j, i))
+    assert_structural_equal(sch.mod, want)
+    runs(sch, ELEMENTWISE)
+
+
 def test_transform_block_layout_is_refused():
     sch = Schedule(MATMUL.module)
     move = sch.transform_block_layout
@@ -253,9 +266,6 @@ def test_transform_block_layout_is_refused():
     refused(sch, lambda: move("C", lambda i, j, k: (i, j % 2, k)), "way back")
     sch.split(sch.get_loops("C")[0], [None, 2])
     refused(sch, lambda: move("C", lambda i, j, k: (j, i, k)), "not just the variable")
-    sch = Schedule(SOFTMAX.module)
-    sch.annotate(sch.get_loops("power")[0], "note", 1)
-    refused(sch, lambda: sch.transform_block_layout("power", lambda i, j: (j, i)), "annotations")
     sch = Schedule(WINDOW.module)
     sch.compute_at("B", sch.get_loops("C")[0])
     refused(sch, lambda: sch.transform_block_layout("C", lambda i, k: (k, i)), "not all that")

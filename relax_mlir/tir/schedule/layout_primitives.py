@@ -84,6 +84,8 @@ class LayoutPrimitives(ScheduleBase):
     ) -> None:
         """Have a block run for other points, which stand for those that it ran for.
 
+        The new loops are serial: kinds, threads and annotations of the old ones go with them.
+
         Args:
             block: each of its iterators is the variable of one loop, which hold nothing else.
             index_map: from the values of its iterators to those of new ones, which get loops.

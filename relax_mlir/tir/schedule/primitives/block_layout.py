@@ -126,7 +126,6 @@ def plain_loops(state: ScheduleState, indices: Indices, block: ir.Operation) -> 
         lower, steps = map(indices.lift, loop.operands)
         if lower.value != 0 or steps != extent:
             raise state.error(f"{tree.describe(loop)} does not run for all of an iterator", loop)
-        checks.plain_loop(state, loop)
         found.append(loop)
     if indices.block_conditions(block):
         raise state.error(f"{what} has a predicate", block)
