@@ -89,7 +89,8 @@ def measure(work, workers, threads, seconds, folder):
         order = {"flops": True, "bytes": work.bytes, "only_reads": work.only_reads}
         roofs = workers["roofs"].ask({**limits, **order})
         if "error" in roofs:
-            raise SystemExit(f"error: the machine's limits: {roofs['error']}; see the log in --out")
+            told = f"see {workers['roofs'].log_path}"
+            raise SystemExit(f"error: the machine's limits: {roofs['error']}; {told}")
         found = {**found, **{k: max(found[k], v) for k, v in roofs["answer"].items()}}
         for key, worker, version in turns:
             order = {"do": "run", "version": version, "seconds": seconds / ROUNDS}
@@ -157,9 +158,16 @@ def main(argv=None):
     text = tabulating.report(shown)
     print(text)
     (given.out / "kernels.md").write_text(text)
+    draw(given, path)
+
+
+def draw(given, path):
+    """Plot what was measured, in the peers' environment, or say that there is no plot and why."""
     plot = [given.peers_python, str(HERE / "peers/roofline.py"), str(path), str(given.out)]
-    if Path(given.peers_python).exists():
-        subprocess.run(plot, check=False)
+    if not Path(given.peers_python).exists():
+        print(f"no plot: there is no {given.peers_python} (`make peers` makes it, with matplotlib)")
+    elif subprocess.run(plot, check=False).returncode != 0:
+        print("no plot: it failed, as is said above")
 
 
 if __name__ == "__main__":

@@ -21,6 +21,7 @@ class Worker:
 
     def __init__(self, command, log, threads):
         limits = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+        self.log_path = log.name
         self._start = functools.partial(
             subprocess.Popen,
             command,

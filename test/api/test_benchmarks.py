@@ -85,3 +85,31 @@ def test_data_are_the_same_each_time_and_differ_from_row_to_row() -> None:
     (first,), (second,) = (data(work)[0].values() for _ in range(2))
     assert np.array_equal(first, second)
     assert len(np.unique(first[:, 0])) > len(first) // 2
+
+
+def test_plots_that_are_not_drawn_are_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from types import SimpleNamespace
+
+    import kernels
+
+    missing = str(tmp_path / "python")
+    kernels.draw(SimpleNamespace(peers_python=missing, out=tmp_path), tmp_path / "kernels.json")
+    assert capsys.readouterr().out.startswith(f"no plot: there is no {missing} (`make peers`")
+    kernels.draw(SimpleNamespace(peers_python="/bin/false", out=tmp_path), tmp_path / "k.json")
+    assert capsys.readouterr().out.startswith("no plot: it failed")
+
+
+def test_limits_that_cannot_be_measured_name_the_log(tmp_path: Path) -> None:
+    import kernels
+
+    class Broken:
+        log_path = str(tmp_path / "log")
+
+        def ask(self, order: dict[str, object]) -> dict[str, str]:
+            return {"error": "it ended"}
+
+    work = next(iter(kernels.WORKLOADS.values()))
+    with pytest.raises(SystemExit, match=f"it ended; see {Broken.log_path}"):
+        kernels.measure(work, {"roofs": Broken()}, 1, 0.1, tmp_path)
