@@ -60,6 +60,8 @@ PANEL = 32
 _LEAST = 1 << 14
 # Groups of fewer steps have halves that no loop walks.
 _LEAST_HALVED = 4
+# A vector reads a matrix once: panels pay where it comes from beyond the second-level cache.
+_LEAST_BY_VECTOR = 1 << 20
 # No rows read nothing.
 _FEW_ROWS = 1
 _DTYPES = ("float32", "float64", "float16", "bfloat16", "int8", "uint8", "int16")
@@ -198,8 +200,10 @@ class _Packer:
         if found is None:
             return None
         iters = found.flat.iters
-        rows = None if found.m is None else iters[found.m].extent.substitute(call.symbols)
-        if rows is None or (rows.value is not None and rows.value < _FEW_ROWS):
+        rows = SymExpr.const(1)
+        if found.m is not None:
+            rows = iters[found.m].extent.substitute(call.symbols)
+        if rows.value is not None and rows.value < _FEW_ROWS:
             return None
         parameters = list(call.callee.entry_block.arguments)
         position = parameters.index(found.b.buffer) if found.b.buffer in parameters else -1
@@ -228,6 +232,8 @@ class _Packer:
             # Many rows share a copy of what is only widened, in other tiles than panels have.
             if layout is None or (layout.group == 1 and not few and found.widen[1] is not None):
                 return None
+        if found.m is None and not _pays_for_vectors(found, source, layout, steps * columns):
+            return None
         if layout is None:
             return None
         if columns % PANEL and not (_can_be_ragged(found, columns) and steps > layout.group):
@@ -296,6 +302,15 @@ def _half_of(source: Source) -> int:
         return 0
     array = constant_array(source.matrix.owner.operation.attributes["value"])
     return group // 2 if fit_nibbles(array) else 0
+
+
+def _pays_for_vectors(
+    found: Contraction, source: Source, layout: _Layout | None, size: int
+) -> bool:
+    """Whether a product with a vector gains by panels: not where it reads along k as it lies."""
+    if layout is None or layout.transposed or layout.group > 1 or source.producer is not None:
+        return False
+    return found.widen[1] is None and size >= _LEAST_BY_VECTOR
 
 
 def _turned(value: ir.Value) -> ir.Value:

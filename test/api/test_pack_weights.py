@@ -268,6 +268,38 @@ def test_a_single_row(k: int, n: int, dtype: str) -> None:
     np.testing.assert_allclose(np.asarray(got), want, rtol=2e-4, atol=2e-4)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("follows", [False, True])
+@pytest.mark.parametrize(
+    ("k", "n", "turned", "packed"),
+    [(1031, 1024, False, True), (1037, 1025, False, True), (1023, 1024, False, False),
+     (1025, 1031, True, False)],
+)  # fmt: skip
+def test_vectors(k: int, n: int, turned: bool, packed: bool, follows: bool, dtype: str) -> None:
+    # A vector reads a matrix once: only large ones are packed, and not those it reads in order.
+    w = weights((n, k) if turned else (k, n), dtype)
+    x = relax.Var("x", R.Tensor((k,), dtype))
+    bb = relax.BlockBuilder()
+    with bb.function("main", [x]):
+        with bb.dataflow():
+            sides = (relax.const(w), x) if turned else (x, relax.const(w))
+            y = bb.emit(relax.op.matmul(*sides))
+            z = bb.emit_output(relax.op.nn.relu(y) if follows else y)
+        bb.emit_func_output(z)
+    module = bb.get()
+    assert (f"x{k}x32x" in str(lower(module, "PackWeights").mlir_module)) == packed
+    value = np.random.default_rng(k).standard_normal(k).astype(dtype)
+    want = w.astype("f8") @ value if turned else value @ w.astype("f8")
+    results = []
+    for threads in (1, 2):
+        built = relax.build(module, f"llvm -num-threads={threads}")
+        results.append(np.asarray(relax.VirtualMachine(built)["main"](value)))
+    np.testing.assert_allclose(
+        results[0], np.maximum(want, 0) if follows else want, rtol=1e-4, atol=1e-4
+    )
+    np.testing.assert_array_equal(results[0], results[1])
+
+
 @pytest.mark.parametrize(
     "shape", [(0, 512, 64), (40, 16, 64), (40, 16, 65), (40, 2048, 31), (40, 1, 16385)]
 )
