@@ -104,5 +104,6 @@ def given_groups(found: Convolution, grouped: Grouped, lanes: int) -> ir.Value |
     if note is None or list(ir.DenseI64ArrayAttr(noted[KERNEL_GROUPS])) != note:
         return None
     buffer = read_besides(found.flat.nest)
-    fits = buffer is not None and str(buffer.type.element_type) == "i32"
-    return buffer if fits and tuple(buffer.type.shape) == groups_shape(note) else None
+    if buffer is None or str(buffer.type.element_type) != "i32":
+        return None
+    return buffer if tuple(buffer.type.shape) == groups_shape(note) else None

@@ -118,7 +118,9 @@ def _match(nest: Nest) -> Several | str:
     slice_ = [op for op in nest.body() if op in needed and op not in totals]
     arguments = list(nest.block.regions[0].blocks[0].arguments)
     used = {v for op in slice_ if op not in accesses for v in op.operands} | set(values)
-    counters = {arguments[i]: order.index(i) for i in order if arguments[i] in used}
+    counters: dict[ir.Value, int | None] = {
+        arguments[i]: order.index(i) for i in order if arguments[i] in used
+    }
     first = nest.stores[0].op
     flat = FlatNest(nest, iters, accesses, first, totals[0], values[0], slice_, None, counters)
     stores = [store.op for store in nest.stores]
