@@ -1,6 +1,8 @@
 """What benchmarks measure and how it is judged; measuring itself is no test."""
 
+import importlib.util
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -11,6 +13,16 @@ from checkout import ROOT
 def benchmarks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let tests import what the scripts import of each other."""
     monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+
+
+def script() -> ModuleType:
+    """Return `benchmarks/kernels.py`; a module of other tests has its name."""
+    spec = importlib.util.spec_from_file_location("kernels_script", ROOT / "benchmarks/kernels.py")
+    assert spec is not None
+    assert spec.loader is not None
+    made = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(made)
+    return made
 
 
 def cache(system: Path, cpu: int, index: int, *, level: int, size: str, kind: str, of: str) -> None:
@@ -92,8 +104,7 @@ def test_plots_that_are_not_drawn_are_told(
 ) -> None:
     from types import SimpleNamespace
 
-    import kernels
-
+    kernels = script()
     missing = str(tmp_path / "python")
     kernels.draw(SimpleNamespace(peers_python=missing, out=tmp_path), tmp_path / "kernels.json")
     assert capsys.readouterr().out.startswith(f"no plot: there is no {missing} (`make peers`")
@@ -102,7 +113,7 @@ def test_plots_that_are_not_drawn_are_told(
 
 
 def test_limits_that_cannot_be_measured_name_the_log(tmp_path: Path) -> None:
-    import kernels
+    kernels = script()
 
     class Broken:
         log_path = str(tmp_path / "log")

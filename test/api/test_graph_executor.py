@@ -171,7 +171,7 @@ def test_graph_json_is_readable(chain: Executable) -> None:
     else:
         # Tensors that are not needed at a time share storage.
         assert len(attrs["storage_size"]) < count
-        assert {"matmul", "softmax"} <= {node["attrs"]["func_name"] for node in calls}
+        assert {"matmul_add", "softmax"} <= {node["attrs"]["func_name"] for node in calls}
 
 
 def test_a_graph_is_made_again_of_its_json(chain: Executable) -> None:
