@@ -7,12 +7,11 @@ are then what windows over a fill and a copy are.
 from dataclasses import dataclass
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.dialects.relax.dialect import Dims
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.lowering.tir_to_vector.analysis import Nest, match_nest, top_level
 from relax_mlir.lowering.tir_to_vector.branches import BRANCH, result_of
 from relax_mlir.lowering.tir_to_vector.padding import is_zero, plus_constant
-from relax_mlir.lowering.tir_to_vector.symbols import symbolic
+from relax_mlir.lowering.tir_to_vector.symbols import size_value, symbolic
 
 # Predicates of `arith.cmpi`, and those of the same with its operands exchanged.
 _SLT, _SLE, _SGT, _SGE = 2, 3, 4, 5
@@ -143,7 +142,7 @@ def _split(found: _Guarded) -> None:
     nest = found.nest
     with ir.InsertionPoint(nest.top):
         fill = match_nest(nest.top.clone(), branches=True)
-        sizes = [_size(size) for size in found.size]
+        sizes = [size_value(size) for size in found.size]
     assert isinstance(fill, Nest)  # as what it is a copy of
     fill.block.attributes["block_name"] = ir.StringAttr.get(f"{nest.name}_fill")
     _store(fill, found, fills=True)
@@ -170,7 +169,7 @@ def _store(nest: Nest, found: _Guarded, *, fills: bool) -> None:
             ).result
             at = [
                 ir.Operation.create(
-                    "arith.addi", results=[index], operands=[i, _size(SymExpr.const(low))]
+                    "arith.addi", results=[index], operands=[i, size_value(SymExpr.const(low))]
                 ).result
                 if low
                 else i
@@ -179,12 +178,3 @@ def _store(nest: Nest, found: _Guarded, *, fills: bool) -> None:
         ir.Operation.create("memref.store", operands=[value, nest.stores[0].buffer, *at])
     for op in reversed(old):
         op.erase()
-
-
-def _size(size: SymExpr) -> ir.Value:
-    index = ir.IndexType.get()
-    if size.value is not None:
-        name, attr = "arith.constant", ir.IntegerAttr.get(index, size.value)
-    else:
-        name, attr = "tir.symbol", Dims.of([size])
-    return ir.Operation.create(name, results=[index], attributes={"value": attr}).result

@@ -9,7 +9,7 @@ from relax_mlir.lowering.tir_to_vector.idle_loops import (
     skip_idle_loops,
 )
 from relax_mlir.lowering.tir_to_vector.init import split_inits
-from relax_mlir.lowering.tir_to_vector.machine import Machine
+from relax_mlir.lowering.tir_to_vector.machine import Machine, dot_product_names
 from relax_mlir.lowering.tir_to_vector.nibbles import lower_nibbles
 from relax_mlir.lowering.tir_to_vector.packed_calls import keep_order
 from relax_mlir.lowering.tir_to_vector.plan import Writer, plan_function, prepare
@@ -58,7 +58,7 @@ def lower_tir(
     Raises:
         PassError: a symbol of a prim func has no value, or a parallel loop carries a reduction.
     """
-    dots = tuple(name for name in dot_products.split(",") if name)
+    dots = dot_product_names(dot_products)
     machine = Machine(
         vector_bits, vector_registers, fma, threads, l1_bytes, l2_bytes, l3_bytes, dots, gathers,
         fma_units,

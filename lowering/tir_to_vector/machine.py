@@ -88,3 +88,8 @@ class Machine:
         """
         two = (self.row_tiles[0], 2)
         return ((9, 3), two) if self.registers >= 32 and self.vector_bits >= 512 else (two,)
+
+
+def dot_product_names(listed: str) -> tuple[str, ...]:
+    """Return `Machine.dot_products` of an option: names between commas."""
+    return tuple(name for name in listed.split(",") if name)

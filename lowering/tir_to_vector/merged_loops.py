@@ -10,14 +10,13 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.dialects.relax.dialect import Dims
 from relax_mlir.dialects.relax.prover import can_prove_less_equal
 from relax_mlir.dialects.relax.symbolic import SymExpr, product
 from relax_mlir.dialects.tir.ops import block_predicate, set_block_predicate
 from relax_mlir.lowering.tir_to_vector.analysis import BY_HAND, match_nest, top_level
 from relax_mlir.lowering.tir_to_vector.index_emit import constant_or_value
 from relax_mlir.lowering.tir_to_vector.scheduled_index import Lin, linear
-from relax_mlir.lowering.tir_to_vector.symbols import symbolic
+from relax_mlir.lowering.tir_to_vector.symbols import size_value, symbolic
 
 _PURE = ("tir.yield", "tir.symbol", "arith.")
 # Predicates of arith.cmpi: below a bound, and a bound that is above.
@@ -283,7 +282,7 @@ class _Merged:
         count = len(sizes)
         set_block_predicate(block, None)
         with ir.InsertionPoint(top):
-            zero, values = _size(SymExpr.const(0)), [_size(size) for size in sizes]
+            zero, values = size_value(SymExpr.const(0)), [size_value(size) for size in sizes]
         point, outer = ir.InsertionPoint(top), block
         for i in order:
             with point:
@@ -398,12 +397,3 @@ def _reaches_in(op: ir.Operation, top: ir.Operation) -> bool:
         for body in region.blocks
         for view in body.operations
     )
-
-
-def _size(size: SymExpr) -> ir.Value:
-    index = ir.IndexType.get()
-    if size.value is not None:
-        name, attr = "arith.constant", ir.IntegerAttr.get(index, size.value)
-    else:
-        name, attr = "tir.symbol", Dims.of([size])
-    return ir.Operation.create(name, results=[index], attributes={"value": attr}).result

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.atoms import Extremum
 from relax_mlir.dialects.relax.binding import Solution, solutions
+from relax_mlir.dialects.relax.dialect import Dims
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.walk import named
@@ -30,6 +31,16 @@ def symbol_ops(func: ir.OpView) -> list[ir.Operation]:
 def expression(op: ir.Operation) -> SymExpr:
     """Return the expression that a `tir.symbol` stands for."""
     return op.attributes["value"].dims[0]
+
+
+def size_value(size: SymExpr) -> ir.Value:
+    """Write an index where code is inserted: a constant, or the `tir.symbol` of an expression."""
+    index = ir.IndexType.get()
+    if size.value is not None:
+        name, attr = "arith.constant", ir.IntegerAttr.get(index, size.value)
+    else:
+        name, attr = "tir.symbol", Dims.of([size])
+    return ir.Operation.create(name, results=[index], attributes={"value": attr}).result
 
 
 def symbolic(value: ir.Value) -> SymExpr | None:

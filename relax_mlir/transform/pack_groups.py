@@ -16,7 +16,7 @@ from relax_mlir.dialects.relax.constants import (
 from relax_mlir.lowering.tir_to_vector.convolution import Convolution
 from relax_mlir.lowering.tir_to_vector.given_groups import KERNEL_GROUPS, grouped_kernels, note_of
 from relax_mlir.lowering.tir_to_vector.image_copy import CopiedWindow, find_copied
-from relax_mlir.lowering.tir_to_vector.machine import Machine
+from relax_mlir.lowering.tir_to_vector.machine import Machine, dot_product_names
 from relax_mlir.lowering.tir_to_vector.plan import plan_function
 from relax_mlir.transform.contraction_kernels import nests_alone
 from relax_mlir.transform.effects import functions_to_optimize, written_values
@@ -38,7 +38,7 @@ def pack_groups(
         vector_registers: how many vector registers there are.
         dot_products: names of instructions as `Machine.dot_products` has them, between commas.
     """
-    dots = tuple(name for name in dot_products.split(",") if name)
+    dots = dot_product_names(dot_products)
     if not dots:
         return
     packer = _Packer(module, Machine(vector_bits, vector_registers, dot_products=dots))

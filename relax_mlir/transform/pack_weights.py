@@ -34,7 +34,7 @@ from relax_mlir.lowering.tir_to_vector.contraction import Contraction, match_con
 from relax_mlir.lowering.tir_to_vector.dot_product import DotProduct, find_dot_product
 from relax_mlir.lowering.tir_to_vector.few_panels import MOST_ROWS
 from relax_mlir.lowering.tir_to_vector.flat import FlatAccess
-from relax_mlir.lowering.tir_to_vector.machine import Machine
+from relax_mlir.lowering.tir_to_vector.machine import Machine, dot_product_names
 from relax_mlir.lowering.tir_to_vector.matrix_tile import SIDE
 from relax_mlir.transform.contraction_kernels import (
     ContractionKernel,
@@ -129,7 +129,7 @@ def pack_weights(
         vector_registers: how many vector registers there are.
         dot_products: names of instructions as `Machine.dot_products` has them, between commas.
     """
-    dots = tuple(name for name in dot_products.split(",") if name)
+    dots = dot_product_names(dot_products)
     packer = _Packer(module, Machine(vector_bits, vector_registers, dot_products=dots))
     for function in functions_to_optimize(module):
         packer.function(function)

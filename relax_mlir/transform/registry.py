@@ -25,6 +25,13 @@ if TYPE_CHECKING:
 RESERVED_OPTIONS = ("opt-level", "required")
 PREFIXES = ("relax.transform.", "tir.transform.", "transform.")
 
+# What a target multiplies with: which layout of weights it reads.
+_PRODUCTS = (
+    PassOption("vector_bits", int, 512, "width of a vector register"),
+    PassOption("vector_registers", int, 32, "how many vector registers there are"),
+    PassOption("dot_products", str, "", "dot-product instructions, between commas"),
+)
+
 # Flag -> PassSpec of the passes written in relax_mlir.transform itself.
 TRANSFORM_PASSES: dict[str, PassSpec] = {
     "fuse-attention": PassSpec(
@@ -181,11 +188,7 @@ TRANSFORM_PASSES: dict[str, PassSpec] = {
         entry="relax_mlir.transform.pack_weights:pack_weights",
         summary="Bring constant matrices into the panels that contractions read",
         opt_level=2,
-        options=(
-            PassOption("vector_bits", int, 512, "width of a vector register"),
-            PassOption("vector_registers", int, 32, "how many vector registers there are"),
-            PassOption("dot_products", str, "", "dot-product instructions, between commas"),
-        ),
+        options=_PRODUCTS,
     ),
     "pack-groups": PassSpec(
         flag="pack-groups",
@@ -193,11 +196,7 @@ TRANSFORM_PASSES: dict[str, PassSpec] = {
         entry="relax_mlir.transform.pack_groups:pack_groups",
         summary="Put constant kernels of convolutions into the groups that targets multiply",
         opt_level=2,
-        options=(
-            PassOption("vector_bits", int, 512, "width of a vector register"),
-            PassOption("vector_registers", int, 32, "how many vector registers there are"),
-            PassOption("dot_products", str, "", "dot-product instructions, between commas"),
-        ),
+        options=_PRODUCTS,
     ),
     "pack-winograd": PassSpec(
         flag="pack-winograd",
