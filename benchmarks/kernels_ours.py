@@ -9,8 +9,8 @@ from workload import data, places
 
 from relax_mlir import relax, tir
 from relax_mlir.relax import op
+from relax_mlir.runtime.roofs import Roofs
 from relax_mlir.script import relax as R
-from relax_mlir.tools.roofs import Roofs
 
 
 def sizes(x):

@@ -14,8 +14,8 @@ from relax_mlir.runtime.costs import expression
 from relax_mlir.runtime.executable import Executable
 from relax_mlir.runtime.memory import NaiveAllocator
 from relax_mlir.runtime.native import ffi_value, load_objects, native_error
+from relax_mlir.runtime.roofs import Roofs
 from relax_mlir.runtime.values import numpy_dtype
-from relax_mlir.tools.roofs import Roofs
 
 _SECONDS = 0.05
 _PEAK_SECONDS = 0.1

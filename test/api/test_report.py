@@ -11,10 +11,10 @@ from relax_mlir import relax
 from relax_mlir.lowering.codegen.target import Target
 from relax_mlir.relax import op
 from relax_mlir.relax import pipeline as builds
+from relax_mlir.runtime.roofs import Roofs
 from relax_mlir.script import from_source
 from relax_mlir.script import relax as R
 from relax_mlir.tools.kernel_report import report
-from relax_mlir.tools.roofs import Roofs
 
 SCRIPT = (ROOT / "test" / "tools" / "Inputs" / "kernels.py").read_text()
 SLOW = (

@@ -10,10 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from relax_mlir.lowering.codegen.target import Target
-
 _SPAN = 1e-3  # seconds between two readings, about
 _LINE = 64
+_FEW_REGISTERS = ("x86_64", "i386", "i686")  # 16 of vectors, where those have not 64 bytes
 _PAGE = 4096
 _FMA = """
 define void @fma(i64 %rounds) {{
@@ -108,17 +107,20 @@ class Roofs:
     def __init__(self) -> None:
         import llvmlite.binding as llvm
 
-        host = Target.host()
-        self._lanes = host.vector_bits // 32
+        llvm.initialize_native_target()
+        llvm.initialize_native_asmprinter()
+        triple, features = llvm.get_process_triple(), llvm.get_host_cpu_features()
+        self._lanes = 16 if features.get("avx512f") else 8 if features.get("avx2") else 4
+        many = self._lanes == 16 or triple.split("-")[0] not in _FEW_REGISTERS
         # As many sums as registers hold beside two factors: they keep every unit busy.
-        self._chains = 24 if host.max_vector_registers >= 32 else 12
+        self._chains = 24 if many else 12
         # Rows and vectors of a register tile that needs few loads, and leaves some registers.
-        self._tile = (5, 2) if host.max_vector_registers < 32 else (8, 3)
+        self._tile = (8, 3) if many else (5, 2)
         source = _fma_text(self._lanes, self._chains) + _loaded_text(self._lanes, *self._tile)
         source += "".join(_walk_text(*way) for way in _COPIES) + _walk_text("reading", None, 1)
-        features = host.features + (",-prefer-256-bit" if host.vector_bits == 512 else "")
-        machine = llvm.Target.from_triple(host.triple).create_target_machine(
-            cpu=host.cpu, features=features, opt=3
+        flags = features.flatten() + (",-prefer-256-bit" if self._lanes == 16 else "")
+        machine = llvm.Target.from_triple(triple).create_target_machine(
+            cpu=llvm.get_host_cpu_name(), features=flags, opt=3
         )
         module = llvm.parse_assembly(source + "!0 = !{i32 1}\n")
         self._engine: Any = llvm.create_mcjit_compiler(module, machine)
