@@ -1,8 +1,8 @@
-"""Compiled modules kept on disk, so that what was compiled once is not compiled again.
+"""What was compiled, kept on disk, so that it is not compiled again.
 
-An entry is named by a digest of all that its code depends on: the kernels as they enter code
-generation, the target, the versions of the libraries, and the sources of this compiler. Processes
-may share a folder: entries appear in one step, and one that is damaged is as good as none.
+An entry is named by a digest of all that it depends on: the kernels as they enter code generation,
+the target, the versions of the libraries, and the sources of this compiler. Processes may share a
+folder: entries appear in one step, and one that is damaged is as good as none.
 """
 
 import contextlib
@@ -13,19 +13,23 @@ import json
 import os
 import tempfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 # Names the folder, or with one of `_OFF` says that there is none.
 ENVIRONMENT = "RELAX_MLIR_CACHE"
 _OFF = ("", "0", "off", "false", "no")
-_MAGIC = b"relax-mlir object 1\n"
+_MAGIC = b"relax-mlir cache 2\n"
 _DIGEST_BYTES = 32
 _LENGTH_BYTES = 8
-_SUFFIX = ".relaxobj"
+_OBJECT = ".relaxobj"
+_SUFFIX = ".relax"  # of all entries: what comes before `obj` and the like
 _LIBRARIES = ("torch-mlir", "llvmlite", "relax-mlir")
-DEFAULT_MOST_BYTES = 256 << 20
+DEFAULT_MOST_BYTES = 1 << 30
 
 
 @dataclass(frozen=True)
@@ -39,7 +43,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class CompileCache:
-    """A folder of compiled modules; made when something is kept.
+    """A folder of what was compiled; made when something is kept.
 
     Attributes:
         folder: where.
@@ -70,42 +74,60 @@ class CompileCache:
         return CompileCache(Path(caches) / "relax-mlir")
 
     def load(self, key: str) -> Entry | None:
-        """Return an entry, None where there is none that is whole."""
-        path = self._path(key)
+        """Return the code of a compilation, None where there is none that is whole."""
+        path = self.find_file(f"{key}{_OBJECT}")
+        if path is None:
+            return None
         try:
-            data = path.read_bytes()
+            entry = _decode(path.read_bytes())
         except OSError:
             return None
-        entry = _decode(data)
-        with contextlib.suppress(OSError):
-            if entry is None:
-                path.unlink()
-            else:
-                os.utime(path)  # used now
+        if entry is None:
+            self.drop(path)
         return entry
 
     def store(self, key: str, entry: Entry) -> None:
-        """Keep an entry; a folder that cannot be written to keeps nothing."""
+        """Keep the code of a compilation; a folder that cannot be written to keeps nothing."""
+        self.write(f"{key}{_OBJECT}", _encode(entry))
+
+    def find_file(self, name: str) -> Path | None:
+        """Return a file of the folder, which is used now; None where there is none."""
+        path = self.folder / name
+        try:
+            os.utime(path)
+        except OSError:
+            return None
+        return path
+
+    def drop(self, path: Path) -> None:
+        """Delete a file of the folder that is not as it was written."""
+        with contextlib.suppress(OSError):
+            path.unlink()
+
+    def write(self, name: str, parts: Sequence[Any]) -> None:
+        """Write a file, given as buffers; a folder that cannot be written to keeps nothing.
+
+        What takes more than half of the folder's room is not kept.
+        """
+        if sum(memoryview(part).nbytes for part in parts) > self.most_bytes // 2:
+            return
         with contextlib.suppress(OSError):
             self.folder.mkdir(parents=True, exist_ok=True)
             descriptor, temporary = tempfile.mkstemp(dir=self.folder, suffix=".tmp")
             try:
                 with os.fdopen(descriptor, "wb") as file:
-                    file.write(_encode(entry))
-                Path(temporary).replace(self._path(key))
+                    file.writelines(parts)
+                Path(temporary).replace(self.folder / name)
             except BaseException:
                 Path(temporary).unlink(missing_ok=True)
                 raise
             self._shrink()
 
-    def _path(self, key: str) -> Path:
-        return self.folder / f"{key}{_SUFFIX}"
-
     def _shrink(self) -> None:
         entries = []
         with os.scandir(self.folder) as found:
             for item in found:
-                if item.name.endswith(_SUFFIX):
+                if _SUFFIX in item.name:
                     with contextlib.suppress(OSError):  # another process deleted it
                         status = item.stat()
                         entries.append((status.st_mtime_ns, status.st_size, item.path))
@@ -118,17 +140,20 @@ class CompileCache:
             total -= size
 
 
-def key_of(program: str, settings: Mapping[str, object]) -> str:
+def key_of(program: str, settings: Mapping[str, object], arrays: Iterable[np.ndarray] = ()) -> str:
     """Return the name of a compilation's entry.
 
     Args:
-        program: the kernels' text.
+        program: its text.
         settings: what else the code depends on, such as the target.
+        arrays: the program's constants, contiguous.
     """
     digest = hashlib.sha256(_compiler())
     digest.update(json.dumps(dict(settings), sort_keys=True).encode())
     digest.update(b"\0")
     digest.update(program.encode())
+    for array in arrays:
+        digest.update(array.reshape(-1).view(np.uint8))
     return digest.hexdigest()
 
 
@@ -143,18 +168,22 @@ def _compiler() -> bytes:
     import relax_mlir.lowering
 
     for package in (relax_mlir.dialects, relax_mlir.lowering):
-        folder = Path(str(package.__file__)).parent
-        for path in sorted(folder.rglob("*.py")):
-            digest.update(path.relative_to(folder).as_posix().encode() + b"\0")
-            digest.update(path.read_bytes())
+        add_sources(digest, Path(str(package.__file__)).parent)
     return digest.digest()
 
 
-def _encode(entry: Entry) -> bytes:
+def add_sources(digest: Any, folder: Path) -> None:
+    """Add the Python files of a folder to one of hashlib's digests."""
+    for path in sorted(folder.rglob("*.py")):
+        digest.update(path.relative_to(folder).as_posix().encode() + b"\0")
+        digest.update(path.read_bytes())
+
+
+def _encode(entry: Entry) -> list[bytes]:
     source = zlib.compress(entry.source.encode(), 1)
     header = json.dumps({"names": entry.names, "object": len(entry.object)}).encode()
-    body = b"".join((len(header).to_bytes(_LENGTH_BYTES, "little"), header, entry.object, source))
-    return _MAGIC + hashlib.sha256(body).digest() + body
+    body = [len(header).to_bytes(_LENGTH_BYTES, "little"), header, entry.object, source]
+    return [_MAGIC, hashlib.sha256(b"".join(body)).digest(), *body]
 
 
 def _decode(data: bytes) -> Entry | None:

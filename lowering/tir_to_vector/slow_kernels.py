@@ -1,6 +1,7 @@
 """Saying which kernels have no fast path: one line each, on the logger `relax_mlir.kernels`."""
 
 import logging
+import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
@@ -23,6 +24,36 @@ def silence() -> Iterator[None]:
         yield
     finally:
         LOGGER.disabled = before
+
+
+@contextmanager
+def told() -> Iterator[list[str] | None]:
+    """Collect the lines that this thread tells while this lasts; None where nobody hears any."""
+    if not LOGGER.isEnabledFor(logging.WARNING):
+        yield None
+        return
+    collector = _Collector()
+    LOGGER.addHandler(collector)
+    try:
+        yield collector.lines
+    finally:
+        LOGGER.removeHandler(collector)
+
+
+def tell(line: str) -> None:
+    """Say of a kernel what `told` collected."""
+    LOGGER.warning("%s", line)
+
+
+class _Collector(logging.Handler):
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
+        self.lines: list[str] = []
+        self._thread = threading.get_ident()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if record.thread == self._thread:
+            self.lines.append(record.getMessage())
 
 
 def slow_blocks(plans: Iterable[Plan]) -> list[BlockInfo]:
@@ -67,7 +98,7 @@ class SlowKernels:
         key = tuple((info.name, info.reason) for info in blocks)
         if blocks and key not in self._told:
             self._told.add(key)
-            LOGGER.warning("%s", sentence(kernel, blocks))
+            tell(sentence(kernel, blocks))
 
 
 def _points(op: ir.Operation, times: float = 1.0) -> float:

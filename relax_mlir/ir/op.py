@@ -145,6 +145,11 @@ def get_op_attr(op_name: str, attr_key: str) -> Any:
     return _ATTRIBUTES.get(op_name.removeprefix(PREFIX), {}).get(attr_key)
 
 
+def has_op_attrs() -> bool:
+    """Whether `register_op_attr` or `register_op` attached anything to any operation."""
+    return any(_ATTRIBUTES.values())
+
+
 def reset_op_attr(op_name: str, attr_key: str) -> None:
     """Take back what `register_op_attr` attached; an operation of ours has its own rule again."""
     name = op_name.removeprefix(PREFIX)

@@ -13,6 +13,7 @@ from relax_mlir.lowering.codegen.native import NativeCode, available_threads, co
 from relax_mlir.lowering.codegen.target import Target
 from relax_mlir.lowering.relax_to_vm.locations import at_source
 from relax_mlir.relax.arenas import arenas
+from relax_mlir.relax.build_cache import build_once
 from relax_mlir.relax.build_log import BuildLog
 from relax_mlir.relax.codegen_vm import codegen_vm
 from relax_mlir.relax.kernel_costs import kernel_costs
@@ -91,7 +92,9 @@ def build(
 
     The current PassContext's instruments see every pass. Its `disabled_pass` leaves passes out, and
     its `opt_level` those that only optimise: at 0 all of them; 2, the default, leaves out what
-    moves scales into weights and changes layouts; `required_pass` overrides that.
+    moves scales into weights and changes layouts; `required_pass` overrides that. What an equal
+    build gave is taken from the cache on disk where nobody looks at passes: without instruments,
+    log, lists of passes and operations of one's own.
 
     Args:
         mod: Relax functions and prim funcs.
@@ -110,8 +113,23 @@ def build(
     if not isinstance(mod, IRModule):
         raise TypeError(f"relax.build takes an IRModule, got {type(mod).__name__}")
     resolved = Target.parse(target) if isinstance(target, str) else target
-    log = log if log is not None else BuildLog()
     context = PassContext.current()
+    if pipeline is not None and tuple(pipeline) == DEFAULT_PIPELINE:
+        pipeline = None
+    if log is not None or not _is_plain(pipeline, context, BuildLog()):
+        return _built(mod, resolved, pipeline, context, log or BuildLog())
+    return build_once(
+        mod, resolved, context, lambda: _built(mod, resolved, None, context, BuildLog())
+    )
+
+
+def _built(
+    mod: IRModule,
+    resolved: Target,
+    pipeline: Sequence[str] | None,
+    context: PassContext,
+    log: BuildLog,
+) -> Executable:
     with recorded(context.option(config.REPRODUCER)):
         working = _lowered(mod, pipeline, context, log, resolved)
         with lock_of(working.context), working.context, ir.Location.unknown():

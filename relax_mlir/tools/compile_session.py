@@ -84,7 +84,10 @@ class Session:
                     )
                     data = f"{str(lowered).rstrip()}\n".encode()
                 else:
-                    executable = builds.build(mod, self.target, pipeline=self.pipeline, log=log)
+                    looked_at = log if log.dumps or self.options["time-passes"] else None
+                    executable = builds.build(
+                        mod, self.target, pipeline=self.pipeline, log=looked_at
+                    )
                     data = self._emit(executable, log)
         except PassError as error:
             self._tell(source, error)

@@ -1,0 +1,161 @@
+"""Executables kept on disk: what was built once is not built again."""
+
+import contextlib
+import copy
+import functools
+import hashlib
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, is_dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import relax_mlir.relax
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.context import lock_of
+from relax_mlir.dialects.relax.constants import constant_array, resource_name
+from relax_mlir.errors import ArgumentTypeError, ExecutableFormatError
+from relax_mlir.ir.module import IRModule
+from relax_mlir.ir.op import has_op_attrs
+from relax_mlir.lowering.codegen.compile_cache import CompileCache, add_sources, key_of
+from relax_mlir.lowering.codegen.native import available_threads
+from relax_mlir.lowering.codegen.target import Target
+from relax_mlir.lowering.tir_to_vector.slow_kernels import tell, told
+from relax_mlir.runtime.executable import Executable
+from relax_mlir.runtime.serialize import dump
+from relax_mlir.transform import config
+from relax_mlir.transform.context import PassContext
+
+_SUFFIX = ".relaxexe"
+# In a kept executable's metadata: the lines that its build told.
+_TOLD = "told"
+_RESOURCE = re.compile(r"dense_resource<([^>]+)>")
+# MLIR's text ends in the bytes of resources.
+_RESOURCES = "\n{-#"
+_PLAIN = (str, int, float, Path)
+
+
+def build_once(
+    mod: IRModule, target: Target, context: PassContext, build: Callable[[], Executable]
+) -> Executable:
+    """Return what `build` returns, from the cache on disk if it was built before.
+
+    Args:
+        mod: what is built.
+        target: the machine to build for.
+        context: its options are part of what an executable depends on. Whoever names passes in
+            it, and whoever has operations of one's own, has everything built.
+        build: builds it; nothing but `mod`, `target` and the options of `context` may matter.
+    """
+    cache = CompileCache.find(context.option(config.COMPILE_CACHE))
+    if cache is None or context.required_pass or context.disabled_pass or has_op_attrs():
+        return build()
+    key = _key(mod, target, context)
+    if key is None:
+        return build()
+    found = _load(cache, f"{key}{_SUFFIX}")
+    if found is not None:
+        for line in found.metadata.pop(_TOLD):
+            tell(line)
+        return found
+    with told() as heard:
+        executable = build()
+    if heard is not None:
+        with contextlib.suppress(ArgumentTypeError):  # a constant that no file can hold
+            cache.write(f"{key}{_SUFFIX}", _file(executable, heard))
+    return executable
+
+
+def _key(mod: IRModule, target: Target, context: PassContext) -> str | None:
+    """Return the name of a build's entry, None where a build depends on what no text says."""
+    options = _options(context.config)
+    if options is None:
+        return None
+    with lock_of(mod.context):
+        arrays = _resources(mod)
+        if arrays is None:
+            return None
+        text = mod.mlir_module.operation.get_asm(
+            assume_verified=True, enable_debug_info=True, large_resource_limit=0
+        )
+    # The same resource has another name in each module.
+    numbers = {name: number for number, name in enumerate(arrays)}
+    text = text.partition(_RESOURCES)[0]
+    if not all(name in numbers for name in _RESOURCE.findall(text)):
+        return None
+    text = _RESOURCE.sub(lambda found: f"dense_resource<{numbers[found[1]]}>", text)
+    settings = {
+        **asdict(target),
+        "threads": available_threads(target),
+        "machine": [*target.cache_bytes, *target.dot_products],
+        "level": context.opt_level,
+        "options": options,
+        "sources": _sources(),
+        "sizes": [array.nbytes for array in arrays.values()],
+    }
+    return key_of(text, settings, arrays.values())
+
+
+def _options(given: Mapping[str, Any]) -> dict[str, str] | None:
+    """Return options as text, None if one is nothing that text tells all of."""
+    options = {}
+    for key, value in given.items():
+        if key == config.COMPILE_CACHE:
+            continue
+        if is_dataclass(value) and not isinstance(value, type):
+            fields = asdict(value)
+            if not all(isinstance(each, _PLAIN) for each in fields.values()):
+                return None
+        elif not isinstance(value, _PLAIN):
+            return None
+        options[key] = repr(value)
+    return options
+
+
+def _resources(mod: IRModule) -> dict[str, np.ndarray] | None:
+    """Return the arrays that constants are views of by their names, in the program's order."""
+    found: dict[str, np.ndarray] = {}
+    strange: list[str] = []
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        if op.name == "relax.constant":
+            value = op.attributes["value"]
+            name = resource_name(value)
+            if name is not None and name not in found:
+                try:
+                    found[name] = np.ascontiguousarray(constant_array(value))
+                except ValueError:
+                    strange.append(name)
+        return ir.WalkResult.ADVANCE
+
+    mod.mlir_module.operation.walk(visit)
+    return None if strange else found
+
+
+@functools.cache
+def _sources() -> str:
+    digest = hashlib.sha256()
+    add_sources(digest, Path(str(relax_mlir.relax.__file__)).parent.parent)
+    return digest.hexdigest()
+
+
+def _file(executable: Executable, lines: list[str]) -> list[Any]:
+    """Return the parts of a file that also has what was told of kernels."""
+    noted = copy.copy(executable)
+    noted.metadata = {**executable.metadata, _TOLD: lines}
+    return list(dump(noted))
+
+
+def _load(cache: CompileCache, name: str) -> Executable | None:
+    path = cache.find_file(name)
+    if path is None:
+        return None
+    try:
+        return Executable.load(path, verify=True)
+    except ExecutableFormatError:
+        cache.drop(path)
+    except OSError:
+        pass
+    return None
