@@ -12,7 +12,7 @@ from relax_mlir.tir.schedule.index import Indices
 from relax_mlir.tir.schedule.render import SREF
 from relax_mlir.tir.schedule.simplify import simplify
 
-_PURE = ("arith.", "tir.symbol", "memref.dim", "affine.apply")
+_PURE = ("arith.", "math.", "tir.symbol", "memref.dim", "affine.apply")
 
 
 def new_loop(
@@ -293,34 +293,6 @@ def _depends(block: ir.Operation) -> bool:
         value is not None and not isinstance(value.owner, ir.Block) and not _is_entry(value)
         for value in values
     )
-
-
-def fold(top: ir.Operation) -> None:
-    """Leave out additions of 0 and multiplications by 0 and 1 of indices in an operation.
-
-    They come of iterators that were replaced by numbers; reading a script folds some of them.
-    """
-    for op in tree.walk(top):
-        name = op.name
-        if name not in ("arith.addi", "arith.subi", "arith.muli"):
-            continue
-        if not isinstance(op.results[0].type, ir.IndexType):
-            continue
-        lhs, rhs = op.operands
-        left, right = number_of(lhs), number_of(rhs)
-        if name == "arith.muli":
-            same = rhs if left == 1 or right == 0 else lhs if right == 1 or left == 0 else None
-        else:
-            same = lhs if right == 0 else rhs if left == 0 and name == "arith.addi" else None
-        if same is not None:
-            op.results[0].replace_all_uses_with(same)
-
-
-def number_of(value: ir.Value) -> int | None:
-    """Return an integer that is a constant, None for any other value."""
-    if isinstance(value.owner, ir.Block) or value.owner.operation.name != "arith.constant":
-        return None
-    return ir.IntegerAttr(value.owner.operation.attributes["value"]).value
 
 
 def sweep(top: ir.Operation) -> None:

@@ -6,6 +6,7 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.tir.schedule import checks, edit, scopes, tree
 from relax_mlir.tir.schedule.accesses import accesses, declare
+from relax_mlir.tir.schedule.folding import fold
 from relax_mlir.tir.schedule.index import Indices
 from relax_mlir.tir.schedule.index_map import IndexMap
 from relax_mlir.tir.schedule.inverses import inverse_of
@@ -68,7 +69,8 @@ def transform_block_layout(
     (loops[0] if loops else block).erase()
     state.touch()
     fresh = state.indices(made)
-    edit.fold(made)
+    fold(fresh, made)
+    fresh = state.indices(made)
     tidy(fresh, made)
     for each in [made, *(op for op in tree.ancestors(made) if op.name == tree.BLOCK)]:
         declare(fresh, each)

@@ -9,6 +9,7 @@ from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.tir.schedule import checks, edit, tree
 from relax_mlir.tir.schedule.accesses import declare
 from relax_mlir.tir.schedule.conditions import Comparison
+from relax_mlir.tir.schedule.folding import fold
 from relax_mlir.tir.schedule.index import Indices
 from relax_mlir.tir.schedule.primitives.block_layout import tidy
 from relax_mlir.tir.schedule.primitives.reductions import named_by
@@ -79,7 +80,8 @@ def blockize(state: ScheduleState, loop: ir.Operation, preserve_unit: bool) -> i
     _inner_block(indices, inner, made, halves, kept, inner_where)
     state.touch()
     fresh = state.indices(made)
-    edit.fold(made)
+    fold(fresh, made)
+    fresh = state.indices(made)
     edit.normalize(fresh, made)
     for each in [*tree.nested_blocks(made)[::-1], *_blocks_around(made)]:
         tidy(fresh, each) if each != made else None

@@ -6,6 +6,7 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.symbolic import SymExpr, product
 from relax_mlir.tir.schedule import buffers, edit, scopes, tree
 from relax_mlir.tir.schedule.accesses import accesses, declare
+from relax_mlir.tir.schedule.folding import fold
 from relax_mlir.tir.schedule.index import Indices
 from relax_mlir.tir.schedule.index_map import IndexMap
 from relax_mlir.tir.schedule.inverses import inverse_of
@@ -61,6 +62,9 @@ def compute_inline(state: ScheduleState, block: ir.Operation) -> None:
         load.results[0].replace_all_uses_with(result)
         load.erase()
     edit.remove_statement(block)
+    for each in readers:
+        fold(indices, each)
+    indices = state.indices(readers[0])
     for each in touched:
         declare(indices, each)
     edit.remove_unused_buffer(element.buffer)
@@ -321,6 +325,8 @@ def reverse_compute_inline(state: ScheduleState, block: ir.Operation) -> None:
     made.store.erase()
     buffer = made.buffer
     edit.remove_statement(block)
+    fold(indices, producer)
+    indices = state.indices(producer)
     for each in [producer, *(op for op in tree.ancestors(producer) if op.name == tree.BLOCK)]:
         declare(indices, each)
     edit.remove_unused_buffer(buffer)

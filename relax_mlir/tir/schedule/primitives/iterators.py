@@ -127,7 +127,8 @@ def _precomputed(
         memref.store(S.cast(value, dtype).value, cache, list(tree.body_of(made).arguments))
     declare(indices, made)
     for op, position in places:
-        with ir.InsertionPoint(op), op.location:
+        # The name of the operation's result, if it has one, is not that of its index.
+        with ir.InsertionPoint(op), ir.Location.unknown():
             loaded = memref.load(cache, [arguments[i] for i in used])
             op.operands[position] = S.cast(S.Scalar(loaded, dtype), S.INDEX).value
     return made

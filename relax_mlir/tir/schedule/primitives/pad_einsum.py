@@ -8,7 +8,7 @@ from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.tir.schedule import buffers, checks, edit, guarded, scopes, tree
 from relax_mlir.tir.schedule.accesses import accesses, declare
 from relax_mlir.tir.schedule.conditions import Comparison
-from relax_mlir.tir.schedule.edit import number_of
+from relax_mlir.tir.schedule.folding import number_of
 from relax_mlir.tir.schedule.index import Indices
 from relax_mlir.tir.schedule.padding import number
 from relax_mlir.tir.schedule.reducers import update_of

@@ -1,0 +1,108 @@
+"""Blocks that are inlined at numbers: what is computed of numbers is a number, and reads back."""
+
+import pytest
+from scheduled_programs import HEAD
+
+from relax_mlir.ir import assert_structural_equal
+from relax_mlir.script import from_source
+from relax_mlir.tir import Schedule
+
+_PICKED = """def main(A: T.Buffer((60,), "float32"), O: T.Buffer((9,), "float32")):
+    B = T.alloc_buffer((6,), "float32")
+    for i in range(6):
+        with T.block("B"):
+            vi = T.axis.spatial(6, i)
+            B[vi] = A[{0}]
+    for i in range(9):
+        with T.block("O"):
+            vi = T.axis.spatial(9, i)
+            O[vi] = B[{1}]
+"""
+_SIZED = """def main(a: T.handle, o: T.handle):
+    n = T.int64()
+    A = T.match_buffer(a, (n + 6,), "float32")
+    O = T.match_buffer(o, (9,), "float32")
+    B = T.alloc_buffer((n,), "float32")
+    for i in range(n):
+        with T.block("B"):
+            vi = T.axis.spatial(n, i)
+            B[vi] = A[vi + 1] + A[n - vi]
+    for i in range(9):
+        with T.block("O"):
+            vi = T.axis.spatial(9, i)
+            O[vi] = B[n - 1]
+"""
+
+
+@pytest.mark.parametrize("number", [0, 1, 5])
+@pytest.mark.parametrize(
+    ("expression", "value"),
+    [
+        ("vi * 2 + 1", lambda v: v * 2 + 1),
+        ("5 - vi", lambda v: 5 - v),
+        ("(vi + 3) % 8", lambda v: (v + 3) % 8),
+        ("(vi - 1) // 2 + 1", lambda v: (v - 1) // 2 + 1),
+        ("vi * vi", lambda v: v * v),
+        ("T.min(vi, 3)", lambda v: min(v, 3)),
+        ("T.max(vi - 2, 0)", lambda v: max(v - 2, 0)),
+        ("T.if_then_else(vi < 3, vi, 2)", lambda v: v if v < 3 else 2),
+        ("T.Select(vi < 3 and vi != 1, vi, 2)", lambda v: v if v < 3 and v != 1 else 2),
+        ("T.truncdiv(vi, 2)", lambda v: v // 2),
+        ("T.truncmod(vi, 2)", lambda v: v % 2),
+        ("T.abs(vi - 2)", lambda v: abs(v - 2)),
+        ("(vi & 3) ^ 2", lambda v: (v & 3) ^ 2),
+        ("vi << 1", lambda v: v << 1),
+        ("T.cast(T.cast(vi, 'int8') + T.int8(2), 'int64')", lambda v: v + 2),
+    ],
+)
+def test_inlined_at_a_number(expression, value, number):
+    sch = Schedule(from_source(HEAD + _PICKED.format(expression, number)))
+    sch.compute_inline("B")
+    assert f"O[vi] = A[{value(number)}]" in sch.mod.script()
+    assert_structural_equal(from_source(sch.mod.script()), sch.mod)
+
+
+def test_numbers_of_dtypes():
+    text = _PICKED.replace("A[{0}]", 'A[vi] * T.cast(vi, "float32")')
+    sch = Schedule(from_source(HEAD + text.format("", 3)))
+    sch.compute_inline("B")
+    assert "O[vi] = A[3] * 3.0" in sch.mod.script()
+    assert_structural_equal(from_source(sch.mod.script()), sch.mod)
+
+
+def test_inlined_at_a_size():
+    sch = Schedule(from_source(HEAD + _SIZED))
+    sch.compute_inline("B")
+    assert "O[vi] = A[n] + A[1]" in sch.mod.script()
+    assert_structural_equal(from_source(sch.mod.script()), sch.mod)
+
+
+def test_reverse_inlined_at_a_number():
+    text = """def main(A: T.Buffer((1, 6), "float32"), O: T.Buffer((9, 6), "float32")):
+    B = T.alloc_buffer((1, 6), "float32")
+    for i in range(6):
+        with T.block("B"):
+            vi = T.axis.spatial(6, i)
+            B[0, vi] = A[0, vi]
+    for u, i in T.grid(1, 6):
+        with T.block("O"):
+            vu, vi = T.axis.remap("SS", [u, i])
+            O[(vu + 7) * 2 % 9, vi] = B[vu, vi]
+"""
+    sch = Schedule(from_source(HEAD + text))
+    sch.reverse_compute_inline("O")
+    assert "O[5, vi] = A[0, vi]" in sch.mod.script()
+    assert_structural_equal(from_source(sch.mod.script()), sch.mod)
+
+
+def test_cached_index_of_a_named_load():
+    text = """def main(A: T.Buffer((9,), "float32"), O: T.Buffer((9,), "float32")):
+    for i in range(9):
+        with T.block("O"):
+            vi = T.axis.spatial(9, i)
+            t: T.float32 = A[(vi + 2) % 9]
+            O[vi] = t + t
+"""
+    sch = Schedule(from_source(HEAD + text))
+    sch.cache_index("O", "local", 0)
+    assert_structural_equal(from_source(sch.mod.script()), sch.mod)
