@@ -153,7 +153,7 @@ def key_of(program: str, settings: Mapping[str, object], arrays: Iterable[np.nda
     digest.update(b"\0")
     digest.update(program.encode())
     for array in arrays:
-        digest.update(array.reshape(-1).view(np.uint8))
+        digest.update(array.reshape(-1).view(np.uint8).data)
     return digest.hexdigest()
 
 
