@@ -12,7 +12,7 @@ from contextlib import ExitStack, contextmanager
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.convolution import Convolution
-from relax_mlir.lowering.tir_to_vector.convolution_store import TileStore
+from relax_mlir.lowering.tir_to_vector.convolution_store import Live, TileStore
 from relax_mlir.lowering.tir_to_vector.convolution_tiles import few_tiles, tiles_of
 from relax_mlir.lowering.tir_to_vector.emit import KEEP, Emitter
 from relax_mlir.lowering.tir_to_vector.image_copy import CopiedWindow
@@ -192,7 +192,7 @@ class _Writer:
                     yield size, loop.counter
             done = upto
 
-    def _columns(self, span: Span) -> Iterator[tuple[int, Index, Index | None]]:
+    def _columns(self, span: Span) -> Iterator[tuple[int, Index, Live | None]]:
         """As `_steps` along a row; yields also how many pixels of the tile there are, if not all.
 
         Of a row of unknown length the last tile is a whole or half a one. What it reads beyond the
@@ -201,7 +201,8 @@ class _Writer:
         emit, sizes = self.emit, self.sizes.cols
         if self.copy is not None and self.seldom:
             with emit.loop(*span, sizes[0]) as loop:
-                yield sizes[0], loop.counter, emit.min(emit.sub(span[1], loop.counter), sizes[0])
+                left = emit.min(emit.sub(span[1], loop.counter), sizes[0])
+                yield sizes[0], loop.counter, Live(left, 1)
             return
         if isinstance(self.cols, int) or max(self.sizes.rows) > 1:
             for width, col in self._steps(span, sizes):
@@ -209,28 +210,31 @@ class _Writer:
             return
         first, stop = span
         width, half = sizes[0], -(-sizes[0] // 2)
+        if self.copy is not None:
+            # One tile for what is whole and what is not: only whether it stores a pixel differs.
+            with emit.loop(first, stop, width) as loop:
+                left = emit.sub(stop, loop.counter)
+                with emit.when(emit.compare("sgt", left, half)) as branch:
+                    yield width, loop.counter, Live(emit.min(left, width), half + 1)
+                with emit.otherwise(branch):
+                    yield half, loop.counter, Live(left, 1)
+            return
         done = emit.add(first, emit.round_down(emit.sub(stop, first), width))
         with emit.loop(first, done, width) as loop:
             yield width, loop.counter, None
         left = emit.sub(stop, done)
-        if self.copy is None:
-            # Pixels that are not there are read from the last one, of few pixels only.
-            enough = emit.compare("sge", left, half)
-            with emit.when(enough):
-                yield half, done, None
-            done = emit.add(done, emit.select(enough, half, 0))
-            left = emit.sub(stop, done)
-            with emit.when(emit.compare("sgt", left, 0)):
-                yield half, done, left
-            return
-        with emit.when(emit.compare("sgt", left, half)) as branch:
-            yield width, done, left
-        with emit.otherwise(branch), emit.when(emit.compare("sgt", left, 0)):
-            yield half, done, left
+        # Pixels that are not there are read from the last one, of few pixels only.
+        enough = emit.compare("sge", left, half)
+        with emit.when(enough):
+            yield half, done, None
+        done = emit.add(done, emit.select(enough, half, 0))
+        left = emit.sub(stop, done)
+        with emit.when(emit.compare("sgt", left, 0)):
+            yield half, done, Live(left, 1)
 
     def _tile(
         self, env: dict[int, Index], size: tuple[int, int, int], at: tuple[Index, Index, Index],
-        packed_from: Index, live: Index | None,
+        packed_from: Index, live: Live | None,
     ) -> None:  # fmt: skip
         emit, found = self.emit, self.found
         (height, width, vectors), (row, col, block) = size, at
@@ -240,7 +244,7 @@ class _Writer:
         start = self.image.at(here).offset
         columns: list[Index] = list(range(width))
         if live is not None and self.copy is None:
-            columns = [emit.min(c, emit.sub(live, 1)) for c in columns]
+            columns = [emit.min(c, emit.sub(live.count, 1)) for c in columns]
         pixels = [
             emit.add(
                 emit.mul(r, self.image.stride(found.row)), emit.mul(c, self.image.stride(found.col))

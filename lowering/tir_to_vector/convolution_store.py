@@ -1,5 +1,8 @@
 """Writing a register tile of a convolution: channels side by side, or turned to rows of pixels."""
 
+from contextlib import nullcontext
+from dataclasses import dataclass
+
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.convolution import Convolution
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
@@ -10,6 +13,19 @@ from relax_mlir.lowering.tir_to_vector.machine import Machine
 from relax_mlir.lowering.tir_to_vector.multiply import add
 from relax_mlir.lowering.tir_to_vector.operands import Layout
 from relax_mlir.lowering.tir_to_vector.transposed import transpose
+
+
+@dataclass(frozen=True)
+class Live:
+    """How many of the pixels of a tile of one row there are.
+
+    Attributes:
+        count: so many.
+        least: a number that it is never below.
+    """
+
+    count: Index
+    least: int
 
 
 class TileStore:
@@ -39,7 +55,7 @@ class TileStore:
 
     def write(
         self, here: dict[int, Index], size: tuple[int, int, int], sums: list[ir.Value],
-        block: Index, left: Index, live: Index | None = None,
+        block: Index, left: Index, live: Live | None = None,
     ) -> None:  # fmt: skip
         """Write one tile.
 
@@ -53,25 +69,28 @@ class TileStore:
         """
         emit, found = self._emit, self._found
         height, width, vectors = size
+        along_channels = found.along == found.lane
+        places: list[tuple[Index, Index]] = []
         for v in range(vectors):
             env = {**here, **self._blocks.place(emit.add(block, v))}
             mine = [sums[p * vectors + v] for p in range(height * width)]
             rest = left if isinstance(left, int) and left == vectors * self._lanes else None
             count = self._lanes if rest is not None else self._count(left, v)
-            along_channels = found.along == found.lane
             if self._finish is not None:
                 if along_channels:
                     self._finish_channels(self._finish, env, mine, width, count, live)
                 else:
                     self._finish_pixels(self._finish, env, mine, width, count, live)
             elif along_channels:
-                self._along_channels(self._out.at(env).offset, mine, width, count, live)
+                places.append((self._out.at(env).offset, count))
             else:
                 self._along_pixels(self._out.at(env).offset, mine, width, count, live)
+        if places:
+            self._along_channels(places, sums, width, live)
 
     def _finish_channels(
         self, finish: Finish, env: dict[int, Index], sums: list[ir.Value], width: int,
-        count: Index, live: Index | None,
+        count: Index, live: Live | None,
     ) -> None:  # fmt: skip
         emit, lanes, found = self._emit, self._lanes, self._found
         mask = None if count == lanes else emit.mask(count, lanes)
@@ -83,7 +102,7 @@ class TileStore:
         for number, value in enumerate(sums):
             emit.vector_store(value, self._scratch, [number * lanes])
         for first in range(0, len(sums), width):
-            with emit.loop(0, width if live is None else live) as pixel:
+            with emit.loop(0, width if live is None else live.count) as pixel:
                 at = emit.mul(emit.add(pixel.counter, first), lanes)
                 value = emit.vector_load(self._scratch, [at], self._vector)
                 there = {**env, found.col: emit.add(env[found.col], pixel.counter)}
@@ -93,7 +112,7 @@ class TileStore:
 
     def _finish_pixels(
         self, finish: Finish, env: dict[int, Index], sums: list[ir.Value], width: int,
-        count: Index, live: Index | None,
+        count: Index, live: Live | None,
     ) -> None:  # fmt: skip
         emit, lanes, found = self._emit, self._lanes, self._found
         for number, value in enumerate(self._turned(sums)):
@@ -115,7 +134,7 @@ class TileStore:
                     start = emit.add(col, place - (low - first))
                     mask = self._between(low - first, high - first)
                     if live is not None:
-                        mask = emit.mask(emit.sub(live, low), lanes)
+                        mask = emit.mask(emit.sub(live.count, low), lanes)
                     finish.at(there)(value, start, mask)
 
     def _turned(self, sums: list[ir.Value]) -> list[ir.Value]:
@@ -149,20 +168,22 @@ class TileStore:
         return emit.add(down, emit.mul(col, self._out.stride(found.col)))
 
     def _along_channels(
-        self, start: Index, sums: list[ir.Value], width: int, count: Index, live: Index | None
-    ) -> None:
-        emit = self._emit
-        mask = None if count == self._lanes else emit.mask(count, self._lanes)
-        for number, value in enumerate(sums):
-            place = emit.add(start, self._pixel(number, width))
-            if live is None:
-                self._put(value, place, mask)
-                continue
-            with emit.when(emit.compare("slt", number, live)):
-                self._put(value, place, mask)
+        self, places: list[tuple[Index, Index]], sums: list[ir.Value], width: int,
+        live: Live | None,
+    ) -> None:  # fmt: skip
+        """Write vectors of channels, for each of which there is a place and a number of lanes."""
+        emit, lanes, vectors = self._emit, self._lanes, len(places)
+        masks = [None if count == lanes else emit.mask(count, lanes) for _, count in places]
+        for number in range(len(sums) // vectors):
+            pixel = self._pixel(number, width)
+            mine = sums[number * vectors : (number + 1) * vectors]
+            certain = live is None or number < live.least
+            with nullcontext() if certain else emit.when(emit.compare("slt", number, live.count)):
+                for value, (start, _), mask in zip(mine, places, masks, strict=True):
+                    self._put(value, emit.add(start, pixel), mask)
 
     def _along_pixels(
-        self, start: Index, sums: list[ir.Value], width: int, count: Index, live: Index | None
+        self, start: Index, sums: list[ir.Value], width: int, count: Index, live: Live | None
     ) -> None:
         emit, lanes, found = self._emit, self._lanes, self._found
         distance = self._out.stride(found.lane)
@@ -172,7 +193,7 @@ class TileStore:
             turned = everything[first : first + lanes]
             part = min(lanes, len(sums) - first)
             runs = self._runs(first, part, len(sums) if adjacent else width)
-            mask = None if live is None else emit.mask(emit.sub(live, first), lanes)
+            mask = None if live is None else emit.mask(emit.sub(live.count, first), lanes)
             most = count if isinstance(count, int) else lanes
             for lane in range(most):
                 place = emit.add(start, emit.mul(lane, distance))

@@ -1,11 +1,12 @@
 """Nests that read along one dimension and write along another, by square tiles in registers."""
 
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import replace
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.lowering.tir_to_vector.copy_order import reading_order
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.flat import FlatNest
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
@@ -56,6 +57,14 @@ class TransposeWriter(NestWriter):
         self._tiles: dict[ir.Operation, list[ir.Value]] = {}
         self._row = 0
 
+    def _maps(self, env: dict[int, Index], free: list[int]) -> None:
+        if len(free) > 1 and reading_order(self, free) != free:
+            super()._maps(env, free)
+            return
+        # Loops are the same for either case, and tiles ask themselves which it is.
+        with ExitStack() as loops:
+            self._map({**env, **self._outer_loops(loops, free)})
+
     def _map(self, env: dict[int, Index]) -> None:
         emit, lanes = self.emit, self.lanes
         columns = emit.size(self.flat.iters[self.along].extent)
@@ -65,13 +74,7 @@ class TransposeWriter(NestWriter):
         ends = (whole, (first, upto))
         condition = self._past_cache()
         self.streamed |= condition is not False
-        if isinstance(condition, bool):
-            self._tiles_of(env, *ends, past_cache=condition)
-        else:
-            with emit.when(condition) as branch:
-                self._tiles_of(env, *ends, past_cache=True)
-            with emit.otherwise(branch):
-                self._tiles_of(env, *ends, past_cache=False)
+        self._tiles_of(env, *ends, past_cache=condition)
         if self.masked:
             self._edges(env, (whole, columns), (first, upto, last))
         else:
@@ -96,14 +99,19 @@ class TransposeWriter(NestWriter):
         return aligned if condition is True else emit.both(condition, aligned)
 
     def _tiles_of(
-        self, env: dict[int, Index], whole: Index, rows: tuple[Index, Index], *, past_cache: bool
+        self, env: dict[int, Index], whole: Index, rows: tuple[Index, Index], *,
+        past_cache: bool | ir.Value,
     ) -> None:  # fmt: skip
         """Write the tiles that are full."""
         emit, lanes = self.emit, self.lanes
         start = self._aligned_start(env, *rows)
         read = self.bits(next(op for op in self.flat.slice if self._reads_across(op))) // 8
-        ahead = Ahead(self, env, read, (start, rows[1])) if past_cache else None
+        ahead = Ahead(self, env, read, (start, rows[1])) if past_cache is not False else None
         run, size = (ahead.run, ahead.size) if ahead else (_BLOCK, _BLOCK)
+        if isinstance(past_cache, ir.Value):
+            run, size = (
+                emit.select(past_cache, emit.index(n), emit.index(_BLOCK)) for n in (run, size)
+            )
         with ExitStack() as loops:
             right = loops.enter_context(self._blocks(0, whole, run))
             down = loops.enter_context(self._blocks(start, rows[1], size))
@@ -112,8 +120,9 @@ class TransposeWriter(NestWriter):
             y: Index = loops.enter_context(emit.loop(*down, lanes)).counter
             x = loops.enter_context(emit.loop(*right, lanes)).counter
             if ahead:
-                for op in filter(self._reads_across, self.flat.accesses):
-                    ahead.fetch(op, x, y)
+                with emit.when(past_cache) if past_cache is not True else nullcontext():
+                    for op in filter(self._reads_across, self.flat.accesses):
+                        ahead.fetch(op, x, y)
             if start is not rows[0]:
                 y = emit.max(emit.min(y, emit.sub(rows[1], lanes)), rows[0])
             self._tile(env, x, y, past_cache=past_cache)
@@ -227,8 +236,8 @@ class TransposeWriter(NestWriter):
         return replace(super()._part(position, is_outer), unit=1 if is_outer else self.lanes)
 
     def _tile(
-        self, env: dict[int, Index], column: Index, row: Index, *, past_cache: bool = False,
-        edge: tuple[Index, Index] | None = None,
+        self, env: dict[int, Index], column: Index, row: Index, *,
+        past_cache: bool | ir.Value = False, edge: tuple[Index, Index] | None = None,
     ) -> None:  # fmt: skip
         """Write a square of elements; with an edge only what lies before those ends."""
         emit, lanes = self.emit, self.lanes
@@ -249,12 +258,21 @@ class TransposeWriter(NestWriter):
                 mask = masks["load"][lane] if masks else None
                 vectors.append(emit.vector_load(base, [place], type_, mask))
             self._tiles[op] = transpose(emit, vectors)
+        puts: list[tuple[ir.Value, dict[int, Index], Index, ir.Value | None]] = []
         for self._row in range(lanes):
             inner = {**env, self.across: emit.add(row, self._row)}
             mask = masks["store"][self._row] if masks else None
-            value = self._value(inner, column, lanes, mask)
-            self._put(value, inner, column, mask, past_cache)
+            puts.append((self._value(inner, column, lanes, mask), inner, column, mask))
+            if isinstance(past_cache, bool):
+                self._put(*puts.pop(), past_cache)
         self._tiles = {}
+        if puts:
+            with emit.when(past_cache) as branch:
+                for put in puts:
+                    self._put(*put, True)
+            with emit.otherwise(branch):
+                for put in puts:
+                    self._put(*put, False)
 
     def _masks(self, count: Index, live: Index) -> list[ir.Value]:
         """Return masks of vectors, of which the first `count` have `live` lanes."""

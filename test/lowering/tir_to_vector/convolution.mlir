@@ -38,6 +38,31 @@ func.func @last(%x: tensor<1x7x7x4xf32>, %w: tensor<2x3x4x3x16xf32>) -> tensor<1
 
 // -----
 
+// Rows of unknown length have a tile for what is whole and what is not, and one of half the pixels for
+// a short end. Pixels that are there anyway are stored without asking, each with all its channels.
+
+#wide = #relax.dims<["w"], affine_map<()[s0] -> (1, 9, s0, 4)>>
+#high = #relax.dims<["w"], affine_map<()[s0] -> (1, 7, s0, 32)>>
+// CHECK-LABEL: func.func private @conv2d(
+// CHECK: [[LONG:%.*]] = arith.cmpi sgt, {{.*}}, %c7
+// CHECK: scf.if [[LONG]] {
+// CHECK-COUNT-28: vector.fma
+// CHECK-COUNT-16: vector.store
+// CHECK: [[NINTH:%.*]] = arith.cmpi slt, %c8, 
+// CHECK-NEXT: scf.if [[NINTH]] {
+// CHECK-COUNT-2: vector.store
+// CHECK-NEXT: }
+// CHECK: } else {
+// CHECK-COUNT-14: vector.fma
+// CHECK-NOT: vector.fma
+// CHECK: return
+func.func @any_length(%x: tensor<1x9x?x4xf32, #wide>, %w: tensor<2x3x4x3x16xf32>) -> tensor<1x7x?x32xf32, #high> attributes {relax.function} {
+  %y = "relax.conv2d"(%x, %w) {data_layout = "NHWC", padding = array<i64: 0, 1>, kernel_layout = "OHIW16o"} : (tensor<1x9x?x4xf32, #wide>, tensor<2x3x4x3x16xf32>) -> tensor<1x7x?x32xf32, #high>
+  return %y : tensor<1x7x?x32xf32, #high>
+}
+
+// -----
+
 // A window over single channels reads planes where they lie: masks stand for what is around them, and
 // a row that two rows of outputs share is loaded once. With a stride the pixels to the left are those
 // to the right, shifted by a lane. The next row's place follows from the last.

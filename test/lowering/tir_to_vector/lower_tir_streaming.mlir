@@ -183,3 +183,43 @@ func.func @swapped(%A: memref<?x?x?xf32> {tir.name = "A", tir.dtype = "float32",
   }) {kind = "serial"} : (index, index) -> ()
   return
 }
+
+// -----
+
+// A transposition of unknown size asks once a tile whether what it writes goes past the cache, and has
+// one more for its edges.
+#any = affine_map<()[s0, s1] -> (s0, s1)>
+// CHECK-LABEL: func.func @turned_any
+// CHECK: scf.if [[PAST:%.*]] {
+// CHECK-COUNT-16: memref.prefetch {{.*}}, read, locality<2>, data
+// CHECK: }
+// CHECK-COUNT-16: vector.load
+// CHECK: scf.if [[PAST]] {
+// CHECK-COUNT-16: nontemporal = true
+// CHECK: } else {
+// CHECK-COUNT-16: vector.store
+// CHECK-COUNT-16: vector.maskedload
+// CHECK-NOT: vector.{{(masked)?}}load
+// CHECK: llvm.call_intrinsic "llvm.x86.sse.sfence"()
+func.func @turned_any(%A: memref<?x?xf32> {tir.name = "A", tir.dtype = "float32", tir.shape = #relax.dims<["n", "m"], #any>},
+                      %B: memref<?x?xf32> {tir.name = "B", tir.dtype = "float32", tir.shape = #relax.dims<["m", "n"], #any>}) attributes {tir.prim_func} {
+  %n = "tir.symbol"() {value = #relax.dims<["n"], affine_map<()[s0] -> (s0)>>} : () -> index
+  %m = "tir.symbol"() {value = #relax.dims<["m"], affine_map<()[s0] -> (s0)>>} : () -> index
+  %c0 = arith.constant 0 : index
+  "tir.for"(%c0, %m) ({
+  ^bb0(%i: index):
+    "tir.for"(%c0, %n) ({
+    ^bb0(%j: index):
+      "tir.block"(%i, %j, %m, %n) ({
+      ^bb0(%vi: index, %vj: index):
+        %a = memref.load %A[%vj, %vi] : memref<?x?xf32>
+        memref.store %a, %B[%vi, %vj] : memref<?x?xf32>
+        "tir.yield"() : () -> ()
+      }, {
+      }) {block_name = "turned", iter_types = ["spatial", "spatial"]} : (index, index, index, index) -> ()
+      "tir.yield"() : () -> ()
+    }) {kind = "serial"} : (index, index) -> ()
+    "tir.yield"() : () -> ()
+  }) {kind = "serial"} : (index, index) -> ()
+  return
+}
