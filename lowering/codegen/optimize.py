@@ -10,6 +10,7 @@ from llvmlite.binding.newpassmanagers import (
 )
 
 from relax_mlir.errors import CompileError
+from relax_mlir.lowering.codegen.single_lanes import may_store_single, store_single
 from relax_mlir.lowering.codegen.target import Target
 from relax_mlir.lowering.tir_to_llvm.invariant_loads import INVARIANT_LOADS
 
@@ -28,7 +29,7 @@ _KEEP = ("sroa", "simplify_cfg", "loop_rotate", "instruction_combine", "simplify
 
 
 def optimize(source: str, target: Target) -> tuple[llvm.ModuleRef, llvm.TargetMachine]:
-    """Return LLVM IR optimised for a target, and what emits its code.
+    """Return LLVM IR optimised for a target as its code generator may have it, and what emits it.
 
     Kernels are vector code before LLVM sees them: common subexpressions are one and loops hold
     only what changes in them, except for loads and what follows from these. Functions that have
@@ -46,6 +47,18 @@ def optimize(source: str, target: Target) -> tuple[llvm.ModuleRef, llvm.TargetMa
     """
     machine = target.machine()
     module = read(source, target, machine)
+    _optimize(module, source, target, machine)
+    if may_store_single(source):
+        text = str(module)
+        changed = store_single(text)
+        if changed != text:
+            module = read(changed, target, machine)
+    return module, machine
+
+
+def _optimize(
+    module: llvm.ModuleRef, source: str, target: Target, machine: llvm.TargetMachine
+) -> None:
     short = source.startswith(VECTOR_CODE) and target.opt_level in (1, 2)
     tuning = llvm.create_pipeline_tuning_options(
         speed_level=_SIMPLIFY_LEVEL if short else target.opt_level
@@ -58,7 +71,7 @@ def optimize(source: str, target: Target) -> tuple[llvm.ModuleRef, llvm.TargetMa
     builder = llvm.create_pass_builder(machine, tuning)
     if not short:
         _run(builder.getModulePassManager(), [module], builder)
-        return module, machine
+        return
     names = _names_by_note(module)
     loading, kept = names[INVARIANT_LOADS], names[KEPT_LOOPS] - names[INVARIANT_LOADS]
     rest = names[None]
@@ -70,7 +83,6 @@ def optimize(source: str, target: Target) -> tuple[llvm.ModuleRef, llvm.TargetMa
     _run(dead, [module], builder)
     left = [*_bodies(module, loading), *_bodies(module, rest)]
     _run(_add(llvm.create_new_function_pass_manager(), _UNROLL), left, builder)
-    return module, machine
 
 
 def _names_by_note(module: llvm.ModuleRef) -> dict[str | None, set[str]]:

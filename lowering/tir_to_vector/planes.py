@@ -184,11 +184,13 @@ def _assign(
 def _axes(
     nest: Nest, flat: FlatNest, image: FlatAccess, kernel: FlatAccess | None, reductions: list[int]
 ) -> list[PlaneAxis] | None:
-    """Return what indexes each dimension of the image, None when an index is not positive."""
+    """Return what indexes each dimension of the image, None where that is unknown or negative."""
     access = next(load for load in nest.loads if flat.accesses[load.op] is image)
     order = sorted(range(len(nest.types)), key=lambda i: nest.loop_of[i])
     axes = []
     for expr in access.exprs:
+        if expr is None:
+            return None
         constant, factors = linear(expr)
         terms = {order.index(i): factor for i, factor in factors.items() if factor}
         if constant < 0 or any(factor < 0 for factor in terms.values()):

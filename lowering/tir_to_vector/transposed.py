@@ -260,7 +260,9 @@ class TransposeWriter(NestWriter):
             self._tiles[op] = transpose(emit, vectors)
         puts: list[tuple[ir.Value, dict[int, Index], Index, ir.Value | None]] = []
         for self._row in range(lanes):
-            inner = {**env, self.across: emit.add(row, self._row)}
+            at = emit.add(row, self._row)
+            # No mask keeps a row beyond the end from reading what all of its elements take.
+            inner = {**env, self.across: emit.min(at, emit.sub(edge[1], 1)) if edge else at}
             mask = masks["store"][self._row] if masks else None
             puts.append((self._value(inner, column, lanes, mask), inner, column, mask))
             if isinstance(past_cache, bool):

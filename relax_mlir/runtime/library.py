@@ -9,6 +9,7 @@ import numpy as np
 from relax_mlir.errors import ArgumentTypeError, ShapeMismatchError, VMError
 from relax_mlir.runtime.builtins import binary_broadcast_shape_infer
 from relax_mlir.runtime.library_attention import ATTENTION
+from relax_mlir.runtime.library_bfloat import through_single
 from relax_mlir.runtime.library_create import CREATE
 from relax_mlir.runtime.library_elementwise import ELEMENTWISE
 from relax_mlir.runtime.library_image import IMAGE
@@ -36,6 +37,8 @@ _BOOL = np.dtype("bool")
 
 
 def _define(name: str, compute: Callable[..., Any]) -> None:
+    compute = through_single(compute)
+
     def call(*args: Any) -> Any:
         try:
             with np.errstate(all="ignore"):
@@ -157,8 +160,6 @@ def _binary(function: Callable[[_Array, _Array], Any], kinds: str, is_bool: bool
 
 
 def _astype(x: _Array, dtype: str) -> Any:
-    if isinstance(x, np.ndarray) and x.dtype.name == BFLOAT16:
-        x = x.astype(np.float32)
     _check(x)
     target = numpy_dtype(dtype)
     if target.name == BFLOAT16 and x.dtype.kind in "iu" and x.dtype.itemsize >= 4:

@@ -365,3 +365,32 @@ def test_symbols_that_only_run_time_can_compare() -> None:
     np.testing.assert_array_equal(f(x, x[:1]), x)
     with pytest.raises(ShapeMismatchError, match=r"shapes \(6,\) and \(2,\) do not broadcast"):
         f(x, x[:2])
+
+
+_BFLOAT16_CALLS: tuple[tuple[str, tuple[Any, ...]], ...] = (
+    ("pad", ([1, 2, 3, 0], "reflect", 0.0)), ("softmax", (-1,)), ("exp", ()), ("sum", ([0],)),
+    ("variance", ([1], True)), ("sort", (0, True)), ("argmax", (1,)), ("isnan", ()),
+    ("flatten", ()), ("cumsum", (1,)), ("clip", (-1.0, 1.0)), ("floor", ()),
+    ("strided_slice", ([0], [4], [1], [2], False)),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "attrs"), _BFLOAT16_CALLS)
+def test_bfloat16(name: str, attrs: tuple[Any, ...]) -> None:
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    x = sample((5, 13), "float32").astype(ml_dtypes.bfloat16)
+    got, want = call(name, x, *attrs), call(name, x.astype("f4"), *attrs)
+    want = want.astype(ml_dtypes.bfloat16) if want.dtype == np.float32 else want
+    assert got.dtype == want.dtype
+    np.testing.assert_array_equal(got, want)
+
+
+def test_bfloat16_of_two_operands() -> None:
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    x, y = (sample(shape, "float32").astype(ml_dtypes.bfloat16) for shape in ((5, 7), (7, 3)))
+    wide = x.astype("f4") @ y.astype("f4")
+    np.testing.assert_array_equal(call("matmul", x, y), wide.astype(ml_dtypes.bfloat16))
+    np.testing.assert_array_equal(call("matmul", x, y, "float32"), wide)
+    np.testing.assert_array_equal(call("concat", (x, x), 0), np.concatenate([x, x]))
+    with pytest.raises(ArgumentTypeError, match="one dtype, got float32 and bfloat16"):
+        call("add", x, x.astype("f4"))

@@ -139,6 +139,7 @@ TRANSPOSED: list[tuple[Any, ...]] = [
     ((1, 2, 5, 4), (2, 16, 4, 2), {"strides": [2, 2], "padding": [1, 0]}),
     ((2, 2, 1, 7), (2, 3, 1, 5), {"strides": [3, 3], "dilation": [1, 2], "padding": [0, 4, 0, 9]}),
     ((1, 2, 4, 3), (2, 3, 2, 3), {"strides": [3, 2], "output_padding": [2, 1], "dilation": [3, 2]}),
+    ((1, 3, 7, 9), (3, 1, 2, 3), {"strides": [1, 3], "output_padding": [0, 1], "dilation": [2, 2]}),
 ]
 
 
