@@ -4,9 +4,18 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from scheduled_programs import CHAIN, DYNAMIC_MATMUL, ELEMENTWISE, MATMUL, MATMUL_RELU, Program
+from scheduled_programs import (
+    CHAIN,
+    DYNAMIC_MATMUL,
+    ELEMENTWISE,
+    HEAD,
+    MATMUL,
+    MATMUL_RELU,
+    Program,
+)
 from schedules import refused, runs
 
+from relax_mlir.script import from_source
 from relax_mlir.tir import Schedule
 
 RESIZE = Program(
@@ -180,3 +189,22 @@ def test_read_at_refuses() -> None:
     mat = Schedule(MATMUL.module)
     inner = mat.get_loops("C")[2]
     refused(mat, lambda: mat.write_at(inner, "C", 0, "local"), "not done with its reduction")
+
+
+@pytest.mark.parametrize("update", ["C[vi] + C[vi]", "C[vi] + C[vi] * A[vi, vk]"])
+def test_fuse_reduction_epilogue_refuses_sums_of_themselves(update: str) -> None:
+    text = f"""def main(A: T.Buffer((4, 3), "float32"), D: T.Buffer((4,), "float32")):
+    C = T.alloc_buffer((4,), "float32")
+    for i, k in T.grid(4, 3):
+        with T.block("C"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                C[vi] = 1.0
+            C[vi] = {update}
+    for i in range(4):
+        with T.block("D"):
+            vi = T.axis.spatial(4, i)
+            D[vi] = C[vi] + A[vi, 0]
+"""
+    sch = Schedule(from_source(HEAD + text))
+    refused(sch, lambda: sch.fuse_reduction_epilogue("C", "D"), "is made of what it stores")

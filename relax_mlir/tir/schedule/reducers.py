@@ -78,5 +78,23 @@ def update_of(block: ir.Operation) -> Update | str:
         if len(list(operand.uses)) == 1 and len(list(value.uses)) == 1:
             identity = IDENTITIES[combine.name](value.type)
             other = combine.operands[1 - position]
+            if _is_made_of(other, store.operands[1]):
+                return "what it combines the element with is made of what it stores"
             return Update(load, combine, other, store, start, identity)
     return "what it stores is not the element combined with something"
+
+
+def _is_made_of(value: ir.Value, buffer: ir.Value) -> bool:
+    """Whether a value is computed of elements of a buffer."""
+    seen: set[ir.Value] = set()
+    pending = [value]
+    while pending:
+        each = pending.pop()
+        if each in seen or isinstance(each.owner, ir.Block):
+            continue
+        seen.add(each)
+        op = each.owner.operation
+        if op.name == "memref.load" and op.operands[0] == buffer:
+            return True
+        pending += [inner for nested in tree.walk(op) for inner in nested.operands]
+    return False
