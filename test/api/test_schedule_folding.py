@@ -106,3 +106,36 @@ def test_cached_index_of_a_named_load():
     sch = Schedule(from_source(HEAD + text))
     sch.cache_index("O", "local", 0)
     assert_structural_equal(from_source(sch.mod.script()), sch.mod)
+
+
+_TILES = """def main(A: T.Buffer((3, 4), "float32"), B: T.Buffer((3, 4), "float32"),
+         C: T.Buffer((3, 4), "float32")):
+    for i, j in T.grid(3, 4):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = A[vi, vj] + 1.0
+    for o in range(1):
+        with T.block("C_o"):
+            vo = T.axis.spatial(1, o)
+            for i, j in T.grid(3, 4):
+                with T.block("C"):
+                    vi, vj = T.axis.remap("SS", [i, j])
+                    C[vo * 3 + vi, vj] = A[vo * 3 + vi, vj] * 2.0
+"""
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        lambda sch: sch.transform_block_layout("C_o", lambda o: (o,)),
+        lambda sch: (
+            sch.blockize([sch.get_block("B"), sch.get_block("C_o")]),
+            sch.blockize(sch.get_loops("B")[0]),
+        ),
+    ],
+)
+def test_blocks_inside_declare_what_they_access_when_an_outer_iterator_goes(step):
+    sch = Schedule(from_source(HEAD + _TILES))
+    step(sch)
+    assert "C[vi, vj] = A[vi, vj] * 2.0" in sch.mod.script()
+    assert_structural_equal(from_source(sch.mod.script()), sch.mod)

@@ -72,7 +72,8 @@ def transform_block_layout(
     fold(fresh, made)
     fresh = state.indices(made)
     tidy(fresh, made)
-    for each in [made, *(op for op in tree.ancestors(made) if op.name == tree.BLOCK)]:
+    around = (op for op in tree.ancestors(made) if op.name == tree.BLOCK)
+    for each in [*tree.nested_blocks(made)[::-1], *around]:
         declare(fresh, each)
     edit.normalize(fresh, made)
     return made
@@ -93,7 +94,11 @@ def _moved(indices: Indices, source: ir.Block, target: ir.Block, back: IndexMap)
 
 
 def tidy(indices: Indices, block: ir.Operation) -> None:
-    """Write the indices of what a block accesses as simply as can be."""
+    """Write the indices of what a block accesses as simply as can be.
+
+    What blocks in it declare follows.
+    """
+    changed: list[ir.Operation] = []
     for access in accesses(indices, block):
         if access.indices is None:
             continue
@@ -101,7 +106,13 @@ def tidy(indices: Indices, block: ir.Operation) -> None:
         first = 1 if access.op.name == "memref.load" else 2
         with ir.InsertionPoint(access.op), ir.Location.unknown():
             for position, expr in enumerate(access.indices):
-                access.op.operands[first + position] = indices.emit(simplify(expr, facts))
+                new = simplify(expr, facts)
+                access.op.operands[first + position] = indices.emit(new)
+                if new != expr:
+                    changed.append(access.op)
+    for each in tree.nested_blocks(block)[::-1]:
+        if each != block and any(tree.is_inside(op, each) for op in changed):
+            declare(indices, each)
 
 
 def plain_loops(state: ScheduleState, indices: Indices, block: ir.Operation) -> list[ir.Operation]:
