@@ -33,9 +33,9 @@ def dims_of(indices: Indices, buffer: ir.Value) -> list[SymExpr]:
         indices: of the function.
         buffer: a parameter, or what an operation makes.
     """
-    details = _details(buffer)
-    if "tir.shape" in details:
-        return list(details["tir.shape"].maybe_downcast().dims)
+    noted = noted_dims(buffer)
+    if noted is not None:
+        return noted
     type_ = ir.MemRefType(buffer.type)
     dynamic = [] if isinstance(buffer.owner, ir.Block) else list(buffer.owner.operation.operands)
     sizes = iter(dynamic)
@@ -43,6 +43,12 @@ def dims_of(indices: Indices, buffer: ir.Value) -> list[SymExpr]:
         indices.lift(next(sizes)) if type_.is_dynamic_dim(i) else SymExpr.const(type_.shape[i])
         for i in range(type_.rank)
     ]
+
+
+def noted_dims(buffer: ir.Value) -> list[SymExpr] | None:
+    """Return the shape of a buffer as it was declared, None where it is not noted."""
+    details = _details(buffer)
+    return list(details["tir.shape"].maybe_downcast().dims) if "tir.shape" in details else None
 
 
 def dtype_of(buffer: ir.Value) -> str:

@@ -1,8 +1,10 @@
 """Passes about what a prim func checks while it runs, and which one a module begins with."""
 
 from relax_mlir.dialects.bindings import ir, submodule
+from relax_mlir.dialects.relax.dialect import Dims
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.walk import collect
+from relax_mlir.tir.schedule import buffers
 from relax_mlir.tir.transform.functions import each_prim_func, prim_funcs
 
 arith = submodule("dialects.arith")
@@ -50,12 +52,22 @@ def _instrument(func: ir.OpView, emit: Emitter) -> None:
         with op.location, ir.InsertionPoint(op):
             inside, zero = None, emit.index(0)
             for axis, index in enumerate(indices):
-                size = emit.index(emit.dim(buffer, axis))
+                size = _size(buffer, axis, emit)
                 # Two comparisons: scripts have no name for one that takes indices as unsigned.
                 for check in (arith.cmpi(_AT_LEAST, index, zero), arith.cmpi(_BELOW, index, size)):
                     inside = check if inside is None else arith.andi(inside, check)
             attributes = {"message": ir.StringAttr.get(message)}
             ir.Operation.create("tir.assert", operands=[inside], attributes=attributes)
+
+
+def _size(buffer: ir.Value, axis: int, emit: Emitter) -> ir.Value:
+    """Return a size of a buffer, by its symbols: scripts have no word for `memref.dim`."""
+    noted = buffers.noted_dims(buffer)
+    if noted is None or noted[axis].value is not None:
+        return emit.index(emit.dim(buffer, axis))
+    return ir.Operation.create(
+        "tir.symbol", results=[ir.IndexType.get()], attributes={"value": Dims.of([noted[axis]])}
+    ).result
 
 
 def _is_checked(op: ir.Operation, message: str) -> bool:

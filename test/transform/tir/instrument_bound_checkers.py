@@ -5,12 +5,13 @@ import numpy as np
 
 from relax_mlir import tir
 from relax_mlir.errors import VMError
+from relax_mlir.ir import structural_equal
 from relax_mlir.script import from_source
 from relax_mlir.script import tir as T
 
 
 # CHECK-LABEL: func.func @shifted
-# CHECK: %[[N:.*]] = memref.dim %A
+# CHECK: %[[N:.*]] = "tir.symbol"() {value = #relax.dims<["n"]
 # CHECK: arith.cmpi sge, %[[ROW:.*]], %c0
 # CHECK: arith.cmpi slt, %[[ROW]], %[[N]]
 # CHECK: arith.cmpi sge, %[[COLUMN:.*]], %c0
@@ -32,6 +33,11 @@ def shifted(a: T.handle, B: T.Buffer((4,), "float32"), shift: T.int64):
 
 checked = tir.transform.InstrumentBoundCheckers()
 print(checked(checked(shifted)))
+
+
+# Checks of buffers of any size are words of scripts.
+# CHECK: sized: True
+print("sized:", structural_equal(from_source(checked(shifted).script()), checked(shifted)))
 
 
 # A negative index is caught in what is printed and read again, too.
