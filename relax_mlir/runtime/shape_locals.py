@@ -245,14 +245,17 @@ class ShapeLocals:
                         isinstance(by, ast.Constant) and type(by.value) is int and by.value > 0
                     ):
                         return None
-            self._formulas[target] = polynomial(tree.body)
-            number = ast.unparse(tree)
+            try:
+                formula, number = polynomial(tree.body), ast.unparse(tree)
+            except RecursionError:
+                return None
+            self._formulas[target] = formula
             if number.isdigit() and int(number) <= _MAX:
                 # A dimension that is known; without others it is in no list of factors.
                 self._known[target] = number
                 lines.append(f"{target} = {number}")
                 continue
-            fits = f"{-_MAX} <= (v := {ast.unparse(tree)}) <= {_MAX}"
+            fits = f"{-_MAX} <= (v := {number}) <= {_MAX}"
             lines.append(f"{target} = v if {fits} else {NO_VALUE}")
         return "; ".join(lines)
 

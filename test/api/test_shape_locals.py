@@ -172,3 +172,16 @@ def test_bfloat16_that_becomes_known_after_the_machine(monkeypatch: pytest.Monke
     vm = relax.VirtualMachine(relax.build(bb.get()))
     ones = np.ones((64, 8), numpy_dtype(BFLOAT16))
     assert vm["main"](ones).dtype == ones.dtype
+
+
+def test_sums_that_are_too_deep_for_python_are_left_to_the_shape_function() -> None:
+    executable = product().executable
+    (func,) = executable.global_funcs
+    found = ShapeLocals(executable, func, _operand, set())
+    few, many = (" + ".join(f"s0 // {k}" for k in range(2, n)) for n in (100, 900))
+    assert found._computed({"1": many}, ["a", "b"]) is None
+    source = found._computed({"1": few}, ["a", "b"])
+    assert source is not None
+    variables = {"a": 17}
+    exec(source, variables)
+    assert variables["b"] == sum(17 // k for k in range(2, 100))
