@@ -139,3 +139,21 @@ def test_blocks_inside_declare_what_they_access_when_an_outer_iterator_goes(step
     step(sch)
     assert "C[vi, vj] = A[vi, vj] * 2.0" in sch.mod.script()
     assert_structural_equal(from_source(sch.mod.script()), sch.mod)
+
+
+@pytest.mark.parametrize("place", ["vi", "5 - vi"])
+def test_inlined_in_an_expression_that_branches(place):
+    text = f"""def main(A: T.Buffer((6, 6), "float32"), O: T.Buffer((4,), "float32")):
+    B = T.alloc_buffer((6,), "float32")
+    for i in range(6):
+        with T.block("B"):
+            vi = T.axis.spatial(6, i)
+            B[{place}] = A[vi, vi % 2] + A[vi, 0]
+    for i in range(4):
+        with T.block("O"):
+            vi = T.axis.spatial(4, i)
+            O[vi] = T.if_then_else(vi < 2, B[vi + 1], 1.0)
+"""
+    sch = Schedule(from_source(HEAD + text))
+    sch.compute_inline("B")
+    assert_structural_equal(from_source(sch.mod.script()), sch.mod)

@@ -57,6 +57,7 @@ def compute_inline(state: ScheduleState, block: ir.Operation) -> None:
         items = list(load.operands)[1:]
         with ir.InsertionPoint(load), load.location:
             values = values_at(indices, source, places, items)
+            _hoist(indices, load, values)
             copy_value(source, element.store.operands[0], values)
             result = values.get(element.store.operands[0], element.store.operands[0])
         load.results[0].replace_all_uses_with(result)
@@ -70,6 +71,27 @@ def compute_inline(state: ScheduleState, block: ir.Operation) -> None:
     edit.remove_unused_buffer(element.buffer)
     edit.sweep(indices.function)
     state.touch()
+
+
+def _hoist(indices: Indices, load: ir.Operation, values: dict[ir.Value, ir.Value]) -> None:
+    """Compute indices that are used several times in front of the expression that a load is in.
+
+    Scripts have no statements inside of a `T.if_then_else`, so they would compute them each time.
+    """
+    front = load
+    while (parent := tree.parent_of(front)) is not None and parent.name == "scf.if":
+        if not len(parent.results):
+            break
+        front = parent
+    if front == load:
+        return
+    for argument, value in values.items():
+        expr = indices.lift(value)
+        owners = [indices.value_of(name) for name in expr.symbols]
+        outside = all(each is None or isinstance(each.owner, ir.Block) for each in owners)
+        if len(list(argument.uses)) > 1 and outside and not isinstance(value.owner, ir.Block):
+            with ir.InsertionPoint(front), ir.Location.unknown():
+                values[argument] = indices.emit(expr)
 
 
 def complete(state: ScheduleState, block: ir.Operation) -> Element:
