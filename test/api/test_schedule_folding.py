@@ -1,8 +1,11 @@
 """Blocks that are inlined at numbers: what is computed of numbers is a number, and reads back."""
 
+import numpy as np
 import pytest
 from scheduled_programs import HEAD
+from schedules import results
 
+from relax_mlir import tir
 from relax_mlir.ir import assert_structural_equal
 from relax_mlir.script import from_source
 from relax_mlir.tir import Schedule
@@ -157,3 +160,20 @@ def test_inlined_in_an_expression_that_branches(place):
     sch = Schedule(from_source(HEAD + text))
     sch.compute_inline("B")
     assert_structural_equal(from_source(sch.mod.script()), sch.mod)
+
+
+@pytest.mark.parametrize("name", ["Simplify", "StmtSimplify", "RenormalizeSplitPattern"])
+def test_simplified_remainders_by_a_size(name):
+    text = """def main(a: T.handle, b: T.handle):
+    n = T.int64()
+    A = T.match_buffer(a, (n,), "float32")
+    B = T.match_buffer(b, (n,), "float32")
+    for i in range(n):
+        with T.block("B"):
+            vi = T.axis.spatial(n, i)
+            B[vi] = A[(vi + 1) % n]
+"""
+    mod = getattr(tir.transform, name)()(from_source(HEAD + text))
+    assert "B[vi] = A[(vi + 1) % n]" in mod.script()
+    a = np.arange(5, dtype="float32")
+    np.testing.assert_array_equal(results(mod, [a], (5,), "main"), np.roll(a, -1))

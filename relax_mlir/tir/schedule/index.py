@@ -83,27 +83,30 @@ class Indices:
             inner = self.lift(op.operands[0])
             return inner if self._is_known(inner) else self.var(value)
         if op.name == "arith.floordivsi":
-            return self._divided(value, *op.operands)
+            quotient = self._divided(*op.operands)
+            return self.var(value) if quotient is None else quotient
         if op.name in ("arith.select", "arith.subi"):
             guarded = find_guarded(op).get(op)
-            if guarded is not None and guarded.word == "//":
-                return self._divided(value, guarded.lhs, guarded.rhs)
-            if guarded is not None and guarded.word == "%":
-                quotient = self._divided(value, guarded.lhs, guarded.rhs)
-                rhs = self.lift(guarded.rhs)
-                return self.lift(guarded.lhs) - quotient * rhs
+            if guarded is not None and guarded.word in ("//", "%"):
+                quotient = self._divided(guarded.lhs, guarded.rhs)
+                if quotient is None:
+                    return self.var(value)
+                if guarded.word == "//":
+                    return quotient
+                return self.lift(guarded.lhs) - quotient * self.lift(guarded.rhs)
         if op.name in _ARITHMETIC:
             return _ARITHMETIC[op.name](*map(self.lift, op.operands))
         return self.var(value)
 
-    def _divided(self, value: ir.Value, lhs: ir.Value, rhs: ir.Value) -> SymExpr:
+    def _divided(self, lhs: ir.Value, rhs: ir.Value) -> SymExpr | None:
+        """Return a quotient, None where nothing is known of what divides."""
         divisor = self.lift(rhs)
         low = divisor.lower_bound()
         # Sizes that divide are positive wherever a loop over them runs.
         sizes = not any(name in self._values for name in divisor.symbols)
         if (low is not None and low > 0) or (sizes and not divisor.is_const):
             return self.lift(lhs) // divisor
-        return self.var(value)
+        return None
 
     def _is_known(self, expr: SymExpr) -> bool:
         """Whether an expression is made of loop variables and sizes only."""
