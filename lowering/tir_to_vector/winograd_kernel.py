@@ -27,8 +27,10 @@ from relax_mlir.lowering.tir_to_vector.winograd import (
 from relax_mlir.lowering.tir_to_vector.winograd_image import Run, TransformedImage
 from relax_mlir.lowering.tir_to_vector.winograd_sizes import (
     SUMMED,
+    Shared,
     knows_tiles,
     quicker,
+    shared_cost,
 )
 from relax_mlir.lowering.tir_to_vector.winograd_store import TransformedSums
 from relax_mlir.lowering.tir_to_vector.winograd_transforms import TAPS, TILES
@@ -131,20 +133,43 @@ class _Writer:
         """Split the work between groups, runs of tiles or panels."""
         emit = self.emit
         parts = {
-            "groups": Part(self.groups), "panels": Part(self.panels), "runs": Part(self.runs)
+            "runs": Part(self.runs, least=self._least_runs()),
+            "groups": Part(self.groups), "panels": Part(self.panels),
         }  # fmt: skip
-        order = sorted(parts, key=lambda name: self._waste(parts[name]))
+        order = ["runs", *sorted(("groups", "panels"), key=lambda name: self._waste(parts[name]))]
+        if self._waste(parts["groups"]) == 1:
+            order.remove("groups")
+            order.insert(0, "groups")
         with emit.team([parts[name] for name in order], work_of(emit, self.found.flat, 1)) as got:
             spans = dict(zip(order, got, strict=True))
             yield spans["groups"], spans["runs"], spans["panels"]
 
     def _waste(self, part: Part) -> float:
         """Return how much longer the thread with most to do takes than all would on average."""
-        if not isinstance(part.extent, int):
-            return 1.5
+        assert isinstance(part.extent, int)  # channels are known
         threads = self.emit.threads
-        steps = max(1, part.extent)
-        return -(-steps // threads) * threads / steps
+        return -(-part.extent // threads) * threads / part.extent
+
+    def _least_runs(self) -> Index:
+        """Return from how many runs on threads share those: 0, or more than there are.
+
+        Threads that share panels transform the image each by itself, those that share runs read
+        all kernels.
+        """
+        emit, found, threads = self.emit, self.found, self.emit.threads
+
+        def cost(way: Way) -> Shared:
+            return shared_cost(found, self.machine, way.outputs, self.panels, threads)
+
+        tiles = emit.mul(emit.mul(emit.size(found.extent(IMAGES)), self.high), self.wide)
+        most = emit.div(emit.add(self.runs, threads - 1), threads)
+        runs = emit.mul(emit.mul(most, tiles), self.ways.pick(lambda way: cost(way).runs))
+        runs = emit.add(runs, emit.mul(self.runs, self.ways.pick(lambda way: cost(way).kernels)))
+        panels = emit.mul(emit.mul(self.runs, tiles), self.ways.pick(lambda way: cost(way).panels))
+        never = emit.add(self.runs, 1)
+        if isinstance(runs, int) and isinstance(panels, int):
+            return 0 if runs < panels else never
+        return emit.select(emit.compare("slt", runs, panels), emit.index(0), emit.index(never))
 
     @contextmanager
     def _each(self, span: Span) -> Iterator[Index]:

@@ -24,8 +24,11 @@ SUMMED = {2: 64, 4: 16}
 MARGIN = 1.25
 # Cycles that the transforms of a vector of channels of one tile take, about; most are stores.
 _TRANSFORM = {2: 110, 4: 230}
-# Bytes of transformed kernels that come in a cycle, from memory at worst.
-_BYTES = 6
+# The part of them that is the image's.
+_OF_IMAGE = 2 / 3
+# Bytes of transformed kernels that come in a cycle, from memory at worst; of those that another
+# thread reads, too.
+_BYTES, _BYTES_AGAIN = 6, 16
 # Cycles from a multiply-add to the next that needs its sum: so many sums keep the units busy.
 _LATENCY = 8
 # Tiles of a run along a row: what the first-level cache holds of all its rows and a vector wide.
@@ -59,6 +62,34 @@ def winograd_cost(found: Winograd, machine: Machine, outputs: int) -> Cost:
     more = 4 * groups * inputs * channels * (side * side - TAPS * TAPS)
     tile = _steps(found, machine) * side * side / machine.fma_units + vectors * _TRANSFORM[outputs]
     return Cost(more / _BYTES, tile)
+
+
+@dataclass(frozen=True)
+class Shared:
+    """What takes a thread how many cycles, of threads that share runs of tiles or panels.
+
+    Attributes:
+        runs: a tile, all of which it computes.
+        panels: a tile, of which it computes its panels; it transforms the image for them by itself.
+        kernels: all kernels, less those of its panels.
+    """
+
+    runs: int
+    panels: int
+    kernels: int
+
+
+def shared_cost(
+    found: Winograd, machine: Machine, outputs: int, panels: int, threads: int
+) -> Shared:
+    """Return what so many threads take that share the tiles of so many outputs along an axis."""
+    lanes = _lanes(machine)
+    groups, inputs, channels = (found.extent(axis).value or 1 for axis in (GROUPS, INPUTS, OUTPUTS))
+    tile = winograd_cost(found, machine, outputs).each
+    image = groups * -(-inputs // lanes) * _TRANSFORM[outputs] * _OF_IMAGE
+    share = -(-panels // threads) / panels
+    kernels = 4 * groups * inputs * channels * (outputs + TAPS - 1) ** 2 / _BYTES_AGAIN
+    return Shared(int(tile), int(image + (tile - image) * share), int(kernels * (1 - share)))
 
 
 def best_outputs(found: Winograd, machine: Machine, most: int) -> int | None:

@@ -1,4 +1,5 @@
 // RUN: relax-opt %s --legalize-ops --pack-winograd --lower-tir --split-input-file | FileCheck %s
+// RUN: relax-opt %s --legalize-ops --pack-winograd --lower-tir=threads=2 --split-input-file | FileCheck %s --check-prefix=TWO
 
 !X = tensor<1x64x28x28xf32>
 !W = tensor<64x64x3x3xf32>
@@ -66,8 +67,40 @@ func.func @static(%x: !X) -> !X attributes {relax.function} {
 // CHECK-NOT: vector.shuffle
 // CHECK: memref.load %[[AGAIN]]
 // CHECK: return
+// What threads share is decided then, too.
+// TWO-LABEL: func.func @sizes(
+// TWO: func.func private @conv2d_winograd(
+// TWO: omp.parallel
+// TWO: [[RUNS:%.*]] = arith.cmpi sge, [[MANY:%.*]], {{.*}}
+// TWO: arith.muli {{.*}}, [[MANY]]
+// TWO: arith.select [[RUNS]], {{.*}}, %c0
+// TWO: arith.select [[RUNS]], {{.*}}, [[MANY]]
+// TWO: arith.select {{.*}}, %c0
+// TWO: arith.select {{.*}}, %c2
 func.func @sizes(%x: !X) -> !X attributes {relax.function} {
   %w = "relax.constant"() {value = dense<0.5> : !W} : () -> !W
   %0 = "relax.conv2d"(%x, %w) {padding = array<i64: 1>, data_layout = "NHWC", kernel_layout = "HWIO"} : (!X, !W) -> !X
+  return %0 : !X
+}
+
+// -----
+
+!X = tensor<1x64x56x56xf32>
+!W = tensor<64x64x3x3xf32>
+
+// Threads share runs of tiles where each transforms enough of them to make up for reading all kernels:
+// with two panels each would transform the whole image.
+
+// TWO-LABEL: func.func @shared(
+// TWO: func.func private @conv2d_winograd(
+// TWO: omp.parallel
+// TWO: arith.muli {{.*}}, %c14
+// TWO: [[FIRST:%.*]] = arith.select {{.*}}, %c14
+// TWO: [[LAST:%.*]] = arith.select {{.*}}, %c14
+// TWO: scf.for {{.*}} = [[FIRST]] to [[LAST]] step
+// TWO: scf.for {{.*}} = %c0 to %c2 step
+func.func @shared(%x: !X) -> !X attributes {relax.function} {
+  %w = "relax.constant"() {value = dense<0.5> : !W} : () -> !W
+  %0 = "relax.conv2d"(%x, %w) {padding = array<i64: 1>} : (!X, !W) -> !X
   return %0 : !X
 }
