@@ -5,13 +5,15 @@ import math
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_llvm.exponential import (
     EXP,
+    NEAR,
     bell,
     clamp,
     growing_power,
+    one_plus_exp,
     scaled,
     whole_and_rest,
 )
-from relax_mlir.lowering.tir_to_llvm.lanes import Lanes
+from relax_mlir.lowering.tir_to_llvm.lanes import Lanes, choose
 from relax_mlir.lowering.tir_to_llvm.pieces import Pieces
 from relax_mlir.lowering.tir_to_llvm.ranges import range_of
 
@@ -86,9 +88,14 @@ def _by_quotient(u: Lanes) -> Lanes:
 
 
 def over_one_plus_exp(x: Lanes, y: Lanes) -> Lanes:
-    """Return x / (1 + e**y), within 3 units in the last place, and 2.5 for x = 1."""
+    """Return x / (1 + e**y), within 3 units in the last place, and 2.5 for x = 1.
+
+    Where `can_scale`, powers that are no normal numbers are seldom, and left to another way.
+    """
     if x.can_scale():
-        return _by_the_nearer_share(x, y)
+        near, is_far = x / one_plus_exp(y), y.magnitude() > NEAR
+        (result,) = choose(is_far.any(), lambda: [is_far.select(_far_share(x, y), near)], [near])
+        return result
     _, whole, rest = whole_and_rest(clamp(y, -104.0, 200.0))
     power = rest.polynomial((1.0, 1.0, *EXP))
     # Where e**y might overflow, a part of its exponent is taken off x. If nothing is left of that
@@ -99,14 +106,14 @@ def over_one_plus_exp(x: Lanes, y: Lanes) -> Lanes:
     return (x * scaled(x.like(1.0), over)).over(scaled(power, bounded) + 1.0)
 
 
-def _by_the_nearer_share(x: Lanes, y: Lanes) -> Lanes:
-    """Return x / (1 + e**y) by e**|y|, a number from 1/2 to 1 over a power of two.
+def _far_share(x: Lanes, y: Lanes) -> Lanes:
+    """Return x / (1 + e**y) where either the power or 1 is nothing beside the other.
 
-    Both it and 1 are multiplied by that power, so that nothing overflows.
+    The power is a number from 1/2 to 1 over one of two, which x is multiplied by: so nothing
+    overflows, and what is subnormal is rounded once.
     """
-    power, whole = growing_power(y.magnitude() * -1.0)
-    dividend = (y > 0.0).select(_brought_down(x, y, whole), x * power)
-    return dividend / (power + x.like(1.0).scaled(whole))
+    power, whole = growing_power(y * -1.0)
+    return (y > 0.0).select(_brought_down(x, y, whole) / power, x)
 
 
 def _brought_down(x: Lanes, y: Lanes, whole: Lanes) -> Lanes:

@@ -65,6 +65,17 @@ _GROWING_REST = (-1.0, 0.5000162124633789, -0.16667219996452332)
 _BELL = [2.0 ** (i / 16) for i in range(16)]
 _BELL_REST = tuple(factor / 2 ** (i + 1) for i, factor in enumerate(_GROWING_REST))
 
+# Powers of two from 1 to 2; that of an exponent is one of these whose bits are added to those of
+# the number of sixteenths, brought before the exponent's: so their numbers are taken off here.
+_SHIFTED = [
+    struct.unpack("f", struct.pack("I", bits - (i << 19)))[0]
+    for i, bits in enumerate(struct.unpack("16I", struct.pack("16f", *_BELL)))
+]
+# (e**r - 1) / r for |r| up to ln(2) / 32.
+_NEAR_REST = (1.0, 0.5000162124633789, 0.16667219996452332)
+# Up to here powers of e and what they are made of are normal numbers.
+NEAR = 86.0
+
 # (2**r - 1) / r for |r| up to 1/64.
 _OCTAVES_REST = (0.6931573748588562, 0.24023020267486572)
 
@@ -147,6 +158,21 @@ def growing_power(x: Lanes) -> tuple[Lanes, Lanes]:
     table, lost = number.picked(_GROWING, x), number.picked(_GROWING_LOST, x)
     more = rest * rest.polynomial(_GROWING_REST)
     return table + table.times_plus(more, lost), whole - 1.0 / 16.0
+
+
+def one_plus_exp(x: Lanes) -> Lanes:
+    """Return 1 + e**x for |x| up to `NEAR`, where `can_scale`; of f32.
+
+    What is less than the power is added to its rest, before that is added to the power: so there
+    are but two roundings, and only one that counts beside a large power.
+    """
+    shifted = x.times_plus(math.log2(math.e), _GROWING_ROUNDER)
+    whole = shifted - _GROWING_ROUNDER
+    ln2 = _FORMS[32].ln2
+    rest = whole.times_plus(-ln2[1], whole.times_plus(-ln2[0], x))
+    number = shifted.bits()
+    power = (number.picked(_SHIFTED, x).bits() + (number << 19)).from_bits()
+    return power + power.times_plus(rest * rest.polynomial(_NEAR_REST), 1.0)
 
 
 def exp(x: Lanes) -> Lanes:

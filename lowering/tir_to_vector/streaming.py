@@ -15,7 +15,9 @@ from relax_mlir.lowering.tir_to_vector.index_emit import Index
 if TYPE_CHECKING:
     from relax_mlir.lowering.tir_to_vector.vector_nest import NestWriter
 
-# Stretches of memory that are walked side by side: the hardware fetches ahead on each.
+# Stretches of memory that are walked side by side: the hardware fetches ahead on each. Long
+# computations of adjacent vectors are one of a wide vector instead, whose steps take turns: four
+# in a row would not overlap.
 _STRETCHES = 4
 _REGISTER = 512
 
@@ -55,7 +57,7 @@ def _in_order(flat: FlatNest) -> bool:
 
 
 def write_streaming(
-    writer: "NestWriter", env: dict[int, Index], span: tuple[Index, Index], is_all: bool,
+    writer: "NestWriter", env: dict[int, Index], span: tuple[Index, Index], stretches: bool,
     chunk: Callable[[Index, int, ir.Value | None, bool], None],
 ) -> None:  # fmt: skip
     """Run along the vectorised iterator with aligned stores that go past the cache.
@@ -64,7 +66,7 @@ def write_streaming(
         writer: of the nest.
         env: counters of the other iterators.
         span: range of the vectorised one.
-        is_all: whether it is the only iterator; several stretches of it are then walked at a time.
+        stretches: whether several of its stretches are walked at a time, and not wide vectors.
         chunk: writes some lanes from a place on, under a mask, and past the cache or not.
     """
     emit, lanes = writer.emit, writer.lanes
@@ -74,7 +76,7 @@ def write_streaming(
     with emit.when(emit.compare("sgt", head, 0)):
         chunk(first, lanes, emit.mask(head, lanes), False)
     done = emit.add(first, head)
-    if is_all:
+    if stretches:
         step = lanes
         stretch = emit.round_down(emit.div(emit.sub(last, done), _STRETCHES), step)
         with emit.loop(0, stretch, step, hints=KEEP) as loop:
@@ -82,7 +84,7 @@ def write_streaming(
                 begin = emit.add(done, emit.mul(stretch, number))
                 chunk(emit.add(begin, loop.counter), step, None, True)
         done = emit.add(done, emit.mul(stretch, _STRETCHES))
-    for width in (lanes,) if is_all else (lanes * 4, lanes):
+    for width in (lanes,) if stretches else (lanes * 4, lanes):
         upto = emit.add(done, emit.round_down(emit.sub(last, done), width))
         with emit.loop(done, upto, width, hints=KEEP) as loop:
             chunk(loop.counter, width, None, True)

@@ -269,12 +269,12 @@ class NestWriter:
         if condition is False or self._is_slow():
             write_compactly(self, env, span, condition, wide)
             return
-        is_all = len(self.flat.iters) == 1
+        stretches = len(self.flat.iters) == 1 and not has_functions(self.flat)
         if condition is True:
-            write_streaming(self, env, span, is_all, chunk)
+            write_streaming(self, env, span, stretches, chunk)
             return
         with self.emit.when(condition) as branch:
-            write_streaming(self, env, span, is_all, chunk)
+            write_streaming(self, env, span, stretches, chunk)
         with self.emit.otherwise(branch):
             if self._is_long():
                 write_compactly(self, env, span, False, wide)

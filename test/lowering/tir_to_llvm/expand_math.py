@@ -96,7 +96,13 @@ from relax_mlir.lowering.tir_to_llvm.pipeline import run_step
 # CHECK-NOT: vpermi2var
 # CHECK: llvm.call_intrinsic "llvm.x86.avx512.rcp14.ps.512"
 # CHECK-COUNT-2: math.fma
-# CHECK-COUNT-2: llvm.call_intrinsic "llvm.x86.avx512.permvar.sf.512"
+# CHECK: llvm.call_intrinsic "llvm.x86.avx512.permvar.sf.512"
+# CHECK-NOT: scalef
+# CHECK: arith.divf
+# What no power of normal numbers is for is seldom.
+# CHECK: [[FAR:%.*]] = vector.reduction <or>, %{{.*}} : vector<16xi1> into i1
+# CHECK: scf.if [[FAR]]
+# CHECK: llvm.call_intrinsic "llvm.x86.avx512.mask.scalef.ps.512"
 # CHECK: arith.divf
 # CHECK-NOT: arith.divf
 # CHECK-LABEL: func.func @activations(
