@@ -98,11 +98,12 @@ def test_reverse_inlined_at_a_number():
     assert_structural_equal(from_source(sch.mod.script()), sch.mod)
 
 
-def test_cached_index_of_a_named_load():
-    text = """def main(A: T.Buffer((9,), "float32"), O: T.Buffer((9,), "float32")):
-    for i in range(9):
+@pytest.mark.parametrize("size", [9, 1])
+def test_cached_index_of_a_named_load(size):
+    text = f"""def main(A: T.Buffer((9,), "float32"), O: T.Buffer((9,), "float32")):
+    for i in range({size}):
         with T.block("O"):
-            vi = T.axis.spatial(9, i)
+            vi = T.axis.spatial({size}, i)
             t: T.float32 = A[(vi + 2) % 9]
             O[vi] = t + t
 """

@@ -7,6 +7,7 @@ from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.dialects.tir import scalar as S
 from relax_mlir.tir.schedule import buffers, edit, tree
 from relax_mlir.tir.schedule.accesses import accesses, declare
+from relax_mlir.tir.schedule.folding import fold
 from relax_mlir.tir.schedule.index import Indices
 from relax_mlir.tir.schedule.simplify import simplify
 from relax_mlir.tir.schedule.state import ScheduleState
@@ -125,6 +126,8 @@ def _precomputed(
         inside = indices.facts(list(tree.body_of(made).operations)[-1].operation)
         value = indices.scalar(simplify(expr.substitute(values), inside))
         memref.store(S.cast(value, dtype).value, cache, list(tree.body_of(made).arguments))
+    # An index of iterators of one step is a number.
+    fold(indices, made)
     declare(indices, made)
     for op, position in places:
         # The name of the operation's result, if it has one, is not that of its index.
