@@ -64,7 +64,7 @@ def compute(
         varargs_names: names of the axes of an `fcompute` that takes `*indices`.
 
     Returns:
-        A tensor, or a tuple of tensors.
+        A tensor, or a tuple of several.
 
     Raises:
         ExprError: the function takes another number of indices, or its expression has no meaning;
@@ -83,17 +83,21 @@ def compute(
             raise ExprError("it gives no expression")
     except ExprError as error:
         raise type(error)(f"in te.compute '{name}': {error}") from error
-    return _computed(name, dims, axis, body, tag, attrs, several)
+    return _computed(name, dims, axis, body, tag, attrs)
 
 
 def _computed(
-    name: str, dims: Sequence[Dim], axis: list[IterVar], body: list[PrimExpr], tag: str, attrs: Any,
-    several: bool,
-) -> Any:  # fmt: skip
+    name: str, dims: Sequence[Dim], axis: list[IterVar], body: list[PrimExpr], tag: str, attrs: Any
+) -> Any:
     # What reads steps before is checked where it turns out to be no part of a scan.
     check_body(name, axis, body, steps=True)
     outputs = ComputeOp(name, dims, axis, body, tag or current_tag(), attrs).outputs
-    return tuple(outputs) if several else outputs[0]
+    return one_or_all(outputs)
+
+
+def one_or_all(outputs: Sequence[Tensor]) -> Any:
+    """Return what a stage gives: its tensor, or a tuple of several."""
+    return outputs[0] if len(outputs) == 1 else tuple(outputs)
 
 
 def current_tag() -> str:
@@ -168,4 +172,4 @@ def extern(
         raise ExprError(f"te.extern '{name}' has {len(shapes)} shapes and {len(dtypes)} dtypes")
     kinds = [checked(each) for each in dtypes]
     made = ExternOp(name, shapes, kinds, inputs, fcompute, tag or current_tag(), attrs)
-    return tuple(made.outputs) if several else made.outputs[0]
+    return one_or_all(made.outputs)

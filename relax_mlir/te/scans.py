@@ -7,7 +7,7 @@ from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.dialects.tir.builder import Buffer, PrimFuncBuilder
 from relax_mlir.errors import ExprError, ExprTypeError
 from relax_mlir.te.checks import nodes_of
-from relax_mlir.te.operation import current_tag
+from relax_mlir.te.operation import current_tag, one_or_all
 from relax_mlir.te.stage import Stage
 from relax_mlir.te.tensor import ComputeOp, Operation, PlaceholderOp, Tensor, plain
 from relax_mlir.tir.nodes import Add, ProducerLoad, Sub
@@ -209,7 +209,7 @@ def scan(
     for first, step, state in zip(inits, updates, states, strict=True):
         _check_state(name, first, step, state, inits[0], states[0])
     made = ScanOp(name, inits, updates, states, tag or current_tag(), attrs)
-    return tuple(made.outputs) if isinstance(state_placeholder, (list, tuple)) else made.outputs[0]
+    return one_or_all(made.outputs)
 
 
 def _check_state(

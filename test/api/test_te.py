@@ -342,3 +342,22 @@ def test_prim_funcs_get_attributes_and_become_modules() -> None:
         np.testing.assert_array_equal(out, data * factor)
     with pytest.raises(ValueError, match="a module of one function"):
         IRModule({"a": double, "b": half}).with_attr("global_symbol", "x")
+
+
+def test_one_output_is_a_tensor_however_it_is_asked_for():
+    a = te.placeholder((4, 3), name="a")
+    one = te.compute((4, 3), lambda i, j: (a[i, j] + 1.0,))
+
+    def copied(ins, outs):
+        ib = tir.ir_builder.create()
+        source, target = ib.buffer_ptr(ins[0]), ib.buffer_ptr(outs[0])
+        with ib.for_range(0, 4, "i") as i:
+            target[i, 0] = source[i, 0]
+        return ib.get()
+
+    other = te.extern([(4, 3)], [one], copied, dtype="float32")
+    state = te.placeholder((4, 3), name="state")
+    first = te.compute((1, 3), lambda _, j: other[0, j])
+    step = te.compute((4, 3), lambda t, j: state[t - 1, j] + other[t, j])
+    last = te.scan([first], [step], [state])
+    assert all(isinstance(each, te.Tensor) for each in (one, other, last))
