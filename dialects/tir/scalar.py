@@ -191,9 +191,19 @@ _BINARY = {
     "atan2": {"f": math.atan2},
     "copysign": {"f": math.copysign},
 }
+
+
+def affine_sum(a: ir.AffineExpr, b: ir.AffineExpr) -> ir.AffineExpr:
+    """Return a sum that stays the same when MLIR prints and reads it: none is in another one."""
+    inner = b.maybe_downcast()
+    if isinstance(inner, ir.AffineAddExpr):
+        return affine_sum(affine_sum(a, inner.lhs), inner.rhs)
+    return a + b
+
+
 _AFFINE = {
-    "add": lambda a, b: a + b,
-    "sub": lambda a, b: a + b * -1,
+    "add": affine_sum,
+    "sub": lambda a, b: affine_sum(a, b * -1),
     "floordiv": ir.AffineExpr.get_floor_div,
     "mod": ir.AffineExpr.get_mod,
 }

@@ -15,7 +15,7 @@ _HARMLESS = (*_ACCESSES, "memref.alloc", "tir.yield", "scf.yield", "func.return"
 
 def in_order(operations: list[ir.Operation]) -> list[ir.Operation]:
     """Return operations of one block in the order in which their results are used first."""
-    if not any(_is_movable(op.name) for op in operations):
+    if not any(_is_movable(op) for op in operations):
         return _sorted_accesses(operations)
     return _arranged(operations, _used_inside(operations))
 
@@ -24,27 +24,34 @@ def _arranged(
     operations: list[ir.Operation], inside: dict[ir.Operation, list[ir.Value]]
 ) -> list[ir.Operation]:
     """Return operations of one block in order, given what is used inside those with regions."""
-    movable = {op: None for op in operations if _is_movable(op.name)}
+    movable = {op: None for op in operations if _is_movable(op)}
     order: list[ir.Operation] = []
     loads: list[ir.Operation] = []
     for op in _sorted_accesses(operations):
         if op in movable:
-            if op.name in _LOADS:
+            if not op.name.startswith(_EXPRESSIONS):
                 loads.append(op)
             continue
         for operand in (*op.operands, *inside.get(op, ())):
-            _take(operand, movable, order)
+            _take(operand, movable, order, inside)
         if op.name not in _HARMLESS:
             for load in loads:
                 if load in movable:
-                    _take(load.results[0], movable, order)
+                    _take(load.results[0], movable, order, inside)
             loads.clear()
         order.append(op)
     return order + list(movable)
 
 
-def _is_movable(name: str) -> bool:
-    return name.startswith(_EXPRESSIONS) or name in _LOADS
+def _is_movable(op: ir.Operation) -> bool:
+    return op.name.startswith(_EXPRESSIONS) or op.name in _LOADS or _is_choice(op)
+
+
+def _is_choice(op: ir.Operation) -> bool:
+    """Whether an operation is a `T.if_then_else` of expressions."""
+    return op.name == "scf.if" and len(op.results) > 0 and all(
+        inner.name == "scf.yield" or _is_movable(inner) for block in _bodies(op) for inner in block
+    )  # fmt: skip
 
 
 def _used_inside(operations: list[ir.Operation]) -> dict[ir.Operation, list[ir.Value]]:
@@ -72,7 +79,10 @@ def _bodies(op: ir.Operation) -> list[list[ir.Operation]]:
     ]
 
 
-def _take(value: ir.Value, movable: dict[ir.Operation, None], order: list[ir.Operation]) -> None:
+def _take(
+    value: ir.Value, movable: dict[ir.Operation, None], order: list[ir.Operation],
+    inside: dict[ir.Operation, list[ir.Value]],
+) -> None:  # fmt: skip
     """Append what a value is computed by, operands first, unless that was done."""
     stack = [(value, False)]
     while stack:
@@ -87,7 +97,8 @@ def _take(value: ir.Value, movable: dict[ir.Operation, None], order: list[ir.Ope
             order.append(op)
         else:
             stack.append((value, True))
-            stack += [(operand, False) for operand in reversed(list(op.operands))]
+            used = (*op.operands, *inside.get(op, ()))
+            stack += [(operand, False) for operand in reversed(used)]
 
 
 def _sorted_accesses(operations: list[ir.Operation]) -> list[ir.Operation]:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from relax_mlir import ir
+from relax_mlir import ir, te, tir
 from relax_mlir.dialects.bindings import ir as mlir
 from relax_mlir.dialects.context import default_context, make_context
 from relax_mlir.dialects.relax import SymExpr
@@ -484,3 +484,27 @@ def test_the_order_of_what_inner_blocks_use_is_that_of_their_expressions() -> No
     ir.assert_structural_equal(one, other)
     assert ir.structural_hash(one) == ir.structural_hash(other)
     assert not ir.structural_equal(one, program("right = vb + first", "below = va + second"))
+
+
+def test_choices_of_expressions_have_one_order():
+    a = te.placeholder((8,), name="a")
+    first, second = te.compute(
+        (8,), lambda i: (tir.Select(a[i] > 1.0, a[i], 0.0), tir.if_then_else(i > 2, a[i], 1.0))
+    )
+    mod = te.create_prim_func([a, first, second])
+    ir.assert_structural_equal(from_source(mod.script()), mod)
+
+
+def test_sums_in_parentheses_are_the_same_in_text():
+    mod = from_source(
+        """from relax_mlir.script import tir as T
+
+@T.prim_func
+def main(A: T.Buffer((9,), "float32"), B: T.Buffer((3, 3, 3), "float32")):
+    for i, j, k in T.grid(3, 3, 3):
+        with T.block("B"):
+            vi, vj, vk = T.axis.remap("SSS", [i, j, k])
+            B[vi, vj, vk] = A[vk + (vi + vj)]
+"""
+    )
+    ir.assert_structural_equal(IRModule.parse(str(mod)), mod)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.dialects.tir.ops import where_of
+from relax_mlir.dialects.tir.scalar import affine_sum
 from relax_mlir.script.printer.guards import find_guarded
 from relax_mlir.tir.schedule import tree
 from relax_mlir.tir.schedule.index import Indices
@@ -187,7 +188,7 @@ def _affine(value: ir.Value, arguments: list[ir.Value]) -> ir.AffineExpr | None:
         return None
     if op.name == "arith.muli":
         return lhs * rhs if _number(lhs) is not None or _number(rhs) is not None else None
-    return lhs + rhs if op.name == "arith.addi" else lhs + rhs * -1
+    return affine_sum(lhs, rhs if op.name == "arith.addi" else rhs * -1)
 
 
 def _quotient(
