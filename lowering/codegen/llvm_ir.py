@@ -117,10 +117,7 @@ def _as_bits(value: ir.Attribute) -> ir.Attribute | None:
     ).get(shaped.shape, integer)
     if value.is_splat:
         return ir.DenseElementsAttr.get_splat(type_, _as_bits(value.get_splat_value()))
-    if element == "bf16":
-        bits = _bfloat_bits(str(value))
-    else:
-        bits = _round_to(np.array(list(value), dtype=np.float64), element)
+    bits = _bfloat_bits(str(value)) if element == "bf16" else _round_to(np.array(value), element)
     return ir.DenseElementsAttr.get(bits.reshape(shaped.shape), type=type_)
 
 

@@ -11,7 +11,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from relax_mlir import ir, relax
+from relax_mlir import ir, relax, tir
 from relax_mlir.errors import (
     ArgumentTypeError,
     ExecutableFormatError,
@@ -489,3 +489,20 @@ def main(x: R.Tensor((4, 3), "float32")):
 """  # fmt: skip
     x = np.ones((4, 3), "float32")
     np.testing.assert_array_equal(relax.VirtualMachine(relax.build(read(text)))["main"](x), 3 * x)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+def test_counters_as_numbers_of_every_dtype(dtype: str) -> None:
+    text = f"""from relax_mlir.script import tir as T
+
+@T.prim_func
+def main(A: T.Buffer((4,), "{dtype}"), B: T.Buffer((4,), "{dtype}")):
+    for i in range(4):
+        with T.block("B"):
+            vi = T.axis.spatial(4, i)
+            B[vi] = A[vi] + T.cast(vi, "{dtype}")
+"""
+    kind = getattr(ml_dtypes, dtype) if dtype == "bfloat16" else np.dtype(dtype)
+    a, b = np.ones(4, kind), np.empty(4, kind)
+    tir.build(from_source(text))["main"](a, b)
+    np.testing.assert_array_equal(b.astype("float64"), [1, 2, 3, 4])
