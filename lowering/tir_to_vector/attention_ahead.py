@@ -11,6 +11,9 @@ from relax_mlir.lowering.tir_to_vector.attention_setup import Setup, Span
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 
 _LINE = 64
+# Queries beside which the next keys and values are asked for: the last ones, as till then these
+# would share the second-level cache with this head's; of so many, lest those all wait at once.
+SPREAD = 96
 
 
 @dataclass(frozen=True)
@@ -19,15 +22,19 @@ class Ahead:
 
     Attributes:
         query: the queries of this head.
+        out: their results, which stores would wait for.
         block: how many of them a block has.
-        start: the first of the block beside which keys are asked for.
+        start: the first query beside which keys are asked for.
+        spread: beside how many they are.
         operands: keys and values of the next step of the outer loops, and how long one of each is.
         there: whether there is a next step.
     """
 
     query: tuple[Matrix, Index]
+    out: tuple[Matrix, Index]
     block: int
     start: Index
+    spread: int
     operands: tuple[tuple[Matrix, Index], ...]
     there: ir.Value
 
@@ -47,19 +54,21 @@ class Ahead:
         number = emit.div(column, panel)
         with emit.when(emit.compare("slt", number, tile)):
             # Beyond the last query of a head there is the next head's, or nothing that does harm.
-            line = emit.add(emit.add(first, self.block), emit.add(row, number))
-            _ask_line(self.query, line)
-        is_first = emit.compare("eq", first, self.start)
-        with emit.when(emit.both(is_first, self.there)):
-            keys = -(-panel * tile // self.block)
-            start = emit.add(emit.add(key, column), emit.mul(emit.div(row, tile), keys))
+            line = emit.add(first, emit.add(row, number))
+            _ask_line(self.out, line)
+            _ask_line(self.query, emit.add(line, self.block))
+        is_late = emit.compare("sge", first, self.start)
+        with emit.when(emit.both(is_late, self.there)):
+            keys = -(-panel * tile // self.spread)
+            part = emit.div(emit.add(emit.sub(first, self.start), row), tile)
+            start = emit.add(emit.add(key, column), emit.mul(part, keys))
             with emit.loop(start, emit.add(start, keys)) as loop:
                 for operand in self.operands:
                     _ask_line(operand, loop.counter)
 
 
 def find_ahead(
-    setup: Setup, env: dict[int, Index], spans: dict[int, Span], start: Index, block: int
+    setup: Setup, env: dict[int, Index], spans: dict[int, Span], rows: Span, block: int
 ) -> Ahead | None:  # fmt: skip
     """Return what to ask for in a head, None where the second-level cache holds all or one is all.
 
@@ -67,7 +76,7 @@ def find_ahead(
         setup: the attention.
         env: counters of the outer loops.
         spans: their ranges.
-        start: the first query.
+        rows: the first query, and what follows the last.
         block: how many queries a block has.
     """
     emit, found = setup.emit, setup.found
@@ -81,10 +90,16 @@ def find_ahead(
     if isinstance(size, int) and size <= limit:
         return None
     following = {**env, steps[-1]: emit.add(env[steps[-1]], 1)}
+    whole = emit.round_down(emit.sub(rows[1], rows[0]), block)
+    spread = max(SPREAD // block, 1) * block
+    if isinstance(whole, int):
+        spread = max(min(spread, whole), block)
     return Ahead(
         (setup.matrix(found.query, env), setup.depth),
+        (setup.matrix(found.out, env), setup.width),
         block,
-        start,
+        emit.add(rows[0], emit.max(emit.sub(whole, spread), 0)),
+        spread,
         (
             (setup.matrix(found.key, following), setup.depth),
             (setup.matrix(found.value, following), setup.width),
@@ -95,6 +110,8 @@ def find_ahead(
 
 def _ask_line(operand: tuple[Matrix, Index], row: Index) -> None:
     matrix, length = operand
+    if matrix.column != 1:
+        return
     emit = matrix.use.emit
     step = _LINE * 8 // matrix.base.type.element_type.width
     with emit.loop(0, length, step) as part:

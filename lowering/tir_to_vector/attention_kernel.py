@@ -43,8 +43,9 @@ from relax_mlir.lowering.tir_to_vector.machine import Machine
 VECTORS = 2
 # Keys of a block: their scores for the queries of a block stay in the first-level cache.
 KEYS = 512
-# Register tiles that share a block of keys while it is in the first-level cache.
-TILES = 4
+# About so many queries are a block. More would share each panel of keys, but their scores take the
+# caches from keys and values, and masks hide more of them; fewer would read panels too often.
+ROWS = 12
 # Panels of values that are read where they lie, if rows follow each other.
 MOST_PANELS = 4
 # From so many keys on it pays to look at lengths of queries and keys before their scores.
@@ -124,7 +125,7 @@ class _Kernel:
         self.unit = 1 if self.pairs is None else PAIR
         self.steps = self._units(self.depth)
         self.tile = _tile_rows(self.rows, setup.machine)
-        self.block = TILES * self.tile
+        self.block = max(round(ROWS / self.tile), 1) * self.tile
         value, width = self.found.value, self.width
         # What a panel leaves out of a row is the next panel's, so all that is fetched is read.
         self.values_lie_well = (
@@ -173,7 +174,7 @@ class _Kernel:
                 setup.matrix(found.value, env),
                 setup.matrix(found.out, env),
                 setup.changes(env),
-                find_ahead(setup, env, spans, rows[0], self.block),
+                find_ahead(setup, env, spans, rows, self.block),
                 longest,
             )
             if rows[0] == 0 and isinstance(rows[1], int) and rows[1] <= self.block:

@@ -62,11 +62,14 @@ func.func @h(%q: tensor<1x1x12x64xf32>, %k: tensor<1x512x12x64xf32>) -> tensor<1
 // CHECK-COUNT-16: llvm.fence syncscope("singlethread") acq_rel
 // CHECK: vector.shuffle
 
-// Beside the scores of one head the next head's keys and values are asked for, and the queries of
-// the next block, where the second-level cache does not hold all.
+// Beside scores the places of their results and the queries of the next block are asked for, and
+// beside those of the last 96 queries of a head the next head's keys and values, where the
+// second-level cache does not hold all.
 // CHECK-LABEL: func.func private @attention3(
 // CHECK: vector.fma
-// CHECK-COUNT-3: memref.prefetch {{.*}}, read, locality<2>, data
+// CHECK-COUNT-2: memref.prefetch {{.*}}, read, locality<2>, data
+// CHECK: arith.cmpi sge, {{.*}}, %c408
+// CHECK-COUNT-2: memref.prefetch {{.*}}, read, locality<2>, data
 
 func.func @many(%q: tensor<12x512x1x64xf32>) -> tensor<12x512x1x64xf32> attributes {relax.function} {
   %none = builtin.unrealized_conversion_cast to tuple<>
