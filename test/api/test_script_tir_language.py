@@ -506,3 +506,28 @@ def main(A: T.Buffer((4,), "{dtype}"), B: T.Buffer((4,), "{dtype}")):
     a, b = np.ones(4, kind), np.empty(4, kind)
     tir.build(from_source(text))["main"](a, b)
     np.testing.assert_array_equal(b.astype("float64"), [1, 2, 3, 4])
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        'T.Select(T.cast(A[vi], "uint8") > T.uint8(0), T.cast(A[vi], "uint8"), T.uint8(200))',
+        'U[vi] + T.if_then_else(vi < 2, T.cast(A[vi], "uint8"), T.uint8(200))',
+        'T.cast(T.if_then_else(vi < 2, A[vi], T.int8(-3)), "uint8")',
+        'T.Select(A[vi] > 0, T.Select(A[vi] > 1, T.cast(A[vi], "uint8"), U[vi]), U[0])',
+        'T.if_then_else(T.cast(A[vi], "uint8") > U[vi], U[vi], T.cast(A[0], "uint8"))',
+        'T.Select(vi < 2, T.cast(A[vi] * 2, "uint8"), T.cast(T.Select(A[vi] > 1, A[vi], A[0]), '
+        '"uint8"))',
+    ],
+)
+def test_choices_of_numbers_that_change_their_sign(expression: str) -> None:
+    mod = from_source(f"""from relax_mlir.script import tir as T
+
+@T.prim_func
+def main(A: T.Buffer((4,), "int8"), U: T.Buffer((4,), "uint8"), B: T.Buffer((4,), "uint8")):
+    for i in range(4):
+        with T.block("B"):
+            vi = T.axis.spatial(4, i)
+            B[vi] = {expression}
+""")
+    ir.assert_structural_equal(from_source(mod.script()), mod)

@@ -103,6 +103,12 @@ class DtypeFinder:
             if user.name == "memref.store" and use.operand_number == 0:
                 held = self.buffers.get(user.operands[1], ("", ""))[1]
                 return NIBBLES.get(held, held) or None
+            if user.name == "scf.yield" and limit:
+                chosen = user.parent.operation.results
+                place = use.operand_number
+                found = self._wanted(chosen[place], limit - 1) if place < len(chosen) else None
+                if found is not None:
+                    return found
             if user.name == "arith.trunci" and str(user.results[0].type) == "i4":
                 found = self._wanted(user.results[0], limit - 1) if limit else None
                 if found is not None:

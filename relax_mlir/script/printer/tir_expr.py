@@ -292,19 +292,19 @@ class TirExprPrinter(DtypeFinder):
         """Return an operation as an expression."""
         return self._spell(op)[0]
 
-    def _number(self, number: float, value: ir.Value) -> str:
-        dtype = self.dtype(value)
+    def _number(self, number: float, value: ir.Value, dtype: str = "") -> str:
+        dtype = dtype or self.dtype(value)
         if dtype == INDEX:
             return str(int(number))
         text = spelling.number(_unsigned(number, dtype), dtype)
         return f"T.{dtype}({text})" if text.startswith("float(") else text
 
-    def _typed(self, value: ir.Value, precedence: int = OR) -> str:
-        """Return a value whose dtype nothing beside it tells."""
+    def _typed(self, value: ir.Value, precedence: int = OR, dtype: str = "") -> str:
+        """Return a value whose dtype, its own where none is given, nothing beside it tells."""
         number = self.constant(value)
         if number is None:
             return self.value(value, precedence)
-        dtype = self.dtype(value)
+        dtype = dtype or self.dtype(value)
         text = spelling.number(_unsigned(number, dtype), dtype) if dtype != INDEX else ""
         return str(number) if dtype == INDEX else f"T.{dtype}({text})"
 
@@ -430,15 +430,19 @@ class TirExprPrinter(DtypeFinder):
 
     def _select(self, op: ir.Operation) -> str:
         condition, a, b = op.operands
-        texts = [self._alone(a, b), self._alone(b, a)]
+        texts = self._choices(op.results[0], a, b)
         return f"T.Select({self.value(condition)}, {', '.join(texts)})"
 
-    def _alone(self, value: ir.Value, other: ir.Value) -> str:
-        number = self.constant(value)
-        if number is None:
-            return self.value(value)
-        bare = self.constant(other) is None
-        return self._number(number, value) if bare else self._typed(value)
+    def _choices(self, result: ir.Value, a: ir.Value, b: ir.Value) -> list[str]:
+        """Return the two values that one may be, both of its dtype."""
+        dtype, numbers = self.dtype(result), [self.constant(a), self.constant(b)]
+        typed = None not in numbers
+        return [
+            self._signed_as(value, dtype) if number is None
+            else self._typed(value, dtype=dtype) if typed
+            else self._number(number, value, dtype)
+            for value, number in zip((a, b), numbers, strict=True)
+        ]  # fmt: skip
 
     def _choice(self, op: ir.Operation) -> tuple[str, int]:
         condition = op.operands[0]
@@ -451,7 +455,7 @@ class TirExprPrinter(DtypeFinder):
                 if self.constant(yields[i]) in (decided, -decided):
                     first = self.value(condition, precedence)
                     return f"{first} {word} {self.value(yields[1 - i], precedence + 1)}", precedence
-        texts = [self._alone(yields[0], yields[1]), self._alone(yields[1], yields[0])]
+        texts = self._choices(op.results[0], *yields)
         return f"T.if_then_else({self.value(condition)}, {', '.join(texts)})", ATOM
 
 
