@@ -73,8 +73,10 @@ def _sigmoid(x: _Array) -> _Array:
 
 
 def _gelu(x: _Array) -> _Array:
-    scalar = x.dtype.type
-    return x * scalar(0.5) * (_erf(x * scalar(math.sqrt(0.5))) + scalar(1))
+    # 1 + erf would leave no digits of what is far below zero.
+    wide = x.astype(np.float64)
+    values = map(math.erfc, (wide * -math.sqrt(0.5)).reshape(x.size).tolist())
+    return wide * 0.5 * np.fromiter(values, np.float64, x.size).reshape(x.shape)
 
 
 _FLOAT_UNARY: dict[str, Callable[[_Array], Any]] = {

@@ -17,8 +17,9 @@ _SELU_ALPHA, _SELU_SCALE = 1.6732632423543772, 1.0507009873554805
 
 def _gelu_tanh(x: _Array) -> _Array:
     scalar = x.dtype.type
-    inner = x * scalar(math.sqrt(2 / math.pi)) * (x * x * scalar(0.044715) + scalar(1))
-    return x * scalar(0.5) * (np.tanh(inner) + scalar(1))
+    # (1 + tanh(y)) / 2 is the logistic function of 2 * y, which keeps the digits of small values.
+    twice = x * scalar(2 * math.sqrt(2 / math.pi)) * (x * x * scalar(0.044715) + scalar(1))
+    return x / (np.exp(-twice) + scalar(1))
 
 
 def _selu(x: _Array) -> _Array:
