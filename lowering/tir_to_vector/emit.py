@@ -151,15 +151,16 @@ class Emitter(TeamEmitter):
         indices: Sequence[Index],
         mask: ir.Value | None = None,
         *,
-        past_cache: bool = False,
+        past_cache: int = 0,
     ) -> None:
         """Store adjacent elements; masked-off lanes are not touched.
 
-        Past the cache the place must be aligned to the vector, of a power of two up to 64 bytes.
+        With `past_cache` they are stored past the cache, to a place that is so many elements after
+        a line's beginning, or a multiple: several vectors need not begin where a line does.
         """
         where = [buffer, *map(self.index, indices)]
         if past_cache:
-            size = min(64, value.type.shape[0] * value.type.element_type.width // 8)
+            size = min(64, past_cache * value.type.element_type.width // 8)
             aligned = ir.IntegerAttr.get(self._i64, size)
             yes = ir.BoolAttr.get(True)
             self.op("vector.store", [value, *where], nontemporal=yes, alignment=aligned)

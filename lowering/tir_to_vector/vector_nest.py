@@ -391,7 +391,7 @@ class NestWriter:
         if isinstance(value.type, ir.VectorType):
             if not past_cache:
                 self._prefetch(self.flat.store, place, value.type.shape[0])
-            self.emit.vector_store(value, base, [place], mask, past_cache=past_cache)
+            self.emit.vector_store(value, base, [place], mask, past_cache=past_cache and self.lanes)
         else:
             self.emit.store(value, base, [place])
 

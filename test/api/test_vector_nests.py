@@ -242,6 +242,17 @@ def test_iterators_in_the_body(threads: int, monkeypatch: pytest.MonkeyPatch) ->
         np.testing.assert_array_equal(get("one", w), w + j.astype("i4"))
 
 
+def test_triangles_past_the_cache(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their vectors are narrow, so rows are aligned to less than the registers of several."""
+    monkeypatch.setattr(team, "LEAST_WORK", 0)
+    body = lambda x, i, j: select(compare("ge", i - j, 0), x, 0)  # noqa: E731
+    made = build([numbered("tril", ["m", "n"], body, "float32")], threads=threads, l3_bytes=4000)
+    for shape in ((5, 17), (37, 1001), (9, 129)):
+        x = values(shape, "float32")
+        got = by_all_counts(threads, made["tril"], [x], shape, "float32")
+        np.testing.assert_array_equal(got, np.tril(x))
+
+
 def test_a_transposed_iterator_in_the_body() -> None:
     def function() -> None:
         m, n = sizes(["m", "n"])
