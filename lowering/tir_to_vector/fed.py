@@ -36,14 +36,19 @@ class FedReduction(NestWriter):
         self._producer, self._stores = producer, stores
         self._fed = _loads_of(self.flat, producer.flat.written)
 
-    def fetch_result(self, position: int, block: Index) -> None:
-        """Have what the map writes fetched."""
-        self._producer.fetch_result(position, block)
+    @property
+    def computes_functions(self) -> bool:
+        """Whether it computes functions, or the map does."""
+        return super().computes_functions or self._producer.computes_functions
 
-    def fetches(self, buffer: ir.Value, position: int, block: Index) -> bool:
+    def fetch_result(self, position: int) -> None:
+        """Have what the map writes fetched."""
+        self._producer.fetch_result(position)
+
+    def fetches(self, buffer: ir.Value, position: int) -> bool:
         """Have lines fetched, by the map too."""
-        found = self._producer.fetches(buffer, position, block)
-        return found or super().fetches(buffer, position, block)
+        found = self._producer.fetches(buffer, position)
+        return found or super().fetches(buffer, position)
 
     def begin_row(self, position: int, row: Index) -> None:
         """Set where in a block of rows the code is, for the map too."""

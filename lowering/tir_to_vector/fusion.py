@@ -3,26 +3,35 @@
 from dataclasses import replace
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.dialects.relax.symbolic import SymExpr, product
-from relax_mlir.lowering.tir_to_vector.analysis import Access
+from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.fed import feed
-from relax_mlir.lowering.tir_to_vector.flat import FlatNest, collapse, inner_dims, root
+from relax_mlir.lowering.tir_to_vector.flat import FlatNest, collapse, root
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
+from relax_mlir.lowering.tir_to_vector.late_rows import ROWS, LateRows
 from relax_mlir.lowering.tir_to_vector.long_rows import LongRow, long_row
 from relax_mlir.lowering.tir_to_vector.machine import Machine
 from relax_mlir.lowering.tir_to_vector.row_blocks import (
-    comes_from_afar,
+    come_from_afar,
     merge_shared,
     row_length,
     rows_together,
     size_of_rows,
 )
-from relax_mlir.lowering.tir_to_vector.streaming import fence
+from relax_mlir.lowering.tir_to_vector.row_memory import (
+    accesses_of,
+    kept_rows,
+    on_rows,
+    outer_places,
+    overwritten_rows,
+    placed,
+    shared_buffers,
+    without_overwriting,
+)
+from relax_mlir.lowering.tir_to_vector.streaming import fence, streams
 from relax_mlir.lowering.tir_to_vector.team import Part
 from relax_mlir.lowering.tir_to_vector.vector_nest import (
     NestWriter,
-    has_functions,
     vector_iter,
     work_of,
 )
@@ -63,49 +72,21 @@ def _vectorize(group: list[FlatNest], keep: int) -> bool:
 
 
 def _rows_apart(group: list[FlatNest], count: int) -> bool:
-    shared = _shared_buffers(group)
-    buffers = {access.buffer for flat in group for access in _accesses(flat)}
+    shared = shared_buffers(group)
+    buffers = {access.buffer for flat in group for access in accesses_of(flat)}
     # Two views of one buffer: who touches what is not seen by comparing places.
     if not shared or len({root(buffer) for buffer in buffers}) != len(buffers):
         return False
     for buffer in shared:
         places = {
-            _outer_places(flat, access, count)
+            outer_places(flat, access, count)
             for flat in group
-            for access in _accesses(flat)
+            for access in accesses_of(flat)
             if access.buffer == buffer
         }
         if len(places) != 1 or None in places:
             return False
     return True
-
-
-def _shared_buffers(group: list[FlatNest]) -> list[ir.Value]:
-    """Return the buffers that one nest writes and another uses."""
-    found = []
-    for flat in group:
-        others = [other for other in group if other is not flat]
-        used = [access.buffer for other in others for access in _accesses(other)]
-        if flat.written in used and flat.written not in found:
-            found.append(flat.written)
-    return found
-
-
-def _accesses(flat: FlatNest) -> list[Access]:
-    return [*flat.nest.loads, *flat.nest.stores]
-
-
-def _outer_places(flat: FlatNest, access: Access, count: int) -> tuple[int, ...] | None:
-    """Return for each shared loop the one dimension that its counter alone indexes."""
-    nest = flat.nest
-    order = sorted(range(len(nest.types)), key=lambda i: nest.loop_of[i])
-    places = []
-    for position in order[:count]:
-        using = access.dims_of_iter(position)
-        if len(using) != 1 or access.iters[using[0]] != position:
-            return None
-        places.append(using[0])
-    return tuple(places)
 
 
 def emit_fused(group: list[FlatNest], count: int, emit: Emitter, machine: Machine) -> None:
@@ -114,11 +95,12 @@ def emit_fused(group: list[FlatNest], count: int, emit: Emitter, machine: Machin
         for writer in _writers(group, 0, emit, machine):
             writer.write([])
         return
-    kept = _kept_rows(group, count)
-    group = [_on_rows(flat, kept, count) for flat in group]
+    kept = kept_rows(group, count)
+    over = overwritten_rows(group, count)
+    group = [on_rows(flat, kept, count) for flat in group]
     group, count = merge_shared(group, count)
     length = row_length(group, count, emit)
-    far = comes_from_afar(group, count, length, emit, machine)
+    far = come_from_afar(group, count, length, over, emit, machine)
     parts = [
         Part(emit.size(it.extent), 1, _STEPS_EACH * emit.threads) for it in group[0].iters[:count]
     ]
@@ -131,28 +113,39 @@ def emit_fused(group: list[FlatNest], count: int, emit: Emitter, machine: Machin
     # not known before where sums' rows come from there is code for both.
     sums = any(flat.total is not None for flat in group)
     block: Index = 1 if far is True else near
-    sizes = [size_of_rows(size, block, emit) for size in kept.values()]
+    most = block if far is False else emit.max(block, ROWS)
+    sizes = {buffer: size_of_rows(size, most, emit) for buffer, size in kept.items()}
+    for each in over if far is not False else ():
+        size = size_of_rows(each.size, ROWS, emit)
+        sizes[each.buffer] = size if far is True else emit.select(far, size, 1)
     row = long_row(group, count)
 
     def apart() -> None:
         with emit.team(parts, work) as ranges:
-            shared = [
-                None if isinstance(size, int) else emit.alloc(size, buffer.type.element_type)
-                for buffer, size in zip(kept, sizes, strict=True)
-            ]
+            shared = {
+                buffer: emit.alloc(size, buffer.type.element_type)
+                for buffer, size in sizes.items()
+                if not isinstance(size, int)
+            }
 
             def write(block: Index, far: bool) -> None:
+                nests = without_overwriting(group, over, count) if far else group
                 rows = {
-                    buffer: emit.alloc(size, buffer.type.element_type) if one is None else one
-                    for buffer, size, one in zip(kept, sizes, shared, strict=True)
+                    buffer: shared.get(buffer) or emit.alloc(size, buffer.type.element_type)
+                    for buffer, size in sizes.items()
+                    if far or buffer in kept
                 }
-                placed = [_placed(flat, rows) for flat in group]
-                writers = _writers(placed, count, emit, machine, near=not far)
+                nests = [placed(flat, rows) for flat in nests]
+                writers = _writers(nests, count, emit, machine, near=not far)
                 for writer in writers:
                     writer.long = row
-                if far and (machine.fma_units > 1 or not any(map(has_functions, group))):
-                    _prefetch(writers, count, block)
-                _rows(ranges, [], writers, emit, block)
+                if far:
+                    _from_afar(writers, count, sure=sums)
+                late = LateRows.of(writers, long=bool(over)) if far and len(ranges) == 1 else None
+                if late is None:
+                    _rows(ranges, [], writers, emit, block)
+                else:
+                    late.write(*ranges[0])
                 fence(emit, writers)
 
             if isinstance(far, bool) or not sums:
@@ -192,11 +185,11 @@ def _together(
             buffer: emit.alloc(size_of_rows(size, 1, emit), buffer.type.element_type)
             for buffer, size in kept.items()
         }
-        placed = [_placed(flat, places) for flat in group]
+        nests = [placed(flat, places) for flat in group]
         length = row_length(group, 1, emit)
         most = emit.mul(length, emit.threads - 1)
         near = isinstance(most, int) and most <= machine.l2_bytes
-        writers = _writers(placed, 1, emit, machine, near=near)
+        writers = _writers(nests, 1, emit, machine, near=near)
         for writer in writers:
             writer.long = replace(row, own=own, sums=sums.get(writer.flat.store))
         with emit.loop(0, rows) as loop:
@@ -219,19 +212,27 @@ def _writers(
     return feed(writers)
 
 
-def _prefetch(writers: list[NestWriter], count: int, block: Index) -> None:
-    """Have what the next block reads and writes fetched while another nest computes.
+def _from_afar(writers: list[NestWriter], count: int, *, sure: bool) -> None:
+    """Have what rows to come read fetched, and results stored past the cache.
 
-    That is not for functions on a core with one unit for multiply-adds: it takes so long for a row
-    that the hardware has the next one by then, and to fetch it too only delays what is stored.
+    A nest after the first asks, the longest of them: one with functions, else the last.
+
+    Args:
+        writers: of the nests.
+        count: their shared loops.
+        sure: whether rows come from afar whenever this code runs.
     """
-    first = writers[0].flat
-    for buffer in dict.fromkeys(access.buffer for access in first.accesses.values()):
-        for writer in writers[1:]:
-            if writer.fetches(buffer, count - 1, block):
+    first, *others = writers
+    others = sorted(reversed(others), key=lambda writer: not writer.computes_functions)
+    for buffer in dict.fromkeys(access.buffer for access in first.flat.accesses.values()):
+        for writer in others:
+            if writer.fetches(buffer, count - 1):
                 break
     for writer in writers:
-        writer.fetch_result(count - 1, block)
+        if streams(writer) is False:
+            writer.fetch_result(count - 1)
+        elif sure:
+            writer.past_cache = True
 
 
 def _rows(
@@ -261,58 +262,3 @@ def _rows(
         for writer in writers:
             with emit.loop(0, here) as row:
                 writer.write([*counters, emit.add(start, row.counter)], row.counter)
-
-
-def _kept_rows(group: list[FlatNest], count: int) -> dict[ir.Value, SymExpr]:
-    """Return the buffers that only these nests use, row by row, and the size of a row."""
-    kept: dict[ir.Value, SymExpr] = {}
-    for buffer in _shared_buffers(group):
-        owner = buffer.owner
-        if isinstance(owner, ir.Block) or owner.operation.name != "memref.alloc":
-            continue
-        if not _only_used_by(group, buffer):
-            continue
-        flat, access = next(
-            (flat, a) for flat in group for a in _accesses(flat) if a.buffer == buffer
-        )
-        if _outer_places(flat, access, count) == tuple(range(count)):
-            kept[buffer] = product(inner_dims(buffer)[count - 1 :])
-    return kept
-
-
-def _only_used_by(group: list[FlatNest], buffer: ir.Value) -> bool:
-    blocks = [flat.nest.block for flat in group]
-    users = [_block_of(use.owner.operation) for use in buffer.uses]
-    # What has been lowered already is in no block; an operation does not compare with None.
-    return all(user is not None and user in blocks for user in users)
-
-
-def _block_of(op: ir.Operation) -> ir.Operation | None:
-    parent = op.parent
-    while parent is not None and parent.operation.name != "tir.block":
-        parent = parent.operation.parent
-    return None if parent is None else parent.operation
-
-
-def _on_rows(flat: FlatNest, kept: dict[ir.Value, SymExpr], count: int) -> FlatNest:
-    """Return a nest whose kept buffers have but the rows of a block."""
-    zero = SymExpr.const(0)
-    accesses = {
-        op: replace(
-            access,
-            strides=[zero] * (count - 1) + [kept[access.buffer], *access.strides[count:]],
-            in_rows=True,
-        )
-        if access.buffer in kept
-        else access
-        for op, access in flat.accesses.items()
-    }
-    return replace(flat, accesses=accesses)
-
-
-def _placed(flat: FlatNest, rows: dict[ir.Value, ir.Value]) -> FlatNest:
-    accesses = {
-        op: replace(access, buffer=rows[access.buffer]) if access.in_rows else access
-        for op, access in flat.accesses.items()
-    }
-    return replace(flat, accesses=accesses)

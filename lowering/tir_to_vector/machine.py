@@ -52,14 +52,15 @@ class Machine:
         """Whether lanes are picked from tables in registers; of such width only AVX-512 is."""
         return self.vector_bits >= 512 and self.fma
 
-    def past_cache(self, in_order: bool) -> int:
+    def past_cache(self, in_order: bool, *, slow: bool = False) -> int:
         """Return the bytes read and written from which on stores should go past the cache.
 
         One core alone waits for what plain stores read first. Several wait for memory together, to
-        which less has to go while some of it stays in the cache; but not where what is written is
-        in another order than what is read, so that lines leave the cache half used.
+        which less has to go while some of it stays in the cache, and what is slow to compute does
+        not wait; but not where what is written is in another order than what is read, so that
+        lines leave the cache half used.
         """
-        return self.l3_bytes * (5 if in_order and self.threads > 1 else 3) // 4
+        return self.l3_bytes * (5 if in_order and (slow or self.threads > 1) else 3) // 4
 
     @property
     def panel_bytes(self) -> int:

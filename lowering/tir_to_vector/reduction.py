@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from relax_mlir.lowering.tir_to_vector.vector_nest import NestWriter
 
 # Several vectors at a time: one alone would wait for itself, latency after latency.
-_WIDE = 4
+WIDE = 4
 # Vectors of sums side by side where rows are read far apart: the longer a run of memory the better.
 _COLUMNS = 16
 _MANY_REGISTERS = 32
@@ -43,7 +43,7 @@ def reduce_across(writer: "NestWriter", env: dict[int, Index], reductions: list[
     # Sums with masks, and what takes more than a load, need registers for other things.
     plain = len(writer.flat.slice) == 1 and not totals.has_marks
     many = plain and writer.machine.registers >= _MANY_REGISTERS
-    most = _COLUMNS if many else _WIDE
+    most = _COLUMNS if many else WIDE
     by_rows = many and _by_rows(writer, reductions)
     if by_rows is False:
         writer._chunks(chunk, most)
@@ -133,7 +133,7 @@ def _reduce_long(writer: "NestWriter", row: LongRow, env: dict[int, Index]) -> N
     """Reduce by pieces, one after the other or each by the thread that it belongs to."""
     emit, sums = writer.emit, row.sums
     totals = _sums_of(writer, shared=True)
-    even = row.length % (_WIDE * writer.lanes) == 0
+    even = row.length % (WIDE * writer.lanes) == 0
 
     def part(number: Index) -> ir.Value:
         return _total(writer, env, [], row.piece(emit, number), None, even=even)[1]
@@ -164,7 +164,7 @@ def _total(
         even: whether that is a multiple of what the longest step takes.
     """
     emit, lanes = writer.emit, writer.lanes
-    wide = lanes * _WIDE
+    wide = lanes * WIDE
     widths = (wide, lanes) if known is None or known >= 2 * wide else (lanes,)
     widths = (wide,) if even else widths
     totals = _sums_of(writer, shared=True)
@@ -183,6 +183,8 @@ def _total(
             with emit.loop(done, upto, width, parts[i], UNROLL) as loop:
                 value = writer._value(inner, loop.counter, width, None)
                 loop.carry(totals.step(loop.carried, value))
+                if writer.beside is not None and width == wide:
+                    writer.beside(loop.counter)
             parts[i], done = loop.results, upto
         if done != last and not even:
             used.add(len(parts) - 1)

@@ -1,5 +1,6 @@
 """How many rows nests that run row by row take at a time, and the memory for what goes between."""
 
+import functools
 from dataclasses import replace
 
 from relax_mlir.dialects.bindings import ir
@@ -7,7 +8,10 @@ from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.flat import FlatIter, FlatNest
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
+from relax_mlir.lowering.tir_to_vector.late_rows import LEAST
 from relax_mlir.lowering.tir_to_vector.machine import Machine
+from relax_mlir.lowering.tir_to_vector.nest_cost import has_functions
+from relax_mlir.lowering.tir_to_vector.row_memory import Overwritten
 
 # Rows that go through one nest after the other together, and elements that fit the stack.
 _MOST_ROWS = 16
@@ -29,15 +33,29 @@ def row_length(group: list[FlatNest], count: int, emit: Emitter) -> Index:
     return total
 
 
-def comes_from_afar(
-    group: list[FlatNest], count: int, length: Index, emit: Emitter, machine: Machine
-) -> bool | ir.Value:
-    """Return whether rows come from beyond a core's cache."""
+def come_from_afar(
+    group: list[FlatNest], count: int, length: Index, over: list[Overwritten], emit: Emitter,
+    machine: Machine,
+) -> bool | ir.Value:  # fmt: skip
+    """Return whether rows come from beyond all caches, and are best computed one at a time.
+
+    Functions take so long that plain stores do as well, as long as the cache has a part of them.
+    What would overwrite its result writes it once then, with a row of its own in the cache.
+    """
+    total = length
     for it in group[0].iters[:count]:
-        length = emit.mul(length, emit.size(it.extent))
-    if isinstance(length, int):
-        return length > machine.l2_bytes
-    return emit.compare("sgt", length, machine.l2_bytes)
+        total = emit.mul(total, emit.size(it.extent))
+    slow = any(map(has_functions, group))
+    limits = [(machine.past_cache(True, slow=slow), total)]
+    for each in over:
+        limits += [(length, machine.l2_bytes), (LEAST, emit.size(each.size))]
+    unknown = []
+    for low, high in limits:
+        if not (isinstance(low, int) and isinstance(high, int)):
+            unknown.append(emit.compare("sle", low, high))
+        elif low > high:
+            return False
+    return functools.reduce(emit.both, unknown) if unknown else True
 
 
 def rows_together(group: list[FlatNest], length: Index, emit: Emitter, machine: Machine) -> Index:

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 # in a row would not overlap.
 _STRETCHES = 4
 _REGISTER = 512
+# Writes some lanes from a place on, under a mask, and past the cache or not.
+Chunk = Callable[[Index, int, ir.Value | None, bool], None]
 
 
 def streams(writer: "NestWriter") -> bool | ir.Value:
@@ -58,7 +60,7 @@ def _in_order(flat: FlatNest) -> bool:
 
 def write_streaming(
     writer: "NestWriter", env: dict[int, Index], span: tuple[Index, Index], stretches: bool,
-    chunk: Callable[[Index, int, ir.Value | None, bool], None],
+    chunk: Chunk,
 ) -> None:  # fmt: skip
     """Run along the vectorised iterator with aligned stores that go past the cache.
 
@@ -70,12 +72,7 @@ def write_streaming(
         chunk: writes some lanes from a place on, under a mask, and past the cache or not.
     """
     emit, lanes = writer.emit, writer.lanes
-    writer.streamed = True
-    first, last = span
-    head = emit.min(_ahead(writer, env, first), emit.sub(last, first))
-    with emit.when(emit.compare("sgt", head, 0)):
-        chunk(first, lanes, emit.mask(head, lanes), False)
-    done = emit.add(first, head)
+    done, last = begin_streaming(writer, env, span, chunk), span[1]
     if stretches:
         step = lanes
         stretch = emit.round_down(emit.div(emit.sub(last, done), _STRETCHES), step)
@@ -84,7 +81,29 @@ def write_streaming(
                 begin = emit.add(done, emit.mul(stretch, number))
                 chunk(emit.add(begin, loop.counter), step, None, True)
         done = emit.add(done, emit.mul(stretch, _STRETCHES))
-    for width in (lanes,) if stretches else (lanes * 4, lanes):
+    end_streaming(writer, (done, last), (lanes,) if stretches else (lanes * 4, lanes), chunk)
+
+
+def begin_streaming(
+    writer: "NestWriter", env: dict[int, Index], span: tuple[Index, Index], chunk: Chunk
+) -> Index:
+    """Write what lies before the first aligned place of a span, and return that place."""
+    emit, lanes = writer.emit, writer.lanes
+    writer.streamed = True
+    first, last = span
+    head = emit.min(_ahead(writer, env, first), emit.sub(last, first))
+    with emit.when(emit.compare("sgt", head, 0)):
+        chunk(first, lanes, emit.mask(head, lanes), False)
+    return emit.add(first, head)
+
+
+def end_streaming(
+    writer: "NestWriter", span: tuple[Index, Index], widths: Sequence[int], chunk: Chunk
+) -> None:
+    """Write from an aligned place on, by steps of so many lanes, and what is left under a mask."""
+    emit, lanes = writer.emit, writer.lanes
+    done, last = span
+    for width in widths:
         upto = emit.add(done, emit.round_down(emit.sub(last, done), width))
         with emit.loop(done, upto, width, hints=KEEP) as loop:
             chunk(loop.counter, width, None, True)

@@ -16,6 +16,12 @@ from relax_mlir.lowering.tir_to_vector.idle_loops import steps_of
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.long_rows import LongRow
 from relax_mlir.lowering.tir_to_vector.machine import Machine
+from relax_mlir.lowering.tir_to_vector.nest_cost import (
+    bits_of,
+    has_functions,
+    is_long,
+    is_slow,
+)
 from relax_mlir.lowering.tir_to_vector.reduction import (
     in_pieces,
     reduce_across,
@@ -27,6 +33,7 @@ from relax_mlir.lowering.tir_to_vector.rows_in_pieces import (
     rows_in_pieces,
 )
 from relax_mlir.lowering.tir_to_vector.streaming import (
+    Chunk,
     fence,
     streams,
     write_compactly,
@@ -38,25 +45,11 @@ from relax_mlir.lowering.tir_to_vector.team import Part
 _WIDE = 4
 # How much longer an element takes than a multiply-add of a contraction, and a function of it.
 _ELEMENT, _MATH = 6, 32
-# Functions of dozens of instructions, and those of one or a few; of the others three are long.
-_LONG = frozenset(
-    f"math.{name}"
-    for name in (
-        "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cos", "cosh", "powf", "sin",
-        "sinh", "tan",
-    )
-)  # fmt: skip
-_QUICK = frozenset(
-    f"math.{name}"
-    for name in (
-        "absf", "absi", "ceil", "copysign", "floor", "fma", "rint", "round", "roundeven", "rsqrt",
-        "sqrt", "trunc",
-    )
-)  # fmt: skip
-# So many functions take longer than memory does.
-_MANY = 8
 # Bits of a line of the cache.
 _LINE = 512
+# Bytes of a stream from memory that are asked for early, as near as the second-level cache, which
+# can wait for more of them than the first one.
+_AHEAD = 12 << 10
 # A loop with fewer steps for each thread would be split unevenly.
 _STEPS_EACH = 4
 DIVIDES = (
@@ -97,6 +90,10 @@ class NestWriter:
         emit: where to write.
         machine: what code is for.
         near: whether all that it uses is in a core's cache, so that nothing goes past it.
+
+    Attributes:
+        beside: what the main loop of a reduction along its vectors does beside each step, given its
+            place.
     """
 
     def __init__(
@@ -112,11 +109,12 @@ class NestWriter:
         self.streamed = False
         self.past_cache: bool | None = None
         self._ahead: dict[ir.Operation, Index] = {}
+        self.beside: Callable[[Index], None] | None = None
         self._in_block: tuple[int, Index] | None = None
         self._ranges: dict[int, tuple[Index, Index]] = {}
         types = [op.results[0].type for op in flat.slice] + [flat.store.operands[0].type]
-        widest = max(_bits(type_) for type_ in types)
-        stored = [_bits(access.buffer.type.element_type) for access in flat.accesses.values()]
+        widest = max(bits_of(type_) for type_ in types)
+        stored = [bits_of(access.buffer.type.element_type) for access in flat.accesses.values()]
         self.lanes = max(1, machine.vector_bits // widest)
         self.masked = machine.can_mask(min(stored, default=32)) and not any(
             op.name in DIVIDES for op in flat.slice
@@ -177,7 +175,7 @@ class NestWriter:
             with ExitStack() as loops:
                 self._map({**env, **self._outer_loops(loops, free)})
 
-        condition = self._past_cache() if free and not self._is_slow() else False
+        condition = self._past_cache() if free and not is_slow(self.flat) else False
         if isinstance(condition, bool):
             write()
             return
@@ -206,11 +204,21 @@ class NestWriter:
         counters = [loops.enter_context(emit.loop(*range_)).counter for range_ in ranges]
         return dict(zip(free, counters, strict=True))
 
-    def fetch_result(self, position: int, block: Index) -> None:
-        """Have what a map writes fetched some rows ahead, which its stores would wait for."""
-        self.fetches(self.flat.written, position, block)
+    @property
+    def is_long(self) -> bool:
+        """Whether a step takes many instructions, so that less code is worth more than one jump."""
+        return self.masked and is_long(self.flat)
 
-    def fetches(self, buffer: ir.Value, position: int, block: Index) -> bool:
+    @property
+    def computes_functions(self) -> bool:
+        """Whether it computes elementary functions that are of several instructions."""
+        return has_functions(self.flat)
+
+    def fetch_result(self, position: int) -> None:
+        """Have what a map writes of the next row fetched, which its stores would wait for."""
+        self.fetches(self.flat.written, position)
+
+    def fetches(self, buffer: ir.Value, position: int) -> bool:
         """Have what the nest uses of a buffer fetched some rows ahead, if it walks along it."""
         for op in (*self.flat.slice, self.flat.store):
             access = self.flat.accesses.get(op)
@@ -222,7 +230,9 @@ class NestWriter:
                 and access.strides[self.vector] == 1
                 and access.strides[position] != 0
             ):
-                self._ahead[op] = self.emit.mul(block, self.emit.size(access.strides[position]))
+                row = self.emit.size(access.strides[position])
+                least = 0 if op == self.flat.store else _AHEAD * 8 // self.bits(op)
+                self._ahead[op] = self.emit.max(row, least)
                 return True
         return False
 
@@ -254,19 +264,26 @@ class NestWriter:
 
     def bits(self, access: ir.Operation) -> int:
         """Return the size of what an access loads or stores."""
-        return _bits(self.flat.accesses[access].buffer.type.element_type)
+        return bits_of(self.flat.accesses[access].buffer.type.element_type)
 
-    def _map(self, env: dict[int, Index]) -> None:
+    def chunk_of(self, env: dict[int, Index]) -> Chunk:
+        """Return what writes some lanes of a map."""
+
         def chunk(at: Index, lanes: int, mask: ir.Value | None, past_cache: bool = False) -> None:
             self._put(self._value(env, at, lanes, mask), env, at, mask, past_cache)
 
+        return chunk
+
+    def _map(self, env: dict[int, Index]) -> None:
+        chunk = self.chunk_of(env)
+
         condition = self._past_cache()
-        if self.vector is None or (condition is False and not self._is_long()):
+        if self.vector is None or (condition is False and not self.is_long):
             self._chunks(chunk)
             return
         span = self._span(self.vector)
         wide = _WIDE * self.lanes
-        if condition is False or self._is_slow():
+        if condition is False or is_slow(self.flat):
             write_compactly(self, env, span, condition, wide)
             return
         stretches = len(self.flat.iters) == 1 and not has_functions(self.flat)
@@ -276,30 +293,10 @@ class NestWriter:
         with self.emit.when(condition) as branch:
             write_streaming(self, env, span, stretches, chunk)
         with self.emit.otherwise(branch):
-            if self._is_long():
+            if self.is_long:
                 write_compactly(self, env, span, False, wide)
             else:
                 self._chunks(chunk)
-
-    def _is_slow(self) -> bool:
-        """Whether a step takes longer than reading and writing memory does."""
-        names = {op.name for op in self.flat.slice if _bits(op.results[0].type) == 64}
-        names |= {op.name for op in self.flat.slice if op.name == "math.powf"}
-        if any(name.startswith("math.") and name not in _QUICK for name in names):
-            return True
-        every = [op.name for op in self.flat.slice if op.name.startswith("math.")]
-        return sum(name not in _QUICK for name in every) >= _MANY
-
-    def _is_long(self) -> bool:
-        """Whether a step takes many instructions, so that less code is worth more than one jump."""
-        if not self.masked:
-            return False
-        names = [op.name for op in self.flat.slice if op.name.startswith("math.")]
-        wide = any(_bits(op.results[0].type) == 64 for op in self.flat.slice if op.name in names)
-        least = 1 if wide else 3
-        return any(name in _LONG for name in names) or (
-            sum(name not in _QUICK for name in names) >= least
-        )
 
     def _chunks(
         self, chunk: Callable[[Index, int, ir.Value | None], None], most: int = _WIDE
@@ -401,7 +398,8 @@ class NestWriter:
         place = self.emit.add(place, self._ahead[op])
         for lane in range(0, lanes, _LINE // self.bits(op)):
             here = self.emit.add(place, lane)
-            self.emit.prefetch(self.bases[op], here, write=op == self.flat.store)
+            write = op == self.flat.store
+            self.emit.prefetch(self.bases[op], here, write=write, far=not write)
 
     def _counter(
         self, position: int | None, env: dict[int, Index], at: Index, lanes: int, element: ir.Type
@@ -478,12 +476,6 @@ class NestWriter:
         return [operand(value) for value in wanted]
 
 
-def has_functions(flat: FlatNest) -> bool:
-    """Whether a nest computes elementary functions that are of several instructions."""
-    names = {op.name for op in flat.slice}
-    return any(name.startswith("math.") and name not in _QUICK for name in names)
-
-
 def work_of(emit: Emitter, flat: FlatNest, each: int) -> Index:
     """Return the product of all extents and what each step takes; nothing with one thread."""
     if emit.threads == 1:
@@ -492,9 +484,3 @@ def work_of(emit: Emitter, flat: FlatNest, each: int) -> Index:
     for it in flat.iters:
         total = emit.mul(total, emit.size(it.extent))
     return total
-
-
-def _bits(type_: ir.Type) -> int:
-    if isinstance(type_, ir.IndexType):
-        return 64
-    return max(8, type_.width)

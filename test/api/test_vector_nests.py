@@ -128,6 +128,23 @@ def test_softmax_in_one_pass_less(dims: list[Any], threads: int) -> None:
         close(got, power / power.sum(axis=1, keepdims=True))
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+@pytest.mark.parametrize("dims", [["m", "n"], [3, 529], [2, 4, 260]])
+def test_rows_written_late(
+    dims: list[Any], dtype: str, threads: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(team, "LEAST_WORK", 0)
+    asked = [softmax(f"f{log}", dims, len(dims) - 1, dtype, log=bool(log)) for log in (0, 1)]
+    far = build(asked, threads=threads, l3_bytes=1)
+    near = build(asked, l3_bytes=1 << 40)
+    some = [(1, 256), (7, 257), (3, 300), (2, 529), (5, 64), (3, 0), (0, 300), (1, 9001)]
+    for shape in some if dims[0] == "m" else [tuple(dims)]:
+        x = (values(shape, "float32") * 30).astype(dtype)
+        for name, kernel in far.items():
+            got = by_all_counts(threads, kernel, [x], shape, dtype)
+            np.testing.assert_array_equal(got, run(near[name], [x], shape, dtype))
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "int8"])
 def test_stores_past_the_cache(dtype: str, threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(team, "LEAST_WORK", 0)

@@ -67,7 +67,7 @@ def reduction(name: str, kind: str, axes: Sequence[int], dtype: str) -> Callable
 
 
 def softmax(
-    name: str, dims: Sequence[Size], axis: int, dtype: str = "float32"
+    name: str, dims: Sequence[Size], axis: int, dtype: str = "float32", *, log: bool = False
 ) -> Callable[[], None]:
     """Return a builder of softmax as legalisation writes it: four nests, two or three buffers."""
 
@@ -101,6 +101,9 @@ def softmax(
                 total.store(total[row(at)] + powers[at], row(at))
             with builder.nest("softmax", plain) as block:
                 at = tuple(block)
-                out.store(cast(powers[at] / total[row(at)], dtype), at)
+                value = powers[at] / total[row(at)]
+                if log:
+                    value = cast(source[at], wide) - peak[row(at)] - unary("log", total[row(at)])
+                out.store(cast(value, dtype), at)
 
     return function

@@ -1,18 +1,49 @@
-// RUN: relax-opt %s --legalize-ops --lower-tir | FileCheck %s
-// RUN: relax-opt %s --legalize-ops --lower-tir="fma_units=1" | FileCheck %s --check-prefix=ONE
+// RUN: relax-opt %s --legalize-ops --lower-tir="l3_bytes=4194304" | FileCheck %s
+// RUN: relax-opt %s --legalize-ops --lower-tir | FileCheck %s --check-prefix=NEAR
 
-// Rows from beyond the cache are fetched early, but not where the functions of a row take so long
-// on a core with one unit for multiply-adds that the hardware has the next one by then.
+// Rows from beyond all caches are fetched early, some kilobytes ahead and as near as the second
+// cache, while functions are computed. What a softmax would write twice is in memory for two rows
+// then: a row is written past the cache, in the loop that computes the next one's powers.
 
 func.func @f(%x: tensor<4096x1024xf32>) -> tensor<4096x1xf32> attributes {relax.function} {
   %0 = "relax.softmax"(%x) {axis = 1 : i64} : (tensor<4096x1024xf32>) -> tensor<4096x1024xf32>
-  %1 = "relax.variance"(%0) {axis = array<i64: 1>, keepdims = true} : (tensor<4096x1024xf32>) -> tensor<4096x1xf32>
-  return %1 : tensor<4096x1xf32>
+  %1 = "relax.log_softmax"(%0) {axis = 1 : i64} : (tensor<4096x1024xf32>) -> tensor<4096x1024xf32>
+  %2 = "relax.variance"(%1) {axis = array<i64: 1>, keepdims = true} : (tensor<4096x1024xf32>) -> tensor<4096x1xf32>
+  return %2 : tensor<4096x1xf32>
 }
 
 // CHECK-LABEL: func.func private @softmax(
-// CHECK: memref.prefetch {{.*}}, read, locality<3>, data
-// ONE-LABEL: func.func private @softmax(
-// ONE-NOT: memref.prefetch
-// ONE-LABEL: func.func private @variance(
-// ONE: memref.prefetch {{.*}}, read, locality<3>, data
+// CHECK: %[[ROWS:.*]] = memref.alloc() {{.*}} : memref<2048xf32>
+// CHECK: scf.for %[[ROW:.*]] = %c0 to %c4096 step %c1 {
+// CHECK: %[[BEFORE:.*]] = arith.subi %[[ROW]], %c1
+// CHECK: arith.maxsi %[[BEFORE]], %c0
+// CHECK: scf.for {{.*}} step %c64 {{.*}} -> (vector<64xf32>) {
+// CHECK: memref.prefetch {{.*}}, read, locality<2>, data
+// CHECK: math.exp {{.*}} : vector<64xf32>
+// CHECK-NEXT: arith.muli
+// CHECK-NEXT: arith.addi
+// CHECK-NEXT: vector.store {{.*}}, %[[ROWS]][
+// CHECK: vector.load %[[ROWS]][
+// CHECK: vector.store {{.*}}nontemporal = true
+// CHECK: scf.yield
+// CHECK: vector.store {{.*}}nontemporal = true{{.*}} vector<16xf32>
+// CHECK: llvm.call_intrinsic "llvm.x86.sse.sfence"()
+
+// What only the sum reads is in no memory.
+// CHECK-LABEL: func.func private @log_softmax(
+// CHECK-NOT: memref.alloc()
+// CHECK: math.exp {{.*}} : vector<64xf32>
+// CHECK-NOT: vector.store {{.*}} : memref
+// CHECK: vector.store {{.*}}nontemporal = true
+
+// CHECK-LABEL: func.func private @variance(
+// CHECK: memref.prefetch {{.*}}, read, locality<2>, data
+
+// Rows that caches may hold are written twice and not fetched.
+// NEAR-LABEL: func.func private @softmax(
+// NEAR-NOT: memref.prefetch
+// NEAR-NOT: nontemporal
+// NEAR: math.exp {{.*}} : vector<64xf32>
+// NEAR-NOT: nontemporal
+// NEAR-LABEL: func.func private @variance(
+// NEAR-NOT: memref.prefetch

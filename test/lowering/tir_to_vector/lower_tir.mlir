@@ -61,24 +61,24 @@ func.func @matmul(%A: memref<?x?xf32> {tir.name = "A", tir.dtype = "float32", ti
 // -----
 
 // Two nests over the same rows share the loop: what lies between them shrinks to a few rows. Rows
-// that come from beyond the cache go one at a time, and the next ones are fetched early; others go
+// that come from beyond all caches go one at a time, and the next ones are fetched early; others go
 // by blocks. Where only run time knows there is code for both.
 
 #n = affine_map<()[s0, s1] -> (s0, s1)>
 // CHECK-LABEL: func.func @rows
-// CHECK: %[[FAR:.*]] = arith.cmpi sgt, %{{.*}}, %c2097152
+// CHECK: %[[FAR:.*]] = arith.cmpi sle, %c25165824
 // CHECK: scf.if %[[FAR]]
 // CHECK: %[[ONE:.*]] = memref.alloca() {{.*}} : memref<16xf32>
-// CHECK-NEXT: scf.for {{.*}} step %c1 {
+// CHECK: scf.for {{.*}} step %c1 {
 // CHECK-NOT: memref.prefetch
 // CHECK: arith.cmpf ogt, {{.*}} : vector<16xf32>
 // CHECK-NEXT: arith.select {{.*}} : vector<16xi1>, vector<16xf32>
 // CHECK: vector.reduction <or>, {{.*}} : vector<16xi1> into i1
 // CHECK: memref.store {{.*}}, %[[ONE]][%c0]
-// CHECK: memref.prefetch {{.*}}, read, locality<3>, data
+// CHECK: memref.prefetch {{.*}}, read, locality<2>, data
 // CHECK: memref.load %[[ONE]][%c0]
-// CHECK: arith.subf {{.*}} : vector<16xf32>
-// CHECK: memref.prefetch {{.*}}, write, locality<3>, data
+// CHECK: arith.subf {{.*}} : vector<64xf32>
+// CHECK: vector.store {{.*}}nontemporal = true
 // CHECK: } else {
 // CHECK: %[[ROW:.*]] = memref.alloca() {{.*}} : memref<16xf32>
 // CHECK-NEXT: scf.for {{.*}} step %{{[0-9]+}}

@@ -1,0 +1,157 @@
+"""Memory for what nests that run row by row leave to each other: some rows, not the whole."""
+
+from dataclasses import dataclass, replace
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.relax.symbolic import SymExpr, product
+from relax_mlir.lowering.tir_to_vector.analysis import Access
+from relax_mlir.lowering.tir_to_vector.flat import FlatNest, collapse, inner_dims
+
+_ZERO, _ONE = SymExpr.const(0), SymExpr.const(1)
+
+
+@dataclass(frozen=True)
+class Overwritten:
+    """A result in which nests leave rows to each other before the last one writes it.
+
+    Attributes:
+        buffer: the result.
+        size: elements of a row.
+        store: what writes the result in the end.
+    """
+
+    buffer: ir.Value
+    size: SymExpr
+    store: ir.Operation
+
+
+def accesses_of(flat: FlatNest) -> list[Access]:
+    """Return the loads and stores of a nest as they are in its block."""
+    return [*flat.nest.loads, *flat.nest.stores]
+
+
+def shared_buffers(group: list[FlatNest]) -> list[ir.Value]:
+    """Return the buffers that one nest writes and another uses."""
+    found = []
+    for flat in group:
+        others = [other for other in group if other is not flat]
+        used = [access.buffer for other in others for access in accesses_of(other)]
+        if flat.written in used and flat.written not in found:
+            found.append(flat.written)
+    return found
+
+
+def outer_places(flat: FlatNest, access: Access, count: int) -> tuple[int, ...] | None:
+    """Return for each shared loop the one dimension that its counter alone indexes."""
+    nest = flat.nest
+    order = sorted(range(len(nest.types)), key=lambda i: nest.loop_of[i])
+    places = []
+    for position in order[:count]:
+        using = access.dims_of_iter(position)
+        if len(using) != 1 or access.iters[using[0]] != position:
+            return None
+        places.append(using[0])
+    return tuple(places)
+
+
+def kept_rows(group: list[FlatNest], count: int) -> dict[ir.Value, SymExpr]:
+    """Return the buffers that only these nests use, row by row, and the size of a row."""
+    kept: dict[ir.Value, SymExpr] = {}
+    for buffer in shared_buffers(group):
+        owner = buffer.owner
+        if isinstance(owner, ir.Block) or owner.operation.name != "memref.alloc":
+            continue
+        if _only_used_by(group, buffer) and _by_rows(group, buffer, count):
+            kept[buffer] = product(inner_dims(buffer)[count - 1 :])
+    return kept
+
+
+def overwritten_rows(group: list[FlatNest], count: int) -> list[Overwritten]:
+    """Return the results of which the last nest writes all, and earlier ones all that was read."""
+    found = []
+    for buffer in shared_buffers(group):
+        if not isinstance(buffer.owner, ir.Block):
+            continue
+        if not (_only_used_by(group, buffer) and _by_rows(group, buffer, count)):
+            continue
+        using = [flat for flat in group if any(a.buffer == buffer for a in accesses_of(flat))]
+        first, last = using[0], using[-1]
+        size = product(inner_dims(buffer)[count - 1 :])
+        read = any(load.buffer == buffer for load in first.nest.loads)
+        if (
+            first is last
+            or read
+            or not all(_fills(flat, buffer, size, count) for flat in (first, last))
+        ):
+            continue
+        found.append(Overwritten(buffer, size, last.store))
+    return found
+
+
+def _fills(flat: FlatNest, buffer: ir.Value, size: SymExpr, count: int) -> bool:
+    """Whether a nest writes every element of a row of a buffer."""
+    inner = collapse(flat, count)
+    store = inner.accesses[inner.store]
+    return (
+        flat.total is None
+        and store.buffer == buffer
+        and store.offset == _ZERO
+        and store.strides[count:] == [_ONE]
+        and inner.iters[count].extent == size
+    )
+
+
+def _by_rows(group: list[FlatNest], buffer: ir.Value, count: int) -> bool:
+    """Whether the shared loops go over the first dimensions of a buffer; so do all its uses."""
+    flat, access = next((f, a) for f in group for a in accesses_of(f) if a.buffer == buffer)
+    return outer_places(flat, access, count) == tuple(range(count))
+
+
+def _only_used_by(group: list[FlatNest], buffer: ir.Value) -> bool:
+    blocks = [flat.nest.block for flat in group]
+    users = [_block_of(use.owner.operation) for use in buffer.uses]
+    # What has been lowered already is in no block; an operation does not compare with None.
+    return all(user is not None and user in blocks for user in users)
+
+
+def _block_of(op: ir.Operation) -> ir.Operation | None:
+    parent = op.parent
+    while parent is not None and parent.operation.name != "tir.block":
+        parent = parent.operation.parent
+    return None if parent is None else parent.operation
+
+
+def on_rows(
+    flat: FlatNest, kept: dict[ir.Value, SymExpr], count: int, but: tuple[ir.Operation, ...] = ()
+) -> FlatNest:
+    """Return a nest whose kept buffers have but the rows of a block, except for one access."""
+    accesses = {
+        op: replace(
+            access,
+            strides=[_ZERO] * (count - 1) + [kept[access.buffer], *access.strides[count:]],
+            in_rows=True,
+        )
+        if access.buffer in kept and op not in but
+        else access
+        for op, access in flat.accesses.items()
+    }
+    return replace(flat, accesses=accesses)
+
+
+def without_overwriting(
+    group: list[FlatNest], found: list[Overwritten], count: int
+) -> list[FlatNest]:
+    """Return nests that leave rows to each other elsewhere, so that results are written once."""
+    for each in found:
+        group = [on_rows(flat, {each.buffer: each.size}, count, (each.store,)) for flat in group]
+        group = [replace(f, final=True) if f.store == each.store else f for f in group]
+    return group
+
+
+def placed(flat: FlatNest, rows: dict[ir.Value, ir.Value]) -> FlatNest:
+    """Return a nest that uses these buffers for rows."""
+    accesses = {
+        op: replace(access, buffer=rows[access.buffer]) if access.in_rows else access
+        for op, access in flat.accesses.items()
+    }
+    return replace(flat, accesses=accesses)
