@@ -14,7 +14,7 @@ from relax_mlir.lowering.tir_to_llvm.exponential import (
     whole_and_rest,
 )
 from relax_mlir.lowering.tir_to_llvm.lanes import Lanes, choose
-from relax_mlir.lowering.tir_to_llvm.pieces import Pieces
+from relax_mlir.lowering.tir_to_llvm.pieces import ShrinkingPieces
 from relax_mlir.lowering.tir_to_llvm.ranges import range_of
 
 # From here on the share of a normal distribution beyond is nothing, whatever it is multiplied by.
@@ -33,26 +33,32 @@ _ONE_IS_LOST = 64.0
 _LEAST_NORMAL = -126.0
 
 
-def _product_over_power(u: float) -> float:
-    return 0.5 * u * math.erfc(u * math.sqrt(0.5)) * math.exp(u * u * 0.5)
+# Up to here the product of a number and the share beyond it is a polynomial in pieces.
+_IN_PIECES = 5.3125
+# The same product over e**(-u**2 / 2), by powers of 1 / u**2, for u from there to _FAR: least
+# squares of the relative error, which is less than 2**-25.
+_FAR_TAIL = (0.39894212, -0.39887605, 1.18717964, -5.33737422, 20.19575622)
 
 
-_IN_PIECES = Pieces(_product_over_power, offset=1.0625, parts=4)
+def _lost_of(u: float) -> float:
+    return 0.5 * u * math.erfc(u * math.sqrt(0.5))
+
+
+_lost_in_pieces = ShrinkingPieces(_lost_of, degree=6, bend=0.258, slope=1.54)
 
 
 def gelu(x: Lanes) -> Lanes:
     """Return x times the share of a normal distribution below it, within 4 units in the last place.
 
     That is x, if positive, less |x| times the share beyond |x|: an exponential times a smooth
-    function, whose digits are all there however small it is.
+    function, whose digits are all there however small it is. Where `can_scale`, pieces have both
+    in one, and what is far below zero is seldom.
     """
     if x.can_scale():
-        distance = x.limited_magnitude(_FAR)
-        table, more, whole = bell(distance)
-        part = _IN_PIECES(distance) * table
-        # Minus infinity less itself is NaN, as is the product that defines the function.
-        above = x - x.at_most(0.0)
-        return above - part.times_plus(more, part).scaled(whole)
+        near = _lost_in_pieces(x.limited_magnitude(_IN_PIECES))
+        is_far = x < -_IN_PIECES
+        (lost,) = choose(is_far.any(), lambda: [is_far.select(_lost_far_below(x), near)], [near])
+        return x.at_least(0.0) - lost
     magnitude = x.magnitude()
     distance = (magnitude < _FAR).select(magnitude, _FAR)
     halved = distance * -0.5
@@ -63,6 +69,15 @@ def gelu(x: Lanes) -> Lanes:
     # Minus infinity times nothing is NaN.
     is_above = (x > 0.0).select(x.like(1.0), 0.0)
     return x.times_plus(is_above, scaled(part.times_plus(more, part) * -1.0, whole))
+
+
+def _lost_far_below(x: Lanes) -> Lanes:
+    """Return |x| times the share beyond it, and NaN for infinity, as products with nothing are."""
+    distance = x.limited_magnitude(_FAR)
+    table, more, whole = bell(distance)
+    inverse = 1.0 / (distance * distance)
+    part = inverse.polynomial(_FAR_TAIL) * table
+    return part.times_plus(more, part).scaled(whole) + (x - x)
 
 
 def _lost_of_product(a: Lanes, b: Lanes, product: Lanes) -> Lanes:

@@ -12,7 +12,7 @@ _EQUAL = 0
 # 1 / a to 14 bits.
 _REGISTERS = {"f32": ("ps", 16), "f64": ("pd", 8)}
 _SCALING, _FRACTION = "llvm.x86.avx512.mask.scalef", "llvm.x86.avx512.mask.reduce"
-_INVERSE, _LEAST = "llvm.x86.avx512.rcp14", "llvm.x86.avx512.min"
+_INVERSE, _GREATEST = "llvm.x86.avx512.rcp14", "llvm.x86.avx512.max"
 # The one of two that is nearer to zero, with the sign of the first or none; lanes of one or two
 # registers by number.
 _RANGE = "llvm.x86.avx512.mask.range"
@@ -62,6 +62,9 @@ class Lanes:
 
     def __mul__(self, other: "Operand") -> "Lanes":
         return self._binary("mul", other)
+
+    def __rtruediv__(self, other: float) -> "Lanes":
+        return self.like(other) / self
 
     def __truediv__(self, other: "Operand") -> "Lanes":
         return self._binary("div", other)
@@ -164,15 +167,15 @@ class Lanes:
         """Return the absolute value up to a bound, and that for NaN, where `can_scale`."""
         return self._by_registers(_RANGE, self.like(bound), _NEARER_TO_ZERO | _WITHOUT_SIGN)
 
-    def at_most(self, bound: float) -> "Lanes":
-        """Return the lesser of this and a bound, and the bound for NaN, where `can_scale`."""
+    def at_least(self, bound: float) -> "Lanes":
+        """Return the greater of a bound and this, which may be NaN, where `can_scale`."""
         suffix, lanes = _REGISTERS[str(self.value.type.element_type)]
         rounds = self._number(ir.IntegerType.get_signless(32), _AS_CPU_ROUNDS)
-        most, name = self.like(bound).value, f"{_LEAST}.{suffix}.512"
+        least, name = self.like(bound).value, f"{_GREATEST}.{suffix}.512"
         return self._joined(
             lanes,
             lambda at: _intrinsic(
-                name, [_slice(self.value, at, lanes), _slice(most, at, lanes), rounds]
+                name, [_slice(least, at, lanes), _slice(self.value, at, lanes), rounds]
             ),
         )
 

@@ -37,7 +37,7 @@ from relax_mlir.lowering.tir_to_llvm.exponential import (
 from relax_mlir.lowering.tir_to_llvm.exponential import exp as quick_exp
 from relax_mlir.lowering.tir_to_llvm.inverse_trigonometry import INVERSE_TRIGONOMETRY
 from relax_mlir.lowering.tir_to_llvm.lanes import Lanes
-from relax_mlir.lowering.tir_to_llvm.pieces import Pieces
+from relax_mlir.lowering.tir_to_llvm.pieces import GrowingPieces
 from relax_mlir.lowering.tir_to_llvm.ranges import range_of
 from relax_mlir.lowering.tir_to_llvm.remainder import remainder
 from relax_mlir.lowering.tir_to_llvm.trigonometry import NEED_FMA, TRIGONOMETRY
@@ -244,8 +244,8 @@ def _expm1(x: Lanes) -> Lanes:
     return (x.magnitude() < 2.0**-25).select(x, result)
 
 
-_tanh_in_pieces = Pieces(math.tanh, offset=0.625, parts=4)
-_erf_in_pieces = Pieces(math.erf, offset=1.375, parts=8)
+_tanh_in_pieces = GrowingPieces(math.tanh, degree=5, offset=0.625, parts=4)
+_erf_in_pieces = GrowingPieces(math.erf, degree=5, offset=1.375, parts=8)
 
 
 def _tanh(x: Lanes) -> Lanes:

@@ -1,6 +1,7 @@
 """Functions of f32 by polynomials in pieces, whose coefficients lie in registers."""
 
 import functools
+import itertools
 import math
 import struct
 from collections.abc import Callable, Sequence
@@ -8,34 +9,30 @@ from dataclasses import dataclass
 
 from relax_mlir.lowering.tir_to_llvm.lanes import Lanes
 
-# Pieces are as many as a register has lanes, each a part of an octave of x + `offset`: what is
-# above some bits of that counts them.
+# Pieces are as many as a register has lanes.
 _COUNT = 16
 _FRACTION_BITS = 23
+# Adding it rounds to an integer, which stands in the low bits.
+_ROUNDER = 1.5 * 2.0**_FRACTION_BITS
 # Places around the middle of a piece that a polynomial may be about.
 _PLACES = 512
 
 
 @dataclass(frozen=True)
-class Pieces:
+class _Pieces:
     """A smooth function of what is not negative, where `can_scale`; of NaN it is NaN.
 
     Attributes:
         function: what it is, to double precision.
-        offset: what is added before pieces are counted; the smaller, the more they grow.
-        parts: of an octave, a power of two: pieces are for numbers below
-            `offset * (2**(16 / parts) - 1)` or less, if a part does not begin at `offset`.
         degree: of the polynomials.
     """
 
     function: Callable[[float], float]
-    offset: float
-    parts: int
-    degree: int = 5
+    degree: int
 
     def __call__(self, x: Lanes) -> Lanes:
         """Return the function of numbers from 0 to where pieces end."""
-        number = (x + self.offset).bits().without_sign_shifted(self._bits)
+        number = self._number(x)
         about, *columns = self._table()
         rest = x - number.picked(about, x)
         total: Lanes | None = None
@@ -45,24 +42,19 @@ class Pieces:
         assert total is not None  # a polynomial has a constant term at least
         return total
 
-    @property
-    def _bits(self) -> int:
-        return _FRACTION_BITS + 1 - self.parts.bit_length()
+    def _number(self, x: Lanes) -> Lanes:
+        """Return integers whose low bits tell the pieces of numbers."""
+        raise NotImplementedError
+
+    def _bounds(self) -> list[tuple[float, float]]:
+        """Return where each piece begins and ends, by what the low bits are."""
+        raise NotImplementedError
 
     @functools.cache  # noqa: B019, one for each function of the module
     def _table(self) -> list[list[float]]:
         """Return what pieces' polynomials are about, then their coefficients from constants up."""
-        rows: list[list[float]] = [[]] * _COUNT
-        first = struct.unpack("I", struct.pack("f", self.offset))[0] >> self._bits
-        for number in range(first, first + _COUNT):
-            low, high = (self._begin(each) for each in (number, number + 1))
-            rows[number % _COUNT] = self._fit(low, high)
+        rows = [self._fit(low, high) for low, high in self._bounds()]
         return [list(column) for column in zip(*rows, strict=True)]
-
-    def _begin(self, number: int) -> float:
-        """Return where a piece begins, by what its floats have above the bits."""
-        (begin,) = struct.unpack("f", struct.pack("I", number << self._bits))
-        return max(0.0, begin - self.offset)
 
     def _fit(self, low: float, high: float) -> list[float]:
         """Return a number, and the coefficients of a polynomial in what another is above it."""
@@ -81,6 +73,62 @@ class Pieces:
         found = [self.function(place) for place in places]
         lost = [abs(each - _single(each)) for each in found]
         return places[lost.index(min(lost))]
+
+
+@dataclass(frozen=True)
+class GrowingPieces(_Pieces):
+    """Pieces that are parts of octaves.
+
+    Attributes:
+        offset: what is added before pieces are counted; the smaller, the more they grow.
+        parts: of an octave, a power of two: pieces are for numbers below
+            `offset * (2**(16 / parts) - 1)` or less, if a part does not begin at `offset`.
+    """
+
+    offset: float
+    parts: int
+
+    def _number(self, x: Lanes) -> Lanes:
+        return (x + self.offset).bits().without_sign_shifted(self._bits)
+
+    @property
+    def _bits(self) -> int:
+        return _FRACTION_BITS + 1 - self.parts.bit_length()
+
+    def _bounds(self) -> list[tuple[float, float]]:
+        first = struct.unpack("I", struct.pack("f", self.offset))[0] >> self._bits
+        begins = [self._begin(number) for number in range(first, first + _COUNT + 1)]
+        bounds = list(itertools.pairwise(begins))
+        return [bounds[(place - first) % _COUNT] for place in range(_COUNT)]
+
+    def _begin(self, number: int) -> float:
+        """Return where a piece begins, by what its floats have above the bits."""
+        (begin,) = struct.unpack("f", struct.pack("I", number << self._bits))
+        return max(0.0, begin - self.offset)
+
+
+@dataclass(frozen=True)
+class ShrinkingPieces(_Pieces):
+    """Pieces about each whole value of `bend * x**2 + slope * x`, so that they become shorter.
+
+    Attributes:
+        bend: the more, the shorter those far from zero.
+        slope: the more, the shorter those near it.
+    """
+
+    bend: float
+    slope: float
+
+    def _number(self, x: Lanes) -> Lanes:
+        return x.times_plus(x.times_plus(self.bend, self.slope), _ROUNDER).bits()
+
+    def _bounds(self) -> list[tuple[float, float]]:
+        begins = [0.0, *(self._where(place + 0.5) for place in range(_COUNT))]
+        return list(itertools.pairwise(begins))
+
+    def _where(self, number: float) -> float:
+        root = math.sqrt(self.slope**2 + 4 * self.bend * number)
+        return (root - self.slope) / (2 * self.bend)
 
 
 def _single(number: float) -> float:

@@ -109,7 +109,10 @@ from relax_mlir.lowering.tir_to_llvm.pipeline import run_step
 # CHECK-NOT: vpermi2var
 # CHECK: llvm.call_intrinsic "llvm.x86.avx512.mask.range.ps.512"
 # CHECK-COUNT-8: llvm.call_intrinsic "llvm.x86.avx512.permvar.sf.512"
-# CHECK: llvm.call_intrinsic "llvm.x86.avx512.min.ps.512"
+# CHECK: [[BELOW:%.*]] = vector.reduction <or>, %{{.*}} : vector<16xi1> into i1
+# CHECK: scf.if [[BELOW]]
+# CHECK: llvm.call_intrinsic "llvm.x86.avx512.mask.scalef.ps.512"
+# CHECK: llvm.call_intrinsic "llvm.x86.avx512.max.ps.512"
 # CHECK-LABEL: func.func @long(
 # CHECK-COUNT-2: llvm.call_intrinsic "llvm.x86.avx512.mask.scalef.ps.512"
 # CHECK: return
