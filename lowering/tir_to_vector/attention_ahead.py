@@ -13,7 +13,7 @@ from relax_mlir.lowering.tir_to_vector.index_emit import Index
 _LINE = 64
 # Queries beside which the next keys and values are asked for: the last ones, as till then these
 # would share the second-level cache with this head's; of so many, lest those all wait at once.
-SPREAD = 96
+SPREAD = 192
 
 
 @dataclass(frozen=True)
@@ -26,6 +26,8 @@ class Ahead:
         block: how many of them a block has.
         start: the first query beside which keys are asked for.
         spread: beside how many they are.
+        copied: whether queries are copied first; where they lie, vectors that look at their lengths
+            may cross lines, and wait twice for what is not near.
         operands: keys and values of the next step of the outer loops, and how long one of each is.
         there: whether there is a next step.
     """
@@ -35,6 +37,7 @@ class Ahead:
     block: int
     start: Index
     spread: int
+    copied: bool
     operands: tuple[tuple[Matrix, Index], ...]
     there: ir.Value
 
@@ -55,8 +58,8 @@ class Ahead:
         with emit.when(emit.compare("slt", number, tile)):
             # Beyond the last query of a head there is the next head's, or nothing that does harm.
             line = emit.add(first, emit.add(row, number))
-            _ask_line(self.out, line)
-            _ask_line(self.query, emit.add(line, self.block))
+            _ask_line(self.out, line, far=True)
+            _ask_line(self.query, emit.add(line, self.block), far=self.copied)
         is_late = emit.compare("sge", first, self.start)
         with emit.when(emit.both(is_late, self.there)):
             keys = -(-panel * tile // self.spread)
@@ -64,11 +67,12 @@ class Ahead:
             start = emit.add(emit.add(key, column), emit.mul(part, keys))
             with emit.loop(start, emit.add(start, keys)) as loop:
                 for operand in self.operands:
-                    _ask_line(operand, loop.counter)
+                    _ask_line(operand, loop.counter, far=True)
 
 
 def find_ahead(
-    setup: Setup, env: dict[int, Index], spans: dict[int, Span], rows: Span, block: int
+    setup: Setup, env: dict[int, Index], spans: dict[int, Span], rows: Span, block: int,
+    copied: bool,
 ) -> Ahead | None:  # fmt: skip
     """Return what to ask for in a head, None where the second-level cache holds all or one is all.
 
@@ -78,6 +82,7 @@ def find_ahead(
         spans: their ranges.
         rows: the first query, and what follows the last.
         block: how many queries a block has.
+        copied: whether these are copied first.
     """
     emit, found = setup.emit, setup.found
     steps = [i for i in setup.own if emit.size(found.outer[i]) != 1]
@@ -100,6 +105,7 @@ def find_ahead(
         block,
         emit.add(rows[0], emit.max(emit.sub(whole, spread), 0)),
         spread,
+        copied,
         (
             (setup.matrix(found.key, following), setup.depth),
             (setup.matrix(found.value, following), setup.width),
@@ -108,11 +114,11 @@ def find_ahead(
     )
 
 
-def _ask_line(operand: tuple[Matrix, Index], row: Index) -> None:
+def _ask_line(operand: tuple[Matrix, Index], row: Index, *, far: bool) -> None:
     matrix, length = operand
     if matrix.column != 1:
         return
     emit = matrix.use.emit
     step = _LINE * 8 // matrix.base.type.element_type.width
     with emit.loop(0, length, step) as part:
-        emit.prefetch(matrix.base, matrix.place(row, part.counter), far=True)
+        emit.prefetch(matrix.base, matrix.place(row, part.counter), far=far)

@@ -174,7 +174,7 @@ class _Kernel:
                 setup.matrix(found.value, env),
                 setup.matrix(found.out, env),
                 setup.changes(env),
-                find_ahead(setup, env, spans, rows, self.block),
+                find_ahead(setup, env, spans, rows, self.block, not self.queries_lie_well),
                 longest,
             )
             if rows[0] == 0 and isinstance(rows[1], int) and rows[1] <= self.block:

@@ -63,12 +63,13 @@ func.func @h(%q: tensor<1x1x12x64xf32>, %k: tensor<1x512x12x64xf32>) -> tensor<1
 // CHECK: vector.shuffle
 
 // Beside scores the places of their results and the queries of the next block are asked for, and
-// beside those of the last 96 queries of a head the next head's keys and values, where the
+// beside those of the last 192 queries of a head the next head's keys and values, where the
 // second-level cache does not hold all.
 // CHECK-LABEL: func.func private @attention3(
 // CHECK: vector.fma
-// CHECK-COUNT-2: memref.prefetch {{.*}}, read, locality<2>, data
-// CHECK: arith.cmpi sge, {{.*}}, %c408
+// CHECK: memref.prefetch {{.*}}, read, locality<2>, data
+// CHECK: memref.prefetch {{.*}}, read, locality<3>, data
+// CHECK: arith.cmpi sge, {{.*}}, %c312
 // CHECK-COUNT-2: memref.prefetch {{.*}}, read, locality<2>, data
 
 func.func @many(%q: tensor<12x512x1x64xf32>) -> tensor<12x512x1x64xf32> attributes {relax.function} {
