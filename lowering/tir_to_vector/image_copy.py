@@ -1,5 +1,6 @@
 """Recognising convolutions that pay for a copy of their image, padded and in the windows' order."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
@@ -34,6 +35,8 @@ _LEAST_CHANNELS = 16
 # Addresses so far apart are in a few of the first-level cache's sets.
 SET_BYTES = 1024
 _ONE = SymExpr.const(1)
+# Dimensions of a batch of sequences.
+_SEQUENCE = 3
 
 
 @dataclass
@@ -170,6 +173,10 @@ def _match(padded: Padded | None, flat: FlatNest, machine: Machine) -> CopiedWin
     if len(loads) != 1:
         return None
     axes = _axes(window, loads[0], padded, chosen)
+    if axes is not None and _has_rows_apart(window, axes, machine):
+        outer = [i for i in range(len(window.flat.iters)) if i in (*window.outer, window.row)]
+        window = replace(window, row=None, outer=outer)
+        axes = _axes(window, loads[0], padded, chosen)
     if axes is None:
         return None
     source = buffer if padded is None else padded.source
@@ -180,6 +187,20 @@ def _match(padded: Padded | None, flat: FlatNest, machine: Machine) -> CopiedWin
     ):
         return None
     return found if padded or found.grouped or _pays(found) else None
+
+
+def _has_rows_apart(found: Convolution, axes: Sequence[CopyAxis], machine: Machine) -> bool:
+    """Whether no window sees two rows, and what is copied for one does not stay in the cache.
+
+    Of sizes that are not known sequences are taken for long ones; rows of images are not.
+    """
+    axis = next((axis for axis in axes if found.row in axis.terms), None)
+    if found.row is None or axis is None or axis.size is not None or len(axis.terms) > 1:
+        return False
+    reach = math.prod((other.reach for other in axes if other is not axis), start=_ONE).value
+    if reach is None:
+        return axis is axes[0] and len(axes) == _SEQUENCE
+    return reach * max(8, found.element.width) // 8 > machine.l2_bytes * 2 // 5
 
 
 def _grouped(found: Convolution, axes: Sequence[CopyAxis], machine: Machine) -> Grouped | None:

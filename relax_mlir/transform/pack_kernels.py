@@ -56,6 +56,9 @@ def _pack(op: ir.Operation, rank: int) -> None:
     axes = layout_axes(attrs["kernel_layout"], f"OI{spatial}")
     sizes = [dims[axis].value or 0 for axis in axes]
     outputs, inputs, *windows = sizes
+    if 0 not in sizes and inputs == 1 and attrs["data_layout"].endswith("C"):
+        _put_channels_last(op, attrs, axes, spatial)
+        return
     if 0 in sizes or outputs % (BLOCK * attrs["groups"]) or inputs == 1:
         return
     if attrs["groups"] == 1 and _is_matrix_product(op, attrs, inputs, windows):
@@ -67,12 +70,26 @@ def _pack(op: ir.Operation, rank: int) -> None:
         outer, inner = spatial[:-1], spatial[-1]
         order = [0, *range(3, 2 + rank), 2, 2 + rank, 1]
         packed = build("permute_dims", [split], {"axes": order})
-        layout = f"O{outer}I{inner}{BLOCK}o"
-        made = build(name, [op.operands[0], packed], {**attrs, "kernel_layout": layout})
-        if made.type != op.results[0].type:
-            made = ir.Operation.create(
-                "relax.match_cast", results=[op.results[0].type], operands=[made]
-            ).result
+        _replace(op, packed, {**attrs, "kernel_layout": f"O{outer}I{inner}{BLOCK}o"})
+
+
+def _put_channels_last(op: ir.Operation, attrs: dict, axes: list[int], spatial: str) -> None:
+    """Bring kernels of single input channels to the order of data whose channels lie last."""
+    if axes[0] >= len(spatial):
+        return
+    with ir.InsertionPoint(op), op.location:
+        order = [*axes[2:], *axes[:2]]
+        turned = build("permute_dims", [op.operands[1]], {"axes": order})
+        _replace(op, turned, {**attrs, "kernel_layout": f"{spatial}OI"})
+
+
+def _replace(op: ir.Operation, weight: ir.Value, attrs: dict) -> None:
+    """Write a convolution anew, by other kernels."""
+    made = build(op.name.removeprefix("relax."), [op.operands[0], weight], attrs)
+    if made.type != op.results[0].type:
+        made = ir.Operation.create(
+            "relax.match_cast", results=[op.results[0].type], operands=[made]
+        ).result
     op.results[0].replace_all_uses_with(made)
     op.erase()
 

@@ -269,6 +269,21 @@ def test_channels_that_groups_tell() -> None:
                 vm[f"f{index}"](np.concatenate([x, x], axis=1), k)
 
 
+def test_rows_that_no_window_sees_two_of() -> None:
+    """Sequences of a batch, and rows that are more than the cache holds, are copied one by one."""
+    builder = relax.BlockBuilder()
+    weight, wide = sample((32, 40, 3), "float32", 1), sample((16, 64, 1, 3), "float32", 1)
+    _add(builder, "any", ["n", 40, "w"], weight, True, "float32", strides=[2])
+    _add(builder, "known", [2, 64, 3, 2500], wide, True, "float32")
+    vm = relax.VirtualMachine(relax.build(builder.get()))
+    for shape in ((0, 40, 9), (1, 40, 3), (3, 40, 30), (2, 40, 3001)):
+        x = sample(shape, "float32")
+        wanted = convolve(x, weight, strides=[2]).astype("float32")
+        check(vm["any"](x), wanted, ulps=32, scale=300, what=shape)
+    x = sample((2, 64, 3, 2500), "float32")
+    check(vm["known"](x), convolve(x, wide).astype("float32"), ulps=32, scale=300, what="known")
+
+
 def test_channels_last() -> None:
     builder = relax.BlockBuilder()
     # In the last ones pixels are so far apart that they collide in a cache.
@@ -277,6 +292,8 @@ def test_channels_last() -> None:
         ((1, 256, 6, 9), (32, 256, 3, 3), {"padding": [1, 1], "strides": [2, 2]}),
         ((2, 512, 5, 6), (16, 512, 1, 1), {"strides": [2, 2]}),
         ((1, 256, 3, 5), (48, 256, 1, 1), {}),
+        ((2, 33, 6, 7), (33, 1, 3, 3), {"groups": 33, "padding": [1, 1]}),
+        ((1, 5, 9, 8), (10, 1, 2, 3), {"groups": 5, "strides": [2, 1]}),
     ]
     for index, (data, shape, attrs) in enumerate(cases):
         dims = [data[0], *data[2:], data[1]]

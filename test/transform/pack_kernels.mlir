@@ -114,3 +114,24 @@ func.func @wide(%x: tensor<1x2x8xf32>, %w: tensor<2x3x5xf32>) -> tensor<1x3x15xf
   %y = "relax.conv1d_transpose"(%x, %w) {strides = array<i64: 2>, padding = array<i64: 2>} : (tensor<1x2x8xf32>, tensor<2x3x5xf32>) -> tensor<1x3x15xf32>
   return %y : tensor<1x3x15xf32>
 }
+
+// Kernels of single channels are brought to where channels of the data lie: last.
+
+// CHECK-LABEL: func.func @single
+// CHECK: [[K:%.*]] = "relax.constant"
+// CHECK: [[TURNED:%.*]] = "relax.permute_dims"([[K]]) {axes = array<i64: 2, 3, 0, 1>}
+// CHECK: "relax.conv2d"(%{{.*}}, [[TURNED]]) {{{.*}}kernel_layout = "HWOI"
+func.func @single(%x: tensor<1x8x8x24xf32>) -> tensor<1x6x6x24xf32> attributes {relax.function} {
+  %w = "relax.constant"() {value = dense<1.0> : tensor<24x1x3x3xf32>} : () -> tensor<24x1x3x3xf32>
+  %y = "relax.conv2d"(%x, %w) {groups = 24, data_layout = "NHWC", kernel_layout = "OIHW"} : (tensor<1x8x8x24xf32>, tensor<24x1x3x3xf32>) -> tensor<1x6x6x24xf32>
+  return %y : tensor<1x6x6x24xf32>
+}
+
+// CHECK-LABEL: func.func @single_last
+// CHECK-NOT: relax.permute_dims
+// CHECK: return
+func.func @single_last(%x: tensor<1x8x8x24xf32>) -> tensor<1x6x6x24xf32> attributes {relax.function} {
+  %w = "relax.constant"() {value = dense<1.0> : tensor<3x3x1x24xf32>} : () -> tensor<3x3x1x24xf32>
+  %y = "relax.conv2d"(%x, %w) {groups = 24, data_layout = "NHWC", kernel_layout = "HWIO"} : (tensor<1x8x8x24xf32>, tensor<3x3x1x24xf32>) -> tensor<1x6x6x24xf32>
+  return %y : tensor<1x6x6x24xf32>
+}

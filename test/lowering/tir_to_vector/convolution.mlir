@@ -63,6 +63,23 @@ func.func @any_length(%x: tensor<1x9x?x4xf32, #wide>, %w: tensor<2x3x4x3x16xf32>
 
 // -----
 
+// No window sees two sequences of a batch: each is copied by itself, a range of its elements at a time.
+
+#sequences = #relax.dims<["n", "w"], affine_map<()[s0, s1] -> (s0, 40, s1)>>
+#sums = #relax.dims<["n", "w"], affine_map<()[s0, s1] -> (s0, 32, s1)>>
+// CHECK-LABEL: func.func private @conv1d(
+// CHECK: [[BAND:%.*]] = arith.minsi
+// CHECK: %[[COPY:.*]] = memref.alloc({{.*}} : memref<?xf32>
+// CHECK: scf.for %[[N:[^ ]*]] = %c0 to {{.*}} step %c1 {
+// CHECK-NEXT: scf.for {{.*}} step [[BAND]] {
+// CHECK: vector.fma
+func.func @sequences(%x: tensor<?x40x?xf32, #sequences>, %w: tensor<2x40x3x16xf32>) -> tensor<?x32x?xf32, #sums> attributes {relax.function} {
+  %y = "relax.conv1d"(%x, %w) {padding = array<i64: 1>, kernel_layout = "OIW16o"} : (tensor<?x40x?xf32, #sequences>, tensor<2x40x3x16xf32>) -> tensor<?x32x?xf32, #sums>
+  return %y : tensor<?x32x?xf32, #sums>
+}
+
+// -----
+
 // A window over single channels reads planes where they lie: masks stand for what is around them, and
 // a row that two rows of outputs share is loaded once. With a stride the pixels to the left are those
 // to the right, shifted by a lane. The next row's place follows from the last.
