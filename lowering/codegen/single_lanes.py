@@ -5,15 +5,17 @@ has one of what was truncated: of an `int8` made of an `int32` three more bytes 
 are other elements' or lie beyond the buffer.
 """
 
+import math
 import re
 
 # What an optimised module has to have been made from; a mask may be constant only in the end.
 _STORE = r"@llvm\.masked\.store\.v\d+i(?:8|16|32)\."
 _MAY_STORE = re.compile(_STORE)
+_OFF = r"i1 (?:false|poison|undef)"
 _SINGLE = re.compile(
-    rf"^ *(?:tail )?call void {_STORE}\w+\((<\d+ x (i\d+)>) (%[\w.]+), "
-    r"ptr (?:nonnull |noundef )*(align \d+) (%[\w.]+), "
-    r"<\d+ x i1> <i1 true(?:, i1 (?:false|poison|undef))*>\).*$",
+    rf"^ *(?:tail )?call void {_STORE}\w+\((<\d+ x i(\d+)>) (%[\w.]+), "
+    r"ptr (?:nonnull |noundef )*align (\d+) (%[\w.]+), "
+    rf"<\d+ x i1> <((?:{_OFF}, )*)i1 true(?:, {_OFF})*>\).*$",
     re.MULTILINE,
 )
 
@@ -30,10 +32,13 @@ def store_single(text: str) -> str:
     def plain(call: re.Match[str]) -> str:
         nonlocal count
         count += 1
-        vector, element, value, align, place = call.groups()
+        vector, bits, value, align, place, before = call.groups()
+        lane = before.count(",")
+        alignment = math.gcd(int(align), lane * int(bits) // 8)
         return (
-            f"  %single.{count} = extractelement {vector} {value}, i64 0\n"
-            f"  store {element} %single.{count}, ptr {place}, {align}"
+            f"  %single.{count} = extractelement {vector} {value}, i64 {lane}\n"
+            f"  %place.{count} = getelementptr i{bits}, ptr {place}, i64 {lane}\n"
+            f"  store i{bits} %single.{count}, ptr %place.{count}, align {alignment}"
         )
 
     return _SINGLE.sub(plain, text)

@@ -11,6 +11,7 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.context import make_context
 from relax_mlir.errors import CompileError, PassError
 from relax_mlir.lowering.codegen.native import compile_module
+from relax_mlir.lowering.codegen.single_lanes import may_store_single, store_single
 from relax_mlir.lowering.codegen.target import Target
 
 SIZES = (0, 1, 7, 16, 31, 64, 127, 1021, 4096 + 3)
@@ -296,6 +297,21 @@ def test_spilled_vectors_are_aligned() -> None:
     }}"""
     assembly = compile_text(text, Target.parse("llvm -mtriple=x86_64-linux-gnu -mcpu=znver4"))
     assert "%rsp), %zmm" not in assembly.assembly() or "andq\t$-64, %rsp" in assembly.assembly()
+
+
+@pytest.mark.parametrize(("lane", "align"), [(0, 16), (3, 2)])
+def test_a_store_of_one_lane_is_plain(lane: int, align: int) -> None:
+    mask = ", ".join(f"i1 {'true' if i == lane else 'false'}" for i in range(8))
+    call = "call void @llvm.masked.store.v8i16.p0(<8 x i16> %t, ptr align 16 %p, <8 x i1> <{}>)"
+    before = "%t = trunc <8 x i32> %x to <8 x i16>"
+    assert may_store_single(f"{before}\n{call}")
+    assert store_single(call.format(mask)) == (
+        f"  %single.1 = extractelement <8 x i16> %t, i64 {lane}\n"
+        f"  %place.1 = getelementptr i16, ptr %p, i64 {lane}\n"
+        f"  store i16 %single.1, ptr %place.1, align {align}"
+    )
+    for kept in (mask.replace("false", "true"), mask.replace("true", "false")):
+        assert store_single(call.format(kept)) == call.format(kept)
 
 
 def test_cross_compile() -> None:
