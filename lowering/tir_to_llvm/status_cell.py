@@ -73,10 +73,15 @@ class StatusCell:
                 return True
             if len(op.results):
                 return self._value(op)
-            found = [self._block(block) for region in op.regions for block in region.blocks]
+            found = [self._region(op, block) for region in op.regions for block in region.blocks]
             if any(found) and op.name in _LOOPS:
                 self._end_early(op)
             return any(found)
+
+    def _region(self, op: ir.Operation, block: ir.Block) -> bool:
+        """Guard a block of an operation without results; the condition of a `while` is a value."""
+        condition = op.name == "scf.while" and block == op.regions[0].blocks[0]
+        return self._branch(block) if condition else self._block(block)
 
     def _value(self, op: ir.Operation) -> bool:
         """Check what is inside a branch that gives values; after a failure these are zeros."""

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from relax_mlir import ir, relax
+from relax_mlir import ir, relax, tir
 from relax_mlir.errors import ScriptError, VMError
 from relax_mlir.lowering.codegen.target import Target
 from relax_mlir.script import from_source
@@ -194,3 +194,20 @@ def test_scripts_say_assertions(name):
 def test_wrong_assertions(statement, message):
     with pytest.raises(ScriptError, match=message):
         program(f"\n        {statement}\n        B[0] = A[0]\n")
+
+
+def test_checks_in_the_condition_of_a_while() -> None:
+    mod = from_source("""from relax_mlir.script import tir as T
+
+@T.prim_func
+def main(A: T.Buffer((9,), "int32"), B: T.Buffer((1,), "int32")):
+    B[0] = 0
+    while A[B[0]] < 9:
+        B[0] = B[0] + 1
+""")
+    first_large = tir.build(tir.transform.InstrumentBoundCheckers()(mod))["main"]
+    found = np.empty(1, "int32")
+    first_large(np.arange(9, dtype="int32") * 4, found)
+    assert found[0] == 3
+    with pytest.raises(VMError, match="index out of bounds of buffer 'A'"):
+        first_large(np.zeros(9, "int32"), found)
