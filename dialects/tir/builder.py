@@ -263,12 +263,15 @@ class PrimFuncBuilder:
         names = list(names) or [f"v{i}" for i in range(len(iters))]
         block = _Block(self, op, names)
         self._accesses.append(_Accesses(op, len(iters)))
+        if predicate is not None:
+            set_block_predicate(op, predicate.value)
         with ir.InsertionPoint(block.body):
             yield block
             ir.Operation.create("tir.yield")
-        self._declare(self._accesses.pop(), block.body)
-        if predicate is not None:
-            set_block_predicate(op, predicate.value)
+        # Behind the predicate.
+        first = block.body.operations[0 if predicate is None else 1]
+        with ir.InsertionPoint(first):
+            self._declare(self._accesses.pop(), block.body)
 
     @contextmanager
     def nest(
@@ -322,18 +325,17 @@ class PrimFuncBuilder:
         self._accesses[-1].declared.setdefault(kind, []).extend(accesses)
 
     def _declare(self, accesses: _Accesses, body: ir.Block) -> None:
-        with ir.InsertionPoint.at_block_begin(body):
-            for kind in ("tir.reads", "tir.writes"):
-                for each in accesses.declared.get(kind, ()):
-                    attributes = {"map": each.map}
-                    if each.extents:
-                        attributes["extents"] = Dims.of(each.extents)
-                    ir.Operation.create(kind, operands=[each.buffer.value], attributes=attributes)
-                if kind in accesses.declared:
-                    continue
-                for found, value, access in accesses.seen:
-                    if found == kind and not _defined_in(value, body):
-                        ir.Operation.create(kind, operands=[value], attributes={"map": access})
+        for kind in ("tir.reads", "tir.writes"):
+            for each in accesses.declared.get(kind, ()):
+                attributes = {"map": each.map}
+                if each.extents:
+                    attributes["extents"] = Dims.of(each.extents)
+                ir.Operation.create(kind, operands=[each.buffer.value], attributes=attributes)
+            if kind in accesses.declared:
+                continue
+            for found, value, access in accesses.seen:
+                if found == kind and not _defined_in(value, body):
+                    ir.Operation.create(kind, operands=[value], attributes={"map": access})
 
 
 def _parameter(

@@ -382,12 +382,12 @@ def test_a_scan_keeps_its_order() -> None:
     sch = Schedule(
         Program(
             "scan",
-            """def main(A: T.Buffer((8, 6), "float32"), B: T.Buffer((8, 6), "float32")):
+            """def main(A: T.Buffer((8, 6), "float32"), B: T.Buffer((9, 6), "float32")):
     for i, j in T.grid(8, 6):
         with T.block("B"):
             vi = T.axis.scan(8, i)
             vj = T.axis.spatial(6, j)
-            B[vi, vj] = A[vi, vj] + B[vi - 1, vj]
+            B[vi + 1, vj] = A[vi, vj] + B[vi, vj]
 """,
             [], lambda a: a,
         ).module
@@ -428,7 +428,7 @@ def test_what_is_given_must_be_of_the_right_kind() -> None:
     block: Any = sch.get_block("B")
     with pytest.raises(TypeError, match="a LoopRV is needed, got BlockRV"):
         sch.split(block, [None, 2])
-    with pytest.raises(ExprTypeError, match="an integer or an ExprRV is needed"):
+    with pytest.raises(ExprTypeError, match="an integer, a size or an ExprRV is needed"):
         sch.split(sch.get_loops("B")[0], [None, 2.5])  # pyright: ignore[reportArgumentType]
     with pytest.raises(TypeError, match="missing a required argument"):
         sch.split(sch.get_loops("B")[0])  # pyright: ignore[reportCallIssue]

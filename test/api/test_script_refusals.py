@@ -59,6 +59,57 @@ def test_indices_outside_a_buffer(body: str, index: str, message: str) -> None:
     check(TIR + indented(body), index, message)
 
 
+@pytest.mark.parametrize(
+    ("body", "index", "range_"),
+    [
+        ("for i in range(5):\n    A[i] = A[0]", "i", "0 to 4"),
+        ("for i in range(4):\n    A[0] = A[i - 1]", "i - 1", "-1 to 2"),
+        ("for i, j in T.grid(2, 3):\n    A[i * 2 + j] = A[0]", "i * 2 + j", "0 to 4"),
+        ("for i in T.parallel(9):\n    A[i // 2] = A[0]", "i // 2", "0 to 4"),
+        ("for i in range(T.int32(5)):\n    A[T.int64(i)] = A[0]", "T.int64(i)", "0 to 4"),
+        ("for i in range(m + 1):\n    C[i] = T.int8(0)", "i", "0 to m"),
+        ("for i in range(4):\n    A[i] = T.Select(i > 0, A[i - 1], A[i])", "i - 1", "-1 to 2"),
+        ("for i in range(5):\n    with T.block('b'):\n        v = T.axis.S(5, i)\n"
+         "        A[v] = A[0]", "v", "0 to 4"),
+        ("for i, k in T.grid(5, 4):\n    with T.block('b'):\n"
+         "        v, r = T.axis.remap('SR', [i, k])\n        with T.init():\n"
+         "            A[v] = T.float32(0)\n        A[v] = A[v] + A[r]", "v", "0 to 4"),
+    ],
+)  # fmt: skip
+def test_indices_that_loops_take_outside(body: str, index: str, range_: str) -> None:
+    check(TIR + indented(body), index, f"this index goes from {range_}, outside a dimension of ")
+
+
+@pytest.mark.parametrize("name", ["threadIdx.q", "threadldx.x", ""])
+def test_threads_that_there_are_not(name: str) -> None:
+    loop = f"for i in T.thread_binding(4, thread='{name}'):\n    A[i] = A[0]"
+    check(TIR + indented(loop), f"'{name}'", f"'{name}' is no thread; ")
+    launched = f"with T.launch_thread('{name}', 4) as i:\n    A[i] = A[0]"
+    check(TIR + indented(launched), f"'{name}'", f"'{name}' is no thread; ")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "for i in range(9):\n    if i < 4:\n        A[i] = A[0]",
+        "for i in range(4):\n    A[i] = T.if_then_else(i > 0, A[i - 1], A[i])",
+        "for i in range(9):\n    if i == 4:\n        break\n    A[i] = A[0]",
+        "for i in range(9):\n    T.Assert(i < 4, 'i')\n    A[i] = A[0]",
+        "for i in range(9):\n    A[i % 4] = A[i // 4 - i // 4]",
+        "for i in range(0):\n    A[i + 9] = A[0]",
+        "for i in range(m):\n    A[i + 9] = A[0]",
+        "for i in range(B[0]):\n    A[i + 9] = A[0]",
+        "while B[0] > 0:\n    for i in range(9):\n        A[i] = A[0]",
+        "for i in range(9):\n    with T.block('b'):\n        T.where(i < 4)\n"
+        "        v = T.axis.S(9, i)\n        A[v] = A[v]",
+        "for i, j in T.grid(2, 3):\n    with T.block('b'):\n"
+        "        v = T.axis.S(4, i * 3 + j)\n        A[v] = A[v]",
+    ],
+)
+def test_indices_that_may_stay_inside(body: str) -> None:
+    from_source(TIR + indented(body))
+
+
 def test_indices_that_may_be_inside_stay() -> None:
     body = "A[3] = A[0]\nC[m - 1] = T.int8(0)\nC[7] = T.int8(0)\nA[B[0]] = A[B[1]]"
     from_source(TIR + indented(body))
@@ -116,9 +167,9 @@ def test_both_branches_see_the_variable_before_them() -> None:
 @pytest.mark.parametrize(
     ("body", "underlined", "message"),
     [
-        ("T.evaluate()", "T.evaluate()", "T.evaluate takes 1 arguments, got 0"),
-        ("A[0] = A[1].astype()", "A[1].astype()", "A[1].astype takes 1 arguments, got 0"),
-        ("A[0] = T.likely()", "T.likely()", "T.likely takes 1 arguments, got 0"),
+        ("T.evaluate()", "T.evaluate()", "T.evaluate takes 1 argument, got 0"),
+        ("A[0] = A[1].astype()", "A[1].astype()", "A[1].astype takes 1 argument, got 0"),
+        ("A[0] = T.likely()", "T.likely()", "T.likely takes 1 argument, got 0"),
         ('A[0] = T.float32("abc")', '"abc"', "'abc' is not a number"),
         ("B[0] = T.int32(1e400)", "1e400", "inf has no value in int32"),
         ("A[0] = -A", "A", "'A' is a buffer; index it"),
@@ -386,3 +437,9 @@ def test_printing_keeps_names() -> None:
     printed = script(from_source(text + "    for λ in range(4):\n        I[λ] = Ä[λ]\n"))
     assert "I[λ] = Ä[λ]" in printed
     assert script(relax_mlir.script.from_source(printed)) == printed
+
+
+def test_a_symbol_without_a_name() -> None:
+    text = HEAD + "@T.prim_func\ndef f(a: T.handle):\n"
+    body = "A = T.match_buffer(a, (4, T.int64()), 'float32')\nA[0, 0] = T.float32(1)"
+    check(text + indented(body), "T.int64()", "give the symbol a name first, as in n = T.int64()")

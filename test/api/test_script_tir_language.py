@@ -531,3 +531,31 @@ def main(A: T.Buffer((4,), "int8"), U: T.Buffer((4,), "uint8"), B: T.Buffer((4,)
             B[vi] = {expression}
 """)
     ir.assert_structural_equal(from_source(mod.script()), mod)
+
+
+def test_dtypes_of_intrinsics() -> None:
+    """`dtype=`, which TVM wrote with every intrinsic up to 0.10, says nothing new or is refused."""
+    plain = """
+for i in range(4):
+    B[i] = T.if_then_else(A[i] > T.float32(0), T.sqrt(A[i]), T.pow(A[i], T.float32(2)))
+    C[i] = T.reinterpret("int32", A[i]) + T.popcount(C[i])
+    B[i] = B[i] + T.call_extern("float32", "cbrtf", A[i])
+"""
+    noted = """
+for i in range(4):
+    B[i] = T.if_then_else(
+        A[i] > T.float32(0), T.sqrt(A[i], dtype="float32"),
+        T.pow(A[i], T.float32(2), dtype="float32"), dtype="float32")
+    C[i] = T.reinterpret(A[i], dtype="int32") + T.popcount(C[i], dtype="int32")
+    B[i] = B[i] + T.call_extern("cbrtf", A[i], dtype="float32")
+"""
+    params = ", ".join(f'{n}: T.Buffer((4,), "{d}")' for n, d in
+                       (("A", "float32"), ("B", "float32"), ("C", "int32")))  # fmt: skip
+    ir.assert_structural_equal(read(source("f", params, plain)), read(source("f", params, noted)))
+    for body, message in (
+        ('B[0] = T.exp(A[0], dtype="float64")', "T.exp gives float32 here, not float64; cast it"),
+        ('B[0] = T.exp(A[0], dtype="float3")', "unknown dtype 'float3'"),
+        ("B[0] = T.exp(A[0], where=A)", "T.exp takes 1 argument, got 1 and where="),
+    ):
+        with pytest.raises(ScriptError, match=message):
+            read(source("f", params, body))

@@ -148,6 +148,8 @@ class DimParser:
             return self._apply(_CALLS[path], args, place)
         if path in ("T.int64", "T.int32") and len(args) == 1:
             return args[0]
+        if path in ("T.int64", "T.int32") and not args:
+            self.scope.fail(place, f"give the symbol a name first, as in n = {path}(), or take 'n'")
         self.scope.fail(
             place,
             "a dimension cannot be a call; compute a whole shape with R.call_pure_packed",

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.dialect import Dims
 from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.errors import ExprTypeError
 from relax_mlir.script.parser.annotations import Annotation, AnnotationParser, Signature
 from relax_mlir.script.parser.closures import note_signature
 from relax_mlir.script.parser.relax_calls import substitute
@@ -152,4 +153,9 @@ def python_attribute(value: Any) -> ir.Attribute:
         return ir.ArrayAttr.get([python_attribute(item) for item in value])
     if isinstance(value, dict):
         return ir.DictAttr.get({key: python_attribute(item) for key, item in value.items()})
+    if type(value).__str__ is object.__str__ and type(value).__repr__ is object.__repr__:
+        raise ExprTypeError(
+            "an attribute is a string, a number, or a list or dictionary of such, got "
+            f"{type(value).__name__}"
+        )
     return ir.StringAttr.get(str(value))

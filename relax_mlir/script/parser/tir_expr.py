@@ -17,6 +17,8 @@ from relax_mlir.script.parser.dims import captured_value
 from relax_mlir.script.parser.env import MISSING
 from relax_mlir.script.parser.scope import Scope
 from relax_mlir.script.parser.source import Node
+from relax_mlir.script.parser.tir_bounds import beyond
+from relax_mlir.script.parser.tir_dtype_keywords import call_with_dtype, has_dtype
 from relax_mlir.script.parser.tir_lanes import lane_of, slice_index, split_lanes
 from relax_mlir.script.parser.tir_refused import refusal
 from relax_mlir.script.parser.tir_tables import (
@@ -178,7 +180,18 @@ class TirExprParser:
         scalar = self.settle(raw, node, INDEX)
         if S.is_float(scalar.dtype):
             self.scope.fail(node, f"an index must be an integer, got {scalar.dtype}")
+        if dim is not None:
+            self._check_range(node, scalar, dim)
         return scalar
+
+    def _check_range(self, node: Node, index: Scalar, dim: SymExpr) -> None:
+        found = beyond(index.value, dim, ir.InsertionPoint.current.block)
+        if found is not None:
+            self.scope.fail(
+                node,
+                f"this index goes from {found[0]} to {found[1]}, outside a dimension of {dim}; "
+                "guard it by an if or T.if_then_else, or change the loop",
+            )
 
     def buffer(self, node: Node) -> Buffer:
         """Return the buffer that a node names.
@@ -388,6 +401,8 @@ class TirExprParser:
         if not path.startswith("T."):
             self.scope.fail(node.func, "only names of the TIR language can be called here")
         name = path[2:]
+        if has_dtype(name, node):
+            return call_with_dtype(self, name, node)
         if name in ("cast", "Cast"):
             self.count(node, 2)
             value, dtype = node.args if name == "cast" else reversed(node.args)
@@ -442,8 +457,12 @@ class TirExprParser:
     def count(self, node: Node, count: int) -> None:
         """Check how many arguments an intrinsic gets."""
         if len(node.args) != count or node.keywords:
+            more = "".join(f" and {each.arg}=" for each in node.keywords)
+            plural = "" if count == 1 else "s"
             self.scope.fail(
-                node, f"{ast.unparse(node.func)} takes {count} arguments, got {len(node.args)}"
+                node,
+                f"{ast.unparse(node.func)} takes {count} argument{plural}, got "
+                f"{len(node.args)}{more}",
             )
 
     def is_dtype(self, name: str) -> bool:

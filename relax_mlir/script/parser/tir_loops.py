@@ -15,6 +15,7 @@ from relax_mlir.script.parser.scope import Scope
 from relax_mlir.script.parser.source import Node
 from relax_mlir.script.parser.tir_part import StatementPart
 from relax_mlir.script.parser.tir_refused import refusal
+from relax_mlir.script.parser.tir_threads import check_thread
 
 _LOOPS = {
     "serial": "serial", "parallel": "parallel", "vectorized": "vectorized", "unroll": "unrolled",
@@ -95,6 +96,7 @@ class LoopParser(StatementPart):
         title = getattr(thread, "value", None)
         if not isinstance(title, str):
             self.scope.fail(call, 'T.thread_binding needs thread="threadIdx.x"')
+        check_thread(self.scope, thread, title)
         bounds = [given[key] for key in ("start", "stop") if given.get(key) not in (None, thread)]
         start, extent = 0, self.stmts.extent(bounds[-1])
         if len(bounds) == 2:

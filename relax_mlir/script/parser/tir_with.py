@@ -9,6 +9,7 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.script.parser import tir_memory
 from relax_mlir.script.parser.arguments import arguments
 from relax_mlir.script.parser.source import Node
+from relax_mlir.script.parser.tir_threads import check_thread
 
 # What attributes of TVM may begin with: notes that change nothing.
 _NOTES = ("pragma", "debug", "buffer_bind_scope", "auto_unroll", "storage_alignment")
@@ -74,6 +75,7 @@ def _launch(stmts: "TirStmtParser", node: Node, call: Node, target: Node) -> Non
         title, target = stmts.threads.get(first.id), first
     if not isinstance(title, str) or not isinstance(target, ast.Name):
         stmts.scope.fail(call, 'T.launch_thread takes a thread, "threadIdx.x", and an extent')
+    check_thread(stmts.scope, first, title)
     kind = "parallel" if title.startswith("blockIdx") else "serial"
     with stmts.scoped(), ExitStack() as stack:
         extent = stmts.extent(call.args[1])
