@@ -42,6 +42,10 @@ class BlockInfo:
     reason: str = ""
 
 
+# What is said about loops around plain statements.
+WITHOUT_BLOCKS = BlockInfo("loops", "opaque", False, "no T.block says what they compute")
+
+
 @dataclass
 class Access:
     """One load or store: for each dimension an affine expression of the iterators, or None."""

@@ -42,7 +42,13 @@ class NestPlan:
 def describe(plan: Plan, machine: Machine) -> NestPlan:
     """Return what a plan does with its blocks."""
     names = tuple(info.name for info in plan.blocks)
-    kinds = tuple(dict.fromkeys(info.kind for info in plan.blocks))
+    # What is fast is a map, also where it writes only a part: padding, a copy into a whole.
+    kinds = tuple(
+        dict.fromkeys(
+            "injective" if info.fast and info.kind == "opaque" else info.kind
+            for info in plan.blocks
+        )
+    )
     reason = "; ".join(dict.fromkeys(info.reason for info in plan.blocks if info.reason))
     if plan.write is None or plan.form is None:
         return NestPlan(names, kinds, reason="" if is_small(plan) else reason)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.analysis import (
     BY_HAND_REASON,
+    WITHOUT_BLOCKS,
     BlockInfo,
     Nest,
     declared_class,
@@ -132,6 +133,8 @@ def _plans(func: ir.OpView, machine: Machine) -> list[Plan]:
         if isinstance(nest, str):
             reason = BY_HAND_REASON if is_scheduled(op) else nest
             plans.append(Plan([op], [_slow(block, reason) for block in _blocks_in(op)]))
+            if not plans[-1].blocks and not is_scheduled(op):
+                plans[-1].blocks.append(WITHOUT_BLOCKS)
         elif isinstance(found, Convolution):
             window, followers = find_convolution(nest, tops[position + 1 :], machine) or (found, [])
             plans.append(_convolution([nest, *followers], window))

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.lowering.tir_to_vector.analysis import BY_HAND_REASON, BlockInfo
+from relax_mlir.lowering.tir_to_vector.analysis import BY_HAND_REASON, WITHOUT_BLOCKS, BlockInfo
 from relax_mlir.lowering.tir_to_vector.index_emit import constant_or_value
 from relax_mlir.lowering.tir_to_vector.plan import Plan
 
@@ -95,14 +95,17 @@ class SlowKernels:
         if not LOGGER.isEnabledFor(logging.WARNING):
             return
         blocks = slow_blocks(plans)
-        key = tuple((info.name, info.reason) for info in blocks)
+        # Loops without blocks have no names of their own to tell kernels apart by.
+        named = [info for info in blocks if info != WITHOUT_BLOCKS]
+        whose = () if len(named) == len(blocks) else ((kernel, ""),)
+        key = (*whose, *((info.name, info.reason) for info in blocks))
         if blocks and key not in self._told:
             self._told.add(key)
             tell(sentence(kernel, blocks))
 
 
 def _points(op: ir.Operation, times: float = 1.0) -> float:
-    """Return the most steps that the loops around a block inside have; unknown is endless."""
+    """Return the most steps that loops inside of each other have; unknown is endless."""
     if op.name == "tir.for":
         extent = constant_or_value(op.operands[1])
         times *= extent if isinstance(extent, int) else float("inf")
@@ -112,4 +115,5 @@ def _points(op: ir.Operation, times: float = 1.0) -> float:
         for block in region.blocks
         for inner in block.operations
     ]
-    return max([times, *inside] if op.name == "tir.block" else inside, default=0.0)
+    counts = op.name in ("tir.block", "tir.for")
+    return max([times, *inside] if counts else inside, default=0.0)

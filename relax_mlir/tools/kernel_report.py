@@ -1,6 +1,7 @@
 """`relax-compile --report`: each kernel's class, tiles, vectors, and how near its limit it is."""
 
-from collections.abc import Iterator, Mapping, Sequence
+import itertools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -13,6 +14,7 @@ from relax_mlir.lowering.tir_to_vector.lower_tir import lower_tir
 from relax_mlir.lowering.tir_to_vector.machine import Machine
 from relax_mlir.lowering.tir_to_vector.plan import plan_function, prepare
 from relax_mlir.lowering.tir_to_vector.slow_kernels import silence
+from relax_mlir.lowering.walk import named
 from relax_mlir.relax import pipeline as builds
 from relax_mlir.tools.kernel_runs import Runs, Timing
 from relax_mlir.transform.context import PassContext
@@ -128,6 +130,8 @@ def _is_kernel(op: ir.Operation) -> bool:
     return (
         "tir.prim_func" in op.attributes
         and "tir.internal" not in op.attributes
+        # Sizes that the virtual machine needs are no kernels.
+        and "tir.slots" not in op.attributes
         and len(op.regions[0].blocks) > 0
     )
 
@@ -147,6 +151,10 @@ def _holds(op: ir.Operation, name: str) -> bool:
 def _instructions(op: ir.Operation) -> float:
     """Return the vector instructions that an operation of a kernel becomes, on average."""
     counts = [0, 0]
+    blocks = named(op, ("tir.block",))
+    # What runs once for each row counts for little.
+    most = max((len(block.operands) for block in blocks), default=0)
+    whole = [block for block in blocks if len(block.operands) == most]
 
     def visit(inner: ir.Operation) -> ir.WalkResult:
         if inner.name.startswith("math.") and inner.name not in _CHEAP_MATH:
@@ -155,7 +163,8 @@ def _instructions(op: ir.Operation) -> float:
             counts[0] += 1
         return ir.WalkResult.ADVANCE
 
-    op.walk(visit)
+    for each in whole or [op]:
+        each.walk(visit)
     return (counts[0] + _MATH * counts[1]) / max(1, sum(counts))
 
 
@@ -165,7 +174,11 @@ def _expected(kernel: Kernel) -> float | None:
     if timing.limit is None:
         return None
     compute = 0.0
-    shares = [_SHARES[kind] for nest in kernel.nests for kind in nest.kinds if kind in _SHARES]
+    kinds = [kind for nest in kernel.nests for kind in nest.kinds]
+    shares = [_SHARES[kind] for kind in kinds if kind in _SHARES]
+    if "sort" in kinds or (shares and not timing.fma_seconds):
+        # Steps of a sort, and products of integers, are not counted.
+        return None
     if shares:
         compute = timing.fma_seconds / min(shares)
     else:
@@ -190,9 +203,17 @@ def _table(kernels: Sequence[Kernel]) -> str:
     )
 
 
+def _runs(names: Iterable[str]) -> list[tuple[str, int]]:
+    """Return names, and how often each follows itself."""
+    return [(name, len(list(group))) for name, group in itertools.groupby(names)]
+
+
 def _row(kernel: Kernel) -> tuple[str, ...]:
     timing, expected = kernel.timing, _expected(kernel)
-    classes = ", ".join("+".join(nest.kinds) for nest in kernel.nests)
+    classes = ", ".join(
+        f"{count} x {name}" if count > 1 else name
+        for name, count in _runs("+".join(nest.kinds) for nest in kernel.nests)
+    )
     tiles = dict.fromkeys(nest.tile or "1" for nest in kernel.nests)
     vectors = dict.fromkeys(nest.vector or "none" for nest in kernel.nests)
     measured = "-"

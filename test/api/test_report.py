@@ -46,6 +46,58 @@ def test_a_slow_kernel_is_told_once_in_each_build(caplog, again):
     assert caplog.records[0].levelno == logging.WARNING
 
 
+LOOPS = """
+from relax_mlir.script import ir as I, tir as T
+
+@I.ir_module
+class Module:
+    @T.prim_func
+    def first(A: T.Buffer((1000,), "float32"), B: T.Buffer((1000,), "float32")):
+        for i in range(1000):
+            B[i] = A[i] * T.float32(3)
+
+    @T.prim_func
+    def second(A: T.Buffer((1000,), "float32"), B: T.Buffer((1000,), "float32")):
+        for i in range(1000):
+            B[i] = A[i] * T.float32(2)
+
+    @T.prim_func
+    def few(A: T.Buffer((9,), "float32"), B: T.Buffer((9,), "float32")):
+        for i in range(9):
+            B[i] = A[i]
+
+    @T.prim_func
+    def chosen(A: T.Buffer((1000,), "float32"), B: T.Buffer((1000,), "float32")):
+        for i in T.vectorized(1000):
+            B[i] = A[i]
+"""
+
+
+def test_loops_without_blocks_are_told_of_too(caplog):
+    mod = from_source(LOOPS)
+    relax.build(mod)
+    assert [r.getMessage() for r in caplog.records] == [
+        f"kernel '{name}' has no fast path (loops: no T.block says what they compute)"
+        for name in ("first", "second")
+    ]
+    rows = _rows(mod)
+    assert all("no fast path" in rows[name] for name in ("first", "second"))
+    assert not any("no fast path" in rows[name] for name in ("few", "chosen"))
+
+
+def test_classes_are_those_of_kernels():
+    def program(x, y):
+        return op.concat([op.nn.layer_norm(x, y, y, axes=[-1]), x], axis=1)
+
+    rows = _rows(_module(program, x=(("n", 96), "float32"), y=((96,), "float32")), n=7)
+    assert not any(name.startswith("shape_func") for name in rows)
+    assert "opaque" not in "".join(rows.values())
+    repeated = _rows(_module(lambda x: op.image.resize2d(x, (8, 8)), x=((1, 2, 4, 6), "float32")))
+    assert " x elementwise, " in repeated["resize2d"]
+    small = _rows(_module(lambda x: op.matmul(x, x, "int32"), x=((64, 64), "int8")))
+    assert re.search(r" GB/s  -  +\S+ ms|  -         \S+", small["matmul"])
+
+
 def test_it_is_quiet_when_told_to(caplog):
     caplog.set_level(logging.ERROR, "relax_mlir.kernels")
     relax.build(from_source(SCRIPT))
