@@ -1,7 +1,7 @@
 """The exceptions that people catch; standard library only, importable from every layer."""
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 
 class RelaxMLIRError(Exception):
@@ -112,6 +112,18 @@ class ScheduleError(RelaxMLIRError, RuntimeError):
         super().__init__(message)
 
 
+class ScheduleTypeError(ScheduleError, TypeError):
+    """A schedule primitive was given something of the wrong kind, or not what it takes."""
+
+
+class ScheduleValueError(ScheduleError, ValueError):
+    """A choice, a trace or an intrinsic that a schedule cannot take."""
+
+
+class ScheduleLookupError(ScheduleError, IndexError):
+    """A schedule knows no function, or not one block, of a name."""
+
+
 class CompileError(RelaxMLIRError, RuntimeError):
     """A stage after the passes (code generation, linking) could not continue."""
 
@@ -140,12 +152,36 @@ class DeviceError(VMError, ValueError):
     """A device that does not exist, or of a kind that nobody registered (G10)."""
 
 
+class FunctionKeyError(RelaxMLIRError, KeyError):
+    """A module has no function of that name."""
+
+    def __str__(self) -> str:
+        # KeyError would show the text quoted.
+        return str(self.args[0]) if self.args else ""
+
+
 class ModuleCycleError(RelaxMLIRError, ValueError):
     """A runtime module would import itself, directly or through others (G08)."""
 
 
 class FunctionNotFoundError(VMError, LookupError):
     """A function was asked for that neither the executable nor any registry has."""
+
+
+def missing(module: str, name: str, refused: Mapping[str, str], names: Iterable[str]) -> str:
+    """Return what an AttributeError of a module says.
+
+    Args:
+        module: its name, without that of the package.
+        name: what it does not have.
+        refused: names of TVM's that it does not have, each with the reason.
+        names: those that it has.
+    """
+    if name in refused:
+        return f"{module or 'relax_mlir'} has no '{name}': {refused[name]}"
+    # Names in underscores are Python's own questions.
+    near = "" if name.startswith("_") else did_you_mean(name, names)
+    return f"module 'relax_mlir{'.' if module else ''}{module}' has no attribute '{name}'{near}"
 
 
 def did_you_mean(name: str, candidates: Iterable[str]) -> str:

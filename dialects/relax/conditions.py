@@ -2,6 +2,8 @@
 
 from typing import TYPE_CHECKING, Any
 
+from relax_mlir.errors import ExprTypeError
+
 if TYPE_CHECKING:
     from relax_mlir.dialects.relax.symbolic import SymExpr
 
@@ -39,9 +41,10 @@ class Condition:
             TypeError: that depends on the symbols.
         """
         if self.truth is None:
-            raise TypeError(
+            raise ExprTypeError(
                 f"whether {self} holds depends on its symbols; ask "
-                "relax_mlir.arith.Analyzer().can_prove(...), which is False for 'not proved'"
+                "relax_mlir.arith.Analyzer().can_prove(...), which is False for 'not proved'; in "
+                "an expression join conditions by tir.all"
             )
         return self.truth
 

@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from relax_mlir.errors import ExprTypeError
+
 T = TypeVar("T", bound=type)
 _OPERATORS = ("add", "sub", "mul", "floordiv", "mod", "lt", "le", "gt", "ge", "eq", "ne")
 
@@ -28,3 +30,24 @@ def _deferring(operate: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     operator.__name__, operator.__qualname__ = operate.__name__, operate.__qualname__
     operator.__doc__ = operate.__doc__
     return operator
+
+
+class NoQuotients:
+    """Integers that `/` refuses to divide, as it could mean two things."""
+
+    __slots__ = ()
+
+    def __truediv__(self, other: object) -> "NoQuotients":
+        return self._refused(other)
+
+    def __rtruediv__(self, other: object) -> "NoQuotients":
+        return self._refused(other)
+
+    def _refused(self, other: object) -> "NoQuotients":
+        if hasattr(other, "dtype"):
+            # An expression knows what to do with an integer beside it.
+            return NotImplemented
+        raise ExprTypeError(
+            f"'/' of the integer {self}: // rounds down, tir.ceildiv up; as a float it is "
+            f"tir.Cast('float32', {self})"
+        )

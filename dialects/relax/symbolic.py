@@ -15,7 +15,7 @@ from typing import Any, Union
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.atoms import NOTHING, Atom, Extremum, Known, Quotient, Symbol
 from relax_mlir.dialects.relax.conditions import Condition
-from relax_mlir.dialects.relax.foreign import defers
+from relax_mlir.dialects.relax.foreign import NoQuotients, defers
 
 IntLike = Union[int, "SymExpr"]
 # A monomial is a sorted tuple of the keys of its atoms.
@@ -37,7 +37,7 @@ def _operator(compute: Callable[["SymExpr", "SymExpr"], Any]) -> Callable[..., A
 
 
 @defers
-class SymExpr:
+class SymExpr(NoQuotients):
     """An integer expression over named, function-scoped, non-negative symbols. Immutable.
 
     Use `SymExpr.var("n")`, `SymExpr.const(4)` and Python's `+ - * // %`; `ceildiv`, `max` and `min`

@@ -3,6 +3,8 @@
 import importlib
 from typing import Any
 
+from relax_mlir.errors import missing
+
 _EXPORTS = {
     **dict.fromkeys(("ComputeOp", "ExternOp", "IterVar", "PlaceholderOp", "Tensor"), "te.tensor"),
     **dict.fromkeys(("compute", "extern", "placeholder", "tag_scope"), "te.operation"),
@@ -38,6 +40,8 @@ _FROM_TIR = (
 # Names of TVM's that have no counterpart.
 _REFUSED = {
     "CommReducer": "te.comm_reducer makes a function",
+    "create_schedule": "schedules are of prim funcs: tir.Schedule(te.create_prim_func([A, B]))",
+    "gradient": "there is no automatic differentiation",
     "TensorSlice": "a tensor is indexed with all indices at once: A[i, j]",
     "extern_primfunc": "programs call prim funcs: R.call_tir",
     "thread_axis": "tir.Schedule.bind binds loops to threads",
@@ -53,8 +57,7 @@ def __getattr__(name: str) -> Any:
     elif name in _FROM_TIR:
         value = getattr(importlib.import_module("relax_mlir.tir"), name)
     else:
-        reason = f"te has no '{name}': {_REFUSED[name]}" if name in _REFUSED else ""
-        raise AttributeError(reason or f"module 'relax_mlir.te' has no attribute '{name}'")
+        raise AttributeError(missing("te", name, _REFUSED, __dir__()))
     globals()[name] = value
     return value
 

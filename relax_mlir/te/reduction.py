@@ -1,5 +1,6 @@
 """Reductions: axes to reduce over, sums and maxima, and combiners that a user writes."""
 
+import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -109,18 +110,26 @@ def comm_reducer(
     """
     combiner = Combiner(fcombine, fidentity, name)
 
-    def reducer(
-        expr: Any, axis: Any = None, where: Any = None, init: Any = None, *args: Any
-    ) -> Any:
-        if not isinstance(axis, (IterVar, list, tuple)):
-            rest = [each for each in (axis, where, init, *args) if each is not None]
-            if not rest:
-                raise ExprError(f"'{name}' needs the axes to reduce over, or other operands")
-            result = expr
-            for each in rest:
-                result = fcombine(result, each)
-            return result
-        return _reduce(combiner, expr, axis, where, init)
+    def over(expr: Any, axis: Any = None, where: Any = None, init: Any = None, *args: Any) -> Any:
+        if isinstance(axis, (IterVar, list, tuple)):
+            return _reduce(combiner, expr, axis, where, init)
+        rest = [each for each in (axis, where, init, *args) if each is not None]
+        if not rest:
+            raise ExprError(f"'{name}' needs the axes to reduce over, or other operands")
+        result = expr
+        for each in rest:
+            result = fcombine(result, each)
+        return result
+
+    @functools.wraps(over)
+    def reducer(*args: Any, **given: Any) -> Any:
+        # By position it may be another operand, as in te.max(x, 0).
+        axis = given.get("axis")
+        if axis is not None and not isinstance(axis, (IterVar, list, tuple)):
+            raise ExprTypeError(
+                f"'{name}' reduces over axes made by te.reduce_axis, got axis={axis!r}"
+            )
+        return over(*args, **given)
 
     reducer.__name__ = reducer.__qualname__ = name
     reducer.__doc__ = f"Reduce by {name} over axes, or combine two values and more."
@@ -142,14 +151,28 @@ def _reduce(combiner: Combiner, expr: Any, axis: Any, where: Any, init: Any) -> 
     if not axes:
         return tuple(source) if several else source[0]
     kinds = [each.dtype for each in source]
-    identity = _values(combiner.identity(*kinds), kinds, combiner)
+    identity = _values(_called(combiner, combiner.identity, kinds), kinds, combiner)
     start = identity if init is None else _values(init, kinds, combiner)
     lhs, rhs = ([Leaf(f"{side}{i}", kind) for i, kind in enumerate(kinds)] for side in "xy")
-    made = combiner.combine(lhs, rhs) if several else combiner.combine(lhs[0], rhs[0])
+    sides = [lhs, rhs] if several else [lhs[0], rhs[0]]
+    made = _called(combiner, combiner.combine, sides)
     result = _values(made, kinds, combiner)
     reduction = Reduction(combiner, source, axes, test, identity, start, lhs, rhs, result)
     values = tuple(Reduce(reduction, i) for i in range(len(source)))
     return values if several else values[0]
+
+
+def _called(combiner: Combiner, function: Callable[..., Any], given: Sequence[Any]) -> Any:
+    """Call a part of a combiner, whose own mistakes are about what is reduced."""
+    try:
+        return function(*given)
+    except ExprError:
+        raise
+    except (TypeError, IndexError) as error:
+        raise ExprTypeError(
+            f"'{combiner.name}' cannot reduce this: {error}; several values are reduced as a "
+            "tuple, as in te.argmax((k, A[i, k]), axis=k), and a combiner takes two partial results"
+        ) from error
 
 
 def _values(given: Any, kinds: Sequence[str], combiner: Combiner) -> list[PrimExpr]:

@@ -91,11 +91,18 @@ def const(value: Any, dtype: Any = None) -> PrimExpr:
             return FloatImm(dtype, float(value))
         except OverflowError as error:
             raise ExprError(f"{value} does not fit {dtype}") from error
+        except (TypeError, ValueError) as error:
+            raise ExprTypeError(f"tir.const takes a number, got {value!r}") from error
     if isinstance(value, float) and not value.is_integer():
         raise ExprError(f"{value} is not of dtype {dtype}")
     if dtype == "bool":
         value = bool(value)
-    return IntImm(dtype, int(value))
+    try:
+        return IntImm(dtype, int(value))
+    except (TypeError, ValueError, OverflowError) as error:
+        if isinstance(error, ExprError):
+            raise
+        raise ExprTypeError(f"tir.const of {dtype} takes an integer, got {value!r}") from error
 
 
 def cast(value: Any, dtype: Any) -> PrimExpr:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from relax_mlir.errors import ExprTypeError
 from relax_mlir.tir.dtypes import checked
 from relax_mlir.tir.prim_expr import PrimExpr
 
@@ -285,6 +286,11 @@ class ProducerLoad(PrimExpr):
     __slots__ = ("indices", "producer")
 
     def __init__(self, producer: Any, indices: Sequence[PrimExpr]) -> None:
+        if not hasattr(producer, "dtype") or not isinstance(indices, (list, tuple)):
+            raise ExprTypeError(
+                f"tir.ProducerLoad takes a te.Tensor and its indices, got {producer!r} and "
+                f"{indices!r}; A[i, j] makes one"
+            )
         self.producer, self.indices, self.dtype = producer, tuple(indices), producer.dtype
 
     @property

@@ -4,7 +4,7 @@ from typing import Any
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.context import lock_of
-from relax_mlir.errors import did_you_mean
+from relax_mlir.errors import ScheduleTypeError, ScheduleValueError, did_you_mean
 from relax_mlir.ir.module import IRModule
 
 
@@ -26,7 +26,7 @@ class TensorIntrin:
         self.desc, parameters = _text_of(desc, "desc")
         self.impl, own = _text_of(impl, "impl")
         if parameters != own:
-            raise ValueError(
+            raise ScheduleValueError(
                 f"tensor intrinsic '{name}': desc takes {parameters}, impl takes {own}; they must "
                 "take the same"
             )
@@ -46,7 +46,7 @@ class TensorIntrin:
             TypeError: one of them is no prim func.
         """
         if name in TensorIntrin._registry and not override:
-            raise ValueError(f"there is a tensor intrinsic '{name}'; give override=True")
+            raise ScheduleValueError(f"there is a tensor intrinsic '{name}'; give override=True")
         TensorIntrin._registry[name] = TensorIntrin(name, desc, impl)
 
     @staticmethod
@@ -59,7 +59,11 @@ class TensorIntrin:
         found = TensorIntrin._registry.get(name)
         if found is None and not allow_missing:
             known = list(TensorIntrin._registry)
-            raise ValueError(f"no tensor intrinsic '{name}'{did_you_mean(name, known)}")
+            near = did_you_mean(name, known)
+            raise ScheduleValueError(
+                f"no tensor intrinsic '{name}'{near}; "
+                "TensorIntrin.register(name, desc, impl) makes one"
+            )
         return found
 
 
@@ -74,12 +78,12 @@ def _text_of(function: Any, what: str) -> tuple[str, list[str]]:
     elif isinstance(operation, ir.Operation):
         with lock_of(operation.context), operation.context, ir.Location.unknown():
             return _described(operation, what)
-    raise TypeError(f"{what} must be one prim func, got {type(function).__name__}")
+    raise ScheduleTypeError(f"{what} must be one prim func, got {type(function).__name__}")
 
 
 def _described(function: ir.Operation, what: str) -> tuple[str, list[str]]:
     if function.name != "func.func" or "tir.prim_func" not in function.attributes:
-        raise TypeError(f"{what} must be a prim func, got '{function.name}'")
+        raise ScheduleTypeError(f"{what} must be a prim func, got '{function.name}'")
     types = [
         str(ir.MemRefType.get(argument.type.shape, argument.type.element_type))
         if isinstance(argument.type, ir.MemRefType) else str(argument.type)

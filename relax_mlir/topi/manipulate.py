@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from relax_mlir.dialects.relax.symbolic import SymExpr
-from relax_mlir.errors import ExprError
+from relax_mlir.errors import ExprError, ExprTypeError
 from relax_mlir.te.operation import compute
 from relax_mlir.te.tensor import Dim, Tensor, plain
 from relax_mlir.tir import arithmetic, functions
@@ -119,8 +119,17 @@ def concatenate(a_tuple: Sequence[Tensor], axis: int = 0) -> Tensor:
 
 def stack(tensors: Sequence[Tensor], axis: int = 0) -> Tensor:
     """Return tensors of one shape side by side along a new axis."""
+    if isinstance(tensors, Tensor):
+        raise ExprTypeError(f"topi.stack takes a list of tensors, got one, {tensors!r}")
     if not tensors:
         raise ExprError("topi.stack takes one tensor or more")
+    first = tensor(tensors[0], "stack")
+    for each in tensors[1:]:
+        if list(map(SymExpr.of, tensor(each, "stack").shape)) != list(map(SymExpr.of, first.shape)):
+            raise ExprError(
+                f"topi.stack takes tensors of one shape, got {list(first.shape)} and "
+                f"{list(each.shape)}"
+            )
     axis = axis_of(axis, tensors[0].ndim + 1, "stack")
     return concatenate([expand_dims(each, axis) for each in tensors], axis)
 

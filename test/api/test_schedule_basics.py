@@ -1,12 +1,14 @@
 """`tir.Schedule`: looking things up, copies, seeds, errors that show the program."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from scheduled_programs import CHAIN, ELEMENTWISE, HEAD, MATMUL_RELU, SOFTMAX
 from schedules import becomes, refused, results
 
 from relax_mlir import relax, tir
-from relax_mlir.errors import ScheduleError
+from relax_mlir.errors import ExprTypeError, ScheduleError, ScheduleLookupError, ScheduleTypeError
 from relax_mlir.ir import assert_structural_equal
 from relax_mlir.script import from_source
 from relax_mlir.tir import Schedule
@@ -79,7 +81,7 @@ def test_lookups() -> None:
 
 def test_blocks_that_do_not_exist() -> None:
     sch = Schedule(CHAIN.module)
-    with pytest.raises(IndexError, match="no block 'BB' in 'main'"):
+    with pytest.raises(ScheduleLookupError, match="no block 'BB' in 'main'"):
         sch.get_block("BB")
     with pytest.raises(IndexError, match="no prim func 'other'"):
         sch.get_block("B", func_name="other")
@@ -87,6 +89,35 @@ def test_blocks_that_do_not_exist() -> None:
     twice = from_source("from relax_mlir.script import tir as T\n\n@T.prim_func\n" + text)
     with pytest.raises(IndexError, match="2 blocks of 'main' are called 'B'"):
         Schedule(twice).get_block("B")
+
+
+@pytest.mark.parametrize(
+    ("step", "message"),
+    [
+        (lambda s, b, i: s.get_block(3), "the name of a block is a string, got 3"),
+        (lambda s, b, i: s.split("i", [None, 2]), "split: a LoopRV is needed, got 'i'; sch.get_lo"),
+        (lambda s, b, i: s.split(i, 4), r"split: factors are a list, such as \[None, 4\], got 4"),
+        (lambda s, b, i: s.split(b, [None, 2]), "a LoopRV is needed, got BlockRV"),
+        (lambda s, b, i: s.split(i), r"split\(loop.*missing a required argument: 'factors'"),
+        (lambda s, b, i: s.reorder([i]), "give loops one by one, as in sch.reorder"),
+        (lambda s, b, i: s.get_loops(i), "a BlockRV, or a block's name, is needed, got LoopRV"),
+        (lambda s, b, i: s.cache_read(b, 0, 3), "a storage scope is a string, such as 'shared'"),
+        (lambda s, b, i: s.blockize(3), "a LoopRV or blocks are needed, got int"),
+        (lambda s, b, i: s.annotate(b, "k", object()), "an annotation is a string, a number"),
+        (lambda s, b, i: s.transform_layout(b, ("read", 0), 3), "a function is needed, got int"),
+        (lambda s, b, i: Schedule(None), "takes a module or a prim func, got NoneType"),
+    ],
+)  # fmt: skip
+def test_what_primitives_are_given(step: Any, message: str) -> None:
+    sch = Schedule(CHAIN.module)
+    block = sch.get_block("B")
+    with pytest.raises((ScheduleTypeError, ExprTypeError), match=message):
+        step(sch, block, sch.get_loops(block)[0])
+
+
+def test_primitives_that_there_are_not() -> None:
+    with pytest.raises(AttributeError, match="has no 'vectorise'; did you mean 'vectorize'"):
+        _ = Schedule(CHAIN.module).vectorise
 
 
 def test_several_functions() -> None:

@@ -6,8 +6,16 @@ from typing import Any
 import numpy as np
 import pytest
 
+import relax_mlir
 from relax_mlir import relax, te, tir, topi
-from relax_mlir.errors import BuilderError, ExprError, ExprTypeError
+from relax_mlir.errors import (
+    BuilderError,
+    ExprError,
+    ExprTypeError,
+    FunctionKeyError,
+    PipelineError,
+    ScheduleTypeError,
+)
 from relax_mlir.script import relax as R
 
 N = 4
@@ -79,6 +87,47 @@ CASES: list[tuple[Callable[[Any, Any], Any], type[Exception], str]] = [
     (lambda A, B: te.create_prim_func([te.compute((N,), lambda i: B[i])]), ExprError,
      "placeholder 'B' is read, but is not in the list"),
     (lambda A, B: tir.ir_builder.create(), BuilderError, "none is being written"),
+    (lambda A, B: te.argmax(A[0, 0], axis=te.reduce_axis((0, 3))), ExprTypeError,
+     "'argmax' cannot reduce this: "),
+    (lambda A, B: te.comm_reducer(lambda x: x, lambda t: 0)(A[0, 0], te.reduce_axis((0, 3))),
+     ExprTypeError, "a combiner takes two partial results"),
+    (lambda A, B: te.sum(A[0, 0], axis=0), ExprTypeError,
+     "'sum' reduces over axes made by te.reduce_axis, got axis=0"),
+    (lambda A, B: te.const("x", "float32"), ExprTypeError, "tir.const takes a number, got 'x'"),
+    (lambda A, B: te.const("x", "int32"), ExprTypeError, "takes an integer, got 'x'"),
+    (lambda A, B: te.var("n") / 2, ExprTypeError, "// rounds down, tir.ceildiv up"),
+    (lambda A, B: 1 / te.var("n"), ExprTypeError, "tir.Cast('float32', n)"),
+    (lambda A, B: 0 < te.var("n") < 3, ExprTypeError, "join conditions by tir.all"),
+    (lambda A, B: te.placeholder((1 << 63,), name="P"), ExprError, "that int64 does not hold"),
+    (lambda A, B: topi.arange(2**64), ExprError, "that int64 does not hold"),
+    (lambda A, B: topi.stack(A, 0), ExprTypeError, "topi.stack takes a list of tensors, got one"),
+    (lambda A, B: topi.stack([1, 2], 0), ExprTypeError, "topi.stack takes a te.Tensor, got 1"),
+    (lambda A, B: topi.stack([A, B], 0), ExprError,
+     "topi.stack takes tensors of one shape, got [4, 3] and [4]"),
+    (lambda A, B: topi.nn.conv2d(A, A, 1, 0, 1), ExprError, "kernels of 2 do not go together"),
+    (lambda A, B: tir.ProducerLoad(3, [1]), ExprTypeError, "A[i, j] makes one"),
+    (lambda A, B: tir.ProducerLoad(A, 1), ExprTypeError, "takes a te.Tensor and its indices"),
+    (lambda A, B: tir.IndexMap(3, 4), ExprTypeError, "IndexMap.from_func makes one of a function"),
+    (lambda A, B: tir.IndexMap([A], []), ExprTypeError, "takes symbols by tir.Var or name"),
+    (lambda A, B: tir.IndexMap.from_func("x"), ExprTypeError, "is a function of indices, such as"),
+    (lambda A, B: tir.IndexMap.from_func(lambda i: "a"), ExprTypeError, "got 'a' of str"),
+    (lambda A, B: tir.Trace(3, None), ScheduleTypeError, "takes a list of instructions, got 3"),
+    (lambda A, B: tir.Trace([], 3), ScheduleTypeError, "are a dict by instruction, got 3"),
+    (lambda A, B: te.create_schedule, AttributeError, "tir.Schedule(te.create_prim_func"),
+    (lambda A, B: te.tanhh, AttributeError, "did you mean 'tanh'?"),
+    (lambda A, B: tir.stmt_functor, AttributeError, "operations of MLIR: func.walk"),
+    (lambda A, B: tir.expp, AttributeError, "did you mean 'exp'?"),
+    (lambda A, B: relax_mlir.nd, AttributeError, "numpy arrays are arguments"),
+    (lambda A, B: relax_mlir.compile(A), ExprTypeError, "te.create_prim_func([inputs"),
+    (lambda A, B: relax_mlir.IRModule("x"), ExprTypeError, "script.from_source TVMScript"),
+    (lambda A, B: relax_mlir.IRModule({"a": 3}), ExprTypeError, "expected a function"),
+    (lambda A, B: te.create_prim_func([A])["x"], FunctionKeyError, "no function 'x'; there are"),
+    (lambda A, B: te.create_prim_func([A]).with_attr("x", object()), ExprTypeError,
+     "an attribute is a string, a number"),
+    (lambda A, B: relax_mlir.compile(te.create_prim_func([A]), target=3), PipelineError,
+     "a target is a text such as 'llvm -mcpu=native', got int 3"),
+    (lambda A, B: relax_mlir.compile(te.create_prim_func([A]), target={"kind": "llvm", "cpu": 1}),
+     PipelineError, "did you mean '-mcpu'"),
 ]  # fmt: skip
 
 

@@ -8,7 +8,13 @@ from typing import Any, TypeVar, cast
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.symbolic import SymExpr
-from relax_mlir.errors import ScheduleError
+from relax_mlir.errors import (
+    ScheduleError,
+    ScheduleLookupError,
+    ScheduleTypeError,
+    ScheduleValueError,
+    did_you_mean,
+)
 from relax_mlir.tir.prim_expr import PrimExpr
 from relax_mlir.tir.schedule import tree
 from relax_mlir.tir.schedule.evaluate import evaluate
@@ -54,9 +60,23 @@ class ScheduleBase:
 
     def _loop(self, rv: LoopRV) -> ir.Operation:
         """Return the loop that a random variable stands for."""
-        if not isinstance(rv, LoopRV):
-            raise TypeError(f"a LoopRV is needed, got {type(rv).__name__}")
+        self._check_loop(rv)
         return self._op(rv)
+
+    def _check_loop(self, rv: Any) -> None:
+        if isinstance(rv, LoopRV):
+            return
+        got = repr(rv) if isinstance(rv, str) else type(rv).__name__
+        hint = "; sch.get_loops(block) gives loops"
+        if isinstance(rv, (list, tuple)) and rv and isinstance(rv[0], LoopRV):
+            hint = "; give loops one by one, as in sch.reorder(*loops)"
+        raise self._wrong(f"a LoopRV is needed, got {got}{hint}")
+
+    def _wrong(self, reason: str) -> ScheduleTypeError:
+        """Return an error about an argument of the primitive that runs."""
+        primitive = self._state._primitive
+        message = f"{primitive}: {reason}" if primitive else reason
+        return ScheduleTypeError(message, primitive=primitive, reason=reason)
 
     def _location(self, rv: LoopRV) -> int | None:
         """Return `INLINE` or the number of a loop; None for `ROOT`, where a block stays."""
@@ -64,15 +84,14 @@ class ScheduleBase:
         return None if self._symbols[rv] == ROOT else self._symbols[rv]
 
     def _value_check(self, rv: LoopRV) -> None:
-        if not isinstance(rv, LoopRV):
-            raise TypeError(f"a LoopRV is needed, got {type(rv).__name__}")
+        self._check_loop(rv)
         if rv not in self._symbols or self._symbols[rv] >= 0:
             self._op(rv)
 
     def _block(self, rv: "BlockRV | str") -> ir.Operation:
         """Return the block, or for the root the function, that a random variable stands for."""
         if not isinstance(rv, BlockRV):
-            raise TypeError(f"a BlockRV, or a block's name, is needed, got {type(rv).__name__}")
+            raise self._wrong(f"a BlockRV, or a block's name, is needed, got {type(rv).__name__}")
         return self._op(rv)
 
     def _number(self, value: Any) -> SymExpr:
@@ -110,6 +129,8 @@ class ScheduleBase:
     # -- finding blocks by name ----------------------------------------------------------------
 
     def _named_block(self, name: str, func_name: str | None) -> ir.Operation:
+        if not isinstance(name, str):
+            raise self._wrong(f"the name of a block is a string, got {name!r}")
         function = self._function(func_name)
         if name == "root":
             return function
@@ -118,23 +139,26 @@ class ScheduleBase:
             return found[0]
         where = tree.string(function, "sym_name")
         if not found:
-            from relax_mlir.errors import did_you_mean
-
             names = [tree.block_name(op) for op in tree.nested_blocks(function)]
             known = did_you_mean(name, names) or f"; there are: {', '.join(names[:8]) or 'none'}"
-            raise IndexError(f"no block '{name}' in '{where}'{known}")
-        raise IndexError(f"{len(found)} blocks of '{where}' are called '{name}'")
+            raise ScheduleLookupError(f"no block '{name}' in '{where}'{known}")
+        raise ScheduleLookupError(
+            f"{len(found)} blocks of '{where}' are called '{name}'; give them different names, or "
+            "take one of get_child_blocks(get_block('root'))"
+        )
 
     def _function(self, name: str | None) -> ir.Operation:
         functions = {tree.string(op, "sym_name"): op for op in self._state.functions()}
         wanted = name if name is not None else self._func
         if wanted is None:
-            raise ValueError(
+            raise ScheduleValueError(
                 f"which function? There are {', '.join(sorted(functions)) or 'none'}: give "
                 "func_name, or call work_on"
             )
         if wanted not in functions:
-            raise IndexError(f"no prim func '{wanted}' in the module")
+            known = did_you_mean(str(wanted), functions)
+            known = known or f"; there are: {', '.join(sorted(functions)) or 'none'}"
+            raise ScheduleLookupError(f"no prim func '{wanted}' in the module{known}")
         return functions[wanted]
 
     def _by_name(self, value: Any) -> Any:
@@ -176,6 +200,8 @@ def primitive(
     def decorate(method: _Method) -> _Method:
         signature = inspect.signature(method)
         parameters = [p for key, p in signature.parameters.items() if key != "self"]
+        # A string is the name of a block where a block can stand.
+        named = [key for key in inputs if "Block" in str(signature.parameters[key].annotation)]
         variadic = [p.name for p in parameters if p.kind is p.VAR_POSITIONAL]
         given = str(signature.return_annotation)
         kind = InstructionKind(
@@ -188,10 +214,23 @@ def primitive(
 
         @functools.wraps(method)
         def run(self: Any, *args: Any, **kwargs: Any) -> Any:
-            bound = signature.bind(self, *args, **kwargs)
+            try:
+                bound = signature.bind(self, *args, **kwargs)
+            except TypeError as error:
+                taken = ", ".join(str(p) for p in parameters)
+                raise ScheduleTypeError(
+                    f"{method.__name__}({taken}): {error}", primitive=method.__name__
+                ) from None
             bound.apply_defaults()
-            for key in inputs:
+            for key in named:
                 bound.arguments[key] = self._by_name(bound.arguments[key])
+            scope = bound.arguments.get("storage_scope", "")
+            if not isinstance(scope, str):
+                raise ScheduleTypeError(
+                    f"{method.__name__}: a storage scope is a string, such as 'shared', "
+                    f"got {scope!r}",
+                    primitive=method.__name__,
+                )
             if prepare is not None:
                 with self._state.entered(), self._state.working(method.__name__):
                     prepare(self, bound.arguments)

@@ -44,4 +44,6 @@ def evaluate(value: Any, value_of: Callable[[ExprRV], int]) -> int | SymExpr:
         return _OPERATORS[type(value)](evaluate(value.a, value_of), evaluate(value.b, value_of))
     if not isinstance(value, (bool, PrimExpr)) and hasattr(value, "__index__"):
         return int(value.__index__())
-    raise ExprTypeError(f"an integer or an ExprRV is needed, got {value!r}")
+    raise ExprTypeError(
+        f"an integer, a size or an ExprRV is needed, got {value!r} of {type(value).__name__}"
+    )

@@ -8,6 +8,7 @@ from typing import Any
 from relax_mlir.dialects.relax.prover import Facts
 from relax_mlir.dialects.relax.symbolic import IntLike, SymExpr
 from relax_mlir.dialects.relax.symbolic_read import read_expression
+from relax_mlir.errors import ExprError, ExprTypeError
 from relax_mlir.tir.schedule.evaluate import evaluate
 from relax_mlir.tir.schedule.handles import ExprRV
 from relax_mlir.tir.schedule.regions import Range, range_of
@@ -33,11 +34,22 @@ class IndexMap:
         final_indices: Sequence[IntLike],
         inverse_index_map: "IndexMap | None" = None,
     ) -> None:
+        for what, given in (("initial", initial_indices), ("final", final_indices)):
+            if not isinstance(given, (list, tuple)):
+                raise ExprTypeError(
+                    f"the {what} indices of tir.IndexMap are a list, got {given!r}; "
+                    "IndexMap.from_func makes one of a function"
+                )
+        for each in initial_indices:
+            if not isinstance(each, (str, SymExpr)):
+                raise ExprTypeError(f"tir.IndexMap takes symbols by tir.Var or name, got {each!r}")
         names = [each if isinstance(each, str) else each.name for each in initial_indices]
         if any(name is None for name in names) or len(set(names)) != len(names):
-            raise ValueError(f"an index map takes different symbols, got {list(initial_indices)}")
+            raise ExprError(f"an index map takes different symbols, got {list(initial_indices)}")
         self.initial_indices = [SymExpr.var(str(name)) for name in names]
-        self.final_indices = [SymExpr.of(each) for each in final_indices]
+        self.final_indices = [
+            SymExpr.of(evaluate(each, _no_random_variable)) for each in final_indices
+        ]
         self.inverse_index_map = inverse_index_map
 
     @staticmethod
@@ -61,7 +73,7 @@ class IndexMap:
             mapping_function, ndim, inverse_index_map
         )
         if separators:
-            raise ValueError("axis separators are possible in transform_layout only")
+            raise ExprError("axis separators are possible in transform_layout only")
         return found
 
     @staticmethod
@@ -112,7 +124,7 @@ class IndexMap:
 
     def _mapped(self, exprs: Sequence[SymExpr], values: Sequence[IntLike]) -> list[SymExpr]:
         if len(values) != len(self.initial_indices):
-            raise ValueError(
+            raise ExprError(
                 f"the index map takes {len(self.initial_indices)} indices, got {len(values)}"
             )
         known = dict(zip(self.names, map(SymExpr.of, values), strict=True))
@@ -135,14 +147,14 @@ class IndexMap:
             except ValueError:
                 own = range_of(expr, ranges, facts)
             if own is None or not facts.can_prove(own.low >= 0):
-                raise ValueError(f"it is not known how far '{expr}' goes")
+                raise ExprError(f"it is not known how far '{expr}' goes")
             found.append(own.high + 1)
         return [simplify(each, facts) for each in found]
 
     def ranges(self, shape: Sequence[IntLike]) -> tuple[Facts, list[tuple[str, Range]]]:
         """Return what a shape says of the indices that the map takes."""
         if len(shape) != len(self.initial_indices):
-            raise ValueError(
+            raise ExprError(
                 f"the index map takes {len(self.initial_indices)} indices, the shape has "
                 f"{len(shape)}"
             )
@@ -185,7 +197,7 @@ class IndexMap:
 
         found, conditions = inverse_of(self, shape)
         if conditions:
-            raise ValueError(f"{self} leaves gaps in the shape that it maps to")
+            raise ExprError(f"{self} leaves gaps in the shape that it maps to")
         return found
 
     def is_equivalent_to(self, other: "IndexMap") -> bool:
@@ -250,11 +262,11 @@ def index_map_of(value: Any, ndim: int | None = None) -> IndexMap:
         return value
     if callable(value):
         return IndexMap.from_func(value, ndim)
-    raise TypeError(f"an IndexMap or a function is needed, got {type(value).__name__}")
+    raise ExprTypeError(f"an IndexMap or a function is needed, got {type(value).__name__}")
 
 
 def _no_random_variable(rv: ExprRV) -> int:
-    raise ValueError("an index map is made of indices, sizes and numbers, not of an ExprRV")
+    raise ExprError("an index map is made of indices, sizes and numbers, not of an ExprRV")
 
 
 def _sized(name: str) -> str:
@@ -263,14 +275,18 @@ def _sized(name: str) -> str:
 
 def _names_of(function: Callable[..., Any], ndim: int | None) -> list[str]:
     """Return names for the indices that a function takes."""
+    if not callable(function):
+        raise ExprTypeError(
+            f"an index map is a function of indices, such as lambda i, j: (j, i), got {function!r}"
+        )
     found: list[str] = []
     for parameter in inspect.signature(function).parameters.values():
         if parameter.kind is parameter.VAR_POSITIONAL:
             if ndim is None:
-                raise ValueError(f"how many indices does '*{parameter.name}' take? Give ndim")
+                raise ExprError(f"how many indices does '*{parameter.name}' take? Give ndim")
             found += [f"{parameter.name}_{i}" for i in range(len(found), ndim)]
         elif parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD):
             found.append(parameter.name)
     if ndim is not None and len(found) != ndim:
-        raise ValueError(f"the function takes {len(found)} indices, there are {ndim}")
+        raise ExprError(f"the function takes {len(found)} indices, there are {ndim}")
     return found

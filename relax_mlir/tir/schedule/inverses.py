@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from relax_mlir.dialects.relax.prover import Facts
 from relax_mlir.dialects.relax.symbolic import IntLike, SymExpr
+from relax_mlir.errors import ExprError
 from relax_mlir.tir.schedule.conditions import Comparison
 from relax_mlir.tir.schedule.index_map import IndexMap
 from relax_mlir.tir.schedule.simplify import simplify
@@ -70,7 +71,7 @@ def inverse_of(index_map: IndexMap, shape: Sequence[IntLike]) -> tuple[IndexMap,
     for name, dim in dims.items():
         value, full = _joined([t for t in terms if t.digit.name == name], dim, facts)
         if value is None or full is None:
-            raise ValueError(f"{index_map} does not say all of '{name}' once")
+            raise ExprError(f"{index_map} does not say all of '{name}' once")
         results.append(value)
         if not facts.can_prove(full <= dim):
             conditions.append(Comparison(value, 2, dim))
@@ -112,7 +113,7 @@ def _terms(expr: SymExpr, dims: dict[str, SymExpr], facts: Facts, of: IndexMap) 
         if term.turned:
             offset = offset - term.scale * (term.extent - 1)
     if not facts.can_prove(offset == 0):
-        raise ValueError(f"{of} is not a sum of digits of its indices from 0 on")
+        raise ExprError(f"{of} is not a sum of digits of its indices from 0 on")
     return found
 
 
@@ -127,10 +128,10 @@ def _term(
             continue
         found = _digit(factor, dims, facts)
         if found is None or digit is not None:
-            raise ValueError(f"'{factor.expr()}' in {of} is no digit of one index")
+            raise ExprError(f"'{factor.expr()}' in {of} is no digit of one index")
         digit = found
     if digit is None:
-        raise ValueError(f"{of} is not a sum of digits of its indices")
+        raise ExprError(f"{of} is not a sum of digits of its indices")
     above = dims[digit.name].ceildiv(digit.scale)
     modulus = digit.modulus
     if modulus is not None and facts.can_prove(above <= modulus):
@@ -178,11 +179,11 @@ def _placed(result: SymExpr, terms: list[_Term], facts: Facts, of: IndexMap) -> 
         elif known and len(known) == len(left) and order:
             term = min(known, key=lambda t: t.scale.value or 0)
         else:
-            raise ValueError(f"'{of}' has a gap, or digits that overlap")
+            raise ExprError(f"'{of}' has a gap, or digits that overlap")
         if not exact:
             last = order[-1].scale
             if term.scale % last != 0 or not facts.can_prove(term.scale >= below):
-                raise ValueError(f"digits of {of} overlap")
+                raise ExprError(f"digits of {of} overlap")
         left.remove(term)
         order.append(term)
         below = term.scale * term.extent

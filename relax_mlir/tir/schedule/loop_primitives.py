@@ -33,6 +33,8 @@ class LoopPrimitives(ScheduleBase):
         Raises:
             ScheduleError: the loop is none of that kind, or the factors do not cover its extent.
         """
+        if not isinstance(factors, Sequence) or isinstance(factors, str):
+            raise self._wrong(f"factors are a list, such as [None, 4], got {factors!r}")
         sizes = [None if each is None else self._number(each) for each in factors]
         op = self._loop(loop)
         return self._loop_rvs(

@@ -4,6 +4,7 @@ import random
 from typing import Any
 
 from relax_mlir.dialects.bindings import ir
+from relax_mlir.errors import ScheduleTypeError, ScheduleValueError, did_you_mean
 from relax_mlir.ir.module import IRModule
 from relax_mlir.tir.schedule.base import MOST_SEED, primitive
 from relax_mlir.tir.schedule.buffer_primitives import BufferPrimitives
@@ -73,12 +74,14 @@ class Schedule(
             ValueError: a choice that does not exist.
         """
         if error_render_level not in RENDER_LEVELS:
-            raise ValueError(
+            raise ScheduleValueError(
                 f"error_render_level must be one of {', '.join(RENDER_LEVELS)}, got "
                 f"'{error_render_level}'"
             )
         if isinstance(debug_mask, str) and debug_mask not in ("all", "none"):
-            raise ValueError(f"debug_mask must be 'all', 'none' or an integer, got '{debug_mask}'")
+            raise ScheduleValueError(
+                f"debug_mask must be 'all', 'none' or an integer, got '{debug_mask}'"
+            )
         checks = debug_mask not in ("none", 0)
         module = _module_of(mod)
         self._state = ScheduleState(module, error_render_level, checks, enable_check)
@@ -88,6 +91,10 @@ class Schedule(
         names = [ir.StringAttr(f.attributes["sym_name"]).value for f in self._state.functions()]
         self._func = "main" if "main" in names else names[0] if len(names) == 1 else None
         self.seed(-1 if seed is None else seed)
+
+    def __getattr__(self, name: str) -> Any:
+        near = "" if name.startswith("_") else did_you_mean(name, dir(type(self)))
+        raise AttributeError(f"tir.Schedule has no '{name}'{near}", name=name, obj=self)
 
     @property
     def mod(self) -> IRModule:
@@ -145,7 +152,9 @@ class Schedule(
             ValueError: another number.
         """
         if not isinstance(seed, int) or (seed != -1 and not 1 <= seed <= MOST_SEED):
-            raise ValueError(f"seed must be in the range [1, {MOST_SEED}], or -1, got {seed}")
+            raise ScheduleValueError(
+                f"seed must be in the range [1, {MOST_SEED}], or -1, got {seed}"
+            )
         self._random = random.Random(None if seed == -1 else seed)
 
     def fork_seed(self) -> int:
@@ -199,7 +208,7 @@ def _module_of(mod: Any) -> IRModule:
         from relax_mlir.ir.module import moved
 
         return IRModule(moved(operation, operation.context))
-    raise TypeError(f"tir.Schedule takes a module or a prim func, got {type(mod).__name__}")
+    raise ScheduleTypeError(f"tir.Schedule takes a module or a prim func, got {type(mod).__name__}")
 
 
 __all__ = ["BlockRV", "ExprRV", "LoopRV", "Schedule"]

@@ -37,7 +37,7 @@ class TensorPrimitives(ScheduleBase):
         """
         if not isinstance(target, LoopRV):
             if not isinstance(target, (list, tuple)):
-                raise TypeError(f"a LoopRV or blocks are needed, got {type(target).__name__}")
+                raise self._wrong(f"a LoopRV or blocks are needed, got {type(target).__name__}")
             blocks = [self._block(each) for each in target]
             return self._block_rv(enclose(self._state, blocks, preserve_unit_iters))
         return self._block_rv(blockize(self._state, self._loop(target), preserve_unit_iters))

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
+from relax_mlir.errors import ScheduleTypeError, ScheduleValueError
 from relax_mlir.tir.schedule.instruction import Instruction
 
 if TYPE_CHECKING:
@@ -26,7 +27,18 @@ class Trace:
         insts: Iterable[Instruction] = (),
         decisions: dict[Instruction, Any] | None = None,
     ) -> None:
-        self.insts = list(insts)
+        kept = list(insts) if isinstance(insts, Iterable) else [insts]
+        for each in kept:
+            if not isinstance(each, Instruction):
+                raise ScheduleTypeError(
+                    f"tir.Trace takes a list of instructions, got {each!r}; sch.trace has those of "
+                    "a schedule, Trace.from_json reads them"
+                )
+        if decisions is not None and not isinstance(decisions, dict):
+            raise ScheduleTypeError(
+                f"the decisions of tir.Trace are a dict by instruction, got {decisions!r}"
+            )
+        self.insts = kept
         self.decisions = dict(decisions or {})
 
     def __len__(self) -> int:
@@ -69,7 +81,7 @@ class Trace:
             ValueError: the instruction is not in the trace, or decides nothing.
         """
         if inst not in self.insts or not inst.kind.samples:
-            raise ValueError(f"{inst.kind.name} is no sampling instruction of this trace")
+            raise ScheduleValueError(f"{inst.kind.name} is no sampling instruction of this trace")
         kept = self._kept(remove_postproc)
         return Trace(
             kept, {**{i: d for i, d in self.decisions.items() if i in kept}, inst: decision}

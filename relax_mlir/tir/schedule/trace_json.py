@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.errors import ScheduleValueError
 from relax_mlir.tir.prim_expr import IntImm, PrimExpr
 from relax_mlir.tir.schedule.handles import VARIABLES, ExprRV, RandomVariable
 from relax_mlir.tir.schedule.instruction import Instruction, kind_of
@@ -70,6 +71,10 @@ def from_json(data: Any) -> Trace:
     Raises:
         ValueError: it is none.
     """
+    if not isinstance(data, (list, tuple)) or len(data) != 2:
+        raise ScheduleValueError(
+            "this is no trace of a schedule: expected a list of two, instructions and decisions"
+        )
     try:
         insts, decisions = data
         variables: dict[str, Any] = {}
@@ -79,7 +84,8 @@ def from_json(data: Any) -> Trace:
         for position, decision in decisions:
             trace.decisions[trace.insts[position]] = decode(decision, variables)
     except (TypeError, ValueError, KeyError, IndexError, SyntaxError) as error:
-        raise ValueError(f"this is no trace of a schedule: {error}") from error
+        text = str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error)
+        raise ScheduleValueError(f"this is no trace of a schedule: {text}") from error
     return trace
 
 
@@ -88,7 +94,7 @@ def _instruction(entry: Any, variables: dict[str, Any]) -> Instruction:
     kind = kind_of(name)
     rest = [key for key in kind.parameters if key not in kind.inputs]
     if len(inputs) != len(kind.inputs) or len(attrs) != len(rest):
-        raise ValueError(f"{name} has {len(kind.inputs)} inputs and {len(rest)} attributes")
+        raise ScheduleValueError(f"{name} has {len(kind.inputs)} inputs and {len(rest)} attributes")
     given = dict(zip((*kind.inputs, *rest), (*inputs, *attrs), strict=True))
     arguments = {key: decode(given[key], variables) for key in kind.parameters}
     made = []
@@ -128,7 +134,7 @@ def decode(value: Any, variables: dict[str, Any]) -> Any:
         from relax_mlir.tir.schedule.index_map import IndexMap
 
         return IndexMap.from_json(content)
-    raise ValueError(f"unknown value '{tag}'")
+    raise ScheduleValueError(f"unknown value '{tag}'")
 
 
 def _expression(node: ast.AST, variables: dict[str, Any]) -> Any:
@@ -144,4 +150,4 @@ def _expression(node: ast.AST, variables: dict[str, Any]) -> Any:
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and len(node.args) == 2:
         sides = [_expression(side, variables) for side in node.args]
         return getattr(nodes, {"min": "Min", "max": "Max"}[node.func.attr])(*sides)
-    raise ValueError("unknown expression")
+    raise ScheduleValueError("unknown expression")

@@ -5,6 +5,7 @@ from typing import Any
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.context import load_schedule, make_context
+from relax_mlir.errors import ScheduleValueError
 from relax_mlir.tir.schedule.handles import VARIABLES
 from relax_mlir.tir.schedule.instruction import Instruction, kind_of
 from relax_mlir.tir.schedule.primitives.annotations import attribute
@@ -30,7 +31,7 @@ class _Operands:
 
     def __getitem__(self, rv: Any) -> str:
         if id(rv) not in self.values:
-            raise ValueError("the trace uses a random variable that it does not make")
+            raise ScheduleValueError("the trace uses a random variable that it does not make")
         self.used.append(self.values[id(rv)])
         return f"x{len(self.used) - 1}"
 
@@ -95,7 +96,7 @@ def from_mlir(text: str) -> Trace:
         try:
             module = ir.Module.parse(text)
         except ir.MLIRError as error:
-            raise ValueError(f"this is no trace of a schedule: {error}") from error
+            raise ScheduleValueError(f"this is no trace of a schedule: {error}") from error
         for view in module.body.operations:
             op = view.operation
             named = "sym_name" in op.attributes
@@ -103,8 +104,8 @@ def from_mlir(text: str) -> Trace:
                 try:
                     return _read(op.regions[0].blocks[0])
                 except (KeyError, TypeError, ValueError, SyntaxError) as error:
-                    raise ValueError(f"this is no trace of a schedule: {error}") from error
-    raise ValueError(f"this is no trace of a schedule: it has no sequence '{_ENTRY}'")
+                    raise ScheduleValueError(f"this is no trace of a schedule: {error}") from error
+    raise ScheduleValueError(f"this is no trace of a schedule: it has no sequence '{_ENTRY}'")
 
 
 def _read(body: ir.Block) -> Trace:

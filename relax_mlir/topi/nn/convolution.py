@@ -140,7 +140,10 @@ def conv(
     """
     rank = tensor(inp, "nn.conv").ndim - 2
     if rank not in SPATIAL or filt.ndim != inp.ndim:
-        raise ExprError(f"topi.nn.conv: {inp.ndim} and {filt.ndim} dimensions do not go together")
+        raise ExprError(
+            f"topi.nn.conv: an image of {inp.ndim} dimensions and kernels of {filt.ndim} do not go "
+            "together; both have 3 to 5, two of them batch and channels"
+        )
     try:
         letters = SPATIAL[rank]
         n, c, *places = layout_axes(data_layout or f"NC{letters}", f"NC{letters}")

@@ -3,6 +3,7 @@
 from typing import Any
 
 from relax_mlir.dialects.bindings import ir
+from relax_mlir.errors import ScheduleTypeError
 from relax_mlir.tir.schedule import tree
 from relax_mlir.tir.schedule.checks import ANNOTATIONS
 from relax_mlir.tir.schedule.state import ScheduleState
@@ -51,7 +52,7 @@ def attribute(value: Any) -> ir.Attribute:
         return ir.ArrayAttr.get([attribute(each) for each in value])
     if isinstance(value, dict):
         return ir.DictAttr.get({str(key): attribute(each) for key, each in value.items()})
-    raise TypeError(
+    raise ScheduleTypeError(
         "an annotation is a string, a number, or a list or dictionary of such, got "
         f"{type(value).__name__}"
     )
