@@ -8,14 +8,29 @@ from typing import Any
 
 __version__ = "0.1.0"
 
-_MODULES = ("errors", "instrument", "ir", "relax", "runtime", "script", "te", "tir", "topi",
-            "transform")  # fmt: skip
+_MODULES = ("arith", "contrib", "errors", "instrument", "ir", "relax", "runtime", "script", "te",
+            "tir", "topi", "transform")  # fmt: skip
+# Names of TVM's that have no counterpart.
+_REFUSED = {
+    "autotvm": "kernels are fast without tuning; tir.Schedule changes them by hand",
+    "auto_scheduler": "kernels are fast without tuning; tir.Schedule changes them by hand",
+    "cuda": "GPUs have no lowering",
+    "dlight": "kernels are fast without schedules",
+    "meta_schedule": "kernels are fast without tuning; tir.Schedule has its sampling primitives",
+    "nd": "numpy arrays are arguments and results, and anything with DLPack",
+    "relay": "models are Relax functions",
+    "s_tir": "it is relax_mlir.tir here",
+    "target": "a target is a text: relax_mlir.compile(mod, target='llvm -mcpu=native')",
+    "tirx": "it is relax_mlir.tir here",
+}
 _EXPORTS = {
     "IRModule": "relax_mlir.ir.module",
+    "build": "relax_mlir.driver",
     "compile": "relax_mlir.driver",
     "cpu": "relax_mlir.runtime.device",
     "device": "relax_mlir.runtime.device",
     "get_global_func": "relax_mlir.runtime",
+    "lower": "relax_mlir.tir.lowering",
     "register_func": "relax_mlir.runtime",
 }
 
@@ -27,7 +42,9 @@ def __getattr__(name: str) -> Any:
         value = getattr(importlib.import_module(_EXPORTS[name]), name)
         globals()[name] = value
         return value
-    raise AttributeError(f"module 'relax_mlir' has no attribute '{name}'")
+    from relax_mlir.errors import missing
+
+    raise AttributeError(missing("", name, _REFUSED, __dir__()))
 
 
 def __dir__() -> list[str]:

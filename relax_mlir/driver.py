@@ -3,12 +3,32 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from relax_mlir.relax.pipeline import build
+from relax_mlir.relax.pipeline import build as build_module
 from relax_mlir.tir.lowering import module_of
 
 if TYPE_CHECKING:
     from relax_mlir.lowering.codegen.target import Target
     from relax_mlir.runtime.executable import Executable
+
+
+def build(
+    mod: Any, target: "str | Target | None" = None, *, name: str | None = None
+) -> "Executable":
+    """Compile prim funcs, as TVM's `tvm.build` does; `compile` under its older name.
+
+    Args:
+        mod: a module or a schedule.
+        target: as for `compile`.
+        name: of the function of a module that has one; calling the executable calls it.
+
+    Raises:
+        ExprTypeError: `mod` is neither a module nor a schedule.
+        Others as `compile`.
+    """
+    module = module_of(mod)
+    if name is not None:
+        module = module.with_attr("global_symbol", name)
+    return compile(module, target)
 
 
 def compile(
@@ -38,4 +58,4 @@ def compile(
         names: Sequence[str] | None = (relax_pipeline,)
     else:
         names = None if isinstance(relax_pipeline, str) else relax_pipeline
-    return build(module_of(mod), "llvm" if target is None else target, pipeline=names)
+    return build_module(module_of(mod), "llvm" if target is None else target, pipeline=names)

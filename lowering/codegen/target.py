@@ -2,7 +2,9 @@
 
 import functools
 import shlex
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import llvmlite.binding as llvm
 
@@ -91,6 +93,31 @@ class Target:
         triple, cpu, features = _host()
         threads = default_threads() if threads is None else threads
         return Target(triple, cpu, features, opt_level, threads)
+
+    @staticmethod
+    def of(given: Any) -> "Target":
+        """Return a target given so, as a text for `parse`, or as TVM's dictionary of options.
+
+        Raises:
+            PipelineError: it is none of these, or names what there is not.
+        """
+        if isinstance(given, Target):
+            return given
+        if isinstance(given, Mapping):
+            options = []
+            for key, value in given.items():
+                text = ",".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
+                if key == "opt-level":
+                    options.append(f"-O{text}")
+                elif key != "kind":
+                    options.append(shlex.quote(f"-{key}={text}"))
+            return Target.parse(" ".join([str(given.get("kind", "llvm")), *options]))
+        if not isinstance(given, str):
+            raise PipelineError(
+                f"a target is a text such as 'llvm -mcpu=native', got {type(given).__name__} "
+                f"{given!r}"
+            )
+        return Target.parse(given)
 
     @staticmethod
     def parse(text: str) -> "Target":
@@ -252,6 +279,9 @@ class Target:
 
 def _split_option(word: str) -> tuple[str, str]:
     name, equals, value = word.partition("=")
+    # TVM writes one dash or two, and calls threads cores.
+    name = "-" + name.lstrip("-") if name.startswith("--") else name
+    name = "-num-threads" if name == "-num-cores" else name
     if name.startswith("-O") and not equals:
         name, value = "-O", name[2:]
     if name not in _OPTIONS:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from relax_mlir.dialects.relax.conditions import Condition
 from relax_mlir.dialects.relax.prover import Facts, can_prove_divisible
 from relax_mlir.dialects.relax.symbolic import IntLike, SymExpr
+from relax_mlir.ir.range import Range
 
 
 class ConstIntBound(NamedTuple):
@@ -42,7 +43,7 @@ class Analyzer:
     def bind(
         self,
         var: SymExpr | str,
-        value: IntLike | range | tuple[IntLike, IntLike] | None = None,
+        value: IntLike | range | Range | tuple[IntLike, IntLike] | None = None,
         *,
         lower: int | None = None,
         upper: int | None = None,
@@ -51,8 +52,8 @@ class Analyzer:
 
         Args:
             var: the symbol.
-            value: an expression it is equal to, a `range` it lies in, or `(minimum, extent)`, the
-                fields of TVM's `Range`.
+            value: an expression it is equal to, a `range` or `ir.Range` it lies in, or
+                `(minimum, extent)`.
             lower: the least value.
             upper: the greatest value, itself included.
 
@@ -64,6 +65,8 @@ class Analyzer:
         if name is None:
             raise TypeError(f"bind takes a symbol, got the expression {var}")
         symbol = SymExpr.var(name)
+        if isinstance(value, Range):
+            value = (value.min, value.extent)
         if isinstance(value, range):
             if value.step != 1:
                 raise ValueError(f"a symbol takes every value of a range, got step {value.step}")

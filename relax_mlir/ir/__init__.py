@@ -3,12 +3,14 @@
 import importlib
 from typing import Any
 
+from relax_mlir.errors import missing
 from relax_mlir.ir.module import IRModule
 
 # Loaded on first use: they need the dialects.
 _EXPORTS = {
     "GlobalVar": "relax_mlir.relax.expr",
     "Op": "relax_mlir.relax.expr",
+    "Range": "relax_mlir.ir.range",
     "ShapeCall": "relax_mlir.ir.op",
     "ShapeOf": "relax_mlir.ir.op",
     "call_shape_func": "relax_mlir.ir.op",
@@ -22,12 +24,18 @@ _EXPORTS = {
     "structural_hash": "relax_mlir.ir.structural",
 }
 
+# Names of TVM's that have no counterpart.
+_REFUSED = {
+    "register_intrin_lowering": "intrinsics are lowered by MLIR; a function of yours is called by "
+    "tir.call_extern",
+}
+
 __all__ = ["IRModule"]
 
 
 def __getattr__(name: str) -> Any:
     if name not in _EXPORTS:
-        raise AttributeError(f"module 'relax_mlir.ir' has no attribute '{name}'")
+        raise AttributeError(missing("ir", name, _REFUSED, __dir__()))
     value = getattr(importlib.import_module(_EXPORTS[name]), name)
     globals()[name] = value
     return value

@@ -4,16 +4,18 @@ import io
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.bindings import ir, submodule
 from relax_mlir.dialects.context import count_constant, default_context, lock_of
-from relax_mlir.errors import VerifyError, did_you_mean
-from relax_mlir.ir.single import together, with_attr
+from relax_mlir.errors import ExprTypeError, FunctionKeyError, VerifyError, did_you_mean
+from relax_mlir.ir.single import single, together, with_attr
 
 if TYPE_CHECKING:
     from relax_mlir.relax.expr import BaseFunc, GlobalVar
 
 # A longer text is mostly the numbers of constants, which its context keeps.
 _LONG_TEXT = 1 << 16
+# What a function's view has that its operation has not.
+_OF_FUNCTIONS = ("attrs", "buffer_map", "params", "ret_type", "script", "show", "struct_info")
 
 
 class IRModule:
@@ -24,6 +26,11 @@ class IRModule:
 
     def __init__(self, module: "ir.Module | Mapping[str, IRModule]") -> None:
         """Hold an MLIR module, or copies of functions by name: `IRModule({"main": func})`."""
+        if not isinstance(module, (ir.Module, Mapping)):
+            raise ExprTypeError(
+                f"IRModule takes an MLIR module or functions by name, got {type(module).__name__}; "
+                "IRModule.parse reads MLIR text, script.from_source TVMScript"
+            )
         self._module = together(module) if isinstance(module, Mapping) else module
 
     @property
@@ -75,6 +82,26 @@ class IRModule:
             ValueError: there is not exactly one function.
         """
         return with_attr(self, key if isinstance(key, Mapping) else {key: value})
+
+    @classmethod
+    def from_expr(cls, expr: Any, functions: "Mapping[str, IRModule] | None" = None) -> "IRModule":
+        """Return a module of a function, as scripts and `te.create_prim_func` give it.
+
+        Args:
+            expr: the function, or one of a module, `mod["main"]`; it keeps its name.
+            functions: others, each under its name.
+
+        Raises:
+            ExprTypeError: it is none.
+        """
+        name = single(expr).attributes["sym_name"].value
+        return cls({name: expr, **(functions or {})})
+
+    def __getattr__(self, name: str) -> Any:
+        """Return what the only function of a module has, such as `params`."""
+        if name in _OF_FUNCTIONS and len(self.function_names) == 1:
+            return getattr(self[self.function_names[0]], name)
+        raise AttributeError(f"'IRModule' object has no attribute '{name}'", name=name, obj=self)
 
     def clone(self) -> "IRModule":
         """Return a deep copy in the same context."""
@@ -156,7 +183,26 @@ class IRModule:
             attributes = op.operation.attributes
             if "sym_name" in attributes and attributes["sym_name"].value == name:
                 return _keeping(op, self._module)
-        raise KeyError(f"no function '{name}'{did_you_mean(name, self.function_names)}")
+        known = did_you_mean(name, self.function_names)
+        known = known or f"; there are: {', '.join(self.function_names[:8]) or 'none'}"
+        raise FunctionKeyError(f"no function '{name}'{known}")
+
+    def __setitem__(self, name: "str | GlobalVar", func: Any) -> None:
+        """Take over a copy of a function, in place of one of that name.
+
+        Args:
+            name: its name here.
+            func: the function, as a script or `mod["main"]` gives it.
+
+        Raises:
+            ExprTypeError: it is none.
+        """
+        name = name if isinstance(name, str) else name.name_hint
+        self.update(IRModule({name: func}))
+
+    def update_func(self, var: "str | GlobalVar", func: Any) -> None:
+        """Take over a copy of a function, as `mod[var] = func` does."""
+        self[var] = func
 
     def __delitem__(self, name: str) -> None:
         """Remove a function; who calls it is not looked at before the module is verified.
@@ -243,9 +289,29 @@ class _View(ir.OpView):
     """An operation without a Python class of its own; unlike the base it takes attributes."""
 
 
+class _Function(submodule("dialects.func").FuncOp):
+    """A `func.func` that has what people ask a function for, too: `mod["main"].show()`."""
+
+    def __init__(self, operation: ir.Operation) -> None:
+        ir.OpView.__init__(self, operation)
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in _OF_FUNCTIONS:
+            raise AttributeError(f"a function has no attribute '{name}'", name=name, obj=self)
+        from relax_mlir.relax.expr.functions import function_view
+
+        return getattr(function_view(self), name)
+
+    def with_attr(self, key: str | Mapping[str, Any], value: Any = None) -> "IRModule":
+        """Return a copy of the function in a module of its own; see `IRModule.with_attr`."""
+        return IRModule.from_expr(self).with_attr(key, value)
+
+
 def _keeping(view: ir.OpView, module: ir.Module) -> ir.OpView:
     # The bindings' operations do not hold the module that they are in, and its end is theirs.
-    if type(view) is ir.OpView:
+    if view.operation.name == "func.func":
+        view = _Function(view.operation)
+    elif type(view) is ir.OpView:
         view = _View(view.operation)
     view._relax_module = module
     return view

@@ -5,20 +5,28 @@ from typing import TYPE_CHECKING, Any
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.context import default_context, lock_of
+from relax_mlir.errors import ExprError, ExprTypeError
 
 if TYPE_CHECKING:
     from relax_mlir.ir.module import IRModule
 
+_FUNC = "func.func"
+
 
 def single(mod: "IRModule") -> ir.Operation:
-    """Return the only function of a module.
+    """Return the only function of a module, or a function given as `mod["main"]` gives it.
 
     Raises:
+        ExprTypeError: it is no module.
         ValueError: it has none, or several.
     """
+    if isinstance(getattr(mod, "operation", None), ir.Operation) and mod.operation.name == _FUNC:
+        return mod.operation
+    if not hasattr(mod, "mlir_module"):
+        raise ExprTypeError(f"expected a function, a module of one, got {type(mod).__name__}")
     functions = [view.operation for view in mod.mlir_module.body.operations]
-    if len(functions) != 1 or functions[0].name != "func.func":
-        raise ValueError(f"this needs a module of one function, got {len(functions)} in {mod!r}")
+    if len(functions) != 1 or functions[0].name != _FUNC:
+        raise ExprError(f"this needs a module of one function, got {len(functions)} in {mod!r}")
     return functions[0]
 
 
@@ -61,7 +69,7 @@ def together(functions: Mapping[str, Any]) -> ir.Module:
         module = ir.Module.create()
         for name, part in parts:
             operation = part.operation
-            function = operation if operation.name == "func.func" else part.body.operations[0]
+            function = operation if operation.name == _FUNC else part.body.operations[0]
             copy = function.operation.clone(ir.InsertionPoint(module.body))
             _name(copy.operation, str(name))
     return module

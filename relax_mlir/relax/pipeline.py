@@ -112,7 +112,7 @@ def build(
     """
     if not isinstance(mod, IRModule):
         raise TypeError(f"relax.build takes an IRModule, got {type(mod).__name__}")
-    resolved = Target.parse(target) if isinstance(target, str) else target
+    resolved = Target.of(target)
     context = PassContext.current()
     if pipeline is not None and tuple(pipeline) == DEFAULT_PIPELINE:
         pipeline = None
@@ -178,7 +178,7 @@ def lower(
     if to not in names:
         hint = did_you_mean(to, names) or f"; the stages are {', '.join(names)}"
         raise PipelineError(f"a build runs no stage '{to}'{hint}")
-    resolved = Target.parse(target) if isinstance(target, str) else target
+    resolved = Target.of(target)
     log = log if log is not None else BuildLog()
     context = PassContext.current()
     working = _copy(mod, log, IRModule.clone)

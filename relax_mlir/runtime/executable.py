@@ -325,6 +325,12 @@ class Executable(Module):
         private = self.metadata.get("private", ())
         return tuple([name for name in self._all_functions() if name not in private])
 
+    @property
+    def entry_name(self) -> str:
+        """The function that calling the executable calls: its only one, else `main`."""
+        names = self.function_names()
+        return names[0] if len(names) == 1 else "main"
+
     def _all_functions(self) -> list[str]:
         native = [s.removeprefix("__tvm_ffi_") for obj in self.native for s in obj.symbols]
         return list(dict.fromkeys([*[f.name for f in self.global_funcs], *native]))

@@ -35,6 +35,8 @@ def dims_of(shape: Any, what: str) -> tuple[Dim, ...]:
             )
         if size.value is not None and size.value < 0:
             raise ExprError(f"the shape of {what} has a negative size, {size}")
+        if size.value is not None and size.value >= 1 << 63:
+            raise ExprError(f"the shape of {what} has a size that int64 does not hold, {size}")
         dims.append(plain(size))
     return tuple(dims)
 
@@ -241,6 +243,13 @@ def _elementwise(name: str, reflected: bool = False) -> Any:
     return method
 
 
+def _negated(self: Tensor) -> Any:
+    from relax_mlir import topi
+
+    return topi.negative(self)
+
+
+setattr(Tensor, "__neg__", _negated)  # noqa: B010
 for _operator, _name in {
     "add": "add", "sub": "subtract", "mul": "multiply", "truediv": "divide",
     "floordiv": "floor_divide", "mod": "floor_mod",

@@ -3,6 +3,8 @@
 import importlib
 from typing import Any
 
+from relax_mlir.errors import missing
+
 # Loaded on first use: symbolic integers are MLIR's.
 _EXPORTS = {
     **dict.fromkeys(("SizeVar", "Var"), "expr"),
@@ -14,6 +16,7 @@ _EXPORTS = {
     **dict.fromkeys(("Schedule", "ScheduleError", "Trace"), "schedule"),
     "IndexMap": "schedule.index_map",
     "TensorIntrin": "tensor_intrin",
+    "Buffer": "parameters",
     **dict.fromkeys(("build", "lower"), "lowering"),
     **dict.fromkeys(("cast", "const"), "arithmetic"),
     **dict.fromkeys(("call_extern", "call_packed", "call_pure_extern"), "externs"),
@@ -25,6 +28,37 @@ _EXPORTS = {
          "infinity", "likely", "logaddexp", "max", "max_value", "min", "min_value", "pow", "power",
          "reinterpret"), "functions"),
 }  # fmt: skip
+_OPERATIONS = "statements are operations of MLIR: func.walk(...) finds them (docs/passes.md)"
+# Names of TVM's that have no counterpart.
+_REFUSED = {
+    "analysis": "mod.verify() checks a program, relax_mlir.arith.Analyzer proves, "
+    "lowering.tir_to_vector.plan.classify says what kernels are",
+    "decl_buffer": "te.placeholder describes a tensor, T.decl_buffer a buffer in a script",
+    "stmt_functor": _OPERATIONS,
+    **dict.fromkeys(
+        (
+            "AllocBuffer",
+            "AssertStmt",
+            "AttrStmt",
+            "Block",
+            "BlockRealize",
+            "BufferLoad",
+            "BufferRealize",
+            "BufferRegion",
+            "BufferStore",
+            "DeclBuffer",
+            "Evaluate",
+            "For",
+            "ForKind",
+            "LetStmt",
+            "MatchBufferRegion",
+            "SeqStmt",
+            "Stmt",
+            "While",
+        ),
+        _OPERATIONS,
+    ),
+}
 # What other packages have too.
 _ELSEWHERE = {
     **dict.fromkeys(("comm_reducer", "sum"), "relax_mlir.te"),
@@ -51,7 +85,7 @@ def __getattr__(name: str) -> Any:
     elif name in _MODULES:
         value = importlib.import_module(f"relax_mlir.tir.{name}")
     else:
-        raise AttributeError(f"module 'relax_mlir.tir' has no attribute '{name}'")
+        raise AttributeError(missing("tir", name, _REFUSED, __dir__()))
     globals()[name] = value
     return value
 

@@ -9,7 +9,7 @@ from relax_mlir.dialects.tir.builder import Buffer, PrimFuncBuilder
 from relax_mlir.dialects.tir.scalar import DtypeError, Scalar
 from relax_mlir.errors import ExprError
 from relax_mlir.tir import nodes as N
-from relax_mlir.tir.externs import ExternCall
+from relax_mlir.tir.externs import ExternCall, PackedCall
 from relax_mlir.tir.intrinsics import FUNCTIONS
 from relax_mlir.tir.prim_expr import FloatImm, IntImm, Leaf, PrimExpr, Size
 
@@ -175,6 +175,9 @@ _RULES: dict[type, Callable[[Emitter, Any], Scalar]] = {
     N.Call: Emitter._call,
     N.ProducerLoad: Emitter._load,
     ExternCall: lambda emitter, node: node.write(
+        [emitter._known[id(part)] for part in node.operands]
+    ),
+    PackedCall: lambda emitter, node: node.write(
         [emitter._known[id(part)] for part in node.operands]
     ),
 }

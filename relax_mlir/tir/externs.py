@@ -73,13 +73,54 @@ def call_extern(dtype: Any, func_name: str, *args: Any) -> ExternCall:
 call_pure_extern = call_extern
 
 
-def call_packed(*args: Any) -> Any:
-    """Refuse to call a packed function from native code.
+class PackedCall(ExternCall):
+    """A call of a function of the registry of packed functions; strings are arguments too."""
+
+    __slots__ = ()
+
+    def write(self, values: list[Scalar]) -> Scalar:
+        """Write the call at the current insertion point.
+
+        Args:
+            values: of the operands, in order.
+        """
+        rest = iter(values)
+        given = [
+            next(rest) if isinstance(each, PrimExpr)
+            else each if isinstance(each, str) else each.buffer
+            for each in self.args
+        ]  # fmt: skip
+        return externs.call_packed(self.name, given, self.dtype)
+
+    def __repr__(self) -> str:
+        return f"call_packed({', '.join(map(repr, (self.name, *self.args)))})"
+
+
+def call_packed(*args: Any) -> PackedCall:
+    """Return a call of what `register_func` or TVM FFI knows by a name (G06).
+
+    It gets tensors over the memory of buffers, numbers, strings. Its result is an `int32`, 0 where
+    it returns nothing.
+
+    Args:
+        args: the name, then numbers and expressions, strings, and buffers of `te.extern`.
 
     Raises:
-        ExprError: always; says what to do.
+        ExprTypeError: the first is no name, or one of the others is none of these.
     """
-    raise ExprError(
-        "a prim func is native code of its own and cannot call packed functions; call C functions "
-        "by tir.call_extern, and packed ones from a Relax function by R.call_dps_packed"
-    )
+    if not args or not isinstance(args[0], str):
+        raise ExprTypeError(
+            f"tir.call_packed takes the name of a packed function first, got {args[:1]}"
+        )
+    name, *rest = args
+    for each in rest:
+        known = isinstance(each, (bool, int, float, str, PrimExpr))
+        if not known and not hasattr(each, "buffer") and not hasattr(each, "symbols"):
+            raise ExprTypeError(
+                f"tir.call_packed passes numbers, strings and buffers of te.extern, got {each!r}"
+            )
+    given = [
+        each if isinstance(each, str) or hasattr(each, "buffer") else as_expr(each)
+        for each in rest
+    ]  # fmt: skip
+    return PackedCall("int32", name, given)

@@ -95,6 +95,17 @@ class IRBuilder:
             yield
 
     @contextmanager
+    def while_loop(self, cond: Any) -> Iterator[None]:
+        """Open a loop that runs while a condition holds, which is evaluated before each turn."""
+        test = condition(cond, "while_loop")
+        op = ir.Operation.create("scf.while", regions=2)
+        with ir.InsertionPoint(op.regions[0].blocks.append()):
+            ir.Operation.create("scf.condition", operands=[self.value(test).value])
+        with ir.InsertionPoint(op.regions[1].blocks.append()):
+            yield
+            scf.YieldOp([])
+
+    @contextmanager
     def _branch(self, test: Scalar) -> Iterator[None]:
         op = ir.Operation.create("scf.if", operands=[test.value], regions=2)
         with ir.InsertionPoint(op.regions[0].blocks.append()):
@@ -112,7 +123,15 @@ class IRBuilder:
         return BufferVar(self.builder.alloc(name, dims, checked(dtype), layout))
 
     def buffer_ptr(self, buf: "BufferVar", shape: Any = None) -> "BufferVar":
-        """Return a buffer itself: it is read and written by its indices, or by a flat one."""
+        """Return a buffer itself: it is read and written by its indices, or by a flat one.
+
+        Raises:
+            ExprTypeError: it is no buffer of `ins` or `outs`, and none that was allocated.
+        """
+        if not isinstance(buf, BufferVar):
+            raise ExprTypeError(
+                f"buffer_ptr takes one of the buffers that the function is given, got {buf!r}"
+            )
         return buf
 
     def let(self, name: str, value: Any) -> PrimExpr:
@@ -124,7 +143,7 @@ class IRBuilder:
         return variable
 
     def emit(self, statement: Any) -> None:
-        """Write a call of `tir.call_extern`; other statements are written when they are made."""
+        """Write a call of `tir.call_extern` or `call_packed`; others are written when made."""
         if isinstance(statement, ExternCall):
             self.value(statement)
 

@@ -3,6 +3,7 @@
 from typing import Any
 
 from relax_mlir.dialects.bindings import ir
+from relax_mlir.errors import ExprTypeError
 from relax_mlir.ir.module import IRModule
 from relax_mlir.lowering.codegen.target import Target
 from relax_mlir.transform import registry
@@ -61,5 +62,9 @@ def module_of(inp: Any) -> IRModule:
     if isinstance(found, ir.Module):
         found = IRModule(found)
     if not isinstance(found, IRModule):
-        raise TypeError(f"expected a module or a schedule, got {type(inp).__name__}")
+        hint = ""
+        items = inp if isinstance(inp, (list, tuple)) and inp else [inp]
+        if all(type(each).__name__ == "Tensor" for each in items):
+            hint = "; te.create_prim_func([inputs..., outputs...]) makes a prim func of tensors"
+        raise ExprTypeError(f"expected a module or a schedule, got {type(inp).__name__}{hint}")
     return found

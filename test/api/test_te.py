@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 from te_cases import Case, check, random
 
+import relax_mlir
 from relax_mlir import relax, te, tir, topi
-from relax_mlir.errors import ExprError
+from relax_mlir.errors import ExprError, ExprTypeError
 from relax_mlir.ir import IRModule, assert_structural_equal
 from relax_mlir.lowering.tir_to_vector.plan import classify
 from relax_mlir.script import from_source, script
@@ -319,12 +320,49 @@ def test_calls_of_c_functions() -> None:
     x, y = np.arange(5, dtype="float32"), np.zeros(5, "float32")
     relax.VirtualMachine(relax.build(module))["main"](x, y)
     np.testing.assert_allclose(y, np.cbrt(x) + 1, rtol=1e-6)
-    with pytest.raises(ExprError, match="cannot call packed functions"):
-        tir.call_packed("f", 1)
+    with pytest.raises(ExprTypeError, match="takes the name of a packed function first"):
+        tir.call_packed(1)
+    with pytest.raises(ExprTypeError, match="passes numbers, strings and buffers"):
+        tir.call_packed("f", object())
     with pytest.raises(ExprError, match="the name of a C function"):
         tir.call_extern("float32", "no name")
     with pytest.raises(ExprError, match="dtype"):
         tir.call_extern("float31", "f")
+
+
+def test_a_packed_function_and_a_loop_with_a_condition() -> None:
+    @relax_mlir.register_func("test.te_product", override=True)
+    def product(a, b, c, turned, text) -> None:
+        assert text == "text"
+        np.from_dlpack(c)[:] = np.from_dlpack(a) @ (np.from_dlpack(b).T if turned else b)
+
+    def halve(ins: Any, outs: Any) -> None:
+        ib = tir.ir_builder.create()
+        source, result = ib.buffer_ptr(ins[0]), ib.buffer_ptr(outs[0])
+        with pytest.raises(ExprTypeError, match="buffer_ptr takes one of the buffers"):
+            ib.buffer_ptr(3)
+        with ib.for_range(0, 5) as i:
+            result[i] = source[0, i]
+            with ib.while_loop(result[i] > 1.0):
+                result[i] = result[i] * 0.5
+
+    n = te.var("n")
+    a, b = te.placeholder((n, 4), name="a"), te.placeholder((5, 4), name="b")
+    c = te.extern(
+        (n, 5), [a, b], name="c", dtype="float32",
+        fcompute=lambda ins, outs: tir.call_packed(
+            "test.te_product", ins[0], ins[1], outs[0], True, "text"
+        ),
+    )  # fmt: skip
+    module = te.create_prim_func([a, b, te.extern((5,), [-c], halve, name="d")])
+    x, y = np.full((3, 4), -2, "f4"), np.arange(20, dtype="f4").reshape(5, 4)
+    result = np.zeros(5, "f4")
+    relax_mlir.build(module, name="halved")(x, y, result)
+    expected = 2 * y.sum(-1)
+    while (expected > 1).any():
+        expected = np.where(expected > 1, expected * np.float32(0.5), expected)
+    np.testing.assert_array_equal(result, expected)
+    assert_structural_equal(module, from_source(script(module)))
 
 
 def test_prim_funcs_get_attributes_and_become_modules() -> None:

@@ -1,9 +1,11 @@
 """Programs and passes written for TVM, with other imports."""
 
 import numpy as np
+import pytest
 
 import relax_mlir as tvm
-from relax_mlir import relax, tir
+from relax_mlir import relax, te, tir
+from relax_mlir.errors import ExprTypeError
 from relax_mlir.ir import assert_structural_equal
 from relax_mlir.relax.expr_functor import PyExprMutator, mutator
 from relax_mlir.script import ir as I
@@ -116,3 +118,45 @@ def test_the_functions_of_a_module() -> None:
     assert main in Module
     assert Module[main].operation == Module["main"].operation
     assert isinstance(Module.functions[main], relax.Function)
+
+
+def test_functions_alone_and_in_modules() -> None:
+    n = te.var("n")
+    a = te.placeholder((n, 4), name="A")
+    func = te.create_prim_func([a, te.compute((n, 4), lambda i, j: a[i, j] * 2.0, name="B")])
+    buffers = [func.buffer_map[param] for param in func.params]
+    assert [(each.name, each.dtype, each.ndim) for each in buffers] == [
+        ("A", "float32", 2), ("B", "float32", 2),
+    ]  # fmt: skip
+    assert str(buffers[0].shape[0]) == "n"
+    assert buffers[0].shape[1] == 4
+    named = func.with_attr({"global_symbol": "double", "tir.noalias": True})
+    mod = tvm.IRModule.from_expr(named)
+    assert mod["double"].attrs == {"global_symbol": "double", "tir.noalias": True}
+    assert mod["double"].script() == mod.script()
+    assert_structural_equal(tvm.IRModule.from_expr(mod["double"]), mod)
+    mod["twice"] = mod["double"]
+    mod.update_func(mod.get_global_var("double"), mod["twice"].with_attr("x", 1))
+    assert set(mod.function_names) == {"double", "twice"}
+    assert mod["double"].attrs["x"] == 1
+    assert "tir.block" not in str(tvm.lower(mod))
+    with pytest.raises(AttributeError, match="has no attribute 'params'"):
+        _ = mod.params
+
+    lib = tvm.build(func, target={"kind": "llvm", "num-cores": 1, "opt-level": 2}, name="double")
+    x, y = np.ones((3, 4), "float32"), np.zeros((3, 4), "float32")
+    lib(x, y)
+    np.testing.assert_array_equal(y, 2 * x)
+    timed = lib.time_evaluator(lib.entry_name, tvm.cpu(), number=1)(x, y)
+    assert timed.mean > 0
+
+
+def test_ranges_of_symbols() -> None:
+    x = te.var("x")
+    analyzer = tvm.arith.Analyzer()
+    analyzer.bind(x, tvm.ir.Range(2, 8))
+    assert analyzer.const_int_bound(x * 2) == (4, 14)
+    k = te.reduce_axis(tvm.ir.Range.from_min_extent(1, 4))
+    assert [str(each) for each in k.dom] == ["1", "4"]
+    with pytest.raises(ExprTypeError, match="takes integers and sizes"):
+        tvm.ir.Range("x")

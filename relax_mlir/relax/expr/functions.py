@@ -1,7 +1,7 @@
 """Functions as expressions: Relax functions, prim funcs (R02)."""
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.errors import ExprTypeError
@@ -12,9 +12,15 @@ from relax_mlir.relax.expr.leaves import Var
 from relax_mlir.relax.expr.types import FuncType, Type, as_type, from_mlir
 from relax_mlir.relax.expr.views import register_view
 
+if TYPE_CHECKING:
+    from relax_mlir.tir.parameters import Buffer, Param
+
 # What says how a function is held rather than what it is.
 _HELD = frozenset({"sym_name", "function_type", "sym_visibility", "arg_attrs", "res_attrs",
                    "relax.function", "relax.params", "tir.prim_func"})  # fmt: skip
+
+# Attributes of prim funcs that TVM itself calls so.
+_PREFIXED = ("tir.noalias", "tir.is_entry_func", "tir.is_scheduled", "tir.is_host_func")
 
 
 class BaseFunc(Expr):
@@ -185,6 +191,30 @@ class PrimFunc(BaseFunc):
     """A TIR prim func; what is in it is read from `mlir_op`."""
 
     __slots__ = ()
+
+    @property
+    def params(self) -> "list[Param]":
+        """Its parameters: a name, and a dtype, `handle` for a buffer."""
+        return [param for param, _ in self._parameters()]
+
+    @property
+    def buffer_map(self) -> "dict[Param, Buffer]":
+        """The buffers that parameters point to: name, shape, dtype."""
+        return {param: buffer for param, buffer in self._parameters() if buffer is not None}
+
+    @property
+    def attrs(self) -> Attrs:
+        """Its attributes under TVM's names; `global_symbol` is that of a public function."""
+        found: dict[str, Any] = {} if self.is_private else {"global_symbol": self.name}
+        for name, value in super().attrs.items():
+            found[name if name in _PREFIXED else name.removeprefix("tir.")] = value
+        return Attrs(found)
+
+    def _parameters(self) -> "list[tuple[Param, Buffer | None]]":
+        from relax_mlir.tir.parameters import parameters
+
+        assert self._op is not None, "prim funcs are views"
+        return parameters(self._op)
 
     @classmethod
     def of(cls, op: Any, keep: Any = None) -> "PrimFunc":

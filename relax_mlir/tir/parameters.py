@@ -1,0 +1,62 @@
+"""The parameters of a prim func, as people who know TVM look at them."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.relax.symbolic import SymExpr
+
+
+@dataclass(frozen=True)
+class Param:
+    """A parameter: `handle` is the dtype of one that is a buffer."""
+
+    name: str
+    dtype: str
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True, eq=False)
+class Buffer:
+    """What a parameter points to.
+
+    Attributes:
+        name: of the buffer.
+        shape: integers, and symbolic ones.
+        dtype: of its elements.
+    """
+
+    name: str
+    shape: tuple[int | SymExpr, ...]
+    dtype: str
+
+    @property
+    def ndim(self) -> int:
+        """How many dimensions it has."""
+        return len(self.shape)
+
+
+def parameters(func: ir.Operation) -> list[tuple[Param, Buffer | None]]:
+    """Return the parameters of a prim func in order, each with its buffer, None for a number."""
+    found: list[tuple[Param, Buffer | None]] = []
+    arguments = func.regions[0].blocks[0].arguments
+    notes: list[Any] = [{}] * len(arguments)
+    if "arg_attrs" in func.attributes:
+        notes = [ir.DictAttr(each) for each in func.attributes["arg_attrs"]]
+    for position, (argument, attributes) in enumerate(zip(arguments, notes, strict=True)):
+        given = {
+            key: ir.StringAttr(attributes[f"tir.{key}"]).value
+            for key in ("name", "dtype")
+            if f"tir.{key}" in attributes
+        }
+        name = given.get("name", f"arg{position}")
+        if "tir.shape" not in attributes:
+            found.append((Param(name, given.get("dtype", str(argument.type))), None))
+            continue
+        dims = attributes["tir.shape"].dims
+        shape = tuple(dim if dim.value is None else dim.value for dim in dims)
+        dtype = given.get("dtype", "")
+        found.append((Param(name, "handle"), Buffer(name, shape, dtype)))
+    return found
