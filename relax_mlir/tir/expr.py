@@ -10,7 +10,7 @@ class Var(SymExpr):
     Symbols of one name are the same within a function, and two functions' are unrelated.
 
     Attributes:
-        dtype: `"int64"`, what every size is.
+        dtype: `"int64"`, what every size is, also one that is called an int32.
     """
 
     __slots__ = ("dtype",)
@@ -20,14 +20,15 @@ class Var(SymExpr):
             raise ExprTypeError(f"the name of a symbol is a string, got {name!r}")
         if not name.isidentifier():
             raise ExprError(f"the name of a symbol must be an identifier, got '{name}'")
-        if dtype != "int64":
+        if dtype not in ("int64", "int32"):
             raise ExprError(
                 f"a symbol is an int64, got {dtype}; a number of another dtype is the element of "
                 "te.placeholder((), dtype), or a parameter of a T.prim_func"
             )
         symbol = SymExpr.var(name)
         super().__init__(symbol._terms, symbol._atoms)
-        self.dtype = dtype
+        # As in scripts, where T.int32() is a size too.
+        self.dtype = "int64"
 
     @property
     def name_hint(self) -> str:

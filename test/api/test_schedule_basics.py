@@ -115,6 +115,23 @@ def test_what_primitives_are_given(step: Any, message: str) -> None:
         step(sch, block, sch.get_loops(block)[0])
 
 
+def test_loops_and_blocks_say_what_they_are() -> None:
+    sch = Schedule(MATMUL_RELU.module)
+    block = sch.get_block("C")
+    sch.annotate(block, "note", 3)
+    loops = [sch.get(loop) for loop in sch.get_loops(block)]
+    found = sch.get(block)
+    assert found.name_hint == "C"
+    assert found.annotations == {"note": 3}
+    assert [str(loop.extent) for loop in loops] == ["n", "6", "8"]
+    assert [str(each.extent) for each in found.iter_vars] == ["n", "6", "8"]
+    assert loops[1].extent.value == 6
+    assert {loop.kind for loop in loops} == {"serial"}
+    assert all(loop.min.value == 0 and loop.annotations == {} for loop in loops)
+    assert {each.iter_type for each in found.iter_vars} == {"spatial", "reduction"}
+    assert len({loop.loop_var for loop in loops} | {each.name for each in found.iter_vars}) == 6
+
+
 def test_primitives_that_there_are_not() -> None:
     with pytest.raises(AttributeError, match="has no 'vectorise'; did you mean 'vectorize'"):
         _ = Schedule(CHAIN.module).vectorise

@@ -9,6 +9,7 @@ from relax_mlir.ir.module import IRModule
 from relax_mlir.tir.schedule.base import MOST_SEED, primitive
 from relax_mlir.tir.schedule.buffer_primitives import BufferPrimitives
 from relax_mlir.tir.schedule.compute_primitives import ComputePrimitives
+from relax_mlir.tir.schedule.found import found
 from relax_mlir.tir.schedule.handles import BlockRV, ExprRV, LoopRV, RandomVariable
 from relax_mlir.tir.schedule.kind_primitives import KindPrimitives
 from relax_mlir.tir.schedule.layout_primitives import LayoutPrimitives
@@ -174,6 +175,7 @@ class Schedule(
     def get(self, rand_var: RandomVariable | ExprRV) -> Any:
         """Return what a random variable stands for: an integer, or the loop's or block's operation.
 
+        Operations have `extent`, `kind` and `loop_var`, or `name_hint` and `iter_vars`, too.
         The operation is good until the next primitive.
 
         Raises:
@@ -182,7 +184,7 @@ class Schedule(
         with self._state.entered():
             if isinstance(rand_var, ExprRV):
                 return self._value_of(rand_var)
-            return self._op(rand_var)
+            return found(self._op(rand_var))
 
     def get_sref(self, rand_var: RandomVariable) -> int:
         """Return the number that names a loop or block for the length of the schedule."""
