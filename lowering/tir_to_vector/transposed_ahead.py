@@ -10,9 +10,9 @@ if TYPE_CHECKING:
 
 _LINE = 64
 # Lines of each row that a block reads: memory gives adjacent ones in the least time.
-_LINES = 32
+_LINES = 16
 # Vectors that it writes of each row: more rows read would not be open in memory at once.
-_VECTORS = 2
+_VECTORS = 4
 
 
 class Ahead:
