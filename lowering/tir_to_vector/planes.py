@@ -165,6 +165,11 @@ def _assign(
     sliding = {i for axis in axes for i in axis.inner}
     if any(i not in sliding for i in reductions):
         return None
+    if kernel is not None and padded is None and stride == 1:
+        slid = [i for axis in axes for i in axis.inner if len(axis.inner) > 1 and i in reductions]
+        if all(flat.iters[i].extent == 1 for i in slid):
+            # A product of matrices: all elements of a plane are alike.
+            return None
     if padded is not None and padded.buffer != image.buffer:
         return None
     if padded is not None and any(

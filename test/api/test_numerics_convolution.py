@@ -45,6 +45,9 @@ IMAGES: list[tuple[tuple[int, ...], tuple[int, ...], dict[str, Any]]] = [
     ((1, 5, 40, 5), (10, 1, 5, 3), {"groups": 5, "padding": [3, 0, 0, 2], "strides": [3, 1]}),
     ((1, 4, 2, 3), (4, 1, 2, 2), {"groups": 4, "padding": [1, 0, 2, 1], "dilation": [2, 1]}),
     ((1, 3, 5, 30), (3, 1, 1, 4), {"groups": 3, "padding": [0, 1], "strides": [1, 4]}),
+    ((2, 17, 9, 31), (3, 17, 1, 1), {}),
+    ((1, 12, 7, 9), (4, 6, 1, 1), {"groups": 2}),
+    ((2, 1, 9, 31), (3, 1, 1, 1), {}),
 ]
 OTHERS: list[tuple[tuple[int, ...], tuple[int, ...], dict[str, Any]]] = [
     ((2, 5, 41), (32, 5, 3), {"padding": [1, 2], "strides": [2]}),

@@ -176,3 +176,18 @@ func.func @far_pixels(%x: tensor<1x7x7x256xf32>, %w: tensor<1x1x256x1x16xf32>) -
   %y = "relax.conv2d"(%x, %w) {data_layout = "NHWC", kernel_layout = "OHIW16o"} : (tensor<1x7x7x256xf32>, tensor<1x1x256x1x16xf32>) -> tensor<1x7x7x16xf32>
   return %y : tensor<1x7x7x16xf32>
 }
+
+// -----
+
+// A few output channels by kernels of one element are a product of matrices: rows of pixels are read as
+// they lie, some of the planes at a time.
+
+// CHECK-LABEL: func.func private @conv2d(
+// CHECK: scf.for {{.*}} to %c64 step %c8
+// CHECK-COUNT-16: memref.load
+// CHECK: scf.for {{.*}} step %c16
+// CHECK-COUNT-16: vector.fma
+func.func @few_outputs(%x: tensor<1x64x32x32xf32>, %w: tensor<2x64x1x1xf32>) -> tensor<1x2x32x32xf32> attributes {relax.function} {
+  %y = "relax.conv2d"(%x, %w) : (tensor<1x64x32x32xf32>, tensor<2x64x1x1xf32>) -> tensor<1x2x32x32xf32>
+  return %y : tensor<1x2x32x32xf32>
+}
