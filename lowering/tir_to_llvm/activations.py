@@ -56,8 +56,11 @@ def gelu(x: Lanes) -> Lanes:
     """
     if x.can_scale():
         near = _lost_in_pieces(x.limited_magnitude(_IN_PIECES))
-        is_far = x < -_IN_PIECES
-        (lost,) = choose(is_far.any(), lambda: [is_far.select(_lost_far_below(x), near)], [near])
+        (lost,) = choose(
+            x.bits().any_above(-_IN_PIECES),
+            lambda: [(x < -_IN_PIECES).select(_lost_far_below(x), near)],
+            [near],
+        )
         return x.at_least(0.0) - lost
     magnitude = x.magnitude()
     distance = (magnitude < _FAR).select(magnitude, _FAR)
@@ -108,8 +111,12 @@ def over_one_plus_exp(x: Lanes, y: Lanes) -> Lanes:
     Where `can_scale`, powers that are no normal numbers are seldom, and left to another way.
     """
     if x.can_scale():
-        near, is_far = x / one_plus_exp(y), y.magnitude() > NEAR
-        (result,) = choose(is_far.any(), lambda: [is_far.select(_far_share(x, y), near)], [near])
+        near, distance = x / one_plus_exp(y), y.magnitude()
+        (result,) = choose(
+            distance.bits().any_above(NEAR),
+            lambda: [(distance > NEAR).select(_far_share(x, y), near)],
+            [near],
+        )
         return result
     _, whole, rest = whole_and_rest(clamp(y, -104.0, 200.0))
     power = rest.polynomial((1.0, 1.0, *EXP))

@@ -1,13 +1,14 @@
 """Python expressions that emit `arith` and `math` operations on floats and vectors of floats."""
 
+import struct
 from collections.abc import Callable, Sequence
 
 from relax_mlir.dialects.bindings import ir
 
 # arith.cmpf predicates; all ordered, so false when either side is NaN, but for the last.
 _OEQ, _OGT, _OLT, _UNE = 1, 2, 4, 13
-# And one of arith.cmpi.
-_EQUAL = 0
+# And of arith.cmpi.
+_EQUAL, _UNSIGNED_GREATER = 0, 8
 # Intrinsics of AVX-512 and of how many lanes: `a * 2**floor(b)`, what is left of a fraction, and
 # 1 / a to 14 bits.
 _REGISTERS = {"f32": ("ps", 16), "f64": ("pd", 8)}
@@ -250,6 +251,19 @@ class Lanes:
             return self.value
         kind = ir.Attribute.parse("#vector.kind<or>")
         return self._emit("vector.reduction", type_=self.value.type.element_type, kind=kind).value
+
+    def any_above(self, number: float) -> ir.Value:
+        """Return whether any of f32's bits are above those of a number, as unsigned integers.
+
+        So are those of numbers further from zero on its side, of NaN, and of all negative numbers
+        where it is positive. It is quicker than to compare each register. Where `can_scale`.
+        """
+        lanes = _REGISTERS["f32"][1]
+        most = self.first(lanes)
+        for start in range(lanes, self.value.type.shape[0], lanes):
+            most = most.by("arith.maxui", self.wrapped(_slice(self.value, start, lanes)))
+        (bits,) = struct.unpack("i", struct.pack("f", number))
+        return most._compare(_UNSIGNED_GREATER, bits, "arith.cmpi").any()
 
     def polynomial(self, coefficients: tuple[float, ...]) -> "Lanes":
         """Return the polynomial at this value; coefficients from the constant term up."""

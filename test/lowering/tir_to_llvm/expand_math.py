@@ -100,6 +100,7 @@ from relax_mlir.lowering.tir_to_llvm.pipeline import run_step
 # CHECK-NOT: scalef
 # CHECK: arith.divf
 # What no power of normal numbers is for is seldom.
+# CHECK: arith.cmpi ugt
 # CHECK: [[FAR:%.*]] = vector.reduction <or>, %{{.*}} : vector<16xi1> into i1
 # CHECK: scf.if [[FAR]]
 # CHECK: llvm.call_intrinsic "llvm.x86.avx512.mask.scalef.ps.512"
