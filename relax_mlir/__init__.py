@@ -18,8 +18,11 @@ _REFUSED = {
     "dlight": "kernels are fast without schedules",
     "meta_schedule": "kernels are fast without tuning; tir.Schedule has its sampling primitives",
     "nd": "numpy arrays are arguments and results, and anything with DLPack",
+    "DataType": "dtypes are texts, such as 'float32'",
+    "error": "exceptions are in relax_mlir.errors",
     "relay": "models are Relax functions",
     "s_tir": "it is relax_mlir.tir here",
+    "testing": "numpy.testing compares results",
     "target": "a target is a text: relax_mlir.compile(mod, target='llvm -mcpu=native')",
     "tirx": "it is relax_mlir.tir here",
 }

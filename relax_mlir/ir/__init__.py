@@ -26,6 +26,8 @@ _EXPORTS = {
 
 # Names of TVM's that have no counterpart.
 _REFUSED = {
+    "load_json": "IRModule.parse reads MLIR text or bytecode",
+    "save_json": "str(mod) is MLIR text, mod.script() TVMScript",
     "register_intrin_lowering": "intrinsics are lowered by MLIR; a function of yours is called by "
     "tir.call_extern",
 }

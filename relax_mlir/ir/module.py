@@ -103,6 +103,23 @@ class IRModule:
             return getattr(self[self.function_names[0]], name)
         raise AttributeError(f"'IRModule' object has no attribute '{name}'", name=name, obj=self)
 
+    def with_attrs(self, attributes: Mapping[str, Any]) -> "IRModule":
+        """Return a copy of this module of one function with all these attributes."""
+        return with_attr(self, attributes)
+
+    def without_attr(self, key: str) -> "IRModule":
+        """Return a copy of this module of one function without an attribute, if it has it.
+
+        Raises:
+            ValueError: there is not exactly one function.
+        """
+        made = self.clone()
+        attributes = single(made).attributes
+        for name in (key, f"tir.{key}"):
+            if name in attributes:
+                del attributes[name]
+        return made
+
     def clone(self) -> "IRModule":
         """Return a deep copy in the same context."""
         with self.context, self._module.operation.location:

@@ -34,6 +34,9 @@ _REFUSED = {
     "analysis": "mod.verify() checks a program, relax_mlir.arith.Analyzer proves, "
     "lowering.tir_to_vector.plan.classify says what kernels are",
     "decl_buffer": "te.placeholder describes a tensor, T.decl_buffer a buffer in a script",
+    "StringImm": "texts are Python's",
+    "layout": "layouts are index maps: tir.IndexMap",
+    "op": "its functions are those of tir itself",
     "stmt_functor": _OPERATIONS,
     **dict.fromkeys(
         (

@@ -139,6 +139,8 @@ def test_functions_alone_and_in_modules() -> None:
     mod.update_func(mod.get_global_var("double"), mod["twice"].with_attr("x", 1))
     assert set(mod.function_names) == {"double", "twice"}
     assert mod["double"].attrs["x"] == 1
+    noted = func.with_attrs({"x": 1, "y": "text"}).without_attr("x").without_attr("z")
+    assert noted.attrs == {"global_symbol": "main", "y": "text"}
     assert "tir.block" not in str(tvm.lower(mod))
     with pytest.raises(AttributeError, match="has no attribute 'params'"):
         _ = mod.params
