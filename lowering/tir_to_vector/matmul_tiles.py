@@ -141,6 +141,8 @@ class TileWriter:
             masks: list[ir.Value | None] = [None] * zone.vectors
             if zone.masked:
                 masks = [emit.mask(emit.sub(left, i * lanes), lanes) for i in range(zone.vectors)]
+                if not isinstance(left, int):
+                    to = replace(to, whole=emit.compare("sge", left, width))
             odd = sizes.may_be_odd
             emit_tile(emit, tile, a, b, to, steps, masks, panels.padded, panels.ahead, odd)
 

@@ -120,6 +120,8 @@ class Store:
         scratch: where a tile's sums go first to be finished in a loop; None to do all at once.
         rows: how many rows of the tile there are, None for all.
         short: whether code should be short, where there is memory for that.
+        whole: whether all columns are there, where masks say which there are and few tiles are not
+            whole: None where nothing is gained by asking.
     """
 
     c: Flat | None
@@ -131,6 +133,7 @@ class Store:
     scratch: ir.Value | None = None
     rows: Index | None = None
     short: bool = False
+    whole: ir.Value | None = None
 
     def at(self, emit: Emitter, column: Index) -> "Store":
         """Return the same for a tile so many columns further."""
@@ -138,6 +141,12 @@ class Store:
         if c is not None:
             c = Flat(c.base, emit.add(c.offset, column), c.strides)
         return replace(self, c=c, column=emit.add(self.column, column))
+
+    def full(self, emit: Emitter, rows: int) -> ir.Value | None:
+        """Return whether a tile has all its rows, None where its sums are best stored in a loop."""
+        if self.rows is None or (self.short and self.whole is None):
+            return None
+        return emit.compare("eq", self.rows, rows)
 
 
 def emit_tile(
@@ -305,13 +314,29 @@ def _store(
     at_once = store.rows is None and store.finish is None and not store.short
     if store.scratch is None or at_once:
         sink.directly(sums)
-    elif store.rows is None or store.finish is not None or store.short:
-        sink.by_row(sums, tile.rows if store.rows is None else store.rows)
-    else:
-        with emit.when(emit.compare("eq", store.rows, tile.rows)) as branch:
+        return
+    rows = tile.rows if store.rows is None else store.rows
+    full = None if store.finish is not None else store.full(emit, tile.rows)
+    if full is None:
+        sink.by_row(sums, rows)
+        return
+    if store.whole is None:
+        with emit.when(full) as branch:
             sink.directly(sums)
         with emit.otherwise(branch):
-            sink.by_row(sums, store.rows)
+            sink.by_row(sums, rows)
+        return
+    # Stores by masks take longer than others, and those of rows in a loop longer still.
+    with emit.when(emit.both(full, store.whole)) as branch:
+        _Sink(emit, tile, store, [None] * tile.vectors).directly(sums)
+    with emit.otherwise(branch):
+        if store.short:
+            sink.by_row(sums, rows)
+        else:
+            with emit.when(full) as edge:
+                sink.directly(sums)
+            with emit.otherwise(edge):
+                sink.by_row(sums, rows)
 
 
 class _Sink:

@@ -19,6 +19,9 @@
 // X86: vector.fma %[[SPLAT]]
 // X86: llvm.inline_asm has_side_effects {{.*}} "=v,
 // X86: memref.load
+// Whole tiles store without masks, and not by way of the rows that a partial one keeps on the stack.
+// X86: vector.store %{{.*}} : memref<?xf32{{.*}}>, vector<16xf32>
+// X86: vector.maskedstore
 // COPIED-NOT: llvm.inline_asm
 func.func @main(%a: !A, %b: !B) -> !C attributes {relax.function} {
   %0 = "relax.matmul"(%a, %b) : (!A, !B) -> !C
