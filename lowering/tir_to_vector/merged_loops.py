@@ -2,7 +2,7 @@
 
 A block in loops over `i0, i1` whose iterator is `i0 * 32 + i1`, where that is below `n`, is the
 same block in a loop over `n`. So kernels have the class that they had before they were scheduled.
-What somebody asked to be vectorised or unrolled stays as it is.
+What somebody asked to be vectorised or unrolled stays as it is, but for products of matrices.
 """
 
 import itertools
@@ -101,15 +101,26 @@ def merge_loops(func: ir.OpView, is_fast: Callable[[ir.Operation], bool]) -> Non
             continue
         with ir.InsertionPoint(top):
             copy = top.clone()
-        found = _perfect(copy)
-        assert found is not None  # as what it is a copy of
-        try:
-            with top.location:
-                made = _Merged(*found).rewrite()
-        except _Unknown:
+        made = merged(copy)
+        if made is None:
             copy.erase()
-            continue
-        (top if is_fast(made) else made).erase()
+        else:
+            (top if is_fast(made) else made).erase()
+
+
+def merged(top: ir.Operation) -> ir.Operation | None:
+    """Replace a perfect nest by one with a loop for each iterator; None where it is none of those.
+
+    Then it is as it was.
+    """
+    found = _perfect(top)
+    if found is None:
+        return None
+    try:
+        with top.location:
+            return _Merged(*found).rewrite()
+    except _Unknown:
+        return None
 
 
 def _perfect(top: ir.Operation) -> tuple[list[ir.Operation], ir.Operation] | None:

@@ -49,6 +49,7 @@ from relax_mlir.lowering.tir_to_vector.prologue import Prologue, emit_prologue, 
 from relax_mlir.lowering.tir_to_vector.row_pieces import RowPieces, emit_pieces, find_pieces
 from relax_mlir.lowering.tir_to_vector.scan import Scan, emit_scan, match_scan
 from relax_mlir.lowering.tir_to_vector.scheduled import is_scheduled
+from relax_mlir.lowering.tir_to_vector.scheduled_products import regain_products
 from relax_mlir.lowering.tir_to_vector.several import Several, match_several
 from relax_mlir.lowering.tir_to_vector.several_writer import emit_several
 from relax_mlir.lowering.tir_to_vector.split_quotients import split_quotients
@@ -165,6 +166,7 @@ def _plans(func: ir.OpView, machine: Machine) -> list[Plan]:
 
 def prepare(func: ir.OpView, machine: Machine) -> None:
     """Give nests a form that has a class: split loops, inits that read data, padding, quotients."""
+    regain_products(func, lambda op: _is_fast(op, machine), lambda op: _is_product(op, machine))
     merge_loops(func, lambda op: _is_fast(op, machine))
     split_data_inits(func)
     split_paddings(func)
@@ -178,6 +180,11 @@ def _is_fast(op: ir.Operation, machine: Machine) -> bool:
         return not isinstance(_fast_form(nest, machine), str)
     branches = _nest_with_branches(op)
     return branches is not None and not isinstance(match_branches(branches), str)
+
+
+def _is_product(op: ir.Operation, machine: Machine) -> bool:
+    nest = match_nest(op)
+    return isinstance(nest, Nest) and isinstance(_fast_form(nest, machine), Contraction)
 
 
 def classify(func: ir.OpView, machine: Machine | None = None) -> list[BlockInfo]:

@@ -15,14 +15,19 @@ REMAINDERS = ("arith.remsi", "arith.remui")
 def split_quotients(func: ir.OpView) -> None:
     """Take iterators of reductions apart that are divided by what divides their extent."""
     for op in list(top_level(func)):
-        nest = match_nest(op)
-        if not isinstance(nest, Nest) or "reduction" not in nest.types:
-            continue
-        if any(_kind(loop) != "serial" for loop in nest.loops):
-            continue
-        with op.location:
-            for position, by in _divided(nest).items():
-                _split(nest, position, by)
+        split_quotients_of(op)
+
+
+def split_quotients_of(op: ir.Operation) -> None:
+    """Do the same for the nest that an operation is the top of."""
+    nest = match_nest(op)
+    if not isinstance(nest, Nest) or "reduction" not in nest.types:
+        return
+    if any(_kind(loop) != "serial" for loop in nest.loops):
+        return
+    with op.location:
+        for position, by in _divided(nest).items():
+            _split(nest, position, by)
 
 
 def _kind(loop: ir.Operation) -> str:
