@@ -98,6 +98,8 @@ def _computed(flat: FlatNest, machine: Machine) -> Contraction | None:
         found = assign(flat, [side, (access, None)], flat.accesses[flat.store])
         if isinstance(found, str) or found.b is not access:
             return None
+        if machine.lanes(found.element) is None:
+            return None
         if any(flat.accesses[op].strides[found.n] not in (0, 1) for op in keys):
             return None
         accesses = {op: flat.accesses[op] for op in keys}

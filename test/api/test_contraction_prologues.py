@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 from kernels import build, close, run, sizes, values
 
+from relax_mlir import compile as compile_
+from relax_mlir import te
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.context import make_context
 from relax_mlir.dialects.tir.builder import BufferDecl, PrimFuncBuilder
@@ -155,3 +157,22 @@ def test_classes(name: str) -> None:
         (info,) = classify(module.body.operations[0])
     assert (info.kind == "contraction") == (name != "one factor has all iterators")
     assert info.fast
+
+
+def test_computed_factors_of_bytes() -> None:
+    """No register adds up bytes as they are: plain loops do, and what is computed is no panel."""
+    n, m, k = (te.var(name) for name in "nmk")
+    a, b, c, w = (
+        te.placeholder((size,), "uint8", name)
+        for size, name in zip((n, n, m, k), "abcw", strict=True)
+    )
+    r = te.reduce_axis((0, k), "r")
+    body = lambda i, j: te.sum((a[j] - b[j] * c[i]) * w[r], axis=r)  # noqa: E731
+    made = compile_(te.create_prim_func([a, b, c, w, te.compute((m, n), body, "out")]))["main"]
+    for sizes_ in ((1, 1, 1), (5, 33, 7), (40, 3, 65)):
+        given = [values((size,), "uint8") for size in (sizes_[0], *sizes_)]
+        out = np.zeros((sizes_[1], sizes_[0]), "uint8")
+        made(*given, out)
+        x, y, z, u = given
+        wanted = (x - y * z[:, None])[..., None] * u
+        np.testing.assert_array_equal(out, wanted.sum(-1, dtype="uint8"))
