@@ -178,3 +178,26 @@ def test_simplified_remainders_by_a_size(name):
     assert "B[vi] = A[(vi + 1) % n]" in mod.script()
     a = np.arange(5, dtype="float32")
     np.testing.assert_array_equal(results(mod, [a], (5,), "main"), np.roll(a, -1))
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int4", "uint4"])
+@pytest.mark.parametrize(
+    "step",
+    [
+        lambda sch: sch.cache_read("B", 0, "local"),
+        lambda sch: sch.cache_write("B", 0, "local"),
+        lambda sch: sch.reindex("B", ("read", 0)),
+        lambda sch: sch.reindex("B", ("write", 0)),
+        lambda sch: (sch.cache_read("B", 0, "local"), sch.compute_inline("A_local")),
+    ],
+)
+def test_copies_of_elements_that_are_stored_in_another_type(dtype, step):
+    text = f"""def main(A: T.Buffer((6, 8), "{dtype}"), B: T.Buffer((6, 8), "{dtype}")):
+    for i, j in T.grid(6, 8):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = A[vi, 7 - vj]
+"""
+    sch = Schedule(from_source(HEAD + text))
+    step(sch)
+    assert_structural_equal(from_source(sch.mod.script()), sch.mod)

@@ -6,10 +6,12 @@ from relax_mlir.dialects.bindings import ir, submodule
 from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.dialect import Dims
 from relax_mlir.dialects.relax.symbolic import SymExpr
-from relax_mlir.dialects.tir.layout import buffer_type
+from relax_mlir.dialects.tir import scalar as S
+from relax_mlir.dialects.tir.layout import NIBBLES, buffer_type
 from relax_mlir.tir.schedule import tree
 from relax_mlir.tir.schedule.index import Indices
 
+arith = submodule("dialects.arith")
 memref = submodule("dialects.memref")
 
 
@@ -57,6 +59,23 @@ def dtype_of(buffer: ir.Value) -> str:
     if "tir.dtype" in details:
         return ir.StringAttr(details["tir.dtype"]).value
     return T.dtype_of_element(ir.MemRefType(buffer.type).element_type)
+
+
+def copied(buffer: ir.Value, items: Sequence[ir.Value]) -> ir.Value:
+    """Return an element of a buffer, for another one of its dtype, as statements of scripts do.
+
+    Args:
+        buffer: the buffer.
+        items: the indices; the load is written at the current insertion point.
+    """
+    value, dtype = memref.load(buffer, list(items)), dtype_of(buffer)
+    if dtype == "bool":
+        return S.cast(S.Scalar(value, "uint8") != 0, "uint8").value
+    if dtype in NIBBLES:
+        extend = arith.extsi if dtype == "int4" else arith.extui
+        byte = extend(ir.IntegerType.get_signless(8), value)
+        return arith.trunci(ir.IntegerType.get_signless(4), byte)
+    return value
 
 
 def name_of(buffer: ir.Value) -> str:

@@ -30,6 +30,7 @@ _SHIFTS: dict[str, Callable[[int, int], int]] = {
     "arith.shli": lambda a, b: a << b,
     "arith.shrsi": lambda a, b: a >> b,
 }
+_EXTENSIONS = ("arith.extsi", "arith.extui")
 _UNSIGNED: dict[str, Callable[[int, int], int]] = {"arith.maxui": max, "arith.minui": min}
 # Integers up to here are float64's, so that one rounding makes a narrower float of them.
 _EXACT = 1 << 53
@@ -94,6 +95,9 @@ def _result(indices: Indices, op: ir.Operation) -> ir.Value | None:
         same = _unchanged(op)
         if same is not None:
             return same
+    again = _copied_again(op)
+    if again is not None:
+        return again
     if op.name == "arith.select":
         taken = number_of(op.operands[0])
         return None if taken is None else op.operands[1 if taken else 2]
@@ -116,6 +120,23 @@ def _result(indices: Indices, op: ir.Operation) -> ir.Value | None:
         found = found & ((1 << width) - 1)
         signed = found - (1 << width) if width > 1 and found >> (width - 1) else found
         return S.arith.ConstantOp(type_, ir.IntegerAttr.get(type_, signed)).result
+
+
+def _copied_again(op: ir.Operation) -> ir.Value | None:
+    """Return the byte by way of which four bits were copied, where a copy of them widens it."""
+    if op.name not in _EXTENSIONS:
+        return None
+    narrowed = op.operands[0].owner
+    if isinstance(narrowed, ir.Block) or narrowed.operation.name != "arith.trunci":
+        return None
+    byte = narrowed.operation.operands[0]
+    wide = byte.owner
+    if isinstance(wide, ir.Block) or wide.operation.name != op.name:
+        return None
+    same = (
+        wide.operation.operands[0].type == op.operands[0].type and byte.type == op.results[0].type
+    )
+    return byte if same else None
 
 
 def _computed(op: ir.Operation, known: list[int]) -> int | None:

@@ -161,7 +161,7 @@ def copier(
     edit.set_block(indices, made, places, within, dims)
     items = list(tree.body_of(made).arguments)
     with edit.end_of(made), ir.Location.unknown():
-        memref.store(memref.load(source, items), target, items)
+        memref.store(buffers.copied(source, items), target, items)
     declare(indices, made)
     return made
 
@@ -277,7 +277,7 @@ def _copier_of(
         items = [
             indices.emit(indices.lift(item).substitute(known)) for item in list(store.operands)[2:]
         ]
-        memref.store(memref.load(source, items), store.operands[1], items)
+        memref.store(buffers.copied(source, items), store.operands[1], items)
     declare(indices, made)
     return made
 

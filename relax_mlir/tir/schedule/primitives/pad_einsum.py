@@ -253,6 +253,6 @@ def _copied(
                 lambda: memref.load(source, items), lambda: number(0, source),
             )  # fmt: skip
         else:
-            value = memref.load(source, items)
+            value = buffers.copied(source, items)
         memref.store(value, target, items)
     declare(indices, made)

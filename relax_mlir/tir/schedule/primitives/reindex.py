@@ -79,7 +79,8 @@ def reindex(
         there = [simplify(e.substitute(values), facts) for e in element]
         here = [indices.emit(simplify(e.substitute(values), facts)) for e in place]
         if writes:
-            memref.store(memref.load(copy, here), buffer, list(map(indices.emit, there)))
+            element = buffers.copied(copy, here)
+            memref.store(element, buffer, list(map(indices.emit, there)))
         else:
             memref.store(_element_or_zero(indices, buffer, there, facts), copy, here)
     for access in found:
@@ -110,7 +111,7 @@ def _element_or_zero(
         return memref.load(buffer, list(map(indices.emit, place)))
 
     if not outside:
-        return load()
+        return buffers.copied(buffer, list(map(indices.emit, place)))
     element = ir.MemRefType(buffer.type).element_type
     condition = guarded.all_of(indices, outside)
     return guarded.choose(condition, element, load, lambda: number(0, buffer))
