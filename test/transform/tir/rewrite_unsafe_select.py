@@ -15,9 +15,12 @@ from relax_mlir.script import tir as T
 # CHECK: scf.yield
 # CHECK: arith.select {{.*}} : f32
 @T.prim_func
-def edge(A: T.Buffer((8,), "float32"), B: T.Buffer((9,), "float32"), x: T.float32):
-    for i in range(9):
-        B[i] = T.Select(i < 8, T.exp(A[i]), x)
+def edge(a: T.handle, b: T.handle, x: T.float32):
+    n, m = T.int64(), T.int64()
+    A = T.match_buffer(a, (n,), "float32")
+    B = T.match_buffer(b, (m,), "float32")
+    for i in range(m):
+        B[i] = T.Select(i < n, T.exp(A[i]), x)
         B[i] = B[i] + T.Select(i < 4, x, x * x)
 
 
