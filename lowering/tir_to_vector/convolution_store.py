@@ -177,8 +177,11 @@ class TileStore:
         for number in range(len(sums) // vectors):
             pixel = self._pixel(number, width)
             mine = sums[number * vectors : (number + 1) * vectors]
-            certain = live is None or number < live.least
-            with nullcontext() if certain else emit.when(emit.compare("slt", number, live.count)):
+            with (
+                nullcontext()
+                if live is None or number < live.least
+                else emit.when(emit.compare("slt", number, live.count))
+            ):
                 for value, (start, _), mask in zip(mine, places, masks, strict=True):
                     self._put(value, emit.add(start, pixel), mask)
 

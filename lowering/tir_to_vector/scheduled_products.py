@@ -247,7 +247,7 @@ def _join_inits(nests: list[ir.Operation]) -> list[ir.Operation]:
         The nests that are left.
     """
     left = []
-    for first, second in itertools.pairwise([*nests, None]):
+    for first, second in zip(nests, [*nests[1:], None], strict=True):
         if second is not None:
             fill, update = match_nest(first), match_nest(second)
             if isinstance(fill, Nest) and isinstance(update, Nest) and _begins(fill, update):
@@ -268,8 +268,12 @@ def _begins(fill: Nest, update: Nest) -> bool:
         load.buffer == ours.buffer and load.iters == theirs.iters for load in update.loads
     ):
         return False
-    pairs = list(zip(ours.iters, theirs.iters, strict=True))
-    if any(i is None or j is None or i < 0 or j < 0 for i, j in pairs):
+    pairs = [
+        (i, j)
+        for i, j in zip(ours.iters, theirs.iters, strict=True)
+        if i is not None and j is not None and i >= 0 and j >= 0
+    ]
+    if len(pairs) < len(ours.iters):
         return False
     spatial = [i for i, kind in enumerate(update.types) if kind == "spatial"]
     if sorted(j for _, j in pairs) != spatial or len(pairs) != len(fill.types):

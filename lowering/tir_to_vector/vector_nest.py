@@ -298,9 +298,7 @@ class NestWriter:
             else:
                 self._chunks(chunk)
 
-    def _chunks(
-        self, chunk: Callable[[Index, int, ir.Value | None], None], most: int = _WIDE
-    ) -> None:
+    def _chunks(self, chunk: Callable[..., None], most: int = _WIDE) -> None:
         """Run along the vectorised iterator by several vectors, then by one, then the rest."""
         emit, lanes = self.emit, self.lanes
         if self.vector is None:

@@ -27,7 +27,7 @@ class Trace:
         insts: Iterable[Instruction] = (),
         decisions: dict[Instruction, Any] | None = None,
     ) -> None:
-        kept = list(insts) if isinstance(insts, Iterable) else [insts]
+        kept: list[Instruction] = list(insts) if isinstance(insts, Iterable) else [insts]
         for each in kept:
             if not isinstance(each, Instruction):
                 raise ScheduleTypeError(
