@@ -11,6 +11,7 @@ from relax_mlir.lowering.tir_to_vector.matmul_sizes import Sizes, Span
 from relax_mlir.lowering.tir_to_vector.matmul_zones import Zone
 from relax_mlir.lowering.tir_to_vector.matrix_tile import emit_matrix_sums
 from relax_mlir.lowering.tir_to_vector.microkernel import (
+    VECTORS,
     Flat,
     Put,
     Store,
@@ -144,7 +145,26 @@ class TileWriter:
                 if not isinstance(left, int):
                     to = replace(to, whole=emit.compare("sge", left, width))
             odd = sizes.may_be_odd
-            emit_tile(emit, tile, a, b, to, steps, masks, panels.padded, panels.ahead, odd)
+
+            def write(tile: Tile, to: Store, masks: list[ir.Value | None]) -> None:
+                emit_tile(emit, tile, a, b, to, steps, masks, panels.padded, panels.ahead, odd)
+
+            if main and self._may_be_narrow(zone):
+                with emit.when(emit.compare("sle", left, lanes)) as narrow:
+                    write(replace(tile, vectors=1), replace(to, whole=None), masks[:1])
+                with emit.otherwise(narrow):
+                    write(tile, to, masks)
+            else:
+                write(tile, to, masks)
+
+    def _may_be_narrow(self, zone: Zone) -> bool:
+        """Whether a zone may be one vector wide, and a tile of one is worth its code.
+
+        Of several products, or where much follows the sums, that would take too long to compile.
+        """
+        sizes, finish = self._sizes, self._finish
+        much = bool(sizes.outer) or (finish is not None and finish.is_long)
+        return zone.vectors == VECTORS and not isinstance(sizes.n, int) and not much
 
     def _columns(
         self, rows: int, a: Flat, panels: Panels, store: Store, columns: Index, steps: Index

@@ -178,6 +178,29 @@ def test_any_number_of_rows(monkeypatch: pytest.MonkeyPatch, few_threads: None) 
         assert run(more["f"], inputs, [m, 50], "float32").tobytes() == got.tobytes(), m
 
 
+@pytest.mark.parametrize("init", [0, None])
+def test_any_number_of_columns(
+    init: float | None, monkeypatch: pytest.MonkeyPatch, few_threads: None
+) -> None:
+    monkeypatch.setattr(team, "LEAST_WORK", 0)
+    kernel = contraction("f", "mk,kn->mn", {"m": "m", "k": "k", "n": "n"}, init=init)
+    # Blocks of k begin and end within 1100 steps; threads share rows.
+    one = build([kernel], vector_bits=512)
+    more = build([kernel], vector_bits=512, threads=3)
+    for n in range(1, 41):
+        for m, k in ((9, 0), (23, 7), (31, 1100), (40, 300)):
+            inputs = arguments("mk,kn->mn", (m, k, n), "float32")
+            if init is None:
+                got, again = np.ones([2, m, n], "float32")
+                one["f"](*inputs, got)
+                more["f"](*inputs, again)
+            else:
+                got, again = (run(x["f"], inputs, [m, n], "float32") for x in (one, more))
+            want = inputs[0].astype("f8") @ inputs[1].astype("f8") + (init is None)
+            np.testing.assert_allclose(got, want, rtol=1e-3, atol=1e-3, err_msg=f"{m}, {k}, {n}")
+            assert again.tobytes() == got.tobytes(), (m, k, n)
+
+
 @pytest.mark.parametrize(("dtype", "bits"), [("float32", 512), ("float32", 256), ("float64", 512)])
 def test_few_rows_by_panels(
     dtype: str, bits: int, monkeypatch: pytest.MonkeyPatch, few_threads: None
