@@ -74,7 +74,14 @@ class TransposeWriter(NestWriter):
         ends = (whole, (first, upto))
         condition = self._past_cache()
         self.streamed |= condition is not False
-        self._tiles_of(env, *ends, past_cache=condition)
+        if isinstance(condition, ir.Value) and streams(self) is True:
+            # Of sizes that are known only the alignment is asked for, best before all tiles.
+            with emit.when(condition) as branch:
+                self._tiles_of(env, *ends, past_cache=True)
+            with emit.otherwise(branch):
+                self._tiles_of(env, *ends, past_cache=False)
+        else:
+            self._tiles_of(env, *ends, past_cache=condition)
         if self.masked:
             self._edges(env, (whole, columns), (first, upto, last))
         else:
@@ -87,11 +94,13 @@ class TransposeWriter(NestWriter):
         condition = streams(self)
         if condition is False or self.past_cache is not None:
             return condition
+        rows = [emit.size(s) for i, s in enumerate(store.strides) if i != self.along]
+        if any(isinstance(stride, int) and stride % self.lanes for stride in rows):
+            return False
         base = self.bases[self.flat.store]
         size = self.bits(self.flat.store) // 8
         address = emit.op("memref.extract_aligned_pointer_as_index", [base], emit.index_type)
-        units = [emit.div(address, size), emit.size(store.offset)]
-        units += [emit.size(s) for i, s in enumerate(store.strides) if i != self.along]
+        units = [emit.div(address, size), emit.size(store.offset), *rows]
         odd: Index = 0
         for unit in units:
             odd = self._or(odd, unit)

@@ -104,6 +104,8 @@ func.func @any(%A: memref<?xf32> {tir.name = "A", tir.dtype = "float32", tir.sha
 #s = affine_map<() -> (4096, 4096)>
 // CHECK-LABEL: func.func @turned
 // CHECK: scf.if
+// CHECK-COUNT-4: scf.for
+// CHECK-NOT: scf.if
 // CHECK-COUNT-16: memref.prefetch {{.*}}, read, locality<2>, data
 // CHECK-COUNT-16: nontemporal = true
 // CHECK: } else {
@@ -126,6 +128,38 @@ func.func @turned(%A: memref<4096x4096xf32> {tir.name = "A", tir.dtype = "float3
       ^bb0(%vi: index, %vj: index):
         %a = memref.load %A[%vj, %vi] : memref<4096x4096xf32>
         memref.store %a, %B[%vi, %vj] : memref<4096x4096xf32>
+        "tir.yield"() : () -> ()
+      }, {
+      }) {block_name = "turned", iter_types = ["spatial", "spatial"]} : (index, index, index, index) -> ()
+      "tir.yield"() : () -> ()
+    }) {kind = "serial"} : (index, index) -> ()
+    "tir.yield"() : () -> ()
+  }) {kind = "serial"} : (index, index) -> ()
+  return
+}
+
+// -----
+
+// Rows of the result that are known to begin amid lines have plain stores alone.
+#a = affine_map<() -> (3001, 5003)>
+#b = affine_map<() -> (5003, 3001)>
+// CHECK-LABEL: func.func @turned_odd
+// CHECK-NOT: nontemporal
+// CHECK-NOT: sfence
+// CHECK: return
+func.func @turned_odd(%A: memref<3001x5003xf32> {tir.name = "A", tir.dtype = "float32", tir.shape = #relax.dims<[], #a>},
+                      %B: memref<5003x3001xf32> {tir.name = "B", tir.dtype = "float32", tir.shape = #relax.dims<[], #b>}) attributes {tir.prim_func} {
+  %m = arith.constant 5003 : index
+  %n = arith.constant 3001 : index
+  %c0 = arith.constant 0 : index
+  "tir.for"(%c0, %m) ({
+  ^bb0(%i: index):
+    "tir.for"(%c0, %n) ({
+    ^bb0(%j: index):
+      "tir.block"(%i, %j, %m, %n) ({
+      ^bb0(%vi: index, %vj: index):
+        %a = memref.load %A[%vj, %vi] : memref<3001x5003xf32>
+        memref.store %a, %B[%vi, %vj] : memref<5003x3001xf32>
         "tir.yield"() : () -> ()
       }, {
       }) {block_name = "turned", iter_types = ["spatial", "spatial"]} : (index, index, index, index) -> ()
