@@ -72,26 +72,31 @@ class TransposeWriter(NestWriter):
         whole = emit.round_down(columns, lanes)
         upto = emit.add(first, emit.round_down(emit.sub(last, first), lanes))
         ends = (whole, (first, upto))
-        condition = self._past_cache()
+        far = streams(self)
+        condition = self._past_cache(far)
         self.streamed |= condition is not False
-        if isinstance(condition, ir.Value) and streams(self) is True:
+        if isinstance(condition, ir.Value) and far is True:
             # Of sizes that are known only the alignment is asked for, best before all tiles.
             with emit.when(condition) as branch:
-                self._tiles_of(env, *ends, past_cache=True)
+                self._tiles_of(env, *ends, far=True, past_cache=True)
             with emit.otherwise(branch):
-                self._tiles_of(env, *ends, past_cache=False)
+                self._tiles_of(env, *ends, far=True, past_cache=False)
         else:
-            self._tiles_of(env, *ends, past_cache=condition)
+            self._tiles_of(env, *ends, far=far, past_cache=condition)
         if self.masked:
             self._edges(env, (whole, columns), (first, upto, last))
         else:
             self._single(env, (0, whole), (upto, last))
             self._single(env, (whole, columns), (first, last))
 
-    def _past_cache(self) -> bool | ir.Value:
-        """Return whether stores should go past the cache, where all of them are aligned."""
+    def _past_cache(self, far: bool | ir.Value | None = None) -> bool | ir.Value:
+        """Return whether stores should go past the cache, where all of them are aligned.
+
+        Args:
+            far: what `streams` says, where it was asked before.
+        """
         emit, store = self.emit, self.flat.accesses[self.flat.store]
-        condition = streams(self)
+        condition = streams(self) if far is None else far
         if condition is False or self.past_cache is not None:
             return condition
         rows = [emit.size(s) for i, s in enumerate(store.strides) if i != self.along]
@@ -109,18 +114,24 @@ class TransposeWriter(NestWriter):
 
     def _tiles_of(
         self, env: dict[int, Index], whole: Index, rows: tuple[Index, Index], *,
-        past_cache: bool | ir.Value,
+        far: bool | ir.Value, past_cache: bool | ir.Value,
     ) -> None:  # fmt: skip
-        """Write the tiles that are full."""
+        """Write the tiles that are full.
+
+        Args:
+            env: counters of the outer iterators.
+            whole: where the tiles of a row of the result end.
+            rows: range of its rows.
+            far: whether the nest goes beyond the cache, for which blocks are chosen.
+            past_cache: whether stores go past it, which not all that is far may do.
+        """
         emit, lanes = self.emit, self.lanes
         start = self._aligned_start(env, *rows)
         read = self.bits(next(op for op in self.flat.slice if self._reads_across(op))) // 8
-        ahead = Ahead(self, env, read, (start, rows[1])) if past_cache is not False else None
+        ahead = Ahead(self, env, read, (start, rows[1])) if far is not False else None
         run, size = (ahead.run, ahead.size) if ahead else (_BLOCK, _BLOCK)
-        if isinstance(past_cache, ir.Value):
-            run, size = (
-                emit.select(past_cache, emit.index(n), emit.index(_BLOCK)) for n in (run, size)
-            )
+        if isinstance(far, ir.Value):
+            run, size = (emit.select(far, emit.index(n), emit.index(_BLOCK)) for n in (run, size))
         with ExitStack() as loops:
             right = loops.enter_context(self._blocks(0, whole, run))
             down = loops.enter_context(self._blocks(start, rows[1], size))
@@ -129,7 +140,7 @@ class TransposeWriter(NestWriter):
             y: Index = loops.enter_context(emit.loop(*down, lanes)).counter
             x = loops.enter_context(emit.loop(*right, lanes)).counter
             if ahead:
-                with emit.when(past_cache) if past_cache is not True else nullcontext():
+                with emit.when(far) if far is not True else nullcontext():
                     for op in filter(self._reads_across, self.flat.accesses):
                         ahead.fetch(op, x, y)
             if start is not rows[0]:

@@ -100,7 +100,7 @@ func.func @any(%A: memref<?xf32> {tir.name = "A", tir.dtype = "float32", tir.sha
 // -----
 
 // What is turned past the cache is asked for a block ahead, by lines of rows: with each tile of 16
-// rows that many lines. Where the caches hold it nothing is.
+// rows that many lines, whether or not its stores are aligned.
 #s = affine_map<() -> (4096, 4096)>
 // CHECK-LABEL: func.func @turned
 // CHECK: scf.if
@@ -109,7 +109,9 @@ func.func @any(%A: memref<?xf32> {tir.name = "A", tir.dtype = "float32", tir.sha
 // CHECK-COUNT-16: memref.prefetch {{.*}}, read, locality<2>, data
 // CHECK-COUNT-16: nontemporal = true
 // CHECK: } else {
-// CHECK-NOT: memref.prefetch
+// CHECK-NOT: nontemporal
+// CHECK-COUNT-16: memref.prefetch {{.*}}, read, locality<2>, data
+// CHECK-NOT: nontemporal
 // CHECK: return
 // Threads share its rows by tiles of 16, so that few rows go to several, too.
 // TWO-LABEL: func.func @turned
@@ -140,10 +142,12 @@ func.func @turned(%A: memref<4096x4096xf32> {tir.name = "A", tir.dtype = "float3
 
 // -----
 
-// Rows of the result that are known to begin amid lines have plain stores alone.
+// Rows of the result that are known to begin amid lines have plain stores alone, of the same blocks.
 #a = affine_map<() -> (3001, 5003)>
 #b = affine_map<() -> (5003, 3001)>
 // CHECK-LABEL: func.func @turned_odd
+// CHECK-NOT: scf.if
+// CHECK-COUNT-16: memref.prefetch {{.*}}, read, locality<2>, data
 // CHECK-NOT: nontemporal
 // CHECK-NOT: sfence
 // CHECK: return
@@ -224,7 +228,9 @@ func.func @swapped(%A: memref<?x?x?xf32> {tir.name = "A", tir.dtype = "float32",
 // one more for its edges.
 #any = affine_map<()[s0, s1] -> (s0, s1)>
 // CHECK-LABEL: func.func @turned_any
-// CHECK: scf.if [[PAST:%.*]] {
+// CHECK: [[FAR:%.*]] = arith.cmpi sge
+// CHECK: [[PAST:%.*]] = arith.andi [[FAR]], {{.*}} : i1
+// CHECK: scf.if [[FAR]] {
 // CHECK-COUNT-16: memref.prefetch {{.*}}, read, locality<2>, data
 // CHECK: }
 // CHECK-COUNT-16: vector.load
