@@ -37,7 +37,7 @@ def _sorted(
         write_sorted(builder, name, rows, along, SymExpr.of(count), pair, not ascending)
 
     made = extern([shape] * len(kinds), [source], write, name=f"T_{name}", dtype=dtypes)
-    return list(made)
+    return [made] if isinstance(made, Tensor) else list(made)
 
 
 def sort(data: Tensor, axis: int = -1, is_ascend: Any = 1) -> Tensor:
