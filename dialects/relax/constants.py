@@ -19,7 +19,8 @@ _ARRAYS: "weakref.WeakKeyDictionary[ir.Context, dict[str, np.ndarray]]" = (
 _COUNTER = itertools.count()
 # Vectors that begin elsewhere lie in two lines of the cache each.
 LINE = 64
-_RESOURCE = re.compile(r"dense_resource<([^>]+)>")
+# How MLIR prints a constant whose bytes lie beside the module: by their name.
+RESOURCE = re.compile(r"dense_resource<([^>]+)>")
 _BLOB = re.compile(r':\s*"0x([0-9A-Fa-f]*)"')
 _BITS = re.compile(r'^dense<"0x([0-9A-Fa-f]*)">')
 _NUMBER = re.compile(r"0x[0-9A-Fa-f]+|[-+]?[0-9][-+0-9.eE]*")
@@ -138,7 +139,7 @@ def constant_array(attribute: ir.Attribute) -> np.ndarray:
 
 def resource_name(attribute: ir.Attribute) -> str | None:
     """Return the name of the resource that an attribute is made of, None for other attributes."""
-    match = _RESOURCE.match(str(attribute))
+    match = RESOURCE.match(str(attribute))
     return None if match is None else match.group(1)
 
 

@@ -227,14 +227,12 @@ def _make_serial(top: ir.Operation) -> bool:
 
 def _prune(top: ir.Operation, kept: int) -> None:
     """Leave one of the blocks below a loop, by its number, in loops without kinds of their own."""
-    for number, leaf in enumerate(_leaves(top, [])):
-        if number == kept:
-            for loop in leaf.loops:
-                if _kind(loop) in BY_HAND:
-                    loop.attributes["kind"] = ir.StringAttr.get("serial")
-    blocks = [leaf.block for leaf in _leaves(top, [])]
-    for block in blocks[:kept] + blocks[kept + 1 :]:
-        op = block
+    leaves = _leaves(top, [])
+    for loop in leaves[kept].loops:
+        if _kind(loop) in BY_HAND:
+            loop.attributes["kind"] = ir.StringAttr.get("serial")
+    for leaf in leaves[:kept] + leaves[kept + 1 :]:
+        op = leaf.block
         while len(_leaves(op.parent.operation, [])) == 1:
             op = op.parent.operation
         op.erase()

@@ -4,7 +4,6 @@ import contextlib
 import copy
 import functools
 import hashlib
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, is_dataclass
 from pathlib import Path
@@ -13,9 +12,8 @@ from typing import Any
 import numpy as np
 
 import relax_mlir.relax
-from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.context import lock_of
-from relax_mlir.dialects.relax.constants import constant_array, resource_name
+from relax_mlir.dialects.relax.constants import RESOURCE, constant_array, resource_name
 from relax_mlir.errors import ArgumentTypeError, ExecutableFormatError
 from relax_mlir.ir.module import IRModule
 from relax_mlir.ir.op import has_op_attrs
@@ -23,6 +21,7 @@ from relax_mlir.lowering.codegen.compile_cache import CompileCache, add_sources,
 from relax_mlir.lowering.codegen.native import available_threads
 from relax_mlir.lowering.codegen.target import Target
 from relax_mlir.lowering.tir_to_vector.slow_kernels import tell, told
+from relax_mlir.relax.working_copy import constants_of
 from relax_mlir.runtime.executable import Executable
 from relax_mlir.runtime.serialize import dump
 from relax_mlir.transform import config
@@ -31,7 +30,6 @@ from relax_mlir.transform.context import PassContext
 _SUFFIX = ".relaxexe"
 # In a kept executable's metadata: the lines that its build told.
 _TOLD = "told"
-_RESOURCE = re.compile(r"dense_resource<([^>]+)>")
 # MLIR's text ends in the bytes of resources.
 _RESOURCES = "\n{-#"
 _PLAIN = (str, int, float, Path)
@@ -83,9 +81,9 @@ def _key(mod: IRModule, target: Target, context: PassContext) -> str | None:
     # The same resource has another name in each module.
     numbers = {name: number for number, name in enumerate(arrays)}
     text = text.partition(_RESOURCES)[0]
-    if not all(name in numbers for name in _RESOURCE.findall(text)):
+    if not all(name in numbers for name in RESOURCE.findall(text)):
         return None
-    text = _RESOURCE.sub(lambda found: f"dense_resource<{numbers[found[1]]}>", text)
+    text = RESOURCE.sub(lambda found: f"dense_resource<{numbers[found[1]]}>", text)
     settings = {
         **asdict(target),
         "threads": available_threads(target),
@@ -117,21 +115,15 @@ def _options(given: Mapping[str, Any]) -> dict[str, str] | None:
 def _resources(mod: IRModule) -> dict[str, np.ndarray] | None:
     """Return the arrays that constants are views of by their names, in the program's order."""
     found: dict[str, np.ndarray] = {}
-    strange: list[str] = []
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        if op.name == "relax.constant":
-            value = op.attributes["value"]
-            name = resource_name(value)
-            if name is not None and name not in found:
-                try:
-                    found[name] = np.ascontiguousarray(constant_array(value))
-                except ValueError:
-                    strange.append(name)
-        return ir.WalkResult.ADVANCE
-
-    mod.mlir_module.operation.walk(visit)
-    return None if strange else found
+    for op in constants_of(mod):
+        value = op.attributes["value"]
+        name = resource_name(value)
+        if name is not None and name not in found:
+            try:
+                found[name] = np.ascontiguousarray(constant_array(value))
+            except ValueError:
+                return None
+    return found
 
 
 @functools.cache

@@ -54,7 +54,7 @@ def _keep_places(mod: IRModule) -> list[tuple[str, np.ndarray]]:
     kept: list[tuple[str, np.ndarray]] = []
     with mod.context, ir.Location.unknown():
         i64 = ir.IntegerType.get_signless(64)
-        for op in _constants(mod):
+        for op in constants_of(mod):
             value = op.attributes["value"]
             name = resource_name(value)
             if name is None:
@@ -77,13 +77,14 @@ def _keep_places(mod: IRModule) -> list[tuple[str, np.ndarray]]:
 def _fill_places(mod: IRModule, kept: list[tuple[str, np.ndarray]]) -> None:
     with mod.context, ir.Location.unknown():
         made = [constant_attribute(array, name) for name, array in kept]
-        for op in _constants(mod):
+        for op in constants_of(mod):
             if _PLACE in op.attributes:
                 op.attributes["value"] = made[ir.IntegerAttr(op.attributes[_PLACE]).value]
                 del op.attributes[_PLACE]
 
 
-def _constants(mod: IRModule) -> list[ir.Operation]:
+def constants_of(mod: IRModule) -> list[ir.Operation]:
+    """Return the operations of a module that are constants, in the program's order."""
     found: list[ir.Operation] = []
 
     def visit(op: ir.Operation) -> ir.WalkResult:
