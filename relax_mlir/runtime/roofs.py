@@ -2,7 +2,6 @@
 
 import ctypes
 import functools
-import itertools
 import threading
 from collections.abc import Callable, Sequence
 from time import perf_counter
@@ -14,8 +13,9 @@ _SPAN = 1e-3  # seconds between two readings, about
 _LINE = 64
 _FEW_REGISTERS = ("x86_64", "i386", "i686")  # 16 of vectors, where those have not 64 bytes
 _PAGE = 4096
-_FMA = """
-define void @fma(i64 %rounds) {{
+# A loop that keeps sums in registers.
+_SUMS = """
+define void @{name}({operands}i64 %rounds) {{
 entry:
   br label %loop
 loop:
@@ -31,30 +31,8 @@ done:
   store volatile {vector} %s{last}, ptr %p
   ret void
 }}
-declare {vector} @llvm.fma.v{lanes}f32({vector}, {vector}, {vector})
 """
-# The same with operands from the first-level cache, as a register tile of a product takes them.
-_LOADED = """
-define void @loaded(ptr %a, ptr %b, i64 %rounds) {{
-entry:
-  br label %loop
-loop:
-  %i = phi i64 [0, %entry], [%next, %loop]
-{phis}
-  %step = and i64 %i, {mask}
-  %row = mul i64 %step, {width}
-{loads}
-{steps}
-  %next = add i64 %i, 1
-  %more = icmp ult i64 %next, %rounds
-  br i1 %more, label %loop, label %done
-done:
-{sums}
-  %p = alloca {vector}
-  store volatile {vector} %s{last}, ptr %p
-  ret void
-}}
-"""
+_FMA = "declare {vector} @llvm.fma.v{lanes}f32({vector}, {vector}, {vector})\n"
 _STEPS = 64  # of a product, whose operands are loaded again and again
 # Steps of four lines, of one stretch of memory or of several that are walked side by side.
 _WALK = """
@@ -195,34 +173,28 @@ class Roofs:
 
 
 def _fma_text(lanes: int, chains: int) -> str:
+    """Return a function whose operands stay in registers."""
     vector = f"<{lanes} x float>"
     half, one = (f"splat (float {value})" for value in ("0.5", "1.0"))
-    phis = [f"%a{i} = phi {vector} [{one}, %entry], [%b{i}, %loop]" for i in range(chains)]
     steps = [
         f"%b{i} = call {vector} @llvm.fma.v{lanes}f32"
         f"({vector} %a{i}, {vector} {half}, {vector} {one})"
         for i in range(chains)
     ]
-    sums = [f"%s0 = fadd {vector} %b0, %b0"]
-    sums += [f"%s{i} = fadd {vector} %b{i}, %s{i - 1}" for i in range(1, chains)]
-    lines = {"phis": phis, "steps": steps, "sums": sums}
-    texts = {key: "\n".join(f"  {line}" for line in each) for key, each in lines.items()}
-    return _FMA.format(vector=vector, lanes=lanes, last=chains - 1, **texts)
+    text = _sums_text("fma", "", vector, [one] * chains, steps)
+    return text + _FMA.format(vector=vector, lanes=lanes)
 
 
 def _loaded_text(lanes: int, rows: int, vectors: int) -> str:
-    vector, tile = f"<{lanes} x float>", list(itertools.product(range(rows), range(vectors)))
-    phis = [
-        f"%a{r}.{h} = phi {vector} [zeroinitializer, %entry], [%b{r}.{h}, %loop]" for r, h in tile
-    ]
-    loads = []
+    """Return a function whose operands come from the first-level cache, as a register tile's do."""
+    vector = f"<{lanes} x float>"
+    steps = [f"%step = and i64 %i, {_STEPS - 1}", f"%row = mul i64 %step, {vectors * lanes}"]
     for h in range(vectors):
-        loads += [
+        steps += [
             f"%o{h} = add i64 %row, {h * lanes}",
             f"%q{h} = getelementptr float, ptr %b, i64 %o{h}",
             f"%y{h} = load {vector}, ptr %q{h}, align 4",
         ]
-    steps = []
     for r in range(rows):
         # A fence for the compiler alone: loads that are made earlier would take registers.
         steps += [
@@ -235,19 +207,26 @@ def _loaded_text(lanes: int, rows: int, vectors: int) -> str:
             f"<{lanes} x i32> zeroinitializer",
         ]
         steps += [
-            f"%b{r}.{h} = call {vector} @llvm.fma.v{lanes}f32"
-            f"({vector} %x{r}, {vector} %y{h}, {vector} %a{r}.{h})"
-            for h in range(vectors)
+            f"%b{at} = call {vector} @llvm.fma.v{lanes}f32"
+            f"({vector} %x{r}, {vector} %y{h}, {vector} %a{at})"
+            for h, at in enumerate(range(r * vectors, (r + 1) * vectors))
         ]
-    sums = []
-    for i, (r, h) in enumerate(tile):
-        before = f"%s{i - 1}" if i else "zeroinitializer"
-        sums.append(f"%s{i} = fadd {vector} %b{r}.{h}, {before}")
-    lines = {"phis": phis, "loads": loads, "steps": steps, "sums": sums}
+    firsts = ["zeroinitializer"] * (rows * vectors)
+    return _sums_text("loaded", "ptr %a, ptr %b, ", vector, firsts, steps)
+
+
+def _sums_text(
+    name: str, operands: str, vector: str, firsts: Sequence[str], steps: Sequence[str]
+) -> str:
+    """Return a function of a loop whose steps make each sum %b0, %b1 ... of %a0, %a1 ..."""
+    phis = [
+        f"%a{i} = phi {vector} [{first}, %entry], [%b{i}, %loop]" for i, first in enumerate(firsts)
+    ]
+    sums = [f"%s0 = fadd {vector} %b0, %b0"]
+    sums += [f"%s{i} = fadd {vector} %b{i}, %s{i - 1}" for i in range(1, len(firsts))]
+    lines = {"phis": phis, "steps": steps, "sums": sums}
     texts = {key: "\n".join(f"  {line}" for line in each) for key, each in lines.items()}
-    return _LOADED.format(
-        vector=vector, mask=_STEPS - 1, width=vectors * lanes, last=len(tile) - 1, **texts
-    )
+    return _SUMS.format(name=name, operands=operands, vector=vector, last=len(firsts) - 1, **texts)
 
 
 def _walk_text(name: str, hint: str | None, stretches: int) -> str:

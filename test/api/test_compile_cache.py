@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scripts import SOFTMAX_OF_PRODUCT
 
 from relax_mlir import relax, script
 from relax_mlir.dialects.bindings import ir
@@ -23,16 +24,6 @@ from relax_mlir.runtime.executable import NativeObject
 from relax_mlir.runtime.native import load_objects
 from relax_mlir.transform import PassContext
 
-PROGRAM = """
-@I.ir_module
-class Program:
-    @R.function
-    def main(x: R.Tensor(("n", 8), "float32"), w: R.Tensor((8, "m"), "float32")):
-        with R.dataflow():
-            y = R.nn.softmax(R.matmul(x, w), axis=-1)
-            R.output(y)
-        return y
-"""
 KERNEL = """func.func @{name}({buffers}) attributes {{tir.prim_func}} {{
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -90,7 +81,7 @@ def test_an_argument_that_is_written_makes_a_difference() -> None:
 
 
 def test_second_build_takes_the_code_from_the_cache(tmp_path: Path) -> None:
-    module = script.from_source(PROGRAM)
+    module = script.from_source(SOFTMAX_OF_PRODUCT)
     x, w = np.ones((3, 8), "f4"), np.arange(40, dtype="f4").reshape(8, 5)
     with PassContext(config={"relax.compile_cache": tmp_path / "cache"}):
         seconds, results, objects = [], [], []
@@ -123,9 +114,9 @@ def test_the_cache_keeps_what_people_read(tmp_path: Path) -> None:
 
 def test_dumps_are_of_stages_that_ran(tmp_path: Path) -> None:
     with PassContext(config={"relax.compile_cache": tmp_path / "cache"}):
-        relax.build(script.from_source(PROGRAM))
+        relax.build(script.from_source(SOFTMAX_OF_PRODUCT))
         log = BuildLog(tmp_path / "dump")
-        relax.build(script.from_source(PROGRAM), log=log)
+        relax.build(script.from_source(SOFTMAX_OF_PRODUCT), log=log)
     assert "llvm-optimize" in [stage.name for stage in log.stages]
 
 

@@ -6,6 +6,7 @@ import threading
 
 import numpy as np
 import pytest
+from native_code import FIELDS, compile_object
 
 from relax_mlir.errors import ArgumentTypeError, ExecutableFormatError, ShapeMismatchError
 from relax_mlir.runtime import (
@@ -24,29 +25,14 @@ tvm_ffi = pytest.importorskip("tvm_ffi")
 
 # add1(x, y): y = float(half(x)) + 1 for 1-d float32; checks the count and the lengths.
 # The conversion makes it call libgcc on CPUs without F16C.
-ADD1 = r"""
+ADD1 = (
+    FIELDS
+    + r"""
 @type = private constant [10 x i8] c"TypeError\00"
 @count = private constant [27 x i8] c"add1: expected 2 arguments\00"
 @value = private constant [11 x i8] c"ValueError\00"
 @shape = private constant [26 x i8] c"add1: x and y differ in n\00"
 declare void @TVMFFIErrorSetRaisedFromCStr(ptr, ptr)
-
-define private ptr @tensor(ptr %any) {
-  %kind = load i32, ptr %any
-  %slot = getelementptr i8, ptr %any, i64 8
-  %p = load ptr, ptr %slot
-  %inside = getelementptr i8, ptr %p, i64 24
-  %is_object = icmp eq i32 %kind, 70
-  %r = select i1 %is_object, ptr %inside, ptr %p
-  ret ptr %r
-}
-
-define private i64 @length(ptr %tensor) {
-  %slot = getelementptr i8, ptr %tensor, i64 24
-  %dims = load ptr, ptr %slot
-  %n = load i64, ptr %dims
-  ret i64 %n
-}
 
 define i32 @__tvm_ffi_add1(ptr %self, ptr %args, i32 %count, ptr %ret) {
   %two = icmp eq i32 %count, 2
@@ -88,18 +74,12 @@ bad_shape:
   ret i32 -1
 }
 """
-
-
-def _compile(ir: str) -> bytes:
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
-    machine = llvm.Target.from_default_triple().create_target_machine(reloc="pic")
-    return machine.emit_object(llvm.parse_assembly(ir))
+)
 
 
 @pytest.fixture(scope="module")
 def add1() -> NativeObject:
-    return NativeObject("kernels", _compile(ADD1), ("add1",), llvm.get_process_triple())
+    return compile_object("kernels", ADD1, "add1")
 
 
 def _build(*native: NativeObject) -> Executable:
@@ -165,7 +145,7 @@ def test_objects_call_each_other_and_load_once(add1: NativeObject) -> None:
       ret i32 %1
     }
     """
-    ex = _build(add1, NativeObject("more", _compile(other), ("__tvm_ffi_again",)))
+    ex = _build(add1, compile_object("more", other, "__tvm_ffi_again"))
     x, y = np.arange(3, dtype="float32"), np.zeros(3, "float32")
     VirtualMachine(ex)["again"](x, y)
     np.testing.assert_array_equal(y, x + 1)
@@ -281,5 +261,5 @@ def test_openmp_runtime_is_found_when_needed() -> None:
       ret i32 0
     }
     """
-    obj = NativeObject("omp", _compile(code), ("threads",), needs_omp=True)
+    obj = dataclasses.replace(compile_object("omp", code, "threads"), needs_omp=True)
     assert VirtualMachine(_build(obj))["threads"]() >= 1

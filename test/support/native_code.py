@@ -4,12 +4,8 @@ import llvmlite.binding as llvm
 
 from relax_mlir.runtime import ExecBuilder, Executable, NativeObject
 
-# add1(x, y): y = x + 1 for 1-d float32; checks that the lengths agree.
-ADD1 = r"""
-@value = private constant [11 x i8] c"ValueError\00"
-@shape = private constant [26 x i8] c"add1: x and y differ in n\00"
-declare void @TVMFFIErrorSetRaisedFromCStr(ptr, ptr)
-
+# Where the tensor of an argument is, and the length of its first dimension.
+FIELDS = r"""
 define private ptr @tensor(ptr %any) {
   %kind = load i32, ptr %any
   %slot = getelementptr i8, ptr %any, i64 8
@@ -20,19 +16,27 @@ define private ptr @tensor(ptr %any) {
   ret ptr %r
 }
 
+define private i64 @length(ptr %tensor) {
+  %slot = getelementptr i8, ptr %tensor, i64 24
+  %dims = load ptr, ptr %slot
+  %n = load i64, ptr %dims
+  ret i64 %n
+}
+"""
+# add1(x, y): y = x + 1 for 1-d float32; checks that the lengths agree.
+ADD1 = (
+    FIELDS
+    + r"""
+@value = private constant [11 x i8] c"ValueError\00"
+@shape = private constant [26 x i8] c"add1: x and y differ in n\00"
+declare void @TVMFFIErrorSetRaisedFromCStr(ptr, ptr)
+
 define private ptr @start(ptr %tensor) {
   %data = load ptr, ptr %tensor
   %slot = getelementptr i8, ptr %tensor, i64 40
   %offset = load i64, ptr %slot
   %first = getelementptr i8, ptr %data, i64 %offset
   ret ptr %first
-}
-
-define private i64 @length(ptr %tensor) {
-  %slot = getelementptr i8, ptr %tensor, i64 24
-  %dims = load ptr, ptr %slot
-  %n = load i64, ptr %dims
-  ret i64 %n
 }
 
 define i32 @__tvm_ffi_add1(ptr %self, ptr %args, i32 %count, ptr %ret) {
@@ -67,6 +71,7 @@ bad:
   ret i32 -1
 }
 """
+)
 
 # meet(counter, n): adds 1 to the counter and waits there until n callers have; true when all came.
 MEET = r"""

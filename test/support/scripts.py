@@ -123,6 +123,17 @@ class MyIRModule:
         return gv0
 """
 
+SOFTMAX_OF_PRODUCT = """
+@I.ir_module
+class Program:
+    @R.function
+    def main(x: R.Tensor(("n", 8), "float32"), w: R.Tensor((8, "m"), "float32")):
+        with R.dataflow():
+            y = R.nn.softmax(R.matmul(x, w), axis=-1)
+            R.output(y)
+        return y
+"""
+
 ELEMENT_WISE = """\
 from tvm.script import tir as T
 

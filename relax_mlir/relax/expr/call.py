@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.dialects.relax.dialect import Dims
 from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS, is_absent, read_attributes
 from relax_mlir.dialects.relax.tuples import call_arguments
 from relax_mlir.errors import ExprError, ExprTypeError, did_you_mean
+from relax_mlir.ir.attribute_value import attribute_value
 from relax_mlir.relax.expr.base import COMPARE, Expr, truthless
 from relax_mlir.relax.expr.leaves import ExternFunc, GlobalVar
 from relax_mlir.relax.expr.types import FuncType, Type, as_type, from_mlir
@@ -128,7 +128,7 @@ class Call(Expr):
             return Attrs(read_attributes(self._op, cls.PARAMS))
         return Attrs(
             {
-                name: _python(attribute)
+                name: attribute_value(attribute)
                 for name, attribute in self._op.attributes.items()
                 if name not in ("callee", "func")
             }
@@ -159,18 +159,6 @@ class Call(Expr):
         if isinstance(op, Op) and op.name in _COMPARISONS:
             truthless(self)
         return True
-
-
-def _python(attribute: ir.Attribute) -> Any:
-    if isinstance(attribute, Dims):
-        return attribute.dims
-    if isinstance(attribute, (ir.UnitAttr, ir.BoolAttr)):
-        return True if isinstance(attribute, ir.UnitAttr) else attribute.value
-    if isinstance(attribute, (ir.IntegerAttr, ir.FloatAttr, ir.StringAttr)):
-        return attribute.value
-    if isinstance(attribute, (ir.ArrayAttr, ir.DenseI64ArrayAttr, ir.DenseF64ArrayAttr)):
-        return [_python(item) if isinstance(item, ir.Attribute) else item for item in attribute]
-    return attribute
 
 
 def _computation(call: Call) -> tuple[Expr, list[Any]]:

@@ -5,9 +5,10 @@ from typing import TYPE_CHECKING, Any
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.errors import ExprTypeError
+from relax_mlir.ir.attribute_value import attribute_value
 from relax_mlir.relax.expr.base import Expr
 from relax_mlir.relax.expr.blocks import SeqExpr
-from relax_mlir.relax.expr.call import Attrs, _python
+from relax_mlir.relax.expr.call import Attrs
 from relax_mlir.relax.expr.leaves import Var
 from relax_mlir.relax.expr.types import FuncType, Type, as_type, from_mlir
 from relax_mlir.relax.expr.views import register_view
@@ -52,7 +53,7 @@ class BaseFunc(Expr):
             return Attrs()
         return Attrs(
             {
-                name.removeprefix("relax."): _python(attribute)
+                name.removeprefix("relax."): attribute_value(attribute)
                 for name, attribute in self._op.attributes.items()
                 if name not in _HELD
             }

@@ -5,6 +5,7 @@ from typing import Any
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.ir.attribute_value import attribute_value
 from relax_mlir.tir.schedule import tree
 from relax_mlir.tir.schedule.index import Indices
 
@@ -98,9 +99,7 @@ def _indices(operation: ir.Operation) -> Indices:
 
 
 def _annotations(operation: ir.Operation) -> dict[str, Any]:
-    from relax_mlir.relax.expr.call import _python
-
     if "annotations" not in operation.attributes:
         return {}
     notes = ir.DictAttr(operation.attributes["annotations"])
-    return {item.name: _python(item.attr) for item in notes}
+    return {item.name: attribute_value(item.attr) for item in notes}
