@@ -27,13 +27,25 @@ _CODE_NAMES = "".join(
     for name in ("int", "uint", "float", "handle", "bfloat", "complex", "bool", "code")
 )
 
+# What the FFI calls the types of arguments, 16 bytes each: from 0 and from 64 on, then any other.
+_TYPE_NAMES = (
+    "None", "int", "bool", "float", "void*", "DataType", "Device", "DLTensor*", "const char*",
+    "bytes*", "rvalue reference", "str", "bytes",
+)  # fmt: skip
+_OBJECT_NAMES = (
+    "object", "str", "bytes", "Error", "Function", "Shape", "Tensor", "Array", "Map", "Module",
+    "Python object", "List", "Dict", "object",
+)  # fmt: skip
+_FIRST_OBJECT = 64
+_ALL_NAMES = "".join(name.ljust(16, "\0") for name in (*_TYPE_NAMES, *_OBJECT_NAMES))
+
 # What can be wrong: kind of exception and message.
 _FAILURES = {
     "memory": ("MemoryError", "%s: there is no memory for its intermediate results"),
     "packed": ("FunctionNotFoundError", "there is no packed function '%s'; register it by register_func"),
     "assert": ("AssertionError", "%s: assertion failed: %s"),
     "count": ("TypeError", "%s: expected %lld arguments, got %lld"),
-    "kind": ("TypeError", "%s: argument '%s': expected %s, got a value of FFI type %lld"),
+    "kind": ("TypeError", "%s: argument '%s': expected %s, got a value of type %s"),
     "range": ("TypeError", "%s: argument '%s': expected an integer from %lld to %lld, got %lld"),
     "device": ("ValueError", "%s: buffer '%s': expected a CPU tensor, got device type %lld"),
     "rank": ("TypeError", "%s: buffer '%s': expected %lld dimensions, got %lld"),
@@ -53,7 +65,7 @@ _FAILURES = {
 
 def helpers(strings: Strings) -> str:
     """Return the functions that check one argument; their texts go to `strings`."""
-    checks = (_stride_of, _check_buffer, _check_number, _check_disjoint)
+    checks = (_type_name, _stride_of, _check_buffer, _check_number, _check_disjoint)
     declared = (
         "llvm.func @TVMFFIErrorSetRaisedFromCStr(!llvm.ptr, !llvm.ptr)",
         "llvm.func @snprintf(!llvm.ptr, i64, !llvm.ptr, ...) -> i32",
@@ -130,6 +142,26 @@ def text(strings: Strings, result: str, value: str) -> str:
         f"  {result} = llvm.getelementptr {result}_all[{strings.offset(value)}] : "
         "(!llvm.ptr) -> !llvm.ptr, i8"
     )
+
+
+def _type_name(strings: Strings) -> str:
+    """Return the function that gives the name of an argument's type."""
+    return f"""
+llvm.func internal @relax_ffi_type_name(%kind: i32) -> !llvm.ptr attributes {{passthrough = ["cold", "noinline"]}} {{
+  %four = llvm.mlir.constant(4 : i32) : i32
+  %simple = llvm.mlir.constant({len(_TYPE_NAMES)} : i32) : i32
+  %first_object = llvm.mlir.constant({_FIRST_OBJECT} : i32) : i32
+  %last_object = llvm.mlir.constant({len(_OBJECT_NAMES) - 1} : i32) : i32
+  %is_simple = llvm.icmp "ult" %kind, %simple : i32
+  %over = llvm.sub %kind, %first_object : i32
+  %known = llvm.intr.umin(%over, %last_object) : (i32, i32) -> i32
+  %object = llvm.add %known, %simple : i32
+  %which = llvm.select %is_simple, %kind, %object : i1, i32
+  %at = llvm.shl %which, %four : i32
+{text(strings, "%names", _ALL_NAMES)}
+  %name = llvm.getelementptr %names[%at] : (!llvm.ptr, i32) -> !llvm.ptr, i8
+  llvm.return %name : !llvm.ptr
+}}"""
 
 
 # Integers are passed as 64 bits, pointers too: what varies is only the message.
@@ -285,7 +317,8 @@ llvm.func internal @relax_ffi_buffer(%function: !llvm.ptr, %name: !llvm.ptr, %an
   llvm.return %zero : i32
 ^bad_kind:
 {text(strings, "%a_tensor", "a tensor")}
-{fail(strings, "%k", "kind", ("ptr", "%function"), ("ptr", "%name"), ("ptr", "%a_tensor"), ("i32", "%kind"))}
+  %k_got = llvm.call @relax_ffi_type_name(%kind) : (i32) -> !llvm.ptr
+{fail(strings, "%k", "kind", ("ptr", "%function"), ("ptr", "%name"), ("ptr", "%a_tensor"), ("ptr", "%k_got"))}
   llvm.return %k : i32
 ^bad_device:
 {fail(strings, "%v", "device", ("ptr", "%function"), ("ptr", "%name"), ("i32", "%device"))}
@@ -394,11 +427,13 @@ llvm.func internal @relax_ffi_number(%function: !llvm.ptr, %name: !llvm.ptr, %an
   llvm.return %zero : i32
 ^bad_int:
 {text(strings, "%an_int", "an integer")}
-{fail(strings, "%k", "kind", ("ptr", "%function"), ("ptr", "%name"), ("ptr", "%an_int"), ("i32", "%kind"))}
+  %k_got = llvm.call @relax_ffi_type_name(%kind) : (i32) -> !llvm.ptr
+{fail(strings, "%k", "kind", ("ptr", "%function"), ("ptr", "%name"), ("ptr", "%an_int"), ("ptr", "%k_got"))}
   llvm.return %k : i32
 ^bad_float:
 {text(strings, "%a_number", "a number")}
-{fail(strings, "%f", "kind", ("ptr", "%function"), ("ptr", "%name"), ("ptr", "%a_number"), ("i32", "%kind"))}
+  %f_got = llvm.call @relax_ffi_type_name(%kind) : (i32) -> !llvm.ptr
+{fail(strings, "%f", "kind", ("ptr", "%function"), ("ptr", "%name"), ("ptr", "%a_number"), ("ptr", "%f_got"))}
   llvm.return %f : i32
 ^bad_range:
 {fail(strings, "%r", "range", ("ptr", "%function"), ("ptr", "%name"), ("i64", "%least"), ("i64", "%greatest"), ("i64", "%value"))}

@@ -50,13 +50,17 @@ def _attributes(op: ir.Operation) -> dict:
     return read_attributes(op, COMPUTE_OPS[op.name.removeprefix("relax.")].PARAMS)
 
 
-def batch_norm(op: ir.Operation, own: bool, training: bool | None = None) -> ir.Value | None:
-    """Write batch normalisation as one multiplication and one addition by channel.
+def batch_norm(
+    op: ir.Operation, own: bool, training: bool | None = None, folded: bool = False
+) -> ir.Value | None:
+    """Write batch normalisation as a subtraction, a multiplication and an addition by channel.
 
     Args:
         op: the operation.
         own: whether the results must share no memory with the operands.
         training: instead of the operation's attribute.
+        folded: whether the mean is part of what is added, which is one step less for each element
+            where statistics are known, and NaN where a factor is infinite.
     """
     attrs = _attributes(op)
     data, gamma, beta, mean, var = op.operands
@@ -91,13 +95,17 @@ def batch_norm(op: ir.Operation, own: bool, training: bool | None = None) -> ir.
         factor = _op("rsqrt", _op("add", var, constant(attrs["epsilon"], wide)))
         if attrs["scale"]:
             factor = _op("multiply", factor, _cast(gamma, wide))
-        shift = _op("negative", _op("multiply", mean, factor))
-        if attrs["center"]:
-            shift = _op("add", shift, _cast(beta, wide))
+        shift = _cast(beta, wide) if attrs["center"] else None
         around = [channels if i == axis else 1 for i in range(ndim)]
-        scaled = _op("multiply", data, reshape(factor, around))
-        out = _cast(_op("add", scaled, reshape(shift, around)), dtype)
-        return make_tuple([out, *running])
+        if folded:
+            taken = _op("negative", _op("multiply", mean, factor))
+            shift = taken if shift is None else _op("add", taken, shift)
+        else:
+            data = _op("subtract", data, reshape(mean, around))
+        out = _op("multiply", data, reshape(factor, around))
+        if shift is not None:
+            out = _op("add", out, reshape(shift, around))
+        return make_tuple([_cast(out, dtype), *running])
 
 
 def _flat(value: ir.Value, channels: IntLike) -> ir.Value:

@@ -37,11 +37,10 @@ def _batch_norm(
     factor = 1 / np.sqrt(statistics[1] + wide.type(epsilon))
     if scale:
         factor = factor * gamma.astype(wide, copy=False)
-    shift = -statistics[0] * factor
-    if center:
-        shift = shift + beta.astype(wide, copy=False)
     around = [-1 if i == axis else 1 for i in range(data.ndim)]
-    out = x * factor.reshape(around) + shift.reshape(around)
+    out = (x - statistics[0].reshape(around)) * factor.reshape(around)
+    if center:
+        out = out + beta.astype(wide, copy=False).reshape(around)
     return (out.astype(data.dtype, copy=False), *running)
 
 

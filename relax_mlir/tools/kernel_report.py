@@ -38,6 +38,7 @@ class Kernel:
         nests: what was chosen for each, in order.
         threads: the most that run it.
         instructions: vector instructions for each arithmetic operation of it, about.
+        has_while: whether a condition of the data ends it.
         timing: what was found by running it.
     """
 
@@ -45,6 +46,7 @@ class Kernel:
     nests: list[NestPlan]
     threads: int
     instructions: float
+    has_while: bool = False
     timing: Timing = field(default_factory=Timing)
 
 
@@ -80,7 +82,7 @@ def report(mod: IRModule, target: Target, pipeline: Sequence[str], sizes: Mappin
     for kernel in kernels:
         kernel.timing = runs.limits(kernel.name, kernel.threads)
     for kernel in kernels:
-        runs.run(kernel.name, kernel.timing)
+        runs.run(kernel.name, kernel.timing, tried=kernel.has_while)
     return "\n".join([_table(kernels), *([weights] if weights else []), *runs.unused_sizes()])
 
 
@@ -105,7 +107,9 @@ def _kernels(lowered: IRModule, machine: Machine) -> list[Kernel]:
                 name = ir.StringAttr(op.operation.attributes["sym_name"]).value
                 prepare(op, machine)
                 nests = [describe(plan, machine) for plan in plan_function(op, machine)]
-                found[name] = Kernel(name, nests, 1, _instructions(op.operation))
+                found[name] = Kernel(
+                    name, nests, 1, _instructions(op.operation), _holds(op.operation, "scf.while")
+                )
         lower_tir(
             module.operation,
             vector_bits=machine.vector_bits,

@@ -1,10 +1,12 @@
 """Running each kernel of an executable by itself, on random data, beside the machine's limits."""
 
 import math
+import os
 import re
+import signal
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from time import perf_counter
+from time import perf_counter, sleep
 from typing import Any
 
 import numpy as np
@@ -20,6 +22,8 @@ from relax_mlir.runtime.values import numpy_dtype
 _SECONDS = 0.05
 _PEAK_SECONDS = 0.1
 _READING = 30e-6
+# How long the first call of a kernel with a `while` may take.
+_PATIENCE = 5.0
 _MOST_BYTES = 1 << 32
 # Copies of less are of what the first-level cache holds, and say nothing of memory.
 _LEAST_COPIED = 1 << 17
@@ -94,13 +98,23 @@ class Runs:
             return Timing(note=f"its tensors have {total} bytes")
         return self._limits(entry, tensors, threads)
 
-    def run(self, name: str, timing: Timing) -> None:
-        """Run a kernel for which there are limits, and add its time to them."""
+    def run(self, name: str, timing: Timing, tried: bool = False) -> None:
+        """Run a kernel for which there are limits, and add its time to them.
+
+        Args:
+            name: the kernel.
+            timing: its limits.
+            tried: whether it is called in a child process first, as it may not end.
+        """
         if timing.note:
             return
         entry = self._costs[name]
         arrays = [self._array(shape, kind) for shape, kind in self._tensors(entry)]
         arguments = [*map(ffi_value, arrays), *(self._value(each) for each in entry["ints"])]
+        if tried:
+            timing.note = _trouble(self._functions[name], arguments)
+        if timing.note:
+            return
         try:
             timing.seconds = _best(self._functions[name], arguments)
         except Exception as error:
@@ -173,6 +187,28 @@ class Runs:
 
 def _names(text: Any) -> list[str]:
     return [n for n in re.findall(r"[A-Za-z_]\w*", str(text)) if n not in ("min", "max")]
+
+
+def _trouble(function: Callable[..., Any], arguments: list[Any]) -> str:
+    """Call a function in a child process, and return why it should not be called in this one."""
+    if not hasattr(os, "fork"):
+        return "it was not run: it has a `while`, which may not end"
+    child = os.fork()
+    if child == 0:
+        # What it raises, it raises again when it is called for its time.
+        try:
+            function(*arguments)
+        finally:
+            os._exit(0)
+    end = perf_counter() + _PATIENCE
+    while perf_counter() < end:
+        done, status = os.waitpid(child, os.WNOHANG)
+        if done:
+            return f"signal {os.WTERMSIG(status)} ended it" if os.WIFSIGNALED(status) else ""
+        sleep(_SECONDS)
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    return f"it did not end within {_PATIENCE:g} s; integers were zeros"
 
 
 def _best(function: Callable[..., Any], arguments: list[Any]) -> float:

@@ -69,3 +69,26 @@ def test_after_a_convolution(level):
     np.testing.assert_allclose(
         np.asarray(run(builder.get(), data, level)), want, rtol=2e-5, atol=2e-5
     )
+
+
+@pytest.mark.parametrize("known", [False, True])
+@pytest.mark.parametrize("level", [0, 2])
+def test_infinite_factors_keep_signs(known, level):
+    x = np.array([[-1, 0.5, 3], [1, 0.25, np.inf]], "float32")
+    values = [
+        np.array(each, "float32")
+        for each in ([np.inf, np.inf, 2], [1, 2, 3], [0.5, 0.25, 1], [1, 2, 3])
+    ]
+    builder = relax.BlockBuilder()
+    data = relax.Var("x", relax.TensorStructInfo(x.shape, "float32"))
+    given = [relax.Var(f"p{i}", relax.TensorStructInfo((3,), "float32")) for i in range(4)]
+    with builder.function("main", [data] if known else [data, *given]):
+        stats = [relax.const(value) for value in values] if known else given
+        out = builder.emit(relax.op.nn.batch_norm(data, *stats, axis=1, training=False)[0])
+        builder.emit_func_output(out)
+    with transform.PassContext(opt_level=level):
+        main = relax.VirtualMachine(relax.build(builder.get()))["main"]
+    got = np.asarray(main(x) if known else main(x, *values))
+    with np.errstate(invalid="ignore"):
+        want = normalised(x, values, 1)
+    np.testing.assert_allclose(got, want, rtol=2e-5)

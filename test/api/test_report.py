@@ -14,6 +14,7 @@ from relax_mlir.relax import pipeline as builds
 from relax_mlir.runtime.roofs import Roofs
 from relax_mlir.script import from_source
 from relax_mlir.script import relax as R
+from relax_mlir.tools import kernel_runs
 from relax_mlir.tools.kernel_report import report
 
 SCRIPT = (ROOT / "test" / "tools" / "Inputs" / "kernels.py").read_text()
@@ -173,3 +174,33 @@ def test_roofs_are_measured():
     assert all(roofs.loaded_flops(threads, 0.003) > 0 for threads in (1, 2))
     for size in (100, 1 << 20):
         assert 0 < roofs.bandwidth(size, 2, 0.003) < np.inf
+
+
+WHILE = """
+from relax_mlir.script import ir as I, tir as T
+
+@I.ir_module
+class Module:
+    @T.prim_func
+    def endless(A: T.Buffer((4,), "int32"), B: T.Buffer((4,), "int32")):
+        i = T.alloc_buffer((1,), "int32")
+        i[0] = 0
+        while i[0] < 4:
+            B[i[0]] = A[i[0]]
+            i[0] = i[0] + A[0]
+
+    @T.prim_func
+    def halving(A: T.Buffer((4,), "int32"), B: T.Buffer((4,), "int32")):
+        i = T.alloc_buffer((1,), "int32")
+        i[0] = 4
+        while i[0] > 0:
+            i[0] = i[0] // 2
+            B[i[0]] = A[i[0]]
+"""
+
+
+def test_a_kernel_that_zeros_never_end_is_not_waited_for(monkeypatch):
+    monkeypatch.setattr(kernel_runs, "_PATIENCE", 0.5)
+    rows = _rows(from_source(WHILE))
+    assert rows["endless"].endswith("it did not end within 0.5 s; integers were zeros")
+    assert re.search(r"copy \d+ GB/s .* ms", rows["halving"])

@@ -24,7 +24,9 @@ def test_categorical() -> None:
     refused(sch, lambda: sch.sample_categorical([], []), "as many probabilities")
     refused(sch, lambda: sch.sample_categorical([1], [-1.0]), "not negative")
     refused(sch, lambda: sch.sample_categorical([1], [float("nan")]), "not negative")
-    refused(sch, lambda: sch.sample_categorical([1], [0.0]), "must not be 0")
+    refused(sch, lambda: sch.sample_categorical([1], [0.0]), "a positive number, these to 0")
+    refused(sch, lambda: sch.sample_categorical([1, 2], [1e308, 1e308]), "these to inf")
+    assert sch.get(sch.sample_categorical([2, 4], [0.0, 7.5])) == 4
     refused(sch, lambda: sch.sample_categorical([1], [1.0], decision=1), "a position among 1")
 
 

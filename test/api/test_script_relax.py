@@ -148,6 +148,28 @@ def test_packed_calls() -> None:
     assert text.count('"relax.prim_value"') == 2
 
 
+@pytest.mark.parametrize(
+    ("number", "dtype", "value"),
+    [
+        ("1.5", "float32", 1.5), ("-0.5", "float32", -0.5), ("True", "bool", True),
+        ("T.float64(0.1)", "float64", 0.1), ("-T.float32(2)", "float32", -2.0),
+        ("HALF", "float32", 0.5),
+    ],
+)  # fmt: skip
+def test_prim_values_that_are_no_integers(number: str, dtype: str, value: float) -> None:
+    module = function(f'R.call_packed("effect", x, R.prim_value({number}))\nreturn x', HALF=0.5)
+    (made,) = (op for op in operations(module) if op.name == "relax.constant")
+    array = constant_array(made.attributes["value"])
+    assert (array.dtype, array.shape, array[()]) == (dtype, (), np.array(value, dtype))
+
+
+def test_attributes_given_as_prim_values() -> None:
+    module = function("return R.nn.leakyrelu(x, R.prim_value(0.25))")
+    assert operations(module)[0].attributes["alpha"].value == 0.25
+    with pytest.raises(ScriptError, match="'x' is not an integer"):
+        function("return R.prim_value(x)")
+
+
 def test_calls_express_results_in_the_callers_symbols() -> None:
     text = f"""{HEAD}
 @I.ir_module

@@ -15,7 +15,7 @@ from relax_mlir.script.parser.annotations import AnnotationParser
 from relax_mlir.script.parser.arguments import TYPE_KEYWORDS, arguments
 from relax_mlir.script.parser.dims import DimParser
 from relax_mlir.script.parser.relax_dps import INPLACE, call_dps_packed, call_tir
-from relax_mlir.script.parser.relax_expr import ExprParser, Hint, literal
+from relax_mlir.script.parser.relax_expr import ExprParser, Hint, literal, scalar_literal
 from relax_mlir.script.parser.relax_logic import integers
 from relax_mlir.script.parser.source import Node
 
@@ -149,8 +149,11 @@ def _make_shape(p: ExprParser, node: Node, name: str | None, hint: Hint) -> Any:
 
 
 def _prim_value(p: ExprParser, node: Node, name: str | None, hint: Hint) -> Any:
-    given = arguments(p.scope, node, ["value"], 1)
-    return p.materialize(DimParser(p.scope).integer(given["value"]), node, name)
+    value = arguments(p.scope, node, ["value"], 1)["value"]
+    # Other numbers than integers are tensors without dimensions, as where they stand alone.
+    scalar = scalar_literal(p.scope, value)
+    raw = DimParser(p.scope).integer(value) if scalar is None else scalar
+    return p.materialize(raw, node, name)
 
 
 def _emit(p: ExprParser, node: Node, name: str | None, hint: Hint) -> Any:

@@ -386,10 +386,14 @@ def _written(op: str, node: Node) -> str:
     return ast.unparse(node.func) if isinstance(node, ast.Call) else f"R.{op}"
 
 
+def _prim(value: Any) -> Any:
+    return value if isinstance(value, (bool, float)) else int(value)
+
+
 # TVM spells `{"tir.noalias": T.bool(True)}` and `R.const(T.float32(1))`.
 _TYPED_LITERALS = {
     "T.bool": bool, "T.int32": int, "T.int64": int, "T.float32": float, "T.float64": float,
-    "R.prim_value": int,
+    "R.prim_value": _prim,
 }  # fmt: skip
 
 
@@ -442,3 +446,20 @@ def literal(scope: Scope, node: Node) -> Any:
             what = f"; '{node.id}' is {why}"
         scope.fail(node, f"expected a literal or a Python value from around the script{what}")
     return captured
+
+
+def scalar_literal(scope: Scope, node: Node) -> Any:
+    """Return a literal or captured name as a bool, a float or numpy's, None where it is neither.
+
+    Raises:
+        ScriptError: a typed literal's argument is no number.
+    """
+    inner = node.operand if isinstance(node, ast.UnaryOp) else node
+    path = scope.path(inner.func) if isinstance(inner, ast.Call) else ""
+    if path in ("T.bool", "T.float32", "T.float64"):
+        value = literal(scope, node)
+        return np.float64(value) if path == "T.float64" else value
+    if isinstance(inner, ast.Constant) and isinstance(inner.value, (bool, float)):
+        return literal(scope, node)
+    captured = captured_value(scope, node) if isinstance(node, (ast.Name, ast.Attribute)) else None
+    return captured if isinstance(captured, (bool, float, np.floating, np.bool_)) else None

@@ -18,7 +18,7 @@ class SamplingPrimitives(ScheduleBase):
 
         Args:
             candidates: the integers.
-            probs: how probable each is.
+            probs: how probable each is beside the others; as TVM's they need not add up to 1.
             decision: the position of the one to take.
 
         Raises:

@@ -24,8 +24,8 @@ def categorical(
     if any(not isinstance(p, (int, float)) or not 0 <= p < math.inf for p in probs):
         raise state.error("a probability is a number that is not negative")
     if decision is None:
-        if not sum(probs):
-            raise state.error("one of the probabilities must not be 0")
+        if not 0 < sum(probs) < math.inf:
+            raise state.error(f"probabilities add up to a positive number, these to {sum(probs)}")
         return rng.choices(range(len(candidates)), weights=list(probs))[0]
     if not isinstance(decision, int) or not 0 <= decision < len(candidates):
         raise state.error(
