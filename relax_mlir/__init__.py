@@ -8,8 +8,8 @@ from typing import Any
 
 __version__ = "0.1.0"
 
-_MODULES = ("arith", "contrib", "errors", "instrument", "ir", "relax", "runtime", "script", "te",
-            "tir", "topi", "transform")  # fmt: skip
+_MODULES = ("arith", "contrib", "errors", "instrument", "ir", "nd", "relax", "runtime", "script",
+            "target", "te", "tir", "topi", "transform")  # fmt: skip
 # Names of TVM's that have no counterpart.
 _REFUSED = {
     "autotvm": "kernels are fast without tuning; tir.Schedule changes them by hand",
@@ -17,13 +17,11 @@ _REFUSED = {
     "cuda": "GPUs have no lowering",
     "dlight": "kernels are fast without schedules",
     "meta_schedule": "kernels are fast without tuning; tir.Schedule has its sampling primitives",
-    "nd": "numpy arrays are arguments and results, and anything with DLPack",
     "DataType": "dtypes are texts, such as 'float32'",
     "error": "exceptions are in relax_mlir.errors",
     "relay": "models are Relax functions",
     "s_tir": "it is relax_mlir.tir here",
     "testing": "numpy.testing compares results",
-    "target": "a target is a text: relax_mlir.compile(mod, target='llvm -mcpu=native')",
     "tirx": "it is relax_mlir.tir here",
 }
 _EXPORTS = {
@@ -35,6 +33,7 @@ _EXPORTS = {
     "get_global_func": "relax_mlir.runtime",
     "lower": "relax_mlir.tir.lowering",
     "register_func": "relax_mlir.runtime",
+    "register_global_func": "relax_mlir.runtime",
 }
 
 

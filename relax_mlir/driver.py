@@ -44,7 +44,7 @@ def compile(
 
     Args:
         mod: a module of Relax functions, prim funcs or both, or a schedule; it stays as it is.
-        target: as for `relax.build`, None for this machine.
+        target: as for `relax.build`.
         relax_pipeline: `default`, or names of passes as for `relax.build`.
 
     Raises:
@@ -58,4 +58,4 @@ def compile(
         names: Sequence[str] | None = (relax_pipeline,)
     else:
         names = None if isinstance(relax_pipeline, str) else relax_pipeline
-    return build_module(module_of(mod), "llvm" if target is None else target, pipeline=names)
+    return build_module(module_of(mod), target, pipeline=names)

@@ -101,23 +101,7 @@ class Target:
         Raises:
             PipelineError: it is none of these, or names what there is not.
         """
-        if isinstance(given, Target):
-            return given
-        if isinstance(given, Mapping):
-            options = []
-            for key, value in given.items():
-                text = ",".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
-                if key == "opt-level":
-                    options.append(f"-O{text}")
-                elif key != "kind":
-                    options.append(shlex.quote(f"-{key}={text}"))
-            return Target.parse(" ".join([str(given.get("kind", "llvm")), *options]))
-        if not isinstance(given, str):
-            raise PipelineError(
-                f"a target is a text such as 'llvm -mcpu=native', got {type(given).__name__} "
-                f"{given!r}"
-            )
-        return Target.parse(given)
+        return given if isinstance(given, Target) else Target.parse(spelled(given))
 
     @staticmethod
     def parse(text: str) -> "Target":
@@ -275,6 +259,28 @@ class Target:
 
     def __str__(self) -> str:
         return f"llvm -mtriple={self.triple} -mcpu={self.cpu}"
+
+
+def spelled(given: Any) -> str:
+    """Return the text of a target given as one, or as TVM's dictionary of options.
+
+    Raises:
+        PipelineError: it is neither.
+    """
+    if isinstance(given, str):
+        return given
+    if not isinstance(given, Mapping):
+        raise PipelineError(
+            f"a target is a text such as 'llvm -mcpu=native', got {type(given).__name__} {given!r}"
+        )
+    options = []
+    for key, value in given.items():
+        text = ",".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
+        if key == "opt-level":
+            options.append(f"-O{text}")
+        elif key != "kind":
+            options.append(shlex.quote(f"-{key}={text}"))
+    return " ".join([str(given.get("kind", "llvm")), *options])
 
 
 def _split_option(word: str) -> tuple[str, str]:

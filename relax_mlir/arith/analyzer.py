@@ -118,6 +118,9 @@ class Analyzer:
         """Return an equal expression, as simple as what is known makes it."""
         return self._facts.simplify(expr)
 
+    # One form serves for both of TVM's.
+    rewrite_simplify = canonical_simplify = simplify
+
     def const_int_bound(self, expr: IntLike) -> ConstIntBound:
         """Return the least and the greatest value."""
         return ConstIntBound(*self._facts.bounds(expr))

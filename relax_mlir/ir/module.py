@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 # A longer text is mostly the numbers of constants, which its context keeps.
 _LONG_TEXT = 1 << 16
 # What a function's view has that its operation has not.
-_OF_FUNCTIONS = ("attrs", "buffer_map", "params", "ret_type", "script", "show", "struct_info")
+_OF_FUNCTIONS = ("buffer_map", "params", "ret_type", "script", "show", "struct_info")
 
 
 class IRModule:
@@ -119,6 +119,27 @@ class IRModule:
             if name in attributes:
                 del attributes[name]
         return made
+
+    def specialize(self, param_map: Mapping[Any, Any]) -> "IRModule":
+        """Return a copy of this module of one prim func with symbols as numbers.
+
+        Args:
+            param_map: numbers by parameter or symbol, and `tir.decl_buffer`s of known shape by
+                parameter; see `tir.specialize.specialize`, which says the errors.
+        """
+        from relax_mlir.tir.specialize import specialize
+
+        return specialize(self, param_map)
+
+    @property
+    def attrs(self) -> "dict[str, Any]":
+        """The module's attributes by name; those of the function of a module of one prim func."""
+        from relax_mlir.relax.expr.call import _python
+
+        attributes = self._module.operation.attributes
+        if not len(attributes) and len(self.function_names) == 1:
+            return self[self.function_names[0]].attrs
+        return {name.removeprefix("relax."): _python(attributes[name]) for name in attributes}
 
     def clone(self) -> "IRModule":
         """Return a deep copy in the same context."""
@@ -238,17 +259,26 @@ class IRModule:
     def __len__(self) -> int:
         return len(self.function_names)
 
-    def script(self) -> str:
-        """Return the program as TVMScript, which parses back to the same program (R04)."""
+    def script(self, *, show_meta: bool = False) -> str:
+        """Return the program as TVMScript, which parses back to the same program (R04).
+
+        Args:
+            show_meta: as in TVM; large constants are in `script.script_with_metadata`'s second
+                value, never in the text.
+        """
         from relax_mlir.script import script
 
         return script(self)
 
-    def show(self, style: str | None = None) -> None:
+    def show(
+        self, style: str | None = None, black_format: bool = False, *, show_meta: bool = False
+    ) -> None:
         """Print the program as TVMScript, in colour on terminals.
 
         Args:
             style: `"ansi"` for colour always, `"plain"` for none.
+            black_format: as in TVM; scripts have one form.
+            show_meta: as for `script`.
 
         Raises:
             ValueError: unknown style.
@@ -313,7 +343,7 @@ class _Function(submodule("dialects.func").FuncOp):
         ir.OpView.__init__(self, operation)
 
     def __getattr__(self, name: str) -> Any:
-        if name not in _OF_FUNCTIONS:
+        if name not in ("attrs", *_OF_FUNCTIONS):
             raise AttributeError(f"a function has no attribute '{name}'", name=name, obj=self)
         from relax_mlir.relax.expr.functions import function_view
 
@@ -322,6 +352,10 @@ class _Function(submodule("dialects.func").FuncOp):
     def with_attr(self, key: str | Mapping[str, Any], value: Any = None) -> "IRModule":
         """Return a copy of the function in a module of its own; see `IRModule.with_attr`."""
         return IRModule.from_expr(self).with_attr(key, value)
+
+    def specialize(self, param_map: Mapping[Any, Any]) -> "IRModule":
+        """Return the prim func with symbols as numbers; see `IRModule.specialize`."""
+        return IRModule.from_expr(self).specialize(param_map)
 
 
 def _keeping(view: ir.OpView, module: ir.Module) -> ir.OpView:

@@ -21,6 +21,7 @@ from relax_mlir.relax.specialize import enable
 from relax_mlir.relax.working_copy import working_copy
 from relax_mlir.runtime.exec_builder import ExecBuilder
 from relax_mlir.runtime.executable import Executable, NativeObject
+from relax_mlir.target import current_or_host
 from relax_mlir.transform import config, registry
 from relax_mlir.transform.context import PassContext
 from relax_mlir.transform.execution import verified_later
@@ -83,7 +84,7 @@ _LEVELS = {
 @interruptible()
 def build(
     mod: IRModule,
-    target: str | Target = "llvm",
+    target: str | Target | None = None,
     *,
     pipeline: Sequence[str] | None = None,
     log: BuildLog | None = None,
@@ -99,6 +100,7 @@ def build(
     Args:
         mod: Relax functions and prim funcs.
         target: `llvm` means this machine; TVM's options `-mcpu`, `-mattr`, `-mtriple` are known.
+            None is the target of the innermost `with target.Target(...)`, else this machine.
         pipeline: passes instead of `DEFAULT_PIPELINE`, names of ours or upstream's pipeline text;
             they must end in the VM dialect.
         log: filled with the stages, their times and, if it has a folder, the IR after each.
@@ -112,7 +114,7 @@ def build(
     """
     if not isinstance(mod, IRModule):
         raise TypeError(f"relax.build takes an IRModule, got {type(mod).__name__}")
-    resolved = Target.of(target)
+    resolved = Target.of(current_or_host(target))
     context = PassContext.current()
     if pipeline is not None and tuple(pipeline) == DEFAULT_PIPELINE:
         pipeline = None
@@ -156,7 +158,7 @@ def lower(
     mod: IRModule,
     to: str,
     *,
-    target: str | Target = "llvm",
+    target: str | Target | None = None,
     pipeline: Sequence[str] | None = None,
     log: BuildLog | None = None,
 ) -> IRModule:
@@ -178,7 +180,7 @@ def lower(
     if to not in names:
         hint = did_you_mean(to, names) or f"; the stages are {', '.join(names)}"
         raise PipelineError(f"a build runs no stage '{to}'{hint}")
-    resolved = Target.of(target)
+    resolved = Target.of(current_or_host(target))
     log = log if log is not None else BuildLog()
     context = PassContext.current()
     working = _copy(mod, log, IRModule.clone)

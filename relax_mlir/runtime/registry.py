@@ -61,6 +61,10 @@ def register_func(
     return func
 
 
+# TVM's name of it since 0.22.
+register_global_func = register_func
+
+
 def find_func(name: str) -> Callable[..., Any] | None:
     """Return what a name stands for, or None: builtins, ours, TVM FFI's, the library's (D0)."""
     func = BUILTINS.get(name) or _FUNCTIONS.get(name)

@@ -73,6 +73,7 @@ class VirtualMachine(StatefulCalls):
         device: where the program's memory is: a device, its name, or a list; None is the CPU.
             Arguments are copied to the first one and results back, if it is not the CPU.
         memory_cfg: "pooled" (large freed blocks are used again) or "naive", or that by device.
+        profile: as in TVM; any machine has `profile`.
 
     Raises:
         ExecutableFormatError: native code that this machine cannot run.
@@ -86,6 +87,7 @@ class VirtualMachine(StatefulCalls):
         executable: Executable | str | Path,
         device: Any = None,
         memory_cfg: str | Mapping[Any, str] | None = None,
+        profile: bool = False,
     ) -> None:
         if not isinstance(executable, Executable):
             if not isinstance(executable, (str, os.PathLike)):

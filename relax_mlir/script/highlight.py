@@ -92,17 +92,17 @@ def show(text: str, style: str | None = None, stream: TextIO | None = None) -> N
 
     Args:
         text: the script.
-        style: `"ansi"` for colour always, `"plain"` for none; by default colour on terminals,
-            unless the environment says `NO_COLOR`.
+        style: `"ansi"` for colour always, `"plain"` for none; by default, and by TVM's `"light"`
+            and `"dark"`, colour on terminals, unless the environment says `NO_COLOR`.
         stream: where to, standard output by default.
 
     Raises:
         ValueError: unknown style.
     """
-    if style not in (None, "ansi", "plain"):
+    if style not in (None, "ansi", "plain", "light", "dark"):
         raise ValueError(f"a style is 'ansi' or 'plain', got {style!r}")
     stream = stream or sys.stdout
-    if style is None:
+    if style not in ("ansi", "plain"):
         coloured = getattr(stream, "isatty", lambda: False)() and not os.environ.get("NO_COLOR")
         style = "ansi" if coloured else "plain"
     print(terminal(text) if style == "ansi" else text, file=stream)

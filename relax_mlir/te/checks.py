@@ -132,7 +132,7 @@ def _range(expr: PrimExpr) -> tuple[SymExpr, SymExpr] | None:
     if isinstance(expr, Size):
         return expr.expr, expr.expr
     if isinstance(expr, IterVar):
-        start, extent = expr.dom
+        start, extent = expr.dom.min, expr.dom.extent
         if (extent - 1).lower_bound() in (None, -1):
             # It may have no values at all.
             return None

@@ -117,7 +117,9 @@ def _integers(
     for stage in every:
         sizes: list[Any] = [dim for output in stage.outputs for dim in output.shape]
         if isinstance(stage, ComputeOp):
-            sizes += [size for axis in stage.reduce_axis for size in axis.dom]
+            sizes += [
+                size for axis in stage.reduce_axis for size in (axis.dom.min, axis.dom.extent)
+            ]
             sizes += [node.expr for node in nodes_of(stage.body) if isinstance(node, Size)]
         for size in sizes:
             used |= SymExpr.of(size).symbols

@@ -66,7 +66,7 @@ class ScanOp(Operation):
         own = {id(t): 0 for op in self.inside for t in op.outputs}
         least = {**own, **{id(t): 1 for t in self.state}}
         for op in self.inside:
-            if not op.axis or SymExpr.of(op.axis[0].dom[1]) != self.state[0].shape[0]:
+            if not op.axis or SymExpr.of(op.axis[0].dom.extent) != self.state[0].shape[0]:
                 raise ExprError(
                     f"in te.scan '{self.name}', stage '{op.name}' has no first axis of "
                     f"{self.state[0].shape[0]} steps"

@@ -49,7 +49,7 @@ class Stage:
         with ExitStack() as stack:
             iters: list[tuple[str, Scalar, IntLike]] = []
             for position, axis in enumerate(axes):
-                extent = axis.dom[1]
+                extent = axis.dom.extent
                 if step is not None and position == 0:
                     iters.append(("scan", step, extent))
                     continue
@@ -73,9 +73,9 @@ class Stage:
         leaves = dict(extra or {})
         axes: list[IterVar] = [*self._op.axis, *self._op.reduce_axis]
         for axis, value in zip(axes, iters, strict=True):
-            start = axis.dom[0].value
+            start = axis.dom.min.value
             if start != 0:
-                first = start if start is not None else self._builder.symbol(axis.dom[0])
+                first = start if start is not None else self._builder.symbol(axis.dom.min)
                 value = binary("add", value, first)
             leaves[id(axis)] = value
         return Emitter(self._builder, self._buffers, leaves)

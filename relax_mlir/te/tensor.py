@@ -5,6 +5,7 @@ from typing import Any
 
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.errors import ExprError, ExprTypeError
+from relax_mlir.ir.range import Range
 from relax_mlir.tir.arithmetic import as_expr, size_of
 from relax_mlir.tir.dtypes import SIZE, is_float
 from relax_mlir.tir.nodes import ProducerLoad
@@ -45,7 +46,7 @@ class IterVar(Leaf):
     """An axis of a stage: the variable that runs over it, and what it runs over.
 
     Attributes:
-        dom: its first value and how many there are.
+        dom: the range that it runs over.
         iter_type: `spatial` or `reduction`.
     """
 
@@ -53,7 +54,7 @@ class IterVar(Leaf):
 
     def __init__(self, dom: tuple[SymExpr, SymExpr], name: str, iter_type: str) -> None:
         super().__init__(name, SIZE)
-        self.dom, self.iter_type = dom, iter_type
+        self.dom, self.iter_type = Range.from_min_extent(*dom), iter_type
 
     @property
     def var(self) -> "IterVar":
@@ -105,7 +106,8 @@ class Tensor:
         items = indices if isinstance(indices, tuple) else (indices,)
         if len(items) != self.ndim:
             raise ExprError(
-                f"'{self.name}' has {self.ndim} dimensions, it is indexed with {len(items)}"
+                f"'{self.name}' has {self.ndim} dimensions, it is indexed with {len(items)}; all "
+                "indices stand in one pair of brackets, A[i, j]"
             )
         return ProducerLoad(self, [self._index(*pair) for pair in enumerate(items)])
 

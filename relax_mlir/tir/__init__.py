@@ -16,7 +16,7 @@ _EXPORTS = {
     **dict.fromkeys(("Schedule", "ScheduleError", "Trace"), "schedule"),
     "IndexMap": "schedule.index_map",
     "TensorIntrin": "tensor_intrin",
-    "Buffer": "parameters",
+    **dict.fromkeys(("Buffer", "decl_buffer"), "parameters"),
     **dict.fromkeys(("build", "lower"), "lowering"),
     **dict.fromkeys(("cast", "const"), "arithmetic"),
     **dict.fromkeys(("call_extern", "call_packed", "call_pure_extern"), "externs"),
@@ -33,7 +33,6 @@ _OPERATIONS = "statements are operations of MLIR: func.walk(...) finds them (doc
 _REFUSED = {
     "analysis": "mod.verify() checks a program, relax_mlir.arith.Analyzer proves, "
     "lowering.tir_to_vector.plan.classify says what kernels are",
-    "decl_buffer": "te.placeholder describes a tensor, T.decl_buffer a buffer in a script",
     "StringImm": "texts are Python's",
     "layout": "layouts are index maps: tir.IndexMap",
     "op": "its functions are those of tir itself",

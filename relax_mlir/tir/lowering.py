@@ -35,7 +35,7 @@ def lower(inp: Any, *, simple_mode: bool = False) -> IRModule:
     return Sequential([registry.get_pass(name) for name in names], name="tir.lower")(module_of(inp))
 
 
-def build(inp: Any, target: "str | Target" = "llvm") -> Any:
+def build(inp: Any, target: "str | Target | None" = None) -> Any:
     """Compile prim funcs; `build(mod)["name"](a, b)` calls one.
 
     Args:

@@ -38,6 +38,24 @@ class Buffer:
         return len(self.shape)
 
 
+def decl_buffer(shape: Any, dtype: str = "float32", name: str = "buffer") -> Buffer:
+    """Return the description of a buffer, as `PrimFunc.specialize` takes it.
+
+    Args:
+        shape: integers and symbolic ones.
+        dtype: of its elements.
+        name: of the buffer.
+
+    Raises:
+        ExprTypeError: an element of the shape is no size.
+        ExprError: there is no such dtype, or a size is negative.
+    """
+    from relax_mlir.te.tensor import dims_of
+    from relax_mlir.tir.dtypes import checked
+
+    return Buffer(name, dims_of(shape, f"tir.decl_buffer '{name}'"), checked(dtype))
+
+
 def parameters(func: ir.Operation) -> list[tuple[Param, Buffer | None]]:
     """Return the parameters of a prim func in order, each with its buffer, None for a number."""
     found: list[tuple[Param, Buffer | None]] = []

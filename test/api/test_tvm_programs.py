@@ -159,6 +159,36 @@ def test_ranges_of_symbols() -> None:
     analyzer.bind(x, tvm.ir.Range(2, 8))
     assert analyzer.const_int_bound(x * 2) == (4, 14)
     k = te.reduce_axis(tvm.ir.Range.from_min_extent(1, 4))
-    assert [str(each) for each in k.dom] == ["1", "4"]
+    assert [str(k.dom.min), str(k.dom.extent)] == ["1", "4"]
     with pytest.raises(ExprTypeError, match="takes integers and sizes"):
         tvm.ir.Range("x")
+
+
+def test_strides_of_a_matched_region_are_bound_together():
+    @T.prim_func
+    def tiles(A: T.Buffer((8, 8), "float32"), B: T.Buffer((8, 8), "float32")):
+        for i, j in T.grid(2, 2):
+            with T.block("tile"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                s0, s1 = T.int32(), T.int32()
+                AA = T.match_buffer(
+                    A[vi * 4 : vi * 4 + 4, vj * 4 : vj * 4 + 4], (4, 4), strides=[s0, s1],
+                    offset_factor=1,
+                )  # fmt: skip
+                for a, b in T.grid(4, 4):
+                    B[vi * 4 + a, vj * 4 + b] = AA[a, b] * 2.0
+
+    x, y = np.arange(64, dtype="float32").reshape(8, 8), np.zeros((8, 8), "float32")
+    tvm.build(tiles)(x, y)
+    np.testing.assert_array_equal(y, 2 * x)
+
+
+def test_blocks_under_their_later_names_and_axes_with_ranges():
+    a = te.placeholder((4, 5), name="a")
+    b = te.compute((4, 5), lambda i, j: a[i, j] + 1.0, name="b")
+    assert (b.op.axis[1].dom.min.value, b.op.axis[1].dom.extent.value) == (0, 5)
+    schedule = tir.Schedule(te.create_prim_func([a, b]))
+    root = schedule.get_sblock("root")
+    names = [schedule.get(block).name_hint for block in schedule.get_child_sblocks(root)]
+    assert names == ["b"]
+    assert [schedule.get(x).name_hint for x in schedule.get_output_sblocks(root)] == ["b"]

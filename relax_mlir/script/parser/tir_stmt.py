@@ -230,8 +230,16 @@ class TirStmtParser:
                 return
             self._store(buffer, target, self.expr.evaluate(value), value)
             return
+        pair = isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple)
+        if pair and len(target.elts) == len(value.elts) and all(map(self._is_variable, value.elts)):
+            # `s0, s1 = T.int32(), T.int32()`: the strides of a T.match_buffer.
+            return
         if not isinstance(target, ast.Name):
-            self.scope.fail(target, "only variables and elements of buffers can be bound")
+            self.scope.fail(
+                target,
+                "only variables and elements of buffers can be bound, one in a statement: write "
+                "'a = x' and 'b = y' for 'a, b = x, y'",
+            )
         if self.module.is_module(self.scope, value):
             self.scope.modules.add(target.id)
             return
@@ -256,7 +264,7 @@ class TirStmtParser:
                 self.scope.fail(value.args[0], 'T.env_thread takes a thread, "threadIdx.x"')
             self.threads[target.id] = name
             return
-        if path and not value.args and not value.keywords and self.expr.is_dtype(path[2:]):
+        if self._is_variable(value):
             # `x = T.float32()`: a variable that a T.LetStmt gives its value.
             return
         if path and path.startswith("T.axis"):
@@ -274,6 +282,13 @@ class TirStmtParser:
             if not isinstance(op.location, ir.NameLoc):
                 op.location = self.scope.location(node, target.id)
         self.scope.bind(target.id, raw)
+
+    def _is_variable(self, value: Node) -> bool:
+        """Whether an expression is `T.int32()`, a variable without a value."""
+        if not isinstance(value, ast.Call) or value.args or value.keywords:
+            return False
+        path = self.scope.path(value.func)
+        return bool(path) and self.expr.is_dtype(path[2:])
 
     def _store(self, buffer: Buffer, target: Node, raw: Any, value: Node) -> None:
         self.store(buffer, target, self.expr.indices(target, buffer), raw, value)

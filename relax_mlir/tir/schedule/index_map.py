@@ -57,6 +57,8 @@ class IndexMap:
         mapping_function: Callable[..., Any],
         ndim: int | None = None,
         inverse_index_map: "Callable[..., Any] | IndexMap | None" = None,
+        *,
+        index_dtype: str = "int64",
     ) -> "IndexMap":
         """Return the map that a function of integers describes.
 
@@ -64,6 +66,7 @@ class IndexMap:
             mapping_function: takes the indices, gives one integer expression or several.
             ndim: how many indices there are, needed where the function takes `*indices`.
             inverse_index_map: the way back, for maps that this is not found of.
+            index_dtype: as in TVM; all indices are int64 here.
 
         Raises:
             ValueError: it takes another number of indices, or gives axis separators.

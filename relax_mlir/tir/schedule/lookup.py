@@ -35,6 +35,10 @@ class LookupPrimitives(ScheduleBase):
         """Return the blocks inside a block or a loop that are in no other block there."""
         return self._block_rvs(tree.blocks_under(self._op(block_or_loop)))
 
+    def get_child_sblocks(self, block_or_loop: BlockRV | LoopRV) -> list[BlockRV]:
+        """Return the blocks inside; TVM's later name of `get_child_blocks`."""
+        return self.get_child_blocks(block_or_loop)
+
     @primitive("GetProducers", inputs=("block",), pure=True)
     def get_producers(self, block: BlockRV | str) -> list[BlockRV]:
         """Return the blocks beside a block that write what it reads."""
@@ -49,3 +53,7 @@ class LookupPrimitives(ScheduleBase):
     def get_output_blocks(self, scope_block: BlockRV | str) -> list[BlockRV]:
         """Return the blocks in a block that write to parameters of the function."""
         return self._block_rvs(scopes.output_blocks(self._block(scope_block)))
+
+    def get_output_sblocks(self, scope_block: BlockRV | str) -> list[BlockRV]:
+        """Return the blocks that write to parameters; TVM's later name of `get_output_blocks`."""
+        return self.get_output_blocks(scope_block)

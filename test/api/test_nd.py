@@ -1,0 +1,97 @@
+"""`nd`, `runtime.tensor` and `target`: what programs for TVM begin with."""
+
+import numpy as np
+import pytest
+
+import relax_mlir as tvm
+from relax_mlir import relax, te
+from relax_mlir.errors import ArgumentTypeError, DeviceError, PipelineError, ShapeMismatchError
+from relax_mlir.script import ir as I
+from relax_mlir.script import relax as R
+
+X = np.arange(12, dtype="float32").reshape(3, 4)
+
+
+def _add():
+    n = te.var("n")
+    a, b = te.placeholder((n, 4), name="a"), te.placeholder((n, 4), name="b")
+    return te.create_prim_func([a, b, te.compute((n, 4), lambda i, j: a[i, j] + b[i, j])])
+
+
+def test_arrays_are_arguments_that_a_prim_func_writes():
+    dev = tvm.cpu(0)
+    a, b = tvm.nd.array(X, dev), tvm.runtime.tensor(2 * X, device=dev)
+    c = tvm.nd.empty((3, 4), "float32", dev)
+    tvm.build(_add(), target="llvm")(a, b, c)
+    np.testing.assert_array_equal(c.numpy(), 3 * X)
+    np.testing.assert_array_equal(c, 3 * X)
+    assert type(c.asnumpy()) is np.ndarray
+    assert not np.shares_memory(c.numpy(), c)
+    assert (c.shape, str(c.dtype), c.device) == ((3, 4), "float32", dev)
+
+
+def test_arrays_are_arguments_of_relax_functions():
+    @I.ir_module
+    class Model:
+        @R.function
+        def main(x: R.Tensor(("n", 4), "float32")):
+            return R.add(x, x)
+
+    vm = relax.VirtualMachine(relax.build(Model), tvm.cpu(), profile=True)
+    np.testing.assert_array_equal(vm["main"](tvm.nd.array(X)), 2 * X)
+
+
+def test_copies():
+    a = tvm.nd.array(X)
+    assert not np.shares_memory(a, X)
+    b = tvm.nd.empty((3, 4))
+    assert np.shares_memory(a.copyto(b), b)
+    np.testing.assert_array_equal(b, X)
+    np.testing.assert_array_equal(a.copyto(tvm.cpu()), X)
+    np.testing.assert_array_equal(b.copyfrom(X.astype("float64") + 1), X + 1)
+    np.testing.assert_array_equal(tvm.nd.array(X.T), X.T)
+    assert tvm.nd.array([[1, 2]]).shape == (1, 2)
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda: tvm.nd.array("abc"), ArgumentTypeError, "takes an array of numbers"),
+        (lambda: tvm.nd.array([[1], [1, 2]]), ArgumentTypeError, "takes an array of numbers"),
+        (lambda: tvm.nd.array(X, "gpu:0"), DeviceError, "gpu"),
+        (lambda: tvm.nd.array(X, mem_scope="shared"), ArgumentTypeError, "scope 'shared'"),
+        (lambda: tvm.nd.empty((3, -1)), ArgumentTypeError, "sizes of 0 and more, got"),
+        (lambda: tvm.nd.empty((3,), "float31"), ArgumentTypeError, "unknown dtype 'float31'"),
+        (lambda: tvm.nd.array(X).copyto(tvm.nd.empty((4, 3))), ShapeMismatchError, r"\(3, 4\)"),
+        (lambda: tvm.nd.array(X).copyto(np.empty((3, 4))), ArgumentTypeError, "into float64"),
+        (lambda: tvm.nd.array(X).copyfrom(X[0]), ShapeMismatchError, r"is \(3, 4\), got \(4,\)"),
+    ],
+)
+def test_errors(call, error, message):
+    with pytest.raises(error, match=message):
+        call()
+
+
+def test_a_target_is_a_text_with_a_kind():
+    target = tvm.target.Target("llvm -mcpu=x86-64-v3", host="llvm")
+    assert target == "llvm -mcpu=x86-64-v3"
+    assert target.kind.name == "llvm"
+    assert target.attrs == {"mcpu": "x86-64-v3"}
+    assert tvm.target.Target(target.export()) == target
+    assert tvm.target.Target.current() is None
+    with target:
+        assert tvm.target.Target.current() is target
+        inside = relax.build(_add())
+    assert inside.metadata["target"] == relax.build(_add(), target).metadata["target"]
+    assert inside.metadata["target"].endswith("-mcpu=x86-64-v3")
+
+
+def test_errors_of_targets():
+    with pytest.raises(PipelineError, match="unknown target kind 'cuda'"):
+        tvm.target.Target("cuda")
+    with pytest.raises(PipelineError, match="unknown target kind 'cuda'"):
+        tvm.target.Target("llvm", host="cuda")
+    with pytest.raises(PipelineError, match=r"a target is a text .* got int 3"):
+        tvm.target.Target(3)
+    with pytest.raises(PipelineError, match="no current target"):
+        tvm.target.Target.current(allow_none=False)
