@@ -11,6 +11,7 @@ from relax_mlir.dialects.tir.scalar import (
     compare,
     is_float,
     is_unsigned,
+    multiply_add,
     select,
     unary,
 )
@@ -32,7 +33,39 @@ def _named(name: str) -> Callable[[Scalar], Scalar]:
     return lambda x: unary(name, x)
 
 
+# What a normal variable is beyond u with, over e**(-u**2 / 2) / (u + _NEAR), by powers of
+# _NEAR / (u + _NEAR) - _MIDDLE; for u from 0 to _FAR, from where on all of it is nothing.
+_NEAR, _MIDDLE, _FAR = 4.0, 0.546875, 39.0
+_TAIL = (
+    0.8158364223189442, 1.3712095516573806, 1.7713580049664324, 1.6781727993610187,
+    1.0148190321782113, 0.16928796983643207, -0.2880802729241054, -0.18672180646910042,
+    0.08265695020033725, 0.10893402082904802, -0.03728346097974911, -0.06260258678257254,
+    0.029037872702259333, 0.035245013895831276, -0.028075856737647127, -0.016189319511816624,
+    0.02623666918417323, 0.0021392954064063823, -0.020898658701069106, 0.005331921973792462,
+    0.01239521217292602, -0.0043279228814489465, -0.004048940085376609,
+)  # fmt: skip
+
+
+def _gelu_of_double(x: Scalar) -> Scalar:
+    """Return x, if positive, less |x| times the share of a normal distribution beyond |x|."""
+    magnitude = unary("abs", x)
+    u = select(compare("gt", magnitude, _FAR), _FAR, magnitude)
+    # Half of the digits: their square is exact, as what it leaves of u's is nearly.
+    high = cast(cast(u, "float32"), "float64")
+    left = (u - high) * (u + high) * -0.5
+    near = _NEAR / (u + _NEAR) - _MIDDLE
+    tail = cast(_TAIL[-1], "float64")
+    for factor in _TAIL[-2::-1]:
+        tail = multiply_add(tail, near, cast(factor, "float64"))
+    tail = u / (u + _NEAR) * tail * unary("exp", high * high * -0.5)
+    lost = tail + tail * (left + left * left * (left * (1 / 6) + 0.5))
+    # Minus infinity times nothing is NaN.
+    return x * select(compare("gt", x, 0), cast(1.0, "float64"), 0.0) - lost
+
+
 def _gelu(x: Scalar) -> Scalar:
+    if x.dtype == "float64":
+        return _gelu_of_double(x)
     # `expand-math` knows it in this form, and makes one function of it that loses no digits.
     return x * 0.5 * (unary("erf", x * math.sqrt(0.5)) + 1.0)
 

@@ -59,6 +59,7 @@ def machine() -> Any:
     functions += "".join(_function(name, "xy") for name in BINARY)
     functions += "".join(_function(name, "x", "float64") for name in DOUBLES)
     functions += "".join(_function(name, "xy", "float64") for name in ("atan2", "power"))
+    functions += _function("nn.gelu", "x", "float64")
     functions += """
     @R.function
     def power_of_difference(x: R.Tensor(("n",), "float32"), y: R.Tensor(("n",), "float32")):
@@ -133,6 +134,27 @@ def test_gelu_far_below_zero(machine: Any) -> None:
     """Where results are smallest; 4.88 units were found here once. Pieces end within it."""
     x = -np.linspace(4, 14.6, 400_000, dtype="f4")
     check(machine["nn_gelu"](x), REFERENCES["nn.gelu"](x.astype("f8")), ALLOWED["nn.gelu"])
+
+
+# Numbers and their gelu, to all digits: libm's erfc of a rounded product has fewer.
+GELU_OF_DOUBLES = [
+    (5.5, 5.499999895557407), (2.25, 2.2224949365261493), (0.75, 0.5800294857173488),
+    (0.1, 0.053982783727702904), (1e-09, 5.000000003989423e-10), (-1e-300, -5e-301),
+    (-1e-09, -4.999999996010577e-10), (-0.13, -0.058276817734907053), (-0.5, -0.15426876936299344),
+    (-1.0, -0.15865525393145705), (-1.75, -0.07010352451167991), (-2.5, -0.015524163314440337),
+    (-4.0, -0.0001266849673324797), (-5.9, -1.0723296392286628e-08),
+    (-8.3, -4.3206228882589113e-16), (-8.7, -1.4436961568693623e-17),
+    (-12.5, -4.665705373597142e-35), (-20.0, -5.507248237212468e-88),
+    (-30.0, -1.472014178144456e-196), (-37.25, -1.9734635705229075e-302),
+    (-38.0, -1.096462777e-314), (-38.6, -0.0), (0.0, 0.0), (1e308, 1e308), (-1e308, -0.0),
+    (np.inf, np.inf), (-np.inf, np.nan), (np.nan, np.nan),
+]  # fmt: skip
+
+
+def test_gelu_of_doubles(machine: Any) -> None:
+    """`x * (1 + erf(...))` has no digits left from -6 on, and is nothing from -8.4 on."""
+    x, exact = np.array(GELU_OF_DOUBLES).T
+    check(machine["nn_gelufloat64"](x), exact, 5.0)
 
 
 def test_silu_where_results_become_subnormal(machine: Any) -> None:
