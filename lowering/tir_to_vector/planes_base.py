@@ -13,6 +13,7 @@ from relax_mlir.lowering.tir_to_vector.epilogue import Finish
 from relax_mlir.lowering.tir_to_vector.flat import inner_dims
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.machine import Machine
+from relax_mlir.lowering.tir_to_vector.multiply import multiply_add
 from relax_mlir.lowering.tir_to_vector.operands import Layout
 from relax_mlir.lowering.tir_to_vector.planes import Planes
 
@@ -161,6 +162,12 @@ class PlanesBase(ABC):
         if widen is not None:
             value = self.emit.op(widen, [value], self.vector.element_type)
         return self.emit.splat(value, self.vector)
+
+    def combined(self, total: ir.Value, pixel: ir.Value, element: ir.Value | None) -> ir.Value:
+        """Add pixels times an element of the window, or combine them where there is none."""
+        if element is None:
+            return self.emit.op(self.found.flat.combiner, [total, pixel], self.vector)
+        return multiply_add(self.emit, self.machine, pixel, element, total)
 
     def _heights(self, low: Index, high: Index) -> Iterator[tuple[int, bool]]:
         """Return rows of tiles, and whether there may be fewer than that."""

@@ -13,7 +13,6 @@ from functools import partial
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.machine import Machine
-from relax_mlir.lowering.tir_to_vector.multiply import multiply_add
 from relax_mlir.lowering.tir_to_vector.planes import Planes
 from relax_mlir.lowering.tir_to_vector.planes_base import MOST_ELEMENTS, ROWS, PlanesBase
 from relax_mlir.lowering.tir_to_vector.planes_pixels import RowPixels, Shifter, Ways
@@ -220,7 +219,9 @@ class DirectPlanes(PlanesBase):
             load = partial(self._vector, masks, tile, place, live)
             row = RowPixels(emit, self.ways, tile.col, load, self.shifter)
             for use in uses:
-                sums[use.row] = self._combined(sums[use.row], row.at(use.shift), use)
+                sums[use.row] = self.combined(
+                    sums[use.row], row.at(use.shift), self.elements[use.steps]
+                )
             if not isinstance(self.source_strides[-2], int) and self.machine.tables:
                 # Rows of unknown length would all be loaded first, to registers that there are not.
                 done = sorted({use.row for use in uses})
@@ -309,12 +310,6 @@ class DirectPlanes(PlanesBase):
             return mask
         all_ = emit.op("vector.broadcast", [live], self.pixels.type)
         return all_ if mask is None else emit.both(mask, all_)
-
-    def _combined(self, total: ir.Value, pixel: ir.Value, use: Use) -> ir.Value:
-        element = self.elements[use.steps]
-        if element is None:
-            return self.emit.op(self.found.flat.combiner, [total, pixel], self.vector)
-        return multiply_add(self.emit, self.machine, pixel, element, total)
 
     def _store(self, env: dict[int, Index], tile: Tile, sums: Sequence[ir.Value]) -> None:
         """Store the rows of a tile that are there."""

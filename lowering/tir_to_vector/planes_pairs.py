@@ -127,7 +127,9 @@ class PairedPlanes(DirectPlanes):
                     ]
                     picked = {x: self._picked(pixels, x) for x in {use.shift: 0 for use in uses}}
                     for use in uses:
-                        sums[use.row] = self._combined(sums[use.row], picked[use.shift], use)
+                        sums[use.row] = self.combined(
+                            sums[use.row], picked[use.shift], self.elements[use.steps]
+                        )
                 self._store_halves(env, tile, sums)
 
     def _store_halves(self, env: dict[int, Index], tile: Tile, sums: list[ir.Value]) -> None:

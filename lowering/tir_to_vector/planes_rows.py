@@ -4,13 +4,18 @@ A row's columns are sorted by their remainder to the stride of the window, so th
 vector of outputs needs for one element of the window lie side by side.
 """
 
+import itertools
 from collections.abc import Sequence
 
 from relax_mlir.dialects.bindings import ir
+from relax_mlir.lowering.tir_to_vector.emit import KEEP
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.lane_picks import every_nth
 from relax_mlir.lowering.tir_to_vector.planes_base import REST_ROWS
 from relax_mlir.lowering.tir_to_vector.planes_writer import PlanesWriter
+
+# Rows of a window that are written out beside those of a tile.
+_MOST_DOWN = 11
 
 
 class PlaneRows(PlanesWriter):
@@ -18,6 +23,7 @@ class PlaneRows(PlanesWriter):
 
     def _shape(self) -> None:
         emit, found = self.emit, self.found
+        self.down = self._window_rows()
         # A row ends with room for the vectors that begin before its end.
         phase = emit.div(emit.add(self.reach[-1], found.stride - 1), found.stride)
         vectors = emit.add(emit.div(phase, self.lanes), 2)
@@ -108,7 +114,11 @@ class PlaneRows(PlanesWriter):
             sums = [emit.vector_load(self.out.base, each, self.vector, mask) for each in at]
         else:
             sums = [self.splat(init)] * rows
-        sums = self.window(here, [], found.reductions, sums)
+        if self.elements is None and self.down is not None:
+            others = [i for i in found.reductions if i != self.down]
+            sums = self._by_columns(here, others, sums)
+        else:
+            sums = self.window(here, [], found.reductions, sums)
         for number, (there, value) in enumerate(zip(places, sums, strict=True)):
             if number == 0 or isinstance(left, int):
                 self.put(value, there, mask)
@@ -116,7 +126,54 @@ class PlaneRows(PlanesWriter):
             with emit.when(emit.compare("slt", number, left)):
                 self.put(value, there, mask)
 
+    def _window_rows(self) -> int | None:
+        """Return the reduction along which windows slide as a tile's rows do, if it is short."""
+        found = self.found
+        for axis in found.axes[:-1]:
+            if found.row not in axis.inner:
+                continue
+            along = [i for i in axis.inner if i in found.reductions]
+            extent = found.flat.iters[along[0]].extent.value if len(along) == 1 else None
+            return along[0] if extent is not None and extent <= _MOST_DOWN else None
+        return None
+
+    def _by_columns(
+        self, env: dict[int, Index], left: list[int], sums: list[ir.Value]
+    ) -> list[ir.Value]:
+        """Add up a large window a column at a time: each pixel goes to all rows that see it."""
+        emit, found, down = self.emit, self.found, self.down
+        if left:
+            position, *rest = left
+            with emit.loop(0, self.extent(position), 1, sums, KEEP) as loop:
+                inner = {**env, position: loop.counter}
+                loop.carry(self._by_columns(inner, rest, loop.carried))
+            return loop.results
+        assert down is not None  # asked before
+        size = found.flat.iters[down].extent.value or 1
+        elements = [self._element({**env, down: step}) for step in range(size)]
+        axis, stride = next(
+            each
+            for each in zip(found.axes, self.strides, strict=False)
+            if found.row in each[0].inner
+        )
+        step, factor = axis.inner[found.row], axis.inner[down]
+        uses: dict[int, list[tuple[int, int]]] = {}
+        for row, number in itertools.product(range(len(sums)), range(size)):
+            uses.setdefault(row * step + number * factor, []).append((row, number))
+        corner, sums = self._place({**env, down: 0}, 0), list(sums)
+        for offset in sorted(uses):
+            at = emit.add(corner, emit.mul(offset, stride))
+            pixel = emit.vector_load(self.plane, [at], self.vector)
+            for row, number in uses[offset]:
+                sums[row] = self.combined(sums[row], pixel, elements[number])
+        return sums
+
     def _pixels(self, env: dict[int, Index], count: int) -> list[ir.Value]:
+        places = [self._place(env, r) for r in range(count)]
+        return [self.emit.vector_load(self.plane, [place], self.vector) for place in places]
+
+    def _place(self, env: dict[int, Index], below: int) -> Index:
+        """Return where the pixels are that a row of the tile meets, so many below the first."""
         emit, found = self.emit, self.found
         *outer, last = found.axes
         shift: Index = 0
@@ -126,14 +183,11 @@ class PlaneRows(PlanesWriter):
         quotient = emit.div(shift, found.stride)
         phase = emit.sub(shift, emit.mul(quotient, found.stride))
         along = emit.add(emit.mul(phase, self.phase), emit.add(env[found.col], quotient))
-        pixels = []
-        for r in range(count):
-            place = emit.add(self.start, along)
-            for axis, stride in zip(outer, self.strides, strict=True):
-                index: Index = 0
-                for i, factor in axis.inner.items():
-                    at = emit.add(env[i], r) if i == found.row else env[i]
-                    index = emit.add(index, emit.mul(at, factor))
-                place = emit.add(place, emit.mul(index, stride))
-            pixels.append(emit.vector_load(self.plane, [place], self.vector))
-        return pixels
+        place = emit.add(self.start, along)
+        for axis, stride in zip(outer, self.strides, strict=True):
+            index: Index = 0
+            for i, factor in axis.inner.items():
+                at = emit.add(env[i], below) if i == found.row else env[i]
+                index = emit.add(index, emit.mul(at, factor))
+            place = emit.add(place, emit.mul(index, stride))
+        return place

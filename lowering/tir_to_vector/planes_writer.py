@@ -5,7 +5,6 @@ from contextlib import ExitStack
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
-from relax_mlir.lowering.tir_to_vector.multiply import multiply_add
 from relax_mlir.lowering.tir_to_vector.planes_base import PlanesBase
 from relax_mlir.lowering.tir_to_vector.team import Part
 from relax_mlir.lowering.tir_to_vector.vector_nest import work_of
@@ -144,13 +143,9 @@ class PlanesWriter(PlanesBase):
     def _step(
         self, env: dict[int, Index], steps: list[Index], sums: list[ir.Value]
     ) -> list[ir.Value]:
-        emit, known = self.emit, self.elements
+        known = self.elements
         element = self._element(env) if known is None else known[tuple(steps)]
         pixels = self._pixels(env, len(sums))
-        if element is None:
-            combiner = self.found.flat.combiner
-            return [emit.op(combiner, pair, self.vector) for pair in zip(sums, pixels, strict=True)]
         return [
-            multiply_add(emit, self.machine, pixel, element, total)
-            for total, pixel in zip(sums, pixels, strict=True)
+            self.combined(total, pixel, element) for total, pixel in zip(sums, pixels, strict=True)
         ]
