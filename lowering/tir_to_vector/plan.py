@@ -21,6 +21,8 @@ from relax_mlir.lowering.tir_to_vector.apart_writer import Apart, emit_apart
 from relax_mlir.lowering.tir_to_vector.attention import Attention, match_attention
 from relax_mlir.lowering.tir_to_vector.attention_kernel import emit_attention
 from relax_mlir.lowering.tir_to_vector.bool_totals import combine_bytes
+from relax_mlir.lowering.tir_to_vector.channel_windows import ChannelWindows, match_channels
+from relax_mlir.lowering.tir_to_vector.channel_windows_kernel import emit_channels
 from relax_mlir.lowering.tir_to_vector.contraction import Contraction
 from relax_mlir.lowering.tir_to_vector.convolution import (
     Convolution,
@@ -43,7 +45,7 @@ from relax_mlir.lowering.tir_to_vector.index_map_writer import emit_index_map
 from relax_mlir.lowering.tir_to_vector.machine import Machine
 from relax_mlir.lowering.tir_to_vector.matrix_product import is_matrix_product, is_sum_of_products
 from relax_mlir.lowering.tir_to_vector.merged_loops import merge_loops
-from relax_mlir.lowering.tir_to_vector.planes import Planes, find_planes
+from relax_mlir.lowering.tir_to_vector.planes import Planes, find_planes, match_planes
 from relax_mlir.lowering.tir_to_vector.planes_kernel import emit_planes
 from relax_mlir.lowering.tir_to_vector.prologue import Prologue, emit_prologue, match_prologue
 from relax_mlir.lowering.tir_to_vector.row_pieces import RowPieces, emit_pieces, find_pieces
@@ -202,7 +204,7 @@ def _several(tops: Sequence[ir.Operation], machine: Machine) -> Plan | None:
     attention = match_attention(tops, machine)
     if attention is not None:
         return _attention(attention)
-    planes = find_planes(tops, machine)
+    planes = find_planes(tops, machine, (match_planes, match_channels))
     if planes is not None:
         return _planes(planes)
     winograd = find_winograd(tops)
@@ -318,7 +320,13 @@ def _convolution(nests: list[Nest], found: Convolution) -> Plan:
 
 
 def _planes(found: Planes) -> Plan:
-    return _window(found.nests, found, lambda emit, machine: emit_planes(found, emit, machine))
+    def write(emit: Emitter, machine: Machine) -> None:
+        if isinstance(found, ChannelWindows):
+            emit_channels(found, emit, machine)
+        else:
+            emit_planes(found, emit, machine)
+
+    return _window(found.nests, found, write)
 
 
 def _copied(copied: CopiedWindow) -> Plan:

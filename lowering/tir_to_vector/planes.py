@@ -1,6 +1,6 @@
 """Recognising windows over planes, vectors along a row: few output channels of each, or pooling."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from relax_mlir.dialects.bindings import ir
@@ -103,25 +103,37 @@ class Planes:
 
 def match_planes(
     nest: Nest, flat: FlatNest, padded: Padded | None, machine: Machine
-) -> Planes | str:
-    """Return how a reduction slides a window over planes, or why it does not."""
+) -> Planes | None:
+    """Return how a reduction slides a window over planes, None where it does not."""
     out = flat.accesses[flat.store]
     if machine.lanes(out.buffer.type.element_type) is None:
-        return "its sums have no vector form"
+        return None
+    for image, kernel, widen in window_sides(flat):
+        found = _assign(nest, flat, (image, kernel), widen, out, padded)
+        if found is not None:
+            return found
+    return None
+
+
+def window_sides(
+    flat: FlatNest,
+) -> list[tuple[FlatAccess, FlatAccess | None, tuple[str | None, str | None]]]:
+    """Return what may be the image and the kernel of a window, and what widens them.
+
+    There is no kernel where elements are combined as they are, and nothing for other reductions.
+    """
     pooled = _pooled(flat)
     if pooled is not None:
         image, widen = pooled
-        found = _assign(nest, flat, (image, None), (widen, None), out, padded)
-        return found or "it slides no window over planes"
+        return [(image, None, (widen, None))]
     product = match_product(flat)
     if isinstance(product, str):
-        return product
+        return []
     sides, _ = product
-    for (image, widen), (kernel, kernel_widen) in (sides, sides[::-1]):
-        found = _assign(nest, flat, (image, kernel), (widen, kernel_widen), out, padded)
-        if found is not None:
-            return found
-    return "it slides no window over planes"
+    return [
+        (image, kernel, (widen, kernel_widen))
+        for (image, widen), (kernel, kernel_widen) in (sides, sides[::-1])
+    ]
 
 
 def _pooled(flat: FlatNest) -> tuple[FlatAccess, str | None] | None:
@@ -157,7 +169,7 @@ def _assign(
     stride = image.strides[col].value
     if stride is None or not 0 < stride <= _MOST_STRIDE:
         return None
-    axes = _axes(nest, flat, image, kernel, reductions)
+    axes = plane_axes(nest, flat, image, kernel, reductions)
     if axes is None or len(axes[-1].inner) < 2 or col not in axes[-1].inner:
         return None
     if any(i != col and i not in reductions for i in axes[-1].inner):
@@ -186,10 +198,10 @@ def _assign(
     )  # fmt: skip
 
 
-def _axes(
+def plane_axes(
     nest: Nest, flat: FlatNest, image: FlatAccess, kernel: FlatAccess | None, reductions: list[int]
 ) -> list[PlaneAxis] | None:
-    """Return what indexes each dimension of the image, None where that is unknown or negative."""
+    """Return what indexes each dimension of an image, None where that is unknown or negative."""
     access = next(load for load in nest.loads if flat.accesses[load.op] is image)
     order = sorted(range(len(nest.types)), key=lambda i: nest.loop_of[i])
     axes = []
@@ -214,15 +226,38 @@ def _axes(
     return axes
 
 
-def find_planes(tops: Sequence[ir.Operation], machine: Machine) -> Planes | None:
-    """Return the window over planes that the first of some nests is, or makes a padded copy for."""
+Match = Callable[[Nest, FlatNest, Padded | None, Machine], Planes | None]
+
+
+def find_planes(
+    tops: Sequence[ir.Operation], machine: Machine, matches: Sequence[Match]
+) -> Planes | None:
+    """Return the window that the first of some nests is, or makes a padded copy for.
+
+    Args:
+        tops: the nests.
+        machine: what they shall run on.
+        matches: the forms that it may have, the first that it has is taken.
+    """
     padded, flat = match_first_reduction(tops)
     if flat is None:
         return None
 
+    for recognise in matches:
+        found = _joined(flat, padded, tops[1 if padded is None else 3 :], recognise, machine)
+        if found is not None:
+            return found
+    return None
+
+
+def _joined(
+    flat: FlatNest, padded: Padded | None, rest: Sequence[ir.Operation], recognise: Match,
+    machine: Machine,
+) -> Planes | None:  # fmt: skip
+    """Return a window with what follows it."""
+
     def match(extended: FlatNest) -> Planes | None:
-        found = match_planes(flat.nest, extended, padded, machine)
-        return None if isinstance(found, str) else found
+        return recognise(flat.nest, extended, padded, machine)
 
     def fits(found: Planes) -> bool:
         return walks(found.flat, found.col)
@@ -230,7 +265,7 @@ def find_planes(tops: Sequence[ir.Operation], machine: Machine) -> Planes | None
     found = match(flat)
     if found is None:
         return None
-    joined = join_window(flat, tops[1 if padded is None else 3 :], match, fits)
+    joined = join_window(flat, rest, match, fits)
     if joined is None:
         return found
     return replace(joined.found, epilogue=joined.epilogue, followers=joined.followers)

@@ -137,6 +137,14 @@ PROGRAMS: dict[str, tuple[tuple[tuple[int | str, ...], ...], str]] = {
         ((2, 18, "m", 5), (18, 1, 3, 3)), "R.nn.conv2d(a, b, padding=(1, 1), groups=18)",
     ),
     "max_pool": (((1, 3, "m", "n"),), "R.nn.max_pool2d(a, (2, 2), padding=(1, 1))"),
+    "max_pool_last": (
+        ((1, "m", "n", 19),), "R.nn.max_pool2d(a, (3, 3), (2, 2), (1, 1), layout='NHWC')",
+    ),
+    "depthwise_last": (
+        ((1, "m", "n", 19),),
+        "R.nn.conv2d(a, R.full((19, 1, 3, 3), R.const(0.5), 'float32'), padding=(1, 1), "
+        "groups=19, data_layout='NHWC')",
+    ),
     "attention": (
         (("b", "m", 6, 20), ("b", "n", 3, 20), ("b", "n", 3, 20)),
         'R.nn.attention(a, b, c, causal_mask="BottomRight")',

@@ -1,0 +1,36 @@
+// RUN: relax-opt %s --legalize-ops --lower-tir -split-input-file | FileCheck %s
+
+// Windows of one channel each, channels last: no padded copy; a tile of pixels in a vector of
+// channels, first of places inside of the image, then with masks.
+
+// CHECK-LABEL: func.func private @conv2d(
+// CHECK-NOT: memref.alloc
+// CHECK: scf.for {{.*}} step %c16
+// CHECK: vector.load
+// CHECK-NOT: vector.maskedload
+// CHECK: vector.fma
+// CHECK: vector.store
+// CHECK: scf.for {{.*}} step %c16
+// CHECK: vector.maskedload
+// CHECK: vector.fma
+// CHECK: vector.maskedstore
+func.func @depthwise(%x: tensor<1x14x14x32xf32>, %w: tensor<3x3x1x32xf32>) -> tensor<1x14x14x32xf32> attributes {relax.function} {
+  %y = "relax.conv2d"(%x, %w) {padding = array<i64: 1>, groups = 32, data_layout = "NHWC", kernel_layout = "HWIO"} : (tensor<1x14x14x32xf32>, tensor<3x3x1x32xf32>) -> tensor<1x14x14x32xf32>
+  return %y : tensor<1x14x14x32xf32>
+}
+
+// -----
+
+// Nothing is around the image, and all tiles are whole: there are no masks.
+
+// CHECK-LABEL: func.func private @max_pool2d(
+// CHECK-NOT: memref.alloc
+// CHECK-NOT: vector.maskedload
+// CHECK: vector.load
+// CHECK: arith.maximumf
+// CHECK-NOT: vector.maskedload
+// CHECK: return
+func.func @pooling(%x: tensor<1x8x16x32xf32>) -> tensor<1x4x8x32xf32> attributes {relax.function} {
+  %y = "relax.max_pool2d"(%x) {pool_size = array<i64: 2, 2>, strides = array<i64: 2, 2>, layout = "NHWC"} : (tensor<1x8x16x32xf32>) -> tensor<1x4x8x32xf32>
+  return %y : tensor<1x4x8x32xf32>
+}
