@@ -90,6 +90,9 @@ def _assign(
         return None
     across, slide = known[-1]
     row, fall = known[-2] if len(known) > 1 else (None, None)
+    if fall is None:
+        # Rows that share nothing go one by one.
+        row = None
     if across is None or any(flat.iters[i].extent.value is None for i in reductions):
         return None
     taken = {i for _, i in known}

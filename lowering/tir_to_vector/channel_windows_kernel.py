@@ -14,6 +14,7 @@ from relax_mlir.lowering.tir_to_vector.channel_windows import ChannelWindows, ch
 from relax_mlir.lowering.tir_to_vector.emit import KEEP, Emitter
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.machine import Machine
+from relax_mlir.lowering.tir_to_vector.ordered_floats import OrderedFloats
 from relax_mlir.lowering.tir_to_vector.planes_base import PlanesBase
 from relax_mlir.lowering.tir_to_vector.team import Part
 from relax_mlir.lowering.tir_to_vector.vector_nest import work_of
@@ -71,7 +72,10 @@ class _Writer(PlanesBase):
     def _shape(self) -> None:
         found, machine = self.found, self.machine
         self.right = self._way(len(found.axes) - 2, found.across, found.slide)
-        self.fall = self._way(len(found.axes) - 3, found.row, found.fall)
+        rest = len(found.axes) - 2
+        self.fall = self._way(-1 if found.fall is None else rest - 1, found.row, found.fall)
+        # The axes before those of a tile.
+        self.deep = range(rest if found.fall is None else rest - 1)
         most = max(4, machine.registers // 2)
         if self.finish is not None and self.finish.is_long:
             most = _FEW_SUMS
@@ -92,6 +96,9 @@ class _Writer(PlanesBase):
         if found.row is None:
             rows = 1
         self.fall.count, self.right.count = channel_tile(most, rows, cols, down, right)
+        self.ordered: OrderedFloats | None = None
+        if OrderedFloats.suit(found.flat.combiner, found.element):
+            self.ordered = OrderedFloats(found.flat.combiner, self.vector, self.emit)
         rank = range(len(found.axes))
         self._dims = [self.emit.dim(found.image.buffer, d) for d in rank]
         self.bits = ir.IntegerType.get_signless(self.lanes)
@@ -123,7 +130,7 @@ class _Writer(PlanesBase):
             self.right.at = loops.enter_context(self._tiles((0, self.col_stop), self.right.count))
             self._place(self.right)
             within = self._inside(self.right, self.col_stop)
-            for axis in range(len(found.axes) - 3):
+            for axis in self.deep:
                 within = self._and(within, self._deep_inside(axis, env))
             self._channels(env, self._and(inside, within))
 
@@ -241,7 +248,13 @@ class _Writer(PlanesBase):
             for at in outputs:
                 place = self.out.at(self._output(env, at, live is not None)).offset
                 sums[at] = emit.vector_load(self.out.base, [place], self.vector, stores[at])
-        values = self._reduce(self.looped, env, live, [sums[at] for at in outputs])
+        begun = [sums[at] for at in outputs]
+        if self.ordered is None:
+            values = self._reduce(self.looped, env, live, begun)
+        else:
+            begun = [self.ordered.of(value) for value in begun]
+            done = self._reduce(self.looped, env, live, begun)
+            values = [self.ordered.back(value) for value in done]
         for at, value in zip(outputs, values, strict=True):
             self.put(value, self._output(env, at, live is not None), stores[at])
 
@@ -322,10 +335,18 @@ class _Writer(PlanesBase):
                 mask = None if live is None else self._masked(live, [*deep, there, beside])
                 place = emit.add(emit.add(base, line), pixel)
                 value = self.load(place, mask, None if mask is None else self._fill_value())
+                if self.ordered is not None:
+                    value = self.ordered.of(value)
                 for (r, i), (c, j) in itertools.product(rows, cols):
                     number = r * self.right.count + c
                     sums[number] = self.combined(sums[number], value, elements[i, j])
         return sums
+
+    def combined(self, total: ir.Value, pixel: ir.Value, element: ir.Value | None) -> ir.Value:
+        """Add pixels times an element of the window, or combine them where there is none."""
+        if self.ordered is None:
+            return super().combined(total, pixel, element)
+        return self.emit.op(self.ordered.combiner, [total, pixel], total.type)
 
     def _weights(
         self, env: dict[int, Index], at: tuple[int, int], mask: ir.Value | None
@@ -341,7 +362,7 @@ class _Writer(PlanesBase):
         """Return where channels are in the axes before a tile's, and whether these have them."""
         emit = self.emit
         place, deep = env[self.found.col], list[ir.Value | bool]()
-        for axis in range(len(self.found.axes) - 3):
+        for axis in self.deep:
             index = self._deep(axis, env)
             if self._pads(axis):
                 deep.append(self._within(axis, index, index))

@@ -27,7 +27,7 @@ func.func @depthwise(%x: tensor<1x14x14x32xf32>, %w: tensor<3x3x1x32xf32>) -> te
 // CHECK-NOT: memref.alloc
 // CHECK-NOT: vector.maskedload
 // CHECK: vector.load
-// CHECK: arith.maximumf
+// CHECK: arith.maxsi
 // CHECK-NOT: vector.maskedload
 // CHECK: return
 func.func @pooling(%x: tensor<1x8x16x32xf32>) -> tensor<1x4x8x32xf32> attributes {relax.function} {

@@ -1,0 +1,64 @@
+"""Extrema of floats as extrema of integers, which take one instruction where NaN passes through."""
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.lowering.tir_to_vector.emit import Emitter
+
+# The extremum of integers, and the quiet NaN that is beyond all else in their order.
+_EXTREMA = {"arith.maximumf": ("arith.maxsi", False), "arith.minimumf": ("arith.minsi", True)}
+# What a float of so many bits has of a mantissa.
+_MANTISSA = {"f16": 10, "bf16": 7, "f32": 23, "f64": 52}
+_UNORDERED = 14
+
+
+class OrderedFloats:
+    """Integers that are in the order of floats, -0 before 0, and NaN after all or before all.
+
+    Args:
+        combiner: the extremum of floats, `arith.maximumf` or `arith.minimumf`.
+        vector: the type of vectors of floats.
+        emit: where to write.
+    """
+
+    def __init__(self, combiner: str, vector: ir.VectorType, emit: Emitter) -> None:
+        self.combiner, negative = _EXTREMA[combiner]
+        self._emit, self._vector = emit, vector
+        element = vector.element_type
+        self._bits = element.width
+        integer = ir.IntegerType.get_signless(self._bits)
+        self._integers = ir.VectorType.get(vector.shape, integer)
+        mantissa = _MANTISSA[str(element)]
+        exponent = (1 << self._bits - 1 - mantissa) - 1
+        number = (exponent << mantissa) | 1 << mantissa - 1
+        self._nan = number | 1 << self._bits - 1 if negative else number
+
+    @staticmethod
+    def suit(combiner: str, element: ir.Type) -> bool:
+        """Whether a combiner is an extremum of floats."""
+        return combiner in _EXTREMA and str(element) in _MANTISSA
+
+    def of(self, value: ir.Value) -> ir.Value:
+        """Return a vector of floats as integers."""
+        emit, integers = self._emit, self._integers
+        mask = ir.VectorType.get(self._vector.shape, emit.bool_type)
+        unordered = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), _UNORDERED)
+        found = emit.op("arith.cmpf", [value, value], mask, predicate=unordered)
+        bits = emit.op("vector.bitcast", [value], integers)
+        nan = self._splat(self._nan)
+        return self._turned(emit.op("arith.select", [found, nan, bits], integers))
+
+    def back(self, value: ir.Value) -> ir.Value:
+        """Return integers as the floats that they are for."""
+        return self._emit.op("vector.bitcast", [self._turned(value)], self._vector)
+
+    def _turned(self, value: ir.Value) -> ir.Value:
+        """Return bits with all but the sign inverted where that is set; twice it is no change."""
+        emit, integers = self._emit, self._integers
+        signs = emit.op("arith.shrsi", [value, self._splat(self._bits - 1)], integers)
+        inverted = emit.op("arith.andi", [signs, self._splat((1 << self._bits - 1) - 1)], integers)
+        return emit.op("arith.xori", [value, inverted], integers)
+
+    def _splat(self, number: int) -> ir.Value:
+        attr = ir.IntegerAttr.get(self._integers.element_type, number)
+        return self._emit.constant_of(
+            self._integers, ir.DenseElementsAttr.get_splat(self._integers, attr)
+        )
