@@ -41,7 +41,8 @@ def reduce_across(writer: "NestWriter", env: dict[int, Index], reductions: list[
         writer._put(value, env, at, mask)
 
     # Sums with masks, and what takes more than a load, need registers for other things.
-    plain = len(writer.flat.slice) == 1 and not totals.has_marks
+    slice_ = writer.flat.slice
+    plain = len(slice_) == 1 and slice_[0] in writer.flat.accesses and not totals.has_marks
     many = plain and writer.machine.registers >= _MANY_REGISTERS
     most = _COLUMNS if many else WIDE
     by_rows = many and _by_rows(writer, reductions)

@@ -32,6 +32,9 @@ def rows_in_pieces(writer: "NestWriter") -> bool | ir.Value:
         return False
     if len(flat.iters) != 2 or flat.iters[vector].reduction or len(flat.slice) != 1:
         return False
+    # What is added up may be no element of a buffer: a number made of numbers.
+    if flat.slice[0] not in flat.accesses:
+        return False
     if flat.value.type != flat.written.type.element_type:
         return False
     if writer.machine.registers < _MANY_REGISTERS or _sums_of(writer).has_marks:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from relax_mlir import relax, script
+from relax_mlir import relax, script, tir
 from relax_mlir.lowering.codegen.openmp import runtime_library
 from relax_mlir.lowering.tir_to_vector import team
 from relax_mlir.runtime.native import load_openmp
@@ -122,3 +122,25 @@ def test_threads_share_long_rows(monkeypatch: pytest.MonkeyPatch) -> None:
                     assert got.tobytes() == want.tobytes(), (name, rows, count)
     finally:
         library.omp_set_num_threads(before)
+
+
+@pytest.mark.parametrize("size", ["n", "9"])
+@pytest.mark.parametrize("dtype", ["float16", "float32"])
+def test_sums_of_numbers_that_are_in_no_buffer(size: str, dtype: str) -> None:
+    """What is added up is one operation, but no load."""
+    source = f"""from relax_mlir.script import tir as T
+@T.prim_func
+def main(a: T.handle, b: T.handle):
+    n = T.int64()
+    A = T.match_buffer(a, (n, 3), "{dtype}")
+    B = T.match_buffer(b, ({size},), "{dtype}")
+    for i, j, k in T.grid({size}, n, 4):
+        with T.block("B"):
+            vi, vj, vk = T.axis.remap("SRR", [i, j, k])
+            with T.init():
+                B[vi] = T.{dtype}(0)
+            B[vi] = B[vi] + T.{dtype}(1) * T.{dtype}(2)
+"""
+    found = np.empty(9, dtype)
+    tir.build(script.from_source(source))["main"](np.empty((9, 3), dtype), found)
+    np.testing.assert_array_equal(found, np.full(9, 72, dtype))
