@@ -11,6 +11,7 @@ from scheduled_programs import (
     MATMUL_RELU,
     ROW_SUM,
     SOFTMAX,
+    Program,
 )
 from schedules import becomes, refused, replays, results, runs
 
@@ -165,6 +166,85 @@ def test_rfactor_where_a_step_may_have_nothing_to_add() -> None:
             given = np.random.default_rng(m).standard_normal((3, m)).astype("float32")
             got = results(sch.mod, [given], (3,), "main")
             np.testing.assert_allclose(got, given.sum(1), rtol=1e-4, atol=1e-5)
+
+
+def test_rfactor_where_a_step_may_have_nothing_and_sums_are_repeated() -> None:
+    """A beginning in front of all loops is good for one time."""
+    text = """def main(A: T.Buffer((3, 7), "float32"), B: T.Buffer((3, 4), "float32")):
+    C = T.alloc_buffer((3,), "float32")
+    for i, j in T.grid(3, 4):
+        for k in range(7):
+            with T.block("C"):
+                vi, vk = T.axis.remap("SR", [i, k])
+                with T.init():
+                    C[vi] = 0.0
+                C[vi] = C[vi] + A[vi, vk]
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = C[vi]
+"""
+    program = Program("repeated", text, [(3, 7), (3, 4)], lambda a: np.tile(a.sum(1)[:, None], 4))
+    sch = Schedule(program.module)
+    _, inner = sch.split(sch.get_loops("C")[2], [None, 2])
+    refused(sch, lambda: sch.rfactor(inner, 0), "loop 'j' may reduce an element several times")
+    sch = Schedule(program.module)
+    sch.rfactor(sch.get_loops("C")[2], 0)
+    runs(sch, program)
+
+
+def test_decompose_reduction_of_an_element_that_a_loop_has_several_times() -> None:
+    """`i % 3` says which element it is, but not which of the times that it is computed."""
+    text = """def main(A: T.Buffer((3, 5), "float32"), B: T.Buffer((6,), "float32")):
+    C = T.alloc_buffer((3,), "float32")
+    for i in range(6):
+        for k in range(5):
+            with T.block("C"):
+                vi, vk = T.axis.S(3, i % 3), T.axis.R(5, k)
+                with T.init():
+                    C[vi] = 0.0
+                C[vi] = C[vi] + A[vi, vk]
+        with T.block("B"):
+            vi = T.axis.spatial(6, i)
+            B[vi] = C[vi % 3]
+"""
+    program = Program("periodic", text, [(3, 5), (6,)], lambda a: np.tile(a.sum(1), 2))
+    sch = Schedule(program.module)
+    i, k = sch.get_loops("C")
+    refused(sch, lambda: sch.decompose_reduction("C", i), "loop 'i' repeats block 'C'")
+    sch.decompose_reduction("C", k)
+    runs(sch, program)
+
+
+def test_rfactor_of_digits_of_one_loop() -> None:
+    """What is left of them is one iterator: digits of it would have other points elsewhere."""
+    text = """def main(A: T.Buffer((4, 4, 4), "float32"), B: T.Buffer((4,), "float32")):
+    C = T.alloc_buffer((4,), "float32")
+    for i, k in T.grid(4, 16):
+        with T.block("C"):
+            vi, vk, vl = T.axis.S(4, i), T.axis.R(4, k // 4), T.axis.R(4, k % 4)
+            with T.init():
+                C[vi] = 0.0
+            C[vi] = C[vi] + A[vi, vk, vl]
+    for i in range(4):
+        with T.block("B"):
+            vi = T.axis.spatial(4, i)
+            B[vi] = C[vi]
+"""
+    program = Program("digits", text, [(4, 4, 4), (4,)], lambda a: a.sum((1, 2)))
+    sch = Schedule(program.module)
+    _, k = sch.get_loops("C")
+    rf = sch.rfactor(sch.split(k, [None, 2])[1], 0)
+    sch.compute_at(rf, sch.get_loops("C")[0])
+    runs(sch, program)
+    # Two iterators that are one are moved nowhere; those that are digits are.
+    sch = Schedule(from_source(HEAD + text.replace("R(4, k % 4)", "R(16, k)").replace(
+        "vk, vl]", "vk, vl // 4]")))  # fmt: skip
+    place = sch.get_loops("B")[0]
+    refused(sch, lambda: sch.compute_at("C", place), "not known to have each point")
+    sch = Schedule(program.module)
+    sch.split(sch.get_loops("C")[1], [None, 8])
+    sch.compute_at("C", sch.get_loops("B")[0])
+    runs(sch, program)
 
 
 def test_rfactor_of_what_has_another_layout() -> None:

@@ -313,6 +313,9 @@ def test_decompose_padding_is_refused():
     assert not sch.can_decompose_padding(sch.get_block("B"), loops[0])
     sch = Schedule(MATMUL_RELU.module)
     refused(sch, lambda: sch.decompose_padding("C", sch.get_loops("C")[0]), "no complete block")
+    sch = Schedule(from_source(HEAD + PADDED.text.replace("j < 9", "j < 0")))
+    loop = sch.get_loops("pad")[0]
+    refused(sch, lambda: sch.decompose_padding("pad", loop), "all that block 'pad' stores is pad")
 
 
 def test_guarded_elements_are_not_read():

@@ -122,3 +122,34 @@ def test_readers_of_a_rolling_buffer_do_not_leave_its_loops():
     place = sch.get_loops("C")[0]
     refused(sch, lambda: sch.compute_at("B", place), "may write an element of 'P' several times")
     runs(sch, STENCIL)
+
+
+@pytest.mark.parametrize("at", ["vi + 1, vi + 2", "vi + 1, 2 * vi", "vi + 1, 15 - vi"])
+def test_dimensions_that_move_together(at: str) -> None:
+    """What is new in one dimension is new, whatever the step before had in the other."""
+    text = f"""def main(A: T.Buffer((16, 16), "float32"), C: T.Buffer((7,), "float32")):
+    B = T.alloc_buffer((16, 16), "float32")
+    for i, j in T.grid(16, 16):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = A[vi, vj] * 2.0
+    for i in range(7):
+        with T.block("C"):
+            vi = T.axis.spatial(7, i)
+            C[vi] = B[{at}] - B[{at.replace("vi +", "1 + vi +")}]
+"""
+    rows = np.arange(7)
+    second = {"vi + 1, vi + 2": rows + 3, "vi + 1, 2 * vi": 2 * rows, "vi + 1, 15 - vi": 15 - rows}
+    first = {"vi + 1, vi + 2": rows + 2, "vi + 1, 2 * vi": 2 * rows, "vi + 1, 15 - vi": 15 - rows}
+    program = Program(
+        "diagonal", text, [(16, 16), (7,)],
+        lambda a: 2 * (a[rows + 1, first[at]] - a[rows + 2, second[at]]),
+    )  # fmt: skip
+    sch = Schedule(program.module)
+    sch.compute_at("B", sch.get_loops("C")[0])
+    if at == "vi + 1, vi + 2":
+        sch.rolling_buffer("B", 0)
+        assert "B = T.alloc_buffer((2, 16)" in sch.mod.script()
+    else:
+        refused(sch, lambda: sch.rolling_buffer("B", 0), "no dimension of 'B' is used in parts")
+    runs(sch, program)

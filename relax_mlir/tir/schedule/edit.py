@@ -140,17 +140,25 @@ def copy_chosen(ops: Sequence[ir.Operation], values: dict[ir.Value, ir.Value]) -
 
     Args:
         ops: what to copy, in order.
-        values: what stands for values that they use; the results of copies are added.
+        values: what stands for values that they use; the results of copies are added. Operations
+            in their regions whose results it has are left out.
     """
     at = ir.InsertionPoint.current
     for op in ops:
         copy = op.clone(ip=at)
-        for each in tree.walk(copy):
+        replaced: list[tuple[ir.Operation, ir.Operation]] = []
+        for old, each in zip(list(tree.walk(op)), list(tree.walk(copy)), strict=True):
+            if old != op and len(old.results) and all(r in values for r in old.results):
+                replaced.append((old, each))
             for position, operand in enumerate(list(each.operands)):
                 if operand in values:
                     each.operands[position] = values[operand]
             if SREF in each.attributes:
                 del each.attributes[SREF]
+        for old, each in replaced:
+            for before, after in zip(old.results, each.results, strict=True):
+                after.replace_all_uses_with(values[before])
+            each.erase()
         values.update(zip(op.results, copy.results, strict=True))
 
 

@@ -41,7 +41,7 @@ def may_permute(
                 raise state.error(f"what {tree.describe(block)} begins with may not come first: "
                                   f"{problem}", block)  # fmt: skip
             _begins_first(state, indices, block, line, order)
-    if len(blocks) > 1:
+    if tree.units_under(line[-1]) != blocks[:1]:
         for loop in moved:
             apart(state, indices, loop, "reordered")
 

@@ -1,8 +1,13 @@
 """Finding blocks and loops: the primitives that leave the program as it is."""
 
+from relax_mlir.dialects.bindings import ir
 from relax_mlir.tir.schedule import scopes, tree
 from relax_mlir.tir.schedule.base import ScheduleBase, primitive
 from relax_mlir.tir.schedule.handles import BlockRV, LoopRV
+
+
+def _blocks(found: list[ir.Operation]) -> list[ir.Operation]:
+    return [each for each in found if each.name == tree.BLOCK]
 
 
 class LookupPrimitives(ScheduleBase):
@@ -42,12 +47,12 @@ class LookupPrimitives(ScheduleBase):
     @primitive("GetProducers", inputs=("block",), pure=True)
     def get_producers(self, block: BlockRV | str) -> list[BlockRV]:
         """Return the blocks beside a block that write what it reads."""
-        return self._block_rvs(scopes.producers(self._block(block)))
+        return self._block_rvs(_blocks(scopes.producers(self._block(block))))
 
     @primitive("GetConsumers", inputs=("block",), pure=True)
     def get_consumers(self, block: BlockRV | str) -> list[BlockRV]:
         """Return the blocks beside a block that read what it writes."""
-        return self._block_rvs(scopes.consumers(self._block(block)))
+        return self._block_rvs(_blocks(scopes.consumers(self._block(block))))
 
     @primitive("GetOutputBlocks", inputs=("scope_block",), pure=True)
     def get_output_blocks(self, scope_block: BlockRV | str) -> list[BlockRV]:

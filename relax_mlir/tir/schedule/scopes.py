@@ -1,6 +1,7 @@
 """The blocks of one scope: which writes what which other reads."""
 
 from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.relax.symbolic import SymExpr, product
 from relax_mlir.tir.schedule import tree
 from relax_mlir.tir.schedule.accesses import accesses
 from relax_mlir.tir.schedule.conditions import Comparison
@@ -37,8 +38,11 @@ def depend(block: ir.Operation, other: ir.Operation) -> bool:
 
 
 def siblings(block: ir.Operation) -> list[ir.Operation]:
-    """Return the blocks of the scope that a block is in, itself too, in order."""
-    return tree.blocks_under(tree.scope_of(block))
+    """Return the blocks of the scope that a block is in, itself too, in order.
+
+    What uses memory there outside of blocks is among them: its order counts as theirs does.
+    """
+    return tree.units_under(tree.scope_of(block))
 
 
 def producers(block: ir.Operation) -> list[ir.Operation]:
@@ -79,6 +83,8 @@ def complete_problem(block: ir.Operation, moves: bool = True) -> str | None:
     A complete block writes each element at once: its iterators are spatial, no other block of its
     scope writes its buffers, and it reads none of them.
     """
+    if block.name != tree.BLOCK:
+        return "it is no block"
     if any(kind != "spatial" for kind in tree.iter_types(block)):
         return "not all its iterators are spatial"
     if tree.has_init(block):
@@ -99,6 +105,8 @@ def reduction_problem(block: ir.Operation, moves: bool = True) -> str | None:
     A reduction block begins each element in its init region and adds to it after that: no other
     block of its scope writes its buffers, and none of their elements depends on a reduction.
     """
+    if block.name != tree.BLOCK:
+        return "it is no block"
     kinds = tree.iter_types(block)
     if not tree.has_init(block):
         return "it has no init region"
@@ -198,6 +206,36 @@ def runs_for_all(indices: Indices, block: ir.Operation) -> bool:
     )
 
 
+def has_each_point(indices: Indices, block: ir.Operation) -> bool:
+    """Whether loops give a reduction all combinations of its iterators that share loops.
+
+    Where one of its iterators and another were made of one loop, some combinations might not come.
+    """
+    facts = indices.facts(block, predicate=True)
+    loops = {
+        str(indices.var(tree.variable(each))): indices.lift(each.operands[1])
+        for each in tree.loops_around(block)
+    }
+    pairs = list(zip(indices.bindings(block), indices.extents(block), strict=True))
+    told = determined_names([binding for binding, _ in pairs], facts)
+    groups: list[tuple[set[str], SymExpr]] = []
+    for binding, extent in pairs:
+        names, size = set(binding.symbols & set(loops)), extent
+        for other in [each for each in groups if each[0] & names]:
+            groups.remove(other)
+            names, size = names | other[0], size * other[1]
+        groups.append((names, size))
+    kinds = tree.iter_types(block)
+    for names, size in groups:
+        parts = [kind for kind, (b, _) in zip(kinds, pairs, strict=True) if b.symbols & names]
+        if len(parts) < 2 or "reduction" not in parts:
+            continue
+        count = product([loops[name] for name in names])
+        if not names <= told or not facts.can_prove(count == size):
+            return False
+    return True
+
+
 def writes_once(indices: Indices, block: ir.Operation, buffer: ir.Value) -> bool:
     """Whether each point of a block's spatial iterators is known to write elements of its own."""
     arguments = tree.body_of(block).arguments
@@ -233,7 +271,7 @@ def repeats_nothing(indices: Indices, block: ir.Operation, loop: ir.Operation) -
     spatial = [value for kind, value in bindings if kind == "spatial"]
     if name <= determined_names(spatial, indices.facts(block, predicate=True)):
         return True
-    inside = tree.blocks_under(loop)
+    inside = tree.units_under(loop)
     used = {each: buffers(each) for each in inside}
     steady: set[ir.Operation] = set()
     found = True
@@ -241,6 +279,8 @@ def repeats_nothing(indices: Indices, block: ir.Operation, loop: ir.Operation) -
         found = False
         for each in inside:
             reads, writes = used[each]
+            if each.name != tree.BLOCK:
+                continue
             own = writes if tree.has_init(each) else []
             changing = [
                 other for other in inside

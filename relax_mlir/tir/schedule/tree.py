@@ -92,6 +92,29 @@ def blocks_under(op: ir.Operation) -> list[ir.Operation]:
     return found
 
 
+def units_under(op: ir.Operation) -> list[ir.Operation]:
+    """Return the blocks inside an operation and what uses memory outside of them, in order.
+
+    What is in no block, such as loops that `te.extern` writes, is one unit as far as it holds none.
+    """
+    found, stack = [], [op]
+    while stack:
+        each = stack.pop()
+        if each != op and (each.name == BLOCK or not any(o.name == BLOCK for o in walk(each))):
+            if each.name == BLOCK or any(map(_uses_memory, walk(each))):
+                found.append(each)
+            continue
+        regions = [each.regions[0]] if each.name == BLOCK else each.regions
+        stack += reversed([v.operation for r in regions for b in r.blocks for v in b.operations])
+    return found
+
+
+def _uses_memory(op: ir.Operation) -> bool:
+    if op.name.startswith(INDEX_ONLY):
+        return False
+    return any(isinstance(value.type, ir.MemRefType) for value in op.operands)
+
+
 def nested_blocks(op: ir.Operation) -> list[ir.Operation]:
     """Return all blocks inside an operation, outer ones first, itself if it is one."""
     return [each for each in walk(op) if each.name == BLOCK]

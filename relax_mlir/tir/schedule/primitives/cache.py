@@ -57,7 +57,10 @@ def cache_read(
     beside = scopes.siblings(block)
     readers = [each for each in beside if buffer in scopes.buffers(each)[0]]
     # A reduction reads what it adds to.
-    plain = [each for each in readers if buffer not in scopes.buffers(each)[1]]
+    plain = [
+        each for each in readers
+        if each.name == tree.BLOCK and buffer not in scopes.buffers(each)[1]
+    ]  # fmt: skip
     chosen = list(consumers) or plain
     if not chosen:
         raise state.error(

@@ -33,6 +33,7 @@ def compute_at(
             f"{tree.describe(outside[0])}, which reads what {what} computes, is not inside {where}",
             outside[0], block, loop,
         )  # fmt: skip
+    _in_blocks(state, readers)
     written = scopes.buffers(block)[1]
     for buffer in written:
         if not buffers.is_local(buffer):
@@ -40,6 +41,7 @@ def compute_at(
                 f"'{buffers.name_of(buffer)}', which {what} writes, is a parameter of the function",
                 block,
             )
+    _read_only_beside(state, block, written)
     _nothing_between(state, block, loop)
     children = _children(loop)
     users = [i for i, c in enumerate(children) if any(tree.is_inside(r, c) for r in readers)]
@@ -69,6 +71,7 @@ def reverse_compute_at(
     inside = [each for each in makers if tree.is_inside(each, loop)]
     if not inside and makers:
         raise state.error(f"no block inside {where} computes what {what} reads", block, loop)
+    _in_blocks(state, inside)
     indices = state.indices(block)
     around = {str(indices.var(tree.variable(each))) for each in [*tree.loops_around(loop), loop]}
     for each in inside:
@@ -114,6 +117,27 @@ def reverse_compute_at(
     _move(state, indices, block, loop, at, domain, preserve_unit_loops)
 
 
+def _read_only_beside(
+    state: ScheduleState, block: ir.Operation, written: Sequence[ir.Value]
+) -> None:
+    """Check that nothing outside of a block's scope needs what it writes: it would not get all."""
+    scope = tree.scope_of(block)
+    indices = state.indices(block)
+    for access in accesses(indices, indices.function) if scope.name == tree.BLOCK else ():
+        if access.buffer in written and access.reads and not tree.is_inside(access.op, scope):
+            raise state.error(
+                f"'{buffers.name_of(access.buffer)}', which {tree.describe(block)} writes, is read "
+                f"outside of {tree.describe(scope)} too", block, scope,
+            )  # fmt: skip
+
+
+def _in_blocks(state: ScheduleState, users: Sequence[ir.Operation]) -> None:
+    """Check that what reads or computes a block's buffers is in blocks, which say what they use."""
+    for each in users:
+        if each.name != tree.BLOCK:
+            raise state.error(f"{tree.describe(each)}, which is in no block, uses the same buffer")
+
+
 def _may_move(state: ScheduleState, block: ir.Operation, loop: ir.Operation) -> None:
     what, where = tree.describe(block), tree.describe(loop)
     if block.name != tree.BLOCK:
@@ -127,6 +151,10 @@ def _may_move(state: ScheduleState, block: ir.Operation, loop: ir.Operation) -> 
         raise state.error(f"{what} is under a condition", block)
     if not scopes.runs_for_all(state.indices(block), block):
         raise state.error(f"the predicate of {what} may leave out some of its points", block)
+    if tree.has_init(block) and not scopes.has_each_point(state.indices(block), block):
+        raise state.error(
+            f"the loops of {what} are not known to have each point of its iterators", block
+        )
 
 
 def _reads_last_values(state: ScheduleState, block: ir.Operation, loop: ir.Operation) -> None:
@@ -144,7 +172,8 @@ def _reads_last_values(state: ScheduleState, block: ir.Operation, loop: ir.Opera
         indices = state.indices(maker)
         for buffer in scopes.buffers(maker)[1]:
             if buffer in reads and not (
-                scopes.writes_once(indices, maker, buffer)
+                maker.name == tree.BLOCK
+                and scopes.writes_once(indices, maker, buffer)
                 and all(scopes.repeats_nothing(indices, maker, each) for each in changed)
             ):
                 raise state.error(

@@ -63,7 +63,7 @@ def decompose_padding(
     fresh = state.indices(block)
     edit.normalize(fresh, inside[0])
     for each in inside:
-        _shrunk(fresh, each, block)
+        _shrunk(state, fresh, each, block)
     last = state.indices(block)
     edit.normalize(last, inside[0])
     tidy(last, block)
@@ -133,7 +133,9 @@ def _filled(
     return made
 
 
-def _shrunk(indices: Indices, loop: ir.Operation, block: ir.Operation) -> None:
+def _shrunk(
+    state: ScheduleState, indices: Indices, loop: ir.Operation, block: ir.Operation
+) -> None:
     """Have a loop run only for what a block's predicate leaves of it, where that says so."""
     variable = indices.var(tree.variable(loop))
     lower, extent = map(indices.lift, loop.operands)
@@ -152,6 +154,8 @@ def _shrunk(indices: Indices, loop: ir.Operation, block: ir.Operation) -> None:
             end = value
         elif not (facts.can_prove(value <= low) if at_least else facts.can_prove(value >= end)):
             kept.append(each)
+    if facts.can_prove(end <= low) and not facts.can_prove(extent <= 0):
+        raise state.error(f"all that {tree.describe(block)} stores is padding", block, loop)
     if not facts.can_prove(end >= low):
         return
     if low == lower and end == lower + extent:

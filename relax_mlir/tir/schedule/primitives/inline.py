@@ -153,7 +153,7 @@ def _readers(
         if access.buffer != buffer or tree.is_inside(access.op, block):
             continue
         reader = next((op for op in beside if tree.is_inside(access.op, op)), None)
-        if access.op.name != "memref.load" or reader is None:
+        if access.op.name != "memref.load" or reader is None or reader.name != tree.BLOCK:
             raise state.error(
                 f"'{buffers.name_of(buffer)}' is used outside of the blocks of "
                 f"{tree.describe(scope)}, or not by its elements", block,
@@ -212,6 +212,8 @@ def _written_again(
         return None
     if indices.lift(loop.operands[1]).value == 1:
         return None
+    if block.name != tree.BLOCK:
+        return found
     follows = str(indices.var(tree.variable(loop))) in fed_by(indices, block)["reduction"]
     if follows or scopes.outside_problem(block, moves=False):
         return found

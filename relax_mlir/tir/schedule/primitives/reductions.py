@@ -8,6 +8,7 @@ from relax_mlir.tir.schedule import buffers, edit, scopes, tree
 from relax_mlir.tir.schedule.accesses import declare
 from relax_mlir.tir.schedule.conditions import Comparison
 from relax_mlir.tir.schedule.index import Indices
+from relax_mlir.tir.schedule.injective import determined_names
 from relax_mlir.tir.schedule.state import ScheduleState
 
 
@@ -36,10 +37,10 @@ def decompose_reduction(
                 f"{tree.describe(outer)}, around {tree.describe(loop)}, is one of the reduction",
                 outer, loop, block,
             )  # fmt: skip
+    told = determined_names(indices.bindings(block), indices.facts(block, predicate=True))
     for inner in loops[loops.index(loop) :]:
         (name,) = indices.var(tree.variable(inner)).symbols
-        told = name in fed["reduction"] | fed["spatial"]
-        if not told and indices.lift(inner.operands[1]).value != 1:
+        if name not in told and indices.lift(inner.operands[1]).value != 1:
             raise state.error(
                 f"{tree.describe(inner)} repeats {what}, which begins anew each time", inner, block
             )

@@ -1,5 +1,6 @@
 """Factoring a loop out of a reduction: a partial result for each of its steps."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from relax_mlir.dialects.bindings import ir, submodule
@@ -8,6 +9,7 @@ from relax_mlir.tir.schedule import buffers, checks, edit, scopes, tree
 from relax_mlir.tir.schedule.accesses import declare
 from relax_mlir.tir.schedule.conditions import Comparison
 from relax_mlir.tir.schedule.index import Indices
+from relax_mlir.tir.schedule.injective import determined_names
 from relax_mlir.tir.schedule.primitives.reductions import begin_before, fed_by
 from relax_mlir.tir.schedule.state import ScheduleState
 from relax_mlir.tir.schedule.tuple_reducers import Reducer, reducer_of
@@ -59,8 +61,9 @@ def rfactor(state: ScheduleState, loop: ir.Operation, axis: int) -> ir.Operation
     own = first.add("spatial", label, variable, extent)
     plain: dict[int, int] = {}
     own_loops: dict[str, int] = {}
+    torn = _torn(kinds, bindings, variable)
     for i, (kind, binding) in enumerate(zip(kinds, bindings, strict=True)):
-        if not binding.symbols & variable.symbols:
+        if i not in torn:
             plain[i] = first.add(kind, labels[i], binding, extents[i])
             continue
         for each in loops:
@@ -118,6 +121,23 @@ def rfactor(state: ScheduleState, loop: ir.Operation, axis: int) -> ir.Operation
     state.touch()
     edit.normalize(state.indices(made[0]), made[0])
     return _with_beginning(state, partial, made[0])
+
+
+def _torn(kinds: Sequence[str], bindings: Sequence[SymExpr], variable: SymExpr) -> set[int]:
+    """Return the iterators that the loop factored out takes part in, and what shares theirs.
+
+    Digits of one loop are not independent of the loop itself: either these or it are iterators.
+    """
+    names, found = set(variable.symbols), set[int]()
+    while True:
+        more = {
+            i for i, binding in enumerate(bindings)
+            if kinds[i] == "reduction" and names & binding.symbols
+        } - found  # fmt: skip
+        if not more:
+            return found
+        found |= more
+        names |= frozenset().union(*(bindings[i].symbols for i in more))
 
 
 def _begun(
@@ -353,7 +373,21 @@ def _with_beginning(
     ):
         return partial
     name, mark = tree.block_name(partial), state.sref(partial)
+    _once_each(state, indices, partial)
     begin_before(state, partial, loop, f"{name}_init", name, hanging)
     found = state.find(mark)
     assert found is not None
     return found
+
+
+def _once_each(state: ScheduleState, indices: Indices, partial: ir.Operation) -> None:
+    """Check that loops reduce each element once: a beginning in front of all is for one time."""
+    bindings, facts = indices.bindings(partial), indices.facts(partial, predicate=True)
+    told = determined_names(bindings, facts)
+    for loop in tree.loops_around(partial):
+        (name,) = indices.var(tree.variable(loop)).symbols
+        if name not in told and indices.lift(loop.operands[1]).value != 1:
+            raise state.error(
+                f"{tree.describe(loop)} may reduce an element several times, and a predicate may "
+                f"leave nothing of it to {tree.describe(partial)}", loop, partial,
+            )  # fmt: skip

@@ -101,7 +101,7 @@ def _common(
         if kind not in ("serial", "unrolled") or "thread" in loop.attributes:
             raise state.error(f"the steps of {tree.describe(loop)} do not run in order", loop)
         checks.starts_at_zero(state, indices, loop)
-    readers = scopes.consumers(block)
+    readers = [each for each in scopes.consumers(block) if each.name == tree.BLOCK]
     for access in others:
         if not any(tree.is_inside(access.op, reader) for reader in readers):
             raise state.error(f"'{name}' is read before {tree.describe(block)} runs", block)
@@ -198,17 +198,29 @@ def _rolls(
             continue
         depth = variables.index(variable)
         found.append(_Roll(dim, depth, variable, extent, extent - step, inside))
-    return found
+    # A step has something of the one before only where that is so in all dimensions that move.
+    return [
+        roll for roll in found
+        if all(
+            any(other.dim == dim and other.variable == roll.variable for other in found)
+            for dim, own in enumerate(ranges)
+            if roll.variable.symbols & (own.low.symbols | own.high.symbols)
+        )
+    ]  # fmt: skip
 
 
 def _skip_known(indices: Indices, block: ir.Operation, rolls: Sequence[_Roll]) -> None:
     """Leave out what the step before computed."""
     conditions: list[Comparison | ir.Value] = list(indices.block_conditions(block))
     with ir.InsertionPoint(block), ir.Location.unknown():
-        for roll in rolls:
-            begins = S.compare("lt", indices.scalar(roll.variable), 1)
-            new = S.compare("ge", indices.scalar(roll.inside), roll.overlap)
-            conditions.append(S.arith.ori(begins.value, new.value))
+        for depth in dict.fromkeys(roll.depth for roll in rolls):
+            # Several dimensions may move with one loop; what is new in one of them is new.
+            moving = [roll for roll in rolls if roll.depth == depth]
+            computed = S.compare("lt", indices.scalar(moving[0].variable), 1).value
+            for roll in moving:
+                new = S.compare("ge", indices.scalar(roll.inside), roll.overlap)
+                computed = S.arith.ori(computed, new.value)
+            conditions.append(computed)
     edit.set_block(indices, block, indices.bindings(block), conditions)
 
 
