@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import product
+from typing import NamedTuple
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.contraction import Contraction
@@ -24,6 +25,18 @@ _COLUMNS, _PIECE, _SUMS_TOGETHER = 4096, 64, 16384
 _DOTS, _SUMS = 4, 2
 # So many registers hold the sums of several rows.
 _MANY = 32
+
+
+class _Columns(NamedTuple):
+    """A range of columns, and whether they are known to fill vectors."""
+
+    first: Index
+    last: Index
+    whole: bool = False
+
+    def count(self, emit: Emitter) -> Index:
+        """Return how many there are."""
+        return emit.sub(self.last, self.first)
 
 
 @dataclass
@@ -74,17 +87,10 @@ class FewRows:
             columns: the range of columns.
             steps: how many k.
         """
-        emit = self.emit
-        if not self.along_n:
-            self._dots(a, b, c, rows, columns, steps)
-        elif isinstance(rows, int):
+        if self.along_n:
             self._runs(a, b, c, rows, columns, steps)
         else:
-            # One row alone takes more rows of B at a time.
-            with emit.when(emit.compare("eq", rows, 1)) as branch:
-                self._runs(a, b, c, 1, columns, steps)
-            with emit.otherwise(branch):
-                self._runs(a, b, c, rows, columns, steps)
+            self._dots(a, b, c, rows, columns, steps)
 
     def _runs(
         self, a: Flat, b: Flat, c: Flat, rows: Index, columns: tuple[Index, Index], steps: Index
@@ -92,37 +98,111 @@ class FewRows:
         """Add multiples of a few rows of B at a time to sums that lie in the cache."""
         emit = self.emit
         first, last = columns
-        together = min(rows, _TOGETHER) if isinstance(rows, int) else _TOGETHER
-        # All factors of A are in registers, those of a machine with few of them too.
-        group = min(_STEPS, self.machine.registers * 3 // 4 // max(1, together))
         # Short runs of B are not fetched ahead: sums of several rows go to the second-level cache.
         width = emit.mul(emit.div(_SUMS_TOGETHER // _PIECE, emit.max(rows, 1)), _PIECE)
         width = emit.min(width, _COLUMNS)
         with emit.loop(first, last, width) as block:
             end = emit.min(emit.add(block.counter, width), last)
-            span = block.counter, end
+            span = _Columns(block.counter, end)
             if self.init is not None:
                 self._start(c, rows, span)
-            many = emit.round_down(steps, group)
-            for low, high, count in ((0, many, group), (many, steps, 1)):
-                if isinstance(high, int) and low == high:
-                    continue
-                with emit.loop(low, high, count) as k:
-                    self._all_rows(a, b, c, rows, span, (k.counter, count))
+            if isinstance(rows, int) and isinstance(steps, int):
+                self._known_runs(a, b, c, rows, span, steps)
+            else:
+                self._unknown_runs(a, b, c, rows, span, steps)
+
+    def _group(self, rows: int) -> int:
+        """Return how many rows of B so many of A take at a time.
+
+        All factors of A are in registers, those of a machine with few of them too.
+        """
+        together = max(1, min(rows, _TOGETHER))
+        return min(_STEPS, self.machine.registers * 3 // 4 // together)
+
+    def _known_runs(self, a: Flat, b: Flat, c: Flat, rows: int, span: _Columns, steps: int) -> None:
+        group = self._group(rows)
+        many = steps // group * group
+        for low, high, count in ((0, many, group), (many, steps, 1)):
+            if low == high:
+                continue
+            with self.emit.loop(low, high, count) as k:
+                self._all_rows(a, b, c, rows, span, (k.counter, count))
+
+    def _unknown_runs(
+        self, a: Flat, b: Flat, c: Flat, rows: Index, span: _Columns, steps: Index
+    ) -> None:
+        """Do so where sizes are unknown: what is left of columns and of steps has short code."""
+        emit = self.emit
+        several = self._group(rows if isinstance(rows, int) else _TOGETHER)
+        # One row alone takes more rows of B at a time.
+        one = None if isinstance(rows, int) else emit.compare("eq", rows, 1)
+        alone = self._group(1)
+        group = several if one is None else emit.select(one, alone, several)
+        upto = emit.add(span.first, emit.round_down(span.count(emit), self._lanes))
+        whole, rest = _Columns(span.first, upto, True), _Columns(upto, span.last)
+        with emit.loop(0, steps, group) as k:
+            left = emit.sub(steps, k.counter)
+            with emit.when(emit.compare("sge", left, group)) as branch:
+                if one is None:
+                    self._all_rows(a, b, c, rows, whole, (k.counter, several))
+                else:
+                    with emit.when(one) as single:
+                        self._run(a, b, c, 1, whole, k.counter, alone)
+                    with emit.otherwise(single):
+                        self._all_rows(a, b, c, rows, whole, (k.counter, several))
+            with (
+                emit.otherwise(branch),
+                emit.loop(k.counter, steps) as step,
+                emit.loop(0, rows) as row,
+            ):
+                self._some_rows(a, b, c, (row.counter, 1), whole, (step.counter, 1))
+        self._last_columns(a, b, c, rows, rest, steps)
+
+    def _last_columns(
+        self, a: Flat, b: Flat, c: Flat, rows: Index, span: _Columns, steps: Index
+    ) -> None:
+        """Add to the sums of the columns that fill no vector."""
+        emit, found = self.emit, self.found
+        left = span.count(emit)
+        if isinstance(left, int) and left == 0:
+            return
+        mask = emit.mask(left, self._lanes)
+        together = min(rows, _TOGETHER) if isinstance(rows, int) else _TOGETHER
+        with (
+            emit.when(emit.compare("sgt", left, 0)),
+            emit.loop(0, rows, together) as group,
+        ):
+            # Instead of rows that are not there the last one is summed several times.
+            upto = emit.sub(rows, 1)
+            numbers = [emit.min(emit.add(group.counter, i), upto) for i in range(together)]
+            starts = [emit.add(a.offset, emit.mul(row, a.stride(found.m))) for row in numbers]
+            places = [[self._place(c, row, span.first)] for row in numbers]
+            sums = [emit.vector_load(c.base, place, self.vector, mask) for place in places]
+            with emit.loop(0, steps, 1, sums) as k:
+                along = emit.mul(k.counter, a.stride(found.k))
+                place = emit.add(b.offset, emit.mul(k.counter, b.stride(found.k)))
+                line = self._b.vectors(emit.add(place, span.first), mask)
+                factors = [
+                    emit.splat(self._a.one(emit.add(start, along)), self.vector) for start in starts
+                ]
+                k.carry(
+                    [
+                        multiply_add(emit, self._fma, factor, line, total)
+                        for factor, total in zip(factors, k.carried, strict=True)
+                    ]
+                )
+            for place, total in zip(places, k.results, strict=True):
+                emit.vector_store(total, c.base, place, mask)
 
     def _all_rows(
-        self, a: Flat, b: Flat, c: Flat, rows: Index, span: tuple[Index, Index],
+        self, a: Flat, b: Flat, c: Flat, rows: Index, span: _Columns,
         steps: tuple[Index, int],
     ) -> None:  # fmt: skip
         """Add to the sums of all rows, some at a time: B is in the cache after the first."""
-        emit, m = self.emit, self.found.m
+        emit = self.emit
 
         def some(first: Index, count: int) -> None:
-            here, there = (
-                Flat(x.base, emit.add(x.offset, emit.mul(first, x.stride(m))), x.strides)
-                for x in (a, c)
-            )
-            self._run(here, b, there, count, span, *steps)
+            self._some_rows(a, b, c, (first, count), span, steps)
 
         if isinstance(rows, int) and rows <= _TOGETHER:
             some(0, rows)
@@ -137,16 +217,22 @@ class FewRows:
             if left:
                 some(whole, left)
             return
-        if steps[1] == 1:
-            # What is left of both is little: code for several rows at once would hardly run.
-            with emit.loop(whole, rows) as row:
-                some(row.counter, 1)
-            return
         for count in range(1, _TOGETHER):
             with emit.when(emit.compare("eq", left, count)):
                 some(whole, count)
 
-    def _start(self, c: Flat, rows: Index, span: tuple[Index, Index]) -> None:
+    def _some_rows(
+        self, a: Flat, b: Flat, c: Flat, rows: tuple[Index, int], span: _Columns,
+        steps: tuple[Index, int],
+    ) -> None:  # fmt: skip
+        emit, m = self.emit, self.found.m
+        here, there = (
+            Flat(x.base, emit.add(x.offset, emit.mul(rows[0], x.stride(m))), x.strides)
+            for x in (a, c)
+        )
+        self._run(here, b, there, rows[1], span, *steps)
+
+    def _start(self, c: Flat, rows: Index, span: _Columns) -> None:
         emit = self.emit
         splat = ir.DenseElementsAttr.get_splat(self.vector, self.init)
         value = emit.constant_of(self.vector, splat)
@@ -160,7 +246,7 @@ class FewRows:
             self._across(span, one)
 
     def _run(
-        self, a: Flat, b: Flat, c: Flat, rows: int, span: tuple[Index, Index], k: Index, count: int
+        self, a: Flat, b: Flat, c: Flat, rows: int, span: _Columns, k: Index, count: int
     ) -> None:
         emit = self.emit
         k_stride = a.stride(self.found.k)
@@ -187,13 +273,14 @@ class FewRows:
 
         self._across(span, one)
 
-    def _across(self, span: tuple[Index, Index], one: _One) -> None:
+    def _across(self, span: _Columns, one: _One) -> None:
         emit, lanes = self.emit, self._lanes
-        first, last = span
-        upto = emit.add(first, emit.round_down(emit.sub(last, first), lanes))
-        with emit.loop(first, upto, lanes) as column:
+        upto = span.last
+        if not span.whole:
+            upto = emit.add(span.first, emit.round_down(span.count(emit), lanes))
+        with emit.loop(span.first, upto, lanes) as column:
             one(column.counter, None)
-        left = emit.sub(last, upto)
+        left = 0 if span.whole else emit.sub(span.last, upto)
         if isinstance(left, int):
             if left:
                 one(upto, emit.mask(left, lanes))

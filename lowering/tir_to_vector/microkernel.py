@@ -320,23 +320,22 @@ def _store(
     if full is None:
         sink.by_row(sums, rows)
         return
-    if store.whole is None:
-        with emit.when(full) as branch:
-            sink.directly(sums)
-        with emit.otherwise(branch):
-            sink.by_row(sums, rows)
-        return
+    if isinstance(store.first, ir.Value):
+        # Blocks of k after the first add to what is there. They are so long that a loop is no loss.
+        full, store = emit.both(full, store.first), replace(store, first=True)
+    whole = full if store.whole is None else emit.both(full, store.whole)
+    masks_of_whole = masks if store.whole is None else [None] * tile.vectors
     # Stores by masks take longer than others, and those of rows in a loop longer still.
-    with emit.when(emit.both(full, store.whole)) as branch:
-        _Sink(emit, tile, store, [None] * tile.vectors).directly(sums)
+    with emit.when(whole) as branch:
+        _Sink(emit, tile, store, masks_of_whole).directly(sums)
     with emit.otherwise(branch):
-        if store.short:
+        if store.whole is None or store.short:
             sink.by_row(sums, rows)
-        else:
-            with emit.when(full) as edge:
-                sink.directly(sums)
-            with emit.otherwise(edge):
-                sink.by_row(sums, rows)
+            return
+        with emit.when(full) as edge:
+            _Sink(emit, tile, store, masks).directly(sums)
+        with emit.otherwise(edge):
+            sink.by_row(sums, rows)
 
 
 class _Sink:

@@ -188,7 +188,7 @@ def test_any_number_of_columns(
     one = build([kernel], vector_bits=512)
     more = build([kernel], vector_bits=512, threads=3)
     for n in range(1, 41):
-        for m, k in ((9, 0), (23, 7), (31, 1100), (40, 300)):
+        for m, k in ((1, 13), (3, 20), (9, 0), (23, 7), (31, 1100), (40, 300)):
             inputs = arguments("mk,kn->mn", (m, k, n), "float32")
             if init is None:
                 got, again = np.ones([2, m, n], "float32")
