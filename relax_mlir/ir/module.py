@@ -101,6 +101,9 @@ class IRModule:
         """Return what the only function of a module has, such as `params`."""
         if name in _OF_FUNCTIONS and len(self.function_names) == 1:
             return getattr(self[self.function_names[0]], name)
+        if name == "body" and len(self.function_names) == 1:
+            # What `tir.stmt_functor` visits; a region would not keep the module alive.
+            return self[self.function_names[0]]
         raise AttributeError(f"'IRModule' object has no attribute '{name}'", name=name, obj=self)
 
     def with_attrs(self, attributes: Mapping[str, Any]) -> "IRModule":

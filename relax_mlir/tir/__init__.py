@@ -11,9 +11,15 @@ _EXPORTS = {
     **dict.fromkeys(("FloatImm", "IntImm", "PrimExpr"), "prim_expr"),
     **dict.fromkeys(
         ("Add", "And", "Call", "Cast", "Div", "EQ", "FloorDiv", "FloorMod", "GE", "GT",
-         "IfThenElse", "LE", "LT", "Max", "Min", "Mod", "Mul", "NE", "Not", "Or", "ProducerLoad",
+         "LE", "LT", "Max", "Min", "Mod", "Mul", "NE", "Not", "Or", "ProducerLoad",
          "Reduce", "Select", "Sub"), "nodes"),
     **dict.fromkeys(("Schedule", "ScheduleError", "Trace"), "schedule"),
+    **dict.fromkeys(
+        ("AllocBuffer", "AssertStmt", "BufferLoad", "BufferRegion", "BufferStore", "IfThenElse",
+         "While"), "schedule.statements"),
+    "Stmt": "schedule.statements.Statement",
+    **dict.fromkeys(("Block", "SBlock"), "schedule.found.FoundBlock"),
+    "For": "schedule.found.FoundLoop",
     "IndexMap": "schedule.index_map",
     "TensorIntrin": "tensor_intrin",
     **dict.fromkeys(("Buffer", "decl_buffer"), "parameters"),
@@ -28,37 +34,24 @@ _EXPORTS = {
          "infinity", "likely", "logaddexp", "max", "max_value", "min", "min_value", "pow", "power",
          "reinterpret"), "functions"),
 }  # fmt: skip
-_OPERATIONS = "statements are operations of MLIR: func.walk(...) finds them (docs/passes.md)"
 # Names of TVM's that have no counterpart.
 _REFUSED = {
-    "analysis": "mod.verify() checks a program, relax_mlir.arith.Analyzer proves, "
-    "lowering.tir_to_vector.plan.classify says what kernels are",
     "StringImm": "texts are Python's",
     "layout": "layouts are index maps: tir.IndexMap",
     "op": "its functions are those of tir itself",
-    "stmt_functor": _OPERATIONS,
+    "ForKind": "the kind of a loop is a text: serial, parallel, vectorized or unrolled",
     **dict.fromkeys(
         (
-            "AllocBuffer",
-            "AssertStmt",
             "AttrStmt",
-            "Block",
             "BlockRealize",
-            "BufferLoad",
             "BufferRealize",
-            "BufferRegion",
-            "BufferStore",
             "DeclBuffer",
             "Evaluate",
-            "For",
-            "ForKind",
             "LetStmt",
             "MatchBufferRegion",
             "SeqStmt",
-            "Stmt",
-            "While",
         ),
-        _OPERATIONS,
+        "statements are operations of MLIR: tir.stmt_functor.post_order_visit finds them",
     ),
 }
 # What other packages have too.
@@ -66,7 +59,7 @@ _ELSEWHERE = {
     **dict.fromkeys(("comm_reducer", "sum"), "relax_mlir.te"),
     "PrimFunc": "relax_mlir.relax.expr",
 }
-_MODULES = ("ir_builder", "schedule", "transform")
+_MODULES = ("analysis", "ir_builder", "schedule", "stmt_functor", "transform")
 _TABLE = (
     "abs", "acos", "acosh", "asin", "asinh", "atan", "atanh", "bitwise_and", "bitwise_not",
     "bitwise_or", "bitwise_xor", "ceil", "clz", "cos", "cosh", "div", "erf", "exp", "exp2", "fabs",
@@ -81,7 +74,10 @@ def __getattr__(name: str) -> Any:
     if name in _ELSEWHERE:
         value = getattr(importlib.import_module(_ELSEWHERE[name]), name)
     elif name in _EXPORTS:
-        value = getattr(importlib.import_module(f"relax_mlir.tir.{_EXPORTS[name]}"), name)
+        # Some have another name where they are.
+        module, _, own = _EXPORTS[name].rpartition(".")
+        module, own = (module, own) if own[:1].isupper() else (_EXPORTS[name], name)
+        value = getattr(importlib.import_module(f"relax_mlir.tir.{module}"), own)
     elif name in _TABLE:
         value = importlib.import_module("relax_mlir.tir.functions").FUNCTIONS[name]
     elif name in _MODULES:

@@ -26,11 +26,13 @@ class Buffer:
         name: of the buffer.
         shape: integers, and symbolic ones.
         dtype: of its elements.
+        scope: its storage scope.
     """
 
     name: str
     shape: tuple[int | SymExpr, ...]
     dtype: str
+    scope: str = "global"
 
     @property
     def ndim(self) -> int:

@@ -204,6 +204,11 @@ class PrimFunc(BaseFunc):
         return {param: buffer for param, buffer in self._parameters() if buffer is not None}
 
     @property
+    def body(self) -> Any:
+        """The function's operation, whose region the body is; `tir.stmt_functor` visits it."""
+        return self._keep if hasattr(self._keep, "operation") else self._op
+
+    @property
     def attrs(self) -> Attrs:
         """Its attributes under TVM's names; `global_symbol` is that of a public function."""
         found: dict[str, Any] = {} if self.is_private else {"global_symbol": self.name}

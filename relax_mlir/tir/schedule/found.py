@@ -6,8 +6,10 @@ from typing import Any
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.ir.attribute_value import attribute_value
+from relax_mlir.ir.range import Range
 from relax_mlir.tir.schedule import tree
 from relax_mlir.tir.schedule.index import Indices
+from relax_mlir.tir.schedule.statements import BufferRegion, Statement, regions, with_names
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,12 +26,19 @@ class BlockIter:
     extent: SymExpr
     iter_type: str
 
+    @property
+    def var(self) -> SymExpr:
+        """Its variable, a symbol of that name."""
+        return SymExpr.var(self.name)
 
-class FoundLoop(ir.OpView):
+    @property
+    def dom(self) -> Range:
+        """What it runs over."""
+        return Range(0, self.extent)
+
+
+class FoundLoop(Statement):
     """A `tir.for`."""
-
-    def __init__(self, operation: ir.Operation) -> None:
-        ir.OpView.__init__(self, operation)
 
     @property
     def loop_var(self) -> str:
@@ -39,12 +48,12 @@ class FoundLoop(ir.OpView):
     @property
     def min(self) -> SymExpr:
         """Where it begins; `.value` is a number, or None where that is symbolic."""
-        return _indices(self.operation).lift(self.operation.operands[0])
+        return _lifted(self.operation, 0)
 
     @property
     def extent(self) -> SymExpr:
         """How many steps it has; `.value` is a number, or None where that is symbolic."""
-        return _indices(self.operation).lift(self.operation.operands[1])
+        return _lifted(self.operation, 1)
 
     @property
     def kind(self) -> str:
@@ -57,11 +66,8 @@ class FoundLoop(ir.OpView):
         return _annotations(self.operation)
 
 
-class FoundBlock(ir.OpView):
+class FoundBlock(Statement):
     """A `tir.block`."""
-
-    def __init__(self, operation: ir.Operation) -> None:
-        ir.OpView.__init__(self, operation)
 
     @property
     def name_hint(self) -> str:
@@ -82,6 +88,16 @@ class FoundBlock(ir.OpView):
         ]
 
     @property
+    def reads(self) -> list[BufferRegion]:
+        """What its body reads, each buffer once."""
+        return [part for each, part in regions(self.operation) if each.reads]
+
+    @property
+    def writes(self) -> list[BufferRegion]:
+        """What its body writes, each buffer once."""
+        return [part for each, part in regions(self.operation) if each.writes]
+
+    @property
     def annotations(self) -> dict[str, Any]:
         """What `annotate` noted."""
         return _annotations(self.operation)
@@ -92,6 +108,11 @@ def found(operation: ir.Operation) -> Any:
     views = {tree.LOOP: FoundLoop, tree.BLOCK: FoundBlock}
     view = views.get(operation.name)
     return operation if view is None else view(operation)
+
+
+def _lifted(loop: ir.Operation, position: int) -> SymExpr:
+    indices = _indices(loop)
+    return with_names(indices, indices.lift(loop.operands[position]))
 
 
 def _indices(operation: ir.Operation) -> Indices:
