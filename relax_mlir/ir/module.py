@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from relax_mlir.dialects.bindings import ir, submodule
 from relax_mlir.dialects.context import count_constant, default_context, lock_of
 from relax_mlir.errors import ExprTypeError, FunctionKeyError, VerifyError, did_you_mean
+from relax_mlir.ir.attribute_value import attribute_value
 from relax_mlir.ir.single import single, together, with_attr
 
 if TYPE_CHECKING:
@@ -137,12 +138,12 @@ class IRModule:
     @property
     def attrs(self) -> "dict[str, Any]":
         """The module's attributes by name; those of the function of a module of one prim func."""
-        from relax_mlir.relax.expr.call import _python
-
         attributes = self._module.operation.attributes
         if not len(attributes) and len(self.function_names) == 1:
             return self[self.function_names[0]].attrs
-        return {name.removeprefix("relax."): _python(attributes[name]) for name in attributes}
+        return {
+            name.removeprefix("relax."): attribute_value(attributes[name]) for name in attributes
+        }
 
     def clone(self) -> "IRModule":
         """Return a deep copy in the same context."""

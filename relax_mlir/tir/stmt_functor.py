@@ -1,6 +1,7 @@
 """Visiting the statements of prim funcs, and replacing variables of expressions."""
 
 import copy
+import importlib
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -8,6 +9,7 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.errors import ExprTypeError, missing
 from relax_mlir.tir.arithmetic import as_expr
+from relax_mlir.tir.dtypes import SIZE
 from relax_mlir.tir.nodes import Call, ProducerLoad, Reduce
 from relax_mlir.tir.prim_expr import Leaf, PrimExpr, Size
 from relax_mlir.tir.schedule.statements import statement
@@ -139,11 +141,17 @@ def _size(expr: SymExpr, names: dict[str, Any]) -> Any:
     values = {name: value for name, value in names.items() if name in expr.symbols}
     if all(isinstance(value, (int, SymExpr)) for value in values.values()):
         return expr.substitute(values)
-    if expr.name is None:
-        raise ExprTypeError(
-            f"in '{expr}', a symbolic size, only sizes stand in the place of symbols"
-        )
-    return as_expr(values[expr.name], "int64")
+
+    def symbol(name: str) -> PrimExpr:
+        return as_expr(values.get(name, SymExpr.var(name)), SIZE)
+
+    def divide(kind: str, lhs: PrimExpr, rhs: PrimExpr) -> PrimExpr:
+        functions = importlib.import_module("relax_mlir.tir.functions")
+        made = {"floordiv": lambda: lhs // rhs, "mod": lambda: lhs % rhs}
+        made |= {"max": lambda: functions.max(lhs, rhs), "min": lambda: functions.min(lhs, rhs)}
+        return made[kind]() if kind in made else functions.ceildiv(lhs, rhs)
+
+    return expr.fold(symbol, lambda number: as_expr(number, SIZE), divide)
 
 
 def _replaced(node: PrimExpr, names: dict[str, Any], leaves: dict[int, Any]) -> PrimExpr:

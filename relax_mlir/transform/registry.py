@@ -16,6 +16,7 @@ from relax_mlir.tir.transform.table import TIR_PASSES
 from relax_mlir.transform.layouts import DesiredLayouts
 from relax_mlir.transform.options import coerce_options, format_options
 from relax_mlir.transform.pipeline import Pipeline, Step
+from relax_mlir.transform.refused import REFUSED
 from relax_mlir.transform.upstream import NAMES as UPSTREAM_NAMES
 
 if TYPE_CHECKING:
@@ -414,6 +415,8 @@ def unknown_pass(name: str) -> PipelineError:
     # A CamelCase name is compared with CamelCase names first: `FuseOpps` means `FuseOps`.
     if not name.islower():
         hint = did_you_mean(name, [entry.name for entry in ours]) or hint
+    if name in REFUSED:
+        hint = f": {REFUSED[name]}"
     return PipelineError(f"unknown pass '{name}'{hint}")
 
 

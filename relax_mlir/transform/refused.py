@@ -1,0 +1,44 @@
+"""TVM's passes over Relax that have no counterpart, each with what to take instead."""
+
+_STAGES = "relax.build lowers by passes of its own: relax-compile --list-stages shows them"
+_PATTERNS = "transform.pattern and transform.pdl rewrite what patterns match (docs/passes.md)"
+_OTHERS = "there is no code generation by libraries of others"
+_DEVICES = "programs run on one device"
+_KERNELS = "kernels are fast without it (docs/kernels.md)"
+_FUSION = "FuseOps merges the kernels that LegalizeOps makes, and needs no notes on them"
+
+REFUSED: dict[str, str] = {
+    **dict.fromkeys(("AnnotateTIROpPattern", "FuseTIR"), f"leave it out: {_FUSION}"),
+    **dict.fromkeys(
+        ("AttachGlobalSymbol", "ComputePrimValue", "KillAfterLastUse", "LowerAllocTensor",
+         "LowerRuntimeBuiltin", "RewriteDataflowReshape", "VMBuiltinLower"),
+        f"leave it out: {_STAGES}"),
+    **dict.fromkeys(
+        ("FuseOpsByPattern", "SplitCallTIRByPattern", "PatternCheckContext"), _PATTERNS),
+    **dict.fromkeys(
+        ("MergeCompositeFunctions", "RunCodegen", "AllocateWorkspace", "AnnotateUsedMemory"),
+        _OTHERS),
+    **dict.fromkeys(
+        ("RealizeVDevice", "UpdateVDevice", "RewriteCUDAGraph", "ExpandMatmulOfSum"), _DEVICES),
+    **dict.fromkeys(
+        ("AdjustMatmulOrder", "CombineParallelMatmul", "ExpandTupleArguments", "FastMathTransform",
+         "FewShotTuning", "FuseTransposeMatmul", "MetaScheduleApplyDatabase",
+         "MetaScheduleTuneIRMod", "MetaScheduleTuneTIR", "ReorderPermuteDimsAfterConcat",
+         "ReorderTakeAfterMatmul", "SpecializePrimFuncBasedOnCallSite"), f"leave it out: {_KERNELS}"),
+    **dict.fromkeys(
+        ("DecomposeOpsForInference", "DecomposeOpsForTraining"),
+        "SimplifyInference writes normalisation and dropout as arithmetic"),
+    "ExpandMatmulOfSum": f"leave it out: {_KERNELS}",
+    "Gradient": "there is no automatic differentiation",
+    "BindSymbolicVars": "relax.build compiles once for all sizes; R.match_cast says what is known",
+    "BundleModelParams": "parameters are arguments, or constants: BindParams",
+    "DataflowUseInplaceCalls": "StaticPlanBlockMemory shares memory",
+    "InlinePrivateFunctions": "calls of private functions cost nothing worth it",
+    "LiftTransformParams": "FoldConstant computes at compile time what BindParams made constant",
+    "RemovePurityChecking": 'R.func_attr({"relax.force_pure": True}) says that a function is pure',
+    "RemoveUnusedOutputs": "DeadCodeElimination removes outputs and parameters too",
+    "RemoveUnusedParameters": "DeadCodeElimination removes outputs and parameters too",
+    "ToMixedPrecision": "astype says which parts of a program are of which dtype",
+    "TopologicalSort": "bindings stand in the order in which they are written",
+    "UpdateParamStructInfo": "relax.BlockBuilder writes a function with other parameters",
+}  # fmt: skip
