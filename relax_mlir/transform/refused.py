@@ -19,12 +19,13 @@ REFUSED: dict[str, str] = {
         ("MergeCompositeFunctions", "RunCodegen", "AllocateWorkspace", "AnnotateUsedMemory"),
         _OTHERS),
     **dict.fromkeys(
-        ("RealizeVDevice", "UpdateVDevice", "RewriteCUDAGraph", "ExpandMatmulOfSum"), _DEVICES),
+        ("RealizeVDevice", "UpdateVDevice", "RewriteCUDAGraph"), _DEVICES),
     **dict.fromkeys(
         ("AdjustMatmulOrder", "CombineParallelMatmul", "ExpandTupleArguments", "FastMathTransform",
          "FewShotTuning", "FuseTransposeMatmul", "MetaScheduleApplyDatabase",
          "MetaScheduleTuneIRMod", "MetaScheduleTuneTIR", "ReorderPermuteDimsAfterConcat",
-         "ReorderTakeAfterMatmul", "SpecializePrimFuncBasedOnCallSite"), f"leave it out: {_KERNELS}"),
+         "ReorderTakeAfterMatmul", "SpecializePrimFuncBasedOnCallSite"),
+        f"leave it out: {_KERNELS}"),
     **dict.fromkeys(
         ("DecomposeOpsForInference", "DecomposeOpsForTraining"),
         "SimplifyInference writes normalisation and dropout as arithmetic"),
