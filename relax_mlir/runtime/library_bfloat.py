@@ -25,9 +25,11 @@ def through_single(compute: Callable[..., Any]) -> Callable[..., Any]:
         if BFLOAT16 not in dtypes:
             return compute(*args)
         result = compute(*map(_widened, args))
-        if any(isinstance(x, str) and (x in DTYPES or x == BFLOAT16) for x in args):
+        named = [x for x in args if isinstance(x, str) and x in (*DTYPES, BFLOAT16)]
+        # An integer is what indices become, as those of `topk`, or the only result.
+        if any("float" in name for name in named):
             return result
-        if "float32" in dtypes:
+        if "float32" in dtypes and not named:
             raise ArgumentTypeError("operands must have one dtype, got float32 and bfloat16")
         return tuple(map(_narrowed, result)) if isinstance(result, tuple) else _narrowed(result)
 

@@ -59,7 +59,9 @@ def _dequantize(data: _Array, scale: _Array, zero_point: _Array, axis: int, out_
     with np.errstate(all="ignore"):
         value = (data.astype(exact) - zeros.astype(exact)).astype(wide) * scales
         if out.itemsize < 4:
-            largest = wide.type(np.finfo(out).max)
+            # numpy knows no limits of bfloat16.
+            most = np.finfo(out).max if out.kind == "f" else np.uint16(0x7F7F).view(out)
+            largest = wide.type(most)
             value = np.clip(value, -largest, largest)
         return value.astype(out)
 

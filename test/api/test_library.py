@@ -395,6 +395,27 @@ def test_bfloat16(name: str, attrs: tuple[Any, ...]) -> None:
     np.testing.assert_array_equal(got, want)
 
 
+def test_bfloat16_beside_indices() -> None:
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    x = sample((5, 13), "float32").astype(ml_dtypes.bfloat16)
+    values, places = get_global_func(PREFIX + "topk")(x, 3, 1, "both", True, "int32")
+    assert values.dtype == x.dtype
+    np.testing.assert_array_equal(values, np.take_along_axis(x, places, 1))
+
+
+def test_bfloat16_is_quantized() -> None:
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    x = np.array([-2.5, 0.25, 1.0, 3e38], ml_dtypes.bfloat16)
+    scale, zero = np.array(0.5, "float32"), np.array(1, "int32")
+    np.testing.assert_array_equal(call("quantize", x, scale, zero, 0, "int8"), [-4, 1, 3, 127])
+    numbers = np.array([-4, 1, 3, 127], "int8")
+    got = call("dequantize", numbers, scale, zero, 0, "bfloat16")
+    np.testing.assert_array_equal(got, np.array([-2.5, 0, 1, 63], ml_dtypes.bfloat16))
+    largest = call("dequantize", numbers, np.float32([3e38]), zero, 0, "bfloat16")
+    most = np.float32(ml_dtypes.finfo(x.dtype).max)
+    np.testing.assert_array_equal(largest.astype("f4"), [-most, 0, most, most])
+
+
 def test_bfloat16_of_two_operands() -> None:
     ml_dtypes = pytest.importorskip("ml_dtypes")
     x, y = (sample(shape, "float32").astype(ml_dtypes.bfloat16) for shape in ((5, 7), (7, 3)))
