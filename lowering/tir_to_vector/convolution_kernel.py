@@ -27,6 +27,7 @@ from relax_mlir.lowering.tir_to_vector.operands import Layout
 from relax_mlir.lowering.tir_to_vector.packing import Loader
 from relax_mlir.lowering.tir_to_vector.team import Part
 from relax_mlir.lowering.tir_to_vector.vector_nest import work_of
+from relax_mlir.lowering.tir_to_vector.window_skips import WindowSkips, skipping_tiles
 
 # Kernels of so many bytes stay in the second-level cache while pixels pass by.
 _KERNELS_IN_CACHE = 1 << 20
@@ -68,8 +69,11 @@ class _Writer:
         self.rows, self.cols = self._extent(found.row), self._extent(found.col)
         self.seldom = seldom
         self.sizes = few_tiles(found, machine) if seldom else tiles_of(found, machine)
+        if copied is not None and not seldom:
+            self.sizes = skipping_tiles(self.sizes, copied)
         self.outer = [i for i in found.outer if i != self.kernels.block]
         self.copy: ImageCopy | None = None
+        self.skips: WindowSkips | None = None
         self.image: Layout | ImageCopy
         self.fixed = self.outer
         if copied is None:
@@ -82,6 +86,8 @@ class _Writer:
             else:
                 self.copy = GroupedCopy(copied, self.grouped, emit, machine, units, beyond)
             self.image, self.widen = self.copy, None
+            if not seldom:
+                self.skips = WindowSkips(copied, units, emit, machine)
             self.fixed = [i for i in self.outer if i not in copied.moving]
 
     def _extent(self, position: int | None) -> Index:
@@ -90,6 +96,8 @@ class _Writer:
     def write(self) -> None:
         """Write the loops."""
         kernels, found = self.kernels, self.found
+        if self.skips is not None:
+            self.skips.prepare()
         with ExitStack() as loops:
             spans, blocks = loops.enter_context(self._team())
             # Packed once where all kernels stay in the cache, else a block at a time.
@@ -263,8 +271,13 @@ class _Writer:
             # Of a loop of two steps LLVM keeps what the second will load again in registers that
             # are not there.
             inner.reverse()
+        spans: dict[int, Span] = {}
+        if self.skips is not None:
+            spans = self.skips.spans(here, {found.row: height, found.col: width})
         loops = [i for i in (*found.reductions, *inner) if i is not None]
-        sums = self._reduce(loops, start, pixels, kernels, sums)
+        # Loops that are short at the borders go around those that are not.
+        loops.sort(key=lambda i: i not in spans)
+        sums = self._reduce(loops, spans, start, pixels, kernels, sums)
         self.store.write(here, size, sums, block, self.kernels.left(block, vectors), live)
 
     def _begin(self, packed: Index) -> ir.Value:
@@ -277,18 +290,19 @@ class _Writer:
         return given if start is None else add(emit, given, start)
 
     def _reduce(
-        self, loops: list[int], image: Index, pixels: list[Index], kernels: list[Index],
-        sums: list[ir.Value],
+        self, loops: list[int], spans: dict[int, Span], image: Index, pixels: list[Index],
+        kernels: list[Index], sums: list[ir.Value],
     ) -> list[ir.Value]:  # fmt: skip
         emit = self.emit
         if not loops:
             return self._step(image, pixels, kernels, sums)
         position, *rest = loops
-        with emit.loop(0, self.kernels.extent(position), 1, sums, KEEP) as loop:
+        span = spans.get(position, (0, self.kernels.extent(position)))
+        with emit.loop(*span, 1, sums, KEEP) as loop:
             there = emit.add(image, emit.mul(loop.counter, self.image.stride(position)))
             step = emit.mul(loop.counter, self.kernels.stride(position))
             inner = [emit.add(kernel, step) for kernel in kernels]
-            loop.carry(self._reduce(rest, there, pixels, inner, loop.carried))
+            loop.carry(self._reduce(rest, spans, there, pixels, inner, loop.carried))
         return loop.results
 
     def _step(

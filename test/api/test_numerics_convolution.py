@@ -76,6 +76,37 @@ def _add(
         builder.emit_func_output(result)
 
 
+# Elements of windows far apart, of which tiles at the border leave some out.
+FAR: list[tuple[tuple[int, ...], tuple[int, ...], dict[str, Any]]] = [
+    ((1, 16, 33, 33), (32, 16, 3, 3), {"padding": [12], "dilation": [12]}),
+    ((2, 5, 13, 9), (17, 5, 3, 3), {"padding": [6], "dilation": [6], "strides": [2]}),
+    ((1, 8, 14, 15), (16, 8, 5, 5), {"padding": [2]}),
+    ((1, 6, 2, 3), (16, 6, 3, 3), {"padding": [8], "dilation": [7]}),
+    ((1, 4, 40), (16, 4, 9), {"padding": [20], "dilation": [5]}),
+    ((1, 3, 4, 9, 8), (16, 3, 3, 3, 3), {"padding": [4], "dilation": [4]}),
+]
+
+
+@pytest.mark.parametrize("weird", [None, np.inf, -np.nan])
+def test_windows_that_meet_the_border(weird: float | None) -> None:
+    """Zeros around an image are left out only where all kernels are finite."""
+    builder = relax.BlockBuilder()
+    kernels = [sample(shape, "float32", 1) for _, shape, _ in FAR]
+    for index, (data, _, attrs) in enumerate(FAR):
+        if weird is not None:
+            kernels[index][1, 2, ..., 0] = weird
+        unknown = [data[0], data[1], *"hwd"[: len(data) - 2]]
+        _add(builder, f"known{index}", list(data), kernels[index], True, "float32", **attrs)
+        _add(builder, f"symbol{index}", unknown, kernels[index], index > 0, "float32", **attrs)
+    vm = relax.VirtualMachine(relax.build(builder.get(), "llvm -num-threads=2"))
+    for index, (data, _, attrs) in enumerate(FAR):
+        x = sample(data, "float32")
+        with np.errstate(invalid="ignore"):
+            wanted = convolve(x, kernels[index], **attrs).astype("float32")
+        for name, given in (("known", ()), ("symbol", () if index else (kernels[index],))):
+            check(vm[f"{name}{index}"](x, *given), wanted, ulps=32, scale=300, what=(name, index))
+
+
 @pytest.mark.parametrize(("cases", "dtype"), [
     (IMAGES, "float32"), (OTHERS, "float32"), (IMAGES[2:14:3], "float64"),
     (IMAGES[2:14:4], "float16"),
