@@ -117,7 +117,7 @@ class Phases:
         parts = [self._part(legalizer, place, kernels[place], lanes) for place in self.places()]
         if any(part is None for part in parts):
             return None
-        return self._join(legalizer, parts)
+        return self.join(legalizer, [part for part in parts if part is not None])
 
     def _part(
         self, legalizer: Legalizer, place: tuple[int, ...], kernel: ir.Value, lanes: int
@@ -181,7 +181,13 @@ class Phases:
             passed, body, f"{attrs}{axes}",
         )  # fmt: skip
 
-    def _join(self, legalizer: Legalizer, parts: Sequence[ir.Value | None]) -> ir.Value | None:
+    def join(self, legalizer: Legalizer, parts: Sequence[ir.Value]) -> ir.Value | None:
+        """Return the outputs of all places from those of each, None where they have no prim func.
+
+        Args:
+            legalizer: of the module.
+            parts: tensors with channels last, in the order of `places`.
+        """
         axes, places = self.axes, self.places()
         channels = SymExpr.const(self.channels)
         dims = [self.images, *(axis.outputs for axis in axes), channels]
@@ -198,7 +204,7 @@ class Phases:
                     out.store(source[tuple(block)], (image, *where, channel))
 
         return legalizer.call_prim(
-            self.op, "interleave", [part for part in parts if part is not None], body, str(axes),
+            self.op, "interleave", list(parts), body, str(axes),
             result=T.tensor_type(dims, self.dtype),
         )  # fmt: skip
 

@@ -114,7 +114,7 @@ class _Splitter:
             self.data = build("permute_dims", [self.data], {"axes": axes})
         if any(size.value is not None and size.value < 1 for size in sizes):
             return None
-        value = self._alike(outputs * attrs["groups"])
+        value = self._by_phases(outputs * attrs["groups"])
         if value is None:
             value = self._joined(())
             cut = [axis.rest - axis.more * axis.stride for axis in self.axes]
@@ -124,16 +124,13 @@ class _Splitter:
             return value
         return build("permute_dims", [value], {"axes": permutation(self.last, target)})
 
-    def _alike(self, channels: int) -> ir.Value | None:
-        """Return the outputs by one function for all phases, None where they want their own."""
-        if self.single or any(None in axis.phases for axis in self.axes):
+    def _by_phases(self, channels: int) -> ir.Value | None:
+        """Return the outputs, written by one function; None where a place has nothing to add up."""
+        if any(None in axis.phases for axis in self.axes):
             return None
         data = T.known_dims(self.data.type)
-        places = layout_axes(self.attrs["data_layout"], f"NC{SPATIAL[self.rank]}")
-        if any(
-            len({p.dilation for p in axis.phases if p and p.count > 1}) > 1 for axis in self.axes
-        ):
-            return None
+        layout = self.last if self.single else self.attrs["data_layout"]
+        places = layout_axes(layout, f"NC{SPATIAL[self.rank]}")
         axes = [
             PhaseAxis(
                 axis.stride,
@@ -146,13 +143,28 @@ class _Splitter:
             for axis, place in zip(self.axes, places[2:], strict=True)
         ]
         phases = Phases(self.op, self.attrs, axes, data[places[0]], channels, self.dtype)
+        return self._apart(phases) if self.single else self._alike(phases)
+
+    def _apart(self, phases: Phases) -> ir.Value | None:
+        """Return the outputs by a convolution for each phase."""
+        if all(axis.stride == 1 for axis in self.axes):
+            return None
+        parts = [
+            self._phase([axis.phases[i] for axis, i in zip(self.axes, place, strict=True)])
+            for place in phases.places()
+        ]
+        return phases.join(self.legalizer, parts)
+
+    def _alike(self, phases: Phases) -> ir.Value | None:
+        """Return the outputs by one function for all phases, None where they want their own."""
+        if any(
+            len({p.dilation for p in axis.phases if p and p.count > 1}) > 1 for axis in self.axes
+        ):
+            return None
         if not phases.are_alike:
             return None
-        lanes = (
-            BLOCK
-            if is_constant(self.weight) and not channels % (BLOCK * self.attrs["groups"])
-            else 1
-        )
+        blocks = is_constant(self.weight) and not phases.channels % (BLOCK * self.attrs["groups"])
+        lanes = BLOCK if blocks else 1
         kernels = {}
         for place in phases.places():
             chosen = [axis.phases[i] for axis, i in zip(self.axes, place, strict=True)]
