@@ -30,7 +30,8 @@ def check_cpu(triple: str, cpu: str, known: Iterable[str]) -> None:
     if triple.startswith("x86_64"):
         names.update(("x86-64", "x86-64-v2", *known))
     if cpu not in names and not _is_known(triple, cpu):
-        raise PipelineError(f"unknown CPU '{cpu}' for target {triple}{did_you_mean(cpu, names)}")
+        near = did_you_mean(cpu, names) or "; 'native' is this machine's"
+        raise PipelineError(f"unknown CPU '{cpu}' for target {triple}{near}")
 
 
 @functools.cache

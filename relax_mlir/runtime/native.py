@@ -214,11 +214,24 @@ def taking_bfloat16(func: Callable[..., Any]) -> Callable[..., Any]:
     return lambda *args: func(*[ffi_value(a) for a in args])
 
 
+# What to do about an argument, by what machine code says of it.
+_HINTS = (
+    (re.compile(r"expected a tensor, got "), "; tensors are numpy arrays: np.asarray(x)"),
+    (
+        re.compile(r"buffer '\w+': expected \w*(int|float|bool)\w*, got \w+$"),
+        "; x.astype(...) converts an array",
+    ),
+    (re.compile(r"buffer '\w+': expected \d+ dimensions, got "), "; x.reshape(...) has others"),
+)
+
+
 def native_error(error: Exception) -> Exception:
     """Return the error of ours for one that native code raised through the FFI."""
     if isinstance(error, VMError):
         return error
-    return _NATIVE_ERRORS.get(type(error), VMError)(str(error))
+    text = str(error)
+    hint = next((hint for found, hint in _HINTS if found.search(text)), "")
+    return _NATIVE_ERRORS.get(type(error), VMError)(text + hint)
 
 
 def _is_view(value: Any) -> bool:

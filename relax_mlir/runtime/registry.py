@@ -38,6 +38,8 @@ def register_func(
     """
     if callable(name):
         raise TypeError("register_func needs a name: use @register_func('name')")
+    if not isinstance(name, str):
+        raise TypeError(f"register_func: the name of a function is a string, got {name!r}")
     if func is None:
         return lambda f: register_func(name, f, override)
     if not callable(func):

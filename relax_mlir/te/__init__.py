@@ -45,7 +45,7 @@ _REFUSED = {
     "TensorSlice": "a tensor is indexed with all indices at once: A[i, j]",
     "extern_primfunc": "programs call prim funcs: R.call_tir",
     "thread_axis": "tir.Schedule.bind binds loops to threads",
-    "trace": "T.print and relax.print watch values",
+    "trace": "R.print shows tensors, tir.call_packed calls a function that may print",
 }
 
 

@@ -9,7 +9,17 @@ from typing import Any
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.errors import ExprError, ExprTypeError
 from relax_mlir.te.checks import check_body
-from relax_mlir.te.tensor import ComputeOp, Dim, ExternOp, IterVar, PlaceholderOp, Tensor, dims_of
+from relax_mlir.te.tensor import (
+    ComputeOp,
+    Dim,
+    ExternOp,
+    IterVar,
+    PlaceholderOp,
+    Tensor,
+    dims_of,
+    listed,
+    named,
+)
 from relax_mlir.tir.arithmetic import as_expr
 from relax_mlir.tir.dtypes import checked
 from relax_mlir.tir.prim_expr import PrimExpr
@@ -40,6 +50,7 @@ def placeholder(shape: Any, dtype: Any = "float32", name: str = "placeholder") -
         ExprTypeError: an element of the shape is no size.
         ExprError: there is no such dtype, or a size is negative.
     """
+    name = named(name, "te.placeholder")
     dims = dims_of(shape, f"te.placeholder '{name}'")
     return PlaceholderOp(name, [dims], [checked(dtype)]).outputs[0]
 
@@ -71,6 +82,7 @@ def compute(
             the message names the stage.
         ExprTypeError: what it gives is no scalar expression, or mixes what does not go together.
     """
+    name = named(name, "te.compute")
     dims = dims_of(shape, f"te.compute '{name}'")
     names = _axis_names(fcompute, len(dims), name, varargs_names)
     pairs = zip(dims, names, strict=True)
@@ -155,6 +167,8 @@ def extern(
     Raises:
         ExprTypeError: an input is no tensor, or the dtype cannot be told.
     """
+    name = named(name, "te.extern")
+    inputs = listed(inputs, f"te.extern '{name}'")
     for each in inputs:
         if not isinstance(each, Tensor):
             raise ExprTypeError(f"te.extern '{name}' takes tensors, got {each!r}")

@@ -13,7 +13,14 @@ from relax_mlir.ir.module import IRModule
 from relax_mlir.te.checks import check_body, nodes_of
 from relax_mlir.te.scans import ScanOp
 from relax_mlir.te.stage import Stage, write_extern
-from relax_mlir.te.tensor import ComputeOp, ExternOp, Operation, PlaceholderOp, Tensor
+from relax_mlir.te.tensor import (
+    ComputeOp,
+    ExternOp,
+    Operation,
+    PlaceholderOp,
+    Tensor,
+    listed,
+)
 from relax_mlir.tir.prim_expr import Size
 
 
@@ -39,6 +46,9 @@ def create_prim_func(
         ExprTypeError: something in the list is no tensor.
         ExprError: a tensor is given twice, or an input that is read is not given.
     """
+    ops = listed(ops, "te.create_prim_func")
+    if not ops:
+        raise ExprError("te.create_prim_func takes inputs and outputs, got an empty list")
     tensors = [each for each in ops if isinstance(each, Tensor)]
     asked = [each for each in ops if isinstance(each, SymExpr) and each.name is not None]
     for each in ops:

@@ -3,9 +3,11 @@
 from collections.abc import Sequence
 from contextlib import ExitStack
 
+from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.symbolic import IntLike
 from relax_mlir.dialects.tir.builder import Buffer, PrimFuncBuilder
 from relax_mlir.dialects.tir.scalar import Scalar, binary, cast
+from relax_mlir.errors import ExprError
 from relax_mlir.te.reduction import Reduction
 from relax_mlir.te.tensor import ComputeOp, ExternOp, IterVar
 from relax_mlir.tir.emission import Emitter
@@ -16,12 +18,19 @@ def write_extern(builder: PrimFuncBuilder, stage: ExternOp, buffers: dict[int, B
     """Write a stage of `te.extern` at the current insertion point."""
     from relax_mlir.tir import ir_builder
 
+    block = ir.InsertionPoint.current.block
+    before = len(block.operations)
     with ir_builder.writing(builder) as writer:
         made = stage.write(
             [ir_builder.BufferVar(buffers[id(each)]) for each in stage.inputs],
             [ir_builder.BufferVar(buffers[id(each)]) for each in stage.outputs],
         )
         writer.emit(made)
+    if len(block.operations) == before:
+        raise ExprError(
+            f"te.extern '{stage.name}' writes nothing: its function stores by tir.ir_builder, or "
+            "gives back a call on its buffers"
+        )
 
 
 class Stage:

@@ -19,6 +19,28 @@ def plain(dim: SymExpr) -> Dim:
     return dim if dim.value is None else dim.value
 
 
+def named(name: Any, where: str) -> str:
+    """Return the name of a stage.
+
+    Raises:
+        ExprTypeError: it is no string.
+    """
+    if not isinstance(name, str):
+        raise ExprTypeError(f"{where}: the name of a stage is a string, got {name!r}")
+    return name
+
+
+def listed(tensors: Any, where: str) -> list[Any]:
+    """Return a list of tensors as one.
+
+    Raises:
+        ExprTypeError: it is none, such as a tensor alone.
+    """
+    if isinstance(tensors, Tensor) or not hasattr(tensors, "__iter__"):
+        raise ExprTypeError(f"{where} takes a list of tensors, [A, B], got {tensors!r}")
+    return list(tensors)
+
+
 def dims_of(shape: Any, what: str) -> tuple[Dim, ...]:
     """Return a shape given as one size or several.
 

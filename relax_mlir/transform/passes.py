@@ -179,8 +179,10 @@ class SpecPass(Pass):
 
     def __init__(self, spec: PassSpec, *values: Any, **options: Any) -> None:
         if len(values) > len(spec.options):
+            module = any(hasattr(value, "mlir_module") for value in values)
+            hint = f"; {spec.name}()(mod) runs it on a module" if module else ""
             raise PipelineError(
-                f"pass '{spec.flag}' takes {len(spec.options)} options, got {len(values)}"
+                f"pass '{spec.flag}' takes {len(spec.options)} options, got {len(values)}{hint}"
             )
         positional = {
             option.name: value for option, value in zip(spec.options, values, strict=False)

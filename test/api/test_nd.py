@@ -95,3 +95,15 @@ def test_errors_of_targets():
         tvm.target.Target(3)
     with pytest.raises(PipelineError, match="no current target"):
         tvm.target.Target.current(allow_none=False)
+
+
+def test_errors_of_arguments_say_what_converts_them():
+    add = tvm.build(_add())
+    out = np.empty_like(X)
+    for given, said in (
+        (X.astype("float64"), r"expected float32, got float64; x.astype\(\.\.\.\) converts"),
+        (X[0], r"expected 2 dimensions, got 1; x.reshape\(\.\.\.\)"),
+        (X.tolist(), r"tensors are numpy arrays: np.asarray\(x\)"),
+    ):
+        with pytest.raises(ArgumentTypeError, match=said):
+            add(given, X, out)

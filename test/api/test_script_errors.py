@@ -286,3 +286,24 @@ class Module:
 def test_calls_of_prim_funcs(body: str, underlined: str, message: str) -> None:
     lines = "".join(f"        {line}\n" for line in body.splitlines())
     check(HEAD + CALLS + lines, underlined, message)
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ("print(A[0])", "T.call_packed calls a registered function, which may print"),
+        ("A[0] = foo(A[0])", "T.macro makes another, and T.call_extern calls a function of C"),
+        ("for i, j in T.grid(8):\n    A[i] = 0.0", "1 extents need 1 variables, got 2"),
+        (
+            "for i in range(8):\n    with T.block('b'):\n        v = T.axis.remap('SX', [i])",
+            "one letter of S, R, or C for each loop, got 'SX' for 1",
+        ),
+        ("a, b = 1, 2", "write 'a = x' and 'b = y' for 'a, b = x, y'"),
+    ],
+)
+def test_what_to_do_in_prim_funcs(body, said):
+    lines = "\n".join("    " + line for line in body.split("\n"))
+    text = f'@T.prim_func\ndef f(A: T.Buffer((8,), "float32")):\n{lines}\n'
+    with pytest.raises(ScriptError) as raised:
+        from_source(text)
+    assert said in raised.value.message

@@ -99,6 +99,8 @@ def call_te(
     builder: Any, func: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]
 ) -> Call:
     """Return the call of the prim func that a te function makes of converted arguments."""
+    if not callable(func):
+        raise ExprTypeError(f"emit_te and call_te take a te function, topi.add, got {func!r}")
     te = _te()
     options = dict(kwargs)
     hint = options.pop("primfunc_name_hint", None)

@@ -288,7 +288,11 @@ class BlockParser(StatementPart):
         if not isinstance(kinds, str) or not isinstance(loops, (ast.List, ast.Tuple)):
             self.scope.fail(call, 'T.axis.remap takes a string such as "SR" and a list of loops')
         if len(kinds) != len(loops.elts) or set(kinds) - set(_REMAP):
-            self.scope.fail(call.args[0], "one letter of S, R or C for each loop")
+            self.scope.fail(
+                call.args[0],
+                f"T.axis.remap takes one letter of S, R, or C for each loop, got '{kinds}' for "
+                f"{len(loops.elts)}",
+            )
         names = self.stmts.names(target, len(kinds), call)
         found = []
         for name, kind, loop in zip(names, kinds, loops.elts, strict=True):

@@ -399,7 +399,11 @@ class TirExprParser:
             value = macros.call_python(self.scope, python, node, self.evaluate)
             return self.python_value(value, node)
         if not path.startswith("T."):
-            self.scope.fail(node.func, "only names of the TIR language can be called here")
+            self.scope.fail(
+                node.func,
+                "only names of the TIR language can be called here; T.macro makes another, and "
+                "T.call_extern calls a function of C",
+            )
         name = path[2:]
         if has_dtype(name, node):
             return call_with_dtype(self, name, node)

@@ -195,6 +195,12 @@ class TirStmtParser:
             near = did_you_mean(called.attr, self.module.names)
             self.scope.fail(called, f"undefined function '{ast.unparse(called)}'{near}")
         why = refusal(self.scope.path(called) if called is not None else None)
+        name = called.id if isinstance(called, ast.Name) else ""
+        if name == "print":
+            why = (
+                "a prim func runs as machine code: T.call_packed calls a registered function, "
+                "which may print"
+            )
         self.scope.fail(node if why is None else called, why or "this statement has no effect")
 
     def _assign(self, node: Node) -> None:
@@ -422,7 +428,9 @@ class TirStmtParser:
         nodes = target.elts if isinstance(target, (ast.Tuple, ast.List)) else [target]
         names = [node.id for node in nodes if isinstance(node, ast.Name)]
         if len(names) != count or len(nodes) != count:
-            self.scope.fail(target or at, f"{count} extents need {count} variables")
+            self.scope.fail(
+                target or at, f"{count} extents need {count} variables, got {len(nodes)}"
+            )
         return names
 
 

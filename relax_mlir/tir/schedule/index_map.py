@@ -291,5 +291,7 @@ def _names_of(function: Callable[..., Any], ndim: int | None) -> list[str]:
         elif parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD):
             found.append(parameter.name)
     if ndim is not None and len(found) != ndim:
-        raise ExprError(f"the function takes {len(found)} indices, there are {ndim}")
+        raise ExprError(
+            f"the function of an index map takes {len(found)} indices, there are {ndim} dimensions"
+        )
     return found
