@@ -107,7 +107,7 @@ class _Writer(PlanesBase):
     def _way(self, axis: int, pixel: int | None, step: int | None) -> _Way:
         if axis < 0:
             return _Way(axis, None, None, 1, 1)
-        walk = {**self.found.axes[axis].outer, **self.found.axes[axis].inner}
+        walk: dict[int | None, int] = {**self.found.axes[axis].outer, **self.found.axes[axis].inner}
         return _Way(axis, pixel, step, walk.get(pixel, 1), walk.get(step, 1))
 
     def write(self) -> None:

@@ -149,6 +149,7 @@ class PlaneRows(PlanesWriter):
                 loop.carry(self._by_columns(inner, rest, loop.carried))
             return loop.results
         assert down is not None  # asked before
+        assert found.row is not None
         size = found.flat.iters[down].extent.value or 1
         elements = [self._element({**env, down: step}) for step in range(size)]
         axis, stride = next(

@@ -263,7 +263,7 @@ class TirStmtParser:
         if path in tir_memory.MAKERS:
             self.scope.bind(target.id, tir_memory.MAKERS[path](self.expr, target.id, value))
             return
-        if path == "T.env_thread":
+        if path == "T.env_thread" and isinstance(value, ast.Call):
             self.expr.count(value, 1)
             name = getattr(value.args[0], "value", None)
             if not isinstance(name, str):
