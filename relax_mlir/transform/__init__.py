@@ -21,6 +21,7 @@ _EXPORTS = {
     "PrimFuncPass": "per_function",
     "DataflowBlockPass": "dataflow_block",
     "dataflowblock_pass": "decorators",
+    "BindParams": "bind_params",
     "CreateModulePass": "decorators",
     "CreateFunctionPass": "decorators",
     "CreatePrimFuncPass": "decorators",

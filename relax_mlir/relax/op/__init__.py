@@ -45,6 +45,8 @@ def _operation(name: str) -> Any:
         from relax_mlir.errors import did_you_mean
 
         near = did_you_mean(name, [*names, *_CALLS])
+        if name == "vision":
+            near = ": BlockBuilder.call_te(topi.vision.roi_align, ...) makes kernels of topi.vision"
         raise AttributeError(f"there is no operation relax.op.{name}{near}")
     from relax_mlir.relax.op.make import function_of
 
