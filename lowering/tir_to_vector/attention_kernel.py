@@ -13,8 +13,18 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.attention import Attention
 from relax_mlir.lowering.tir_to_vector.attention_ahead import Ahead, find_ahead
 from relax_mlir.lowering.tir_to_vector.attention_changes import Changes
+from relax_mlir.lowering.tir_to_vector.attention_crossed import (
+    MOST_STEPS,
+    STRIDE,
+    Crossing,
+)
 from relax_mlir.lowering.tir_to_vector.attention_few import FewQueries
-from relax_mlir.lowering.tir_to_vector.attention_near import are_near, longest_key
+from relax_mlir.lowering.tir_to_vector.attention_near import (
+    Near,
+    are_near,
+    longest_key,
+    longest_query,
+)
 from relax_mlir.lowering.tir_to_vector.attention_pack import (
     Matrix,
     Rows,
@@ -28,32 +38,15 @@ from relax_mlir.lowering.tir_to_vector.attention_pairs import (
     first_of_pairs,
     pack_column_pairs,
     pack_row_pairs,
-    pairs_of,
 )
+from relax_mlir.lowering.tir_to_vector.attention_plan import FEW, KEYS, REGISTERS, VECTORS, Plan
 from relax_mlir.lowering.tir_to_vector.attention_setup import Setup
 from relax_mlir.lowering.tir_to_vector.attention_softmax import RowState, Softmax
 from relax_mlir.lowering.tir_to_vector.attention_sums import Sums
 from relax_mlir.lowering.tir_to_vector.attention_tile import Lines, sum_products
-from relax_mlir.lowering.tir_to_vector.blocking import PAGE, crowded
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.machine import Machine
-
-# Columns of a register tile, in vectors.
-VECTORS = 2
-# Keys of a block: their scores for the queries of a block stay in the first-level cache.
-KEYS = 512
-# About so many queries are a block. More would share each panel of keys, but their scores take the
-# caches from keys and values, and masks hide more of them; fewer would read panels too often.
-ROWS = 12
-# Panels of values that are read where they lie, if rows follow each other.
-MOST_PANELS = 4
-# From so many keys on it pays to look at lengths of queries and keys before their scores.
-MANY = 128
-# So many leave a tile room to raise its scores in registers.
-REGISTERS = 32
-# Up to so many queries it does not pay to rearrange keys and values.
-FEW = 6
 
 
 @dataclass(frozen=True)
@@ -65,6 +58,7 @@ class _Buffers:
     queries: ir.Value | None
     sums: Sums
     softmax: Softmax
+    crossing: Crossing | None
 
 
 @dataclass(frozen=True)
@@ -112,51 +106,8 @@ def emit_attention(found: Attention, emit: Emitter, machine: Machine) -> None:
             _Kernel(setup).write()
 
 
-class _Kernel:
-    def __init__(self, setup: Setup) -> None:
-        self.setup, self.emit, self.use = setup, setup.emit, setup.use
-        self.found = setup.found
-        self.panel = VECTORS * self.use.lanes
-        self.rows, self.keys, self.depth, self.width = (
-            setup.rows, setup.keys, setup.depth, setup.width,
-        )  # fmt: skip
-        self.pairs = pairs_of(self.found, setup.machine)
-        # Steps of the sums over a key, and how many keys one of those over values takes.
-        self.unit = 1 if self.pairs is None else PAIR
-        self.steps = self._units(self.depth)
-        self.tile = _tile_rows(self.rows, setup.machine)
-        self.block = max(round(ROWS / self.tile), 1) * self.tile
-        value, width = self.found.value, self.width
-        # What a panel leaves out of a row is the next panel's, so all that is fetched is read.
-        self.values_lie_well = (
-            isinstance(width, int) and width % self.panel == 0 and width <= MOST_PANELS * self.panel
-            and value.widen is None and value.column == 1 and value.row == self.found.width
-        )  # fmt: skip
-        one_block = isinstance(self.keys, int) and 0 < self.keys <= KEYS
-        self.alone = one_block and setup.mask is None
-        # Of a window few keys are seen by all queries of a block: it would not pay.
-        windowed = setup.mask is not None and setup.mask.window is not None
-        unchanged = not (self.found.added or self.found.seen is not None or windowed)
-        known = isinstance(self.keys, int)
-        self.many = self.keys >= MANY if known else self.emit.compare("sge", self.keys, MANY)
-        self.may_be_near = unchanged and self.many is not False and self.use.is_single
-        self.queries_lie_well = self._queries_lie_well()
-
-    def _units(self, count: Index) -> Index:
-        """Return how many elements there are to multiply: numbers, or pairs of them."""
-        return self.emit.div(self.emit.add(count, self.unit - 1), self.unit)
-
-    def _queries_lie_well(self) -> bool:
-        """Whether tiles read queries where they are; keys are multiplied by the factor then."""
-        query, machine = self.found.query, self.setup.machine
-        row = query.row.value
-        if row is None or query.widen is not None or query.column != 1:
-            return False
-        if not isinstance(self.depth, int):
-            return False
-        size = self.use.vector.element_type.width // 8
-        ways = machine.l1_bytes // PAGE - VECTORS
-        return not crowded(self.tile, row * size, self.depth * size, ways)
+class _Kernel(Plan):
+    """Writes it, as planned."""
 
     def write(self) -> None:
         """Write the loops."""
@@ -203,10 +154,17 @@ class _Kernel:
             self.query_stride = emit.add(
                 emit.mul(emit.div(emit.add(self.steps, lanes - 1), lanes), lanes), lanes
             )
+            if self.crosses and not isinstance(self.query_stride, int):
+                few = emit.compare("sle", self.steps, MOST_STEPS)
+                self.query_stride = emit.select(few, STRIDE, self.query_stride)
             sum_stride = emit.add(self.columns, lanes)
             query_size = emit.mul(self.query_stride, self.block)
             sum_size = emit.mul(sum_stride, self.block)
         parts = emit.alloc(rows * lanes, element) if self.may_be_near else None
+        crossing = None
+        if self.crosses:
+            noted = emit.alloc(panels, element), emit.alloc(rows, element)
+            crossing = Crossing(self.use, self.steps, *noted)
         state = RowState(*(emit.alloc(rows, element) for _ in range(5)), parts=parts)
         scores = emit.alloc(self.block * stride, element)
         at_once = self.alone and self.found.out.column == 1
@@ -219,6 +177,7 @@ class _Kernel:
             Softmax(
                 self.use, scores, stride, state, self.alone, self.pairs is not None, self._none()
             ),
+            crossing,
         )
 
     def _none(self) -> bool | ir.Value:
@@ -234,8 +193,7 @@ class _Kernel:
             pack_row_pairs(key, self.keys, self.depth, self.buffers.keys, self.panel)
             pack_column_pairs(value, self.keys, self.width, self.buffers.values, self.panel)
         else:
-            factor = self.setup.factor if self.queries_lie_well else None
-            pack_rows(key, self.keys, self.depth, self.buffers.keys, self.panel, factor)
+            pack_rows(key, self.keys, self.depth, self.buffers.keys, self.panel, self.factors[1])
             if self.buffers.values is not None:
                 pack_columns(value, self.keys, self.width, self.buffers.values, self.panel)
         if not self.may_be_near:
@@ -243,6 +201,8 @@ class _Kernel:
         # What lies in keys that no query sees does not matter.
         count = self._if_many(self.setup.visible(0, self.rows, self.panel)[1])
         some = self.setup.mask is not None
+        if self.buffers.crossing is not None:
+            self.buffers.crossing.note_keys(self.buffers.keys, count, self.panel)
         return longest_key(
             self.use, self.buffers.keys, count, self.steps, self.panel, self.pairs, some
         )  # fmt: skip
@@ -250,17 +210,19 @@ class _Kernel:
     def _if_many(self, count: Index) -> Index:
         return count if self.many is True else self.emit.select(self.many, count, 0)
 
-    def _near(self, head: _Head, first: Index, rows: Index) -> ir.Value | None:
+    def _near(self, head: _Head, first: Index, rows: Index) -> Near | None:
         """Return whether scores of a block of queries may be raised as they are, None for no."""
         if head.longest is None:
             return None
-        emit = self.emit
+        emit, crossing = self.emit, self.buffers.crossing
         queries = self._queries(head.query, first, 0, None)
         factor = None if self.pairs is None else emit.extract(self.setup.factor, 0)
-        near = are_near(
-            self.use, queries, self._if_many(rows), self.steps, head.longest, self.pairs, factor
-        )
-        return near if self.many is True else emit.both(near, self.many)
+        longest = longest_query(self.use, queries, self._if_many(rows), self.steps, self.pairs)
+        near = are_near(self.use, longest, head.longest, factor)
+        near = near if self.many is True else emit.both(near, self.many)
+        if crossing is None:
+            return Near(near, 0)
+        return Near(near, crossing.note_queries(queries, rows, (longest, head.longest), near))
 
     def _rows(self, head: _Head, first: Index, rows: Index) -> None:
         """Write what is done for a block of queries."""
@@ -272,7 +234,7 @@ class _Kernel:
             copied = Rows(first, made, None if known else emit.sub(self.rows, 1))
             to = self.buffers.queries, self.query_stride
             if self.pairs is None:
-                copy_rows(head.query, copied, self.depth, *to, self.setup.factor)
+                copy_rows(head.query, copied, self.depth, *to, self.factors[0])
             else:
                 copy_row_pairs(head.query, copied, self.depth, *to)
         near = self._near(head, first, rows)
@@ -283,7 +245,7 @@ class _Kernel:
             self._blocks(head, first, rows, near)
         self.buffers.sums.finish(head.out, first, rows)
 
-    def _blocks(self, head: _Head, first: Index, rows: Index, near: ir.Value | None) -> None:
+    def _blocks(self, head: _Head, first: Index, rows: Index, near: Near | None) -> None:
         """Write the loop over blocks of keys; there is one of none where no key is seen."""
         emit, mask = self.emit, self.setup.mask
         lower, upper = self.setup.visible(first, rows, self.panel)
@@ -302,7 +264,7 @@ class _Kernel:
             self._block(head, _Keys(key, columns, goes_on, is_last), first, rows, near)
 
     def _block(
-        self, head: _Head, keys: _Keys, first: Index, rows: Index, near: ir.Value | None
+        self, head: _Head, keys: _Keys, first: Index, rows: Index, near: Near | None
     ) -> None:  # fmt: skip
         """Write what is done for a block of keys."""
         emit, use, softmax, columns = self.emit, self.use, self.buffers.softmax, keys.count
@@ -318,10 +280,12 @@ class _Kernel:
             with emit.loop(lower, upper, self.panel) as panel:
                 here = None
                 if near is not None and vectors == VECTORS:
-                    here = emit.both(near, emit.compare("slt", panel.counter, full))
+                    all_see = emit.compare("slt", panel.counter, full)
+                    here = replace(near, scores=emit.both(near.scores, all_see))
                 self._products(head, at, rows, panel.counter, vectors, here)
         self._adjust(head, at, rows, columns, seen)
-        softmax.write(rows, columns, near, full)
+        raised = None if near is None else near.scores
+        softmax.write(rows, columns, raised, full)
         with emit.loop(0, self.columns, self.panel) as panel:
             values = self._values(head, at[1], panel.counter)
 
@@ -336,7 +300,7 @@ class _Kernel:
 
     def _products(
         self, head: _Head, at: tuple[Index, Index], rows: Index, column: Index, vectors: int,
-        near: ir.Value | None,
+        near: Near | None,
     ) -> None:  # fmt: skip
         """Write the scores of a panel, from that column of the block that starts at a key.
 
@@ -357,7 +321,7 @@ class _Kernel:
                 last = emit.sub(self.rows, 1)
             queries = self._queries(head.query, first, row, last)
             shape = (count, vectors)
-            sums = sum_products(use, shape, queries, keys, self.steps, pairs=self.pairs)
+            sums = self._scores(shape, queries, keys, (row, emit.add(key, column)), near)
             if self.pairs is not None:
                 # Queries times the factor would have to be rounded once more.
                 sums = [
@@ -367,7 +331,7 @@ class _Kernel:
             if near is None or not in_registers or count < self.tile:
                 softmax.keep(row, column, sums)
             else:
-                with emit.when(near) as branch:
+                with emit.when(near.scores) as branch:
                     for r, scores in enumerate(sums):
                         softmax.raise_row(emit.add(row, r), column, scores)
                 with emit.otherwise(branch):
@@ -375,13 +339,24 @@ class _Kernel:
             if ahead is not None and (count, vectors) == (self.tile, VECTORS):
                 ahead.ask(at, row, column, self.panel, count)
 
-        # Half the rows keep the only unit that multiplies pairs busy: there is no tile of all.
-        self._tiles(rows, products, self.pairs is not None and vectors < VECTORS)
+        # Half the rows keep one unit busy, as that for pairs is: there is no tile of all.
+        one_unit = self.pairs is not None or self.setup.machine.fma_units == 1
+        self._tiles(rows, products, one_unit and vectors < VECTORS)
         if near is not None:
             # What tiles have not raised.
             start = emit.round_down(rows, self.tile) if in_registers else 0
-            with emit.when(near):
+            with emit.when(near.scores):
                 softmax.raise_panel((start, rows), column, vectors)
+
+    def _scores(
+        self, shape: tuple[int, int], queries: Lines, keys: Lines, at: tuple[Index, Index],
+        near: Near | None,
+    ) -> list[list[ir.Value]]:  # fmt: skip
+        """Return the scores of a tile, the first query of which is counted from its block's."""
+        crossing = self.buffers.crossing
+        if near is None or crossing is None or shape[0] < self.tile:
+            return sum_products(self.use, shape, queries, keys, self.steps, pairs=self.pairs)
+        return crossing.sums(shape, queries, keys, at, near.crossed)
 
     def _queries(self, query: Matrix, first: Index, row: Index, last: Index | None) -> Lines:
         """Return where the queries of a tile are, none of which lies behind the last one."""
@@ -472,19 +447,3 @@ class _Kernel:
         # Fewer rows still would wait for their own sums.
         with emit.loop(whole, rows, most // 2) as loop:
             write(loop.counter, most // 2)
-
-
-def _tile_rows(rows: Index, machine: Machine) -> int:
-    """Return the rows of a register tile: where it is known how many there are, with few left."""
-    most = machine.row_tiles[0]
-    if not isinstance(rows, int):
-        return most
-    if rows <= most:
-        return max(rows, 1)
-
-    def cost(tile: int) -> tuple[float, int]:
-        # A tile of few rows waits for its own sums: it takes as long as one of a third more.
-        left = rows % tile
-        return (rows // tile + (max(left, most // 3) / tile if left else 0)) * tile, -tile
-
-    return min(range(most * 2 // 3, most + 1), key=cost)

@@ -5,6 +5,7 @@ block are near, those of a panel are raised while they are in the first-level ca
 """
 
 import functools
+from dataclasses import dataclass
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.attention_tile import Arithmetic, Lines
@@ -17,6 +18,19 @@ FURTHEST = 32.0
 _TOGETHER = 4
 # Parts of a query whose squares are compared with those of others, lest each be added up to one.
 _PARTS = 4
+
+
+@dataclass(frozen=True)
+class Near:
+    """What is known of the scores of a block of queries.
+
+    Attributes:
+        scores: whether none is far from zero, an i1.
+        crossed: of how many elements pairs are crossed.
+    """
+
+    scores: ir.Value
+    crossed: Index
 
 
 def longest_key(
@@ -59,22 +73,19 @@ def longest_key(
     return use.across(largest, use.larger)
 
 
-def are_near(
-    use: Arithmetic, queries: Lines, rows: Index, steps: Index, longest: ir.Value,
-    pairs: DotProduct | None, factor: ir.Value | None,
-) -> ir.Value:  # fmt: skip
-    """Return whether no score of some queries is far from zero, an i1.
+def longest_query(
+    use: Arithmetic, queries: Lines, rows: Index, steps: Index, pairs: DotProduct | None
+) -> ir.Value:
+    """Return no less than the largest square of the lengths of some queries, a scalar.
 
     Args:
         use: the arithmetic.
         queries: where they are.
         rows: how many.
         steps: elements of each, numbers or pairs.
-        longest: the square of the length of a key.
         pairs: what multiplies elements that are pairs; None where they are numbers.
-        factor: what scores are multiplied by, a scalar; None for nothing.
     """
-    emit, element, lanes = use.emit, use.vector.element_type, use.lanes
+    emit, lanes = use.emit, use.lanes
     zero = emit.constant(use.vector, 0)
     with emit.loop(0, rows, 1, [zero]) as row:
         start = emit.add(queries.offset, emit.mul(row.counter, queries.stride))
@@ -90,9 +101,30 @@ def are_near(
     # The largest of a part of each, added up: no less than the largest of all.
     (largest,) = row.results
     parts = [emit.extract(largest, i) for i in range(min(_PARTS, lanes))]
-    bound = emit.op("arith.mulf", [functools.reduce(use.add, parts), longest], element)
+    return functools.reduce(use.add, parts)
+
+
+def are_near(
+    use: Arithmetic, query: ir.Value, key: ir.Value, factor: ir.Value | None
+) -> ir.Value:  # fmt: skip
+    """Return whether no score of some queries is far from zero, an i1.
+
+    Args:
+        use: the arithmetic.
+        query: no less than the square of the length of each.
+        key: no less than that of each key.
+        factor: what scores are multiplied by, a scalar; None for nothing.
+    """
+    emit, element = use.emit, use.vector.element_type
+    bound = emit.op("arith.mulf", [query, key], element)
     for _ in range(0 if factor is None else 2):
         bound = emit.op("arith.mulf", [bound, factor], element)
+    return is_less(use, bound, FURTHEST**2)
+
+
+def is_less(use: Arithmetic, value: ir.Value, limit: float) -> ir.Value:
+    """Return whether a scalar is less than a number, an i1; NaN is not."""
+    emit, element = use.emit, use.vector.element_type
     less = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 4)
-    most = emit.constant(element, FURTHEST**2)
-    return emit.op("arith.cmpf", [bound, most], emit.bool_type, predicate=less)
+    most = emit.constant(element, limit)
+    return emit.op("arith.cmpf", [value, most], emit.bool_type, predicate=less)
