@@ -125,6 +125,8 @@ class RowTiles:
             for one more size of tile.
         fine: whether there is code for tiles of one row less than the most.
         team: threads that share the tiles: where rows are known and enough, all get as many.
+        narrow: whether tiles of what is left over have one vector: of fewer rows than four, sums
+            would wait for each other.
     """
 
     emit: Emitter
@@ -134,12 +136,17 @@ class RowTiles:
     single: bool = True
     fine: bool = False
     team: int = 1
+    narrow: bool = False
 
     @property
     def by_row(self) -> bool:
         """Whether ranges are those of rows, not of tiles: any range is cut well."""
         unknown = not isinstance(self.rows, int) and not self.fine and not self.full
         return unknown and self.single and self.most == _HALVED
+
+    def is_narrow(self, tile: int) -> bool:
+        """Whether tiles of so many rows have one vector."""
+        return self.narrow and self.by_row and tile < self.most
 
     @property
     def count(self) -> Index:
@@ -209,25 +216,31 @@ class RowTiles:
     def _halved_loops(self, first: Index, last: Index) -> Iterator[TileLoop]:
         """Cut a range of rows; what is left over are halves of tiles, rounded up, and thirds.
 
+        Narrow ones are of four rows, or of five where those leave none.
+
         A single row reads as much of B as a tile does, for a ninth of its products: where one is
         left over, it and the largest tile before it are two halves.
         """
         emit, most = self.emit, self.most
-        half, third = most // 2 + 1, most // 3
+        half, small = most // 2 + 1, most // 2 if self.narrow else most // 3
         rows = emit.sub(last, first)
-        large = emit.div(emit.add(rows, 1), most)
+        large = emit.div(rows if self.narrow else emit.add(rows, 1), most)
         left = emit.sub(rows, emit.mul(large, most))
         alone = emit.both(emit.compare("eq", left, 1), emit.compare("sgt", large, 0))
         large = emit.sub(large, emit.select(alone, 1, 0))
         done = emit.mul(large, most)
         left = emit.max(emit.sub(rows, done), 0)
-        halves = emit.div(emit.add(left, 1), half)
-        halves = emit.select(emit.compare("eq", left, 2 * third), 0, halves)
+        if self.narrow:
+            halves = emit.select(alone, 2, emit.select(emit.compare("eq", left, half), 1, 0))
+        else:
+            halves = emit.div(emit.add(left, 1), half)
+            halves = emit.select(emit.compare("eq", left, 2 * small), 0, halves)
         taken = emit.mul(halves, half)
-        thirds = self._pieces(emit.max(emit.sub(left, taken), 0), third)
+        rest = self._pieces(emit.max(emit.sub(left, taken), 0), small)
         base = first
-        for size, count in ((most, large), (half, halves), (third, thirds)):
-            yield TileLoop(size, 0, count, base, size, partial=True, end=last)
+        for size, count in ((most, large), (half, halves), (small, rest)):
+            partial = size == small or not self.narrow
+            yield TileLoop(size, 0, count, base, size, partial, end=last)
             base = emit.add(base, emit.mul(count, size))
 
     def _fine_loops(self, first: Index, last: Index) -> Iterator[TileLoop]:

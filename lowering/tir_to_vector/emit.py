@@ -44,19 +44,21 @@ class Emitter(TeamEmitter):
         self._flat: dict[ir.Value, ir.Value] = {}
         self._masks: dict[tuple[int, int], ir.Value] = {}
 
-    def alloc(self, size: Index, element: ir.Type) -> ir.Value:
+    def alloc(self, size: Index, element: ir.Type, stack: int = _STACK) -> ir.Value:
         """Allocate a one-dimensional buffer, aligned for vectors; a small one on the stack.
+
+        One is small up to so many elements as `stack` says.
 
         In a parallel region each thread gets one, and the size must be known outside of it.
 
         Not to be called inside a loop: the stack is only given back on return.
         """
         known = isinstance(size, int)
-        own = None if known and size <= _STACK else self.own_memory(size, element)
+        own = None if known and size <= stack else self.own_memory(size, element)
         if own is not None:
             return own
         return self.op(
-            "memref.alloca" if known and size <= _STACK else "memref.alloc",
+            "memref.alloca" if known and size <= stack else "memref.alloc",
             [] if known else [size],
             ir.MemRefType.get([size if known else _DYNAMIC], element),
             operandSegmentSizes=ir.DenseI32ArrayAttr.get([0 if known else 1, 0]),

@@ -1,6 +1,6 @@
 """Contractions of a few rows with a matrix: memory is the limit, so it is read in order, once."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import NamedTuple
@@ -9,6 +9,7 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.contraction import Contraction
 from relax_mlir.lowering.tir_to_vector.emit import KEEP, Emitter
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
+from relax_mlir.lowering.tir_to_vector.lane_totals import totals
 from relax_mlir.lowering.tir_to_vector.machine import Machine
 from relax_mlir.lowering.tir_to_vector.microkernel import Flat, add, multiply_add
 from relax_mlir.lowering.tir_to_vector.packing import Loader
@@ -21,10 +22,12 @@ _TOGETHER = 4
 # Columns of a row whose sums stay in a core's caches meanwhile, what they are a multiple of, and
 # how many sums of all rows there are.
 _COLUMNS, _PIECE, _SUMS_TOGETHER = 4096, 64, 16384
-# Products of vectors that are made side by side, and sums of each.
+# Products of vectors that are made side by side, and sums of each where there is one row.
 _DOTS, _SUMS = 4, 2
 # So many registers hold the sums of several rows.
 _MANY = 32
+# Vectors of so many bits have masks that take no time.
+_MASKED_BITS = 512
 
 
 class _Columns(NamedTuple):
@@ -300,44 +303,66 @@ class FewRows:
         """Multiply rows of A with several columns of B at a time, both read along k."""
         emit = self.emit
         first, last = columns
+        if not isinstance(rows, int):
+            single = emit.compare("eq", rows, 1)
+            with emit.when(single) as branch:
+                for numbers in self._clamped(first, last):
+                    self._dots_of(a, b, c, [0], numbers, steps)
+            with emit.otherwise(branch):
+                final = emit.sub(rows, 1)
+                for numbers in self._clamped(first, last):
+                    with emit.loop(0, rows, 2) as row:
+                        two = [row.counter, emit.min(emit.add(row.counter, 1), final)]
+                        self._dots_of(a, b, c, two, numbers, steps)
+            return
         many = emit.add(first, emit.round_down(emit.sub(last, first), _DOTS))
         for low, high, count in ((first, many, _DOTS), (many, last, 1)):
             if isinstance(high, int) and isinstance(low, int) and low == high:
                 continue
             with emit.loop(low, high, count) as column:
                 numbers = [emit.add(column.counter, i) for i in range(count)]
-                if not isinstance(rows, int):
-                    with emit.loop(0, rows) as row:
-                        self._dots_of(a, b, c, [row.counter], numbers, steps)
-                    continue
                 # Rows that are known to be there share what is loaded of B.
-                together = _TOGETHER if self.machine.registers >= _MANY else 2
+                together = _TOGETHER if self._many else 2
                 for start in range(0, rows, together):
                     some = range(start, min(start + together, rows))
-                    self._dots_of(a, b, c, some, numbers, steps)
+                    parts = _SUMS if rows == 1 else 1
+                    self._dots_of(a, b, c, some, numbers, steps, parts)
+
+    @property
+    def _many(self) -> bool:
+        return self.machine.registers >= _MANY
+
+    def _clamped(self, first: Index, last: Index) -> Iterator[list[Index]]:
+        """Loop over some columns at a time; the last one stands for those beyond it.
+
+        That is less code than for what is left over.
+        """
+        emit, final = self.emit, self.emit.sub(last, 1)
+        count = 2 * _DOTS if self._many else _DOTS
+        with emit.loop(first, last, count) as column:
+            yield [emit.min(emit.add(column.counter, i), final) for i in range(count)]
 
     def _dots_of(
         self, a: Flat, b: Flat, c: Flat, rows: Sequence[Index], columns: Sequence[Index],
-        steps: Index,
+        steps: Index, parts: int = 1,
     ) -> None:  # fmt: skip
         emit = self.emit
         left = [emit.add(a.offset, emit.mul(row, a.stride(self.found.m))) for row in rows]
         right = [emit.add(b.offset, emit.mul(x, b.stride(self.found.n))) for x in columns]
-        values = self._products(left, right, steps)
-        for (row, column), value in zip(product(rows, columns), values, strict=True):
-            place = self._place(c, row, column)
-            if self.init is None:
-                before = emit.load(c.base, [place])
-            else:
-                before = emit.constant_of(self.vector.element_type, self.init)
-            emit.store(add(emit, before, value), c.base, [place])
+        values = self._products(left, right, steps, parts)
+        places = [self._place(c, row, column) for row, column in product(rows, columns)]
+        if self.init is None:
+            before = [emit.load(c.base, [place]) for place in places]
+        else:
+            before = [emit.constant_of(self.vector.element_type, self.init)] * len(places)
+        for place, start, value in zip(places, before, values, strict=True):
+            emit.store(add(emit, start, value), c.base, [place])
 
-    def _products(self, left: list[Index], right: list[Index], steps: Index) -> list[ir.Value]:
-        """Return the products of rows with columns, by rows; each sum is in the same order."""
+    def _products(
+        self, left: list[Index], right: list[Index], steps: Index, parts: int
+    ) -> list[ir.Value]:
+        """Return the products of rows with columns, by rows; each is made of so many sums."""
         emit, lanes = self.emit, self._lanes
-        parts = _SUMS if len(left) == 1 else 1
-        count = len(left) * len(right)
-        wide = emit.round_down(steps, lanes * parts)
 
         def step(sums: Sequence[ir.Value], first: Index, rest: Index | None) -> list[ir.Value]:
             made = list(sums)
@@ -352,8 +377,15 @@ class FewRows:
                         made[at] = multiply_add(emit, self._fma, row, column, made[at])
             return made
 
-        zero = emit.constant(self.vector, 0)
-        with emit.loop(0, wide, lanes * parts, [zero] * (count * parts), KEEP) as loop:
+        sums = [emit.constant(self.vector, 0)] * (len(left) * len(right) * parts)
+        masks = self.machine.vector_bits >= _MASKED_BITS
+        if masks and len(left) == parts == 1 and not isinstance(steps, int):
+            # One code for all steps: masks take no time beside loads that nothing shares.
+            with emit.loop(0, steps, lanes, sums, KEEP) as loop:
+                loop.carry(step(loop.carried, loop.counter, emit.sub(steps, loop.counter)))
+            return totals(emit, loop.results)
+        wide = emit.round_down(steps, lanes * parts)
+        with emit.loop(0, wide, lanes * parts, sums, KEEP) as loop:
             loop.carry(step(loop.carried, loop.counter, None))
         sums = list(loop.results)
         rest = emit.sub(steps, wide)
@@ -361,12 +393,4 @@ class FewRows:
             sums = step(sums, wide, rest)
         if parts == _SUMS:
             sums = [add(emit, sums[i], sums[i + 1]) for i in range(0, len(sums), _SUMS)]
-        return [self._total(value) for value in sums]
-
-    def _total(self, value: ir.Value) -> ir.Value:
-        """Add a vector's lanes, halves first."""
-        emit, lanes = self.emit, self._lanes
-        while lanes > 1:
-            lanes //= 2
-            value = add(emit, *(emit.part(value, lanes * i, lanes) for i in (0, 1)))
-        return emit.extract(value, 0)
+        return totals(emit, sums)

@@ -126,14 +126,17 @@ class RightSide:
         if self.pack is True:
             packer.pack(block, emit.sub(j1, j0), emit.sub(k1, k0))
             return Panels(self._packed, first, width, size, width, padded=True)
-        return self._edged(b, packer, block, emit.sub(j1, j0), emit.sub(k1, k0))
+        by_masks = sizes.rows.is_narrow(1) and zone.vectors == sizes.vectors
+        return self._edged(b, packer, block, emit.sub(j1, j0), emit.sub(k1, k0), by_masks)
 
     def _edged(
-        self, b: Flat, packer: PanelPacker, block: Flat, count: Index, many: Index
-    ) -> Panels:
+        self, b: Flat, packer: PanelPacker, block: Flat, count: Index, many: Index,
+        by_masks: bool = False,
+    ) -> Panels:  # fmt: skip
         """Pack what is decided at run time; the last columns are packed in any case.
 
-        So tiles may read all columns of a panel.
+        So tiles may read all columns of a panel. Others than of two vectors may read them by masks
+        where they lie instead: that takes one of two units for multiply-adds, where there are two.
         """
         emit, width, size = self._sizes.emit, packer.width, packer.panel_size
         n_stride, k_stride = block.stride("n"), block.stride("k")
@@ -145,10 +148,16 @@ class RightSide:
         else:
             first = 0
         last = Flat(b.base, emit.add(block.offset, emit.mul(from_, n_stride)), block.strides)
-        replace(packer, first=first).pack(last, emit.sub(count, from_), many)
+        left = emit.sub(count, from_)
+        wanted = False if by_masks else self._reads_edge
+        if self.pack is not False:
+            wanted = emit.either_holds(wanted, self.pack)
+        if wanted is not False:
+            left = left if wanted is True else emit.select(wanted, left, 0)
+            replace(packer, first=first).pack(last, left, many)
         packed, base = emit.dynamic(packer.to), emit.dynamic(b.base)
         if self.pack is False:
-            panels = Panels(base, block.offset, k_stride, width, width, padded=True, ahead=_AHEAD)
+            panels = Panels(base, block.offset, k_stride, width, width, ahead=_AHEAD)
         else:
             panels = Panels(
                 emit.select(self.pack, packed, base),
@@ -156,10 +165,10 @@ class RightSide:
                 emit.select(self.pack, width, k_stride),
                 emit.select(self.pack, size, width),
                 width,
-                padded=True,
                 ahead=0 if self._sizes.is_zoned else _AHEAD,
             )
-        if self._has_edge:
+        panels.padded = not by_masks
+        if self._has_edge and not by_masks:
             panels.edge = Edge(packed, used)
         return panels
 
@@ -231,6 +240,17 @@ class RightSide:
         if self.pack is False:
             return not isinstance(n, int)
         return not isinstance(n, int) or n % sizes.width != 0
+
+    @property
+    def _reads_edge(self) -> bool | ir.Value:
+        """Whether there are tiles of two vectors, for which the last columns are packed."""
+        sizes, emit = self._sizes, self._sizes.emit
+        if not sizes.rows.is_narrow(1):
+            return True
+        wide = emit.compare("sge", sizes.m, sizes.rows.most)
+        if not sizes.may_be_narrow:
+            return wide
+        return emit.both(wide, emit.compare("sgt", sizes.n, sizes.lanes))
 
     def _panel_rows(self) -> Index:
         """Return how many rows of a panel's width it is from one panel to the next.

@@ -75,7 +75,10 @@ class Sizes:
             computed = ComputedPanels(found, self.panel, emit, machine)
             self.load = PanelLoad(computed=computed)
         self.a, self.b = (Layout(x, emit) for x in (found.a, found.b))
-        self.rows = RowTiles(emit, self.m, tile.rows, full=self.matrices, fine=bool(self.ready))
+        self.rows = RowTiles(
+            emit, self.m, tile.rows, full=self.matrices, fine=bool(self.ready),
+            narrow=machine.fma_units == 1,
+        )  # fmt: skip
 
     def extent(self, position: int) -> Index:
         """Return how many steps an iterator has."""
@@ -100,6 +103,14 @@ class Sizes:
     def is_zoned(self) -> bool:
         """Whether the last columns are summed in tiles of another width than the others."""
         return self.vectors > VECTORS and not self.ready
+
+    @property
+    def may_be_narrow(self) -> bool:
+        """Whether all columns may be one vector's, and tiles of one are worth their code.
+
+        Of several products, or where much follows the sums, that would take too long to compile.
+        """
+        return self.is_zoned and not isinstance(self.n, int) and not self.outer and self.rows.single
 
     @property
     def is_ragged(self) -> bool:

@@ -1,6 +1,7 @@
 """The register tiles of a block of a contraction, and what is left at its edges."""
 
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 
 from relax_mlir.dialects.bindings import ir
@@ -11,7 +12,6 @@ from relax_mlir.lowering.tir_to_vector.matmul_sizes import Sizes, Span
 from relax_mlir.lowering.tir_to_vector.matmul_zones import Zone
 from relax_mlir.lowering.tir_to_vector.matrix_tile import emit_matrix_sums
 from relax_mlir.lowering.tir_to_vector.microkernel import (
-    VECTORS,
     Flat,
     Put,
     Store,
@@ -21,6 +21,8 @@ from relax_mlir.lowering.tir_to_vector.microkernel import (
 )
 from relax_mlir.lowering.tir_to_vector.operands import Panels
 
+# So many sums go to the stack: making room for them elsewhere would take what a small product does.
+_SUMS = 512
 # One of so many columns may be summed for nothing.
 _WASTE = 50
 Zones = Sequence[tuple[Zone, Panels]]
@@ -72,7 +74,7 @@ class TileWriter:
         waits = self._finish is not None and (self._finish.is_long or not sizes.is_one_block)
         if waits or sizes.matrices or not isinstance(sizes.m, int):
             count = sizes.whole(sizes.rows.largest) * sizes.width
-            self._scratch = self._emit.alloc(count, sizes.found.element)
+            self._scratch = self._emit.alloc(count, sizes.found.element, _SUMS)
 
     def block(
         self, env: dict[int, Index], a: Flat, zones: Zones, c: Flat | None, rows: Span,
@@ -116,11 +118,25 @@ class TileWriter:
                 # What most tiles are is worth more code than what is left of rows.
                 short = sizes.rows.fine and tile < sizes.rows.largest
                 store = Store(out, first, self._init, last, finish, j0, self._scratch, there, short)
-                for zone, panels in zones:
-                    if sizes.is_zoned:
-                        self._zone(tile, source, zone, panels, store, many)
-                    else:
-                        self._columns(tile, source, panels, store, emit.sub(j1, j0), many)
+                if sizes.is_zoned:
+                    self._zoned(tile, source, zones, store, many)
+                    continue
+                ((_, panels),) = zones
+                self._columns(tile, source, panels, store, emit.sub(j1, j0), many)
+
+    def _zoned(self, rows: int, a: Flat, zones: Zones, store: Store, steps: Index) -> None:
+        emit, sizes = self._emit, self._sizes
+        if sizes.rows.is_narrow(rows):
+            self._narrow(rows, a, zones, store, steps)
+            return
+        with ExitStack() as branch:
+            if rows == sizes.rows.largest and sizes.may_be_narrow:
+                few = emit.compare("sle", zones[-1][0].last, sizes.lanes)
+                with emit.when(few) as made:
+                    self._narrow(rows, a, zones[-1:], store, steps)
+                branch.enter_context(emit.otherwise(made))
+            for zone, panels in zones:
+                self._zone(rows, a, zone, panels, store, steps)
 
     def _zone(
         self, rows: int, a: Flat, zone: Zone, panels: Panels, store: Store, steps: Index
@@ -145,26 +161,50 @@ class TileWriter:
                 if not isinstance(left, int):
                     to = replace(to, whole=emit.compare("sge", left, width))
             odd = sizes.may_be_odd
+            emit_tile(emit, tile, a, b, to, steps, masks, panels.padded, panels.ahead, odd)
 
-            def write(tile: Tile, to: Store, masks: list[ir.Value | None]) -> None:
-                emit_tile(emit, tile, a, b, to, steps, masks, panels.padded, panels.ahead, odd)
+    def _narrow(self, rows: int, a: Flat, zones: Zones, store: Store, steps: Index) -> None:
+        """Write tiles of one vector, for all columns: one code for panels of any width.
 
-            if main and self._may_be_narrow(zone):
-                with emit.when(emit.compare("sle", left, lanes)) as narrow:
-                    write(replace(tile, vectors=1), replace(to, whole=None), masks[:1])
-                with emit.otherwise(narrow):
-                    write(tile, to, masks)
-            else:
-                write(tile, to, masks)
-
-    def _may_be_narrow(self, zone: Zone) -> bool:
-        """Whether a zone may be one vector wide, and a tile of one is worth its code.
-
-        Of several products, or where much follows the sums, that would take too long to compile.
+        Masks say which columns are read: what is not packed is read where it lies.
         """
-        sizes, finish = self._sizes, self._finish
-        much = bool(sizes.outer) or (finish is not None and finish.is_long)
-        return zone.vectors == VECTORS and not isinstance(sizes.n, int) and not much
+        emit, sizes = self._emit, self._sizes
+        lanes, ahead = sizes.lanes, zones[0][1].ahead
+        tile = Tile(rows, 1, sizes.vector, sizes.machine.fma)
+        before: list[Index] = [0]
+        for zone, _ in zones:
+            width = zone.vectors * lanes
+            several = emit.div(emit.add(emit.sub(zone.last, zone.first), width - 1), width)
+            before.append(emit.add(before[-1], several))
+        with emit.loop(0, before[-1]) as number:
+            made = [
+                self._panel(zone, panels, emit.sub(number.counter, first))
+                for (zone, panels), first in zip(zones, before, strict=False)
+            ]
+            base, places = made[-1]
+            if len(made) > 1:
+                here = emit.compare("slt", number.counter, before[1])
+                pairs = zip(made[0][1], places, strict=True)
+                places = [emit.select(here, x, y) for x, y in pairs]
+                base = base if base == made[0][0] else emit.select(here, made[0][0], base)
+            offset, stride, start, left = places
+            # A buffer of its own, as in `_at`.
+            base = emit.from_place(base, offset, emit.mul(stride, sizes.k_block))
+            with emit.loop(0, left, lanes) as inside:
+                b = Flat(base, inside.counter, {"k": stride})
+                masks: list[ir.Value | None] = [emit.mask(emit.sub(left, inside.counter), lanes)]
+                to = store.at(emit, emit.add(start, inside.counter))
+                emit_tile(emit, tile, a, b, to, steps, masks, ahead=ahead)
+
+    def _panel(self, zone: Zone, panels: Panels, number: Index) -> tuple[ir.Value, list[Index]]:
+        """Return a panel of a zone: its buffer, place, stride, first column and columns."""
+        emit = self._emit
+        width = zone.vectors * self._sizes.lanes
+        column = emit.mul(number, width)
+        start = emit.add(zone.first, column)
+        place = emit.add(panels.offset, emit.mul(number, panels.panel_stride))
+        left = emit.min(emit.sub(zone.last, start), width)
+        return panels.base, [place, panels.row_stride, start, left]
 
     def _columns(
         self, rows: int, a: Flat, panels: Panels, store: Store, columns: Index, steps: Index

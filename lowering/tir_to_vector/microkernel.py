@@ -311,19 +311,22 @@ def _store(
     emit: Emitter, tile: Tile, store: Store, masks: list[ir.Value | None], sums: list[ir.Value]
 ) -> None:
     sink = _Sink(emit, tile, store, masks)
+    asks = store.whole is not None and store.finish is None
     at_once = store.rows is None and store.finish is None and not store.short
-    if store.scratch is None or at_once:
+    if store.scratch is None or (at_once and not asks):
         sink.directly(sums)
         return
     rows = tile.rows if store.rows is None else store.rows
     full = None if store.finish is not None else store.full(emit, tile.rows)
-    if full is None:
+    if full is None and not asks:
         sink.by_row(sums, rows)
         return
     if isinstance(store.first, ir.Value):
         # Blocks of k after the first add to what is there. They are so long that a loop is no loss.
-        full, store = emit.both(full, store.first), replace(store, first=True)
-    whole = full if store.whole is None else emit.both(full, store.whole)
+        full = store.first if full is None else emit.both(full, store.first)
+        store = replace(store, first=True)
+    conditions = [x for x in (full, store.whole) if x is not None]
+    whole = conditions[0] if len(conditions) == 1 else emit.both(*conditions)
     masks_of_whole = masks if store.whole is None else [None] * tile.vectors
     # Stores by masks take longer than others, and those of rows in a loop longer still.
     with emit.when(whole) as branch:
@@ -331,6 +334,9 @@ def _store(
     with emit.otherwise(branch):
         if store.whole is None or store.short:
             sink.by_row(sums, rows)
+            return
+        if full is None:
+            sink.directly(sums)
             return
         with emit.when(full) as edge:
             _Sink(emit, tile, store, masks).directly(sums)

@@ -138,7 +138,7 @@ class TeamEmitter(IndexEmitter):
             else:
                 enough = self.compare("sge", part.extent, part.least)
             here = self._and_not(enough, taken)
-            taken = self._either(taken, enough)
+            taken = self.either_holds(taken, enough)
             if here is False:
                 ranges.append((0, part.extent))
                 continue
@@ -164,7 +164,8 @@ class TeamEmitter(IndexEmitter):
         not_b = self.op("arith.xori", [b, self.constant(self.bool_type, 1)], self.bool_type)
         return not_b if a is True else self.both(a, not_b)
 
-    def _either(self, a: bool | ir.Value, b: bool | ir.Value) -> bool | ir.Value:
+    def either_holds(self, a: bool | ir.Value, b: bool | ir.Value) -> bool | ir.Value:
+        """Return whether one of two conditions holds, which may be known."""
         if a is True or b is True:
             return True
         if isinstance(a, ir.Value) and isinstance(b, ir.Value):

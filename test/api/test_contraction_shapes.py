@@ -73,9 +73,9 @@ def test_known_shapes(spec: str, dtypes: tuple[str, str]) -> None:
             close(got, want)
 
 
-@pytest.mark.parametrize("bits", [512, 256])
+@pytest.mark.parametrize(("bits", "units"), [(512, 1), (512, 2), (256, 2)])
 @pytest.mark.parametrize("unknown", ["m", "n", "k", "mk", "mn", "kn", "mkn"])
-def test_some_sizes_known(unknown: str, bits: int) -> None:
+def test_some_sizes_known(unknown: str, bits: int, units: int) -> None:
     spec = "mk,kn->mn"
     # Too few rows or columns to pack, or enough; the last tiles and panels whole or not.
     shapes = ((5, 70, 31), (13, 33, 64), (45, 300, 33), (42, 300, 96), (60, 1030, 530))
@@ -85,7 +85,7 @@ def test_some_sizes_known(unknown: str, bits: int) -> None:
         functions.append(contraction(f"f{i}", spec, dims))
     if unknown == "mkn":
         functions = functions[:1]
-    made = build(functions, vector_bits=bits)
+    made = build(functions, vector_bits=bits, fma_units=units)
     for i, shape in enumerate(shapes):
         inputs = arguments(spec, shape, "float32")
         want = inputs[0].astype("f8") @ inputs[1].astype("f8")
@@ -164,11 +164,12 @@ def test_same_bits_on_any_threads(
             assert got == want, (shape, count)
 
 
-def test_any_number_of_rows(monkeypatch: pytest.MonkeyPatch, few_threads: None) -> None:
+@pytest.mark.parametrize("units", [1, 2])
+def test_any_number_of_rows(units: int, monkeypatch: pytest.MonkeyPatch, few_threads: None) -> None:
     monkeypatch.setattr(team, "LEAST_WORK", 0)
     kernel = contraction("f", "mk,kn->mn", {"m": "m", "k": "k", "n": "n"})
-    one = build([kernel], vector_bits=512)
-    more = build([kernel], vector_bits=512, threads=3)
+    one = build([kernel], vector_bits=512, fma_units=units)
+    more = build([kernel], vector_bits=512, threads=3, fma_units=units)
     # Threads share rows, where there are enough, as there are few columns.
     for m in (*range(20), *range(44, 64)):
         inputs = arguments("mk,kn->mn", (m, 19, 50), "float32")
@@ -178,15 +179,15 @@ def test_any_number_of_rows(monkeypatch: pytest.MonkeyPatch, few_threads: None) 
         assert run(more["f"], inputs, [m, 50], "float32").tobytes() == got.tobytes(), m
 
 
-@pytest.mark.parametrize("init", [0, None])
+@pytest.mark.parametrize(("init", "units"), [(0, 2), (None, 2), (0, 1), (None, 1)])
 def test_any_number_of_columns(
-    init: float | None, monkeypatch: pytest.MonkeyPatch, few_threads: None
+    init: float | None, units: int, monkeypatch: pytest.MonkeyPatch, few_threads: None
 ) -> None:
     monkeypatch.setattr(team, "LEAST_WORK", 0)
     kernel = contraction("f", "mk,kn->mn", {"m": "m", "k": "k", "n": "n"}, init=init)
     # Blocks of k begin and end within 1100 steps; threads share rows.
-    one = build([kernel], vector_bits=512)
-    more = build([kernel], vector_bits=512, threads=3)
+    one = build([kernel], vector_bits=512, fma_units=units)
+    more = build([kernel], vector_bits=512, threads=3, fma_units=units)
     for n in range(1, 41):
         for m, k in ((1, 13), (3, 20), (9, 0), (23, 7), (31, 1100), (40, 300)):
             inputs = arguments("mk,kn->mn", (m, k, n), "float32")
@@ -284,8 +285,9 @@ def test_sums_of_products_are_no_windows() -> None:
 )
 @pytest.mark.parametrize("fine", [True, False])
 @pytest.mark.parametrize("single", [True, False])
+@pytest.mark.parametrize("narrow", [True, False])
 def test_row_tiles_cover_every_row_once(
-    most: int, full: bool, fine: bool, single: bool, known: bool
+    most: int, full: bool, fine: bool, single: bool, known: bool, narrow: bool
 ) -> None:
     class Numbers:
         max, min = staticmethod(max), staticmethod(min)
@@ -299,8 +301,9 @@ def test_row_tiles_cover_every_row_once(
     for rows in range(200):
         # A number of numpy's is no `int`: it stands for one that is known at run time only.
         tiles = RowTiles(
-            Numbers(), rows if known else np.int64(rows), most, full, single, fine and not full
-        )
+            Numbers(), rows if known else np.int64(rows), most, full, single, fine and not full,
+            narrow=narrow,
+        )  # fmt: skip
         for cut in range(tiles.count + 1):
             seen: list[int] = []
             for first, last in ((0, cut), (cut, tiles.count)):
@@ -315,8 +318,10 @@ def test_row_tiles_cover_every_row_once(
         loops = list(tiles.loops(0, tiles.count))
         computed = sum(x.rows * max(0, x.last - x.first) for x in loops)
         if single and not full:
-            # No more than one row is computed for nothing, unless there is only one.
-            assert computed <= rows + (1 if rows > 1 else 2)
+            # No more than one row is computed for nothing, unless there is only one; two by tiles
+            # of one vector, which are not shorter than four.
+            fours = narrow and tiles.by_row
+            assert computed <= rows + (1 if rows > 1 else 2) + fours
         if fine and not full:
             # Enough rows are a sum of the two largest tiles.
             assert rows < most * (most - 1) or computed == rows

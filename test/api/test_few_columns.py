@@ -11,6 +11,11 @@ from relax_mlir.script import relax as R
 
 # Rows, steps, columns: with rests of all of them.
 SHAPES = ((16, 64, 2), (37, 129, 3), (61, 300, 4), (18, 259, 8), (100, 333, 7))
+# A single column, and what is nearly few columns.
+OTHERS = (
+    (1, 16, 1), (8, 15, 1), (9, 100, 1), (33, 17, 1), (3, 300, 1), (2, 300, 5), (20, 300, 9),
+    (17, 20, 3), (0, 64, 2), (5, 64, 0), (7, 0, 1),
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("spec", ["mk,kn->mn", "mk,nk->mn", "bmk,bkn->bmn"])
@@ -36,9 +41,12 @@ def test_any_layout(spec: str, dtypes: tuple[str, str], bits: int) -> None:
     functions.append(
         contraction("any", spec, {**{x: sizes[-1][x] for x in letters}, "m": "m"}, dtypes)
     )
+    # And of sizes that only run time knows, where tiles take more columns or fewer steps.
+    functions.append(contraction("all", spec, {x: x for x in letters}, dtypes))
     made = build(functions, vector_bits=bits)
     calls = [(f"f{i}", each) for i, each in enumerate(sizes)]
     calls += [("any", {**sizes[-1], "m": m}) for m in (0, 1, 5)]
+    calls += [("all", {"b": 2, **dict(zip("mkn", x, strict=True))}) for x in (*SHAPES, *OTHERS)]
     for name, each in calls:
         parts = spec.split("->")[0].split(",")
         inputs = [values([each[x] for x in part], dtypes[0]) for part in parts]
@@ -48,12 +56,14 @@ def test_any_layout(spec: str, dtypes: tuple[str, str], bits: int) -> None:
         np.testing.assert_allclose(got, want, rtol=1e-3, atol=1e-3, err_msg=str(each))
 
 
+@pytest.mark.parametrize("known", [True, False])
 @pytest.mark.parametrize("init", [0, 2.5, None])
-def test_threads_do_not_change_a_bit(init: float | None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_threads_do_not_change_a_bit(
+    init: float | None, known: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(team, "LEAST_WORK", 0)
-    function = contraction(
-        "f", "mk,kn->mn", dict(zip("mkn", (103, 300, 5), strict=True)), init=init
-    )
+    shape = (103, 300, 5) if known else "mkn"
+    function = contraction("f", "mk,kn->mn", dict(zip("mkn", shape, strict=True)), init=init)
     inputs = [values(shape, "float32") for shape in ((103, 300), (300, 5))]
     results = []
     for threads in (1, 2, 3):
@@ -66,12 +76,15 @@ def test_threads_do_not_change_a_bit(init: float | None, monkeypatch: pytest.Mon
     assert all(each.tobytes() == results[0].tobytes() for each in results)
 
 
-@pytest.mark.parametrize("rows", [50, "n"])
-def test_what_follows(rows: int | str) -> None:
-    count = tir.Var(rows, "int64") if isinstance(rows, str) else rows
-    x = relax.Var("x", R.Tensor((count, 200), "float32"))
-    w = relax.Var("w", R.Tensor((200, 6), "float32"))
-    b = relax.Var("b", R.Tensor((6,), "float32"))
+@pytest.mark.parametrize("unknown", ["", "n", "nkm"])
+def test_what_follows(unknown: str) -> None:
+    count, steps, columns = (
+        tir.Var(name, "int64") if name in unknown else size
+        for name, size in (("n", 50), ("k", 200), ("m", 6))
+    )
+    x = relax.Var("x", R.Tensor((count, steps), "float32"))
+    w = relax.Var("w", R.Tensor((steps, columns), "float32"))
+    b = relax.Var("b", R.Tensor((columns,), "float32"))
     bb = relax.BlockBuilder()
     with bb.function("main", [x, w, b]):
         with bb.dataflow():

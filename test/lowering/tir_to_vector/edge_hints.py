@@ -41,16 +41,29 @@ def tiles(text: str) -> list[tuple[int, str]]:
     return found
 
 
-lower = transform.get_pass("LowerTIR", vector_bits=512, vector_registers=32, threads=1)
-# Nine rows of three vectors in two steps, or of fewer vectors at the last columns; of one where
-# there are no more, which has half the work of two.
-# CHECK: 54 {{.*}}unroll = #loop_unroll
+# Nine rows of one vector where there are no more columns, which has half the work of two; else of
+# three vectors in two steps, or of fewer at the last columns.
+# CHECK: units 2
 # CHECK: {{^}}9 {{.*}}unroll = #loop_unroll
-# CHECK-NEXT: 18 {{.*}}unroll = #loop_unroll
+# CHECK: 54 {{.*}}unroll = #loop_unroll
+# CHECK: {{^}}18 {{.*}}unroll = #loop_unroll
 # Five rows and three, where rows end.
 # CHECK: 15 #llvm.loop_annotation<disableNonforced = true>
 # CHECK: 10 #llvm.loop_annotation<disableNonforced = true>
-# CHECK: 9 #llvm.loop_annotation<disableNonforced = true>
-# CHECK: 6 #llvm.loop_annotation<disableNonforced = true>
-for count, hint in tiles(str(lower(from_source(SOURCE)))):
-    print(count, hint)
+# CHECK: {{^}}9 #llvm.loop_annotation<disableNonforced = true>
+# CHECK: {{^}}6 #llvm.loop_annotation<disableNonforced = true>
+# With one unit for multiply-adds five rows and four of one vector: one code for all columns.
+# CHECK: units 1
+# CHECK: {{^}}9 {{.*}}unroll = #loop_unroll
+# CHECK: 54 {{.*}}unroll = #loop_unroll
+# CHECK: {{^}}18 {{.*}}unroll = #loop_unroll
+# CHECK-NEXT: {{^}}5 {{.*}}unroll = #loop_unroll
+# CHECK-NEXT: {{^}}4 {{.*}}unroll = #loop_unroll
+# CHECK-NOT: {{^[0-9]}}
+for units in (2, 1):
+    print("units", units)
+    lower = transform.get_pass(
+        "LowerTIR", vector_bits=512, vector_registers=32, threads=1, fma_units=units
+    )
+    for count, hint in tiles(str(lower(from_source(SOURCE)))):
+        print(count, hint)

@@ -8,11 +8,17 @@
 // CHECK-SAME: attributes {tir.prim_func}
 // CHECK-NOT: "tir.
 // CHECK: memref.dim
+// Few columns are rows of a copy, and vectors run along k: sums of eight rows are added up together.
+// CHECK: arith.cmpi sle, %{{.*}}, %c8 :
+// CHECK: scf.if
+// CHECK: %[[MASK:.*]] = vector.create_mask
+// CHECK: vector.maskedload {{.*}} %[[MASK]]
+// CHECK: vector.shuffle {{.*}} [0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23]
+// CHECK: memref.prefetch
 // CHECK: scf.for {{.*}} -> (vector<16xf32>,
 // CHECK: vector.broadcast
 // CHECK: vector.fma
 // Sums of the first block of k are stored without a look at what was there, those of others added.
-// CHECK: scf.if
 // CHECK: scf.if
 // CHECK-NOT: vector.maskedload
 // CHECK: vector.maskedstore
