@@ -244,7 +244,7 @@ def _expm1(x: Lanes) -> Lanes:
     return (x.magnitude() < 2.0**-25).select(x, result)
 
 
-_tanh_in_pieces = GrowingPieces(math.tanh, degree=5, offset=0.625, parts=4)
+_tanh_in_pieces = GrowingPieces(math.tanh, degree=4, offset=0.625, parts=8, count=32)
 _erf_in_pieces = GrowingPieces(math.erf, degree=5, offset=1.375, parts=8)
 
 

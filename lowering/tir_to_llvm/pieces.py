@@ -15,7 +15,7 @@ _FRACTION_BITS = 23
 # Adding it rounds to an integer, which stands in the low bits.
 _ROUNDER = 1.5 * 2.0**_FRACTION_BITS
 # Places around the middle of a piece that a polynomial may be about.
-_PLACES = 512
+_PLACES = 128
 
 
 @dataclass(frozen=True)
@@ -82,11 +82,13 @@ class GrowingPieces(_Pieces):
     Attributes:
         offset: what is added before pieces are counted; the smaller, the more they grow.
         parts: of an octave, a power of two: pieces are for numbers below
-            `offset * (2**(16 / parts) - 1)` or less, if a part does not begin at `offset`.
+            `offset * (2**(count / parts) - 1)` or less, if a part does not begin at `offset`.
+        count: of pieces, as many as one register has lanes, or two.
     """
 
     offset: float
     parts: int
+    count: int = _COUNT
 
     def _number(self, x: Lanes) -> Lanes:
         return (x + self.offset).bits().without_sign_shifted(self._bits)
@@ -97,9 +99,9 @@ class GrowingPieces(_Pieces):
 
     def _bounds(self) -> list[tuple[float, float]]:
         first = struct.unpack("I", struct.pack("f", self.offset))[0] >> self._bits
-        begins = [self._begin(number) for number in range(first, first + _COUNT + 1)]
+        begins = [self._begin(number) for number in range(first, first + self.count + 1)]
         bounds = list(itertools.pairwise(begins))
-        return [bounds[(place - first) % _COUNT] for place in range(_COUNT)]
+        return [bounds[(place - first) % self.count] for place in range(self.count)]
 
     def _begin(self, number: int) -> float:
         """Return where a piece begins, by what its floats have above the bits."""

@@ -22,10 +22,14 @@ _QUICK = frozenset(
 _MANY = 8
 
 
+def is_function(op: ir.Operation) -> bool:
+    """Whether an operation is an elementary function of several instructions."""
+    return op.name.startswith("math.") and op.name not in _QUICK
+
+
 def has_functions(flat: FlatNest) -> bool:
     """Whether a nest computes elementary functions that are of several instructions."""
-    names = {op.name for op in flat.slice}
-    return any(name.startswith("math.") and name not in _QUICK for name in names)
+    return any(map(is_function, flat.slice))
 
 
 def is_slow(flat: FlatNest) -> bool:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 # Stretches of memory that are walked side by side: the hardware fetches ahead on each. Long
 # computations of adjacent vectors are one of a wide vector instead, whose steps take turns: four
 # in a row would not overlap.
-_STRETCHES = 4
+_STRETCHES = _WIDE = 4
 _REGISTER = 512
 # Writes some lanes from a place on, under a mask, and past the cache or not.
 Chunk = Callable[[Index, int, ir.Value | None, bool], None]
@@ -81,7 +81,13 @@ def write_streaming(
                 begin = emit.add(done, emit.mul(stretch, number))
                 chunk(emit.add(begin, loop.counter), step, None, True)
         done = emit.add(done, emit.mul(stretch, _STRETCHES))
-    end_streaming(writer, (done, last), (lanes,) if stretches else (lanes * 4, lanes), chunk)
+    elif writer.stages is not None:
+        done = writer.stages.write(
+            env, (done, last), lanes * _WIDE,
+            lambda value, at: writer._put(value, env, at, None, True),
+        )  # fmt: skip
+    alone = stretches or writer.stages is not None
+    end_streaming(writer, (done, last), (lanes,) if alone else (lanes * _WIDE, lanes), chunk)
 
 
 def begin_streaming(
@@ -137,18 +143,23 @@ def write_compactly(
         if isinstance(condition, ir.Value):
             head = emit.select(condition, head, 0)
     begin = emit.add(first, head)
-    upto = emit.add(begin, emit.round_down(emit.sub(last, begin), wide))
-    if upto != begin:
-        with emit.loop(begin, upto, wide, hints=KEEP) as loop:
-            at = loop.counter
-            value = writer._value(env, at, wide, None)
-            if isinstance(condition, ir.Value):
-                with emit.when(condition) as branch:
-                    writer._put(value, env, at, None, True)
-                with emit.otherwise(branch):
-                    writer._put(value, env, at, None)
-            else:
-                writer._put(value, env, at, None, condition)
+
+    def put(value: ir.Value, at: Index) -> None:
+        if not isinstance(condition, ir.Value):
+            writer._put(value, env, at, None, condition)
+            return
+        with emit.when(condition) as branch:
+            writer._put(value, env, at, None, True)
+        with emit.otherwise(branch):
+            writer._put(value, env, at, None)
+
+    if writer.stages is not None:
+        upto = writer.stages.write(env, (begin, last), wide, put)
+    else:
+        upto = emit.add(begin, emit.round_down(emit.sub(last, begin), wide))
+        if upto != begin:
+            with emit.loop(begin, upto, wide, hints=KEEP) as loop:
+                put(writer._value(env, loop.counter, wide, None), loop.counter)
     if upto == last:
         return
     start = upto

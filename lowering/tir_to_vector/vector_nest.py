@@ -32,6 +32,7 @@ from relax_mlir.lowering.tir_to_vector.rows_in_pieces import (
     reduce_rows_in_pieces,
     rows_in_pieces,
 )
+from relax_mlir.lowering.tir_to_vector.stages import Stages, write_near
 from relax_mlir.lowering.tir_to_vector.streaming import (
     Chunk,
     fence,
@@ -107,6 +108,7 @@ class NestWriter:
         self._known: dict[ir.Operation, ir.Value] = {}
         self.inner = {vector}
         self.streamed = False
+        self.stages: Stages | None = None
         self.past_cache: bool | None = None
         self._ahead: dict[ir.Operation, Index] = {}
         self.beside: Callable[[Index], None] | None = None
@@ -160,6 +162,8 @@ class NestWriter:
                 loops.callback(fence, emit, [self])
             self._ranges = dict(zip(split, ranges, strict=True))
             if self.flat.total is None:
+                is_plain = not shared and type(self) is NestWriter
+                self.stages = Stages.of(self) if is_plain else None
                 self._maps(env, free)
                 return
             env.update(self._outer_loops(loops, free))
@@ -278,11 +282,11 @@ class NestWriter:
         chunk = self.chunk_of(env)
 
         condition = self._past_cache()
+        wide = _WIDE * self.lanes
         if self.vector is None or (condition is False and not self.is_long):
-            self._chunks(chunk)
+            write_near(self, env, chunk, wide)
             return
         span = self._span(self.vector)
-        wide = _WIDE * self.lanes
         if condition is False or is_slow(self.flat):
             write_compactly(self, env, span, condition, wide)
             return
@@ -296,16 +300,23 @@ class NestWriter:
             if self.is_long:
                 write_compactly(self, env, span, False, wide)
             else:
-                self._chunks(chunk)
+                write_near(self, env, chunk, wide)
 
-    def _chunks(self, chunk: Callable[..., None], most: int = _WIDE) -> None:
-        """Run along the vectorised iterator by several vectors, then by one, then the rest."""
+    def _chunks(
+        self, chunk: Callable[..., None], most: int = _WIDE,
+        span: tuple[Index, Index] | None = None,
+    ) -> None:  # fmt: skip
+        """Run along the vectorised iterator by several vectors, then by one, then the rest.
+
+        What is left to do, less than several vectors, may be given.
+        """
         emit, lanes = self.emit, self.lanes
         if self.vector is None:
             chunk(0, 1, None)
             return
-        done, size = self._span(self.vector)
-        for width in sorted({lanes * most, lanes * _WIDE, lanes}, reverse=True):
+        done, size = span or self._span(self.vector)
+        widths = {lanes} if span else {lanes * most, lanes * _WIDE, lanes}
+        for width in sorted(widths, reverse=True):
             upto = emit.add(done, emit.round_down(emit.sub(size, done), width))
             if not isinstance(upto, int) or upto != done:
                 with emit.loop(done, upto, width, hints=KEEP) as loop:
@@ -433,11 +444,14 @@ class NestWriter:
         self, env: dict[int, Index], at: Index, lanes: int, mask: ir.Value | None
     ) -> ir.Value:
         """Copy what the block computes, for one element or a vector of them."""
+        if self.stages is not None:
+            return self.stages.value(env, at, lanes, mask)
         return self._values([self.flat.value], env, at, lanes, mask, {})[0]
 
     def _values(
         self, wanted: Sequence[ir.Value], env: dict[int, Index], at: Index, lanes: int,
         mask: ir.Value | None, made: dict[ir.Value, ir.Value],
+        slice_: Sequence[ir.Operation] | None = None,
     ) -> list[ir.Value]:  # fmt: skip
         """Copy what computes some values of the block; `made` has what is there, and gets it."""
 
@@ -453,7 +467,7 @@ class NestWriter:
                     made[value] = self.emit.splat(single, self._typed(value.type, lanes))
             return made[value]
 
-        for op in self.flat.slice:
+        for op in self.flat.slice if slice_ is None else slice_:
             if op.name == "memref.load":
                 made[op.results[0]] = self._get(op, env, at, lanes, mask)
                 continue

@@ -1,0 +1,221 @@
+"""Maps of several elementary functions, each for a block in the first-level cache at a time.
+
+A function is a long chain of operations. A core looks ahead over about as many as one of them has
+for a few vectors: of two that depend on each other it would wait for both, one after the other.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.lowering.tir_to_vector.emit import KEEP
+from relax_mlir.lowering.tir_to_vector.flat import FlatNest
+from relax_mlir.lowering.tir_to_vector.index_emit import Index
+from relax_mlir.lowering.tir_to_vector.nest_cost import is_function
+
+if TYPE_CHECKING:
+    from relax_mlir.lowering.tir_to_vector.vector_nest import NestWriter
+
+# Elements of a block, and fewest of a range that is worth it.
+_BLOCK, _LEAST = 1024, 256
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A part of what a map computes.
+
+    Attributes:
+        start: what the stage before computed, None for the first one.
+        value: what it computes.
+        slice: the operations that do, in order.
+    """
+
+    start: ir.Value | None
+    value: ir.Value
+    slice: list[ir.Operation]
+
+
+def stages_of(flat: FlatNest) -> list[Stage]:
+    """Return the parts of a map that compute a function each, which leave each other one f32."""
+    cuts: list[ir.Value] = []
+    seen, latest = False, None
+    for place, op in enumerate(flat.slice):
+        if is_function(op):
+            if latest is not None and _depends(flat, op, latest):
+                cuts.append(latest)
+            seen, latest = True, None
+        elif not seen:
+            continue
+        crossing = _crossing(flat, place)
+        if len(crossing) == 1 and isinstance(crossing[0].type, ir.F32Type):
+            latest = crossing[0]
+    starts = [None, *cuts]
+    return [
+        Stage(start, value, _between(flat, start, value))
+        for start, value in zip(starts, [*cuts, flat.value], strict=True)
+    ]
+
+
+def _depends(flat: FlatNest, op: ir.Operation, value: ir.Value) -> bool:
+    """Whether an operation computes with a value."""
+    made = _between(flat, value, op.results[0])
+    return any(operand == value for each in made for operand in each.operands)
+
+
+def _crossing(flat: FlatNest, place: int) -> list[ir.Value]:
+    """Return what operations after a place use of what those up to it computed, but for loads."""
+    later = {value for op in flat.slice[place + 1 :] for value in op.operands} | {flat.value}
+    return [
+        op.results[0]
+        for op in flat.slice[: place + 1]
+        if op not in flat.accesses and op.results[0] in later
+    ]
+
+
+def _between(flat: FlatNest, start: ir.Value | None, value: ir.Value) -> list[ir.Operation]:
+    """Return the operations that compute one value from another one and from loads."""
+    needed, found = {value}, []
+    for op in reversed(flat.slice):
+        result = op.results[0]
+        if result not in needed or (start is not None and result == start):
+            continue
+        found.append(op)
+        if op not in flat.accesses:
+            needed.update(op.operands)
+    return found[::-1]
+
+
+class Stages:
+    """Writes a map by stages.
+
+    Args:
+        writer: of the nest; code is at the beginning of a parallel region, if there is one.
+        stages: of the map.
+    """
+
+    def __init__(self, writer: "NestWriter", stages: list[Stage]) -> None:
+        self._writer, self._stages = writer, stages
+        emit = writer.emit
+        self._block = emit.op(
+            "memref.alloca",
+            [],
+            ir.MemRefType.get([2 * _BLOCK], ir.IntegerType.get_signless(32)),
+            operandSegmentSizes=ir.DenseI32ArrayAttr.get([0, 0]),
+            alignment=ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 64),
+        )
+
+    @staticmethod
+    def of(writer: "NestWriter") -> "Stages | None":
+        """Return what writes a map by stages, None where that would not pay."""
+        if writer.vector is None or not (writer.masked and writer.machine.tables):
+            return None
+        extent = writer.flat.iters[writer.vector].extent.value
+        stages = stages_of(writer.flat)
+        if len(stages) < 2 or (extent is not None and extent < _LEAST):
+            return None
+        return Stages(writer, stages)
+
+    def write(
+        self, env: dict[int, Index], span: tuple[Index, Index], wide: int,
+        put: Callable[[ir.Value, Index], None],
+    ) -> Index:  # fmt: skip
+        """Write loops over as much of a range as wide vectors fill, and return its end.
+
+        Args:
+            env: counters of the other iterators.
+            span: the range.
+            wide: lanes of several vectors.
+            put: stores a vector of results to a place.
+        """
+        emit, (first, last) = self._writer.emit, span
+        upto = emit.add(first, emit.round_down(emit.sub(last, first), wide))
+        with emit.loop(first, upto, _BLOCK) as block:
+            begin = block.counter
+            end = emit.min(emit.add(begin, _BLOCK), upto)
+            shift = emit.sub(self._first_place(env, begin), begin)
+            for stage in self._stages:
+                with emit.loop(begin, end, wide, hints=KEEP) as loop:
+                    self._step(stage, env, loop.counter, shift, wide, put)
+        return upto
+
+    def _first_place(self, env: dict[int, Index], begin: Index) -> Index:
+        """Return where in memory for blocks one begins: most of a page after what is read.
+
+        A load waits for a store before it whose address ends in the same bits.
+        """
+        emit, writer = self._writer.emit, self._writer
+        for op in writer.flat.slice:
+            access = writer.flat.accesses.get(op)
+            if access is not None and access.strides[writer.vector] == 1:
+                place, _ = writer._address(op, env, begin)
+                start, own = (
+                    emit.op("memref.extract_aligned_pointer_as_index", [each], emit.index_type)
+                    for each in (writer.bases[op], self._block)
+                )
+                size = writer.bits(op) // 8
+                away = emit.sub(emit.add(start, emit.mul(place, size)), own)
+                words = emit.add(emit.div(away, 4), _BLOCK // 4 * 3)
+                return emit.op("arith.andi", [words, emit.index(_BLOCK - 16)], emit.index_type)
+        return 0
+
+    def _step(
+        self, stage: Stage, env: dict[int, Index], at: Index, shift: Index, wide: int,
+        put: Callable[[ir.Value, Index], None],
+    ) -> None:  # fmt: skip
+        place = self._writer.emit.add(at, shift)
+        made = {} if stage.start is None else {stage.start: self._kept(place, wide)}
+        (value,) = self._writer._values([stage.value], env, at, wide, None, made, stage.slice)
+        if stage is self._stages[-1]:
+            put(value, at)
+        else:
+            self._keep(value, place)
+
+    def value(
+        self, env: dict[int, Index], at: Index, lanes: int, mask: ir.Value | None
+    ) -> ir.Value:
+        """Return what the map computes of some lanes, with the same operations as in stages.
+
+        Nothing that is known of what one stage computes, such as its range, is known to the next.
+        """
+        made: dict[ir.Value, ir.Value] = {}
+        for stage in self._stages[:-1]:
+            (value,) = self._writer._values([stage.value], env, at, lanes, mask, made, stage.slice)
+            made = {stage.value: self._writer.emit.settle([value])[0]}
+        last = self._stages[-1]
+        return self._writer._values([last.value], env, at, lanes, mask, made, last.slice)[0]
+
+    def _keep(self, value: ir.Value, place: Index) -> None:
+        """Store floats as bits: what is stored as floats would go no further, for all one knows."""
+        emit = self._writer.emit
+        bits = emit.op("arith.bitcast", [value], self._bits(value.type.shape[0]))
+        emit.vector_store(bits, self._block, [place])
+
+    def _kept(self, place: Index, lanes: int) -> ir.Value:
+        emit = self._writer.emit
+        bits = emit.vector_load(self._block, [place], self._bits(lanes))
+        return emit.op("arith.bitcast", [bits], ir.VectorType.get([lanes], ir.F32Type.get()))
+
+    def _bits(self, lanes: int) -> ir.VectorType:
+        return ir.VectorType.get([lanes], self._block.type.element_type)
+
+
+def write_near(
+    writer: "NestWriter", env: dict[int, Index], chunk: Callable[..., None], wide: int
+) -> None:
+    """Write a map whose stores do not go past the cache.
+
+    Args:
+        writer: of the nest.
+        env: counters of the other iterators.
+        chunk: writes some lanes from a place on, under a mask.
+        wide: lanes of several vectors.
+    """
+    if writer.stages is None or writer.vector is None:
+        writer._chunks(chunk)
+        return
+    first, last = writer._span(writer.vector)
+    done = writer.stages.write(
+        env, (first, last), wide, lambda value, at: writer._put(value, env, at, None)
+    )
+    writer._chunks(chunk, span=(done, last))
