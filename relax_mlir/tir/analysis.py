@@ -288,7 +288,7 @@ def _variables(node: Any) -> list[Any]:
 def _module(obj: Any, name: str) -> IRModule:
     if isinstance(obj, IRModule):
         return obj
-    operation = getattr(obj, "mlir_op", None) or getattr(obj, "operation", None)
+    operation: Any = getattr(obj, "mlir_op", None) or getattr(obj, "operation", None)
     if not isinstance(operation, ir.Operation) or operation.name != "func.func":
         raise ExprTypeError(
             f"tir.analysis.{name} takes a module or a function, got {type(obj).__name__}"
@@ -302,7 +302,7 @@ def _prim_funcs(module: IRModule) -> list[ir.Operation]:
 
 
 def _roots(obj: Any, name: str) -> list[ir.Operation]:
-    operation = getattr(obj, "operation", None)
+    operation: Any = getattr(obj, "operation", None)
     if isinstance(operation, ir.Operation) and operation.name != "func.func":
         return [operation]
     return _prim_funcs(_module(obj, name))

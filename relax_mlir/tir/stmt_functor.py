@@ -99,7 +99,7 @@ def _operations(stmt: Any) -> list[ir.Operation]:
         return [op for f in functions if "tir.prim_func" in f.attributes for op in _inner(f)]
     if isinstance(stmt, ir.Region):
         return [view.operation for block in stmt.blocks for view in block.operations]
-    operation = getattr(stmt, "mlir_op", None) or getattr(stmt, "operation", None)
+    operation: Any = getattr(stmt, "mlir_op", None) or getattr(stmt, "operation", None)
     if not isinstance(operation, ir.Operation):
         raise ExprTypeError(
             "tir.stmt_functor visits a module of prim funcs, a function, a statement or a scalar "
