@@ -5,6 +5,8 @@ result: 0, 1 when there was no memory, the number of the assertion that failed, 
 that is raised already. What follows runs only on success.
 """
 
+import functools
+
 from relax_mlir.dialects.bindings import ir, submodule
 from relax_mlir.lowering.tir_to_llvm.status_cell import StatusCell, call, callee, status
 from relax_mlir.lowering.tir_to_vector.packed_calls import PACKED_PREFIX
@@ -22,6 +24,8 @@ _FIRST_ASSERT = 2
 _MOST_BYTES = float(1 << 46)
 _NOT_EQUAL, _EQUAL, _AT_LEAST = 1, 0, 5
 _ORDERED_LESS = 4
+# What may stand between allocations that are checked at once.
+_SILENT = ("arith.", "memref.dim", "tir.symbol")
 
 
 def check_allocs(op: ir.Operation) -> None:
@@ -138,36 +142,65 @@ def _rewrite(view: ir.OpView, value: ir.Value) -> None:
 
 
 def _guard(block: ir.Block, fallible: set[str]) -> ir.Value:
-    """Put what follows the first fallible operation of a block under a condition.
+    """Put what follows each fallible operation of a block under a condition, from the last one on.
 
     Returns the status, an operand for the block's terminator, which stays where it is.
     """
+    groups = _together(block)
     operations = [view.operation for view in block.operations]
-    terminator = operations[-1]
-    for position, op in enumerate(operations[:-1]):
-        if op.name == "memref.alloc":
-            with ir.InsertionPoint.after(op):
-                succeeded, failure = _allocated(op), None
-        elif op.name == "func.call" and callee(op) in fallible:
-            with ir.InsertionPoint(op), op.location:
+    terminator = operations.pop()
+    # What checks an operation is made here, as it is moved with what it follows.
+    scratch = ir.Module.create()
+    rest: list[ir.Operation] = []
+    found: ir.Value | None = None
+    for op in reversed(operations):
+        calls = op.name == "func.call" and callee(op) in fallible
+        if not calls and op not in groups:
+            rest.append(op)
+            continue
+        with ir.InsertionPoint(scratch.body), op.location:
+            if calls:
                 failure = call(op)
                 succeeded = arith.cmpi(_EQUAL, failure, status(0))
-            op.erase()
-        else:
-            continue
+            else:
+                failure = None
+                succeeded = functools.reduce(arith.andi, map(_allocated, groups[op]))
+        checks = [view.operation for view in scratch.body.operations]
+        for each in checks:
+            each.move_before(terminator)
         with ir.InsertionPoint(terminator):
             branch = scf.IfOp(succeeded, [ir.IntegerType.get_signless(32)], has_else=True)
         with ir.InsertionPoint(branch.then_block):
-            end = scf.YieldOp([status(0)])
-        for rest in operations[position + 1 : -1]:
-            rest.move_before(end.operation)
+            end = scf.YieldOp([status(0) if found is None else found])
+        for each in reversed(rest):
+            each.move_before(end.operation)
         with ir.InsertionPoint(branch.else_block):
             scf.YieldOp([status(1) if failure is None else failure])
-        inner = _guard(branch.then_block, fallible)
-        end.operation.operands[0] = inner
-        return branch.results[0]
+        rest, found = [branch.operation, *reversed(checks)], branch.results[0]
+        if calls:
+            op.erase()
+        else:
+            rest.append(op)
+    if found is not None:
+        return found
     with ir.InsertionPoint(terminator):
         return status(0)
+
+
+def _together(block: ir.Block) -> dict[ir.Operation, list[ir.Operation]]:
+    """Return allocations by the last one of those that one check is for.
+
+    What is between them neither has effects nor uses them, so it may run whether they succeed.
+    """
+    groups: dict[ir.Operation, list[ir.Operation]] = {}
+    group: list[ir.Operation] = []
+    for view in block.operations:
+        op = view.operation
+        if op.name == "memref.alloc":
+            group.append(op)
+        elif group and not op.name.startswith(_SILENT):
+            groups[group[-1]], group = group, []
+    return groups
 
 
 def _allocated(op: ir.Operation) -> ir.Value:

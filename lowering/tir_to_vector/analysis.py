@@ -121,10 +121,13 @@ class Known:
         nests: by their first operation; or why it is that of none.
         flat: by identity of a nest: the nest, and what `flatten_nest` made of it or why nothing.
             Not in the nest, as the flat form refers to it: a cycle would keep the program.
+        places: of operations of blocks that were asked about, how many of those up to it stand in
+            the way of neighbours, and whether it does itself.
     """
 
     nests: dict[ir.Operation, Nest | str] = field(default_factory=dict)
     flat: dict[int, tuple[Nest, Any]] = field(default_factory=dict)
+    places: dict[ir.Operation, tuple[int, bool]] = field(default_factory=dict)
 
 
 _KNOWN: ContextVar[Known | None] = ContextVar("known nests", default=None)
@@ -312,12 +315,14 @@ def top_level(func: ir.OpView) -> Iterator[ir.Operation]:
 
 def is_adjacent(first: ir.Operation, second: ir.Operation) -> bool:
     """Whether nothing between two operations of a block keeps them from running together."""
-    inside = False
-    for view in first.block.operations:
-        op = view.operation
-        if op == second:
-            return True
-        if inside and not op.name.startswith(_MOVABLE):
-            return False
-        inside = inside or op == first
-    return False
+    known = _KNOWN.get() or Known()
+    if first not in known.places:
+        barriers = 0
+        for view in first.block.operations:
+            stands = not view.operation.name.startswith(_MOVABLE)
+            barriers += stands
+            known.places[view.operation] = barriers, stands
+    if first.block != second.block or not first.is_before_in_block(second):
+        return False
+    upto, stands = known.places[second]
+    return upto - stands == known.places[first][0]

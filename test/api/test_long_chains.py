@@ -5,7 +5,7 @@ import time
 import numpy as np
 import pytest
 
-from relax_mlir import relax, transform
+from relax_mlir import relax, te, tir, transform
 from relax_mlir.relax import op
 from relax_mlir.script import relax as R
 
@@ -69,3 +69,16 @@ def test_depth_of_fusion():
     for wrong in (0, -1, True, "3"):
         with pytest.raises(TypeError, match="one operation or more"):
             transform.PassContext(config={FUSE_DEPTH: wrong})
+
+
+def test_more_stages_than_python_calls_deep():
+    # 79 s, or an error of calls too deep, had each buffer been checked inside of the last one's.
+    a = x = te.placeholder((8,), name="A")
+    for step in range(1100):
+        x = te.compute((8,), lambda i, x=x: x[i] + 1.0, name=f"T{step}")
+    begin = time.process_time()
+    main = tir.build(te.create_prim_func([a, x]))["main"]
+    assert time.process_time() - begin < 30
+    found = np.empty(8, "float32")
+    main(np.arange(8, dtype="float32"), found)
+    np.testing.assert_array_equal(found, np.arange(8) + 1100)

@@ -101,3 +101,45 @@ func.func @calls_in_a_loop(%a: memref<?xf32>, %n: index, %x: f32, %ok: i1) {
   }
   return
 }
+
+// -----
+
+// Allocations side by side are checked at once; what one of them is followed by is checked inside.
+
+// CHECK-LABEL: func.func @several(
+// CHECK: %[[A:.*]] = memref.alloc()
+// CHECK: %[[B:.*]] = memref.alloc(
+// CHECK-NOT: scf.if
+// CHECK-DAG: memref.extract_aligned_pointer_as_index %[[A]]
+// CHECK-DAG: memref.extract_aligned_pointer_as_index %[[B]]
+// CHECK: %[[STATUS:.*]] = scf.if %{{.*}} -> (i32) {
+// CHECK: memref.store %{{.*}}, %[[B]]
+// CHECK: %[[GOT:.*]] = func.call @fails
+// CHECK: %[[INNER:.*]] = scf.if %{{.*}} -> (i32) {
+// CHECK: %[[C:.*]] = memref.alloc()
+// CHECK: memref.extract_aligned_pointer_as_index %[[C]]
+// CHECK: scf.if
+// CHECK: memref.store %{{.*}}, %[[C]]
+// CHECK: } else {
+// CHECK: scf.yield %[[GOT]]
+// CHECK: scf.yield %[[INNER]]
+// CHECK: return %[[STATUS]] : i32
+func.func @several(%n: index, %x: f32) {
+  %c0 = arith.constant 0 : index
+  %a = memref.alloc() : memref<4xf32>
+  %m = arith.addi %n, %n : index
+  %b = memref.alloc(%m) : memref<?xf32>
+  memref.store %x, %b[%c0] : memref<?xf32>
+  call @fails(%n, %x) : (index, f32) -> ()
+  %c = memref.alloc() : memref<8xf32>
+  memref.store %x, %a[%c0] : memref<4xf32>
+  memref.store %x, %c[%c0] : memref<8xf32>
+  return
+}
+
+func.func @fails(%n: index, %x: f32) {
+  %c0 = arith.constant 0 : index
+  %b = memref.alloc(%n) : memref<?xf32>
+  memref.store %x, %b[%c0] : memref<?xf32>
+  return
+}
