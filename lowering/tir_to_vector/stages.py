@@ -38,18 +38,17 @@ class Stage:
 
 def stages_of(flat: FlatNest) -> list[Stage]:
     """Return the parts of a map that compute a function each, which leave each other one f32."""
+    if sum(map(is_function, flat.slice)) < 2:
+        return [Stage(None, flat.value, flat.slice)]
     cuts: list[ir.Value] = []
     seen, latest = False, None
-    for place, op in enumerate(flat.slice):
+    for op, only in zip(flat.slice, _left_alone(flat), strict=True):
         if is_function(op):
             if latest is not None and _depends(flat, op, latest):
                 cuts.append(latest)
             seen, latest = True, None
-        elif not seen:
-            continue
-        crossing = _crossing(flat, place)
-        if len(crossing) == 1 and isinstance(crossing[0].type, ir.F32Type):
-            latest = crossing[0]
+        if seen and only is not None and isinstance(only.type, ir.F32Type):
+            latest = only
     starts = [None, *cuts]
     return [
         Stage(start, value, _between(flat, start, value))
@@ -63,19 +62,29 @@ def _depends(flat: FlatNest, op: ir.Operation, value: ir.Value) -> bool:
     return any(operand == value for each in made for operand in each.operands)
 
 
-def _crossing(flat: FlatNest, place: int) -> list[ir.Value]:
-    """Return what operations after a place use of what those up to it computed, but for loads."""
-    later = {value for op in flat.slice[place + 1 :] for value in op.operands} | {flat.value}
-    return [
-        op.results[0]
-        for op in flat.slice[: place + 1]
-        if op not in flat.accesses and op.results[0] in later
-    ]
+def _left_alone(flat: FlatNest) -> list[ir.Value | None]:
+    """Return for each operation what those after it use of all computed so far, but for loads.
+
+    None where that is not one value.
+    """
+    last = {value: place for place, op in enumerate(flat.slice) for value in op.operands}
+    last[flat.value] = len(flat.slice)
+    found: list[ir.Value | None] = []
+    live: dict[ir.Value, None] = {}
+    for place, op in enumerate(flat.slice):
+        for value in op.operands:
+            if last[value] == place:
+                live.pop(value, None)
+        result = op.results[0]
+        if op not in flat.accesses and last.get(result, place) > place:
+            live[result] = None
+        found.append(next(iter(live)) if len(live) == 1 else None)
+    return found
 
 
 def _between(flat: FlatNest, start: ir.Value | None, value: ir.Value) -> list[ir.Operation]:
     """Return the operations that compute one value from another one and from loads."""
-    needed, found = {value}, []
+    needed, found = {value}, list[ir.Operation]()
     for op in reversed(flat.slice):
         result = op.results[0]
         if result not in needed or (start is not None and result == start):
@@ -164,7 +173,9 @@ class Stages:
         put: Callable[[ir.Value, Index], None],
     ) -> None:  # fmt: skip
         place = self._writer.emit.add(at, shift)
-        made = {} if stage.start is None else {stage.start: self._kept(place, wide)}
+        made: dict[ir.Value, ir.Value] = {}
+        if stage.start is not None:
+            made[stage.start] = self._kept(place, wide)
         (value,) = self._writer._values([stage.value], env, at, wide, None, made, stage.slice)
         if stage is self._stages[-1]:
             put(value, at)
