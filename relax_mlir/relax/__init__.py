@@ -3,6 +3,8 @@
 import importlib
 from typing import Any
 
+from relax_mlir.errors import missing
+
 _EXPRESSIONS = (
     "AnyType", "BaseFunc", "Binding", "BindingBlock", "Call", "Constant", "DataTypeImm",
     "DataflowBlock", "DataflowVar", "DynTensorType", "Expr", "ExternFunc", "For",
@@ -31,6 +33,15 @@ _EXPORTS = {
     "call_tir": "relax_mlir.relax.op",
     "te_tensor": "relax_mlir.relax.builder.te_calls",
 }
+# Names of TVM's that have no counterpart.
+_REFUSED = {
+    "get_pipeline": "relax.build(mod, pipeline=[...]) takes names of passes",
+    "register_pipeline": "relax.build(mod, pipeline=[...]) takes names of passes",
+    "frontend": "there are no importers yet; scripts and relax.BlockBuilder make programs",
+    "dpl": "transform.pattern and transform.pdl rewrite what patterns match",
+    "training": "there is no automatic differentiation",
+    "distributed": "programs run on one device",
+}
 _MODULES = ("analysis", "expr", "expr_functor", "op", "vm")
 
 
@@ -40,7 +51,10 @@ def __getattr__(name: str) -> Any:
     if name in _MODULES:
         return importlib.import_module(f"relax_mlir.relax.{name}")
     if name not in _EXPORTS:
-        raise AttributeError(f"module 'relax_mlir.relax' has no attribute '{name}'")
+        # What imports ask modules for is answered without loading more.
+        if name.startswith("__"):
+            raise AttributeError(f"module 'relax_mlir.relax' has no attribute '{name}'")
+        raise AttributeError(missing("relax", name, _REFUSED, __dir__()))
     value = getattr(importlib.import_module(_EXPORTS[name]), name)
     globals()[name] = value
     return value

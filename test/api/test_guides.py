@@ -8,39 +8,18 @@ import re
 import numpy as np
 from checkout import ROOT
 
-import relax_mlir
 from relax_mlir import relax, te
 from relax_mlir.ir.module import IRModule
-from relax_mlir.script import from_source
 
 _SNIPPET = re.compile(r"^```python\n(.*?)^```\n", re.MULTILINE | re.DOTALL)
 
 
-def _matmul() -> IRModule:
-    a, b = (te.placeholder((64, 64), name=name) for name in "AB")
-    k = te.reduce_axis((0, 64), name="k")
-    product = te.compute((64, 64), lambda i, j: te.sum(a[i, k] * b[k, j], axis=k), name="matmul")
-    return IRModule({"main": te.create_prim_func([a, b, product])})
-
-
-def _double() -> IRModule:
-    return from_source(
-        "@R.function\ndef main(data: R.Tensor((4,), 'float32')):\n    return R.add(data, data)"
-    )
-
-
-# What a guide supposes; snippets that only show a spelling.
-_GIVEN = {
-    "schedule": lambda: {"module": _matmul()},
-    "runtime": lambda: {
-        "relax_mlir": relax_mlir, "relax": relax, "mod": _double(), "x": np.arange(4, dtype="f4"),
-    },
-}  # fmt: skip
+# Snippets that only show a spelling.
 _SPELLINGS = ("tir.TensorIntrin.register",)
 
 
 def _run(guide: str) -> dict:
-    namespace = {"__name__": "guide", **_GIVEN.get(guide, dict)()}
+    namespace: dict = {"__name__": "guide"}
     snippets = _SNIPPET.findall((ROOT / "docs" / f"{guide}.md").read_text())
     assert snippets
     for number, source in enumerate(snippets, 1):

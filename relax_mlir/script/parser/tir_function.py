@@ -75,7 +75,11 @@ class PrimFuncParser:
         for name, decl in self.buffers.items():
             if decl is None:
                 arg = next(a for a in self.node.args.args if a.arg == name)
-                scope.fail(arg, f"no T.match_buffer says what '{name}' points to")
+                scope.fail(
+                    arg,
+                    f"no T.match_buffer says what '{name}' points to: write "
+                    f"'A = T.match_buffer({name}, shape, dtype)' where the function begins",
+                )
         self.reader.dims.finish()
         for arg in args.args:
             decl = self.scalars.get(arg.arg)
