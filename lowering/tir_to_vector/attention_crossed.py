@@ -45,7 +45,7 @@ class Crossing:
         use: the arithmetic.
         steps: elements of a query, and of a key.
         of_keys: for each key of a head.
-        of_queries: for each query of a block, less than zero; zero where none is crossed.
+        of_queries: for each query of a block, less than zero, where they are crossed.
     """
 
     use: Arithmetic
@@ -77,8 +77,8 @@ class Crossing:
 
     def note_queries(
         self, queries: Lines, rows: Index, longest: Sequence[ir.Value], near: ir.Value
-    ) -> Index:
-        """Store what is taken from the scores of a block's queries.
+    ) -> ir.Value:
+        """Store what is taken from the scores of a block's queries if they are crossed.
 
         Args:
             queries: where they are, with zeros up to the end of a vector.
@@ -87,7 +87,7 @@ class Crossing:
             near: whether scores are near, an i1.
 
         Returns:
-            Of how many elements pairs are crossed: all or none.
+            Whether they are, an i1.
         """
         use, emit = self.use, self.use.emit
         element, lanes = use.vector.element_type, use.lanes
@@ -97,51 +97,54 @@ class Crossing:
             whole = emit.round_down(self.steps, GROUP)
             near = emit.both(near, emit.compare("eq", self.steps, whole))
             near = emit.both(near, emit.compare("sle", self.steps, MOST_STEPS))
-        steps, zero = emit.select(near, self.steps, 0), emit.constant(use.vector, 0)
+        zero = emit.constant(use.vector, 0)
         # Each product is in two lanes.
         halves = [-0.5 if i % GROUP < 2 else 0.0 for i in range(lanes)]
         halves = [ir.FloatAttr.get(element, half) for half in halves]
         half = emit.constant_of(use.vector, ir.DenseElementsAttr.get(halves, use.vector))
-        with emit.loop(0, rows) as row:
+        with emit.when(near), emit.loop(0, rows) as row:
             start = emit.add(queries.offset, emit.mul(row.counter, queries.stride))
-            with emit.loop(0, steps, lanes, [zero]) as column:
+            with emit.loop(0, self.steps, lanes, [zero]) as column:
                 value = use.load(queries.base, emit.add(start, column.counter))
                 other = emit.shuffle(value, value, [i ^ 1 for i in range(lanes)])
                 column.carry([use.multiply_add(value, other, column.carried[0])])
             total = emit.op("arith.mulf", [column.results[0], half], use.vector)
             emit.store(use.across(total, use.add), self.of_queries, [row.counter])
-        return steps
+        return near
 
     def sums(
         self, shape: tuple[int, int], queries: Lines, keys: Lines, at: tuple[Index, Index],
-        crossed: Index,
+        crossed: ir.Value,
     ) -> list[list[ir.Value]]:  # fmt: skip
         """Return the scores of a tile.
 
         Args:
-            shape: rows, and vectors of keys.
+            shape: rows, and two vectors of keys.
             queries: where they are.
             keys: a line for each element.
             at: the first query, counted from the block's first, and the first key.
-            crossed: of how many elements pairs are crossed.
+            crossed: whether they are crossed, an i1.
         """
         use, emit = self.use, self.use.emit
         rows, vectors = shape
-        any_ = emit.compare("sgt", crossed, 0)
-        zero = emit.constant(use.vector, 0)
-        starts = [use.load(self.of_keys, emit.add(at[1], h * use.lanes)) for h in range(vectors)]
-        starts = [emit.select(any_, start, zero) for start in starts]
-        sums = []
-        for row in range(rows):
-            of_row = use.splat(emit.load(self.of_queries, [emit.add(at[0], row)]))
-            sums += [emit.op("arith.subf", [of_row, start], use.vector) for start in starts]
-        stride = queries.stride if isinstance(queries.stride, int) else STRIDE
-        near = Lines(queries.base, queries.offset, stride)
-        sums = _sum_crossed(use, near, keys, crossed, sums)
-        queries = Lines(queries.base, emit.add(queries.offset, crossed), queries.stride)
-        start = emit.add(keys.offset, emit.mul(crossed, keys.stride))
-        keys = Lines(keys.base, start, keys.stride)
-        return sum_products(use, shape, queries, keys, emit.sub(self.steps, crossed), sums)
+
+        def fewer() -> list[ir.Value]:
+            places = [emit.add(at[1], h * use.lanes) for h in range(vectors)]
+            of_keys = [use.load(self.of_keys, place) for place in places]
+            sums = []
+            for row in range(rows):
+                of_row = use.splat(emit.load(self.of_queries, [emit.add(at[0], row)]))
+                sums += [emit.op("arith.subf", [of_row, key], use.vector) for key in of_keys]
+            stride = queries.stride if isinstance(queries.stride, int) else STRIDE
+            near = Lines(queries.base, queries.offset, stride)
+            return _sum_crossed(use, near, keys, self.steps, sums)
+
+        def all_() -> list[ir.Value]:
+            sums = sum_products(use, shape, queries, keys, self.steps)
+            return [total for each in sums for total in each]
+
+        sums = emit.either(crossed, [use.vector] * (rows * vectors), fewer, all_)
+        return [sums[row * vectors : (row + 1) * vectors] for row in range(rows)]
 
 
 def equal_factors(use: Arithmetic, factor: ir.Value) -> tuple[ir.Value, ir.Value]:

@@ -221,7 +221,7 @@ class _Kernel(Plan):
         near = are_near(self.use, longest, head.longest, factor)
         near = near if self.many is True else emit.both(near, self.many)
         if crossing is None:
-            return Near(near, 0)
+            return Near(near, None)
         return Near(near, crossing.note_queries(queries, rows, (longest, head.longest), near))
 
     def _rows(self, head: _Head, first: Index, rows: Index) -> None:
@@ -354,7 +354,7 @@ class _Kernel(Plan):
     ) -> list[list[ir.Value]]:  # fmt: skip
         """Return the scores of a tile, the first query of which is counted from its block's."""
         crossing = self.buffers.crossing
-        if near is None or crossing is None or shape[0] < self.tile:
+        if near is None or near.crossed is None or crossing is None or shape[0] < self.tile:
             return sum_products(self.use, shape, queries, keys, self.steps, pairs=self.pairs)
         return crossing.sums(shape, queries, keys, at, near.crossed)
 

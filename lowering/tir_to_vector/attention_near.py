@@ -26,11 +26,11 @@ class Near:
 
     Attributes:
         scores: whether none is far from zero, an i1.
-        crossed: of how many elements pairs are crossed.
+        crossed: whether pairs of elements are crossed, an i1; None for no.
     """
 
     scores: ir.Value
-    crossed: Index
+    crossed: ir.Value | None
 
 
 def longest_key(
