@@ -147,10 +147,12 @@ class Target:
 
     def has(self, feature: str) -> bool:
         """Whether the features, or else the CPU's name, turn a feature on; the last one wins."""
-        for part in reversed(self.features.split(",")):
-            if part[1:] == feature:
-                return part[0] == "+"
-        return feature in _IMPLIED.get(self.cpu, ())
+        implied = feature in _IMPLIED.get(self.cpu, ())
+        return self._given_features.get(feature, implied)
+
+    @functools.cached_property
+    def _given_features(self) -> dict[str, bool]:
+        return {part[1:]: part[0] == "+" for part in self.features.split(",") if part}
 
     @property
     def vector_bits(self) -> int:
