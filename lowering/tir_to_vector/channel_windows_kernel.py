@@ -23,6 +23,8 @@ from relax_mlir.lowering.tir_to_vector.vector_nest import work_of
 _WHOLE = 9
 # Elements of a row that are written out.
 _MOST_SLIDE = 8
+# With more channels in a group a tile has half as many sums.
+_SMALL_GROUP = 4
 # Sums of a tile that long code follows.
 _FEW_SUMS = 4
 
@@ -77,11 +79,14 @@ class _Writer(PlanesBase):
         # The axes before those of a tile.
         self.deep = range(rest if found.fall is None else rest - 1)
         most = max(4, machine.registers // 2)
+        group = found.size(found.picks)
+        if group > _SMALL_GROUP:
+            most //= 2
         if self.finish is not None and self.finish.is_long:
             most = _FEW_SUMS
         sizes = [found.size(found.fall), found.size(found.slide)]
         self.taps = [i for i in (found.slide,) if sizes[1] <= _MOST_SLIDE]
-        if self.taps and sizes[0] * sizes[1] <= _WHOLE:
+        if self.taps and sizes[0] * sizes[1] * group <= _WHOLE:
             self.taps.append(found.fall)
         self.looped = [i for i in found.reductions if i not in self.taps]
         down, right = (
@@ -322,25 +327,41 @@ class _Writer(PlanesBase):
         emit, found, sums = self.emit, self.found, list(sums)
         falls = range(found.size(found.fall)) if found.fall in self.taps else (0,)
         slides = range(found.size(found.slide)) if found.slide in self.taps else (0,)
-        elements: dict[tuple[int, int], ir.Value | None] = {}
-        lanes = None if live is None else self._masked(live, [])
-        for at in itertools.product(falls, slides):
-            elements[at] = None if self.kernel is None else self._weights(env, at, lanes)
-        base, deep = self._corner(env)
         masked = live is not None
+        lanes = None if live is None else self._masked(live, [])
+        base, deep = self._corner(env)
         falling = self._lines(self.fall, env, falls, masked)
         sliding = self._lines(self.right, env, slides, masked)
-        for line, there, rows in falling:
-            for pixel, beside, cols in sliding:
-                mask = None if live is None else self._masked(live, [*deep, there, beside])
-                place = emit.add(emit.add(base, line), pixel)
-                value = self.load(place, mask, None if mask is None else self._fill_value())
-                if self.ordered is not None:
-                    value = self.ordered.of(value)
+        seen: dict[tuple[int, int], ir.Value] = {}
+        for pick in range(found.size(found.picks)):
+            there = env if found.picks is None else {**env, found.picks: pick}
+            elements = {
+                at: None if self.kernel is None else self._weights(there, at, lanes)
+                for at in itertools.product(falls, slides)
+            }
+            for (y, (line, below, rows)), (x, (pixel, beside, cols)) in itertools.product(
+                enumerate(falling), enumerate(sliding)
+            ):
+                if not pick:
+                    mask = None if live is None else self._masked(live, [*deep, below, beside])
+                    place = emit.add(emit.add(base, line), pixel)
+                    other = None if mask is None else self._fill_value()
+                    seen[y, x] = self.load(place, mask, other)
+                value = self._picked(seen[y, x], pick)
                 for (r, i), (c, j) in itertools.product(rows, cols):
                     number = r * self.right.count + c
                     sums[number] = self.combined(sums[number], value, elements[i, j])
         return sums
+
+    def _picked(self, value: ir.Value, pick: int) -> ir.Value:
+        """Return what is multiplied: each channel, or in each group's lanes one of its channels."""
+        if self.ordered is not None:
+            return self.ordered.of(value)
+        size = self.found.size(self.found.picks)
+        if size == 1:
+            return value
+        order = [lane // size * size + pick for lane in range(self.lanes)]
+        return self.emit.shuffle(value, value, order)
 
     def combined(self, total: ir.Value, pixel: ir.Value, element: ir.Value | None) -> ir.Value:
         """Add pixels times an element of the window, or combine them where there is none."""

@@ -20,6 +20,8 @@ from relax_mlir.transform.transposed_windows import split_transposed
 _FEW_PIXELS = 256
 # With fewer input channels sums are stored too often for what windows take to turn them to rows.
 _MANY_INPUTS = 64
+# Channels of a group, as many of the image as of the output, of which vectors pick lanes.
+_SMALL_GROUPS = (2, 4, 8)
 
 
 def pack_kernels(module: ir.Operation) -> None:
@@ -56,9 +58,11 @@ def _pack(op: ir.Operation, rank: int) -> None:
     axes = layout_axes(attrs["kernel_layout"], f"OI{spatial}")
     sizes = [dims[axis].value or 0 for axis in axes]
     outputs, inputs, *windows = sizes
-    if 0 not in sizes and inputs == 1 and attrs["data_layout"].endswith("C"):
-        _put_channels_last(op, attrs, axes, spatial)
-        return
+    if 0 not in sizes and attrs["data_layout"].endswith("C"):
+        small = inputs in _SMALL_GROUPS and outputs == inputs * attrs["groups"]
+        if inputs == 1 or (small and T.tensor_dtype(weight.type) in ("float32", "float64")):
+            _put_channels_last(op, attrs, axes, spatial)
+            return
     if 0 in sizes or outputs % (BLOCK * attrs["groups"]) or inputs == 1:
         return
     if attrs["groups"] == 1 and _is_matrix_product(op, attrs, inputs, windows):
@@ -74,13 +78,15 @@ def _pack(op: ir.Operation, rank: int) -> None:
 
 
 def _put_channels_last(op: ir.Operation, attrs: dict, axes: list[int], spatial: str) -> None:
-    """Bring kernels of single input channels to the order of data whose channels lie last."""
-    if axes[0] >= len(spatial):
+    """Bring kernels of small groups to the order of data whose channels lie last."""
+    outputs, inputs = axes[:2]
+    one = T.known_dims(op.operands[1].type)[inputs] == 1
+    if outputs >= len(spatial) and (one or outputs > inputs >= len(spatial)):
         return
     with ir.InsertionPoint(op), op.location:
-        order = [*axes[2:], *axes[:2]]
+        order = [*axes[2:], inputs, outputs]
         turned = build("permute_dims", [op.operands[1]], {"axes": order})
-        _replace(op, turned, {**attrs, "kernel_layout": f"{spatial}OI"})
+        _replace(op, turned, {**attrs, "kernel_layout": f"{spatial}IO"})
 
 
 def _replace(op: ir.Operation, weight: ir.Value, attrs: dict) -> None:

@@ -1,4 +1,4 @@
-"""Windows with a channel in each lane against numpy: depthwise and pooling, channels last."""
+"""Windows with channels in lanes against numpy: depthwise, small groups, pooling; channels last."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from relax_mlir import relax, tir
 from relax_mlir.script import from_source
 
 LETTERS = ("W", "HW", "DHW")
-# Sizes of the image with its channels, window, attributes.
+# Sizes of the image with its channels, window, attributes; without groups each channel is one.
 WINDOWS: list[tuple[tuple[int, ...], tuple[int, ...], dict[str, Any]]] = [
     ((14, 15, 32), (3, 3), {"padding": [1, 1]}),
     ((9, 33, 37), (3, 3), {"padding": [1, 1], "strides": [2, 2]}),
@@ -22,9 +22,16 @@ WINDOWS: list[tuple[tuple[int, ...], tuple[int, ...], dict[str, Any]]] = [
     ((4, 4, 33), (2, 2), {"strides": [2, 2]}),
     ((19, 21), (4,), {"padding": [2], "strides": [2]}),
     ((5, 4, 7, 19), (3, 2, 3), {"padding": [1, 0, 1], "strides": [2, 1, 1]}),
+    ((9, 15, 36), (3, 3), {"padding": [1, 1], "groups": 9}),
+    ((8, 11, 34), (3, 3), {"padding": [1, 1], "strides": [2, 2], "groups": 17}),
+    ((7, 9, 72), (3, 2), {"padding": [2, 1], "dilation": [2, 1], "groups": 9}),
 ]
 # Batches, and what replaces the image's sizes, for functions whose sizes are symbols.
 OTHERS = ((1, ()), (2, ()), (0, ()), (3, (1, 1, 1)), (1, (29, 8, 5)))
+
+
+def _kernel(image: Any, window: Any, attrs: Any) -> tuple[int, ...]:
+    return image[-1], image[-1] // attrs["groups"], *window
 
 
 def _module(windows: Any, dtype: str) -> Any:
@@ -32,7 +39,8 @@ def _module(windows: Any, dtype: str) -> Any:
     for index, (image, window, attrs) in enumerate(windows):
         rank, channels = len(window), image[-1]
         letters = LETTERS[rank - 1]
-        weight = relax.const(sample((channels, 1, *window), dtype, 1))
+        attrs = {"groups": channels, **attrs}
+        weight = relax.const(sample(_kernel(image, window, attrs), dtype, 1))
         for name, dims in (("known", (1, *image)), ("symbol", ("n", *letters, channels))):
             symbols = {d: tir.Var(d, "int64") for d in dims if isinstance(d, str)}
             shape = [symbols.get(d, d) for d in dims]
@@ -40,7 +48,7 @@ def _module(windows: Any, dtype: str) -> Any:
             with builder.function(f"{name}{index}", [x]):
                 with builder.dataflow():
                     made = getattr(relax.op.nn, f"conv{rank}d")(
-                        x, weight, groups=channels, data_layout=f"N{letters}C", **attrs
+                        x, weight, data_layout=f"N{letters}C", **attrs
                     )
                     result = builder.emit_output(relax.op.nn.relu(builder.emit(made)))
                 builder.emit_func_output(result)
@@ -49,7 +57,7 @@ def _module(windows: Any, dtype: str) -> Any:
 
 @pytest.mark.parametrize(
     ("windows", "dtype"),
-    [(WINDOWS, "float32"), (WINDOWS[1:3], "float64"), (WINDOWS[2:4], "float16")],
+    [(WINDOWS, "float32"), (WINDOWS[1:3] + WINDOWS[-1:], "float64"), (WINDOWS[2:4], "float16")],
 )
 def test_depthwise_against_numpy(windows: Any, dtype: str) -> None:
     """The same bits on two threads, and of sizes known or not."""
@@ -59,14 +67,15 @@ def test_depthwise_against_numpy(windows: Any, dtype: str) -> None:
         for threads in (1, 2)
     )
     for index, (image, window, attrs) in enumerate(windows):
-        weight = sample((image[-1], 1, *window), dtype, 1)
+        attrs = {"groups": image[-1], **attrs}
+        weight = sample(_kernel(image, window, attrs), dtype, 1)
         for batch, other in OTHERS if dtype == "float32" else OTHERS[::4]:
             sizes = (*other[: len(window)], image[-1]) if other else image
             reach = zip(sizes, window, strict=False)
             if not attrs.get("padding") and any(size < k for size, k in reach):
                 continue
             x = sample((batch, *sizes), dtype)
-            wanted = convolve(np.moveaxis(x, -1, 1), weight, groups=image[-1], **attrs)
+            wanted = convolve(np.moveaxis(x, -1, 1), weight, **attrs)
             wanted = np.moveaxis(np.maximum(wanted, 0), 1, -1).astype(dtype)
             got = np.asarray(one[f"symbol{index}"](x))
             check(got, wanted, ulps=32, scale=300, what=(index, batch, sizes))

@@ -119,11 +119,22 @@ func.func @wide(%x: tensor<1x2x8xf32>, %w: tensor<2x3x5xf32>) -> tensor<1x3x15xf
 
 // CHECK-LABEL: func.func @single
 // CHECK: [[K:%.*]] = "relax.constant"
-// CHECK: [[TURNED:%.*]] = "relax.permute_dims"([[K]]) {axes = array<i64: 2, 3, 0, 1>}
-// CHECK: "relax.conv2d"(%{{.*}}, [[TURNED]]) {{{.*}}kernel_layout = "HWOI"
+// CHECK: [[TURNED:%.*]] = "relax.permute_dims"([[K]]) {axes = array<i64: 2, 3, 1, 0>}
+// CHECK: "relax.conv2d"(%{{.*}}, [[TURNED]]) {{{.*}}kernel_layout = "HWIO"
 func.func @single(%x: tensor<1x8x8x24xf32>) -> tensor<1x6x6x24xf32> attributes {relax.function} {
   %w = "relax.constant"() {value = dense<1.0> : tensor<24x1x3x3xf32>} : () -> tensor<24x1x3x3xf32>
   %y = "relax.conv2d"(%x, %w) {groups = 24, data_layout = "NHWC", kernel_layout = "OIHW"} : (tensor<1x8x8x24xf32>, tensor<24x1x3x3xf32>) -> tensor<1x6x6x24xf32>
+  return %y : tensor<1x6x6x24xf32>
+}
+
+// So are those of small groups.
+
+// CHECK-LABEL: func.func @small_groups
+// CHECK: [[SMALL:%.*]] = "relax.permute_dims"({{.*}}) {axes = array<i64: 2, 3, 1, 0>}
+// CHECK: "relax.conv2d"(%{{.*}}, [[SMALL]]) {{{.*}}kernel_layout = "HWIO"
+func.func @small_groups(%x: tensor<1x8x8x24xf32>) -> tensor<1x6x6x24xf32> attributes {relax.function} {
+  %w = "relax.constant"() {value = dense<1.0> : tensor<24x4x3x3xf32>} : () -> tensor<24x4x3x3xf32>
+  %y = "relax.conv2d"(%x, %w) {groups = 6, data_layout = "NHWC", kernel_layout = "OIHW"} : (tensor<1x8x8x24xf32>, tensor<24x4x3x3xf32>) -> tensor<1x6x6x24xf32>
   return %y : tensor<1x6x6x24xf32>
 }
 

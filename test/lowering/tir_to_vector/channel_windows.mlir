@@ -34,3 +34,20 @@ func.func @pooling(%x: tensor<1x8x16x32xf32>) -> tensor<1x4x8x32xf32> attributes
   %y = "relax.max_pool2d"(%x) {pool_size = array<i64: 2, 2>, strides = array<i64: 2, 2>, layout = "NHWC"} : (tensor<1x8x16x32xf32>) -> tensor<1x4x8x32xf32>
   return %y : tensor<1x4x8x32xf32>
 }
+
+// -----
+
+// Groups of four channels: in turn each of a group's channels goes to all of its lanes.
+
+// CHECK-LABEL: func.func private @conv2d(
+// CHECK-NOT: memref.alloc
+// CHECK: [[PIXEL:%.*]] = vector.load
+// CHECK: vector.shuffle {{.*}} [0, 0, 0, 0, 4, 4, 4, 4, 8, 8, 8, 8, 12, 12, 12, 12]
+// CHECK: vector.fma
+// CHECK: vector.shuffle {{.*}} [3, 3, 3, 3, 7, 7, 7, 7, 11, 11, 11, 11, 15, 15, 15, 15]
+// CHECK: vector.fma
+// CHECK: vector.maskedstore
+func.func @groups(%x: tensor<1x28x28x128xf32>, %w: tensor<3x3x4x128xf32>) -> tensor<1x28x28x128xf32> attributes {relax.function} {
+  %y = "relax.conv2d"(%x, %w) {padding = array<i64: 1>, groups = 32, data_layout = "NHWC", kernel_layout = "HWIO"} : (tensor<1x28x28x128xf32>, tensor<3x3x4x128xf32>) -> tensor<1x28x28x128xf32>
+  return %y : tensor<1x28x28x128xf32>
+}
