@@ -4,7 +4,7 @@ Depthwise convolutions and pooling with channels last, and convolutions of small
 take in turn each of the group's channels. A register tile is of pixels.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -177,7 +177,7 @@ def _assign(
     )  # fmt: skip
 
 
-def _is_still(axis: PlaneAxis, channels: dict[int, int | None], many: Sequence[int]) -> bool:
+def _is_still(axis: PlaneAxis, channels: Mapping[int, int | None], many: Sequence[int]) -> bool:
     """Whether nothing but channels walks an axis."""
     walk = {i: f for i, f in {**axis.outer, **axis.inner}.items() if i in many or i in channels}
     return walk == channels and axis.constant == 0

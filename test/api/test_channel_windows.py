@@ -41,7 +41,8 @@ def _module(windows: Any, dtype: str) -> Any:
         letters = LETTERS[rank - 1]
         attrs = {"groups": channels, **attrs}
         weight = relax.const(sample(_kernel(image, window, attrs), dtype, 1))
-        for name, dims in (("known", (1, *image)), ("symbol", ("n", *letters, channels))):
+        forms: dict[str, Any] = {"known": (1, *image), "symbol": ("n", *letters, channels)}
+        for name, dims in forms.items():
             symbols = {d: tir.Var(d, "int64") for d in dims if isinstance(d, str)}
             shape = [symbols.get(d, d) for d in dims]
             x = relax.Var("x", relax.TensorStructInfo(shape, dtype))
@@ -138,7 +139,7 @@ def test_pooling_against_numpy() -> None:
         x = sample((2, *image), "float32")
         if kind == "max":
             x[0, 2, ..., 3], x[1, 1, ..., 0] = np.nan, -np.inf
-        around, axes = [(0, 0), *[(pad, pad)] * len(size), (0, 0)], range(1, 1 + len(size))
+        around, axes = [(0, 0), *[(pad, pad)] * len(size), (0, 0)], tuple(range(1, 1 + len(size)))
         steps = (slice(None), *[slice(None, None, stride)] * len(size))
 
         def windows(array: np.ndarray, fill: float) -> np.ndarray:
