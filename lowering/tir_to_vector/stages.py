@@ -156,6 +156,7 @@ class Stages:
         emit, writer = self._writer.emit, self._writer
         for op in writer.flat.slice:
             access = writer.flat.accesses.get(op)
+            assert writer.vector is not None
             if access is not None and access.strides[writer.vector] == 1:
                 place, _ = writer._address(op, env, begin)
                 start, own = (
