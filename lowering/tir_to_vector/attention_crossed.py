@@ -20,20 +20,16 @@ from relax_mlir.lowering.tir_to_vector.machine import Machine
 
 # Of so many elements two are crossed: their 2 additions go beside the 3 multiply-adds of all.
 GROUP = 4
-# Elements of a query, and how far apart they are: of a stride that is not known there would be as
-# many addresses as rows.
-MOST_STEPS = 256
-STRIDE = MOST_STEPS + 16
 
 
 def can_cross(machine: Machine, steps: Index) -> bool:
     """Whether additions of a product over so many elements go beside its multiply-adds.
 
     They do where registers are twice as wide as what computes, so that a core starts one
-    multiply-add of such vectors in a cycle.
+    multiply-add of such vectors in a cycle. Where it is not known how many elements there are, rows
+    would have as many addresses, and a second form for what is left takes longer to compile.
     """
-    known = isinstance(steps, int)
-    whole = not known or (steps > 0 and steps % GROUP == 0)
+    whole = isinstance(steps, int) and steps > 0 and steps % GROUP == 0
     return machine.tables and machine.registers >= 32 and machine.fma_units == 1 and whole
 
 
@@ -43,13 +39,13 @@ class Crossing:
 
     Attributes:
         use: the arithmetic.
-        steps: elements of a query, and of a key.
+        steps: elements of a query, and of a key: a multiple of GROUP.
         of_keys: for each key of a head.
         of_queries: for each query of a block, less than zero, where they are crossed.
     """
 
     use: Arithmetic
-    steps: Index
+    steps: int
     of_keys: ir.Value
     of_queries: ir.Value
 
@@ -65,8 +61,7 @@ class Crossing:
         zero, vectors = emit.constant(use.vector, 0), range(width // use.lanes)
         with emit.loop(0, count, width) as panel:
             base = emit.mul(panel.counter, self.steps)
-            whole = emit.round_down(self.steps, GROUP)
-            with emit.loop(0, whole, GROUP, [zero for _ in vectors]) as step:
+            with emit.loop(0, self.steps, GROUP, [zero for _ in vectors]) as step:
                 at = emit.add(base, emit.mul(step.counter, width))
                 places = [emit.add(at, h * use.lanes) for h in vectors]
                 pairs = [(use.load(keys, x), use.load(keys, emit.add(x, width))) for x in places]
@@ -93,10 +88,6 @@ class Crossing:
         element, lanes = use.vector.element_type, use.lanes
         for square in longest:
             near = emit.both(near, is_less(use, square, FURTHEST))
-        if not isinstance(self.steps, int):
-            whole = emit.round_down(self.steps, GROUP)
-            near = emit.both(near, emit.compare("eq", self.steps, whole))
-            near = emit.both(near, emit.compare("sle", self.steps, MOST_STEPS))
         zero = emit.constant(use.vector, 0)
         # Each product is in two lanes.
         halves = [-0.5 if i % GROUP < 2 else 0.0 for i in range(lanes)]
@@ -135,9 +126,7 @@ class Crossing:
             for row in range(rows):
                 of_row = use.splat(emit.load(self.of_queries, [emit.add(at[0], row)]))
                 sums += [emit.op("arith.subf", [of_row, key], use.vector) for key in of_keys]
-            stride = queries.stride if isinstance(queries.stride, int) else STRIDE
-            near = Lines(queries.base, queries.offset, stride)
-            return _sum_crossed(use, near, keys, self.steps, sums)
+            return _sum_crossed(use, queries, keys, self.steps, sums)
 
         def all_() -> list[ir.Value]:
             sums = sum_products(use, shape, queries, keys, self.steps)
@@ -166,7 +155,7 @@ vfmadd231ps {other}({at}){{1to16}}, {w}, {right}
 
 
 def _sum_crossed(
-    use: Arithmetic, a: Lines, b: Lines, steps: Index, sums: Sequence[ir.Value]
+    use: Arithmetic, a: Lines, b: Lines, steps: int, sums: Sequence[ir.Value]
 ) -> list[ir.Value]:
     """Write the sums over k of `a[row][k] * b[k][column]`, with what crossing adds to them.
 
@@ -176,7 +165,7 @@ def _sum_crossed(
 
     Args:
         use: the arithmetic.
-        a: rows, elements adjacent along k.
+        a: rows, a known number of elements apart, adjacent along k.
         b: a line for each k, two vectors of columns adjacent.
         steps: how many k, a multiple of GROUP.
         sums: what they begin with, two vectors for each row.
@@ -185,6 +174,7 @@ def _sum_crossed(
         The sums.
     """
     emit, lanes = use.emit, use.lanes
+    assert isinstance(a.stride, int)  # as steps are known
     size = use.vector.element_type.width // 8
     start = emit.op("memref.extract_aligned_pointer_as_index", [a.base], emit.index_type)
     start = emit.add(start, emit.mul(a.offset, size))

@@ -13,11 +13,7 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.attention import Attention
 from relax_mlir.lowering.tir_to_vector.attention_ahead import Ahead, find_ahead
 from relax_mlir.lowering.tir_to_vector.attention_changes import Changes
-from relax_mlir.lowering.tir_to_vector.attention_crossed import (
-    MOST_STEPS,
-    STRIDE,
-    Crossing,
-)
+from relax_mlir.lowering.tir_to_vector.attention_crossed import Crossing
 from relax_mlir.lowering.tir_to_vector.attention_few import FewQueries
 from relax_mlir.lowering.tir_to_vector.attention_near import (
     Near,
@@ -154,15 +150,12 @@ class _Kernel(Plan):
             self.query_stride = emit.add(
                 emit.mul(emit.div(emit.add(self.steps, lanes - 1), lanes), lanes), lanes
             )
-            if self.crosses and not isinstance(self.query_stride, int):
-                few = emit.compare("sle", self.steps, MOST_STEPS)
-                self.query_stride = emit.select(few, STRIDE, self.query_stride)
             sum_stride = emit.add(self.columns, lanes)
             query_size = emit.mul(self.query_stride, self.block)
             sum_size = emit.mul(sum_stride, self.block)
         parts = emit.alloc(rows * lanes, element) if self.may_be_near else None
         crossing = None
-        if self.crosses:
+        if self.crosses and isinstance(self.steps, int):
             noted = emit.alloc(panels, element), emit.alloc(rows, element)
             crossing = Crossing(self.use, self.steps, *noted)
         state = RowState(*(emit.alloc(rows, element) for _ in range(5)), parts=parts)
