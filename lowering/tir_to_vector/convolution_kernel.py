@@ -68,12 +68,14 @@ class _Writer:
         self.blocks = self.kernels.count
         self.rows, self.cols = self._extent(found.row), self._extent(found.col)
         self.seldom = seldom
-        self.sizes = few_tiles(found, machine) if seldom else tiles_of(found, machine)
-        if copied is not None and not seldom:
-            self.sizes = skipping_tiles(self.sizes, copied)
+        often = tiles_of(found, machine)
+        if copied is not None:
+            often = skipping_tiles(often, copied)
+        self.sizes = few_tiles(found, machine) if seldom else often
         self.outer = [i for i in found.outer if i != self.kernels.block]
         self.copy: ImageCopy | None = None
         self.skips: WindowSkips | None = None
+        self.first: list[int] = []
         self.image: Layout | ImageCopy
         self.fixed = self.outer
         if copied is None:
@@ -86,8 +88,10 @@ class _Writer:
             else:
                 self.copy = GroupedCopy(copied, self.grouped, emit, machine, units, beyond)
             self.image, self.widen = self.copy, None
-            if not seldom:
-                self.skips = WindowSkips(copied, units, emit, machine)
+            skips = WindowSkips(
+                copied, {found.row: often.rows[0], found.col: often.cols[0]}, emit, machine
+            )
+            self.first, self.skips = skips.steps, None if seldom else skips
             self.fixed = [i for i in self.outer if i not in copied.moving]
 
     def _extent(self, position: int | None) -> Index:
@@ -275,8 +279,9 @@ class _Writer:
         if self.skips is not None:
             spans = self.skips.spans(here, {found.row: height, found.col: width})
         loops = [i for i in (*found.reductions, *inner) if i is not None]
-        # Loops that are short at the borders go around those that are not.
-        loops.sort(key=lambda i: i not in spans)
+        # Loops that are short at the borders go around those that are not: of kernels that run
+        # seldom too, whose results are the same bits then.
+        loops.sort(key=lambda i: i not in self.first)
         sums = self._reduce(loops, spans, start, pixels, kernels, sums)
         self.store.write(here, size, sums, block, self.kernels.left(block, vectors), live)
 
