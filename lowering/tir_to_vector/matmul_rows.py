@@ -33,7 +33,8 @@ class LeftSide:
         """Make room for copies of rows where they are needed: at fixed distances, off powers of 2.
 
         A register tile reads its rows side by side. With distances known, one register addresses
-        them all; else each row has one, where steps are adjacent, on processors of x86.
+        them all; else each row has one, where steps are adjacent and there is a way to say in which
+        order code should be.
         """
         sizes = self._sizes
         if self._adjacent:

@@ -225,7 +225,7 @@ def tile_sums(
         for u in range(split):
             part = loop.carried[u * count : (u + 1) * count]
             for turn in range(turns):
-                if turn and a.each is None:
+                if turn:
                     # Loads of a step made in the one before would take registers from sums.
                     emit.keep_order()
                 k = emit.add(loop.counter, u + turn)
@@ -287,9 +287,7 @@ def tile_step(
             for h, column in enumerate(columns)
         ]
         # Loads by several registers would all be made first, and take registers from sums.
-        result += part
-        if a.each is not None:
-            emit.keep_order()
+        result += part if a.each is None else emit.settle(part)
     return result
 
 

@@ -6,8 +6,8 @@
 !C = tensor<?x?xf32, #relax.dims<["m", "n"], affine_map<()[s0, s1] -> (s1, s0)>>>
 
 // The rows of a tile whose distance only run time knows are read where they lie, each by a register
-// of its own, and products of one row come before the next row is loaded. On other processors
-// than x86 rows are copied to places whose distance is known.
+// of its own, and products of one row come before the next row is loaded. Where there is no word for
+// that order, rows are copied to places whose distance is known.
 
 // ALL-LABEL: func.func private @matmul(
 // ALL-SAME: %[[A:[a-z0-9]+]]: memref<?x?xf32>
@@ -17,12 +17,12 @@
 // X86: %[[ONE:.*]] = memref.load %[[ROW]][%{{.*}}]
 // X86-NEXT: %[[SPLAT:.*]] = vector.broadcast %[[ONE]]
 // X86: vector.fma %[[SPLAT]]
-// X86: llvm.fence syncscope("singlethread") acq_rel
-// X86-NEXT: memref.load
+// X86: llvm.inline_asm has_side_effects {{.*}} "=v,
+// X86: memref.load
 // Whole tiles store without masks, and not by way of the rows that a partial one keeps on the stack.
 // X86: vector.store %{{.*}} : memref<?xf32{{.*}}>, vector<16xf32>
 // X86: vector.maskedstore
-// COPIED-NOT: llvm.fence
+// COPIED-NOT: llvm.inline_asm
 func.func @main(%a: !A, %b: !B) -> !C attributes {relax.function} {
   %0 = "relax.matmul"(%a, %b) : (!A, !B) -> !C
   return %0 : !C
