@@ -10,7 +10,6 @@ from relax_mlir.lowering.tir_to_vector.flat import COMBINERS, FlatNest
 
 # Extrema of floats that NaN passes through: the comparison that keeps the new value.
 _EXTREMA = {"arith.maximumf": 2, "arith.minimumf": 4}
-_UNORDERED = 14
 
 
 class Sums:
@@ -73,7 +72,7 @@ class Sums:
             return [self.added(total, value)]
         total = self._larger(value, total)
         pair = self._halves(value) if self._marked(value) != value.type.shape[0] else (value, value)
-        found = self._compare(_UNORDERED, *pair)
+        found = self._emit.unordered(*pair)
         return [total, self._either(carried[1], found)]
 
     def steps(self, carried: Sequence[ir.Value], values: Sequence[ir.Value]) -> list[ir.Value]:
@@ -86,7 +85,7 @@ class Sums:
         for i in range(0, len(values), 2):
             some = values[i : i + 2]
             total = functools.reduce(lambda low, value: self._larger(value, low), some, total)
-            mark = self._either(mark, self._compare(_UNORDERED, some[0], some[-1]))
+            mark = self._either(mark, self._emit.unordered(some[0], some[-1]))
         return [total, mark]
 
     def end(self, carried: Sequence[ir.Value]) -> ir.Value:
@@ -103,7 +102,7 @@ class Sums:
 
     def marked(self, mark: ir.Value, value: ir.Value) -> ir.Value:
         """Return a mask that is on in every lane if a single value is NaN."""
-        found = self._compare(_UNORDERED, value, value)
+        found = self._emit.unordered(value, value)
         return self._either(mark, self._emit.splat(found, mark.type))
 
     def single(self, parts: Sequence[Sequence[ir.Value]], lanes: int) -> ir.Value:
@@ -134,7 +133,9 @@ class Sums:
     def _larger(self, a: ir.Value, b: ir.Value) -> ir.Value:
         """Return the extremum of what has no NaN."""
         assert self._keep is not None  # only extrema have marks
-        return self._emit.op("arith.select", [self._compare(self._keep, a, b), a, b], a.type)
+        return self._emit.op(
+            "arith.select", [self._emit.compare_floats(self._keep, a, b), a, b], a.type
+        )
 
     def _either(self, a: ir.Value, b: ir.Value) -> ir.Value:
         return self._emit.op("arith.ori", [a, b], a.type)
@@ -155,10 +156,3 @@ class Sums:
         """Return how many lanes a mask has: half as many where that is still a whole register."""
         lanes = total.type.shape[0]
         return lanes // 2 if self._shared and lanes > self._lanes else lanes
-
-    def _compare(self, predicate: int, a: ir.Value, b: ir.Value) -> ir.Value:
-        type_ = self._emit.bool_type
-        if isinstance(a.type, ir.VectorType):
-            type_ = ir.VectorType.get(a.type.shape, type_)
-        attr = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), predicate)
-        return self._emit.op("arith.cmpf", [a, b], type_, predicate=attr)

@@ -10,6 +10,7 @@ from relax_mlir.lowering.tir_to_vector.team import TeamEmitter
 
 # Elements up to which a buffer may live on the stack.
 _STACK = 256
+_UNORDERED = 14  # among the relations of arith.cmpf
 _DYNAMIC = ir.ShapedType.get_dynamic_size()
 # What LLVM may still do to a loop. Of those that are vector code already only the innermost of the
 # main path gain from unrolling, and from better addresses; doing that to all the others was most of
@@ -310,6 +311,18 @@ class Emitter(TeamEmitter):
         with ir.InsertionPoint(made.regions[1].blocks.append()):
             yield
             self.op("scf.yield", [])
+
+    def compare_floats(self, predicate: int, a: ir.Value, b: ir.Value) -> ir.Value:
+        """Return whether two floats are in a relation of `arith.cmpf`, for vectors a mask of it."""
+        made: ir.Type = self.bool_type
+        if isinstance(a.type, ir.VectorType):
+            made = ir.VectorType.get(a.type.shape, made)
+        attr = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), predicate)
+        return self.op("arith.cmpf", [a, b], made, predicate=attr)
+
+    def unordered(self, a: ir.Value, b: ir.Value) -> ir.Value:
+        """Return whether one of two floats is NaN, for vectors a mask of it."""
+        return self.compare_floats(_UNORDERED, a, b)
 
     def either(
         self, condition: ir.Value, types: Sequence[ir.Type],

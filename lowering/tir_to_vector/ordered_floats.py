@@ -7,7 +7,6 @@ from relax_mlir.lowering.tir_to_vector.emit import Emitter
 _EXTREMA = {"arith.maximumf": ("arith.maxsi", False), "arith.minimumf": ("arith.minsi", True)}
 # What a float of so many bits has of a mantissa.
 _MANTISSA = {"f16": 10, "bf16": 7, "f32": 23, "f64": 52}
-_UNORDERED = 14
 
 
 class OrderedFloats:
@@ -39,9 +38,7 @@ class OrderedFloats:
     def of(self, value: ir.Value) -> ir.Value:
         """Return a vector of floats as integers."""
         emit, integers = self._emit, self._integers
-        mask = ir.VectorType.get(self._vector.shape, emit.bool_type)
-        unordered = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), _UNORDERED)
-        found = emit.op("arith.cmpf", [value, value], mask, predicate=unordered)
+        found = emit.unordered(value, value)
         bits = emit.op("vector.bitcast", [value], integers)
         nan = self._splat(self._nan)
         return self._turned(emit.op("arith.select", [found, nan, bits], integers))

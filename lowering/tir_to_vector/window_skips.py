@@ -21,7 +21,6 @@ _LEAST_SHARE, _LEAST_USES = 0.06, 8
 _FAR = 4
 # Kernels are looked through by so many vectors at a time.
 _AT_ONCE = 4
-_UNORDERED = 14
 # Narrower tiles take longer than what they leave out.
 _LEAST_COLS = 8
 
@@ -150,9 +149,7 @@ class WindowSkips:
             mask = emit.mask(emit.sub(size, loop.counter), lanes)
             loop.carry([after(loop.carried[0], loop.counter, mask)])
         (total,) = loop.results
-        masks = ir.VectorType.get([lanes], emit.bool_type)
-        unordered = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), _UNORDERED)
-        wrong = emit.op("arith.cmpf", [total, total], masks, predicate=unordered)
+        wrong = emit.unordered(total, total)
         kind = ir.Attribute.parse("#vector.kind<or>")
         any_ = emit.op("vector.reduction", [wrong], emit.bool_type, kind=kind)
         self._finite = emit.negated(any_)
