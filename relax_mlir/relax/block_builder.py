@@ -162,7 +162,17 @@ class BlockBuilder(ModuleFunctions):
         return SeqExpr.of(frame.blocks[0], self._keep)
 
     def get(self) -> IRModule:
-        """Return the module: the builder's own, which further functions are added to."""
+        """Return the module: the builder's own, which further functions are added to.
+
+        Raises:
+            BuilderError: there is no function yet but one that is still open.
+        """
+        frame = self._frames[0] if self._frames else None
+        if frame is not None and frame.kind == "function" and not self._mod.function_names:
+            raise BuilderError(
+                f"the {frame.word} has not ended and the module has no other; call get after its "
+                f"`with` block"
+            )
         return self._mod
 
     def finalize(self) -> IRModule:

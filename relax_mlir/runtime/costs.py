@@ -79,6 +79,16 @@ def takes_views(metadata: Mapping[str, Any], name: str) -> bool:
     return isinstance(entry, dict) and entry.get("strided") is True
 
 
+def written_tensors(metadata: Mapping[str, Any], name: str) -> frozenset[int]:
+    """Return which of a kernel's tensors it is known to write, counted without its numbers."""
+    table = metadata.get("kernels")
+    entry = table.get(name) if isinstance(table, dict) else None
+    writes = entry.get("writes") if isinstance(entry, dict) else None
+    return (
+        frozenset(i for i in writes if type(i) is int) if isinstance(writes, list) else frozenset()
+    )
+
+
 class KernelCosts:
     """The estimates of an executable's kernels.
 

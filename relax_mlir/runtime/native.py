@@ -11,7 +11,7 @@ import re
 import sys
 import threading
 import weakref
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Set
 from typing import Any
 
 import numpy as np
@@ -269,7 +269,9 @@ def _from_dlpack(value: Any) -> Any:
     return tvm_ffi.from_dlpack(value)
 
 
-def native_call(name: str, func: Callable[..., Any], *, views: bool = False) -> Callable[..., Any]:
+def native_call(
+    name: str, func: Callable[..., Any], *, views: bool = False, writes: Set[int] = frozenset()
+) -> Callable[..., Any]:
     """Return a native function as people call it: with any arrays, and errors of ours.
 
     What it writes to an argument that had to be copied is brought to the argument itself.
@@ -279,6 +281,7 @@ def native_call(name: str, func: Callable[..., Any], *, views: bool = False) -> 
         func: takes tensors.
         views: whether it checks the strides of arrays, and those that it declares go to it as
             they are.
+        writes: which of the arrays that it is given it is known to write.
     """
 
     def call(*args: Any) -> Any:
@@ -306,7 +309,8 @@ def native_call(name: str, func: Callable[..., Any], *, views: bool = False) -> 
             raise native_error(error) from None
         for i, (arg, value) in enumerate(zip(args, values, strict=True)):
             if value is not arg and isinstance(arg, np.ndarray):
-                write_back(arg, value, f"{name}: argument {i}")
+                tensor = sum(isinstance(each, np.ndarray) for each in values[:i])
+                write_back(arg, value, f"{name}: argument {i}", written=tensor in writes)
         return result
 
     call.__name__ = call.__qualname__ = name

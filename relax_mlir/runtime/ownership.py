@@ -76,14 +76,25 @@ def unlocked(value: Any) -> Any:
     return value
 
 
-def write_back(array: np.ndarray, value: np.ndarray, what: str) -> None:
+def write_back(array: np.ndarray, value: np.ndarray, what: str, *, written: bool) -> None:
     """Bring what native code wrote to a copy of an argument to the argument itself.
+
+    Args:
+        array: the argument.
+        value: its copy.
+        what: the argument, for messages.
+        written: whether it is known to be written; if not, it may be.
 
     Raises:
         ArgumentTypeError: the argument is read-only.
     """
-    if np.may_share_memory(array, value) or to_value(array).tobytes() == value.tobytes():
+    if np.may_share_memory(array, value):
+        return
+    if not written and to_value(array).tobytes() == value.tobytes():
         return
     if not array.flags.writeable:
-        raise ArgumentTypeError(f"{what} is an output, but the array is read-only")
+        raise ArgumentTypeError(
+            f"{what} is an output, but the array is read-only; pass one that can be written, as "
+            f"np.empty(...) makes"
+        )
     np.copyto(array, value)

@@ -23,7 +23,7 @@ from relax_mlir.runtime.builtins import (
     truth,
 )
 from relax_mlir.runtime.bytecode import Opcode
-from relax_mlir.runtime.costs import takes_views
+from relax_mlir.runtime.costs import takes_views, written_tensors
 from relax_mlir.runtime.executable import Executable
 from relax_mlir.runtime.instrument import instrumented
 from relax_mlir.runtime.memory import VMState
@@ -193,8 +193,11 @@ class VirtualMachine(StatefulCalls):
         index = self._funcs.get(name)
         if index is None:
             if name in self._native:
-                views = takes_views(self.executable.metadata, name)
-                return native_call(name, self._native[name], views=views)
+                metadata = self.executable.metadata
+                return native_call(
+                    name, self._native[name], views=takes_views(metadata, name),
+                    writes=written_tensors(metadata, name),
+                )  # fmt: skip
             raise FunctionNotFoundError(
                 f"the executable has no function '{name}'{did_you_mean(str(name), self.functions)}"
                 f" (it has: {', '.join(self.functions) or 'none'})"

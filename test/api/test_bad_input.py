@@ -266,6 +266,9 @@ def test_outputs_of_native_functions(vm: relax.VirtualMachine) -> None:
     with pytest.raises(ArgumentTypeError, match="argument 2 is an output, but the array is read-"):
         add(x, x, locked)
     assert data == bytes(48)
+    # An output is one also where it has the numbers already.
+    with pytest.raises(ArgumentTypeError, match="argument 2 is an output, but the array is read-"):
+        add(locked, locked, locked)
     add(locked, locked, x)
     assert (x == 0).all()
     for wrong in ((x,), (x, x), (x, x, None), (x, x, x[0]), (x, x, x.astype("f8"))):

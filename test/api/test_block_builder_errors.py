@@ -198,6 +198,11 @@ def unfinished(bb: relax.BlockBuilder, x: relax.Var) -> None:
         bb.finalize()
 
 
+def unfinished_alone(bb: relax.BlockBuilder, x: relax.Var) -> None:
+    with bb.function("f", [x]):
+        bb.get()
+
+
 MISUSE: dict[Callable[..., None], str] = {
     nested_function: "function 'g' cannot be nested: the function 'f' is open",
     output_twice: "the function 'f' has its output; nothing can follow it",
@@ -230,6 +235,7 @@ MISUSE: dict[Callable[..., None], str] = {
     update_of_nothing: "there is no function 'f' to update",
     end_of_no_scope: "end_scope has no begin_scope",
     unfinished: "the function 'f' has not ended",
+    unfinished_alone: "the function 'f' has not ended and the module has no other; call get after",
 }
 
 
