@@ -16,12 +16,6 @@ def _table(*specs: PassSpec) -> dict[str, PassSpec]:
 # In the order in which a compilation runs them. Importing this loads no MLIR: `entry` is a name.
 PASSES: dict[str, PassSpec] = _table(
     PassSpec(
-        flag="legalize-ops",
-        name="LegalizeOps",
-        entry="relax_mlir.lowering.relax_to_tir.legalize_ops:legalize_ops",
-        summary="Turn relax operations into call_tir of generated prim funcs",
-    ),
-    PassSpec(
         flag="to-non-dataflow",
         name="ToNonDataflow",
         entry=f"{_RELAX_TO_VM}.to_non_dataflow:to_non_dataflow",

@@ -1386,5 +1386,57 @@ module {
       %2 = irdl.any
       irdl.results(result: %2)
     }
+    irdl.operation @roi_align {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(data: %0, rois: %1)
+      %2 = irdl.any
+      %3 = irdl.any
+      irdl.attributes {"pooled_size" = %2, "spatial_scale" = %3}
+      %4 = irdl.any
+      irdl.results(result: %4)
+    }
+    irdl.operation @roi_pool {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(data: %0, rois: %1)
+      %2 = irdl.any
+      %3 = irdl.any
+      irdl.attributes {"pooled_size" = %2, "spatial_scale" = %3}
+      %4 = irdl.any
+      irdl.results(result: %4)
+    }
+    irdl.operation @get_valid_counts {
+      %0 = irdl.any
+      irdl.operands(data: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @non_max_suppression {
+      %0 = irdl.any
+      %1 = irdl.any
+      %2 = irdl.any
+      irdl.operands(data: %0, valid_count: %1, indices: %2)
+      %3 = irdl.any
+      irdl.results(result: %3)
+    }
+    irdl.operation @all_class_non_max_suppression {
+      %0 = irdl.any
+      %1 = irdl.any
+      %2 = irdl.any
+      %3 = irdl.any
+      %4 = irdl.any
+      irdl.operands(boxes: %0, scores: %1, max_output_boxes_per_class: %2, iou_threshold: %3, score_threshold: %4)
+      %5 = irdl.any
+      irdl.results(result: %5)
+    }
+    irdl.operation @multibox_transform_loc {
+      %0 = irdl.any
+      %1 = irdl.any
+      %2 = irdl.any
+      irdl.operands(cls_pred: %0, loc_pred: %1, anchor: %2)
+      %3 = irdl.any
+      irdl.results(result: %3)
+    }
   }
 }

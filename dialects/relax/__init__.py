@@ -29,6 +29,7 @@ with uninterrupted():
         scan,
         set,
         sort,
+        vision,
     )
     from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS, Param, build
     from relax_mlir.dialects.relax.symbolic import SymExpr
@@ -68,4 +69,5 @@ __all__ = [
     "scan",
     "set",
     "sort",
+    "vision",
 ]

@@ -1,6 +1,7 @@
-"""The pass `legalize-ops`: every computation becomes a call of a prim func or of the runtime."""
+"""Legalisation: every computation becomes a call of a prim func or of the runtime."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS
@@ -58,11 +59,17 @@ LEGALIZE: dict[str, Legalization] = {
 }
 
 
-def legalize_ops(module: ir.Operation) -> None:
+def legalize_ops(
+    module: ir.Operation, beside: Mapping[str, Legalization] = MappingProxyType({})
+) -> None:
     """Replace every computation in the module's Relax functions.
 
     One whose shapes and dtypes are known symbolically becomes `relax.call_tir` of a generated prim
     func; any other a call of the runtime's library, which dispatches on what it gets (D0 of R11).
+
+    Args:
+        module: the module.
+        beside: what takes the place of operations that have nothing here.
     """
     decompose_ops(module)
     legalizer = Legalizer(module)
@@ -75,7 +82,8 @@ def legalize_ops(module: ir.Operation) -> None:
 
     module.walk(collect)
     for op in pending:
-        legalize = LEGALIZE.get(op.name.removeprefix("relax."))
+        name = op.name.removeprefix("relax.")
+        legalize = LEGALIZE.get(name, beside.get(name))
         with op.location:  # inference makes types, which takes one
             result = legalize(legalizer, op) if legalize is not None else None
         if result is None:

@@ -1,7 +1,7 @@
 """One order for operations whose order says nothing: scalar expressions, and what a block reads.
 
 `a[i] * b[i]` is the same expression whichever operand was computed first. Loads stay on their side
-of whatever may write.
+of whatever may write. Expressions and loads that nothing uses are left out, as scripts do.
 """
 
 from relax_mlir.dialects.bindings import ir
@@ -24,6 +24,7 @@ def _arranged(
     operations: list[ir.Operation], inside: dict[ir.Operation, list[ir.Value]]
 ) -> list[ir.Operation]:
     """Return operations of one block in order, given what is used inside those with regions."""
+    operations = _used(operations)
     movable = {op: None for op in operations if _is_movable(op)}
     order: list[ir.Operation] = []
     loads: list[ir.Operation] = []
@@ -40,7 +41,18 @@ def _arranged(
                     _take(load.results[0], movable, order, inside)
             loads.clear()
         order.append(op)
-    return order + list(movable)
+    return order
+
+
+def _used(operations: list[ir.Operation]) -> list[ir.Operation]:
+    """Return operations without the expressions and loads that only such ones use."""
+    unused: set[ir.Operation] = set()
+    for op in reversed(operations):
+        if _is_movable(op) and all(
+            use.owner.operation in unused for result in op.results for use in result.uses
+        ):
+            unused.add(op)
+    return [op for op in operations if op not in unused] if unused else operations
 
 
 def _is_movable(op: ir.Operation) -> bool:

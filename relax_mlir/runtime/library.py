@@ -10,6 +10,7 @@ from relax_mlir.errors import ArgumentTypeError, ShapeMismatchError, VMError
 from relax_mlir.runtime.builtins import binary_broadcast_shape_infer
 from relax_mlir.runtime.library_attention import ATTENTION
 from relax_mlir.runtime.library_bfloat import through_single
+from relax_mlir.runtime.library_boxes import BOXES
 from relax_mlir.runtime.library_create import CREATE
 from relax_mlir.runtime.library_elementwise import ELEMENTWISE
 from relax_mlir.runtime.library_image import IMAGE
@@ -20,6 +21,7 @@ from relax_mlir.runtime.library_nn import NN
 from relax_mlir.runtime.library_normalization import NORMALIZATION
 from relax_mlir.runtime.library_quantize import QUANTIZE
 from relax_mlir.runtime.library_reduce import REDUCE
+from relax_mlir.runtime.library_regions import REGIONS
 from relax_mlir.runtime.library_sort import SORT
 from relax_mlir.runtime.library_support import axes as _axes
 from relax_mlir.runtime.library_support import check as _check
@@ -279,8 +281,8 @@ _define("matmul", _matmul)
 _define("softmax", _softmax(False))
 _define("log_softmax", _softmax(True))
 for _table in (
-    ATTENTION, CHECKS, CREATE, ELEMENTWISE, IMAGE, INDEX, LINEAR_ALGEBRA, MANIPULATE, NN,
-    NORMALIZATION, QUANTIZE, REDUCE, SORT,
+    ATTENTION, BOXES, CHECKS, CREATE, ELEMENTWISE, IMAGE, INDEX, LINEAR_ALGEBRA, MANIPULATE, NN,
+    NORMALIZATION, QUANTIZE, REDUCE, REGIONS, SORT,
 ):  # fmt: skip
     for _name, _function in _table.items():
         _define(_name, _function)

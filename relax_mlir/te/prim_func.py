@@ -76,6 +76,22 @@ def create_prim_func(
     return IRModule(module)
 
 
+def write_tensors(builder: PrimFuncBuilder, tensors: Sequence[Tensor]) -> None:
+    """Write what computes tensors from others into the body of a prim func.
+
+    Args:
+        builder: of the function; its parameters bind every symbol that the tensors use.
+        tensors: inputs, then outputs, which are the function's buffers in that order.
+
+    Raises:
+        ExprError: a stage cannot be written.
+    """
+    stages = _stages(tensors)
+    inside = [t for stage in stages if isinstance(stage, ScanOp) for t in stage.hidden]
+    names = _buffer_names([*tensors, *(t for stage in stages for t in stage.outputs), *inside])
+    _write(builder, tensors, stages, names)
+
+
 def placeholders_of(*tensors: Tensor) -> list[Tensor]:
     """Return the inputs that tensors are computed from, in the order in which they are read."""
     return [stage.outputs[0] for stage in _stages(tensors) if isinstance(stage, PlaceholderOp)]

@@ -35,6 +35,12 @@ _PRODUCTS = (
 
 # Flag -> PassSpec of the passes written in relax_mlir.transform itself.
 TRANSFORM_PASSES: dict[str, PassSpec] = {
+    "legalize-ops": PassSpec(
+        flag="legalize-ops",
+        name="LegalizeOps",
+        entry="relax_mlir.transform.legalize_ops:legalize_ops",
+        summary="Turn relax operations into call_tir of generated prim funcs",
+    ),
     "fuse-attention": PassSpec(
         flag="fuse-attention",
         name="FuseAttention",

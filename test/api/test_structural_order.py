@@ -1,6 +1,6 @@
 """Structural equality of what has no order of its own: uses of inner blocks, choices, sums."""
 
-from relax_mlir import ir, te, tir
+from relax_mlir import ir, te, tir, topi
 from relax_mlir.ir import IRModule
 from relax_mlir.script import from_source
 
@@ -52,3 +52,10 @@ def main(A: T.Buffer((9,), "float32"), B: T.Buffer((3, 3, 3), "float32")):
 """
     )
     ir.assert_structural_equal(IRModule.parse(str(mod)), mod)
+
+
+def test_what_nothing_uses_is_no_part_of_a_program() -> None:
+    """Scripts do not write a load whose value nothing takes."""
+    x = te.placeholder((2, 9), "float32", "x")
+    module = te.create_prim_func([x, topi.argsort(x)])
+    ir.assert_structural_equal(from_source(module.script()), module)

@@ -119,7 +119,7 @@ CASES: list[tuple[Callable[[Any, Any], Any], type[Exception], str]] = [
      PipelineError, "'native' is this machine's"),
     (lambda A, B: relax.get_pipeline, AttributeError, "relax.build(mod, pipeline=[...])"),
     (lambda A, B: relax.buildd, AttributeError, "did you mean 'build'?"),
-    (lambda A, B: relax.op.vision, AttributeError, "call_te(topi.vision.roi_align, ...)"),
+    (lambda A, B: relax.op.vision.roi_alin, AttributeError, "did you mean 'roi_align'?"),
     (lambda A, B: relax_mlir.register_func(3, print), TypeError, "is a string, got 3"),
     (lambda A, B: relax.BlockBuilder().emit_te(3), ExprTypeError, "take a te function, topi.add"),
     (lambda A, B: tir.ProducerLoad(3, [1]), ExprTypeError, "A[i, j] makes one"),

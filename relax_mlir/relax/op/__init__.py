@@ -1,8 +1,8 @@
 """Operations as Python functions: `relax.op.add(x, y)` is a call that `BlockBuilder.emit` emits.
 
 One function for each operation of the dialect, made from the dialect's table on first use, under
-the names of TVM; `relax.op.nn` has the same, as `relax.op.nn.softmax`, and
-`relax.op.image` those on images.
+the names of TVM; `relax.op.nn` has the same, as `relax.op.nn.softmax`, `relax.op.image` those on
+images, `relax.op.vision` those on boxes and regions.
 """
 
 import importlib
@@ -13,6 +13,9 @@ _CALLS = (
     "call_tir_dyn", "call_tir_inplace",
     "invoke_closure", "make_closure", "shape", "shape_of",
 )  # fmt: skip
+
+
+GROUPS = ("image", "nn", "vision")
 
 
 def _names() -> dict[str, str]:
@@ -27,7 +30,7 @@ def _names() -> dict[str, str]:
 def __getattr__(name: str) -> Any:
     if name.startswith("__"):
         raise AttributeError(name)
-    if name in ("image", "nn"):
+    if name in GROUPS:
         return importlib.import_module(f"relax_mlir.relax.op.{name}")
     if name in _CALLS:
         value = getattr(importlib.import_module("relax_mlir.relax.op.calls"), name)
@@ -45,8 +48,6 @@ def _operation(name: str) -> Any:
         from relax_mlir.errors import did_you_mean
 
         near = did_you_mean(name, [*names, *_CALLS])
-        if name == "vision":
-            near = ": BlockBuilder.call_te(topi.vision.roi_align, ...) makes kernels of topi.vision"
         raise AttributeError(f"there is no operation relax.op.{name}{near}")
     from relax_mlir.relax.op.make import function_of
 
@@ -54,4 +55,4 @@ def _operation(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*_names(), *_CALLS, "const", "image", "nn"})
+    return sorted({*_names(), *_CALLS, *GROUPS, "const"})

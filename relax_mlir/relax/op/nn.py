@@ -6,7 +6,7 @@ from relax_mlir.relax import op
 
 
 def __getattr__(name: str) -> Any:
-    if name.startswith("__") or name in ("image", "nn"):
+    if name.startswith("__") or name in op.GROUPS:
         raise AttributeError(name)
     value = getattr(op, name)
     globals()[name] = value
@@ -14,4 +14,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return [name for name in dir(op) if name not in ("image", "nn")]
+    return [name for name in dir(op) if name not in op.GROUPS]

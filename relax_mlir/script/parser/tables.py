@@ -37,7 +37,6 @@ ALIASES = {
     "transpose": "permute_dims",
     "cast": "astype",
     "nn.swish": "silu",
-    "image.resize2d": "resize2d",
 }
 # Where script looks for an operation that is not directly in `R`; it finds them in `R` as well.
 _NN = (
@@ -49,9 +48,15 @@ _NN = (
     "rms_norm", "selu", "silu", "softmax", "softplus",
 )  # fmt: skip
 IMAGE = ("resize2d",)
+VISION = (
+    "all_class_non_max_suppression", "get_valid_counts", "multibox_transform_loc",
+    "non_max_suppression", "roi_align", "roi_pool",
+)  # fmt: skip
+ALIASES |= {f"image.{name}": name for name in IMAGE} | {f"vision.{name}": name for name in VISION}
 NAMESPACES: dict[str, str] = {
     **dict.fromkeys(_NN, "nn."),
     **dict.fromkeys(IMAGE, "image."),
+    **dict.fromkeys(VISION, "vision."),
 }
 # Call forms and constructors, beside the operations of the dialect's table.
 BUILTINS = (

@@ -12,7 +12,7 @@ from relax_mlir.tir.dtypes import SIZE
 from relax_mlir.tir.nodes import Select
 from relax_mlir.tir.prim_expr import PrimExpr
 from relax_mlir.topi.nn.activation import softmax
-from relax_mlir.topi.support import tensor
+from relax_mlir.topi.support import same, size, tensor
 
 _exp = functions.UNARY["exp"]
 
@@ -41,19 +41,24 @@ def multibox_transform_loc(
         ExprError: the shapes do not fit.
     """
     where = "topi.vision.multibox_transform_loc"
-    if tensor(cls_pred, "vision").ndim != 3 or tensor(loc_pred, "vision").ndim != 2:
+    if tensor(cls_pred, where).ndim != 3 or tensor(loc_pred, where).ndim != 2:
         raise ExprError(f"{where}: got {cls_pred} and {loc_pred}")
-    if anchor.ndim != 3 or anchor.shape[2] != 4 or len(variances) != 4:
-        raise ExprError(f"{where}: anchors are (1, n, 4) with 4 variances, got {anchor}")
     batch, classes, count = cls_pred.shape
+    sizes = [*loc_pred.shape, *tensor(anchor, where).shape]
+    fits = [batch, size([count, 4]), 1, count, 4]
+    if len(sizes) != len(fits) or not all(map(same, sizes, fits)) or len(variances) != 4:
+        raise ExprError(
+            f"{where}: for {cls_pred} places are {fits[:2]} and anchors {fits[2:]} with 4 "
+            f"variances, got {loc_pred}, {anchor} and {len(variances)}"
+        )
 
     def box(b: Any, a: Any, k: Any) -> PrimExpr:
         left, top, right, bottom = (anchor[0, a, i] for i in range(4))
         ends = []
         for at, low, high in ((1, top, bottom), (0, left, right)):
-            size = high - low
-            middle = loc_pred[b, a * 4 + at] * float(variances[at]) * size + (low + high) * 0.5
-            half = _exp(loc_pred[b, a * 4 + 2 + at] * float(variances[2 + at])) * size * 0.5
+            side = high - low
+            middle = loc_pred[b, a * 4 + at] * float(variances[at]) * side + (low + high) * 0.5
+            half = _exp(loc_pred[b, a * 4 + 2 + at] * float(variances[2 + at])) * side * 0.5
             ends.append((middle - half, middle + half))
         (y0, y1), (x0, x1) = ends
         found = Select(k == 0, y0, Select(k == 1, x0, Select(k == 2, y1, x1)))

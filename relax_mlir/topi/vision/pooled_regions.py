@@ -9,10 +9,10 @@ from relax_mlir.tir import functions, ir_builder
 from relax_mlir.tir.arithmetic import cast, const
 from relax_mlir.tir.dtypes import SIZE, lowest
 from relax_mlir.tir.nodes import Select
-from relax_mlir.topi.image.sampling import clamped, index_of
+from relax_mlir.topi.image.sampling import index_of
 from relax_mlir.topi.nn.convolution import windows
 from relax_mlir.topi.scatter import loops
-from relax_mlir.topi.vision.regions import check_regions
+from relax_mlir.topi.vision.regions import check_regions, has_pixels, image_of
 
 _floor, _ceil = functions.UNARY["floor"], functions.UNARY["ceil"]
 
@@ -45,7 +45,7 @@ def roi_pool(
 
         def one(i: tuple[Any, ...]) -> None:
             roi, channel, *place = i
-            batch = ib.let("image", clamped(cast(region[roi, 0], SIZE), data.shape[0]))
+            batch = ib.let("image", image_of(region[roi, 0], data))
             bounds = []
             for axis, number in enumerate(place):
                 dim = data.shape[2 + axis]
@@ -62,10 +62,13 @@ def roi_pool(
                 ])  # fmt: skip
             best[0] = const(lowest(data.dtype), data.dtype)
             (y0, y1), (x0, x1) = bounds
-            counts = [functions.max(a - b, 0) for a, b in ((y1, y0), (x1, x0))]
+            counts = [
+                ib.let("count", Select(has_pixels(data), functions.max(a - b, 0), const(0, SIZE)))
+                for a, b in ((y1, y0), (x1, x0))
+            ]
             with ib.for_range(0, counts[0], "y") as y, ib.for_range(0, counts[1], "x") as x:
                 best[0] = functions.max(best[0], image[batch, channel, y0 + y, x0 + x])
-            empty = functions.any(y1 <= y0, x1 <= x0)
+            empty = functions.any(*(count <= 0 for count in counts))
             out[i] = Select(empty, const(0, data.dtype), best[0])
 
         loops(ib, shape, one)

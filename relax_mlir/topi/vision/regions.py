@@ -33,6 +33,17 @@ def check_regions(where: str, data: Tensor, rois: Tensor, layout: str) -> bool:
     return layout == "NCHW"
 
 
+def image_of(number: PrimExpr, data: Tensor) -> PrimExpr:
+    """Return which image a number in a region names: the nearest one that there is."""
+    return clamped(index_of(number, data.shape[0]), data.shape[0])
+
+
+def has_pixels(data: Tensor) -> PrimExpr:
+    """Return whether images have anything to read, wherever a region is."""
+    sizes = [as_expr(dim, SIZE) > 0 for dim in data.shape if not isinstance(dim, int) or not dim]
+    return functions.all(const(True, "bool"), *sizes)
+
+
 def roi_align(
     data: Tensor, rois: Tensor, pooled_size: Any, spatial_scale: float, mode: Any = "avg",
     sample_ratio: int = -1, aligned: bool = False, layout: str = "NCHW",
@@ -70,8 +81,7 @@ def roi_align(
 
         def one(i: tuple[Any, ...]) -> None:
             roi, channel, *place = i if first else (i[0], i[3], i[1], i[2])
-            found = cast(region[roi, 0], SIZE)
-            batch = ib.let("image", clamped(found, data.shape[0]))
+            batch = ib.let("image", image_of(region[roi, 0], data))
             steps, starts, counts = [], [], []
             for axis, bin_ in enumerate(place):
                 low, high = (region[roi, k] * float(spatial_scale) for k in (2 - axis, 4 - axis))
@@ -80,10 +90,10 @@ def roi_align(
                 steps.append(step)
                 starts.append(ib.let("start", low + cast(bin_, kind) * step))
                 number = index_of(functions.UNARY["ceil"](step), _MOST_SAMPLES)
-                counts.append(
-                    const(sample_ratio, SIZE) if sample_ratio > 0
-                    else ib.let("count", functions.max(number, 0))
-                )  # fmt: skip
+                if sample_ratio > 0:
+                    number = const(sample_ratio, SIZE)
+                number = Select(has_pixels(data), functions.max(number, 0), const(0, SIZE))
+                counts.append(ib.let("count", number))
             total[0] = const(lowest(data.dtype) if largest else 0, data.dtype)
             with ib.for_range(0, counts[0], "y") as y, ib.for_range(0, counts[1], "x") as x:
                 at = [
