@@ -9,7 +9,7 @@ from typing import Any
 __version__ = "0.1.0"
 
 _MODULES = ("arith", "contrib", "errors", "instrument", "ir", "nd", "relax", "runtime", "script",
-            "target", "te", "tir", "topi", "transform")  # fmt: skip
+            "target", "te", "testing", "tir", "topi", "transform")  # fmt: skip
 # Names of TVM's that have no counterpart.
 _REFUSED = {
     "autotvm": "kernels are fast without tuning; tir.Schedule changes them by hand",
@@ -21,7 +21,6 @@ _REFUSED = {
     "error": "exceptions are in relax_mlir.errors",
     "relay": "models are Relax functions",
     "s_tir": "it is relax_mlir.tir here",
-    "testing": "numpy.testing compares results",
     "tirx": "it is relax_mlir.tir here",
 }
 _EXPORTS = {

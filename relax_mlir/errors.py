@@ -90,6 +90,14 @@ class PipelineError(RelaxMLIRError, ValueError):
     """A pipeline names a pass or an option that does not exist, or is malformed."""
 
 
+class PassTypeError(PipelineError, TypeError):
+    """A pass, a PassContext or an instrument got something of the wrong kind."""
+
+
+class ConfigKeyError(PipelineError, AttributeError):
+    """A PassContext got an option that nothing has (P23)."""
+
+
 class PassError(RelaxMLIRError, RuntimeError):
     """A pass failed; names the pass and carries the diagnostics with their locations."""
 

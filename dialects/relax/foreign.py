@@ -44,7 +44,7 @@ class NoQuotients:
         return self._refused(other)
 
     def _refused(self, other: object) -> "NoQuotients":
-        if hasattr(other, "dtype"):
+        if hasattr(other, "dtype") and not isinstance(other, NoQuotients):
             # An expression knows what to do with an integer beside it.
             return NotImplemented
         raise ExprTypeError(

@@ -9,12 +9,23 @@ from relax_mlir.dialects.relax.prover import Facts, can_prove_divisible
 from relax_mlir.dialects.relax.symbolic import IntLike, SymExpr
 from relax_mlir.ir.range import Range
 
+# Divisors of sizes are looked for among the products of these, up to a bound.
+_PRIMES = (2, 3, 5, 7, 11, 13)
+_MOST_MODULUS = 1 << 20
+
 
 class ConstIntBound(NamedTuple):
     """The least and the greatest value of an expression; None where there is none."""
 
     min_value: int | None
     max_value: int | None
+
+
+class ModularSet(NamedTuple):
+    """All values of an expression are `coeff * x + base` for some integer x; a constant has 0."""
+
+    coeff: int
+    base: int
 
 
 class Analyzer:
@@ -124,3 +135,15 @@ class Analyzer:
     def const_int_bound(self, expr: IntLike) -> ConstIntBound:
         """Return the least and the greatest value."""
         return ConstIntBound(*self._facts.bounds(expr))
+
+    def modular_set(self, expr: IntLike) -> ModularSet:
+        """Return what is known of remainders: the largest divisor found, and what is left of it."""
+        expr = self.simplify(SymExpr.of(expr))
+        if expr.value is not None:
+            return ModularSet(0, expr.value)
+        base = expr._terms.get((), 0)
+        coeff = 1
+        for prime in _PRIMES:
+            while coeff < _MOST_MODULUS and self.can_prove_divisible(expr - base, coeff * prime):
+                coeff *= prime
+        return ModularSet(coeff, base % coeff)

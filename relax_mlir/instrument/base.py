@@ -1,8 +1,11 @@
 """What may watch passes run: TVM's five hooks and one more, all optional (P24, P25)."""
 
 import difflib
+import inspect
 import warnings
 from typing import TYPE_CHECKING, Any
+
+from relax_mlir.errors import PassTypeError
 
 if TYPE_CHECKING:
     from relax_mlir.ir.module import IRModule
@@ -60,7 +63,10 @@ def pass_instrument(pi_cls: type | None = None) -> Any:
 
     def decorate(target: type) -> type:
         if not isinstance(target, type):
-            raise TypeError("pi_cls must be a class")
+            raise PassTypeError(
+                "pi_cls must be a class whose methods are hooks such as run_before_pass, got "
+                f"{target!r}"
+            )
         if issubclass(target, PassInstrument):
             return target
         body = {
@@ -69,10 +75,28 @@ def pass_instrument(pi_cls: type | None = None) -> Any:
             "__doc__": target.__doc__,
         }
         _warn_of_misspelt(target)
+        _check_hooks(target)
         # The class comes first, so its hooks win and the missing ones do nothing.
         return type(target.__name__, (target, PassInstrument), body)
 
     return decorate if pi_cls is None else decorate(pi_cls)
+
+
+def _check_hooks(target: type) -> None:
+    """Refuse hooks that cannot be called with what hooks are given."""
+    for name in _HOOKS:
+        hook = vars(target).get(name)
+        if not inspect.isfunction(hook):
+            continue
+        wanted = tuple(inspect.signature(getattr(PassInstrument, name)).parameters)
+        signature = inspect.signature(hook)
+        try:
+            signature.bind(*wanted)
+        except TypeError:
+            raise PassTypeError(
+                f"hook '{name}' of instrument '{target.__name__}' takes {signature}, and is called "
+                f"with ({', '.join(wanted)})"
+            ) from None
 
 
 def _warn_of_misspelt(target: type) -> None:

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from relax_mlir.errors import PassTypeError
 from relax_mlir.instrument.base import PassInstrument
 from relax_mlir.instrument.nesting import PairedInstrument
 
@@ -51,7 +52,7 @@ class PassBisect(PairedInstrument):
     def __init__(self, is_bad: IsBad) -> None:
         super().__init__()
         if not callable(is_bad):
-            raise TypeError(f"is_bad is a function of a module, got {is_bad!r}")
+            raise PassTypeError(f"is_bad is a function of a module, got {is_bad!r}")
         self.is_bad = is_bad
         self.culprit: Culprit | None = None
         self.count = 0
@@ -107,7 +108,7 @@ class PassLimit(PassInstrument):
 
     def __init__(self, limit: int | None = None) -> None:
         if limit is not None and not isinstance(limit, int):
-            raise TypeError(f"limit is an int or None, got {limit!r}")
+            raise PassTypeError(f"limit is an int or None, got {limit!r}")
         self.limit = limit
         self.names: list[str] = []
 
@@ -149,7 +150,7 @@ def find_culprit(passes: "Pass", mod: "IRModule", is_bad: IsBad) -> Culprit | No
         TypeError: `passes` is no pass.
     """
     if not hasattr(passes, "info"):
-        raise TypeError(f"passes is one pass, such as Sequential([...]), got {passes!r}")
+        raise PassTypeError(f"passes is one pass, such as Sequential([...]), got {passes!r}")
     count = _number(passes, mod)
     if not _is_bad_after(passes, mod, count, is_bad):
         return None

@@ -4,6 +4,7 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from relax_mlir.errors import PassTypeError
 from relax_mlir.instrument.base import PassInstrument
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ class DumpIR(PassInstrument):
 
     Raises:
         NotADirectoryError: the folder is a file.
+        PassTypeError: it is no path.
     """
 
     def __init__(
@@ -35,6 +37,8 @@ class DumpIR(PassInstrument):
         script: bool = False,
         before: bool = False,
     ) -> None:
+        if not isinstance(dump_dir, (str, Path)):
+            raise PassTypeError(f"DumpIR takes the path of a folder, got {dump_dir!r}")
         self.dump_dir = Path(dump_dir)
         self.script = script
         self.before = before

@@ -4,6 +4,7 @@ import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, TextIO
 
+from relax_mlir.errors import PassTypeError
 from relax_mlir.instrument.base import PassInstrument
 from relax_mlir.instrument.nesting import PairedInstrument
 
@@ -21,6 +22,8 @@ class PassPrintingInstrument(PassInstrument):
         print_after_pass_names: Iterable[str] | None = (),
         file: TextIO | None = None,
     ) -> None:
+        if file is not None and not hasattr(file, "write"):
+            raise PassTypeError(f"file is what to print to, open('log.txt', 'w'), got {file!r}")
         self.before = _names(print_before_pass_names)
         self.after = _names(print_after_pass_names)
         self.file = file
@@ -125,5 +128,5 @@ def _hash(mod: "IRModule") -> str:
 
 def _names(names: Iterable[str] | None) -> frozenset[str] | None:
     if isinstance(names, str):
-        raise TypeError(f"expected a list of pass names, got the string {names!r}")
+        raise PassTypeError(f"expected a list of pass names, got the string {names!r}")
     return None if names is None else frozenset(names)

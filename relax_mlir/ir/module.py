@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 # A longer text is mostly the numbers of constants, which its context keeps.
 _LONG_TEXT = 1 << 16
 # What a function's view has that its operation has not.
-_OF_FUNCTIONS = ("buffer_map", "params", "ret_type", "script", "show", "struct_info")
+_OF_FUNCTIONS = (
+    "buffer_map", "is_pure", "params", "ret_struct_info", "ret_ty", "ret_type", "script", "show",
+    "struct_info", "ty",
+)  # fmt: skip
 
 
 class IRModule:

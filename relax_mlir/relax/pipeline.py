@@ -114,6 +114,11 @@ def build(
     """
     if not isinstance(mod, IRModule):
         raise TypeError(f"relax.build takes an IRModule, got {type(mod).__name__}")
+    if isinstance(pipeline, str):
+        raise PipelineError(
+            f"a pipeline is a list of passes such as relax.pipeline.DEFAULT_PIPELINE, got "
+            f"{pipeline!r}; without it a build runs those of its target"
+        )
     resolved = Target.of(current_or_host(target))
     context = PassContext.current()
     if pipeline is not None and tuple(pipeline) == DEFAULT_PIPELINE:

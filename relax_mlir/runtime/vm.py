@@ -154,6 +154,12 @@ class VirtualMachine(StatefulCalls):
             call = self._calls[name] = self._placement.across(self._make_call(name))
         return call
 
+    def __getattr__(self, name: str) -> Any:
+        hint = ""
+        if not name.startswith("_") and name in self.functions:
+            hint = f": the program's functions are items, vm[{name!r}]"
+        raise AttributeError(f"a VirtualMachine has no attribute {name!r}{hint}")
+
     def invoke_function(self, name: str, *args: Any, **kwargs: Any) -> Any:
         """Call a function by name; same as `vm[name](*args, **kwargs)`."""
         return self[name](*args, **kwargs)

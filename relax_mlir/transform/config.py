@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from relax_mlir.errors import did_you_mean
+from relax_mlir.errors import ConfigKeyError, PassTypeError, PipelineError, did_you_mean
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ def register_config_option(
     """
     known = _OPTIONS.get(key)
     if known is not None and known.type is not type:
-        raise ValueError(f"config option '{key}' is already registered with type {known.type}")
+        raise PipelineError(f"config option '{key}' is already registered with type {known.type}")
     _OPTIONS[key] = ConfigOption(key, type, default, doc)
 
 
@@ -79,16 +79,22 @@ def resolve(given: Mapping[str, Any]) -> dict[str, Any]:
         TypeError: a value does not have, or convert to, the option's type, or there is no dict.
     """
     if not isinstance(given, Mapping):
-        raise TypeError(f"config is a dict of options by key, got {type(given).__name__} {given!r}")
+        raise PassTypeError(
+            f"config is a dict of options by key, got {type(given).__name__} {given!r}"
+        )
     return {key: _legalise(key, value) for key, value in given.items()}
 
 
-def _legalise(key: str, value: Any) -> Any:
+def _legalise(key: Any, value: Any) -> Any:
+    if not isinstance(key, str):
+        raise PassTypeError(
+            f"the key of a config option is a str such as 'tir.UnrollLoop', got {key!r}"
+        )
     option = _OPTIONS.get(key)
     if option is None:
         raise _unknown(key)
     if value is None:
-        raise TypeError(f"config option '{key}' cannot be None")
+        raise PassTypeError(f"config option '{key}' cannot be None")
     wanted = option.type
     if isinstance(wanted, type):
         # True is an int to Python, but not to somebody who reads an unrolling depth.
@@ -100,13 +106,13 @@ def _legalise(key: str, value: Any) -> Any:
             return bool(value)
         if wanted is float and isinstance(value, int):
             return float(value)
-        raise TypeError(
+        raise PassTypeError(
             f"config option '{key}' wants {wanted.__name__}, got {type(value).__name__} {value!r}"
         )
     try:
         return wanted(value)
     except (TypeError, ValueError) as error:
-        raise TypeError(f"config option '{key}': {error}") from None
+        raise PassTypeError(f"config option '{key}': {error}") from None
 
 
 def _object(key: str, wanted: type, fields: Mapping[str, Any]) -> Any:
@@ -115,24 +121,24 @@ def _object(key: str, wanted: type, fields: Mapping[str, Any]) -> Any:
         known = {field.name: field.type for field in dataclasses.fields(wanted)}
         for name, value in fields.items():
             if name not in known:
-                raise TypeError(
+                raise PassTypeError(
                     f"config option '{key}' has no field '{name}'{did_you_mean(name, known)} "
                     f"fields are: {', '.join(known)}"
                 )
             if known[name] in (int, bool) and not isinstance(value, int):
                 wants = "int" if known[name] is int else "bool"
-                raise TypeError(
+                raise PassTypeError(
                     f"config option '{key}': field '{name}' wants {wants}, "
                     f"got {type(value).__name__} {value!r}"
                 )
     try:
         return wanted(**fields)
     except (TypeError, ValueError) as error:
-        raise TypeError(f"config option '{key}': {error}") from None
+        raise PassTypeError(f"config option '{key}': {error}") from None
 
 
-def _unknown(key: str) -> AttributeError:
-    return AttributeError(
+def _unknown(key: str) -> ConfigKeyError:
+    return ConfigKeyError(
         f"Invalid config option '{key}'{did_you_mean(key, _OPTIONS)} "
         f"candidates are: {', '.join(sorted(_OPTIONS))}"
     )

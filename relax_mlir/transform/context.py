@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from relax_mlir.errors import did_you_mean
+from relax_mlir.errors import PassTypeError, PipelineError, did_you_mean
 from relax_mlir.instrument.base import PassInstrument
 from relax_mlir.tir.transform import configs as tir_configs
 from relax_mlir.transform import config as config_options
@@ -60,7 +60,7 @@ class PassContext:
         self.instruments = _instruments(instruments)
         self.config = config_options.resolve({} if config is None else config)
         if diag_ctx is not None and not hasattr(diag_ctx, "emit"):
-            raise TypeError(f"diag_ctx is a DiagnosticContext, got {_kind(diag_ctx)}")
+            raise PassTypeError(f"diag_ctx is a DiagnosticContext, got {_kind(diag_ctx)}")
         self.diag_ctx = diag_ctx
         self.fallback_device = _device(fallback_device)
         # The passes that were asked about, to find names in the lists that no pass has.
@@ -177,9 +177,9 @@ class PassContext:
             # Everyone is asked, also after a no.
             for instrument in self.instruments:
                 answer = instrument.should_run(mod, info)
-                if answer is None:
-                    raise TypeError(
-                        f"should_run of instrument '{instrument.name}' returned None: return "
+                if isinstance(answer, str) or answer is None:
+                    raise PassTypeError(
+                        f"should_run of instrument '{instrument.name}' returned {answer!r}: return "
                         "whether the pass may run"
                     )
                 run &= bool(answer)
@@ -283,27 +283,40 @@ def _device(device: Any) -> int:
         or getattr(device, "dlpack_device_type", lambda: device)() == DLCPU
     ):
         return DLCPU
-    raise ValueError(f"fallback_device must be the CPU ('cpu' or {DLCPU}), got {device!r}")
+    raise PipelineError(f"fallback_device must be the CPU ('cpu' or {DLCPU}), got {device!r}")
 
 
 def _names(what: str, names: Iterable[str] | None) -> list[str]:
     if names is None:
         return []
     if not isinstance(names, (list, tuple)) or not all(isinstance(name, str) for name in names):
-        raise TypeError(f"{what} is expected to be the type of list/tuple of str, got {names!r}")
+        raise PassTypeError(
+            f"{what} is expected to be the type of list/tuple of str, got {names!r}{_listed(names)}"
+        )
     return list(names)
+
+
+def _listed(names: Any) -> str:
+    """Return how to write what was meant as a list of names."""
+    if isinstance(names, str):
+        return f"; write [{names!r}]"
+    given = names if isinstance(names, (list, tuple)) else ()
+    meant = next((each.info.name for each in given if hasattr(each, "info")), None)
+    return "" if meant is None else f"; write the name of the pass, {meant!r}"
 
 
 def _instruments(instruments: Iterable[PassInstrument] | None) -> list[PassInstrument]:
     if instruments is not None and not isinstance(instruments, Iterable):
-        raise TypeError(f"instruments is a list of instruments, got {_kind(instruments)}")
+        raise PassTypeError(f"instruments is a list of instruments, got {_kind(instruments)}")
     found = list(instruments or ())
     for instrument in found:
         if not isinstance(instrument, PassInstrument):
             if isinstance(instrument, type) and issubclass(instrument, PassInstrument):
                 name = instrument.__name__
-                raise TypeError(f"instruments are objects, got the class: write {name}()")
-            raise TypeError(f"{instrument!r} is not an instrument; is @pass_instrument missing?")
+                raise PassTypeError(f"instruments are objects, got the class: write {name}()")
+            raise PassTypeError(
+                f"{instrument!r} is not an instrument; is @pass_instrument missing?"
+            )
     return found
 
 

@@ -5,6 +5,7 @@ from typing import Any
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.infer import describe
 from relax_mlir.dialects.relax.well_formed import type_dims
+from relax_mlir.errors import PassTypeError
 from relax_mlir.ir.module import IRModule
 from relax_mlir.transform.context import PassContext
 from relax_mlir.transform.per_function import FunctionPass
@@ -59,7 +60,7 @@ class DataflowBlockPass(FunctionPass):
         operation = getattr(result, "operation", None)
         if operation is None or operation.name != "relax.dataflow":
             got = "None" if result is None else type(result).__name__
-            raise TypeError(f"a {self.kind} returns a dataflow block, got {got}")
+            raise PassTypeError(f"a {self.kind} returns a dataflow block, got {got}")
         if operation.context != block.context:
             raise ValueError(
                 f"a {self.kind} returns a block of the module's MLIR context: make it inside"

@@ -5,6 +5,7 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from relax_mlir.errors import PassTypeError, PipelineError
 from relax_mlir.transform.dataflow_block import DataflowBlockPass
 from relax_mlir.transform.info import PassInfo
 from relax_mlir.transform.passes import ModulePass, Pass, make_info
@@ -131,14 +132,14 @@ def _decorate(
     required: Sequence[str] | None,
 ) -> Any:
     if opt_level is None:
-        raise ValueError("Please provide opt_level for the pass.")
+        raise PipelineError("Please provide opt_level for the pass.")
     if name is not None and not isinstance(name, str):
-        raise TypeError(f"the name of a pass is a str, got {type(name).__name__} {name!r}")
+        raise PassTypeError(f"the name of a pass is a str, got {type(name).__name__} {name!r}")
     make_info(name or "", opt_level, required)
 
     def decorate(target: Any) -> Any:
         if not callable(target):
-            raise TypeError(f"pass_func must be a callable, got {type(target).__name__}")
+            raise PassTypeError(f"pass_func must be a callable, got {type(target).__name__}")
         info = make_info(
             name or getattr(target, "__name__", type(target).__name__), opt_level, required
         )
@@ -160,7 +161,7 @@ def _check_arguments(function: Any, name: str, names: tuple[str, ...]) -> None:
     try:
         signature.bind(*names)
     except TypeError:
-        raise TypeError(
+        raise PassTypeError(
             f"'{name}' takes {signature}, and is called with ({', '.join(names)})"
         ) from None
 
@@ -168,7 +169,7 @@ def _check_arguments(function: Any, name: str, names: tuple[str, ...]) -> None:
 def _wrap_class(base: Any, method: str, wrapped: type, info: PassInfo) -> Any:
     """Return a pass class that builds the user's object and runs its method."""
     if not callable(getattr(wrapped, method, None)):
-        raise TypeError(f"class '{wrapped.__name__}' needs a method '{method}' to be a pass")
+        raise PassTypeError(f"class '{wrapped.__name__}' needs a method '{method}' to be a pass")
     function = inspect.getattr_static(wrapped, method)
     if inspect.isfunction(function):
         _check_arguments(function, f"{wrapped.__name__}.{method}", ("self", *_CALLED_WITH[method]))

@@ -4,6 +4,8 @@ import operator
 from dataclasses import dataclass
 from typing import Any
 
+from relax_mlir.errors import PassTypeError
+
 
 @dataclass(frozen=True)
 class PassInfo:
@@ -19,17 +21,17 @@ class PassInfo:
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str):
-            raise TypeError(f"the name of a pass is a str, got {_kind(self.name)}")
+            raise PassTypeError(f"the name of a pass is a str, got {_kind(self.name)}")
         what = f"opt_level of '{self.name}'" if self.name else "opt_level"
         object.__setattr__(self, "opt_level", level(what, self.opt_level))
         if not isinstance(self.required, (list, tuple)):
-            raise TypeError(
+            raise PassTypeError(
                 "Required is expected to be the type of list/tuple, "
                 f"got {_kind(self.required)} for '{self.name}'"
             )
         for each in self.required:
             if not isinstance(each, str):
-                raise TypeError(f"'{self.name}' requires passes by name, got {_kind(each)}")
+                raise PassTypeError(f"'{self.name}' requires passes by name, got {_kind(each)}")
         object.__setattr__(self, "required", tuple(self.required))
 
 
@@ -44,7 +46,7 @@ def level(what: str, value: Any) -> int:
             raise TypeError
         return operator.index(value)
     except TypeError:
-        raise TypeError(f"{what} is an int, got {_kind(value)}") from None
+        raise PassTypeError(f"{what} is an int, got {_kind(value)}") from None
 
 
 def _kind(value: object) -> str:

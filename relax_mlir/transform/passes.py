@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.context import lock_of
-from relax_mlir.errors import PassError, PipelineError
+from relax_mlir.errors import PassError, PassTypeError, PipelineError
 from relax_mlir.ir.module import IRModule
 from relax_mlir.lowering.pass_spec import PassSpec
 from relax_mlir.transform import config, registry
@@ -60,9 +60,13 @@ class Pass:
         if isinstance(mod, ir.Module):
             return self(IRModule(mod), ctx, required=required).mlir_module
         if not isinstance(mod, IRModule):
-            raise TypeError(f"a pass runs on an IRModule, got {type(mod).__name__}")
+            raise PassTypeError(
+                f"a pass runs on an IRModule, got {type(mod).__name__}{_module_of(mod)}"
+            )
         if ctx is not None and not isinstance(ctx, PassContext):
-            raise TypeError(f"a pass runs under a PassContext, got {type(ctx).__name__}")
+            raise PassTypeError(
+                f"a pass runs under a PassContext, got {type(ctx).__name__}: P(mod, PassContext())"
+            )
         with lock_of(mod.context):
             return self._on_copy(mod, ctx or PassContext.current(), required)
 
@@ -270,7 +274,9 @@ class ModulePass(Pass):
         module = result.mlir_module if isinstance(result, IRModule) else result
         if not isinstance(module, ir.Module):
             hint = "; is `return mod` missing?" if result is None else ""
-            raise TypeError(f"a module pass returns a module, got {type(result).__name__}{hint}")
+            raise PassTypeError(
+                f"a module pass returns a module, got {type(result).__name__}{hint}"
+            )
         if module != mod.mlir_module:
             _replace_contents(mod.mlir_module, module)
 
@@ -301,8 +307,19 @@ def make_info(name: str, opt_level: int, required: Iterable[str] | None) -> Pass
     """
     required = () if required is None else required
     if not isinstance(required, (list, tuple)):
-        raise TypeError("Required is expected to be the type of list/tuple.")
+        raise PassTypeError(
+            f"Required is expected to be the type of list/tuple of names, got {required!r}"
+        )
     return PassInfo(name, opt_level, tuple(required))
+
+
+def _module_of(given: Any) -> str:
+    """Return how to make a module of what is none."""
+    if isinstance(given, str):
+        return ": script.from_source reads TVMScript, IRModule.parse MLIR"
+    if callable(getattr(given, "with_attr", None)):
+        return ": IRModule({'main': function}) makes one of a function"
+    return ""
 
 
 def mlir(pipeline: str, opt_level: int = 0, name: str | None = None) -> MLIRPass:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.errors import RelaxMLIRError
+from relax_mlir.errors import PassTypeError, RelaxMLIRError
 from relax_mlir.ir.module import IRModule, moved
 from relax_mlir.transform.context import PassContext
 from relax_mlir.transform.diagnostics import told
@@ -98,7 +98,7 @@ class FunctionPass(Pass):
         operation = getattr(result, "operation", None)
         if operation is None or operation.name != "func.func":
             got = "None" if result is None else type(result).__name__
-            raise TypeError(f"a {self.kind} returns a function, got {got} for '@{name}'")
+            raise PassTypeError(f"a {self.kind} returns a function, got {got} for '@{name}'")
         if operation.context != ir.Context.current:
             module = moved(operation, ir.Context.current)
             operation = module.body.operations[0].operation.clone(ip=False).operation

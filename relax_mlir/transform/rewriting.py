@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from relax_mlir.dialects.bindings import ir, submodule
-from relax_mlir.errors import PassError
+from relax_mlir.errors import PassError, PassTypeError
 from relax_mlir.ir.module import IRModule
 from relax_mlir.transform.context import PassContext
 from relax_mlir.transform.diagnostics import told
@@ -57,7 +57,7 @@ def pattern(root: str, benefit: int = 1) -> Callable[[Rewrite], Pattern]:
         TypeError: `root` is no name.
     """
     if not isinstance(root, str):
-        raise TypeError(
+        raise PassTypeError(
             "a pattern names the operation that it is about, as in @pattern('relax.add'); "
             f"got {root!r}"
         )
@@ -82,7 +82,7 @@ class RewritePass(Pass):
     ) -> None:
         for each in patterns:
             if not isinstance(each, Pattern):
-                raise TypeError(f"{each!r} is no pattern; is @pattern('op.name') missing?")
+                raise PassTypeError(f"{each!r} is no pattern; is @pattern('op.name') missing?")
         self.patterns = tuple(patterns)
         self.info = pass_info
         self.max_rewrites = max_rewrites

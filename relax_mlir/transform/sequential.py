@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
+from relax_mlir.errors import PassTypeError
 from relax_mlir.ir.module import IRModule
 from relax_mlir.transform import config
 from relax_mlir.transform.context import PassContext
@@ -32,15 +33,15 @@ class Sequential(Pass):
         required: Iterable[str] | None = None,
     ) -> None:
         if not isinstance(passes or (), (list, tuple)):
-            raise TypeError(
+            raise PassTypeError(
                 f"passes must be a list of Pass objects, got {type(passes).__name__} {passes!r}"
             )
         self.passes = list(passes or ())
         for each in self.passes:
             if each is None:
-                raise TypeError("Found undefined pass for optimization.")
+                raise PassTypeError("Found undefined pass for optimization.")
             if not isinstance(each, Pass):
-                raise TypeError(
+                raise PassTypeError(
                     f"passes must be a list of Pass objects, got {each!r} in it{_meant(each)}"
                 )
         self.info = make_info(name, opt_level, required)

@@ -87,7 +87,8 @@ class Call(Expr):
         from relax_mlir.relax.expr.convert import convert
 
         if not isinstance(op, Expr):
-            raise ExprTypeError(f"expected an operation or a function to call, got {op!r}")
+            known = f"; ir.Op.get({op!r}) finds an operation" if isinstance(op, str) else ""
+            raise ExprTypeError(f"expected an operation or a function to call, got {op!r}{known}")
         self._op: ir.Operation | None = None
         self._callee = op
         self._args = tuple(convert(arg) for arg in args)

@@ -9,6 +9,7 @@ from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.errors import ExprTypeError
 from relax_mlir.relax.expr.base import Expr
 from relax_mlir.relax.expr.values import Constant, PrimValue, ShapeExpr, StringImm, Tuple, const
+from relax_mlir.script.markers import Marker
 
 
 def convert(value: Any, dtype: str = "") -> Any:
@@ -44,6 +45,8 @@ def convert(value: Any, dtype: str = "") -> Any:
     data = _array(value)
     if data is not None:
         return Constant(data)
+    if isinstance(value, Marker):
+        return _called(value)
     raise ExprTypeError(f"a Python {type(value).__name__} has no meaning in a Relax program")
 
 
@@ -64,3 +67,23 @@ def _array(value: Any) -> np.ndarray | None:
         raise ExprTypeError(
             f"a Python {type(value).__name__} cannot be a constant: {error}"
         ) from error
+
+
+def _called(marker: Marker) -> Expr:
+    """Return the call that `R.nn.relu(x)` is outside of scripts: that of `relax.op.nn.relu(x)`.
+
+    Raises:
+        ExprTypeError: it is no operation, or not called.
+    """
+    from relax_mlir.relax import op
+    from relax_mlir.script.parser.tables import ALIASES, NAMESPACES
+
+    language, _, path = marker.script_path.partition(".")
+    name = path.rsplit(".", 1)[-1]
+    written = path in (name, f"nn.{name}", f"{NAMESPACES.get(name, '')}{name}", *ALIASES)
+    if language != "R" or not written or name not in dir(op) or name in op.GROUPS:
+        raise ExprTypeError(f"{marker.script_path} means something only inside a script function")
+    if marker.script_call is None or marker.script_subscript:
+        raise ExprTypeError(f"{marker.script_path} is a function; call it")
+    args, keywords = marker.script_call
+    return convert(getattr(op, name)(*args, **keywords))

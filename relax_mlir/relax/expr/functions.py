@@ -175,6 +175,9 @@ class Function(BaseFunc):
         """The type of the result, as TVM 0.10 to 0.22 call it."""
         return self.ret_type
 
+    # As TVM 0.27 calls it.
+    ret_ty = ret_struct_info
+
     @property
     def is_pure(self) -> bool:
         """Whether nothing in it may have a side effect."""

@@ -208,7 +208,10 @@ def const(value: Any, dtype: Any = None) -> Constant:
     """
     if isinstance(value, Constant):
         value = value.data
-    array = np.asarray(value)
+    try:
+        array = np.asarray(value)
+    except ValueError as error:
+        raise ExprError(f"no array of numbers: {error}") from error
     name = as_dtype(dtype)
     if not name and not hasattr(value, "dtype"):
         name = {"f": "float32", "i": "int32"}.get(array.dtype.kind, "")

@@ -1,7 +1,10 @@
 """Visitors and mutators of Relax programs, as TVM's people write them (R19)."""
 
+import difflib
+import warnings
 from typing import TypeVar
 
+from relax_mlir.errors import ExprTypeError
 from relax_mlir.relax.expr_functor.dataflow_mutator import DataflowMutator
 from relax_mlir.relax.expr_functor.mutator import PyExprMutator
 from relax_mlir.relax.expr_functor.rewrite import BindingRewriter, DataflowBlockRewrite
@@ -17,7 +20,7 @@ def visitor(cls: _Class) -> _Class:
     """Mark a class as a visitor: `@relax.expr_functor.visitor`; it derives from PyExprVisitor.
 
     Raises:
-        TypeError: it does not.
+        ExprTypeError: it does not.
     """
     return _checked(cls, PyExprVisitor)
 
@@ -26,7 +29,7 @@ def mutator(cls: _Class) -> _Class:
     """Mark a class as a mutator: `@relax.expr_functor.mutator`; it derives from PyExprMutator.
 
     Raises:
-        TypeError: it does not.
+        ExprTypeError: it does not.
     """
     return _checked(cls, PyExprMutator)
 
@@ -34,7 +37,14 @@ def mutator(cls: _Class) -> _Class:
 def _checked(cls: _Class, base: type) -> _Class:
     if not isinstance(cls, type) or not issubclass(cls, base):
         name = getattr(cls, "__name__", repr(cls))
-        raise TypeError(f"{name} must derive from relax.expr_functor.{base.__name__}")
+        raise ExprTypeError(f"{name} must derive from relax.expr_functor.{base.__name__}")
+    methods = [name for name in dir(base) if name.startswith("visit_")]
+    for name in vars(cls):
+        near = difflib.get_close_matches(name, methods, n=1, cutoff=0.9)
+        if name.startswith("visit_") and near and name not in methods:
+            warnings.warn(
+                f"nobody calls '{name}' of {cls.__name__}; did you mean '{near[0]}'?", stacklevel=3
+            )
     return cls
 
 

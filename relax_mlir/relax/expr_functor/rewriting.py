@@ -40,10 +40,21 @@ class Rewriting:
     visit_with_new_scope: Callable[[Any], Any]
 
     def __init__(self, mod: IRModule | None = None) -> None:
+        if mod is not None and not isinstance(mod, IRModule):
+            raise ExprTypeError(
+                f"{type(self).__name__} takes the module that it works on, or nothing, got "
+                f"{type(mod).__name__}; functions are what visit_expr takes"
+            )
         self._builder = EditBuilder(mod)
         # Whether a module was given decides which MLIR context functions must be of.
         self._is_empty = mod is None
         self._plain = all(getattr(type(self), name).__module__.startswith(_OURS) for name in _PARTS)
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "_builder":
+            who = type(self).__name__
+            raise BuilderError(f"__init__ of {who} does not call super().__init__(mod)")
+        raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
 
     @property
     def builder_(self) -> EditBuilder:

@@ -30,8 +30,6 @@ def operation(p: "ExprParser", written: str, node: Node, name: str | None) -> ir
     if op not in COMPUTE_OPS:
         known = [*COMPUTE_OPS, *tables.ALIASES, *tables.BUILTINS]
         near = did_you_mean(written, known) or did_you_mean(op, known)
-        if written.startswith("vision."):
-            near = f"; BlockBuilder.call_te(topi.{written}, ...) makes it a kernel of the program"
         p.scope.fail(node.func, f"there is no operation R.{written}{near}")
     cls = COMPUTE_OPS[op]
     given = _bind(p, cls.PARAMS, node)

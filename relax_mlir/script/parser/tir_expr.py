@@ -208,7 +208,9 @@ class TirExprParser:
                 near = did_you_mean(node.id, names)
                 self.scope.fail(node, f"undefined buffer '{node.id}'{near}")
             self.scope.fail(node, f"'{node.id}' is not a buffer")
-        self.scope.fail(node, "only buffers can be indexed")
+        several = isinstance(node, ast.Subscript)
+        hint = "; a buffer takes all its indices at once: A[i, j], not A[i][j]" if several else ""
+        self.scope.fail(node, f"only buffers can be indexed{hint}")
 
     def _constant(self, node: Node) -> Any:
         if isinstance(node.value, (bool, int, float)):
