@@ -98,7 +98,9 @@ def _selu(x: Scalar) -> Scalar:
 
 
 def _sign(x: Scalar) -> Scalar:
-    below = x if is_unsigned(x.dtype) else select(compare("lt", x, 0), -1, x)
+    # Of either zero it is 0.0.
+    rest = select(compare("ne", x, x), x, 0) if is_float(x.dtype) else x
+    below = rest if is_unsigned(x.dtype) else select(compare("lt", x, 0), -1, rest)
     return select(compare("gt", x, 0), 1, below)
 
 

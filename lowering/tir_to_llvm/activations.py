@@ -61,7 +61,8 @@ def gelu(x: Lanes) -> Lanes:
             lambda: [(x < -_IN_PIECES).select(_lost_far_below(x), near)],
             [near],
         )
-        return x.at_least(0.0) - lost
+        # Nothing less nothing would be above zero.
+        return x.at_least(-0.0) - lost
     magnitude = x.magnitude()
     distance = (magnitude < _FAR).select(magnitude, _FAR)
     halved = distance * -0.5

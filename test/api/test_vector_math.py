@@ -109,6 +109,7 @@ def check(got: np.ndarray, exact: np.ndarray, allowed: float) -> None:
         unit = np.maximum(np.spacing(np.abs(want[finite])), least)
         error = np.abs(got[finite] - exact[finite]) / unit
     np.testing.assert_array_equal(got[~finite], want[~finite])
+    np.testing.assert_array_equal(np.signbit(got[finite]), np.signbit(want[finite]))
     assert error.max(initial=0) <= allowed
 
 
