@@ -11,7 +11,7 @@ import re
 import sys
 import threading
 import weakref
-from collections.abc import Callable, Iterable, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from typing import Any
 
 import numpy as np
@@ -33,12 +33,18 @@ from relax_mlir.runtime.serial_openmp import SERIAL_OPENMP
 from relax_mlir.runtime.values import BFLOAT16, to_value
 
 PREFIX = "__tvm_ffi_"
+# What is noted of a function that was loaded: where its code is, and its name.
+ADDRESS, NAME = "relax_address", "relax_name"
 _NATIVE_ERRORS = {ValueError: ShapeMismatchError, TypeError: ArgumentTypeError}
 _NUMPY_DTYPES = 255
+ndarray = np.ndarray
+# After how many calls a function is worth code that calls it with arrays as they are.
+_CALLS = 16
 _LOGGER = logging.getLogger(__name__)
 _LOCK = threading.Lock()
 _COUNTER = itertools.count()
 _LIBRARIES: "weakref.WeakSet[_Library]" = weakref.WeakSet()
+_FOR_GOOD: "list[_Library]" = []
 _jit: Any = None
 # Called with objects that were linked and the addresses of their functions, see `perf_map`.
 LOAD_OBSERVERS: list[Callable[[list[NativeObject], dict[str, int]], None]] = []
@@ -186,10 +192,35 @@ def load_objects(objects: Iterable[NativeObject]) -> dict[str, Any]:
     library = _Library(tracker, jit)
     for observe in LOAD_OBSERVERS:
         observe(objects, {name: tracker[symbol] for name, symbol in names.items()})
-    make = tvm_ffi.Function.__from_extern_c__
-    return {
-        name: make(tracker[symbol], keep_alive_object=library) for name, symbol in names.items()
-    }
+    functions = {}
+    for name, symbol in names.items():
+        address = tracker[symbol]
+        func = tvm_ffi.Function.__from_extern_c__(address, keep_alive_object=library)
+        vars(func).update({ADDRESS: address, NAME: name})
+        functions[name] = func
+    return functions
+
+
+def link_for_good(image: bytes, symbols: Mapping[str, int], names: Sequence[str]) -> list[int]:
+    """Link an object into the process, to stay there, and return where its functions are.
+
+    Args:
+        image: the object.
+        symbols: addresses of what it calls.
+        names: its functions.
+    """
+    import llvmlite.binding as llvm
+
+    builder = llvm.JITLibraryBuilder().add_current_process().add_object_img(image)
+    for symbol, address in symbols.items():
+        builder.import_symbol(symbol, address)
+    for name in names:
+        builder.export_symbol(name)
+    with _LOCK:
+        jit = _host_jit()
+        tracker = builder.link(jit, f"relax_mlir.{next(_COUNTER)}")
+        _FOR_GOOD.append(_Library(tracker, jit))
+    return [tracker[name] for name in names]
 
 
 def ffi_tensor(value: Any) -> Any:
@@ -211,7 +242,12 @@ def ffi_value(value: Any) -> Any:
 
 def taking_bfloat16(func: Callable[..., Any]) -> Callable[..., Any]:
     """Return a native function that takes bfloat16 arrays too."""
-    return lambda *args: func(*[ffi_value(a) for a in args])
+
+    def call(*args: Any) -> Any:
+        return func(*[ffi_value(a) for a in args])
+
+    vars(call).update(vars(func))
+    return call
 
 
 # What to do about an argument, by what machine code says of it.
@@ -284,7 +320,7 @@ def native_call(
         writes: which of the arrays that it is given it is known to write.
     """
 
-    def call(*args: Any) -> Any:
+    def slowly(*args: Any) -> Any:
         if views and any(_is_view(a) for a in args):
             try:
                 values = [a if _is_view(a) else unlocked(to_value(a)) for a in args]
@@ -312,6 +348,26 @@ def native_call(
                 tensor = sum(isinstance(each, np.ndarray) for each in values[:i])
                 write_back(arg, value, f"{name}: argument {i}", written=tensor in writes)
         return result
+
+    calls, quickly = 0, None
+
+    def call(*args: Any) -> Any:
+        nonlocal calls, quickly
+        if quickly is None:
+            calls += 1
+            if calls > _CALLS:
+                from relax_mlir.runtime.direct import direct
+
+                quickly = direct(func, slowly)
+            return slowly(*args)
+        for arg in args:
+            # Arrays over others' memory may be over what is read-only, and must be copied then.
+            if type(arg) is ndarray and arg.base is not None:
+                return slowly(*args)
+        try:
+            return quickly(*args)
+        except Exception as error:
+            raise native_error(error) from None
 
     call.__name__ = call.__qualname__ = name
     call.__doc__ = f"Native function '{name}'; the last arguments are outputs."
