@@ -245,7 +245,11 @@ def binary(kind: str, lhs: ScalarLike, rhs: ScalarLike) -> Scalar:
 
 def _shift(kind: str, a: Scalar, b: Scalar) -> Scalar:
     """Shift by any amount: what is not below the width shifts everything out."""
-    last = const((64 if a.dtype == INDEX else scalar_type(a.dtype).width) - 1, a.dtype)
+    width = 64 if a.dtype == INDEX else scalar_type(a.dtype).width
+    known = _known(b.value)
+    if known is not None and 0 <= known < width:
+        return Scalar(_pick(a.dtype, _BINARY[kind], kind)(a.value, b.value), a.dtype)
+    last = const(width - 1, a.dtype)
     amount = arith.minui(b.value, last.value)
     shifted = Scalar(_pick(a.dtype, _BINARY[kind], kind)(a.value, amount), a.dtype)
     if kind == "shr" and not is_unsigned(a.dtype):
@@ -253,6 +257,13 @@ def _shift(kind: str, a: Scalar, b: Scalar) -> Scalar:
     return select(
         Scalar(arith.cmpi(_PREDICATES["le"] + 4, b.value, last.value), "bool"), shifted, 0
     )
+
+
+def _known(value: ir.Value) -> int | None:
+    """Return the number that an integer constant is, None for what is none."""
+    if isinstance(value.owner, ir.Block) or value.owner.operation.name != "arith.constant":
+        return None
+    return ir.IntegerAttr(value.owner.operation.attributes["value"]).value
 
 
 _DIVISIONS = ("div", "floordiv", "mod", "truncmod")
@@ -282,6 +293,13 @@ def _quotient(kind: str, a: Scalar, b: Scalar) -> Scalar:
         return binary("sub", a, binary("mul", _quotient("floordiv", a, b), b))
     operation = _pick(a.dtype, _BINARY["truncmod" if kind == "mod" else kind], kind)
     return Scalar(operation(a.value, b.value), a.dtype)
+
+
+def low_bits(value: Scalar) -> Scalar:
+    """Return what the low four bits of an `int8` or a `uint8` are as an `int4` or a `uint4`."""
+    kept = arith.trunci(ir.IntegerType.get_signless(4), value.value)
+    extend = arith.extui if is_unsigned(value.dtype) else arith.extsi
+    return Scalar(extend(value.value.type, kept), value.dtype)
 
 
 _FLOAT_UNARY = {

@@ -1,9 +1,10 @@
 """Functions that can fail inside loops: a cell of memory holds the status, what follows asks it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from relax_mlir.dialects.bindings import ir, submodule
+from relax_mlir.lowering.walk import named
 
 arith = submodule("dialects.arith")
 func = submodule("dialects.func")
@@ -12,14 +13,23 @@ scf = submodule("dialects.scf")
 
 _EQUAL = 0
 _LOOPS = ("scf.for", "scf.parallel", "scf.while")
+_CAN_FAIL = ("tir.assert", "memref.alloc", "func.call")
+# What may run after a failure too: it touches no memory and cannot end the process.
+_SAFE = (
+    "arith.", "memref.dim", "memref.subview", "memref.cast", "memref.reinterpret_cast",
+    "memref.collapse_shape", "memref.expand_shape",
+)  # fmt: skip
+_DIVISIONS = ("div", "rem")
+_SCALARS = (ir.IntegerType, ir.IndexType, ir.FloatType)
 
 
 @dataclass
 class StatusCell:
     """Writes the checks of one function.
 
-    After a failure no operation with effects runs any more: the rest of each block, and every
-    further turn of a loop, stands under the condition that nothing has failed.
+    After a failure no operation with effects runs any more: each part of a block between two
+    operations that can fail, and every further turn of a loop, stands under the condition that
+    nothing has failed. The parts stand one after the other, however many there are.
 
     Attributes:
         fallible: functions that return a status.
@@ -33,6 +43,14 @@ class StatusCell:
 
     def guard(self, body: ir.Block) -> ir.Value:
         """Guard a function's body; return the status, loaded before its terminator."""
+        # Operations that can fail, or hold some that can.
+        self._failing: set[ir.Operation] = set()
+        function = body.owner.operation
+        for op in named(function, _CAN_FAIL):
+            if op.name != "func.call" or (callee(op) in self.fallible and not len(op.results)):
+                while op != function and op not in self._failing:
+                    self._failing.add(op)
+                    op = op.parent.operation
         with ir.InsertionPoint.at_block_begin(body):
             type_ = ir.MemRefType.get([], ir.IntegerType.get_signless(32))
             self._cell = memref.AllocaOp(type_, [], []).result
@@ -43,73 +61,65 @@ class StatusCell:
 
     def _block(self, block: ir.Block) -> bool:
         """Guard what follows each operation that can fail; whether there is one."""
-        operations = [view.operation for view in block.operations]
-        for position, op in enumerate(operations[:-1]):
-            if not self._checked(op):
+        rest = [view.operation for view in block.operations]
+        end = rest.pop()
+        before = True
+        while rest:
+            count = next((i + 1 for i, op in enumerate(rest) if op in self._failing), len(rest))
+            part, rest = rest[:count], rest[count:]
+            last = part[-1]
+            if before:
+                before = last not in self._failing
+                self._check(last)
                 continue
-            rest = operations[position + 1 : -1]
-            if rest:
-                self._block(self._under_condition(operations[-1], rest))
-            return True
-        return False
+            part = _under_guard(part)
+            if part == [last] and last.name == "tir.assert":
+                self._assert(last, first=False)
+                continue
+            leaving = _leaving(part)
+            if not all(isinstance(value.type, _SCALARS) for value in leaving):
+                # There is no such buffer to go on with: all that follows is inside.
+                self._block(self._under_condition(end, part + rest))
+                return True
+            if part:
+                self._under_condition(rest[0] if rest else end, part, leaving)
+                self._check(last)
+        return not before
 
-    def _checked(self, op: ir.Operation) -> bool:
-        """Check an operation, or what is inside it; whether it can fail."""
+    def _check(self, op: ir.Operation) -> None:
+        """Check an operation that can fail, or what is inside it."""
+        if op not in self._failing:
+            return
         with op.location:
             if op.name == "tir.assert":
-                with ir.InsertionPoint(op):
-                    self._store(op.operands[0], status(self.numbers[op]))
-                op.erase()
-                return True
-            if op.name == "memref.alloc":
+                self._assert(op)
+            elif op.name == "memref.alloc":
                 with ir.InsertionPoint.after(op):
                     self._store(self.allocated(op), status(1))
-                return True
-            if op.name == "func.call" and callee(op) in self.fallible and not len(op.results):
+            elif op.name == "func.call":
                 with ir.InsertionPoint(op):
                     got = call(op)
                     memref.StoreOp(got, self._cell, [])
                 op.erase()
-                return True
-            if len(op.results):
-                return self._value(op)
-            found = [self._region(op, block) for region in op.regions for block in region.blocks]
-            if any(found) and op.name in _LOOPS:
-                self._end_early(op)
-            return any(found)
+            elif not len(op.results) or op.name == "scf.if":
+                for region in op.regions:
+                    for block in region.blocks:
+                        self._block(block)
+                if op.name in _LOOPS:
+                    self._end_early(op)
 
-    def _region(self, op: ir.Operation, block: ir.Block) -> bool:
-        """Guard a block of an operation without results; the condition of a `while` is a value."""
-        condition = op.name == "scf.while" and block == op.regions[0].blocks[0]
-        return self._branch(block) if condition else self._block(block)
-
-    def _value(self, op: ir.Operation) -> bool:
-        """Check what is inside a branch that gives values; after a failure these are zeros."""
-        if op.name != "scf.if":
-            return False
-        found = [self._branch(block) for region in op.regions for block in region.blocks]
-        return any(found)
-
-    def _branch(self, block: ir.Block) -> bool:
-        operations = [view.operation for view in block.operations]
-        for position, op in enumerate(operations[:-1]):
-            if not self._checked(op):
-                continue
-            end = operations[-1]
-            types = [value.type for value in end.operands]
-            with ir.InsertionPoint(end), end.location:
-                rest = scf.IfOp(self._good(), types, has_else=True)
-                with ir.InsertionPoint(rest.else_block):
-                    scf.YieldOp([arith.ConstantOp(type_, _zero(type_)).result for type_ in types])
-                with ir.InsertionPoint(rest.then_block):
-                    last = scf.YieldOp(list(end.operands))
-            for inner in operations[position + 1 : -1]:
-                inner.move_before(last.operation)
-            for number, value in enumerate(rest.results):
-                end.operands[number] = value
-            self._branch(rest.then_block)
-            return True
-        return False
+    def _assert(self, op: ir.Operation, first: bool = True) -> None:
+        """Replace an assertion; where it is not the first, what failed before stays."""
+        with ir.InsertionPoint(op), op.location:
+            failure = status(self.numbers[op])
+            if first:
+                self._store(op.operands[0], failure)
+            else:
+                old = memref.LoadOp(self._cell, []).result
+                new = arith.SelectOp(op.operands[0], old, failure).result
+                good = arith.cmpi(_EQUAL, old, status(0))
+                memref.StoreOp(arith.SelectOp(good, new, old).result, self._cell, [])
+        op.erase()
 
     def _store(self, holds: ir.Value, failure: ir.Value) -> None:
         memref.StoreOp(arith.SelectOp(holds, status(0), failure).result, self._cell, [])
@@ -128,18 +138,72 @@ class StatusCell:
                 both = arith.andi(condition.operands[0], self._good())
             condition.operands[0] = both
 
-    def _under_condition(self, terminator: ir.Operation, rest: list[ir.Operation]) -> ir.Block:
-        """Move operations before a terminator into a branch taken when nothing has failed."""
-        with ir.InsertionPoint(rest[0]), rest[0].location:
-            branch = scf.IfOp(self._good())
-        with ir.InsertionPoint(branch.then_block):
-            end = scf.YieldOp([])
-        for op in rest:
+    def _under_condition(
+        self, following: ir.Operation, part: list[ir.Operation],
+        leaving: Sequence[ir.Value] | None = None,
+    ) -> ir.Block:  # fmt: skip
+        """Move operations into a branch taken when nothing has failed; else its results are zeros.
+
+        Args:
+            following: the operation after them.
+            part: operations next to each other, but for some that stay in front of the branch.
+            leaving: the values that what follows uses; where not given, `following` ends the block
+                and those are its operands.
+        """
+        values = list(following.operands) if leaving is None else leaving
+        types = [value.type for value in values]
+        with ir.InsertionPoint(following), part[0].location:
+            branch = scf.IfOp(self._good(), types, has_else=bool(types))
+            if types:
+                with ir.InsertionPoint(branch.else_block):
+                    scf.YieldOp([arith.ConstantOp(type_, _zero(type_)).result for type_ in types])
+            with ir.InsertionPoint(branch.then_block):
+                end = scf.YieldOp(list(values))
+        for op in part:
             op.move_before(end.operation)
+        for number, value in enumerate(values):
+            if leaving is None:
+                following.operands[number] = branch.results[number]
+                continue
+            for use in list(value.uses):
+                if _at(use.owner.operation, branch.operation.block) != branch.operation:
+                    use.owner.operation.operands[use.operand_number] = branch.results[number]
         return branch.then_block
 
 
+def _under_guard(part: list[ir.Operation]) -> list[ir.Operation]:
+    """Return what of a part may not run after a failure, or needs what may not."""
+    found: dict[ir.Operation, None] = {}
+    for op in part:
+        kind = op.name.partition(".")[2]
+        safe = op.name.startswith(_SAFE) and not any(each in kind for each in _DIVISIONS)
+        if not safe or any(
+            not isinstance(value.owner, ir.Block) and value.owner.operation in found
+            for value in op.operands
+        ):
+            found[op] = None
+    return list(found)
+
+
+def _leaving(part: list[ir.Operation]) -> list[ir.Value]:
+    """Return the values of operations of one block that others in it use."""
+    inside = set(part)
+    return [
+        value for op in part for value in op.results
+        if any(_at(use.owner.operation, op.block) not in inside for use in value.uses)
+    ]  # fmt: skip
+
+
+def _at(op: ir.Operation, block: ir.Block) -> ir.Operation:
+    """Return the operation of a block that an operation is, or is in."""
+    while op.block != block:
+        op = op.parent.operation
+    return op
+
+
 def _zero(type_: ir.Type) -> ir.Attribute:
+    if isinstance(type_, ir.VectorType):
+        return ir.DenseElementsAttr.get_splat(type_, _zero(type_.element_type))
     if isinstance(type_, (ir.IntegerType, ir.IndexType)):
         return ir.IntegerAttr.get(type_, 0)
     return ir.FloatAttr.get(type_, 0.0)

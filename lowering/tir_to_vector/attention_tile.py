@@ -79,7 +79,7 @@ class Arithmetic:
     def multiply_add(self, x: ir.Value, y: ir.Value, z: ir.Value) -> ir.Value:
         """Return x * y + z."""
         if self.fma:
-            return self.emit.op("vector.fma", [x, y, z], self.vector)
+            return self.emit.fused(x, y, z)
         return self.add(self.emit.op("arith.mulf", [x, y], self.vector), z)
 
     def add_product(

@@ -312,6 +312,19 @@ class Emitter(TeamEmitter):
             yield
             self.op("scf.yield", [])
 
+    def fused(self, x: ir.Value, y: ir.Value, total: ir.Value) -> ir.Value:
+        """Return x * y + total of floats or vectors of them, rounded once, then to their type."""
+        type_ = total.type
+        vector = isinstance(type_, ir.VectorType)
+        name = "vector.fma" if vector else "math.fma"
+        if not isinstance(type_.element_type if vector else type_, ir.BF16Type):
+            return self.op(name, [x, y, total], type_)
+        # The passes that have bf16 computed in f32 leave these operations as they are.
+        single = ir.F32Type.get()
+        wide = ir.VectorType.get(type_.shape, single) if vector else single
+        operands = [self.op("arith.extf", [value], wide) for value in (x, y, total)]
+        return self.op("arith.truncf", [self.op(name, operands, wide)], type_)
+
     def compare_floats(self, predicate: int, a: ir.Value, b: ir.Value) -> ir.Value:
         """Return whether two floats are in a relation of `arith.cmpf`, for vectors a mask of it."""
         made: ir.Type = self.bool_type

@@ -295,7 +295,7 @@ def multiply_add(emit: Emitter, fma: bool, x: ir.Value, y: ir.Value, total: ir.V
     """Return x * y + total, of vectors; in one instruction where there is one."""
     floating = not isinstance(x.type.element_type, ir.IntegerType)
     if floating and fma:
-        return emit.op("vector.fma", [x, y, total], x.type)
+        return emit.fused(x, y, total)
     made = emit.op("arith.mulf" if floating else "arith.muli", [x, y], x.type)
     return add(emit, total, made)
 

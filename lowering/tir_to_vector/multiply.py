@@ -11,7 +11,7 @@ def multiply_add(
     """Return x * y + total, fused where the machine does that for floats."""
     floating = not isinstance(total.type.element_type, ir.IntegerType)
     if floating and machine.fma:
-        return emit.op("vector.fma", [x, y, total], total.type)
+        return emit.fused(x, y, total)
     product = emit.op("arith.mulf" if floating else "arith.muli", [x, y], total.type)
     return add(emit, total, product)
 

@@ -151,7 +151,7 @@ class LaneCopier(Copier):
         type_ = ir.VectorType.get([self.lanes], result.type)
         fused = self._fused(op) if op.name == "arith.addf" and self.fma else None
         if fused is not None:
-            self._set(result, self.emit.op("math.fma", fused, type_))
+            self._set(result, self.emit.fused(*fused))
             return
         operands = [self.wide(operand) for operand in op.operands]
         if op.name in DIVIDES and self.mask is not None:

@@ -121,7 +121,7 @@ class TransformedSums:
             for place, value in zip(places, way.transforms.sums(values), strict=False):
                 emit.vector_store(value, self._copy, [place])
                 # Nothing times zero is NaN but what is infinite or NaN.
-                bad = emit.op("vector.fma", [value, zero, bad], self._vector)
+                bad = emit.fused(value, zero, bad)
             column.carry([bad])
         emit.vector_store(column.results[0], self.bad, [0])
 

@@ -135,7 +135,7 @@ class Transforms:
         if total is None:
             return self._op("arith.mulf", value, constant)
         if self._fma:
-            return emit.op("vector.fma", [value, constant, total], self._vector)
+            return emit.fused(value, constant, total)
         return self._op("arith.addf", total, self._op("arith.mulf", value, constant))
 
     def _op(self, name: str, a: ir.Value, b: ir.Value) -> ir.Value:

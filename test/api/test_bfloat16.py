@@ -241,3 +241,38 @@ def test_doubles_are_rounded_once() -> None:
     got = np.zeros(5, _BF)
     vm["down"](special, got)
     np.testing.assert_array_equal(got.astype("f8"), [np.nan, np.inf, -np.inf, 0, -0.0])
+
+
+_SUMS = """
+@T.prim_func
+def products(A: T.Buffer((5, 12), "bfloat16"), B: T.Buffer((7, 12), "int8"),
+             C: T.Buffer((5, 7), "bfloat16"), D: T.Buffer((5,), "bfloat16")):
+    for i, j, k in T.grid(5, 7, 12):
+        with T.block("C"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+            with T.init():
+                C[vi, vj] = T.bfloat16(0)
+            C[vi, vj] = C[vi, vj] + A[vi, vk] * T.Cast("bfloat16", B[vj, vk])
+    for i, k in T.grid(5, 12):
+        with T.block("D"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                D[vi] = T.bfloat16(0)
+            D[vi] = D[vi] + A[vi, vk] * A[vi, vk]
+"""
+
+
+@pytest.mark.parametrize("vectors", [False, True])
+def test_products_added_up_in_bfloat16(vectors: bool) -> None:
+    """LLVM is given no multiply-add of this dtype, in fast kernels nor in scheduled loops."""
+    sch = tir.Schedule(from_source(_SUMS)["products"])
+    if vectors:
+        i, j, k = sch.get_loops("C")
+        sch.reorder(i, k, j)
+        sch.vectorize(j)
+    rng = np.random.default_rng(1)
+    a, b = (rng.integers(-4, 5, (rows, 12)) for rows in (5, 7))
+    c, d = np.zeros((5, 7), _BF), np.zeros(5, _BF)
+    relax.VirtualMachine(relax.build(sch.mod))["products"](a.astype(_BF), b.astype("i1"), c, d)
+    np.testing.assert_array_equal(c.astype("i8"), a @ b.T)
+    np.testing.assert_array_equal(d.astype("i8"), (a * a).sum(1))

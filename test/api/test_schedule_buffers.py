@@ -2,9 +2,19 @@
 
 import numpy as np
 import pytest
-from scheduled_programs import CHAIN, DYNAMIC, ELEMENTWISE, MATMUL, MATMUL_RELU, WINDOW, Program
+from scheduled_programs import (
+    CHAIN,
+    DYNAMIC,
+    ELEMENTWISE,
+    HEAD,
+    MATMUL,
+    MATMUL_RELU,
+    WINDOW,
+    Program,
+)
 from schedules import becomes, refused, runs, stored
 
+from relax_mlir.script import from_source
 from relax_mlir.tir import Schedule
 
 
@@ -286,3 +296,57 @@ def test_caches_refuse() -> None:
     sch = Schedule(CHAIN.module)
     refused(sch, lambda: sch.cache_read("C", "B", "x", ["B"]), "block 'B' does not read 'B'")
     refused(sch, lambda: sch.cache_write("C", 0, "x", ["B"]), "block 'B' does not read 'C'")
+
+
+_NESTED = """def main(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")):
+    for i in range(8):
+        with T.block("A"):
+            vi = T.axis.spatial(8, i)
+            A[vi] = 2.0
+    for i in range(8):
+        with T.block("B"):
+            vi = T.axis.spatial(8, i)
+            if vi < 3:
+                B[vi] = A[vi]
+"""
+
+
+def test_what_is_stored_under_a_condition_is_not_copied() -> None:
+    """The copier would store what its buffer has never held."""
+    sch = Schedule(from_source(HEAD + _NESTED))
+    sch.blockize(sch.get_loops("B")[0])
+    refused(sch, lambda: sch.cache_write("B", 0, "local"), "stores neither one element")
+
+
+_VIEWS = """def main(A: T.Buffer((4, 8), "float32"), C: T.Buffer((4, 8), "float32")):
+    S = T.alloc_buffer((40,), "float32")
+    B = T.decl_buffer((4, 8), "float32", data=S.data, elem_offset=3)
+    Q = T.alloc_buffer((16,), "float32")
+    D = T.decl_buffer((12,), "float32", data=Q.data)
+    for i, j in T.grid(4, 8):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = A[vi, vj]
+    for i in range(12):
+        with T.block("D"):
+            vi = T.axis.spatial(12, i)
+            D[vi] = B[vi // 4, vi % 4]
+    for i, j in T.grid(4, 8):
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi, vj] = B[vi, 7 - vj] + D[vi + vj]
+"""
+
+
+def test_blocks_declare_the_views_that_they_use() -> None:
+    def want(a: np.ndarray) -> np.ndarray:
+        d = a[:3, :4].ravel()
+        return a[:, ::-1] + np.array([[d[i + j] for j in range(8)] for i in range(4)])
+
+    program = Program("views", _VIEWS, [(4, 8), (4, 8)], want)
+    sch = Schedule(program.module)
+    sch.cache_write("C", 0, "local")
+    sch.blockize(sch.split(sch.get_loops("C")[0], [None, 2])[1])
+    sch.split(sch.get_loops("B")[0], [None, 2])
+    runs(sch, program)
+    assert "T.reads(B[vi_o * 2:vi_o * 2 + 2, 0:8], D[" in sch.mod.script()

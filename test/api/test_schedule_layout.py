@@ -172,6 +172,13 @@ def test_transform_layout_pads():
     runs(sch, MATMUL_RELU)
 
 
+def test_transform_layout_notes_separators():
+    sch = Schedule(CHAIN.module)
+    sch.transform_layout("B", ("write", 0), lambda i, j: [j, IndexMap.AXIS_SEPARATOR, i])
+    assert "axis_separators=[1]" in sch.mod.script()
+    runs(sch, CHAIN)
+
+
 def test_transform_layout_of_parameters():
     sch = Schedule(MATMUL.module)
     sch.transform_layout("C", "B", lambda k, j: (j // 8, k, j % 8), pad_value=0.0)

@@ -154,6 +154,21 @@ def test_fuse() -> None:
     runs(sch, ELEMENTWISE)
 
 
+def test_fuse_of_loops_without_steps() -> None:
+    text = (
+        HEAD.replace("12, 10", "3, 0")
+        + """    for i, j in T.grid(3, 0):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = A[vi, vj]
+"""
+    )
+    empty = Program("empty", text, [(3, 0), (3, 0)], np.copy)
+    sch = Schedule(empty.module)
+    sch.fuse(*sch.get_loops("B"))
+    runs(sch, empty)
+
+
 def test_fuse_undoes_split() -> None:
     """What is split and fused again is what it was, names aside."""
     sch = Schedule(ELEMENTWISE.module)

@@ -334,6 +334,29 @@ def f(a: T.handle, b: T.handle):
     assert script(from_source(script(module))) == script(module)
 
 
+def test_regions_of_sizes_that_are_maxima_read_back() -> None:
+    module = from_source(
+        HEAD
+        + """
+@T.prim_func
+def f(a: T.handle, b: T.handle):
+    n = T.int64()
+    A = T.match_buffer(a, (4, T.max(n, 3)), "float32")
+    B = T.match_buffer(b, (n,), "float32")
+    for i in range(4):
+        with T.block("rows"):
+            vi = T.axis.spatial(4, i)
+            T.writes(A[vi, 0 : T.max(n, 3)])
+            for j in range(T.max(n, 3)):
+                with T.block("A"):
+                    vj = T.axis.spatial(T.max(n, 3), j)
+                    A[vi, vj] = 1.0
+"""
+    )
+    assert "T.writes(A[vi, 0:T.max(3, n)])" in module.script()
+    ir.assert_structural_equal(from_source(module.script()), module)
+
+
 def test_legalized_programs_read_back() -> None:
     body = "; ".join(
         f"v{i} = {call}"

@@ -280,20 +280,22 @@ V = T.decl_buffer((3, 5), "int4", data=P.data)
 W = T.alloc_buffer((n, 5), "uint4")
 for i in T.parallel(n):
     for j in range(5):
-        W[i, j] = T.Cast("uint8", X[i, 4 - j]) + T.uint8(16)
+        W[i, j] = 3
+        W[i, j] = T.Cast("uint8", X[i, 4 - j]) + T.uint8(16) * W[i, j]
 for i, j in T.grid(n, 5):
     with T.block("b"):
         vi, vj = T.axis.remap("SS", [i, j])
         Y[vi, vj] = W[vi, vj] // T.uint8(2)
 for i, j in T.grid(3, 5):
-    B[i, j] = T.Cast("int32", V[i, j]) - 1
+    B[i, j] = T.Cast("int32", V[i, j]) - T.Cast("int32", T.Cast("int4", P[0] << T.uint8(1)))
 """
     x, packed = rng.integers(-8, 8, (7, 5)), rng.integers(0, 256, 8).astype("uint8")
     y, b = np.zeros((7, 5), ml_dtypes.uint4), np.zeros((3, 5), "int32")
     run(signature, body, packed, x.astype(ml_dtypes.int4), y, b)
     np.testing.assert_array_equal(y.astype("int32"), (x[:, ::-1] & 15) // 2)
     halves = np.stack([packed & 15, packed >> 4], 1).astype("int32").ravel()[:15].reshape(3, 5)
-    np.testing.assert_array_equal(b, np.where(halves > 7, halves - 16, halves) - 1)
+    low = (int(packed[0]) * 2 + 8) % 16 - 8
+    np.testing.assert_array_equal(b, np.where(halves > 7, halves - 16, halves) - low)
 
 
 @pytest.mark.parametrize(
@@ -303,7 +305,7 @@ for i, j in T.grid(3, 5):
         ('V = T.decl_buffer((4,), "int4", data=F.data)', "'F' holds float32, not int4"),
         ('V = T.alloc_buffer((4,), "int3")', "unknown dtype 'int3'"),
         ('V = T.alloc_buffer((4,), "int4")\nV[0] = T.float32(1)', "buffer 'V' holds int8"),
-        ('P[0] = T.Cast("uint4", P[1])', "only buffers have elements of 'uint4': a load gives"),
+        ('P[0] = T.Cast("int4", P[1])', "buffer 'P' holds uint8, got a value of int8"),
     ],
 )
 def test_wrong_buffers_of_four_bits(declaration: str, message: str) -> None:

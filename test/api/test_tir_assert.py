@@ -211,3 +211,27 @@ def main(A: T.Buffer((9,), "int32"), B: T.Buffer((1,), "int32")):
     assert found[0] == 3
     with pytest.raises(VMError, match="index out of bounds of buffer 'A'"):
         first_large(np.zeros(9, "int32"), found)
+
+
+def test_many_assertions() -> None:
+    """They stand one after the other: code for them grows with their number, not their square."""
+    checks = "".join(f"        T.Assert(A[0] != {i}, 'no {i}')\n" for i in range(200))
+    vm = relax.VirtualMachine(
+        relax.build(
+            from_source(f"""
+from relax_mlir.script import tir as T
+
+@T.prim_func
+def f(A: T.Buffer((2,), "int32")):
+    for i in range(2):
+{checks}        A[1] = A[1] + 1
+""")
+        )
+    )
+    a = np.array([200, 0], "int32")
+    vm["f"](a)
+    assert a[1] == 2
+    a[0] = 199
+    with pytest.raises(VMError, match="no 199"):
+        vm["f"](a)
+    assert a[1] == 2

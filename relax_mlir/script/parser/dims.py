@@ -22,7 +22,7 @@ BINARY = {
     ast.FloorDiv: lambda a, b: a // b,
     ast.Mod: lambda a, b: a % b,
 }
-_CALLS = {
+CALLS = {
     "T.floordiv": lambda a, b: a // b,
     "T.floormod": lambda a, b: a % b,
     "T.ceildiv": lambda a, b: a.ceildiv(b),
@@ -144,8 +144,8 @@ class DimParser:
                 self.scope.fail(place, f"a dimension must be an integer, got {value!r}")
             return SymExpr.of(value)
         args = [self._expr(arg, at, captured) for arg in node.args]
-        if path in _CALLS and len(args) == 2:
-            return self._apply(_CALLS[path], args, place)
+        if path in CALLS and len(args) == 2:
+            return self._apply(CALLS[path], args, place)
         if path in ("T.int64", "T.int32") and len(args) == 1:
             return args[0]
         if path in ("T.int64", "T.int32") and not args:

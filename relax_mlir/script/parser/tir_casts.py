@@ -4,6 +4,7 @@ import ast
 from typing import TYPE_CHECKING, Any
 
 from relax_mlir.dialects.relax import types as T
+from relax_mlir.dialects.tir import scalar as S
 from relax_mlir.dialects.tir.layout import NIBBLES
 from relax_mlir.script.parser.dims import captured_value
 from relax_mlir.script.parser.env import MISSING
@@ -37,13 +38,9 @@ def cast(p: "TirExprParser", raw: Any, dtype: Node, node: Node) -> Any:
     name = str(name)
     try:
         name = split_lanes(name)[0] if p.lane is not None else name
-        known = T.normalize_dtype(name) if name not in NIBBLES else ""
+        known = T.normalize_dtype(NIBBLES.get(name, name))
     except ValueError as error:
         p.scope.fail(dtype, str(error))
-    if not known:
-        p.scope.fail(
-            dtype,
-            f"only buffers have elements of '{name}': a load gives '{NIBBLES[name]}', and a store "
-            "keeps the low four bits",
-        )
-    return p.convert(raw, known, node)
+    found = p.convert(raw, known, node)
+    # What a load gives of what a store keeps.
+    return S.low_bits(p.settle(found, node, known)) if name in NIBBLES else found

@@ -129,7 +129,8 @@ def view(p: TirExprParser, name: str, node: Node) -> Buffer:
     if dtype != base.dtype:
         p.scope.fail(node, f"'{base.name}' holds {base.dtype}, not {dtype}")
     start = layout.offset
-    if layout.strides is not None or start.value != 0:
+    missing = (product(base.dims) - product(dims)).value
+    if layout.strides is not None or start.value != 0 or (missing is not None and missing > 0):
         _check_span(p, node, base, dims, layout)
         made = p.builder.reshaped(base, name, dims, layout.strides, start)
         made.value.owner.operation.location = p.scope.location(node, name)

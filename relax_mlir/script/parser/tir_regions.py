@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.dialects.tir.builder import Access, Region
+from relax_mlir.script.parser.dims import CALLS as SYMBOLIC_CALLS
 from relax_mlir.script.parser.source import Node
 from relax_mlir.script.parser.tir_expr import TirExprParser
 from relax_mlir.script.parser.tir_tables import OPERATORS, SYMBOLIC
@@ -95,15 +96,21 @@ def _symbolic(p: TirExprParser, node: Node, firsts: Mapping[str, int]) -> SymExp
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
         value = _symbolic(p, node.operand, firsts)
         return None if value is None else -value
-    if isinstance(node, ast.BinOp) and OPERATORS.get(type(node.op)) in SYMBOLIC:
-        sides = [_symbolic(p, side, firsts) for side in (node.left, node.right)]
-        if sides[0] is None or sides[1] is None:
-            return None
-        try:
-            return SYMBOLIC[OPERATORS[type(node.op)]](sides[0], sides[1])
-        except ZeroDivisionError as error:
-            p.scope.fail(node, str(error))
-    return None
+    operands: list[Node] = []
+    combine = None
+    if isinstance(node, ast.BinOp):
+        operands, combine = [node.left, node.right], SYMBOLIC.get(OPERATORS.get(type(node.op), ""))
+    elif isinstance(node, ast.Call) and len(node.args) == 2 and not node.keywords:
+        operands, combine = node.args, SYMBOLIC_CALLS.get(ast.unparse(node.func))
+    if combine is None:
+        return None
+    lhs, rhs = (_symbolic(p, operand, firsts) for operand in operands)
+    if lhs is None or rhs is None:
+        return None
+    try:
+        return combine(lhs, rhs)
+    except ZeroDivisionError as error:
+        p.scope.fail(node, str(error))
 
 
 def _affine(expr: SymExpr, iters: Sequence[str]) -> ir.AffineExpr | None:

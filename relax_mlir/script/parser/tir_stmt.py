@@ -10,6 +10,7 @@ from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.dialects.tir import scalar as S
 from relax_mlir.dialects.tir.builder import Buffer
+from relax_mlir.dialects.tir.layout import NIBBLES
 from relax_mlir.dialects.tir.scalar import DtypeError, Scalar
 from relax_mlir.errors import did_you_mean
 from relax_mlir.script.parser import macros, tir_calls, tir_memory
@@ -312,7 +313,8 @@ class TirStmtParser:
         if isinstance(raw, SymExpr) and raw.is_const:
             raw = raw.value
         try:
-            buffer.store(self.expr.settle(raw, value, buffer.dtype), indices)
+            wanted = NIBBLES.get(buffer.dtype, buffer.dtype)
+            buffer.store(self.expr.settle(raw, value, wanted), indices)
         except DtypeError as error:
             self.scope.fail(value, str(error))
 

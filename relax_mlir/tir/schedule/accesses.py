@@ -1,7 +1,7 @@
 """What blocks read and write: buffers, with indices as expressions where they are such."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.symbolic import SymExpr
@@ -30,6 +30,8 @@ class Access:
         writes: whether it may write.
         reads: whether it may read.
         indices: for each dimension the index; None where it may be any part of the buffer.
+        view: what is accessed: the buffer, or the view of it that the operation uses.
+        places: as `indices`, in the view.
     """
 
     op: ir.Operation
@@ -37,6 +39,16 @@ class Access:
     reads: bool
     writes: bool
     indices: list[SymExpr] | None
+    view: ir.Value
+    places: list[SymExpr] | None
+
+    def outside(self, block: ir.Operation) -> "Access":
+        """Return this access as one of what a block can name: a view made inside it is none."""
+        view = self.view
+        while view != self.buffer and _made_inside(view, block):
+            view = view.owner.operation.operands[0]
+        places = self.places if view == self.view else None
+        return replace(self, view=view, places=places)
 
 
 def base_of(buffer: ir.Value) -> ir.Value:
@@ -69,16 +81,14 @@ def accesses(indices: Indices, op: ir.Operation, *, init: bool = True) -> list[A
         position = _PLAIN.get(each.name)
         if position is not None:
             buffer = each.operands[position]
-            exprs: list[SymExpr] | None = [
-                indices.lift(value) for value in list(each.operands)[position + 1 :]
-            ]
+            exprs = [indices.lift(value) for value in list(each.operands)[position + 1 :]]
             base = base_of(buffer)
-            exprs = exprs if base == buffer else None
-            found.append(Access(each, base, position == 0, position == 1, exprs))
+            known = exprs if base == buffer else None
+            found.append(Access(each, base, position == 0, position == 1, known, buffer, exprs))
             continue
         for value in each.operands:
             if isinstance(value.type, ir.MemRefType):
-                found.append(Access(each, base_of(value), True, True, None))
+                found.append(Access(each, base_of(value), True, True, None, value, None))
     return found
 
 
@@ -131,10 +141,11 @@ def declare(indices: Indices, block: ir.Operation) -> None:
     for access in [*_begun(indices, block), *accesses(indices, block, init=False)]:
         if _made_inside(access.buffer, block):
             continue
+        access = access.outside(block)
         attribute = _map_of(access, _arguments(access.op, block))
         for kind, happens in (("tir.reads", access.reads), ("tir.writes", access.writes)):
-            if happens and (kind, access.buffer, attribute) not in seen:
-                seen.append((kind, access.buffer, attribute))
+            if happens and (kind, access.view, attribute) not in seen:
+                seen.append((kind, access.view, attribute))
     with ir.InsertionPoint(first), ir.Location.unknown():
         for kind, buffer, attribute in sorted(seen, key=lambda entry: entry[0]):
             ir.Operation.create(kind, operands=[buffer], attributes={"map": attribute})
@@ -156,7 +167,7 @@ def _arguments(op: ir.Operation, block: ir.Operation) -> list[ir.Value]:
 
 
 def _map_of(access: Access, arguments: list[ir.Value]) -> ir.Attribute:
-    if access.indices is None:
+    if access.places is None:
         return ir.UnitAttr.get()
     items = list(access.op.operands)[_PLAIN[access.op.name] + 1 :]
     exprs = [_affine(item, arguments) for item in items]

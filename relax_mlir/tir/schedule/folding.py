@@ -34,6 +34,7 @@ _EXTENSIONS = ("arith.extsi", "arith.extui")
 _UNSIGNED: dict[str, Callable[[int, int], int]] = {"arith.maxui": max, "arith.minui": min}
 # Integers up to here are float64's, so that one rounding makes a narrower float of them.
 _EXACT = 1 << 53
+_NIBBLE = 4
 
 
 def fold(indices: Indices, top: ir.Operation) -> None:
@@ -104,6 +105,9 @@ def _result(indices: Indices, op: ir.Operation) -> ir.Value | None:
     numbers = [number_of(each) for each in op.operands]
     known = [number for number in numbers if number is not None]
     if len(known) < len(numbers) or not known:
+        return None
+    if op.name == "arith.trunci" and _width(type_) == _NIBBLE:
+        # Scripts have numbers of a byte, of which a store keeps the low four bits.
         return None
     if op.name == "arith.cmpi" and _guards_block(op.results[0]):
         # A script has no word for two numbers compared: the predicate would read differently.

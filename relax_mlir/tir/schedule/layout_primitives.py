@@ -1,5 +1,7 @@
 """The primitives that change layouts: of buffers, and of the points that blocks run for."""
 
+import functools
+import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -45,9 +47,43 @@ def _region_map(sch: ScheduleBase, arguments: dict[str, Any]) -> None:
     arguments["gen_new_ranges"] = index_map_of(given, count)
 
 
+def _separated(method: Callable[..., None]) -> Callable[..., None]:
+    """Have a primitive take maps with axis separators, which are noted on the buffer after it."""
+
+    @functools.wraps(method)
+    def run(self: "LayoutPrimitives", *args: Any, **kwargs: Any) -> None:
+        found: list[int] = []
+        given = inspect.signature(method).bind(self, *args, **kwargs).arguments
+        function = given.get("index_map")
+        if not callable(function) or isinstance(function, IndexMap):
+            return method(self, *args, **kwargs)
+
+        @functools.wraps(function)
+        def plain(*indices: Any) -> Any:
+            found.clear()
+            results = function(*indices)
+            if not isinstance(results, (list, tuple)):
+                return results
+            kept: list[Any] = []
+            for each in results:
+                if isinstance(each, str) and each == IndexMap.AXIS_SEPARATOR:
+                    found.append(len(kept))
+                else:
+                    kept.append(each)
+            return kept
+
+        given["index_map"] = plain
+        method(**given)
+        if found:
+            self.set_axis_separator(given["block"], given["buffer"], found)
+
+    return run
+
+
 class LayoutPrimitives(ScheduleBase):
     """Layouts of buffers and of blocks."""
 
+    @_separated
     @primitive("TransformLayout", inputs=("block",), prepare=_buffer_map)
     def transform_layout(
         self,

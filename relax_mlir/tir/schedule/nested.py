@@ -1,7 +1,7 @@
 """What blocks that hold loops and blocks read and write: regions of buffers."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.dialect import Dims
@@ -32,10 +32,15 @@ class Region:
     writes: bool
 
 
-def regions_of(indices: Indices, block: ir.Operation) -> list[Region]:
+def regions_of(indices: Indices, block: ir.Operation, *, views: bool = False) -> list[Region]:
     """Return what the body of a block accesses, in terms of its iterators, each buffer once.
 
     What it makes itself is left out, and so is what init regions do.
+
+    Args:
+        indices: of the function.
+        block: the block.
+        views: whether views made outside of the block count as buffers of their own.
     """
     facts = indices.facts(tree.body_of(block).operations[0].operation)
     found: dict[ir.Value, Region] = {}
@@ -44,10 +49,14 @@ def regions_of(indices: Indices, block: ir.Operation) -> list[Region]:
         maker = owner.owner.operation if isinstance(owner, ir.Block) else owner.operation
         if maker != block and tree.is_inside(maker, block):
             continue
+        buffer = access.buffer
+        if views:
+            access = access.outside(block)
+            buffer, access = access.view, replace(access, indices=access.places)
         ranges = ranges_in(indices, access, block, facts)
-        old = found.get(access.buffer)
+        old = found.get(buffer)
         if old is None:
-            found[access.buffer] = Region(access.buffer, ranges, access.reads, access.writes)
+            found[buffer] = Region(buffer, ranges, access.reads, access.writes)
             continue
         old.reads, old.writes = old.reads or access.reads, old.writes or access.writes
         old.ranges = _union(old.ranges, ranges, facts)
@@ -103,7 +112,7 @@ def declarations(
     """Return the declarations of a block that holds loops or blocks: kind, buffer, attributes."""
     arguments = [str(indices.var(argument)) for argument in tree.body_of(block).arguments]
     found = []
-    for region in regions_of(indices, block):
+    for region in regions_of(indices, block, views=True):
         ranges = None if region.ranges is None else _within(indices, region.buffer, region.ranges)
         attributes = region_attributes(ranges, arguments)
         if isinstance(attributes["map"], ir.UnitAttr):

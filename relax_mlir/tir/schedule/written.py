@@ -92,8 +92,10 @@ def written_inside(
         return None
     whole = [own for own in known if own is not None]
     for access in stores:
-        around = [op for op in tree.ancestors(access.op) if op.name == tree.BLOCK]
-        around = [op for op in around if tree.is_inside(op, statement)]
+        around = [op for op in tree.ancestors(access.op) if tree.is_inside(op, statement)]
+        if any(op.name not in (tree.BLOCK, tree.LOOP) for op in around):
+            continue
+        around = [op for op in around if op.name == tree.BLOCK]
         if len(whole) < len(known) or any(indices.block_conditions(op) for op in around):
             continue
         exprs = below(indices, access, outer)

@@ -60,7 +60,7 @@ func.func @in_a_loop(%n: index, %x: f32) {
 
 // A failed assertion ends the loop around it, and what follows the loop; messages are numbered.
 
-// CHECK: module attributes {tir.asserts = {{\[}}["asserts", "first"], ["asserts", "second"]]}
+// CHECK: module attributes {tir.asserts = {{\[}}["asserts", "first"], ["asserts", "second"], ["one_after_another", "first"], ["one_after_another", "second"], ["one_after_another", "third"]]}
 // CHECK-LABEL: func.func @asserts(
 // CHECK-SAME: -> i32
 // CHECK: %[[CELL:.*]] = memref.alloca() : memref<i32>
@@ -72,7 +72,7 @@ func.func @in_a_loop(%n: index, %x: f32) {
 // CHECK: scf.if
 // CHECK: memref.store %{{.*}}, %{{.*}}[%{{.*}}] : memref<?xf32>
 // CHECK: memref.load %[[CELL]][]
-// CHECK: scf.if
+// CHECK-NOT: scf.if
 // CHECK: arith.select
 // CHECK: %[[STATUS:.*]] = memref.load %[[CELL]][]
 // CHECK-NEXT: return %[[STATUS]] : i32
@@ -84,6 +84,33 @@ func.func @asserts(%a: memref<?xf32>, %n: index, %x: f32, %ok: i1) {
     memref.store %x, %a[%i] : memref<?xf32>
   }
   "tir.assert"(%ok) {message = "second"} : (i1) -> ()
+  return
+}
+
+// What is between two assertions stands under a condition of its own, and gives what is used after
+// it; what is safe after a failure, and assertions themselves, need none.
+
+// CHECK-LABEL: func.func @one_after_another(
+// CHECK: arith.select
+// CHECK: %[[USED:.*]] = scf.if %{{.*}} -> (f32) {
+// CHECK: memref.load
+// CHECK: arith.select
+// CHECK: } else {
+// CHECK: }
+// CHECK-NEXT: arith.addi
+// CHECK: %[[OLD:.*]] = memref.load
+// CHECK-NEXT: %[[NEW:.*]] = arith.select %{{.*}}, %[[OLD]]
+// CHECK: arith.select %{{.*}}, %[[NEW]], %[[OLD]]
+// CHECK: scf.if
+// CHECK-NEXT: memref.store %[[USED]]
+func.func @one_after_another(%a: memref<?xf32>, %n: index, %ok: i1, %good: i1) {
+  %c1 = arith.constant 1 : index
+  "tir.assert"(%ok) {message = "first"} : (i1) -> ()
+  %x = memref.load %a[%n] : memref<?xf32>
+  "tir.assert"(%good) {message = "second"} : (i1) -> ()
+  %next = arith.addi %n, %c1 : index
+  "tir.assert"(%ok) {message = "third"} : (i1) -> ()
+  memref.store %x, %a[%next] : memref<?xf32>
   return
 }
 

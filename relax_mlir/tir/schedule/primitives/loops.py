@@ -146,8 +146,10 @@ def fuse(
     facts = indices.facts(made, unit=not preserve_unit_iters)
     with edit.end_of(made), ir.Location.unknown():
         for position, loop in reversed(list(enumerate(loops))):
-            value = rest % sizes[position] if position else rest
-            rest = rest // sizes[position]
+            # A loop without steps has no values.
+            size = SymExpr.const(1) if sizes[position].value == 0 else sizes[position]
+            value = rest % size if position else rest
+            rest = rest // size
             tree.variable(loop).replace_all_uses_with(indices.emit(simplify(value, facts)))
     for loop in loops:
         edit.move_body(loop, made) if loop == loops[-1] else edit.move_numbers(loop, made)
