@@ -17,6 +17,7 @@ from relax_mlir.lowering.codegen.bfloat_bits import as_integers
 from relax_mlir.lowering.codegen.bfloat_casts import expand_bfloat_casts
 from relax_mlir.lowering.codegen.loops import prepare_loops
 from relax_mlir.lowering.codegen.optimize import VECTOR_CODE
+from relax_mlir.lowering.codegen.seldom import weigh_branches
 from relax_mlir.lowering.codegen.translate import translate
 
 llvm = submodule("dialects.llvm")
@@ -41,6 +42,7 @@ def to_llvm_ir(op: ir.Operation, *, hide_counters: bool = False) -> str:
     by_name = _operations(op)
     check_translatable(by_name)
     expand_bfloat_casts(by_name)
+    weigh_branches(by_name)
     head = VECTOR_CODE if prepare_loops(by_name, hide_counters=hide_counters) else ""
     hide_float_literals(op, by_name)
     return head + as_integers(translate(op))

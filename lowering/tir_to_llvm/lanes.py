@@ -23,6 +23,8 @@ _TABLES = {
     ("f64", 1): "llvm.x86.avx512.permvar.df.512",
     ("f64", 2): "llvm.x86.avx512.vpermi2var.pd.512",
 }
+# What a condition goes through that seldom holds.
+EXPECT = "llvm.intr.expect"
 _AS_CPU_ROUNDS, _TO_FLOOR, _NEARER_TO_ZERO, _WITHOUT_SIGN = 4, 9, 2, 8
 
 
@@ -364,9 +366,19 @@ def choose(
     seldom: Callable[[], Sequence[Lanes]],
     else_: Sequence[Lanes],
 ) -> list[Lanes]:
-    """Return what is computed only where a condition holds, else other values of those types."""
+    """Return what is computed only where a condition holds, else other values of those types.
+
+    LLVM is told that it seldom does.
+    """
+    i1 = condition.type
+    never = ir.Operation.create(
+        "arith.constant", results=[i1], attributes={"value": ir.IntegerAttr.get(i1, 0)}
+    )
+    expected = ir.Operation.create(
+        EXPECT, results=[i1], operands=[condition, never.results[0]]
+    ).results[0]
     made = ir.Operation.create(
-        "scf.if", results=[each.value.type for each in else_], operands=[condition], regions=2
+        "scf.if", results=[each.value.type for each in else_], operands=[expected], regions=2
     )
     for region, values in zip(made.regions, (seldom, lambda: else_), strict=True):
         with ir.InsertionPoint(region.blocks.append()):

@@ -15,7 +15,9 @@ _FRACTION_BITS = 23
 # Adding it rounds to an integer, which stands in the low bits.
 _ROUNDER = 1.5 * 2.0**_FRACTION_BITS
 # Places around the middle of a piece that a polynomial may be about.
-_PLACES = 128
+_PLACES = 32
+# Of Newton's method.
+_STEPS = 3
 
 
 @dataclass(frozen=True)
@@ -111,26 +113,28 @@ class GrowingPieces(_Pieces):
 
 @dataclass(frozen=True)
 class ShrinkingPieces(_Pieces):
-    """Pieces about each whole value of `bend * x**2 + slope * x`, so that they become shorter.
+    """Pieces about each whole value of `(x + offset)**2 / unit`, so that they become shorter.
 
     Attributes:
-        bend: the more, the shorter those far from zero.
-        slope: the more, the shorter those near it.
+        offset: the more, the less they do.
+        unit: a power of two.
     """
 
-    bend: float
-    slope: float
+    offset: float
+    unit: float
 
     def _number(self, x: Lanes) -> Lanes:
-        return x.times_plus(x.times_plus(self.bend, self.slope), _ROUNDER).bits()
+        moved = x + self.offset
+        return moved.times_plus(moved, _ROUNDER * self.unit).bits()
 
     def _bounds(self) -> list[tuple[float, float]]:
-        begins = [0.0, *(self._where(place + 0.5) for place in range(_COUNT))]
-        return list(itertools.pairwise(begins))
+        first = round(self.offset**2 / self.unit)
+        begins = [0.0, *(self._where(first + place + 0.5) for place in range(_COUNT))]
+        bounds = list(itertools.pairwise(begins))
+        return [bounds[(place - first) % _COUNT] for place in range(_COUNT)]
 
     def _where(self, number: float) -> float:
-        root = math.sqrt(self.slope**2 + 4 * self.bend * number)
-        return (root - self.slope) / (2 * self.bend)
+        return math.sqrt(number * self.unit) - self.offset
 
 
 def _single(number: float) -> float:
@@ -140,11 +144,25 @@ def _single(number: float) -> float:
 def _interpolate(
     function: Callable[[float], float], about: float, low: float, high: float, degree: int
 ) -> list[float]:
-    """Return a polynomial in `x - about` that meets a function at the roots of a Chebyshev one."""
+    """Return a polynomial in `x - about` whose relative error is about as large all over a range.
+
+    It meets the function where Chebyshev's polynomial divided by a power of e would be zero, one
+    that grows as the function does.
+    """
     middle, half = (low + high) / 2, (high - low) / 2
-    angles = [math.pi * (2 * i + 1) / (2 * degree + 2) for i in range(degree + 1)]
+    growth = math.log(function(low or high / 1e6) / function(high)) / 2
+    angles = [_angle(math.pi * (i + 0.5), degree + 1, growth) for i in range(degree + 1)]
     places = [middle + half * math.cos(angle) for angle in angles]
     return _expand(_differences(function, places), [place - about for place in places])
+
+
+def _angle(turn: float, count: int, growth: float) -> float:
+    """Return a with count * a + growth * sin(a) = turn."""
+    angle = turn / count
+    for _ in range(_STEPS):
+        wrong = count * angle + growth * math.sin(angle) - turn
+        angle -= wrong / (count + growth * math.cos(angle))
+    return angle
 
 
 def _differences(function: Callable[[float], float], places: Sequence[float]) -> list[float]:

@@ -45,7 +45,8 @@ from relax_mlir.lowering.tir_to_llvm.pipeline import run_step
 # Far from zero another way is taken, where any lane is: in 64 bits, for a register at a time.
 # CHECK-LABEL: func.func @angles(
 # CHECK: [[FAR:%.*]] = vector.reduction <or>, %{{.*}} : vector<16xi1> into i1
-# CHECK: scf.if [[FAR]]
+# CHECK: [[SELDOM:%.*]] = llvm.intr.expect [[FAR]], %{{.*}} : i1
+# CHECK: scf.if [[SELDOM]]
 # CHECK: scf.for
 # CHECK: vector.extract_strided_slice {{.*}} : vector<16xf32> to vector<8xf32>
 # CHECK: arith.muli {{.*}} : vector<8xi64>
@@ -102,16 +103,18 @@ from relax_mlir.lowering.tir_to_llvm.pipeline import run_step
 # What no power of normal numbers is for is seldom.
 # CHECK: arith.cmpi ugt
 # CHECK: [[FAR:%.*]] = vector.reduction <or>, %{{.*}} : vector<16xi1> into i1
-# CHECK: scf.if [[FAR]]
+# CHECK: [[SELDOM:%.*]] = llvm.intr.expect [[FAR]], %{{.*}} : i1
+# CHECK: scf.if [[SELDOM]]
 # CHECK: llvm.call_intrinsic "llvm.x86.avx512.mask.scalef.ps.512"
 # CHECK: arith.divf
 # CHECK-NOT: arith.divf
 # CHECK-LABEL: func.func @activations(
 # CHECK-NOT: vpermi2var
-# CHECK: llvm.call_intrinsic "llvm.x86.avx512.mask.range.ps.512"
-# CHECK-COUNT-8: llvm.call_intrinsic "llvm.x86.avx512.permvar.sf.512"
-# CHECK: [[BELOW:%.*]] = vector.reduction <or>, %{{.*}} : vector<16xi1> into i1
-# CHECK: scf.if [[BELOW]]
+# CHECK-COUNT-7: llvm.call_intrinsic "llvm.x86.avx512.permvar.sf.512"
+# CHECK-NOT: permvar
+# CHECK: [[FAR:%.*]] = vector.reduction <or>, %{{.*}} : vector<16xi1> into i1
+# CHECK: [[SELDOM:%.*]] = llvm.intr.expect [[FAR]], %{{.*}} : i1
+# CHECK: scf.if [[SELDOM]]
 # CHECK: llvm.call_intrinsic "llvm.x86.avx512.mask.scalef.ps.512"
 # CHECK: llvm.call_intrinsic "llvm.x86.avx512.max.ps.512"
 # CHECK-LABEL: func.func @long(
