@@ -4,8 +4,10 @@ Results are right either way, and no time is measured here: registers that spill
 moved away from their rows, make a product take twice as long.
 """
 
+from typing import Any, NamedTuple
+
 import pytest
-from inner_loops import CPUS, count, inner_loops_of, most
+from inner_loops import CPUS, count, inner_loops_of, most, spills
 
 SIZES = {"known": ((300, 300), (300, 300)), "unknown": (("n", "k"), ("k", "m"))}
 
@@ -22,3 +24,75 @@ def test_products(sizes: str, dtype: str, cpu: str) -> None:
     assert products >= 27
     # Beside them are a splat for each row at most, loads of a row, and few steps of addresses.
     assert len(loop) <= 2 * products, loop
+
+
+class Loop(NamedTuple):
+    """Some of a kernel's loops.
+
+    Attributes:
+        pattern: of instructions, a regular expression.
+        least: loops that have so many of them, and less than twice as many.
+        each: instructions for each of them, at most.
+        cpus: where there are such loops.
+    """
+
+    pattern: str
+    least: int
+    each: float
+    cpus: tuple[str, ...] = CPUS
+
+
+FMA = r"vfn?m(add|sub)"
+# Memory of whole vectors, not the stack.
+LOAD, STORE = r"\(.*zmm", r"zmm\d+, [^{]*\((?!%rsp)[^{]*$"
+TABLE = r"vperm[it]2(ps|d)"
+
+
+def attention(n: Any, m: Any) -> tuple[dict[str, Any], str]:
+    shapes = {"q": (1, n, 12, 64), "k": (1, m, 12, 64), "v": (1, m, 12, 64)}
+    return shapes, "R.nn.attention(q, k, v)"
+
+
+# Of scores and of values, and scores that are crossed.
+TILES = [Loop(FMA, 24, 2.5), Loop(FMA, 72, 2.5, ("znver4",))]
+# Limits are a third above what there is.
+KERNELS: dict[str, tuple[dict[str, Any], str, list[Loop]]] = {
+    "attention, known": (*attention(512, 512), TILES),
+    "attention, any size": (*attention("n", "m"), TILES),
+    "softmax": ({"x": (512, 512)}, "R.nn.softmax(x)", [Loop(FMA, 16, 5.2)]),
+    "softmax, any size": ({"x": ("n", "m")}, "R.nn.softmax(x)", [Loop(FMA, 16, 6.4)]),
+    "layer norm": (
+        {"x": (512, 768), "g": (768,), "b": (768,)}, "R.nn.layer_norm(x, g, b, axes=[-1])",
+        [Loop(FMA, 16, 4.1), Loop(LOAD, 48, 1.8), Loop(STORE, 4, 8.7)],
+    ),
+    "transposed": ({"x": (512, 512)}, "R.permute_dims(x)", [Loop(STORE, 16, 9.3)]),
+    "transposed, any size": ({"x": ("n", "m")}, "R.permute_dims(x)", [Loop(STORE, 16, 18)]),
+    "chain": (
+        {"x": ("n",), "y": ("n",)}, "R.tanh(R.nn.silu(R.add(x, y)))",
+        [Loop(FMA, 48, 5.3), Loop(TABLE, 24, 5.7)],
+    ),
+    "gelu": ({"x": ("n",)}, "R.nn.gelu(x)", [Loop(FMA, 76, 4.5)]),
+    "map": (
+        {"x": ("n",), "y": ("n",)}, "R.nn.relu(R.add(R.multiply(x, y), x))",
+        [Loop(STORE, 4, 11)],
+    ),
+    "row and matrix": ({"x": (1, 4096), "w": (4096, 4096)}, "R.matmul(x, w)", [Loop(FMA, 8, 3.7)]),
+    "row and matrix, any size": (
+        {"x": (1, "k"), "w": ("k", "n")}, "R.matmul(x, w)", [Loop(FMA, 8, 2)],
+    ),
+    "matrix and column": ({"x": (4096, 4096), "w": (4096, 1)}, "R.matmul(x, w)", [Loop(FMA, 8, 2)]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("cpu", CPUS)
+@pytest.mark.parametrize("name", KERNELS)
+def test_kernels(name: str, cpu: str) -> None:
+    shapes, result, wanted = KERNELS[name]
+    loops = inner_loops_of({key: (dims, "float32") for key, dims in shapes.items()}, result, cpu)
+    for each in [loop for loop in wanted if cpu in loop.cpus]:
+        counts = [(count(loop, each.pattern), loop) for loop in loops]
+        alike = [(number, loop) for number, loop in counts if each.least <= number < 2 * each.least]
+        assert alike, each
+        for number, loop in alike:
+            assert len(loop) <= each.each * number, (each, loop)
+            assert not spills(loop), (each, loop)

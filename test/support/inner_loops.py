@@ -48,18 +48,19 @@ def inner_loops_of(
 def inner_loops(assembly: str) -> list[list[str]]:
     """Return the instructions of each loop that has no other inside."""
     starts: dict[str, int] = {}
-    loops: list[list[str]] = []
+    ends: dict[int, int] = {}
     lines = [line.split("#")[0].rstrip() for line in assembly.splitlines()]
     for number, line in enumerate(lines):
         if label := _LABEL.match(line):
             starts[label[1]] = number
         jump = _JUMP.match(line)
-        if jump is None or jump[1] not in starts:
-            continue
-        body = [each for each in lines[starts[jump[1]] : number] if re.match(r"\t[^.]", each)]
-        if not any(_JUMP.match(each) for each in body):
-            loops.append(body)
-    return loops
+        if jump is not None and jump[1] in starts:
+            ends[starts[jump[1]]] = number
+    return [
+        [each for each in lines[start:end] if re.match(r"\t[^.]", each)]
+        for start, end in ends.items()
+        if not any(start < other < end for other in ends)
+    ]
 
 
 def count(loop: list[str], pattern: str) -> int:
