@@ -5,12 +5,12 @@ of whatever may write. Expressions and loads that nothing uses are left out, as 
 """
 
 from relax_mlir.dialects.bindings import ir
+from relax_mlir.ir.structural_maps import ACCESSES, in_one_form
 
 _EXPRESSIONS = ("arith.", "math.")
 _LOADS = ("memref.load", "memref.dim")
-_ACCESSES = ("tir.reads", "tir.writes")
 # What cannot write, beside expressions.
-_HARMLESS = (*_ACCESSES, "memref.alloc", "tir.yield", "scf.yield", "func.return")
+_HARMLESS = (*ACCESSES, "memref.alloc", "tir.yield", "scf.yield", "func.return")
 
 
 def in_order(operations: list[ir.Operation]) -> list[ir.Operation]:
@@ -115,7 +115,7 @@ def _take(
 
 def _sorted_accesses(operations: list[ir.Operation]) -> list[ir.Operation]:
     """Return operations with what a block says it reads and writes sorted by the buffers."""
-    declared = {id(op): index for index, op in enumerate(operations) if op.name in _ACCESSES}
+    declared = {id(op): index for index, op in enumerate(operations) if op.name in ACCESSES}
     if len(declared) < 2:
         return operations
     found = sorted((operations[i] for i in declared.values()), key=_access_key)
@@ -124,11 +124,17 @@ def _sorted_accesses(operations: list[ir.Operation]) -> list[ir.Operation]:
 
 
 def _access_key(op: ir.Operation) -> tuple[str, int, int, str]:
-    buffer = op.operands[0]
+    """Return a key by how deep the buffer is made, and which one of its block it is."""
+    buffer, map_ = op.operands[0], str(in_one_form(op.attributes["map"]))
     if isinstance(buffer.owner, ir.Block):
-        kind, position = 0, buffer.arg_number
-    else:
-        own = buffer.owner.operation
-        kind = 1
-        position = next(i for i, each in enumerate(own.block.operations) if each.operation == own)
-    return op.name, kind, position, str(op.attributes["map"])
+        return op.name, 0, buffer.arg_number, map_
+    own = buffer.owner.operation
+    position = 0
+    for view in own.block.operations:
+        if view.operation == own:
+            break
+        position += view.operation.name.startswith("memref.") and len(view.operation.results)
+    depth, outer = 1, own.parent
+    while outer is not None and outer.operation.name not in ("func.func", "builtin.module"):
+        depth, outer = depth + 1, outer.operation.parent
+    return op.name, depth, position, map_

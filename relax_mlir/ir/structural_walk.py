@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.facts import BOTH, LOWER, UPPER
 from relax_mlir.dialects.relax.tuples import MAKE_TUPLE
+from relax_mlir.ir.structural_maps import ACCESSES, in_one_form
 from relax_mlir.ir.structural_order import in_order
 
 # Operations that stand for an expression where they are used: where and how often they are written
@@ -75,6 +76,8 @@ def attributes_of(op: ir.Operation) -> list[tuple[str, ir.Attribute]]:
     if not len(attributes):
         return []
     names = _NAMES.get(op.name, _NONE)
+    if op.name in ACCESSES:
+        return [(name, in_one_form(value)) for name, value in attributes.items()]
     return [(name, value) for name, value in attributes.items() if name not in names]
 
 

@@ -316,6 +316,7 @@ def test_what_is_stored_under_a_condition_is_not_copied() -> None:
     sch = Schedule(from_source(HEAD + _NESTED))
     sch.blockize(sch.get_loops("B")[0])
     refused(sch, lambda: sch.cache_write("B", 0, "local"), "stores neither one element")
+    refused(sch, lambda: sch.reindex("B", ("write", 0)), "for which it stores nothing")
 
 
 _VIEWS = """def main(A: T.Buffer((4, 8), "float32"), C: T.Buffer((4, 8), "float32")):

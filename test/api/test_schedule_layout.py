@@ -172,6 +172,29 @@ def test_transform_layout_pads():
     runs(sch, MATMUL_RELU)
 
 
+@pytest.mark.parametrize("dtype", ["int4", "uint4", "bool"])
+def test_padding_of_small_elements(dtype):
+    """They are stored as bytes or parts of them; scripts know their values only."""
+    byte = f"T.{dtype[:-1]}8"
+    choice = f"T.Select(A[vi, vj] > 0.0, {byte}(1), {byte}(0))"
+    text = f"""def main(A: T.Buffer((6, 5), "float32"), B: T.Buffer((6, 5), "float32")):
+    C = T.alloc_buffer((6, 5), "{dtype}")
+    for i, j in T.grid(6, 5):
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi, vj] = VALUE
+    for i, j in T.grid(6, 5):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = T.Cast("float32", C[vi, 4 - vj])
+""".replace("VALUE", "A[vi, vj] > 0.0" if dtype == "bool" else choice)
+    program = Program("small", text, [(6, 5), (6, 5)], lambda a: (a[:, ::-1] > 0).astype("float32"))
+    sch = Schedule(program.module)
+    sch.transform_layout("C", ("write", 0), lambda i, j: (i // 4, j // 2, i % 4, j % 2), 0)
+    sch.reindex("B", ("read", 0))
+    runs(sch, program)
+
+
 def test_transform_layout_notes_separators():
     sch = Schedule(CHAIN.module)
     sch.transform_layout("B", ("write", 0), lambda i, j: [j, IndexMap.AXIS_SEPARATOR, i])

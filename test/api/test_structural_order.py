@@ -59,3 +59,31 @@ def test_what_nothing_uses_is_no_part_of_a_program() -> None:
     x = te.placeholder((2, 9), "float32", "x")
     module = te.create_prim_func([x, topi.argsort(x)])
     ir.assert_structural_equal(from_source(module.script()), module)
+
+
+def test_accesses_are_the_same_in_any_order_of_terms_and_buffers() -> None:
+    """A block with loops prints what it declares, of buffers made around it and at the top."""
+    mod = from_source(
+        """from relax_mlir.script import tir as T
+
+@T.prim_func
+def main(A: T.Buffer((4, 16), "float32"), B: T.Buffer((4, 6), "float32")):
+    C = T.alloc_buffer((4, 16), "float32")
+    for i, j in T.grid(4, 16):
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi, vj] = A[vi, vj]
+    for i in range(4):
+        with T.block("row"):
+            vi = T.axis.spatial(4, i)
+            D = T.alloc_buffer((6,), "float32")
+            for j in range(6):
+                with T.block("B"):
+                    vj = T.axis.spatial(6, j)
+                    D[vj] = C[vi, vj]
+                    for k in range(2):
+                        B[vi, vj] = D[vj] + C[vi, vj * 2 + vi] + A[vi, vj + vi]
+"""
+    )
+    ir.assert_structural_equal(from_source(mod.script()), mod)
+    assert ir.structural_hash(from_source(mod.script())) == ir.structural_hash(mod)

@@ -61,6 +61,33 @@ def dtype_of(buffer: ir.Value) -> str:
     return T.dtype_of_element(ir.MemRefType(buffer.type).element_type)
 
 
+def loaded_type(buffer: ir.Value) -> ir.Type:
+    """Return the type of what scripts get from a buffer: its elements', or that of a wider one."""
+    dtype = dtype_of(buffer)
+    return S.scalar_type(NIBBLES.get(dtype, dtype))
+
+
+def loaded(buffer: ir.Value, items: Sequence[ir.Value]) -> ir.Value:
+    """Write a load at the current insertion point and what scripts have it give."""
+    value, dtype = memref.load(buffer, list(items)), dtype_of(buffer)
+    if dtype == "bool":
+        return (S.Scalar(value, "uint8") != 0).value
+    if dtype in NIBBLES:
+        extend = arith.extsi if dtype == "int4" else arith.extui
+        return extend(ir.IntegerType.get_signless(8), value)
+    return value
+
+
+def stored(buffer: ir.Value, value: ir.Value) -> ir.Value:
+    """Return what a store of a value of `loaded_type` keeps."""
+    dtype = dtype_of(buffer)
+    if dtype == "bool":
+        return S.cast(S.Scalar(value, "bool"), "uint8").value
+    if dtype in NIBBLES:
+        return arith.trunci(ir.IntegerType.get_signless(4), value)
+    return value
+
+
 def copied(buffer: ir.Value, items: Sequence[ir.Value]) -> ir.Value:
     """Return an element of a buffer, for another one of its dtype, as statements of scripts do.
 
@@ -68,14 +95,7 @@ def copied(buffer: ir.Value, items: Sequence[ir.Value]) -> ir.Value:
         buffer: the buffer.
         items: the indices; the load is written at the current insertion point.
     """
-    value, dtype = memref.load(buffer, list(items)), dtype_of(buffer)
-    if dtype == "bool":
-        return S.cast(S.Scalar(value, "uint8") != 0, "uint8").value
-    if dtype in NIBBLES:
-        extend = arith.extsi if dtype == "int4" else arith.extui
-        byte = extend(ir.IntegerType.get_signless(8), value)
-        return arith.trunci(ir.IntegerType.get_signless(4), byte)
-    return value
+    return stored(buffer, loaded(buffer, items))
 
 
 def name_of(buffer: ir.Value) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from relax_mlir.dialects.bindings import ir, submodule
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.dialects.tir import scalar as S
+from relax_mlir.dialects.tir.layout import NIBBLES
 from relax_mlir.tir.schedule import buffers, edit, tree
 from relax_mlir.tir.schedule.accesses import declare
 from relax_mlir.tir.schedule.conditions import Comparison
@@ -17,13 +18,13 @@ _NOT = ("ne", "eq", "ge", "gt", "le", "lt")
 
 
 def number(value: bool | int | float, buffer: ir.Value) -> ir.Value:
-    """Write a number as an element of a buffer at the current insertion point.
+    """Write a number as what a load from a buffer gives, at the current insertion point.
 
     Raises:
         DtypeError: the dtype of the buffer has no such number.
     """
     dtype = buffers.dtype_of(buffer)
-    return S.const(value, "uint8" if dtype == "bool" else dtype).value
+    return S.const(value, NIBBLES.get(dtype, dtype)).value
 
 
 def fill(
@@ -64,7 +65,11 @@ def fill(
     assert outside is not None
     edit.set_block(indices, made, variables, [outside.value], shape)
     with edit.end_of(made), ir.Location.unknown():
-        memref.store(number(value, buffer), buffer, list(tree.body_of(made).arguments))
+        memref.store(
+            buffers.stored(buffer, number(value, buffer)),
+            buffer,
+            list(tree.body_of(made).arguments),
+        )
     declare(indices, made)
     state.touch()
     return made

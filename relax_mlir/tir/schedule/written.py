@@ -106,3 +106,20 @@ def written_inside(
         if ranges is not None and covers(ranges, whole, facts):
             return Box(ranges, {})
     return None
+
+
+def stored_always(indices: Indices, block: ir.Operation, access: Access) -> bool:
+    """Whether each run of a block makes one of its accesses, which is to be a store."""
+    if not access.writes:
+        return False
+    facts = indices.facts(tree.body_of(block).operations[0].operation)
+    for op in tree.ancestors(access.op):
+        if op == block:
+            break
+        loop = op.name == tree.LOOP and facts.can_prove(indices.lift(op.operands[1]) >= 1)
+        if not loop:
+            return False
+    body = access.op
+    while body.parent.operation != block:
+        body = body.parent.operation
+    return body.block == tree.body_of(block)

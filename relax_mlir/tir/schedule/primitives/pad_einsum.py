@@ -246,12 +246,12 @@ def _copied(
         if dim != limit
     ]
     with edit.end_of(made), ir.Location.unknown():
-        element = ir.MemRefType(source.type).element_type
         if conditions:
             value = guarded.choose(
-                guarded.all_of(indices, conditions), element,
-                lambda: memref.load(source, items), lambda: number(0, source),
+                guarded.all_of(indices, conditions), buffers.loaded_type(source),
+                lambda: buffers.loaded(source, items), lambda: number(0, source),
             )  # fmt: skip
+            value = buffers.stored(source, value)
         else:
             value = buffers.copied(source, items)
         memref.store(value, target, items)

@@ -18,6 +18,7 @@ from relax_mlir.tir.schedule.primitives.layout import buffer_of
 from relax_mlir.tir.schedule.regions import Range, covers, range_of
 from relax_mlir.tir.schedule.simplify import simplify
 from relax_mlir.tir.schedule.state import ScheduleState
+from relax_mlir.tir.schedule.written import stored_always
 
 memref = submodule("dialects.memref")
 _PLACES = {"memref.load": 0, "memref.store": 1}
@@ -60,6 +61,11 @@ def reindex(
             raise state.error(f"{index_map} gives no shape: {error}", block) from error
     if writes:
         _inside(state, indices, block, buffer, element, name)
+        if not any(stored_always(indices, block, access) for access in found):
+            raise state.error(
+                f"{what} may have points for which it stores nothing in '{name}'; a copy has no "
+                "condition", block,
+            )  # fmt: skip
     _tells(state, indices, block, place, used, name)
     loops = tree.loops_around(block)
     top = loops[0] if loops else block
@@ -108,13 +114,15 @@ def _element_or_zero(
             outside.append(Comparison(expr, 2, dim))
 
     def load() -> ir.Value:
-        return memref.load(buffer, list(map(indices.emit, place)))
+        return buffers.loaded(buffer, list(map(indices.emit, place)))
 
     if not outside:
         return buffers.copied(buffer, list(map(indices.emit, place)))
-    element = ir.MemRefType(buffer.type).element_type
     condition = guarded.all_of(indices, outside)
-    return guarded.choose(condition, element, load, lambda: number(0, buffer))
+    element = guarded.choose(
+        condition, buffers.loaded_type(buffer), load, lambda: number(0, buffer)
+    )
+    return buffers.stored(buffer, element)
 
 
 def _runs_everywhere(state: ScheduleState, indices: Indices, block: ir.Operation) -> None:
