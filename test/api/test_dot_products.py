@@ -1,7 +1,7 @@
 """Contractions by instructions that add up products of small numbers, and without them."""
 
-import ctypes
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import llvmlite.binding as llvm
@@ -9,6 +9,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 from kernels import build, contraction, run
+from thread_counts import bits, check_bits
 
 from relax_mlir import relax, script
 from relax_mlir.dialects.bindings import ir
@@ -20,7 +21,7 @@ from relax_mlir.lowering.codegen.openmp import runtime_library
 from relax_mlir.lowering.codegen.target import Target
 from relax_mlir.lowering.tir_to_vector import team
 from relax_mlir.lowering.tir_to_vector.lower_tir import lower_tir
-from relax_mlir.runtime.native import load_openmp, taking_bfloat16
+from relax_mlir.runtime.native import taking_bfloat16
 
 # Rows, columns, depth: no multiples of what is multiplied at once, several tiles and blocks.
 SHAPES = (
@@ -191,23 +192,15 @@ def test_same_bits_on_any_threads(monkeypatch: pytest.MonkeyPatch, instructions:
     needs(*(MATRICES.split(",") if instructions == MATRICES else ("bf16", "u8s8")))
     if runtime_library() is None:
         pytest.skip("there is no OpenMP runtime: pip install intel-openmp")
-    load_openmp()
-    before = ctypes.CDLL(None).omp_get_max_threads()
     monkeypatch.setattr(team, "LEAST_WORK", 0)
     cases = [("mk,kn->mn", BF16), ("mk,nk->mn", S8)]
     serial = symbolic(cases, dot_products=instructions)
     threaded = symbolic(cases, dot_products=instructions, threads=5)
-    try:
-        for i, (spec, dtypes) in enumerate(cases):
-            for shape in SHAPES:
-                inputs = operands(spec, shape, dtypes)
-                want = call(serial[f"f{i}"], inputs, shape, dtypes[-1]).tobytes()
-                for count in (1, 2, 5):
-                    ctypes.CDLL(None).omp_set_num_threads(count)
-                    got = call(threaded[f"f{i}"], inputs, shape, dtypes[-1]).tobytes()
-                    assert got == want, (shape, count)
-    finally:
-        ctypes.CDLL(None).omp_set_num_threads(before)
+    for i, (spec, dtypes) in enumerate(cases):
+        for shape in SHAPES:
+            given = operands(spec, shape, dtypes), shape, dtypes[-1]
+            want = bits(call, serial[f"f{i}"], *given)
+            check_bits(partial(bits, call, threaded[f"f{i}"], *given), want)
 
 
 @pytest.mark.parametrize(

@@ -1,19 +1,18 @@
 """Convolutions of transformed tiles: the numbers of direct sums in all sizes and layouts."""
 
-import ctypes
-from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
 from convolution import convolve
 from samples import check, sample
+from thread_counts import bits, check_bits
 
 from relax_mlir import relax, tir
 from relax_mlir.lowering.codegen.openmp import runtime_library
 from relax_mlir.lowering.tir_to_vector import team, winograd_sizes
 from relax_mlir.relax.pipeline import lower
-from relax_mlir.runtime.native import load_openmp
 from relax_mlir.transform import PassContext
 
 MAX_TILE = "relax.PackWinograd.max_tile"
@@ -145,16 +144,8 @@ def test_tiny_numbers() -> None:
     )
 
 
-@pytest.fixture
-def _threads_as_before() -> Iterator[None]:
-    load_openmp()
-    before = ctypes.CDLL(None).omp_get_max_threads()
-    yield
-    ctypes.CDLL(None).omp_set_num_threads(before)
-
-
 @pytest.mark.skipif(runtime_library() is None, reason="there is no OpenMP runtime")
-@pytest.mark.usefixtures("_always", "_threads_as_before")
+@pytest.mark.usefixtures("_always")
 def test_same_bits_on_several_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(team, "LEAST_WORK", 0)
     builder = relax.BlockBuilder()
@@ -169,10 +160,8 @@ def test_same_bits_on_several_threads(monkeypatch: pytest.MonkeyPatch) -> None:
             x = sample(data, "float32")
             x[0, 0, 0, 0] = special
             x = _moved(x, attrs.get("last", False))
-            wanted = np.asarray(one[f"f{index}"](x)).tobytes()
-            for count in (1, 2, 3, 5):
-                ctypes.CDLL(None).omp_set_num_threads(count)
-                assert np.asarray(many[f"f{index}"](x)).tobytes() == wanted, (index, count)
+            wanted = bits(one[f"f{index}"], x)
+            check_bits(partial(bits, many[f"f{index}"], x), wanted)
 
 
 def _distributions(rng: np.random.Generator) -> dict[str, np.ndarray]:

@@ -2,8 +2,16 @@
 
 import ctypes
 from collections.abc import Callable
+from typing import Any
+
+import numpy as np
 
 from relax_mlir.runtime.native import load_openmp
+
+
+def bits(function: Callable[..., Any], *arguments: Any) -> bytes:
+    """Return the bytes of the array that a function gives."""
+    return np.asarray(function(*arguments)).tobytes()
 
 
 def check_bits(call: Callable[[], bytes], wanted: bytes) -> None:
