@@ -10,7 +10,7 @@ from relax_mlir.runtime.plans import NoPlan, NoPlanNow, Plan
 MISS = object()
 # After how many calls of the same shapes there is a plan, and how many plans are kept.
 CALLS = 16
-_MOST_PLANS = 4
+_MOST_PLANS = 8
 _MOST_CALLS = CALLS << 16
 
 

@@ -115,6 +115,7 @@ class VirtualMachine(StatefulCalls):
         self._calls: dict[str, Callable[..., Any]] = {}
         self._quick: dict[int, Quick] = {}
         self._is_direct = False
+        self._may_plan: bool | None = None
         on_host = self.state.on_host
         views = executable.constant_views() if on_host else executable.constants
         inward = to_value if on_host else lambda c: self._placement.inward(to_value(c))
@@ -282,7 +283,9 @@ class VirtualMachine(StatefulCalls):
                 space.update({f"p{i}": direct(self._native[n]) for i, n in names
                               if n in self._native_only})  # fmt: skip
                 space.update({f"t{i}": c for i, c in enumerate(constants) if is_plain(c)})
-            if not self.state.plain or calls_python(ex):
+            if self._may_plan is None:
+                self._may_plan = self.state.plain and not calls_python(ex)
+            if not self._may_plan:
                 quick.watching = False
                 return
             quick.plan(func.name, lambda: make_plan(ex, func, self._native, constants, args))
