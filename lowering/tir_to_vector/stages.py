@@ -127,7 +127,7 @@ class Stages:
 
     def write(
         self, env: dict[int, Index], span: tuple[Index, Index], wide: int,
-        put: Callable[[ir.Value, Index], None],
+        put: Callable[[ir.Value, Index], None], from_memory: bool = False,
     ) -> Index:  # fmt: skip
         """Write loops over as much of a range as wide vectors fill, and return its end.
 
@@ -136,9 +136,13 @@ class Stages:
             span: the range.
             wide: lanes of several vectors.
             put: stores a vector of results to a place.
+            from_memory: whether it is worth to ask for the next block while one is computed.
         """
         emit, (first, last) = self._writer.emit, span
         upto = emit.add(first, emit.round_down(emit.sub(last, first), wide))
+        ahead = self._writer._ahead
+        fetched = dict.fromkeys(self._read_once(env), _BLOCK) if from_memory else {}
+        self._writer._ahead = {**ahead, **fetched}
         with emit.loop(first, upto, _BLOCK) as block:
             begin = block.counter
             end = emit.min(emit.add(begin, _BLOCK), upto)
@@ -146,7 +150,19 @@ class Stages:
             for stage in self._stages:
                 with emit.loop(begin, end, wide, hints=KEEP) as loop:
                     self._step(stage, env, loop.counter, shift, wide, put)
+        self._writer._ahead = ahead
         return upto
+
+    def _read_once(self, env: dict[int, Index]) -> list[ir.Operation]:
+        """Return the loads of which no other step of the loops reads what one does."""
+        assert self._writer.vector is not None
+        return [
+            op
+            for op, access in self._writer.flat.accesses.items()
+            if op != self._writer.flat.store
+            and access.strides[self._writer.vector] == 1
+            and all(access.strides[position] != 0 for position in env)
+        ]
 
     def _first_place(self, env: dict[int, Index], begin: Index) -> Index:
         """Return where in memory for blocks one begins: most of a page after what is read.

@@ -84,7 +84,7 @@ def write_streaming(
     elif writer.stages is not None:
         done = writer.stages.write(
             env, (done, last), lanes * _WIDE,
-            lambda value, at: writer._put(value, env, at, None, True),
+            lambda value, at: writer._put(value, env, at, None, True), from_memory=True,
         )  # fmt: skip
     alone = stretches or writer.stages is not None
     end_streaming(writer, (done, last), (lanes,) if alone else (lanes * _WIDE, lanes), chunk)

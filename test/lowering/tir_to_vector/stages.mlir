@@ -105,3 +105,48 @@ func.func @few(%A: memref<200xf32> {tir.name = "A", tir.dtype = "float32", tir.s
   }) {kind = "serial"} : (index, index) -> ()
   return
 }
+
+// -----
+
+// Out of the caches the next block of what is read once is asked for, and of rows that all share
+// none is.
+
+// CHECK-LABEL: func.func @far
+// CHECK: %[[A:.*]] = memref.collapse_shape %arg0
+// CHECK-COUNT-4: memref.prefetch %[[A]][%{{.*}}], read, locality<2>, data
+// CHECK-NOT: memref.prefetch
+// CHECK: math.exp
+// CHECK: math.tanh
+// CHECK: vector.store {{.*}} nontemporal
+// CHECK-NOT: memref.prefetch
+// CHECK: return
+func.func @far(%A: memref<16384x1024xf32> {tir.name = "A", tir.dtype = "float32", tir.shape = #relax.dims<[], affine_map<() -> (16384, 1024)>>},
+               %S: memref<1024xf32> {tir.name = "S", tir.dtype = "float32", tir.shape = #relax.dims<[], affine_map<() -> (1024)>>},
+               %B: memref<16384x1024xf32> {tir.name = "B", tir.dtype = "float32", tir.shape = #relax.dims<[], affine_map<() -> (16384, 1024)>>}) attributes {tir.prim_func} {
+  %n = arith.constant 16384 : index
+  %m = arith.constant 1024 : index
+  %c0 = arith.constant 0 : index
+  "tir.for"(%c0, %n) ({
+  ^bb0(%i: index):
+    "tir.for"(%c0, %m) ({
+    ^bb0(%j: index):
+      "tir.block"(%i, %j, %n, %m) ({
+      ^bb0(%v: index, %w: index):
+        %a = memref.load %A[%v, %w] : memref<16384x1024xf32>
+        %s = memref.load %S[%w] : memref<1024xf32>
+        %p = arith.mulf %a, %s : f32
+        %one = arith.constant 1.0 : f32
+        %e = math.exp %p : f32
+        %more = arith.addf %e, %one : f32
+        %d = arith.divf %p, %more : f32
+        %y = math.tanh %d : f32
+        memref.store %y, %B[%v, %w] : memref<16384x1024xf32>
+        "tir.yield"() : () -> ()
+      }, {
+      }) {block_name = "far", iter_types = ["spatial", "spatial"]} : (index, index, index, index) -> ()
+      "tir.yield"() : () -> ()
+    }) {kind = "serial"} : (index, index) -> ()
+    "tir.yield"() : () -> ()
+  }) {kind = "serial"} : (index, index) -> ()
+  return
+}
