@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.lowering.codegen.optimize import KEPT_LOOPS
+from relax_mlir.lowering.codegen.optimize import KEPT_LOOPS, LEFT_LOOPS
 
 _ON_FOR = "llvm.loop_annotation"
 _ON_BRANCH = _ON_FOR.removeprefix("llvm.")
@@ -33,7 +33,8 @@ def prepare_loops(by_name: Mapping[str, list[ir.Operation]], *, hide_counters: b
     and of these not those that are to stay as they are; the counters of others pass through an
     empty piece of assembly code, which costs nothing and keeps LLVM from seeing that they count.
 
-    Functions none of whose loops may be unrolled are marked: `KEPT_LOOPS`.
+    Functions none of whose loops may be unrolled are marked: `KEPT_LOOPS`, or `LEFT_LOOPS` where
+    all are to stay as they are.
 
     Args:
         by_name: the operations of a module, rewritten in place.
@@ -44,6 +45,7 @@ def prepare_loops(by_name: Mapping[str, list[ir.Operation]], *, hide_counters: b
     """
     complete = by_name.keys().isdisjoint(_STRUCTURED)
     unrolled: set[ir.Operation] = set()
+    changed: set[ir.Operation] = set()
     for loops in _loops(by_name):
         for loop in loops:
             attributes = loop.branch.attributes
@@ -52,8 +54,9 @@ def prepare_loops(by_name: Mapping[str, list[ir.Operation]], *, hide_counters: b
                 unrolled.add(_function_of(loop.branch))
                 continue
             hints = str(attributes[_ON_FOR])
-            if _AS_IT_IS not in hints and _NOT_UNROLLED not in hints:
-                unrolled.add(_function_of(loop.branch))
+            if _AS_IT_IS not in hints:
+                found = changed if _NOT_UNROLLED in hints else unrolled
+                found.add(_function_of(loop.branch))
             attributes[_ON_BRANCH] = attributes[_ON_FOR]
             del attributes[_ON_FOR]
             is_outer = any(
@@ -65,7 +68,7 @@ def prepare_loops(by_name: Mapping[str, list[ir.Operation]], *, hide_counters: b
                 _hide_counter(loop.branch)
     for function in by_name.get("llvm.func", ()):
         if function not in unrolled:
-            _note(function, KEPT_LOOPS)
+            _note(function, KEPT_LOOPS if function in changed else LEFT_LOOPS)
     return complete
 
 

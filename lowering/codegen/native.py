@@ -125,7 +125,8 @@ def _lower(
 
 def available_threads(target: Target) -> int:
     """Return how many threads kernels for a target may use: one without an OpenMP runtime."""
-    return target.threads if runtime_library() is not None else 1
+    # Looking for a runtime takes longer than compiling a small kernel.
+    return target.threads if target.threads > 1 and runtime_library() is not None else 1
 
 
 def _native_part(module: ir.Module) -> ir.Module:

@@ -18,14 +18,19 @@ STAGE = "native code generation"
 # The first line of LLVM IR all of whose loops are vector code or say that they stay as they are.
 VECTOR_CODE = "; vector code\n"
 _SIMPLIFY_LEVEL = 1
-# Of a function: no loop of it may be unrolled.
+# Of a function: no loop of it may be unrolled, or all are to stay as they are.
 KEPT_LOOPS = "relax.kept_loops"
+LEFT_LOOPS = "relax.left_loops"
+_NOTES = (INVARIANT_LOADS, KEPT_LOOPS, LEFT_LOOPS)
 # What vector code needs: structures become registers, constants fold, loops test where they end.
 _SIMPLIFY = ("sroa", "simplify_cfg", "instruction_combine", "loop_rotate")
 # At last the loops that may be are unrolled.
 _UNROLL = ("loop_unroll", "instruction_combine", "simplify_cfg")
-# Both where none may be: instructions are looked at once.
-_KEEP = ("sroa", "simplify_cfg", "loop_rotate", "instruction_combine", "simplify_cfg")
+# Both where none may be: instructions are looked at once, before loops repeat their tests.
+_KEEP = ("sroa", "simplify_cfg", "instruction_combine", "loop_rotate", "simplify_cfg")
+# Where no loop is to have better addresses either, what looking at instructions would gain is not
+# worth its time, a tenth of a compilation; constants, which are loads, are all that has to fold.
+_LEAVE = ("sroa", "simplify_cfg", "sccp", "loop_rotate", "simplify_cfg")
 
 
 def optimize(source: str, target: Target) -> tuple[llvm.ModuleRef, llvm.TargetMachine]:
@@ -35,8 +40,8 @@ def optimize(source: str, target: Target) -> tuple[llvm.ModuleRef, llvm.TargetMa
     only what changes in them, except for loads and what follows from these. Functions that have
     such loads (`note-invariant-loads` tells) get LLVM's own pipeline for one function; the others
     gain nothing by that, and a few passes take a third of its time, fewer yet where no loop may be
-    unrolled (`prepare_loops` tells). The whole pipeline is for
-    programs with loops of scalars, which LLVM makes vector code of.
+    unrolled, or changed at all (`prepare_loops` tells). The whole pipeline is for programs with
+    loops of scalars, which LLVM makes vector code of.
 
     Args:
         source: LLVM IR; its first line may be `VECTOR_CODE`.
@@ -73,21 +78,21 @@ def _optimize(
         _run(builder.getModulePassManager(), [module], builder)
         return
     names = _names_by_note(module)
-    loading, kept = names[INVARIANT_LOADS], names[KEPT_LOOPS] - names[INVARIANT_LOADS]
-    rest = names[None]
+    loading = names[INVARIANT_LOADS]
+    left, kept, rest = names[LEFT_LOOPS] - loading, names[KEPT_LOOPS] - loading, names[None]
     _run(builder.getFunctionPassManager(), _bodies(module, loading), builder)
-    for passes, of in ((_SIMPLIFY, rest), (_KEEP, kept)):
+    for passes, of in ((_SIMPLIFY, rest), (_KEEP, kept), (_LEAVE, left)):
         functions = _bodies(module, of)
         _run(_add(llvm.create_new_function_pass_manager(), passes), functions, builder)
     dead = _add(llvm.create_new_module_pass_manager(), ("global_dead_code_eliminate",))
     _run(dead, [module], builder)
-    left = [*_bodies(module, loading), *_bodies(module, rest)]
-    _run(_add(llvm.create_new_function_pass_manager(), _UNROLL), left, builder)
+    last = [*_bodies(module, loading), *_bodies(module, rest)]
+    _run(_add(llvm.create_new_function_pass_manager(), _UNROLL), last, builder)
 
 
 def _names_by_note(module: llvm.ModuleRef) -> dict[str | None, set[str]]:
     """Return the functions with a body that have a note, by the note, and those without any."""
-    names: dict[str | None, set[str]] = {INVARIANT_LOADS: set(), KEPT_LOOPS: set(), None: set()}
+    names: dict[str | None, set[str]] = {note: set() for note in (*_NOTES, None)}
     for function in module.functions:
         if not function.is_declaration:
             notes = _notes(function)
@@ -119,7 +124,7 @@ def read(source: str, target: Target, machine: llvm.TargetMachine) -> llvm.Modul
 
 def _notes(function: llvm.ValueRef) -> list[str]:
     text = b" ".join(function.attributes)
-    return [name for name in (INVARIANT_LOADS, KEPT_LOOPS) if f'"{name}"'.encode() in text]
+    return [name for name in _NOTES if f'"{name}"'.encode() in text]
 
 
 def _add(

@@ -6,7 +6,6 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.attention_changes import LOWEST, Changes
 from relax_mlir.lowering.tir_to_vector.attention_pairs import PAIR, narrowed_pairs
 from relax_mlir.lowering.tir_to_vector.attention_tile import Arithmetic
-from relax_mlir.lowering.tir_to_vector.emit import UNROLL
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 
 
@@ -217,7 +216,7 @@ class Softmax:
         emit, use = self.use.emit, self.use
         line = emit.mul(row, self.stride)
         lowest = emit.constant(use.vector, LOWEST)
-        with emit.loop(0, columns, use.lanes, [lowest], UNROLL) as loop:
+        with emit.loop(0, columns, use.lanes, [lowest]) as loop:
             value = use.load(self.scores, emit.add(line, loop.counter))
             loop.carry([use.larger(value, loop.carried[0])])
         (peak,) = loop.results
