@@ -14,7 +14,7 @@ _FUNC = "func.func"
 
 
 def single(mod: "IRModule") -> ir.Operation:
-    """Return the only function of a module, or a function given as `mod["main"]` gives it.
+    """Return the only function of a module, or one given as `mod["main"]` or `mod.functions` does.
 
     Raises:
         ExprTypeError: it is no module.
@@ -22,6 +22,8 @@ def single(mod: "IRModule") -> ir.Operation:
     """
     if isinstance(getattr(mod, "operation", None), ir.Operation) and mod.operation.name == _FUNC:
         return mod.operation
+    if isinstance(getattr(mod, "mlir_op", None), ir.Operation) and mod.mlir_op.name == _FUNC:
+        return mod.mlir_op
     if not hasattr(mod, "mlir_module"):
         raise ExprTypeError(f"expected a function, a module of one, got {type(mod).__name__}")
     functions = [view.operation for view in mod.mlir_module.body.operations]
@@ -56,7 +58,7 @@ def together(functions: Mapping[str, Any]) -> ir.Module:
     """Return a module of copies of functions, each under its name.
 
     Args:
-        functions: by name modules of one function.
+        functions: by name or `GlobalVar` functions, or modules of one function.
 
     Raises:
         ValueError: one of them is of none, or of several.
@@ -71,5 +73,5 @@ def together(functions: Mapping[str, Any]) -> ir.Module:
             operation = part.operation
             function = operation if operation.name == _FUNC else part.body.operations[0]
             copy = function.operation.clone(ir.InsertionPoint(module.body))
-            _name(copy.operation, str(name))
+            _name(copy.operation, str(getattr(name, "name_hint", name)))
     return module

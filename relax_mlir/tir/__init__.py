@@ -15,11 +15,11 @@ _EXPORTS = {
          "Reduce", "Select", "Sub"), "nodes"),
     **dict.fromkeys(("Schedule", "ScheduleError", "Trace"), "schedule"),
     **dict.fromkeys(
-        ("AllocBuffer", "AssertStmt", "BufferLoad", "BufferRegion", "BufferStore", "IfThenElse",
-         "While"), "schedule.statements"),
-    "Stmt": "schedule.statements.Statement",
-    **dict.fromkeys(("Block", "SBlock"), "schedule.found.FoundBlock"),
-    "For": "schedule.found.FoundLoop",
+        ("AllocBuffer", "AssertStmt", "Block", "BlockRealize", "BufferLoad", "BufferStore",
+         "Evaluate", "For", "ForKind", "IfThenElse", "IterVar", "LetStmt", "SeqStmt", "Stmt",
+         "While", "stmt_list", "stmt_seq"), "stmt"),
+    **{f"S{name}": f"stmt.{name}" for name in ("Block", "BlockRealize")},
+    "BufferRegion": "schedule.statements",
     "IndexMap": "schedule.index_map",
     "TensorIntrin": "tensor_intrin",
     **dict.fromkeys(("Buffer", "decl_buffer"), "parameters"),
@@ -39,19 +39,14 @@ _REFUSED = {
     "StringImm": "texts are Python's",
     "layout": "layouts are index maps: tir.IndexMap",
     "op": "its functions are those of tir itself",
-    "ForKind": "the kind of a loop is a text: serial, parallel, vectorized or unrolled",
     **dict.fromkeys(
         (
             "AttrStmt",
-            "BlockRealize",
             "BufferRealize",
             "DeclBuffer",
-            "Evaluate",
-            "LetStmt",
             "MatchBufferRegion",
-            "SeqStmt",
         ),
-        "statements are operations of MLIR: tir.stmt_functor.post_order_visit finds them",
+        "tir.For, tir.BufferStore, tir.IfThenElse and tir.Block are the statements there are",
     ),
 }
 # What other packages have too.

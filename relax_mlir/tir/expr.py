@@ -1,7 +1,10 @@
 """Symbolic integers under TVM's names; all of them are `SymExpr` of the Relax dialect."""
 
+from typing import Any
+
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.errors import ExprError, ExprTypeError
+from relax_mlir.tir.parameters import Param
 
 
 class Var(SymExpr):
@@ -14,6 +17,12 @@ class Var(SymExpr):
     """
 
     __slots__ = ("dtype",)
+
+    def __new__(cls, name: str, dtype: str = "int64") -> "Any":
+        """Return a symbol; a handle is the parameter of a prim func that points to a buffer."""
+        if dtype == "handle":
+            return Param(name, dtype)
+        return super().__new__(cls)
 
     def __init__(self, name: str, dtype: str = "int64") -> None:
         if not isinstance(name, str):

@@ -53,11 +53,13 @@ def build(inp: Any, target: "str | Target | None" = None) -> Any:
 
 
 def module_of(inp: Any) -> IRModule:
-    """Return a module, given so or as what has one.
+    """Return a module, given so or as what has one, or of a function alone.
 
     Raises:
         TypeError: it is none.
     """
+    if getattr(getattr(inp, "mlir_op", None), "name", "") == "func.func":
+        return IRModule({inp.name: inp})
     found = inp if isinstance(inp, IRModule) else getattr(inp, "mod", inp)
     if isinstance(found, ir.Module):
         found = IRModule(found)

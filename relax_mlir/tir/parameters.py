@@ -5,6 +5,7 @@ from typing import Any
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.errors import ExprTypeError
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,23 @@ class Buffer:
     def ndim(self) -> int:
         """How many dimensions it has."""
         return len(self.shape)
+
+    def __getitem__(self, indices: Any) -> Any:
+        """Return an element as an expression, for statements of `tir.PrimFunc`."""
+        from relax_mlir.tir.stmt import BufferLoad
+
+        return BufferLoad(self, list(indices) if isinstance(indices, tuple) else [indices])
+
+    vload = __getitem__
+
+    def __iter__(self) -> Any:
+        raise ExprTypeError(f"buffer '{self.name}' is read by its indices, not as a sequence")
+
+    def vstore(self, indices: Any, value: Any) -> Any:
+        """Return the statement that stores an element."""
+        from relax_mlir.tir.stmt import BufferStore
+
+        return BufferStore(self, value, list(indices) if isinstance(indices, tuple) else [indices])
 
 
 def decl_buffer(shape: Any, dtype: str = "float32", name: str = "buffer") -> Buffer:

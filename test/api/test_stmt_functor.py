@@ -209,9 +209,8 @@ def _symbolic():
         (lambda f: analysis.get_block_access_region(f), ExprTypeError, "takes a tir.Block"),
         (lambda f: analysis.undefined_vars(f), ExprTypeError, "takes a scalar expression"),
         (lambda f: analysis.OOBChecker, AttributeError, "InstrumentBoundCheckers"),
-        (lambda f: tir.For("i", 0, 8), TypeError, "positional"),
-        (lambda f: tir.Block("b"), ExprTypeError, "tir.Block is what an operation"),
-        (lambda f: tir.ForKind, AttributeError, "the kind of a loop is a text"),
+        (lambda f: tir.For("i", 0, 8, "serial", None), TypeError, "loop_var of tir.For is a var"),
+        (lambda f: tir.Block("b", [], [], "b", None), ExprTypeError, "iter_vars of tir.Block"),
     ],
 )
 def test_errors(call, error, message):

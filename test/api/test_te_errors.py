@@ -132,7 +132,7 @@ CASES: list[tuple[Callable[[Any, Any], Any], type[Exception], str]] = [
     (lambda A, B: tir.Trace([], 3), ScheduleTypeError, "are a dict by instruction, got 3"),
     (lambda A, B: te.create_schedule, AttributeError, "tir.Schedule(te.create_prim_func"),
     (lambda A, B: te.tanhh, AttributeError, "did you mean 'tanh'?"),
-    (lambda A, B: tir.SeqStmt, AttributeError, "operations of MLIR: tir.stmt_functor.post_order"),
+    (lambda A, B: tir.AttrStmt, AttributeError, "tir.Block are the statements there are"),
     (lambda A, B: tir.expp, AttributeError, "did you mean 'exp'?"),
     (lambda A, B: relax_mlir.relay, AttributeError, "models are Relax functions"),
     (lambda A, B: relax_mlir.compile(A), ExprTypeError, "te.create_prim_func([inputs"),

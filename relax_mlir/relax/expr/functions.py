@@ -192,9 +192,26 @@ register_view("relax.lambda", Function)
 
 
 class PrimFunc(BaseFunc):
-    """A TIR prim func; what is in it is read from `mlir_op`."""
+    """A TIR prim func; what is in it is read from `mlir_op`.
+
+    `tir.PrimFunc(params, body, buffer_map={a: A})` writes one from a tree of statements
+    (`relax_mlir.tir.stmt`), alone in a module; `IRModule({"main": func})` takes it.
+    """
 
     __slots__ = ()
+
+    def __init__(
+        self, params: Any, body: Any, ret_type: Any = None, buffer_map: Any = None,
+        attrs: Any = None,
+    ) -> None:  # fmt: skip
+        from relax_mlir.tir.stmt_writer import prim_func
+
+        if ret_type is not None:
+            raise ExprTypeError(f"a prim func returns nothing, got ret_type {ret_type!r}")
+        named = dict(attrs or {})
+        name = named.pop("global_symbol", "main")
+        module = prim_func(params, body, buffer_map, named, name)
+        self._op, self._keep, self._ty = module[name].operation, module, None
 
     @property
     def params(self) -> "list[Param]":

@@ -205,7 +205,7 @@ class Schedule(
 def _module_of(mod: Any) -> IRModule:
     if isinstance(mod, IRModule):
         return mod
-    operation = getattr(mod, "operation", mod)
+    operation = getattr(mod, "mlir_op", None) or getattr(mod, "operation", mod)
     if isinstance(operation, ir.Operation) and operation.name == "func.func":
         from relax_mlir.ir.module import moved
 
