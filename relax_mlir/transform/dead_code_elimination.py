@@ -8,6 +8,7 @@ from relax_mlir.dialects.relax.binding import bound_symbols
 from relax_mlir.dialects.relax.ops.control import LOOPS
 from relax_mlir.dialects.relax.tuples import call_arguments, field_types, get_item, make_tuple
 from relax_mlir.dialects.relax.well_formed import type_dims
+from relax_mlir.errors import FunctionKeyError, did_you_mean
 from relax_mlir.transform.carried_values import trim_branches, trim_loop
 from relax_mlir.transform.effects import functions_to_optimize, is_pure, operations_in
 from relax_mlir.transform.rebuild import keep_results, replace_output
@@ -26,8 +27,20 @@ def dead_code_elimination(module: ir.Operation, entry_functions: Sequence[str] =
         module: a `builtin.module`.
         entry_functions: names of the functions to keep with all they reach; by default every
             function that is not private.
+
+    Raises:
+        FunctionKeyError: there is none of such a name.
     """
     entries = set(entry_functions)
+    known = [
+        ir.StringAttr(op.attributes["sym_name"]).value
+        for op in module.regions[0].blocks[0].operations
+        if "sym_name" in op.attributes
+    ]
+    for name in entry_functions:
+        if name not in known:
+            near = did_you_mean(name, known) or f"; there are: {', '.join(known) or 'none'}"
+            raise FunctionKeyError(f"no function '{name}' to keep{near}")
     _remove_unreachable(module, entries)
     for func in functions_to_optimize(module):
         remove_unused(func)
