@@ -196,3 +196,15 @@ def did_you_mean(name: str, candidates: Iterable[str]) -> str:
     """Return `; did you mean 'x'?` for the closest candidate, or an empty string."""
     close = difflib.get_close_matches(name, list(candidates), n=1, cutoff=0.6)
     return f"; did you mean '{close[0]}'?" if close else ""
+
+
+def hint_of(name: str, candidates: Iterable[str]) -> str:
+    """Return the closest candidate as `did_you_mean` does, else all of them where they are few."""
+    names = list(candidates)
+    near = did_you_mean(name, names)
+    return near if near or not 0 < len(names) <= 8 else f"; there are: {', '.join(names)}"
+
+
+def wrong_count(what: str, wanted: int, given: int) -> str:
+    """Return that something takes another number of arguments than it got."""
+    return f"{what} takes {wanted} argument{'' if wanted == 1 else 's'}, got {given}"

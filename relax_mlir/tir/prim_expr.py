@@ -4,6 +4,7 @@ A tree says what to compute; `relax_mlir.tir.emission` writes it as operations. 
 the dtype of what they meet, as in scripts; other mixtures are promoted as TVM does it.
 """
 
+import importlib
 from typing import Any, Union
 
 from relax_mlir.dialects.relax.symbolic import SymExpr
@@ -18,6 +19,20 @@ def _apply(kind: str, a: Any, b: Any) -> "PrimExpr":
     from relax_mlir.tir.arithmetic import binary
 
     return binary(kind, a, b)
+
+
+# Functions of numpy that are operators, with what the dialect calls them.
+_OPERATIONS = {
+    "add": "add", "subtract": "sub", "multiply": "mul", "divide": "truediv",
+    "floor_divide": "floordiv", "remainder": "mod", "maximum": "max", "minimum": "min",
+    "less": "lt", "less_equal": "le", "greater": "gt", "greater_equal": "ge", "equal": "eq",
+    "not_equal": "ne", "bitwise_and": "and", "bitwise_or": "or", "bitwise_xor": "xor",
+}  # fmt: skip
+# Functions of numpy that have another name in `tir`.
+_NAMES = {
+    "absolute": "abs", "arccos": "acos", "arccosh": "acosh", "arcsin": "asin", "arcsinh": "asinh",
+    "arctan": "atan", "arctan2": "atan2", "arctanh": "atanh", "rint": "round",
+}  # fmt: skip
 
 
 class PrimExpr:
@@ -143,6 +158,24 @@ class PrimExpr:
             "tir.Not and tir.if_then_else instead of and, or, not and if"
         )
 
+    def __float__(self) -> float:
+        raise ExprTypeError(
+            f"{self} has no number while it is being built: tir.exp and its kin make expressions, "
+            "math.exp takes numbers"
+        )
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        """Return what `tir` has of a function of numpy: `np.exp(A[i])`, `np.float32(2) * A[i]`."""
+        name = ufunc.__name__
+        if method == "__call__" and not kwargs:
+            if name in _OPERATIONS:
+                return _apply(_OPERATIONS[name], *inputs)
+            tir = importlib.import_module("relax_mlir.tir")
+            own = _NAMES.get(name, name)
+            if own in dir(tir):
+                return getattr(tir, own)(*inputs)
+        raise ExprTypeError(f"numpy's {name} takes no scalar expression; see the functions of tir")
+
     def same_as(self, other: Any) -> bool:
         """Whether both are the same object."""
         return self is other
@@ -164,6 +197,9 @@ class IntImm(PrimExpr):
     def __bool__(self) -> bool:
         return bool(self.value)
 
+    def __float__(self) -> float:
+        return float(self.value)
+
     def __repr__(self) -> str:
         return str(bool(self.value)) if self.dtype == "bool" else str(self.value)
 
@@ -177,6 +213,9 @@ class FloatImm(PrimExpr):
         self.dtype, self.value = checked(dtype), float(value)
         if not is_float(self.dtype):
             raise ExprTypeError(f"tir.FloatImm takes a floating-point dtype, got {dtype}")
+
+    def __float__(self) -> float:
+        return self.value
 
     def __repr__(self) -> str:
         return repr(self.value)

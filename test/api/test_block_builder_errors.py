@@ -344,7 +344,7 @@ WRONG: dict[str, tuple[Callable[[relax.Var], object], type[Exception], str]] = {
     "kind": (lambda x: op.exp([x]), ExprTypeError, "must be a tensor or number"),
     "no value": (lambda x: op.exp(relax.GlobalVar("f")), ExprError, "tensor"),
     "missing": (lambda x: op.add(x), ExprError, "needs argument 'x2'"),
-    "too many": (lambda x: op.exp(x, x), ExprError, "takes 1 arguments, got 2"),
+    "too many": (lambda x: op.exp(x, x), ExprError, "takes 1 argument, got 2"),
     "keyword": (lambda x: op.sum(x, axes=1), ExprError, "no argument 'axes'; did you mean 'axis'"),
     "attribute": (lambda x: op.sum(x, axis="one"), ExprError, "expected ints, got 'one'"),
     "dtype": (lambda x: x.astype("flot32"), ExprError, "unknown dtype.*did you mean"),
@@ -414,7 +414,7 @@ def test_calls_of_functions_are_checked(bb: relax.BlockBuilder, x: relax.Var) ->
         bb.emit_func_output(x)
     f = relax.GlobalVar("f")
     y = relax.Var("y", R.Tensor((3,), "float32"))
-    with pytest.raises(ExprError, match="'f' takes 1 arguments, got 2"), bb.function("g", [y]):
+    with pytest.raises(ExprError, match="'f' takes 1 argument, got 2"), bb.function("g", [y]):
         bb.emit(f(y, y))
     with pytest.raises(ExprError, match="argument 0 of 'f' must be"), bb.function("h", [y]):
         bb.emit(f(y))

@@ -265,7 +265,7 @@ REFUSED = [
     ("@R.function\ndef g(y: R.Tensor((3,), 'float32')):\n    return y\nreturn g(x)", "x",
      "argument 0 of 'g' must be R.Tensor((3,), \"float32\"), got"),
     ("@R.function\ndef g(y: R.Object):\n    return y\nreturn g(x, x)", "g(x, x)",
-     "'g' takes 1 arguments, got 2"),
+     "'g' takes 1 argument, got 2"),
     ("@R.function\ndef g(y: R.Object):\n    return z\nreturn g(x)", "z", "undefined variable 'z'"),
     ("@R.function\ndef g(y: R.Object):\n    w = y\n    return w\nreturn w", "w",
      "'w' is local to its function"),

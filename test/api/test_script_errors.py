@@ -106,11 +106,11 @@ def check(text: str, underlined: str, message: str) -> None:
         ("return R.call_tir(cls.foo, (x,), R.Tensor((n,)))", "cls.foo", "undefined function 'cls.foo'"),
         ("return R.nn.softmax(x, axis=5)", "R.nn.softmax(x, axis=5)", "R.nn.softmax: "),
         ("return R.nn.softmax(x, dim=1)", "dim=1", "R.nn.softmax has no argument 'dim'"),
-        ("return R.nn.relu(x, x)", "x", "R.nn.relu takes 1 arguments, got 2"),
+        ("return R.nn.relu(x, x)", "x", "R.nn.relu takes 1 argument, got 2"),
         ("return R.ewise_add(x, R.const([1, 2, 3]))", "R.ewise_add(x, R.const([1, 2, 3]))", "R.ewise_add: "),
         ("return cls", "cls", "'cls' is the module; name a function of it"),
         ('return R.call_tir(x, "g", [x])', "x", "expected a shape such as (n, 4), got R.Tensor"),
-        ('return R.call_tir("g", x)', 'R.call_tir("g", x)', "R.call_tir needs argument 'result'"),
+        ('return R.call_tir("g", x)', 'R.call_tir("g", x)', "R.call_tir needs argument 'out_sinfo'"),
         ("return (x, x)[2]", "(x, x)[2]", "index 2 is out of range for 2 fields"),
         ("return x[0, 0, 0, 0]", "x[0, 0, 0, 0]", "4 indices for a tensor of"),
         ("a, b = x\nreturn a", "a, b", "only tuples can be unpacked"),
@@ -221,7 +221,7 @@ class M:
     )
     out = 'R.Tensor((2,), "float32")'
     check(module.format("cls.g(x)"), "cls.g", "'g' is a prim func; call it by R.call_tir")
-    check(module.format("cls.h(x, x)"), "cls.h(x, x)", "'h' takes 1 arguments, got 2")
+    check(module.format("cls.h(x, x)"), "cls.h(x, x)", "'h' takes 1 argument, got 2")
     check(
         module.format("cls.h(R.exp(R.const([1.0])))"), "R.exp(R.const([1.0]))", "argument 0 of 'h'"
     )

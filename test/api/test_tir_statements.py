@@ -1,12 +1,13 @@
 """Statements made in Python: `tir.For`, `tir.Block`, ... written by `tir.PrimFunc`."""
 
+import math
 from typing import Any
 
 import numpy as np
 import pytest
 
 import relax_mlir
-from relax_mlir import tir
+from relax_mlir import te, tir
 from relax_mlir.errors import ExprError, ExprTypeError
 from relax_mlir.ir import assert_structural_equal
 from relax_mlir.script import from_source
@@ -127,3 +128,24 @@ STORE = tir.BufferStore(Z, 0.0, [P, J])
 def test_refusals(make: Any, error: type[Exception], why: str) -> None:
     with pytest.raises(error, match=why):
         make()
+
+
+def test_functions_of_numpy_make_expressions() -> None:
+    a = te.placeholder((3,), name="a")
+    outs = [
+        te.compute((3,), body)
+        for body in (
+            lambda i: np.sqrt(np.abs(a[i])) + np.float32(2) * a[i],
+            lambda i: np.maximum(a[i], np.float32(0)) - np.arctan2(a[i], np.float32(3)),
+        )
+    ]
+    x = np.float32([-4, 0, 9])
+    got = [np.empty_like(x) for _ in outs]
+    relax_mlir.build(te.create_prim_func([a, *outs]))(x, *got)
+    np.testing.assert_allclose(got[0], np.sqrt(np.abs(x)) + 2 * x, rtol=1e-6)
+    np.testing.assert_allclose(got[1], np.maximum(x, 0) - np.arctan2(x, 3), rtol=1e-6)
+    for body, why in ((lambda i: np.cbrt(a[i]), "numpy's cbrt takes no scalar expression"),
+                      (lambda i: math.exp(a[i]), "math.exp takes numbers")):  # fmt: skip
+        with pytest.raises(ExprTypeError, match=why):
+            te.compute((3,), body)
+    assert float(tir.const(1.5)) == 1.5

@@ -6,7 +6,7 @@ from typing import Any
 
 from relax_mlir.dialects.relax.prover import can_prove_different, can_prove_equal
 from relax_mlir.dialects.relax.symbolic import SymExpr
-from relax_mlir.errors import ExprError, ExprTypeError
+from relax_mlir.errors import ExprError, ExprTypeError, wrong_count
 from relax_mlir.relax.expr import (
     Call,
     Expr,
@@ -138,7 +138,7 @@ def derive_call_ret_type(func_type: Any, call: Any, ctx: Any = None) -> Type:
     given = call.args if isinstance(call, Call) else call
     types = [each.ty if isinstance(each, Expr) else as_type(each) for each in given]
     if len(types) != len(type_.params):
-        raise ExprError(f"the function takes {len(type_.params)} arguments, got {len(types)}")
+        raise ExprError(wrong_count("the function", len(type_.params), len(types)))
     values: dict[str, SymExpr] = {}
     for index, (wanted, argument) in enumerate(zip(type_.params, types, strict=True)):
         if not type_base_check(without_shape(wanted), without_shape(argument)):

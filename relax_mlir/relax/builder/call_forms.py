@@ -8,7 +8,7 @@ from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.dialect import Dims, Shape
 from relax_mlir.dialects.relax.infer import compatible, describe
 from relax_mlir.dialects.relax.tuples import is_tuple, known_fields
-from relax_mlir.errors import BuilderError, ExprError, ExprTypeError
+from relax_mlir.errors import BuilderError, ExprError, ExprTypeError, wrong_count
 from relax_mlir.relax.builder.frames import bind_symbols
 from relax_mlir.relax.builder.purity import is_pure
 from relax_mlir.relax.expr.call import Call, Op
@@ -76,7 +76,7 @@ def _function_result(name: str, func: ir.Operation, operands: list[ir.Value]) ->
     signature = ir.FunctionType(ir.TypeAttr(func.attributes["function_type"]).value)
     wanted, given = list(signature.inputs), [operand.type for operand in operands]
     if len(wanted) != len(given):
-        raise ExprError(f"'{name}' takes {len(wanted)} arguments, got {len(given)}")
+        raise ExprError(wrong_count(f"'{name}'", len(wanted), len(given)))
     for index, (parameter, argument) in enumerate(zip(wanted, given, strict=True)):
         if not compatible(parameter, argument, same_symbols=False):
             raise ExprError(

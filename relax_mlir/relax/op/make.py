@@ -10,7 +10,7 @@ from relax_mlir.dialects.relax.infer import resolve_reshape
 from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS
 from relax_mlir.dialects.relax.ops.params import REQUIRED, Param
 from relax_mlir.dialects.relax.symbolic import SymExpr
-from relax_mlir.errors import ExprError, ExprTypeError, did_you_mean
+from relax_mlir.errors import ExprError, ExprTypeError, did_you_mean, wrong_count
 from relax_mlir.relax.expr.base import Expr
 from relax_mlir.relax.expr.call import Attrs, Call, Op
 from relax_mlir.relax.expr.compound import TupleGetItem
@@ -68,7 +68,7 @@ def _bind(
 ) -> dict[str, Any]:
     names = [param.name for param in params]
     if len(args) > len(names):
-        raise ExprError(f"relax.op.{name} takes {len(names)} arguments, got {len(args)}")
+        raise ExprError(wrong_count(f"relax.op.{name}", len(names), len(args)))
     given = dict(zip(names, args, strict=False))
     for key, value in attrs.items():
         if key not in names:

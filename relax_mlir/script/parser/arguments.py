@@ -3,7 +3,7 @@
 import ast
 from collections.abc import Sequence
 
-from relax_mlir.errors import did_you_mean
+from relax_mlir.errors import hint_of
 from relax_mlir.script.parser.scope import Scope
 from relax_mlir.script.parser.source import Node
 
@@ -33,12 +33,15 @@ def arguments(scope: Scope, node: Node, names: Sequence[str], required: int) -> 
         if key in TYPE_KEYWORDS and "types" in names:
             key = "types"
         if key not in names:
-            near = did_you_mean(str(key), names)
+            near = hint_of(str(key), names)
             scope.fail(keyword, f"{what} has no argument '{keyword.arg}'{near}")
         if key in given:
             scope.fail(keyword, f"argument '{key}' is given twice")
         given[key] = keyword.value
     for missing in list(names)[:required]:
         if missing not in given:
-            scope.fail(node, f"{what} needs argument '{missing}'")
+            said = (
+                "'out_sinfo', the type of what it gives" if missing == "result" else repr(missing)
+            )
+            scope.fail(node, f"{what} needs argument {said}")
     return given

@@ -9,6 +9,7 @@ from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.infer import compatible, describe
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.dialects.relax.tuples import make_tuple
+from relax_mlir.errors import wrong_count
 from relax_mlir.script.parser import flow
 from relax_mlir.script.parser.annotations import Annotation, AnnotationParser, Signature
 from relax_mlir.script.parser.arguments import arguments
@@ -214,7 +215,7 @@ def call(p: ExprParser, value: ir.Value, node: Node, name: str | None, hint: Hin
 def _check(p: ExprParser, types: Sequence[ir.Type], args: list[ir.Value], node: Node) -> None:
     what = ast.unparse(node.func)
     if len(types) != len(args):
-        p.scope.fail(node, f"'{what}' takes {len(types)} arguments, got {len(args)}")
+        p.scope.fail(node, wrong_count(f"'{what}'", len(types), len(args)))
     for i, (type_, arg) in enumerate(zip(types, args, strict=True)):
         if not compatible(type_, arg.type, same_symbols=False):
             p.scope.fail(

@@ -8,7 +8,7 @@ from typing import Any
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.symbolic import SymExpr
-from relax_mlir.errors import ScriptError
+from relax_mlir.errors import ScriptError, wrong_count
 from relax_mlir.script.macro import Macro
 from relax_mlir.script.markers import Marker
 from relax_mlir.script.parser.dims import captured_value
@@ -96,7 +96,7 @@ def _arguments(
     names = [arg.arg for arg in definition.args.args]
     what = f"the macro '{definition.name}'"
     if len(call.args) > len(names):
-        scope.fail(call, f"{what} takes {len(names)} arguments, got {len(call.args)}")
+        scope.fail(call, wrong_count(what, len(names), len(call.args)))
     given: dict[str, Node] = dict(zip(names, call.args, strict=False))
     for keyword in call.keywords:
         if keyword.arg not in names or keyword.arg in given:

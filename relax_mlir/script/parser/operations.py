@@ -10,7 +10,7 @@ from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS, REQUIRED, Param, bui
 from relax_mlir.dialects.relax.ops.params import SYMBOLIC_KINDS
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.dialects.relax.tuples import field_types, is_tuple
-from relax_mlir.errors import did_you_mean
+from relax_mlir.errors import did_you_mean, hint_of, wrong_count
 from relax_mlir.script.parser import tables
 from relax_mlir.script.parser.dims import DimParser, check_size
 from relax_mlir.script.parser.relax_logic import integers
@@ -178,13 +178,13 @@ def _bind(p: "ExprParser", params: tuple[Param, ...], node: Node) -> dict[str, N
             keep = len(names) - 1
             args = [*args[:keep], ast.copy_location(ast.Tuple(args[keep:], ast.Load()), node)]
         else:
-            p.scope.fail(args[len(names)], f"{what} takes {len(names)} arguments, got {len(args)}")
+            p.scope.fail(args[len(names)], wrong_count(what, len(names), len(args)))
     given = dict(zip(names, args, strict=False))
     for keyword in node.keywords:
         if keyword.arg is None:
             p.scope.fail(keyword, f"write the arguments of {what} one by one, not as '**'")
         if keyword.arg not in names:
-            near = did_you_mean(keyword.arg, names)
+            near = hint_of(keyword.arg, names)
             p.scope.fail(keyword, f"{what} has no argument '{keyword.arg}'{near}")
         if keyword.arg in given:
             p.scope.fail(keyword, f"argument '{keyword.arg}' is given twice")

@@ -10,7 +10,7 @@ from relax_mlir.dialects.relax.dialect import Dims, Shape
 from relax_mlir.dialects.relax.infer import compatible, describe
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.dialects.relax.tuples import make_tuple
-from relax_mlir.errors import did_you_mean
+from relax_mlir.errors import did_you_mean, wrong_count
 from relax_mlir.script.parser.annotations import AnnotationParser
 from relax_mlir.script.parser.arguments import TYPE_KEYWORDS, arguments
 from relax_mlir.script.parser.dims import DimParser
@@ -65,7 +65,7 @@ def call_function(p: ExprParser, function: Any, node: Node, name: str | None) ->
     args = [p.value(arg) for arg in node.args]
     types = p.module.parameter_types(function)
     if len(types) != len(args):
-        p.scope.fail(node, f"'{function.name}' takes {len(types)} arguments, got {len(args)}")
+        p.scope.fail(node, wrong_count(f"'{function.name}'", len(types), len(args)))
     for i, (type_, arg) in enumerate(zip(types, args, strict=True)):
         if not compatible(type_, arg.type, same_symbols=False):
             p.scope.fail(

@@ -11,7 +11,7 @@ from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.dialect import Dims, Shape
 from relax_mlir.dialects.relax.infer import describe
 from relax_mlir.dialects.relax.tuples import make_tuple
-from relax_mlir.errors import did_you_mean
+from relax_mlir.errors import did_you_mean, hint_of
 from relax_mlir.script.parser.annotations import AnnotationParser
 from relax_mlir.script.parser.arguments import TYPE_KEYWORDS, arguments
 from relax_mlir.script.parser.env import MISSING
@@ -64,7 +64,7 @@ def _check_defined(p: ExprParser, node: Node) -> None:
             p.scope.undefined(base, base.id)
         return
     if p.module.is_module(p.scope, node.value) and p.module.find(p.scope, node) is None:
-        near = did_you_mean(node.attr, p.module.names)
+        near = hint_of(node.attr, p.module.names)
         p.scope.fail(node, f"undefined function '{ast.unparse(node)}'{near}")
 
 

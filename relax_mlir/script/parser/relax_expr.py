@@ -14,7 +14,7 @@ from relax_mlir.dialects.relax.infer import describe
 from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS, build
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.dialects.relax.tuples import field_types, known_fields, make_tuple
-from relax_mlir.errors import did_you_mean
+from relax_mlir.errors import did_you_mean, hint_of
 from relax_mlir.script.parser import flow, macros, relax_logic, tables
 from relax_mlir.script.parser.annotations import Annotation, AnnotationParser
 from relax_mlir.script.parser.dims import BINARY, DimParser, captured_value, check_size
@@ -279,7 +279,9 @@ class ExprParser:
                 return -raw
             return self.compute("negative", [(node.operand, raw)], node, name)
         self.scope.fail(
-            node, f"operator '{ast.unparse(node)[0]}' is not part of the Relax language"
+            node,
+            f"operator '{ast.unparse(node)[0]}' is not part of the Relax language: "
+            "R.bitwise_not(x) inverts bits, R.logical_not(x) truth values",
         )
 
     def _binop(self, node: Node, name: str | None, hint: Hint) -> Any:
@@ -359,7 +361,7 @@ class ExprParser:
             value = method(self, node, name)
             if value is not None:
                 return value
-            near = did_you_mean(node.func.attr, self.module.names)
+            near = hint_of(node.func.attr, self.module.names)
             self.scope.fail(node.func, f"undefined function '{ast.unparse(node.func)}'{near}")
         self.scope.fail(node.func, "this cannot be called in a Relax function")
 

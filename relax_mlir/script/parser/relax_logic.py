@@ -112,7 +112,8 @@ def _scalar(p: "ExprParser", raw: Any, node: Node) -> Any:
     if isinstance(raw, bool) or (isinstance(raw, ir.Value) and is_condition(raw.type)):
         return raw
     what = describe(raw.type) if isinstance(raw, ir.Value) else repr(raw)
-    p.scope.fail(node, f"'and', 'or' and 'not' take scalar bools, this is {what}")
+    hint = "; R.logical_and, R.logical_or and R.logical_not take tensors"
+    p.scope.fail(node, f"'and', 'or' and 'not' take scalar bools, this is {what}{hint}")
 
 
 def _combine(p: "ExprParser", word: str, raws: list[Any], node: Node, name: str | None) -> Any:

@@ -9,6 +9,7 @@ from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.dialects.tir.builder import Buffer, buffer_type
 from relax_mlir.dialects.tir.layout import NIBBLES
 from relax_mlir.dialects.tir.scalar import cast, is_float
+from relax_mlir.errors import wrong_count
 from relax_mlir.script.parser.annotations import AnnotationParser
 from relax_mlir.script.parser.source import Node
 from relax_mlir.script.parser.tir_expr import TirExprParser
@@ -63,7 +64,7 @@ def call(p: TirExprParser, module: Any, function: Any, node: Node) -> None:
         p.scope.fail(node, f"'{name}' calls itself; a prim func cannot be recursive")
     types = list(function.op.attributes["function_type"].value.inputs)
     if node.keywords or len(node.args) != len(types):
-        p.scope.fail(node, f"'{name}' takes {len(types)} arguments, got {len(node.args)}")
+        p.scope.fail(node, wrong_count(f"'{name}'", len(types), len(node.args)))
     pairs = zip(node.args, types, strict=True)
     func.CallOp([], name, [_argument(p, arg, type_, name) for arg, type_ in pairs])
 
