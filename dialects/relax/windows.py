@@ -72,9 +72,20 @@ def window_count(
     """Return how many windows fit along one axis.
 
     Raises:
-        InferError: the window is certainly larger than the padded axis.
+        InferError: not even one does, certainly.
     """
-    room = size + pads - (window - 1) * dilation - 1
+    room = window_room(size, window, stride, dilation, pads, ceil_mode)
     if room.value is not None and room.value < 0:
         raise InferError(f"a window of {window} is larger than the padded size {size + pads}")
-    return (room + (stride - 1 if ceil_mode else 0)) // stride + 1
+    return room // stride + 1
+
+
+def window_room(
+    size: SymExpr, window: SymExpr, stride: int, dilation: int, pads: int, ceil_mode: bool = False
+) -> SymExpr:
+    """Return how far the first window along one axis can move; it does not fit if that is negative.
+
+    In `ceil_mode` windows may hang over the end, by less than a stride.
+    """
+    room = size + pads - (window - 1) * dilation - 1
+    return room + (stride - 1) if ceil_mode else room

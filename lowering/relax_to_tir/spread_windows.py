@@ -16,6 +16,7 @@ from relax_mlir.dialects.tir.scalar import Scalar, binary, cast, compare, select
 from relax_mlir.lowering.relax_to_tir.elementwise import spatial
 from relax_mlir.lowering.relax_to_tir.emit import Legalizer
 from relax_mlir.lowering.relax_to_tir.limits import ADD_UP_IN
+from relax_mlir.lowering.relax_to_tir.window_rooms import expect_outputs
 from relax_mlir.lowering.relax_to_tir.windows import ChannelAt, Channels, convolve
 
 
@@ -51,6 +52,7 @@ def legalize_conv_transpose(legalizer: Legalizer, op: ir.Operation) -> ir.Value 
     ]
     if min(map(min, around)) < 0:
         return None
+    expect_outputs(op)
 
     def body(builder: PrimFuncBuilder, buffers: Sequence[Buffer]) -> None:
         data, weight, out = buffers

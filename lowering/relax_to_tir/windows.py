@@ -12,13 +12,14 @@ from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.blocked_layout import BlockedLayout
 from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS, read_attributes
 from relax_mlir.dialects.relax.symbolic import SymExpr
-from relax_mlir.dialects.relax.windows import SPATIAL, layout_axes, pads, per_axis
+from relax_mlir.dialects.relax.windows import SPATIAL, layout_axes, pads, per_axis, window_room
 from relax_mlir.dialects.tir.builder import Buffer, PrimFuncBuilder
 from relax_mlir.dialects.tir.scalar import Scalar, binary, cast
 from relax_mlir.lowering.relax_to_tir.elementwise import spatial
 from relax_mlir.lowering.relax_to_tir.emit import Legalizer
 from relax_mlir.lowering.relax_to_tir.group_channels import with_known_channels
 from relax_mlir.lowering.relax_to_tir.limits import ADD_UP_IN, lowest, mean_in
+from relax_mlir.lowering.relax_to_tir.window_rooms import expect_windows
 
 
 def _attributes(op: ir.Operation) -> dict[str, Any] | None:
@@ -82,6 +83,13 @@ def legalize_conv(legalizer: Legalizer, op: ir.Operation) -> ir.Value | None:
         return None
     if channels.blocks * lanes != channels.size:
         return None
+    expect_windows(
+        op,
+        [
+            window_room(data_dims[place], weight_dims[axis], stride, step, sum(around[place]))
+            for place, axis, stride, step in zip(places, windows, strides, dilation, strict=True)
+        ],
+    )
 
     def body(builder: PrimFuncBuilder, buffers: Sequence[Buffer]) -> None:
         data, weight, out = buffers
@@ -240,6 +248,16 @@ def legalize_pool(legalizer: Legalizer, op: ir.Operation) -> ir.Value | None:
     average, dtype = name.startswith("avg"), T.tensor_dtype(op.operands[0].type)
     if dtype == "bool" and average:
         return None
+    expect_windows(
+        op,
+        [
+            window_room(
+                dims[axis], SymExpr.const(size[i]), strides[i], dilation[i], sum(padding[i]),
+                attrs["ceil_mode"],
+            )
+            for i, axis in enumerate(source_axes[2:])
+        ],
+    )  # fmt: skip
     wide, quotient = ADD_UP_IN.get(dtype, dtype), dtype
     if average:
         wide, quotient = mean_in(dtype, math.prod(size))

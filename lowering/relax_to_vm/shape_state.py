@@ -95,6 +95,18 @@ def is_storage_size(value: ir.Value) -> bool:
     return all(use.owner.operation.name == "vm.alloc_storage" for use in value.uses)
 
 
+def is_implied(op: ir.Operation) -> bool:
+    """Whether an operation asserts only that sizes of a shape are not negative, as it asserts."""
+    if op.name != "relax.match_cast" or isinstance(op.operands[0].owner, ir.Block):
+        return False
+    if op.operands[0].owner.operation.name != "relax.shape_expr":
+        return False
+    given, wanted = (dims_of(value.type) for value in (op.operands[0], op.results[0]))
+    if given is None or wanted is None or len(given) != len(wanted):
+        return False
+    return all(b in (a, a.max(0)) for a, b in zip(given, wanted, strict=True))
+
+
 def dims_of(type_: ir.Type) -> list[SymExpr] | None:
     """Return the dimensions of a tensor or shape type, None where they are not known."""
     if T.is_tensor(type_):

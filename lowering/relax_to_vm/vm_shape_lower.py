@@ -25,6 +25,7 @@ from relax_mlir.lowering.relax_to_vm.shape_state import (
     i64,
     is_computed,
     is_foreign,
+    is_implied,
     is_storage_size,
     parameter_values,
     rests,
@@ -69,6 +70,9 @@ class _FunctionLowering:
 
     def run(self) -> None:
         entry = self._func.regions[0].blocks[0]
+        for op in collect(self._func, is_implied):
+            op.results[0].replace_all_uses_with(op.operands[0])
+            op.erase()
         for argument, value in zip(entry.arguments, parameter_values(self._func), strict=True):
             self._reserve_type(argument.type)
             self._reserve(value, solved=True)
@@ -358,7 +362,10 @@ class _FunctionLowering:
                     attributes={"slots": ir.DenseI64ArrayAttr.get(slots)},
                 ).result
                 if any(map(is_computed, dims)):
-                    self._check_sizes(loaded, describe(op.results[0].type), op)
+                    what = describe(op.results[0].type)
+                    if "what" in op.attributes:
+                        what = f"{ir.StringAttr(op.attributes['what']).value}, {what}"
+                    self._check_sizes(loaded, what, op)
             known.loaded[dims] = loaded
         op.results[0].replace_all_uses_with(known.loaded[dims])
         op.erase()

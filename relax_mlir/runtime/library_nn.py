@@ -131,6 +131,9 @@ def _conv_transpose(rank: int) -> Callable[..., _Array]:
             max(n + (k - 1) * d + extra, 0)
             for n, k, d, extra in zip(spread, size, dilation, more, strict=True)
         ]
+        left = [n - b - a for n, (b, a) in zip(full, pads, strict=True)]
+        if min(left) < 1:
+            raise ShapeMismatchError(f"padding leaves {tuple(left)} elements along spatial axes")
         batch = image.shape[0]
         result = np.zeros((batch, groups, outer, *full), image.dtype)
         parts = image.reshape(batch, groups, inner // groups, math.prod(image.shape[2:]))
@@ -144,7 +147,7 @@ def _conv_transpose(rank: int) -> Callable[..., _Array]:
             ]
             if product.size:
                 result[(slice(None), slice(None), slice(None), *places)] += product
-        inside = [slice(b, max(n - a, 0)) for n, (b, a) in zip(full, pads, strict=True)]
+        inside = [slice(b, n - a) for n, (b, a) in zip(full, pads, strict=True)]
         result = result.reshape(batch, groups * outer, *full)[(slice(None), slice(None), *inside)]
         target = out_layout or data_layout
         return _to(result, f"NC{_SPATIAL[rank]}", target).astype(dtype, copy=False)
@@ -170,7 +173,7 @@ def _pool(average: bool, rank: int) -> Callable[..., _Array]:
         around, inside = [(0, 0), (0, 0)], [(0, 0), (0, 0)]
         for axis, (before, after) in enumerate(pads):
             room = image.shape[2 + axis] + before + after - (size[axis] - 1) * dilation[axis] - 1
-            extra = -room % strides[axis] if ceil_mode and room >= 0 else 0
+            extra = -room % strides[axis] if ceil_mode and room > -strides[axis] else 0
             around.append((before, after + extra))
             inside.append((0, extra) if count_include_pad else (before, after + extra))
         wide = widen(image) if average else image

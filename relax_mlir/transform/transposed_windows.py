@@ -12,6 +12,7 @@ from relax_mlir.dialects.relax.symbolic import SymExpr, product
 from relax_mlir.dialects.relax.windows import SPATIAL, layout_axes, pads, per_axis, permutation
 from relax_mlir.lowering.relax_to_tir.decompose import reshape
 from relax_mlir.lowering.relax_to_tir.emit import Legalizer
+from relax_mlir.lowering.relax_to_tir.window_rooms import expect_outputs
 from relax_mlir.transform.constant_weights import BLOCK, is_constant
 from relax_mlir.transform.effects import functions_to_optimize
 from relax_mlir.transform.transposed_phases import PhaseAxis, Phases
@@ -114,6 +115,7 @@ class _Splitter:
             self.data = build("permute_dims", [self.data], {"axes": axes})
         if any(size.value is not None and size.value < 1 for size in sizes):
             return None
+        expect_outputs(self.op)
         value = self._by_phases(outputs * attrs["groups"])
         if value is None:
             value = self._joined(())

@@ -11,6 +11,7 @@ from samples import check, sample
 
 from relax_mlir import relax, tir
 from relax_mlir.dialects.relax import InferError
+from relax_mlir.errors import ShapeMismatchError
 from relax_mlir.relax import op
 from relax_mlir.relax.pipeline import lower
 from relax_mlir.runtime.values import numpy_dtype
@@ -412,3 +413,39 @@ def test_adaptive_pooling(dtype: str) -> None:
 def test_refusals(op: str, shapes: Any, attrs: dict[str, Any], message: str) -> None:
     with pytest.raises(InferError, match=message):
         Program().op("f", op, *[(shape, "float32") for shape in shapes], **attrs)
+
+
+def test_windows_that_do_not_fit() -> None:
+    """An error, whenever sizes are known; in `ceil_mode` a window may hang over the end."""
+    weight, turned, wide = (3, 2, 3, 3), (2, 3, 3, 3), {"pool_size": 3, "strides": 2}
+    # Operation, its weight, its attributes, the fewest rows that it takes.
+    cases: dict[str, tuple[str, Any, dict[str, Any], int]] = {
+        "plain": ("conv2d", weight, {}, 3),
+        "padded": ("conv2d", weight, {"padding": [1, 0, 0, 2], "dilation": 2}, 4),
+        "single": ("conv2d", (3, 2, 1, 1), {}, 1),
+        "transposed": ("conv2d_transpose", turned, {"padding": 2}, 3),
+        "phases": ("conv2d_transpose", turned, {"padding": [3, 1], "strides": 2}, 3),
+        "pool": ("max_pool2d", None, wide, 3),
+        "ceil": ("max_pool2d", None, {**wide, "ceil_mode": True}, 2),
+        "mean": ("avg_pool2d", None, {**wide, "ceil_mode": True}, 2),
+    }
+    program = Program()
+    for name, (op_, kernel, attrs, least) in cases.items():
+        for kind, dims in (("symbolic", (1, 2, "h", "w")), ("static", (1, 2, least, 7))):
+            shapes = [dims] if kernel is None else [dims, kernel]
+            program.op(f"{kind}_{name}", op_, *[(each, "float32") for each in shapes], **attrs)
+        program.op(f"unknown_{name}", op_, *[(None, "")] * len(shapes), **attrs)
+        known = [((1, 2, least - 1, 7), "float32"), *[(each, "float32") for each in shapes[1:]]]
+        with pytest.raises(InferError, match=r"larger than the padded size|padding leaves"):
+            Program().op("f", op_, *known, **attrs)
+    vm = program.build()
+    for name, (_, kernel, _, least) in cases.items():
+        weights = [] if kernel is None else [sample(kernel, "float32", 1)]
+        x = sample((1, 2, least, 7), "float32")
+        wanted = np.asarray(vm[f"static_{name}"](x, *weights))
+        assert wanted.shape[2] == 1
+        for kind in ("symbolic", "unknown"):
+            check(vm[f"{kind}_{name}"](x, *weights), wanted, scale=3, what=(kind, name))
+            for rows in range(least):
+                with pytest.raises(ShapeMismatchError):
+                    vm[f"{kind}_{name}"](x[:, :, :rows], *weights)

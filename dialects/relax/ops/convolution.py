@@ -111,7 +111,7 @@ def _transposed(rank: int) -> Rule:
         for axis, (place, window) in enumerate(zip(places, windows, strict=True)):
             reach = (weight[window] - 1) * dilation[axis] + 1 + extra[axis]
             size = (data[place] - 1) * strides[axis] + reach - around[axis]
-            if size.value is not None and size.value < 0:
+            if size.value is not None and size.value < 1:
                 raise InferError(f"padding leaves {size} elements along a spatial axis")
             sizes.append(size)
         return T.tensor_type(_ordered(sizes, order), dtype)

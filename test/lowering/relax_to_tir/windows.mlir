@@ -96,3 +96,19 @@ func.func @unknown(%x: tensor<?x?x?x?xf32>, %w: tensor<?x?x?x?xf32>) -> tensor<?
   %y = "relax.conv2d"(%x, %w) : (tensor<?x?x?x?xf32>, tensor<?x?x?x?xf32>) -> tensor<?x?x?x?xf32>
   return %y : tensor<?x?x?x?xf32>
 }
+
+// -----
+
+// That a window fits in what has an unknown size is asserted: a size cannot be negative. Of two
+// places where it has to fit one is known to have room.
+
+// CHECK-LABEL: func.func @room(
+// CHECK: %[[ROOM:.*]] = "relax.shape_expr"() {what = "room for windows of 'max_pool2d'"} : () -> !relax.shape<#[[LEFT:.*]]>
+// CHECK: "relax.match_cast"(%[[ROOM]])
+// CHECK: "relax.call_tir"
+#any = #relax.dims<["h", "w"], affine_map<()[s0, s1] -> (1, 2, s0, s1)>>
+#less = #relax.dims<["h", "w"], affine_map<()[s0, s1] -> (1, 2, s0 - 2, s1 + 2)>>
+func.func @room(%x: tensor<1x2x?x?xf32, #any>) -> tensor<1x2x?x?xf32, #less> attributes {relax.function} {
+  %y = "relax.max_pool2d"(%x) {pool_size = array<i64: 3>, padding = array<i64: 0, 2>} : (tensor<1x2x?x?xf32, #any>) -> tensor<1x2x?x?xf32, #less>
+  return %y : tensor<1x2x?x?xf32, #less>
+}

@@ -163,6 +163,21 @@ func.func @branches(%c: tensor<i1>, %x: tensor<?xf32>) -> !relax.shape<1 : i64> 
   return %r : !relax.shape<1 : i64>
 }
 
+// Sizes are checked where a shape is made, with what it is for; that they are not negative needs no
+// check any more, nor the maximum.
+// CHECK-LABEL: func.func @room(
+// CHECK: %[[H:.*]] = "vm.alloc_shape_heap"() {size = 2 : i64}
+// CHECK: %[[S:.*]] = "vm.load_shape"(%[[H]]) {slots = array<i64: 1>}
+// CHECK: "vm.call"{{.*}}func = "vm.builtin.check_sizes", static_args = ["room: room for windows, R.Shape([n - 3]) at
+// CHECK-NEXT: return
+#left = #relax.dims<["n"], affine_map<()[s0] -> (s0 - 3)>>
+#least = #relax.dims<["T.max(0, n - 3)"], affine_map<()[s0] -> (s0)>>
+func.func @room(%x: tensor<?xf32, #n>) -> tensor<?xf32, #n> attributes {relax.function} {
+  %s = "relax.shape_expr"() {what = "room for windows"} : () -> !relax.shape<#left>
+  %t = "relax.match_cast"(%s) : (!relax.shape<#left>) -> !relax.shape<#least>
+  return %x : tensor<?xf32, #n>
+}
+
 // A shape function is a prim func over the heap. What overflows or divides by zero becomes the lowest
 // number, which is no size.
 // CHECK-LABEL: func.func private @shape_func_compound(
