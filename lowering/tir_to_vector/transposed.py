@@ -212,7 +212,8 @@ class TransposeWriter(NestWriter):
                     self._tile(env, whole, loop.counter, edge=edge)
             return
         if whole == columns:
-            with emit.loop(0, columns, lanes) as loop:
+            # A thread that has no rows has none to read from either.
+            with emit.loop(0, self._if_any(upto, last, columns), lanes) as loop:
                 self._tile(env, loop.counter, upto, edge=edge)
             return
         # First those to the right, one below another; then those below, from left to right.

@@ -10,6 +10,7 @@ import numpy as np
 from guard_pages import guarded
 
 from relax_mlir import relax, script
+from relax_mlir.errors import ShapeMismatchError
 from relax_mlir.runtime import native
 from relax_mlir.runtime.values import numpy_dtype
 
@@ -36,6 +37,7 @@ PROGRAMS: dict[str, tuple[tuple[tuple[int | str, ...], ...], str]] = {
     "byte_tail": (((7, 7),), 'R.astype(R.square(R.astype(a, "int32")), "int8")'),
     "byte_tail_long": (((15, 15),), 'R.astype(R.square(R.astype(a, "int32")), "int8")'),
     "turned_rows": ((_M_N, ("n", 1)), "R.multiply(R.permute_dims(a), b)"),
+    "turned_few": (((32, 5), (5, 1)), "R.multiply(R.permute_dims(a), b)"),
     "double": ((_M_N,), 'R.exp(R.astype(a, "float64"))'),
     "integer": ((_M_N,), 'R.astype(a, "int8")'),
     "sum0": ((_M_N,), "R.sum(a, axis=0)"),
@@ -245,7 +247,12 @@ def main() -> None:
                 rng.standard_normal([sizes.get(d, d) for d in shape]).astype(numpy_dtype(dtype))
                 for shape in shapes
             ]
-            vm[name](*arrays)
+            try:
+                vm[name](*arrays)
+            except ShapeMismatchError:
+                # A window does not fit in nothing.
+                if 0 not in sizes.values():
+                    raise
     print("all ran", len(plain), flush=True)
 
 
