@@ -263,17 +263,21 @@ class DirectPlanes(PlanesBase):
             yield offset, live, uses[offset]
 
     def _walk(self, row: Index, corner: Index, seen: Sequence[Seen]) -> Iterator[Index]:
-        """Yield where rows of the image are, from that of a place in the plane's first row."""
+        """Yield where rows of the image are, from that of a place in the plane's first row.
+
+        That place stands for rows that are not there: of a page that is not there either a load
+        takes long even where all of its lanes are off.
+        """
         emit, place, reached = self.emit, corner, 0
         if self.down is not None:
             first = emit.sub(emit.mul(row, self.step), self.above)
             place = emit.add(place, emit.mul(first, self.source_strides[-2]))
-        for offset, _, _ in seen:
+        for offset, live, _ in seen:
             if self.down is not None:
                 # One follows from the last: an addition is cheaper than keeping them all.
                 place = emit.add(place, emit.mul(offset - reached, self.source_strides[-2]))
                 reached = offset
-            yield place
+            yield place if isinstance(live, bool) else emit.select(live, place, corner)
 
     def _less(self, a: Index, b: Index) -> ir.Value | bool:
         if isinstance(a, int) and isinstance(b, int):
