@@ -168,7 +168,9 @@ class KernelMaker:
         out = BufferDecl("out", T.known_dims(result.type), T.tensor_dtype(result.type))
         decls = [*buffer_decls("arg", inputs), out]
         integers = integer_parameters(decls, calls)
-        key = f"{name} {what} {[str(value.type) for value in (*inputs, result)]}"
+        # What the calls pass for symbols is written into the function.
+        passed = [[f"{key}={value}" for key, value in call.symbols.items()] for call in calls]
+        key = f"{name} {what} {[str(value.type) for value in (*inputs, result)]} {passed}"
         if key not in self._made:
             fresh = unique_name(name, self.symbols)
             with ir.InsertionPoint(self._module.regions[0].blocks[0]), ir.Location.name(fresh):

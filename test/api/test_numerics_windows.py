@@ -142,6 +142,7 @@ TRANSPOSED: list[tuple[Any, ...]] = [
         {"groups": 17, "strides": [2, 3], "padding": [1, 0, 2, 1], "output_padding": [1, 0]},
     ),
     ((1, 2, 3, 2, 3), (2, 3, 2, 2, 3), {"strides": [1, 2, 1]}),
+    ((1, 8, 16), (8, 3, 3), {"strides": [3], "padding": [1, 2]}),
     ((1, 2, 5, 4), (2, 16, 4, 2), {"strides": [2, 2], "padding": [1, 0]}),
     ((2, 2, 1, 7), (2, 3, 1, 5), {"strides": [3, 3], "dilation": [1, 2], "padding": [0, 4, 0, 9]}),
     ((1, 2, 4, 3), (2, 3, 2, 3), {"strides": [3, 2], "output_padding": [2, 1], "dilation": [3, 2]}),
