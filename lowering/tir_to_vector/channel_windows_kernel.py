@@ -11,13 +11,10 @@ from dataclasses import dataclass
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.channel_windows import ChannelWindows, channel_tile
-from relax_mlir.lowering.tir_to_vector.emit import KEEP, Emitter
+from relax_mlir.lowering.tir_to_vector.emit import KEEP
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
-from relax_mlir.lowering.tir_to_vector.machine import Machine
 from relax_mlir.lowering.tir_to_vector.ordered_floats import OrderedFloats
 from relax_mlir.lowering.tir_to_vector.planes_base import PlanesBase
-from relax_mlir.lowering.tir_to_vector.team import Part
-from relax_mlir.lowering.tir_to_vector.vector_nest import work_of
 
 # Windows of so many elements are written out whole, of larger ones one row.
 _WHOLE = 9
@@ -32,7 +29,7 @@ _BYTE = 8
 
 
 @dataclass
-class _Way:
+class Way:
     """An axis of pixels as a tile sees it.
 
     Attributes:
@@ -63,12 +60,9 @@ class _Way:
         return dict(sorted(found.items()))
 
 
-def emit_channels(found: ChannelWindows, emit: Emitter, machine: Machine) -> None:
-    """Write the kernel of windows over channels at the insertion point."""
-    _Writer(found, emit, machine).write()
+class ChannelWriter(PlanesBase):
+    """Writes windows over channels: register tiles are of pixels."""
 
-
-class _Writer(PlanesBase):
     found: ChannelWindows
 
     def _shape(self) -> None:
@@ -109,27 +103,19 @@ class _Writer(PlanesBase):
         self.bits = ir.IntegerType.get_signless(self.lanes)
         self.masks = ir.VectorType.get([self.lanes], self.emit.bool_type)
 
-    def _way(self, axis: int, pixel: int | None, step: int | None) -> _Way:
+    def _way(self, axis: int, pixel: int | None, step: int | None) -> Way:
         if axis < 0:
-            return _Way(axis, None, None, 1, 1)
+            return Way(axis, None, None, 1, 1)
         walk: dict[int | None, int] = {**self.found.axes[axis].outer, **self.found.axes[axis].inner}
-        return _Way(axis, pixel, step, walk.get(pixel, 1), walk.get(step, 1))
+        return Way(axis, pixel, step, walk.get(pixel, 1), walk.get(step, 1))
 
     def write(self) -> None:
         """Write the loops."""
-        emit, found = self.emit, self.found
-        extents = {i: self.extent(i) for i in found.outer}
-        order = sorted(found.outer, key=lambda i: -e if isinstance(e := extents[i], int) else 0)
         with ExitStack() as loops:
-            parts = [Part(extents[i], least=2 * emit.threads) for i in order]
-            parts.append(Part(self.extent(found.row), self.fall.count))
-            ranges = loops.enter_context(emit.team(parts, work_of(emit, found.flat, 1)))
-            env = {
-                position: loops.enter_context(self._loop(span))
-                for position, span in zip(order, ranges, strict=False)
-            }
-            self.row_stop, self.col_stop = ranges[-1][1], self.extent(found.across)
-            self.fall.at = loops.enter_context(self._tiles(ranges[-1], self.fall.count))
+            spans, rows = loops.enter_context(self._spread(self.fall.count))
+            env = {i: loops.enter_context(self._loop(span)) for i, span in spans.items()}
+            self.row_stop, self.col_stop = rows[1], self.extent(self.found.across)
+            self.fall.at = loops.enter_context(self._tiles(rows, self.fall.count))
             self._place(self.fall)
             inside = self._inside(self.fall, self.row_stop)
             self.right.at = loops.enter_context(self._tiles((0, self.col_stop), self.right.count))
@@ -148,7 +134,7 @@ class _Writer(PlanesBase):
         with self.emit.loop(low, high, step) as loop:
             yield loop.counter
 
-    def _place(self, way: _Way) -> None:
+    def _place(self, way: Way) -> None:
         """Note which element of the image a tile sees first."""
         if way.axis < 0:
             return
@@ -166,7 +152,7 @@ class _Writer(PlanesBase):
         padded = self.found.padded
         return padded is not None and bool(padded.before[axis] or padded.after[axis])
 
-    def _inside(self, way: _Way, stop: Index) -> ir.Value | bool:
+    def _inside(self, way: Way, stop: Index) -> ir.Value | bool:
         """Return whether all outputs of a tile are there, and all that they see."""
         emit = self.emit
         extent = self.extent(way.pixel)
@@ -392,7 +378,7 @@ class _Writer(PlanesBase):
         return place, deep
 
     def _lines(
-        self, way: _Way, env: dict[int, Index], steps: Sequence[int], masked: bool
+        self, way: Way, env: dict[int, Index], steps: Sequence[int], masked: bool
     ) -> list[tuple[Index, ir.Value | bool, list[tuple[int, int]]]]:
         """Return what a tile sees along an axis: where, whether the image has it, what takes it."""
         emit = self.emit

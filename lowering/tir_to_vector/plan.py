@@ -22,7 +22,7 @@ from relax_mlir.lowering.tir_to_vector.attention import Attention, match_attenti
 from relax_mlir.lowering.tir_to_vector.attention_kernel import emit_attention
 from relax_mlir.lowering.tir_to_vector.bool_totals import combine_bytes
 from relax_mlir.lowering.tir_to_vector.channel_windows import ChannelWindows, match_channels
-from relax_mlir.lowering.tir_to_vector.channel_windows_kernel import emit_channels
+from relax_mlir.lowering.tir_to_vector.channel_windows_pooled import emit_channels
 from relax_mlir.lowering.tir_to_vector.contraction import Contraction
 from relax_mlir.lowering.tir_to_vector.convolution import (
     Convolution,

@@ -16,6 +16,10 @@ from relax_mlir.lowering.tir_to_vector.machine import Machine
 from relax_mlir.lowering.tir_to_vector.multiply import multiply_add
 from relax_mlir.lowering.tir_to_vector.operands import Layout
 from relax_mlir.lowering.tir_to_vector.planes import Planes
+from relax_mlir.lowering.tir_to_vector.team import Part
+from relax_mlir.lowering.tir_to_vector.vector_nest import work_of
+
+Span = tuple[Index, Index]
 
 # Windows of no more elements are written out whole, larger ones only along their rows.
 MOST_ELEMENTS = 36
@@ -76,6 +80,24 @@ class PlanesBase(ABC):
         if padded is not None and not self.found.axes[d].outer:
             count = emit.min(count, emit.size(padded.sizes[d]))
         return count
+
+    @contextmanager
+    def _spread(self, unit: int) -> Iterator[tuple[dict[int, Span], Span]]:
+        """Split the work among threads: planes, those of which there are most, or rows of outputs.
+
+        Args:
+            unit: rows that go together.
+
+        Yields:
+            What a thread does of the outer iterators, in the order of loops, and of rows.
+        """
+        emit, found = self.emit, self.found
+        extents = {i: self.extent(i) for i in found.outer}
+        order = sorted(found.outer, key=lambda i: -e if isinstance(e := extents[i], int) else 0)
+        parts = [Part(extents[i], least=2 * emit.threads) for i in order]
+        parts.append(Part(self.extent(found.row), unit))
+        with emit.team(parts, work_of(emit, found.flat, 1)) as (*ranges, rows):
+            yield dict(zip(order, ranges, strict=True)), rows
 
     @contextmanager
     def _loop(self, span: tuple[Index, Index]) -> Iterator[Index]:

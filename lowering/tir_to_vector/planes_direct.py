@@ -14,13 +14,9 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.machine import Machine
 from relax_mlir.lowering.tir_to_vector.planes import Planes
-from relax_mlir.lowering.tir_to_vector.planes_base import MOST_ELEMENTS, ROWS, PlanesBase
+from relax_mlir.lowering.tir_to_vector.planes_base import MOST_ELEMENTS, ROWS, PlanesBase, Span
 from relax_mlir.lowering.tir_to_vector.planes_pixels import RowPixels, Shifter, Ways
 from relax_mlir.lowering.tir_to_vector.planes_tile import PixelMasks, Tile
-from relax_mlir.lowering.tir_to_vector.team import Part
-from relax_mlir.lowering.tir_to_vector.vector_nest import work_of
-
-Span = tuple[Index, Index]
 
 
 def reads_in_place(found: Planes, machine: Machine) -> bool:
@@ -92,15 +88,8 @@ class DirectPlanes(PlanesBase):
 
     def write(self) -> None:
         """Write the loops."""
-        emit, found = self.emit, self.found
-        extents = {i: self.extent(i) for i in found.outer}
-        order = sorted(found.outer, key=lambda i: -e if isinstance(e := extents[i], int) else 0)
-        with ExitStack() as loops:
-            parts = [Part(extents[i], least=2 * emit.threads) for i in order]
-            parts.append(Part(self.extent(found.row), ROWS[0]))
-            ranges = loops.enter_context(emit.team(parts, work_of(emit, found.flat, 1)))
-            spans = dict(zip(order, ranges, strict=False))
-            self._all(spans, *ranges[-1])
+        with self._spread(ROWS[0]) as (spans, rows):
+            self._all(spans, *rows)
 
     def _all(self, spans: dict[int, Span], low: Index, high: Index) -> None:
         """Write some rows of outputs of some planes."""

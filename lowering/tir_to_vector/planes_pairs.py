@@ -14,7 +14,8 @@ from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.lane_picks import pick_lanes
 from relax_mlir.lowering.tir_to_vector.machine import Machine
 from relax_mlir.lowering.tir_to_vector.planes import Planes
-from relax_mlir.lowering.tir_to_vector.planes_direct import DirectPlanes, Span
+from relax_mlir.lowering.tir_to_vector.planes_base import Span
+from relax_mlir.lowering.tir_to_vector.planes_direct import DirectPlanes
 from relax_mlir.lowering.tir_to_vector.planes_tile import PixelMasks, Tile
 
 # Vectors of a register tile.
@@ -117,7 +118,10 @@ class PairedPlanes(DirectPlanes):
             ]
             with self._planes(spans) as env:
                 corner = emit.add(self.start, self.shifts[0])
-                places = [self._walk(part.row, corner, tops) for part in (lower, upper)]
+                places = [
+                    self._walk(part.row, corner, seen)
+                    for part, seen in ((lower, tops), (upper, bottoms))
+                ]
                 rows = zip(zip(*places, strict=True), zip(*masks, strict=True), tops, strict=True)
                 sums = [self.splat(self.found.flat.init)] * half
                 for ats, pair, (_, _, uses) in rows:

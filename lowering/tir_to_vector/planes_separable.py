@@ -27,7 +27,7 @@ _MOST_TAPS = 16
 _LINES_BYTES = 8192
 _MOST_LINES = 16
 # The result is the same however often an element is combined.
-_IDEMPOTENT = (
+IDEMPOTENT = (
     "arith.maximumf", "arith.minimumf", "arith.maxnumf", "arith.minnumf",
     "arith.maxsi", "arith.minsi", "arith.maxui", "arith.minui", "arith.andi", "arith.ori",
 )  # fmt: skip
@@ -41,7 +41,7 @@ def is_separable(found: Planes) -> bool:
         return False
     if found.fill is not None and found.fill != flat.init:
         return False
-    if flat.combiner not in _IDEMPOTENT and not (flat.combiner in _SUMS and is_zero(flat.init)):
+    if flat.combiner not in IDEMPOTENT and not (flat.combiner in _SUMS and is_zero(flat.init)):
         return False
     seen = [i for axis in found.axes for i in axis.inner]
     return len(seen) == len(set(seen)) and all(

@@ -110,7 +110,11 @@ def test_what_is_not_finite_meets_the_border() -> None:
 POOLS = (
     ("max", "2d", "NHWC", (9, 15, 33), (3, 3), 2, 1),
     ("avg", "2d", "NHWC", (8, 8, 16), (2, 2), 2, 0),
+    # Rows first, then columns: of few outputs, with a stride, and more rows than are kept at once.
     ("max", "2d", "NHWC", (20, 13, 21), (13, 13), 1, 6),
+    ("avg", "2d", "NHWC", (3, 90, 32), (3, 7), 1, 1),
+    ("max", "2d", "NHWC", (33, 18, 16), (5, 4), 2, 0),
+    ("max", "2d", "NHWC", (150, 230, 17), (4, 4), 1, 1),
     ("max", "1d", "NWC", (31, 40), (5,), 3, 2),
     ("avg", "3d", "NDHWC", (5, 6, 7, 17), (3, 2, 3), 1, 1),
 )

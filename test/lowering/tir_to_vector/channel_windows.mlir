@@ -51,3 +51,27 @@ func.func @groups(%x: tensor<1x28x28x128xf32>, %w: tensor<3x3x4x128xf32>) -> ten
   %y = "relax.conv2d"(%x, %w) {padding = array<i64: 1>, groups = 32, data_layout = "NHWC", kernel_layout = "HWIO"} : (tensor<1x28x28x128xf32>, tensor<3x3x4x128xf32>) -> tensor<1x28x28x128xf32>
   return %y : tensor<1x28x28x128xf32>
 }
+
+// -----
+
+// Large windows are combined along rows, then along columns. Four neighbours share what all of them
+// have, and each row of the image is turned to integers once.
+
+// CHECK-LABEL: func.func private @max_pool2d(
+// CHECK: [[LINE:%.*]] = memref.alloc{{.*}} : memref<304xi32>
+// CHECK: [[ROWS:%.*]] = memref.alloc{{.*}} : memref<{{[0-9]+}}xi32>
+// CHECK: scf.for
+// CHECK: scf.if
+// CHECK: vector.load
+// CHECK: vector.store {{.*}}, [[LINE]]
+// CHECK-COUNT-11: arith.maxsi
+// CHECK-NOT: arith.maxsi
+// CHECK-COUNT-4: vector.store {{.*}}, [[ROWS]]
+// CHECK: vector.load [[ROWS]]
+// CHECK-COUNT-15: arith.maxsi
+// CHECK-NOT: arith.maxsi
+// CHECK-COUNT-4: vector.store
+func.func @large_pooling(%x: tensor<1x16x15x32xf32>) -> tensor<1x16x15x32xf32> attributes {relax.function} {
+  %y = "relax.max_pool2d"(%x) {pool_size = array<i64: 5, 5>, padding = array<i64: 2>, layout = "NHWC"} : (tensor<1x16x15x32xf32>) -> tensor<1x16x15x32xf32>
+  return %y : tensor<1x16x15x32xf32>
+}
