@@ -49,7 +49,8 @@ class Sums:
         product = None if isinstance(value.owner, ir.Block) else value.owner.operation
         if not self._fma or product is None or product.name != "arith.mulf":
             return self.combine(total, value)
-        return self._emit.fused(*product.operands, total)
+        left, right = product.operands
+        return self._emit.fused(left, right, total)
 
     def neutral(self, lanes: int) -> ir.Value:
         """Return the total of nothing."""

@@ -59,7 +59,7 @@ class Code:
         machine = llvm.Target.from_default_triple().create_target_machine(opt=0, jit=True)
         image = machine.emit_object(llvm.parse_assembly("\n".join(parts)))
         api = {
-            n: ctypes.cast(getattr(ctypes.pythonapi, n), ctypes.c_void_p).value
+            n: ctypes.cast(getattr(ctypes.pythonapi, n), ctypes.c_void_p).value or 0
             for n in direct_code.API
         }
         names = direct_code.CALL, direct_code.RAISED, plan_code.RUN

@@ -98,7 +98,7 @@ def _roi_pool(
     out = np.zeros((len(rois), images.shape[1], *bins), data.dtype)
     for r, row in enumerate(rois if images.size else ()):
         image = images[_image(row[0], len(images))]
-        bounds: list[list[tuple[int, int]]] = []
+        bounds: list[list[tuple[int, ...]]] = []
         for axis, count in enumerate(bins):
             low, high = (
                 _index(np.floor(row[k] * kind.type(spatial_scale) + kind.type(0.5)), sizes[axis])
