@@ -1,0 +1,34 @@
+"""The loops that convolutions spend their time in: instructions, by processor, and no spills."""
+
+from typing import Any
+
+import pytest
+from inner_loops import CPUS, count, inner_loops_of, most, spills
+
+# Image, kernels, attributes, the fewest multiply-adds, the most instructions for each of them: a
+# third above what there is.
+WINDOWS: dict[str, tuple[tuple[Any, ...], tuple[int, ...], str, int, float]] = {
+    "direct": ((1, 64, "h", "w"), (64, 64, 5, 5), "padding=2", 24, 2.2),
+    "one by one": ((1, 64, 30, 30), (64, 64, 1, 1), "", 24, 2),
+    "winograd": ((1, 64, 30, 30), (64, 64, 3, 3), "padding=1", 24, 2),
+    "depthwise": ((1, 64, 56, 56), (64, 1, 3, 3), "padding=1, groups=64", 63, 2.2),
+    "depthwise, unknown": ((1, 64, "h", "w"), (64, 1, 3, 3), "padding=1, groups=64", 63, 2.5),
+    "channels last": (
+        (1, 56, 56, 64), (64, 1, 7, 7), "padding=3, groups=64, data_layout='NHWC'", 98, 1.8,
+    ),
+    "channels last, unknown": (
+        (1, "h", "w", 64), (64, 1, 7, 7), "padding=3, groups=64, data_layout='NHWC'", 98, 1.8,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("cpu", CPUS)
+@pytest.mark.parametrize("name", WINDOWS)
+def test_windows(name: str, cpu: str) -> None:
+    x, w, attributes, least, each = WINDOWS[name]
+    made = f'R.nn.conv2d(x, R.full({w}, R.const(0.5), "float32"), {attributes})'
+    loop = most(inner_loops_of({"x": (x, "float32")}, made, cpu), "vfmadd")
+    products = count(loop, "vfmadd")
+    assert products >= least
+    assert len(loop) <= each * products, loop
+    assert not [line for line in spills(loop) if "zmm" in line], loop
