@@ -1,6 +1,6 @@
 """Finding operations and functions in a module."""
 
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 
 from relax_mlir.dialects.bindings import ir
 
@@ -48,12 +48,12 @@ def names_below(root: ir.Operation) -> set[str]:
     return found
 
 
-def rename_callees(root: ir.Operation, names: Mapping[str, str]) -> None:
-    """Have the calls of functions below `root` call others, by the old name the new one."""
-    for call in named(root, ("func.call",)):
+def rename_callees(calls: Iterable[ir.Operation], names: Mapping[str, str]) -> None:
+    """Have calls of functions call others, by the old name the new one."""
+    for call in calls:
         name = names.get(ir.FlatSymbolRefAttr(call.attributes["callee"]).value)
         if name is not None:
-            call.attributes["callee"] = ir.FlatSymbolRefAttr.get(name, root.context)
+            call.attributes["callee"] = ir.FlatSymbolRefAttr.get(name, call.context)
 
 
 def has_buffers(root: ir.Operation, wanted: Callable[[ir.Type], bool]) -> bool:

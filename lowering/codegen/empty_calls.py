@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from relax_mlir.dialects.bindings import ir, submodule
-from relax_mlir.lowering.walk import named
 
 if TYPE_CHECKING:
     from relax_mlir.lowering.codegen.ffi_signature import Signature
@@ -15,20 +14,19 @@ scf = submodule("dialects.scf")
 _NOT_EQUAL = 1
 
 
-def skip_empty_calls(functions: Sequence[ir.OpView], callees: "Mapping[str, Signature]") -> None:
-    """Put the calls of some functions under the condition that a result has elements.
+def skip_empty_calls(calls: Sequence[ir.Operation], callees: "Mapping[str, Signature]") -> None:
+    """Put calls under the condition that a result has elements.
 
     Args:
-        functions: whose calls.
+        calls: calls of functions, in place.
         callees: functions that only write buffers, by their names.
     """
-    for function in functions if callees else ():
-        for call in named(function.operation, ("func.call",)):
-            callee = callees.get(ir.FlatSymbolRefAttr(call.attributes["callee"]).value)
-            if callee is not None:
-                _put_under_condition(call, [
-                    (call.operands[position], param.static) for position, param in callee.written
-                ])  # fmt: skip
+    for call in calls if callees else ():
+        callee = callees.get(ir.FlatSymbolRefAttr(call.attributes["callee"]).value)
+        if callee is not None:
+            _put_under_condition(call, [
+                (call.operands[position], param.static) for position, param in callee.written
+            ])  # fmt: skip
 
 
 def _put_under_condition(

@@ -1,6 +1,6 @@
 """What a prim func promises about its arguments, read before it is lowered (V10)."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from relax_mlir.dialects.bindings import ir
@@ -13,7 +13,7 @@ from relax_mlir.lowering.codegen.empty_calls import skip_empty_calls
 from relax_mlir.lowering.codegen.ffi_packed import take_packed
 from relax_mlir.lowering.tir_to_llvm.expand_copy import is_row_major
 from relax_mlir.lowering.tir_to_vector.externs import name_externs
-from relax_mlir.lowering.walk import named, names_below, rename_callees
+from relax_mlir.lowering.walk import collect, rename_callees
 
 STAGE = "calling convention"
 KERNEL_PREFIX = "relax_kernel_"
@@ -150,16 +150,17 @@ def take_signatures(module: ir.Operation) -> list[Signature]:
     Raises:
         CompileError: a parameter of a kind that the calling convention does not carry.
     """
-    functions = [
-        op
-        for op in module.regions[0].blocks[0].operations
-        if op.operation.name == "func.func" and "tir.prim_func" in op.operation.attributes
+    every = [
+        op for op in module.regions[0].blocks[0].operations if op.operation.name == "func.func"
     ]
-    defined = {_name(function): function for function in functions if not function.is_external}
-    purity = _Purity(defined)
+    functions = [op for op in every if "tir.prim_func" in op.operation.attributes]
+    # Found once: a walk over a large kernel takes a millisecond.
+    calling = {_name(function): collect(function.operation, _may_call) for function in every}
+    purity = _Purity({_name(f): calling[_name(f)] for f in functions if not f.is_external})
     found = [_signature(function, purity) for function in functions]
-    skip_empty_calls(functions, {each.name: each for each in found if each.skips_empty})
-    rename_callees(module, {signature.name: signature.kernel for signature in found})
+    calls = [op for each in calling.values() for op in each if op.name == "func.call"]
+    skip_empty_calls(calls, {each.name: each for each in found if each.skips_empty})
+    rename_callees(calls, {signature.name: signature.kernel for signature in found})
     for function, signature in zip(functions, found, strict=True):
         ir.SymbolTable.set_symbol_name(function, signature.kernel)
         _strip(function)
@@ -203,28 +204,36 @@ def _signature(function: ir.OpView, purity: "_Purity") -> Signature:
 
 
 class _Purity:
-    """Which functions do nothing but write buffers, nor do those that they call."""
+    """Which functions do nothing but write buffers, nor do those that they call.
 
-    def __init__(self, functions: Mapping[str, ir.OpView]) -> None:
-        self._functions = functions
+    Args:
+        calling: the calls and assertions of each function that is defined.
+    """
+
+    def __init__(self, calling: Mapping[str, Sequence[ir.Operation]]) -> None:
+        self._calling = calling
         self._known: dict[str, bool] = {}
 
     def has(self, name: str) -> bool:
         """Whether a function does; one that is not defined does not."""
         if name not in self._known:
-            function = self._functions.get(name)
-            self._known[name] = function is not None and self._of(function.operation)
+            calling = self._calling.get(name)
+            self._known[name] = calling is not None and self._of(calling)
         return self._known[name]
 
-    def _of(self, function: ir.Operation) -> bool:
-        kinds = {name for name in names_below(function) if "call" in name or "assert" in name}
-        if not kinds <= {"func.call", *_HARMLESS}:
+    def _of(self, calling: Sequence[ir.Operation]) -> bool:
+        if not {op.name for op in calling} <= {"func.call", *_HARMLESS}:
             return False
-        callees = {
-            ir.FlatSymbolRefAttr(call.attributes["callee"]).value
-            for call in (named(function, ("func.call",)) if "func.call" in kinds else ())
-        }
+        callees = {_callee(op) for op in calling if op.name == "func.call"}
         return all(each.startswith(_THREADS) or self.has(each) for each in callees)
+
+
+def _may_call(op: ir.Operation) -> bool:
+    return "call" in op.name or "assert" in op.name
+
+
+def _callee(call: ir.Operation) -> str:
+    return ir.FlatSymbolRefAttr(call.attributes["callee"]).value
 
 
 def _argument_attributes(function: ir.OpView) -> list[dict[str, ir.Attribute]]:
