@@ -18,15 +18,16 @@ def write_extern(builder: PrimFuncBuilder, stage: ExternOp, buffers: dict[int, B
     """Write a stage of `te.extern` at the current insertion point."""
     from relax_mlir.tir import ir_builder
 
-    block = ir.InsertionPoint.current.block
-    before = len(block.operations)
-    with ir_builder.writing(builder) as writer:
+    with builder.block(stage.name, []), ir_builder.writing(builder) as writer:
+        body = ir.InsertionPoint.current.block
+        before = len(body.operations)
         made = stage.write(
             [ir_builder.BufferVar(buffers[id(each)]) for each in stage.inputs],
             [ir_builder.BufferVar(buffers[id(each)]) for each in stage.outputs],
         )
         writer.emit(made)
-    if len(block.operations) == before:
+        empty = len(body.operations) == before
+    if empty:
         raise ExprError(
             f"te.extern '{stage.name}' writes nothing: its function stores by tir.ir_builder, or "
             "gives back a call on its buffers"

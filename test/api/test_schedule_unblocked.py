@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 from scheduled_programs import HEAD, Program
-from schedules import refused, runs
+from schedules import refused, replays, runs
 
 from relax_mlir import te, tir
+from relax_mlir.ir import assert_structural_equal
 from relax_mlir.script import from_source
 from relax_mlir.tir import Schedule
 
@@ -84,7 +85,7 @@ def test_writers_outside_of_blocks() -> None:
 
 @pytest.mark.parametrize("reverse", [False, True])
 def test_stages_of_te_extern(reverse: bool) -> None:
-    """These are loops without blocks."""
+    """These are loops in one block without iterators."""
     a = te.placeholder((8,), name="A")
     b = te.compute((8,), lambda i: a[i] * 2.0, name="B")
 
@@ -103,7 +104,13 @@ def test_stages_of_te_extern(reverse: bool) -> None:
         step = lambda: sch.reverse_compute_at("D", sch.get_loops("B")[0])  # noqa: E731
     else:
         step = lambda: sch.compute_at("B", sch.get_loops("D")[0])  # noqa: E731
-    refused(sch, step, "loop 'e'")
+    refused(sch, step, "block 'C', which")
+    assert not sch.get_loops("C")
+    refused(sch, lambda: sch.compute_inline("C"), "block 'C' is not one store")
+    sch.cache_read("C", 0, "local")
+    sch.cache_write("B", 0, "local")
+    replays(sch, module)
+    assert_structural_equal(from_source(sch.mod.script()), sch.mod)
     program = Program("extern", "", [(8,), (8,)], lambda a: a * 6 + a[::-1] * 2)
     given = program.inputs()
     found = np.zeros(8, "float32")

@@ -235,3 +235,30 @@ def f(A: T.Buffer((2,), "int32")):
     with pytest.raises(VMError, match="no 199"):
         vm["f"](a)
     assert a[1] == 2
+
+
+def test_bound_checks_inside_of_choices_read_back() -> None:
+    module = from_source("""
+from relax_mlir.script import tir as T
+
+@T.prim_func
+def main(a: T.handle, x: T.handle, b: T.handle):
+    n = T.int64()
+    m = T.int64()
+    A = T.match_buffer(a, (n, m), "float32")
+    X = T.match_buffer(x, (n,), "int32")
+    B = T.match_buffer(b, (n, m), "float32")
+    for i, j in T.grid(n, m):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = T.if_then_else(X[vi] >= 0, A[X[vi], vj] + A[vi, 0], T.float32(7))
+""")
+    checked = tir.transform.InstrumentBoundCheckers()(module)
+    ir.assert_structural_equal(from_source(checked.script()), checked)
+    run = tir.build(checked)["main"]
+    a, x, b = np.ones((3, 2), "f4"), np.array([2, -5, 0], "i4"), np.zeros((3, 2), "f4")
+    run(a, x, b)
+    np.testing.assert_array_equal(b, [[2, 2], [7, 7], [2, 2]])
+    x[2] = 3
+    with pytest.raises(Exception, match="index out of bounds of buffer 'A'"):
+        run(a, x, b)

@@ -2,13 +2,17 @@
 
 from relax_mlir.dialects.bindings import ir, submodule
 from relax_mlir.dialects.relax.dialect import Dims
+from relax_mlir.dialects.relax.types import dtype_of_element
+from relax_mlir.dialects.tir.layout import buffer_type
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
-from relax_mlir.lowering.walk import collect
+from relax_mlir.lowering.walk import collect, named
 from relax_mlir.tir.schedule import buffers
+from relax_mlir.tir.schedule.folding import number_of
 from relax_mlir.tir.transform.functions import each_prim_func, prim_funcs
 
 arith = submodule("dialects.arith")
 memref = submodule("dialects.memref")
+scf = submodule("dialects.scf")
 
 _PLACES = {"memref.load": 0, "memref.store": 1}
 _BELOW, _AT_LEAST = 2, 5
@@ -52,12 +56,77 @@ def _instrument(func: ir.OpView, emit: Emitter) -> None:
         with op.location, ir.InsertionPoint(op):
             inside, zero = None, emit.index(0)
             for axis, index in enumerate(indices):
-                size = _size(buffer, axis, emit)
-                # Two comparisons: scripts have no name for one that takes indices as unsigned.
-                for check in (arith.cmpi(_AT_LEAST, index, zero), arith.cmpi(_BELOW, index, size)):
+                size, low = _size(buffer, axis, emit), zero
+                wide = _number(index)
+                if wide is not None:
+                    op.operands[position + 1 + axis] = arith.index_cast(zero.type, wide)
+                    index, size = wide, arith.index_cast(wide.type, size)
+                    low = arith.ConstantOp(wide.type, 0).result
+                # Two comparisons: scripts have no name for one that takes indices as unsigned,
+                # nor words for one of two numbers, of which nothing is to be checked.
+                known, end = number_of(index), number_of(size)
+                checks = []
+                if known is None or known < 0:
+                    checks.append(arith.cmpi(_AT_LEAST, index, low))
+                if known is None or end is None or known >= end:
+                    checks.append(arith.cmpi(_BELOW, index, size))
+                for check in checks:
                     inside = check if inside is None else arith.andi(inside, check)
+            if inside is None:
+                continue
             attributes = {"message": ir.StringAttr.get(message)}
             ir.Operation.create("tir.assert", operands=[inside], attributes=attributes)
+    for op in collect(func.operation, lambda op: op.name == "scf.if" and len(op.results) > 0):
+        if named(op, ("tir.assert",)):
+            _as_statement(func.operation, op)
+
+
+def _number(index: ir.Value) -> ir.Value | None:
+    """Return a number of data that an index is, as scripts compare it; None for other indices."""
+    if isinstance(index.owner, ir.Block) or index.owner.operation.name != "arith.index_cast":
+        return None
+    given, wide = index.owner.operation.operands[0], ir.IntegerType.get_signless(64)
+    return given if given.type == wide else arith.extsi(wide, given)
+
+
+def _as_statement(func: ir.Operation, op: ir.Operation) -> None:
+    """Have the branches of a value store it: an expression of scripts holds no assertions."""
+    with op.location, ir.InsertionPoint(op):
+        cells = [_cell(func, value.type) for value in op.results]
+        made = scf.IfOp(op.operands[0], has_else=True)
+        for region, block in zip(op.regions, (made.then_block, made.else_block), strict=True):
+            *body, end = [view.operation for view in region.blocks[0].operations]
+            with ir.InsertionPoint(block):
+                last = scf.YieldOp([]).operation
+            for each in body:
+                each.move_before(last)
+            with ir.InsertionPoint(last):
+                for cell, value in zip(cells, end.operands, strict=True):
+                    memref.store(_stored(cell, value), cell, [])
+        for cell, result in zip(cells, op.results, strict=True):
+            found = buffers.loaded(cell, [])
+            if isinstance(result.type, ir.IndexType):
+                found = arith.index_cast(result.type, found)
+            result.replace_all_uses_with(found)
+    op.erase()
+
+
+def _cell(func: ir.Operation, type_: ir.Type) -> ir.Value:
+    """Allocate a buffer of one element for a value of some type."""
+    i1 = isinstance(type_, ir.IntegerType) and type_.width == 1
+    index = isinstance(type_, ir.IndexType)
+    dtype = "bool" if i1 else "int64" if index else dtype_of_element(type_)
+    made = memref.AllocOp(buffer_type([], dtype), [], []).operation
+    made.attributes["tir.dtype"] = ir.StringAttr.get(dtype)
+    made.attributes["tir.name"] = ir.StringAttr.get(buffers.unused_name(func, "chosen"))
+    made.attributes["tir.shape"] = Dims.of([])
+    return made.result
+
+
+def _stored(cell: ir.Value, value: ir.Value) -> ir.Value:
+    if isinstance(value.type, ir.IndexType):
+        return arith.index_cast(ir.IntegerType.get_signless(64), value)
+    return buffers.stored(cell, value)
 
 
 def _size(buffer: ir.Value, axis: int, emit: Emitter) -> ir.Value:
