@@ -181,3 +181,13 @@ for i in range(4):
     ):
         with pytest.raises(ScriptError, match=message):
             read(source("f", params, body))
+
+
+def test_floats_cast_to_signed_numbers_beside_unsigned_ones() -> None:
+    """A cast to the sign of what stands beside it would lose negative numbers."""
+    module = read(source("f", 'A: T.Buffer((2,), "uint8"), X: T.Buffer((2,), "float32"), '
+                         'B: T.Buffer((2,), "int8")', """
+        for i in range(2):
+            B[i] = T.Cast("int8", A[i]) - T.Cast("int8", X[i])
+    """))  # fmt: skip
+    assert 'T.Cast("int8", X[i])' in module.script()

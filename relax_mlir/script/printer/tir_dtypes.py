@@ -68,6 +68,8 @@ class DtypeFinder:
             return "uint8" if dtype == "bool" else dtype
         if op.name == "arith.fptoui" or op.name in _UNSIGNED[:5]:
             return f"u{self.dtype_of_element(value.type)}"
+        if op.name == "arith.fptosi":
+            return self.dtype_of_element(value.type)
         if op.name.startswith("arith.") and op.name.removeprefix("arith.") in INFIX:
             for operand in op.operands:
                 found = self._source(operand)
