@@ -18,7 +18,7 @@ class Program:
 """
 _LABEL = re.compile(r"(\.\w+):")
 _JUMP = re.compile(r"\tj\w+\t(\.\w+)")
-_SPILL = re.compile(r"\tv\w+\t.*\(%r[sb]p\)")
+_SPILL = re.compile(r"\tv\w+\t%[xyz]mm\d+, .*\(%r[sb]p\)")
 
 
 def inner_loops_of(
@@ -74,5 +74,5 @@ def most(loops: list[list[str]], pattern: str) -> list[str]:
 
 
 def spills(loop: list[str]) -> list[str]:
-    """Return the instructions of a loop that keep vectors on the stack."""
+    """Return the instructions of a loop that put vectors on the stack."""
     return [each for each in loop if _SPILL.match(each)]
