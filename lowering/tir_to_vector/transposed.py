@@ -1,7 +1,7 @@
 """Nests that read along one dimension and write along another, by square tiles in registers."""
 
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 
 from relax_mlir.dialects.bindings import ir
@@ -17,13 +17,15 @@ from relax_mlir.lowering.tir_to_vector.transposed_ahead import Ahead
 from relax_mlir.lowering.tir_to_vector.vector_nest import NestWriter, work_of
 
 _ONE = SymExpr.const(1)
-# Wider tiles would not fit the registers.
-_MOST_LANES = 16
+# Higher tiles would not fit the registers. LLVM takes long over the wide ones: where sizes are
+# unknown, and there are two of them, bytes fill half a register.
+_MOST_HEIGHT, _MOST_LANES = 16, 64
 # Elements of a block, along each of its sides, where the caches hold what is written.
 _BLOCK = 64
 # Vectors that cross a line read two; from that many rows on, it pays to begin with whole lines.
 _LEAST_ALIGNED = 128
 _LINE = 64
+_REGISTER = 512
 # How much longer an element takes than a multiply-add of a contraction.
 _ELEMENT = 16
 
@@ -45,17 +47,26 @@ def transposed_iters(flat: FlatNest) -> tuple[int, int] | str:
 
 
 class TransposeWriter(NestWriter):
-    """Writes a nest that transposes: tiles of vectors, and single elements at the edges."""
+    """Writes a nest that transposes: tiles of vectors, and single elements at the edges.
+
+    A tile has so many rows that a register holds a row of the result: `lanes` of what is read by
+    `height`, of which each row gives a piece. Pieces of small elements share registers.
+    """
 
     def __init__(
         self, flat: FlatNest, along: tuple[int, int], emit: Emitter, machine: Machine
     ) -> None:
         super().__init__(flat, along[0], emit, machine)
-        self.lanes = min(self.lanes, _MOST_LANES)
+        known = all(it.extent.value is not None for it in flat.iters)
+        most = _MOST_LANES if known else _MOST_LANES // 2
+        self.lanes = min(self.lanes, most if machine.vector_bits >= _REGISTER else _MOST_HEIGHT)
+        self.height = min(self.lanes, _MOST_HEIGHT)
         self.along, self.across = along
         self.inner = set(along)
         self._tiles: dict[ir.Operation, list[ir.Value]] = {}
         self._row = 0
+        # The first row of a tile that is whole.
+        self._top: Index | None = None
 
     def _maps(self, env: dict[int, Index], free: list[int]) -> None:
         if len(free) > 1 and reading_order(self, free) != free:
@@ -70,17 +81,17 @@ class TransposeWriter(NestWriter):
         columns = emit.size(self.flat.iters[self.along].extent)
         first, last = self._span(self.across)
         whole = emit.round_down(columns, lanes)
-        upto = emit.add(first, emit.round_down(emit.sub(last, first), lanes))
+        upto = emit.add(first, emit.round_down(emit.sub(last, first), self.height))
         ends = (whole, (first, upto))
         far = streams(self)
         condition = self._past_cache(far)
         self.streamed |= condition is not False
-        if isinstance(condition, ir.Value) and far is True:
-            # Of sizes that are known only the alignment is asked for, best before all tiles.
+        if isinstance(condition, ir.Value):
+            # Asked before all tiles, as each of them takes less then.
             with emit.when(condition) as branch:
                 self._tiles_of(env, *ends, far=True, past_cache=True)
             with emit.otherwise(branch):
-                self._tiles_of(env, *ends, far=True, past_cache=False)
+                self._tiles_of(env, *ends, far=far, past_cache=False)
         else:
             self._tiles_of(env, *ends, far=far, past_cache=condition)
         if self.masked:
@@ -97,6 +108,9 @@ class TransposeWriter(NestWriter):
         """
         emit, store = self.emit, self.flat.accesses[self.flat.store]
         condition = streams(self) if far is None else far
+        if self.bits(self.flat.store) * self.lanes < _REGISTER:
+            # What is less than a line goes to memory with the rest of it, if that comes next.
+            return False
         if condition is False or self.past_cache is not None:
             return condition
         rows = [emit.size(s) for i, s in enumerate(store.strides) if i != self.along]
@@ -109,12 +123,12 @@ class TransposeWriter(NestWriter):
         odd: Index = 0
         for unit in units:
             odd = self._or(odd, unit)
-        aligned = emit.compare("eq", self._rest(odd), 0)
+        aligned = emit.compare("eq", self._rest(odd, self.lanes), 0)
         return aligned if condition is True else emit.both(condition, aligned)
 
     def _tiles_of(
         self, env: dict[int, Index], whole: Index, rows: tuple[Index, Index], *,
-        far: bool | ir.Value, past_cache: bool | ir.Value,
+        far: bool | ir.Value, past_cache: bool,
     ) -> None:  # fmt: skip
         """Write the tiles that are full.
 
@@ -125,10 +139,12 @@ class TransposeWriter(NestWriter):
             far: whether the nest goes beyond the cache, for which blocks are chosen.
             past_cache: whether stores go past it, which not all that is far may do.
         """
-        emit, lanes = self.emit, self.lanes
+        emit, lanes, height = self.emit, self.lanes, self.height
         start = self._aligned_start(env, *rows)
         read = self.bits(next(op for op in self.flat.slice if self._reads_across(op))) // 8
-        ahead = Ahead(self, env, read, (start, rows[1])) if far is not False else None
+        ahead = None
+        if far is not False:
+            ahead = Ahead(self, env, read, (start, rows[1]), past_cache=past_cache)
         run, size = (ahead.run, ahead.size) if ahead else (_BLOCK, _BLOCK)
         if isinstance(far, ir.Value):
             run, size = (emit.select(far, emit.index(n), emit.index(_BLOCK)) for n in (run, size))
@@ -137,15 +153,13 @@ class TransposeWriter(NestWriter):
             down = loops.enter_context(self._blocks(start, rows[1], size))
             if ahead:
                 ahead.begin(right, down)
-            y: Index = loops.enter_context(emit.loop(*down, lanes)).counter
+            y: Index = loops.enter_context(emit.loop(*down, height)).counter
             x = loops.enter_context(emit.loop(*right, lanes)).counter
             if ahead:
-                with emit.when(far) if far is not True else nullcontext():
-                    for op in filter(self._reads_across, self.flat.accesses):
-                        ahead.fetch(op, x, y)
+                ahead.at(x, y)
             if start is not rows[0]:
-                y = emit.max(emit.min(y, emit.sub(rows[1], lanes)), rows[0])
-            self._tile(env, x, y, past_cache=past_cache)
+                y = emit.max(emit.min(y, emit.sub(rows[1], height)), rows[0])
+            self._tile(env, x, y, far=far, past_cache=past_cache, ahead=ahead)
 
     def _aligned_start(self, env: dict[int, Index], first: Index, upto: Index) -> Index:
         """Return where tiles begin so that none shares the lines it reads with the next one.
@@ -153,38 +167,38 @@ class TransposeWriter(NestWriter):
         That is up to a tile before the first row, whose tile is moved to it, as the last one is
         moved back: what two tiles write twice is the same, for nothing reads what is written.
         """
-        emit, lanes = self.emit, self.lanes
+        emit, height = self.emit, self.height
         loads = [op for op in self.flat.accesses if op.name == "memref.load"]
         source = next(filter(self._reads_across, loads))
         strides = [self.flat.accesses[op].strides for op in loads if not self._crosses(op)]
         size = self.bits(source) // 8
-        if size * lanes < _LINE or any(0 not in (s[self.along], s[self.across]) for s in strides):
+        if size * height < _LINE or any(0 not in (s[self.along], s[self.across]) for s in strides):
             return first
         odd: Index = 0
         for i, stride in enumerate(self.flat.accesses[source].strides):
             if i != self.across:
                 odd = self._or(odd, emit.size(stride))
         count = emit.sub(upto, first)
-        if (isinstance(odd, int) and odd % lanes) or (
+        if (isinstance(odd, int) and odd % height) or (
             isinstance(count, int) and count < _LEAST_ALIGNED
         ):
             return first
         place, _ = self._address(source, {**env, self.across: first, self.along: 0}, 0)
         pointer = "memref.extract_aligned_pointer_as_index"
         address = emit.op(pointer, [self.bases[source]], emit.index_type)
-        past = self._rest(emit.add(emit.div(address, size), place))
+        past = self._rest(emit.add(emit.div(address, size), place), height)
         if not isinstance(count, int):
             long = emit.compare("sge", count, _LEAST_ALIGNED)
             past = emit.select(long, past, emit.index(0))
         if not isinstance(odd, int):
-            even = emit.compare("eq", self._rest(odd), 0)
+            even = emit.compare("eq", self._rest(odd, height), 0)
             past = emit.select(even, past, emit.index(0))
         return emit.sub(first, past)
 
-    def _rest(self, number: Index) -> ir.Value:
-        """Return a number modulo the lanes."""
+    def _rest(self, number: Index, power: int) -> ir.Value:
+        """Return a number modulo a power of two."""
         emit = self.emit
-        values = [emit.index(number), emit.index(self.lanes - 1)]
+        values = [emit.index(number), emit.index(power - 1)]
         return emit.op("arith.andi", values, emit.index_type)
 
     def _or(self, a: Index, b: Index) -> Index:
@@ -202,29 +216,30 @@ class TransposeWriter(NestWriter):
     def _edges(
         self, env: dict[int, Index], right: tuple[Index, Index], down: tuple[Index, Index, Index]
     ) -> None:  # fmt: skip
-        """Write the tiles that are not full, to the right and below, by one loop for both."""
-        emit, lanes = self.emit, self.lanes
+        """Write what tiles leave over, to the right and below, by one loop over square ones."""
+        emit, side = self.emit, self.height
         (whole, columns), (first, upto, last) = right, down
         edge = (columns, last)
-        if upto == last:
-            if whole != columns:
-                with emit.loop(first, upto, lanes) as loop:
-                    self._tile(env, whole, loop.counter, edge=edge)
+        each = emit.div(emit.add(emit.sub(columns, whole), side - 1), side)
+        if upto == last and whole == columns:
             return
-        if whole == columns:
-            # A thread that has no rows has none to read from either.
-            with emit.loop(0, self._if_any(upto, last, columns), lanes) as loop:
-                self._tile(env, loop.counter, upto, edge=edge)
-            return
-        # First those to the right, one below another; then those below, from left to right.
-        beside = emit.sub(upto, first)
-        beside = self._if_any(whole, columns, beside)
-        below = self._if_any(upto, last, columns)
-        with emit.loop(0, emit.add(beside, below), lanes) as loop:
+        # First those to the right, row by row; then those below, from left to right.
+        beside = emit.mul(emit.div(emit.sub(upto, first), side), each)
+        below = emit.div(emit.add(columns, side - 1), side)
+        below = self._if_any(upto, last, below)
+        with emit.loop(0, emit.add(beside, below)) as loop:
             at = loop.counter
-            is_beside = emit.compare("slt", at, beside)
-            column = emit.select(is_beside, emit.index(whole), emit.index(emit.sub(at, beside)))
-            row = emit.select(is_beside, emit.index(emit.add(first, at)), emit.index(upto))
+            column: Index = emit.mul(emit.sub(at, beside), side)
+            row = upto
+            if whole != columns:
+                is_beside = emit.compare("slt", at, beside)
+                # There may be none, but a divisor has to be.
+                down_by = emit.div(at, emit.max(each, 1))
+                over = emit.sub(at, emit.mul(down_by, each))
+                here = emit.add(whole, emit.mul(over, side))
+                column = emit.select(is_beside, emit.index(here), emit.index(column))
+                here = emit.add(first, emit.mul(down_by, side))
+                row = emit.select(is_beside, emit.index(here), emit.index(row))
             self._tile(env, column, row, edge=edge)
 
     def _if_any(self, first: Index, last: Index, count: Index) -> Index:
@@ -254,57 +269,63 @@ class TransposeWriter(NestWriter):
 
     def _part(self, position: int, is_outer: bool) -> Part:
         # A tile is work enough: what has few channels would all go to one thread.
-        return replace(super()._part(position, is_outer), unit=1 if is_outer else self.lanes)
+        return replace(super()._part(position, is_outer), unit=1 if is_outer else self.height)
 
     def _tile(
         self, env: dict[int, Index], column: Index, row: Index, *,
-        past_cache: bool | ir.Value = False, edge: tuple[Index, Index] | None = None,
+        far: bool | ir.Value = False, past_cache: bool = False,
+        ahead: Ahead | None = None, edge: tuple[Index, Index] | None = None,
     ) -> None:  # fmt: skip
-        """Write a square of elements; with an edge only what lies before those ends."""
-        emit, lanes = self.emit, self.lanes
+        """Write a tile of elements; with an edge a square one, of what lies before those ends."""
+        emit, height = self.emit, self.height
+        lanes = self.lanes if edge is None else height
         masks: dict[str, list[ir.Value]] = {}
         if edge is not None:
             across, down = (emit.sub(end, at) for end, at in zip(edge, (column, row), strict=True))
-            masks = {"load": self._masks(across, down), "store": self._masks(down, across)}
+            masks = {
+                "load": self._masks(lanes, across, height, down),
+                "store": self._masks(height, down, lanes, across),
+            }
         self._tiles = {}
         for op in self.flat.accesses:
             if not self._reads_across(op):
                 continue
             base = self.bases[op]
-            type_ = ir.VectorType.get([lanes], base.type.element_type)
-            vectors = []
+            type_ = ir.VectorType.get([height], base.type.element_type)
+            apart = emit.size(self.flat.accesses[op].strides[self.along])
+            first, _ = self._address(op, {**env, self.across: row, self.along: column}, 0)
+            pieces = []
             for lane in range(lanes):
-                where = {**env, self.across: row, self.along: emit.add(column, lane)}
-                place, _ = self._address(op, where, 0)
+                place = emit.add(first, emit.mul(lane, apart))
                 mask = masks["load"][lane] if masks else None
-                vectors.append(emit.vector_load(base, [place], type_, mask))
-            self._tiles[op] = transpose(emit, vectors)
-        puts: list[tuple[ir.Value, dict[int, Index], Index, ir.Value | None]] = []
-        for self._row in range(lanes):
+                pieces.append(emit.vector_load(base, [place], type_, mask))
+            joined = [join(emit, pieces[i::height]) for i in range(height)]
+            self._tiles[op] = transpose(emit, joined)
+        if ahead and far is not True:
+            with emit.when(far):
+                ahead.fetch_all()
+        self._top = row if edge is None else None
+        for self._row in range(height):
             at = emit.add(row, self._row)
             # No mask keeps a row beyond the end from reading what all of its elements take.
             inner = {**env, self.across: emit.min(at, emit.sub(edge[1], 1)) if edge else at}
             mask = masks["store"][self._row] if masks else None
-            puts.append((self._value(inner, column, lanes, mask), inner, column, mask))
-            if isinstance(past_cache, bool):
-                self._put(*puts.pop(), past_cache)
-        self._tiles = {}
-        if puts:
-            with emit.when(past_cache) as branch:
-                for put in puts:
-                    self._put(*put, True)
-            with emit.otherwise(branch):
-                for put in puts:
-                    self._put(*put, False)
+            self._put(self._value(inner, column, lanes, mask), inner, column, mask, past_cache)
+            if ahead and far is True:
+                ahead.fetch(self._row)
+        self._tiles, self._top = {}, None
 
-    def _masks(self, count: Index, live: Index) -> list[ir.Value]:
+    def _masks(self, vectors: int, count: Index, lanes: int, live: Index) -> list[ir.Value]:
         """Return masks of vectors, of which the first `count` have `live` lanes."""
-        emit, lanes = self.emit, self.lanes
+        emit = self.emit
         whole = emit.mask(live, lanes)
         none = emit.constant(whole.type, 0)
         if isinstance(count, int):
-            return [whole if lane < count else none for lane in range(lanes)]
-        return [emit.select(emit.compare("sgt", count, lane), whole, none) for lane in range(lanes)]
+            return [whole if number < count else none for number in range(vectors)]
+        return [
+            emit.select(emit.compare("sgt", count, number), whole, none)
+            for number in range(vectors)
+        ]
 
     def _single(
         self, env: dict[int, Index], columns: tuple[Index, Index], rows: tuple[Index, Index]
@@ -315,6 +336,14 @@ class TransposeWriter(NestWriter):
         with emit.loop(*rows) as down, emit.loop(*columns) as right:
             inner = {**env, self.across: down.counter}
             self._put(self._value(inner, right.counter, 1, None), inner, right.counter, None)
+
+    def _address(self, op: ir.Operation, env: dict[int, Index], at: Index) -> tuple[Index, bool]:
+        if self._top is None:
+            return super()._address(op, env, at)
+        # How far rows of a tile are from its first one is the same for all tiles.
+        place, walks = super()._address(op, {**env, self.across: self._top}, at)
+        apart = self.emit.size(self.flat.accesses[op].strides[self.across])
+        return self.emit.add(place, self.emit.mul(self._row, apart)), walks
 
     def _get(
         self, op: ir.Operation, env: dict[int, Index], at: Index, lanes: int, mask: ir.Value | None
@@ -327,14 +356,17 @@ class TransposeWriter(NestWriter):
 
 
 def transpose(emit: Emitter, vectors: list[ir.Value]) -> list[ir.Value]:
-    """Return the columns of a square of vectors, swapping blocks off the diagonal, size by size."""
-    lanes = len(vectors)
+    """Return the columns of a square of vectors, swapping blocks off the diagonal, size by size.
+
+    Vectors that are longer by a factor are as many squares side by side.
+    """
+    height, lanes = len(vectors), vectors[0].type.shape[0]
     width = 1
-    while width < lanes:
+    while width < height:
         low = [i if not i & width else lanes + i - width for i in range(lanes)]
         high = [i + width if not i & width else lanes + i for i in range(lanes)]
         result = list(vectors)
-        for i in range(lanes):
+        for i in range(height):
             if not i & width:
                 pair = (vectors[i], vectors[i + width])
                 result[i] = emit.shuffle(*pair, low)
@@ -342,3 +374,12 @@ def transpose(emit: Emitter, vectors: list[ir.Value]) -> list[ir.Value]:
         vectors = result
         width *= 2
     return vectors
+
+
+def join(emit: Emitter, vectors: list[ir.Value]) -> ir.Value:
+    """Return a power of two of vectors one after another, as one."""
+    while len(vectors) > 1:
+        both = range(2 * vectors[0].type.shape[0])
+        pairs = zip(vectors[::2], vectors[1::2], strict=True)
+        vectors = [emit.shuffle(*pair, both) for pair in pairs]
+    return vectors[0]

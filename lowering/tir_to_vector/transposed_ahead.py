@@ -2,7 +2,6 @@
 
 from typing import TYPE_CHECKING
 
-from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 
 if TYPE_CHECKING:
@@ -11,8 +10,9 @@ if TYPE_CHECKING:
 _LINE = 64
 # Lines of each row that a block reads: memory gives adjacent ones in the least time.
 _LINES = 16
-# Vectors that it writes of each row: more rows read would not be open in memory at once.
-_VECTORS = 4
+# Rows that it reads, at least two vectors: of rows whose distance is a power of two more would not
+# stay in the second-level cache beside those of the next block. Plain stores do better with more.
+_ROWS, _ROWS_PLAIN = 48, 64
 
 
 class Ahead:
@@ -25,15 +25,17 @@ class Ahead:
         env: counters of the outer iterators.
         size: bytes of an element that is read.
         rows: what the tiles read of each row, from where to where.
+        past_cache: whether its stores go past the cache.
     """
 
     def __init__(
         self, writer: "TransposeWriter", env: dict[int, Index], size: int,
-        rows: tuple[Index, Index],
+        rows: tuple[Index, Index], *, past_cache: bool,
     ) -> None:  # fmt: skip
         self._writer, self._env, self._rows = writer, env, rows
         self._line = _LINE // size
-        self.run, self.size = _VECTORS * writer.lanes, _LINES * self._line
+        self._vectors = max((_ROWS if past_cache else _ROWS_PLAIN) // writer.lanes, 2)
+        self.run, self.size = self._vectors * writer.lanes, _LINES * self._line
         extent = writer.flat.iters[writer.across].extent.value
         # Shorter rows have no such lines.
         self._pays = extent is None or extent >= self.size
@@ -49,26 +51,41 @@ class Ahead:
             emit.select(more, emit.index(down[1]), emit.index(self._rows[0])),
         )
 
-    def fetch(self, op: ir.Operation, column: Index, row: Index) -> None:
-        """Ask for what belongs to a tile, of what one of the loads reads."""
+    def at(self, column: Index, row: Index) -> None:
+        """Set which tile is next; what belongs to it of the next block is asked for beside it."""
+        self._places = {}
         if not self._pays:
             return
         writer, emit = self._writer, self._writer.emit
-        lanes = writer.lanes
-        each = lanes * lanes // self._line
+        self._each = writer.lanes * writer.height // self._line
         steps = [
-            emit.div(emit.sub(at, first), lanes)
-            for at, first in zip((column, row), self._first, strict=True)
+            emit.div(emit.sub(at, first), size)
+            for at, first, size in zip(
+                (column, row), self._first, (writer.lanes, writer.height), strict=True
+            )
         ]
-        tile = emit.add(emit.mul(steps[1], _VECTORS), steps[0])
-        number = emit.div(tile, _LINES // each)
-        part = emit.sub(tile, emit.mul(number, _LINES // each))
+        tile = emit.add(emit.mul(steps[1], self._vectors), steps[0])
+        number = emit.div(tile, _LINES // self._each)
+        part = emit.sub(tile, emit.mul(number, _LINES // self._each))
         where = {
             **self._env,
             writer.along: emit.add(self._next[0], number),
-            writer.across: emit.add(self._next[1], emit.mul(part, each * self._line)),
+            writer.across: emit.add(self._next[1], emit.mul(part, self._each * self._line)),
         }
-        place, _ = writer._address(op, where, 0)
-        for line in range(each):
-            at = emit.add(place, line * self._line)
-            emit.prefetch(writer.bases[op], at, far=True)
+        for op in filter(writer._reads_across, writer.flat.accesses):
+            self._places[op], _ = writer._address(op, where, 0)
+
+    def fetch(self, row: int) -> None:
+        """Ask for what goes with one of the rows that a tile stores.
+
+        Between stores, as what is asked for all at once may be forgotten.
+        """
+        writer, emit = self._writer, self._writer.emit
+        for op, place in self._places.items():
+            for line in range(row, self._each, writer.height):
+                emit.prefetch(writer.bases[op], emit.add(place, line * self._line), far=True)
+
+    def fetch_all(self) -> None:
+        """Ask for all that goes with a tile."""
+        for row in range(self._writer.height):
+            self.fetch(row)

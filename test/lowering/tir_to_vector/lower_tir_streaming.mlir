@@ -99,15 +99,21 @@ func.func @any(%A: memref<?xf32> {tir.name = "A", tir.dtype = "float32", tir.sha
 
 // -----
 
-// What is turned past the cache is asked for a block ahead, by lines of rows: with each tile of 16
-// rows that many lines, whether or not its stores are aligned.
+// What is turned past the cache is asked for a block ahead, by lines of rows: a line with each vector
+// that is stored, whether or not it is aligned. Blocks have 48 rows where stores go past the cache.
 #s = affine_map<() -> (4096, 4096)>
 // CHECK-LABEL: func.func @turned
 // CHECK: scf.if
-// CHECK-COUNT-4: scf.for
+// CHECK: scf.for {{.*}} step %c48
+// CHECK-COUNT-3: scf.for
 // CHECK-NOT: scf.if
-// CHECK-COUNT-16: memref.prefetch {{.*}}, read, locality<2>, data
-// CHECK-COUNT-16: nontemporal = true
+// CHECK-NOT: prefetch
+// CHECK: nontemporal = true
+// CHECK-NOT: nontemporal
+// CHECK: memref.prefetch {{.*}}, read, locality<2>, data
+// CHECK-NOT: prefetch
+// CHECK: nontemporal = true
+// CHECK-COUNT-14: nontemporal = true
 // CHECK: } else {
 // CHECK-NOT: nontemporal
 // CHECK-COUNT-16: memref.prefetch {{.*}}, read, locality<2>, data
@@ -224,19 +230,22 @@ func.func @swapped(%A: memref<?x?x?xf32> {tir.name = "A", tir.dtype = "float32",
 
 // -----
 
-// A transposition of unknown size asks once a tile whether what it writes goes past the cache, and has
-// one more for its edges.
+// A transposition of unknown size asks once whether what it writes goes past the cache. Else each tile
+// asks whether it is far; there is one more for the edges.
 #any = affine_map<()[s0, s1] -> (s0, s1)>
 // CHECK-LABEL: func.func @turned_any
 // CHECK: [[FAR:%.*]] = arith.cmpi sge
 // CHECK: [[PAST:%.*]] = arith.andi [[FAR]], {{.*}} : i1
+// CHECK: scf.if [[PAST]] {
+// CHECK-NOT: scf.if
+// CHECK-COUNT-16: vector.load
+// CHECK-COUNT-16: nontemporal = true
+// CHECK: } else {
+// CHECK-NOT: nontemporal
+// CHECK-COUNT-16: vector.load
 // CHECK: scf.if [[FAR]] {
 // CHECK-COUNT-16: memref.prefetch {{.*}}, read, locality<2>, data
 // CHECK: }
-// CHECK-COUNT-16: vector.load
-// CHECK: scf.if [[PAST]] {
-// CHECK-COUNT-16: nontemporal = true
-// CHECK: } else {
 // CHECK-COUNT-16: vector.store
 // CHECK-COUNT-16: vector.maskedload
 // CHECK-NOT: vector.{{(masked)?}}load
@@ -254,6 +263,39 @@ func.func @turned_any(%A: memref<?x?xf32> {tir.name = "A", tir.dtype = "float32"
       ^bb0(%vi: index, %vj: index):
         %a = memref.load %A[%vj, %vi] : memref<?x?xf32>
         memref.store %a, %B[%vi, %vj] : memref<?x?xf32>
+        "tir.yield"() : () -> ()
+      }, {
+      }) {block_name = "turned", iter_types = ["spatial", "spatial"]} : (index, index, index, index) -> ()
+      "tir.yield"() : () -> ()
+    }) {kind = "serial"} : (index, index) -> ()
+    "tir.yield"() : () -> ()
+  }) {kind = "serial"} : (index, index) -> ()
+  return
+}
+
+// -----
+
+// Of small elements a tile has as many rows as fill a register: 16 bytes of each of 64.
+#small = affine_map<() -> (8192, 8192)>
+// CHECK-LABEL: func.func @turned_bytes
+// CHECK: scf.if
+// CHECK-COUNT-64: vector.load {{.*}} vector<16xi8>
+// CHECK: vector.shuffle {{.*}} vector<16xi8>, vector<16xi8>
+// CHECK: vector.shuffle {{.*}} vector<32xi8>, vector<32xi8>
+// CHECK-COUNT-16: vector.store {{.*}} {alignment = 64 : i64, nontemporal = true} : {{.*}} vector<64xi8>
+// CHECK: } else {
+func.func @turned_bytes(%A: memref<8192x8192xi8> {tir.name = "A", tir.dtype = "int8", tir.shape = #relax.dims<[], #small>},
+                        %B: memref<8192x8192xi8> {tir.name = "B", tir.dtype = "int8", tir.shape = #relax.dims<[], #small>}) attributes {tir.prim_func} {
+  %n = arith.constant 8192 : index
+  %c0 = arith.constant 0 : index
+  "tir.for"(%c0, %n) ({
+  ^bb0(%i: index):
+    "tir.for"(%c0, %n) ({
+    ^bb0(%j: index):
+      "tir.block"(%i, %j, %n, %n) ({
+      ^bb0(%vi: index, %vj: index):
+        %a = memref.load %A[%vj, %vi] : memref<8192x8192xi8>
+        memref.store %a, %B[%vi, %vj] : memref<8192x8192xi8>
         "tir.yield"() : () -> ()
       }, {
       }) {block_name = "turned", iter_types = ["spatial", "spatial"]} : (index, index, index, index) -> ()
