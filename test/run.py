@@ -1,6 +1,7 @@
 """Run lit, then pytest, over the folder of this file; say in one closing line how it went."""
 
 import argparse
+import compileall
 import json
 import os
 import subprocess
@@ -11,6 +12,7 @@ from collections import Counter
 from pathlib import Path
 
 TEST = Path(__file__).resolve().parent
+PACKAGES = ("relax_mlir", "dialects", "lowering")
 LIT_GOOD = {"PASS": "passed", "XFAIL": "expected failures", "FLAKYPASS": "passed"}
 LIT_SKIPPED = {"UNSUPPORTED": "skipped", "SKIPPED": "skipped", "EXCLUDED": "skipped"}
 
@@ -53,6 +55,9 @@ def main() -> int:
         message = f"lit's commands cannot have spaces in file names: move {TEST.parent}"
         print(f"error: {message}", file=sys.stderr)
         return 1
+    # With PYTHONDONTWRITEBYTECODE each of some hundred processes would parse all modules again.
+    for name in PACKAGES:
+        compileall.compile_dir(TEST.parent / name, quiet=2, workers=jobs)
     parts, failed = [], False
     with tempfile.TemporaryDirectory() as folder:
         for name, runner in (("lit", run_lit), ("pytest", run_pytest)):
