@@ -1,5 +1,6 @@
 """LLVM's optimiser: its whole pipeline, or for code that is vector code already a few passes."""
 
+import itertools
 from collections.abc import Set
 
 import llvmlite.binding as llvm
@@ -28,8 +29,11 @@ _SIMPLIFY = ("sroa", "simplify_cfg", "instruction_combine", "loop_rotate")
 _UNROLL = ("loop_unroll", "instruction_combine", "simplify_cfg")
 # Both where none may be: instructions are looked at once, before loops repeat their tests.
 _KEEP = ("sroa", "simplify_cfg", "instruction_combine", "loop_rotate", "simplify_cfg")
-# Where no loop is to have better addresses either, what looking at instructions would gain is not
-# worth its time, a tenth of a compilation; constants, which are loads, are all that has to fold.
+# Where no loop is to have better addresses either and there is much, what looking at instructions
+# would gain is not worth its time, a tenth of a compilation; constants, which are loads, are all
+# that has to fold. Of little code it takes little, and products of a row read memory for addresses
+# without it.
+_MUCH = 700
 _LEAVE = ("sroa", "simplify_cfg", "sccp", "loop_rotate", "simplify_cfg")
 
 
@@ -79,7 +83,8 @@ def _optimize(
         return
     names = _names_by_note(module)
     loading = names[INVARIANT_LOADS]
-    left, kept, rest = names[LEFT_LOOPS] - loading, names[KEPT_LOOPS] - loading, names[None]
+    left = {each.name for each in _bodies(module, names[LEFT_LOOPS] - loading) if _is_much(each)}
+    kept, rest = (names[KEPT_LOOPS] | names[LEFT_LOOPS]) - loading - left, names[None]
     _run(builder.getFunctionPassManager(), _bodies(module, loading), builder)
     for passes, of in ((_SIMPLIFY, rest), (_KEEP, kept), (_LEAVE, left)):
         functions = _bodies(module, of)
@@ -104,6 +109,11 @@ def _names_by_note(module: llvm.ModuleRef) -> dict[str | None, set[str]]:
 def _bodies(module: llvm.ModuleRef, names: Set[str]) -> list[llvm.ValueRef]:
     """Return the functions of some names that are still there."""
     return [each for each in module.functions if each.name in names and not each.is_declaration]
+
+
+def _is_much(function: llvm.ValueRef) -> bool:
+    instructions = (each for block in function.blocks for each in block.instructions)
+    return sum(1 for _ in itertools.islice(instructions, _MUCH)) == _MUCH
 
 
 def read(source: str, target: Target, machine: llvm.TargetMachine) -> llvm.ModuleRef:
