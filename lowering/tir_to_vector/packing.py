@@ -6,6 +6,7 @@ from typing import Generic, Protocol, TypeVar
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
+from relax_mlir.lowering.tir_to_vector.idle_loops import steps_of
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.microkernel import Flat
 from relax_mlir.lowering.tir_to_vector.transposed import transpose
@@ -190,8 +191,10 @@ class PanelPacker(Packer[Loader]):
         emit = self.load.emit
         apart = self.masks is None
         whole = emit.round_down(columns, self.width) if apart else columns
-        many = emit.round_down(steps, self.rows)
-        for first, last, rows in ((0, many, self.rows), (many, steps, 1)):
+        # Rows of no panel at all would each be asked for none: small products notice.
+        read = steps if isinstance(steps, int) else steps_of(emit, steps, [whole])
+        many = emit.round_down(read, self.rows)
+        for first, last, rows in ((0, many, self.rows), (many, read, 1)):
             if first == last:
                 continue
             with emit.loop(first, last, rows) as p, emit.loop(0, whole, self.width) as column:
