@@ -20,9 +20,10 @@ from typing import Any
 
 import numpy as np
 
-# Names the folder, or with one of `_OFF` says that there is none.
+# Names the folder, or with one of `_OFF` says that there is none, with one of `_ON` the default.
 ENVIRONMENT = "RELAX_MLIR_CACHE"
 _OFF = ("", "0", "off", "false", "no")
+_ON = ("1", "on", "true", "yes")
 _MAGIC = b"relax-mlir cache 2\n"
 _DIGEST_BYTES = 32
 _LENGTH_BYTES = 8
@@ -58,15 +59,18 @@ class CompileCache:
         """Return the cache that a setting means: a folder, False for none, True for the user's.
 
         The user's is named by the environment variable `RELAX_MLIR_CACHE`, which may also be `0` or
-        `off`; without it, it is `relax-mlir` in the folder where the system keeps caches.
+        `off`; without it, or where it is `1` or `on`, it is `relax-mlir` in the folder where the
+        system keeps caches.
         """
         if setting is False:
             return None
         if setting is not True:
             return CompileCache(Path(setting).expanduser())
-        named = os.environ.get(ENVIRONMENT)
-        if named is not None:
-            return None if named.lower() in _OFF else CompileCache(Path(named).expanduser())
+        named = os.environ.get(ENVIRONMENT, "on")
+        if named.lower() in _OFF:
+            return None
+        if named.lower() not in _ON:
+            return CompileCache(Path(named).expanduser())
         try:
             caches = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
         except RuntimeError:  # the user has no home

@@ -183,8 +183,11 @@ def test_settings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for off in ("0", "off", ""):
         monkeypatch.setenv("RELAX_MLIR_CACHE", off)
         assert CompileCache.find() is None
-    monkeypatch.delenv("RELAX_MLIR_CACHE")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    for on in ("1", "on", "ON", "true", "yes"):
+        monkeypatch.setenv("RELAX_MLIR_CACHE", on)
+        assert CompileCache.find() == CompileCache(tmp_path / "relax-mlir")
+    monkeypatch.delenv("RELAX_MLIR_CACHE")
     assert CompileCache.find() == CompileCache(tmp_path / "relax-mlir")
     with pytest.raises(TypeError, match=r"relax\.compile_cache"):
         PassContext(config={"relax.compile_cache": 3})
