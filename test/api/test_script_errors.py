@@ -211,6 +211,9 @@ class M:
     @T.prim_func
     def g(A: T.Buffer((2,), "float32"), B: T.Buffer((2,), "float32"), n: T.int64):
         B[0] = A[0]
+    @T.prim_func
+    def k(A: T.Buffer((2,), "float32"), j: T.int64, B: T.Buffer((2,), "float32")):
+        B[0] = A[j]
     @R.function
     def h(x: R.Tensor((2,), "float32")):
         return x
@@ -229,6 +232,10 @@ class M:
     check(module.format(call), call, "'g' takes 2 buffers, the call passes 2 and 1 output")
     call = f"R.call_tir(cls.g, (x,), {out})"
     check(module.format(call), call, "'g' takes 1 integers after its buffers")
+    for call in (f"R.call_tir(cls.k, (x,), {out}, tir_vars=(3,))", "R.call_tir((2,), cls.k, (x,))"):
+        check(
+            module.format(call), "cls.k", "'k' takes 'j', which is no buffer, before buffer 'B'; "
+        )
     check(module.format(f"R.call_tir(cls.h, (x,), {out})"), "cls.h", "'h' is a Relax function")
     check(module.format("cls.hh(x)"), "cls.hh", "undefined function 'cls.hh'; did you mean 'h")
 

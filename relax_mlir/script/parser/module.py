@@ -239,6 +239,22 @@ class ModuleParser:
         """Return how many integers a prim func takes."""
         return len(self._inputs(function)) - self.buffer_count(function)
 
+    def stray_parameters(self, function: Function) -> tuple[str, str] | None:
+        """Return a parameter that is no buffer and the buffer after it; None where there is none.
+
+        A destination-passing call passes all buffers first, so it cannot call such a prim func.
+        """
+        names = [
+            ir.StringAttr(item["tir.name"]).value for item in function.op.attributes["arg_attrs"]
+        ]
+        before = ""
+        for name, type_ in zip(names, self._inputs(function), strict=True):
+            if not isinstance(type_, ir.MemRefType):
+                before = before or name
+            elif before:
+                return before, name
+        return None
+
     def output_dtype(self, function: Function, index: int) -> str:
         """Return the dtype of a prim func's buffer, counted from the last when negative."""
         count = self.buffer_count(function)

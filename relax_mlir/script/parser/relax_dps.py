@@ -107,6 +107,8 @@ def call_tir(
     if target is None:
         near = did_you_mean(ast.unparse(given["func"]), p.module.names)
         p.scope.fail(given["func"], f"expected a prim func or the name of a packed function{near}")
+    if target.prim is not None:
+        _check_order(p, given["func"], target.prim)
     args = p.fields(given["args"])
     if modern:
         shapes, results, many = _modern_outputs(p, given["result"])
@@ -148,6 +150,18 @@ def _indices(p: ExprParser, node: Node) -> list[int]:
     if not values or not all(type(each) is int for each in values):
         p.scope.fail(node, "inplace_indices has a number for each output")
     return list(values)
+
+
+def _check_order(p: ExprParser, node: Node, prim: Any) -> None:
+    """Raise a ScriptError for a prim func that takes anything before one of its buffers."""
+    stray = p.module.stray_parameters(prim)
+    if stray is not None:
+        other, buffer = stray
+        p.scope.fail(
+            node,
+            f"'{prim.name}' takes '{other}', which is no buffer, before buffer '{buffer}'; "
+            f"R.call_tir passes integers after all buffers: move '{other}' behind them",
+        )
 
 
 def _check_buffers(p: ExprParser, node: Node, prim: Any, types: Sequence[ir.Type]) -> None:
