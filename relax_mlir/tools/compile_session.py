@@ -23,7 +23,7 @@ from relax_mlir.tools.sources import Source
 from relax_mlir.transform import config, registry
 from relax_mlir.transform.builder import build as check_passes
 from relax_mlir.transform.context import DEFAULT_OPT_LEVEL, PassContext
-from relax_mlir.transform.diagnostics import DiagnosticContext
+from relax_mlir.transform.diagnostics import Diagnostic, DiagnosticContext
 from relax_mlir.transform.execution import Execution
 from relax_mlir.transform.options import split_top_level
 from relax_mlir.transform.pipeline import Pipeline, parse_steps
@@ -89,6 +89,8 @@ class Session:
                         mod, self.target, pipeline=self.pipeline, log=looked_at
                     )
                     data = self._emit(executable, log)
+                    if not executable.global_funcs and not executable.native:
+                        self._reported.diagnostics.append(_nothing_to_call(source))
         except PassError as error:
             self._tell(source, error)
             return 1
@@ -248,6 +250,14 @@ class _Log(BuildLog):
         if self._keep and text is not None:
             self.texts[f".{suffix}"] = text
         super().add(name, seconds, text, suffix)
+
+
+def _nothing_to_call(source: Source) -> Diagnostic:
+    return Diagnostic(
+        "warning",
+        "there is nothing to call: the module has no Relax function and no prim func with a body",
+        source.name,
+    )
 
 
 def _parsed(value: str) -> Any:

@@ -18,6 +18,9 @@
 // RUN: relax-compile %s --to=LegalizeOps --print-ir-after-change 2>&1 >%t | FileCheck %s --check-prefix=CHANGE
 // RUN: relax-compile %s -o %t.rxe --opt-bisect-limit=1 2>&1 | FileCheck %s --check-prefix=BISECT
 
+// A module without functions is one, though seldom what was meant.
+// RUN: echo | relax-compile - -o %t4.rxe 2>&1 | FileCheck %s --check-prefix=EMPTY
+
 // What fails is said in a line, and writes nothing.
 // RUN: rm -f %t3.rxe %t.repro.mlir
 // RUN: not relax-compile %S/Inputs/not_well_formed.mlir -o %t3.rxe --crash-reproducer=%t.repro.mlir 2>&1 | FileCheck %s --check-prefix=FORM
@@ -66,6 +69,8 @@ func.func @main(%x: tensor<?x4xf32, #relax.dims<["n"], affine_map<()[n] -> (n, 4
 // BISECT-NEXT: BISECT: NOT running pass (2) SimplifyKnownStatistics
 // BISECT-NEXT: BISECT: NOT running pass (3) PackKernels
 // BISECT-NEXT: BISECT: NOT running pass (4) FoldConstant
+// EMPTY: {{^}}<stdin>: warning: there is nothing to call: the module has no Relax function and no prim func with a body{{$}}
+// EMPTY-NOT: {{^.}}
 // FORM: not_well_formed.mlir:2:8: error: symbol 'n'
 // FLAG: {{^}}error: unknown flag '--opt-levl'; did you mean '--opt-level'?
 // PASS: {{^}}error: unknown pass 'FuseOp'; did you mean 'FuseOps'?
