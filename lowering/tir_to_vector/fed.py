@@ -45,10 +45,10 @@ class FedReduction(NestWriter):
         """Have what the map writes fetched."""
         self._producer.fetch_result(position)
 
-    def fetches(self, buffer: ir.Value, position: int, rows: int = 1) -> bool:
+    def fetches(self, buffer: ir.Value, position: int) -> bool:
         """Have lines fetched, by the map too."""
-        found = self._producer.fetches(buffer, position, rows)
-        return found or super().fetches(buffer, position, rows)
+        found = self._producer.fetches(buffer, position)
+        return found or super().fetches(buffer, position)
 
     def begin_row(self, position: int, row: Index) -> None:
         """Set where in a block of rows the code is, for the map too."""

@@ -11,7 +11,6 @@ from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.late_rows import ROWS, LateRows
 from relax_mlir.lowering.tir_to_vector.long_rows import LongRow, long_row
 from relax_mlir.lowering.tir_to_vector.machine import Machine
-from relax_mlir.lowering.tir_to_vector.row_aliases import behind, sources_of, spare
 from relax_mlir.lowering.tir_to_vector.row_blocks import (
     come_from_afar,
     merge_shared,
@@ -116,11 +115,8 @@ def emit_fused(group: list[FlatNest], count: int, emit: Emitter, machine: Machin
     block: Index = 1 if far is True else near
     most = block if far is False else emit.max(block, ROWS)
     sizes = {buffer: size_of_rows(size, most, emit) for buffer, size in kept.items()}
-    sources = sources_of(group, over) if far is not False else {}
     for each in over if far is not False else ():
         size = size_of_rows(each.size, ROWS, emit)
-        if each.buffer in sources:
-            size = emit.add(size, spare(each.buffer))
         sizes[each.buffer] = size if far is True else emit.select(far, size, 1)
     row = long_row(group, count)
 
@@ -139,8 +135,6 @@ def emit_fused(group: list[FlatNest], count: int, emit: Emitter, machine: Machin
                     for buffer, size in sizes.items()
                     if far or buffer in kept
                 }
-                for buffer, source in sources.items() if far else ():
-                    rows[buffer] = behind(rows[buffer], source, emit)
                 nests = [placed(flat, rows) for flat in nests]
                 writers = _writers(nests, count, emit, machine, near=not far)
                 for writer in writers:

@@ -1,7 +1,7 @@
 """Reductions in vectors: across what is stored, along what is read, and one sum in pieces."""
 
 import functools
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.symbolic import product
@@ -25,16 +25,6 @@ _CACHE = 2 << 20
 # Elements of a piece of a sum, and from how many sums on each is summed as a whole.
 _PIECE = 1 << 15
 _FEW_SUMS = 16
-
-
-class BesideSteps(Protocol):
-    """Steps that are written in the loop of a nest: what they carry, and one of them."""
-
-    carried: list[ir.Value]
-
-    def step(self, at: Index, carried: list[ir.Value]) -> list[ir.Value]:
-        """Write a step; returns what it makes of what the loop carries."""
-        ...
 
 
 def reduce_across(writer: "NestWriter", env: dict[int, Index], reductions: list[int]) -> None:
@@ -160,39 +150,9 @@ def _reduce_long(writer: "NestWriter", row: LongRow, env: dict[int, Index]) -> N
     writer._put(loop.results[0], env, 0, None)
 
 
-class Beside:
-    """A reduction along its vectors whose longest steps are written in another loop.
-
-    Args:
-        writer: of the nest, which has at least one such step.
-        env: counters of the other iterators.
-    """
-
-    def __init__(self, writer: "NestWriter", env: dict[int, Index]) -> None:
-        self._writer, self._env = writer, env
-        self._totals = _sums_of(writer, shared=True)
-        self._wide = writer.lanes * WIDE
-        self.carried = self._totals.begin(self._totals.neutral(self._wide))
-
-    def step(self, at: Index, carried: list[ir.Value]) -> list[ir.Value]:
-        """Write a step; returns what it makes of what the loop carries."""
-        value = self._writer._value(self._env, at, self._wide, None)
-        return self._totals.step(carried, value)
-
-    def end(self) -> None:
-        """Write what is left to do after the loop, whose results are in `carried`."""
-        writer, env = self._writer, self._env
-        assert writer.vector is not None
-        extent = writer.flat.iters[writer.vector].extent
-        span = (0, writer.emit.size(extent))
-        totals, total = _total(writer, env, [], span, extent.value, done=self.carried)
-        writer._put(totals.combine(writer._start(env, 0, 1, None), total), env, 0, None)
-
-
 def _total(
     writer: "NestWriter", env: dict[int, Index], reductions: list[int],
     span: tuple[Index, Index], known: int | None, *, even: bool = False,
-    done: list[ir.Value] | None = None,
 ) -> tuple[Sums, ir.Value]:  # fmt: skip
     """Return the sum over some iterators and a range of the vectorised one.
 
@@ -203,7 +163,6 @@ def _total(
         span: the range.
         known: how long it is, if that is known.
         even: whether that is a multiple of what the longest step takes.
-        done: what the longest steps gave, where these were written before.
     """
     emit, lanes = writer.emit, writer.lanes
     wide = lanes * WIDE
@@ -215,30 +174,22 @@ def _total(
     used: set[int] = set()
 
     def run(inner: dict[int, Index], carried: list[ir.Value]) -> list[ir.Value]:
-        at, last = span
+        done, last = span
         parts = [carried[i : i + count] for i in range(0, len(carried), count)]
         for i, width in enumerate(widths):
-            upto = emit.add(at, emit.round_down(emit.sub(last, at), width))
-            if isinstance(upto, int) and upto == at:
+            upto = emit.add(done, emit.round_down(emit.sub(last, done), width))
+            if isinstance(upto, int) and upto == done:
                 continue
             used.add(i)
-            if done is not None and width == wide:
-                parts[i], at = done, upto
-                continue
-            beside = writer.beside if width == wide else None
-            more = beside.carried if beside else []
-            with emit.loop(at, upto, width, [*parts[i], *more], UNROLL) as loop:
+            with emit.loop(done, upto, width, parts[i], UNROLL) as loop:
                 value = writer._value(inner, loop.counter, width, None)
-                steps = totals.step(loop.carried[:count], value)
-                if beside:
-                    steps += beside.step(loop.counter, loop.carried[count:])
-                loop.carry(steps)
-            parts[i], at = loop.results[:count], upto
-            if beside:
-                beside.carried = loop.results[count:]
-        if at != last and not even:
+                loop.carry(totals.step(loop.carried, value))
+                if writer.beside is not None and width == wide:
+                    writer.beside(loop.counter)
+            parts[i], done = loop.results, upto
+        if done != last and not even:
             used.add(len(parts) - 1)
-            parts[-1] = _rest(writer, inner, totals, parts[-1], (at, last))
+            parts[-1] = _rest(writer, inner, totals, parts[-1], (done, last))
         return [value for part in parts for value in part]
 
     sums = writer._loops(env, reductions, [value for part in begun for value in part], run)

@@ -23,7 +23,6 @@ from relax_mlir.lowering.tir_to_vector.nest_cost import (
     is_slow,
 )
 from relax_mlir.lowering.tir_to_vector.reduction import (
-    BesideSteps,
     in_pieces,
     reduce_across,
     reduce_along,
@@ -94,7 +93,8 @@ class NestWriter:
         near: whether all that it uses is in a core's cache, so that nothing goes past it.
 
     Attributes:
-        beside: what the main loop of a reduction along its vectors does beside each step.
+        beside: what the main loop of a reduction along its vectors does beside each step, given its
+            place.
     """
 
     def __init__(
@@ -111,7 +111,7 @@ class NestWriter:
         self.stages: Stages | None = None
         self.past_cache: bool | None = None
         self._ahead: dict[ir.Operation, Index] = {}
-        self.beside: BesideSteps | None = None
+        self.beside: Callable[[Index], None] | None = None
         self._in_block: tuple[int, Index] | None = None
         self._ranges: dict[int, tuple[Index, Index]] = {}
         types = [op.results[0].type for op in flat.slice] + [flat.store.operands[0].type]
@@ -222,8 +222,8 @@ class NestWriter:
         """Have what a map writes of the next row fetched, which its stores would wait for."""
         self.fetches(self.flat.written, position)
 
-    def fetches(self, buffer: ir.Value, position: int, rows: int = 1) -> bool:
-        """Have what the nest uses of a buffer fetched rows ahead or more, if it walks along it."""
+    def fetches(self, buffer: ir.Value, position: int) -> bool:
+        """Have what the nest uses of a buffer fetched some rows ahead, if it walks along it."""
         for op in (*self.flat.slice, self.flat.store):
             access = self.flat.accesses.get(op)
             if (
@@ -234,7 +234,7 @@ class NestWriter:
                 and access.strides[self.vector] == 1
                 and access.strides[position] != 0
             ):
-                row = self.emit.mul(self.emit.size(access.strides[position]), rows)
+                row = self.emit.size(access.strides[position])
                 least = 0 if op == self.flat.store else _AHEAD * 8 // self.bits(op)
                 self._ahead[op] = self.emit.max(row, least)
                 return True

@@ -1,7 +1,7 @@
 """The loops and the block of one `te.compute`, and what one `te.extern` writes (R22)."""
 
 from collections.abc import Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.symbolic import IntLike
@@ -18,7 +18,8 @@ def write_extern(builder: PrimFuncBuilder, stage: ExternOp, buffers: dict[int, B
     """Write a stage of `te.extern` at the current insertion point."""
     from relax_mlir.tir import ir_builder
 
-    with builder.block(stage.name, []), ir_builder.writing(builder) as writer:
+    block = nullcontext() if stage.writes_blocks else builder.block(stage.name, [])
+    with block, ir_builder.writing(builder) as writer:
         body = ir.InsertionPoint.current.block
         before = len(body.operations)
         made = stage.write(

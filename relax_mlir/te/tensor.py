@@ -241,7 +241,11 @@ class ExternOp(Operation):
     Attributes:
         inputs: the tensors that it reads.
         write: from input buffers and output buffers writes the stage.
+        writes_blocks: whether that writes blocks of its own, which schedules and kernels see;
+            else all of it is one block.
     """
+
+    writes_blocks = False
 
     def __init__(
         self, name: str, shapes: Sequence[Sequence[Dim]], dtypes: Sequence[str],

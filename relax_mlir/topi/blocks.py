@@ -26,7 +26,9 @@ def stage(name: str, shape: Sequence[Dim], inputs: Sequence[Tensor], write: Writ
     def body(ins: list[Any], outs: list[Any]) -> None:
         write(ir_builder.current().builder, [each.buffer for each in ins], outs[0].buffer)
 
-    return extern(tuple(shape), inputs, body, name=name, dtype=inputs[0].dtype)
+    made = extern(tuple(shape), inputs, body, name=name, dtype=inputs[0].dtype)
+    made.op.writes_blocks = True
+    return made
 
 
 def spatial(dims: Sequence[SymExpr]) -> list[tuple[str, SymExpr]]:
