@@ -25,7 +25,6 @@ class Quick:
     __slots__ = ("_left", "_plans", "_shapes", "_wanted", "run", "watching")
 
     def __init__(self) -> None:
-        self._plans: list[Plan] = []
         self.forget()
 
     def forget(self, watching: bool = True) -> None:
@@ -34,7 +33,7 @@ class Quick:
         self.watching = watching
         self._shapes: list[Any] = []
         self._wanted = self._left = CALLS
-        self._plans = []
+        self._plans: list[Plan] = []
 
     def seen(self, args: Sequence[Any]) -> bool:
         """Count a call that no plan fitted; return whether there should be a plan for its like."""
