@@ -4,7 +4,7 @@ import ctypes
 import functools
 import platform
 
-from relax_mlir.lowering.tir_to_vector.matrix_tile import PERMISSION
+from relax_mlir.lowering.tir_to_vector.contraction.matrix_tile import PERMISSION
 
 
 @functools.lru_cache(maxsize=1)

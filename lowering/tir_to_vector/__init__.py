@@ -1,1 +1,7 @@
-"""From the tir dialect to loops, memory and vectors of the upstream dialects (decision 8)."""
+"""From the tir dialect to loops, memory and vectors of the upstream dialects (decision 8).
+
+`lower_tir` is the pass. `plan` chooses how each nest is lowered: the packages hold the fast paths,
+their modules called `pattern` recognise nests, those called `kernel` write the code. What all share
+is here: `analysis` and `flat` read a nest, `emit` and `vector_nest` write one, `team` divides it
+among threads, and `generic` lowers what nothing else took.
+"""

@@ -4,19 +4,19 @@ from dataclasses import dataclass
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.symbolic import SymExpr
-from relax_mlir.lowering.tir_to_vector.attention import Attention
-from relax_mlir.lowering.tir_to_vector.contraction import Contraction
-from relax_mlir.lowering.tir_to_vector.convolution import Convolution
-from relax_mlir.lowering.tir_to_vector.convolution_tiles import tiles_of
-from relax_mlir.lowering.tir_to_vector.few_columns import has_few_columns
+from relax_mlir.lowering.tir_to_vector.attention.pattern import Attention
+from relax_mlir.lowering.tir_to_vector.contraction.few_columns import has_few_columns
+from relax_mlir.lowering.tir_to_vector.contraction.matrix_product import product_tile
+from relax_mlir.lowering.tir_to_vector.contraction.microkernel import VECTORS
+from relax_mlir.lowering.tir_to_vector.contraction.pattern import Contraction
+from relax_mlir.lowering.tir_to_vector.convolution.pattern import Convolution
+from relax_mlir.lowering.tir_to_vector.convolution.tiles import tiles_of
 from relax_mlir.lowering.tir_to_vector.flat import FlatNest
 from relax_mlir.lowering.tir_to_vector.machine import Machine
-from relax_mlir.lowering.tir_to_vector.matrix_product import product_tile
-from relax_mlir.lowering.tir_to_vector.microkernel import VECTORS
 from relax_mlir.lowering.tir_to_vector.plan import Plan, Transpose
 from relax_mlir.lowering.tir_to_vector.slow_kernels import is_small
-from relax_mlir.lowering.tir_to_vector.winograd import Winograd
-from relax_mlir.lowering.tir_to_vector.winograd_sizes import block_sizes
+from relax_mlir.lowering.tir_to_vector.winograd.pattern import Winograd
+from relax_mlir.lowering.tir_to_vector.winograd.sizes import block_sizes
 
 
 @dataclass(frozen=True)

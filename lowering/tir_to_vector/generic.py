@@ -6,7 +6,7 @@ from relax_mlir.lowering.tir_to_vector.emit import AS_IT_LIKES, Emitter
 from relax_mlir.lowering.tir_to_vector.externs import lower_call
 from relax_mlir.lowering.tir_to_vector.index_emit import constant_or_value
 from relax_mlir.lowering.tir_to_vector.packed_calls import lower_packed
-from relax_mlir.lowering.tir_to_vector.scheduled_threads import MARK, write_parallel
+from relax_mlir.lowering.tir_to_vector.scheduled.threads import MARK, write_parallel
 
 
 def lower_block(block: ir.Block, emit: Emitter) -> None:

@@ -13,9 +13,9 @@ from relax_mlir.lowering.tir_to_vector.machine import Machine, dot_product_names
 from relax_mlir.lowering.tir_to_vector.nibbles import lower_nibbles
 from relax_mlir.lowering.tir_to_vector.packed_calls import keep_order
 from relax_mlir.lowering.tir_to_vector.plan import Writer, plan_function, prepare
-from relax_mlir.lowering.tir_to_vector.scheduled import apply_kinds
-from relax_mlir.lowering.tir_to_vector.scheduled_promote import promote
-from relax_mlir.lowering.tir_to_vector.scheduled_threads import check_parallel
+from relax_mlir.lowering.tir_to_vector.scheduled.program import apply_kinds
+from relax_mlir.lowering.tir_to_vector.scheduled.promote import promote
+from relax_mlir.lowering.tir_to_vector.scheduled.threads import check_parallel
 from relax_mlir.lowering.tir_to_vector.slow_kernels import SlowKernels
 from relax_mlir.lowering.tir_to_vector.storage_align import align_storage
 from relax_mlir.lowering.tir_to_vector.symbols import replace_symbols

@@ -16,49 +16,60 @@ from relax_mlir.lowering.tir_to_vector.analysis import (
     top_level,
     unchanged,
 )
-from relax_mlir.lowering.tir_to_vector.apart import apart_iter
-from relax_mlir.lowering.tir_to_vector.apart_writer import Apart, emit_apart
-from relax_mlir.lowering.tir_to_vector.attention import Attention, match_attention
-from relax_mlir.lowering.tir_to_vector.attention_kernel import emit_attention
-from relax_mlir.lowering.tir_to_vector.bool_totals import combine_bytes
-from relax_mlir.lowering.tir_to_vector.channel_windows import ChannelWindows, match_channels
-from relax_mlir.lowering.tir_to_vector.channel_windows_pooled import emit_channels
-from relax_mlir.lowering.tir_to_vector.contraction import Contraction
-from relax_mlir.lowering.tir_to_vector.convolution import (
+from relax_mlir.lowering.tir_to_vector.attention.kernel import emit_attention
+from relax_mlir.lowering.tir_to_vector.attention.pattern import Attention, match_attention
+from relax_mlir.lowering.tir_to_vector.contraction.epilogue import Fused, take_epilogue
+from relax_mlir.lowering.tir_to_vector.contraction.few_columns import emit_product
+from relax_mlir.lowering.tir_to_vector.contraction.grouped_panels import match_panels
+from relax_mlir.lowering.tir_to_vector.contraction.matrix_product import (
+    is_matrix_product,
+    is_sum_of_products,
+)
+from relax_mlir.lowering.tir_to_vector.contraction.pattern import Contraction
+from relax_mlir.lowering.tir_to_vector.contraction.prologue import (
+    Prologue,
+    emit_prologue,
+    match_prologue,
+)
+from relax_mlir.lowering.tir_to_vector.convolution.image_copy import CopiedWindow, find_copied
+from relax_mlir.lowering.tir_to_vector.convolution.kernel import emit_convolution
+from relax_mlir.lowering.tir_to_vector.convolution.pattern import (
     Convolution,
     find_convolution,
     match_convolution,
 )
-from relax_mlir.lowering.tir_to_vector.convolution_kernel import emit_convolution
-from relax_mlir.lowering.tir_to_vector.data_init import split_data_inits
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
-from relax_mlir.lowering.tir_to_vector.epilogue import Fused, take_epilogue
-from relax_mlir.lowering.tir_to_vector.few_columns import emit_product
 from relax_mlir.lowering.tir_to_vector.flat import FlatNest, NotFlat, collapse, flatten_nest
-from relax_mlir.lowering.tir_to_vector.fusion import emit_fused, shared_loops
-from relax_mlir.lowering.tir_to_vector.gather import Gather, GatherWriter, match_gather
-from relax_mlir.lowering.tir_to_vector.grouped_panels import match_panels
-from relax_mlir.lowering.tir_to_vector.guarded_padding import split_paddings
-from relax_mlir.lowering.tir_to_vector.image_copy import CopiedWindow, find_copied
-from relax_mlir.lowering.tir_to_vector.index_map import IndexMap, match_branches, match_index_map
-from relax_mlir.lowering.tir_to_vector.index_map_writer import emit_index_map
 from relax_mlir.lowering.tir_to_vector.machine import Machine
-from relax_mlir.lowering.tir_to_vector.matrix_product import is_matrix_product, is_sum_of_products
-from relax_mlir.lowering.tir_to_vector.merged_loops import merge_loops
-from relax_mlir.lowering.tir_to_vector.planes import Planes, find_planes, match_planes
-from relax_mlir.lowering.tir_to_vector.planes_kernel import emit_planes
-from relax_mlir.lowering.tir_to_vector.prologue import Prologue, emit_prologue, match_prologue
-from relax_mlir.lowering.tir_to_vector.row_pieces import RowPieces, emit_pieces, find_pieces
-from relax_mlir.lowering.tir_to_vector.scan import Scan, emit_scan, match_scan
-from relax_mlir.lowering.tir_to_vector.scheduled import is_scheduled
-from relax_mlir.lowering.tir_to_vector.scheduled_products import regain_products
-from relax_mlir.lowering.tir_to_vector.several import Several, match_several
-from relax_mlir.lowering.tir_to_vector.several_writer import emit_several
-from relax_mlir.lowering.tir_to_vector.split_quotients import split_quotients
-from relax_mlir.lowering.tir_to_vector.transposed import TransposeWriter, transposed_iters
+from relax_mlir.lowering.tir_to_vector.maps.gather import Gather, GatherWriter, match_gather
+from relax_mlir.lowering.tir_to_vector.maps.index_map import (
+    IndexMap,
+    match_branches,
+    match_index_map,
+)
+from relax_mlir.lowering.tir_to_vector.maps.index_map_writer import emit_index_map
+from relax_mlir.lowering.tir_to_vector.maps.transposed import TransposeWriter, transposed_iters
+from relax_mlir.lowering.tir_to_vector.reductions.apart import apart_iter
+from relax_mlir.lowering.tir_to_vector.reductions.apart_writer import Apart, emit_apart
+from relax_mlir.lowering.tir_to_vector.reductions.bool_totals import combine_bytes
+from relax_mlir.lowering.tir_to_vector.reductions.data_init import split_data_inits
+from relax_mlir.lowering.tir_to_vector.reductions.scan import Scan, emit_scan, match_scan
+from relax_mlir.lowering.tir_to_vector.reductions.several import Several, match_several
+from relax_mlir.lowering.tir_to_vector.reductions.several_writer import emit_several
+from relax_mlir.lowering.tir_to_vector.reductions.split_quotients import split_quotients
+from relax_mlir.lowering.tir_to_vector.rows.fusion import emit_fused, shared_loops
+from relax_mlir.lowering.tir_to_vector.rows.row_pieces import RowPieces, emit_pieces, find_pieces
+from relax_mlir.lowering.tir_to_vector.scheduled.merged_loops import merge_loops
+from relax_mlir.lowering.tir_to_vector.scheduled.products import regain_products
+from relax_mlir.lowering.tir_to_vector.scheduled.program import is_scheduled
 from relax_mlir.lowering.tir_to_vector.vector_nest import vector_iter
-from relax_mlir.lowering.tir_to_vector.winograd import Winograd, find_winograd
-from relax_mlir.lowering.tir_to_vector.winograd_kernel import emit_winograd
+from relax_mlir.lowering.tir_to_vector.windows.channel_windows import ChannelWindows, match_channels
+from relax_mlir.lowering.tir_to_vector.windows.channel_windows_pooled import emit_channels
+from relax_mlir.lowering.tir_to_vector.windows.guarded_padding import split_paddings
+from relax_mlir.lowering.tir_to_vector.windows.planes import Planes, find_planes, match_planes
+from relax_mlir.lowering.tir_to_vector.windows.planes_kernel import emit_planes
+from relax_mlir.lowering.tir_to_vector.winograd.kernel import emit_winograd
+from relax_mlir.lowering.tir_to_vector.winograd.pattern import Winograd, find_winograd
 
 Writer = Callable[[Emitter, Machine], None]
 

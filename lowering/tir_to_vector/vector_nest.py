@@ -5,30 +5,30 @@ from contextlib import ExitStack
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_llvm.called_functions import CALLED, called_functions
-from relax_mlir.lowering.tir_to_vector.copy_order import (
-    blocked_loops,
-    blocked_order,
-    reading_order,
-)
 from relax_mlir.lowering.tir_to_vector.emit import KEEP, UNROLL, Emitter
 from relax_mlir.lowering.tir_to_vector.flat import FlatNest
 from relax_mlir.lowering.tir_to_vector.idle_loops import steps_of
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
-from relax_mlir.lowering.tir_to_vector.long_rows import LongRow
 from relax_mlir.lowering.tir_to_vector.machine import Machine
+from relax_mlir.lowering.tir_to_vector.maps.copy_order import (
+    blocked_loops,
+    blocked_order,
+    reading_order,
+)
 from relax_mlir.lowering.tir_to_vector.nest_cost import (
     bits_of,
     has_functions,
     is_long,
     is_slow,
 )
-from relax_mlir.lowering.tir_to_vector.reduction import (
+from relax_mlir.lowering.tir_to_vector.reductions.reduction import (
     in_pieces,
     reduce_across,
     reduce_along,
     reduce_in_pieces,
 )
-from relax_mlir.lowering.tir_to_vector.rows_in_pieces import (
+from relax_mlir.lowering.tir_to_vector.rows.long_rows import LongRow
+from relax_mlir.lowering.tir_to_vector.rows.rows_in_pieces import (
     reduce_rows_in_pieces,
     rows_in_pieces,
 )

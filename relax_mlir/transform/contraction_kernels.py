@@ -7,10 +7,10 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.dialect import Dims
 from relax_mlir.dialects.tir.builder import Buffer, PrimFuncBuilder
 from relax_mlir.lowering.tir_to_vector.analysis import Nest, match_nest, top_level
-from relax_mlir.lowering.tir_to_vector.contraction import Contraction, match_contraction
+from relax_mlir.lowering.tir_to_vector.contraction.matrix_product import is_matrix_product
+from relax_mlir.lowering.tir_to_vector.contraction.pattern import Contraction, match_contraction
 from relax_mlir.lowering.tir_to_vector.flat import FlatNest, NotFlat, collapse, flatten_nest
 from relax_mlir.lowering.tir_to_vector.machine import Machine
-from relax_mlir.lowering.tir_to_vector.matrix_product import is_matrix_product
 from relax_mlir.transform.tir_calls import TirCall
 
 _BESIDE_NESTS = ("arith.constant", "tir.symbol", "memref.alloc", "func.return")

@@ -13,9 +13,13 @@ from relax_mlir.dialects.relax.constants import (
     constant_attribute,
     constant_op,
 )
-from relax_mlir.lowering.tir_to_vector.convolution import Convolution
-from relax_mlir.lowering.tir_to_vector.given_groups import KERNEL_GROUPS, grouped_kernels, note_of
-from relax_mlir.lowering.tir_to_vector.image_copy import CopiedWindow, find_copied
+from relax_mlir.lowering.tir_to_vector.convolution.given_groups import (
+    KERNEL_GROUPS,
+    grouped_kernels,
+    note_of,
+)
+from relax_mlir.lowering.tir_to_vector.convolution.image_copy import CopiedWindow, find_copied
+from relax_mlir.lowering.tir_to_vector.convolution.pattern import Convolution
 from relax_mlir.lowering.tir_to_vector.machine import Machine, dot_product_names
 from relax_mlir.lowering.tir_to_vector.plan import plan_function
 from relax_mlir.transform.contraction_kernels import nests_alone

@@ -16,10 +16,10 @@ from relax_mlir.dialects.relax.constants import (
     constant_attribute,
     constant_op,
 )
-from relax_mlir.lowering.tir_to_vector.convolution import Convolution
+from relax_mlir.lowering.tir_to_vector.convolution.pattern import Convolution
 from relax_mlir.lowering.tir_to_vector.machine import Machine
 from relax_mlir.lowering.tir_to_vector.plan import plan_function
-from relax_mlir.lowering.tir_to_vector.winograd import (
+from relax_mlir.lowering.tir_to_vector.winograd.pattern import (
     ACROSS,
     DOWN,
     GROUPS,
@@ -29,8 +29,8 @@ from relax_mlir.lowering.tir_to_vector.winograd import (
     Winograd,
     find_winograd,
 )
-from relax_mlir.lowering.tir_to_vector.winograd_sizes import best_outputs, panel_vectors
-from relax_mlir.lowering.tir_to_vector.winograd_transforms import transformed_kernels
+from relax_mlir.lowering.tir_to_vector.winograd.sizes import best_outputs, panel_vectors
+from relax_mlir.lowering.tir_to_vector.winograd.transforms import transformed_kernels
 from relax_mlir.transform.config import WINOGRAD_TILE
 from relax_mlir.transform.context import PassContext
 from relax_mlir.transform.contraction_kernels import nests_alone

@@ -8,7 +8,8 @@ from relax_mlir.dialects.relax.dialect import Dims
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.dialects.tir.builder import PrimFuncBuilder
 from relax_mlir.lowering.tir_to_vector.analysis import Nest, match_nest
-from relax_mlir.lowering.tir_to_vector.contraction import Contraction, match_contraction
+from relax_mlir.lowering.tir_to_vector.contraction.matrix_product import is_matrix_product
+from relax_mlir.lowering.tir_to_vector.contraction.pattern import Contraction, match_contraction
 from relax_mlir.lowering.tir_to_vector.flat import (
     FlatAccess,
     FlatNest,
@@ -17,7 +18,6 @@ from relax_mlir.lowering.tir_to_vector.flat import (
     flatten_nest,
 )
 from relax_mlir.lowering.tir_to_vector.machine import Machine
-from relax_mlir.lowering.tir_to_vector.matrix_product import is_matrix_product
 from relax_mlir.transform.contraction_kernels import (
     ContractionKernel,
     KernelCloner,

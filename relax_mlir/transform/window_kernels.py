@@ -1,10 +1,10 @@
 """Window kernels: calls whose prim func slides a window, and then maps the sums one by one."""
 
-from relax_mlir.lowering.tir_to_vector.contraction import Contraction
-from relax_mlir.lowering.tir_to_vector.convolution import Convolution
+from relax_mlir.lowering.tir_to_vector.contraction.pattern import Contraction
+from relax_mlir.lowering.tir_to_vector.convolution.pattern import Convolution
 from relax_mlir.lowering.tir_to_vector.machine import Machine
 from relax_mlir.lowering.tir_to_vector.plan import plan_function
-from relax_mlir.lowering.tir_to_vector.planes import Planes
+from relax_mlir.lowering.tir_to_vector.windows.planes import Planes
 from relax_mlir.transform.contraction_kernels import ContractionKernel, nests_alone
 from relax_mlir.transform.tir_calls import TirCall
 

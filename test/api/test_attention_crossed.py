@@ -15,8 +15,9 @@ from samples import check, sample
 from thread_counts import check_bits
 
 from relax_mlir.lowering.codegen.openmp import runtime_library
-from relax_mlir.lowering.tir_to_vector import attention_plan, team
-from relax_mlir.lowering.tir_to_vector.attention_crossed import can_cross
+from relax_mlir.lowering.tir_to_vector import team
+from relax_mlir.lowering.tir_to_vector.attention import plan as attention_plan
+from relax_mlir.lowering.tir_to_vector.attention.crossed import can_cross
 
 # Square of the length from which on queries and keys are not crossed, as a power of e.
 LIMIT = 32 * np.log(2)

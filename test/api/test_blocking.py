@@ -6,7 +6,7 @@ import pytest
 
 from relax_mlir.lowering.codegen import caches
 from relax_mlir.lowering.codegen.target import Target
-from relax_mlir.lowering.tir_to_vector.blocking import k_block, k_limit, n_limit
+from relax_mlir.lowering.tir_to_vector.contraction.blocking import k_block, k_limit, n_limit
 from relax_mlir.lowering.tir_to_vector.index_emit import IndexEmitter
 from relax_mlir.lowering.tir_to_vector.machine import Machine
 

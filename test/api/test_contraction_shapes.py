@@ -12,8 +12,8 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.context import make_context
 from relax_mlir.lowering.codegen.openmp import runtime_library
 from relax_mlir.lowering.tir_to_vector import team
-from relax_mlir.lowering.tir_to_vector.blocking import RowTiles
-from relax_mlir.lowering.tir_to_vector.matmul_zones import zones
+from relax_mlir.lowering.tir_to_vector.contraction.blocking import RowTiles
+from relax_mlir.lowering.tir_to_vector.contraction.matmul_zones import zones
 from relax_mlir.lowering.tir_to_vector.plan import classify
 from relax_mlir.runtime.native import load_openmp
 

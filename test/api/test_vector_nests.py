@@ -12,8 +12,9 @@ from kernels import Guarded, build, close, run, sizes, values
 from relax_mlir.dialects.tir.builder import BufferDecl, PrimFuncBuilder
 from relax_mlir.dialects.tir.scalar import Scalar, binary, cast, compare, select, unary
 from relax_mlir.lowering.codegen.openmp import runtime_library
-from relax_mlir.lowering.tir_to_vector import reduction as reductions
-from relax_mlir.lowering.tir_to_vector import rows_in_pieces, team
+from relax_mlir.lowering.tir_to_vector import team
+from relax_mlir.lowering.tir_to_vector.reductions import reduction as reductions
+from relax_mlir.lowering.tir_to_vector.rows import rows_in_pieces
 from relax_mlir.runtime.native import load_openmp
 
 SHAPES = [(1, 1, 1), (3, 5, 70), (2, 3, 0), (0, 2, 3), (7, 130, 17), (2, 3, 517), (9, 40, 129)]

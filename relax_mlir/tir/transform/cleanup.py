@@ -1,8 +1,8 @@
 """Removing what does nothing, and computing once what is the same."""
 
 from relax_mlir.dialects.bindings import ir, passmanager
-from relax_mlir.lowering.tir_to_vector.scheduled_copy import integer_of
-from relax_mlir.lowering.tir_to_vector.scheduled_index import linear
+from relax_mlir.lowering.tir_to_vector.scheduled.copy import integer_of
+from relax_mlir.lowering.tir_to_vector.scheduled.index import linear
 from relax_mlir.lowering.walk import collect
 from relax_mlir.tir.transform.functions import each_prim_func, prim_funcs
 

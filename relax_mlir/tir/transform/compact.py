@@ -4,8 +4,8 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.dialect import Dims
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
-from relax_mlir.lowering.tir_to_vector.scheduled_index import Lin, linear
-from relax_mlir.lowering.tir_to_vector.scheduled_partition import value_of
+from relax_mlir.lowering.tir_to_vector.scheduled.index import Lin, linear
+from relax_mlir.lowering.tir_to_vector.scheduled.partition import value_of
 from relax_mlir.lowering.walk import collect
 from relax_mlir.tir.transform.functions import each_prim_func
 from relax_mlir.tir.transform.regions import TELLS, Span, Touch, touches

@@ -2,8 +2,8 @@
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
-from relax_mlir.lowering.tir_to_vector.scheduled_copy import Copier
-from relax_mlir.lowering.tir_to_vector.scheduled_index import is_inside
+from relax_mlir.lowering.tir_to_vector.scheduled.copy import Copier
+from relax_mlir.lowering.tir_to_vector.scheduled.index import is_inside
 from relax_mlir.lowering.walk import collect
 from relax_mlir.tir.transform.configs import HOIST_IF_THEN_ELSE
 from relax_mlir.tir.transform.functions import each_prim_func

@@ -7,11 +7,11 @@ from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.generic import inline
 from relax_mlir.lowering.tir_to_vector.init import split_inits
 from relax_mlir.lowering.tir_to_vector.machine import Machine
-from relax_mlir.lowering.tir_to_vector.scheduled import kind_of_loop, set_kind
-from relax_mlir.lowering.tir_to_vector.scheduled_copy import integer_of
-from relax_mlir.lowering.tir_to_vector.scheduled_partition import partition
-from relax_mlir.lowering.tir_to_vector.scheduled_unroll import unroll
-from relax_mlir.lowering.tir_to_vector.scheduled_vector import vectorize
+from relax_mlir.lowering.tir_to_vector.scheduled.copy import integer_of
+from relax_mlir.lowering.tir_to_vector.scheduled.partition import partition
+from relax_mlir.lowering.tir_to_vector.scheduled.program import kind_of_loop, set_kind
+from relax_mlir.lowering.tir_to_vector.scheduled.unroll import unroll
+from relax_mlir.lowering.tir_to_vector.scheduled.vector import vectorize
 from relax_mlir.lowering.walk import collect
 from relax_mlir.tir.transform.configs import (
     DISABLE_VECTORIZE,

@@ -3,7 +3,7 @@
 from relax_mlir.dialects.bindings import ir, passmanager
 from relax_mlir.dialects.relax.prover import Facts
 from relax_mlir.dialects.relax.symbolic import SymExpr
-from relax_mlir.lowering.tir_to_vector.scheduled_copy import integer_of
+from relax_mlir.lowering.tir_to_vector.scheduled.copy import integer_of
 from relax_mlir.lowering.walk import collect
 from relax_mlir.tir.schedule.conditions import Comparison, assume
 from relax_mlir.tir.schedule.edit import normalize

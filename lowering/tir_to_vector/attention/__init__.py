@@ -1,0 +1,1 @@
+"""Attention: recognised in its products and softmax, and computed by one kernel."""

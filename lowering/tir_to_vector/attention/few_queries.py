@@ -1,0 +1,245 @@
+"""Attention of few queries: keys and values are read once as they lie, at the memory's speed.
+
+Scores of as many keys as a vector has lanes are computed at a time. All heads of a thread take one
+block of keys before the next, because in the layout of the operation the heads of one key are
+neighbours in memory.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.lowering.tir_to_vector.attention.changes import LOWEST
+from relax_mlir.lowering.tir_to_vector.attention.pack import Matrix
+from relax_mlir.lowering.tir_to_vector.attention.setup import Setup
+from relax_mlir.lowering.tir_to_vector.index_emit import Index
+
+# Sums of a value that are kept in registers.
+_SUMS = 8
+# Keys whose scores are raised together: more of them are read in a row, fewer stay in the cache.
+_KEYS = 32
+# Vectors of a query that are kept in registers.
+_HELD = 16
+
+
+class FewQueries:
+    """Writes the kernel.
+
+    Args:
+        setup: the attention, and what it takes.
+    """
+
+    def __init__(self, setup: Setup) -> None:
+        self.setup, self.emit, self.use = setup, setup.emit, setup.use
+        self.lanes = self.use.lanes
+
+    def write(self) -> None:
+        """Write the loops at the insertion point."""
+        emit, setup = self.emit, self.setup
+        order = [*setup.own, *setup.shared]
+        with setup.team(1) as (spans, rows):
+            inside = order[max(len(setup.own) - 1, 0) :]
+            self._allocate(inside)
+            env: dict[int, Index] = {}
+            with ExitStack() as stack:
+                for position in order[: len(order) - len(inside)]:
+                    env[position] = stack.enter_context(emit.loop(*spans[position])).counter
+                ranges = [spans[position] for position in inside]
+                each = lambda write: self._each(inside, ranges, rows, env, write)  # noqa: E731
+                each(self._begin)
+                # Of all queries, not of this thread's: where blocks begin tells how sums round.
+                lower, upper = setup.visible(0, setup.rows, self.lanes)
+                with emit.loop(lower, upper, _KEYS) as block:
+                    key = block.counter
+                    count = emit.min(emit.sub(upper, key), _KEYS)
+                    each(lambda env, row, slot: self._block(env, row, slot, key, count))
+                each(self._finish)
+
+    def _each(
+        self, inside: list[int], ranges: list[tuple[Index, Index]], rows: tuple[Index, Index],
+        env: dict[int, Index], write: Callable[[dict[int, Index], Index, Index], None],
+    ) -> None:  # fmt: skip
+        """Write loops over the inner loops and queries; each step has a slot for its state."""
+        emit = self.emit
+        here = dict(env)
+        slot: Index = 0
+        with ExitStack() as stack:
+            for position, span in zip(inside, ranges, strict=True):
+                counter = stack.enter_context(emit.loop(*span)).counter
+                here[position] = counter
+                extent = emit.size(self.setup.found.outer[position])
+                slot = emit.add(emit.mul(slot, extent), counter)
+            row = stack.enter_context(emit.loop(*rows)).counter
+            write(here, row, emit.add(emit.mul(slot, self.setup.rows), row))
+
+    def _allocate(self, inside: list[int]) -> None:
+        emit, setup, lanes = self.emit, self.setup, self.lanes
+        element = setup.found.element
+        with emit.outside():
+            slots: Index = setup.rows
+            for position in inside:
+                slots = emit.mul(slots, emit.size(setup.found.outer[position]))
+            self.depth = emit.round_down(emit.add(setup.depth, lanes - 1), lanes)
+            self.width = emit.round_down(emit.add(setup.width, lanes - 1), lanes)
+            sizes = [emit.mul(slots, size) for size in (1, lanes, self.depth, self.width)]
+        self.highest, self.totals, self.queries, self.sums = (
+            emit.alloc(size, element) for size in sizes
+        )
+        self.powers = emit.alloc(_KEYS, element)
+
+    def _begin(self, env: dict[int, Index], row: Index, slot: Index) -> None:
+        emit, use, setup = self.emit, self.use, self.setup
+        zero = emit.constant(use.vector, 0)
+        emit.store(emit.constant(setup.found.element, LOWEST), self.highest, [slot])
+        emit.vector_store(zero, self.totals, [emit.mul(slot, self.lanes)])
+        query = setup.matrix(setup.found.query, env)
+        line = emit.mul(slot, self.depth)
+        with emit.loop(0, setup.depth, self.lanes) as column:
+            mask = emit.mask(emit.sub(setup.depth, column.counter), self.lanes)
+            value = query.load(query.place(row, column.counter), mask)
+            value = emit.op("arith.mulf", [value, setup.factor], use.vector)
+            emit.vector_store(value, self.queries, [emit.add(line, column.counter)])
+        line = emit.mul(slot, self.width)
+        with emit.loop(0, self.width, self.lanes) as column:
+            emit.vector_store(zero, self.sums, [emit.add(line, column.counter)])
+
+    def _block(
+        self, env: dict[int, Index], row: Index, slot: Index, key: Index, count: Index
+    ) -> None:
+        """Write what is done with one block of keys."""
+        emit, use, setup = self.emit, self.use, self.setup
+        element, lanes = setup.found.element, self.lanes
+        keys, changes = setup.matrix(setup.found.key, env), setup.changes(env)
+        of_row = changes.of_row(row)
+        lowest, zero = emit.constant(use.vector, LOWEST), emit.constant(use.vector, 0)
+        with emit.loop(0, count, lanes, [lowest]) as loop:
+            first, left = emit.add(key, loop.counter), emit.sub(count, loop.counter)
+            scores = self._scores(keys, slot, first, emit.min(left, lanes))
+            scores = changes.apply(scores, (row, first), emit.mask(left, lanes), of_row)
+            emit.vector_store(scores, self.powers, [loop.counter])
+            loop.carry([use.larger(scores, loop.carried[0])])
+        before = emit.load(self.highest, [slot])
+        highest = use.larger(use.across(loop.results[0], use.larger), before)
+        emit.store(highest, self.highest, [slot])
+        equal = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 1)
+        least, none = emit.constant(element, LOWEST), emit.constant(element, 0)
+        nothing = emit.op("arith.cmpf", [highest, least], emit.bool_type, predicate=equal)
+        shift = use.splat(emit.op("arith.select", [nothing, none, highest], element))
+        with emit.loop(0, count, lanes, [zero]) as loop:
+            scores = use.load(self.powers, loop.counter)
+            powers = use.power(emit.op("arith.subf", [scores, shift], use.vector))
+            emit.vector_store(powers, self.powers, [loop.counter])
+            loop.carry([use.add(loop.carried[0], powers)])
+        shrink = use.power(emit.op("arith.subf", [use.splat(before), shift], use.vector))
+        at = emit.mul(slot, lanes)
+        total = use.multiply_add(use.load(self.totals, at), shrink, loop.results[0])
+        emit.vector_store(total, self.totals, [at])
+        self._add(setup.matrix(setup.found.value, env), slot, key, count, shrink)
+
+    def _scores(self, keys: Matrix, slot: Index, key: Index, count: Index) -> ir.Value:
+        """Return the products of a query and a block of keys; of those beyond it, of the last."""
+        emit, use, lanes = self.emit, self.use, self.lanes
+        depth = self.setup.depth
+        # Limits of distances take fewer registers than those of keys: addresses are not stored.
+        begin, last = keys.place(key, 0), emit.mul(emit.sub(count, 1), keys.row)
+        starts = [emit.add(begin, emit.min(emit.mul(i, keys.row), last)) for i in range(lanes)]
+        line = emit.mul(slot, self.depth)
+        zero = emit.constant(use.vector, 0)
+
+        # Where nothing is left, what would be read is the next query's, or beyond the buffer.
+        def part(column: Index, mask: ir.Value | None = None) -> ir.Value:
+            return emit.vector_load(self.queries, [emit.add(line, column)], use.vector, mask)
+
+        def product(
+            query: ir.Value, at: Index, mask: ir.Value | None, total: ir.Value
+        ) -> ir.Value:  # fmt: skip
+            return use.multiply_add(query, keys.load(at, mask), total)
+
+        def step(column: Index, mask: ir.Value | None, sums: list[ir.Value]) -> list[ir.Value]:
+            query = part(column, mask)
+            return [
+                product(query, emit.add(start, column), mask, total)
+                for start, total in zip(starts, sums, strict=True)
+            ]
+
+        whole = emit.round_down(depth, lanes)
+        sums = [zero] * lanes
+        if isinstance(whole, int) and whole <= _HELD * lanes:
+            # One key after the other: memory is fastest read in the order in which it lies.
+            queries = [part(column) for column in range(0, whole, lanes)]
+            for i, start in enumerate(starts):
+                for number, query in enumerate(queries):
+                    at = emit.add(start, number * lanes)
+                    sums[i] = product(query, at, None, sums[i])
+                emit.keep_order()
+        else:
+            with emit.loop(0, whole, lanes, sums) as loop:
+                loop.carry(step(loop.counter, None, loop.carried))
+            sums = loop.results
+        left = emit.sub(depth, whole)
+        if not isinstance(left, int) or left:
+            sums = step(whole, emit.mask(left, lanes), sums)
+        return self._sums_of(sums)
+
+    def _sums_of(self, vectors: list[ir.Value]) -> ir.Value:
+        """Return the sum of each vector's lanes, side by side."""
+        lanes, width = self.lanes, 1
+        while len(vectors) > 1:
+            even = [i + (lanes if i & width else 0) for i in range(lanes)]
+            odd = [(i ^ width) + (lanes if i & width else 0) for i in range(lanes)]
+            vectors = [
+                self.use.add(self.emit.shuffle(a, b, even), self.emit.shuffle(a, b, odd))
+                for a, b in zip(vectors[::2], vectors[1::2], strict=True)
+            ]
+            width *= 2
+        return vectors[0]
+
+    def _add(self, values: Matrix, slot: Index, key: Index, count: Index, shrink: ir.Value) -> None:
+        """Add a block of values to the sums of a query, which shrink before."""
+        emit, lanes = self.emit, self.lanes
+        line, width = emit.mul(slot, self.width), self.setup.width
+        start = values.place(key, 0)
+        for number, upto in self._runs():
+            done = 0 if number == _SUMS else emit.round_down(width, _SUMS * lanes)
+            with emit.loop(done, upto, number * lanes) as run:
+                places = [emit.add(run.counter, h * lanes) for h in range(number)]
+                masks: list[ir.Value | None] = [None] * number
+                if number == 1:
+                    masks = [emit.mask(emit.sub(width, run.counter), lanes)]
+                held = [
+                    emit.op(
+                        "arith.mulf",
+                        [self.use.load(self.sums, emit.add(line, place)), shrink],
+                        self.use.vector,
+                    )
+                    for place in places
+                ]
+                with emit.loop(0, count, 1, held) as loop:
+                    at = emit.add(start, emit.mul(loop.counter, values.row))
+                    power = self.use.splat(emit.load(self.powers, [loop.counter]))
+                    loop.carry(
+                        [
+                            self.use.multiply_add(
+                                power, values.load(emit.add(at, place), mask), total
+                            )
+                            for place, mask, total in zip(places, masks, loop.carried, strict=True)
+                        ]
+                    )
+                for place, value in zip(places, loop.results, strict=True):
+                    emit.vector_store(value, self.sums, [emit.add(line, place)])
+
+    def _runs(self) -> Iterator[tuple[int, Index]]:
+        """Yield how many vectors of a value are added up at a time, and up to where."""
+        width = self.setup.width
+        whole = self.emit.round_down(width, _SUMS * self.lanes)
+        if not isinstance(whole, int) or whole:
+            yield _SUMS, whole
+        if not isinstance(width, int) or width > whole:
+            yield 1, width
+
+    def _finish(self, env: dict[int, Index], row: Index, slot: Index) -> None:
+        setup = self.setup
+        sums = self.emit.mul(slot, self.width)
+        totals = self.emit.mul(slot, self.lanes)
+        out = setup.matrix(setup.found.out, env)
+        setup.finish(out, row, (self.sums, sums), (self.totals, totals))

@@ -1,0 +1,138 @@
+"""Copying operands of bfloat16 in pairs, which the target multiplies and adds two at a time.
+
+A pair lies in the 32 bits of a float, and is moved as one. Queries and keys are paired along a key,
+values by keys that follow each other; what has no partner has a zero.
+"""
+
+from collections.abc import Sequence
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.lowering.tir_to_vector.attention.pack import Matrix, Rows
+from relax_mlir.lowering.tir_to_vector.attention.pattern import Attention
+from relax_mlir.lowering.tir_to_vector.attention.tile import Arithmetic
+from relax_mlir.lowering.tir_to_vector.contraction.dot_product import DotProduct, bf16_dot_product
+from relax_mlir.lowering.tir_to_vector.emit import Emitter
+from relax_mlir.lowering.tir_to_vector.index_emit import Index
+from relax_mlir.lowering.tir_to_vector.machine import Machine
+from relax_mlir.lowering.tir_to_vector.maps.transposed import transpose
+
+PAIR = 2
+_FIRST = 0xFFFF  # the bits of a pair's first number
+
+
+def pairs_of(found: Attention, machine: Machine) -> DotProduct | None:
+    """Return the instruction that multiplies pairs of an attention's operands, None for none."""
+    places = (found.query, found.key, found.value)
+    narrow = all(isinstance(place.buffer.type.element_type, ir.BF16Type) for place in places)
+    if not (narrow and isinstance(found.element, ir.F32Type)):
+        return None
+    if any(place.column != 1 for place in places):
+        return None
+    return bf16_dot_product(machine)
+
+
+def count_pairs(emit: Emitter, count: Index) -> Index:
+    """Return how many pairs there are of so many."""
+    return emit.div(emit.add(count, PAIR - 1), PAIR)
+
+
+def first_of_pairs(use: Arithmetic, value: ir.Value) -> ir.Value:
+    """Return a vector of pairs with zeros as the second of each."""
+    emit = use.emit
+    words = ir.VectorType.get([use.lanes], ir.IntegerType.get_signless(32))
+    bits = emit.op("vector.bitcast", [value], words)
+    bits = emit.op("arith.andi", [bits, emit.constant(words, _FIRST)], words)
+    return emit.op("vector.bitcast", [bits], use.vector)
+
+
+def narrowed_pairs(use: Arithmetic, value: ir.Value) -> ir.Value:
+    """Return a vector of floats as half a vector of pairs."""
+    emit, lanes = use.emit, use.lanes
+    narrow = emit.op("arith.truncf", [value], ir.VectorType.get([lanes], ir.BF16Type.get()))
+    return emit.op(
+        "vector.bitcast", [narrow], ir.VectorType.get([lanes // PAIR], use.vector.element_type)
+    )
+
+
+def copy_row_pairs(x: Matrix, rows: Rows, columns: Index, to: ir.Value, stride: Index) -> None:
+    """Copy rows of so many elements, their stride in pairs; up to a vector beyond is written."""
+    emit = x.use.emit
+    with rows.each(emit, stride) as (source, target):
+        start = x.place(source, 0)
+        with emit.loop(0, count_pairs(emit, columns), x.use.lanes) as column:
+            value = _load_pairs(x, start, columns, column.counter)
+            emit.vector_store(value, to, [emit.add(target, column.counter)])
+
+
+def pack_row_pairs(x: Matrix, rows: Index, columns: Index, to: ir.Value, width: int) -> None:
+    """Copy keys to panels: pairs of `width` keys beside each other for every pair of columns.
+
+    A key beyond the last is whatever; up to a vector's number of lines beyond a panel is written,
+    before the next panel is.
+    """
+    use = x.use
+    emit, lanes = use.emit, use.lanes
+    lines, last = count_pairs(emit, columns), emit.sub(rows, 1)
+    with emit.loop(0, rows, width) as panel:
+        base = emit.mul(panel.counter, lines)
+        left = emit.min(emit.sub(rows, panel.counter), width)
+        with emit.loop(0, left, lanes) as part:
+            key = emit.add(panel.counter, part.counter)
+            starts = [x.place(emit.min(emit.add(key, i), last), 0) for i in range(lanes)]
+            target = emit.add(base, part.counter)
+            with emit.loop(0, lines, lanes) as column:
+                vectors = [_load_pairs(x, start, columns, column.counter) for start in starts]
+                for i, value in enumerate(transpose(emit, vectors)):
+                    line = emit.mul(emit.add(column.counter, i), width)
+                    emit.vector_store(value, to, [emit.add(target, line)])
+
+
+def pack_column_pairs(x: Matrix, rows: Index, columns: Index, to: ir.Value, width: int) -> None:
+    """Copy values to panels: `width` columns of every pair of rows beside each other.
+
+    Columns beyond the last are zeros.
+    """
+    use = x.use
+    emit, lanes = use.emit, use.lanes
+    half = ir.VectorType.get([lanes], x.base.type.element_type)
+    whole = isinstance(columns, int) and columns % width == 0
+    even = emit.round_down(rows, PAIR)
+    with emit.loop(0, columns, width) as panel:
+        base = emit.mul(panel.counter, count_pairs(emit, rows))
+        starts = range(0, width, lanes)
+        left = emit.sub(columns, panel.counter)
+        masks = [None if whole else emit.mask(emit.sub(left, at), lanes) for at in starts]
+
+        def line(row: Index, there: Sequence[int]) -> None:
+            target = emit.add(base, emit.mul(emit.div(row, PAIR), width))
+            for at, mask in zip(starts, masks, strict=True):
+                column = emit.add(panel.counter, at)
+                pair = [
+                    emit.vector_load(x.base, [x.place(emit.add(row, i), column)], half, mask)
+                    for i in there
+                ]
+                other = pair[1] if len(pair) == PAIR else emit.constant(half, 0)
+                mixed = emit.shuffle(
+                    pair[0], other, [i // PAIR + i % PAIR * lanes for i in range(PAIR * lanes)]
+                )
+                value = emit.op("vector.bitcast", [mixed], use.vector)
+                emit.vector_store(value, to, [emit.add(target, at)])
+
+        with emit.loop(0, even, PAIR) as row:
+            line(row.counter, (0, 1))
+        if even is not rows:
+            with emit.loop(even, rows) as row:
+                line(row.counter, (0,))
+
+
+def _load_pairs(x: Matrix, start: Index, columns: Index, pair: Index) -> ir.Value:
+    """Load a vector of pairs of a row that has so many columns, zeros beyond them."""
+    use = x.use
+    emit, count = use.emit, PAIR * use.lanes
+    column = emit.mul(pair, PAIR)
+    mask = None
+    if not (isinstance(columns, int) and columns % count == 0):
+        mask = emit.mask(emit.sub(columns, column), count)
+    type_ = ir.VectorType.get([count], x.base.type.element_type)
+    value = emit.vector_load(x.base, [emit.add(start, column)], type_, mask)
+    return emit.op("vector.bitcast", [value], use.vector)

@@ -1,0 +1,339 @@
+"""Recognising attention: products, scores, softmax row by row, and the sum of values.
+
+The nests are those that a legaliser writes one after the other (decision 8); what goes between them
+is used by nobody else, so that one kernel need only ever hold a block of it.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.lowering.tir_to_vector.analysis import Access, Nest, match_nest
+from relax_mlir.lowering.tir_to_vector.attention.scores import (
+    Scores,
+    is_constant,
+    match_scores,
+    operation,
+)
+from relax_mlir.lowering.tir_to_vector.contraction.pattern import match_product
+from relax_mlir.lowering.tir_to_vector.flat import (
+    FlatAccess,
+    FlatNest,
+    NotFlat,
+    extent_of,
+    flat_access,
+    flatten_nest,
+    root,
+)
+from relax_mlir.lowering.tir_to_vector.machine import Machine
+
+_EQUAL = 1  # arith's ordered equality
+_LOWEST = float("-inf")
+
+
+@dataclass
+class Place:
+    """Where an operand is.
+
+    Attributes:
+        buffer: what holds it.
+        offset: of its first element.
+        outer: strides of the outer loops.
+        row: stride from one query or key to the next.
+        column: stride along a query, key or value; of a summand of scores from key to key.
+        widen: the conversion to what is added, or None.
+    """
+
+    buffer: ir.Value
+    offset: SymExpr
+    outer: list[SymExpr]
+    row: SymExpr
+    column: SymExpr
+    widen: str | None = None
+
+
+@dataclass
+class Attention:
+    """Nests that compute `softmax(scores(Q K)) V` for every step of some outer loops.
+
+    Attributes:
+        nests: what it was, in order.
+        outer: extents of the outer loops.
+        rows, keys, depth, width: numbers of queries and of keys, lengths of a key and of a value.
+        query, key, value, out: the operands.
+        scores: what becomes of products before the softmax.
+        added: where each of the summands of scores is.
+        seen: where it says whether a query sees a key; None where all do.
+        zeros: whether a query that sees no key gets zeros; else it gets NaN.
+        element: the type of what is added.
+    """
+
+    nests: list[Nest]
+    outer: list[SymExpr]
+    rows: SymExpr
+    keys: SymExpr
+    depth: SymExpr
+    width: SymExpr
+    query: Place
+    key: Place
+    value: Place
+    out: Place
+    scores: Scores
+    added: list[Place]
+    seen: Place | None
+    zeros: bool
+    element: ir.Type
+
+
+class _Differs(Exception):
+    """The nests are something else."""
+
+
+def match_attention(tops: Sequence[ir.Operation], machine: Machine) -> Attention | None:
+    """Return the attention that starts with the first of some loops, None for none."""
+    try:
+        found = _Matcher(tops).match()
+    except (_Differs, NotFlat):
+        return None
+    return None if machine.lanes(found.element) is None else found
+
+
+def _require(condition: bool) -> None:
+    if not condition:
+        raise _Differs
+
+
+def _operands(value: ir.Value, name: str) -> list[ir.Value]:
+    """Return the operands of the operation that gives a value, which has to be of this name."""
+    found = operation(value, name)
+    if found is None:
+        raise _Differs
+    return found
+
+
+def _product(flat: FlatNest) -> tuple[list[tuple[FlatAccess, str | None]], FlatAccess]:
+    """Return the factors of a sum of products that begins with zero, and where it is written."""
+    found = match_product(flat)
+    if isinstance(found, str):
+        raise _Differs
+    _require(flat.combiner == "arith.addf")
+    _require(flat.init is not None and ir.FloatAttr(flat.init).value == 0.0)
+    return found
+
+
+class _Matcher:
+    """Reads nests one by one; S are the scores, whose dimensions are outer loops, query and key."""
+
+    def __init__(self, tops: Sequence[ir.Operation]) -> None:
+        self._tops = tops
+        self.nests: list[Nest] = []
+        self._between: list[ir.Value] = []
+
+    def match(self) -> Attention:
+        first = self._flat()
+        self._scores = first.written
+        self._between.append(self._scores)
+        dims = self._dims(first, self._scores)
+        (query, key), depth = self._products(first, dims)
+        self._extents = [self._extent(first, dim) for dim in dims]
+        scores, places = self._summands()
+        peak = self._row_of("arith.maximumf", _LOWEST)
+        safe = self._powers(peak)
+        zeros = self._shares(self._row_of("arith.addf", 0.0))
+        _require(safe == zeros)
+        value, out, width = self._sum()
+        self._only_here(out, [query, key, value, *places])
+        *outer, rows, keys = self._extents
+        seen = None if scores.seen is None else places.pop()
+        return Attention(
+            self.nests, outer, rows, keys, depth, width, query, key, value, out, scores, places,
+            seen, zeros, first.value.type,
+        )  # fmt: skip
+
+    def _next(self) -> Nest:
+        _require(len(self.nests) < len(self._tops))
+        nest = match_nest(self._tops[len(self.nests)])
+        if isinstance(nest, str):
+            raise _Differs
+        self.nests.append(nest)
+        return nest
+
+    def _flat(self) -> FlatNest:
+        return flatten_nest(self._next())
+
+    def _dims(self, flat: FlatNest, buffer: ir.Value) -> list[int]:
+        """Return the iterator of each dimension of a buffer, the same at each of its accesses."""
+        return _dims(flat.nest, buffer)
+
+    def _extent(self, flat: FlatNest, iterator: int) -> SymExpr:
+        return flat.iters[flat.nest.loop_of[iterator]].extent
+
+    def _products(
+        self, flat: FlatNest, dims: list[int]
+    ) -> tuple[tuple[Place, Place], SymExpr]:  # fmt: skip
+        sides, _ = _product(flat)
+        _require(len(dims) >= 2 and len(flat.iters) == len(dims) + 1)
+        *outer, i, j = dims
+        (depth,) = set(range(len(flat.iters))) - set(dims)
+        for (a, b), (wa, wb) in (
+            ([s[0] for s in order], [s[1] for s in order]) for order in (sides, sides[::-1])
+        ):
+            q, k = _strides(flat, a), _strides(flat, b)
+            if q[j] == 0 and k[i] == 0 and q[i] != 0 and k[j] != 0:
+                return (
+                    Place(a.buffer, a.offset, [q[o] for o in outer], q[i], q[depth], wa),
+                    Place(b.buffer, b.offset, [k[o] for o in outer], k[j], k[depth], wb),
+                ), self._extent(flat, depth)
+        raise _Differs
+
+    def _summands(self) -> tuple[Scores, list[Place]]:
+        """Read what becomes of products; return it, and where summands and then a mask are."""
+        nest = self._next()
+        dims = _dims(nest, self._scores)
+        _require(dims == list(range(len(nest.types))))
+        extents = [extent_of(nest.loops[loop].operands[1]) for loop in nest.loop_of]
+        _require(extents == self._extents)
+        scores = match_scores(nest, self._scores)
+        if scores is None:
+            raise _Differs
+        places = []
+        seen = [] if scores.seen is None else [scores.seen]
+        widened = [*scores.widened, *(None for _ in seen)]
+        for load, widen in zip([*scores.added, *seen], widened, strict=True):
+            flat = flat_access(load, dims)
+            *outer, row, column = flat.strides
+            _require(column in (0, 1))
+            places.append(Place(flat.buffer, flat.offset, outer, row, column, widen))
+        return scores, places
+
+    def _same_walk(self, flat: FlatNest) -> list[int]:
+        dims = self._dims(flat, self._scores)
+        _require([self._extent(flat, dim) for dim in dims] == self._extents)
+        return dims
+
+    def _row_of(self, combiner: str, init: float) -> ir.Value:
+        """Read the reduction of each row of S to one number; return where these are."""
+        flat = self._flat()
+        dims = self._same_walk(flat)
+        _require(flat.total is not None and flat.combiner == combiner)
+        _require(flat.init is not None and ir.FloatAttr(flat.init).value == init)
+        _require(self._is_load(flat, flat.value, self._scores))
+        _require(self._dims(flat, flat.written) == dims[:-1])
+        self._between.append(flat.written)
+        return flat.written
+
+    def _powers(self, peak: ir.Value) -> bool:
+        flat = self._in_place(peak)
+        (raised,) = _operands(flat.value, "math.exp")
+        pair = _operands(raised, "arith.subf")
+        _require(self._is_load(flat, pair[0], self._scores))
+        return self._replaced(flat, pair[1], peak, _LOWEST, 0.0)
+
+    def _shares(self, total: ir.Value) -> bool:
+        flat = self._in_place(total)
+        pair = _operands(flat.value, "arith.divf")
+        _require(self._is_load(flat, pair[0], self._scores))
+        return self._replaced(flat, pair[1], total, 0.0, 1.0)
+
+    def _in_place(self, rows: ir.Value) -> FlatNest:
+        flat = self._flat()
+        dims = self._same_walk(flat)
+        _require(flat.written == self._scores and flat.total is None)
+        _require(self._dims(flat, rows) == dims[:-1])
+        return flat
+
+    def _replaced(
+        self, flat: FlatNest, value: ir.Value, rows: ir.Value, special: float, other: float
+    ) -> bool:
+        """Whether another number stands for a special one of the rows'."""
+        choice = operation(value, "arith.select")
+        if choice is None:
+            _require(self._is_load(flat, value, rows))
+            return False
+        condition, chosen, kept = choice
+        pair = _operands(condition, "arith.cmpf")
+        _require(self._is_load(flat, pair[0], rows))
+        predicate = ir.IntegerAttr(condition.owner.operation.attributes["predicate"]).value
+        _require(predicate == _EQUAL and is_constant(pair[1], special))
+        _require(is_constant(chosen, other) and self._is_load(flat, kept, rows))
+        return True
+
+    def _is_load(self, flat: FlatNest, value: ir.Value, buffer: ir.Value) -> bool:
+        operands = operation(value, "memref.load")
+        return operands is not None and operands[0] == buffer
+
+    def _sum(self) -> tuple[Place, Place, SymExpr]:
+        flat = self._flat()
+        sides, out = _product(flat)
+        dims = self._same_walk(flat)
+        *outer, i, j = dims
+        shares = [access.buffer == self._scores for access, _ in sides]
+        _require(sum(shares) == 1 and len(flat.iters) == len(dims) + 1)
+        access, widen = sides[shares.index(False)]
+        (width,) = set(range(len(flat.iters))) - set(dims)
+        v, to = _strides(flat, access), _strides(flat, out)
+        _require(v[i] == 0 and to[j] == 0)
+        value = Place(access.buffer, access.offset, [v[o] for o in outer], v[j], v[width], widen)
+        target = Place(out.buffer, out.offset, [to[o] for o in outer], to[i], to[width])
+        rounded = self._rounded(flat, out.buffer, [*outer, i, width])
+        return value, rounded or target, self._extent(flat, width)
+
+    def _rounded(self, flat: FlatNest, buffer: ir.Value, roles: list[int]) -> Place | None:
+        """Read the conversion of sums to a narrower type, where one follows."""
+        count = len(self.nests)
+        if isinstance(buffer.owner, ir.Block) or count == len(self._tops):
+            return None
+        where = self._dims(flat, buffer)
+        try:
+            last = self._flat()
+            narrow = operation(last.value, "arith.truncf")
+            _require(narrow is not None and self._is_load(last, narrow[0], buffer))
+        except (_Differs, NotFlat):
+            del self.nests[count:]
+            return None
+        dims = self._dims(last, buffer)
+        _require(len(last.iters) == len(dims) and sorted(where) == sorted(roles))
+        extents = [self._extent(flat, dim) for dim in where]
+        _require([self._extent(last, dim) for dim in dims] == extents)
+        access = last.accesses[last.store]
+        strides = _strides(last, access)
+        *outer, row, column = (strides[dims[where.index(role)]] for role in roles)
+        self._between.append(buffer)
+        return Place(access.buffer, access.offset, outer, row, column)
+
+    def _only_here(self, out: Place, read: list[Place]) -> None:
+        """Check that nobody else uses what goes between, and that the result is none of it."""
+        blocks = [nest.block for nest in self.nests]
+        for buffer in self._between:
+            owner = buffer.owner
+            _require(not isinstance(owner, ir.Block) and owner.operation.name == "memref.alloc")
+            _require(all(_block_of(use.owner.operation) in blocks for use in buffer.uses))
+        _require(root(out.buffer) not in self._between)
+        _require(all(root(place.buffer) != root(out.buffer) for place in read))
+        _require(all(root(place.buffer) not in self._between for place in read))
+
+
+def _strides(flat: FlatNest, access: FlatAccess) -> list[SymExpr]:
+    """Return the strides of an access by iterator of the block."""
+    return [access.strides[loop] for loop in flat.nest.loop_of]
+
+
+def _dims(nest: Nest, buffer: ir.Value) -> list[int]:
+    found = {tuple(access.iters) for access in _accesses(nest) if access.buffer == buffer}
+    _require(len(found) == 1)
+    (iters,) = found
+    plain = [i for i in iters if i is not None and i >= 0]
+    _require(len(plain) == len(iters) == len(set(plain)))
+    return plain
+
+
+def _accesses(nest: Nest) -> list[Access]:
+    return [*nest.loads, *nest.stores]
+
+
+def _block_of(op: ir.Operation) -> ir.Operation | None:
+    parent = op.parent
+    while parent is not None and parent.operation.name != "tir.block":
+        parent = parent.operation.parent
+    return None if parent is None else parent.operation

@@ -1,0 +1,261 @@
+"""The softmax of a block of scores, with what was seen of each row before (online softmax)."""
+
+from dataclasses import dataclass
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.lowering.tir_to_vector.attention.changes import LOWEST, Changes
+from relax_mlir.lowering.tir_to_vector.attention.pairs import PAIR, narrowed_pairs
+from relax_mlir.lowering.tir_to_vector.attention.tile import Arithmetic
+from relax_mlir.lowering.tir_to_vector.index_emit import Index
+
+
+@dataclass(frozen=True)
+class RowState:
+    """What is known of the rows of a block after some of their keys.
+
+    Attributes:
+        highest: the largest score so far, of each row.
+        shift: what this block's scores are lessened by before they are raised.
+        shrink: what sums up to now are multiplied by.
+        totals: sums of powers.
+        shares: sums of this block's powers, then what a row's sums are multiplied by at the end.
+        parts: a vector of each row, whose lanes add up to those of a block's powers that are raised
+            panel by panel; None where none are.
+    """
+
+    highest: ir.Value
+    shift: ir.Value
+    shrink: ir.Value
+    totals: ir.Value
+    shares: ir.Value
+    parts: ir.Value | None
+
+
+@dataclass(frozen=True)
+class Softmax:
+    """Turns scores into powers in place.
+
+    Attributes:
+        use: the arithmetic.
+        scores: the block of scores.
+        stride: from one row to the next.
+        state: of its rows.
+        alone: whether there is one block of keys only.
+        pairs: whether powers are rounded to bf16, and lie in pairs where a row of scores began.
+        none: whether sums of rows that see nothing stay zeros, and are not divided by zero.
+    """
+
+    use: Arithmetic
+    scores: ir.Value
+    stride: Index
+    state: RowState
+    alone: bool
+    pairs: bool
+    none: bool | ir.Value
+
+    def begin(self, rows: Index) -> None:
+        """Say of rows that nothing was seen."""
+        use = self.use
+        emit = use.emit
+        lowest, zero = emit.constant(use.vector, LOWEST), emit.constant(use.vector, 0)
+        with emit.loop(0, rows, use.lanes) as row:
+            emit.vector_store(lowest, self.state.highest, [row.counter])
+            emit.vector_store(zero, self.state.totals, [row.counter])
+
+    def hide_rest(self, rows: Index, columns: Index) -> None:
+        """Hide what was computed beyond the last column, up to the end of its vector."""
+        emit, use = self.use.emit, self.use
+        start = emit.round_down(columns, use.lanes)
+        left = emit.sub(columns, start)
+        if isinstance(left, int) and left == 0:
+            return
+        lowest = emit.constant(use.vector, LOWEST)
+        mask = emit.mask(left, use.lanes)
+
+        def write() -> None:
+            with emit.loop(0, rows) as row:
+                at = emit.add(emit.mul(row.counter, self.stride), start)
+                value = use.load(self.scores, at)
+                value = emit.op("arith.select", [mask, value, lowest], use.vector)
+                emit.vector_store(value, self.scores, [at])
+
+        if isinstance(left, int):
+            write()
+        else:
+            with emit.when(emit.compare("sgt", left, 0)):
+                write()
+
+    def adjust(
+        self, rows: Index, columns: tuple[Index, Index], at: tuple[Index, Index], changes: Changes
+    ) -> None:
+        """Change scores.
+
+        Args:
+            rows: how many queries.
+            columns: which keys of the block, from the first of a vector on.
+            at: numbers of the first query and of the first key.
+            changes: what is done.
+        """
+        emit, use = self.use.emit, self.use
+        with emit.loop(0, rows) as row:
+            query = emit.add(at[0], row.counter)
+            line = emit.mul(row.counter, self.stride)
+            of_row = changes.of_row(query)
+            with emit.loop(*columns, use.lanes) as column:
+                place = emit.add(line, column.counter)
+                there = emit.mask(emit.sub(columns[1], column.counter), use.lanes)
+                here = (query, emit.add(at[1], column.counter))
+                value = changes.apply(use.load(self.scores, place), here, there, of_row)
+                emit.vector_store(value, self.scores, [place])
+
+    def expect(self, rows: Index) -> None:
+        """Say of a block that nothing is raised yet."""
+        use, parts = self.use, self.state.parts
+        if parts is None:
+            return
+        zero = use.emit.constant(use.vector, 0)
+        with use.emit.loop(0, use.emit.mul(rows, use.lanes), use.lanes) as row:
+            use.emit.vector_store(zero, parts, [row.counter])
+
+    def keep(self, row: Index, column: Index, sums: list[list[ir.Value]]) -> None:
+        """Store the scores of a tile."""
+        emit, use = self.use.emit, self.use
+        line = emit.add(emit.mul(row, self.stride), column)
+        for r, values in enumerate(sums):
+            for h, value in enumerate(values):
+                place = emit.add(line, r * self.stride + h * use.lanes)
+                emit.vector_store(value, self.scores, [place])
+
+    def raise_panel(self, rows: tuple[Index, Index], column: Index, vectors: int) -> None:
+        """Turn near scores of some columns into powers, and add them up."""
+        emit, use = self.use.emit, self.use
+        with emit.loop(*rows) as row:
+            start = emit.add(emit.mul(row.counter, self.stride), column)
+            scores = [use.load(self.scores, emit.add(start, h * use.lanes)) for h in range(vectors)]
+            self.raise_row(row.counter, column, scores)
+
+    def raise_row(self, row: Index, column: Index, scores: list[ir.Value]) -> None:
+        """Store powers of near scores of a row, and add them up."""
+        emit, use, parts = self.use.emit, self.use, self.state.parts
+        line, part = emit.mul(row, self.stride), emit.mul(row, use.lanes)
+        total = use.load(parts, part)
+        for h, score in enumerate(scores):
+            power = use.near_power(score)
+            self._store(power, line, emit.add(column, h * use.lanes))
+            total = use.add(total, power)
+        emit.vector_store(total, parts, [part])
+
+    def write(
+        self, rows: Index, columns: Index, near: ir.Value | None, done: Index
+    ) -> None:  # fmt: skip
+        """Raise the scores of a block, and update the state of its rows.
+
+        Args:
+            rows: how many.
+            columns: how many keys.
+            near: whether scores of the first `done` columns are raised already.
+            done: how many those are.
+        """
+        emit = self.use.emit
+        if near is None:
+            self._prepare(rows, columns)
+        else:
+            with emit.when(near) as branch:
+                self._prepare_near(rows)
+            with emit.otherwise(branch):
+                self._prepare(rows, columns)
+        start = 0 if near is None else emit.select(near, done, 0)
+        with emit.loop(0, rows) as row:
+            self._raise(row.counter, start, columns)
+        with emit.loop(0, rows, self.use.lanes) as row:
+            self._invert(row.counter)
+
+    def _prepare(self, rows: Index, columns: Index) -> None:
+        emit = self.use.emit
+        with emit.loop(0, rows) as row:
+            self._peak(row.counter, columns)
+        with emit.loop(0, rows, self.use.lanes) as row:
+            self._shift(row.counter)
+
+    def _prepare_near(self, rows: Index) -> None:
+        emit, use = self.use.emit, self.use
+        zero, one = emit.constant(use.vector, 0), emit.constant(use.vector, 1)
+        with emit.loop(0, rows, use.lanes) as row:
+            emit.vector_store(zero, self.state.shift, [row.counter])
+            emit.vector_store(one, self.state.shrink, [row.counter])
+
+    def _store(self, power: ir.Value, line: Index, column: Index) -> None:
+        """Store powers of a row where its scores were, or never ahead of these as pairs."""
+        emit, use = self.use.emit, self.use
+        if self.pairs:
+            column, power = emit.div(column, PAIR), narrowed_pairs(use, power)
+        emit.vector_store(power, self.scores, [emit.add(line, column)])
+
+    def _invert(self, row: Index) -> None:
+        """Add a block's sums of powers to those before it, for a vector of rows."""
+        emit, use, state = self.use.emit, self.use, self.state
+        total, one = use.load(state.shares, row), emit.constant(use.vector, 1)
+        if not self.alone:
+            total = use.multiply_add(
+                use.load(state.totals, row), use.load(state.shrink, row), total
+            )
+            emit.vector_store(total, state.totals, [row])
+        if self.none is not False:
+            masks = ir.VectorType.get([use.lanes], emit.bool_type)
+            equal = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 1)
+            zero = emit.constant(use.vector, 0)
+            none = emit.op("arith.cmpf", [total, zero], masks, predicate=equal)
+            if self.none is not True:
+                none = emit.op("arith.andi", [none, emit.splat(self.none, masks)], masks)
+            total = emit.op("arith.select", [none, one, total], use.vector)
+        share = emit.op("arith.divf", [one, total], use.vector)
+        emit.vector_store(share, state.shares, [row])
+
+    def _peak(self, row: Index, columns: Index) -> None:
+        """Find the largest score of a row."""
+        emit, use = self.use.emit, self.use
+        line = emit.mul(row, self.stride)
+        lowest = emit.constant(use.vector, LOWEST)
+        with emit.loop(0, columns, use.lanes, [lowest]) as loop:
+            value = use.load(self.scores, emit.add(line, loop.counter))
+            loop.carry([use.larger(value, loop.carried[0])])
+        (peak,) = loop.results
+        emit.store(use.across(peak, use.larger), self.state.shift, [row])
+
+    def _shift(self, row: Index) -> None:
+        """Compute, for a vector of rows, what scores are lessened by, and what sums shrink by."""
+        emit, use, state = self.use.emit, self.use, self.state
+        lowest, zero = emit.constant(use.vector, LOWEST), emit.constant(use.vector, 0)
+        highest = use.load(state.shift, row)
+        before = None
+        if not self.alone:
+            before = use.load(state.highest, row)
+            highest = use.larger(highest, before)
+            emit.vector_store(highest, state.highest, [row])
+        # Of a row that sees nothing every power is 0, not that of infinity less infinity.
+        masks = ir.VectorType.get([use.lanes], emit.bool_type)
+        equal = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 1)
+        nothing = emit.op("arith.cmpf", [highest, lowest], masks, predicate=equal)
+        shift = emit.op("arith.select", [nothing, zero, highest], use.vector)
+        emit.vector_store(shift, state.shift, [row])
+        if before is not None:
+            less = emit.op("arith.subf", [before, shift], use.vector)
+            emit.vector_store(use.power(less), state.shrink, [row])
+
+    def _raise(self, row: Index, start: Index, columns: Index) -> None:
+        """Turn the scores of a row from a column on into powers, and add all up."""
+        emit, use, state = self.use.emit, self.use, self.state
+        line = emit.mul(row, self.stride)
+        shift = use.splat(emit.load(state.shift, [row]))
+        if state.parts is None:
+            total = emit.constant(use.vector, 0)
+        else:
+            total = use.load(state.parts, emit.mul(row, use.lanes))
+        with emit.loop(start, columns, use.lanes, [total]) as loop:
+            place = emit.add(line, loop.counter)
+            less = emit.op("arith.subf", [use.load(self.scores, place), shift], use.vector)
+            power = use.power(less)
+            self._store(power, line, loop.counter)
+            loop.carry([use.add(loop.carried[0], power)])
+        (total,) = loop.results
+        emit.store(use.across(total, use.add), state.shares, [row])

@@ -1,0 +1,136 @@
+"""Sums of values of a block of queries: kept between blocks of keys, and divided in the end."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.lowering.tir_to_llvm.lanes import Lanes, choose
+from relax_mlir.lowering.tir_to_vector.attention.pack import Matrix
+from relax_mlir.lowering.tir_to_vector.attention.setup import Setup
+from relax_mlir.lowering.tir_to_vector.attention.softmax import RowState
+from relax_mlir.lowering.tir_to_vector.index_emit import Index
+
+
+@dataclass(frozen=True)
+class Sums:
+    """The sums of a block of queries.
+
+    Attributes:
+        setup: the attention.
+        base: where they are kept; None where one block of keys is all, and what it gives is stored.
+        stride: from one query's to the next.
+        state: of the rows of the block.
+        tile: rows of a register tile.
+        vectors: columns of a tile, in vectors.
+    """
+
+    setup: Setup
+    base: ir.Value | None
+    stride: Index
+    state: RowState
+    tile: int
+    vectors: int
+
+    def before(
+        self, goes_on: bool | ir.Value, row: Index, column: Index, count: int
+    ) -> list[ir.Value] | None:
+        """Return what blocks before have summed up for a tile, made smaller; None for nothing."""
+        use = self.setup.use
+        emit = use.emit
+        if goes_on is False:
+            return None
+        zero = Lanes(emit.constant(use.vector, 0))
+
+        def made() -> Iterator[Lanes]:
+            for r in range(count):
+                here = emit.add(row, r)
+                shrink = use.splat(emit.load(self.state.shrink, [here]))
+                for place in self._places(here, column):
+                    value = use.load(self.base, place)
+                    yield Lanes(emit.op("arith.mulf", [value, shrink], use.vector))
+
+        found = choose(goes_on, lambda: list(made()), [zero] * (count * self.vectors))
+        return [each.value for each in found]
+
+    @property
+    def at_once(self) -> bool:
+        """Whether sums of the last block of keys are divided before they are stored.
+
+        Those that have to be narrowed or masked take much code for it, which tiles do not repeat.
+        """
+        if self.base is None:
+            return True
+        found, width = self.setup.found, self.setup.width
+        narrow = found.out.buffer.type.element_type != found.element
+        whole = isinstance(width, int) and width % (self.vectors * self.setup.use.lanes) == 0
+        return whole and found.out.column == 1 and not narrow
+
+    def put(
+        self, out: Matrix, is_last: bool | ir.Value, at: tuple[Index, Index, Index],
+        column: Index, sums: list[list[ir.Value]],
+    ) -> None:  # fmt: skip
+        """Store the sums of a tile: in the end, times the rows' shares, where results go.
+
+        Args:
+            out: the result.
+            is_last: whether no block of keys follows.
+            at: the first query of the block, the tile's first one counted from there, and how many
+                queries the block has.
+            column: the tile's first column.
+            sums: vectors of columns for each row.
+        """
+        emit = self.setup.emit
+
+        def keep() -> None:
+            for r, vectors in enumerate(sums):
+                places = self._places(emit.add(at[1], r), column)
+                for place, value in zip(places, vectors, strict=True):
+                    emit.vector_store(value, self.base, [place])
+
+        if not self.at_once:
+            keep()
+        elif is_last is True:
+            self._share(out, at, column, sums)
+        else:
+            with emit.when(is_last) as branch:
+                self._share(out, at, column, sums)
+            with emit.otherwise(branch):
+                keep()
+
+    def finish(self, out: Matrix, first: Index, rows: Index) -> None:
+        """Store the results of so many queries whose sums are all kept."""
+        if self.at_once:
+            return
+        emit = self.setup.emit
+        with emit.loop(0, rows) as row:
+            share = emit.load(self.state.shares, [row.counter])
+            sums = self.base, emit.mul(row.counter, self.stride)
+            self.setup.write(out, emit.add(first, row.counter), sums, share)
+
+    def _places(self, row: Index, column: Index) -> list[Index]:
+        """Return where the sums of a row's panel are."""
+        emit = self.setup.emit
+        line = emit.add(emit.mul(row, self.stride), column)
+        return [emit.add(line, h * self.setup.use.lanes) for h in range(self.vectors)]
+
+    def _share(
+        self, out: Matrix, at: tuple[Index, Index, Index], column: Index,
+        sums: list[list[ir.Value]],
+    ) -> None:  # fmt: skip
+        """Store what is complete, of rows that are there."""
+        setup, (first, row, rows) = self.setup, at
+        emit, use, width = setup.emit, setup.use, setup.width
+        whole = isinstance(width, int) and width % (self.vectors * use.lanes) == 0
+        all_there = isinstance(setup.rows, int) or len(sums) == self.tile
+        for r, vectors in enumerate(sums):
+            here = emit.add(row, r)
+            share = use.splat(emit.load(self.state.shares, [here]))
+            columns = width
+            if not all_there:
+                columns = emit.select(emit.compare("slt", here, rows), width, 0)
+            for h, value in enumerate(vectors):
+                start = emit.add(column, h * use.lanes)
+                needed = not (whole and all_there)
+                mask = emit.mask(emit.sub(columns, start), use.lanes) if needed else None
+                value = setup.narrowed(emit.op("arith.mulf", [value, share], use.vector), out)
+                emit.vector_store(value, out.base, [out.place(emit.add(first, here), start)], mask)

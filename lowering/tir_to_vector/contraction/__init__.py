@@ -1,0 +1,1 @@
+"""Contractions: products of matrices in any layout, by register tiles blocked for the caches."""

@@ -1,0 +1,194 @@
+"""Instructions that add up products of neighbouring small numbers: which there are, and when."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.lowering.tir_to_vector.contraction.pattern import Contraction
+from relax_mlir.lowering.tir_to_vector.emit import Emitter
+from relax_mlir.lowering.tir_to_vector.flat import FlatAccess
+from relax_mlir.lowering.tir_to_vector.machine import Machine
+
+# What a lane of a register multiplies at once lies in as many bits as its sum has.
+_LANE_BITS = 32
+# By a machine's name for it: LLVM's intrinsic for each width of registers.
+_INTRINSICS = {
+    "amx_bf16": {512: "llvm.x86.tdpbf16ps"},
+    "amx_int8": {512: "llvm.x86.tdpb{}d"},
+    "bf16": {512: "llvm.x86.avx512bf16.dpbf16ps.512"},
+    "u8s8": {512: "llvm.x86.avx512.vpdpbusd.512", 256: "llvm.x86.avx512.vpdpbusd.256"},
+    "s16": {
+        512: "llvm.x86.avx512.pmaddw.d.512",
+        256: "llvm.x86.avx2.pmadd.wd",
+        128: "llvm.x86.sse2.pmadd.wd",
+    },
+}
+# With fewer columns or steps of k matrices are not worth their setting up.
+_LEAST_SIDE = 8
+_SIGNED, _UNSIGNED = "arith.extsi", "arith.extui"
+
+
+@dataclass(frozen=True)
+class DotProduct:
+    """How a contraction's operands are multiplied, some steps of k at once.
+
+    For each lane, a group of elements of A that follow each other along k, and one of B, lie in 32
+    bits: to everything but the instruction itself groups are integers.
+
+    Attributes:
+        intrinsic: the instruction, in LLVM's words.
+        part: the type of a group's elements.
+        group: how many there are.
+        widen: for A and B the conversion of what lies in memory to `part`, None for none.
+        turned: whether the sign bits of B are turned: its numbers are others then, and so are
+            sums, by what columns of zeros would give.
+        b_first: whether the instruction takes B's groups before A's.
+        adds: whether it adds to a sum too.
+        matrices: whether it multiplies registers that hold matrices.
+    """
+
+    intrinsic: str
+    part: ir.Type
+    group: int
+    widen: tuple[str | None, str | None] = (None, None)
+    turned: bool = False
+    b_first: bool = False
+    adds: bool = True
+    matrices: bool = False
+
+    def multiply_add(self, emit: Emitter, a: ir.Value, b: ir.Value, total: ir.Value) -> ir.Value:
+        """Return a sum, and what groups of A and B, or the parts of these, add to it."""
+        x, y = (self.parts(emit, value) for value in (a, b))
+        if self.b_first:
+            x, y = y, x
+        if self.adds:
+            return call_intrinsic(emit, self.intrinsic, [total, x, y], total.type)
+        made = call_intrinsic(emit, self.intrinsic, [x, y], total.type)
+        return emit.op("arith.addi", [total, made], total.type)
+
+    def parts(self, emit: Emitter, groups: ir.Value) -> ir.Value:
+        """Return a vector of groups as one of their elements, and what is one already as it is."""
+        if groups.type.element_type == self.part:
+            return groups
+        type_ = ir.VectorType.get([groups.type.shape[0] * self.group], self.part)
+        return emit.op("vector.bitcast", [groups], type_)
+
+
+def find_dot_product(found: Contraction, machine: Machine) -> DotProduct | None:
+    """Return the instruction for a contraction's operands, None where the machine has none.
+
+    Sums of integers are exact, modulo 2**32 as those of the contraction are: the instruction for
+    bytes takes unsigned ones on one side and signed ones on the other, and has no saturation.
+    """
+    if found.computed is not None:
+        return None
+    element = str(found.element)
+    types = [str(access.buffer.type.element_type) for access in (found.a, found.b)]
+    if element == "f32" and types == ["bf16", "bf16"]:
+        name = _matrix_intrinsic("amx_bf16", found, machine)
+        if name is not None:
+            return DotProduct(name, ir.BF16Type.get(), 2, matrices=True)
+    if element == "i32" and types == ["i8", "i8"]:
+        name = _matrix_intrinsic("amx_int8", found, machine)
+        if name is not None:
+            name = name.format("".join("s" if widen == _SIGNED else "u" for widen in found.widen))
+            return DotProduct(name, ir.IntegerType.get_signless(8), 4, matrices=True)
+    return vector_dot_product((found.a, found.b), found.widen, found.element, machine)
+
+
+def vector_dot_product(
+    sides: tuple[FlatAccess, FlatAccess], widens: tuple[str | None, str | None], element: ir.Type,
+    machine: Machine,
+) -> DotProduct | None:  # fmt: skip
+    """Return the instruction on vectors for two operands, None where the machine has none.
+
+    Args:
+        sides: the operands, A and B.
+        widens: their conversions to what is added.
+        element: the type of what is added.
+        machine: what for.
+    """
+    types = [str(access.buffer.type.element_type) for access in sides]
+    if str(element) == "f32" and types == ["bf16", "bf16"]:
+        return bf16_dot_product(machine)
+    if str(element) != "i32" or any(kind not in ("i8", "i16") for kind in types):
+        return None
+    signs = [widen == _SIGNED for widen in widens]
+    name = _intrinsic("u8s8", machine)
+    if types == ["i8", "i8"] and name is not None:
+        # With equal signs B becomes what A is not.
+        turned = signs[0] == signs[1]
+        return DotProduct(name, ir.IntegerType.get_signless(8), 4, turned=turned, b_first=signs[0])
+    name = _intrinsic("s16", machine)
+    wide = [kind == "i16" for kind in types]
+    if name is None or any(w and not s for w, s in zip(wide, signs, strict=True)):
+        return None
+    a, b = (None if w else widen for w, widen in zip(wide, widens, strict=True))
+    return DotProduct(name, ir.IntegerType.get_signless(16), 2, (a, b), adds=False)
+
+
+def bf16_dot_product(machine: Machine) -> DotProduct | None:
+    """Return the instruction on vectors of pairs of bf16, None where the machine has none."""
+    name = _intrinsic("bf16", machine)
+    return None if name is None else DotProduct(name, ir.BF16Type.get(), 2)
+
+
+def _intrinsic(kind: str, machine: Machine) -> str | None:
+    if kind not in machine.dot_products:
+        return None
+    return _INTRINSICS[kind].get(machine.vector_bits)
+
+
+def _matrix_intrinsic(kind: str, found: Contraction, machine: Machine) -> str | None:
+    """Return the instruction on matrices, None where most of their registers would be empty."""
+    extents = (found.flat.iters[i].extent.value for i in (found.n, found.k))
+    if any(extent is not None and extent < _LEAST_SIDE for extent in extents):
+        return None
+    return _intrinsic(kind, machine)
+
+
+def call_intrinsic(
+    emit: Emitter, name: str, operands: Sequence[ir.Value], result: ir.Type | None = None
+) -> ir.Value | ir.Operation:
+    """Write a call of one of LLVM's intrinsics; return its result, if there is one."""
+    return emit.op(
+        "llvm.call_intrinsic",
+        list(operands),
+        result,
+        intrin=ir.StringAttr.get(name),
+        operandSegmentSizes=ir.DenseI32ArrayAttr.get([len(operands), 0]),
+        op_bundle_sizes=ir.DenseI32ArrayAttr.get([]),
+    )
+
+
+def groups_type(lanes: int) -> ir.VectorType:
+    """Return the type of a vector of groups."""
+    return ir.VectorType.get([lanes], ir.IntegerType.get_signless(_LANE_BITS))
+
+
+def turned_zeros(emit: Emitter, dot: DotProduct, type_: ir.Type) -> ir.Value:
+    """Return groups of what zeros become when their sign bits are turned."""
+    bits = dot.part.width
+    word = sum(1 << (bits * i + bits - 1) for i in range(dot.group))
+    # A word with its highest bit on is a negative number to MLIR.
+    return emit.constant(type_, word - (1 << (bits * dot.group)))
+
+
+def is_signed(widen: str | None) -> bool:
+    """Whether a conversion is that of signed integers."""
+    return widen == _SIGNED
+
+
+def like(type_: ir.Type, element: ir.Type) -> ir.Type:
+    """Return a type with other elements."""
+    return ir.VectorType.get(type_.shape, element) if isinstance(type_, ir.VectorType) else element
+
+
+def as_groups(emit: Emitter, dot: DotProduct, value: ir.Value) -> ir.Value:
+    """Return elements of B that lie in groups as a vector of groups, sign bits turned."""
+    if dot.widen[1] is not None:
+        value = emit.op(dot.widen[1], [value], like(value.type, dot.part))
+    groups = emit.op("vector.bitcast", [value], groups_type(value.type.shape[0] // dot.group))
+    if not dot.turned:
+        return groups
+    return emit.op("arith.xori", [groups, turned_zeros(emit, dot, groups.type)], groups.type)

@@ -1,0 +1,309 @@
+"""Copying operands to where dot-product instructions want them: groups of k beside each other."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.lowering.tir_to_vector.contraction.dot_product import (
+    DotProduct,
+    groups_type,
+    like,
+    turned_zeros,
+)
+from relax_mlir.lowering.tir_to_vector.contraction.microkernel import Flat
+from relax_mlir.lowering.tir_to_vector.contraction.packing import Packer
+from relax_mlir.lowering.tir_to_vector.emit import Emitter
+from relax_mlir.lowering.tir_to_vector.index_emit import Index
+from relax_mlir.lowering.tir_to_vector.maps.transposed import transpose
+
+# Rows of B that are copied side by side.
+_ROWS = 4
+
+
+@dataclass(frozen=True)
+class GroupLoader:
+    """Loads elements of one operand as groups, those beyond the last being zeros.
+
+    Attributes:
+        emit: where to write.
+        base: the operand.
+        dot: what groups are for.
+        widen: the conversion to a group's elements, or None.
+        turned: whether sign bits are turned.
+        lanes: groups of a vector.
+    """
+
+    emit: Emitter
+    base: ir.Value
+    dot: DotProduct
+    widen: str | None
+    turned: bool
+    lanes: int
+
+    def along_k(self, at: Index, left: Index | None) -> ir.Value:
+        """Load a vector of groups that lie beside each other; `left` elements, None for all."""
+        emit, count = self.emit, self.lanes * self.dot.group
+        mask = None if left is None else emit.mask(left, count)
+        type_ = ir.VectorType.get([count], self.base.type.element_type)
+        value = self._part(emit.vector_load(self.base, [at], type_, mask))
+        return self._turn(emit.op("vector.bitcast", [value], groups_type(self.lanes)))
+
+    def across_k(self, places: list[Index], masks: list[ir.Value | None]) -> ir.Value:
+        """Load a group for each of adjacent columns; places and masks of its first rows."""
+        emit = self.emit
+        type_ = ir.VectorType.get([self.lanes], self.base.type.element_type)
+        rows = [
+            self._part(emit.vector_load(self.base, [place], type_, mask))
+            for place, mask in zip(places, masks, strict=True)
+        ]
+        return self.together(rows)
+
+    def together(self, rows: list[ir.Value]) -> ir.Value:
+        """Return a group for each of adjacent columns; rows after those given are zeros."""
+        emit = self.emit
+        none = emit.constant(ir.VectorType.get([self.lanes], self.dot.part), 0)
+        rows = rows + [none] * (self.dot.group - len(rows))
+        while len(rows) > 1:
+            # The first half of them between the second: a row ends up where its number says.
+            half = len(rows) // 2
+            rows = [self._between(*pair) for pair in zip(rows[:half], rows[half:], strict=True)]
+        return self._turn(emit.op("vector.bitcast", rows, groups_type(self.lanes)))
+
+    def in_order(self, at: Index, live: Index | None) -> ir.Value:
+        """Load a group for each of as many columns as lanes, whose rows lie one after the other.
+
+        Of the rows the first `live` are there, None for all.
+        """
+        emit, group = self.emit, self.dot.group
+        mask = None if live is None else emit.mask(emit.mul(live, self.lanes), self.lanes * group)
+        type_ = ir.VectorType.get([self.lanes * group], self.base.type.element_type)
+        value = self._part(emit.vector_load(self.base, [at], type_, mask))
+        places = [row * self.lanes + lane for lane in range(self.lanes) for row in range(group)]
+        value = emit.shuffle(value, value, places)
+        return self._turn(emit.op("vector.bitcast", [value], groups_type(self.lanes)))
+
+    def _between(self, a: ir.Value, b: ir.Value) -> ir.Value:
+        count = a.type.shape[0]
+        return self.emit.shuffle(a, b, [n for i in range(count) for n in (i, count + i)])
+
+    def one(self, at: Index, k_stride: Index, live: Index | None) -> ir.Value:
+        """Load one group; of its elements the first `live` are there, None for all."""
+        emit, bits = self.emit, self.dot.part.width
+        values = []
+        for i in range(self.dot.group):
+            if isinstance(live, int) and i >= live:
+                break
+            if live is None or isinstance(live, int):
+                values.append(emit.load(self.base, [emit.add(at, emit.mul(k_stride, i))]))
+                continue
+            there = emit.compare("slt", i, live)
+            step = emit.select(there, i, 0)
+            value = emit.load(self.base, [emit.add(at, emit.mul(k_stride, step))])
+            none = emit.constant(self.base.type.element_type, 0)
+            values.append(emit.op("arith.select", [there, value, none], value.type))
+        small, wide = (ir.IntegerType.get_signless(n) for n in (bits, bits * self.dot.group))
+        total: ir.Value | None = None
+        for i, loaded in enumerate(values):
+            value = self._part(loaded)
+            if value.type != small:
+                value = emit.op("arith.bitcast", [value], small)
+            value = emit.op("arith.extui", [value], wide)
+            if i:
+                count = emit.constant(wide, i * bits)
+                value = emit.op("arith.shli", [value, count], wide)
+            total = value if total is None else emit.op("arith.ori", [total, value], wide)
+        assert total is not None
+        return self._turn(total)
+
+    def _part(self, value: ir.Value) -> ir.Value:
+        if self.widen is None:
+            return value
+        return self.emit.op(self.widen, [value], like(value.type, self.dot.part))
+
+    def _turn(self, groups: ir.Value) -> ir.Value:
+        if not self.turned:
+            return groups
+        none = turned_zeros(self.emit, self.dot, groups.type)
+        return self.emit.op("arith.xori", [groups, none], groups.type)
+
+
+def copy_groups(
+    load: GroupLoader, a: Flat, rows: int, steps: Index, to: ir.Value, distance: int,
+    first: Index = 0,
+) -> None:  # fmt: skip
+    """Copy rows of A side by side as groups, each `distance` groups after the one before.
+
+    Args:
+        load: loads A.
+        a: its first element; strides "m" and "k".
+        rows: how many.
+        steps: elements of each.
+        to: where to.
+        distance: groups from one row to the next, at least a vector more than `steps` needs.
+        first: where the first row goes.
+    """
+    emit, group = load.emit, load.dot.group
+    k_stride = a.stride("k")
+    step = load.lanes if k_stride == 1 else 1
+    whole = emit.round_down(emit.div(steps, group), step)
+
+    def copy(at: Index, left: Index | None) -> None:
+        start = emit.add(a.offset, emit.mul(emit.mul(at, group), k_stride))
+        for row in range(rows):
+            there = [emit.add(emit.add(at, row * distance), first)]
+            place = emit.add(start, a.row(emit, row))
+            if k_stride == 1:
+                emit.vector_store(load.along_k(place, left), to, there)
+            else:
+                emit.store(load.one(place, k_stride, left), to, there)
+
+    with emit.loop(0, whole, step) as p:
+        copy(p.counter, None)
+    _rest(emit, emit.sub(steps, emit.mul(whole, group)), lambda left: copy(whole, left))
+    if k_stride != 1 and load.dot.matrices:
+        # A whole register of matrices is read, and what B has there is not known.
+        end = emit.add(emit.div(emit.add(steps, group - 1), group), first)
+        none = emit.constant(groups_type(load.lanes), 0)
+        for row in range(rows):
+            emit.vector_store(none, to, [emit.add(end, row * distance)])
+
+
+def write_starts(
+    emit: Emitter, dot: DotProduct, rows: Flat, count: int, groups: Index, lanes: int
+) -> None:
+    """Write for each row of A what its sums start from, B's sign bits being turned.
+
+    Args:
+        emit: where to write.
+        dot: the instruction.
+        rows: copied rows; strides "m" and "k", and "start" to where the number goes.
+        count: how many rows.
+        groups: how many of each.
+        lanes: groups of a vector.
+    """
+    type_ = groups_type(lanes)
+    nothing, none = emit.constant(type_, 0), turned_zeros(emit, dot, type_)
+    whole = emit.round_down(groups, lanes)
+    left = emit.sub(groups, whole)
+    for row in range(count):
+        first = emit.add(rows.offset, emit.mul(row, rows.stride("m")))
+        with emit.loop(0, whole, lanes, [nothing]) as p:
+            value = emit.vector_load(rows.base, [emit.add(first, p.counter)], type_)
+            p.carry([dot.multiply_add(emit, value, none, p.carried[0])])
+        total = p.results[0]
+        if not (isinstance(left, int) and left == 0):
+            at = [emit.add(first, whole)]
+            value = emit.vector_load(rows.base, at, type_, emit.mask(left, lanes))
+            total = dot.multiply_add(emit, value, none, total)
+        kind = ir.Attribute.parse("#vector.kind<add>")
+        zero = emit.constant(type_.element_type, 0)
+        number = emit.op("vector.reduction", [total], type_.element_type, kind=kind)
+        number = emit.op("arith.subi", [zero, number], type_.element_type)
+        emit.store(number, rows.base, [emit.add(first, rows.stride("start"))])
+
+
+def _rest(emit: Emitter, left: Index, write: Callable[[Index], None]) -> None:
+    """Write what is left to do where something is."""
+    if isinstance(left, int):
+        if left:
+            write(left)
+        return
+    with emit.when(emit.compare("sgt", left, 0)):
+        write(left)
+
+
+class GroupPacker(Packer[GroupLoader]):
+    """Copies B into panels: `width` columns beside each other for every group of k."""
+
+    def _along_n(self, b: Flat, columns: Index, steps: Index) -> None:
+        emit, group = self.load.emit, self.load.dot.group
+        whole = emit.round_down(columns, self.width)
+        groups = emit.div(steps, group)
+        together = max(1, _ROWS // group)
+        many = emit.round_down(groups, together)
+        for first, last, count in ((0, many, together), (many, groups, 1)):
+            if isinstance(last, int) and first == last:
+                continue
+            with emit.loop(first, last, count) as p, emit.loop(0, whole, self.width) as column:
+                for i in range(count):
+                    self._copy(b, column.counter, emit.add(p.counter, i), None, None)
+
+        def last_rows(left: Index) -> None:
+            with emit.loop(0, whole, self.width) as column:
+                self._copy(b, column.counter, groups, left, None)
+
+        def last_columns(left: Index) -> None:
+            with emit.loop(0, groups) as p:
+                self._copy(b, whole, p.counter, None, left)
+            _rest(emit, rows, lambda live: self._copy(b, whole, groups, live, left))
+
+        rows = emit.sub(steps, emit.mul(groups, group))
+        _rest(emit, rows, last_rows)
+        _rest(emit, emit.sub(columns, whole), last_columns)
+
+    def _copy(
+        self, b: Flat, column: Index, number: Index, live: Index | None, left: Index | None
+    ) -> None:
+        """Copy one group of rows of a panel: the `live` first of them, `left` columns."""
+        emit, load = self.load.emit, self.load
+        to = emit.add(self._target(column), emit.mul(number, self.width))
+        first = emit.mul(number, load.dot.group)
+        at = emit.add(emit.add(b.offset, column), emit.mul(first, b.stride("k")))
+        rows = live if isinstance(live, int) else load.dot.group
+        for start in range(0, self.width, load.lanes):
+            places = [
+                emit.add(emit.add(at, start), emit.mul(i, b.stride("k"))) for i in range(rows)
+            ]
+            masks: list[ir.Value | None] = []
+            for i, place in enumerate(places):
+                there: Index = load.lanes if left is None else emit.sub(left, start)
+                if isinstance(live, ir.Value):
+                    there = emit.select(emit.compare("slt", i, live), there, 0)
+                masks.append(
+                    None
+                    if isinstance(there, int) and there == load.lanes
+                    else emit.mask(there, load.lanes)
+                )
+                if masks[-1] is None:
+                    ahead = emit.mul(load.dot.group, b.stride("k"))
+                    emit.prefetch(b.base, emit.add(place, ahead))
+            value = load.across_k(places, masks)
+            emit.vector_store(value, self.to, [emit.add(to, start)])
+
+    def _along_k(self, b: Flat, target: Index, left: Index, steps: Index) -> None:
+        emit, load = self.load.emit, self.load
+        lanes, reach = load.lanes, load.lanes * load.dot.group
+        last = emit.sub(left, 1)
+        whole = emit.round_down(steps, reach)
+        with emit.loop(0, self.width, lanes) as part:
+            # A column that is not there is read as the last one.
+            columns = [emit.min(emit.add(part.counter, i), last) for i in range(lanes)]
+            starts = [emit.add(b.offset, emit.mul(c, b.stride("n"))) for c in columns]
+
+            def copy(k: Index, count: Index | None) -> None:
+                rows = [load.along_k(emit.add(start, k), count) for start in starts]
+                first = emit.div(k, load.dot.group)
+                for i, value in enumerate(transpose(emit, rows)):
+                    row = emit.mul(emit.add(first, i), self.width)
+                    there = emit.add(target, emit.add(row, part.counter))
+                    emit.vector_store(value, self.to, [there])
+
+            with emit.loop(0, whole, reach) as p:
+                copy(p.counter, None)
+            _rest(emit, emit.sub(steps, whole), lambda count: copy(whole, count))
+
+    def _singly(self, b: Flat, target: Index, left: Index, steps: Index) -> None:
+        emit, group = self.load.emit, self.load.dot.group
+        groups = emit.div(steps, group)
+
+        def row(number: Index, live: Index | None) -> None:
+            first = emit.add(b.offset, emit.mul(emit.mul(number, group), b.stride("k")))
+            to = emit.add(target, emit.mul(number, self.width))
+            with emit.loop(0, emit.min(left, self.width)) as column:
+                at = emit.add(first, emit.mul(column.counter, b.stride("n")))
+                value = self.load.one(at, b.stride("k"), live)
+                emit.store(value, self.to, [emit.add(to, column.counter)])
+
+        with emit.loop(0, groups) as p:
+            row(p.counter, None)
+        _rest(emit, emit.sub(steps, emit.mul(groups, group)), lambda live: row(groups, live))

@@ -1,0 +1,270 @@
+"""What is computed from every sum of a contraction, in registers, before it is stored."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.lowering.tir_to_vector.analysis import Nest, is_adjacent, match_nest
+from relax_mlir.lowering.tir_to_vector.contraction.grouped_panels import match_panels
+from relax_mlir.lowering.tir_to_vector.contraction.matrix_product import product_tile
+from relax_mlir.lowering.tir_to_vector.contraction.pattern import Contraction
+from relax_mlir.lowering.tir_to_vector.contraction.shared_iterators import (
+    shared_iterators,
+    wanted_columns,
+)
+from relax_mlir.lowering.tir_to_vector.emit import Emitter
+from relax_mlir.lowering.tir_to_vector.flat import (
+    FlatAccess,
+    FlatNest,
+    NotFlat,
+    collapse,
+    flatten_nest,
+    root,
+)
+from relax_mlir.lowering.tir_to_vector.index_emit import Index
+from relax_mlir.lowering.tir_to_vector.machine import Machine
+from relax_mlir.lowering.tir_to_vector.vector_nest import DIVIDES, NestWriter
+
+# Operations for an element from which on code that many times over costs more than a loop.
+_LONG = 8
+_ZERO = SymExpr.const(0)
+
+
+@dataclass
+class Epilogue:
+    """Nests over the elements that a contraction stores, one feeding the next.
+
+    Attributes:
+        nests: over the contraction's iterators; each stores an element for each sum.
+        partial: where sums may lie while they are incomplete, None for the contraction's buffer.
+    """
+
+    nests: list[FlatNest]
+    partial: FlatAccess | None
+
+
+@dataclass
+class Fused:
+    """A contraction with the nests after it.
+
+    Attributes:
+        contraction: it, over iterators that all nests walk.
+        epilogue: what comes after.
+        followers: the nests that the epilogue stands for.
+    """
+
+    contraction: Contraction
+    epilogue: Epilogue
+    followers: list[Nest]
+
+
+def take_epilogue(nest: Nest, rest: Sequence[ir.Operation], machine: Machine) -> Fused | None:
+    """Return a contraction with as many of the next nests as can run on its sums in registers.
+
+    Args:
+        nest: a contraction's.
+        rest: the loops and blocks after it.
+        machine: what for.
+    """
+    flat = flatten_nest(nest)
+    columns = wanted_columns(flat, rest)
+    followers, flats = follow(flat, rest, columns)
+    while flats:
+        fused = _join(flat, followers, flats, columns, machine)
+        if fused is not None:
+            return fused
+        followers, flats = followers[:-1], flats[:-1]
+    return None
+
+
+def follow(
+    flat: FlatNest, rest: Sequence[ir.Operation], columns: int | None = None
+) -> tuple[list[Nest], list[FlatNest]]:
+    """Return the nests after a reduction that map its results one by one, on its iterators.
+
+    Args:
+        flat: the reduction's, an iterator for each of its loops.
+        rest: the loops and blocks after it.
+        columns: how many of the columns in panels they take, None for all.
+    """
+    inputs = {root(access.buffer) for op, access in flat.accesses.items() if op in flat.slice}
+    made = [flat.accesses[flat.store]]
+    followers: list[Nest] = []
+    flats: list[FlatNest] = []
+    before = flat.nest.top
+    for op in rest:
+        nest = match_nest(op)
+        if isinstance(nest, str) or not is_adjacent(before, op):
+            break
+        if not _only_used_in(made[-1].buffer, [flat.nest, *followers, nest]):
+            break
+        try:
+            follower = flatten_nest(nest)
+        except NotFlat:
+            break
+        aligned = _aligned(flat, follower, made, columns)
+        if aligned is None or root(aligned.written) in inputs:
+            break
+        followers.append(nest)
+        flats.append(aligned)
+        made.append(aligned.accesses[aligned.store])
+        before = op
+    return followers, flats
+
+
+def _only_used_in(buffer: ir.Value, nests: list[Nest]) -> bool:
+    """Whether a buffer is a temporary one that nothing but some nests touches."""
+    owner = buffer.owner
+    if isinstance(owner, ir.Block) or owner.operation.name != "memref.alloc":
+        return False
+    blocks = [nest.block for nest in nests]
+    return all(_block_of(use.owner.operation) in blocks for use in buffer.uses)
+
+
+def _block_of(op: ir.Operation) -> ir.Operation | str:
+    parent = op.parent
+    while parent is not None and parent.operation.name != "tir.block":
+        parent = parent.operation.parent
+    # An operation does not compare with None.
+    return "" if parent is None else parent.operation
+
+
+def _aligned(
+    flat: FlatNest, follower: FlatNest, made: list[FlatAccess], columns: int | None
+) -> FlatNest | None:
+    """Return a map over a contraction's results on the contraction's iterators."""
+    if follower.total is not None or any(op.name in DIVIDES for op in follower.slice):
+        return None
+    # Counters would have to be told apart after iterators were merged.
+    if follower.counters:
+        return None
+    known = [access.buffer for access in made]
+    loads = [op for op in follower.slice if op.name == "memref.load"]
+    fed = [op for op in loads if follower.accesses[op].buffer in known]
+    if not fed:
+        return None
+    # The iterators of both are told by the strides with which they walk what goes between.
+    there = follower.accesses[fed[0]]
+    here = made[known.index(there.buffer)]
+    to = shared_iterators(flat, here, follower, there, columns)
+    if to is None:
+        return None
+    accesses = {}
+    for op, access in follower.accesses.items():
+        strides = [_ZERO] * len(flat.iters)
+        for targets, stride in zip(to, access.strides, strict=True):
+            for position, steps in targets:
+                strides[position] = stride * steps
+        accesses[op] = FlatAccess(access.buffer, access.offset, strides)
+    for op in fed:
+        place = made[known.index(accesses[op].buffer)]
+        if (accesses[op].offset, accesses[op].strides) != (place.offset, place.strides):
+            return None
+    return replace(follower, iters=flat.iters, accesses=accesses)
+
+
+def _join(
+    flat: FlatNest,
+    followers: list[Nest],
+    flats: list[FlatNest],
+    columns: int | None,
+    machine: Machine,
+) -> Fused | None:
+    """Return a contraction and maps over its results on iterators that all of them share."""
+    accesses = dict(flat.accesses)
+    for follower in flats:
+        accesses.update(follower.accesses)
+    merged = collapse(replace(flat, accesses=accesses))
+    found = match_panels(merged, machine)
+    if isinstance(found, str) or found.outer_reductions:
+        return None
+    merged = found.flat
+    if columns is not None:
+        # The columns that nobody takes are those at the end of the last panel.
+        panel = product_tile(found, machine).panel
+        if panel is None:
+            return None
+        width, count = merged.iters[found.n].extent.value, merged.iters[panel].extent.value
+        if width is None or count is None or not 0 < count * width - columns < width:
+            return None
+        found = replace(found, columns=columns)
+    n = found.n
+    for follower in flats:
+        for op in follower.accesses:
+            stride = merged.accesses[op].strides[n]
+            if stride != 1 and (stride != 0 or op == follower.store):
+                return None
+    nests = [
+        replace(f, iters=merged.iters, accesses={op: merged.accesses[op] for op in f.accesses})
+        for f in flats
+    ]
+    return Fused(found, Epilogue(nests, _partial(found, nests)), followers)
+
+
+def _partial(found: Contraction, nests: list[FlatNest]) -> FlatAccess | None:
+    """Return the place of the last nest's results if incomplete sums may lie there."""
+    last = nests[-1]
+    out = last.accesses[last.store]
+    if out.buffer.type.element_type != found.element:
+        return None
+    read = [nest.accesses[op] for nest in nests for op in nest.slice if op in nest.accesses]
+    if any(root(access.buffer) == root(out.buffer) for access in read):
+        return None
+    return out
+
+
+class _Map(NestWriter):
+    """Writes a nest's computation for values that are in registers already."""
+
+    def __init__(
+        self, flat: FlatNest, n: int, made: set[ir.Value], emit: Emitter, machine: Machine
+    ) -> None:
+        self._made = {op: a.buffer for op, a in flat.accesses.items() if a.buffer in made}
+        left = {op: access for op, access in flat.accesses.items() if op not in self._made}
+        super().__init__(replace(flat, accesses=left), n, emit, machine)
+        self.written = flat.written
+        self.known: dict[ir.Value, ir.Value] = {}
+
+    def _get(
+        self, op: ir.Operation, env: dict[int, Index], at: Index, lanes: int, mask: ir.Value | None
+    ) -> ir.Value:
+        if op in self._made:
+            return self.known[self._made[op]]
+        return super()._get(op, env, at, lanes, mask)
+
+
+class Finish:
+    """Writes an epilogue with `emit`; `is_long` says that it is better written once, in a loop.
+
+    Args:
+        epilogue: what to write.
+        sums: the buffer that would hold the sums.
+        n: the iterator that vectors run along.
+        emit: where to write.
+        machine: what for.
+    """
+
+    def __init__(
+        self, epilogue: Epilogue, sums: ir.Value, n: int, emit: Emitter, machine: Machine
+    ) -> None:
+        self.emit, self._buffer = emit, sums
+        made = {sums, *(nest.written for nest in epilogue.nests[:-1])}
+        self._maps = [_Map(nest, n, made, emit, machine) for nest in epilogue.nests]
+        operations = [op.name for nest in epilogue.nests for op in nest.slice]
+        # Code is written for every vector of a tile where there is little of it.
+        self.is_long = len(operations) > _LONG or any(x.startswith("math.") for x in operations)
+
+    def at(self, env: dict[int, Index]) -> Callable[[ir.Value, Index, ir.Value | None], None]:
+        """Return what takes a vector of sums, its first column and a mask, at given counters."""
+
+        def put(value: ir.Value, column: Index, mask: ir.Value | None) -> None:
+            lanes = value.type.shape[0]
+            known = {self._buffer: value}
+            for each in self._maps:
+                each.known = known
+                value = each._value(env, column, lanes, mask)
+                known[each.written] = value
+            self._maps[-1]._put(value, env, column, mask)
+
+        return put

@@ -1,0 +1,175 @@
+"""Contractions of many rows with a few columns: each row is read once, along its steps.
+
+Tiles have vectors of columns; of a few columns most lanes of one would be empty. So vectors run
+along k: rows of A are what columns of B are elsewhere, and a copy of B turned is the few rows.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.lowering.tir_to_vector.contraction.dot_product import find_dot_product
+from relax_mlir.lowering.tir_to_vector.contraction.epilogue import Epilogue, Finish
+from relax_mlir.lowering.tir_to_vector.contraction.few_rows import FewRows
+from relax_mlir.lowering.tir_to_vector.contraction.matmul import ContractionWriter, emit_contraction
+from relax_mlir.lowering.tir_to_vector.contraction.matmul_sizes import Span
+from relax_mlir.lowering.tir_to_vector.contraction.microkernel import Flat
+from relax_mlir.lowering.tir_to_vector.contraction.operands import Layout
+from relax_mlir.lowering.tir_to_vector.contraction.packing import Loader
+from relax_mlir.lowering.tir_to_vector.contraction.pattern import Contraction
+from relax_mlir.lowering.tir_to_vector.emit import Emitter
+from relax_mlir.lowering.tir_to_vector.index_emit import Index
+from relax_mlir.lowering.tir_to_vector.machine import Machine
+
+# A sum's lanes are added up once: that pays from so many steps on for each column.
+_STEPS_EACH = 32
+# With fewer rows B is not copied for them.
+_LEAST_ROWS = 16
+
+
+def emit_product(
+    found: Contraction, emit: Emitter, machine: Machine, epilogue: Epilogue | None = None
+) -> None:
+    """Write the kernel of a contraction, by tiles or along k, as `emit_contraction` does.
+
+    Where columns and steps of k are known at run time only, there is code for both.
+    """
+    few = has_few_columns(found, machine) or _at_run_time(found, emit, machine)
+    if few is True:
+        _FewColumns(found, emit, machine, epilogue).few()
+    elif few is False:
+        emit_contraction(found, emit, machine, epilogue)
+    else:
+        with emit.when(few) as branch:
+            _FewColumns(found, emit, machine, epilogue).few()
+        with emit.otherwise(branch):
+            emit_contraction(found, emit, machine, epilogue)
+
+
+def has_few_columns(found: Contraction, machine: Machine) -> bool:
+    """Whether so few columns of known length share rows that these are best read along k."""
+    m, n, k = _extents(found)
+    if n is None or k is None or not _could_be_read(found, machine):
+        return False
+    if m is not None and m < _LEAST_ROWS:
+        return False
+    most, size = _limits(found, machine)
+    return n <= most and k >= _STEPS_EACH * n and n * k <= size
+
+
+def _at_run_time(found: Contraction, emit: Emitter, machine: Machine) -> bool | ir.Value:
+    """Return the same where the number of columns, or of steps, is known at run time only."""
+    _, n, k = _extents(found)
+    if (n is not None and k is not None) or not _could_be_read(found, machine):
+        return False
+    most, size = _limits(found, machine)
+    if (n or 0) > most or (k is not None and k < _STEPS_EACH):
+        return False
+    columns, steps = (emit.size(found.flat.iters[i].extent) for i in (found.n, found.k))
+    few = emit.compare("sle", columns, most)
+    for value, limit in (
+        # A single column has fewer sums to add up than its lanes have, and is not copied.
+        (emit.mul(columns, _STEPS_EACH), emit.add(steps, _STEPS_EACH // 2)),
+        (emit.mul(columns, steps), size),
+    ):
+        few = emit.both(few, emit.compare("sle", value, limit))
+    return few
+
+
+def _extents(found: Contraction) -> list[int | None]:
+    """Return how many rows, columns and steps of k there are, None for what is not known."""
+    positions = (found.m, found.n, found.k)
+    return [None if i is None else found.flat.iters[i].extent.value for i in positions]
+
+
+def _limits(found: Contraction, machine: Machine) -> tuple[int, int]:
+    """Return how many columns are few, and how many elements of B are."""
+    lanes = machine.lanes(found.element)
+    assert lanes is not None  # or rows could not be read along k
+    return lanes // 2, machine.l2_bytes // 2 // (found.element.width // 8)
+
+
+def _could_be_read(found: Contraction, machine: Machine) -> bool:
+    """Whether rows can be read along k, however many columns share them."""
+    if machine.lanes(found.element) is None or found.m is None or found.outer_reductions:
+        return False
+    if found.computed is not None or found.a.strides[found.k] != 1 or found.group > 1:
+        return False
+    return find_dot_product(found, machine) is None
+
+
+def _exchanged(found: Contraction) -> Contraction:
+    """Return the same contraction with its rows for columns."""
+    assert found.m is not None
+    return replace(
+        found, a=found.b, b=found.a, widen=found.widen[::-1], m=found.n, n=found.m
+    )  # fmt: skip
+
+
+class _FewColumns(ContractionWriter):
+    """Writes the kernel; in its contraction rows and columns are exchanged."""
+
+    def __init__(
+        self, found: Contraction, emit: Emitter, machine: Machine, epilogue: Epilogue | None
+    ) -> None:
+        super().__init__(_exchanged(found), emit, machine, None)
+        if epilogue is not None:
+            self.finish = Finish(epilogue, found.c.buffer, found.n, emit, machine)
+            self.c = Layout(epilogue.partial or found.c, emit)
+
+    def few(self) -> None:
+        """Write the kernel that reads A once, as it lies."""
+        emit, found, sizes = self.emit, self.found, self.sizes
+        distance = emit.round_down(emit.add(sizes.k, sizes.lanes - 1), sizes.lanes)
+        room = emit.mul(sizes.m, distance)
+        with self._loops(1, whole_rows=True) as (env, rows, _):
+            a, b, c = (x.at(env) for x in (sizes.a, sizes.b, self._sums))
+            left = None
+            if a.stride(found.k) != 1:
+                a, left = self._turned(a, emit.alloc(room, found.element), distance)
+            most = sizes.m if isinstance(sizes.m, int) else sizes.lanes // 2
+            kernel = FewRows(emit, self.machine, found, sizes.vector, self.init, most, left)
+            kernel.write(a, b, c, sizes.m, rows, sizes.k)
+            if self.finish is not None:
+                self._finish_few(self.finish, env, c, sizes.m, rows)
+
+    def _turned(self, a: Flat, copies: ir.Value, distance: Index) -> tuple[Flat, Loader]:
+        """Copy columns of B as rows, and return where they are and what loads them.
+
+        Args:
+            a: the first element of B.
+            copies: room for the copies.
+            distance: from one of them to the next.
+        """
+        emit, found, sizes = self.emit, self.found, self.sizes
+        load = Loader(emit, a.base, found.widen[0], sizes.vector)
+        along, across = a.stride(found.k), a.stride(found.m)
+        # A single column may lie as it should.
+        lies = None
+        if not isinstance(along, int) and found.widen[0] is None:
+            lies = emit.compare("eq", along, 1)
+        upto = sizes.k if lies is None else emit.select(lies, 0, sizes.k)
+        with emit.loop(0, upto) as p, emit.loop(0, sizes.m) as row:
+            place = emit.add(a.offset, emit.mul(p.counter, along))
+            value = load.one(emit.add(place, emit.mul(row.counter, across)))
+            emit.store(value, copies, [emit.add(emit.mul(row.counter, distance), p.counter)])
+        if lies is None:
+            turned = Flat(copies, 0, {found.m: distance, found.k: 1})
+            return turned, Loader(emit, copies, None, sizes.vector)
+        base = emit.select(lies, emit.dynamic(a.base), emit.dynamic(copies))
+        first, apart = emit.select(lies, a.offset, 0), emit.select(lies, across, distance)
+        # A buffer of its own: a choice of buffers is made where it is used, in every loop.
+        base = emit.from_place(base, first, emit.mul(apart, sizes.m))
+        turned = Flat(base, 0, {found.m: apart, found.k: 1})
+        return turned, Loader(emit, base, None, sizes.vector)
+
+    def _finish_few(
+        self, finish: Finish, env: dict[int, Index], c: Flat, rows: Index, columns: Span
+    ) -> None:
+        """Finish the few sums of each row by one vector."""
+        emit, sizes, many = self.emit, self.sizes, self.found.n
+        mask: ir.Value | None = emit.mask(rows, sizes.lanes)
+        with emit.loop(*columns) as row:
+            place: Sequence[Index] = [emit.add(c.offset, emit.mul(row.counter, c.stride(many)))]
+            put = finish.at({**env, many: row.counter})
+            put(emit.vector_load(c.base, place, sizes.vector, mask), 0, mask)

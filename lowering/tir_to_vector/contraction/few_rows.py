@@ -1,0 +1,396 @@
+"""Contractions of a few rows with a matrix: memory is the limit, so it is read in order, once."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import NamedTuple
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.lowering.tir_to_vector.contraction.lane_totals import totals
+from relax_mlir.lowering.tir_to_vector.contraction.microkernel import Flat, add, multiply_add
+from relax_mlir.lowering.tir_to_vector.contraction.packing import Loader
+from relax_mlir.lowering.tir_to_vector.contraction.pattern import Contraction
+from relax_mlir.lowering.tir_to_vector.emit import KEEP, Emitter
+from relax_mlir.lowering.tir_to_vector.index_emit import Index
+from relax_mlir.lowering.tir_to_vector.machine import Machine
+
+_One = Callable[[Index, ir.Value | None], None]
+# Rows of B that are added to the sums at a time, at most.
+_STEPS = 8
+# Rows of A that are multiplied with them at a time.
+_TOGETHER = 4
+# Columns of a row whose sums stay in a core's caches meanwhile, what they are a multiple of, and
+# how many sums of all rows there are.
+_COLUMNS, _PIECE, _SUMS_TOGETHER = 4096, 64, 16384
+# Products of vectors that are made side by side, and sums of each where there is one row.
+_DOTS, _SUMS = 4, 2
+# So many registers hold the sums of several rows.
+_MANY = 32
+# Vectors of so many bits have masks that take no time.
+_MASKED_BITS = 512
+
+
+class _Columns(NamedTuple):
+    """A range of columns, and whether they are known to fill vectors."""
+
+    first: Index
+    last: Index
+    whole: bool = False
+
+    def count(self, emit: Emitter) -> Index:
+        """Return how many there are."""
+        return emit.sub(self.last, self.first)
+
+
+@dataclass
+class FewRows:
+    """Writes the products of a few rows of A and columns of B.
+
+    Attributes:
+        emit: where to write.
+        machine: what for.
+        found: the contraction.
+        vector: a vector of what is added.
+        init: what sums start from; None adds to what C holds.
+        most: how many rows there may be at most.
+        left: what loads A, where that is not where it was.
+    """
+
+    emit: Emitter
+    machine: Machine
+    found: Contraction
+    vector: ir.VectorType
+    init: ir.Attribute | None
+    most: int
+    left: Loader | None = None
+
+    def __post_init__(self) -> None:
+        emit, (a, b) = self.emit, self.found.widen
+        lies = Loader(emit, emit.flatten_once(self.found.a.buffer), a, self.vector)
+        self._a = self.left or lies
+        self._b = Loader(emit, emit.flatten_once(self.found.b.buffer), b, self.vector)
+        self._lanes = self.vector.shape[0]
+        self._fma = self.machine.fma
+
+    @property
+    def along_n(self) -> bool:
+        """Whether columns of B are adjacent: sums are vectors of columns then."""
+        return bool(self.found.b.strides[self.found.n] == 1)
+
+    def write(
+        self, a: Flat, b: Flat, c: Flat, rows: Index, columns: tuple[Index, Index], steps: Index
+    ) -> None:
+        """Write the loops.
+
+        Args:
+            a: where A begins.
+            b: where B begins.
+            c: where C begins.
+            rows: how many.
+            columns: the range of columns.
+            steps: how many k.
+        """
+        if self.along_n:
+            self._runs(a, b, c, rows, columns, steps)
+        else:
+            self._dots(a, b, c, rows, columns, steps)
+
+    def _runs(
+        self, a: Flat, b: Flat, c: Flat, rows: Index, columns: tuple[Index, Index], steps: Index
+    ) -> None:
+        """Add multiples of a few rows of B at a time to sums that lie in the cache."""
+        emit = self.emit
+        first, last = columns
+        # Short runs of B are not fetched ahead: sums of several rows go to the second-level cache.
+        width = emit.mul(emit.div(_SUMS_TOGETHER // _PIECE, emit.max(rows, 1)), _PIECE)
+        width = emit.min(width, _COLUMNS)
+        with emit.loop(first, last, width) as block:
+            end = emit.min(emit.add(block.counter, width), last)
+            span = _Columns(block.counter, end)
+            if self.init is not None:
+                self._start(c, rows, span)
+            if isinstance(rows, int) and isinstance(steps, int):
+                self._known_runs(a, b, c, rows, span, steps)
+            else:
+                self._unknown_runs(a, b, c, rows, span, steps)
+
+    def _group(self, rows: int) -> int:
+        """Return how many rows of B so many of A take at a time.
+
+        All factors of A are in registers, those of a machine with few of them too.
+        """
+        together = max(1, min(rows, _TOGETHER))
+        return min(_STEPS, self.machine.registers * 3 // 4 // together)
+
+    def _known_runs(self, a: Flat, b: Flat, c: Flat, rows: int, span: _Columns, steps: int) -> None:
+        group = self._group(rows)
+        many = steps // group * group
+        for low, high, count in ((0, many, group), (many, steps, 1)):
+            if low == high:
+                continue
+            with self.emit.loop(low, high, count) as k:
+                self._all_rows(a, b, c, rows, span, (k.counter, count))
+
+    def _unknown_runs(
+        self, a: Flat, b: Flat, c: Flat, rows: Index, span: _Columns, steps: Index
+    ) -> None:
+        """Do so where sizes are unknown: what is left of columns and of steps has short code."""
+        emit = self.emit
+        several = self._group(rows if isinstance(rows, int) else _TOGETHER)
+        # One row alone takes more rows of B at a time.
+        one = None if isinstance(rows, int) else emit.compare("eq", rows, 1)
+        alone = self._group(1)
+        group = several if one is None else emit.select(one, alone, several)
+        upto = emit.add(span.first, emit.round_down(span.count(emit), self._lanes))
+        whole, rest = _Columns(span.first, upto, True), _Columns(upto, span.last)
+        with emit.loop(0, steps, group) as k:
+            left = emit.sub(steps, k.counter)
+            with emit.when(emit.compare("sge", left, group)) as branch:
+                if one is None:
+                    self._all_rows(a, b, c, rows, whole, (k.counter, several))
+                else:
+                    with emit.when(one) as single:
+                        self._run(a, b, c, 1, whole, k.counter, alone)
+                    with emit.otherwise(single):
+                        self._all_rows(a, b, c, rows, whole, (k.counter, several))
+            with (
+                emit.otherwise(branch),
+                emit.loop(k.counter, steps) as step,
+                emit.loop(0, rows) as row,
+            ):
+                self._some_rows(a, b, c, (row.counter, 1), whole, (step.counter, 1))
+        self._last_columns(a, b, c, rows, rest, steps)
+
+    def _last_columns(
+        self, a: Flat, b: Flat, c: Flat, rows: Index, span: _Columns, steps: Index
+    ) -> None:
+        """Add to the sums of the columns that fill no vector."""
+        emit, found = self.emit, self.found
+        left = span.count(emit)
+        if isinstance(left, int) and left == 0:
+            return
+        mask = emit.mask(left, self._lanes)
+        together = min(rows, _TOGETHER) if isinstance(rows, int) else _TOGETHER
+        with (
+            emit.when(emit.compare("sgt", left, 0)),
+            emit.loop(0, rows, together) as group,
+        ):
+            # Instead of rows that are not there the last one is summed several times.
+            upto = emit.sub(rows, 1)
+            numbers = [emit.min(emit.add(group.counter, i), upto) for i in range(together)]
+            starts = [emit.add(a.offset, emit.mul(row, a.stride(found.m))) for row in numbers]
+            places = [[self._place(c, row, span.first)] for row in numbers]
+            sums = [emit.vector_load(c.base, place, self.vector, mask) for place in places]
+            with emit.loop(0, steps, 1, sums) as k:
+                along = emit.mul(k.counter, a.stride(found.k))
+                place = emit.add(b.offset, emit.mul(k.counter, b.stride(found.k)))
+                line = self._b.vectors(emit.add(place, span.first), mask)
+                factors = [
+                    emit.splat(self._a.one(emit.add(start, along)), self.vector) for start in starts
+                ]
+                k.carry(
+                    [
+                        multiply_add(emit, self._fma, factor, line, total)
+                        for factor, total in zip(factors, k.carried, strict=True)
+                    ]
+                )
+            for place, total in zip(places, k.results, strict=True):
+                emit.vector_store(total, c.base, place, mask)
+
+    def _all_rows(
+        self, a: Flat, b: Flat, c: Flat, rows: Index, span: _Columns,
+        steps: tuple[Index, int],
+    ) -> None:  # fmt: skip
+        """Add to the sums of all rows, some at a time: B is in the cache after the first."""
+        emit = self.emit
+
+        def some(first: Index, count: int) -> None:
+            self._some_rows(a, b, c, (first, count), span, steps)
+
+        if isinstance(rows, int) and rows <= _TOGETHER:
+            some(0, rows)
+            return
+        whole: Index = 0
+        if isinstance(rows, int) or self.most >= _TOGETHER:
+            whole = emit.round_down(rows, _TOGETHER)
+            with emit.loop(0, whole, _TOGETHER) as row:
+                some(row.counter, _TOGETHER)
+        left = emit.sub(rows, whole)
+        if isinstance(left, int):
+            if left:
+                some(whole, left)
+            return
+        for count in range(1, _TOGETHER):
+            with emit.when(emit.compare("eq", left, count)):
+                some(whole, count)
+
+    def _some_rows(
+        self, a: Flat, b: Flat, c: Flat, rows: tuple[Index, int], span: _Columns,
+        steps: tuple[Index, int],
+    ) -> None:  # fmt: skip
+        emit, m = self.emit, self.found.m
+        here, there = (
+            Flat(x.base, emit.add(x.offset, emit.mul(rows[0], x.stride(m))), x.strides)
+            for x in (a, c)
+        )
+        self._run(here, b, there, rows[1], span, *steps)
+
+    def _start(self, c: Flat, rows: Index, span: _Columns) -> None:
+        emit = self.emit
+        splat = ir.DenseElementsAttr.get_splat(self.vector, self.init)
+        value = emit.constant_of(self.vector, splat)
+
+        with emit.loop(0, rows) as row:
+
+            def one(column: Index, mask: ir.Value | None) -> None:
+                place = self._place(c, row.counter, column)
+                emit.vector_store(value, c.base, [place], mask)
+
+            self._across(span, one)
+
+    def _run(
+        self, a: Flat, b: Flat, c: Flat, rows: int, span: _Columns, k: Index, count: int
+    ) -> None:
+        emit = self.emit
+        k_stride = a.stride(self.found.k)
+        factors = []
+        for row in range(rows):
+            start = emit.add(a.offset, emit.mul(row, a.stride(self.found.m)))
+            for step in range(count):
+                place = emit.add(start, emit.mul(emit.add(k, step), k_stride))
+                factors.append(emit.splat(self._a.one(place), self.vector))
+        starts = [
+            emit.add(b.offset, emit.mul(emit.add(k, step), b.stride(self.found.k)))
+            for step in range(count)
+        ]
+
+        def one(column: Index, mask: ir.Value | None) -> None:
+            lines = [self._b.vectors(emit.add(start, column), mask) for start in starts]
+            for row in range(rows):
+                where = [self._place(c, row, column)]
+                total = emit.vector_load(c.base, where, self.vector, mask)
+                for step, line in enumerate(lines):
+                    factor = factors[row * count + step]
+                    total = multiply_add(emit, self._fma, factor, line, total)
+                emit.vector_store(total, c.base, where, mask)
+
+        self._across(span, one)
+
+    def _across(self, span: _Columns, one: _One) -> None:
+        emit, lanes = self.emit, self._lanes
+        upto = span.last
+        if not span.whole:
+            upto = emit.add(span.first, emit.round_down(span.count(emit), lanes))
+        with emit.loop(span.first, upto, lanes) as column:
+            one(column.counter, None)
+        left = 0 if span.whole else emit.sub(span.last, upto)
+        if isinstance(left, int):
+            if left:
+                one(upto, emit.mask(left, lanes))
+            return
+        mask = emit.mask(left, lanes)
+        with emit.when(emit.compare("sgt", left, 0)):
+            one(upto, mask)
+
+    def _place(self, c: Flat, row: Index, column: Index) -> Index:
+        emit = self.emit
+        along = emit.add(c.offset, emit.mul(row, c.stride(self.found.m)))
+        return emit.add(along, emit.mul(column, c.stride(self.found.n)))
+
+    def _dots(
+        self, a: Flat, b: Flat, c: Flat, rows: Index, columns: tuple[Index, Index], steps: Index
+    ) -> None:
+        """Multiply rows of A with several columns of B at a time, both read along k."""
+        emit = self.emit
+        first, last = columns
+        if not isinstance(rows, int):
+            single = emit.compare("eq", rows, 1)
+            with emit.when(single) as branch:
+                for numbers in self._clamped(first, last):
+                    self._dots_of(a, b, c, [0], numbers, steps)
+            with emit.otherwise(branch):
+                final = emit.sub(rows, 1)
+                for numbers in self._clamped(first, last):
+                    with emit.loop(0, rows, 2) as row:
+                        two = [row.counter, emit.min(emit.add(row.counter, 1), final)]
+                        self._dots_of(a, b, c, two, numbers, steps)
+            return
+        many = emit.add(first, emit.round_down(emit.sub(last, first), _DOTS))
+        for low, high, count in ((first, many, _DOTS), (many, last, 1)):
+            if isinstance(high, int) and isinstance(low, int) and low == high:
+                continue
+            with emit.loop(low, high, count) as column:
+                numbers = [emit.add(column.counter, i) for i in range(count)]
+                # Rows that are known to be there share what is loaded of B.
+                together = _TOGETHER if self._many else 2
+                for start in range(0, rows, together):
+                    some = range(start, min(start + together, rows))
+                    parts = _SUMS if rows == 1 else 1
+                    self._dots_of(a, b, c, some, numbers, steps, parts)
+
+    @property
+    def _many(self) -> bool:
+        return self.machine.registers >= _MANY
+
+    def _clamped(self, first: Index, last: Index) -> Iterator[list[Index]]:
+        """Loop over some columns at a time; the last one stands for those beyond it.
+
+        That is less code than for what is left over.
+        """
+        emit, final = self.emit, self.emit.sub(last, 1)
+        count = 2 * _DOTS if self._many else _DOTS
+        with emit.loop(first, last, count) as column:
+            yield [emit.min(emit.add(column.counter, i), final) for i in range(count)]
+
+    def _dots_of(
+        self, a: Flat, b: Flat, c: Flat, rows: Sequence[Index], columns: Sequence[Index],
+        steps: Index, parts: int = 1,
+    ) -> None:  # fmt: skip
+        emit = self.emit
+        left = [emit.add(a.offset, emit.mul(row, a.stride(self.found.m))) for row in rows]
+        right = [emit.add(b.offset, emit.mul(x, b.stride(self.found.n))) for x in columns]
+        values = self._products(left, right, steps, parts)
+        places = [self._place(c, row, column) for row, column in product(rows, columns)]
+        if self.init is None:
+            before = [emit.load(c.base, [place]) for place in places]
+        else:
+            before = [emit.constant_of(self.vector.element_type, self.init)] * len(places)
+        for place, start, value in zip(places, before, values, strict=True):
+            emit.store(add(emit, start, value), c.base, [place])
+
+    def _products(
+        self, left: list[Index], right: list[Index], steps: Index, parts: int
+    ) -> list[ir.Value]:
+        """Return the products of rows with columns, by rows; each is made of so many sums."""
+        emit, lanes = self.emit, self._lanes
+
+        def step(sums: Sequence[ir.Value], first: Index, rest: Index | None) -> list[ir.Value]:
+            made = list(sums)
+            for part in range(parts):
+                k = emit.add(first, part * lanes)
+                mask = None if rest is None else emit.mask(emit.sub(rest, part * lanes), lanes)
+                rows = [self._a.vectors(emit.add(a, k), mask) for a in left]
+                for i, b in enumerate(right):
+                    column = self._b.vectors(emit.add(b, k), mask)
+                    for j, row in enumerate(rows):
+                        at = (j * len(right) + i) * parts + part
+                        made[at] = multiply_add(emit, self._fma, row, column, made[at])
+            return made
+
+        sums = [emit.constant(self.vector, 0)] * (len(left) * len(right) * parts)
+        masks = self.machine.vector_bits >= _MASKED_BITS
+        if masks and len(left) == parts == 1 and not isinstance(steps, int):
+            # One code for all steps: masks take no time beside loads that nothing shares.
+            with emit.loop(0, steps, lanes, sums, KEEP) as loop:
+                loop.carry(step(loop.carried, loop.counter, emit.sub(steps, loop.counter)))
+            return totals(emit, loop.results)
+        wide = emit.round_down(steps, lanes * parts)
+        with emit.loop(0, wide, lanes * parts, sums, KEEP) as loop:
+            loop.carry(step(loop.carried, loop.counter, None))
+        sums = list(loop.results)
+        rest = emit.sub(steps, wide)
+        if not (isinstance(rest, int) and rest == 0):
+            sums = step(sums, wide, rest)
+        if parts == _SUMS:
+            sums = [add(emit, sums[i], sums[i + 1]) for i in range(0, len(sums), _SUMS)]
+        return totals(emit, sums)

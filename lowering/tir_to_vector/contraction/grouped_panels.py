@@ -1,0 +1,144 @@
+"""Contractions with panels of small numbers: in groups, or such that others are computed from.
+
+`C[m, j, i] += A[m, p * g + q] * B[j, p, i, q]` has a group of g steps for each column, as
+dot-product instructions take it. In `C[m, j, i] += A[m, k] * f(B[j, k, i], s[j, i], ..)` what is
+multiplied is computed as panels are read.
+"""
+
+from dataclasses import replace
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.lowering.tir_to_vector.contraction.dot_product import find_dot_product
+from relax_mlir.lowering.tir_to_vector.contraction.matrix_product import product_tile
+from relax_mlir.lowering.tir_to_vector.contraction.pattern import (
+    Contraction,
+    assign,
+    factors_of,
+    loaded,
+    match_contraction,
+)
+from relax_mlir.lowering.tir_to_vector.flat import FlatAccess, FlatIter, FlatNest
+from relax_mlir.lowering.tir_to_vector.machine import Machine
+
+_ZERO, _ONE = SymExpr.const(0), SymExpr.const(1)
+
+
+def match_panels(flat: FlatNest, machine: Machine) -> Contraction | str:
+    """Return how a reduction is a contraction, also of panels in groups or that are computed.
+
+    Where B lies in groups the two steps along k are one.
+
+    Args:
+        flat: the nest.
+        machine: what for; groups that none of its instructions takes are left as they are.
+    """
+    found = match_contraction(flat)
+    if isinstance(found, str):
+        return _computed(flat, machine) or found
+    if len(found.outer_reductions) != 1 or flat.counters:
+        return found
+    joined = _joined(found)
+    if joined is None:
+        return found
+    dot = find_dot_product(joined, machine)
+    return found if dot is None or dot.group != joined.group else joined
+
+
+def _joined(found: Contraction) -> Contraction | None:
+    """Return a contraction over groups and what is in them as one over k, None where it is none."""
+    flat, a, b, inner = found.flat, found.a, found.b, found.k
+    (outer,) = found.outer_reductions
+    group, columns = (flat.iters[i].extent.value for i in (inner, found.n))
+    if group is None or columns is None or group < 2 or b.offset != 0:
+        return None
+    expected = {inner: 1, found.n: group, outer: group * columns}
+    if any(b.strides[i] != stride for i, stride in expected.items()):
+        return None
+    if a.strides[outer] != a.strides[inner] * group:
+        return None
+    numbers = [stride.value for stride in b.strides]
+    if any(number is None or number % group for i, number in enumerate(numbers) if i != inner):
+        return None
+    if any(
+        access.strides[i] != 0
+        for access in flat.accesses.values()
+        if access is not a and access is not b
+        for i in (inner, outer)
+    ):
+        return None
+    strides = [SymExpr.const((number or 0) // group) for number in numbers]
+    strides[inner], strides[found.n] = SymExpr.const(columns), _ONE
+    accesses: dict[ir.Operation, FlatAccess] = {}
+    for op, access in flat.accesses.items():
+        walked = strides if access is b else access.strides
+        accesses[op] = replace(access, strides=[s for i, s in enumerate(walked) if i != outer])
+    iters = list(flat.iters)
+    iters[inner] = FlatIter(iters[outer].extent * group, True)
+    del iters[outer]
+    joined = match_contraction(replace(flat, iters=iters, accesses=accesses))
+    return None if isinstance(joined, str) else replace(joined, group=group)
+
+
+def _computed(flat: FlatNest, machine: Machine) -> Contraction | None:
+    """Return how a nest multiplies by panels of what is computed, None where it does not."""
+    factors = factors_of(flat)
+    if factors is None:
+        return None
+    for a, b in (factors, factors[::-1]):
+        side = loaded(flat, a)
+        if side is None or loaded(flat, b) is not None:
+            continue
+        ops = flat.slice_of(b)
+        keys = [op for op in ops if op in flat.accesses]
+        if not keys or b.type != flat.store.operands[0].type:
+            return None
+        key = max(keys, key=lambda op: sum(bool(s != 0) for s in flat.accesses[op].strides))
+        access = flat.accesses[key]
+        found = assign(flat, [side, (access, None)], flat.accesses[flat.store])
+        if isinstance(found, str) or found.b is not access:
+            return None
+        if machine.lanes(found.element) is None:
+            return None
+        if any(flat.accesses[op].strides[found.n] not in (0, 1) for op in keys):
+            return None
+        accesses = {op: flat.accesses[op] for op in keys}
+        computed = replace(
+            flat, accesses=accesses, total=None, value=b, slice=ops, init=None, final=False
+        )
+        whole = _by_steps(found)
+        if whole is None:
+            return None
+        found = replace(whole, computed=computed)
+        return None if product_tile(found, machine).panel is None else found
+    return None
+
+
+def _by_steps(found: Contraction) -> Contraction | None:
+    """Return a contraction over groups of steps and those in each as one over all steps.
+
+    The groups' iterators stay, with one step each, so that others keep their positions.
+    """
+    flat, inner = found.flat, found.k
+    walked = flat.iters[inner].extent
+    outer = sorted(found.outer_reductions, reverse=True)
+    if any(position not in outer for position in flat.counters.values()):
+        return None
+    for position in outer:
+        if walked.value is None or found.a.strides[position] != found.a.strides[inner] * walked:
+            return None
+        walked = walked * flat.iters[position].extent
+    if not outer:
+        return found
+    accesses = {
+        op: replace(x, strides=[_ZERO if i in outer else s for i, s in enumerate(x.strides)])
+        for op, x in flat.accesses.items()
+    }
+    a, b = (next(op for op, x in flat.accesses.items() if x is side) for side in (found.a, found.b))
+    iters = [FlatIter(_ONE, True) if i in outer else it for i, it in enumerate(flat.iters)]
+    iters[inner] = FlatIter(walked, True)
+    joined = replace(flat, iters=iters, accesses=accesses, counters={})
+    return replace(
+        found, flat=joined, a=accesses[a], b=accesses[b], c=accesses[flat.store],
+        outer_reductions=[], grouped=tuple(reversed(outer)),
+    )  # fmt: skip

@@ -1,0 +1,146 @@
+"""What the parts of a contraction's kernel share: its sizes, operands, blocks and tiles."""
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.lowering.tir_to_vector.contraction.blocking import (
+    RowTiles,
+    k_block,
+    k_limit,
+    n_limit,
+)
+from relax_mlir.lowering.tir_to_vector.contraction.computed_panels import ComputedPanels
+from relax_mlir.lowering.tir_to_vector.contraction.dot_product import find_dot_product
+from relax_mlir.lowering.tir_to_vector.contraction.matrix_product import product_tile
+from relax_mlir.lowering.tir_to_vector.contraction.matrix_tile import round_up
+from relax_mlir.lowering.tir_to_vector.contraction.microkernel import VECTORS
+from relax_mlir.lowering.tir_to_vector.contraction.operands import Layout
+from relax_mlir.lowering.tir_to_vector.contraction.panel_loads import PanelLoad
+from relax_mlir.lowering.tir_to_vector.contraction.pattern import Contraction
+from relax_mlir.lowering.tir_to_vector.emit import Emitter
+from relax_mlir.lowering.tir_to_vector.index_emit import Index
+from relax_mlir.lowering.tir_to_vector.machine import Machine
+
+Span = tuple[Index, Index]
+
+
+class Sizes:
+    """The sizes of a contraction and of what it is cut into.
+
+    Attributes:
+        found: the contraction.
+        emit: where its kernel is written.
+        machine: what for.
+        lanes: elements of a vector.
+        vectors: how many the largest register tile has side by side.
+        width: columns of that tile, and of a panel that is packed.
+        vector: a vector of sums.
+        m, n, k: extents; 1 row where there is no such iterator.
+        outer: the other spatial iterators, less one over panels.
+        ready: columns of the panels that B consists of already; 0 where they lie beside each other.
+        panel: the iterator over those panels.
+        k_most: steps of k that a block has at most.
+        k_block: steps of k that all blocks but the last have.
+        n_most: columns that a block has at most.
+        rows: how rows are cut into tiles.
+        dot: the instruction that multiplies some steps of k at once, None for one at a time.
+        a, b: where the operands lie.
+        load: how panels that B consists of already are read.
+    """
+
+    def __init__(self, found: Contraction, emit: Emitter, machine: Machine) -> None:
+        self.found, self.emit, self.machine = found, emit, machine
+        lanes = machine.lanes(found.element)
+        assert lanes is not None  # contractions of other elements are left to plain loops
+        self.lanes = lanes
+        tile = product_tile(found, machine)
+        self.vectors = tile.vectors
+        self.width = self.vectors * self.lanes
+        self.vector = ir.VectorType.get([self.lanes], found.element)
+        self.m: Index = 1 if found.m is None else self.extent(found.m)
+        self.n, self.k = self.extent(found.n), self.extent(found.k)
+        self.outer = list(found.outer)
+        self.ready = 0
+        self.panel = tile.panel
+        if self.panel is not None and isinstance(self.n, int):
+            self.ready, self.outer = self.n, [i for i in self.outer if i != self.panel]
+            self.n = emit.mul(self.extent(self.panel), self.ready)
+            if found.columns is not None:
+                self.n = found.columns
+        size = max(8, found.element.width) // 8
+        self.dot = find_dot_product(found, machine)
+        room = machine.l1_bytes * (12 if self.matrices else 9) // 16
+        most = k_limit(room, tile.rows * size)
+        self.k_most = most * (1 if self.dot is None else self.dot.group)
+        self.k_block = k_block(emit, self.k, self.k_most)
+        if self.ready and self.dot is not None and self.matrices and not self.is_one_block:
+            # What registers read beyond a block is the next one's, not zeros.
+            self.k_block = emit.mul(self.whole(self.groups(self.k_block)), self.dot.group)
+        self.n_most = n_limit(emit, machine, self.groups(self.k_block), self.width, size)
+        self.load = PanelLoad(None if self.dot is not None else found.widen[1], self.dot)
+        if found.computed is not None and self.panel is not None:
+            computed = ComputedPanels(found, self.panel, emit, machine)
+            self.load = PanelLoad(computed=computed)
+        self.a, self.b = (Layout(x, emit) for x in (found.a, found.b))
+        self.rows = RowTiles(
+            emit, self.m, tile.rows, full=self.matrices, fine=bool(self.ready),
+            narrow=machine.fma_units == 1,
+        )  # fmt: skip
+
+    def extent(self, position: int) -> Index:
+        """Return how many steps an iterator has."""
+        return self.emit.size(self.found.flat.iters[position].extent)
+
+    def groups(self, steps: Index) -> Index:
+        """Return how many groups of steps of k are multiplied at once, the last maybe in part."""
+        if self.dot is None:
+            return steps
+        return self.emit.div(self.emit.add(steps, self.dot.group - 1), self.dot.group)
+
+    @property
+    def matrices(self) -> bool:
+        """Whether sums lie in registers that hold matrices."""
+        return self.dot is not None and self.dot.matrices
+
+    def whole(self, count: Index) -> Index:
+        """Return how many groups, or rows, registers hold that so many fill, the last in part."""
+        return round_up(self.emit, count) if self.matrices else count
+
+    @property
+    def is_zoned(self) -> bool:
+        """Whether the last columns are summed in tiles of another width than the others."""
+        return self.vectors > VECTORS and not self.ready
+
+    @property
+    def may_be_narrow(self) -> bool:
+        """Whether all columns may be one vector's, and tiles of one are worth their code.
+
+        Of several products, or where much follows the sums, that would take too long to compile.
+        """
+        return self.is_zoned and not isinstance(self.n, int) and not self.outer and self.rows.single
+
+    @property
+    def is_ragged(self) -> bool:
+        """Whether the last panel that is there already has columns that nobody wants."""
+        return bool(self.ready) and isinstance(self.n, int) and self.n % self.ready != 0
+
+    @property
+    def unit(self) -> int:
+        """The columns that threads share out are multiples of this."""
+        return self.lanes if self.is_zoned and not self.is_even else self.width
+
+    @property
+    def is_even(self) -> bool:
+        """Whether the widest tiles are known to fill all columns, those of each thread too."""
+        if not self.is_zoned or not isinstance(self.n, int):
+            return False
+        several = -(-self.n // self.lanes)
+        return several % (self.vectors * self.emit.threads) == 0
+
+    @property
+    def may_be_odd(self) -> bool:
+        """Whether a block of k may have an odd number of steps."""
+        return not isinstance(self.k, int) or self.k % 2 != 0
+
+    @property
+    def is_one_block(self) -> bool:
+        """Whether all of k is known to be one block."""
+        return isinstance(self.k, int) and self.k <= self.k_most

@@ -1,0 +1,450 @@
+"""One register tile of a contraction: rows times vectors of accumulators over a run of k."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from itertools import product
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.lowering.tir_to_vector.contraction.dot_product import DotProduct, groups_type
+from relax_mlir.lowering.tir_to_vector.contraction.panel_loads import PanelLoad
+from relax_mlir.lowering.tir_to_vector.emit import AS_IT_IS, KEEP, UNROLL, Emitter
+from relax_mlir.lowering.tir_to_vector.index_emit import Index
+
+# Fewer accumulators than this wait for each other: latency times throughput of a multiply-add.
+_IN_FLIGHT = 8
+# Columns of a register tile, in vectors.
+VECTORS = 2
+
+
+@dataclass
+class Flat:
+    """A place in a one-dimensional memref, and how far apart its neighbours are by name.
+
+    Of rows, along "m", `last` may be the last that is there. Where those of a tile are no known
+    distance apart, `each` are buffers that begin with them.
+    """
+
+    base: ir.Value
+    offset: Index
+    strides: dict
+    last: Index | None = None
+    each: list[ir.Value] | None = None
+
+    def row(self, emit: Emitter, number: Index) -> Index:
+        """Return how far a row is from the first; what is past the last one is read from there."""
+        known = self.last is None or (isinstance(number, int) and number == 0)
+        return emit.mul(number if known else emit.min(number, self.last), self.stride("m"))
+
+    def stride(self, name: object) -> Index:
+        """Return a stride, 0 along what the buffer does not have."""
+        return self.strides.get(name, 0)
+
+
+@dataclass(frozen=True)
+class Tile:
+    """The shape of a register tile.
+
+    Attributes:
+        rows, vectors: how many.
+        vector: a vector of sums.
+        fma: whether a fused multiply-add is one instruction.
+        dot: what multiplies groups of A and B, None for plain numbers.
+        turns: steps of k that the loop has in its code, where they share accumulators.
+        short: whether little code is worth more than speed, as at an edge that has few tiles.
+        load: how B's panels are read where they hold other elements than the tile multiplies.
+    """
+
+    rows: int
+    vectors: int
+    vector: ir.VectorType
+    fma: bool
+    dot: DotProduct | None = None
+    turns: int = 1
+    short: bool = False
+    load: PanelLoad | None = None
+
+    @property
+    def lanes(self) -> int:
+        """Elements of a vector."""
+        return self.vector.shape[0]
+
+    @property
+    def kept(self) -> int:
+        """Vectors from one row to the next where sums are kept in memory."""
+        return max(self.vectors, VECTORS)
+
+    @property
+    def operand(self) -> ir.VectorType:
+        """What A and B are loaded as."""
+        return self.vector if self.dot is None else groups_type(self.lanes)
+
+    def column(
+        self, emit: Emitter, base: ir.Value, at: Index, step: Index, column: Index,
+        mask: ir.Value | None = None,
+    ) -> ir.Value:  # fmt: skip
+        """Load a vector of B at a place, which is that of a step and a column."""
+        if self.load is None:
+            return emit.vector_load(base, [at], self.operand, mask)
+        return self.load.vector(emit, base, at, self.operand, step, column)
+
+    def prefetch(self, emit: Emitter, base: ir.Value, at: Index, *, far: bool = False) -> None:
+        """Ask for a step of B; what is `far` for the second-level cache."""
+        if self.load is not None:
+            self.load.prefetch(emit, base, at, self.lanes * self.vectors, far=far)
+            return
+        for h in range(self.vectors):
+            emit.prefetch(base, emit.add(at, h * self.lanes), far=far)
+
+    def multiply_add(self, emit: Emitter, x: ir.Value, y: ir.Value, total: ir.Value) -> ir.Value:
+        """Return what x of A and y of B add to a sum."""
+        if self.dot is None:
+            return multiply_add(emit, self.fma, x, y, total)
+        return self.dot.multiply_add(emit, x, y, total)
+
+
+Put = Callable[[ir.Value, Index, ir.Value | None], None]
+
+
+@dataclass(frozen=True)
+class Store:
+    """What a tile does with its sums.
+
+    Attributes:
+        c: its first element, columns adjacent, stride "m"; None where no sum waits for more.
+        first: whether C starts from `init`; None adds to what C holds.
+        init: what C starts from.
+        last: whether the sums are complete then.
+        finish: for a row of the tile what takes its complete sums: a vector, its column and a mask;
+            None where they just go to C.
+        column: the tile's first column, for `finish`.
+        scratch: where a tile's sums go first to be finished in a loop; None to do all at once.
+        rows: how many rows of the tile there are, None for all.
+        short: whether code should be short, where there is memory for that.
+        whole: whether all columns are there, where masks say which there are and few tiles are not
+            whole: None where nothing is gained by asking.
+    """
+
+    c: Flat | None
+    first: bool | ir.Value | None
+    init: ir.Attribute | None
+    last: bool | ir.Value = True
+    finish: Callable[[Index], Put] | None = None
+    column: Index = 0
+    scratch: ir.Value | None = None
+    rows: Index | None = None
+    short: bool = False
+    whole: ir.Value | None = None
+
+    def at(self, emit: Emitter, column: Index) -> "Store":
+        """Return the same for a tile so many columns further."""
+        c = self.c
+        if c is not None:
+            c = Flat(c.base, emit.add(c.offset, column), c.strides)
+        return replace(self, c=c, column=emit.add(self.column, column))
+
+    def full(self, emit: Emitter, rows: int) -> ir.Value | None:
+        """Return whether a tile has all its rows, None where its sums are best stored in a loop."""
+        if self.rows is None or (self.short and self.whole is None):
+            return None
+        return emit.compare("eq", self.rows, rows)
+
+
+def emit_tile(
+    emit: Emitter, tile: Tile, a: Flat, b: Flat, store: Store, steps: Index,
+    masks: list[ir.Value | None], padded: bool = False, ahead: int = 0, odd: bool = True,
+) -> None:  # fmt: skip
+    """Write one tile.
+
+    Args:
+        emit: where to write.
+        tile: its shape.
+        a: its first row; strides "m" and "k", and "start" to what a row's sums start from where A's
+            or B's numbers are others than they should be.
+        b: its first column; stride "k", columns adjacent.
+        store: where its sums go.
+        steps: how many k.
+        masks: for each vector which columns there are, None for all.
+        padded: whether B can be read as if all were there.
+        ahead: how many steps before its use B is asked for, where several rows use it; 0 for not.
+        odd: whether there may be an odd number of steps.
+    """
+    read: list[ir.Value | None] = [None] * tile.vectors if padded else masks
+    if store.c is not None and tile.rows > 1:
+        # What is added to comes from far away, and is not needed before all products are made.
+        _prefetch(emit, tile, store.c)
+    sums = tile_sums(emit, tile, a, b, steps, read, ahead if tile.rows > 1 else 0, odd)
+    _store(emit, tile, store, masks, sums)
+
+
+def _prefetch(emit: Emitter, tile: Tile, c: Flat) -> None:
+    def row(number: Index) -> None:
+        place = emit.add(c.offset, emit.mul(number, c.stride("m")))
+        for h in range(tile.vectors):
+            emit.prefetch(c.base, emit.add(place, h * tile.lanes))
+
+    if tile.short:
+        with emit.loop(0, tile.rows) as loop:
+            row(loop.counter)
+        return
+    for number in range(tile.rows):
+        row(number)
+
+
+def tile_sums(
+    emit: Emitter, tile: Tile, a: Flat, b: Flat, steps: Index, masks: list[ir.Value | None],
+    ahead: int = 0, odd: bool = True, far: bool = False,
+) -> list[ir.Value]:  # fmt: skip
+    """Write the products of one tile; return its sums, by row and then by vector.
+
+    Args:
+        emit: where to write.
+        tile: its shape.
+        a: its first row, as `emit_tile` takes it.
+        b: its first column.
+        steps: how many k.
+        masks: for each vector which columns of B may be read, None for all.
+        ahead: how many steps before its use B is asked for, 0 for not at all.
+        odd: whether there may be an odd number of steps.
+        far: whether it then comes as near as the second-level cache.
+    """
+    count = tile.rows * tile.vectors
+    # A tile at an edge sums in the order of a whole one: where edges are known only at run time, or
+    # lie elsewhere because threads share the work, results stay the same.
+    split = max(1, _IN_FLIGHT // (tile.rows * VECTORS))
+    turns = tile.turns if split == 1 else 1
+    zero = emit.constant(tile.vector, 0)
+    whole = steps if turns == 2 and not odd else emit.round_down(steps, split * turns)
+    # A single row computes little on what it loads: more loads on their way are worth the code.
+    # What better addresses gain at an edge is not worth what finding them takes LLVM.
+    hints = AS_IT_IS if tile.short else UNROLL if tile.rows == 1 else KEEP
+    begin = [zero] * (count * split)
+    if tile.dot is not None and tile.dot.turned:
+        begin[:count] = starts(emit, tile, a)
+    with emit.loop(0, whole, split * turns, begin, hints) as loop:
+        sums: list[ir.Value] = []
+        for u in range(split):
+            part = loop.carried[u * count : (u + 1) * count]
+            for turn in range(turns):
+                if turn:
+                    # Loads of a step made in the one before would take registers from sums.
+                    emit.keep_order()
+                k = emit.add(loop.counter, u + turn)
+                part = tile_step(emit, tile, a, b, k, masks, part, ahead, far)
+            sums += part
+        loop.carry(sums)
+    parts = [loop.results[u * count : (u + 1) * count] for u in range(split)]
+    while len(parts) > 1:
+        parts = [
+            [add(emit, x, y) for x, y in zip(parts[i], parts[i + 1], strict=True)]
+            for i in range(0, len(parts), 2)
+        ]
+    sums = parts[0]
+    if whole != steps:
+        with emit.loop(whole, steps, 1, sums) as loop:
+            loop.carry(tile_step(emit, tile, a, b, loop.counter, masks, loop.carried, ahead, far))
+        sums = loop.results
+    return list(sums)
+
+
+def store_kept(emit: Emitter, tile: Tile, store: Store, masks: list[ir.Value | None]) -> None:
+    """Write where the sums of a tile go that lie in `store.scratch`."""
+    rows = tile.rows if store.rows is None else store.rows
+    _Sink(emit, tile, store, masks).kept(rows)
+
+
+def starts(emit: Emitter, tile: Tile, a: Flat) -> list[ir.Value]:
+    """Load what the sums of a tile start from where B's sign bits are turned."""
+    first = emit.add(a.offset, a.stride("start"))
+    places = [emit.add(first, emit.mul(row, a.stride("m"))) for row in range(tile.rows)]
+    values = [emit.splat(emit.load(a.base, [place]), tile.vector) for place in places]
+    return [value for value in values for _ in range(tile.vectors)]
+
+
+def tile_step(
+    emit: Emitter, tile: Tile, a: Flat, b: Flat, k: Index, masks: list[ir.Value | None],
+    sums: list[ir.Value], ahead: int = 0, far: bool = False,
+) -> list[ir.Value]:  # fmt: skip
+    """Write one step of `tile_sums`, and return what sums are after it."""
+    at = emit.add(b.offset, emit.mul(k, b.stride("k")))
+    columns = [
+        tile.column(emit, b.base, emit.add(at, h * tile.lanes), k, h * tile.lanes, masks[h])
+        for h in range(tile.vectors)
+    ]
+    if ahead:
+        later = emit.add(at, emit.mul(ahead, b.stride("k")))
+        tile.prefetch(emit, b.base, later, far=far)
+    result = []
+    step = emit.mul(k, a.stride("k"))
+    along = emit.add(a.offset, step)
+    for row in range(tile.rows):
+        if a.each is None:
+            one = emit.load(a.base, [emit.add(along, emit.mul(row, a.stride("m")))])
+        else:
+            one = emit.load(a.each[row], [step])
+        value = emit.splat(one, tile.operand)
+        part = [
+            tile.multiply_add(emit, value, column, sums[row * tile.vectors + h])
+            for h, column in enumerate(columns)
+        ]
+        # Loads by several registers would all be made first, and take registers from sums.
+        result += part if a.each is None else emit.settle(part)
+    return result
+
+
+def multiply_add(emit: Emitter, fma: bool, x: ir.Value, y: ir.Value, total: ir.Value) -> ir.Value:
+    """Return x * y + total, of vectors; in one instruction where there is one."""
+    floating = not isinstance(x.type.element_type, ir.IntegerType)
+    if floating and fma:
+        return emit.fused(x, y, total)
+    made = emit.op("arith.mulf" if floating else "arith.muli", [x, y], x.type)
+    return add(emit, total, made)
+
+
+def add(emit: Emitter, x: ir.Value, y: ir.Value) -> ir.Value:
+    """Return x + y, of vectors or of single elements."""
+    element = x.type.element_type if isinstance(x.type, ir.VectorType) else x.type
+    integer = isinstance(element, ir.IntegerType)
+    return emit.op("arith.addi" if integer else "arith.addf", [x, y], x.type)
+
+
+def _store(
+    emit: Emitter, tile: Tile, store: Store, masks: list[ir.Value | None], sums: list[ir.Value]
+) -> None:
+    sink = _Sink(emit, tile, store, masks)
+    asks = store.whole is not None and store.finish is None
+    at_once = store.rows is None and store.finish is None and not store.short
+    if store.scratch is None or (at_once and not asks):
+        sink.directly(sums)
+        return
+    rows = tile.rows if store.rows is None else store.rows
+    full = None if store.finish is not None else store.full(emit, tile.rows)
+    if full is None and not asks:
+        sink.by_row(sums, rows)
+        return
+    if isinstance(store.first, ir.Value):
+        # Blocks of k after the first add to what is there. They are so long that a loop is no loss.
+        full = store.first if full is None else emit.both(full, store.first)
+        store = replace(store, first=True)
+    conditions = [x for x in (full, store.whole) if x is not None]
+    whole = conditions[0] if len(conditions) == 1 else emit.both(*conditions)
+    masks_of_whole = masks if store.whole is None else [None] * tile.vectors
+    # Stores by masks take longer than others, and those of rows in a loop longer still.
+    with emit.when(whole) as branch:
+        _Sink(emit, tile, store, masks_of_whole).directly(sums)
+    with emit.otherwise(branch):
+        if store.whole is None or store.short:
+            sink.by_row(sums, rows)
+            return
+        if full is None:
+            sink.directly(sums)
+            return
+        with emit.when(full) as edge:
+            _Sink(emit, tile, store, masks).directly(sums)
+        with emit.otherwise(edge):
+            sink.by_row(sums, rows)
+
+
+class _Sink:
+    """Writes where a tile's sums go."""
+
+    def __init__(
+        self, emit: Emitter, tile: Tile, store: Store, masks: list[ir.Value | None]
+    ) -> None:
+        self._emit, self._tile, self._store, self._masks = emit, tile, store, masks
+        self._columns = [emit.add(store.column, h * tile.lanes) for h in range(tile.vectors)]
+        self._start = None
+        if store.init is not None:
+            splat = ir.DenseElementsAttr.get_splat(tile.vector, store.init)
+            self._start = emit.constant_of(tile.vector, splat)
+
+    def directly(self, sums: list[ir.Value]) -> None:
+        """Write all rows one by one."""
+        first, emit = self._store.first, self._emit
+        if not isinstance(first, ir.Value) or self._store.finish is not None:
+            self._all(sums)
+            return
+        # On the first block of k nothing is read, not even by masks that are off: a load waits for
+        # the stores just before it that touch what it touches, those of short rows next to it.
+        with emit.when(first) as branch:
+            self._knowing(True)._all(sums)
+        with emit.otherwise(branch):
+            self._knowing(None)._all(sums)
+
+    def _knowing(self, first: bool | None) -> "_Sink":
+        return _Sink(self._emit, self._tile, replace(self._store, first=first), self._masks)
+
+    def _all(self, sums: list[ir.Value]) -> None:
+        vectors = self._tile.vectors
+        for row in range(self._tile.rows):
+            self._row(row, sums[row * vectors : (row + 1) * vectors])
+
+    def by_row(self, sums: list[ir.Value], rows: Index) -> None:
+        """Write some rows in a loop, whose code is short."""
+        emit, tile, scratch = self._emit, self._tile, self._store.scratch
+        width = tile.kept * tile.lanes
+        for row, h in product(range(tile.rows), range(tile.vectors)):
+            value = sums[row * tile.vectors + h]
+            emit.vector_store(value, scratch, [row * width + h * tile.lanes])
+        self.kept(rows)
+
+    def kept(self, rows: Index) -> None:
+        """Write some rows of those that are in the scratch memory."""
+        emit, tile, scratch = self._emit, self._tile, self._store.scratch
+        width = tile.kept * tile.lanes
+        with emit.loop(0, rows) as loop:
+            start = emit.mul(loop.counter, width)
+            places = [emit.add(start, h * tile.lanes) for h in range(tile.vectors)]
+            held = [emit.vector_load(scratch, [place], tile.vector) for place in places]
+            self._row(loop.counter, held)
+
+    def _row(self, row: Index, values: list[ir.Value]) -> None:
+        emit, store, lanes = self._emit, self._store, self._tile.lanes
+        places: list[Index] = []
+        if store.c is not None:
+            along = emit.add(store.c.offset, emit.mul(row, store.c.stride("m")))
+            places = [emit.add(along, h * lanes) for h in range(len(values))]
+        totals = self._totals(values, places)
+
+        def keep() -> None:
+            assert store.c is not None
+            for value, place, mask in zip(totals, places, self._masks, strict=True):
+                emit.vector_store(value, store.c.base, [place], mask)
+
+        def finish() -> None:
+            assert store.finish is not None
+            put = store.finish(row)
+            for value, column, mask in zip(totals, self._columns, self._masks, strict=True):
+                put(value, column, mask)
+
+        if store.finish is None:
+            keep()
+        elif store.last is True:
+            finish()
+        else:
+            with emit.when(store.last) as branch:
+                finish()
+            with emit.otherwise(branch):
+                keep()
+
+    def _totals(self, values: list[ir.Value], places: list[Index]) -> list[ir.Value]:
+        """Return the sums of a row so far; the first block does not read what was there."""
+        first = self._store.first
+        if not isinstance(first, ir.Value):
+            return self._added(values, places)
+        return self._emit.either(
+            first,
+            [value.type for value in values],
+            lambda: self._knowing(True)._added(values, places),
+            lambda: self._knowing(None)._added(values, places),
+        )
+
+    def _added(self, values: list[ir.Value], places: list[Index]) -> list[ir.Value]:
+        emit, store, vector = self._emit, self._store, self._tile.vector
+        if store.first is True:
+            none = emit.is_zero(store.init)
+            return values if none else [add(emit, self._start, value) for value in values]
+        assert store.c is not None
+        return [
+            add(emit, emit.vector_load(store.c.base, [place], vector, mask), value)
+            for value, place, mask in zip(values, places, self._masks, strict=True)
+        ]

@@ -1,0 +1,257 @@
+"""Copying the operands of a contraction to where its register tiles want them."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.lowering.tir_to_vector.contraction.microkernel import Flat
+from relax_mlir.lowering.tir_to_vector.emit import Emitter
+from relax_mlir.lowering.tir_to_vector.idle_loops import steps_of
+from relax_mlir.lowering.tir_to_vector.index_emit import Index
+from relax_mlir.lowering.tir_to_vector.maps.transposed import transpose
+
+# Rows of B that are copied side by side: a run of lines in each panel, not one here and there.
+_ROWS = 4
+# Rows of A that are: the first of these numbers that divides those of a tile, or all.
+_SIDE_BY_SIDE = (4, 3)
+
+
+@dataclass(frozen=True)
+class Loader:
+    """Loads elements of one operand as what is added.
+
+    Attributes:
+        emit: where to write.
+        base: the operand.
+        widen: the conversion to what is added, or None.
+        vector: a vector of what is added.
+    """
+
+    emit: Emitter
+    base: ir.Value
+    widen: str | None
+    vector: ir.VectorType
+
+    def vectors(self, at: Index, mask: ir.Value | None) -> ir.Value:
+        """Load adjacent elements."""
+        type_ = ir.VectorType.get(self.vector.shape, self.base.type.element_type)
+        return self._converted(self.emit.vector_load(self.base, [at], type_, mask), self.vector)
+
+    def one(self, at: Index) -> ir.Value:
+        """Load one element."""
+        return self._converted(self.emit.load(self.base, [at]), self.vector.element_type)
+
+    def _converted(self, value: ir.Value, type_: ir.Type) -> ir.Value:
+        return value if self.widen is None else self.emit.op(self.widen, [value], type_)
+
+
+def copy_rows(
+    load: Loader, a: Flat, rows: int, steps: Index, to: ir.Value, distance: int, first: Index = 0
+) -> None:
+    """Copy rows of A side by side, each `distance` after the one before.
+
+    Args:
+        load: loads A.
+        a: its first element; strides "m" and "k".
+        rows: how many.
+        steps: elements of each.
+        to: where to.
+        distance: elements from one row to the next, at least a vector more than `steps`.
+        first: where the first row goes.
+    """
+    emit, lanes = load.emit, load.vector.shape[0]
+    k_stride = a.stride("k")
+    adjacent = k_stride == 1
+    whole = emit.round_down(steps, lanes) if adjacent else steps
+
+    left = emit.sub(steps, whole)
+    mask = emit.mask(left, lanes) if adjacent else None
+    # A few rows side by side: of one alone LLVM would make a call.
+    together = next((n for n in _SIDE_BY_SIDE if rows % n == 0), rows)
+    with emit.loop(0, rows, together) as group:
+        numbers = [emit.add(group.counter, i) for i in range(together)]
+        starts = [emit.add(a.offset, a.row(emit, number)) for number in numbers]
+        targets = [emit.add(first, emit.mul(number, distance)) for number in numbers]
+        with emit.loop(0, whole, lanes if adjacent else 1) as p:
+            for start, target in zip(starts, targets, strict=True):
+                place = emit.add(start, emit.mul(p.counter, k_stride))
+                there = [emit.add(target, p.counter)]
+                if adjacent:
+                    emit.vector_store(load.vectors(place, None), to, there)
+                else:
+                    emit.store(load.one(place), to, there)
+        if adjacent and not (isinstance(left, int) and left == 0):
+            for start, target in zip(starts, targets, strict=True):
+                value = load.vectors(emit.add(start, whole), mask)
+                emit.vector_store(value, to, [emit.add(target, whole)])
+
+
+def copy_steps(load: Loader, a: Flat, rows: int, steps: Index, to: ir.Value) -> None:
+    """Copy rows of A that are adjacent: those of each step beside each other, `rows` of them.
+
+    What is written past a step's rows is the next one's: the buffer is a vector longer. The next
+    rows are asked for, most of which share the lines.
+
+    Args:
+        load: loads A.
+        a: its first element; strides "m", which is 1, and "k".
+        rows: how many.
+        steps: steps of k.
+        to: where to.
+    """
+    emit, lanes = load.emit, load.vector.shape[0]
+    there = rows if a.last is None else emit.add(a.last, 1)
+    starts = range(0, rows, lanes)
+    masks = [emit.mask(emit.sub(there, start), lanes) for start in starts]
+    with emit.loop(0, steps) as p:
+        source = emit.add(a.offset, emit.mul(p.counter, a.stride("k")))
+        target = emit.mul(p.counter, rows)
+        emit.prefetch(a.base, emit.add(source, rows))
+        for start, mask in zip(starts, masks, strict=True):
+            value = load.vectors(emit.add(source, start), mask)
+            emit.vector_store(value, to, [emit.add(target, start)])
+
+
+class _Writes(Protocol):
+    @property
+    def emit(self) -> Emitter: ...
+
+
+Load = TypeVar("Load", bound=_Writes)
+
+
+@dataclass(frozen=True)
+class Packer(ABC, Generic[Load]):
+    """Copies a block of B into panels, by the way that its strides allow.
+
+    Attributes:
+        load: loads B.
+        width: columns of a panel.
+        to: the panels.
+        panel_size: elements, or groups of them, from one panel to the next.
+        first: where the first panel begins.
+    """
+
+    load: Load
+    width: int
+    to: ir.Value
+    panel_size: Index
+    first: Index = 0
+
+    def pack(self, b: Flat, columns: Index, steps: Index) -> None:
+        """Copy a block that begins at `b`; strides "n" and "k", `steps` of k."""
+        emit = self.load.emit
+        if b.stride("n") == 1:
+            self._along_n(b, columns, steps)
+            return
+        with emit.loop(0, columns, self.width) as panel:
+            left = emit.sub(columns, panel.counter)
+            source = emit.add(b.offset, emit.mul(panel.counter, b.stride("n")))
+            place = Flat(b.base, source, b.strides)
+            target = self._target(panel.counter)
+            if b.stride("k") == 1:
+                self._along_k(place, target, left, steps)
+            else:
+                self._singly(place, target, left, steps)
+
+    def _target(self, column: Index) -> Index:
+        emit = self.load.emit
+        return emit.add(self.first, emit.mul(emit.div(column, self.width), self.panel_size))
+
+    @abstractmethod
+    def _along_n(self, b: Flat, columns: Index, steps: Index) -> None: ...
+
+    @abstractmethod
+    def _along_k(self, b: Flat, target: Index, left: Index, steps: Index) -> None: ...
+
+    @abstractmethod
+    def _singly(self, b: Flat, target: Index, left: Index, steps: Index) -> None: ...
+
+
+@dataclass(frozen=True)
+class PanelPacker(Packer[Loader]):
+    """Copies a block of B into panels: `width` columns beside each other for every step of k.
+
+    Columns beyond the last are not written, or hold what is of no use; nothing is stored from them.
+    A panel may be written up to a vector's number of rows beyond its last: the next one is written
+    later, and the buffer is that much longer.
+
+    Attributes:
+        rows: how many rows are copied side by side, where they are read from end to end.
+        masks: whether masks say what the last panel has, in the code of all panels; where they do
+            not, all are whole. None gives the last panel code of its own.
+    """
+
+    rows: int = _ROWS
+    masks: bool | None = None
+
+    def _along_n(self, b: Flat, columns: Index, steps: Index) -> None:
+        """Read a few rows at a time from end to end, and ask for the next few meanwhile."""
+        emit = self.load.emit
+        apart = self.masks is None
+        whole = emit.round_down(columns, self.width) if apart else columns
+        # Rows of no panel at all would each be asked for none: small products notice.
+        read = steps if isinstance(steps, int) else steps_of(emit, steps, [whole])
+        many = emit.round_down(read, self.rows)
+        for first, last, rows in ((0, many, self.rows), (many, read, 1)):
+            if first == last:
+                continue
+            with emit.loop(first, last, rows) as p, emit.loop(0, whole, self.width) as column:
+                masks = None
+                if self.masks:
+                    masks = self._masks(emit.sub(columns, column.counter))
+                self._copy(b, column.counter, p.counter, rows, masks)
+        left = emit.sub(columns, whole)
+        if not apart or (isinstance(left, int) and left == 0):
+            return
+        masks = self._masks(left)
+        # No row where the last panel is whole too: what would be next is beyond the buffer.
+        upto = steps
+        if not isinstance(left, int):
+            upto = emit.select(emit.compare("sgt", left, 0), steps, 0)
+        with emit.loop(0, upto) as p:
+            self._copy(b, whole, p.counter, 1, masks)
+
+    def _masks(self, left: Index) -> list[ir.Value]:
+        emit, lanes = self.load.emit, self.load.vector.shape[0]
+        return [emit.mask(emit.sub(left, at), lanes) for at in range(0, self.width, lanes)]
+
+    def _copy(
+        self, b: Flat, column: Index, k: Index, rows: int, masks: list[ir.Value] | None
+    ) -> None:
+        emit, lanes = self.load.emit, self.load.vector.shape[0]
+        target = self._target(column)
+        for row in range(rows):
+            step = emit.add(k, row)
+            to = emit.add(target, emit.mul(step, self.width))
+            at = emit.add(emit.add(b.offset, column), emit.mul(step, b.stride("k")))
+            for number, start in enumerate(range(0, self.width, lanes)):
+                place = emit.add(at, start)
+                value = self.load.vectors(place, masks[number] if masks else None)
+                if rows > 1:
+                    emit.prefetch(b.base, emit.add(place, emit.mul(rows, b.stride("k"))))
+                emit.vector_store(value, self.to, [emit.add(to, start)])
+
+    def _along_k(self, b: Flat, target: Index, left: Index, steps: Index) -> None:
+        emit, lanes = self.load.emit, self.load.vector.shape[0]
+        last = emit.sub(left, 1)
+        with emit.loop(0, self.width, lanes) as part:
+            # A column that is not there is read as the last one.
+            columns = [emit.min(emit.add(part.counter, i), last) for i in range(lanes)]
+            starts = [emit.add(b.offset, emit.mul(c, b.stride("n"))) for c in columns]
+            with emit.loop(0, steps, lanes) as p:
+                mask = emit.mask(emit.sub(steps, p.counter), lanes)
+                rows = [self.load.vectors(emit.add(s, p.counter), mask) for s in starts]
+                for i, value in enumerate(transpose(emit, rows)):
+                    row = emit.mul(emit.add(p.counter, i), self.width)
+                    there = emit.add(target, emit.add(row, part.counter))
+                    emit.vector_store(value, self.to, [there])
+
+    def _singly(self, b: Flat, target: Index, left: Index, steps: Index) -> None:
+        emit = self.load.emit
+        with emit.loop(0, steps) as p, emit.loop(0, emit.min(left, self.width)) as column:
+            along = emit.add(b.offset, emit.mul(p.counter, b.stride("k")))
+            value = self.load.one(emit.add(along, emit.mul(column.counter, b.stride("n"))))
+            to = emit.add(target, emit.mul(p.counter, self.width))
+            emit.store(value, self.to, [emit.add(to, column.counter)])

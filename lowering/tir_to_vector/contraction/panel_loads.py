@@ -1,0 +1,79 @@
+"""How vectors of panels are read that hold small numbers: widened, computed, or as groups."""
+
+from dataclasses import dataclass
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.lowering.tir_to_vector.contraction.computed_panels import ComputedPanels
+from relax_mlir.lowering.tir_to_vector.contraction.dot_product import DotProduct, as_groups
+from relax_mlir.lowering.tir_to_vector.emit import Emitter
+from relax_mlir.lowering.tir_to_vector.index_emit import Index
+
+# Bytes of a line of the caches.
+_LINE = 64
+
+
+@dataclass(frozen=True)
+class PanelLoad:
+    """Loads vectors of panels, at places that count groups where there are any.
+
+    Attributes:
+        widen: the conversion of an element to what is added, None for none.
+        dot: the instruction whose groups panels consist of, None where they do not.
+        computed: writes what elements are computed to, None where they are what is multiplied.
+        panel: the number of the panel, for that.
+        first: where in the panel the columns are counted from.
+        known: the number of the group that steps of k are in, and of the part of it, where known.
+    """
+
+    widen: str | None = None
+    dot: DotProduct | None = None
+    computed: ComputedPanels | None = None
+    panel: Index = 0
+    first: Index = 0
+    known: tuple[Index, ...] = ()
+
+    @property
+    def converts(self) -> bool:
+        """Whether elements become what is multiplied by more than a register's view of them."""
+        return self.widen is not None or self.computed is not None
+
+    def vector(
+        self, emit: Emitter, base: ir.Value, at: Index, type_: ir.VectorType, step: Index,
+        column: Index,
+    ) -> ir.Value:  # fmt: skip
+        """Return what adjacent columns multiply by, as a vector of that type.
+
+        Args:
+            emit: where to write.
+            base: the panels.
+            at: the place in them.
+            type_: a vector of what is multiplied.
+            step: which of k it is.
+            column: which column it begins with.
+        """
+        if self.computed is not None:
+            first = emit.add(self.first, column)
+            return self.computed.at(self.panel, step, first, type_.shape[0], self.known)
+        lanes, element = type_.shape[0], base.type.element_type
+        if self.dot is None:
+            stored = ir.VectorType.get([lanes], element)
+            value = emit.vector_load(base, [at], stored)
+            return value if self.widen is None else emit.op(self.widen, [value], type_)
+        stored = ir.VectorType.get([lanes * self.dot.group], element)
+        place = emit.mul(at, self.dot.group)
+        return as_groups(emit, self.dot, emit.vector_load(base, [place], stored))
+
+    def bytes(self, base: ir.Value) -> int:
+        """Return how many bytes what is loaded for a column has."""
+        width = max(8, base.type.element_type.width) // 8
+        return width if self.dot is None else width * self.dot.group
+
+    def prefetch(
+        self, emit: Emitter, base: ir.Value, at: Index, columns: int, *, far: bool
+    ) -> None:
+        """Ask for the lines of some columns side by side; `far` ones for the second level."""
+        size = self.bytes(base)
+        for start in range(0, columns * size, _LINE):
+            place = emit.add(at, start // size)
+            place = emit.mul(place, 1 if self.dot is None else self.dot.group)
+            emit.prefetch(base, place, far=far)

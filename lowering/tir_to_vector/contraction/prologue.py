@@ -1,0 +1,207 @@
+"""Products of matrices that are computed from others: each is written down once, then multiplied.
+
+`C[m, n] += f(A[m, k], ..) * g(B[k, n], ..)` would compute f for every column and g for every row.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.lowering.tir_to_vector.contraction.matmul import emit_contraction
+from relax_mlir.lowering.tir_to_vector.contraction.matrix_product import is_matrix_product
+from relax_mlir.lowering.tir_to_vector.contraction.pattern import (
+    Contraction,
+    assign,
+    factors_of,
+    loaded,
+)
+from relax_mlir.lowering.tir_to_vector.emit import Emitter
+from relax_mlir.lowering.tir_to_vector.flat import FlatAccess, FlatNest
+from relax_mlir.lowering.tir_to_vector.index_emit import Index
+from relax_mlir.lowering.tir_to_vector.machine import Machine
+from relax_mlir.lowering.tir_to_vector.maps.transposed import TransposeWriter, transposed_iters
+from relax_mlir.lowering.tir_to_vector.vector_nest import NestWriter, vector_iter
+
+_ZERO, _ONE = SymExpr.const(0), SymExpr.const(1)
+# With fewer rows than this a matrix that is read once for all of them had better not be written.
+_FEW = 4
+# Stands for all sizes where only the order of strides matters.
+_SOME_SIZE = 64
+
+
+@dataclass
+class Computed:
+    """A factor that is an expression.
+
+    Attributes:
+        value: it.
+        key: one of its loads.
+        walk: the iterators that it depends on, outermost first, as it is written.
+    """
+
+    value: ir.Value
+    key: ir.Operation
+    walk: list[int]
+
+
+@dataclass
+class Prologue:
+    """A nest that multiplies matrices of which at least one is computed.
+
+    Attributes:
+        flat: the nest.
+        factors: of each what loads it and widens it, or how it is computed.
+        product: the contraction, of stand-ins for what is computed.
+    """
+
+    flat: FlatNest
+    factors: list[tuple[FlatAccess, str | None] | Computed]
+    product: Contraction
+
+    @property
+    def reads_once(self) -> bool:
+        """Whether the matrix that all rows share is computed."""
+        return any(isinstance(x, Computed) and self.product.n in x.walk for x in self.factors)
+
+
+def match_prologue(flat: FlatNest, machine: Machine) -> Prologue | None:
+    """Return how a reduction multiplies matrices that are computed, None where it does not."""
+    factors = factors_of(flat)
+    total = flat.accesses[flat.store]
+    if factors is None or total.buffer.type.element_type != flat.store.operands[0].type:
+        return None
+    found: list[tuple[FlatAccess, str | None] | Computed] = []
+    for factor in factors:
+        side = loaded(flat, factor) or _computed(flat, factor)
+        if side is None:
+            return None
+        found.append(side)
+    if not any(isinstance(side, Computed) for side in found):
+        return None
+    product = _product(flat, found, [total.buffer] * len(found))
+    if isinstance(product, str) or not is_matrix_product(product, machine):
+        return None
+    prologue = Prologue(flat, found, product)
+    if prologue.reads_once and isinstance(vector_iter(flat), int):
+        rows = _ONE if product.m is None else flat.iters[product.m].extent
+        if rows.value is not None and rows.value < _FEW:
+            return None
+    return prologue
+
+
+def emit_prologue(found: Prologue, emit: Emitter, machine: Machine) -> None:
+    """Write the kernel at the insertion point; of few rows by a sum of what is computed."""
+    along, m = vector_iter(found.flat), found.product.m
+    if not found.reads_once or not isinstance(along, int) or m is None:
+        _multiply(found, emit, machine)
+        return
+    rows = emit.size(found.flat.iters[m].extent)
+    if isinstance(rows, int):
+        _multiply(found, emit, machine)
+        return
+    with emit.when(emit.compare("slt", rows, _FEW)) as branch:
+        NestWriter(found.flat, along, emit, machine).write([])
+    with emit.otherwise(branch):
+        _multiply(found, emit, machine)
+
+
+def _multiply(found: Prologue, emit: Emitter, machine: Machine) -> None:
+    buffers = [
+        _write_down(found.flat, side, emit, machine) if isinstance(side, Computed) else None
+        for side in found.factors
+    ]
+    product = _product(found.flat, found.factors, buffers)
+    assert not isinstance(product, str)
+    emit_contraction(product, emit, machine)
+
+
+def _product(
+    flat: FlatNest,
+    factors: Iterable[tuple[FlatAccess, str | None] | Computed],
+    buffers: Iterable[ir.Value | None],
+) -> Contraction | str:  # fmt: skip
+    """Return the contraction of factors as they lie, what is computed in the given buffers."""
+    total = flat.accesses[flat.store]
+    accesses = {op: x for op, x in flat.accesses.items() if op in (flat.store, flat.total)}
+    sides = []
+    for factor, buffer in zip(factors, buffers, strict=True):
+        if isinstance(factor, Computed):
+            assert buffer is not None
+            factor_access = FlatAccess(buffer, _ZERO, _strides(flat, factor.walk))
+            accesses[factor.key] = factor_access
+            sides.append((factor_access, None))
+        else:
+            accesses.update({op: x for op, x in flat.accesses.items() if x is factor[0]})
+            sides.append(factor)
+    return assign(replace(flat, accesses=accesses), sides, total)
+
+
+def _strides(flat: FlatNest, walk: list[int]) -> list[SymExpr]:
+    strides, step = [_ZERO] * len(flat.iters), _ONE
+    for position in reversed(walk):
+        strides[position] = step
+        step = step * flat.iters[position].extent
+    return strides
+
+
+def _computed(flat: FlatNest, value: ir.Value) -> Computed | None:
+    ops = flat.slice_of(value)
+    loads = [op for op in ops if op in flat.accesses]
+    if not loads or value.type != flat.store.operands[0].type:
+        return None
+    used = {v for op in ops if op not in flat.accesses for v in op.operands}
+    depends = {i for v, i in flat.counters.items() if v in used and i is not None}
+    for op in loads:
+        strides = flat.accesses[op].strides
+        moving = [stride for stride in strides if stride != 0]
+        # A window over an image would be written down once for each of its places.
+        if len(set(moving)) != len(moving):
+            return None
+        depends.update(i for i, stride in enumerate(strides) if stride != 0)
+    if len(depends) == len(flat.iters):
+        return None
+    key = max(loads, key=lambda op: sum(bool(s != 0) for s in flat.accesses[op].strides))
+    near = [_near(stride) for stride in flat.accesses[key].strides]
+    walk = sorted(depends, key=lambda i: (near[i] == 0, -near[i]))
+    found = Computed(value, key, walk)
+    made = _map(flat, found, flat.accesses[flat.store].buffer)
+    fits = isinstance(vector_iter(made), int) or not isinstance(transposed_iters(made), str)
+    return found if fits else None
+
+
+def _near(stride: SymExpr) -> int:
+    return abs(stride.evaluate(dict.fromkeys(stride.symbols, _SOME_SIZE)))
+
+
+def _map(flat: FlatNest, found: Computed, buffer: ir.Value) -> FlatNest:
+    """Return the nest that writes a factor to a buffer, row-major as it is walked."""
+    walk, ops = found.walk, flat.slice_of(found.value)
+    accesses = {
+        op: replace(flat.accesses[op], strides=[flat.accesses[op].strides[i] for i in walk])
+        for op in ops
+        if op in flat.accesses
+    }
+    strides = _strides(flat, walk)
+    accesses[flat.store] = FlatAccess(buffer, _ZERO, [strides[i] for i in walk])
+    counters = {v: walk.index(i) if i in walk else None for v, i in flat.counters.items()}
+    return replace(
+        flat, iters=[replace(flat.iters[i], reduction=False) for i in walk], accesses=accesses,
+        total=None, value=found.value, slice=ops, init=None, counters=counters, final=False,
+    )  # fmt: skip
+
+
+def _write_down(flat: FlatNest, found: Computed, emit: Emitter, machine: Machine) -> ir.Value:
+    size: Index = 1
+    for position in found.walk:
+        size = emit.mul(size, emit.size(flat.iters[position].extent))
+    buffer = emit.alloc(size, flat.store.operands[0].type)
+    made = _map(flat, found, buffer)
+    along = vector_iter(made)
+    if isinstance(along, int):
+        NestWriter(made, along, emit, machine).write([])
+    else:
+        crossing = transposed_iters(made)
+        assert not isinstance(crossing, str)
+        TransposeWriter(made, crossing, emit, machine).write([])
+    return buffer

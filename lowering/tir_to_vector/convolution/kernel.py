@@ -1,0 +1,328 @@
+"""Fast convolutions: register tiles of pixels by output channels, straight from the image.
+
+Each step of a tile takes one element of the image for every pixel and, for each vector of output
+channels, the kernels' numbers side by side. Kernels lie, or are packed, in blocks of a vector of
+output channels; the image is read as it lies, or from a copy that has its padding and whatever a
+window sees close together.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.lowering.tir_to_vector.contraction.operands import Layout
+from relax_mlir.lowering.tir_to_vector.contraction.packing import Loader
+from relax_mlir.lowering.tir_to_vector.convolution.image_copy import CopiedWindow
+from relax_mlir.lowering.tir_to_vector.convolution.image_copy_groups import GroupedCopy
+from relax_mlir.lowering.tir_to_vector.convolution.image_copy_writer import ImageCopy
+from relax_mlir.lowering.tir_to_vector.convolution.kernel_blocks import KernelBlocks
+from relax_mlir.lowering.tir_to_vector.convolution.kernel_groups import GroupedKernels
+from relax_mlir.lowering.tir_to_vector.convolution.pattern import Convolution
+from relax_mlir.lowering.tir_to_vector.convolution.store import Live, TileStore
+from relax_mlir.lowering.tir_to_vector.convolution.tiles import few_tiles, tiles_of
+from relax_mlir.lowering.tir_to_vector.convolution.window_skips import WindowSkips, skipping_tiles
+from relax_mlir.lowering.tir_to_vector.emit import KEEP, Emitter
+from relax_mlir.lowering.tir_to_vector.index_emit import Index
+from relax_mlir.lowering.tir_to_vector.machine import Machine
+from relax_mlir.lowering.tir_to_vector.multiply import add, multiply_add
+from relax_mlir.lowering.tir_to_vector.team import Part
+from relax_mlir.lowering.tir_to_vector.vector_nest import work_of
+
+# Kernels of so many bytes stay in the second-level cache while pixels pass by.
+_KERNELS_IN_CACHE = 1 << 20
+Span = tuple[Index, Index]
+
+
+def emit_convolution(
+    found: Convolution, emit: Emitter, machine: Machine, copied: CopiedWindow | None = None,
+    seldom: bool = False,
+) -> None:  # fmt: skip
+    """Write the kernel of a convolution at the insertion point.
+
+    Args:
+        found: the convolution.
+        emit: where to write.
+        machine: what for.
+        copied: how its image is copied, None to read it as it lies.
+        seldom: whether it is computed so seldom that there shall be little code.
+    """
+    _Writer(found, emit, machine, copied, seldom).write()
+
+
+class _Writer:
+    def __init__(
+        self, found: Convolution, emit: Emitter, machine: Machine, copied: CopiedWindow | None,
+        seldom: bool,
+    ) -> None:  # fmt: skip
+        self.found, self.emit, self.machine = found, emit, machine
+        lanes = machine.lanes(found.element)
+        assert lanes is not None  # convolutions of other elements are left to plain loops
+        self.lanes = lanes
+        self.vector = ir.VectorType.get([lanes], found.element)
+        self.grouped = None if copied is None else copied.grouped
+        self.kernels = KernelBlocks(found, emit, self.vector)
+        if self.grouped is not None:
+            self.kernels = GroupedKernels(found, emit, self.vector, self.grouped)
+        self.store = TileStore(found, self.kernels, emit, self.vector, machine)
+        self.blocks = self.kernels.count
+        self.rows, self.cols = self._extent(found.row), self._extent(found.col)
+        self.seldom = seldom
+        often = tiles_of(found, machine)
+        if copied is not None:
+            often = skipping_tiles(often, copied)
+        self.sizes = few_tiles(found, machine) if seldom else often
+        self.outer = [i for i in found.outer if i != self.kernels.block]
+        self.copy: ImageCopy | None = None
+        self.skips: WindowSkips | None = None
+        self.first: list[int] = []
+        self.image: Layout | ImageCopy
+        self.fixed = self.outer
+        if copied is None:
+            self.image, self.widen = Layout(found.image, emit), found.widen[0]
+        else:
+            units = {found.row: self.sizes.rows[0], found.col: self.sizes.cols[0]}
+            beyond = self.sizes.cols[0]
+            if self.grouped is None:
+                self.copy = ImageCopy(copied, emit, machine, units, beyond)
+            else:
+                self.copy = GroupedCopy(copied, self.grouped, emit, machine, units, beyond)
+            self.image, self.widen = self.copy, None
+            skips = WindowSkips(
+                copied, {found.row: often.rows[0], found.col: often.cols[0]}, emit, machine
+            )
+            self.first, self.skips = skips.steps, None if seldom else skips
+            self.fixed = [i for i in self.outer if i not in copied.moving]
+
+    def _extent(self, position: int | None) -> Index:
+        return self.emit.size(self.found.iter(position).extent)
+
+    def write(self) -> None:
+        """Write the loops."""
+        kernels, found = self.kernels, self.found
+        if self.skips is not None:
+            self.skips.prepare()
+        with ExitStack() as loops:
+            spans, blocks = loops.enter_context(self._team())
+            # Packed once where all kernels stay in the cache, else a block at a time.
+            once = kernels.bytes_at_most(_KERNELS_IN_CACHE)
+            kernels.allocate(self.blocks if once else self.sizes.blocks[0])
+            self.store.allocate(max(self.sizes.rows) * max(self.sizes.cols))
+            if self.copy is not None:
+                self.copy.allocate()
+            env: dict[int, Index] = {}
+            for position in self.fixed:
+                env[position] = loops.enter_context(self._loop(spans[position]))
+            if once:
+                kernels.pack(env, *blocks)
+            if self.copy is not None:
+                band = self.copy.band
+                spans[band] = loops.enter_context(self.copy.bands(env, spans[band]))
+            for position in self.outer:
+                if position not in self.fixed:
+                    env[position] = loops.enter_context(self._loop(spans[position]))
+            rows, cols = spans.get(found.row, (0, 1)), spans[found.col]
+            # Either a block of kernels stays near while the image passes by, or a few of its rows
+            # while kernels do.
+            first = 0 if kernels.given else blocks[0]
+            if once and not self._image_stays():
+                for height, row in self._steps(rows, self.sizes.rows):
+                    for width, col, live in self._columns(cols):
+                        for vectors, block in self._steps(blocks, self.sizes.blocks):
+                            self._tile(
+                                env, (height, width, vectors), (row, col, block), first, live
+                            )
+                return
+            for vectors, block in self._steps(blocks, self.sizes.blocks):
+                if not once:
+                    kernels.pack(env, block, self.emit.add(block, vectors))
+                if not (once or kernels.given):
+                    first = block
+                for height, row in self._steps(rows, self.sizes.rows):
+                    for width, col, live in self._columns(cols):
+                        self._tile(env, (height, width, vectors), (row, col, block), first, live)
+
+    def _image_stays(self) -> bool:
+        """Whether what is read of the image stays in the second-level cache."""
+        if self.copy is not None:
+            return True
+        type_ = self.found.image.buffer.type
+        bytes_ = max(8, type_.element_type.width) // 8
+        if not type_.has_static_shape:
+            return True
+        return math.prod(type_.shape) * bytes_ <= self.machine.l2_bytes // 2
+
+    @contextmanager
+    def _team(self) -> Iterator[tuple[dict[int | None, Span], Span]]:
+        """Split the work between outer steps, blocks of channels, or rows.
+
+        Yields the ranges of all pixels' iterators, and that of the blocks.
+        """
+        emit, found = self.emit, self.found
+        parts: dict[int | str, Part] = {i: Part(self._extent(i)) for i in self.outer}
+        parts["blocks"] = Part(self.blocks, self.sizes.blocks[0])
+        parts["rows"] = Part(self.rows, self.sizes.rows[0])
+        order = sorted(parts, key=lambda name: self._waste(parts[name]))
+        with emit.team([parts[name] for name in order], work_of(emit, self.found.flat, 1)) as got:
+            by_name = dict(zip(order, got, strict=True))
+            spans: dict[int | None, Span] = {i: by_name[i] for i in self.outer}
+            spans[found.col] = 0, self.cols
+            if found.row is not None:
+                spans[found.row] = by_name["rows"]
+            yield spans, by_name["blocks"]
+
+    def _waste(self, part: Part) -> float:
+        """Return how much longer the thread with most to do takes than all would on average."""
+        if not isinstance(part.extent, int):
+            return 1.5
+        threads = self.emit.threads
+        steps = max(1, -(-part.extent // part.unit))
+        return -(-steps // threads) * threads / steps
+
+    @contextmanager
+    def _loop(self, span: Span) -> Iterator[Index]:
+        if span == (0, 1):
+            yield 0
+            return
+        with self.emit.loop(*span) as loop:
+            yield loop.counter
+
+    def _steps(self, span: Span, sizes: Sequence[int]) -> Iterator[tuple[int, Index]]:
+        """Write loops that cover a span by steps of these sizes, yield each step's size and place.
+
+        Spans begin at multiples of the first size, and it is the last that has a rest.
+        """
+        emit = self.emit
+        done, stop = span
+        for size in sizes:
+            upto = emit.add(done, emit.round_down(emit.sub(stop, done), size))
+            if isinstance(upto, int) and isinstance(done, int) and upto - done <= size:
+                if upto > done:
+                    yield size, done
+            else:
+                with emit.loop(done, upto, size) as loop:
+                    yield size, loop.counter
+            done = upto
+
+    def _columns(self, span: Span) -> Iterator[tuple[int, Index, Live | None]]:
+        """As `_steps` along a row; yields also how many pixels of the tile there are, if not all.
+
+        Of a row of unknown length the last tile is a whole or half a one. What it reads beyond the
+        row is in the copy, where there is one.
+        """
+        emit, sizes = self.emit, self.sizes.cols
+        if self.copy is not None and self.seldom:
+            with emit.loop(*span, sizes[0]) as loop:
+                left = emit.min(emit.sub(span[1], loop.counter), sizes[0])
+                yield sizes[0], loop.counter, Live(left, 1)
+            return
+        if isinstance(self.cols, int) or max(self.sizes.rows) > 1:
+            for width, col in self._steps(span, sizes):
+                yield width, col, None
+            return
+        first, stop = span
+        width, half = sizes[0], -(-sizes[0] // 2)
+        if self.copy is not None:
+            # One tile for what is whole and what is not: only whether it stores a pixel differs.
+            with emit.loop(first, stop, width) as loop:
+                left = emit.sub(stop, loop.counter)
+                with emit.when(emit.compare("sgt", left, half)) as branch:
+                    yield width, loop.counter, Live(emit.min(left, width), half + 1)
+                with emit.otherwise(branch):
+                    yield half, loop.counter, Live(left, 1)
+            return
+        done = emit.add(first, emit.round_down(emit.sub(stop, first), width))
+        with emit.loop(first, done, width) as loop:
+            yield width, loop.counter, None
+        left = emit.sub(stop, done)
+        # Pixels that are not there are read from the last one, of few pixels only.
+        enough = emit.compare("sge", left, half)
+        with emit.when(enough):
+            yield half, done, None
+        done = emit.add(done, emit.select(enough, half, 0))
+        left = emit.sub(stop, done)
+        with emit.when(emit.compare("sgt", left, 0)):
+            yield half, done, Live(left, 1)
+
+    def _tile(
+        self, env: dict[int, Index], size: tuple[int, int, int], at: tuple[Index, Index, Index],
+        packed_from: Index, live: Live | None,
+    ) -> None:  # fmt: skip
+        emit, found = self.emit, self.found
+        (height, width, vectors), (row, col, block) = size, at
+        here = {**env, found.col: col}
+        if found.row is not None:
+            here[found.row] = row
+        start = self.image.at(here).offset
+        columns: list[Index] = list(range(width))
+        if live is not None and self.copy is None:
+            columns = [emit.min(c, emit.sub(live.count, 1)) for c in columns]
+        pixels = [
+            emit.add(
+                emit.mul(r, self.image.stride(found.row)), emit.mul(c, self.image.stride(found.col))
+            )
+            for r in range(height)
+            for c in columns
+        ]
+        kernels = [
+            self.kernels.at(env, emit.sub(emit.add(block, v), packed_from), emit.add(block, v))
+            for v in range(vectors)
+        ]
+        begin = [self._begin(emit.sub(emit.add(block, v), packed_from)) for v in range(vectors)]
+        sums = begin * len(pixels)
+        inner = [found.k, found.taps]
+        if found.iter(found.taps).extent == 2:
+            # Of a loop of two steps LLVM keeps what the second will load again in registers that
+            # are not there.
+            inner.reverse()
+        spans: dict[int, Span] = {}
+        if self.skips is not None:
+            spans = self.skips.spans(here, {found.row: height, found.col: width})
+        loops = [i for i in (*found.reductions, *inner) if i is not None]
+        # Loops that are short at the borders go around those that are not: of kernels that run
+        # seldom too, whose results are the same bits then.
+        loops.sort(key=lambda i: i not in self.first)
+        sums = self._reduce(loops, spans, start, pixels, kernels, sums)
+        self.store.write(here, size, sums, block, self.kernels.left(block, vectors), live)
+
+    def _begin(self, packed: Index) -> ir.Value:
+        """Return what sums of a block start from."""
+        emit, init = self.emit, self.found.flat.init
+        start = self.kernels.start(packed)
+        if init is None or (start is not None and emit.is_zero(init)):
+            return emit.constant(self.vector, 0) if start is None else start
+        given = emit.constant_of(self.vector, ir.DenseElementsAttr.get_splat(self.vector, init))
+        return given if start is None else add(emit, given, start)
+
+    def _reduce(
+        self, loops: list[int], spans: dict[int, Span], image: Index, pixels: list[Index],
+        kernels: list[Index], sums: list[ir.Value],
+    ) -> list[ir.Value]:  # fmt: skip
+        emit = self.emit
+        if not loops:
+            return self._step(image, pixels, kernels, sums)
+        position, *rest = loops
+        span = spans.get(position, (0, self.kernels.extent(position)))
+        with emit.loop(*span, 1, sums, KEEP) as loop:
+            there = emit.add(image, emit.mul(loop.counter, self.image.stride(position)))
+            step = emit.mul(loop.counter, self.kernels.stride(position))
+            inner = [emit.add(kernel, step) for kernel in kernels]
+            loop.carry(self._reduce(rest, spans, there, pixels, inner, loop.carried))
+        return loop.results
+
+    def _step(
+        self, image: Index, pixels: list[Index], kernels: list[Index], sums: list[ir.Value]
+    ) -> list[ir.Value]:
+        emit = self.emit
+        load = Loader(emit, self.image.base, self.widen, self.vector)
+        weights = [self.kernels.load(kernel) for kernel in kernels]
+        result = []
+        for number, pixel in enumerate(pixels):
+            value = emit.splat(load.one(emit.add(image, pixel)), weights[0].type)
+            for v, weight in enumerate(weights):
+                total = sums[number * len(weights) + v]
+                if self.grouped is not None:
+                    result.append(self.grouped.dot.multiply_add(emit, weight, value, total))
+                else:
+                    result.append(multiply_add(emit, self.machine, value, weight, total))
+        return result

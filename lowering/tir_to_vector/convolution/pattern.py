@@ -1,0 +1,214 @@
+"""Recognising convolutions: `C[.., c, x] += A[.., x * s + t * d] * B[c, .., t]`, in any layout."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.lowering.tir_to_vector.analysis import Nest
+from relax_mlir.lowering.tir_to_vector.contraction.epilogue import Epilogue
+from relax_mlir.lowering.tir_to_vector.contraction.pattern import match_product
+from relax_mlir.lowering.tir_to_vector.flat import (
+    FlatAccess,
+    FlatIter,
+    FlatNest,
+    collapse,
+    flatten_nest,
+)
+from relax_mlir.lowering.tir_to_vector.machine import Machine
+from relax_mlir.lowering.tir_to_vector.windows.window_epilogue import join_window, walks
+
+# A window this wide at most is written out along one axis.
+MOST_TAPS = 8
+
+
+@dataclass
+class Convolution:
+    """A nest that slides a window; iterators are positions in the flat nest.
+
+    Attributes:
+        flat: the nest.
+        image, kernel, out: the accesses.
+        widen: for image and for kernel the conversion to what is added, or None.
+        lane: the output channels that lie side by side in vectors.
+        col: the pixels that a register tile takes: the innermost the output has.
+        row: other pixels that tiles may take rows of, None when there are none.
+        outer: the other spatial iterators.
+        blocks: those of `outer` that only kernel and output have, outermost first.
+        k: the reduction iterator of the inner loop, None where the window is all there is.
+        taps: the reduction iterator that is written out, None when there is none.
+        reductions: the other reduction iterators.
+        unit: how far apart neighbours along the reductions are in the kernel, which has to be
+            packed; None when it lies in blocks already, of what is added or of what widens to that.
+        epilogue: what is computed from each sum before it is stored, None for nothing.
+    """
+
+    flat: FlatNest
+    image: FlatAccess
+    kernel: FlatAccess
+    out: FlatAccess
+    widen: tuple[str | None, str | None]
+    lane: int
+    col: int
+    row: int | None
+    outer: list[int]
+    blocks: list[int]
+    k: int | None
+    taps: int | None
+    reductions: list[int]
+    unit: SymExpr | None
+    epilogue: Epilogue | None = None
+
+    @property
+    def element(self) -> ir.Type:
+        """The type of what is added."""
+        return self.out.buffer.type.element_type
+
+    @property
+    def along(self) -> int:
+        """The iterator along which vectors of sums are stored."""
+        return self.lane if self.out.strides[self.lane] == 1 else self.col
+
+    def iter(self, position: int | None) -> FlatIter:
+        """Return an iterator; one step for none."""
+        return FlatIter(SymExpr.const(1), False) if position is None else self.flat.iters[position]
+
+
+def match_convolution(flat: FlatNest, machine: Machine) -> Convolution | str:
+    """Return how a reduction slides a window, or why it does not.
+
+    Args:
+        flat: a nest without iterators of one step.
+        machine: what it shall run on.
+    """
+    product = match_product(flat)
+    if isinstance(product, str):
+        return product
+    sides, out = product
+    lanes = machine.lanes(out.buffer.type.element_type)
+    if lanes is None:
+        return "its sums have no vector form"
+    spatial = [i for i, it in enumerate(flat.iters) if not it.reduction]
+    reductions = [i for i, it in enumerate(flat.iters) if it.reduction]
+    for image, kernel in (sides, sides[::-1]):
+        found = _assign(flat, lanes, (image, kernel), out, spatial, reductions)
+        if found is not None:
+            return found
+    return "it slides no window"
+
+
+def find_convolution(
+    nest: Nest, rest: Sequence[ir.Operation], machine: Machine
+) -> tuple[Convolution, list[Nest]] | None:
+    """Return the convolution that a nest is and the nests that its epilogue stands for.
+
+    Args:
+        nest: a reduction's.
+        rest: the loops and blocks after it.
+        machine: what it shall run on.
+    """
+
+    def match(flat: FlatNest) -> Convolution | None:
+        found = match_convolution(collapse(flat), machine)
+        return None if isinstance(found, str) else found
+
+    flat = flatten_nest(nest)
+    found = match(flat)
+    if found is None:
+        return None
+    joined = join_window(flat, rest, match, lambda each: walks(each.flat, each.along))
+    if joined is None:
+        return found, []
+    return replace(joined.found, epilogue=joined.epilogue), joined.followers
+
+
+def _assign(
+    flat: FlatNest, lanes: int, sides: tuple, out: FlatAccess, spatial: list[int],
+    reductions: list[int],
+) -> Convolution | None:  # fmt: skip
+    (image, image_widen), (kernel, kernel_widen) = sides
+
+    def seen(access: FlatAccess, i: int) -> bool:
+        return bool(access.strides[i] != 0)
+
+    pixels = [i for i in spatial if seen(image, i) and not seen(kernel, i)]
+    channels = [i for i in spatial if seen(kernel, i) and not seen(image, i)]
+    if not pixels or not channels or not reductions:
+        return None
+    if any(not seen(image, i) or not seen(kernel, i) for i in reductions):
+        return None
+    lane = next((i for i in channels if _is_block(flat, kernel, i, lanes)), None)
+    unit = None
+    if lane is None:
+        lane = max(channels, key=lambda i: (flat.iters[i].extent.value or lanes, i))
+        unit = _unit_stride(flat, kernel, reductions)
+        # With kernels as they lie and one reduction it is a product of matrices.
+        if unit is None or len(reductions) == 1:
+            return None
+    col = next((i for i in pixels if out.strides[i] == 1), pixels[-1])
+    if out.strides[lane] != 1 and out.strides[col] != 1:
+        return None
+    rows = [i for i in pixels if i != col]
+    row = rows[-1] if rows else None
+    taps, k = _inner(flat, image, reductions)
+    rest = [i for i in reductions if i not in (k, taps)]
+    outer = [i for i in spatial if i not in (lane, col, row)]
+    blocks = [i for i in channels if i != lane]
+    return Convolution(
+        flat, image, kernel, out, (image_widen, kernel_widen), lane, col, row, outer, blocks, k,
+        taps, rest, unit,
+    )  # fmt: skip
+
+
+def _is_block(flat: FlatNest, kernel: FlatAccess, position: int, lanes: int) -> bool:
+    """Whether an iterator walks the lanes of a few vectors in kernels that were packed before."""
+    extent = flat.iters[position].extent.value
+    return kernel.strides[position] == 1 and extent in (lanes, 2 * lanes, 4 * lanes)
+
+
+def _inner(
+    flat: FlatNest, image: FlatAccess, reductions: list[int]
+) -> tuple[int | None, int | None]:
+    """Return the reduction that is written out and the one that is looped over inside.
+
+    The first is the narrow one along which neighbours in the image are nearest.
+    """
+
+    def size(i: int) -> int:
+        value = flat.iters[i].extent.value
+        return 1 << 30 if value is None else value
+
+    def near(i: int) -> int:
+        value = image.strides[i].value
+        return 1 << 30 if value is None else abs(value)
+
+    narrow = [i for i in reductions if size(i) <= MOST_TAPS]
+    taps = min(narrow, key=near) if narrow else None
+    rest = [i for i in reductions if i != taps]
+    # Channels whose number is known rather than a window that is not: those are more.
+    return taps, max(rest, key=lambda i: (_is_known(flat, i), size(i), -i)) if rest else None
+
+
+def _is_known(flat: FlatNest, i: int) -> bool:
+    return flat.iters[i].extent.value is not None
+
+
+def _unit_stride(flat: FlatNest, kernel: FlatAccess, reductions: list[int]) -> SymExpr | None:
+    """Return the distance of neighbours where the steps of all reductions lie evenly, else None."""
+    left = {i: kernel.strides[i] for i in reductions}
+    unit = next(
+        (s for s in left.values() if all(_divides(s, other) for other in left.values())), None
+    )
+    expected = unit
+    # From the nearest neighbours on, each stride is the length of what is inside.
+    while left and expected is not None:
+        inner = next((i for i, stride in left.items() if stride == expected), None)
+        if inner is None:
+            return None
+        expected = expected * flat.iters[inner].extent
+        del left[inner]
+    return unit
+
+
+def _divides(a: SymExpr, b: SymExpr) -> bool:
+    return bool((b // a) * a == b)

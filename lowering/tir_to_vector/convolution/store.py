@@ -1,0 +1,238 @@
+"""Writing a register tile of a convolution: channels side by side, or turned to rows of pixels."""
+
+from contextlib import nullcontext
+from dataclasses import dataclass
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.lowering.tir_to_vector.contraction.epilogue import Finish
+from relax_mlir.lowering.tir_to_vector.contraction.operands import Layout
+from relax_mlir.lowering.tir_to_vector.convolution.kernel_blocks import KernelBlocks
+from relax_mlir.lowering.tir_to_vector.convolution.pattern import Convolution
+from relax_mlir.lowering.tir_to_vector.emit import Emitter
+from relax_mlir.lowering.tir_to_vector.index_emit import Index
+from relax_mlir.lowering.tir_to_vector.machine import Machine
+from relax_mlir.lowering.tir_to_vector.maps.transposed import transpose
+from relax_mlir.lowering.tir_to_vector.multiply import add
+
+
+@dataclass(frozen=True)
+class Live:
+    """How many of the pixels of a tile of one row there are.
+
+    Attributes:
+        count: so many.
+        least: a number that it is never below.
+    """
+
+    count: Index
+    least: int
+
+
+class TileStore:
+    """Writes sums of a tile: for each pixel so many vectors of output channels."""
+
+    def __init__(
+        self, found: Convolution, blocks: KernelBlocks, emit: Emitter, vector: ir.VectorType,
+        machine: Machine,
+    ) -> None:  # fmt: skip
+        self._found, self._emit, self._vector = found, emit, vector
+        self._lanes = vector.shape[0]
+        self._blocks = blocks
+        self._scratch: ir.Value | None = None
+        self._finish: Finish | None = None
+        if found.epilogue is None:
+            self._out = Layout(found.out, emit)
+        else:
+            buffer = found.out.buffer
+            self._finish = Finish(found.epilogue, buffer, found.along, emit, machine)
+
+    def allocate(self, pixels: int) -> None:
+        """Make room for the sums of so many pixels, where they are finished in a loop."""
+        if self._finish is not None:
+            whole = -(-pixels // self._lanes) * self._lanes
+            size = whole * self._lanes
+            self._scratch = self._emit.alloc(size, self._vector.element_type)
+
+    def write(
+        self, here: dict[int, Index], size: tuple[int, int, int], sums: list[ir.Value],
+        block: Index, left: Index, live: Live | None = None,
+    ) -> None:  # fmt: skip
+        """Write one tile.
+
+        Args:
+            here: counters of all iterators but the lanes, at the tile's first pixel.
+            size: rows, pixels of a row, vectors of channels.
+            sums: vectors of the first pixel, of the next in its row, and so on.
+            block: the number of the first vector of channels.
+            left: how many channels there are.
+            live: how many of the pixels of its one row there are, None for all.
+        """
+        emit, found = self._emit, self._found
+        height, width, vectors = size
+        along_channels = found.along == found.lane
+        places: list[tuple[Index, Index]] = []
+        for v in range(vectors):
+            env = {**here, **self._blocks.place(emit.add(block, v))}
+            mine = [sums[p * vectors + v] for p in range(height * width)]
+            rest = left if isinstance(left, int) and left == vectors * self._lanes else None
+            count = self._lanes if rest is not None else self._count(left, v)
+            if self._finish is not None:
+                if along_channels:
+                    self._finish_channels(self._finish, env, mine, width, count, live)
+                else:
+                    self._finish_pixels(self._finish, env, mine, width, count, live)
+            elif along_channels:
+                places.append((self._out.at(env).offset, count))
+            else:
+                self._along_pixels(self._out.at(env).offset, mine, width, count, live)
+        if places:
+            self._along_channels(places, sums, width, live)
+
+    def _finish_channels(
+        self, finish: Finish, env: dict[int, Index], sums: list[ir.Value], width: int,
+        count: Index, live: Live | None,
+    ) -> None:  # fmt: skip
+        emit, lanes, found = self._emit, self._lanes, self._found
+        mask = None if count == lanes else emit.mask(count, lanes)
+        env = dict(env)
+        channel = env.pop(found.lane)
+        if len(sums) == 1:
+            finish.at(env)(sums[0], channel, mask)
+            return
+        for number, value in enumerate(sums):
+            emit.vector_store(value, self._scratch, [number * lanes])
+        for first in range(0, len(sums), width):
+            with emit.loop(0, width if live is None else live.count) as pixel:
+                at = emit.mul(emit.add(pixel.counter, first), lanes)
+                value = emit.vector_load(self._scratch, [at], self._vector)
+                there = {**env, found.col: emit.add(env[found.col], pixel.counter)}
+                if found.row is not None:
+                    there[found.row] = emit.add(env[found.row], first // width)
+                finish.at(there)(value, channel, mask)
+
+    def _finish_pixels(
+        self, finish: Finish, env: dict[int, Index], sums: list[ir.Value], width: int,
+        count: Index, live: Live | None,
+    ) -> None:  # fmt: skip
+        emit, lanes, found = self._emit, self._lanes, self._found
+        for number, value in enumerate(self._turned(sums)):
+            emit.vector_store(value, self._scratch, [number * lanes])
+        env = dict(env)
+        col = env.pop(found.col)
+        adjacent = len(sums) == width or self._is_adjacent(width)
+        with emit.loop(0, count) as lane:
+            there = {**env, found.lane: emit.add(env[found.lane], lane.counter)}
+            for first in range(0, len(sums), lanes):
+                at = emit.mul(emit.add(lane.counter, first), lanes)
+                value = emit.vector_load(self._scratch, [at], self._vector)
+                part = min(lanes, len(sums) - first)
+                for low, high in self._runs(first, part, len(sums) if adjacent else width):
+                    row, place = divmod(low, width)
+                    if found.row is not None:
+                        there = {**there, found.row: emit.add(env[found.row], row)}
+                    # A run's pixels lie where those of the lanes before them would begin.
+                    start = emit.add(col, place - (low - first))
+                    mask = self._between(low - first, high - first)
+                    if live is not None:
+                        mask = emit.mask(emit.sub(live.count, low), lanes)
+                    finish.at(there)(value, start, mask)
+
+    def _turned(self, sums: list[ir.Value]) -> list[ir.Value]:
+        """Return for so many pixels at a time a vector of them for each channel."""
+        lanes, turned = self._lanes, []
+        for first in range(0, len(sums), lanes):
+            part = sums[first : first + lanes]
+            turned += transpose(self._emit, part + [part[-1]] * (lanes - len(part)))
+        return turned
+
+    def _is_adjacent(self, width: int) -> bool:
+        """Whether rows of so many pixels lie one after the other, in all that is accessed."""
+        found = self._found
+        if found.row is None:
+            return True
+        own = (*found.flat.slice, found.flat.total)
+        return all(
+            access.strides[found.row] == access.strides[found.col] * width
+            for op, access in found.flat.accesses.items()
+            if op not in own
+        )
+
+    def _count(self, left: Index, v: int) -> Index:
+        emit = self._emit
+        return emit.max(emit.min(emit.sub(left, v * self._lanes), self._lanes), 0)
+
+    def _pixel(self, number: int, width: int) -> Index:
+        emit, found = self._emit, self._found
+        row, col = divmod(number, width)
+        down = emit.mul(row, self._out.stride(found.row))
+        return emit.add(down, emit.mul(col, self._out.stride(found.col)))
+
+    def _along_channels(
+        self, places: list[tuple[Index, Index]], sums: list[ir.Value], width: int,
+        live: Live | None,
+    ) -> None:  # fmt: skip
+        """Write vectors of channels, for each of which there is a place and a number of lanes."""
+        emit, lanes, vectors = self._emit, self._lanes, len(places)
+        masks = [None if count == lanes else emit.mask(count, lanes) for _, count in places]
+        for number in range(len(sums) // vectors):
+            pixel = self._pixel(number, width)
+            mine = sums[number * vectors : (number + 1) * vectors]
+            with (
+                nullcontext()
+                if live is None or number < live.least
+                else emit.when(emit.compare("slt", number, live.count))
+            ):
+                for value, (start, _), mask in zip(mine, places, masks, strict=True):
+                    self._put(value, emit.add(start, pixel), mask)
+
+    def _along_pixels(
+        self, start: Index, sums: list[ir.Value], width: int, count: Index, live: Live | None
+    ) -> None:
+        emit, lanes, found = self._emit, self._lanes, self._found
+        distance = self._out.stride(found.lane)
+        adjacent = len(sums) == width or self._is_adjacent(width)
+        everything = self._turned(sums)
+        for first in range(0, len(sums), lanes):
+            turned = everything[first : first + lanes]
+            part = min(lanes, len(sums) - first)
+            runs = self._runs(first, part, len(sums) if adjacent else width)
+            mask = None if live is None else emit.mask(emit.sub(live.count, first), lanes)
+            most = count if isinstance(count, int) else lanes
+            for lane in range(most):
+                place = emit.add(start, emit.mul(lane, distance))
+                if isinstance(count, int):
+                    self._put_runs(turned[lane], place, runs, first, width, mask)
+                    continue
+                with emit.when(emit.compare("slt", lane, count)):
+                    self._put_runs(turned[lane], place, runs, first, width, mask)
+
+    def _runs(self, first: int, count: int, width: int) -> list[tuple[int, int]]:
+        """Return the adjacent pixels among some, as first and last."""
+        stops = [i for i in range(first + 1, first + count) if i % width == 0]
+        return list(zip([first, *stops], [*stops, first + count], strict=True))
+
+    def _put_runs(
+        self, value: ir.Value, place: Index, runs: list[tuple[int, int]], first: int, width: int,
+        mask: ir.Value | None,
+    ) -> None:  # fmt: skip
+        emit = self._emit
+        for low, high in runs:
+            # A run's pixels lie where those of the vector's lanes before them would begin.
+            there = emit.sub(emit.add(place, self._pixel(low, width)), low - first)
+            self._put(value, there, mask or self._between(low - first, high - first))
+
+    def _between(self, low: int, high: int) -> ir.Value | None:
+        """Return a mask of adjacent lanes, None for all."""
+        emit, lanes = self._emit, self._lanes
+        if low == 0:
+            return None if high == lanes else emit.mask(high, lanes)
+        type_ = ir.VectorType.get([lanes], emit.bool_type)
+        bits = [ir.BoolAttr.get(low <= i < high) for i in range(lanes)]
+        return emit.constant_of(type_, ir.DenseElementsAttr.get(bits, type_))
+
+    def _put(self, value: ir.Value, place: Index, mask: ir.Value | None) -> None:
+        emit, base = self._emit, self._out.base
+        if self._found.flat.init is None:
+            held = emit.vector_load(base, [place], self._vector, mask)
+            value = add(emit, held, value)
+        emit.vector_store(value, base, [place], mask)

@@ -1,0 +1,296 @@
+"""Reductions in vectors: across what is stored, along what is read, and one sum in pieces."""
+
+import functools
+from typing import TYPE_CHECKING
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.relax.symbolic import product
+from relax_mlir.lowering.tir_to_vector.emit import UNROLL
+from relax_mlir.lowering.tir_to_vector.index_emit import Index
+from relax_mlir.lowering.tir_to_vector.reductions.combine import Sums
+from relax_mlir.lowering.tir_to_vector.rows.long_rows import LongRow
+from relax_mlir.lowering.tir_to_vector.team import Part
+
+if TYPE_CHECKING:
+    from relax_mlir.lowering.tir_to_vector.vector_nest import NestWriter
+
+# Several vectors at a time: one alone would wait for itself, latency after latency.
+WIDE = 4
+# Vectors of sums side by side where rows are read far apart: the longer a run of memory the better.
+_COLUMNS = 16
+_MANY_REGISTERS = 32
+# Rows that threads read side by side, and bytes from which on they come from beyond a core's cache.
+_ROWS = 8
+_CACHE = 2 << 20
+# Elements of a piece of a sum, and from how many sums on each is summed as a whole.
+_PIECE = 1 << 15
+_FEW_SUMS = 16
+
+
+def reduce_across(writer: "NestWriter", env: dict[int, Index], reductions: list[int]) -> None:
+    """Reduce with a lane for each element stored: the sums stay in registers."""
+    totals = _sums_of(writer, shared=False)
+
+    def chunk(at: Index, lanes: int, mask: ir.Value | None) -> None:
+        start = totals.begin(writer._start(env, at, lanes, mask))
+
+        def step(inner: dict[int, Index], carried: list[ir.Value]) -> list[ir.Value]:
+            return totals.step(carried, writer._value(inner, at, lanes, mask))
+
+        value = totals.end(writer._loops(env, reductions, start, step))
+        writer._put(value, env, at, mask)
+
+    # Sums with masks, and what takes more than a load, need registers for other things.
+    slice_ = writer.flat.slice
+    plain = len(slice_) == 1 and slice_[0] in writer.flat.accesses and not totals.has_marks
+    many = plain and writer.machine.registers >= _MANY_REGISTERS
+    most = _COLUMNS if many else WIDE
+    by_rows = many and _by_rows(writer, reductions)
+    if by_rows is False:
+        writer._chunks(chunk, most)
+    elif by_rows is True:
+        _reduce_rows(writer, env, reductions[0], totals)
+    else:
+        with writer.emit.when(by_rows) as branch:
+            _reduce_rows(writer, env, reductions[0], totals)
+        with writer.emit.otherwise(branch):
+            writer._chunks(chunk, most)
+
+
+def _sums_of(writer: "NestWriter", *, shared: bool) -> Sums:
+    fma = writer.machine.fma
+    return Sums(writer.flat, writer.emit, writer.lanes, shared=shared, fma=fma)
+
+
+def _by_rows(writer: "NestWriter", reductions: list[int]) -> bool | ir.Value:
+    """Return whether sums are better kept in the cache: long rows that come from beyond it."""
+    emit, flat = writer.emit, writer.flat
+    if len(reductions) != 1 or flat.init is None or not writer.masked or writer.vector is None:
+        return False
+    columns = flat.iters[writer.vector].extent
+    total: Index = writer.bits(flat.slice[0]) // 8
+    for it in flat.iters:
+        total = emit.mul(total, emit.size(it.extent))
+    limits = ((total, _CACHE), (emit.size(columns), 2 * _COLUMNS * writer.lanes))
+    if any(isinstance(value, int) and value < limit for value, limit in limits):
+        return False
+    unknown = [
+        emit.compare("sge", value, limit) for value, limit in limits if not isinstance(value, int)
+    ]
+    return functools.reduce(emit.both, unknown) if unknown else True
+
+
+def _reduce_rows(writer: "NestWriter", env: dict[int, Index], reduction: int, totals: Sums) -> None:
+    """Reduce from end to end of rows, with the sums in what is stored.
+
+    One thread reads row after row, which is memory in its order, and keeps as many sums as the
+    fastest cache holds. Threads that share columns have a part of each row, and read several.
+    """
+    emit, vector = writer.emit, writer.vector
+    assert vector is not None  # or there would be no rows
+    rows = emit.size(writer.flat.iters[reduction].extent)
+    together = 1 if emit.threads == 1 else _ROWS
+    whole = emit.round_down(rows, together)
+    span = first, last = writer._span(vector)
+    most = writer.machine.l1_bytes * 4 // writer.bits(writer.flat.store)
+
+    def start(at: Index, lanes: int, mask: ir.Value | None) -> None:
+        writer._put(writer._start(env, at, lanes, mask), env, at, mask)
+
+    def add(first: Index, count: int) -> None:
+        def chunk(at: Index, lanes: int, mask: ir.Value | None) -> None:
+            total = writer._get(writer.flat.store, env, at, lanes, mask)
+            for row in range(count):
+                inner = {**env, reduction: emit.add(first, row)}
+                total = totals.added(total, writer._value(inner, at, lanes, mask))
+            writer._put(total, env, at, mask)
+
+        writer._chunks(chunk)
+
+    with emit.loop(first, last, most) as block:
+        writer._ranges[vector] = (block.counter, emit.min(emit.add(block.counter, most), last))
+        writer._chunks(start)
+        for begin, end, count in ((0, whole, together), (whole, rows, 1)):
+            if begin != end:
+                with emit.loop(begin, end, count) as loop:
+                    add(loop.counter, count)
+    writer._ranges[vector] = span
+
+
+def reduce_along(writer: "NestWriter", env: dict[int, Index], reductions: list[int]) -> None:
+    """Reduce with lanes that are combined at the end, in one fixed order."""
+    assert writer.vector is not None  # it is the reduction that has the lanes
+    extent = writer.flat.iters[writer.vector].extent
+    if writer.long is not None:
+        _reduce_long(writer, writer.long, env)
+        return
+    span = (0, writer.emit.size(extent))
+    totals, total = _total(writer, env, reductions, span, extent.value)
+    start = writer._start(env, 0, 1, None)
+    writer._put(totals.combine(start, total), env, 0, None)
+
+
+def _reduce_long(writer: "NestWriter", row: LongRow, env: dict[int, Index]) -> None:
+    """Reduce by pieces, one after the other or each by the thread that it belongs to."""
+    emit, sums = writer.emit, row.sums
+    totals = _sums_of(writer, shared=True)
+    even = row.length % (WIDE * writer.lanes) == 0
+
+    def part(number: Index) -> ir.Value:
+        return _total(writer, env, [], row.piece(emit, number), None, even=even)[1]
+
+    if row.own is not None:
+        with emit.loop(*row.own) as loop:
+            emit.store(part(loop.counter), sums, [loop.counter])
+        emit.wait()
+    with emit.loop(0, row.pieces, 1, [writer._start(env, 0, 1, None)]) as loop:
+        number = loop.counter
+        value = part(number) if row.own is None else emit.load(sums, [number])
+        loop.carry([totals.combine(loop.carried[0], value)])
+    writer._put(loop.results[0], env, 0, None)
+
+
+def _total(
+    writer: "NestWriter", env: dict[int, Index], reductions: list[int],
+    span: tuple[Index, Index], known: int | None, *, even: bool = False,
+) -> tuple[Sums, ir.Value]:  # fmt: skip
+    """Return the sum over some iterators and a range of the vectorised one.
+
+    Args:
+        writer: of the nest.
+        env: counters of the other iterators.
+        reductions: those of them that are still to be written.
+        span: the range.
+        known: how long it is, if that is known.
+        even: whether that is a multiple of what the longest step takes.
+    """
+    emit, lanes = writer.emit, writer.lanes
+    wide = lanes * WIDE
+    widths = (wide, lanes) if known is None or known >= 2 * wide else (lanes,)
+    widths = (wide,) if even else widths
+    totals = _sums_of(writer, shared=True)
+    begun = [totals.begin(totals.neutral(width)) for width in widths]
+    count = len(begun[0])
+    used: set[int] = set()
+
+    def run(inner: dict[int, Index], carried: list[ir.Value]) -> list[ir.Value]:
+        done, last = span
+        parts = [carried[i : i + count] for i in range(0, len(carried), count)]
+        for i, width in enumerate(widths):
+            upto = emit.add(done, emit.round_down(emit.sub(last, done), width))
+            if isinstance(upto, int) and upto == done:
+                continue
+            used.add(i)
+            with emit.loop(done, upto, width, parts[i], UNROLL) as loop:
+                value = writer._value(inner, loop.counter, width, None)
+                loop.carry(totals.step(loop.carried, value))
+                if writer.beside is not None and width == wide:
+                    writer.beside(loop.counter)
+            parts[i], done = loop.results, upto
+        if done != last and not even:
+            used.add(len(parts) - 1)
+            parts[-1] = _rest(writer, inner, totals, parts[-1], (done, last))
+        return [value for part in parts for value in part]
+
+    sums = writer._loops(env, reductions, [value for part in begun for value in part], run)
+    ends = [sums[i * count : (i + 1) * count] for i in sorted(used) or [0]]
+    return totals, totals.single(ends, lanes)
+
+
+def _rest(
+    writer: "NestWriter", env: dict[int, Index], totals: Sums, carried: list[ir.Value],
+    span: tuple[Index, Index],
+) -> list[ir.Value]:  # fmt: skip
+    """Combine the last elements, fewer than a vector, into what a loop carried."""
+    emit, lanes = writer.emit, writer.lanes
+    total, *marks = carried
+    if writer.masked and lanes > 1:
+        mask = emit.mask(emit.sub(span[1], span[0]), lanes)
+        value = writer._value(env, span[0], lanes, mask)
+        if marks:
+            value = emit.op("arith.select", [mask, value, totals.neutral(lanes)], value.type)
+            return totals.step(carried, value)
+        more = totals.added(total, value)
+        return [emit.op("arith.select", [mask, more, total], total.type)]
+    first = total if lanes == 1 else emit.extract(total, 0)
+    with emit.loop(*span, 1, [first]) as loop:
+        value = writer._value(env, loop.counter, 1, None)
+        loop.carry([totals.combine(loop.carried[0], value)])
+    rest = loop.results[0]
+    marks = [totals.marked(mark, rest) for mark in marks]
+    return [rest if lanes == 1 else emit.insert(rest, total, 0), *marks]
+
+
+def in_pieces(writer: "NestWriter") -> bool:
+    """Whether a reduction makes so few sums that threads could only share the sums themselves."""
+    flat, vector = writer.flat, writer.vector
+    if flat.total is None or vector is None or not flat.iters[vector].reduction:
+        return False
+    size = flat.iters[vector].extent.value
+    # Whatever steps between the sums and their pieces is left to the other way.
+    if any(it.reduction for i, it in enumerate(flat.iters) if i != vector):
+        return False
+    sums = _sums(writer)
+    return sums is not None and sums < _FEW_SUMS and (size is None or size > _PIECE)
+
+
+def _sums(writer: "NestWriter") -> int | None:
+    free = [it.extent for i, it in enumerate(writer.flat.iters) if i != writer.vector]
+    return product(free).value
+
+
+def reduce_in_pieces(writer: "NestWriter") -> None:
+    """Reduce by pieces of one size whatever the number of threads, then add those up in order."""
+    emit, flat = writer.emit, writer.flat
+    assert writer.vector is not None  # it is the reduction that has the lanes
+    size = emit.size(flat.iters[writer.vector].extent)
+    pieces = emit.div(emit.add(size, _PIECE - 1), _PIECE)
+    free = [i for i in range(len(flat.iters)) if i != writer.vector]
+    count = emit.mul(pieces, _sums(writer) or 0)
+    partial = emit.alloc(count, flat.value.type)
+    parts = [Part(emit.size(flat.iters[i].extent), 1, 1 << 30) for i in free]
+    totals = Sums(flat, emit, writer.lanes, shared=True)
+    with emit.team([*parts, Part(pieces)], writer._work()) as ranges:
+        _pieces(writer, free, ranges, {}, 0, partial, pieces, size)
+    _finish(writer, free, {}, 0, partial, pieces, totals)
+
+
+def _pieces(
+    writer: "NestWriter", free: list[int], ranges: list[tuple[Index, Index]],
+    env: dict[int, Index], row: Index, partial: ir.Value, pieces: Index, size: Index,
+) -> None:  # fmt: skip
+    """Write the loops over sums and pieces."""
+    emit = writer.emit
+    if len(env) < len(free):
+        position = free[len(env)]
+        extent = emit.size(writer.flat.iters[position].extent)
+        with emit.loop(*ranges[len(env)]) as loop:
+            inner = {**env, position: loop.counter}
+            at = emit.add(emit.mul(row, extent), loop.counter)
+            _pieces(writer, free, ranges, inner, at, partial, pieces, size)
+        return
+    with emit.loop(*ranges[-1]) as loop:
+        first = emit.mul(loop.counter, _PIECE)
+        last = emit.min(emit.add(first, _PIECE), size)
+        _, total = _total(writer, env, [], (first, last), None)
+        emit.store(total, partial, [emit.add(emit.mul(row, pieces), loop.counter)])
+
+
+def _finish(
+    writer: "NestWriter", free: list[int], env: dict[int, Index], row: Index, partial: ir.Value,
+    pieces: Index, totals: Sums,
+) -> None:  # fmt: skip
+    """Write the loops that add up the pieces of each sum."""
+    emit = writer.emit
+    if len(env) < len(free):
+        position = free[len(env)]
+        extent = emit.size(writer.flat.iters[position].extent)
+        with emit.loop(0, extent) as loop:
+            inner = {**env, position: loop.counter}
+            at = emit.add(emit.mul(row, extent), loop.counter)
+            _finish(writer, free, inner, at, partial, pieces, totals)
+        return
+    with emit.loop(0, pieces, 1, [writer._start(env, 0, 1, None)]) as loop:
+        part = emit.load(partial, [emit.add(emit.mul(row, pieces), loop.counter)])
+        loop.carry([totals.combine(loop.carried[0], part)])
+    writer._put(loop.results[0], env, 0, None)

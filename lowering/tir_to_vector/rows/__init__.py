@@ -1,0 +1,1 @@
+"""Nests that run row by row, one on what another left in the cache."""

@@ -1,0 +1,1 @@
+"""Programs whose loops somebody scheduled: run in the order and in the way that was asked for."""

@@ -1,0 +1,322 @@
+"""Copying a loop's body with its steps in the lanes of vectors: affine indices, masks, memory."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.lowering.tir_to_llvm.expand_copy import is_row_major
+from relax_mlir.lowering.tir_to_vector.emit import Emitter
+from relax_mlir.lowering.tir_to_vector.index_emit import Index
+from relax_mlir.lowering.tir_to_vector.scheduled.copy import Copier, integer_of
+
+DIVIDES = (
+    "arith.divsi", "arith.divui", "arith.remsi", "arith.remui", "arith.floordivsi",
+    "arith.ceildivsi", "arith.ceildivui", "math.ipowi",
+)  # fmt: skip
+_ELEMENTWISE = ("arith.", "math.")
+_LESS, _AT_MOST, _GREATER, _AT_LEAST = 2, 3, 4, 5
+
+
+class NotVectorizable(Exception):
+    """Steps of a loop that cannot run side by side; the message says why."""
+
+
+@dataclass(frozen=True)
+class Along:
+    """An index that differs by the same amount from lane to lane."""
+
+    base: Index
+    step: Index
+
+
+@dataclass(frozen=True)
+class Wide:
+    """A value for each lane."""
+
+    vector: ir.Value
+
+
+Lane = int | ir.Value | Along | Wide
+
+
+class LaneCopier(Copier):
+    """Copies operations; those that depend on the loop's counter compute a vector.
+
+    Args:
+        emit: where to write.
+        env: what the counter becomes, and values from outside.
+        lanes: how many steps go together.
+        mask: which of them there are; None for all.
+        fma: whether products are added in one instruction.
+        varying: values of the loop's body that depend on the counter.
+    """
+
+    def __init__(
+        self, emit: Emitter, env: Mapping[ir.Value, Lane], lanes: int, mask: ir.Value | None, *,
+        fma: bool, varying: set[ir.Value],
+    ) -> None:  # fmt: skip
+        super().__init__(emit, env)
+        self.lanes, self.mask, self.fma, self.varying = lanes, mask, fma, varying
+        # Inside a condition that differs by lane, all may be off.
+        self._may_be_empty = False
+
+    def lane(self, value: ir.Value) -> Lane:
+        """Return what a value became."""
+        found: Lane = self.env.get(value, value)
+        return integer_of(found) if isinstance(found, ir.Value) else found
+
+    def wide(self, value: ir.Value) -> ir.Value:
+        """Return a value as a vector."""
+        found = self.lane(value)
+        if isinstance(found, Wide):
+            return found.vector
+        element = value.type
+        type_ = ir.VectorType.get([self.lanes], element)
+        if isinstance(found, int):
+            return self.emit.constant(type_, found)
+        if not isinstance(found, Along):
+            return self._splat(found, type_)
+        numbers = self.emit.op("vector.step", [], type_)
+        if not (isinstance(found.step, int) and found.step == 1):
+            steps = self._splat(self.emit.index(found.step), type_)
+            numbers = self.emit.op("arith.muli", [numbers, steps], type_)
+        base = self._splat(self.emit.index(found.base), type_)
+        return self.emit.op("arith.addi", [base, numbers], type_)
+
+    def op(self, op: ir.Operation) -> None:
+        """Copy one operation."""
+        reps = [self.lane(operand) for operand in op.operands]
+        varies = any(isinstance(rep, (Along, Wide)) for rep in reps)
+        if op.name == "memref.load":
+            self._load(op, reps)
+        elif op.name == "memref.store":
+            self._store(op, reps)
+        elif op.name == "scf.if":
+            self._if(op, reps[0])
+        elif len(op.regions):
+            if varies:
+                raise NotVectorizable(f"the extent of '{op.name}' inside differs by step")
+            if op.name != "tir.for":
+                raise NotVectorizable(f"'{op.name}' inside")
+            super().with_regions(op)
+        elif not op.name.startswith(_ELEMENTWISE):
+            if varies or op.name not in ("memref.dim", "tir.symbol"):
+                raise NotVectorizable(f"'{op.name}' inside")
+            super().op(op)
+        elif not varies:
+            super().op(op)
+        elif not self._affine(op, reps) and not self._bound(op, reps):
+            self._elementwise(op)
+
+    def _affine(self, op: ir.Operation, reps: list[Lane]) -> bool:
+        """Compute an index that stays affine in the lane."""
+        if not isinstance(op.results[0].type, ir.IndexType) or any(
+            isinstance(rep, Wide) for rep in reps
+        ):
+            return False
+        emit = self.emit
+        if op.name in ("arith.addi", "arith.subi"):
+            combine = emit.add if op.name == "arith.addi" else emit.sub
+            (b0, s0), (b1, s1) = (_parts(rep) for rep in reps)
+            self.env[op.results[0]] = Along(combine(b0, b1), combine(s0, s1))
+            return True
+        if op.name == "arith.muli" and not all(isinstance(rep, Along) for rep in reps):
+            along, times = reps if isinstance(reps[0], Along) else reversed(reps)
+            assert isinstance(along, Along)
+            made = Along(emit.mul(along.base, times), emit.mul(along.step, times))
+            self.env[op.results[0]] = made
+            return True
+        return False
+
+    def _bound(self, op: ir.Operation, reps: list[Lane]) -> bool:
+        """Compute whether lanes are below a bound as a mask of the first ones."""
+        if op.name != "arith.cmpi" or any(isinstance(rep, Wide) for rep in reps):
+            return False
+        predicate = ir.IntegerAttr(op.attributes["predicate"]).value
+        along, bound = reps
+        if predicate in (_GREATER, _AT_LEAST):
+            along, bound = bound, along
+            predicate = {_GREATER: _LESS, _AT_LEAST: _AT_MOST}[predicate]
+        if predicate not in (_LESS, _AT_MOST) or isinstance(bound, Along):
+            return False
+        if not (isinstance(along, Along) and isinstance(along.step, int) and along.step == 1):
+            return False
+        left = self.emit.sub(bound, along.base)
+        left = self.emit.add(left, 1) if predicate == _AT_MOST else left
+        self.env[op.results[0]] = Wide(self.emit.mask(left, self.lanes))
+        return True
+
+    def _elementwise(self, op: ir.Operation) -> None:
+        result = op.results[0]
+        type_ = ir.VectorType.get([self.lanes], result.type)
+        fused = self._fused(op) if op.name == "arith.addf" and self.fma else None
+        if fused is not None:
+            self._set(result, self.emit.fused(*fused))
+            return
+        operands = [self.wide(operand) for operand in op.operands]
+        if op.name in DIVIDES and self.mask is not None:
+            # What is divided in lanes that are off must not end the process.
+            one = self.emit.constant(operands[1].type, 1)
+            operands[1] = self.emit.op("arith.select", [self.mask, operands[1], one], one.type)
+        attributes = {name: op.attributes[name] for name in op.attributes}
+        self._set(result, self.emit.op(op.name, operands, type_, **attributes))
+
+    def _fused(self, op: ir.Operation) -> list[ir.Value] | None:
+        """Return factors and summand where one operand is a product that nobody else uses."""
+        for product, other in (op.operands, reversed(list(op.operands))):
+            owner = product.owner
+            if isinstance(owner, ir.Block) or owner.operation.name != "arith.mulf":
+                continue
+            if len(list(product.uses)) == 1 and product in self.env:
+                return [self.wide(each) for each in (*owner.operation.operands, other)]
+        return None
+
+    def _load(self, op: ir.Operation, reps: list[Lane]) -> None:
+        base, indices, result = self.value(op.operands[0]), reps[1:], op.results[0]
+        type_ = ir.VectorType.get([self.lanes], result.type)
+        if not any(isinstance(index, (Along, Wide)) for index in indices):
+            places = [index for index in indices if not isinstance(index, (Along, Wide))]
+            self.env[result] = self._load_one(base, places)
+            return
+        contiguous = self._contiguous(base, indices)
+        if contiguous is not None:
+            self._set(result, self.emit.vector_load(base, contiguous, type_, self.mask))
+            return
+        flat, start, offsets = self._scattered(base, op.operands[1:], indices)
+        zero = self.emit.constant(type_, 0)
+        operands = [flat, self.emit.index(start), offsets, self._mask(), zero]
+        self._set(result, self.emit.op("vector.gather", operands, type_))
+
+    def _load_one(self, base: ir.Value, places: list[Index]) -> ir.Value:
+        if not self._may_be_empty:
+            return self.emit.load(base, places)
+        element = base.type.element_type
+        some = self._some()
+        made = ir.Operation.create("scf.if", results=[element], operands=[some], regions=2)
+        with ir.InsertionPoint(made.regions[0].blocks.append()):
+            self.emit.op("scf.yield", [self.emit.load(base, places)])
+        with ir.InsertionPoint(made.regions[1].blocks.append()):
+            self.emit.op("scf.yield", [self.emit.constant(element, 0)])
+        return made.results[0]
+
+    def _store(self, op: ir.Operation, reps: list[Lane]) -> None:
+        base, indices = self.value(op.operands[1]), reps[2:]
+        if not any(isinstance(index, (Along, Wide)) for index in indices):
+            raise NotVectorizable("all steps store to one place")
+        value = self.wide(op.operands[0])
+        contiguous = self._contiguous(base, indices)
+        if contiguous is not None:
+            self.emit.vector_store(value, base, contiguous, self.mask)
+            return
+        flat, start, offsets = self._scattered(base, op.operands[2:], indices)
+        operands = [flat, self.emit.index(start), offsets, self._mask(), value]
+        self.emit.op("vector.scatter", operands)
+
+    def _contiguous(self, base: ir.Value, indices: list[Lane]) -> list[Index] | None:
+        """Return where adjacent elements begin, None where lanes are apart."""
+        *outer, last = indices
+        if any(isinstance(index, (Along, Wide)) for index in outer):
+            return None
+        if not (isinstance(last, Along) and isinstance(last.step, int) and last.step == 1):
+            return None
+        if not is_row_major(base.type) and base.type.get_strides_and_offset()[0][-1] != 1:
+            return None
+        return [*outer, last.base]
+
+    def _scattered(
+        self, base: ir.Value, values: list[ir.Value], indices: list[Lane]
+    ) -> tuple[ir.Value, Index, ir.Value]:
+        """Return a flat view, where lane 0 is as far as it is known, and each lane's distance."""
+        if not is_row_major(base.type):
+            raise NotVectorizable("lanes are apart in a buffer that is not compact")
+        emit = self.emit
+        type_ = ir.VectorType.get([self.lanes], emit.index_type)
+        start: Index = 0
+        step: Index = 0
+        apart: ir.Value | None = None
+        stride: Index = 1
+        for position in reversed(range(len(indices))):
+            index = indices[position]
+            if isinstance(index, Wide):
+                scaled = self.wide(values[position])
+                if not (isinstance(stride, int) and stride == 1):
+                    factor = self._splat(emit.index(stride), type_)
+                    scaled = emit.op("arith.muli", [scaled, factor], type_)
+                apart = scaled if apart is None else emit.op("arith.addi", [apart, scaled], type_)
+            else:
+                first, each = _parts(index)
+                start = emit.add(start, emit.mul(first, stride))
+                step = emit.add(step, emit.mul(each, stride))
+            if position:
+                stride = emit.mul(stride, emit.dim(base, position))
+        if not (isinstance(step, int) and step == 0):
+            steps = self._splat(emit.index(step), type_)
+            walked = emit.op("arith.muli", [emit.op("vector.step", [], type_), steps], type_)
+            apart = walked if apart is None else emit.op("arith.addi", [apart, walked], type_)
+        # Lanes of an empty buffer are nowhere apart.
+        return emit.flatten(base), start, emit.constant(type_, 0) if apart is None else apart
+
+    def _if(self, op: ir.Operation, condition: Lane) -> None:
+        if not isinstance(condition, (Along, Wide)):
+            if isinstance(condition, int):
+                self._branch_taken(op, bool(condition))
+            elif any(result in self.varying for result in op.results):
+                raise NotVectorizable("a condition chooses between values that differ by step")
+            else:
+                super().with_regions(op)
+            return
+        assert isinstance(condition, Wide)
+        outer, was_empty = self.mask, self._may_be_empty
+        chosen: list[list[ir.Value]] = []
+        self._may_be_empty = True
+        for region, turn in zip(op.regions, (True, False), strict=True):
+            if not len(region.blocks):
+                continue
+            mask = condition.vector if turn else self._not(condition.vector)
+            self.mask = mask if outer is None else self.emit.both(outer, mask)
+            ends = self._branch(region.blocks[0])
+            chosen.append([self.wide(value) for value in ends])
+        self.mask, self._may_be_empty = outer, was_empty
+        for number, result in enumerate(op.results):
+            yes, no = chosen[0][number], chosen[1][number]
+            picked = self.emit.op("arith.select", [condition.vector, yes, no], yes.type)
+            self._set(result, picked)
+
+    def _branch_taken(self, op: ir.Operation, condition: bool) -> None:
+        region = op.regions[0 if condition else 1]
+        if len(region.blocks):
+            ends = self._branch(region.blocks[0])
+            for result, value in zip(op.results, ends, strict=True):
+                self.env[result] = self.lane(value)
+
+    def _branch(self, block: ir.Block) -> list[ir.Value]:
+        *body, end = [view.operation for view in block.operations]
+        self.ops(body)
+        return list(end.operands)
+
+    def _mask(self) -> ir.Value:
+        if self.mask is not None:
+            return self.mask
+        return self.emit.constant(ir.VectorType.get([self.lanes], self.emit.bool_type), 1)
+
+    def _not(self, mask: ir.Value) -> ir.Value:
+        return self.emit.op("arith.xori", [mask, self.emit.constant(mask.type, 1)], mask.type)
+
+    def _some(self) -> ir.Value:
+        """Return whether any lane is on."""
+        kind = ir.Attribute.parse("#vector.kind<or>")
+        return self.emit.op("vector.reduction", [self._mask()], self.emit.bool_type, kind=kind)
+
+    def _splat(self, value: ir.Value, type_: ir.VectorType) -> ir.Value:
+        return self.emit.splat(value, type_)
+
+    def _set(self, result: ir.Value, vector: ir.Value) -> None:
+        self.env[result] = Wide(vector)
+
+
+def _parts(rep: Lane) -> tuple[Index, Index]:
+    """Return an index's value in lane 0, and its difference from lane to lane."""
+    if isinstance(rep, Along):
+        return rep.base, rep.step
+    assert not isinstance(rep, Wide)
+    return rep, 0

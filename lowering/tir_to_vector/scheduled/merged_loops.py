@@ -1,0 +1,410 @@
+"""Loops that were split, fused and put in another order: one loop for each iterator again.
+
+A block in loops over `i0, i1` whose iterator is `i0 * 32 + i1`, where that is below `n`, is the
+same block in a loop over `n`. So kernels have the class that they had before they were scheduled.
+What somebody asked to be vectorised or unrolled stays as it is, but for products of matrices.
+"""
+
+import itertools
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.relax.prover import can_prove_less_equal
+from relax_mlir.dialects.relax.symbolic import SymExpr, product
+from relax_mlir.dialects.tir.ops import block_predicate, set_block_predicate
+from relax_mlir.lowering.tir_to_vector.analysis import BY_HAND, match_nest, top_level
+from relax_mlir.lowering.tir_to_vector.index_emit import constant_or_value
+from relax_mlir.lowering.tir_to_vector.scheduled.index import Lin, linear
+from relax_mlir.lowering.tir_to_vector.symbols import size_value, symbolic
+
+_PURE = ("tir.yield", "tir.symbol", "arith.")
+# Predicates of arith.cmpi: below a bound, and a bound that is above.
+_BELOW, _ABOVE = (2, 6), (4, 8)
+_ONE = SymExpr.const(1)
+
+
+class _Unknown(Exception):
+    """The loops are not those of iterators that were split or fused."""
+
+
+@dataclass(frozen=True)
+class _Digit:
+    """A part of a counter: `counter // unit % extent`."""
+
+    counter: int
+    unit: int
+    extent: SymExpr
+
+
+@dataclass
+class _Counter:
+    """Numbers from 0 to an extent: a loop's, or what a predicate says of several together.
+
+    Attributes:
+        weights: what it is the sum of: for each loop its factor.
+        extent: how many numbers.
+        cuts: the units of its digits.
+    """
+
+    weights: dict[ir.Value, int]
+    extent: SymExpr
+    cuts: set[int]
+
+    def digits(self, number: int) -> list[_Digit]:
+        """Return its digits, the least first."""
+        units = sorted(self.cuts)
+        extents = [SymExpr.const(above // unit) for unit, above in itertools.pairwise(units)]
+        if any(above % unit for unit, above in itertools.pairwise(units)):
+            raise _Unknown
+        last = self.extent // units[-1]
+        if last * units[-1] != self.extent:
+            raise _Unknown
+        return [_Digit(number, *each) for each in zip(units, [*extents, last], strict=True)]
+
+
+@dataclass(frozen=True)
+class _Division:
+    """So many times a quotient, or a remainder, in a sum.
+
+    Attributes:
+        of: what is divided.
+        by: by what.
+        times: how often the sum has it.
+        remainder: whether it is the remainder.
+        whole: the terms of the sum that it is.
+    """
+
+    of: Lin
+    by: int
+    times: int
+    remainder: bool
+    whole: Lin
+
+
+# A sum of multiples of digits.
+_Sum = dict[_Digit, int]
+
+
+def merge_loops(func: ir.OpView, is_fast: Callable[[ir.Operation], bool]) -> None:
+    """Give blocks whose iterators are sums and quotients of counters loops of their own.
+
+    Args:
+        func: the prim func.
+        is_fast: whether what a loop is the top of becomes vector code. What does not keeps its
+            loops, which say how it goes through memory.
+    """
+    for top in list(top_level(func)):
+        if top.name != "tir.for" or _perfect(top) is None:
+            continue
+        if not isinstance(match_nest(top), str):
+            continue
+        with ir.InsertionPoint(top):
+            copy = top.clone()
+        made = merged(copy)
+        if made is None:
+            copy.erase()
+        else:
+            (top if is_fast(made) else made).erase()
+
+
+def merged(top: ir.Operation) -> ir.Operation | None:
+    """Replace a perfect nest by one with a loop for each iterator; None where it is none of those.
+
+    Then it is as it was.
+    """
+    found = _perfect(top)
+    if found is None:
+        return None
+    try:
+        with top.location:
+            return _Merged(*found).rewrite()
+    except _Unknown:
+        return None
+
+
+def _perfect(top: ir.Operation) -> tuple[list[ir.Operation], ir.Operation] | None:
+    """Return the loops of a perfect nest and its block, None where it is none.
+
+    Blocks whose points are not to run in any order are none.
+    """
+    loops, op = [], top
+    while op.name == "tir.for":
+        if constant_or_value(op.operands[0]) != 0 or _kind(op) in BY_HAND:
+            return None
+        loops.append(op)
+        body = [view.operation for view in op.regions[0].blocks[0].operations]
+        inner = [each for each in body if not each.name.startswith(_PURE)]
+        if len(inner) != 1:
+            return None
+        op = inner[0]
+    if op.name != "tir.block":
+        return None
+    types = (ir.StringAttr(kind).value for kind in op.attributes["iter_types"])
+    return (loops, op) if set(types) <= {"spatial", "reduction"} else None
+
+
+def _kind(loop: ir.Operation) -> str:
+    return ir.StringAttr(loop.attributes["kind"]).value
+
+
+class _Merged:
+    """The loops of a nest as those of its block's iterators.
+
+    Raises:
+        _Unknown: from `rewrite`, before anything is changed: they are not.
+    """
+
+    def __init__(self, loops: list[ir.Operation], block: ir.Operation) -> None:
+        self._loops, self._block = loops, block
+        self._at = {loop.regions[0].blocks[0].arguments[0]: i for i, loop in enumerate(loops)}
+        self._counters: list[_Counter] = []
+
+    def rewrite(self) -> ir.Operation:
+        """Write the loops anew around the block; return the outermost one."""
+        block, types = self._block, self._block.attributes["iter_types"]
+        if any(_reaches_in(op, self._loops[0]) for op in _inside(block)):
+            raise _Unknown
+        extents = [symbolic(loop.operands[1]) for loop in self._loops]
+        known = [extent for extent in extents if extent is not None]
+        if len(known) < len(extents):
+            raise _Unknown
+        self._take_predicate(block_predicate(block), known)
+        bound = list(block.operands)[: len(types)]
+        for value in bound:
+            self._cut(self._parts(linear(value)))
+        sums = [self._sum(self._parts(linear(value))) for value in bound]
+        sizes = [_contiguous(each) for each in sums]
+        self._use_each_once(sums)
+        order = sorted(range(len(sums)), key=lambda i: self._place(sums[i]))
+        kinds = [self._kind_of(each) for each in sums]
+        if len(set(kinds) & {"parallel"}) and "reduction" in self._types_of(kinds):
+            raise _Unknown
+        return self._write(order, sizes, kinds)
+
+    def _types_of(self, kinds: list[str]) -> set[str]:
+        """Return the types of iterators whose loops are parallel."""
+        types = (ir.StringAttr(kind).value for kind in self._block.attributes["iter_types"])
+        return {type_ for type_, kind in zip(types, kinds, strict=True) if kind == "parallel"}
+
+    def _take_predicate(self, predicate: ir.Value | None, extents: list[SymExpr]) -> None:
+        """Make counters of the loops, one of those that a part of the predicate limits together."""
+        left = dict(zip(self._at, extents, strict=True))
+        for below, bound in _limits(predicate):
+            limit, found = symbolic(bound), linear(below)
+            group = sorted(found.terms.items(), key=lambda item: item[1])
+            if limit is None or found.const or not all(value in left for value, _ in group):
+                raise _Unknown
+            whole = _ONE
+            for value, factor in group:
+                if whole.value is None or factor != whole.value:
+                    raise _Unknown
+                whole = whole * left.pop(value)
+            if not can_prove_less_equal(limit, whole) or not can_prove_less_equal(0, limit):
+                raise _Unknown
+            self._counters.append(_Counter(dict(group), limit, {1}))
+        self._counters += [_Counter({value: 1}, extent, {1}) for value, extent in left.items()]
+
+    def _parts(self, found: Lin) -> tuple[list[tuple[int, int]], list["_Division"]]:
+        """Return a sum as multiples of counters, by number, and of quotients and remainders."""
+        if found.const:
+            raise _Unknown
+        divisions: list[_Division] = []
+        for value in [value for value in found.terms if value not in self._at]:
+            if value not in found.terms:
+                continue
+            division = _division(value, found)
+            found = found.plus(division.whole, -1)
+            divisions.append(division)
+        return self._counted(found, 0), divisions
+
+    def _counted(self, found: Lin, modulo: int) -> list[tuple[int, int]]:
+        """Return a sum of loops' counters as one of ours, of the same remainder where `modulo`."""
+        if any(value not in self._at for value in found.terms):
+            raise _Unknown
+        counted = []
+        for number, counter in enumerate(self._counters):
+            # The least of the loops has a factor of 1.
+            (least, _), *_ = counter.weights.items()
+            factor = found.factor(least)
+            for value, weight in counter.weights.items():
+                off = found.factor(value) - factor * weight
+                if off % modulo if modulo else off:
+                    raise _Unknown
+            if factor:
+                counted.append((number, factor))
+        return counted
+
+    def _divided(self, division: "_Division") -> tuple[list[tuple[int, int]], list["_Division"]]:
+        if division.remainder and all(value in self._at for value in division.of.terms):
+            return self._counted(division.of, division.by), []
+        return self._parts(division.of)
+
+    def _cut(self, parts: tuple[list[tuple[int, int]], list["_Division"]]) -> None:
+        """Note where counters are cut by the quotients and remainders in a sum."""
+        for division in parts[1]:
+            inner = self._divided(division)
+            for number, factor in inner[0]:
+                counter, unit = self._counters[number], division.by // max(factor, 1)
+                if factor > 0 and unit * factor == division.by and counter.extent != unit:
+                    counter.cuts.add(unit)
+            self._cut(inner)
+
+    def _sum(self, parts: tuple[list[tuple[int, int]], list["_Division"]]) -> _Sum:
+        """Return a sum as one of digits."""
+        total: _Sum = {}
+        for number, factor in parts[0]:
+            for digit in self._counters[number].digits(number):
+                _add(total, digit, digit.unit * factor)
+        for division in parts[1]:
+            whole = self._sum(self._divided(division))
+            for digit, times in _part(whole, division).items():
+                _add(total, digit, times * division.times)
+        return total
+
+    def _use_each_once(self, sums: list[_Sum]) -> None:
+        used = [digit for each in sums for digit in each]
+        digits = [
+            digit
+            for number, counter in enumerate(self._counters)
+            for digit in counter.digits(number)
+            if digit.extent != 1
+        ]
+        if len(set(used)) != len(used) or set(used) != set(digits):
+            raise _Unknown
+
+    def _place(self, found: _Sum) -> int:
+        """Return where the outermost loop of an iterator is."""
+        return min((at for at, _ in self._loops_of(found)), default=len(self._loops))
+
+    def _loops_of(self, found: _Sum) -> Iterable[tuple[int, ir.Operation]]:
+        for digit in found:
+            for value in self._counters[digit.counter].weights:
+                yield self._at[value], self._loops[self._at[value]]
+
+    def _kind_of(self, found: _Sum) -> str:
+        kinds = {_kind(loop) for _, loop in self._loops_of(found)}
+        if not kinds <= {"serial", "parallel"}:
+            raise _Unknown
+        return "parallel" if "parallel" in kinds else "serial"
+
+    def _write(self, order: list[int], sizes: list[SymExpr], kinds: list[str]) -> ir.Operation:
+        block, top = self._block, self._loops[0]
+        count = len(sizes)
+        set_block_predicate(block, None)
+        with ir.InsertionPoint(top):
+            zero, values = size_value(SymExpr.const(0)), [size_value(size) for size in sizes]
+        point, outer = ir.InsertionPoint(top), block
+        for i in order:
+            with point:
+                loop = ir.Operation.create(
+                    "tir.for", operands=[zero, values[i]], regions=1,
+                    attributes={"kind": ir.StringAttr.get(kinds[i])},
+                )  # fmt: skip
+            body = loop.regions[0].blocks.append(ir.IndexType.get())
+            with ir.InsertionPoint(body):
+                end = ir.Operation.create("tir.yield")
+            point, outer = ir.InsertionPoint(end), loop if outer is block else outer
+            block.operands[i] = body.arguments[0]
+            block.operands[count + i] = values[i]
+        block.move_before(end if order else top)
+        top.erase()
+        return outer
+
+
+def _add(total: _Sum, digit: _Digit, times: int) -> None:
+    left = total.get(digit, 0) + times
+    if digit.extent == 1 or not left:
+        total.pop(digit, None)
+    else:
+        total[digit] = left
+
+
+def _division(value: ir.Value, found: Lin) -> _Division:
+    """Return the quotient that a term of a sum is, or the remainder with what stands beside it."""
+    owner = value.owner
+    if isinstance(owner, ir.Block) or owner.operation.name != "arith.floordivsi":
+        raise _Unknown
+    by = constant_or_value(owner.operation.operands[1])
+    if not isinstance(by, int) or by < 1:
+        raise _Unknown
+    of, times = linear(owner.operation.operands[0]), found.factor(value)
+    if times % by == 0:
+        # `x - x // by * by`, so many times.
+        whole = of.plus(Lin(0, {value: 1}), -by).times(-times // by)
+        if not found.plus(whole, -1).terms.keys() & whole.terms.keys():
+            return _Division(of, by, -times // by, True, whole)
+    return _Division(of, by, times, False, Lin(0, {value: times}))
+
+
+def _part(found: _Sum, division: _Division) -> _Sum:
+    """Return the quotient or remainder of a sum, whose digits are in either as a whole."""
+    by, quotient, rest, most = division.by, {}, {}, 0
+    for digit, times in found.items():
+        if times % by == 0:
+            quotient[digit] = times // by
+            continue
+        if division.remainder:
+            times %= by
+        if digit.extent.value is None or times < 0:
+            raise _Unknown
+        rest[digit] = times
+        most += times * (digit.extent.value - 1)
+    if most >= by:
+        raise _Unknown
+    return rest if division.remainder else quotient
+
+
+def _contiguous(found: _Sum) -> SymExpr:
+    """Return how many numbers a sum goes through, each once."""
+    size = _ONE
+    for digit, times in sorted(found.items(), key=lambda item: item[1]):
+        if size.value != times:
+            raise _Unknown
+        size = product([size, digit.extent])
+    return size
+
+
+def _limits(predicate: ir.Value | None) -> list[tuple[ir.Value, ir.Value]]:
+    """Return the pairs `a < b` that a predicate asks for together."""
+    if predicate is None:
+        return []
+    if isinstance(predicate.owner, ir.Block):
+        raise _Unknown
+    op = predicate.owner.operation
+    if op.name == "arith.andi":
+        return [pair for operand in op.operands for pair in _limits(operand)]
+    if op.name != "arith.cmpi":
+        raise _Unknown
+    kind, (a, b) = ir.IntegerAttr(op.attributes["predicate"]).value, op.operands
+    if kind not in (*_BELOW, *_ABOVE):
+        raise _Unknown
+    return [(a, b) if kind in _BELOW else (b, a)]
+
+
+def _inside(block: ir.Operation) -> list[ir.Operation]:
+    """Return the operations in a block's regions, the outermost ones."""
+    return [
+        view.operation
+        for region in block.regions
+        for body in region.blocks
+        for view in body.operations
+        if view.operation.name != "tir.where"
+    ]
+
+
+def _reaches_in(op: ir.Operation, top: ir.Operation) -> bool:
+    """Whether something inside a block reads what its loops compute, beside its iterators."""
+    for operand in op.operands:
+        owner = operand.owner
+        parent = owner.owner.operation if isinstance(owner, ir.Block) else owner.operation
+        while parent.name not in ("func.func", "tir.block"):
+            if parent == top:
+                return True
+            parent = parent.parent.operation
+    return any(
+        _reaches_in(view.operation, top)
+        for region in op.regions
+        for body in region.blocks
+        for view in body.operations
+    )

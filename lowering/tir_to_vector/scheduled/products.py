@@ -1,0 +1,296 @@
+"""Products of matrices that somebody scheduled by hand: a nest for each block, the init in its sum.
+
+A schedule that splits and reorders loops, decomposes a reduction, and writes through a cache leaves
+several blocks in loops that they share. Where no step of those touches what another one does, each
+block may as well have the loops for itself. What was vectorised or unrolled for the sake of speed
+is computed faster by register tiles then.
+"""
+
+import itertools
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.lowering.tir_to_vector.analysis import BY_HAND, Nest, match_nest, top_level
+from relax_mlir.lowering.tir_to_vector.flat import root
+from relax_mlir.lowering.tir_to_vector.index_emit import constant_or_value
+from relax_mlir.lowering.tir_to_vector.reductions.split_quotients import split_quotients_of
+from relax_mlir.lowering.tir_to_vector.scheduled.index import Lin, linear
+from relax_mlir.lowering.tir_to_vector.scheduled.merged_loops import merged
+from relax_mlir.lowering.tir_to_vector.symbols import symbolic
+from relax_mlir.lowering.walk import collect
+
+_PURE = ("tir.yield", "tir.symbol", "arith.")
+_SAYS = ("tir.reads", "tir.writes", "tir.where", "tir.yield", "memref.dim")
+_MEMORY = {"memref.load": 0, "memref.store": 1}
+
+
+@dataclass
+class _Access:
+    buffer: ir.Value
+    where: list[Lin]
+    stores: bool
+
+
+@dataclass
+class _Leaf:
+    """A block and the loops around it, outermost first."""
+
+    loops: list[ir.Operation]
+    block: ir.Operation
+
+    def accesses(self) -> list[_Access] | None:
+        """Return what the block loads and stores, None where it does anything else to memory."""
+        known = {
+            argument: linear(value)
+            for region in self.block.regions
+            for body in region.blocks
+            for argument, value in zip(body.arguments, self.block.operands, strict=False)
+        }
+        found = []
+        for op in collect(self.block, lambda op: op != self.block):
+            if op.name in _MEMORY:
+                buffer, *indices = list(op.operands)[_MEMORY[op.name] :]
+                where = [linear(index, known) for index in indices]
+                found.append(_Access(buffer, where, op.name == "memref.store"))
+            elif op.name not in _SAYS and (
+                len(op.regions) or not op.name.startswith(("arith.", "math."))
+            ):
+                return None
+        return found
+
+
+def regain_products(
+    func: ir.OpView,
+    is_fast: Callable[[ir.Operation], bool],
+    is_product: Callable[[ir.Operation], bool],
+) -> None:
+    """Give blocks that share loops, or whose loops have kinds, loops of their own.
+
+    That is done where all of them become vector code, and one of them is a product of matrices.
+
+    Args:
+        func: the prim func.
+        is_fast: whether what a loop is the top of becomes vector code.
+        is_product: whether it is a product of matrices.
+    """
+    for top in list(top_level(func)):
+        leaves = _leaves(top, [])
+        if not leaves or not _is_scheduled(top, leaves) or not _are_apart(leaves):
+            continue
+        made = _own_nests(top, leaves)
+        if made and all(map(is_fast, made)) and any(map(is_product, made)):
+            top.erase()
+        else:
+            for nest in made:
+                nest.erase()
+
+
+def _leaves(op: ir.Operation, loops: list[ir.Operation]) -> list[_Leaf]:
+    """Return the blocks below an operation; none where there is anything else."""
+    if op.name == "tir.block":
+        return [_Leaf(loops, op)]
+    if op.name != "tir.for":
+        return []
+    found: list[_Leaf] = []
+    for view in op.regions[0].blocks[0].operations:
+        if view.operation.name.startswith(_PURE):
+            continue
+        below = _leaves(view.operation, [*loops, op])
+        if not below:
+            return []
+        found += below
+    return found
+
+
+def _is_scheduled(top: ir.Operation, leaves: list[_Leaf]) -> bool:
+    kinds = {_kind(loop) for leaf in leaves for loop in leaf.loops}
+    sums = any(
+        ir.StringAttr(kind).value == "reduction"
+        for leaf in leaves
+        for kind in leaf.block.attributes["iter_types"]
+    )
+    return sums and (len(leaves) > 1 or not kinds.isdisjoint(BY_HAND))
+
+
+def _kind(loop: ir.Operation) -> str:
+    return ir.StringAttr(loop.attributes["kind"]).value
+
+
+def _are_apart(leaves: list[_Leaf]) -> bool:
+    """Whether no step of loops that blocks share touches what another step of them writes."""
+    if len(leaves) == 1:
+        return True
+    touched = [leaf.accesses() for leaf in leaves]
+    if any(each is None for each in touched):
+        return False
+    for (a, ours), (b, theirs) in itertools.combinations(zip(leaves, touched, strict=True), 2):
+        shared = [x for x, y in zip(a.loops, b.loops, strict=False) if x == y]
+        extents = {_counter(x): _extent(x) for x in (*a.loops, *b.loops)}
+        counters = {_counter(loop) for loop in shared}
+        for x, y in itertools.product(ours or (), theirs or ()):
+            if not (x.stores or y.stores) or root(x.buffer) != root(y.buffer):
+                continue
+            if x.buffer != y.buffer or not _meet_in_one_step(x, y, counters, extents):
+                return False
+    return True
+
+
+def _counter(loop: ir.Operation) -> ir.Value:
+    return loop.regions[0].blocks[0].arguments[0]
+
+
+def _extent(loop: ir.Operation) -> int | None:
+    """Return how many steps a loop from 0 has, None where that is not known."""
+    lower, upper = (constant_or_value(value) for value in loop.operands)
+    return upper if lower == 0 and isinstance(upper, int) else None
+
+
+def _meet_in_one_step(
+    x: _Access, y: _Access, shared: set[ir.Value], extents: dict[ir.Value, int | None]
+) -> bool:
+    """Whether two accesses touch one element in the same step of shared loops only.
+
+    A dimension tells steps apart whose factors in it are larger than all that is added to them.
+    """
+    left = {value for value in shared if extents[value] != 1}
+    for ours, theirs in zip(x.where, y.where, strict=True):
+        factors = {value: ours.factor(value) for value in shared if ours.factor(value)}
+        if any(theirs.factor(value) != ours.factor(value) for value in shared):
+            continue
+        ranges = [_range(each, shared, extents) for each in (ours, theirs)]
+        known = [each for each in ranges if each is not None]
+        if len(known) < 2:
+            continue
+        reach: int | None = max(high for _, high in known) - min(low for low, _ in known) + 1
+        for value, factor in sorted(factors.items(), key=lambda item: item[1]):
+            if reach is None or factor < reach:
+                break
+            extent = extents[value]
+            reach = None if extent is None else factor * (extent - 1) + reach
+        else:
+            left -= factors.keys()
+    return not left
+
+
+def _range(
+    where: Lin, shared: set[ir.Value], extents: dict[ir.Value, int | None]
+) -> tuple[int, int] | None:
+    """Return the least and the most that an index has beside the counters of shared loops."""
+    low = high = where.const
+    for value, factor in where.terms.items():
+        if value in shared:
+            continue
+        extent = extents.get(value)
+        if extent is None:
+            return None
+        most = factor * max(extent - 1, 0)
+        low, high = low + min(most, 0), high + max(most, 0)
+    return low, high
+
+
+def _own_nests(top: ir.Operation, leaves: list[_Leaf]) -> list[ir.Operation]:
+    """Write a nest for each block before those that they share; none where that cannot be."""
+    made: list[ir.Operation] = []
+    for number in range(len(leaves)):
+        with ir.InsertionPoint(top):
+            copy = top.clone()
+        _prune(copy, number)
+        nest = copy if isinstance(match_nest(copy), Nest) else merged(copy)
+        made.append(nest or copy)
+        if nest is None or not _make_serial(nest):
+            for each in made:
+                each.erase()
+            return []
+    made = _join_inits(made)
+    for op in made:
+        split_quotients_of(op)
+    return made
+
+
+def _make_serial(top: ir.Operation) -> bool:
+    """Take the kinds off the loops of a nest, whose class says how it shares work.
+
+    Returns:
+        Whether it is one whose kinds said no more: a parallel loop that reduces is an error.
+    """
+    nest = match_nest(top)
+    if isinstance(nest, str):
+        return False
+    for number, kind in zip(nest.loop_of, nest.types, strict=True):
+        if kind == "reduction" and _kind(nest.loops[number]) == "parallel":
+            return False
+    for loop in nest.loops:
+        loop.attributes["kind"] = ir.StringAttr.get("serial")
+    return True
+
+
+def _prune(top: ir.Operation, kept: int) -> None:
+    """Leave one of the blocks below a loop, by its number, in loops without kinds of their own."""
+    leaves = _leaves(top, [])
+    for loop in leaves[kept].loops:
+        if _kind(loop) in BY_HAND:
+            loop.attributes["kind"] = ir.StringAttr.get("serial")
+    for leaf in leaves[:kept] + leaves[kept + 1 :]:
+        op = leaf.block
+        while len(_leaves(op.parent.operation, [])) == 1:
+            op = op.parent.operation
+        op.erase()
+
+
+def _join_inits(nests: list[ir.Operation]) -> list[ir.Operation]:
+    """Make constants that a nest stores where the next one adds to them the init of that sum.
+
+    Returns:
+        The nests that are left.
+    """
+    left = []
+    for first, second in zip(nests, [*nests[1:], None], strict=True):
+        if second is not None:
+            fill, update = match_nest(first), match_nest(second)
+            if isinstance(fill, Nest) and isinstance(update, Nest) and _begins(fill, update):
+                _take_init(fill, update)
+                first.erase()
+                continue
+        left.append(first)
+    return left
+
+
+def _begins(fill: Nest, update: Nest) -> bool:
+    if fill.loads or fill.has_init() or update.has_init():
+        return False
+    if len(fill.stores) != 1 or len(update.stores) != 1:
+        return False
+    ours, theirs = fill.stores[0], update.stores[0]
+    if ours.buffer != theirs.buffer or not any(
+        load.buffer == ours.buffer and load.iters == theirs.iters for load in update.loads
+    ):
+        return False
+    pairs = [
+        (i, j)
+        for i, j in zip(ours.iters, theirs.iters, strict=True)
+        if i is not None and j is not None and i >= 0 and j >= 0
+    ]
+    if len(pairs) < len(ours.iters):
+        return False
+    spatial = [i for i, kind in enumerate(update.types) if kind == "spatial"]
+    if sorted(j for _, j in pairs) != spatial or len(pairs) != len(fill.types):
+        return False
+    sizes = [
+        (symbolic(fill.loops[fill.loop_of[i]].operands[1]),
+         symbolic(update.loops[update.loop_of[j]].operands[1]))
+        for i, j in pairs
+    ]  # fmt: skip
+    return all(x is not None and x == y for x, y in sizes)
+
+
+def _take_init(fill: Nest, update: Nest) -> None:
+    body = fill.block.regions[0].blocks[0]
+    with update.block.location:
+        init = update.block.regions[1].blocks.append(*[ir.IndexType.get()] * len(update.types))
+    for i, j in zip(fill.stores[0].iters, update.stores[0].iters, strict=True):
+        body.arguments[i].replace_all_uses_with(init.arguments[j])
+    for view in list(body.operations):
+        if view.operation.name not in ("tir.reads", "tir.writes"):
+            view.operation.detach_from_parent()
+            init.append(view)

@@ -1,0 +1,51 @@
+"""Fast windows over planes: each plane goes to fast memory with its border, then vectors of it."""
+
+from relax_mlir.lowering.tir_to_vector.emit import Emitter
+from relax_mlir.lowering.tir_to_vector.machine import Machine
+from relax_mlir.lowering.tir_to_vector.windows.planes import Planes
+from relax_mlir.lowering.tir_to_vector.windows.planes_direct import DirectPlanes, reads_in_place
+from relax_mlir.lowering.tir_to_vector.windows.planes_packed import PackedPlanes, packed_rows
+from relax_mlir.lowering.tir_to_vector.windows.planes_pairs import (
+    PairedPlanes,
+    most_paired,
+    pairing_pays,
+)
+from relax_mlir.lowering.tir_to_vector.windows.planes_rows import PlaneRows
+from relax_mlir.lowering.tir_to_vector.windows.planes_separable import SeparableRows, is_separable
+from relax_mlir.lowering.tir_to_vector.windows.planes_turned import (
+    TurnedPlanes,
+    turning_pays,
+    turns_planes,
+)
+
+
+def emit_planes(found: Planes, emit: Emitter, machine: Machine) -> None:
+    """Write the kernel of a window over planes at the insertion point."""
+    if not is_separable(found) and reads_in_place(found, machine):
+        _emit_in_place(found, emit, machine)
+        return
+    if packed_rows(found, machine) is not None:
+        PackedPlanes(found, emit, machine).write()
+    elif is_separable(found):
+        SeparableRows(found, emit, machine).write()
+    elif turns_planes(found, machine):
+        with emit.when(turning_pays(found, emit, machine)) as branch:
+            TurnedPlanes(found, emit, machine).write()
+        with emit.otherwise(branch):
+            PlaneRows(found, emit, machine).write()
+    else:
+        PlaneRows(found, emit, machine).write()
+
+
+def _emit_in_place(found: Planes, emit: Emitter, machine: Machine) -> None:
+    """Write the kernel of a window that is read where it lies."""
+    short = False
+    if most_paired(found, machine):
+        short = pairing_pays(found, emit, machine)
+    if isinstance(short, bool):
+        (PairedPlanes if short else DirectPlanes)(found, emit, machine).write()
+        return
+    with emit.when(short) as branch:
+        PairedPlanes(found, emit, machine).write()
+    with emit.otherwise(branch):
+        DirectPlanes(found, emit, machine).write()

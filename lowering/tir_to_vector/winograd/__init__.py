@@ -1,0 +1,1 @@
+"""Convolutions by kernels of 3 x 3, Winograd's way."""

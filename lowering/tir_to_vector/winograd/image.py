@@ -1,0 +1,199 @@
+"""The first step of Winograd's way: runs of tiles of an image, transformed, in vectors of channels.
+
+A run of tiles beside each other is copied to fast memory with the padding around it, a vector of
+channels for each pixel. Its columns are transformed where they lie, for all tiles that see them,
+and then the rows of each tile.
+"""
+
+from dataclasses import dataclass
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.lowering.tir_to_vector.emit import Emitter
+from relax_mlir.lowering.tir_to_vector.index_emit import Index
+from relax_mlir.lowering.tir_to_vector.machine import Machine
+from relax_mlir.lowering.tir_to_vector.maps.transposed import transpose
+from relax_mlir.lowering.tir_to_vector.winograd.pattern import COLUMNS, INPUTS, ROWS, Winograd
+from relax_mlir.lowering.tir_to_vector.winograd.transforms import TAPS
+from relax_mlir.lowering.tir_to_vector.winograd.ways import Way, Ways
+
+
+@dataclass(frozen=True)
+class Run:
+    """Tiles beside each other.
+
+    Attributes:
+        image, row, column: of the output, where the first tile begins.
+        tiles: how many there are.
+        first: the number of the first one in its block.
+    """
+
+    image: Index
+    row: Index
+    column: Index
+    tiles: Index
+    first: Index
+
+
+class TransformedImage:
+    """What tiles of a block are transformed to, `[element][slab of channels][tile][channel]`.
+
+    Attributes:
+        base: the memory.
+        element: how far apart the elements of a tile are.
+        slab: how far apart slabs are, each of a vector's channels.
+    """
+
+    def __init__(self, found: Winograd, emit: Emitter, machine: Machine, ways: Ways) -> None:
+        self._found, self._emit, self._ways = found, emit, ways
+        self._outputs = ways.pick(lambda way: way.outputs)
+        self._side = ways.pick(lambda way: way.side)
+        self._lanes = machine.lanes(found.element) or 1
+        self._vector = ir.VectorType.get([self._lanes], found.element)
+        self._inputs = found.extent(INPUTS).value or 1
+        self.slabs = -(-self._inputs // self._lanes)
+        self.slab = ways.pick(self._slab)
+        self.element = ways.pick(self._element)
+        self._row = ways.pick(self._line)
+        self._rows, self._columns = emit.size(found.size(ROWS)), emit.size(found.size(COLUMNS))
+        self._strides = [emit.size(stride) for stride in found.source_strides]
+        self._source = emit.flatten_once(found.source)
+        self._zero = emit.constant(self._vector, 0)
+
+    def _slab(self, way: Way) -> int:
+        return way.sizes.room * self._lanes
+
+    def _element(self, way: Way) -> int:
+        """An odd number of lines, so that elements of one tile fall into different sets."""
+        lines = self.slabs * way.sizes.room
+        return (lines + 1 + lines % 2) * self._lanes
+
+    def _line(self, way: Way) -> int:
+        """A row of the copy has room for a square of vectors after its last pixel."""
+        return (way.sizes.run * way.outputs + TAPS - 1 + self._lanes) * self._lanes
+
+    def allocate(self) -> None:
+        """Make room for a block and a run."""
+        emit, ways, element = self._emit, self._ways, self._found.element
+        self.base = emit.alloc(ways.most(lambda way: way.side**2 * self._element(way)), element)
+        self._copy = emit.alloc(ways.most(lambda way: way.side * self._line(way)), element)
+
+    def clear(self, first: Index, last: Index) -> None:
+        """Write zeros where tiles are read that are not there."""
+        emit, lanes = self._emit, self._lanes
+        with (
+            emit.loop(0, emit.mul(self._side, self._side)) as element,
+            emit.loop(0, self.slabs) as slab,
+            emit.loop(first, last) as tile,
+        ):
+            place = emit.add(
+                emit.mul(element.counter, self.element), emit.mul(slab.counter, self.slab)
+            )
+            place = emit.add(place, emit.mul(tile.counter, lanes))
+            emit.vector_store(self._zero, self.base, [place])
+
+    def transform(self, run: Run, group: Index) -> None:
+        """Transform a run of tiles, all channels of a group."""
+        emit, side = self._emit, self._side
+        row = emit.sub(run.row, self._found.before(ROWS))
+        column = emit.sub(run.column, self._found.before(COLUMNS))
+        count = emit.add(emit.mul(run.tiles, self._outputs), TAPS - 1)
+        low = emit.min(emit.max(emit.sub(0, column), 0), count)
+        high = emit.max(emit.min(emit.sub(self._columns, column), count), low)
+        images, channels, rows, columns = self._strides
+        start = emit.add(emit.mul(run.image, images), emit.mul(column, columns))
+        first = emit.mul(group, self._inputs)
+        with emit.loop(0, self.slabs) as slab:
+            channel = emit.mul(slab.counter, self._lanes)
+            there = emit.add(start, emit.mul(emit.add(first, channel), channels))
+            with emit.loop(0, side) as step:
+                here = emit.add(row, step.counter)
+                to = emit.mul(step.counter, self._row)
+                inside = emit.both(
+                    emit.compare("sge", here, 0), emit.compare("slt", here, self._rows)
+                )
+                with emit.when(inside) as branch:
+                    from_ = emit.add(there, emit.mul(here, rows))
+                    self._zeros(to, 0, low)
+                    left = emit.sub(self._inputs, channel)
+                    if self._found.channels_last:
+                        self._pixels(from_, to, low, high, left)
+                    else:
+                        self._turned(from_, to, low, high, left)
+                    self._zeros(to, high, count)
+                with emit.otherwise(branch):
+                    self._zeros(to, 0, count)
+            place = emit.mul(slab.counter, self.slab)
+
+            def transformed(way: Way) -> None:
+                self._down(way, count)
+                self._across(way, run, place)
+
+            self._ways.each(transformed)
+
+    def _zeros(self, to: Index, low: Index, high: Index) -> None:
+        emit = self._emit
+        with emit.loop(low, high) as pixel:
+            place = emit.add(to, emit.mul(pixel.counter, self._lanes))
+            emit.vector_store(self._zero, self._copy, [place])
+
+    def _pixels(self, from_: Index, to: Index, low: Index, high: Index, left: Index) -> None:
+        """Copy pixels of a row, whose channels lie side by side."""
+        emit, lanes = self._emit, self._lanes
+        mask = None if self._inputs % lanes == 0 else emit.mask(left, lanes)
+        with emit.loop(low, high) as pixel:
+            place = emit.add(from_, emit.mul(pixel.counter, self._strides[3]))
+            value = emit.vector_load(self._source, [place], self._vector, mask)
+            emit.vector_store(value, self._copy, [emit.add(to, emit.mul(pixel.counter, lanes))])
+
+    def _turned(self, from_: Index, to: Index, low: Index, high: Index, left: Index) -> None:
+        """Copy pixels of a row, which lie side by side for each channel."""
+        emit, lanes = self._emit, self._lanes
+        with emit.loop(low, high, lanes) as pixel:
+            at = emit.add(from_, pixel.counter)
+            mask = emit.mask(emit.sub(high, pixel.counter), lanes)
+            vectors = []
+            for lane in range(lanes):
+                # What is past the last channel is read from it, and multiplied by nothing.
+                number: Index = lane
+                if self._inputs % lanes:
+                    number = emit.min(lane, emit.sub(left, 1))
+                place = emit.add(at, emit.mul(number, self._strides[1]))
+                vectors.append(emit.vector_load(self._source, [place], self._vector, mask))
+            for lane, value in enumerate(transpose(emit, vectors)):
+                place = emit.add(to, emit.mul(emit.add(pixel.counter, lane), lanes))
+                emit.vector_store(value, self._copy, [place])
+
+    def _down(self, way: Way, count: Index) -> None:
+        """Transform the columns of a run where they are."""
+        emit = self._emit
+        with emit.loop(0, count) as column:
+            at = emit.mul(column.counter, self._lanes)
+            places = [emit.add(at, step * self._line(way)) for step in range(way.side)]
+            self._map(way, places, self._copy, places, self._copy)
+
+    def _across(self, way: Way, run: Run, slab: Index) -> None:
+        """Transform the rows of each tile, and put all elements where they are multiplied."""
+        emit, lanes = self._emit, self._lanes
+        element = self._element(way)
+        start = emit.add(slab, emit.mul(run.first, lanes))
+        with emit.loop(0, run.tiles) as tile, emit.loop(0, way.side) as step:
+            at = emit.mul(tile.counter, way.outputs * lanes)
+            at = emit.add(at, emit.mul(step.counter, self._line(way)))
+            to = emit.add(start, emit.mul(tile.counter, lanes))
+            to = emit.add(to, emit.mul(step.counter, way.side * element))
+            self._map(
+                way,
+                [emit.add(at, number * lanes) for number in range(way.side)],
+                self._copy,
+                [emit.add(to, number * element) for number in range(way.side)],
+                self.base,
+            )
+
+    def _map(
+        self, way: Way, places: list[Index], source: ir.Value, targets: list[Index], to: ir.Value
+    ) -> None:
+        emit = self._emit
+        pixels = [emit.vector_load(source, [place], self._vector) for place in places]
+        values = way.transforms.image(pixels)
+        for value, place in zip(values, targets, strict=True):
+            emit.vector_store(value, to, [place])

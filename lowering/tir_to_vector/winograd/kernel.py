@@ -1,0 +1,284 @@
+"""Fast convolutions by kernels of 3 x 3, Winograd's way: blocks of tiles that stay in the cache.
+
+Tiles of the image are transformed, multiplied with the transformed kernels, one product of matrices
+for each element of a tile, and the sums transformed back. Where an output is infinite or NaN, all
+are computed again by direct sums: a tile's outputs would share what only some of them see.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.lowering.tir_to_vector.contraction.microkernel import multiply_add
+from relax_mlir.lowering.tir_to_vector.emit import KEEP, Emitter
+from relax_mlir.lowering.tir_to_vector.index_emit import Index
+from relax_mlir.lowering.tir_to_vector.machine import Machine
+from relax_mlir.lowering.tir_to_vector.team import Part
+from relax_mlir.lowering.tir_to_vector.vector_nest import work_of
+from relax_mlir.lowering.tir_to_vector.winograd.image import Run, TransformedImage
+from relax_mlir.lowering.tir_to_vector.winograd.pattern import (
+    COLUMNS,
+    GROUPS,
+    IMAGES,
+    INPUTS,
+    OUTPUTS,
+    ROWS,
+    Winograd,
+)
+from relax_mlir.lowering.tir_to_vector.winograd.sizes import (
+    SUMMED,
+    Shared,
+    knows_tiles,
+    quicker,
+    shared_cost,
+)
+from relax_mlir.lowering.tir_to_vector.winograd.store import TransformedSums
+from relax_mlir.lowering.tir_to_vector.winograd.transforms import TAPS, TILES
+from relax_mlir.lowering.tir_to_vector.winograd.ways import Way, Ways
+
+Span = tuple[Index, Index]
+
+
+def emit_winograd(
+    found: Winograd, emit: Emitter, machine: Machine, direct: Callable[[Emitter, Machine], None]
+) -> None:
+    """Write the kernel of a convolution at the insertion point.
+
+    Args:
+        found: the convolution, with transformed kernels.
+        emit: where to write.
+        machine: what for.
+        direct: writes the kernel that adds up products of pixels and kernels as they are.
+    """
+    assert found.note is not None  # or it would be computed directly
+    outputs, *_ = found.note
+    again = emit.alloc(1, emit.index_type)
+    emit.store(emit.index(1), again, [0])
+
+    def write(tiles: list[int], first: ir.Value | None) -> None:
+        emit.store(emit.index(0), again, [0])
+        _Writer(found, emit, machine, again, Ways(found, emit, machine, tiles, first)).write()
+
+    if knows_tiles(found):
+        write([outputs], None)
+    else:
+        # Kernels for large tiles are more bytes; small tiles need a part of those only.
+        tiles = [tile for tile in TILES if tile <= outputs]
+        pays, small = quicker(found, emit, machine, tiles)
+        with emit.when(pays):
+            write(tiles, small if len(tiles) > 1 else None)
+    with emit.when(emit.compare("ne", emit.load(again, [0]), 0)):
+        direct(emit, machine)
+
+
+class _Writer:
+    def __init__(
+        self, found: Winograd, emit: Emitter, machine: Machine, again: ir.Value, ways: Ways
+    ) -> None:
+        assert found.note is not None  # or it would be computed directly
+        self.found, self.emit, self.machine, self.again = found, emit, machine, again
+        *_, kernels = found.note
+        self.ways, self.panel = ways, ways.panel
+        self.outputs = ways.pick(lambda way: way.outputs)
+        self.kernels = emit.flatten_once(kernels)
+        self.lanes = machine.lanes(found.element) or 1
+        self.vector = ir.VectorType.get([self.lanes], found.element)
+        self.side = ways.pick(lambda way: way.side)
+        self.run = ways.pick(lambda way: way.sizes.run)
+        # Where their number is unknown, register tiles are the same.
+        self.rows = ways.all[-1].sizes.rows
+        self.rest = ways.all[-1].sizes.rest
+        self.image = TransformedImage(found, emit, machine, ways)
+        self.sums = TransformedSums(found, emit, machine, ways)
+        self.inputs = found.extent(INPUTS).value or 1
+        self.groups = found.extent(GROUPS).value or 1
+        self.panels = -(-(found.extent(OUTPUTS).value or 1) // self.panel)
+        # Tiles of a column and of a row; runs of a row, of all images, and of a block.
+        self.high, self.wide = (
+            emit.div(
+                emit.add(emit.size(found.extent(axis)), emit.sub(self.outputs, 1)), self.outputs
+            )
+            for axis in (ROWS, COLUMNS)
+        )
+        self.across = emit.div(emit.add(self.wide, emit.sub(self.run, 1)), self.run)
+        self.runs = emit.mul(emit.mul(emit.size(found.extent(IMAGES)), self.high), self.across)
+        self.together = emit.max(
+            emit.div(
+                ways.pick(lambda way: way.sizes.tiles), emit.max(emit.min(self.wide, self.run), 1)
+            ),
+            1,
+        )
+
+    def write(self) -> None:
+        """Write the loops."""
+        emit = self.emit
+        with self._team() as (groups, runs, panels):
+            self.image.allocate()
+            self.sums.allocate()
+            with self._each(groups) as group, emit.loop(*runs, self.together) as block:
+                last = emit.min(emit.add(block.counter, self.together), runs[1])
+                start = self._number(block.counter)
+                tiles = emit.sub(self._number(last), start)
+                with emit.loop(block.counter, last) as run:
+                    self.image.transform(self._run(run.counter, start), group)
+                self.image.clear(tiles, emit.add(tiles, self.rest - 1))
+                with emit.loop(*panels) as panel:
+                    self._products(emit.add(emit.mul(group, self.panels), panel.counter), tiles)
+                    with emit.loop(block.counter, last) as run:
+                        self.sums.write(self._run(run.counter, start), group, panel.counter)
+            self._tell()
+
+    @contextmanager
+    def _team(self) -> Iterator[tuple[Span, Span, Span]]:
+        """Split the work between groups, runs of tiles or panels."""
+        emit = self.emit
+        parts = {
+            "runs": Part(self.runs, least=self._least_runs()),
+            "groups": Part(self.groups), "panels": Part(self.panels),
+        }  # fmt: skip
+        order = ["runs", *sorted(("groups", "panels"), key=lambda name: self._waste(parts[name]))]
+        if self._waste(parts["groups"]) == 1:
+            order.remove("groups")
+            order.insert(0, "groups")
+        with emit.team([parts[name] for name in order], work_of(emit, self.found.flat, 1)) as got:
+            spans = dict(zip(order, got, strict=True))
+            yield spans["groups"], spans["runs"], spans["panels"]
+
+    def _waste(self, part: Part) -> float:
+        """Return how much longer the thread with most to do takes than all would on average."""
+        assert isinstance(part.extent, int)  # channels are known
+        threads = self.emit.threads
+        return -(-part.extent // threads) * threads / part.extent
+
+    def _least_runs(self) -> Index:
+        """Return from how many runs on threads share those: 0, or more than there are.
+
+        Threads that share panels transform the image each by itself, those that share runs read
+        all kernels.
+        """
+        emit, found, threads = self.emit, self.found, self.emit.threads
+
+        def cost(way: Way) -> Shared:
+            return shared_cost(found, self.machine, way.outputs, self.panels, threads)
+
+        tiles = emit.mul(emit.mul(emit.size(found.extent(IMAGES)), self.high), self.wide)
+        most = emit.div(emit.add(self.runs, threads - 1), threads)
+        runs = emit.mul(emit.mul(most, tiles), self.ways.pick(lambda way: cost(way).runs))
+        runs = emit.add(runs, emit.mul(self.runs, self.ways.pick(lambda way: cost(way).kernels)))
+        panels = emit.mul(emit.mul(self.runs, tiles), self.ways.pick(lambda way: cost(way).panels))
+        never = emit.add(self.runs, 1)
+        if isinstance(runs, int) and isinstance(panels, int):
+            return 0 if runs < panels else never
+        return emit.select(emit.compare("slt", runs, panels), emit.index(0), emit.index(never))
+
+    @contextmanager
+    def _each(self, span: Span) -> Iterator[Index]:
+        if span == (0, 1):
+            yield 0
+            return
+        with self.emit.loop(*span) as loop:
+            yield loop.counter
+
+    def _number(self, run: Index) -> Index:
+        """Return how many tiles are before a run."""
+        emit = self.emit
+        row = emit.div(run, self.across)
+        part = emit.sub(run, emit.mul(row, self.across))
+        return emit.add(emit.mul(row, self.wide), emit.mul(part, self.run))
+
+    def _run(self, number: Index, start: Index) -> Run:
+        """Return a run, of a block that begins with a given tile."""
+        emit, size = self.emit, self.run
+        line = emit.div(number, self.across)
+        first = emit.mul(emit.sub(number, emit.mul(line, self.across)), size)
+        image = emit.div(line, self.high)
+        row = emit.sub(line, emit.mul(image, self.high))
+        return Run(
+            image, emit.mul(row, self.outputs), emit.mul(first, self.outputs),
+            emit.min(emit.sub(self.wide, first), size), emit.sub(self._number(number), start),
+        )  # fmt: skip
+
+    def _products(self, panel: Index, tiles: Index) -> None:
+        """Multiply a block by a panel of the kernels, element by element of the tiles."""
+        emit, rows, rest = self.emit, self.rows, self.rest
+        elements = (self.ways.largest + TAPS - 1) ** 2
+        with emit.loop(0, emit.mul(self.side, self.side)) as element:
+            number = emit.add(emit.mul(panel, elements), self.ways.element(element.counter))
+            kernels = emit.mul(number, self.inputs * self.panel)
+            image = emit.mul(element.counter, self.image.element)
+            sums = emit.mul(element.counter, self.sums.element)
+
+            def tile(count: int, first: Index) -> None:
+                self._tile(
+                    count, emit.add(image, emit.mul(first, self.lanes)), kernels,
+                    emit.add(sums, emit.mul(first, self.panel)),
+                )  # fmt: skip
+
+            whole = emit.round_down(tiles, rows)
+            for first, last, count in ((0, whole, rows), (whole, tiles, rest)):
+                with emit.loop(first, last, count) as loop:
+                    tile(count, loop.counter)
+
+    def _tile(self, rows: int, image: Index, kernels: Index, sums: Index) -> None:
+        """Multiply some tiles by a panel."""
+        emit, vectors = self.emit, self.panel // self.lanes
+        slabs = self.ways.pick(self._summed)
+        several = self.image.slabs > min(self._summed(way) for way in self.ways.all)
+        with emit.loop(0, self.image.slabs, slabs) as part:
+            total = self._sums(rows, vectors, image, kernels, part.counter, slabs)
+            first = emit.compare("eq", part.counter, 0)
+            held = emit.mask(emit.select(first, 0, self.lanes), self.lanes)
+            for row in range(rows):
+                for v in range(vectors):
+                    place = emit.add(sums, row * self.panel + v * self.lanes)
+                    value = total[row * vectors + v]
+                    if several:
+                        before = emit.vector_load(self.sums.base, [place], self.vector, held)
+                        value = emit.op("arith.addf", [before, value], self.vector)
+                    emit.vector_store(value, self.sums.base, [place])
+
+    def _summed(self, way: Way) -> int:
+        """Return how many slabs of channels are added up at a time."""
+        return max(1, SUMMED[way.outputs] // self.lanes)
+
+    def _sums(
+        self, rows: int, vectors: int, image: Index, kernels: Index, part: Index, slabs: Index
+    ) -> list[ir.Value]:
+        emit, lanes = self.emit, self.lanes
+        last = emit.min(emit.add(part, slabs), self.image.slabs)
+        zero = emit.constant(self.vector, 0)
+        with emit.loop(part, last, 1, [zero] * (rows * vectors), KEEP) as slab:
+            at = emit.add(image, emit.mul(slab.counter, self.image.slab))
+            channel = emit.mul(slab.counter, lanes)
+            weights = emit.add(kernels, emit.mul(channel, self.panel))
+            count: Index = lanes
+            if self.inputs % lanes:
+                count = emit.min(emit.sub(self.inputs, channel), lanes)
+            with emit.loop(0, count, 1, slab.carried, KEEP) as step:
+                here = emit.add(weights, emit.mul(step.counter, self.panel))
+                columns = [
+                    emit.vector_load(self.kernels, [emit.add(here, v * lanes)], self.vector)
+                    for v in range(vectors)
+                ]
+                pixel = emit.add(at, step.counter)
+                result = []
+                for row in range(rows):
+                    place = emit.add(pixel, row * lanes)
+                    value = emit.splat(emit.load(self.image.base, [place]), self.vector)
+                    for v, column in enumerate(columns):
+                        held = step.carried[row * vectors + v]
+                        result.append(multiply_add(emit, self.machine.fma, value, column, held))
+                step.carry(result)
+            slab.carry(step.results)
+        return slab.results
+
+    def _tell(self) -> None:
+        """Note where an output of this thread was not finite."""
+        emit, element = self.emit, self.found.element
+        bad = emit.vector_load(self.sums.bad, [0], self.vector)
+        kind = ir.Attribute.parse("#vector.kind<add>")
+        total = emit.op("vector.reduction", [bad], element, kind=kind)
+        uno = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 14)
+        nan = emit.op("arith.cmpf", [total, total], emit.bool_type, predicate=uno)
+        with emit.when(nan):
+            emit.store(emit.index(1), self.again, [0])

@@ -1,0 +1,290 @@
+"""Recognising convolutions by kernels of 3 x 3 that a pass has transformed for Winograd's way.
+
+The pass leaves the nest as it is and notes on its block the tile and the transformed kernels, which
+the block is said to read besides.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.lowering.tir_to_vector.analysis import Nest
+from relax_mlir.lowering.tir_to_vector.contraction.epilogue import Epilogue
+from relax_mlir.lowering.tir_to_vector.contraction.pattern import match_product
+from relax_mlir.lowering.tir_to_vector.flat import (
+    FlatAccess,
+    FlatIter,
+    FlatNest,
+    NotFlat,
+    inner_dims,
+    linear,
+)
+from relax_mlir.lowering.tir_to_vector.windows.padding import Padded, match_first_reduction
+from relax_mlir.lowering.tir_to_vector.windows.window_epilogue import (
+    join_window,
+    walks,
+    window_nests,
+)
+from relax_mlir.lowering.tir_to_vector.winograd.transforms import TAPS
+
+# Iterators of the nest that is computed: images, groups, output channels of a group, rows and
+# columns; then input channels of a group and the window.
+IMAGES, GROUPS, OUTPUTS, ROWS, COLUMNS, INPUTS, DOWN, ACROSS = range(8)
+# A block's annotation: outputs of a tile along an axis, and output channels of a panel.
+WINOGRAD = "tir.winograd"
+_ZERO, _ONE = SymExpr.const(0), SymExpr.const(1)
+
+
+@dataclass
+class Winograd:
+    """A convolution that may be computed by transformed tiles.
+
+    Attributes:
+        flat: the nest over the iterators above, without the kernels.
+        source: the image, without padding.
+        padded: the padded copy that the nest stands for, None where there is none.
+        dims: of the image its dimensions of images, channels, rows and columns.
+        kernel: the access of the kernels, by iterators of the nest as it was.
+        walks: for each iterator above those of the nest as it was, the innermost last.
+        extents: how often those step.
+        epilogue: what is computed from each sum before it is stored, None for nothing.
+        followers: the nests that the epilogue stands for.
+    """
+
+    flat: FlatNest
+    source: ir.Value
+    padded: Padded | None
+    dims: tuple[int, int, int, int]
+    kernel: FlatAccess
+    walks: dict[int, list[int]]
+    extents: list[SymExpr]
+    epilogue: Epilogue | None = None
+    followers: list[Nest] = field(default_factory=list)
+
+    @property
+    def element(self) -> ir.Type:
+        """The type of what is added."""
+        return self.out.buffer.type.element_type
+
+    @property
+    def out(self) -> FlatAccess:
+        """Where sums go."""
+        return self.flat.accesses[self.flat.store]
+
+    @property
+    def along(self) -> int:
+        """The iterator along which vectors of sums are stored."""
+        return OUTPUTS if self.out.strides[OUTPUTS] == 1 else COLUMNS
+
+    @property
+    def nests(self) -> list[Nest]:
+        """What it stands for."""
+        return window_nests(self.flat, self.padded, self.followers)
+
+    def extent(self, position: int) -> SymExpr:
+        """Return how often an iterator steps."""
+        return self.flat.iters[position].extent
+
+    def before(self, axis: int) -> int:
+        """Return how many elements of padding are before the image along ROWS or COLUMNS."""
+        return 0 if self.padded is None else self.padded.before[self.dims[axis - 1]]
+
+    def size(self, axis: int) -> SymExpr:
+        """Return how many rows or columns of the image there are."""
+        if self.padded is not None:
+            return self.padded.sizes[self.dims[axis - 1]]
+        return self.extent(axis) + (TAPS - 1)
+
+    @property
+    def channels_last(self) -> bool:
+        """Whether channels of the image lie side by side."""
+        return self.dims[1] == 3
+
+    @property
+    def source_strides(self) -> list[SymExpr]:
+        """How far apart images, channels, rows and columns are."""
+        strides = [_ONE]
+        for dim in reversed(inner_dims(self.source)):
+            strides.insert(0, strides[0] * dim)
+        return [strides[d] for d in self.dims]
+
+    @property
+    def note(self) -> tuple[int, int, ir.Value] | None:
+        """The tile, the panel and the transformed kernels; None where no pass has made any."""
+        block = self.flat.nest.block
+        if "annotations" not in block.attributes:
+            return None
+        for named in ir.DictAttr(block.attributes["annotations"]):
+            if named.name == WINOGRAD:
+                outputs, panel = ir.DenseI64ArrayAttr(named.attr)
+                kernels = read_besides(self.flat.nest)
+                return None if kernels is None else (outputs, panel, kernels)
+        return None
+
+
+def read_besides(nest: Nest) -> ir.Value | None:
+    """Return the buffer that a block is said to read though none of its loads does."""
+    loaded = [load.buffer for load in nest.loads]
+    besides = (
+        view.operation.operands[0]
+        for view in nest.block.regions[0].blocks[0].operations
+        if view.operation.name == "tir.reads" and view.operation.operands[0] not in loaded
+    )
+    return next(besides, None)
+
+
+def find_winograd(tops: Sequence[ir.Operation]) -> Winograd | None:
+    """Return the convolution by 3 x 3 that the first of some nests is, or pads an image for."""
+    padded, flat = match_first_reduction(tops)
+    if flat is None or (padded is not None and not padded.is_zero):
+        return None
+
+    def match(extended: FlatNest) -> Winograd | None:
+        return _match(extended, padded)
+
+    found = match(flat)
+    if found is None:
+        return None
+    joined = join_window(
+        flat, tops[1 if padded is None else 3 :], match, lambda each: walks(each.flat, each.along)
+    )
+    if joined is None:
+        return found
+    return replace(joined.found, epilogue=joined.epilogue, followers=joined.followers)
+
+
+def _match(flat: FlatNest, padded: Padded | None) -> Winograd | None:
+    product = match_product(flat)
+    if isinstance(product, str) or flat.init is None:
+        return None
+    sides, out = product
+    if any(str(x.buffer.type.element_type) != "f32" for x in (out, *(s for s, _ in sides))):
+        return None
+    if ir.FloatAttr(flat.init).value != 0:
+        return None
+    for (image, _), (kernel, _) in (sides, sides[::-1]):
+        found = _assign(flat, image, kernel, padded)
+        if found is not None and any(found.out.strides[i] == 1 for i in (OUTPUTS, COLUMNS)):
+            return found
+    return None
+
+
+def _assign(
+    flat: FlatNest, image: FlatAccess, kernel: FlatAccess, padded: Padded | None
+) -> Winograd | None:
+    if padded is not None and padded.buffer != image.buffer:
+        return None
+    terms = _terms(flat, image)
+    if terms is None or len(terms) != 4:
+        return None
+    spatial = [i for i, it in enumerate(flat.iters) if not it.reduction]
+    windows = [d for d, found in enumerate(terms) if _is_window(flat, found)]
+    depth = [
+        d for d, found in enumerate(terms)
+        if d not in windows and any(flat.iters[i].reduction for i in found)
+    ]  # fmt: skip
+    rest = [d for d in range(4) if d not in (*windows, *depth)]
+    if (len(windows), len(depth), len(rest)) != (2, 1, 1) or windows[1] != max(*windows, *rest):
+        return None
+    if 3 not in (depth[0], windows[1]):
+        return None
+    known: dict[int, list[int]] = {IMAGES: list(terms[rest[0]])}
+    for axis, step, d in ((ROWS, DOWN, windows[0]), (COLUMNS, ACROSS, windows[1])):
+        known[axis] = [i for i in terms[d] if i in spatial]
+        known[step] = [i for i in terms[d] if i not in spatial]
+    known[INPUTS] = [i for i in terms[depth[0]] if i not in spatial]
+    known[GROUPS] = [i for i in terms[depth[0]] if i in spatial]
+    taken = [i for found in known.values() for i in found]
+    known[OUTPUTS] = [i for i in spatial if i not in taken]
+    if len(taken) != len(set(taken)) or not _is_whole(flat, terms, known, depth[0], rest[0]):
+        return None
+    seen = [i for i, stride in enumerate(kernel.strides) if stride != 0]
+    if any(i in seen for axis in (IMAGES, ROWS, COLUMNS) for i in known[axis]):
+        return None
+    if padded is not None and any(padded.before[d] or padded.after[d] for d in (*depth, *rest)):
+        return None
+    own = next(op for op in flat.slice if flat.accesses.get(op) is kernel)
+    merged = _merged(flat, known, own)
+    if merged is None:
+        return None
+    source = image.buffer if padded is None else padded.source
+    dims = (rest[0], depth[0], windows[0], windows[1])
+    return Winograd(merged, source, padded, dims, kernel, known, [it.extent for it in flat.iters])
+
+
+def _terms(flat: FlatNest, image: FlatAccess) -> list[dict[int, int]] | None:
+    """Return for each dimension of an image the iterators that index it, with their factors."""
+    nest = flat.nest
+    access = next(load for load in nest.loads if flat.accesses.get(load.op) is image)
+    order = sorted(range(len(nest.types)), key=lambda i: nest.loop_of[i])
+    result = []
+    for expr in access.exprs:
+        try:
+            constant, factors = linear(expr) if expr is not None else (1, {})
+        except NotFlat:
+            return None
+        if constant != 0:
+            return None
+        result.append({order.index(i): factor for i, factor in factors.items() if factor})
+    return result
+
+
+def _is_window(flat: FlatNest, terms: dict[int, int]) -> bool:
+    steps = [i for i in terms if flat.iters[i].reduction]
+    return (
+        len(terms) == 2
+        and len(steps) == 1
+        and flat.iters[steps[0]].extent == TAPS
+        and all(factor == 1 for factor in terms.values())
+    )
+
+
+def _is_whole(
+    flat: FlatNest, terms: list[dict[int, int]], known: dict[int, list[int]], depth: int, batch: int
+) -> bool:
+    """Whether iterators are as many as they should be, and walk all channels of their group."""
+    counts = {axis: len(found) for axis, found in known.items()}
+    if any(counts[axis] != 1 for axis in (ROWS, COLUMNS, INPUTS, DOWN, ACROSS)):
+        return False
+    if max(counts[IMAGES], counts[GROUPS]) > 1 or not counts[OUTPUTS]:
+        return False
+    (channel,) = known[INPUTS]
+    ones = (*terms[batch].values(), terms[depth][channel])
+    if any(factor != 1 for factor in ones):
+        return False
+    if any(flat.iters[i].extent.value is None for i in known[OUTPUTS]):
+        return False
+    size = flat.iters[channel].extent.value
+    groups = (flat.iters[i].extent.value for i in known[GROUPS])
+    return (
+        size is not None
+        and None not in groups
+        and all(terms[depth][i] == size for i in known[GROUPS])
+        and sum(it.reduction for it in flat.iters) == 3
+    )
+
+
+def _merged(flat: FlatNest, known: dict[int, list[int]], kernel: ir.Operation) -> FlatNest | None:
+    """Return the nest over its eight iterators, without the kernels, None where they differ."""
+    accesses = {}
+    for op, access in flat.accesses.items():
+        if op == kernel:
+            continue
+        strides = []
+        for axis in range(ACROSS + 1):
+            found = known[axis]
+            for outer, inner in pairwise(found):
+                reach = access.strides[inner] * flat.iters[inner].extent
+                if access.strides[outer] != reach:
+                    return None
+            strides.append(access.strides[found[-1]] if found else _ZERO)
+        accesses[op] = FlatAccess(access.buffer, access.offset, strides)
+    iters = []
+    for axis in range(ACROSS + 1):
+        extent = _ONE
+        for i in known[axis]:
+            extent = extent * flat.iters[i].extent
+        iters.append(FlatIter(extent, axis > COLUMNS))
+    return replace(flat, iters=iters, accesses=accesses, counters={})

@@ -1,0 +1,232 @@
+"""When Winograd's way pays, and how large its blocks are, by counts of instructions and bytes."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.lowering.tir_to_vector.emit import Emitter
+from relax_mlir.lowering.tir_to_vector.machine import Machine
+from relax_mlir.lowering.tir_to_vector.winograd.pattern import (
+    COLUMNS,
+    GROUPS,
+    IMAGES,
+    INPUTS,
+    OUTPUTS,
+    ROWS,
+    Winograd,
+)
+from relax_mlir.lowering.tir_to_vector.winograd.transforms import TAPS
+
+# Sums are added up over so many channels at a time, so that errors do not grow with their number;
+# those of small tiles are small.
+SUMMED = {2: 64, 4: 16}
+# Direct sums have to take so many times as long before another way is taken.
+MARGIN = 1.25
+# Cycles that the transforms of a vector of channels of one tile take, about; most are stores.
+_TRANSFORM = {2: 110, 4: 230}
+# The part of them that is the image's.
+_OF_IMAGE = 2 / 3
+# Bytes of transformed kernels that come in a cycle, from memory at worst; of those that another
+# thread reads, too.
+_BYTES, _BYTES_AGAIN = 6, 16
+# Cycles from a multiply-add to the next that needs its sum: so many sums keep the units busy.
+_LATENCY = 8
+# Tiles of a run along a row: what the first-level cache holds of all its rows and a vector wide.
+_RUN_PIXELS = 64
+_MOST_VECTORS = 4
+# Tiles of a register tile for a rest of unknown size.
+_REST = 4
+# Most of them where their number is unknown, which may be little more than that.
+_UNKNOWN = 8
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a way takes in cycles: `fixed`, and so many for each tile or pixel."""
+
+    fixed: float
+    each: float
+
+
+def direct_cost(found: Winograd, machine: Machine) -> Cost:
+    """Return the cost of direct sums, for each pixel."""
+    return Cost(0.0, _steps(found, machine) * TAPS * TAPS / machine.fma_units)
+
+
+def winograd_cost(found: Winograd, machine: Machine, outputs: int) -> Cost:
+    """Return the cost of tiles of so many outputs along an axis, for each tile."""
+    lanes = _lanes(machine)
+    groups, inputs, channels = (found.extent(axis).value or 1 for axis in (GROUPS, INPUTS, OUTPUTS))
+    side = outputs + TAPS - 1
+    vectors = groups * (-(-inputs // lanes) + -(-channels // lanes))
+    more = 4 * groups * inputs * channels * (side * side - TAPS * TAPS)
+    tile = _steps(found, machine) * side * side / machine.fma_units + vectors * _TRANSFORM[outputs]
+    return Cost(more / _BYTES, tile)
+
+
+@dataclass(frozen=True)
+class Shared:
+    """What takes a thread how many cycles, of threads that share runs of tiles or panels.
+
+    Attributes:
+        runs: a tile, all of which it computes.
+        panels: a tile, of which it computes its panels; it transforms the image for them by itself.
+        kernels: all kernels, less those of its panels.
+    """
+
+    runs: int
+    panels: int
+    kernels: int
+
+
+def shared_cost(
+    found: Winograd, machine: Machine, outputs: int, panels: int, threads: int
+) -> Shared:
+    """Return what so many threads take that share the tiles of so many outputs along an axis."""
+    lanes = _lanes(machine)
+    groups, inputs, channels = (found.extent(axis).value or 1 for axis in (GROUPS, INPUTS, OUTPUTS))
+    tile = winograd_cost(found, machine, outputs).each
+    image = groups * -(-inputs // lanes) * _TRANSFORM[outputs] * _OF_IMAGE
+    share = -(-panels // threads) / panels
+    kernels = 4 * groups * inputs * channels * (outputs + TAPS - 1) ** 2 / _BYTES_AGAIN
+    return Shared(int(tile), int(image + (tile - image) * share), int(kernels * (1 - share)))
+
+
+def best_outputs(found: Winograd, machine: Machine, most: int) -> int | None:
+    """Return how large tiles should be, None where direct sums are as good, for what is known.
+
+    Args:
+        found: the convolution; of sizes that are known only at run time large ones are supposed.
+        machine: what for.
+        most: the largest tile that is wanted.
+    """
+    best: tuple[float, int] | None = None
+    direct = direct_cost(found, machine).each
+    count, rows, columns = (found.extent(axis).value for axis in (IMAGES, ROWS, COLUMNS))
+    for outputs in _TRANSFORM:
+        if outputs > most:
+            continue
+        cost = winograd_cost(found, machine, outputs)
+        if rows is None or columns is None or count is None:
+            total, against = cost.each, direct * outputs * outputs
+        else:
+            tiles = count * -(-rows // outputs) * -(-columns // outputs)
+            total, against = cost.fixed + cost.each * tiles, direct * count * rows * columns
+        if total * MARGIN < against and (best is None or total / against < best[0]):
+            best = total / against, outputs
+    return None if best is None else best[1]
+
+
+def panel_vectors(found: Winograd, machine: Machine) -> int:
+    """Return how many vectors of output channels go through the image at a time."""
+    blocks = -(-(found.extent(OUTPUTS).value or 1) // _lanes(machine))
+    costs = {}
+    for vectors in range(1, min(_MOST_VECTORS, blocks) + 1):
+        rows = tile_rows(machine, vectors)
+        costs[vectors] = -(-blocks // vectors) * _step(rows, vectors) / rows
+    return min(costs, key=lambda vectors: (costs[vectors], abs(vectors - 2)))
+
+
+def tile_rows(machine: Machine, vectors: int) -> int:
+    """Return how many tiles a register tile takes at most."""
+    return max(1, (machine.registers - 1 - vectors) // vectors)
+
+
+def knows_tiles(found: Winograd) -> bool:
+    """Whether the number of tiles is known, so that a pass has chosen them for it."""
+    return all(found.extent(axis).value is not None for axis in (IMAGES, ROWS, COLUMNS))
+
+
+def quicker(
+    found: Winograd, emit: Emitter, machine: Machine, tiles: Sequence[int]
+) -> tuple[ir.Value, ir.Value]:
+    """Return which way is quickest, for an image whose sizes are known at run time.
+
+    Args:
+        found: the convolution.
+        emit: where to write.
+        machine: what for.
+        tiles: outputs of tiles along an axis, of one size or two.
+
+    Returns:
+        Whether some tiles are quicker than direct sums, and whether the first ones are quickest.
+    """
+    images, rows, columns = (emit.size(found.extent(a)) for a in (IMAGES, ROWS, COLUMNS))
+    taken = []
+    for outputs in tiles:
+        cost = winograd_cost(found, machine, outputs)
+        high, wide = (emit.div(emit.add(size, outputs - 1), outputs) for size in (rows, columns))
+        count = emit.mul(emit.mul(images, high), wide)
+        each = emit.mul(count, int(cost.each * MARGIN))
+        taken.append(emit.add(each, int(cost.fixed * MARGIN)))
+    pixels = emit.mul(emit.mul(images, rows), columns)
+    direct = emit.mul(pixels, int(direct_cost(found, machine).each))
+    best = emit.min(taken[0], taken[-1])
+    return emit.compare("slt", best, direct), emit.compare("sle", taken[0], taken[-1])
+
+
+@dataclass(frozen=True)
+class BlockSizes:
+    """How tiles of an image are taken together.
+
+    Attributes:
+        run: tiles beside each other that are transformed together.
+        tiles: most tiles of a block: a few runs.
+        rows: tiles of a register tile.
+        rest: tiles of the one for what is left.
+    """
+
+    run: int
+    tiles: int
+    rows: int
+    rest: int
+
+    @property
+    def room(self) -> int:
+        """Tiles that memory is for: register tiles are whole."""
+        return self.tiles + self.rest - 1
+
+
+def block_sizes(found: Winograd, machine: Machine, outputs: int, panel: int) -> BlockSizes:
+    """Return the blocks that stay in the second-level cache with what is made of them."""
+    lanes = _lanes(machine)
+    inputs = -(-(found.extent(INPUTS).value or 1) // lanes) * lanes
+    side = outputs + TAPS - 1
+    fit = max(1, machine.l2_bytes * 3 // 4 // (4 * side * side * (inputs + panel)))
+    run = max(1, min(fit, _RUN_PIXELS // outputs))
+    most = tile_rows(machine, panel // lanes)
+    across = found.extent(COLUMNS).value
+    wide = run if across is None else max(1, -(-across // outputs))
+    run = -(-wide // -(-wide // run))
+    count, rows = found.extent(IMAGES).value, found.extent(ROWS).value
+    if across is None or count is None or rows is None:
+        most = min(most, _UNKNOWN)
+        return BlockSizes(run, max(run, fit // most * most), most, min(_REST, most))
+    runs = max(1, fit // run)
+    everything = max(1, count * -(-rows // outputs) * -(-wide // run))
+    runs = -(-everything // -(-everything // runs))
+    tiles = runs * run
+    vectors = panel // lanes
+    size = min(range(1, min(most, tiles) + 1), key=lambda r: (_cost(r, tiles, vectors), -r))
+    left = tiles % size
+    return BlockSizes(run, tiles, size, left or min(_REST, size))
+
+
+def _cost(rows: int, tiles: int, vectors: int) -> float:
+    left = tiles % rows
+    return tiles // rows * _step(rows, vectors) + (_step(left, vectors) if left else 0)
+
+
+def _step(rows: int, vectors: int) -> int:
+    """Return what a step of the innermost loop takes; two loads go with two multiply-adds."""
+    return max(rows * vectors, rows + vectors, _LATENCY) + 1
+
+
+def _steps(found: Winograd, machine: Machine) -> float:
+    """Return the multiply-adds of vectors for each element of the window and pixel."""
+    groups, inputs, channels = (found.extent(axis).value or 1 for axis in (GROUPS, INPUTS, OUTPUTS))
+    return groups * inputs * -(-channels // _lanes(machine))
+
+
+def _lanes(machine: Machine) -> int:
+    return max(1, machine.vector_bits // 32)

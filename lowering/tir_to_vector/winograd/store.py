@@ -1,0 +1,178 @@
+"""The last step of Winograd's way: sums of products to outputs, and what is computed from those."""
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.lowering.tir_to_vector.contraction.epilogue import Finish
+from relax_mlir.lowering.tir_to_vector.contraction.operands import Layout
+from relax_mlir.lowering.tir_to_vector.emit import Emitter
+from relax_mlir.lowering.tir_to_vector.index_emit import Index
+from relax_mlir.lowering.tir_to_vector.machine import Machine
+from relax_mlir.lowering.tir_to_vector.maps.transposed import transpose
+from relax_mlir.lowering.tir_to_vector.winograd.image import Run
+from relax_mlir.lowering.tir_to_vector.winograd.pattern import (
+    COLUMNS,
+    GROUPS,
+    IMAGES,
+    OUTPUTS,
+    ROWS,
+    Winograd,
+)
+from relax_mlir.lowering.tir_to_vector.winograd.ways import Way, Ways
+
+
+class TransformedSums:
+    """Sums of products of a block for a panel of channels, `[element][tile][channel]`.
+
+    Attributes:
+        base: the memory.
+        element: how far apart the elements of a tile are.
+        bad: a vector in memory, NaN in some lane once an output was infinite or NaN.
+    """
+
+    def __init__(self, found: Winograd, emit: Emitter, machine: Machine, ways: Ways) -> None:
+        self._found, self._emit, self._ways, self._panel = found, emit, ways, ways.panel
+        self._outputs = ways.pick(lambda way: way.outputs)
+        self._lanes = machine.lanes(found.element) or 1
+        self._vector = ir.VectorType.get([self._lanes], found.element)
+        self.element = ways.pick(self._element)
+        self._row = ways.pick(self._line)
+        self._channels = found.extent(OUTPUTS).value or 1
+        self._extents = [emit.size(found.extent(axis)) for axis in (ROWS, COLUMNS)]
+        self._finish: Finish | None = None
+        if found.epilogue is None:
+            self._out = Layout(found.out, emit)
+        else:
+            self._finish = Finish(found.epilogue, found.out.buffer, found.along, emit, machine)
+
+    def _element(self, way: Way) -> int:
+        lines = way.sizes.room * self._panel // self._lanes
+        return (lines + 1 + lines % 2) * self._lanes
+
+    def _line(self, way: Way) -> int:
+        return (way.sizes.run * way.outputs + self._lanes) * self._lanes
+
+    def allocate(self) -> None:
+        """Make room for a block and a run."""
+        emit, ways, element = self._emit, self._ways, self._found.element
+        self.base = emit.alloc(ways.most(lambda way: way.side**2 * self._element(way)), element)
+        self._copy = emit.alloc(ways.most(lambda way: way.side * self._line(way)), element)
+        self._square = emit.alloc(self._lanes * self._lanes, element)
+        self.bad = emit.alloc(self._lanes, element)
+        emit.vector_store(emit.constant(self._vector, 0), self.bad, [0])
+
+    def write(self, run: Run, group: Index, panel: Index) -> None:
+        """Write the outputs of a run of tiles.
+
+        Args:
+            run: the tiles.
+            group: the number of their group.
+            panel: that of the panel in the group.
+        """
+        emit, lanes = self._emit, self._lanes
+        first = emit.mul(panel, self._panel)
+        left = emit.min(emit.sub(self._channels, first), self._panel)
+        rows, columns = (
+            emit.min(emit.sub(extent, at), most)
+            for extent, at, most in zip(
+                self._extents, (run.row, run.column),
+                (self._outputs, emit.mul(run.tiles, self._outputs)), strict=True,
+            )
+        )  # fmt: skip
+        with emit.loop(0, left, lanes) as vector:
+
+            def transformed(way: Way, vector: Index = vector.counter) -> None:
+                self._across(way, run, vector)
+                self._down(way, columns)
+
+            self._ways.each(transformed)
+            channel = emit.add(first, vector.counter)
+            env = {IMAGES: run.image, GROUPS: group}
+            live = emit.min(emit.sub(left, vector.counter), lanes)
+            if self._found.along == OUTPUTS:
+                self._pixels(env, run, channel, live, (rows, columns))
+            else:
+                self._turned(env, run, channel, live, (rows, columns))
+
+    def _across(self, way: Way, run: Run, vector: Index) -> None:
+        """Map the rows of each tile to sums for its outputs' columns."""
+        emit, lanes, element = self._emit, self._lanes, self._element(way)
+        start = emit.add(emit.mul(run.first, self._panel), vector)
+        with emit.loop(0, run.tiles) as tile, emit.loop(0, way.side) as step:
+            at = emit.add(start, emit.mul(tile.counter, self._panel))
+            at = emit.add(at, emit.mul(step.counter, way.side * element))
+            products = [
+                emit.vector_load(self.base, [emit.add(at, i * element)], self._vector)
+                for i in range(way.side)
+            ]
+            to = emit.mul(tile.counter, way.outputs * lanes)
+            to = emit.add(to, emit.mul(step.counter, self._line(way)))
+            for number, value in enumerate(way.transforms.sums(products)):
+                emit.vector_store(value, self._copy, [emit.add(to, number * lanes)])
+
+    def _down(self, way: Way, columns: Index) -> None:
+        """Map columns to the outputs where they are, and see whether these are finite."""
+        emit, lanes = self._emit, self._lanes
+        zero = emit.constant(self._vector, 0)
+        bad = emit.vector_load(self.bad, [0], self._vector)
+        with emit.loop(0, columns, 1, [bad]) as column:
+            at = emit.mul(column.counter, lanes)
+            places = [emit.add(at, step * self._line(way)) for step in range(way.side)]
+            values = [emit.vector_load(self._copy, [place], self._vector) for place in places]
+            (bad,) = column.carried
+            for place, value in zip(places, way.transforms.sums(values), strict=False):
+                emit.vector_store(value, self._copy, [place])
+                # Nothing times zero is NaN but what is infinite or NaN.
+                bad = emit.fused(value, zero, bad)
+            column.carry([bad])
+        emit.vector_store(column.results[0], self.bad, [0])
+
+    def _pixels(
+        self, env: dict[int, Index], run: Run, channel: Index, live: Index,
+        sizes: tuple[Index, Index],
+    ) -> None:  # fmt: skip
+        """Write vectors of channels."""
+        emit = self._emit
+        mask = None if self._channels % self._lanes == 0 else emit.mask(live, self._lanes)
+        with emit.loop(0, sizes[0]) as row, emit.loop(0, sizes[1]) as column:
+            at = emit.mul(row.counter, self._row)
+            at = emit.add(at, emit.mul(column.counter, self._lanes))
+            value = emit.vector_load(self._copy, [at], self._vector)
+            there = {
+                **env,
+                ROWS: emit.add(run.row, row.counter),
+                COLUMNS: emit.add(run.column, column.counter),
+            }
+            self._put(there, value, OUTPUTS, channel, mask)
+
+    def _turned(
+        self, env: dict[int, Index], run: Run, channel: Index, live: Index,
+        sizes: tuple[Index, Index],
+    ) -> None:  # fmt: skip
+        """Write vectors of pixels that lie beside each other."""
+        emit, lanes = self._emit, self._lanes
+        with emit.loop(0, sizes[0]) as row, emit.loop(0, sizes[1], lanes) as column:
+            at = emit.mul(row.counter, self._row)
+            at = emit.add(at, emit.mul(column.counter, lanes))
+            pixels = [
+                emit.vector_load(self._copy, [emit.add(at, lane * lanes)], self._vector)
+                for lane in range(lanes)
+            ]
+            for lane, value in enumerate(transpose(emit, pixels)):
+                emit.vector_store(value, self._square, [lane * lanes])
+            mask = emit.mask(emit.sub(sizes[1], column.counter), lanes)
+            there = {**env, ROWS: emit.add(run.row, row.counter)}
+            where = emit.add(run.column, column.counter)
+            with emit.loop(0, live) as lane:
+                value = emit.vector_load(
+                    self._square, [emit.mul(lane.counter, lanes)], self._vector
+                )
+                here = {**there, OUTPUTS: emit.add(channel, lane.counter)}
+                self._put(here, value, COLUMNS, where, mask)
+
+    def _put(
+        self, env: dict[int, Index], value: ir.Value, along: int, at: Index, mask: ir.Value | None
+    ) -> None:
+        if self._finish is not None:
+            self._finish.at(env)(value, at, mask)
+            return
+        place = self._out.at({**env, along: at}).offset
+        self._emit.vector_store(value, self._out.base, [place], mask)
