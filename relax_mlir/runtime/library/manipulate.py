@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from relax_mlir.errors import ArgumentTypeError, ShapeMismatchError
-from relax_mlir.runtime.library_support import axes as distinct_axes
-from relax_mlir.runtime.library_support import check, size_of, tensors
+from relax_mlir.runtime.library.operands import axes as distinct_axes
+from relax_mlir.runtime.library.operands import check, size_of, tensors
 from relax_mlir.runtime.values import describe
 
 _Array = np.ndarray

@@ -6,10 +6,48 @@ from typing import Any
 
 import numpy as np
 
-from relax_mlir.runtime.library_support import axes, check, widen
+from relax_mlir.runtime.library.elementwise import divide
+from relax_mlir.runtime.library.operands import axes, check, widen
 from relax_mlir.runtime.values import numpy_dtype
 
 _Array = np.ndarray
+
+
+def _limit(dtype: np.dtype, largest: bool) -> Any:
+    """Return the largest or smallest value of a dtype."""
+    if dtype == np.dtype("bool"):
+        return largest
+    if dtype.kind == "f":
+        return math.inf if largest else -math.inf
+    return np.iinfo(dtype).max if largest else np.iinfo(dtype).min
+
+
+def _mean(x: _Array, axis: tuple[int, ...], keepdims: bool) -> Any:
+    wide = x.dtype if x.dtype.kind == "f" else np.dtype(f"{x.dtype.kind}8")
+    total = np.asarray(np.sum(x, axis=axis, dtype=wide, keepdims=keepdims))
+    return divide(total, np.array(math.prod([x.shape[i] for i in axis]), wide))
+
+
+# Of no elements, each is the identity of what it combines.
+_REDUCTIONS: dict[str, Callable[[_Array, tuple[int, ...], bool], Any]] = {
+    "sum": lambda x, axis, keep: np.sum(x, axis=axis, dtype=x.dtype, keepdims=keep),
+    "prod": lambda x, axis, keep: np.prod(x, axis=axis, dtype=x.dtype, keepdims=keep),
+    "max": lambda x, axis, keep: x.max(axis=axis, keepdims=keep, initial=_limit(x.dtype, False)),
+    "min": lambda x, axis, keep: x.min(axis=axis, keepdims=keep, initial=_limit(x.dtype, True)),
+    "mean": _mean,
+}
+
+
+def _reduction(name: str) -> Callable[..., Any]:
+    combine = _REDUCTIONS[name]
+    kinds = "iuf" if name == "mean" else "biuf"
+
+    def compute(x: _Array, axis: Sequence[int] | None = None, keepdims: bool = False) -> Any:
+        check(x, kinds)
+        result = np.asarray(combine(widen(x), axes(axis, x.ndim), keepdims))
+        return result.astype(x.dtype, copy=False)
+
+    return compute
 
 
 def _variance(x: _Array, axis: Sequence[int] | None, keepdims: bool) -> Any:
@@ -74,6 +112,7 @@ def _scan(combine: np.ufunc, identity: int) -> Callable[..., Any]:
 
 # Name -> function of the operands, then the attributes in their declared order.
 REDUCE: dict[str, Callable[..., Any]] = {
+    **{name: _reduction(name) for name in _REDUCTIONS},
     "variance": _moment(False),
     "std": _moment(True),
     "all": _truth(np.all),

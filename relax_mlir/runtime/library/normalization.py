@@ -1,15 +1,30 @@
-"""Normalisation on whatever shapes and dtypes arrive (D0)."""
+"""Softmax and normalisation on whatever shapes and dtypes arrive (D0)."""
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from relax_mlir.errors import ShapeMismatchError
-from relax_mlir.runtime.library_support import axes as normalize_axes
-from relax_mlir.runtime.library_support import check, check_pair, widen
+from relax_mlir.runtime.library.operands import axes as normalize_axes
+from relax_mlir.runtime.library.operands import check, check_pair, widen
 
 _Array = np.ndarray
+
+
+def _softmax(logarithm: bool) -> Callable[..., Any]:
+    def compute(x: _Array, axis: int = -1) -> Any:
+        check(x, "f")
+        (axis,) = normalize_axes([axis], x.ndim)
+        wide = widen(x)
+        shifted = wide - wide.max(axis=axis, keepdims=True, initial=-math.inf)
+        powers = np.exp(shifted)
+        total = powers.sum(axis=axis, keepdims=True)
+        result = shifted - np.log(total) if logarithm else powers / total
+        return result.astype(x.dtype, copy=False)
+
+    return compute
 
 
 def _batch_norm(
@@ -114,6 +129,8 @@ def _group_norm(
 
 # Name -> function of the operands, then the attributes in their declared order.
 NORMALIZATION: dict[str, Callable[..., Any]] = {
+    "softmax": _softmax(False),
+    "log_softmax": _softmax(True),
     "batch_norm": _batch_norm,
     "layer_norm": _layer_norm,
     "rms_norm": _rms_norm,

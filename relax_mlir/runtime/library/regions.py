@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from relax_mlir.errors import ArgumentTypeError, ShapeMismatchError
-from relax_mlir.runtime.library_support import check
+from relax_mlir.runtime.library.operands import check
 
 _Array = np.ndarray
 # A bin of a region with infinite corners has so many samples at most.

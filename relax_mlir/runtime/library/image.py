@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from relax_mlir.errors import ArgumentTypeError, ShapeMismatchError
-from relax_mlir.runtime.library_support import check, size_of
+from relax_mlir.runtime.library.operands import check, size_of
 from relax_mlir.runtime.values import numpy_dtype
 
 _Array = np.ndarray

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from relax_mlir.errors import ArgumentTypeError, ShapeMismatchError
-from relax_mlir.runtime.library_support import check, check_pair
+from relax_mlir.runtime.library.operands import check, check_pair
 
 _Array = np.ndarray
 

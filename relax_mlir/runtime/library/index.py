@@ -7,8 +7,8 @@ import numpy as np
 
 from relax_mlir.errors import ArgumentTypeError, ShapeMismatchError
 from relax_mlir.runtime.builtins import binary_broadcast_shape_infer
-from relax_mlir.runtime.library_support import axes as distinct_axes
-from relax_mlir.runtime.library_support import check, check_pair, tensors
+from relax_mlir.runtime.library.operands import axes as distinct_axes
+from relax_mlir.runtime.library.operands import check, check_pair, tensors
 
 _Array = np.ndarray
 _NOTHING = "there is nothing to take from an axis of length 0"

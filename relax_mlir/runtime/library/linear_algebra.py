@@ -8,9 +8,25 @@ import numpy as np
 
 from relax_mlir.errors import ArgumentTypeError, ShapeMismatchError
 from relax_mlir.runtime.builtins import binary_broadcast_shape_infer
-from relax_mlir.runtime.library_support import check, check_pair, widen
+from relax_mlir.runtime.library.operands import check, check_pair, widen
+from relax_mlir.runtime.values import describe, numpy_dtype
 
 _Array = np.ndarray
+
+
+def _matmul(a: _Array, b: _Array, out_dtype: str | None = None) -> Any:
+    dtype = numpy_dtype(out_dtype) if out_dtype else None
+    if dtype is None or not all(getattr(x, "dtype", dtype).kind in "iu" for x in (a, b)):
+        check_pair(a, b)
+    if not a.ndim or not b.ndim:
+        raise ArgumentTypeError(
+            f"operands must have at least one dimension, got {describe(a)} and {describe(b)}"
+        )
+    if a.shape[-1] != b.shape[-2 if b.ndim > 1 else -1]:
+        raise ShapeMismatchError(f"shapes {a.shape} and {b.shape} do not match")
+    binary_broadcast_shape_infer(a.shape[:-2], b.shape[:-2])
+    wide = [widen(x) if dtype is None else widen(x.astype(dtype)) for x in (a, b)]
+    return np.asarray(np.matmul(*wide)).astype(dtype or a.dtype, copy=False)
 
 
 def _linear(data: _Array, weight: _Array, bias: Any = ()) -> Any:
@@ -60,6 +76,7 @@ def _einsum(operands: tuple[_Array, ...], subscripts: str) -> Any:
 
 # Name -> function of the operands, then the attributes in their declared order.
 LINEAR_ALGEBRA: dict[str, Callable[..., Any]] = {
+    "matmul": _matmul,
     "linear": _linear,
     "outer": _outer,
     "einsum": _einsum,

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from relax_mlir.errors import ArgumentTypeError, ShapeMismatchError
-from relax_mlir.runtime.library_support import widen
+from relax_mlir.runtime.library.operands import widen
 from relax_mlir.runtime.values import describe, numpy_dtype
 
 _Array = np.ndarray

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from relax_mlir.errors import ShapeMismatchError
-from relax_mlir.runtime.library_support import axes, check
+from relax_mlir.runtime.library.operands import axes, check
 from relax_mlir.runtime.values import numpy_dtype
 
 _Array = np.ndarray

@@ -8,11 +8,28 @@ import numpy as np
 
 from relax_mlir.errors import ArgumentTypeError, ShapeMismatchError
 from relax_mlir.runtime.builtins import binary_broadcast_shape_infer
-from relax_mlir.runtime.library_support import axes, check, check_pair, widen
+from relax_mlir.runtime.library.operands import axes, check, check_pair, widen
 
 _Array = np.ndarray
 _BOOL = np.dtype("bool")
 _SELU_ALPHA, _SELU_SCALE = 1.6732632423543772, 1.0507009873554805
+
+
+def _erf(x: _Array) -> _Array:
+    values = map(math.erf, x.reshape(x.size).tolist())
+    return np.fromiter(values, np.float64, x.size).reshape(x.shape).astype(x.dtype)
+
+
+def _sigmoid(x: _Array) -> _Array:
+    one = x.dtype.type(1)
+    return one / (one + np.exp(-x))
+
+
+def _gelu(x: _Array) -> _Array:
+    # 1 + erf would leave no digits of what is far below zero.
+    wide = x.astype(np.float64)
+    values = map(math.erfc, (wide * -math.sqrt(0.5)).reshape(x.size).tolist())
+    return wide * 0.5 * np.fromiter(values, np.float64, x.size).reshape(x.shape)
 
 
 def _gelu_tanh(x: _Array) -> _Array:
@@ -28,6 +45,30 @@ def _selu(x: _Array) -> _Array:
     return np.where(x > 0, x * scalar(_SELU_SCALE), below)
 
 
+def _truncated(a: _Array, b: _Array) -> Any:
+    """Divide integers towards zero; by zero it is 0, as in the compiled kernels."""
+    quotient = np.floor_divide(a, b)
+    if a.dtype.kind == "i":
+        uneven = (np.remainder(a, b) != 0) & ((a < 0) != (b < 0))
+        quotient = quotient + uneven.astype(a.dtype)
+    return quotient
+
+
+def divide(a: _Array, b: _Array) -> Any:
+    """Divide floats as they are, integers towards zero."""
+    return np.divide(a, b) if a.dtype.kind == "f" else _truncated(a, b)
+
+
+def _power(a: _Array, b: _Array) -> Any:
+    if a.dtype.kind != "i" or not (b < 0).any():
+        return np.power(a, b)
+    scalar = a.dtype.type
+    # The reciprocal of an integer is an integer only for 1 and -1; towards zero all others are 0.
+    sign = np.where((b & scalar(1)) == 1, scalar(-1), scalar(1))
+    inverse = np.where(a == 1, scalar(1), np.where(a == -1, sign, scalar(0)))
+    return np.where(b < 0, inverse, np.power(a, np.maximum(b, scalar(0))))
+
+
 # Name -> (function, kinds of dtypes, whether the result is of bools).
 _UNARY: dict[str, tuple[Callable[[_Array], Any], str, bool]] = {
     **{
@@ -36,12 +77,23 @@ _UNARY: dict[str, tuple[Callable[[_Array], Any], str, bool]] = {
             "acos": "arccos", "acosh": "arccosh", "asin": "arcsin", "asinh": "arcsinh",
             "atan": "arctan", "atanh": "arctanh", "cosh": "cosh", "sinh": "sinh", "tan": "tan",
             "exp2": "exp2", "expm1": "expm1", "log10": "log10", "log1p": "log1p", "log2": "log2",
-            "trunc": "trunc",
+            "trunc": "trunc", "floor": "floor", "ceil": "ceil", "round": "rint", "exp": "exp",
+            "log": "log", "sqrt": "sqrt", "sin": "sin", "cos": "cos", "tanh": "tanh",
         }.items()
     },
+    "rsqrt": (lambda x: x.dtype.type(1) / np.sqrt(x), "f", False),
+    "erf": (_erf, "f", False),
+    "sigmoid": (_sigmoid, "f", False),
+    "silu": (lambda x: x * _sigmoid(x), "f", False),
+    "gelu": (_gelu, "f", False),
     "gelu_tanh": (_gelu_tanh, "f", False),
     "selu": (_selu, "f", False),
     "relu6": (lambda x: np.minimum(np.maximum(x, x.dtype.type(0)), x.dtype.type(6)), "iuf", False),
+    "relu": (lambda x: np.maximum(x, x.dtype.type(0)), "biuf", False),
+    "square": (lambda x: x * x, "biuf", False),
+    "abs": (np.abs, "biuf", False),
+    # As in numpy, bools have no negative, and no difference below.
+    "negative": (np.negative, "iuf", False),
     "sign": (np.sign, "iuf", False),
     "bitwise_not": (np.invert, "biu", False),
     "logical_not": (np.logical_not, "biuf", True),
@@ -50,6 +102,18 @@ _UNARY: dict[str, tuple[Callable[[_Array], Any], str, bool]] = {
     "isnan": (np.isnan, "biuf", True),
 }  # fmt: skip
 _BINARY: dict[str, tuple[Callable[[_Array, _Array], Any], str, bool]] = {
+    "add": (np.add, "biuf", False),
+    "subtract": (np.subtract, "iuf", False),
+    "multiply": (np.multiply, "biuf", False),
+    "divide": (divide, "iuf", False),
+    "floor_divide": (np.floor_divide, "iuf", False),
+    "power": (_power, "iuf", False),
+    "maximum": (np.maximum, "biuf", False),
+    "minimum": (np.minimum, "biuf", False),
+    **{
+        name: (getattr(np, name), "biuf", True)
+        for name in ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal")
+    },
     "atan2": (np.arctan2, "f", False),
     "log_add_exp": (np.logaddexp, "f", False),
     "floor_mod": (np.remainder, "iuf", False),

@@ -1,0 +1,60 @@
+"""Computations on whatever shapes and dtypes arrive: what only run time knows ends here (D0)."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from relax_mlir.errors import ArgumentTypeError, ShapeMismatchError, VMError
+from relax_mlir.runtime.library.attention import ATTENTION
+from relax_mlir.runtime.library.bfloat import through_single
+from relax_mlir.runtime.library.boxes import BOXES
+from relax_mlir.runtime.library.casts import CASTS
+from relax_mlir.runtime.library.create import CREATE
+from relax_mlir.runtime.library.elementwise import ELEMENTWISE
+from relax_mlir.runtime.library.image import IMAGE
+from relax_mlir.runtime.library.index import CHECKS, INDEX
+from relax_mlir.runtime.library.linear_algebra import LINEAR_ALGEBRA
+from relax_mlir.runtime.library.manipulate import MANIPULATE
+from relax_mlir.runtime.library.nn import NN
+from relax_mlir.runtime.library.normalization import NORMALIZATION
+from relax_mlir.runtime.library.quantize import QUANTIZE
+from relax_mlir.runtime.library.reduce import REDUCE
+from relax_mlir.runtime.library.regions import REGIONS
+from relax_mlir.runtime.library.sort import SORT
+from relax_mlir.runtime.registry import LIBRARY_PREFIX as PREFIX
+
+# Name with the prefix -> function of the operands, then the attributes in their declared order.
+# Results are the caller's own, C-contiguous, and of the dtype that the compiler's rules give.
+LIBRARY: dict[str, Callable[..., Any]] = {}
+
+
+def _define(name: str, compute: Callable[..., Any]) -> None:
+    compute = through_single(compute)
+
+    def call(*args: Any) -> Any:
+        try:
+            with np.errstate(all="ignore"):
+                result = compute(*args)
+                if not isinstance(result, tuple):
+                    return np.asarray(result, order="C")
+                if result and type(result[0]) is int:
+                    return result
+                return tuple([np.asarray(field, order="C") for field in result])
+        except MemoryError as error:
+            raise VMError(f"{name}: {error}") from None
+        except TypeError as error:
+            raise ArgumentTypeError(f"{name}: {error}") from None
+        except (ValueError, IndexError) as error:
+            raise ShapeMismatchError(f"{name}: {error}") from None
+
+    call.__name__ = call.__qualname__ = PREFIX + name
+    LIBRARY[PREFIX + name] = call
+
+
+for _table in (
+    ATTENTION, BOXES, CASTS, CHECKS, CREATE, ELEMENTWISE, IMAGE, INDEX, LINEAR_ALGEBRA, MANIPULATE,
+    NN, NORMALIZATION, QUANTIZE, REDUCE, REGIONS, SORT,
+):  # fmt: skip
+    for _name, _function in _table.items():
+        _define(_name, _function)
