@@ -1,8 +1,6 @@
 """Convolution and pooling as prim funcs: the padded image, then one block over the windows."""
 
-import functools
 import math
-import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -265,7 +263,10 @@ def legalize_pool(legalizer: Legalizer, op: ir.Operation) -> ir.Value | None:
     def body(builder: PrimFuncBuilder, buffers: Sequence[Buffer]) -> None:
         data, out = buffers
         fill = 0 if average else lowest(data.dtype)
-        target = out if wide == out.dtype else builder.alloc("Sum", out.dims, wide)
+        # Sums that nothing else holds are divided in registers.
+        plain = wide == out.dtype and not average
+        target = out if plain else builder.alloc("Sum", out.dims, wide)
+        counts = counted(builder, data, out) if average else []
         image = padded(builder, data, around, fill)
         window = [("reduction", SymExpr.const(extent)) for extent in size]
         with builder.nest(name, [*spatial(out.dims), *window]) as block:
@@ -282,23 +283,38 @@ def legalize_pool(legalizer: Legalizer, op: ir.Operation) -> ir.Value | None:
             value = cast(image[tuple(where)], wide)
             target.store(before + value if average else binary("max", before, value), tuple(at))
         if average:
-            _divide(builder, data, target, out)
+            _divide(builder, counts, target, out)
         elif target is not out:
             _round(builder, target, out)
 
-    def _divide(builder: PrimFuncBuilder, data: Buffer, target: Buffer, out: Buffer) -> None:
+    def counted(builder: PrimFuncBuilder, data: Buffer, out: Buffer) -> list[Buffer | int]:
+        """Write how many elements count along each axis, a number where all windows are whole."""
+        counts: list[Buffer | int] = []
+        for position, axis in enumerate(source_axes[2:]):
+            whole = attrs["count_include_pad"] or padding[position] == (0, 0)
+            if whole and around[axis] == padding[position]:
+                counts.append(size[position])
+                continue
+            table = builder.alloc("Counts", [out.dims[out_axes[2 + position]]], quotient)
+            with builder.nest("counts", spatial(table.dims)) as (at,):
+                count = _count(
+                    at, builder.symbol(data.dims[axis]), size[position], strides[position],
+                    dilation[position], *padding[position], attrs["count_include_pad"],
+                )  # fmt: skip
+                table.store(cast(cast(count, "int64"), quotient), at)
+            counts.append(table)
+        return counts
+
+    def _divide(
+        builder: PrimFuncBuilder, counts: Sequence[Buffer | int], target: Buffer, out: Buffer
+    ) -> None:
+        known = math.prod(count for count in counts if isinstance(count, int))
         with builder.nest("mean", spatial(out.dims)) as block:
             at = tuple(block)
-            counts = [
-                _count(
-                    at[out_axes[2 + position]], builder.symbol(data.dims[axis]), size[position],
-                    strides[position], dilation[position], *padding[position],
-                    attrs["count_include_pad"],
-                )
-                for position, axis in enumerate(source_axes[2:])
-            ]  # fmt: skip
-            count = functools.reduce(operator.mul, counts)
-            divisor = cast(cast(count, "int64"), quotient)
+            divisor = cast(known, quotient)
+            for axis, count in zip(out_axes[2:], counts, strict=True):
+                if isinstance(count, Buffer):
+                    divisor = count[at[axis]] * divisor
             mean = cast(target[at], quotient) / divisor
             out.store(cast(cast(mean, wide), out.dtype), at)
 

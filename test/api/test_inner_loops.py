@@ -47,6 +47,7 @@ class Loop(NamedTuple):
 FMA = r"vfn?m(add|sub)"
 # Memory of whole vectors, not the stack.
 LOAD, STORE = r"\(.*zmm", r"zmm\d+, [^{]*\((?!%rsp)[^{]*$"
+DIVISION = r"vdivps.*zmm"
 TABLE = r"vperm[it]2(ps|d)"
 
 
@@ -81,6 +82,14 @@ KERNELS: dict[str, tuple[dict[str, Any], str, list[Loop]]] = {
     "row and matrix": ({"x": (1, 4096), "w": (4096, 4096)}, "R.matmul(x, w)", [Loop(FMA, 8, 3.7)]),
     "row and matrix, any size": (
         {"x": (1, "k"), "w": ("k", "n")}, "R.matmul(x, w)", [Loop(FMA, 8, 2)],
+    ),
+    "mean of windows": (
+        {"x": (1, 64, 56, 56)}, "R.nn.avg_pool2d(x, pool_size=[3, 3], padding=[1, 1])",
+        [Loop(DIVISION, 7, 17)],
+    ),
+    "mean of windows, any size": (
+        {"x": (1, 64, "h", "w")}, "R.nn.avg_pool2d(x, pool_size=[3, 3], padding=[1, 1])",
+        [Loop(DIVISION, 7, 32)],
     ),
     "matrix and column": ({"x": (4096, 4096), "w": (4096, 1)}, "R.matmul(x, w)", [Loop(FMA, 8, 2)]),
 }  # fmt: skip

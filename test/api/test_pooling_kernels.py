@@ -74,6 +74,12 @@ POOLS = [
     Pool("max", (21, 70), (3, 3), 2, 1, dtype="int8"),
     Pool("max", (21, 40), (3, 3), 1, 1, dtype="float64"),
     Pool("max", (21, 40), (3, 3), 2, 1, dtype="float16"),
+    Pool("avg", (21, 40), (3, 3), 1, 1, dtype="int8"),
+    Pool("avg", (9, 38), (5, 4), 1, 2, ceil_mode=True, dtype="float16"),
+    # As large as the image, and not.
+    Pool("avg", (7, 5), (7, 5)),
+    Pool("avg", (9, 12), (7, 5), 2),
+    Pool("max", (4, 3, 2), (4, 3, 2), 2),
 ]
 
 

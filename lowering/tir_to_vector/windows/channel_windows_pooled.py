@@ -17,6 +17,7 @@ from relax_mlir.lowering.tir_to_vector.vector_nest import work_of
 from relax_mlir.lowering.tir_to_vector.windows.channel_windows import ChannelWindows
 from relax_mlir.lowering.tir_to_vector.windows.channel_windows_kernel import ChannelWriter, Way
 from relax_mlir.lowering.tir_to_vector.windows.planes_separable import IDEMPOTENT, is_separable
+from relax_mlir.lowering.tir_to_vector.windows.whole_images import emit_whole_images
 
 # Smaller windows are combined where they lie: that takes no memory.
 _LEAST_ELEMENTS = 16
@@ -44,8 +45,8 @@ def is_pooled_apart(found: ChannelWindows) -> bool:
 
 def emit_channels(found: ChannelWindows, emit: Emitter, machine: Machine) -> None:
     """Write the kernel of windows over channels at the insertion point."""
-    apart = is_pooled_apart(found)
-    (PooledChannels if apart else ChannelWriter)(found, emit, machine).write()
+    writer = PooledChannels if is_pooled_apart(found) else ChannelWriter
+    emit_whole_images(found, emit, machine, lambda: writer(found, emit, machine).write())
 
 
 class PooledChannels(ChannelWriter):

@@ -4,8 +4,9 @@ A tile is a vector wide and several rows high. What it sees of a row of the imag
 and goes to all rows of outputs that need it.
 """
 
+import functools
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
@@ -212,16 +213,36 @@ class DirectPlanes(PlanesBase):
         for place, (_, live, uses) in zip(self._walk(tile.row, corner, seen), seen, strict=True):
             load = partial(self._vector, masks, tile, place, live)
             row = RowPixels(emit, self.ways, tile.col, load, self.shifter)
-            for use in uses:
-                sums[use.row] = self.combined(
-                    sums[use.row], row.at(use.shift), self.elements[use.steps]
-                )
+            self._take(sums, uses, row.at)
             if not isinstance(self.source_strides[-2], int) and self.machine.tables:
                 # Rows of unknown length would all be loaded first, to registers that there are not.
                 done = sorted({use.row for use in uses})
                 for at, value in zip(done, emit.settle([sums[i] for i in done]), strict=True):
                     sums[at] = value
         self._store(env, tile, sums)
+
+    def _take(
+        self, sums: list[ir.Value], uses: Sequence[Use], pixels: Callable[[int], ir.Value]
+    ) -> None:
+        """Add what rows of outputs take of a row of the image to their sums.
+
+        Pixels that are combined as they are, are so once for all rows of outputs that take them.
+        """
+        if self.kernel is not None:
+            for use in uses:
+                element = self.elements[use.steps]
+                sums[use.row] = self.combined(sums[use.row], pixels(use.shift), element)
+            return
+        taken: dict[int, tuple[int, ...]] = {}
+        for use in uses:
+            taken[use.row] = (*taken.get(use.row, ()), use.shift)
+        totals: dict[tuple[int, ...], ir.Value] = {}
+        for row, shifts in taken.items():
+            if shifts not in totals:
+                totals[shifts] = functools.reduce(
+                    lambda total, pixel: self.combined(total, pixel, None), map(pixels, shifts)
+                )
+            sums[row] = self.combined(sums[row], totals[shifts], None)
 
     def _begin(self, env: dict[int, Index], tile: Tile, row: int) -> ir.Value:
         """Return what a row's sums begin with."""

@@ -11,17 +11,27 @@ from relax_mlir.lowering.tir_to_vector.windows.planes_pairs import (
     pairing_pays,
 )
 from relax_mlir.lowering.tir_to_vector.windows.planes_rows import PlaneRows
-from relax_mlir.lowering.tir_to_vector.windows.planes_separable import SeparableRows, is_separable
+from relax_mlir.lowering.tir_to_vector.windows.planes_separable import (
+    SUMS,
+    SeparableRows,
+    is_separable,
+)
 from relax_mlir.lowering.tir_to_vector.windows.planes_turned import (
     TurnedPlanes,
     turning_pays,
     turns_planes,
 )
+from relax_mlir.lowering.tir_to_vector.windows.whole_images import emit_whole_images
 
 
 def emit_planes(found: Planes, emit: Emitter, machine: Machine) -> None:
     """Write the kernel of a window over planes at the insertion point."""
-    if not is_separable(found) and reads_in_place(found, machine):
+    emit_whole_images(found, emit, machine, lambda: _emit_windows(found, emit, machine))
+
+
+def _emit_windows(found: Planes, emit: Emitter, machine: Machine) -> None:
+    sums = found.kernel is not None or found.flat.combiner in SUMS
+    if (sums or not is_separable(found)) and reads_in_place(found, machine):
         _emit_in_place(found, emit, machine)
         return
     if packed_rows(found, machine) is not None:

@@ -130,10 +130,7 @@ class PairedPlanes(DirectPlanes):
                         for at, (live, mask) in zip(ats, pair, strict=True)
                     ]
                     picked = {x: self._picked(pixels, x) for x in {use.shift: 0 for use in uses}}
-                    for use in uses:
-                        sums[use.row] = self.combined(
-                            sums[use.row], picked[use.shift], self.elements[use.steps]
-                        )
+                    self._take(sums, uses, picked.__getitem__)
                 self._store_halves(env, tile, sums)
 
     def _store_halves(self, env: dict[int, Index], tile: Tile, sums: list[ir.Value]) -> None:

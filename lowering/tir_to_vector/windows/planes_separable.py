@@ -31,7 +31,7 @@ IDEMPOTENT = (
     "arith.maximumf", "arith.minimumf", "arith.maxnumf", "arith.minnumf",
     "arith.maxsi", "arith.minsi", "arith.maxui", "arith.minui", "arith.andi", "arith.ori",
 )  # fmt: skip
-_SUMS = ("arith.addf", "arith.addi")
+SUMS = ("arith.addf", "arith.addi")
 
 
 def is_separable(found: Planes) -> bool:
@@ -41,7 +41,7 @@ def is_separable(found: Planes) -> bool:
         return False
     if found.fill is not None and found.fill != flat.init:
         return False
-    if flat.combiner not in IDEMPOTENT and not (flat.combiner in _SUMS and is_zero(flat.init)):
+    if flat.combiner not in IDEMPOTENT and not (flat.combiner in SUMS and is_zero(flat.init)):
         return False
     seen = [i for axis in found.axes for i in axis.inner]
     return len(seen) == len(set(seen)) and all(

@@ -59,6 +59,7 @@ func.func @blocked(%x: tensor<1x4x5x5xf32>, %w: tensor<2x3x3x4x16xf32>) -> tenso
 // CHECK-LABEL: func.func private @max_pool2d
 // CHECK: arith.maximumf
 // CHECK-LABEL: func.func private @avg_pool2d
+// CHECK-COUNT-2: block_name = "counts"
 // CHECK: arith.addf
 // CHECK: block_name = "mean"
 func.func @pools(%x: tensor<1x4x6x6xf32>) -> tensor<1x4x3x3xf32> attributes {relax.function} {
