@@ -207,6 +207,32 @@ def _log_add_exp(a: Scalar, b: Scalar) -> Scalar:
     return larger + unary("log1p", unary("exp", apart))
 
 
+def hypot(a: Scalar, b: Scalar) -> Scalar:
+    """Return the length of (a, b), as C does: no square of a finite length is beyond its dtype."""
+    infinite = binary("or", *(compare("eq", unary("abs", side), math.inf) for side in (a, b)))
+    if a.dtype == "float64":
+        x, y = unary("abs", a), unary("abs", b)
+        longer, shorter = binary("max", x, y), binary("min", x, y)
+        part = select(compare("eq", longer, 0), longer, binary("div", shorter, longer))
+        length = longer * unary("sqrt", part * part + 1)
+    else:
+        x, y = cast(a, "float64"), cast(b, "float64")
+        length = cast(unary("sqrt", x * x + y * y), a.dtype)
+    return select(infinite, math.inf, length)
+
+
+def ldexp(x: Scalar, exponent: Scalar) -> Scalar:
+    """Return x * 2**exponent, also where that power alone is beyond the dtype."""
+    power = cast(exponent, "float64")
+    if x.dtype != "float64":
+        power = binary("min", binary("max", power, -400.0), 400.0)
+        return cast(cast(x, "float64") * unary("exp2", power), x.dtype)
+    power = binary("min", binary("max", power, -2200.0), 2200.0)
+    third = unary("trunc", power / 3)
+    part = unary("exp2", third)
+    return x * part * part * unary("exp2", power - third - third)
+
+
 def arithmetic(kind: str, of_bools: str) -> Callable[[Scalar, Scalar], Scalar]:
     """Return a binary operation that is another one on bools, numpy's: their sum is `or`."""
     return lambda a, b: binary(of_bools if a.dtype == "bool" else kind, a, b)

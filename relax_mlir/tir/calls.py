@@ -4,10 +4,10 @@ from typing import Any
 
 from relax_mlir.dialects.relax import types as T
 from relax_mlir.errors import ExprError, ExprTypeError, did_you_mean
-from relax_mlir.tir import functions, intrinsics
+from relax_mlir.tir import functions
 from relax_mlir.tir.arithmetic import as_expr, binary, cast, const, matched
 from relax_mlir.tir.dtypes import checked, is_float
-from relax_mlir.tir.nodes import Select
+from relax_mlir.tir.nodes import Call, Select
 from relax_mlir.tir.prim_expr import PrimExpr
 
 _WIDE = 64
@@ -49,7 +49,7 @@ def ldexp(x1: Any, x2: Any) -> PrimExpr:
     x = as_expr(x1, "float32")
     if not is_float(x.dtype):
         raise ExprTypeError(f"'ldexp' needs a floating-point number, got {x.dtype}")
-    return x * intrinsics.unary("exp2", cast(as_expr(x2), x.dtype))
+    return Call(x.dtype, "ldexp", [x, as_expr(x2)])
 
 
 def q_multiply_shift(x: Any, y: Any, q: Any, s: Any) -> PrimExpr:

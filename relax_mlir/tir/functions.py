@@ -151,8 +151,7 @@ def logaddexp(a: Any, b: Any) -> PrimExpr:
 
 def hypot(x1: Any, x2: Any) -> PrimExpr:
     """Return the length of the hypotenuse."""
-    x, y = A.matched(x1, x2)
-    return intrinsics.unary("sqrt", x * x + y * y)
+    return intrinsics.binary("hypot", x1, x2, floats=True)
 
 
 def exp10(x: Any) -> PrimExpr:

@@ -31,6 +31,8 @@ FUNCTIONS: dict[str, Callable[..., Scalar]] = {
     **{f"relax.{name}": function for name, function in F.BINARY.items()},
     **F.PARAMETRIC,
     "fma": S.multiply_add,
+    "hypot": F.hypot,
+    "ldexp": F.ldexp,
     "reinterpret": lambda x, attrs: S.reinterpret(x, attrs["dtype"]),
 }
 

@@ -64,6 +64,8 @@ def test_calls_by_these_names() -> None:
 
 def test_functions_of_numbers() -> None:
     x = np.array([0.0, -0.0, 1.0, -1.0, 1e-45, 3.4e38, np.inf, np.nan, 2.5], "float32")
+    far = np.array([0, 3e30, 2e-30, np.inf, np.nan, 1e200], "float64")
+    near = np.array([0, 4e30, 1e-30, np.nan, 1, 1e-200], "float64")
     y = np.array([1.0, -1.0, 2.0, 2.0, 0.0, np.inf, 0.0, 1.0, np.nan], "float32")
     e = np.array([0, 3, -3, 10, 4, -10, 1, 2, 5], "int32")
     i = np.array([7, -7, 1 << 30, -(1 << 30), 3, 0, 1, 2, 100], "int32")
@@ -75,6 +77,13 @@ def test_functions_of_numbers() -> None:
     check([
         Case("next", each(tir.nextafter), [x, y], np.nextafter(x, y), rtol=0),
         Case("ldexp", each(tir.ldexp), [x, e], np.ldexp(x, e)),
+        *[Case(f"hypot_{dtype}", each(tir.hypot), operands, np.hypot(*operands))
+          for dtype, n in (("float32", 5), ("float64", 6))
+          for operands in [[far[:n].astype(dtype), near[:n].astype(dtype)]]],
+        *[Case(f"ldexp_{x.dtype}", each(tir.ldexp), [x, e], np.ldexp(x, e))
+          for x, e in ((np.float32([1e-38, 3e38, 0]), np.int32([200, -250, 999])),
+                       (np.float64([1e-300, 3e300, 0]), np.int32([1500, -1900, 9999])),
+                       (np.float16([1e-4, 6e4, 0]), np.int32([20, -30, 99])))],
         Case("quantised", each(lambda v: tir.q_multiply_shift(v, 1 << 30, 31, 0)), [i],
              np.array(scaled, "int32"), rtol=0),
         Case("shifted", each(lambda v: tir.q_multiply_shift(v, 1 << 30, 31, -2)), [i],

@@ -9,6 +9,7 @@ from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.dialects.tir import scalar as S
 from relax_mlir.dialects.tir.scalar import Scalar
+from relax_mlir.lowering.relax_to_tir import scalar_functions as F
 from relax_mlir.script.parser.arguments import arguments
 from relax_mlir.script.parser.source import Node
 from relax_mlir.script.parser.tir_expr import Number, TirExprParser
@@ -115,14 +116,14 @@ def _fmod(p: TirExprParser, node: Node) -> Scalar:
 
 def _hypot(p: TirExprParser, node: Node) -> Scalar:
     x, y = _values(p, node, 2)
-    return S.unary("sqrt", x * x + y * y)
+    return F.hypot(x, y)
 
 
 def _ldexp(p: TirExprParser, node: Node) -> Scalar:
     p.count(node, 2)
     x = p.scalar(node.args[0])
     power = p.convert(p.evaluate(node.args[1]), x.dtype, node.args[1])
-    return x * S.unary("exp2", p.settle(power, node.args[1]))
+    return F.ldexp(x, p.settle(power, node.args[1]))
 
 
 def _fma(p: TirExprParser, node: Node) -> Scalar:
