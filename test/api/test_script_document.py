@@ -1,8 +1,10 @@
 """The design document's programs parse as they stand there (R02-R12, R16-R18, R22)."""
 
+import numpy as np
 import pytest
 from scripts import BEFORE_AFTER, COMPILE_FLOW, DOCUMENT, EMIT_TE, MATCH_SHAPE, assembly
 
+from relax_mlir import relax
 from relax_mlir.errors import ScriptError
 from relax_mlir.script import from_source
 
@@ -48,3 +50,29 @@ def test_the_slip_in_the_first_program_is_explained() -> None:
     )
     with pytest.raises(ScriptError, match=r"expected a shape.*got R.Tensor\(\(m \* n,\)"):
         from_source(program)
+
+
+def test_integers_among_the_arguments_as_tvm_passes_them() -> None:
+    module = from_source("""
+@I.ir_module
+class Module:
+    @T.prim_func
+    def f(X: T.Buffer((3,), "float32"), n: T.int64, Y: T.Buffer((3,), "float32"), k: T.int64):
+        for i in range(3):
+            with T.block("b"):
+                v = T.axis.spatial(3, i)
+                Y[v] = X[v] * T.Cast("float32", n) + T.Cast("float32", k)
+
+    @R.function
+    def main(x: R.Tensor(("m",), "float32"), s: R.Prim(value="s")):
+        m, s = T.int64(), T.int64()
+        cls = Module
+        a = R.match_cast(x, R.Tensor((3,), "float32"))
+        b = R.call_tir(cls.f, (a, R.prim_value(2)), R.Tensor((3,), "float32"), tir_vars=(m,))
+        c = R.call_tir(cls.f, (b, m * 2), R.Tensor((3,), "float32"), tir_vars=R.shape([s]))
+        return R.call_tir(cls.f, (c, s), R.Tensor((3,), "float32"), tir_vars=(1,))
+""")
+    assert module.script() == from_source(module.script()).script()
+    main = relax.VirtualMachine(relax.build(module))["main"]
+    x = np.array([1, 2, 3], "float32")
+    np.testing.assert_array_equal(main(x, 5), (((x * 2 + 3) * 6 + 5) * 5) + 1)

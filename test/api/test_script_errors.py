@@ -232,10 +232,12 @@ class M:
     check(module.format(call), call, "'g' takes 2 buffers, the call passes 2 and 1 output")
     call = f"R.call_tir(cls.g, (x,), {out})"
     check(module.format(call), call, "'g' takes 1 integers after its buffers")
-    for call in (f"R.call_tir(cls.k, (x,), {out}, tir_vars=(3,))", "R.call_tir((2,), cls.k, (x,))"):
+    for call in (f"R.call_tir(cls.k, (x,), {out})", "R.call_tir((2,), cls.k, (x,))"):
         check(
             module.format(call), "cls.k", "'k' takes 'j', which is no buffer, before buffer 'B'; "
         )
+    call = f"R.call_tir_inplace(cls.k, (x, 1), [0], {out})"
+    check(module.format(call), "(x, 1)", "an in-place call takes its integers by tir_vars=")
     check(module.format(f"R.call_tir(cls.h, (x,), {out})"), "cls.h", "'h' is a Relax function")
     check(module.format("cls.hh(x)"), "cls.hh", "undefined function 'cls.hh'; did you mean 'h")
 

@@ -12,6 +12,7 @@ from relax_mlir.errors import ScriptError
 from relax_mlir.ir.module import IRModule
 from relax_mlir.script.parser import macros
 from relax_mlir.script.parser.annotations import Signature
+from relax_mlir.script.parser.call_order import moved_behind
 from relax_mlir.script.parser.env import Env, decorator_kind
 from relax_mlir.script.parser.relax_function import RelaxFunctionParser
 from relax_mlir.script.parser.scope import Scope
@@ -221,7 +222,7 @@ class ModuleParser:
 
     def buffer_count(self, function: Function) -> int:
         """Return how many buffers a prim func takes."""
-        return sum(isinstance(t, ir.MemRefType) for t in self._inputs(function))
+        return sum(isinstance(t, ir.MemRefType) for t in self.inputs(function))
 
     def buffers(self, function: Function) -> list[tuple[str, list[SymExpr], str]]:
         """Return the name, the shape in the function's own symbols and the dtype of each buffer."""
@@ -237,18 +238,18 @@ class ModuleParser:
 
     def integer_count(self, function: Function) -> int:
         """Return how many integers a prim func takes."""
-        return len(self._inputs(function)) - self.buffer_count(function)
+        return len(self.inputs(function)) - self.buffer_count(function)
 
     def stray_parameters(self, function: Function) -> tuple[str, str] | None:
         """Return a parameter that is no buffer and the buffer after it; None where there is none.
 
-        A destination-passing call passes all buffers first, so it cannot call such a prim func.
+        A destination-passing call passes all buffers first, so it calls a copy.
         """
         names = [
             ir.StringAttr(item["tir.name"]).value for item in function.op.attributes["arg_attrs"]
         ]
         before = ""
-        for name, type_ in zip(names, self._inputs(function), strict=True):
+        for name, type_ in zip(names, self.inputs(function), strict=True):
             if not isinstance(type_, ir.MemRefType):
                 before = before or name
             elif before:
@@ -261,7 +262,16 @@ class ModuleParser:
         attrs = function.op.attributes["arg_attrs"][count + index]
         return ir.StringAttr(attrs["tir.dtype"]).value
 
-    def _inputs(self, function: Function) -> list[ir.Type]:
+    def buffers_first(self, function: Function) -> Function:
+        """Return the copy of a prim func that takes its buffers before all else."""
+        name = f"{function.name}_buffers_first"
+        if name not in self.functions:
+            op = moved_behind(function.op.operation, name)
+            self.functions[name] = Function(name, "tir", None, {}, op, "done")
+        return self.functions[name]
+
+    def inputs(self, function: Function) -> list[ir.Type]:
+        """Return the types of what a prim func takes."""
         return list(function.op.attributes["function_type"].value.inputs)
 
     def _verify(self, module: ir.Module) -> None:

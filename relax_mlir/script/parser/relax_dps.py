@@ -14,6 +14,7 @@ from relax_mlir.dialects.relax.tuples import make_tuple
 from relax_mlir.errors import did_you_mean, hint_of
 from relax_mlir.script.parser.annotations import AnnotationParser
 from relax_mlir.script.parser.arguments import TYPE_KEYWORDS, arguments
+from relax_mlir.script.parser.call_order import buffers_first
 from relax_mlir.script.parser.env import MISSING
 from relax_mlir.script.parser.relax_expr import ExprParser, Hint, literal
 from relax_mlir.script.parser.source import Node
@@ -108,7 +109,13 @@ def call_tir(
         near = did_you_mean(ast.unparse(given["func"]), p.module.names)
         p.scope.fail(given["func"], f"expected a prim func or the name of a packed function{near}")
     if target.prim is not None:
-        _check_order(p, given["func"], target.prim)
+        passed = given["args"]
+        target.prim, given["args"], integers = buffers_first(
+            p, given["func"], target.prim, passed, given.get("tir_vars")
+        )
+        if inplace and given["args"] is not passed:
+            p.scope.fail(passed, "an in-place call takes its integers by tir_vars=")
+        given.update({} if integers is None else {"tir_vars": integers})
     args = p.fields(given["args"])
     if modern:
         shapes, results, many = _modern_outputs(p, given["result"])
@@ -150,18 +157,6 @@ def _indices(p: ExprParser, node: Node) -> list[int]:
     if not values or not all(type(each) is int for each in values):
         p.scope.fail(node, "inplace_indices has a number for each output")
     return list(values)
-
-
-def _check_order(p: ExprParser, node: Node, prim: Any) -> None:
-    """Raise a ScriptError for a prim func that takes anything before one of its buffers."""
-    stray = p.module.stray_parameters(prim)
-    if stray is not None:
-        other, buffer = stray
-        p.scope.fail(
-            node,
-            f"'{prim.name}' takes '{other}', which is no buffer, before buffer '{buffer}'; "
-            f"R.call_tir passes integers after all buffers: move '{other}' behind them",
-        )
 
 
 def _check_buffers(p: ExprParser, node: Node, prim: Any, types: Sequence[ir.Type]) -> None:
