@@ -14,6 +14,7 @@ from relax_mlir.dialects.tir.builder import Buffer, PrimFuncBuilder
 from relax_mlir.dialects.tir.scalar import Scalar, binary, cast, select
 from relax_mlir.lowering.relax_to_tir.elementwise import broadcast_indices, broadcasts, spatial
 from relax_mlir.lowering.relax_to_tir.emit import Legalizer
+from relax_mlir.lowering.relax_to_tir.index_checks import refuse_nothing
 
 Indices = Sequence[Scalar]
 # From the builder, the operand and an element of the result to the element of the operand.
@@ -184,11 +185,14 @@ def legalize_roll(legalizer: Legalizer, op: ir.Operation) -> ir.Value | None:
 
 @dataclass(frozen=True)
 class _Piece:
-    """A part of the last axis that is read from a place on, forwards, backwards or standing."""
+    """A part of the last axis that is read from a place on, forwards, backwards or standing.
+
+    Without a step each element says where it is read.
+    """
 
     extent: SymExpr
     first: SymExpr
-    step: int
+    step: int | None
 
 
 def _in_pieces(
@@ -201,7 +205,7 @@ def _in_pieces(
         legalizer: makes the prim func.
         op: the operation.
         pieces: of the result's last axis, in order.
-        place: from an index of another axis to that of the operand.
+        place: from an index of another axis, or of a piece without step, to that of the operand.
         flat: whether operand and result are taken as vectors in row-major order.
     """
     name = op.name.removeprefix("relax.")
@@ -213,10 +217,13 @@ def _in_pieces(
             if piece.extent != 0:
                 with builder.nest(name, spatial([*out.dims[:-1], piece.extent])) as block:
                     *outer, index = block
-                    read = index * piece.step if piece.step != 1 else index
-                    if piece.first != 0:
-                        read = read + builder.symbol(piece.first)
                     write = index if start == 0 else index + builder.symbol(start)
+                    if piece.step is None:
+                        read = place(builder, len(outer), write)
+                    else:
+                        read = index * piece.step if piece.step != 1 else index
+                        if piece.first != 0:
+                            read = read + builder.symbol(piece.first)
                     rows = [place(builder, axis, at) for axis, at in enumerate(outer)]
                     out.store(data[(*rows, read)], (*outer, write))
             start = start + piece.extent
@@ -233,15 +240,20 @@ def legalize_pad(legalizer: Legalizer, op: ir.Operation) -> ir.Value | None:
     if dims is None:
         return None
     if attrs["pad_mode"] != "constant":
-        if not all(can_prove_less_equal(1, d) for d, p in zip(dims, pairs, strict=True) if any(p)):
+        widened = [d for d, pair in zip(dims, pairs, strict=True) if any(pair)]
+        result = T.tensor_dims(infer_result(op))
+        if result is None or any(d == 0 for d in widened):
             return None
+        for d in widened:
+            if not can_prove_less_equal(1, d):
+                refuse_nothing(op, product(result), d)
         mode = _PLACES[attrs["pad_mode"]]
 
         def place(builder: PrimFuncBuilder, axis: int, index: Scalar) -> Scalar:
             return mode(builder, index - pairs[axis][0], dims[axis]) if any(pairs[axis]) else index
 
-        pieces = _pad_pieces(attrs["pad_mode"], dims[-1], *pairs[-1]) if dims else None
-        if pieces is not None and any(pairs[-1]):
+        if dims and any(pairs[-1]):
+            pieces = _pad_pieces(attrs["pad_mode"], dims[-1], *pairs[-1])
             return _in_pieces(legalizer, op, pieces, place)
         return injective(
             legalizer,
@@ -262,17 +274,21 @@ def legalize_pad(legalizer: Legalizer, op: ir.Operation) -> ir.Value | None:
     return legalizer.call_inferred(op, [op.operands[0]], body, str(attrs))
 
 
-def _pad_pieces(mode: str, dim: SymExpr, before: int, after: int) -> list[_Piece] | None:
-    """Return the pieces of a padded axis, None where it may be too short for them."""
+def _pad_pieces(mode: str, dim: SymExpr, before: int, after: int) -> list[_Piece]:
+    """Return the pieces of a padded axis."""
     least = {"reflect": 1 + max(before, after), "circular": max(before, after)}.get(mode, 1)
-    if not can_prove_less_equal(least, dim):
-        return None
     zero = SymExpr.const(0)
-    left, right = {
-        "reflect": ((SymExpr.const(before), -1), (dim - 2, -1)),
-        "replicate": ((zero, 0), (dim - 1, 0)),
-        "circular": ((dim - before, 1), (zero, 1)),
-    }[mode]
+    left: tuple[SymExpr, int | None]
+    right: tuple[SymExpr, int | None]
+    if can_prove_less_equal(least, dim):
+        left, right = {
+            "reflect": ((SymExpr.const(before), -1), (dim - 2, -1)),
+            "replicate": ((zero, 0), (dim - 1, 0)),
+            "circular": ((dim - before, 1), (zero, 1)),
+        }[mode]
+    else:
+        # Its elements may come more than once.
+        left = right = (zero, None)
     return [
         _Piece(SymExpr.const(before), *left),
         _Piece(dim, zero, 1),

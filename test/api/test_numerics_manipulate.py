@@ -353,7 +353,7 @@ def test_padding() -> None:
     run_cases(cases)
     program = Program()
     program.op("f", "pad", (["n"], "float32"), pad_width=[1, 1], pad_mode="reflect")
-    with pytest.raises(ShapeMismatchError, match="pad: "):
+    with pytest.raises(ShapeMismatchError, match="nothing to take from an axis of length 0"):
         program.build()["f"](np.zeros(0, "float32"))
 
 
