@@ -18,6 +18,7 @@ from relax_mlir.lowering.codegen.bfloat_casts import expand_bfloat_casts
 from relax_mlir.lowering.codegen.loops import prepare_loops
 from relax_mlir.lowering.codegen.optimize import VECTOR_CODE
 from relax_mlir.lowering.codegen.seldom import weigh_branches
+from relax_mlir.lowering.codegen.small_regions import call_small_regions
 from relax_mlir.lowering.codegen.translate import translate
 
 llvm = submodule("dialects.llvm")
@@ -45,7 +46,7 @@ def to_llvm_ir(op: ir.Operation, *, hide_counters: bool = False) -> str:
     weigh_branches(by_name)
     head = VECTOR_CODE if prepare_loops(by_name, hide_counters=hide_counters) else ""
     hide_float_literals(op, by_name)
-    return head + as_integers(translate(op))
+    return head + call_small_regions(as_integers(translate(op)))
 
 
 def _operations(op: ir.Operation) -> dict[str, list[ir.Operation]]:

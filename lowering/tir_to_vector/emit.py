@@ -10,6 +10,8 @@ from relax_mlir.lowering.tir_to_vector.team import TeamEmitter
 
 # Elements up to which a buffer may live on the stack.
 _STACK = 256
+# Bytes of the stack for buffers whose size only run time knows.
+_NEAR_BYTES = 1 << 15
 _UNORDERED = 14  # among the relations of arith.cmpf
 _DYNAMIC = ir.ShapedType.get_dynamic_size()
 # What LLVM may still do to a loop. Of those that are vector code already only the innermost of the
@@ -51,20 +53,39 @@ class Emitter(TeamEmitter):
         One is small up to so many elements as `stack` says.
 
         In a parallel region each thread gets one, and the size must be known outside of it.
-
-        Not to be called inside a loop: the stack is only given back on return.
         """
         known = isinstance(size, int)
-        own = None if known and size <= stack else self.own_memory(size, element)
-        if own is not None:
-            return own
+        if known and size <= stack:
+            # Where loops do not come back to: the stack is only given back on return.
+            with self.region_entry():
+                return self._memory("memref.alloca", size, element)
+        own = self.own_memory(size, element)
+        return self._memory("memref.alloc", size, element) if own is None else own
+
+    def _memory(self, name: str, size: Index, element: ir.Type) -> ir.Value:
+        known = isinstance(size, int)
         return self.op(
-            "memref.alloca" if known and size <= stack else "memref.alloc",
+            name,
             [] if known else [size],
             ir.MemRefType.get([size if known else _DYNAMIC], element),
             operandSegmentSizes=ir.DenseI32ArrayAttr.get([0 if known else 1, 0]),
             alignment=ir.IntegerAttr.get(self._i64, 64),
         )
+
+    def near(self, size: Index, element: ir.Type) -> ir.Value:
+        """Allocate as `alloc` does; memory of a size unknown so far is the stack's where that fits.
+
+        The heap would take longer to find some than a small kernel runs.
+        """
+        most = _NEAR_BYTES * 8 // max(8, element.width)
+        if isinstance(size, int):
+            return self.alloc(size, element, most)
+        with self.outside():
+            # Sizes that overflowed are large.
+            fits = self.compare("ule", size, most)
+            rest = self.select(fits, 0, size)
+        far = self.alloc(rest, element)
+        return self.select(fits, self.dynamic(self.alloc(most, element, most)), far)
 
     def flatten(self, buffer: ir.Value) -> ir.Value:
         """Return a row-major buffer as one dimension."""

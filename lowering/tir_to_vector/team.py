@@ -90,6 +90,16 @@ class TeamEmitter(IndexEmitter):
             self.op("omp.terminator", [])
 
     @contextmanager
+    def region_entry(self) -> Iterator[None]:
+        """Write at the beginning of the parallel region, if there is one, or of the function."""
+        if self._team is None:
+            with self.at_entry():
+                yield
+            return
+        with ir.InsertionPoint.at_block_begin(self._team.op.regions[0].blocks[0]):
+            yield
+
+    @contextmanager
     def outside(self) -> Iterator[None]:
         """Write before the parallel region, if there is one: what all threads share."""
         if self._team is None:

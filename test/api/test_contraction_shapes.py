@@ -202,6 +202,16 @@ def test_any_number_of_columns(
             assert again.tobytes() == got.tobytes(), (m, k, n)
 
 
+def test_long_batches() -> None:
+    # Memory on the stack taken anew for each product of a batch overflowed it.
+    kernel = contraction("f", "bmk,bkn->bmn", {x: x for x in "bmkn"})
+    for threads in (1, 2):
+        made = build([kernel], threads=threads)
+        for m in (5, 40):
+            inputs = [values([20_000, m, 3], "float32"), values([20_000, 3, 7], "float32")]
+            close(run(made["f"], inputs, [20_000, m, 7], "float32"), inputs[0] @ inputs[1])
+
+
 @pytest.mark.parametrize(("dtype", "bits"), [("float32", 512), ("float32", 256), ("float64", 512)])
 def test_few_rows_by_panels(
     dtype: str, bits: int, monkeypatch: pytest.MonkeyPatch, few_threads: None

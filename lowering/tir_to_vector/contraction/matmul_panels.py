@@ -80,7 +80,7 @@ class RightSide:
                 panels = 1 if self.pack is False else emit.select(self.pack, panels, 1)
             rows = emit.add(emit.mul(self._panel_rows(), panels), sizes.lanes)
             size = emit.mul(rows, sizes.width)
-        self._packed = emit.alloc(size, self.element)
+        self._packed = emit.near(size, self.element)
 
     def zones(self, b: Flat, columns: Span, steps: Span) -> list[tuple[Zone, Panels]]:
         """Pack a block where that is decided, and return where its panels are, by their width.

@@ -12,8 +12,8 @@
 // CHECK-SAME: %[[X:arg0]]: memref<1x64x28x28xf32>{{.*}}%[[W:arg1]]: memref<64x64x3x3xf32>{{.*}}%[[U:arg2]]: memref<1x2x36x64x32xf32>
 // CHECK-DAG: %[[IMAGE:.*]] = memref.collapse_shape %[[X]]
 // CHECK-DAG: %[[KERNELS:.*]] = memref.collapse_shape %[[U]]
+// CHECK-DAG: %[[AGAIN:.*]] = memref.alloca() {{.*}}xindex>
 // CHECK-NOT: Padded
-// CHECK: %[[AGAIN:.*]] = memref.alloca() {{.*}}xindex>
 // CHECK: %[[TILES:.*]] = memref.alloc() {{.*}} : memref<{{.*}}xf32>
 // CHECK: %[[ROWS:.*]] = memref.alloc() {{.*}} : memref<{{.*}}xf32>
 // CHECK: %[[SUMS:.*]] = memref.alloc() {{.*}} : memref<{{.*}}xf32>
