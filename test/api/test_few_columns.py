@@ -76,6 +76,29 @@ def test_threads_do_not_change_a_bit(
     assert all(each.tobytes() == results[0].tobytes() for each in results)
 
 
+@pytest.mark.parametrize(
+    ("spec", "dtypes"),
+    [
+        ("km,kn->mn", ("float32", "float32")),
+        ("mk,kn->mn", ("int8", "int32")),
+        ("mk,nk->mn", ("int16", "int32")),
+    ],
+)
+def test_one_column_of_any_number(
+    spec: str, dtypes: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(team, "LEAST_WORK", 0)
+    function = contraction("f", spec, {x: x for x in "mkn"}, dtypes)
+    one, more = build([function], vector_bits=512), build([function], vector_bits=512, threads=3)
+    for m, k, n in ((1, 1, 1), (37, 61, 1), (100, 300, 1), (16, 5, 2), (0, 5, 1), (5, 0, 1)):
+        sizes = {"m": m, "k": k, "n": n}
+        inputs = [values([sizes[x] for x in part], dtypes[0]) for part in spec[:5].split(",")]
+        got = run(one["f"], inputs, [m, n], dtypes[1])
+        want = np.einsum(spec, *(x.astype("f8") for x in inputs))
+        np.testing.assert_allclose(got, want, rtol=1e-3, atol=1e-3, err_msg=str(sizes))
+        assert run(more["f"], inputs, [m, n], dtypes[1]).tobytes() == got.tobytes()
+
+
 @pytest.mark.parametrize("unknown", ["", "n", "nkm"])
 def test_what_follows(unknown: str) -> None:
     count, steps, columns = (
@@ -92,8 +115,10 @@ def test_what_follows(unknown: str) -> None:
             out = bb.emit_output(op.add(made, op.tanh(made)))
         bb.emit_func_output(out)
     vm = relax.VirtualMachine(relax.build(bb.get()))
-    inputs = [values(shape, "float32") for shape in ((50, 200), (200, 6), (6,))]
-    exact = [each.astype("f8") for each in inputs]
-    made = np.maximum(exact[0] @ exact[1] + exact[2], 0)
-    got = np.asarray(vm["main"](*inputs))
-    np.testing.assert_allclose(got, made + np.tanh(made), rtol=1e-3, atol=1e-3)
+    for number in (6, 1) if "m" in unknown else (6,):
+        shapes = ((50, 200), (200, number), (number,))
+        inputs = [values(shape, "float32") for shape in shapes]
+        exact = [each.astype("f8") for each in inputs]
+        made = np.maximum(exact[0] @ exact[1] + exact[2], 0)
+        got = np.asarray(vm["main"](*inputs))
+        np.testing.assert_allclose(got, made + np.tanh(made), rtol=1e-3, atol=1e-3)

@@ -4,7 +4,6 @@ Tiles have vectors of columns; of a few columns most lanes of one would be empty
 along k: rows of A are what columns of B are elsewhere, and a copy of B turned is the few rows.
 """
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 from relax_mlir.dialects.bindings import ir
@@ -25,6 +24,8 @@ from relax_mlir.lowering.tir_to_vector.machine import Machine
 _STEPS_EACH = 32
 # With fewer rows B is not copied for them.
 _LEAST_ROWS = 16
+# Rows whose sums are finished together.
+_TOGETHER = 16
 
 
 def emit_product(
@@ -35,13 +36,16 @@ def emit_product(
     Where columns and steps of k are known at run time only, there is code for both.
     """
     few = has_few_columns(found, machine) or _at_run_time(found, emit, machine)
+    alone = few is False and _may_be_single(found, machine)
+    if alone:
+        few = emit.compare("eq", emit.size(found.flat.iters[found.n].extent), 1)
     if few is True:
         _FewColumns(found, emit, machine, epilogue).few()
     elif few is False:
         emit_contraction(found, emit, machine, epilogue)
     else:
         with emit.when(few) as branch:
-            _FewColumns(found, emit, machine, epilogue).few()
+            _FewColumns(found, emit, machine, epilogue, alone).few()
         with emit.otherwise(branch):
             emit_contraction(found, emit, machine, epilogue)
 
@@ -91,11 +95,26 @@ def _limits(found: Contraction, machine: Machine) -> tuple[int, int]:
 
 def _could_be_read(found: Contraction, machine: Machine) -> bool:
     """Whether rows can be read along k, however many columns share them."""
-    if machine.lanes(found.element) is None or found.m is None or found.outer_reductions:
-        return False
-    if found.computed is not None or found.a.strides[found.k] != 1 or found.group > 1:
+    if not _is_plain(found, machine) or found.a.strides[found.k] != 1:
         return False
     return find_dot_product(found, machine) is None
+
+
+def _may_be_single(found: Contraction, machine: Machine) -> bool:
+    """Whether run time may find one column, by which A is multiplied in the order it lies in.
+
+    For that even instructions that multiply some steps at once, or rows, are no gain.
+    """
+    if not _is_plain(found, machine) or found.flat.iters[found.n].extent.value is not None:
+        return False
+    return 1 in (found.a.strides[found.k], found.a.strides[found.m])
+
+
+def _is_plain(found: Contraction, machine: Machine) -> bool:
+    """Whether there are rows, sums of which are one loop over what lies in memory."""
+    if machine.lanes(found.element) is None or found.m is None or found.outer_reductions:
+        return False
+    return found.computed is None and found.group == 1
 
 
 def _exchanged(found: Contraction) -> Contraction:
@@ -107,12 +126,23 @@ def _exchanged(found: Contraction) -> Contraction:
 
 
 class _FewColumns(ContractionWriter):
-    """Writes the kernel; in its contraction rows and columns are exchanged."""
+    """Writes the kernel; in its contraction rows and columns are exchanged.
+
+    Args:
+        found: the contraction, as it was.
+        emit: where to write.
+        machine: what for.
+        epilogue: what happens to every sum before it is stored.
+        alone: whether there is one column.
+    """
 
     def __init__(
-        self, found: Contraction, emit: Emitter, machine: Machine, epilogue: Epilogue | None
-    ) -> None:
+        self, found: Contraction, emit: Emitter, machine: Machine, epilogue: Epilogue | None,
+        alone: bool = False,
+    ) -> None:  # fmt: skip
         super().__init__(_exchanged(found), emit, machine, None)
+        if alone:
+            self.sizes.m = 1
         if epilogue is not None:
             self.finish = Finish(epilogue, found.c.buffer, found.n, emit, machine)
             self.c = Layout(epilogue.partial or found.c, emit)
@@ -125,8 +155,8 @@ class _FewColumns(ContractionWriter):
         with self._loops(1, whole_rows=True) as (env, rows, _):
             a, b, c = (x.at(env) for x in (sizes.a, sizes.b, self._sums))
             left = None
-            if a.stride(found.k) != 1:
-                a, left = self._turned(a, emit.alloc(room, found.element), distance)
+            if found.b.strides[found.k] == 1 and a.stride(found.k) != 1:
+                a, left = self._turned(a, emit.near(room, found.element), distance)
             most = sizes.m if isinstance(sizes.m, int) else sizes.lanes // 2
             kernel = FewRows(emit, self.machine, found, sizes.vector, self.init, most, left)
             kernel.write(a, b, c, sizes.m, rows, sizes.k)
@@ -166,10 +196,23 @@ class _FewColumns(ContractionWriter):
     def _finish_few(
         self, finish: Finish, env: dict[int, Index], c: Flat, rows: Index, columns: Span
     ) -> None:
-        """Finish the few sums of each row by one vector."""
+        """Finish the few sums of each row by one vector.
+
+        Some rows are read before the first is stored: a load waits for stores by masks that end
+        where it begins.
+        """
         emit, sizes, many = self.emit, self.sizes, self.found.n
         mask: ir.Value | None = emit.mask(rows, sizes.lanes)
-        with emit.loop(*columns) as row:
-            place: Sequence[Index] = [emit.add(c.offset, emit.mul(row.counter, c.stride(many)))]
-            put = finish.at({**env, many: row.counter})
-            put(emit.vector_load(c.base, place, sizes.vector, mask), 0, mask)
+        (first, last), lanes = columns, sizes.lanes
+        sums = emit.alloc(_TOGETHER * lanes, sizes.found.element)
+        with emit.loop(first, last, _TOGETHER) as block:
+            end = emit.min(emit.add(block.counter, _TOGETHER), last)
+            with emit.loop(block.counter, end) as row:
+                place = emit.add(c.offset, emit.mul(row.counter, c.stride(many)))
+                value = emit.vector_load(c.base, [place], sizes.vector, mask)
+                to = emit.mul(emit.sub(row.counter, block.counter), lanes)
+                emit.vector_store(value, sums, [to])
+            with emit.loop(block.counter, end) as row:
+                put = finish.at({**env, many: row.counter})
+                at = emit.mul(emit.sub(row.counter, block.counter), lanes)
+                put(emit.vector_load(sums, [at], sizes.vector), 0, mask)
