@@ -5,6 +5,8 @@ arrays, and an argument, a tensor and a function of the TVM FFI. `direct.py` see
 are these.
 """
 
+from relax_mlir.runtime.llvm_text import at, element, loop, put, word
+
 # Where an array has its memory, rank, dimensions, dtype and flags, and a dtype its number.
 ARRAY_DATA, ARRAY_RANK, ARRAY_DIMS, ARRAY_DTYPE, ARRAY_FLAGS = 16, 24, 32, 56, 64
 DTYPE_NUMBER = 28
@@ -43,26 +45,6 @@ API = {
 }
 
 
-def at(result: str, base: str, offset: int, type_: str) -> str:
-    """Return the code that reads what lies so many bytes after an address."""
-    return (
-        f"  {result}_at = getelementptr i8, ptr {base}, i64 {offset}\n"
-        f"  {result} = load {type_}, ptr {result}_at"
-    )
-
-
-def put(name: str, base: str, offset: int, value: str) -> str:
-    """Return the code that writes there; names begin with `name`."""
-    return (
-        f"  {name}_to = getelementptr i8, ptr {base}, i64 {offset}\n  store {value}, ptr {name}_to"
-    )
-
-
-def word(result: str, row: str, number: int, type_: str = "i64") -> str:
-    """Return the code that reads one of a row of 8 bytes each."""
-    return at(result, row, 8 * number, type_)
-
-
 def declarations() -> str:
     """Return the declarations of CPython's functions."""
     split = [(name, *type_.split(" ", 1)) for name, type_ in API.items()]
@@ -78,6 +60,14 @@ def argument_code(objects: dict[str, int], dtypes: int, numbers: int) -> str:
             that DLPack has for it. The last is for any number beyond.
         numbers: how many pairs there are.
     """
+    copy_dim = f"""{element("%dim", "%dims", "%axis", "i64")}
+  %own_at = getelementptr i64, ptr %own_dims, i64 %axis
+  store i64 %dim, ptr %own_at"""
+    take_object = f"""{element("%object", "%objects", "%i")}
+  %any = getelementptr [{ARGUMENT_BYTES} x i8], ptr %anys, i64 %i
+  %tensor = getelementptr [{TENSOR_BYTES} x i8], ptr %tensors, i64 %i
+  %taken = call i1 @relax_direct_argument(ptr %object, ptr %any, ptr %tensor)
+  %refused = xor i1 %taken, true"""
     return f"""
 define internal i1 @relax_direct_argument(ptr %object, ptr %any, ptr %tensor) {{
 {word("%type", "%object", 1)}
@@ -122,18 +112,8 @@ fill:
 {put("%shape", "%tensor", 48, "ptr %own_dims")}
 {put("%strides", "%tensor", 56, "ptr null")}
 {put("%offset", "%tensor", 64, "i64 0")}
-  br label %axis
-axis:
-  %i = phi i32 [ 0, %fill ], [ %next, %extent ]
-  %more = icmp ult i32 %i, %rank
-  br i1 %more, label %extent, label %yes
-extent:
-  %dim_at = getelementptr i64, ptr %dims, i32 %i
-  %dim = load i64, ptr %dim_at
-  %own_at = getelementptr i64, ptr %own_dims, i32 %i
-  store i64 %dim, ptr %own_at
-  %next = add i32 %i, 1
-  br label %axis
+  %rank64 = zext i32 %rank to i64
+{loop("axis", "fill", ("0", "%rank64"), copy_dim, "yes")}
 yes:
   ret i1 true
 int:
@@ -162,19 +142,7 @@ no:
 
 define internal i1 @relax_direct_arguments(ptr %objects, i64 %count, ptr %anys, ptr %tensors) {{
 entry:
-  br label %next
-next:
-  %i = phi i64 [ 0, %entry ], [ %after, %one ]
-  %more = icmp ult i64 %i, %count
-  br i1 %more, label %one, label %yes
-one:
-  %object_at = getelementptr ptr, ptr %objects, i64 %i
-  %object = load ptr, ptr %object_at
-  %any = getelementptr [{ARGUMENT_BYTES} x i8], ptr %anys, i64 %i
-  %tensor = getelementptr [{TENSOR_BYTES} x i8], ptr %tensors, i64 %i
-  %after = add i64 %i, 1
-  %taken = call i1 @relax_direct_argument(ptr %object, ptr %any, ptr %tensor)
-  br i1 %taken, label %next, label %no
+{loop("i", "entry", ("0", "%count"), take_object, "yes", unless=("%refused", "no"))}
 yes:
   ret i1 true
 no:

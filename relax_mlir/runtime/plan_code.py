@@ -8,9 +8,8 @@ from relax_mlir.runtime.direct_code import (
     ARRAY_RANK,
     GOOD_FLAGS,
     TENSOR_BYTES,
-    at,
-    word,
 )
+from relax_mlir.runtime.llvm_text import at, element, loop, word
 
 RUN = "relax_direct_run"
 # Words of a plan's head: parameters, constants, tensors that it makes, calls, results (-1 when the
@@ -32,24 +31,21 @@ def plan_code(objects: dict[str, int]) -> str:
 
     It gives what the first item of its `self` is where none does, or where a kernel failed: a plan
     writes only what it made itself, so that who takes over from there finds everything as it was.
+
+    Args:
+        objects: addresses of types and objects by name, of which it compares `ndarray`.
     """
-    return f"""
-define internal ptr @relax_direct_match(ptr %plan, ptr %objects, i64 %count) {{
-entry:
-{word("%params", "%plan", 0)}
-  %same_count = icmp eq i64 %params, %count
-  %rows = getelementptr i64, ptr %plan, i64 {HEAD_WORDS}
-  br i1 %same_count, label %next, label %no
-next:
-  %i = phi i64 [ 0, %entry ], [ %after, %good ]
-  %row = phi ptr [ %rows, %entry ], [ %next_row, %good ]
-  %more = icmp ult i64 %i, %count
-  br i1 %more, label %one, label %yes
-one:
-  %object_at = getelementptr ptr, ptr %objects, i64 %i
-  %object = load ptr, ptr %object_at
+    return "\n".join([_match_code(objects["ndarray"]), _run_code()])
+
+
+def _match_code(ndarray: int) -> str:
+    """Return the function that gives a plan's constants if the plan fits arguments, else null."""
+    compare_dim = f"""{element("%dim", "%dims", "%axis", "i64")}
+{element("%wanted_dim", "%wanted", "%axis", "i64")}
+  %other_dim = icmp ne i64 %dim, %wanted_dim"""
+    compare_array = f"""{element("%object", "%objects", "%i")}
 {word("%type", "%object", 1)}
-  %is_array = icmp eq i64 %type, {objects["ndarray"]}
+  %is_array = icmp eq i64 %type, {ndarray}
   br i1 %is_array, label %array, label %no
 array:
 {at("%dtype", "%object", ARRAY_DTYPE, "i64")}
@@ -66,44 +62,78 @@ array:
   %both = and i1 %same_dtype, %same_rank
   %all = and i1 %both, %is_good
   %wanted = getelementptr i64, ptr %row, i64 2
-  br i1 %all, label %axis, label %no
-axis:
-  %a = phi i64 [ 0, %array ], [ %next_a, %extent ]
-  %inside = icmp ult i64 %a, %rank64
-  br i1 %inside, label %extent, label %good
-extent:
-  %dim_at = getelementptr i64, ptr %dims, i64 %a
-  %dim = load i64, ptr %dim_at
-  %wanted_at = getelementptr i64, ptr %wanted, i64 %a
-  %wanted_dim = load i64, ptr %wanted_at
-  %next_a = add i64 %a, 1
-  %same_dim = icmp eq i64 %dim, %wanted_dim
-  br i1 %same_dim, label %axis, label %no
-good:
-  %next_row = getelementptr i64, ptr %wanted, i64 %rank64
-  %after = add i64 %i, 1
-  br label %next
+  br i1 %all, label %shape, label %no
+shape:
+{loop("axis", "shape", ("0", "%rank64"), compare_dim, "same", unless=("%other_dim", "no"))}
+same:
+  %next_row = getelementptr i64, ptr %wanted, i64 %rank64"""
+    rows = "  %row = phi ptr [ %rows, %params ], [ %next_row, %i_end ]"
+    return f"""
+define internal ptr @relax_direct_match(ptr %plan, ptr %objects, i64 %count) {{
+{word("%wanted_count", "%plan", 0)}
+  %rows = getelementptr i64, ptr %plan, i64 {HEAD_WORDS}
+  %same_count = icmp eq i64 %wanted_count, %count
+  br i1 %same_count, label %params, label %no
+params:
+{loop("i", "params", ("0", "%count"), compare_array, "yes", carried=rows)}
 yes:
   ret ptr %row
 no:
   ret ptr null
-}}
+}}"""
 
+
+def _run_code() -> str:
+    """Return the function itself: it finds a plan, makes tensors, calls, returns results.
+
+    From `make` on, every way out goes through `free`, which drops the tensors that were made, `end`
+    being the number after the last of them.
+    """
+    try_plan = """  %address = call ptr @PyTuple_GetItem(ptr %self, i64 %number)
+  %plan = call ptr @PyLong_AsVoidPtr(ptr %address)
+  %constants = call ptr @relax_direct_match(ptr %plan, ptr %objects, i64 %count)
+  %fits = icmp ne ptr %constants, null"""
+    plans = (str(BEFORE_PLANS), "%size")
+    make_tensor = """
+  %tensor = call ptr @PyObject_Vectorcall(ptr %empty, ptr %tensor_row, i64 2, ptr null)
+  %is_made = icmp ne ptr %tensor, null
+  br i1 %is_made, label %kept, label %free
+kept:
+  %place = getelementptr ptr, ptr %values, i64 %made
+  store ptr %tensor, ptr %place
+  %next_tensor_row = getelementptr i64, ptr %tensor_row, i64 2"""
+    tensor_rows = (
+        "  %tensor_row = phi ptr [ %tensor_rows, %begin ], [ %next_tensor_row, %made_end ]"
+    )
+    pick_operand = f"""{element("%operand_number", "%numbers", "%operand", "i64")}
+{element("%value", "%values", "%operand_number")}
+  %operand_to = getelementptr ptr, ptr %operands, i64 %operand
+  store ptr %value, ptr %operand_to"""
+    run_call = f"""  %code = load ptr, ptr %row
+{word("%operand_count", "%row", 1)}
+  %numbers = getelementptr i64, ptr %row, i64 2
+{loop("operand", "call_step", ("0", "%operand_count"), pick_operand, "picked")}
+picked:
+  %taken = call i1 @relax_direct_arguments(ptr %operands, i64 %operand_count, ptr %anys,
+                                           ptr %tensors)
+  br i1 %taken, label %enter, label %fail
+enter:
+  %status = call i32 @relax_direct_enter(ptr %code, ptr %anys, i64 %operand_count, ptr %result)
+  %went_wrong = icmp ne i32 %status, 0
+  %next_row = getelementptr i64, ptr %numbers, i64 %operand_count"""
+    call_rows = "  %row = phi ptr [ %tensor_row, %run ], [ %next_row, %call_end ]"
+    calls = ("0", "%call_count")
+    put_item = f"""{element("%item_number", "%row", "%item", "i64")}
+{element("%item_value", "%values", "%item_number")}
+  call void @Py_IncRef(ptr %item_value)
+  %was_put = call i32 @PyTuple_SetItem(ptr %tuple, i64 %item, ptr %item_value)"""
+    drop_tensor = f"""{element("%dead_value", "%values", "%dead")}
+  call void @Py_DecRef(ptr %dead_value)"""
+    return f"""
 define ptr @{RUN}(ptr %self, ptr %objects, i64 %count) {{
 entry:
   %size = call i64 @PyTuple_Size(ptr %self)
-  br label %try
-try:
-  %p = phi i64 [ {BEFORE_PLANS}, %entry ], [ %next_p, %attempt ]
-  %there = icmp slt i64 %p, %size
-  br i1 %there, label %attempt, label %miss
-attempt:
-  %address = call ptr @PyTuple_GetItem(ptr %self, i64 %p)
-  %plan = call ptr @PyLong_AsVoidPtr(ptr %address)
-  %next_p = add i64 %p, 1
-  %constants = call ptr @relax_direct_match(ptr %plan, ptr %objects, i64 %count)
-  %fits = icmp ne ptr %constants, null
-  br i1 %fits, label %begin, label %try
+{loop("number", "entry", plans, try_plan, "miss", unless=("%fits", "begin"))}
 miss:
   %sentinel = call ptr @PyTuple_GetItem(ptr %self, i64 0)
   call void @Py_IncRef(ptr %sentinel)
@@ -128,57 +158,9 @@ begin:
   %constant_bytes = shl i64 %constant_count, 3
   call void @llvm.memcpy.p0.p0.i64(ptr %own_values, ptr %constants, i64 %constant_bytes, i1 false)
   %tensor_rows = getelementptr i64, ptr %constants, i64 %constant_count
-  br label %make
-make:
-  %made = phi i64 [ %given, %begin ], [ %next_made, %kept ]
-  %tensor_row = phi ptr [ %tensor_rows, %begin ], [ %next_tensor_row, %kept ]
-  %more_tensors = icmp ult i64 %made, %all
-  br i1 %more_tensors, label %new, label %run
-new:
-  %tensor = call ptr @PyObject_Vectorcall(ptr %empty, ptr %tensor_row, i64 2, ptr null)
-  %is_made = icmp ne ptr %tensor, null
-  br i1 %is_made, label %kept, label %free
-kept:
-  %place = getelementptr ptr, ptr %values, i64 %made
-  store ptr %tensor, ptr %place
-  %next_made = add i64 %made, 1
-  %next_tensor_row = getelementptr i64, ptr %tensor_row, i64 2
-  br label %make
+{loop("made", "begin", ("%given", "%all"), make_tensor, "run", carried=tensor_rows)}
 run:
-  %call = phi i64 [ 0, %make ], [ %next_call, %ran ]
-  %row = phi ptr [ %tensor_row, %make ], [ %next_row, %ran ]
-  %more_calls = icmp ult i64 %call, %call_count
-  br i1 %more_calls, label %prepare, label %finish
-prepare:
-  %code = load ptr, ptr %row
-{word("%operand_count", "%row", 1)}
-  %numbers = getelementptr i64, ptr %row, i64 2
-  br label %operand
-operand:
-  %o = phi i64 [ 0, %prepare ], [ %next_o, %pick ]
-  %more_operands = icmp ult i64 %o, %operand_count
-  br i1 %more_operands, label %pick, label %picked
-pick:
-  %number_at = getelementptr i64, ptr %numbers, i64 %o
-  %number = load i64, ptr %number_at
-  %value_at = getelementptr ptr, ptr %values, i64 %number
-  %value = load ptr, ptr %value_at
-  %operand_at = getelementptr ptr, ptr %operands, i64 %o
-  store ptr %value, ptr %operand_at
-  %next_o = add i64 %o, 1
-  br label %operand
-picked:
-  %taken = call i1 @relax_direct_arguments(ptr %operands, i64 %operand_count, ptr %anys,
-                                           ptr %tensors)
-  br i1 %taken, label %enter, label %fail
-enter:
-  %status = call i32 @relax_direct_enter(ptr %code, ptr %anys, i64 %operand_count, ptr %result)
-  %went_well = icmp eq i32 %status, 0
-  br i1 %went_well, label %ran, label %fail
-ran:
-  %next_row = getelementptr i64, ptr %numbers, i64 %operand_count
-  %next_call = add i64 %call, 1
-  br label %run
+{loop("call", "run", calls, run_call, "finish", carried=call_rows, unless=("%went_wrong", "fail"))}
 fail:
   %failed = call ptr @PyTuple_GetItem(ptr %self, i64 0)
   call void @Py_IncRef(ptr %failed)
@@ -188,43 +170,21 @@ finish:
   br i1 %is_single, label %single, label %several
 single:
   %only_number = load i64, ptr %row
-  %only_at = getelementptr ptr, ptr %values, i64 %only_number
-  %only = load ptr, ptr %only_at
+{element("%only", "%values", "%only_number")}
   call void @Py_IncRef(ptr %only)
   br label %free
 several:
   %tuple = call ptr @PyTuple_New(i64 %result_count)
   %has_tuple = icmp ne ptr %tuple, null
-  br i1 %has_tuple, label %item, label %free
-item:
-  %t = phi i64 [ 0, %several ], [ %next_t, %put ]
-  %more_items = icmp ult i64 %t, %result_count
-  br i1 %more_items, label %put, label %free
-put:
-  %item_number_at = getelementptr i64, ptr %row, i64 %t
-  %item_number = load i64, ptr %item_number_at
-  %item_at = getelementptr ptr, ptr %values, i64 %item_number
-  %item_value = load ptr, ptr %item_at
-  call void @Py_IncRef(ptr %item_value)
-  %was_put = call i32 @PyTuple_SetItem(ptr %tuple, i64 %t, ptr %item_value)
-  %next_t = add i64 %t, 1
-  br label %item
+  br i1 %has_tuple, label %items, label %free
+items:
+{loop("item", "items", ("0", "%result_count"), put_item, "free")}
 free:
-  %outcome = phi ptr [ null, %new ], [ %failed, %fail ], [ %only, %single ], [ null, %several ],
-                     [ %tuple, %item ]
-  %end = phi i64 [ %made, %new ], [ %all, %fail ], [ %all, %single ], [ %all, %several ],
-                 [ %all, %item ]
-  br label %drop
-drop:
-  %d = phi i64 [ %given, %free ], [ %next_d, %dropped ]
-  %more_drops = icmp ult i64 %d, %end
-  br i1 %more_drops, label %dropped, label %return
-dropped:
-  %drop_at = getelementptr ptr, ptr %values, i64 %d
-  %dead = load ptr, ptr %drop_at
-  call void @Py_DecRef(ptr %dead)
-  %next_d = add i64 %d, 1
-  br label %drop
+  %outcome = phi ptr [ null, %made_step ], [ %failed, %fail ], [ %only, %single ],
+                     [ null, %several ], [ %tuple, %item_loop ]
+  %end = phi i64 [ %made, %made_step ], [ %all, %fail ], [ %all, %single ], [ %all, %several ],
+                 [ %all, %item_loop ]
+{loop("dead", "free", ("%given", "%end"), drop_tensor, "return")}
 return:
   ret ptr %outcome
 }}

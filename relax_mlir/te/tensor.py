@@ -245,14 +245,13 @@ class ExternOp(Operation):
             else all of it is one block.
     """
 
-    writes_blocks = False
-
     def __init__(
         self, name: str, shapes: Sequence[Sequence[Dim]], dtypes: Sequence[str],
-        inputs: Sequence[Tensor], write: Any, tag: str, attrs: Any,
+        inputs: Sequence[Tensor], write: Any, tag: str, attrs: Any, writes_blocks: bool = False,
     ) -> None:  # fmt: skip
         super().__init__(name, shapes, dtypes)
         self.inputs, self.write, self.tag, self.attrs = list(inputs), write, tag, attrs or {}
+        self.writes_blocks = writes_blocks
 
     @property
     def input_tensors(self) -> list[Tensor]:

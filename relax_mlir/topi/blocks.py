@@ -6,8 +6,8 @@ from typing import Any
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.dialects.tir.builder import Buffer, PrimFuncBuilder
 from relax_mlir.dialects.tir.scalar import cast
-from relax_mlir.te.operation import extern
-from relax_mlir.te.tensor import Dim, Tensor
+from relax_mlir.te.operation import current_tag
+from relax_mlir.te.tensor import Dim, ExternOp, Tensor, dims_of
 from relax_mlir.tir import ir_builder
 
 Writer = Callable[[PrimFuncBuilder, list[Buffer], Buffer], None]
@@ -26,9 +26,9 @@ def stage(name: str, shape: Sequence[Dim], inputs: Sequence[Tensor], write: Writ
     def body(ins: list[Any], outs: list[Any]) -> None:
         write(ir_builder.current().builder, [each.buffer for each in ins], outs[0].buffer)
 
-    made = extern(tuple(shape), inputs, body, name=name, dtype=inputs[0].dtype)
-    made.op.writes_blocks = True
-    return made
+    dims, dtype = dims_of(tuple(shape), name), inputs[0].dtype
+    made = ExternOp(name, [dims], [dtype], inputs, body, current_tag(), {}, writes_blocks=True)
+    return made.outputs[0]
 
 
 def spatial(dims: Sequence[SymExpr]) -> list[tuple[str, SymExpr]]:

@@ -19,10 +19,9 @@ class Module:
     @R.function
     def static(x: R.Tensor((4, 8), "float32"), w: R.Tensor((8, 8), "float32")):
         with R.dataflow():
-            y = R.nn.relu(R.matmul(x, w))
-            z = R.nn.softmax(y)
-            R.output(z)
-        return z
+            y = R.nn.softmax(R.nn.relu(R.matmul(x, w)))
+            R.output(y)
+        return y
 
     @R.function
     def dynamic(x: R.Tensor(("n", "k"), "float32"), w: R.Tensor(("k", "m"), "float32")):
