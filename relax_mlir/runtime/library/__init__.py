@@ -30,17 +30,9 @@ LIBRARY: dict[str, Callable[..., Any]] = {}
 
 
 def _define(name: str, compute: Callable[..., Any]) -> None:
-    compute = through_single(compute)
-
     def call(*args: Any) -> Any:
         try:
-            with np.errstate(all="ignore"):
-                result = compute(*args)
-                if not isinstance(result, tuple):
-                    return np.asarray(result, order="C")
-                if result and type(result[0]) is int:
-                    return result
-                return tuple([np.asarray(field, order="C") for field in result])
+            return compute(*args)
         except MemoryError as error:
             raise VMError(f"{name}: {error}") from None
         except TypeError as error:
@@ -52,9 +44,28 @@ def _define(name: str, compute: Callable[..., Any]) -> None:
     LIBRARY[PREFIX + name] = call
 
 
+def _own(compute: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function of arrays of any dtype whose results are the caller's own."""
+    compute = through_single(compute)
+
+    def call(*args: Any) -> Any:
+        with np.errstate(all="ignore"):
+            result = compute(*args)
+        if not isinstance(result, tuple):
+            return np.asarray(result, order="C")
+        if result and type(result[0]) is int:
+            return result
+        return tuple([np.asarray(field, order="C") for field in result])
+
+    return call
+
+
 for _table in (
-    ATTENTION, BOXES, CASTS, CHECKS, CREATE, ELEMENTWISE, IMAGE, INDEX, LINEAR_ALGEBRA, MANIPULATE,
+    ATTENTION, BOXES, CASTS, CREATE, ELEMENTWISE, IMAGE, INDEX, LINEAR_ALGEBRA, MANIPULATE,
     NN, NORMALIZATION, QUANTIZE, REDUCE, REGIONS, SORT,
 ):  # fmt: skip
     for _name, _function in _table.items():
-        _define(_name, _function)
+        _define(_name, _own(_function))
+# What kernels wait for makes nothing but whole numbers.
+for _name, _function in CHECKS.items():
+    _define(_name, _function)

@@ -48,7 +48,7 @@ def within(indices: _Array, length: int, mode: str = "fast") -> _Array:
 
 def check_indices(indices: _Array, length: int, mode: str) -> _Array:
     """Return what a kernel may index an axis of that length with; see `within`."""
-    return within(indices, length, mode)
+    return np.asarray(within(indices, length, mode), order="C")
 
 
 def check_bounds(worst: _Array, indices: _Array, lengths: Sequence[int]) -> tuple[int, ...]:
