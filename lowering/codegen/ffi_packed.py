@@ -1,21 +1,20 @@
 """Functions that call packed functions for prim funcs, as LLVM-dialect text (decision 12).
 
-Layouts are those of the TVM FFI and DLPack, as `ffi_helpers` has them. A buffer is passed as a
+Layouts are those of the TVM FFI and DLPack, as `ffi_argument_check` has them. A buffer is passed as a
 tensor object over its memory, which is the prim func's: nobody may use it after the call.
 """
 # ruff: noqa: E501  (one operation of the text below is one line)
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.lowering.codegen.ffi_helpers import (
+from relax_mlir.lowering.codegen.ffi_argument_check import (
     ARGUMENT_BYTES,
     DEVICE_CPU,
     KIND_BOOL,
     KIND_FLOAT,
     KIND_INT,
     KIND_TENSOR,
-    fail,
-    text,
 )
+from relax_mlir.lowering.codegen.ffi_errors import fail, text
 from relax_mlir.lowering.codegen.ffi_table import Strings, dlpack_dtype
 from relax_mlir.lowering.codegen.llvm_text import FunctionText
 from relax_mlir.lowering.tir_to_vector.packed_calls import PACKED

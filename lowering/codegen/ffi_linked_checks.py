@@ -6,8 +6,8 @@ import re
 import llvmlite.binding as llvm
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.lowering.codegen.ffi_check import check_all
-from relax_mlir.lowering.codegen.ffi_helpers import helpers
+from relax_mlir.lowering.codegen.ffi_argument_check import argument_checks
+from relax_mlir.lowering.codegen.ffi_call_check import check_all
 from relax_mlir.lowering.codegen.ffi_table import Strings
 from relax_mlir.lowering.codegen.optimize import optimize
 from relax_mlir.lowering.codegen.target import Target
@@ -49,7 +49,7 @@ def _checks(target: Target) -> str:
 
 def _source() -> str:
     strings = Strings("relax_ffi_messages")
-    parts = [helpers(strings), check_all(strings), strings.definition()]
+    parts = [argument_checks(strings), check_all(strings), strings.definition()]
     with ir.Context() as context:
         context.load_all_available_dialects()
         with ir.Location.unknown():

@@ -1,7 +1,8 @@
 """The function that checks all arguments of a call by a table, as LLVM-dialect text (V10)."""
 # ruff: noqa: E501  (one operation of the text below is one line)
 
-from relax_mlir.lowering.codegen.ffi_helpers import ARGUMENT_BYTES, RECORD_BYTES, fail
+from relax_mlir.lowering.codegen.ffi_argument_check import ARGUMENT_BYTES, RECORD_BYTES
+from relax_mlir.lowering.codegen.ffi_errors import fail
 from relax_mlir.lowering.codegen.ffi_table import (
     DIM_WORDS,
     HEAD_WORDS,

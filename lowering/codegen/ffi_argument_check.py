@@ -1,4 +1,4 @@
-"""Checks of single arguments, and raising what they find, as LLVM-dialect text (V10).
+"""Checks of single arguments, as LLVM-dialect text (V10).
 
 Layouts are those of the TVM FFI and DLPack: an argument is 16 bytes (type index, padding, value); a
 `DLTensor` has data +0, device +8, ndim +16, dtype +20, shape +24, strides +32, byte offset +40, and
@@ -6,8 +6,7 @@ lies 24 bytes into a TVM FFI tensor object.
 """
 # ruff: noqa: E501  (one operation of the text below is one line)
 
-from collections.abc import Sequence
-
+from relax_mlir.lowering.codegen.ffi_errors import fail, raising, text
 from relax_mlir.lowering.codegen.ffi_table import Strings
 
 # A buffer's record: address of its first element, its first and past-the-end address, its shape,
@@ -17,166 +16,29 @@ ARGUMENT_BYTES = 16
 
 KIND_INT, KIND_BOOL, KIND_FLOAT, KIND_DLTENSOR, KIND_TENSOR = 1, 2, 3, 7, 70
 DEVICE_CPU = 1
-_MESSAGE_BYTES = 512
-_MOST_VALUES = 6
-# For loops over a few dimensions: LLVM would make long vector code of them.
-_AS_IT_IS = "{loop_annotation = #llvm.loop_annotation<disableNonforced = true>}"
 # Names of DLPack's type codes, 8 bytes each; what follows the last is for any other code.
 _CODE_NAMES = "".join(
     name.ljust(8, "\0")
     for name in ("int", "uint", "float", "handle", "bfloat", "complex", "bool", "code")
 )
-
-# What the FFI calls the types of arguments, 16 bytes each: from 0 and from 64 on, then any other.
-_TYPE_NAMES = (
-    "None", "int", "bool", "float", "void*", "DataType", "Device", "DLTensor*", "const char*",
-    "bytes*", "rvalue reference", "str", "bytes",
-)  # fmt: skip
-_OBJECT_NAMES = (
-    "object", "str", "bytes", "Error", "Function", "Shape", "Tensor", "Array", "Map", "Module",
-    "Python object", "List", "Dict", "object",
-)  # fmt: skip
-_FIRST_OBJECT = 64
-_ALL_NAMES = "".join(name.ljust(16, "\0") for name in (*_TYPE_NAMES, *_OBJECT_NAMES))
-
-# What can be wrong: kind of exception and message.
-_FAILURES = {
-    "memory": ("MemoryError", "%s: there is no memory for its intermediate results"),
-    "packed": ("FunctionNotFoundError", "there is no packed function '%s'; register it by register_func"),
-    "assert": ("AssertionError", "%s: assertion failed: %s"),
-    "count": ("TypeError", "%s: expected %lld arguments, got %lld"),
-    "kind": ("TypeError", "%s: argument '%s': expected %s, got a value of type %s"),
-    "range": ("TypeError", "%s: argument '%s': expected an integer from %lld to %lld, got %lld"),
-    "device": ("ValueError", "%s: buffer '%s': expected a CPU tensor, got device type %lld"),
-    "rank": ("TypeError", "%s: buffer '%s': expected %lld dimensions, got %lld"),
-    "dtype": ("TypeError", "%s: buffer '%s': expected %s, got %s%.0lld%s"),
-    "negative": ("ValueError", "%s: buffer '%s' dimension %lld: got negative extent %lld"),
-    "null": ("ValueError", "%s: buffer '%s': data pointer is null"),
-    "align": ("ValueError", "%s: buffer '%s': expected data aligned to %lld bytes, got address %p"),
-    "step": ("ValueError", "%s: buffer '%s' dimension %lld: expected stride %lld%s, got %lld"),
-    "stride": ("ValueError", "%s: buffer '%s' dimension %lld: expected stride %lld of a row-major "
-               "contiguous tensor, got %lld"),
-    "dim": ("ValueError", "%s: buffer '%s' dimension %lld: expected %lld%s, got %lld"),
-    "size": ("ValueError", "%s: buffer '%s' dimension %lld: expected a size that fits 64 bits%s, "
-             "got %lld"),
-    "overlap": ("ValueError", "%s: buffer '%s' overlaps buffer '%s' in memory"),
-}  # fmt: skip
+# For loops over a few dimensions: LLVM would make long vector code of them.
+_AS_IT_IS = "{loop_annotation = #llvm.loop_annotation<disableNonforced = true>}"
 
 
-def helpers(strings: Strings) -> str:
+def argument_checks(strings: Strings) -> str:
     """Return the functions that check one argument; their texts go to `strings`."""
-    checks = (_type_name, _stride_of, _check_buffer, _check_number, _check_disjoint)
-    declared = (
-        "llvm.func @TVMFFIErrorSetRaisedFromCStr(!llvm.ptr, !llvm.ptr)",
-        "llvm.func @snprintf(!llvm.ptr, i64, !llvm.ptr, ...) -> i32",
-    )
-    return "\n".join([*declared, _FAIL, *(check(strings) for check in checks)])
-
-
-def fail_status(strings: Strings, asserts: Sequence[tuple[str, str]]) -> str:
-    """Return the function that raises what a kernel's status says: no memory, or an assertion.
-
-    Status -1 says that it is raised already.
-
-    Args:
-        strings: gets the messages.
-        asserts: the assertions in order of their statuses, from 2 on: kernel and message.
-    """
-    cases = ", ".join(["-1: ^raised", *(f"{i}: ^assert{i}" for i in range(2, 2 + len(asserts)))])
-    lines = [
-        "llvm.func internal @relax_ffi_status(%function: !llvm.ptr, %status: i32) -> i32 "
-        'attributes {passthrough = ["cold", "noinline"]} {',
-        f"  llvm.switch %status : i32, ^memory [{cases}]",
-        "^raised:",
-        "  llvm.return %status : i32",
-        "^memory:",
-        fail(strings, "%m", "memory", ("ptr", "%function")),
-        "  llvm.return %m : i32",
-    ]
-    for number, (kernel, message) in enumerate(asserts, start=2):
-        names = [f"%kernel{number}", f"%message{number}"]
-        lines += [
-            f"^assert{number}:",
-            text(strings, names[0], kernel),
-            text(strings, names[1], message),
-            fail(strings, f"%a{number}", "assert", *(("ptr", name) for name in names)),
-            f"  llvm.return %a{number} : i32",
-        ]
-    return "\n".join([*lines, "}"])
-
-
-def fail(strings: Strings, result: str, name: str, *values: tuple[str, str]) -> str:
-    """Return the operations that raise an error and give the status to return.
-
-    Args:
-        strings: gets the message.
-        result: the name for the status; other names start with it.
-        name: what is wrong, one of `_FAILURES`.
-        values: type and name of each value of the message, in order.
-    """
-    kind, message = _FAILURES[name]
-    lines = [text(strings, f"{result}_kind", kind), text(strings, f"{result}_format", message)]
-    given = []
-    for number, (type_, value) in enumerate(values):
-        wide = f"{result}_{number}"
-        if type_ == "ptr":
-            lines.append(f"  {wide} = llvm.ptrtoint {value} : !llvm.ptr to i64")
-        elif type_ == "i32":
-            lines.append(f"  {wide} = llvm.sext {value} : i32 to i64")
-        given.append(value if type_ == "i64" else wide)
-    if len(given) < _MOST_VALUES:
-        lines.append(f"  {result}_none = llvm.mlir.constant(0 : i64) : i64")
-        given += [f"{result}_none"] * (_MOST_VALUES - len(given))
-    types = ", ".join(["!llvm.ptr"] * 2 + ["i64"] * _MOST_VALUES)
-    lines.append(
-        f"  {result} = llvm.call @relax_ffi_fail({result}_kind, {result}_format, "
-        f"{', '.join(given)}) : ({types}) -> i32"
-    )
-    return "\n".join(lines)
-
-
-def text(strings: Strings, result: str, value: str) -> str:
-    """Return the operations that give a text's address."""
-    return (
-        f"  {result}_all = llvm.mlir.addressof @{strings.symbol} : !llvm.ptr\n"
-        f"  {result} = llvm.getelementptr {result}_all[{strings.offset(value)}] : "
-        "(!llvm.ptr) -> !llvm.ptr, i8"
-    )
-
-
-def _type_name(strings: Strings) -> str:
-    """Return the function that gives the name of an argument's type."""
-    return f"""
-llvm.func internal @relax_ffi_type_name(%kind: i32) -> !llvm.ptr attributes {{passthrough = ["cold", "noinline"]}} {{
-  %four = llvm.mlir.constant(4 : i32) : i32
-  %simple = llvm.mlir.constant({len(_TYPE_NAMES)} : i32) : i32
-  %first_object = llvm.mlir.constant({_FIRST_OBJECT} : i32) : i32
-  %last_object = llvm.mlir.constant({len(_OBJECT_NAMES) - 1} : i32) : i32
-  %is_simple = llvm.icmp "ult" %kind, %simple : i32
-  %over = llvm.sub %kind, %first_object : i32
-  %known = llvm.intr.umin(%over, %last_object) : (i32, i32) -> i32
-  %object = llvm.add %known, %simple : i32
-  %which = llvm.select %is_simple, %kind, %object : i1, i32
-  %at = llvm.shl %which, %four : i32
-{text(strings, "%names", _ALL_NAMES)}
-  %name = llvm.getelementptr %names[%at] : (!llvm.ptr, i32) -> !llvm.ptr, i8
-  llvm.return %name : !llvm.ptr
-}}"""
-
-
-# Integers are passed as 64 bits, pointers too: what varies is only the message.
-_FAIL = f"""
-llvm.func @relax_ffi_fail(%kind: !llvm.ptr, %format: !llvm.ptr, {", ".join(f"%a{i}: i64" for i in range(_MOST_VALUES))}) -> i32 attributes {{passthrough = ["cold", "noinline"]}} {{
-  %minus = llvm.mlir.constant(-1 : i32) : i32
-  %size = llvm.mlir.constant({_MESSAGE_BYTES} : i64) : i64
-  %buffer = llvm.alloca %size x i8 : (i64) -> !llvm.ptr
-  %0 = llvm.call @snprintf(%buffer, %size, %format, {", ".join(f"%a{i}" for i in range(_MOST_VALUES))}) vararg(!llvm.func<i32 (ptr, i64, ptr, ...)>) : (!llvm.ptr, i64, !llvm.ptr, {", ".join(["i64"] * _MOST_VALUES)}) -> i32
-  llvm.call @TVMFFIErrorSetRaisedFromCStr(%kind, %buffer) : (!llvm.ptr, !llvm.ptr) -> ()
-  llvm.return %minus : i32
-}}"""
+    checks = (_stride_of, _check_buffer, _check_number, _check_disjoint)
+    return "\n".join([raising(strings), *(check(strings) for check in checks)])
 
 
 def _check_buffer(strings: Strings) -> str:
+    """Return the check of a tensor, which writes its record: kind, device, dtype, rank, memory."""
+    parts = (_check_tensor(), _check_memory(), _check_strides(), _buffer_errors(strings))
+    return "\n".join(parts)
+
+
+def _check_tensor() -> str:
+    """Return the head of the check: constants, and what a tensor says of itself."""
     return f"""
 llvm.func internal @relax_ffi_buffer(%function: !llvm.ptr, %name: !llvm.ptr, %any: !llvm.ptr, %dtype: i32, %dtype_name: !llvm.ptr, %rank: i32, %strided: i1, %record: !llvm.ptr) -> i32 attributes {{no_inline}} {{
   %zero = llvm.mlir.constant(0 : i32) : i32
@@ -220,6 +82,12 @@ llvm.func internal @relax_ffi_buffer(%function: !llvm.ptr, %name: !llvm.ptr, %an
   %shape_at = llvm.getelementptr %tensor[24] : (!llvm.ptr) -> !llvm.ptr, i8
   %shape = llvm.load %shape_at : !llvm.ptr -> !llvm.ptr
   llvm.cond_br %right_rank, ^count(%zero, %one64, %no : i32, i64, i1), ^bad_rank
+""".rstrip()
+
+
+def _check_memory() -> str:
+    """Return the part that counts elements, writes the record, and looks at the address."""
+    return """
 ^count(%i: i32, %product: i64, %is_empty: i1):
   %more = llvm.icmp "slt" %i, %rank : i32
   llvm.cond_br %more, ^extent, ^counted
@@ -271,6 +139,12 @@ llvm.func internal @relax_ffi_buffer(%function: !llvm.ptr, %name: !llvm.ptr, %an
   %rest = llvm.and %address, %mask : i64
   %is_aligned = llvm.icmp "eq" %rest, %zero64 : i64
   llvm.cond_br %is_aligned, ^strided, ^bad_align
+""".strip()
+
+
+def _check_strides() -> str:
+    """Return the part that takes any strides, and says what they span, or only those of rows."""
+    return f"""
 ^strided:
   %compact = llvm.icmp "eq" %strides, %null : !llvm.ptr
   %last = llvm.sub %rank, %one : i32
@@ -313,6 +187,12 @@ llvm.func internal @relax_ffi_buffer(%function: !llvm.ptr, %name: !llvm.ptr, %an
   %same = llvm.icmp "eq" %step, %expected : i64
   %fits = llvm.or %single, %same : i1
   llvm.cond_br %fits, ^stride(%previous, %next_expected : i32, i64), ^bad_stride
+""".strip()
+
+
+def _buffer_errors(strings: Strings) -> str:
+    """Return the part that raises what is wrong with a tensor."""
+    return f"""
 ^good:
   llvm.return %zero : i32
 ^bad_kind:
@@ -358,7 +238,7 @@ llvm.func internal @relax_ffi_buffer(%function: !llvm.ptr, %name: !llvm.ptr, %an
 ^bad_stride:
 {fail(strings, "%s", "stride", ("ptr", "%function"), ("ptr", "%name"), ("i32", "%j"), ("i64", "%expected"), ("i64", "%step"))}
   llvm.return %s : i32
-}}"""
+}}""".strip()
 
 
 def _stride_of(strings: Strings) -> str:
