@@ -65,6 +65,58 @@ def test_inlined_at_a_number(expression, value, number):
     assert_structural_equal(from_source(sch.mod.script()), sch.mod)
 
 
+_LOADED = """def main(I: T.Buffer((8,), "{0}"), J: T.Buffer((8,), "int32"),
+         A: T.Buffer((64,), "float32"), C: T.Buffer((8,), "float32")):
+    B = T.alloc_buffer((20,), "float32")
+    for i in range(20):
+        with T.block("B"):
+            vi = T.axis.spatial(20, i)
+            B[vi] = {1}
+    for i in range(8):
+        with T.block("C"):
+            vi = T.axis.spatial(8, i)
+            C[vi] = B[I[vi]] + B[vi]
+"""
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64", "uint8"])
+@pytest.mark.parametrize(
+    ("expression", "inlined"),
+    [
+        ("A[(vi + 3) % 8 * 2]", "A[({0} + 3) % 8 * 2] + A[(vi + 3) % 8 * 2]"),
+        ("A[T.if_then_else(vi < 3, vi * 2, 4)]", "A[T.if_then_else("),
+        ("A[J[T.min(vi, 7)] + vi]", "A[J[T.min("),
+        ("T.if_then_else(vi % 2 == 0, A[vi], A[vi + 1] * 2.0)", "T.if_then_else("),
+        ('T.Cast("float32", vi // 3)', 'T.Cast("float32", {0} // 3)'),
+        ("A[vi // T.max(vi, 1)]", " // T.max("),
+    ],
+)
+def test_inlined_at_a_loaded_index(expression, inlined, dtype):
+    sch = Schedule(from_source(HEAD + _LOADED.format(dtype, expression)))
+    sch.compute_inline("B")
+    text = sch.mod.script()
+    assert inlined.format("I[vi]" if dtype == "int64" else 'T.Cast("int64", I[vi])') in text
+    assert_structural_equal(from_source(text), sch.mod)
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64"])
+def test_inlined_numbers_that_index(dtype):
+    text = f"""def main(A: T.Buffer((64,), "float32"), C: T.Buffer((8,), "float32")):
+    B = T.alloc_buffer((8,), "{dtype}")
+    for i in range(8):
+        with T.block("B"):
+            vi = T.axis.spatial(8, i)
+            B[vi] = T.Cast("{dtype}", vi * 2 + 1)
+    for i in range(8):
+        with T.block("C"):
+            vi = T.axis.spatial(8, i)
+            C[vi] = A[B[vi] // 2 + B[vi] * 2 % 8]
+"""
+    sch = Schedule(from_source(HEAD + text))
+    sch.compute_inline("B")
+    assert_structural_equal(from_source(sch.mod.script()), sch.mod)
+
+
 def test_numbers_of_dtypes():
     text = _PICKED.replace("A[{0}]", 'A[vi] * T.cast(vi, "float32")')
     sch = Schedule(from_source(HEAD + text.format("", 3)))

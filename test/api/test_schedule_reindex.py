@@ -17,6 +17,7 @@ from scheduled_programs import (
 )
 from schedules import becomes, refused, runs, stays_inside
 
+from relax_mlir.ir import assert_structural_equal
 from relax_mlir.script import from_source
 from relax_mlir.tir.schedule import Schedule
 
@@ -236,6 +237,26 @@ def test_pad_einsum_after_a_split(program, axis):
     assert "T.where" not in sch.mod.script()
     sch.unroll(inner)
     runs(sch, program)
+
+
+def test_pad_einsum_of_a_divided_product():
+    """A quotient of 0 is 0, whatever divides."""
+    text = """def main(A: T.Buffer((7, 6), "int32"), B: T.Buffer((6, 5), "int32"),
+         C: T.Buffer((7, 5), "int32")):
+    for i, j, k in T.grid(7, 5, 6):
+        with T.block("C"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+            with T.init():
+                C[vi, vj] = 0
+            C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj] // 2
+"""
+    sch = Schedule(from_source(HEAD + text))
+    sch.pad_einsum("C", [4, 8, 5])
+    script = sch.mod.script()
+    assert "C_pad[vi, vj] = C_pad[vi, vj] + A_pad[vi, vk] * B_pad[vk, vj] // 2" in script
+    assert_structural_equal(from_source(script), sch.mod)
+    sch = Schedule(from_source(HEAD + text.replace("// 2", "// B[vk, vj]")))
+    refused(sch, lambda: sch.pad_einsum("C", [4, 8, 5]), "computes no product of elements")
 
 
 def test_pad_einsum_is_refused():

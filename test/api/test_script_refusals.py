@@ -10,6 +10,7 @@ import pytest
 import relax_mlir
 from relax_mlir import relax
 from relax_mlir.errors import ScriptError
+from relax_mlir.ir import assert_structural_equal
 from relax_mlir.script import from_source, script
 from relax_mlir.script import ir as I
 from relax_mlir.script import relax as R
@@ -57,6 +58,19 @@ def check(text: str, underlined: str, message: str, **variables: Any) -> ScriptE
 )
 def test_indices_outside_a_buffer(body: str, index: str, message: str) -> None:
     check(TIR + indented(body), index, message)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "A[0] = T.if_then_else(4 < 4, A[4], A[0])",
+        "if 0 > 0:\n    A[0 - 1] = A[0]",
+        "Z = T.alloc_buffer((0, 4))\nfor i in range(0):\n    Z[0, i] = A[i]",
+    ],
+)
+def test_indices_that_are_never_used(body: str) -> None:
+    module = from_source(TIR + indented(body))
+    assert_structural_equal(from_source(module.script()), module)
 
 
 @pytest.mark.parametrize(

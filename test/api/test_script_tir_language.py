@@ -11,13 +11,14 @@ import numpy as np
 import pytest
 from tir_language import HEAD, read, run, source
 
-from relax_mlir import relax
+from relax_mlir import relax, tir
 from relax_mlir.errors import (
     ExecutableFormatError,
     PassError,
     ScriptError,
     ShapeMismatchError,
 )
+from relax_mlir.ir import assert_structural_equal
 from relax_mlir.script import from_source
 
 EIGHT = 'A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")'
@@ -267,6 +268,44 @@ def test_compact_functions_copy_views() -> None:
     whole, out = np.arange(16, dtype="float32"), np.zeros(16, "float32")
     f(whole[::2], out[::-2])
     np.testing.assert_array_equal(out[::-2], whole[::2])
+
+
+@pytest.mark.parametrize("step", ["v", "4 - v"])
+def test_vectors_of_four_bits(step: str) -> None:
+    """Halves of bytes have no addresses: the steps of the loop run one after another."""
+    signature = 'A: T.Buffer((5,), "uint4"), B: T.Buffer((5,), "uint4")'
+    body = f"""
+for i in T.vectorized(5):
+    with T.block("b"):
+        v = T.axis.spatial(5, i)
+        B[{step}] = A[v] + T.uint8(1)
+"""
+    a, b = np.arange(11, 16).astype(ml_dtypes.uint4), np.zeros(5, ml_dtypes.uint4)
+    run(signature, body, a, b)
+    want = [12, 13, 14, 15, 0]
+    np.testing.assert_array_equal(b.astype("int32"), want if step == "v" else want[::-1])
+
+
+_COPIED = """
+for i in range(5):
+    B[i] = A[4 - i]
+    F[i] = T.Cast("float32", A[i]) * 0.5
+    C[i] = T.Cast("int32", A[i]) + T.Cast("int32", T.Cast("int8", A[i]) > T.int8(-1))
+    D[i] = C[i] > 3
+"""
+
+
+@pytest.mark.parametrize("dtype", ["int4", "uint4"])
+def test_four_bits_read_back_after_passes(dtype: str) -> None:
+    """Casts that passes merge are printed as casts that give the same."""
+    signature = (
+        f'A: T.Buffer((5,), "{dtype}"), B: T.Buffer((5,), "{dtype}"), '
+        'F: T.Buffer((5,), "float32"), C: T.Buffer((5,), "int32"), D: T.Buffer((5,), "bool")'
+    )
+    folded = tir.transform.Simplify()(read(source("f", signature, _COPIED)))
+    again = tir.transform.Simplify()(read(folded.script()))
+    assert again.script() == folded.script()
+    assert_structural_equal(again, folded)
 
 
 def test_buffers_of_four_bits() -> None:

@@ -7,6 +7,7 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_llvm.expand_copy import is_row_major
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
+from relax_mlir.lowering.tir_to_vector.nibbles import is_nibbles
 from relax_mlir.lowering.tir_to_vector.scheduled.copy import Copier, integer_of
 
 DIVIDES = (
@@ -178,6 +179,7 @@ class LaneCopier(Copier):
             places = [index for index in indices if not isinstance(index, (Along, Wide))]
             self.env[result] = self._load_one(base, places)
             return
+        _check_bytes(base)
         contiguous = self._contiguous(base, indices)
         if contiguous is not None:
             self._set(result, self.emit.vector_load(base, contiguous, type_, self.mask))
@@ -203,6 +205,7 @@ class LaneCopier(Copier):
         base, indices = self.value(op.operands[1]), reps[2:]
         if not any(isinstance(index, (Along, Wide)) for index in indices):
             raise NotVectorizable("all steps store to one place")
+        _check_bytes(base)
         value = self.wide(op.operands[0])
         contiguous = self._contiguous(base, indices)
         if contiguous is not None:
@@ -227,7 +230,8 @@ class LaneCopier(Copier):
         self, base: ir.Value, values: list[ir.Value], indices: list[Lane]
     ) -> tuple[ir.Value, Index, ir.Value]:
         """Return a flat view, where lane 0 is as far as it is known, and each lane's distance."""
-        if not is_row_major(base.type):
+        in_a_row = base.type.rank == 1 and base.type.get_strides_and_offset()[0] == [1]
+        if not in_a_row and not is_row_major(base.type):
             raise NotVectorizable("lanes are apart in a buffer that is not compact")
         emit = self.emit
         type_ = ir.VectorType.get([self.lanes], emit.index_type)
@@ -312,6 +316,12 @@ class LaneCopier(Copier):
 
     def _set(self, result: ir.Value, vector: ir.Value) -> None:
         self.env[result] = Wide(vector)
+
+
+def _check_bytes(buffer: ir.Value) -> None:
+    """Check that elements have addresses: no lane can store half of a byte."""
+    if is_nibbles(buffer.type):
+        raise NotVectorizable("a buffer of 4-bit integers")
 
 
 def _parts(rep: Lane) -> tuple[Index, Index]:

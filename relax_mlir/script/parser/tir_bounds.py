@@ -115,3 +115,16 @@ def _always_runs(at: ir.Block) -> bool:
         elif parent.name != "tir.block" or where_of(parent) is not None:
             return False
         at = parent.block
+
+
+def conditional(at: ir.Block) -> bool:
+    """Whether operations of a block run only where a condition holds.
+
+    Args:
+        at: the block of operations.
+    """
+    while (parent := at.owner.operation).name != "func.func":
+        if parent.name == "scf.if" or (parent.name == "tir.block" and where_of(parent) is not None):
+            return True
+        at = parent.block
+    return False

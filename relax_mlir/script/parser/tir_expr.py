@@ -17,7 +17,7 @@ from relax_mlir.script.parser.dims import captured_value
 from relax_mlir.script.parser.env import MISSING
 from relax_mlir.script.parser.scope import Scope
 from relax_mlir.script.parser.source import Node
-from relax_mlir.script.parser.tir_bounds import beyond
+from relax_mlir.script.parser.tir_bounds import beyond, conditional
 from relax_mlir.script.parser.tir_dtype_keywords import call_with_dtype, has_dtype
 from relax_mlir.script.parser.tir_lanes import lane_of, slice_index, split_lanes
 from relax_mlir.script.parser.tir_refused import refusal
@@ -170,12 +170,14 @@ class TirExprParser:
             raw = raw.index
         if isinstance(raw, (int, SymExpr)):
             index = SymExpr.of(int(raw) if isinstance(raw, bool) else raw)
-            if index.value is not None and index.value < 0:
+            # In a branch not taken, and over a dimension without elements, no index is used.
+            sure = not conditional(ir.InsertionPoint.current.block)
+            if sure and index.value is not None and index.value < 0:
                 self.scope.fail(
                     node, f"index {index} is outside the buffer: indices do not count from the end"
                 )
-            beyond = (index - dim).value if dim is not None else None
-            if beyond is not None and beyond >= 0:
+            past = (index - dim).value if dim is not None and dim.value != 0 else None
+            if sure and past is not None and past >= 0:
                 self.scope.fail(node, f"index {index} is outside a dimension of {dim}")
         scalar = self.settle(raw, node, INDEX)
         if S.is_float(scalar.dtype):

@@ -57,7 +57,8 @@ class DtypeFinder:
         op = value.owner.operation
         if op.name in ("tir.call_extern", "tir.call_packed"):
             return ir.StringAttr(op.attributes["dtype"]).value
-        if op.name.startswith("arith.ext") and str(op.operands[0].type) == "i4":
+        byte = str(value.type) == "i8"
+        if byte and op.name.startswith("arith.ext") and str(op.operands[0].type) == "i4":
             return "uint8" if op.name == "arith.extui" else "int8"
         if op in self._guarded:
             if self._sign(op) == "u":

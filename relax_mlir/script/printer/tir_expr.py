@@ -171,12 +171,14 @@ class TirExprPrinter(DtypeFinder):
             op = value.owner.operation
             widened = op.name == "arith.extui" and str(op.operands[0].type) == "i1"
             widened = widened and held in ("bool", "")
-            narrowed = str(value.type) == "i4"
+            narrowed = op.name == "arith.trunci" and str(value.type) == "i4"
             if narrowed or widened or (op.name == "arith.index_cast" and _is_next(op, store)):
                 value = op.operands[0]
         number = self.constant(value)
         if number is not None:
-            return self._number(number, value)
+            return self._number(number, value, NIBBLES.get(held, ""))
+        if held == "bool" and str(value.type) != "i1":
+            return f'T.Cast("bool", {self.value(value)})'
         return self._signed_as(value, NIBBLES.get(held, held))
 
     def _signed_as(self, value: ir.Value, dtype: str, precedence: int = OR) -> str:
@@ -334,7 +336,7 @@ class TirExprPrinter(DtypeFinder):
             if number is None:
                 texts.append(self._signed_as(value, wanted, precedence))
                 continue
-            text = self._number(number, value)
+            text = self._number(number, value, wanted if sign else "")
             texts.append(f"({text})" if text.startswith("-") and precedence > SUM else text)
         return texts[0], texts[1]
 
@@ -379,7 +381,10 @@ class TirExprPrinter(DtypeFinder):
         if name == "scf.if":
             return self._choice(op)
         if short in _CASTS and str(op.operands[0].type) == "i4":
-            return self._spell(op.operands[0].owner.operation)
+            text, own = self._spell(op.operands[0].owner.operation)
+            if str(op.results[0].type) == "i8":
+                return text, own
+            return f'T.Cast("{self.dtype(op.results[0])}", {text})', ATOM
         if short in _CASTS:
             target = self.dtype(op.results[0])
             # Script has no such dtype; what needs an index takes an int64 as well.

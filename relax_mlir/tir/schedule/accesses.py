@@ -183,7 +183,7 @@ def _affine(value: ir.Value, arguments: list[ir.Value]) -> ir.AffineExpr | None:
     if isinstance(value.owner, ir.Block):
         return None
     op = value.owner.operation
-    if op.name == "arith.constant":
+    if op.name == "arith.constant" and isinstance(value.type, ir.IndexType):
         return ir.AffineConstantExpr.get(ir.IntegerAttr(op.attributes["value"]).value)
     guarded = find_guarded(op).get(op) if op.name == "arith.subi" else None
     if guarded is not None and guarded.word == "%":

@@ -10,6 +10,7 @@ from relax_mlir.tir.schedule.folding import fold
 from relax_mlir.tir.schedule.index import Indices
 from relax_mlir.tir.schedule.index_map import IndexMap
 from relax_mlir.tir.schedule.inverses import inverse_of
+from relax_mlir.tir.schedule.loaded import settle
 from relax_mlir.tir.schedule.primitives.reductions import fed_by
 from relax_mlir.tir.schedule.state import ScheduleState
 
@@ -65,6 +66,7 @@ def compute_inline(state: ScheduleState, block: ir.Operation) -> None:
     edit.remove_statement(block)
     for each in readers:
         fold(indices, each)
+        settle(each)
     indices = state.indices(readers[0])
     for each in touched:
         declare(indices, each)
@@ -350,6 +352,7 @@ def reverse_compute_inline(state: ScheduleState, block: ir.Operation) -> None:
     buffer = made.buffer
     edit.remove_statement(block)
     fold(indices, producer)
+    settle(producer)
     indices = state.indices(producer)
     for each in [producer, *(op for op in tree.ancestors(producer) if op.name == tree.BLOCK)]:
         declare(indices, each)

@@ -24,6 +24,8 @@ _DIVISIONS = (
     "arith.divsi", "arith.divui", "arith.remsi", "arith.remui", "arith.floordivsi",
     "arith.ceildivsi", "arith.ceildivui",
 )  # fmt: skip
+# Of 0 they give 0, whatever number it is divided by.
+_QUOTIENTS = ("arith.divsi", "arith.divui", "arith.floordivsi")
 _PRODUCTS = ("arith.mulf", "arith.muli")
 _CASTS = ("arith.extf", "arith.truncf", "arith.extsi", "arith.extui", "arith.sitofp",
           "arith.uitofp")  # fmt: skip
@@ -213,6 +215,8 @@ def _product(
             loads.append(set().union(*(indices.lift(item).symbols for item in items), set()))
         elif op is not None and op.name in (*_PRODUCTS, *_CASTS):
             pending += list(op.operands)
+        elif op is not None and op.name in _QUOTIENTS and number_of(op.operands[1]):
+            pending.append(op.operands[0])
         elif op is None or op.name != "arith.constant":
             raise state.error(f"{what} computes no product of elements", block)
     exact = not str(value.type).startswith(("f", "bf"))
