@@ -242,6 +242,23 @@ class Emitter(TeamEmitter):
             for i, type_ in enumerate(types)
         ]
 
+    def hide(self, vector: ir.Value) -> ir.Value:
+        """Return a vector that LLVM takes for another one; costs no instruction.
+
+        Only for processors of x86, and vectors of one register.
+        """
+        type_ = vector.type
+        words = ir.VectorType.get([type_.shape[0] * type_.element_type.width // 32], self._i32)
+        is_small = type_.element_type.width < 32
+        hidden = self.op(
+            "llvm.inline_asm",
+            [self.op("vector.bitcast", [vector], words) if is_small else vector],
+            words if is_small else type_,
+            asm_string=ir.StringAttr.get(""),
+            constraints=ir.StringAttr.get("=v,0"),
+        )
+        return self.op("vector.bitcast", [hidden], type_) if is_small else hidden
+
     def mask(self, live: Index, lanes: int) -> ir.Value:
         """Return a mask whose first `live` lanes are on; none when that is negative."""
         type_ = ir.VectorType.get([lanes], self.bool_type)

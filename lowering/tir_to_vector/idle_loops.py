@@ -20,7 +20,8 @@ _HARMLESS = (
     "memref.expand_shape", "memref.alloc", "memref.alloca", "memref.dealloc", "memref.prefetch",
     "vector.load", "vector.maskedload", "vector.gather", "vector.broadcast", "vector.create_mask",
     "vector.reduction", "vector.shuffle", "vector.extract", "vector.insert", "vector.step",
-    "vector.extract_strided_slice", "vector.insert_strided_slice", "llvm.fence",
+    "vector.extract_strided_slice", "vector.insert_strided_slice", "vector.bitcast", "llvm.fence",
+    "llvm.inline_asm",
 )  # fmt: skip
 _DIVISIONS = ("arith.divui", "arith.divsi", "arith.remui", "arith.remsi", "arith.floordivsi")
 

@@ -8,7 +8,7 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.attention.tile import Arithmetic
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
-from relax_mlir.lowering.tir_to_vector.maps.transposed import transpose
+from relax_mlir.lowering.tir_to_vector.squares import transpose
 
 
 @dataclass(frozen=True)

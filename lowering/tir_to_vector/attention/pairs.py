@@ -14,7 +14,7 @@ from relax_mlir.lowering.tir_to_vector.contraction.dot_product import DotProduct
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.machine import Machine
-from relax_mlir.lowering.tir_to_vector.maps.transposed import transpose
+from relax_mlir.lowering.tir_to_vector.squares import transpose
 
 PAIR = 2
 _FIRST = 0xFFFF  # the bits of a pair's first number

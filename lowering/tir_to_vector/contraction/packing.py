@@ -9,7 +9,7 @@ from relax_mlir.lowering.tir_to_vector.contraction.microkernel import Flat
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.idle_loops import steps_of
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
-from relax_mlir.lowering.tir_to_vector.maps.transposed import transpose
+from relax_mlir.lowering.tir_to_vector.squares import transpose
 
 # Rows of B that are copied side by side: a run of lines in each panel, not one here and there.
 _ROWS = 4

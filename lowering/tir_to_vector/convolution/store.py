@@ -11,8 +11,8 @@ from relax_mlir.lowering.tir_to_vector.convolution.pattern import Convolution
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.machine import Machine
-from relax_mlir.lowering.tir_to_vector.maps.transposed import transpose
 from relax_mlir.lowering.tir_to_vector.multiply import add
+from relax_mlir.lowering.tir_to_vector.squares import transpose
 
 
 @dataclass(frozen=True)

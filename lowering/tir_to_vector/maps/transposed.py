@@ -12,6 +12,7 @@ from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.machine import Machine
 from relax_mlir.lowering.tir_to_vector.maps.copy_order import reading_order
 from relax_mlir.lowering.tir_to_vector.maps.transposed_ahead import Ahead
+from relax_mlir.lowering.tir_to_vector.squares import join, transpose
 from relax_mlir.lowering.tir_to_vector.streaming import streams
 from relax_mlir.lowering.tir_to_vector.team import Part
 from relax_mlir.lowering.tir_to_vector.vector_nest import NestWriter, work_of
@@ -353,33 +354,3 @@ class TransposeWriter(NestWriter):
         if self._crosses(op):
             env = {**env, self.along: at}
         return super()._get(op, env, at, lanes, mask)
-
-
-def transpose(emit: Emitter, vectors: list[ir.Value]) -> list[ir.Value]:
-    """Return the columns of a square of vectors, swapping blocks off the diagonal, size by size.
-
-    Vectors that are longer by a factor are as many squares side by side.
-    """
-    height, lanes = len(vectors), vectors[0].type.shape[0]
-    width = 1
-    while width < height:
-        low = [i if not i & width else lanes + i - width for i in range(lanes)]
-        high = [i + width if not i & width else lanes + i for i in range(lanes)]
-        result = list(vectors)
-        for i in range(height):
-            if not i & width:
-                pair = (vectors[i], vectors[i + width])
-                result[i] = emit.shuffle(*pair, low)
-                result[i + width] = emit.shuffle(*pair, high)
-        vectors = result
-        width *= 2
-    return vectors
-
-
-def join(emit: Emitter, vectors: list[ir.Value]) -> ir.Value:
-    """Return a power of two of vectors one after another, as one."""
-    while len(vectors) > 1:
-        both = range(2 * vectors[0].type.shape[0])
-        pairs = zip(vectors[::2], vectors[1::2], strict=True)
-        vectors = [emit.shuffle(*pair, both) for pair in pairs]
-    return vectors[0]

@@ -10,7 +10,7 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.machine import Machine
-from relax_mlir.lowering.tir_to_vector.maps.transposed import transpose
+from relax_mlir.lowering.tir_to_vector.squares import transpose
 from relax_mlir.lowering.tir_to_vector.windows.planes import Planes
 from relax_mlir.lowering.tir_to_vector.windows.planes_base import MOST_ELEMENTS
 from relax_mlir.lowering.tir_to_vector.windows.planes_packed import rows_adjacent

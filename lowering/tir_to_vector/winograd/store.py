@@ -6,7 +6,7 @@ from relax_mlir.lowering.tir_to_vector.contraction.operands import Layout
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.machine import Machine
-from relax_mlir.lowering.tir_to_vector.maps.transposed import transpose
+from relax_mlir.lowering.tir_to_vector.squares import transpose
 from relax_mlir.lowering.tir_to_vector.winograd.image import Run
 from relax_mlir.lowering.tir_to_vector.winograd.pattern import (
     COLUMNS,
