@@ -14,6 +14,7 @@ WINDOWS: dict[str, tuple[tuple[Any, ...], tuple[int, ...], str, int, float]] = {
     "winograd": ((1, 40, 30, 30), (40, 40, 3, 3), "padding=1", 24, 2),
     "depthwise": ((1, 64, 56, 56), (64, 1, 3, 3), "padding=1, groups=64", 63, 2.2),
     "depthwise, unknown": ((1, 64, "h", "w"), (64, 1, 3, 3), "padding=1, groups=64", 63, 2.5),
+    "depthwise, short rows": ((1, 64, 7, 7), (64, 1, 7, 7), "padding=3, groups=64", 49, 2),
     "channels last": (
         (1, 56, 56, 64), (64, 1, 7, 7), "padding=3, groups=64, data_layout='NHWC'", 98, 1.8,
     ),

@@ -47,6 +47,8 @@ IMAGES: list[tuple[tuple[int, ...], tuple[int, ...], dict[str, Any]]] = [
     ((2, 17, 9, 31), (3, 17, 1, 1), {}),
     ((1, 12, 7, 9), (4, 6, 1, 1), {"groups": 2}),
     ((2, 1, 9, 31), (3, 1, 1, 1), {}),
+    ((2, 19, 6, 7), (19, 1, 7, 7), {"groups": 19, "padding": [3, 3]}),
+    ((1, 32, 5, 9), (32, 1, 7, 6), {"groups": 32, "padding": [3, 2, 3, 4], "strides": [1, 2]}),
 ]
 OTHERS: list[tuple[tuple[int, ...], tuple[int, ...], dict[str, Any]]] = [
     ((2, 5, 41), (32, 5, 3), {"padding": [1, 2], "strides": [2]}),

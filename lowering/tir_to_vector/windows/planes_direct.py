@@ -17,6 +17,7 @@ from relax_mlir.lowering.tir_to_vector.machine import Machine
 from relax_mlir.lowering.tir_to_vector.windows.planes import Planes
 from relax_mlir.lowering.tir_to_vector.windows.planes_base import (
     MOST_ELEMENTS,
+    REST_ROWS,
     ROWS,
     PlanesBase,
     Span,
@@ -110,6 +111,14 @@ class DirectPlanes(PlanesBase):
             env = guard.enter_context(self._planes(spans))
             for tile in self._row_tiles(low, high):
                 self._columns(env, tile)
+
+    def _heights(self, low: Index, high: Index) -> Iterator[tuple[int, bool]]:
+        known = isinstance(low, int) and isinstance(high, int)
+        if known or self.kernel is not None or self.found.flat.init is None:
+            yield from super()._heights(low, high)
+            return
+        # There is no window to keep in registers, so less code is worth more than higher tiles.
+        yield from ((REST_ROWS, False), (REST_ROWS, True))
 
     @contextmanager
     def _planes(self, spans: dict[int, Span]) -> Iterator[dict[int, Index]]:

@@ -38,12 +38,19 @@ def _emit_windows(found: Planes, emit: Emitter, machine: Machine) -> None:
         PackedPlanes(found, emit, machine).write()
     elif is_separable(found):
         SeparableRows(found, emit, machine).write()
-    elif turns_planes(found, machine):
-        with emit.when(turning_pays(found, emit, machine)) as branch:
-            TurnedPlanes(found, emit, machine).write()
-        with emit.otherwise(branch):
-            PlaneRows(found, emit, machine).write()
     else:
+        _emit_copied(found, emit, machine)
+
+
+def _emit_copied(found: Planes, emit: Emitter, machine: Machine) -> None:
+    """Write the kernel of a window over copies of planes."""
+    turned = turns_planes(found, machine) and turning_pays(found, emit, machine)
+    if isinstance(turned, bool):
+        (TurnedPlanes if turned else PlaneRows)(found, emit, machine).write()
+        return
+    with emit.when(turned) as branch:
+        TurnedPlanes(found, emit, machine).write()
+    with emit.otherwise(branch):
         PlaneRows(found, emit, machine).write()
 
 
@@ -52,6 +59,9 @@ def _emit_in_place(found: Planes, emit: Emitter, machine: Machine) -> None:
     short = False
     if most_paired(found, machine):
         short = pairing_pays(found, emit, machine)
+    if found.kernel is None and not isinstance(short, bool):
+        # Sums of few pixels are not worth the code for both.
+        short = False
     if isinstance(short, bool):
         (PairedPlanes if short else DirectPlanes)(found, emit, machine).write()
         return

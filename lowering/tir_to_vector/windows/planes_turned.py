@@ -8,6 +8,7 @@ import math
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
+from relax_mlir.lowering.tir_to_vector.flat import inner_dims
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.machine import Machine
 from relax_mlir.lowering.tir_to_vector.squares import transpose
@@ -16,8 +17,12 @@ from relax_mlir.lowering.tir_to_vector.windows.planes_base import MOST_ELEMENTS
 from relax_mlir.lowering.tir_to_vector.windows.planes_packed import rows_adjacent
 from relax_mlir.lowering.tir_to_vector.windows.planes_writer import PlanesWriter
 
-# Pixels of a register tile; of shorter rows they are taken one by one.
+# Pixels of a register tile; of shorter rows they are taken one by one, if their length is unknown.
 _PIXELS = 4
+# Rows that are known to be no longer are one tile.
+_MOST_PIXELS = 8
+# Elements of a window that are turned where rows are known to be that short.
+_MOST_ELEMENTS = 64
 # Cycles, where a multiply-add takes one: for as many pixels that are turned as a vector has lanes,
 # and for each row of a plane that is copied or written.
 _TURNED, _ROW = 7, 5
@@ -32,7 +37,9 @@ def turns_planes(found: Planes, machine: Machine) -> bool:
         return False
     if found.row is None or flat.init is None or found.inner:
         return False
-    if all(flat.iters[i].extent.value is not None for i in (found.row, found.col)):
+    if all(
+        flat.iters[i].extent.value is not None for i in (found.row, found.col)
+    ) and not _is_short(found):
         return False
     *outer, sliding, along = found.axes
     moving = [i for axis in outer for i in axis.inner]
@@ -56,10 +63,17 @@ def _is_dense(found: Planes) -> bool:
         if extent is None or (found.kernel is not None and found.kernel.strides[i] != step):
             return False
         step *= extent
-    return 0 < step <= MOST_ELEMENTS
+    return 0 < step <= (_MOST_ELEMENTS if _is_short(found) else MOST_ELEMENTS)
 
 
-def turning_pays(found: Planes, emit: Emitter, machine: Machine) -> ir.Value:
+def _is_short(found: Planes) -> bool:
+    """Whether rows are known to be one tile, and pixels are known."""
+    cols = found.flat.iters[found.col].extent.value
+    sizes = [dim.value for dim in inner_dims(found.image.buffer)]
+    return cols is not None and 0 < cols <= _MOST_PIXELS and None not in sizes
+
+
+def turning_pays(found: Planes, emit: Emitter, machine: Machine) -> ir.Value | bool:
     """Return whether planes fit the L1 cache turned, and rows would take longer as they are."""
     writer = TurnedPlanes(found, emit, machine)
     size, lanes = emit.add(writer.size, writer.sums_size), writer.lanes
@@ -70,7 +84,10 @@ def turning_pays(found: Planes, emit: Emitter, machine: Machine) -> ir.Value:
     vectors = emit.div(emit.add(cols, lanes - 1), lanes)
     copied = emit.mul(emit.add(rows, writer.reach[-2]), _ROW * found.stride)
     by_rows = emit.add(emit.mul(emit.mul(rows, vectors), writer.taps), copied)
-    quicker = emit.compare("slt", turned, emit.mul(by_rows, lanes))
+    by_rows = emit.mul(by_rows, lanes)
+    if isinstance(turned, int) and isinstance(by_rows, int) and isinstance(fit, int):
+        return turned < by_rows and fit <= machine.l1_bytes
+    quicker = emit.compare("slt", turned, by_rows)
     return emit.both(emit.compare("sle", fit, machine.l1_bytes), quicker)
 
 
@@ -182,6 +199,11 @@ class TurnedPlanes(PlanesWriter):
         emit, found = self.emit, self.found
         assert found.row is not None  # asked before
         cols = self.extent(found.col)
+        if isinstance(cols, int) and cols <= _MOST_PIXELS:
+            with emit.loop(0, self.extent(found.row)) as row:
+                self._tile({**env, found.row: row.counter, found.col: 0}, cols)
+            self._turn_back(env)
+            return
         many = emit.compare("sge", cols, _PIXELS)
         with emit.loop(0, self.extent(found.row)) as row:
             here = {**env, found.row: row.counter}
