@@ -22,10 +22,6 @@ def _is_integer(type_: ir.Type) -> bool:
     return str(type_) == "i64"
 
 
-def _is_data(type_: ir.Type) -> bool:
-    return T.is_tensor(type_) or isinstance(type_, Object)
-
-
 def _has_dims(type_: ir.Type) -> bool:
     return T.is_tensor(type_) or _is_shape(type_) or _is_integer(type_) or isinstance(type_, Object)
 

@@ -21,14 +21,23 @@ _SHARED_DOCS = {flag.name: flag for flag in opt_flags.FLAGS}
 FLAGS = (
     Flag("o", "Write the result here; without it the input's name with another suffix", "file"),
     Flag("emit", "What to write: exe, obj, asm or llvm (default: exe)", "kind"),
-    Flag("target", "What to compile for, such as 'llvm -mcpu=x86-64-v3' (default: here)", "text"),
+    Flag(
+        "target",
+        "What to compile for, such as 'llvm -mcpu=x86-64-v3' (default: this machine)",
+        "text",
+    ),
     Flag("opt-level", "0 to 3: how much to optimise (default: 2)", "level", int),
-    Flag("disable-pass", "Leave out these passes, by comma", "names", repeated=True),
-    Flag("required-pass", "Run these passes whatever the level, by comma", "names", repeated=True),
+    Flag("disable-pass", "Leave out these passes, separated by commas", "names", repeated=True),
+    Flag(
+        "required-pass",
+        "Run these passes whatever the level, separated by commas",
+        "names",
+        repeated=True,
+    ),
     Flag("pass-config", "Set an option of the PassContext", "key=value", repeated=True),
     loading.FLAG,
-    Flag("pipeline", "Run these passes, by comma, instead of the usual ones", "names"),
-    Flag("list-stages", "List the passes that would run and leave"),
+    Flag("pipeline", "Run these passes, separated by commas, instead of the default ones", "names"),
+    Flag("list-stages", "List the passes that would run and exit"),
     Flag("to", "Print the program as it is after this pass, and do not compile", "stage"),
     Flag("dump-ir-dir", "Write the program after each stage to files in this folder", "folder"),
     Flag("time-passes", "Report the time of each stage to standard error"),
@@ -37,10 +46,15 @@ FLAGS = (
     Flag("crash-reproducer", "Write the IR before a pass that fails, for relax-opt", "file"),
     Flag("stats", "Report what is in the executable, and sizes, to standard error"),
     Flag("report", "Report each kernel, its class and how near its limit, to standard error"),
-    Flag("report-size", "Sizes that kernels are run with, by comma", "n=128,m=64", repeated=True),
+    Flag(
+        "report-size",
+        "Sizes that kernels are run with, separated by commas",
+        "n=128,m=64",
+        repeated=True,
+    ),
     Flag("quiet", "Do not warn of kernels without a fast path"),
-    Flag("help", "Show this text and leave"),
-    Flag("version", "Show the versions and leave"),
+    Flag("help", "Show this text and exit"),
+    Flag("version", "Show the versions and exit"),
 )
 _LEVELS = range(4)
 
@@ -51,7 +65,7 @@ def parse(argv: Sequence[str]) -> Options:
     Raises:
         UsageError: it is wrong.
     """
-    options = scan(argv, FLAGS, _unknown)
+    options = scan(argv, FLAGS)
     kind = options["emit"] or "exe"
     if kind not in KINDS:
         hint = did_you_mean(kind, KINDS) or f"; there are {', '.join(KINDS)}"
@@ -79,8 +93,3 @@ def usage() -> str:
         *table(FLAGS),
     ]
     return "\n".join(lines)
-
-
-def _unknown(word: str, name: str) -> UsageError:
-    hint = did_you_mean(name, [flag.name for flag in FLAGS]).replace("'", "'--", 1)
-    return UsageError(f"unknown flag '{word.partition('=')[0]}'{hint}")

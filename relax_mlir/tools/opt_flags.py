@@ -43,11 +43,11 @@ FLAGS = (
     Flag("mlir-elide-elementsattrs-if-larger", "Leave out bigger constants", "count", int),
     Flag("mlir-elide-resource-strings-if-larger", "Leave out bigger resources", "count", int),
     Flag("dump-pass-pipeline", "Print the pipeline that will run to standard error"),
-    Flag("list-passes", "List the passes and leave"),
-    Flag("show-dialects", "List the dialects and leave"),
+    Flag("list-passes", "List the passes and exit"),
+    Flag("show-dialects", "List the dialects and exit"),
     Flag("print-stacktrace", "On an internal error, show where in the Python code it arose"),
-    Flag("help", "Show this text and leave"),
-    Flag("version", "Show the versions and leave"),
+    Flag("help", "Show this text and exit"),
+    Flag("version", "Show the versions and exit"),
 )
 
 

@@ -9,9 +9,9 @@ PRINTED = ("summary", "values", "none")
 
 FLAGS = (
     Flag("function", "The function to run (default: main, or the only one)", "name"),
-    Flag("input", "An argument, see below; those not given are random", "name=what", repeated=True),
+    Flag("input", "An argument, as above; those not given are random", "name=what", repeated=True),
     Flag("dim", "The size of a symbolic dimension of random arguments", "name=size", repeated=True),
-    Flag("seed", "Where random arguments begin (default: 0)", "number", int),
+    Flag("seed", "Seed of random arguments (default: 0)", "number", int),
     Flag("print", "What to print of the results: summary, values or none", "what"),
     Flag(
         "output", "Write the results: .npz, or .npy for one tensor ('-': standard output)", "file"
@@ -25,13 +25,13 @@ FLAGS = (
     Flag("perf-map", "Note native code for `perf`, in /tmp/perf-PID.map"),
     Flag("threads", "Most threads that a kernel may use", "number", int),
     Flag("memory", "How the VM takes memory: pooled or naive (default: pooled)", "kind"),
-    Flag("target", "What to compile a program for (default: here)", "text"),
+    Flag("target", "What to compile a program for (default: this machine)", "text"),
     Flag("opt-level", "0 to 3: how much to optimise a program (default: 2)", "level", int),
     Flag("weights", "Where the executable's safetensors file is now", "file"),
-    Flag("show", "Print the executable as text and leave"),
-    Flag("list-functions", "Print the functions with their parameters and leave"),
-    Flag("help", "Show this text and leave"),
-    Flag("version", "Show the version and leave"),
+    Flag("show", "Print the executable as text and exit"),
+    Flag("list-functions", "Print the functions with their parameters and exit"),
+    Flag("help", "Show this text and exit"),
+    Flag("version", "Show the version and exit"),
 )
 _POSITIVE = ("repeat", "threads")
 _LEVELS = range(4)
@@ -43,7 +43,7 @@ def parse(argv: Sequence[str]) -> Options:
     Raises:
         UsageError: it is wrong.
     """
-    options = scan(argv, FLAGS, _unknown)
+    options = scan(argv, FLAGS)
     for name in _POSITIVE:
         if options[name] is not None and options[name] < 1:
             raise UsageError(f"'--{name}' must be 1 or more, got {options[name]}")
@@ -80,8 +80,3 @@ def usage() -> str:
         *table(FLAGS),
     ]
     return "\n".join(lines)
-
-
-def _unknown(word: str, name: str) -> UsageError:
-    hint = did_you_mean(name, [flag.name for flag in FLAGS]).replace("'", "'--", 1)
-    return UsageError(f"unknown flag '{word.partition('=')[0]}'{hint}")

@@ -228,8 +228,10 @@ def test_few_rows_by_panels(
     more = build(kernels, vector_bits=bits, threads=3)
     for i, known in enumerate(rows):
         p, k = (2, 100_003) if i == 6 else (5, 83)
-        for m in (0, 1, 2, 4, 5, 7, 8, 9, 13) if known == "m" else (known,):
-            inputs = [values([m, k], dtype), values([p, k, 32], dtype)]
+        matrices = values([p, k, 32], dtype)
+        some = (1, 4, 8, 9) if i == 6 else (0, 1, 2, 4, 5, 7, 8, 9, 13)
+        for m in some if known == "m" else (known,):
+            inputs = [values([m, k], dtype), matrices]
             got = run(one[f"f{i}"], inputs, [m, p, 32], dtype)
             want = np.einsum(spec, *(x.astype("f8") for x in inputs))
             np.testing.assert_allclose(got, want, rtol=1e-3, atol=k * 1e-6, err_msg=f"{m}, {k}")

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from control_flow import after_passes, same
 
 from relax_mlir import ir, relax, transform
 from relax_mlir.errors import ScriptError, VMError
@@ -176,14 +177,6 @@ def module() -> IRModule:
     return from_source(SOURCE)
 
 
-def same(got, wanted) -> None:
-    if isinstance(wanted, tuple):
-        for a, b in zip(got, wanted, strict=True):
-            same(a, b)
-    else:
-        np.testing.assert_allclose(got, wanted, rtol=1e-6)
-
-
 def check(module: IRModule) -> None:
     vm = relax.VirtualMachine(relax.build(module))
     x = np.array([1, 2, 3], np.float32)
@@ -212,13 +205,7 @@ def test_results(module: IRModule, level: int) -> None:
 
 
 def test_passes_keep_results(module: IRModule) -> None:
-    for name in (
-        "InferType", "EliminateCommonSubexpr", "DeadCodeElimination", "CanonicalizeBindings",
-        "FoldConstant", "Normalize", "ConvertToDataflow",
-    ):  # fmt: skip
-        module = getattr(transform, name)()(module)
-        transform.WellFormed()(module)
-    check(module)
+    check(after_passes(module))
 
 
 @pytest.mark.parametrize("lifted", [False, True])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from control_flow import after_passes, same
 
 from relax_mlir import ir, register_func, relax, transform
 from relax_mlir.errors import ScriptError, VMError
@@ -208,15 +209,6 @@ def check(module: IRModule) -> None:
     same(vm["stepped"](x, 2), x * 4)
 
 
-def same(got, wanted) -> None:
-    if isinstance(wanted, tuple):
-        assert len(got) == len(wanted)
-        for a, b in zip(got, wanted, strict=True):
-            same(a, b)
-    else:
-        np.testing.assert_allclose(got, wanted, rtol=1e-6)
-
-
 @pytest.fixture(scope="module")
 def module() -> IRModule:
     return from_source(SOURCE)
@@ -229,13 +221,7 @@ def test_results(module: IRModule, level: int) -> None:
 
 
 def test_passes_keep_results(module: IRModule) -> None:
-    for name in (
-        "InferType", "EliminateCommonSubexpr", "DeadCodeElimination", "CanonicalizeBindings",
-        "FoldConstant", "Normalize", "ConvertToDataflow",
-    ):  # fmt: skip
-        module = getattr(transform, name)()(module)
-        transform.WellFormed()(module)
-    check(module)
+    check(after_passes(module))
 
 
 def test_printed_loops_read_back(module: IRModule) -> None:

@@ -240,3 +240,23 @@ def truthless(expr: Expr) -> NoReturn:
         f"{expr!r} has no truth value while the program is being built; branch on it in the "
         "program, by BlockBuilder.if_ or relax.If"
     )
+
+
+class OperationExpr(Expr):
+    """An expression that becomes one operation when it is emitted."""
+
+    __slots__ = ("_op",)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._op: ir.Operation | None = None
+
+    @property
+    def mlir_op(self) -> ir.Operation | None:
+        """The MLIR operation, None when this has not been emitted."""
+        return self._op
+
+    @property
+    def mlir_value(self) -> ir.Value | None:
+        """The MLIR value, None when this has not been emitted or the operation has no result."""
+        return None if self._op is None or not len(self._op.results) else self._op.results[0]

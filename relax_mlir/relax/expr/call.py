@@ -8,7 +8,7 @@ from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS, is_absent, read_attr
 from relax_mlir.dialects.relax.tuples import call_arguments
 from relax_mlir.errors import ExprError, ExprTypeError, did_you_mean
 from relax_mlir.ir.attribute_value import attribute_value
-from relax_mlir.relax.expr.base import COMPARE, Expr, truthless
+from relax_mlir.relax.expr.base import COMPARE, Expr, OperationExpr, truthless
 from relax_mlir.relax.expr.leaves import ExternFunc, GlobalVar
 from relax_mlir.relax.expr.types import FuncType, Type, as_type, from_mlir
 
@@ -70,14 +70,14 @@ class Attrs(dict[str, Any]):
         raise AttributeError(f"no attribute '{name}'{did_you_mean(name, self)}")
 
 
-class Call(Expr):
+class Call(OperationExpr):
     """A call: of an operation, a function of the module, a packed function or a closure (R02).
 
     Attributes of a view are read from MLIR. `relax.call_tir` has the arguments that TVM's has: the
     function, then the tuple of tensors; its output shapes are those of its type.
     """
 
-    __slots__ = ("_args", "_attrs", "_callee", "_op", "ty_args")
+    __slots__ = ("_args", "_attrs", "_callee", "ty_args")
 
     def __init__(
         self, op: Any, args: Iterable[Any] = (), attrs: Any = None, ty_args: Iterable[Any] = (),
@@ -89,21 +89,10 @@ class Call(Expr):
         if not isinstance(op, Expr):
             known = f"; ir.Op.get({op!r}) finds an operation" if isinstance(op, str) else ""
             raise ExprTypeError(f"expected an operation or a function to call, got {op!r}{known}")
-        self._op: ir.Operation | None = None
         self._callee = op
         self._args = tuple(convert(arg) for arg in args)
         self._attrs = Attrs(attrs or {})
         self.ty_args = tuple(as_type(each) for each in (ty_args or sinfo_args))
-
-    @property
-    def mlir_op(self) -> ir.Operation | None:
-        """The MLIR operation, None when this has not been emitted."""
-        return self._op
-
-    @property
-    def mlir_value(self) -> ir.Value | None:
-        """The MLIR value, None when this has not been emitted."""
-        return None if self._op is None or not len(self._op.results) else self._op.results[0]
 
     @property
     def op(self) -> Expr:

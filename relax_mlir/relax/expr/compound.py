@@ -5,7 +5,7 @@ from typing import Any
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.errors import ExprTypeError
-from relax_mlir.relax.expr.base import Expr
+from relax_mlir.relax.expr.base import OperationExpr
 from relax_mlir.relax.expr.types import TupleType
 
 
@@ -25,32 +25,21 @@ def field_index(index: Any, count: int) -> int:
     return found % count
 
 
-class TupleGetItem(Expr):
+class TupleGetItem(OperationExpr):
     """One field of a tuple."""
 
-    __slots__ = ("_index", "_op", "_tuple")
+    __slots__ = ("_index", "_tuple")
 
     def __init__(self, tuple_value: Any, index: int) -> None:
         super().__init__()
         from relax_mlir.relax.expr.convert import convert
 
-        self._op: ir.Operation | None = None
         self._tuple = convert(tuple_value)
         type_ = self._tuple.ty
         if not isinstance(type_, TupleType):
             raise ExprTypeError(f"only tuples have fields, this is {type_}")
         self._index = field_index(index, len(type_.fields))
         self._ty = type_.fields[self._index]
-
-    @property
-    def mlir_op(self) -> ir.Operation | None:
-        """The MLIR operation, None when this has not been emitted."""
-        return self._op
-
-    @property
-    def mlir_value(self) -> ir.Value | None:
-        """The MLIR value, None when this has not been emitted."""
-        return None if self._op is None else self._op.result
 
     @property
     def tuple_value(self) -> Any:
@@ -72,28 +61,17 @@ class TupleGetItem(Expr):
         return None if self._op is None else (TupleGetItem, self._op)
 
 
-class If(Expr):
+class If(OperationExpr):
     """Two branches on a scalar bool; each is a sequence of bindings with a value."""
 
-    __slots__ = ("_branches", "_cond", "_op")
+    __slots__ = ("_branches", "_cond")
 
     def __init__(self, cond: Any, true_branch: Any, false_branch: Any) -> None:
         super().__init__()
         from relax_mlir.relax.expr.convert import convert
 
-        self._op: ir.Operation | None = None
         self._cond = convert(cond)
         self._branches = (convert(true_branch), convert(false_branch))
-
-    @property
-    def mlir_op(self) -> ir.Operation | None:
-        """The MLIR operation, None when this has not been emitted."""
-        return self._op
-
-    @property
-    def mlir_value(self) -> ir.Value | None:
-        """The MLIR value, None when this has not been emitted."""
-        return None if self._op is None or not len(self._op.results) else self._op.results[0]
 
     @property
     def cond(self) -> Any:
