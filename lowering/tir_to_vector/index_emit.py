@@ -1,12 +1,17 @@
 """Index arithmetic that folds known numbers as it is written; constants and sizes of a function."""
 
-from collections.abc import Sequence
+import operator
+from collections.abc import Iterable, Sequence
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.dialect import Dims
 from relax_mlir.dialects.relax.symbolic import SymExpr
 
 Index = int | ir.Value
+_KNOWN = {
+    "eq": operator.eq, "ne": operator.ne, "slt": operator.lt, "sle": operator.le,
+    "sgt": operator.gt, "sge": operator.ge,
+}  # fmt: skip
 _PREDICATES = {"eq": 0, "ne": 1, "slt": 2, "sle": 3, "sgt": 4, "sge": 5, "ule": 7}
 
 
@@ -129,6 +134,22 @@ class IndexEmitter:
         attr = ir.IntegerAttr.get(self._i64, _PREDICATES[predicate])
         operands = [self.index(a), self.index(b)]
         return self.op("arith.cmpi", operands, self.bool_type, predicate=attr)
+
+    def holds(self, predicate: str, a: Index, b: Index) -> bool | ir.Value:
+        """Return whether `a predicate b`, where both are known as what Python says."""
+        if isinstance(a, int) and isinstance(b, int):
+            return _KNOWN[predicate](a, b)
+        return self.compare(predicate, a, b)
+
+    def all_hold(self, conditions: Iterable[bool | ir.Value]) -> bool | ir.Value:
+        """Return whether all conditions hold, some of which may be known."""
+        unknown: bool | ir.Value = True
+        for each in conditions:
+            if each is False:
+                return False
+            if isinstance(each, ir.Value):
+                unknown = self.both(unknown, each) if isinstance(unknown, ir.Value) else each
+        return unknown
 
     def both(self, a: ir.Value, b: ir.Value) -> ir.Value:
         """Return the conjunction of conditions or of masks."""

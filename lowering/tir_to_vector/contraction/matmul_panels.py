@@ -7,6 +7,7 @@ for each block of columns and of k.
 from dataclasses import replace
 
 from relax_mlir.dialects.bindings import ir
+from relax_mlir.lowering.tir_to_vector.contraction.blocking import PAGE
 from relax_mlir.lowering.tir_to_vector.contraction.matmul_sizes import Sizes, Span
 from relax_mlir.lowering.tir_to_vector.contraction.matmul_zones import Zone, zones
 from relax_mlir.lowering.tir_to_vector.contraction.microkernel import Flat
@@ -17,6 +18,9 @@ from relax_mlir.lowering.tir_to_vector.index_emit import Index
 # Packing B pays when enough rows share it, and it is too big for the first-level cache.
 PACK_ROWS = 32
 PACK_ELEMENTS = 8192
+# Up to so many rows it does not pay where one unit multiplies and adds, of matrices in the
+# second-level cache, and of those in the third, with so many steps of k at least.
+_NEAR_ROWS, _MIDDLE_ROWS, _LEAST_STEPS = 256, 128, 64
 # Steps of k that B is asked for before its use; those of panels that come from memory are quick.
 _AHEAD, _FAR_AHEAD = 8, 24
 
@@ -51,18 +55,42 @@ class RightSide:
         if sizes.b.stride(found.n) != 1 or found.widen[1] is not None:
             self.pack = True
             return
-        conditions = []
         many = emit.mul(sizes.k, sizes.n)
-        for value, least in ((sizes.m, PACK_ROWS), (many, PACK_ELEMENTS + 1)):
-            if not isinstance(value, int):
-                conditions.append(emit.compare("sge", value, least))
-            elif value < least:
-                self.pack = False
-                return
-        if len(conditions) == 2:
-            self.pack = emit.both(*conditions)
-        else:
-            self.pack = conditions[0] if conditions else True
+        known = isinstance(many, int) and many <= PACK_ELEMENTS
+        if known or (isinstance(sizes.m, int) and sizes.m < PACK_ROWS):
+            self.pack = False
+            return
+        self.pack = emit.all_hold((
+            emit.holds("sge", sizes.m, self._least_rows(many)),
+            emit.holds("sgt", many, PACK_ELEMENTS),
+        ))  # fmt: skip
+
+    def _least_rows(self, many: Index) -> Index:
+        """Return how many rows are worth packing so many elements of B.
+
+        A core with one unit for multiply-adds waits for no lines of a matrix in its second-level
+        cache, be they adjacent or not, nor for some from the third level that are not in each
+        other's way.
+        """
+        sizes, emit = self._sizes, self._sizes.emit
+        machine, size = sizes.machine, sizes.found.element.width // 8
+        if machine.fma_units > 1 or (isinstance(sizes.m, int) and sizes.m > _NEAR_ROWS):
+            return PACK_ROWS
+        stride = emit.mul(sizes.b.stride(sizes.found.k), size)
+        apart = emit.holds("ne", emit.round_down(stride, PAGE // 2), stride)
+        bytes_ = emit.mul(many, size)
+        least: Index = PACK_ROWS
+        steps = emit.holds("sge", sizes.k, _LEAST_STEPS)
+        for rows, conditions in (
+            (_MIDDLE_ROWS, (steps, apart, emit.holds("sle", bytes_, machine.panel_bytes))),
+            (_NEAR_ROWS, (steps, emit.holds("sle", bytes_, machine.l2_bytes // 2))),
+        ):
+            holds = emit.all_hold(conditions)
+            if isinstance(holds, ir.Value):
+                least = emit.select(holds, rows + 1, least)
+            elif holds:
+                least = rows + 1
+        return least
 
     def allocate(self) -> None:
         """Make room for the panels of a block."""

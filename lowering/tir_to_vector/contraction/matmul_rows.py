@@ -1,7 +1,5 @@
 """The left-hand side of a contraction: a register tile's rows, as they lie or copied."""
 
-import operator
-
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.contraction.blocking import PAGE, crowded
 from relax_mlir.lowering.tir_to_vector.contraction.matmul_sizes import Sizes
@@ -16,7 +14,6 @@ _ORDERED_BITS = 256
 # Tiles side by side that read adjacent rows where they lie, though lines that are far apart in ways
 # that evict each other come from the last-level cache.
 _FEW_TILES = 2
-_COMPARES = {"sle": operator.le, "sgt": operator.gt, "eq": operator.eq}
 
 
 class LeftSide:
@@ -78,18 +75,14 @@ class LeftSide:
             if stride != 0:
                 walked = emit.mul(walked, sizes.extent(position))
         step = emit.mul(sizes.a.stride(sizes.found.k), size)
-        far: bool | ir.Value = True
-        for holds, value, than in (
-            ("sle", sizes.n, _FEW_TILES * sizes.width),
-            ("sgt", walked, sizes.machine.l2_bytes),
-            ("eq", emit.sub(step, emit.round_down(step, PAGE // 4)), 0),
-        ):
-            if not isinstance(value, int):
-                known = emit.compare(holds, value, than)
-                far = known if far is True else emit.both(far, known)
-            elif not _COMPARES[holds](value, than):
-                return False
-        return far
+        return emit.all_hold(
+            emit.holds(*each)
+            for each in (
+                ("sle", sizes.n, _FEW_TILES * sizes.width),
+                ("sgt", walked, sizes.machine.l2_bytes),
+                ("eq", emit.sub(step, emit.round_down(step, PAGE // 4)), 0),
+            )
+        )
 
     def _crowded(self, stride: int) -> bool:
         """Whether rows of a tile would evict each other from the first-level cache."""
