@@ -6,10 +6,12 @@ Importing this is cheap: MLIR and LLVM are loaded when something needs them.
 import importlib
 from typing import Any
 
+from relax_mlir import tvm_modules
+
 __version__ = "0.1.0"
 
-_MODULES = ("arith", "contrib", "errors", "instrument", "ir", "nd", "relax", "runtime", "script",
-            "target", "te", "testing", "tir", "topi", "transform")  # fmt: skip
+_MODULES = ("arith", "contrib", "errors", "instrument", "ir", "nd", "relax", "runtime", "s_tir",
+            "script", "target", "te", "testing", "tir", "tirx", "topi", "transform")  # fmt: skip
 # Names of TVM's that have no counterpart.
 _REFUSED = {
     "autotvm": "kernels are fast without tuning; tir.Schedule changes them by hand",
@@ -20,8 +22,11 @@ _REFUSED = {
     "DataType": "dtypes are texts, such as 'float32'",
     "error": "exceptions are in relax_mlir.errors",
     "relay": "models are Relax functions",
-    "s_tir": "it is relax_mlir.tir here",
-    "tirx": "it is relax_mlir.tir here",
+    **dict.fromkeys(
+        ("hexagon", "metal", "opencl", "rocm", "vpi", "vulkan", "ext_dev"),
+        "programs run on CPUs",
+    ),
+    "TVMError": "exceptions are in relax_mlir.errors",
 }
 _EXPORTS = {
     "IRModule": "relax_mlir.ir.module",
@@ -34,6 +39,7 @@ _EXPORTS = {
     "register_func": "relax_mlir.runtime",
     "register_global_func": "relax_mlir.runtime",
 }
+tvm_modules.install()
 
 
 def __getattr__(name: str) -> Any:

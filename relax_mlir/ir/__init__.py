@@ -8,8 +8,9 @@ from relax_mlir.ir.module import IRModule
 
 # Loaded on first use: they need the dialects.
 _EXPORTS = {
-    "GlobalVar": "relax_mlir.relax.expr",
-    "Op": "relax_mlir.relax.expr",
+    **dict.fromkeys(
+        ("BaseFunc", "Call", "Expr", "FuncType", "GlobalVar", "Op", "PrimType", "StringImm",
+         "Tuple", "TupleGetItem", "TupleType", "Type", "Var"), "relax_mlir.relax.expr"),
     "Range": "relax_mlir.ir.range",
     "ShapeCall": "relax_mlir.ir.op",
     "ShapeOf": "relax_mlir.ir.op",
@@ -22,12 +23,15 @@ _EXPORTS = {
     "get_first_structural_mismatch": "relax_mlir.ir.structural",
     "structural_equal": "relax_mlir.ir.structural",
     "structural_hash": "relax_mlir.ir.structural",
-}
+}  # fmt: skip
 
 # Names of TVM's that have no counterpart.
 _REFUSED = {
     "load_json": "IRModule.parse reads MLIR text or bytecode",
     "save_json": "str(mod) is MLIR text, mod.script() TVMScript",
+    **dict.fromkeys(("Array", "Map"), "sequences and mappings are Python's"),
+    **dict.fromkeys(("Attrs", "DictAttrs", "Node"), "attributes are mappings of Python's"),
+    **dict.fromkeys(("SourceName", "Span"), "places in the source are locations of MLIR"),
     "register_intrin_lowering": "intrinsics are lowered by MLIR; a function of yours is called by "
     "tir.call_extern",
 }
@@ -36,6 +40,8 @@ __all__ = ["IRModule"]
 
 
 def __getattr__(name: str) -> Any:
+    if name in ("instrument", "transform"):
+        return importlib.import_module(f"relax_mlir.ir.{name}")
     if name not in _EXPORTS:
         raise AttributeError(missing("ir", name, _REFUSED, __dir__()))
     value = getattr(importlib.import_module(_EXPORTS[name]), name)

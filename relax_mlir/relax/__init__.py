@@ -31,6 +31,7 @@ _EXPORTS = {
     "call_packed": "relax_mlir.relax.op",
     "call_pure_packed": "relax_mlir.relax.op",
     "call_tir": "relax_mlir.relax.op",
+    "call_tir_inplace": "relax_mlir.relax.op",
     "te_tensor": "relax_mlir.relax.builder.te_calls",
 }
 # Names of TVM's that have no counterpart.
@@ -39,6 +40,12 @@ _REFUSED = {
     "register_pipeline": "relax.build(mod, pipeline=[...]) takes names of passes",
     "frontend": "there are no importers yet; scripts and relax.BlockBuilder make programs",
     "dpl": "transform.pattern and transform.pdl rewrite what patterns match",
+    "BasePyModule": "Python functions are called as packed ones: register_func",
+    "ExprFunctor": "relax.PyExprVisitor and relax.PyExprMutator visit programs",
+    "VDevice": "programs run on one device",
+    "VMExecutable": "it is relax.Executable here",
+    "call_tir_with_grad": "there is no automatic differentiation",
+    "get_default_pipeline": "relax.build has one pipeline; pipeline=[...] takes names of passes",
     "training": "there is no automatic differentiation",
     "distributed": "programs run on one device",
 }

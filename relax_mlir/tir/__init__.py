@@ -37,6 +37,15 @@ _EXPORTS = {
 # Names of TVM's that have no counterpart.
 _REFUSED = {
     "StringImm": "texts are Python's",
+    **dict.fromkeys(
+        ("Bind", "Break", "Broadcast", "Continue", "Ramp", "Return", "Shuffle", "address_of",
+         "break_loop", "continue_loop", "dp4a", "vectorcombine", "vectorhigh", "vectorlow"),
+        "it is a part of scripts, T's"),
+    "CommReducer": "te.comm_reducer makes one",
+    "LambdaExpr": "Python's functions are",
+    "Let": "a Python name for a value does it: what is used twice is computed once",
+    "ScheduleState": "tir.Schedule is one with its program: sch.mod, sch.trace",
+    "StmtSRef": "sch.get_sref tells what a loop or block is",
     "layout": "layouts are index maps: tir.IndexMap",
     "op": "its functions are those of tir itself",
     **dict.fromkeys(
@@ -48,12 +57,17 @@ _REFUSED = {
         ),
         "tir.For, tir.BufferStore, tir.IfThenElse and tir.Block are the statements there are",
     ),
-}
+}  # fmt: skip
 # What other packages have too.
 _ELSEWHERE = {
     **dict.fromkeys(("comm_reducer", "sum"), "relax_mlir.te"),
     "PrimFunc": "relax_mlir.relax.expr",
 }
+# Classes of TVM's expressions that are functions here.
+_CLASSES = {
+    "BitwiseAnd": "bitwise_and", "BitwiseNot": "bitwise_not", "BitwiseOr": "bitwise_or",
+    "BitwiseXor": "bitwise_xor", "LShift": "shift_left", "RShift": "shift_right",
+}  # fmt: skip
 _MODULES = ("analysis", "ir_builder", "schedule", "stmt_functor", "transform")
 _TABLE = (
     "abs", "acos", "acosh", "asin", "asinh", "atan", "atanh", "bitwise_and", "bitwise_not",
@@ -73,8 +87,9 @@ def __getattr__(name: str) -> Any:
         module, _, own = _EXPORTS[name].rpartition(".")
         module, own = (module, own) if own[:1].isupper() else (_EXPORTS[name], name)
         value = getattr(importlib.import_module(f"relax_mlir.tir.{module}"), own)
-    elif name in _TABLE:
-        value = importlib.import_module("relax_mlir.tir.functions").FUNCTIONS[name]
+    elif name in (*_TABLE, *_CLASSES):
+        functions = importlib.import_module("relax_mlir.tir.functions").FUNCTIONS
+        value = functions[_CLASSES.get(name, name)]
     elif name in _MODULES:
         value = importlib.import_module(f"relax_mlir.tir.{name}")
     else:
@@ -84,4 +99,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_EXPORTS, *_ELSEWHERE, *_TABLE, *_MODULES])
+    return sorted([*globals(), *_EXPORTS, *_ELSEWHERE, *_TABLE, *_CLASSES, *_MODULES])

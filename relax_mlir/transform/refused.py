@@ -30,6 +30,16 @@ REFUSED: dict[str, str] = {
         ("DecomposeOpsForInference", "DecomposeOpsForTraining"),
         "SimplifyInference writes normalisation and dropout as arithmetic"),
     "ExpandMatmulOfSum": f"leave it out: {_KERNELS}",
+    **dict.fromkeys(
+        ("AlterOpImpl", "AttachAttrLayoutFreeBuffers", "SplitLayoutRewritePreproc"),
+        f"leave it out: PackWeights and the like lay constants out; {_KERNELS}"),
+    **dict.fromkeys(
+        ("LazyGetInput", "LazySetOutput", "LazyTransformParams"),
+        "parameters are arguments, or constants: BindParams, FoldConstant"),
+    "AttachExternModules": _OTHERS,
+    "FoldBatchnormToConv2D": "FoldScaleAxis, after SimplifyInference, folds scales into kernels",
+    "FusionPattern": _PATTERNS,
+    "UpdateParamType": "relax.BlockBuilder writes a function with other parameters",
     "Gradient": "there is no automatic differentiation",
     "BindSymbolicVars": "relax.build compiles once for all sizes; R.match_cast says what is known",
     "BundleModelParams": "parameters are arguments, or constants: BindParams",

@@ -134,3 +134,39 @@ def test_mutators_say_what_they_miss() -> None:
 
     with pytest.warns(UserWarning, match="nobody calls 'visit_cal_' of Misspelt; did you mean"):
         mutator(Misspelt)
+
+
+def test_modules_have_tvms_places_too() -> None:
+    import relax_mlir.ir.transform as passes
+    import relax_mlir.tirx.transform as tirx_passes
+    from relax_mlir import s_tir
+    from relax_mlir.ir.instrument import pass_instrument
+    from relax_mlir.relax.transform import LegalizeOps
+    from relax_mlir.script import tirx
+    from relax_mlir.script.parser import relax as script_relax
+
+    assert relax_mlir.tirx is s_tir is tir
+    assert tirx_passes is tir.transform
+    assert passes is transform
+    assert relax_mlir.ir.transform is transform
+    assert transform.LegalizeOps is LegalizeOps
+    assert instrument.pass_instrument is pass_instrument
+    assert tirx is T
+    assert script_relax is R
+    assert tir.__name__ == tir.__spec__.name == "relax_mlir.tir"
+    x = tir.Var("x")
+    assert str(tir.LShift(x, 2)) == str(tir.shift_left(x, 2))
+
+
+@pytest.mark.parametrize(
+    ("statement", "why"),
+    [
+        ("from relax_mlir import autotvm", "has no 'autotvm': kernels are fast without tuning"),
+        ("import relax_mlir.relay", "has no 'relay': models are Relax functions"),
+        ("from relax_mlir.relax.dpl import wildcard", "transform.pattern and transform.pdl"),
+        ("import relax_mlir.nothing", "No module named 'relax_mlir.nothing'"),
+    ],
+)
+def test_modules_that_are_not_there(statement: str, why: str) -> None:
+    with pytest.raises(ImportError, match=why):
+        exec(statement)

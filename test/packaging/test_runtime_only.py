@@ -11,7 +11,7 @@ from checkout import ROOT
 
 # apache-tvm-ffi needs typing_extensions; the folders with a dot hold numpy's own libraries.
 NEEDED = ("numpy", "numpy.libs", "llvmlite", "tvm_ffi", "typing_extensions.py")
-RUNTIME = ("__init__.py", "errors.py", "openmp_files.py", "runtime")
+RUNTIME = ("__init__.py", "errors.py", "openmp_files.py", "runtime", "tvm_modules.py")
 
 MODEL = """
 from relax_mlir.script import ir as I, relax as R

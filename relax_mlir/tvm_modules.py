@@ -1,0 +1,57 @@
+"""Modules that TVM has elsewhere, or alone: importing one gives ours, or says what to take."""
+
+import importlib
+import sys
+from collections.abc import Sequence
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+
+_ROOT = "relax_mlir."
+# A module's parts are found with it: relax_mlir.tirx.transform is relax_mlir.tir.transform.
+SAME = {
+    "ir.instrument": "instrument",
+    "ir.transform": "transform",
+    "relax.transform": "transform",
+    "s_tir": "tir",
+    "script.parser.ir": "script.ir",
+    "script.parser.relax": "script.relax",
+    "script.parser.tir": "script.tir",
+    "script.s_tir": "script.tir",
+    "script.tirx": "script.tir",
+    "tirx": "tir",
+}
+
+
+def ours(name: str) -> str:
+    """Return what a module of TVM's is called here, "" for one that has the same place."""
+    parts = name.split(".")
+    for count in range(len(parts), 0, -1):
+        found = SAME.get(".".join(parts[:count]))
+        if found is not None:
+            return ".".join([found, *parts[count:]])
+    return ""
+
+
+class _Finder(MetaPathFinder, Loader):
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if not fullname.startswith(_ROOT):
+            return None
+        package, _, name = fullname.rpartition(".")
+        reason = vars(sys.modules.get(package, sys)).get("_REFUSED", {}).get(name)
+        if reason is not None:
+            raise ImportError(f"{package} has no '{name}': {reason}", name=fullname)
+        return ModuleSpec(fullname, self) if ours(fullname.removeprefix(_ROOT)) else None
+
+    def exec_module(self, module: ModuleType) -> None:
+        # What stands here when this ends is what the import gives.
+        found = importlib.import_module(_ROOT + ours(module.__name__.removeprefix(_ROOT)))
+        sys.modules[module.__name__] = found
+
+
+def install() -> None:
+    """Let imports find these modules."""
+    if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
+        sys.meta_path.insert(0, _Finder())
