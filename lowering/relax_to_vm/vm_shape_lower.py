@@ -154,6 +154,9 @@ class _FunctionLowering:
         context = subject.context
         if isinstance(type_, ir.TupleType):
             self._check_kind(value, "tuple", type_.num_types, context)
+            if value.type != type_:
+                # What a cast is told of the fields, or of an object, its operand does not say.
+                value = _reinterpret(value, type_)
             for index, item in enumerate(field_types(type_)):
                 part = ir.Operation.create(
                     "relax.tuple_get_item",
@@ -413,9 +416,7 @@ class _FunctionLowering:
             self._settle(known, checks, op)
             result = value
             if stripped(type_) != stripped(value.type):
-                result = ir.Operation.create(
-                    "vm.reinterpret", results=[type_], operands=[value]
-                ).result
+                result = _reinterpret(value, type_)
         op.results[0].replace_all_uses_with(result)
         op.erase()
 
@@ -460,3 +461,7 @@ class _FunctionLowering:
                 [stripped(item) for item in type_.results],
             )
         )
+
+
+def _reinterpret(value: ir.Value, type_: ir.Type) -> ir.Value:
+    return ir.Operation.create("vm.reinterpret", results=[type_], operands=[value]).result

@@ -160,6 +160,13 @@ class IRModule:
                     operation.operation.clone()
         return IRModule(copy)
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> "IRModule":
+        return self.clone()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return what pickles hold: the module's MLIR bytecode, constants among it."""
+        return IRModule.parse, (bytecode(self._module.operation),)
+
     def moved_to(self, context: ir.Context) -> "IRModule":
         """Return the module in a context: itself where it is in that one, else a copy.
 
@@ -333,10 +340,15 @@ def moved(operation: ir.Operation, context: ir.Context) -> ir.Module:
     Raises:
         VerifyError: the operation does not verify.
     """
+    return IRModule.parse(bytecode(operation), context).mlir_module
+
+
+def bytecode(operation: ir.Operation) -> bytes:
+    """Return an operation as MLIR bytecode, with the elements of its constants."""
     data = io.BytesIO()
     with lock_of(operation.context):
         operation.write_bytecode(data)
-    return IRModule.parse(data.getvalue(), context).mlir_module
+    return data.getvalue()
 
 
 class _View(ir.OpView):

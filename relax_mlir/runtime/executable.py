@@ -222,6 +222,14 @@ class Executable(Module):
         executable.verify()
         return executable
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return what pickles and copies hold: the file's bytes, and the modules it imports.
+
+        Raises:
+            ArgumentTypeError: a constant is of a kind that files cannot hold.
+        """
+        return _restored, (self.to_bytes(), self.imported_modules)
+
     def save(self, path: str | os.PathLike, weights: str | os.PathLike | None = None) -> None:
         """Write one file; the old one stays until the new one is complete (V12).
 
@@ -369,3 +377,10 @@ class Executable(Module):
     def __repr__(self) -> str:
         names = ", ".join(self.function_names())
         return f"<Executable [{names}], {len(self.instr_offset)} instructions>"
+
+
+def _restored(data: bytes, imports: Iterable[Module]) -> Executable:
+    executable = Executable.from_bytes(data)
+    for module in imports:
+        executable.import_module(module)
+    return executable

@@ -139,6 +139,10 @@ class VirtualMachine(StatefulCalls):
             **self._stubs(),
         }
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return what pickles and copies hold: the executable, and how this machine was made."""
+        return type(self), (self.executable, self.state.devices, self._memory_cfg)
+
     @property
     def functions(self) -> tuple[str, ...]:
         """The public functions, of the bytecode and then native; `vm[...]` finds others too."""

@@ -21,8 +21,9 @@ from relax_text import (
     tuple_of,
 )
 
-from relax_mlir import register_func
+from relax_mlir import register_func, relax
 from relax_mlir.errors import ArgumentTypeError, ShapeMismatchError, VMError
+from relax_mlir.script import from_source
 
 
 @pytest.fixture(autouse=True)
@@ -178,6 +179,55 @@ def test_match_cast_checks_everything(source: str) -> None:
     for bad in (X23, X3, np.ones((2, 4)), 3, "x", None):
         with pytest.raises((ArgumentTypeError, ShapeMismatchError), match=r"(match_cast|argument)"):
             f(bad)
+
+
+@pytest.mark.parametrize("nested", ["tuple<tensor<*xf32>, tensor<?xf32>>", "!relax.object"])
+def test_match_cast_of_tuples_checks_their_fields(nested: str) -> None:
+    pair = f"tuple<{tensor(n)}, {tensor(n * 2)}>"
+    source, pattern = f"tuple<{TM}, {nested}>", f"tuple<{TM}, {pair}>"
+    f = function(f"""func.func @f(%x: {source}) -> {tensor(n * 2)} {MARK} {{
+      %y = "relax.match_cast"(%x) : ({source}) -> {pattern}
+      %p = "relax.tuple_get_item"(%y) {{index = 1 : i64}} : ({pattern}) -> {pair}
+      %z = "relax.tuple_get_item"(%p) {{index = 1 : i64}} : ({pair}) -> {tensor(n * 2)}
+      %e = "relax.negative"(%z) : ({tensor(n * 2)}) -> {tensor(n * 2)}
+      return %e : {tensor(n * 2)} }}""")
+    np.testing.assert_array_equal(f((X3, (X3, X6))), -X6)
+    with pytest.raises(ShapeMismatchError, match=r"field 1, field 1: dimension 0 is 3, expected 6"):
+        f((X3, (X3, X3)))
+    with pytest.raises(ArgumentTypeError, match="field 1: expected a tuple of 2"):
+        f((X3, X3))
+
+
+def test_branches_of_which_one_calls_a_function_that_is_known_better() -> None:
+    f = relax.VirtualMachine(
+        relax.build(
+            from_source("""
+@I.ir_module
+class Module:
+    @R.function
+    def pair(x: R.Tensor):
+        return (R.argsort(x), R.exp(x))
+
+    @R.function
+    def main(x: R.Tensor, s: R.Shape(["m"]), c: R.Tensor((), "bool")):
+        m = T.int64()
+        y = R.permute_dims(x, [1, 0])
+        if c:
+            t = cls.pair(y)
+            a = t[0]
+            b = t[1]
+        else:
+            a = R.zeros(R.shape([m, 3]), "int64")
+            b = R.add(y, y)
+        return (a, b)
+""")
+        )
+    )["main"]
+    x = np.float32([[0, 2], [1, 0]])
+    for condition, expected in ((True, np.exp(x.T)), (False, 2 * x.T)):
+        indices, values = f(x, (4,), np.array(condition))
+        np.testing.assert_allclose(values, expected, rtol=1e-6)
+        assert indices.shape == ((2, 2) if condition else (4, 3))
 
 
 def test_static_functions_need_no_heap() -> None:

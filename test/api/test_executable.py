@@ -1,6 +1,8 @@
 """ExecBuilder and Executable: checks, renumbering, text, Python program, file."""
 
+import copy
 import json
+import pickle
 import random
 import struct
 from pathlib import Path
@@ -226,6 +228,21 @@ def test_save_and_load(tmp_path: Path) -> None:
             assert after.flags.carray
     with pytest.raises(FileNotFoundError):
         Executable.load(tmp_path / "nothing")
+
+
+def test_pickles_and_copies() -> None:
+    ex, other = _rich(), ExecBuilder()
+    with other.function("imported", 1):
+        other.emit_ret(other.r(0))
+    ex.import_module(other.get())
+    for same in (pickle.loads(pickle.dumps(ex)), copy.deepcopy(ex)):
+        assert _equal(ex, same)
+        assert same["imported"](3) == 3
+    vm = VirtualMachine(other.get(), "cpu:0", "naive")
+    for same in (pickle.loads(pickle.dumps(vm)), copy.deepcopy(vm)):
+        assert same["imported"](3) == 3
+        assert same.state.devices == vm.state.devices
+        assert type(same.state.allocators[0]) is type(vm.state.allocators[0])
 
 
 def test_big_endian_and_strided_constants() -> None:

@@ -138,6 +138,22 @@ func.func @tuple(%t: tuple<tensor<?xf32, #n>, tuple<!relax.shape<#n>, i64>>) -> 
   return %v : i64
 }
 
+// A tuple's fields are taken with the types that they are checked for.
+// CHECK-LABEL: func.func @match_tuple(
+// CHECK-SAME: %[[T:.*]]: tuple<tensor<*xf32>, !relax.object>)
+// CHECK: "vm.check"(%[[T]]) {context = "match_tuple: match_cast to {{.*}}kind = "tuple", ndim = 2 : i64
+// CHECK-NEXT: %[[U:.*]] = "vm.reinterpret"(%[[T]]) : (tuple<tensor<*xf32>, !relax.object>) -> tuple<tensor<?xf32>, !relax.shape<1 : i64>>
+// CHECK-NEXT: %[[A:.*]] = "relax.tuple_get_item"(%[[U]]) {index = 0 : i64} : ({{.*}}) -> tensor<?xf32>
+// CHECK-NEXT: "vm.check"(%[[A]]) {{.*}}kind = "tensor", ndim = 1 : i64
+// CHECK-NEXT: "vm.store_shape"(%[[A]]
+// CHECK-NEXT: %[[B:.*]] = "relax.tuple_get_item"(%[[U]]) {index = 1 : i64}
+// CHECK-NEXT: "vm.check"(%[[B]]) {{.*}}kind = "shape", ndim = 1 : i64
+// CHECK-NEXT: "vm.assert_shape"(%[[B]]
+func.func @match_tuple(%t: tuple<tensor<*xf32>, !relax.object>) -> tuple<tensor<?xf32, #n>, !relax.shape<#n>> attributes {relax.function} {
+  %u = "relax.match_cast"(%t) : (tuple<tensor<*xf32>, !relax.object>) -> tuple<tensor<?xf32, #n>, !relax.shape<#n>>
+  return %u : tuple<tensor<?xf32, #n>, !relax.shape<#n>>
+}
+
 // What a branch binds is its own: each computes m * 2 for itself.
 // CHECK-LABEL: func.func @branches(
 // CHECK: "relax.if"
