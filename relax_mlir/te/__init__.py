@@ -26,6 +26,7 @@ _EXPORTS = {
     **dict.fromkeys(("ScanOp", "scan"), "te.scans"),
     **dict.fromkeys(("create_prim_func", "placeholders_of"), "te.prim_func"),
     "Reduce": "tir.nodes",
+    "extern_primfunc": "te.primfuncs",
     **dict.fromkeys(("const",), "tir.arithmetic"),
 }
 # te has the scalar functions of tir too.
@@ -43,7 +44,6 @@ _REFUSED = {
     "create_schedule": "schedules are of prim funcs: tir.Schedule(te.create_prim_func([A, B]))",
     "gradient": "there is no automatic differentiation",
     "TensorSlice": "a tensor is indexed with all indices at once: A[i, j]",
-    "extern_primfunc": "programs call prim funcs: R.call_tir",
     "thread_axis": "tir.Schedule.bind binds loops to threads",
     "trace": "R.print shows tensors, tir.call_packed calls a function that may print",
 }

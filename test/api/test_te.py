@@ -399,3 +399,57 @@ def test_one_output_is_a_tensor_however_it_is_asked_for():
     step = te.compute((4, 3), lambda t, j: state[t - 1, j] + other[t, j])
     last = te.scan([first], [step], [state])
     assert all(isinstance(each, te.Tensor) for each in (one, other, last))
+
+
+@T.prim_func
+def _product(a: T.handle, b: T.handle, c: T.handle):
+    n, m, k = T.int64(), T.int64(), T.int64()
+    A = T.match_buffer(a, (n, k), "float32")
+    B = T.match_buffer(b, (k, m), "float32")
+    C = T.match_buffer(c, (n, m), "float32")
+    t = T.alloc_buffer((n, m), "float32")
+    for i, j, p in T.grid(n, m, k):
+        with T.block("sum"):
+            vi, vj, vp = T.axis.remap("SSR", [i, j, p])
+            with T.init():
+                t[vi, vj] = 0.0
+            t[vi, vj] = t[vi, vj] + A[vi, vp] * B[vp, vj]
+    for i, j in T.grid(n, m):
+        with T.block("plus"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi, vj] = t[vi, vj] + 1.0
+
+
+@pytest.mark.parametrize("sizes", [(4, 5, 6), ("m", "i", "n"), (4, "k", "k")])
+def test_a_prim_func_is_a_stage(sizes: tuple[Any, ...]) -> None:
+    """`te.extern_primfunc`: symbols become those of the tensors, whatever their names."""
+    n, m, k = (te.var(each) if isinstance(each, str) else each for each in sizes)
+    X, Y = te.placeholder((n, k), name="X"), te.placeholder((k, m), name="Y")
+    Z = te.extern_primfunc([topi.nn.relu(X), Y], _product)
+    assert Z.op.name == "_product"
+    func = te.create_prim_func([X, Y, Z * 2.0])
+    assert_structural_equal(from_source(func.script()), func)
+    known = {"m": 3, "i": 2, "n": 7, "k": 5}
+    rows, columns, inner = (known.get(each, each) for each in sizes)
+    x, y = random(rows, inner), random(inner, columns)
+    out = np.zeros((rows, columns), "float32")
+    tir.build(func)["main"](x, y, out)
+    np.testing.assert_allclose(out, 2 * (np.maximum(x, 0) @ y + 1), rtol=1e-5, atol=1e-5)
+
+
+def test_prim_funcs_in_a_row_have_blocks_of_their_own() -> None:
+    X = te.placeholder((5, 5), name="X")
+    Y = te.extern_primfunc([te.extern_primfunc([X, X], _product), X], _product, name="again")
+    func = te.create_prim_func([X, Y])
+    assert_structural_equal(from_source(func.script()), func)
+    sch = tir.Schedule(func)
+    sch.compute_inline("plus")
+    sch.compute_at("sum", sch.get_loops("sum_1")[0])
+    with pytest.raises(ExprError, match="reads 2 buffers that it does not write, A, B; got 1"):
+        te.extern_primfunc([X], _product)
+    with pytest.raises(ExprError, match=r"'k' is 5 and 4 by the shape of 'W'"):
+        te.extern_primfunc([X, te.placeholder((4, 5), name="W")], _product)
+    with pytest.raises(ExprError, match=r"the tensor 'W' \(5,\) of float32"):
+        te.extern_primfunc([X, te.placeholder((5,), name="W")], _product)
+    with pytest.raises(ExprTypeError, match="takes tensors, got 3"):
+        te.extern_primfunc([X, 3], _product)
