@@ -18,6 +18,9 @@ WINDOWS: dict[str, tuple[tuple[Any, ...], tuple[int, ...], str, int, float]] = {
     "channels last": (
         (1, 56, 56, 64), (64, 1, 7, 7), "padding=3, groups=64, data_layout='NHWC'", 98, 1.8,
     ),
+    "channels last, small": (
+        (1, 56, 56, 64), (64, 1, 3, 3), "padding=1, groups=64, data_layout='NHWC'", 126, 2.9,
+    ),
     "channels last, unknown": (
         (1, "h", "w", 64), (64, 1, 7, 7), "padding=3, groups=64, data_layout='NHWC'", 98, 1.8,
     ),

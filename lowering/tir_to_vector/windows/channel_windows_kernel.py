@@ -319,6 +319,7 @@ class ChannelWriter(PlanesBase):
         falling = self._lines(self.fall, env, falls, masked)
         sliding = self._lines(self.right, env, slides, masked)
         seen: dict[tuple[int, int], ir.Value] = {}
+        fenced = self.kernel is not None and self.machine.tables and len(self.taps) > 1
         for pick in range(found.size(found.picks)):
             there = env if found.picks is None else {**env, found.picks: pick}
             elements = {
@@ -337,6 +338,9 @@ class ChannelWriter(PlanesBase):
                 for (r, i), (c, j) in itertools.product(rows, cols):
                     number = r * self.right.count + c
                     sums[number] = self.combined(sums[number], value, elements[i, j])
+                if fenced and x == len(sliding) - 1:
+                    # Pixels of all rows would be loaded first, to registers that there are not.
+                    sums = self.emit.settle(sums)
         return sums
 
     def _picked(self, value: ir.Value, pick: int) -> ir.Value:
