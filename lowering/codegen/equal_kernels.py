@@ -1,10 +1,14 @@
 """Kernels that are equal but for their names are compiled once."""
 
+import re
 from dataclasses import replace
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.codegen.ffi_signature import BufferParam, Signature
 from relax_mlir.lowering.walk import named
+
+# The symbols of a shape that a buffer was declared with, in quotes.
+_SYMBOLS = re.compile(r"(?<=#relax\.dims<\[)[^]]*")
 
 
 def share_equal(module: ir.Operation, signatures: list[Signature]) -> list[Signature]:
@@ -53,6 +57,14 @@ def _key(op: ir.Operation, name: str, signature: Signature) -> tuple[object, ...
     """Return what makes a kernel: its body, and what it may take for granted of its arguments."""
     body = op.get_asm(assume_verified=True, enable_debug_info=False, use_local_scope=True)
     _, _, rest = body.partition(f"@{name}(")
+    # What symbols are called makes no difference, only which of them are the same.
+    order: dict[str, str] = {}
+    rest = _SYMBOLS.sub(
+        lambda found: ", ".join(
+            order.setdefault(symbol, str(len(order))) for symbol in found[0].split(", ")
+        ),
+        rest,
+    )
     # A name that has to be quoted is left in, so such a kernel equals no other; nor does one that
     # asserts, which says its name when it fails.
     rest = "" if "tir.assert" in rest else rest

@@ -1,6 +1,7 @@
 """Code is compiled once: equal kernels share it, and what was compiled before is found again."""
 
 import os
+import re
 import subprocess
 import sys
 import time
@@ -72,6 +73,21 @@ def test_equal_kernels_are_compiled_once() -> None:
     # Messages are the function's own.
     with pytest.raises(ValueError, match="second: buffer 'Out' dimension 0"):
         loaded["second"](x, y[:3])
+
+
+def test_names_of_symbols_make_no_difference() -> None:
+    def through_a_buffer(name: str, symbol: str) -> str:
+        dims = f'#relax.dims<["{symbol}"], affine_map<()[s0] -> (s0)>>'
+        alloc = f'  %t = memref.alloc(%n) {{tir.name = "t", tir.shape = {dims}}} : memref<?xf32>\n'
+        store = "    memref.store %r, %{}[%i] : memref<?xf32>\n"
+        load = "    %s = memref.load %t[%i] : memref<?xf32>\n"
+        text = kernel(name).replace("  scf.for", alloc + "  scf.for")
+        last = store.format("Y")
+        return text.replace(last, store.format("t") + load + last.replace("%r", "%s"))
+
+    code = compiled(through_a_buffer("first", "n") + through_a_buffer("second", "k"))
+    text = code.llvm_ir(optimized=False)
+    assert len(re.findall("define internal (void|i32) @relax_kernel_", text)) == 1
 
 
 def test_an_argument_that_is_written_makes_a_difference() -> None:
