@@ -1,6 +1,6 @@
 """Finding operations and functions in a module."""
 
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 
 from relax_mlir.dialects.bindings import ir
 
@@ -48,6 +48,19 @@ def names_below(root: ir.Operation) -> set[str]:
     return found
 
 
+def by_name(root: ir.Operation) -> dict[str, list[ir.Operation]]:
+    """Return the operations below `root` by their names, its own among them."""
+    found: dict[str, list[ir.Operation]] = {}
+    advance = ir.WalkResult.ADVANCE
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        found.setdefault(op.name, []).append(op)
+        return advance
+
+    root.walk(visit)
+    return found
+
+
 def rename_callees(calls: Iterable[ir.Operation], names: Mapping[str, str]) -> None:
     """Have calls of functions call others, by the old name the new one."""
     for call in calls:
@@ -56,22 +69,33 @@ def rename_callees(calls: Iterable[ir.Operation], names: Mapping[str, str]) -> N
             call.attributes["callee"] = ir.FlatSymbolRefAttr.get(name, call.context)
 
 
-def has_buffers(root: ir.Operation, wanted: Callable[[ir.Type], bool]) -> bool:
-    """Whether a buffer of a wanted type is made below `root`, or given to a function there.
+def types_made(found: Mapping[str, list[ir.Operation]]) -> Iterator[ir.Type]:
+    """Yield the types of what makes buffers among operations by their names, or is given them.
 
-    All others are views of these, or block arguments that stand for them.
+    All other buffers are views of these, or block arguments that stand for them.
     """
+    for name, ops in found.items():
+        if name.startswith(_MAKERS) or name == "func.func":
+            for op in ops:
+                yield from _made(op)
+
+
+def _made(op: ir.Operation) -> list[ir.Type]:
+    if op.name == "func.func":
+        return list(ir.FunctionType(op.attributes["function_type"].value).inputs)
+    return [each.type for each in op.results]
+
+
+def has_buffers(root: ir.Operation, wanted: Callable[[ir.Type], bool]) -> bool:
+    """Whether a buffer of a wanted type is made below `root`, or given to a function there."""
     found = False
     advance = ir.WalkResult.ADVANCE
 
     def visit(op: ir.Operation) -> ir.WalkResult:
         nonlocal found
         name = op.name
-        if name.startswith(_MAKERS):
-            found = found or any(wanted(each.type) for each in op.results)
-        elif name == "func.func":
-            inputs = ir.FunctionType(op.attributes["function_type"].value).inputs
-            found = found or any(map(wanted, inputs))
+        if name.startswith(_MAKERS) or name == "func.func":
+            found = found or any(map(wanted, _made(op)))
         return ir.WalkResult.INTERRUPT if found else advance
 
     root.walk(visit, ir.WalkOrder.PRE_ORDER)

@@ -20,6 +20,7 @@ from relax_mlir.lowering.codegen.optimize import VECTOR_CODE
 from relax_mlir.lowering.codegen.seldom import weigh_branches
 from relax_mlir.lowering.codegen.small_regions import call_small_regions
 from relax_mlir.lowering.codegen.translate import translate
+from relax_mlir.lowering.walk import by_name
 
 llvm = submodule("dialects.llvm")
 
@@ -40,31 +41,20 @@ def to_llvm_ir(op: ir.Operation, *, hide_counters: bool = False) -> str:
     Raises:
         CompileError: an operation has no LLVM IR; names it and its location.
     """
-    by_name = _operations(op)
-    check_translatable(by_name)
-    expand_bfloat_casts(by_name)
-    weigh_branches(by_name)
-    head = VECTOR_CODE if prepare_loops(by_name, hide_counters=hide_counters) else ""
-    hide_float_literals(op, by_name)
+    found = by_name(op)
+    check_translatable(found)
+    expand_bfloat_casts(found)
+    weigh_branches(found)
+    head = VECTOR_CODE if prepare_loops(found, hide_counters=hide_counters) else ""
+    hide_float_literals(op, found)
     return head + call_small_regions(as_integers(translate(op)))
 
 
-def _operations(op: ir.Operation) -> dict[str, list[ir.Operation]]:
-    found: dict[str, list[ir.Operation]] = {}
-
-    def visit(candidate: ir.Operation) -> ir.WalkResult:
-        found.setdefault(candidate.name, []).append(candidate)
-        return ir.WalkResult.ADVANCE
-
-    op.walk(visit)
-    return found
-
-
-def check_translatable(by_name: Mapping[str, list[ir.Operation]]) -> None:
+def check_translatable(found: Mapping[str, list[ir.Operation]]) -> None:
     """Raise `CompileError` for operations that the translation would crash on."""
     problems = [
         f"'{name}' at {each.location}"
-        for name, all_ in by_name.items()
+        for name, all_ in found.items()
         if name.partition(".")[0] not in _TRANSLATABLE or name == _CAST
         for each in all_
     ]
@@ -74,15 +64,15 @@ def check_translatable(by_name: Mapping[str, list[ir.Operation]]) -> None:
         raise CompileError(STAGE, f"not in the LLVM dialect after lowering: {listed}")
 
 
-def hide_float_literals(op: ir.Operation, by_name: Mapping[str, list[ir.Operation]]) -> None:
+def hide_float_literals(op: ir.Operation, found: Mapping[str, list[ir.Operation]]) -> None:
     """Replace floating constants of a module by loads of their bits from constant globals."""
     pool = _BitPool(op)
     for name in ("llvm.mlir.constant", "llvm.mlir.zero"):
-        for constant in by_name.get(name, ()):
+        for constant in found.get(name, ()):
             bits = _bits_of_constant(constant)
             if bits is not None:
                 pool.load_instead(constant, bits)
-    for global_ in by_name.get("llvm.mlir.global", ()):
+    for global_ in found.get("llvm.mlir.global", ()):
         _hide_in_global(global_)
 
 

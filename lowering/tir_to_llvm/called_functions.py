@@ -8,14 +8,13 @@ from collections import Counter
 from collections.abc import Sequence
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.lowering.walk import collect
 
 # The mark of an operation that is to be called.
 CALLED = "called"
 # Fewer are written out: a call keeps nothing in vector registers.
 _LEAST = 12
 _WIDTH = "prefer_vector_width"
-_LONG = frozenset(
+LONG = frozenset(
     f"math.{name}"
     for name in (
         "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cos", "cosh", "erf", "exp",
@@ -27,12 +26,11 @@ _LONG = frozenset(
 def called_functions(ops: Sequence[ir.Operation]) -> set[ir.Operation]:
     """Return the operations of a nest that occur so often in it that one function pays."""
     counts = Counter(map(_kind, ops))
-    return {op for op in ops if op.name in _LONG and counts[_kind(op)] >= _LEAST}
+    return {op for op in ops if op.name in LONG and counts[_kind(op)] >= _LEAST}
 
 
-def call_functions(module: ir.Operation) -> None:
-    """Turn the operations marked `CALLED` of a module into calls of one function for each kind."""
-    marked = collect(module, lambda op: op.name in _LONG and CALLED in op.attributes)
+def call_functions(module: ir.Operation, marked: Sequence[ir.Operation]) -> None:
+    """Turn operations of a module that are marked `CALLED` into calls of one function of a kind."""
     made: dict[tuple[str, str, str], str] = {}
     block = module.regions[0].blocks[0]
     for op in marked:

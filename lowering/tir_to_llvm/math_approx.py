@@ -9,10 +9,10 @@ LLVM has no intrinsic: upstream writes log(1 + x) and exp(x) - 1, which lose sma
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.lowering.tir_to_llvm.called_functions import call_functions
+from relax_mlir.lowering.tir_to_llvm.called_functions import CALLED, LONG, call_functions
 from relax_mlir.lowering.tir_to_llvm.common_forms import (
     area_functions,
     hyperbolic_functions,
@@ -41,6 +41,7 @@ from relax_mlir.lowering.tir_to_llvm.pieces import GrowingPieces
 from relax_mlir.lowering.tir_to_llvm.ranges import range_of
 from relax_mlir.lowering.tir_to_llvm.remainder import remainder
 from relax_mlir.lowering.tir_to_llvm.trigonometry import NEED_FMA, TRIGONOMETRY
+from relax_mlir.lowering.walk import named
 
 Function = Callable[..., Lanes]
 _INF, _NAN = math.inf, math.nan
@@ -81,23 +82,23 @@ def expand_math(op: ir.Operation, fma: bool = True, avx512: bool = False) -> Non
         avx512: whether instructions of AVX-512 may be used.
     """
     doubles = DOUBLES if fma else _OF_DOUBLES
+    # Looked for once unless something changes: a walk over a large kernel takes a millisecond.
+    ops = named(op, _LOOKED_AT)
+    marked = [each for each in ops if CALLED in each.attributes]
+    if marked:
+        call_functions(op, marked)
+        ops = named(op, _LOOKED_AT)
+    if _expand_composed([each for each in ops if each.name in _CORES], fma, avx512):
+        ops = named(op, _LOOKED_AT)
     found: list[ir.Operation] = []
-    divisions: list[ir.Operation] = []
-
-    def visit(candidate: ir.Operation) -> ir.WalkResult:
-        if candidate.name in _FUNCTIONS and (fma or candidate.name not in NEED_FMA):
-            element = _element(candidate.results[0].type)
-            if element in _WIDENED or (element == "f64" and candidate.name in doubles):
-                found.append(candidate)
-        elif candidate.name == "arith.divf" and _element(candidate.results[0].type) == "f32":
-            divisions.append(candidate)
-        return ir.WalkResult.ADVANCE
-
-    call_functions(op)
-    _expand_composed(op, fma, avx512)
-    op.walk(visit)
+    for each in ops:
+        if each.name in _FUNCTIONS and (fma or each.name not in NEED_FMA):
+            element = _element(each.results[0].type)
+            if element in _WIDENED or (element == "f64" and each.name in doubles):
+                found.append(each)
+    divisions = [each for each in ops if each.name == "arith.divf"]
     for division in divisions:
-        if _is_moderate(division):
+        if _element(division.results[0].type) == "f32" and _is_moderate(division):
             with division.location, ir.InsertionPoint(division):
                 a, b = (Lanes(value, fma=fma, avx512=avx512) for value in division.operands)
                 division.results[0].replace_all_uses_with(a.quotient(b).value)
@@ -114,15 +115,8 @@ def expand_math(op: ir.Operation, fma: bool = True, avx512: bool = False) -> Non
         call.erase()
 
 
-def _expand_composed(op: ir.Operation, fma: bool, avx512: bool) -> None:
-    cores: list[ir.Operation] = []
-
-    def visit(candidate: ir.Operation) -> ir.WalkResult:
-        if candidate.name in ("arith.divf", "math.erf"):
-            cores.append(candidate)
-        return ir.WalkResult.ADVANCE
-
-    op.walk(visit)
+def _expand_composed(cores: Sequence[ir.Operation], fma: bool, avx512: bool) -> bool:
+    """Compute the functions that these are the cores of; returns whether there are any."""
     roots: list[ir.Operation] = []
     for core in cores:
         if core.name == "arith.divf" and _is_moderate(core):
@@ -138,6 +132,7 @@ def _expand_composed(op: ir.Operation, fma: bool, avx512: bool) -> None:
     # Not before: what a function is made of may be the core of another.
     for root in roots:
         erase_unused(root)
+    return bool(roots)
 
 
 def _is_moderate(division: ir.Operation) -> bool:
@@ -333,3 +328,6 @@ _FUNCTIONS: dict[str, Function] = {
     "math.log1p": _log1p,
     "math.tanh": _tanh,
 }
+# Of what compositions are found.
+_CORES = ("arith.divf", "math.erf")
+_LOOKED_AT = LONG | {*_FUNCTIONS, *_CORES}

@@ -41,8 +41,10 @@ MEMREF_TO_LLVM = (
     "cse",
 )
 # What a step has to find to do anything, operations or dialects: looking once at what there is
-# takes less than a single step that finds nothing. What they make, others after them may need.
+# takes less than a single step that finds nothing.
 _NEEDS = {
+    "check-allocs": ("memref.alloc", "func.call", "tir.assert"),
+    "free-allocs": ("memref.alloc",),
     "expand-copy": ("memref.copy",),
     "expand-math": ("math", "arith.divf"),
     "saturate-casts": ("arith.fptosi", "arith.fptoui"),
@@ -60,6 +62,8 @@ _NEEDS = {
     "convert-math-to-llvm,convert-math-to-libm": ("math",),
     "constants-inside": ("omp.parallel",),
 }
+# All that these steps make of what others after them need.
+_MADE = "math"
 
 
 def memref_to_llvm(*, threads: int = 1, fma: bool = True, avx512: bool = False) -> tuple[str, ...]:
@@ -92,9 +96,11 @@ def run_steps(op: ir.Operation, steps: Sequence[str]) -> dict[str, float]:
         if needs is not None and there is None:
             there = names_below(op)
             there |= {name.partition(".")[0] for name in there}
-        if needs is None or there is None or not there.isdisjoint(needs):
+        if needs is None or there is None:
             run_step(op, step)
-            there = None if needs is not None else there
+        elif not there.isdisjoint(needs):
+            run_step(op, step)
+            there.add(_MADE)
         seconds[step] = seconds.get(step, 0.0) + time.perf_counter() - start
     start = time.perf_counter()
     verify(op, "memref-to-llvm")

@@ -19,11 +19,11 @@ from relax_mlir.lowering.tir_to_vector.scheduled.threads import check_parallel
 from relax_mlir.lowering.tir_to_vector.slow_kernels import SlowKernels
 from relax_mlir.lowering.tir_to_vector.storage_align import align_storage
 from relax_mlir.lowering.tir_to_vector.symbols import replace_symbols
-from relax_mlir.lowering.walk import names_below
+from relax_mlir.lowering.walk import by_name, types_made
 
 FLAG = "lower-tir"
-# What is left of nests that no plan wrote.
-_NESTS = ("tir.for", "tir.block")
+# What is left where no plan wrote the nests, and is none.
+_REST = ("tir.for", "tir.block", "tir.call_extern", "tir.call_packed")
 
 
 def lower_tir(
@@ -93,22 +93,28 @@ def _lower_function(func: ir.OpView, machine: Machine, slow: SlowKernels) -> lis
         if view.operation.name == "memref.alloc" and not list(view.operation.results[0].uses):
             view.operation.erase()
     # A kernel may be thousands of operations, which are not all to be looked at for each step.
-    has_nests = not names_below(func.operation).isdisjoint(_NESTS)
-    races = check_parallel(func) if has_nests else []
+    found = by_name(func.operation)
+    if not found.keys().isdisjoint(_REST):
+        _lower_rest(func, emit, machine)
+        found = by_name(func.operation)
+    if may_be_idle:
+        skip_idle_loops(func, emit)
+        found = by_name(func.operation)
+    problems = replace_symbols(func, found.get("tir.symbol", ()), emit)
+    emit.close()
+    lower_nibbles(func, types_made(found))
+    return problems
+
+
+def _lower_rest(func: ir.OpView, emit: Emitter, machine: Machine) -> None:
+    """Lower the nests that no plan wrote, and calls."""
+    races = check_parallel(func)
     if races:
         raise PassError(FLAG, "a parallel loop cannot run in parallel", races)
     split_inits(func, emit)
-    if has_nests:
-        apply_kinds(func, emit, machine)
+    apply_kinds(func, emit, machine)
     lower_block(func.entry_block, emit)
-    if has_nests:
-        promote(func, emit)
-    if may_be_idle:
-        skip_idle_loops(func, emit)
-    problems = replace_symbols(func, emit)
-    emit.close()
-    lower_nibbles(func)
-    return problems
+    promote(func, emit)
 
 
 def _write(tops: list[ir.Operation], write: Writer, emit: Emitter, machine: Machine) -> None:

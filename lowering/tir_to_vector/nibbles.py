@@ -1,12 +1,12 @@
 """Buffers of 4-bit integers: two elements to a byte, the first in the low half."""
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from relax_mlir.dialects.bindings import ir, submodule
 from relax_mlir.errors import PassError
-from relax_mlir.lowering.walk import collect, has_buffers
+from relax_mlir.lowering.walk import collect
 
 arith = submodule("dialects.arith")
 memref = submodule("dialects.memref")
@@ -32,15 +32,16 @@ class _Place:
     strides: tuple[ir.Value, ...]
 
 
-def lower_nibbles(func: ir.OpView) -> None:
+def lower_nibbles(func: ir.OpView, types: Iterable[ir.Type]) -> None:
     """Replace every access of a 4-bit buffer by one of its byte, in place.
 
-    Where steps run in parallel, a store changes its half of the byte atomically.
+    Where steps run in parallel, a store changes its half of the byte atomically. `types` are those
+    of what makes buffers in the function, or is given to it.
 
     Raises:
         PassError: an operation on such a buffer that is no access, view, call or allocation.
     """
-    if not has_buffers(func.operation, is_nibbles):
+    if not any(map(is_nibbles, types)):
         return
     entry = func.entry_block
     found = collect(

@@ -2,7 +2,7 @@
 
 import functools
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from relax_mlir.dialects.bindings import ir
@@ -11,7 +11,6 @@ from relax_mlir.dialects.relax.binding import Solution, solutions
 from relax_mlir.dialects.relax.dialect import Dims
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
-from relax_mlir.lowering.walk import named
 
 _ARITHMETIC = {"arith.addi": operator.add, "arith.subi": operator.sub, "arith.muli": operator.mul}
 
@@ -21,11 +20,6 @@ _LARGEST = float(1 << 62)
 # Added to an axis for its stride.
 _STRIDE = 1 << 16
 _ABOVE = 2  # arith's ordered greater-than
-
-
-def symbol_ops(func: ir.OpView) -> list[ir.Operation]:
-    """Return the `tir.symbol` operations of a function."""
-    return named(func.operation, ("tir.symbol",))
 
 
 def expression(op: ir.Operation) -> SymExpr:
@@ -71,13 +65,13 @@ def _named_argument(value: ir.Value) -> SymExpr | None:
     return None
 
 
-def replace_symbols(func: ir.OpView, emit: Emitter) -> list[str]:
+def replace_symbols(func: ir.OpView, ops: Sequence[ir.Operation], emit: Emitter) -> list[str]:
     """Replace each `tir.symbol` by code at the function's entry; returns what went wrong.
 
-    A symbol is read from an `i64` parameter of its name, or from the first buffer parameter that
-    has it as a plain dimension, or one that can be solved for it. Each is read once.
+    `ops` are those of the function. A symbol is read from an `i64` parameter of its name, or from
+    the first buffer parameter that has it as a plain dimension, or one that can be solved for it.
+    Each is read once.
     """
-    ops = symbol_ops(func)
     if not ops:
         return []
     writer = _Writer(_sources(func), emit)
