@@ -42,11 +42,12 @@ def match_contraction_kernel(call: TirCall | None) -> ContractionKernel | None:
     nests = [] if call is None else nests_alone(call)
     if call is None or not nests:
         return None
-    first, *rest = (_flat(op) for op in nests)
+    first = _flat(nests[0])
     found = None if first is None else match_contraction(first)
     # A window is a contraction too, but its kernel keeps nothing in registers for what follows.
     if not isinstance(found, Contraction) or not is_matrix_product(found, Machine()):
         return None
+    rest = [_flat(op) for op in nests[1:]]
     if any(flat is None or flat.total is not None for flat in rest):
         return None
     output = call.callee.operation.regions[0].blocks[0].arguments[len(call.arguments)]
