@@ -14,17 +14,11 @@ from relax_mlir.ir.module import IRModule
 _SNIPPET = re.compile(r"^```python\n(.*?)^```\n", re.MULTILINE | re.DOTALL)
 
 
-# Snippets that only show a spelling.
-_SPELLINGS = ("tir.TensorIntrin.register",)
-
-
 def _run(guide: str) -> dict:
     namespace: dict = {"__name__": "guide"}
     snippets = _SNIPPET.findall((ROOT / "docs" / f"{guide}.md").read_text())
     assert snippets
     for number, source in enumerate(snippets, 1):
-        if source.startswith(_SPELLINGS):
-            continue
         # TVMScript reads the source of what it decorates.
         name = f"<docs/{guide}.md, snippet {number}>"
         linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
