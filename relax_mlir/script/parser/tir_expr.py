@@ -12,22 +12,17 @@ from relax_mlir.dialects.tir import scalar as S
 from relax_mlir.dialects.tir.builder import Buffer, PrimFuncBuilder
 from relax_mlir.dialects.tir.scalar import INDEX, DtypeError, Scalar
 from relax_mlir.errors import did_you_mean
-from relax_mlir.script.parser import macros, tir_casts
 from relax_mlir.script.parser.dims import captured_value
 from relax_mlir.script.parser.env import MISSING
 from relax_mlir.script.parser.scope import Scope
 from relax_mlir.script.parser.source import Node
 from relax_mlir.script.parser.tir_bounds import beyond, conditional
-from relax_mlir.script.parser.tir_dtype_keywords import call_with_dtype, has_dtype
-from relax_mlir.script.parser.tir_lanes import lane_of, slice_index, split_lanes
+from relax_mlir.script.parser.tir_lanes import slice_index
 from relax_mlir.script.parser.tir_refused import refusal
 from relax_mlir.script.parser.tir_tables import (
-    BINARY,
     COMPARISONS,
     OPERATORS,
-    OTHERS,
     SYMBOLIC,
-    UNARY,
     WHOLE,
 )
 from relax_mlir.script.parser.tir_values import Cell, Number, bare, whole
@@ -114,7 +109,7 @@ class TirExprParser:
             sides = SymExpr.of(left), SymExpr.of(right)
             if kind not in ("max", "min") or not self._may_be_negative(*sides):
                 return SYMBOLIC[kind](*sides)
-        left, right = self._operands(left, right, node)
+        left, right = self.operands(left, right, node)
         dtype = next(x.dtype for x in (left, right) if isinstance(x, Scalar))
         if kind == "div" and not S.is_float(dtype):
             self.scope.fail(node, "'/' needs floating-point operands; use // or T.truncdiv")
@@ -124,7 +119,7 @@ class TirExprParser:
         """Whether integers beside the sizes of buffers occur: extrema are not folded by signs."""
         return any(expr.symbols & self.builder.integers.keys() for expr in exprs)
 
-    def _operands(self, left: Any, right: Any, node: Node) -> tuple[Any, Any]:
+    def operands(self, left: Any, right: Any, node: Node) -> tuple[Any, Any]:
         """Return two operands; a number beside a scalar stays one, as division treats it better."""
         left, right = bare(left, right), bare(right, left)
         for number, other in ((left, right), (right, left)):
@@ -387,80 +382,10 @@ class TirExprParser:
         )
 
     def _call(self, node: Node) -> Any:
-        from relax_mlir.script.parser.tir_intrinsics import INTRINSICS
-        from relax_mlir.script.parser.tir_vectors import is_access, load_vector
+        # Intrinsics are made of expressions.
+        from relax_mlir.script.parser.tir_named_calls import call
 
-        if is_access(node, "vload"):
-            return load_vector(self, node)
-        if isinstance(node.func, ast.Attribute) and node.func.attr == "astype":
-            self.count(node, 1)
-            return tir_casts.cast(self, self.evaluate(node.func.value), node.args[0], node)
-        path = self.scope.path(node.func) or ""
-        if isinstance(node.func, ast.Name) and node.func.id in ("max", "min", "abs", "float"):
-            path = path or f"T.{node.func.id}"
-        python = macros.python_function(self.scope, node.func) if not path else None
-        if python is not None:
-            value = macros.call_python(self.scope, python, node, self.evaluate)
-            return self.python_value(value, node)
-        if not path.startswith("T."):
-            self.scope.fail(
-                node.func,
-                "only names of the TIR language can be called here; T.macro makes another, and "
-                "T.call_extern calls a function of C",
-            )
-        name = path[2:]
-        if has_dtype(name, node):
-            return call_with_dtype(self, name, node)
-        if name in ("cast", "Cast"):
-            self.count(node, 2)
-            value, dtype = node.args if name == "cast" else reversed(node.args)
-            return tir_casts.cast(self, self.evaluate(value), dtype, node)
-        if name in ("IntImm", "FloatImm"):
-            self.count(node, 2)
-            return tir_casts.cast(self, self.evaluate(node.args[1]), node.args[0], node)
-        if name in INTRINSICS:
-            return INTRINSICS[name](self, node)
-        if name in UNARY:
-            self.count(node, 1)
-            raw = self.evaluate(node.args[0])
-            wanted = "float32" if isinstance(raw, (int, float)) else ""
-            return S.unary(UNARY[name], self.settle(raw, node.args[0], wanted))
-        if name in BINARY:
-            self.count(node, 2)
-            left, right = (self.evaluate(arg) for arg in node.args)
-            if BINARY[name] == "pow" and type(right) is int:
-                power = self._whole_power(left, right, node)
-                if power is not None:
-                    return power
-            if name in ("truncdiv", "Div"):
-                return S.binary("div", *self._operands(left, right, node))
-            return self.binary(BINARY[name], left, right, node)
-        base, lanes = split_lanes(name)
-        if self.is_dtype(base):
-            if lanes and self.lane is None:
-                return lane_of(self, node, path)
-            return tir_casts.typed(self, T.normalize_dtype(base), node)
-        why = refusal(path)
-        if why is not None:
-            self.scope.fail(node.func, why)
-        near = did_you_mean(name, [*UNARY, *BINARY, *INTRINSICS, *OTHERS, "float32", "int64"])
-        self.scope.fail(node.func, f"there is no T.{name}{near}")
-
-    def _whole_power(self, base: Any, exponent: int, node: Node) -> Any:
-        """Return a power of an integer by multiplications; None for a base that is no integer."""
-        if isinstance(base, (Number, int)) and isinstance(getattr(base, "value", base), int):
-            base = self.settle(base, node)
-        if not isinstance(base, Scalar) or S.is_float(base.dtype):
-            return None
-        if exponent < 0:
-            self.scope.fail(node, "an integer has no negative power; cast it to a float")
-        result, square = None, base
-        while exponent:
-            if exponent & 1:
-                result = square if result is None else result * square
-            exponent >>= 1
-            square = square * square if exponent else square
-        return S.const(1, base.dtype) if result is None else result
+        return call(self, node)
 
     def count(self, node: Node, count: int) -> None:
         """Check how many arguments an intrinsic gets."""
