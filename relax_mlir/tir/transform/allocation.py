@@ -1,11 +1,11 @@
 """Where buffers are allocated, and which of them share memory."""
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.dialects.tir.ops import block_predicate
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.walk import collect
 from relax_mlir.tir.transform.functions import each_prim_func
-from relax_mlir.tir.transform.regions import touches
+from relax_mlir.tir.transform.guards import Guard, guards
+from relax_mlir.tir.transform.regions import Span, touches
 
 
 def plan_and_update_buffer_allocation_location(op: ir.Operation) -> None:
@@ -54,29 +54,20 @@ def _fills_first(buffer: ir.Value, scope: ir.Block) -> bool:
     found = touches(buffer, scope)
     if found is None:
         return False
-    filled: list = []
+    filled: list[tuple[list[Span | None], list[Guard]]] = []
     for touch in found:
+        known, all_known = guards(touch, scope)
         if touch.stores:
-            if _is_certain(touch.op, scope):
-                filled.append(touch.spans)
+            if all_known:
+                filled.append((touch.spans, known))
             continue
         covered = any(
             all(a is not None and b is not None and a.covers(b)
                 for a, b in zip(spans, touch.spans, strict=True))
-            for spans in filled
+            and all(any(own.implies(each) for own in known) for each in needed)
+            for spans, needed in filled
         )  # fmt: skip
         if not covered:
-            return False
-    return True
-
-
-def _is_certain(op: ir.Operation, scope: ir.Block) -> bool:
-    """Whether an operation runs whatever the data are."""
-    while op.block != scope:
-        op = op.parent.operation
-        if op.name.startswith("scf."):
-            return False
-        if op.name == "tir.block" and block_predicate(op) is not None:
             return False
     return True
 
