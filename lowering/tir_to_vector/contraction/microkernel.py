@@ -14,6 +14,8 @@ from relax_mlir.lowering.tir_to_vector.index_emit import Index
 _IN_FLIGHT = 8
 # Columns of a register tile, in vectors.
 VECTORS = 2
+# After so few steps of k sums are stored so soon that asking for their lines first gains nothing.
+_SOON = 32
 
 
 @dataclass
@@ -169,7 +171,8 @@ def emit_tile(
         odd: whether there may be an odd number of steps.
     """
     read: list[ir.Value | None] = [None] * tile.vectors if padded else masks
-    if store.c is not None and tile.rows > 1:
+    soon = isinstance(steps, int) and steps <= _SOON
+    if store.c is not None and tile.rows > 1 and not soon:
         # What is added to comes from far away, and is not needed before all products are made.
         _prefetch(emit, tile, store.c)
     sums = tile_sums(emit, tile, a, b, steps, read, ahead if tile.rows > 1 else 0, odd)
