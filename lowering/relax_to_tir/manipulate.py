@@ -290,9 +290,9 @@ def _pad_pieces(mode: str, dim: SymExpr, before: int, after: int) -> list[_Piece
         # Its elements may come more than once.
         left = right = (zero, None)
     return [
-        _Piece(SymExpr.const(before), *left),
+        _Piece(SymExpr.const(before), left[0], left[1]),
         _Piece(dim, zero, 1),
-        _Piece(SymExpr.const(after), *right),
+        _Piece(SymExpr.const(after), right[0], right[1]),
     ]
 
 

@@ -1,6 +1,6 @@
 """The graph executor under TVM's name: `from relax_mlir.contrib import graph_executor` (G11)."""
 
-from relax_mlir.runtime.graph_executor import GraphExecutor
-from relax_mlir.runtime.graph_module import GraphModule, create
+from relax_mlir.runtime.graph.executor import GraphExecutor
+from relax_mlir.runtime.graph.module import GraphModule, create
 
 __all__ = ["GraphExecutor", "GraphModule", "create"]

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.runtime.bytecode import Arg
+from relax_mlir.runtime.bytecode.instructions import Arg
 
 if TYPE_CHECKING:
     from relax_mlir.relax.codegen_vm import FunctionCodegen

@@ -15,7 +15,7 @@ from relax_mlir.lowering.relax_to_vm.locations import at_source, source_line
 from relax_mlir.lowering.walk import function_name, relax_functions
 from relax_mlir.relax.bytecode_reasons import why_bytecode
 from relax_mlir.relax.codegen_control import emit_for, emit_if, emit_while
-from relax_mlir.runtime.bytecode import Arg
+from relax_mlir.runtime.bytecode.instructions import Arg
 from relax_mlir.runtime.exec_builder import ExecBuilder
 
 _PREFIX = "vm.builtin."

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from relax_mlir.errors import ArgumentTypeError
-from relax_mlir.runtime.bytecode import (
+from relax_mlir.runtime.bytecode.flow import first_undefined
+from relax_mlir.runtime.bytecode.instructions import (
     IMMEDIATE_MAX,
     IMMEDIATE_MIN,
     VM_STATE_REGISTER,
@@ -20,9 +21,8 @@ from relax_mlir.runtime.bytecode import (
     Instruction,
     Opcode,
 )
-from relax_mlir.runtime.constant_values import constant_value, holds_array
 from relax_mlir.runtime.executable import Executable, NativeObject, VMFunction
-from relax_mlir.runtime.flow import first_undefined
+from relax_mlir.runtime.files.constant_values import constant_value, holds_array
 
 # Far below the numbers that stand for the VM's state and for no register (V08).
 _MAX_REGISTER = 1 << 32

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from relax_mlir.errors import ExecutableFormatError, FunctionNotFoundError, did_you_mean
-from relax_mlir.runtime.bytecode import ArgKind, Instruction
-from relax_mlir.runtime.constants import CheckedConstants
+from relax_mlir.runtime.bytecode.instructions import ArgKind, Instruction
+from relax_mlir.runtime.files.constants import CheckedConstants
 from relax_mlir.runtime.module import Module
 from relax_mlir.runtime.values import BFLOAT16
 
@@ -138,19 +138,19 @@ class Executable(Module):
         Raises:
             ValueError: says the function, the instruction and what is wrong.
         """
-        from relax_mlir.runtime.checking import check_executable
+        from relax_mlir.runtime.bytecode.checking import check_executable
 
         check_executable(self)
 
     def stats(self) -> str:
         """Return a summary: constants, functions, packed functions (V13)."""
-        from relax_mlir.runtime.text import stats
+        from relax_mlir.runtime.files.text import stats
 
         return stats(self)
 
     def as_text(self) -> str:
         """Return the bytecode as text, in the design document's layout (V13)."""
-        from relax_mlir.runtime.text import as_text
+        from relax_mlir.runtime.files.text import as_text
 
         return as_text(self)
 
@@ -161,7 +161,7 @@ class Executable(Module):
         `constants`, and machine code from a name `native`: run it with
         `exec(source, {"constants": ex.constants, "native": ex.native})`.
         """
-        from relax_mlir.runtime.text import as_python
+        from relax_mlir.runtime.files.text import as_python
 
         return as_python(self)
 
@@ -201,7 +201,7 @@ class Executable(Module):
 
     def to_bytes(self) -> bytes:
         """Return the file's bytes (V12); ArgumentTypeError for a constant it cannot hold."""
-        from relax_mlir.runtime.serialize import dump
+        from relax_mlir.runtime.files.serialize import dump
 
         return b"".join(dump(self))
 
@@ -213,9 +213,9 @@ class Executable(Module):
             ExecutableFormatError: they are not one, or its arrays are in a file and `weights`
                 does not say in which.
         """
-        from relax_mlir.runtime.files import aligned_copy
-        from relax_mlir.runtime.safetensors import load_file
-        from relax_mlir.runtime.serialize import parse
+        from relax_mlir.runtime.files.access import aligned_copy
+        from relax_mlir.runtime.files.safetensors import load_file
+        from relax_mlir.runtime.files.serialize import parse
 
         loader = None if weights is None else lambda _: load_file(weights)
         executable = parse(aligned_copy(data), loader)
@@ -243,9 +243,9 @@ class Executable(Module):
             ExecutableFormatError: this executable was loaded from a file that is damaged.
             OSError: the file cannot be written.
         """
-        from relax_mlir.runtime.files import write_file
-        from relax_mlir.runtime.safetensors import save_file
-        from relax_mlir.runtime.serialize import dump
+        from relax_mlir.runtime.files.access import write_file
+        from relax_mlir.runtime.files.safetensors import save_file
+        from relax_mlir.runtime.files.serialize import dump
 
         if weights is None:
             write_file(path, dump(self))
@@ -279,9 +279,9 @@ class Executable(Module):
             ExecutableFormatError: truncated, corrupted, of another version, or without its weights.
             OSError: the file cannot be read.
         """
-        from relax_mlir.runtime.files import map_file, read_aligned
-        from relax_mlir.runtime.safetensors import load_file
-        from relax_mlir.runtime.serialize import parse
+        from relax_mlir.runtime.files.access import map_file, read_aligned
+        from relax_mlir.runtime.files.safetensors import load_file
+        from relax_mlir.runtime.files.serialize import parse
 
         read = map_file if mmap else read_aligned
 
@@ -324,7 +324,7 @@ class Executable(Module):
             ArgumentTypeError: a constant is of a kind that files cannot hold.
             OSError: the file cannot be written.
         """
-        from relax_mlir.runtime.exporting import export_library
+        from relax_mlir.runtime.files.exporting import export_library
 
         export_library(self, path, options)
 
@@ -346,7 +346,7 @@ class Executable(Module):
     def find_function(self, name: str) -> Callable[..., Any] | None:
         """Return a function, public or not, run by a virtual machine on the CPU, or None."""
         if name not in self._all_functions():
-            from relax_mlir.runtime.graph_executor import factory_function
+            from relax_mlir.runtime.graph.executor import factory_function
 
             return factory_function(self, name)
         if self._machine is None:

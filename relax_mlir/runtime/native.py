@@ -356,7 +356,7 @@ def native_call(
         if quickly is None:
             calls += 1
             if calls > _CALLS:
-                from relax_mlir.runtime.direct import direct
+                from relax_mlir.runtime.calls.direct import direct
 
                 quickly = direct(func, slowly)
             return slowly(*args)

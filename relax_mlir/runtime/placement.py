@@ -8,7 +8,7 @@ import numpy as np
 
 from relax_mlir.runtime.cpu_device import CPUDeviceAPI
 from relax_mlir.runtime.device import Device, cpu, device
-from relax_mlir.runtime.files import flat_bytes
+from relax_mlir.runtime.files.access import flat_bytes
 from relax_mlir.runtime.memory import NaiveAllocator, VMState, space_of
 from relax_mlir.runtime.values import numpy_dtype, to_value
 

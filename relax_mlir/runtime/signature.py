@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from relax_mlir.runtime.bytecode import Arg, ArgKind, Opcode
+from relax_mlir.runtime.bytecode.instructions import Arg, ArgKind, Opcode
 from relax_mlir.runtime.executable import Executable, VMFunction
 
 _CHECK = "vm.builtin.check_tensor"

@@ -5,9 +5,9 @@ from collections.abc import Callable
 from typing import Any
 
 from relax_mlir.errors import ArgumentTypeError, FunctionNotFoundError, VMError, did_you_mean
-from relax_mlir.runtime.profile import Report
-from relax_mlir.runtime.profiler import Profiler
-from relax_mlir.runtime.timed import Timed
+from relax_mlir.runtime.profiling.profile import Report
+from relax_mlir.runtime.profiling.profiler import Profiler
+from relax_mlir.runtime.profiling.timed import Timed
 
 
 class StatefulCalls(Timed):

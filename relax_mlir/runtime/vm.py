@@ -12,8 +12,8 @@ import numpy as np
 
 from relax_mlir.errors import ArgumentTypeError, FunctionNotFoundError, VMError, did_you_mean
 from relax_mlir.runtime.arguments import bind, convert, described, with_stand_ins
-from relax_mlir.runtime.backtrace import annotate, frame_line, too_deep
-from relax_mlir.runtime.builtins import (
+from relax_mlir.runtime.bytecode.backtrace import annotate, frame_line, too_deep
+from relax_mlir.runtime.bytecode.builtins import (
     BUILTINS,
     SMALL_TENSOR,
     alloc_storage,
@@ -22,9 +22,12 @@ from relax_mlir.runtime.builtins import (
     tensor_function,
     truth,
 )
-from relax_mlir.runtime.bytecode import Opcode
-from relax_mlir.runtime.costs import takes_views, written_tensors
-from relax_mlir.runtime.direct import direct, is_plain
+from relax_mlir.runtime.bytecode.instructions import Opcode
+from relax_mlir.runtime.bytecode.shape_locals import heap_of
+from relax_mlir.runtime.bytecode.translate import translate
+from relax_mlir.runtime.calls.direct import direct, is_plain
+from relax_mlir.runtime.calls.plans import calls_python, make_plan
+from relax_mlir.runtime.calls.quick import MISS, Quick
 from relax_mlir.runtime.executable import Executable, VMFunction
 from relax_mlir.runtime.instrument import instrumented
 from relax_mlir.runtime.memory import VMState
@@ -39,12 +42,9 @@ from relax_mlir.runtime.ownership import (
     root_of,
 )
 from relax_mlir.runtime.placement import Placement
-from relax_mlir.runtime.plans import calls_python, make_plan
-from relax_mlir.runtime.quick import MISS, Quick
+from relax_mlir.runtime.profiling.costs import takes_views, written_tensors
 from relax_mlir.runtime.registry import find_func, not_found
-from relax_mlir.runtime.shape_locals import heap_of
 from relax_mlir.runtime.stateful import StatefulCalls
-from relax_mlir.runtime.translate import translate
 from relax_mlir.runtime.values import BFLOAT16, DTYPES, describe, numpy_dtype, to_value
 
 ndarray = np.ndarray

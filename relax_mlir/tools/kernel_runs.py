@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 from relax_mlir.errors import ArgumentTypeError, RelaxMLIRError, did_you_mean
-from relax_mlir.runtime.costs import expression
 from relax_mlir.runtime.executable import Executable
 from relax_mlir.runtime.memory import NaiveAllocator
 from relax_mlir.runtime.native import ffi_value, load_objects, native_error
-from relax_mlir.runtime.roofs import Roofs
+from relax_mlir.runtime.profiling.costs import expression
+from relax_mlir.runtime.profiling.roofs import Roofs
 from relax_mlir.runtime.values import numpy_dtype
 
 _SECONDS = 0.05

@@ -44,7 +44,7 @@ class Model:
         if not Path(path).is_file():
             raise InputError(f"cannot open input file '{path}': No such file or directory")
         if path.endswith(_EXECUTABLES[1:]):
-            from relax_mlir.runtime.loading import load_module
+            from relax_mlir.runtime.files.loading import load_module
 
             module: Any = load_module(path)
             if isinstance(module, Executable):

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from relax_mlir.errors import RelaxMLIRError, did_you_mean
-from relax_mlir.runtime.evaluator import BenchmarkResult, evaluate
 from relax_mlir.runtime.executable import Executable
-from relax_mlir.runtime.perf_map import write_perf_map
+from relax_mlir.runtime.profiling.evaluator import BenchmarkResult, evaluate
+from relax_mlir.runtime.profiling.perf_map import write_perf_map
 from relax_mlir.runtime.signature import Parameter, parameters
 from relax_mlir.runtime.values import describe
 from relax_mlir.runtime.vm import VirtualMachine

@@ -105,7 +105,9 @@ def _may_be_single(found: Contraction, machine: Machine) -> bool:
 
     For that even instructions that multiply some steps at once, or rows, are no gain.
     """
-    if not _is_plain(found, machine) or found.flat.iters[found.n].extent.value is not None:
+    if not _is_plain(found, machine) or found.m is None or found.n is None:
+        return False
+    if found.flat.iters[found.n].extent.value is not None:
         return False
     return 1 in (found.a.strides[found.k], found.a.strides[found.m])
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from relax_mlir.errors import ArgumentTypeError, ShapeMismatchError
-from relax_mlir.runtime.builtins import unique
+from relax_mlir.runtime.bytecode.builtins import unique
 from relax_mlir.runtime.library.operands import axes, check, check_pair
 from relax_mlir.runtime.values import numpy_dtype
 

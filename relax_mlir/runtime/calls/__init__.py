@@ -1,0 +1,1 @@
+"""Calls of native functions without an FFI object for each array."""

@@ -1,0 +1,109 @@
+"""Executables as libraries that any program loads through the TVM FFI."""
+
+import io
+import os
+import shlex
+import shutil
+import subprocess
+import tarfile
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from relax_mlir.errors import CompileError
+from relax_mlir.runtime.executable import Executable
+from relax_mlir.runtime.files.access import replacing, write_file
+from relax_mlir.runtime.files.loading import ARCHIVED, IMAGE, IMAGE_SIZE
+from relax_mlir.runtime.native import openmp_libraries
+
+_STAGE = "export_library"
+_COMPILERS = ("cc", "gcc", "clang")
+# Writable, so that nothing a program does to its arrays ends the process; pages are private.
+_EMBED = f"""\
+    .section .rxe,"aw",%progbits
+    .globl {IMAGE}
+    .globl {IMAGE_SIZE}
+    .balign 64
+{IMAGE}:
+    .incbin "{ARCHIVED}"
+.Lend:
+    .balign 8
+{IMAGE_SIZE}:
+    .quad .Lend - {IMAGE}
+    .section .note.GNU-stack,"",%progbits
+"""
+
+
+def export_library(
+    executable: Executable, path: str | os.PathLike, options: Sequence[str] = ()
+) -> None:
+    """Write an executable as a shared library, an archive (`.tar`) or an object file (`.o`).
+
+    See `Executable.export_library`.
+    """
+    suffix = Path(path).suffix
+    if suffix == ".tar":
+        _write_archive(executable, path)
+    elif suffix == ".o":
+        if len(executable.native) != 1:
+            raise CompileError(
+                _STAGE, f"one object file holds one native object, not {len(executable.native)}"
+            )
+        write_file(path, [executable.native[0].data])
+    elif suffix in (".so", ".dylib", ".dll"):
+        _link(executable, path, options)
+    else:
+        raise CompileError(
+            _STAGE, f"'{os.fspath(path)}' does not end in .so (shared library), .tar or .o"
+        )
+
+
+def _write_archive(executable: Executable, path: str | os.PathLike) -> None:
+    files = {f"kernels{i}.o": obj.data for i, obj in enumerate(executable.native)}
+    files[ARCHIVED] = executable.to_bytes()
+    with replacing(path) as out, tarfile.open(fileobj=out, mode="w") as archive:
+        for name, data in files.items():
+            info = tarfile.TarInfo(name)
+            info.size = len(data)
+            archive.addfile(info, io.BytesIO(data))
+
+
+def _compiler() -> list[str]:
+    if os.environ.get("CC"):
+        return shlex.split(os.environ["CC"])
+    for name in _COMPILERS:
+        found = shutil.which(name)
+        if found:
+            return [found]
+    raise CompileError(
+        _STAGE,
+        "a shared library needs a C compiler, and none of "
+        f"{', '.join(_COMPILERS)} is there: install one, name one in CC, or export a .tar",
+    )
+
+
+def _link(executable: Executable, path: str | os.PathLike, options: Sequence[str]) -> None:
+    import tvm_ffi
+
+    compiler = _compiler()
+    libraries = [f"-L{Path(tvm_ffi.libinfo.find_libtvm_ffi()).parent}", "-ltvm_ffi", "-lm"]
+    if any(obj.needs_omp for obj in executable.native):
+        for file in [file for file in openmp_libraries() if Path(file).is_file()][:1]:
+            libraries += [file, f"-Wl,-rpath,{Path(file).parent}"]
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        objects = []
+        for i, obj in enumerate(executable.native):
+            objects.append(f"kernels{i}.o")
+            (folder / objects[-1]).write_bytes(obj.data)
+        executable.save(folder / ARCHIVED)
+        (folder / "embed.S").write_text(_EMBED)
+        command = [*compiler, "-shared", "-o", "library", *objects, "embed.S", *libraries, *options]
+        try:
+            done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+        except OSError as error:
+            raise CompileError(_STAGE, f"cannot run {compiler[0]}: {error}") from error
+        if done.returncode:
+            raise CompileError(_STAGE, f"{shlex.join(command)} failed:\n{done.stderr.strip()}")
+        with replacing(path) as out, (folder / "library").open("rb") as made:
+            shutil.copyfileobj(made, out)
