@@ -223,7 +223,9 @@ class DirectPlanes(PlanesBase):
             load = partial(self._vector, masks, tile, place, live)
             row = RowPixels(emit, self.ways, tile.col, load, self.shifter)
             self._take(sums, uses, row.at)
-            if not isinstance(self.source_strides[-2], int) and self.machine.tables:
+            # Windows along one axis see one row.
+            far = any(not isinstance(stride, int) for stride in self.source_strides[-2:-1])
+            if far and self.machine.tables:
                 # Rows of unknown length would all be loaded first, to registers that there are not.
                 done = sorted({use.row for use in uses})
                 for at, value in zip(done, emit.settle([sums[i] for i in done]), strict=True):

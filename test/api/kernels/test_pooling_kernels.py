@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from relax_mlir import relax
+from relax_mlir import build, relax
 from relax_mlir.script import from_source
 
 
@@ -173,3 +173,31 @@ def test_windows_of_several_sizes_have_fast_paths(caplog: pytest.LogCaptureFixtu
         last = np.ascontiguousarray(x.transpose(0, 2, 3, 1), "float32")
         got = np.asarray(machine["channels"](last))
         np.testing.assert_allclose(got.transpose(0, 3, 1, 2), wanted, rtol=1e-5, atol=1e-5)
+
+
+WINDOW = """
+@T.prim_func
+def main(a: T.handle, c: T.handle):
+    n = T.int64()
+    A = T.match_buffer(a, ({n},), "float32")
+    C = T.match_buffer(c, ({n} - 2,), "float32")
+    for i in range({n} - 2):
+        with T.block("init"):
+            vi = T.axis.spatial({n} - 2, i)
+            C[vi] = 0.25
+    for i, k in T.grid({n} - 2, 3):
+        with T.block("max"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            C[vi] = T.max(C[vi], A[vi + vk])
+"""
+
+
+@pytest.mark.parametrize("size", [14, 100, "n"])
+def test_windows_of_one_axis_that_begin_with_what_is_stored(size: int | str) -> None:
+    main = build(from_source(WINDOW.format(n=size)))["main"]
+    for extent in (3, 14, 37, 100) if size == "n" else (size,):
+        a = np.random.default_rng(extent).normal(size=extent).astype("float32")
+        c = np.full(extent - 2, np.nan, "float32")
+        main(a, c)
+        seen = np.lib.stride_tricks.sliding_window_view(a, 3).max(1)
+        np.testing.assert_array_equal(c, np.maximum(seen, np.float32(0.25)))
