@@ -54,4 +54,5 @@ class _Finder(MetaPathFinder, Loader):
 def install() -> None:
     """Let imports find these modules."""
     if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
-        sys.meta_path.insert(0, _Finder())
+        # Last: it is only asked for what nobody else finds.
+        sys.meta_path.append(_Finder())
