@@ -350,6 +350,18 @@ class Emitter(TeamEmitter):
             yield
             self.op("scf.yield", [])
 
+    def choose(
+        self, condition: bool | ir.Value, yes: Callable[[], None], no: Callable[[], None]
+    ) -> None:
+        """Write one of two pieces of code, or both where only run time knows which it is."""
+        if isinstance(condition, bool):
+            (yes if condition else no)()
+            return
+        with self.when(condition) as made:
+            yes()
+        with self.otherwise(made):
+            no()
+
     def fused(self, x: ir.Value, y: ir.Value, total: ir.Value) -> ir.Value:
         """Return x * y + total of floats or vectors of them, rounded once, then to their type."""
         type_ = total.type

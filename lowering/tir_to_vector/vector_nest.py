@@ -133,20 +133,15 @@ class NestWriter:
         """
         self.begin_row(len(counters) - 1, row)
         env: dict[int, Index] = dict(enumerate(counters))
-        emit = self.emit
         if not counters and in_pieces(self):
             reduce_in_pieces(self)
             return
         by_rows = False if counters else rows_in_pieces(self)
-        if by_rows is True:
-            reduce_rows_in_pieces(self)
-        elif by_rows is False:
-            self._write(env, len(counters))
-        else:
-            with emit.when(by_rows) as branch:
-                reduce_rows_in_pieces(self)
-            with emit.otherwise(branch):
-                self._write(env, 0)
+        self.emit.choose(
+            by_rows,
+            lambda: reduce_rows_in_pieces(self),
+            lambda: self._write(env, len(counters)),
+        )
 
     def _write(self, env: dict[int, Index], shared: int) -> None:
         """Write the loops inside of those that are shared, and split them among threads."""

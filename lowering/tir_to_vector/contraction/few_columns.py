@@ -39,15 +39,11 @@ def emit_product(
     alone = few is False and _may_be_single(found, machine)
     if alone:
         few = emit.compare("eq", emit.size(found.flat.iters[found.n].extent), 1)
-    if few is True:
-        _FewColumns(found, emit, machine, epilogue).few()
-    elif few is False:
-        emit_contraction(found, emit, machine, epilogue)
-    else:
-        with emit.when(few) as branch:
-            _FewColumns(found, emit, machine, epilogue, alone).few()
-        with emit.otherwise(branch):
-            emit_contraction(found, emit, machine, epilogue)
+    emit.choose(
+        few,
+        lambda: _FewColumns(found, emit, machine, epilogue, alone).few(),
+        lambda: emit_contraction(found, emit, machine, epilogue),
+    )
 
 
 def has_few_columns(found: Contraction, machine: Machine) -> bool:

@@ -50,16 +50,7 @@ def emit_contraction(
         epilogue: what happens to every sum before it is stored.
     """
     writer = ContractionWriter(found, emit, machine, epilogue)
-    few = writer.few_rows()
-    if few is False:
-        writer.tiles()
-    elif few is True:
-        writer.few()
-    else:
-        with emit.when(few) as branch:
-            writer.few()
-        with emit.otherwise(branch):
-            writer.tiles()
+    emit.choose(writer.few_rows(), writer.few, writer.tiles)
 
 
 class ContractionWriter:

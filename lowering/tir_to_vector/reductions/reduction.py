@@ -46,15 +46,11 @@ def reduce_across(writer: "NestWriter", env: dict[int, Index], reductions: list[
     many = plain and writer.machine.registers >= _MANY_REGISTERS
     most = _COLUMNS if many else WIDE
     by_rows = many and _by_rows(writer, reductions)
-    if by_rows is False:
-        writer._chunks(chunk, most)
-    elif by_rows is True:
-        _reduce_rows(writer, env, reductions[0], totals)
-    else:
-        with writer.emit.when(by_rows) as branch:
-            _reduce_rows(writer, env, reductions[0], totals)
-        with writer.emit.otherwise(branch):
-            writer._chunks(chunk, most)
+    writer.emit.choose(
+        by_rows,
+        lambda: _reduce_rows(writer, env, reductions[0], totals),
+        lambda: writer._chunks(chunk, most),
+    )
 
 
 def _sums_of(writer: "NestWriter", *, shared: bool) -> Sums:

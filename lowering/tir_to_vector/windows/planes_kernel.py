@@ -44,14 +44,11 @@ def _emit_windows(found: Planes, emit: Emitter, machine: Machine) -> None:
 
 def _emit_copied(found: Planes, emit: Emitter, machine: Machine) -> None:
     """Write the kernel of a window over copies of planes."""
-    turned = turns_planes(found, machine) and turning_pays(found, emit, machine)
-    if isinstance(turned, bool):
-        (TurnedPlanes if turned else PlaneRows)(found, emit, machine).write()
-        return
-    with emit.when(turned) as branch:
-        TurnedPlanes(found, emit, machine).write()
-    with emit.otherwise(branch):
-        PlaneRows(found, emit, machine).write()
+    emit.choose(
+        turns_planes(found, machine) and turning_pays(found, emit, machine),
+        lambda: TurnedPlanes(found, emit, machine).write(),
+        lambda: PlaneRows(found, emit, machine).write(),
+    )
 
 
 def _emit_in_place(found: Planes, emit: Emitter, machine: Machine) -> None:
@@ -62,10 +59,8 @@ def _emit_in_place(found: Planes, emit: Emitter, machine: Machine) -> None:
     if found.kernel is None and not isinstance(short, bool):
         # Sums of few pixels are not worth the code for both.
         short = False
-    if isinstance(short, bool):
-        (PairedPlanes if short else DirectPlanes)(found, emit, machine).write()
-        return
-    with emit.when(short) as branch:
-        PairedPlanes(found, emit, machine).write()
-    with emit.otherwise(branch):
-        DirectPlanes(found, emit, machine).write()
+    emit.choose(
+        short,
+        lambda: PairedPlanes(found, emit, machine).write(),
+        lambda: DirectPlanes(found, emit, machine).write(),
+    )

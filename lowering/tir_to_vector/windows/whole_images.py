@@ -102,7 +102,8 @@ def emit_whole_images(
     same: list[ir.Value] = [
         emit.compare("eq", emit.size(SymExpr.var(name)), size) for name, size in whole.sizes.items()
     ]
-    with emit.when(functools.reduce(emit.both, same)) as branch:
-        emit_fused(whole.nests, whole.shared, emit, machine)
-    with emit.otherwise(branch):
-        others()
+    emit.choose(
+        functools.reduce(emit.both, same),
+        lambda: emit_fused(whole.nests, whole.shared, emit, machine),
+        others,
+    )
