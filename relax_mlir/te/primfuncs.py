@@ -200,11 +200,7 @@ def _copy(text: str, values: Sequence[ir.Value]) -> None:
         home = home.parent.operation
     taken = {tree.block_name(each) for each in tree.nested_blocks(home)}
     for block in tree.nested_blocks(func):
-        name, number = tree.block_name(block), 0
-        while (new := f"{name}_{number}" if number else name) in taken:
-            number += 1
-        taken.add(new)
-        block.attributes["block_name"] = ir.StringAttr.get(new)
+        tree.name_freely(block, taken)
     for op in tree.walk(func):
         if op.name == "memref.alloc":
             name = buffers.unused_name(home, buffers.name_of(op.results[0]))

@@ -152,8 +152,4 @@ def unused_name(function: ir.Operation, name: str) -> str:
     """Return a name for a buffer, with a number where another buffer has it."""
     taken = {name_of(argument) for argument in tree.body_of(function).arguments}
     taken |= {name_of(op.results[0]) for op in tree.walk(function) if op.name == "memref.alloc"}
-    found, number = name, 0
-    while found in taken:
-        number += 1
-        found = f"{name}_{number}"
-    return found
+    return tree.free_name(name, taken)

@@ -89,10 +89,7 @@ def new_block(
     """
     zero = indices.entry(SymExpr.const(0))
     taken = {tree.block_name(each) for each in tree.nested_blocks(indices.function)}
-    stem, number = name, 0
-    while name in taken:
-        number += 1
-        name = f"{stem}_{number}"
+    name = tree.free_name(name, taken)
     with at:
         op = ir.Operation.create(
             tree.BLOCK,

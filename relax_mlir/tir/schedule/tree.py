@@ -1,6 +1,6 @@
 """Walking the loops and blocks of a prim func: parents, scopes, children."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from relax_mlir.dialects.bindings import ir
 
@@ -128,6 +128,22 @@ def string(op: ir.Operation, name: str) -> str:
 def block_name(op: ir.Operation) -> str:
     """Return the name of a block; that of the function's body is `root`."""
     return string(op, "block_name") if op.name == BLOCK else "root"
+
+
+def free_name(stem: str, taken: Collection[str]) -> str:
+    """Return a name, with a number where it is taken."""
+    name, number = stem, 0
+    while name in taken:
+        number += 1
+        name = f"{stem}_{number}"
+    return name
+
+
+def name_freely(block: ir.Operation, taken: set[str]) -> None:
+    """Give a block its name, with a number where it is taken, and add that to what is."""
+    name = free_name(block_name(block), taken)
+    taken.add(name)
+    block.attributes["block_name"] = ir.StringAttr.get(name)
 
 
 def iter_types(block: ir.Operation) -> list[str]:

@@ -119,7 +119,7 @@ def _written(
         if _is_in_init(op, block) or op == block:
             continue
         if op.name == tree.BLOCK and SREF not in op.attributes:
-            _named(op, taken)
+            tree.name_freely(op, taken)
         position = _PLACES.get(op.name)
         for number, operand in enumerate(op.operands):
             if operand not in made or op.name in ("tir.reads", "tir.writes"):
@@ -198,16 +198,6 @@ def _is_in_init(op: ir.Operation, block: ir.Operation) -> bool:
         for body in block.regions[1].blocks
         for view in body.operations
     )
-
-
-def _named(block: ir.Operation, taken: set[str]) -> None:
-    stem = name = tree.block_name(block)
-    number = 0
-    while name in taken:
-        number += 1
-        name = f"{stem}_{number}"
-    taken.add(name)
-    block.attributes["block_name"] = ir.StringAttr.get(name)
 
 
 def _shifted(indices: Indices, op: ir.Operation, position: int, part: Part) -> None:
