@@ -71,7 +71,7 @@ class ExprTypeError(ExprError, TypeError):
 
 
 class BuilderError(RelaxMLIRError, RuntimeError):
-    """A BlockBuilder was used out of order, or with values of another scope (R20)."""
+    """A BlockBuilder was used out of order, or with values of another scope."""
 
 
 class StructuralEqualError(RelaxMLIRError, ValueError):
@@ -95,7 +95,7 @@ class PassTypeError(PipelineError, TypeError):
 
 
 class ConfigKeyError(PipelineError, AttributeError):
-    """A PassContext got an option that nothing has (P23)."""
+    """A PassContext got an option that nothing has."""
 
 
 class PassError(RelaxMLIRError, RuntimeError):
@@ -108,7 +108,7 @@ class PassError(RelaxMLIRError, RuntimeError):
 
 
 class ScheduleError(RelaxMLIRError, RuntimeError):
-    """A schedule primitive cannot be applied; says why not and shows where (G06).
+    """A schedule primitive cannot be applied; says why not and shows where.
 
     Attributes:
         primitive: what was tried.
@@ -157,7 +157,7 @@ class ShapeMismatchError(VMError, ValueError):
 
 
 class DeviceError(VMError, ValueError):
-    """A device that does not exist, or of a kind that nobody registered (G10)."""
+    """A device that does not exist, or of a kind that nobody registered."""
 
 
 class FunctionKeyError(RelaxMLIRError, KeyError):
@@ -169,7 +169,7 @@ class FunctionKeyError(RelaxMLIRError, KeyError):
 
 
 class ModuleCycleError(RelaxMLIRError, ValueError):
-    """A runtime module would import itself, directly or through others (G08)."""
+    """A runtime module would import itself, directly or through others."""
 
 
 class FunctionNotFoundError(VMError, LookupError):

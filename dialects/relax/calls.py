@@ -123,7 +123,7 @@ def _call_tir_problem(
 
 
 def _write_problem(name: str, func: ir.Operation, inputs: int, overwritten: set[int]) -> str:
-    """Return which input a callee may write that the call does not offer (R16)."""
+    """Return which input a callee may write that the call does not offer."""
     blocks = func.regions[0].blocks
     parameters = list(blocks[0].arguments)[:inputs] if len(blocks) else []
     for index, parameter in enumerate(parameters):

@@ -1,4 +1,4 @@
-"""Comparisons of symbolic integers: conditions that a prover decides (R07)."""
+"""Comparisons of symbolic integers: conditions that a prover decides."""
 
 from typing import TYPE_CHECKING, Any
 

@@ -1,4 +1,4 @@
-"""Constant tensors: numpy arrays held beside the module as MLIR resource blobs (decision 9)."""
+"""Constant tensors: numpy arrays held beside the module as MLIR resource blobs."""
 
 import itertools
 import re

@@ -21,7 +21,7 @@ def remember(table: dict[str, Any], key: str, value: Any) -> None:
 
 
 class Relax(ext.Dialect, name="relax"):
-    """Tensor programs whose shapes are symbolic and part of the program (R01)."""
+    """Tensor programs whose shapes are symbolic and part of the program."""
 
 
 class Dims(Relax.Attribute, name="dims"):
@@ -76,8 +76,8 @@ class Shape(Relax.Type, name="shape"):
 
 
 class Object(Relax.Type, name="object"):
-    """Any run-time value: an opaque handle of a library, a Python object (C3 of R10)."""
+    """Any run-time value: an opaque handle of a library, a Python object."""
 
 
 class AnyDtype(Relax.Type, name="any_dtype"):
-    """The element type of a tensor whose dtype is not known until run time (C2 of R10)."""
+    """The element type of a tensor whose dtype is not known until run time."""

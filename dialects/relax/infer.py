@@ -1,4 +1,4 @@
-"""Type and shape rules shared by verifiers and builders (FInferShape, R12).
+"""Type and shape rules shared by verifiers and builders (FInferShape).
 
 A rule takes operand types and returns the result type. It uses what is known symbolically and
 answers with less (known rank, or nothing) where that does not suffice; only a certain contradiction

@@ -1,4 +1,4 @@
-"""A small prover over symbolic integers: what holds for every value of the symbols (R07).
+"""A small prover over symbolic integers: what holds for every value of the symbols.
 
 Symbols are sizes, so they are not negative, but for those whose name says that they may be. "No"
 only ever means "not proved".

@@ -1,4 +1,4 @@
-"""Where slices begin and how long they are, symbolically: Python's rules for all integers (R12)."""
+"""Where slices begin and how long they are, symbolically: Python's rules for all integers."""
 
 from collections.abc import Sequence
 from itertools import pairwise

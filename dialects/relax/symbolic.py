@@ -2,7 +2,7 @@
 
 Products of symbols are allowed (semi-affine expressions). MLIR folds eagerly in C++ as expressions
 are built; on top of that every expression is brought to a sum of sorted monomials, so two whose
-normal forms are equal have equal values (R07). There whole parts are drawn out of quotients, and a
+normal forms are equal have equal values. There whole parts are drawn out of quotients, and a
 remainder is spelled through its quotient: MLIR folds either way, and both must end the same.
 Divisors are taken to be other than zero. Comparisons are conditions that a prover decides.
 """

@@ -1,4 +1,4 @@
-"""Relax types: making them, asking them, and the shape field of a value (R05, R06)."""
+"""Relax types: making them, asking them, and the shape field of a value."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -120,7 +120,7 @@ def tensor_ndim(type_: ir.Type) -> int:
 
 
 def tensor_dims(type_: ir.Type) -> list[SymExpr] | None:
-    """Return the dimensions of a tensor type, None unless all are known (case V0)."""
+    """Return the dimensions of a tensor type, None unless all are known."""
     if not isinstance(type_, ir.RankedTensorType):
         return None
     encoding = type_.encoding
@@ -192,7 +192,7 @@ _CARRIES_SHAPE = {
 
 @dataclass(frozen=True)
 class ShapeField:
-    """What is known of a value's shape: exactly one of the design's three cases (R06).
+    """What is known of a value's shape: exactly one of the design's three cases.
 
     Attributes:
         case: `"V0"`, `"V1"` or `"V2"`.

@@ -1,4 +1,4 @@
-"""Checks of whole functions, which no operation can make: symbols, callees, signatures (R14).
+"""Checks of whole functions, which no operation can make: symbols, callees, signatures.
 
 Verifiers see one operation; here every symbol must be bound where it is used, and every call must
 fit what it calls. Symbols belong to a function: parameters and `relax.match_cast` bind them.

@@ -1,4 +1,4 @@
-"""The schedule dialect: primitives of `tir.Schedule` as operations of transform scripts (G06).
+"""The schedule dialect: primitives of `tir.Schedule` as operations of transform scripts.
 
 It extends MLIR's transform dialect: its operations stand in a `transform.named_sequence` and take
 and give its handles. Contexts load it when a trace is written or read.

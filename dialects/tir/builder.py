@@ -1,4 +1,4 @@
-"""Building prim funcs: buffers, loops and blocks as Python context managers (R21, R22)."""
+"""Building prim funcs: buffers, loops and blocks as Python context managers."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -90,7 +90,7 @@ class PrimFuncBuilder:
         Args:
             name: symbol name.
             params: parameters, outputs last.
-            integers: names of `int64` parameters after those (R22).
+            integers: names of `int64` parameters after those.
             private: not callable from outside the module.
             loc: location of the definition.
         """

@@ -1,4 +1,4 @@
-"""How a buffer lies in memory, and what a script says of it beside its shape (R22)."""
+"""How a buffer lies in memory, and what a script says of it beside its shape."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields

@@ -76,7 +76,7 @@ class BlockOp(Tir.Operation, name="block"):
 
     Operands: for each iterator its value, then for each its extent. The first region is the body,
     which may begin with `tir.where`, `tir.reads` and `tir.writes`; the second, if not empty, runs
-    before the body on the first step of every reduction (R22, G06).
+    before the body on the first step of every reduction.
     """
 
     iters: Sequence[ext.Operand[ir.IndexType]]

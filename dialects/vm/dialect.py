@@ -4,7 +4,7 @@ from relax_mlir.dialects.bindings import ext
 
 
 class Vm(ext.Dialect, name="vm"):
-    """Explicit memory and run-time shapes: one operation is one call of the machine (V03)."""
+    """Explicit memory and run-time shapes: one operation is one call of the machine."""
 
 
 class Storage(Vm.Type, name="storage"):
@@ -12,4 +12,4 @@ class Storage(Vm.Type, name="storage"):
 
 
 class ShapeHeap(Vm.Type, name="heap"):
-    """The int64 array that holds the values of a function's symbolic integers (V05)."""
+    """The int64 array that holds the values of a function's symbolic integers."""

@@ -1,4 +1,4 @@
-"""VM operations: memory, the shape heap and calls (V03-V06)."""
+"""VM operations: memory, the shape heap and calls."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -170,7 +170,7 @@ class CallOp(VmOp, name="call"):
 
 
 class CallTirDynOp(VmOp, name="call_tir_dyn"):
-    """As `vm.call`, then the integers of a shape become further arguments (R17)."""
+    """As `vm.call`, then the integers of a shape become further arguments."""
 
     OPERANDS = ("tuple", "shape")
     ATTRIBUTES = (("func", "str"),)

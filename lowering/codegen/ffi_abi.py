@@ -1,4 +1,4 @@
-"""Exported functions: each prim func gets a C symbol that checks its arguments and calls it (V10).
+"""Exported functions: each prim func gets a C symbol that checks its arguments and calls it.
 
 `__tvm_ffi_<name>(self, args, count, result) -> i32` is the calling convention of apache-tvm-ffi:
 zero, or -1 with a Python exception set. Nothing of a buffer is touched before

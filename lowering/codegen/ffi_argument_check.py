@@ -1,4 +1,4 @@
-"""Checks of single arguments, as LLVM-dialect text (V10).
+"""Checks of single arguments, as LLVM-dialect text.
 
 Layouts are those of the TVM FFI and DLPack: an argument is 16 bytes (type index, padding, value); a
 `DLTensor` has data +0, device +8, ndim +16, dtype +20, shape +24, strides +32, byte offset +40, and

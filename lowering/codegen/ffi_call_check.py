@@ -1,4 +1,4 @@
-"""The function that checks all arguments of a call by a table, as LLVM-dialect text (V10)."""
+"""The function that checks all arguments of a call by a table, as LLVM-dialect text."""
 # ruff: noqa: E501  (one operation of the text below is one line)
 
 from relax_mlir.lowering.codegen.ffi_argument_check import ARGUMENT_BYTES, RECORD_BYTES

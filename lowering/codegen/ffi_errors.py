@@ -1,4 +1,4 @@
-"""Raising errors from native code, as LLVM-dialect text: a kind of exception and a message (V10)."""
+"""Raising errors from native code, as LLVM-dialect text: a kind of exception and a message."""
 # ruff: noqa: E501  (one operation of the text below is one line)
 
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""The functions that check arguments: the same in every object, compiled once for all (V10)."""
+"""The functions that check arguments: the same in every object, compiled once for all."""
 
 import functools
 import re

@@ -1,4 +1,4 @@
-"""What a prim func promises about its arguments, read before it is lowered (V10)."""
+"""What a prim func promises about its arguments, read before it is lowered."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What a prim func promises about its arguments as numbers, which one function checks (V10).
+"""What a prim func promises about its arguments as numbers, which one function checks.
 
 All exported functions of an object share that function, so each is little more than a table.
 """

@@ -1,4 +1,4 @@
-"""Writing one exported function: arguments checked, symbols solved, the kernel called (V10)."""
+"""Writing one exported function: arguments checked, symbols solved, the kernel called."""
 
 import functools
 
@@ -181,7 +181,7 @@ class Wrapper(ArgumentText):
         ]
 
     def _solve(self) -> None:
-        """Give symbols that occur only in expressions the values that these determine (R08).
+        """Give symbols that occur only in expressions the values that these determine.
 
         Whether the division leaves a remainder shows when the dimension is checked.
         """

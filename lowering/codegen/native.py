@@ -1,4 +1,4 @@
-"""A module of prim funcs to one native object: lowering, calling convention, LLVM (V14)."""
+"""A module of prim funcs to one native object: lowering, calling convention, LLVM."""
 
 import functools
 import time

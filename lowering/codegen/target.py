@@ -1,4 +1,4 @@
-"""What native code is made for: a triple, a CPU, its features, and how hard to optimise (V14)."""
+"""What native code is made for: a triple, a CPU, its features, and how hard to optimise."""
 
 import functools
 import shlex

@@ -1,4 +1,4 @@
-"""Attention as a prim func: scores, their softmax in place, the sum of values (R21)."""
+"""Attention as a prim func: scores, their softmax in place, the sum of values."""
 
 import math
 from collections.abc import Sequence

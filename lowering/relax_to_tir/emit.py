@@ -30,12 +30,12 @@ from relax_mlir.dialects.tir.builder import Buffer, BufferDecl, PrimFuncBuilder
 from relax_mlir.dialects.tir.scalar import DtypeError
 
 Body = Callable[[PrimFuncBuilder, Sequence[Buffer]], None]
-# The library of the runtime that serves operations whose shapes or dtypes only run time knows (D0).
+# The library of the runtime that serves operations whose shapes or dtypes only run time knows.
 LIBRARY_PREFIX = "vm.op."
 
 
 class Legalizer:
-    """Rewrites the operations of one module; identical prim funcs are made once (R21)."""
+    """Rewrites the operations of one module; identical prim funcs are made once."""
 
     def __init__(self, module: ir.Operation) -> None:
         self._module = module
@@ -205,7 +205,7 @@ class Legalizer:
         return candidate
 
     def call_library(self, op: ir.Operation) -> ir.Value:
-        """Replace an operation by a call of the runtime's library, which sees actual shapes (D0).
+        """Replace an operation by a call of the runtime's library, which sees actual shapes.
 
         The function gets the operands (an empty tuple for one left out), then the attributes that
         may be symbolic, then the others. A result type that says more than the operands do is

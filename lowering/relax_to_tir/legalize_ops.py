@@ -65,7 +65,7 @@ def legalize_ops(
     """Replace every computation in the module's Relax functions.
 
     One whose shapes and dtypes are known symbolically becomes `relax.call_tir` of a generated prim
-    func; any other a call of the runtime's library, which dispatches on what it gets (D0 of R11).
+    func; any other a call of the runtime's library, which dispatches on what it gets.
 
     Args:
         module: the module.

@@ -1,4 +1,4 @@
-"""Sorting rows of tensors, and keeping the first few in order, by loops (R21).
+"""Sorting rows of tensors, and keeping the first few in order, by loops.
 
 Every row is sorted by one thread. Numbers become unsigned keys whose order is numpy's: NaN after
 every number, zeros of both signs equal. Short rows count for each element how many go before it;

@@ -1,1 +1,1 @@
-"""From Relax functions to the VM dialect: the four lowering passes of the compile flow (V02)."""
+"""From Relax functions to the VM dialect: the four lowering passes of the compile flow."""

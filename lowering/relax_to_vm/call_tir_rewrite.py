@@ -1,4 +1,4 @@
-"""The pass `call-tir-rewrite`: destination-passing calls get explicit outputs (R16, V03)."""
+"""The pass `call-tir-rewrite`: destination-passing calls get explicit outputs."""
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
@@ -16,7 +16,7 @@ _REWRITTEN = (*_DESTINATION_PASSING, "relax.call_inplace_packed")
 
 
 def call_tir_rewrite(module: ir.Operation) -> None:
-    """Replace each such call by `relax.alloc_tensor` for every output and a `vm.call` (R16, V03).
+    """Replace each such call by `relax.alloc_tensor` for every output and a `vm.call`.
 
     A call that may overwrite arguments is given those that nobody needs any more, and copies of the
     others.

@@ -1,4 +1,4 @@
-"""Shape functions: native code that computes the compound entries of a shape heap (V05)."""
+"""Shape functions: native code that computes the compound entries of a shape heap."""
 
 import re
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""What `vm-shape-lower` knows at a point of a program, and the small questions it asks (V05)."""
+"""What `vm-shape-lower` knows at a point of a program, and the small questions it asks."""
 
 from dataclasses import dataclass, field
 

@@ -1,4 +1,4 @@
-"""The pass `static-plan-block-memory`: tensors that live at different times share storage (V04).
+"""The pass `static-plan-block-memory`: tensors that live at different times share storage.
 
 It plans block by block what the virtual machine allocates. Tensors of constant size get one storage
 with an offset each; a symbolic one takes a storage that is provably large enough, else makes one
@@ -30,7 +30,7 @@ _OWN = "vm."
 
 
 def static_plan_block_memory(module: ir.Operation) -> None:
-    """Give tensors storage, shared where lifetimes and sizes allow it (V04).
+    """Give tensors storage, shared where lifetimes and sizes allow it.
 
     Raises:
         PassError: there are dataflow blocks left.

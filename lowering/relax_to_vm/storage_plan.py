@@ -1,4 +1,4 @@
-"""Where tensors that live at different times share memory: offsets in one arena (V04).
+"""Where tensors that live at different times share memory: offsets in one arena.
 
 Sizes may be symbolic. Offsets are then minima that hold for every value of the symbols: each tensor
 starts where the last of those below it ends, and which ones are below is decided by how a numeric

@@ -1,4 +1,4 @@
-"""Sums of symbolic sizes, and which of them may be the largest of several (V04)."""
+"""Sums of symbolic sizes, and which of them may be the largest of several."""
 
 import itertools
 from collections.abc import Mapping, Sequence

@@ -1,11 +1,11 @@
-"""The pass `to-non-dataflow`: inline dataflow blocks once nothing is reordered any more (V02)."""
+"""The pass `to-non-dataflow`: inline dataflow blocks once nothing is reordered any more."""
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.walk import collect
 
 
 def to_non_dataflow(module: ir.Operation) -> None:
-    """Move the bindings of every dataflow block before it and replace its result (V02)."""
+    """Move the bindings of every dataflow block before it and replace its result."""
     for op in collect(module, lambda op: op.name == "relax.dataflow"):
         operations = [inner.operation for inner in op.regions[0].blocks[0].operations]
         *bindings, output = operations

@@ -1,4 +1,4 @@
-"""The pass `vm-memory-lower`: tensors get storage and are released after their last use (V04)."""
+"""The pass `vm-memory-lower`: tensors get storage and are released after their last use."""
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
@@ -18,7 +18,7 @@ _ESCAPING = ("func.return", "relax.yield", "relax.condition")
 
 
 def vm_memory_lower(module: ir.Operation) -> None:
-    """Split every allocation into storage and tensor and kill both after the last use (V04)."""
+    """Split every allocation into storage and tensor and kill both after the last use."""
     for func in relax_functions(module):
         for op in collect(func, lambda op: op.name == "relax.alloc_tensor"):
             with ir.InsertionPoint(op), op.location:

@@ -1,4 +1,4 @@
-"""The pass `vm-shape-lower`: symbolic integers move to the shape heap (V05)."""
+"""The pass `vm-shape-lower`: symbolic integers move to the shape heap."""
 
 from collections.abc import Sequence
 
@@ -42,7 +42,7 @@ def vm_shape_lower(module: ir.Operation) -> None:
     Parameters and `relax.match_cast` check what is declared and store first occurrences of symbols
     in the heap; generated shape functions compute compound expressions once each; shape values are
     loaded. Constant dimensions are checked without the heap, so a static function has none.
-    Afterwards no type mentions a symbol (V03).
+    Afterwards no type mentions a symbol.
 
     Raises:
         PassError: an expression uses a symbol that nothing binds before, a signature has a type
@@ -245,7 +245,7 @@ class _FunctionLowering:
             )
 
     def _solve(self, known: Known, checks: list[Check]) -> bool:
-        """Bind one more symbol by a dimension that it occurs in, such as `n * 2` (R08)."""
+        """Bind one more symbol by a dimension that it occurs in, such as `n * 2`."""
         for check in checks:
             for position, dim in enumerate(check.dims):
                 found = solve(position, dim, known.symbols)
@@ -273,7 +273,7 @@ class _FunctionLowering:
         return False
 
     def _check_bounds(self, known: Known) -> None:
-        """Check the declared bounds of symbols that have got their values (R07)."""
+        """Check the declared bounds of symbols that have got their values."""
         sizes = dict.fromkeys(sorted(self._sizes), (None, None))
         for name, (low, high) in (sizes | self._bounds).items():
             if name not in known.symbols or name in known.bounded:
@@ -432,7 +432,7 @@ class _FunctionLowering:
         op.erase()
 
     def _foreign_result(self, op: ir.Operation, known: Known) -> None:
-        """Check what a packed function returned against what the program declares of it (R14)."""
+        """Check what a packed function returned against what the program declares of it."""
         result = op.results[0]
         what = f"the result of '{op.attributes['func'].value}'"
         context = f"{self._name}: {what} (declared {describe(result.type)}{at_source(op.location)})"

@@ -1,4 +1,4 @@
-"""From the tir dialect to loops, memory and vectors of the upstream dialects (decision 8).
+"""From the tir dialect to loops, memory and vectors of the upstream dialects.
 
 `lower_tir` is the pass. `plan` chooses how each nest is lowered: the packages hold the fast paths,
 their modules called `pattern` recognise nests, those called `kernel` write the code. What all share

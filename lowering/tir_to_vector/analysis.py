@@ -1,4 +1,4 @@
-"""What each block computes, read off its iterators and affine accesses (decision 8)."""
+"""What each block computes, read off its iterators and affine accesses."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,4 +1,4 @@
-"""Nests over flat memory: every access an offset and one stride for each iterator (decision 8)."""
+"""Nests over flat memory: every access an offset and one stride for each iterator."""
 
 from dataclasses import dataclass, field, replace
 

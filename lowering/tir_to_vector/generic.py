@@ -1,4 +1,4 @@
-"""The path that lowers any prim func: loops become scf loops, blocks are inlined (G06)."""
+"""The path that lowers any prim func: loops become scf loops, blocks are inlined."""
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.tir.ops import block_predicate

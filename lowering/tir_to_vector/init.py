@@ -1,4 +1,4 @@
-"""Splitting the init region of a reduction block into a loop nest of its own (G06, decompose)."""
+"""Splitting the init region of a reduction block into a loop nest of its own (decompose)."""
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext

@@ -40,7 +40,7 @@ def lower_tir(
     gathers: bool = True,
     fma_units: int = 2,
 ) -> None:
-    """Lower every prim func of a module in place; other functions stay as they are (decision 8).
+    """Lower every prim func of a module in place; other functions stay as they are.
 
     Args:
         op: the module.

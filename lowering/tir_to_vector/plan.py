@@ -1,4 +1,4 @@
-"""Choosing how each nest of a prim func is lowered, and saying so (decision 8)."""
+"""Choosing how each nest of a prim func is lowered, and saying so."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

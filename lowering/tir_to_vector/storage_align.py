@@ -1,4 +1,4 @@
-"""Buffers whose blocks ask for aligned strides get them: padded rows, or a strided view (G06)."""
+"""Buffers whose blocks ask for aligned strides get them: padded rows, or a strided view."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

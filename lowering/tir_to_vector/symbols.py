@@ -1,4 +1,4 @@
-"""Run-time values of a prim func's symbols: sizes of its buffers, integer arguments (R04, R22)."""
+"""Run-time values of a prim func's symbols: sizes of its buffers, integer arguments."""
 
 import functools
 import operator

@@ -1,4 +1,4 @@
-"""Vector code of elementwise, broadcast and reduction nests over flat memory (decision 8)."""
+"""Vector code of elementwise, broadcast and reduction nests over flat memory."""
 
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack

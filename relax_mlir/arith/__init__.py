@@ -1,4 +1,4 @@
-"""Proofs about symbolic integers while a program is built (R07)."""
+"""Proofs about symbolic integers while a program is built."""
 
 from relax_mlir.arith.analyzer import Analyzer, ConstIntBound, ModularSet
 

@@ -1,4 +1,4 @@
-"""`Analyzer`: asks what is certain about symbolic integers, with what is known of them (R07)."""
+"""`Analyzer`: asks what is certain about symbolic integers, with what is known of them."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -40,7 +40,7 @@ class Analyzer:
 
     @classmethod
     def of_function(cls, func: Any) -> "Analyzer":
-        """Return an analyzer that knows the bounds a Relax function's attributes give (R07).
+        """Return an analyzer that knows the bounds a Relax function's attributes give.
 
         Args:
             func: the function's operation, or a view of it.

@@ -1,4 +1,4 @@
-"""The graph executor under TVM's name: `from relax_mlir.contrib import graph_executor` (G11)."""
+"""The graph executor under TVM's name: `from relax_mlir.contrib import graph_executor`."""
 
 from relax_mlir.runtime.graph.executor import GraphExecutor
 from relax_mlir.runtime.graph.module import GraphModule, create

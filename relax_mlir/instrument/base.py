@@ -1,4 +1,4 @@
-"""What may watch passes run: TVM's five hooks and one more, all optional (P24, P25)."""
+"""What may watch passes run: TVM's five hooks and one more, all optional."""
 
 import difflib
 import inspect

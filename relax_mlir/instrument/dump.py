@@ -1,4 +1,4 @@
-"""The program after every pass, in numbered files (P35)."""
+"""The program after every pass, in numbered files."""
 
 import shutil
 from pathlib import Path

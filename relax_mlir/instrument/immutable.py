@@ -1,4 +1,4 @@
-"""Nobody else's module changes: what is shared stays as it was while passes run (P36)."""
+"""Nobody else's module changes: what is shared stays as it was while passes run."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""Print the module around passes, to stderr or to any file (P35)."""
+"""Print the module around passes, to stderr or to any file."""
 
 import sys
 from collections.abc import Iterable

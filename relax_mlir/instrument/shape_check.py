@@ -1,4 +1,4 @@
-"""No pass may forget a shape: what was known before it is known after it (D2 of R13)."""
+"""No pass may forget a shape: what was known before it is known after it."""
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from relax_mlir.ir.module import IRModule
     from relax_mlir.transform.info import PassInfo
 
-# VMShapeLower moves symbols into the shape heap: afterwards no type mentions one (V03).
+# VMShapeLower moves symbols into the shape heap: afterwards no type mentions one.
 _MOVES_SHAPES = ("VMShapeLower",)
 _Known = dict[tuple[str, str], list[Any]]
 

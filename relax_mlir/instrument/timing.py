@@ -1,4 +1,4 @@
-"""How long each pass took, as a tree: a Sequential holds the passes in it (P35)."""
+"""How long each pass took, as a tree: a Sequential holds the passes in it."""
 
 import json
 import os

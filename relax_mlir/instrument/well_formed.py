@@ -1,4 +1,4 @@
-"""Well-formedness after each pass: symbols bound, calls that fit, dataflow that is pure (R14)."""
+"""Well-formedness after each pass: symbols bound, calls that fit, dataflow that is pure."""
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING

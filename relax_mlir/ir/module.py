@@ -23,7 +23,7 @@ _OF_FUNCTIONS = (
 
 
 class IRModule:
-    """A program: one MLIR module of Relax functions and prim funcs (decision 1).
+    """A program: one MLIR module of Relax functions and prim funcs.
 
     `str(mod)` is MLIR text, `mod.script()` TVMScript, `mod["main"]` the `func.func` of that name.
     """
@@ -274,7 +274,7 @@ class IRModule:
         return len(self.function_names)
 
     def script(self, *, show_meta: bool = False) -> str:
-        """Return the program as TVMScript, which parses back to the same program (R04).
+        """Return the program as TVMScript, which parses back to the same program.
 
         Args:
             show_meta: as in TVM; large constants are in `script.script_with_metadata`'s second

@@ -1,4 +1,4 @@
-"""Operations of one's own, and shape rules of one's own for any operation (R12).
+"""Operations of one's own, and shape rules of one's own for any operation.
 
 @relax_mlir.ir.register_op_attr("relax.my_op", "FInferShape")
 def infer(call):
@@ -39,7 +39,7 @@ class ShapeOf:
 
 @dataclass(frozen=True)
 class ShapeCall:
-    """A shape that a packed function computes from other shapes at run time (V1 of R06)."""
+    """A shape that a packed function computes from other shapes at run time."""
 
     func: str
     args: tuple[Any, ...]

@@ -20,7 +20,7 @@ from relax_mlir.runtime import library
 
 
 def define_library(name: str, function: Callable[..., Any]) -> None:
-    """Make a function of numpy arrays the library's implementation of an operation (D0)."""
+    """Make a function of numpy arrays the library's implementation of an operation."""
     library._define(name, lambda *args: np.asarray(function(*args)))
 
 

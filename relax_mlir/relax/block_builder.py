@@ -20,7 +20,7 @@ from relax_mlir.relax.expr.views import view_op
 
 
 class BlockBuilder(ModuleFunctions):
-    """Builds functions of one module (R20).
+    """Builds functions of one module.
 
     ```python
     bb = relax.BlockBuilder()
@@ -62,7 +62,7 @@ class BlockBuilder(ModuleFunctions):
         self, name: str, params: Any = None, attrs: dict[str, Any] | None = None,
         is_pure: bool | None = None, private: bool = False, pure: bool | None = None,
     ) -> FunctionScope:  # fmt: skip
-        """Open a function: `with bb.function("main", [x, y]):` (R20).
+        """Open a function: `with bb.function("main", [x, y]):`.
 
         Args:
             name: its name in the module.
@@ -82,7 +82,7 @@ class BlockBuilder(ModuleFunctions):
         return FunctionScope(self, name, parameters_of(params), options, self._places.here())
 
     def dataflow(self) -> DataflowScope:
-        """Open a dataflow block: `with bb.dataflow():`; nothing in it may have effects (R03).
+        """Open a dataflow block: `with bb.dataflow():`; nothing in it may have effects.
 
         Raises:
             BuilderError: a dataflow block is open, or no function is.

@@ -1,4 +1,4 @@
-"""CodeGenVM of control flow: branches and loops become tests and jumps (V07)."""
+"""CodeGenVM of control flow: branches and loops become tests and jumps."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""CodeGenVM: Relax functions after the four lowering passes become bytecode (V02, V07)."""
+"""CodeGenVM: Relax functions after the four lowering passes become bytecode."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field

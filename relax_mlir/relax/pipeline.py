@@ -1,4 +1,4 @@
-"""`relax.build`: an IRModule in, an Executable out (V01, V02)."""
+"""`relax.build`: an IRModule in, an Executable out."""
 
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
@@ -33,7 +33,7 @@ from relax_mlir.transform.reproducer import recorded, remaining
 enable()
 
 # The names of the passes that every build runs, in order. ToNonDataflow, CallTIRRewrite,
-# VMMemoryLower and VMShapeLower are the document's (V02).
+# VMMemoryLower and VMShapeLower are the document's.
 # `symbol-dce` is upstream's: private prim funcs that nothing calls are not compiled.
 DEFAULT_PIPELINE = (
     "WellFormed",

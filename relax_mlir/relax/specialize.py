@@ -1,4 +1,4 @@
-"""Kernels for operations whose shapes and dtypes only run time knows (D0 of R11).
+"""Kernels for operations whose shapes and dtypes only run time knows.
 
 Such an operation is a call of the runtime's library. Where the compiler is in the process, a call
 with large tensors gets a kernel compiled for its ranks, its dtypes and the pattern of its sizes:

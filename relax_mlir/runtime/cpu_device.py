@@ -1,4 +1,4 @@
-"""The CPU as a device: memory of the process, work that is done when a call returns (G10)."""
+"""The CPU as a device: memory of the process, work that is done when a call returns."""
 
 import os
 import platform

@@ -1,4 +1,4 @@
-"""Devices: what the runtime asks of one, and how a kind of device is added (G10)."""
+"""Devices: what the runtime asks of one, and how a kind of device is added."""
 
 import abc
 import enum

@@ -1,4 +1,4 @@
-"""ExecBuilder: emits instructions function by function and makes an Executable (V09, V10)."""
+"""ExecBuilder: emits instructions function by function and makes an Executable."""
 
 import operator
 import warnings
@@ -24,12 +24,12 @@ from relax_mlir.runtime.bytecode.instructions import (
 from relax_mlir.runtime.executable import Executable, NativeObject, VMFunction
 from relax_mlir.runtime.files.constant_values import constant_value, holds_array
 
-# Far below the numbers that stand for the VM's state and for no register (V08).
+# Far below the numbers that stand for the VM's state and for no register.
 _MAX_REGISTER = 1 << 32
 
 
 class UnusedInputWarning(UserWarning):
-    """An input register of a function is never used (V10)."""
+    """An input register of a function is never used."""
 
 
 @dataclass
@@ -92,7 +92,7 @@ class ExecBuilder:
         return self.emit_constant(value)
 
     def vm_state(self) -> Arg:
-        """Return the special register that holds the VM's state (V08)."""
+        """Return the special register that holds the VM's state."""
         return Arg(ArgKind.REGISTER, VM_STATE_REGISTER)
 
     def void_arg(self) -> Arg:
@@ -133,7 +133,7 @@ class ExecBuilder:
     ) -> Iterator[None]:
         """Open a function; what is emitted in the `with` block is its body.
 
-        On leaving, registers are checked and renumbered in the order of their use (V10).
+        On leaving, registers are checked and renumbered in the order of their use.
 
         Raises:
             ValueError: a function of that name exists, another one is open, a register is read
@@ -183,7 +183,7 @@ class ExecBuilder:
         return self._emit(Instruction(Opcode.RET, reg=operand))
 
     def emit_if(self, cond: Arg, false_offset: int = 0) -> int:
-        """Emit a test: true goes on with the next instruction, false jumps (V07).
+        """Emit a test: true goes on with the next instruction, false jumps.
 
         Without an offset the target is set later, with `patch`.
         """
@@ -252,7 +252,7 @@ class ExecBuilder:
         return used
 
     def _finish(self, scope: _Scope) -> None:
-        """Check a body and renumber its registers in the order of their use (V10)."""
+        """Check a body and renumber its registers in the order of their use."""
         code, where = scope.code, f"function '{scope.name}'"
         if not code or code[-1].op not in (Opcode.RET, Opcode.GOTO):
             raise ValueError(f"{where} must end with emit_ret")

@@ -1,4 +1,4 @@
-"""The Executable: function table, constants, bytecode and native code, one file on disk (V11)."""
+"""The Executable: function table, constants, bytecode and native code, one file on disk."""
 
 import os
 import threading
@@ -61,7 +61,7 @@ class NativeObject:
 
 
 class Executable(Module):
-    """What the virtual machine runs (V11).
+    """What the virtual machine runs.
 
     As a runtime module it gives its functions, run on the CPU; the modules it imports have those
     that its bytecode calls and that neither it nor a builtin is.
@@ -103,7 +103,7 @@ class Executable(Module):
         self._machine: Any = None
 
     def get_instruction(self, index: int) -> Instruction:
-        """Return instruction `index` of the whole bytecode (V11); IndexError, ValueError if bad."""
+        """Return instruction `index` of the whole bytecode; IndexError, ValueError if bad."""
         count = len(self.instr_offset)
         if not 0 <= index < count:
             raise IndexError(f"instruction {index} of {count}")
@@ -143,19 +143,19 @@ class Executable(Module):
         check_executable(self)
 
     def stats(self) -> str:
-        """Return a summary: constants, functions, packed functions (V13)."""
+        """Return a summary: constants, functions, packed functions."""
         from relax_mlir.runtime.files.text import stats
 
         return stats(self)
 
     def as_text(self) -> str:
-        """Return the bytecode as text, in the design document's layout (V13)."""
+        """Return the bytecode as text, in the design document's layout."""
         from relax_mlir.runtime.files.text import as_text
 
         return as_text(self)
 
     def as_python(self) -> str:
-        """Return a Python program that builds this executable again as `ex` (V13).
+        """Return a Python program that builds this executable again as `ex`.
 
         Small constants are in the text. Arrays of more than 64 elements are read from a name
         `constants`, and machine code from a name `native`: run it with
@@ -178,7 +178,7 @@ class Executable(Module):
         return constants.views if isinstance(constants, CheckedConstants) else constants
 
     def verify(self, constants: Iterable[int] | None = None) -> None:
-        """Compare the constants of a loaded file, all or some, with their checksums (V12).
+        """Compare the constants of a loaded file, all or some, with their checksums.
 
         Each is compared once; the virtual machine does it for those that a function uses, before
         its first call. Everything else in the file has been checked when it was loaded.
@@ -200,7 +200,7 @@ class Executable(Module):
         self.verify(sorted(arg.value for arg in args if arg.kind is ArgKind.CONSTANT))
 
     def to_bytes(self) -> bytes:
-        """Return the file's bytes (V12); ArgumentTypeError for a constant it cannot hold."""
+        """Return the file's bytes; ArgumentTypeError for a constant it cannot hold."""
         from relax_mlir.runtime.files.serialize import dump
 
         return b"".join(dump(self))
@@ -231,7 +231,7 @@ class Executable(Module):
         return _restored, (self.to_bytes(), self.imported_modules)
 
     def save(self, path: str | os.PathLike, weights: str | os.PathLike | None = None) -> None:
-        """Write one file; the old one stays until the new one is complete (V12).
+        """Write one file; the old one stays until the new one is complete.
 
         Args:
             path: the executable's file.
@@ -264,7 +264,7 @@ class Executable(Module):
         verify: bool | None = None,
         mmap: bool = True,
     ) -> "Executable":
-        """Read a file that `save` wrote; its arrays are views of the mapped file (V12).
+        """Read a file that `save` wrote; its arrays are views of the mapped file.
 
         Everything but the arrays is checked at once; the arrays when they are first used. A file
         in use must be replaced, as `save` does, not written over.

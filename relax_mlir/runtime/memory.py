@@ -1,4 +1,4 @@
-"""Memory for tensors: 64-byte aligned storage, fresh or from a pool of freed blocks (V15)."""
+"""Memory for tensors: 64-byte aligned storage, fresh or from a pool of freed blocks."""
 
 import threading
 from collections.abc import Mapping, Sequence
@@ -213,7 +213,7 @@ _ALLOCATORS = {"pooled": PooledAllocator, "naive": NaiveAllocator}
 
 
 class VMState:
-    """What builtins may reach of the VM that calls them: its allocators, one per device (V08).
+    """What builtins may reach of the VM that calls them: its allocators, one per device.
 
     Args:
         memory: "pooled" or "naive", for all devices or by device (the others are pooled).

@@ -1,4 +1,4 @@
-"""Runtime modules: functions by name, and other modules that they use (G08)."""
+"""Runtime modules: functions by name, and other modules that they use."""
 
 import threading
 from collections.abc import Callable, Iterator, Mapping

@@ -68,7 +68,7 @@ register_global_func = register_func
 
 
 def find_func(name: str) -> Callable[..., Any] | None:
-    """Return what a name stands for, or None: builtins, ours, TVM FFI's, the library's (D0)."""
+    """Return what a name stands for, or None: builtins, ours, TVM FFI's, the library's."""
     func = BUILTINS.get(name) or _FUNCTIONS.get(name)
     if func is None:
         import tvm_ffi

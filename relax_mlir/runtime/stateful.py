@@ -1,4 +1,4 @@
-"""What a virtual machine offers around calls: kept inputs and outputs, profiles (G12)."""
+"""What a virtual machine offers around calls: kept inputs and outputs, profiles."""
 
 import threading
 from collections.abc import Callable

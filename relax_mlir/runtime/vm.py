@@ -1,4 +1,4 @@
-"""The virtual machine: runs the functions of an executable (V14)."""
+"""The virtual machine: runs the functions of an executable."""
 
 import os
 import threading

@@ -18,7 +18,7 @@ __all__ = ["from_source", "ir_module", "parse_module", "script", "script_with_me
 def from_source(
     text: str, extra_vars: Mapping[str, Any] | None = None, filename: str = "<str>"
 ) -> "IRModule":
-    """Parse the text of a script without executing it (R04).
+    """Parse the text of a script without executing it.
 
     The text holds one `ir_module` class, or one or more decorated functions; its imports only name
     the namespaces (`from tvm.script import relax as R`).

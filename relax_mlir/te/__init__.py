@@ -1,4 +1,4 @@
-"""Tensor expressions: tensors described by the expression of one element (R21, R22)."""
+"""Tensor expressions: tensors described by the expression of one element."""
 
 import importlib
 from typing import Any

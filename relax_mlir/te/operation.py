@@ -39,7 +39,7 @@ def tag_scope(tag: str) -> Iterator[str]:
 
 
 def placeholder(shape: Any, dtype: Any = "float32", name: str = "placeholder") -> Tensor:
-    """Return an input tensor (R21).
+    """Return an input tensor.
 
     Args:
         shape: integers, `tir.Var` and expressions of them.
@@ -63,7 +63,7 @@ def compute(
     attrs: Any = None,
     varargs_names: Sequence[str] | None = None,
 ) -> Any:
-    """Return a tensor whose elements a function gives from their indices (R21).
+    """Return a tensor whose elements a function gives from their indices.
 
     Args:
         shape: its shape; `()` for a scalar.
@@ -151,7 +151,7 @@ def extern(
     tag: str = "",
     attrs: Any = None,
 ) -> Any:
-    """Return tensors that a function writes with loops and stores, by `tir.ir_builder` (G06).
+    """Return tensors that a function writes with loops and stores, by `tir.ir_builder`.
 
     Args:
         shape: of the output, or a list of shapes.

@@ -1,4 +1,4 @@
-"""From tensors to a prim func: a block for each stage, buffers for what is in between (R22)."""
+"""From tensors to a prim func: a block for each stage, buffers for what is in between."""
 
 import keyword
 from collections.abc import Sequence
@@ -27,7 +27,7 @@ from relax_mlir.tir.prim_expr import Size
 def create_prim_func(
     ops: Sequence[Any], index_dtype_override: str | None = None, name: str = "main"
 ) -> IRModule:
-    """Return the prim func that computes tensors from others (R21, R22).
+    """Return the prim func that computes tensors from others.
 
     Symbols that no dimension of a buffer is by itself, such as `m` in a buffer of `2 * (m // 2)`
     elements, become `int64` parameters after the buffers, in the order of their names.

@@ -1,4 +1,4 @@
-"""Prim funcs as stages of tensor expressions (R22)."""
+"""Prim funcs as stages of tensor expressions."""
 
 import ast
 from collections.abc import Mapping, Sequence

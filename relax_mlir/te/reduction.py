@@ -93,7 +93,7 @@ Reducer = Callable[..., Any]
 def comm_reducer(
     fcombine: Callable[..., Any], fidentity: Callable[..., Any], name: str = "reduce"
 ) -> Reducer:
-    """Return a function that reduces with a commutative combiner (G06).
+    """Return a function that reduces with a commutative combiner.
 
     ```
     argmax = te.comm_reducer(

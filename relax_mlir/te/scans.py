@@ -168,7 +168,7 @@ def scan(
     init: Any, update: Any, state_placeholder: Any, inputs: Any = None, name: str = "scan",
     tag: str = "", attrs: Any = None,
 ) -> Any:  # fmt: skip
-    """Return tensors whose parts along the first axis are computed one after the other (G06).
+    """Return tensors whose parts along the first axis are computed one after the other.
 
     ```
     s_state = te.placeholder((m, n))

@@ -1,4 +1,4 @@
-"""The loops and the block of one `te.compute`, and what one `te.extern` writes (R22)."""
+"""The loops and the block of one `te.compute`, and what one `te.extern` writes."""
 
 from collections.abc import Sequence
 from contextlib import ExitStack, nullcontext

@@ -8,7 +8,7 @@ from relax_mlir.tir.parameters import Param
 
 
 class Var(SymExpr):
-    """A symbol: `n = tir.Var("n", "int64")`; shapes take it and expressions of it (R07).
+    """A symbol: `n = tir.Var("n", "int64")`; shapes take it and expressions of it.
 
     Symbols of one name are the same within a function, and two functions' are unrelated.
 

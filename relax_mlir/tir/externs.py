@@ -43,7 +43,7 @@ class ExternCall(PrimExpr):
 
 
 def call_extern(dtype: Any, func_name: str, *args: Any) -> ExternCall:
-    """Return a call of a C function of the process, by its name (G06).
+    """Return a call of a C function of the process, by its name.
 
     The function must be what the arguments say: nothing checks that. A bare integer is an `int`,
     a bare float a `float`; other numbers are cast first.
@@ -97,7 +97,7 @@ class PackedCall(ExternCall):
 
 
 def call_packed(*args: Any) -> PackedCall:
-    """Return a call of what `register_func` or TVM FFI knows by a name (G06).
+    """Return a call of what `register_func` or TVM FFI knows by a name.
 
     It gets tensors over the memory of buffers, numbers, strings. Its result is an `int32`, 0 where
     it returns nothing.

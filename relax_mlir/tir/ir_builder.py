@@ -226,7 +226,7 @@ def _total(buffer: Buffer) -> Any:
 
 
 def create() -> IRBuilder:
-    """Return the builder of the prim func that `te.create_prim_func` is writing (G06).
+    """Return the builder of the prim func that `te.create_prim_func` is writing.
 
     Raises:
         BuilderError: none is being written: call it in the function that `te.extern` is given.

@@ -1,4 +1,4 @@
-"""Tensor intrinsics: what a piece of a program computes, and another way to compute it (G06)."""
+"""Tensor intrinsics: what a piece of a program computes, and another way to compute it."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""relax-compile: a program in MLIR or TVMScript to a saved executable, or native code (V01)."""
+"""relax-compile: a program in MLIR or TVMScript to a saved executable, or native code."""
 
 import sys
 from collections.abc import Sequence

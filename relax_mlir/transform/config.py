@@ -1,4 +1,4 @@
-"""The options that `PassContext(config={...})` accepts, registered by key (P23)."""
+"""The options that `PassContext(config={...})` accepts, registered by key."""
 
 import dataclasses
 import os

@@ -24,7 +24,7 @@ DLCPU = 1
 
 
 class PassContext:
-    """Optimisation level, forced and disabled passes, instruments and options (P03, P04).
+    """Optimisation level, forced and disabled passes, instruments and options.
 
     Args:
         opt_level: passes of a higher level are left out of a Sequential.
@@ -40,7 +40,7 @@ class PassContext:
         ValueError: the fallback device is none that there is.
         TypeError: the level is no integer, a list of names is not a list or tuple of strings,
             something else than an instrument is among the instruments, or `config` no dict.
-        AttributeError: an unknown option; names the candidates (P23).
+        AttributeError: an unknown option; names the candidates.
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class PassContext:
 
     @staticmethod
     def create() -> "PassContext":
-        """Return a context with every default; TVM's name of the constructor (P04)."""
+        """Return a context with every default; TVM's name of the constructor."""
         return PassContext()
 
     @staticmethod
@@ -80,7 +80,7 @@ class PassContext:
 
     @staticmethod
     def list_configs() -> dict[str, dict[str, Any]]:
-        """Return the registered options: key to `type`, `default` and `doc` (P23)."""
+        """Return the registered options: key to `type`, `default` and `doc`."""
         return config_options.list_configs()
 
     def option(self, key: str) -> Any:
@@ -94,7 +94,7 @@ class PassContext:
         return config_options.default_of(key)
 
     def pass_enabled(self, info: PassInfo) -> bool:
-        """Whether a Sequential runs the pass: disabled, then required, then the level (P12)."""
+        """Whether a Sequential runs the pass: disabled, then required, then the level."""
         self._seen.add(info.name)
         if info.name in self.disabled_pass:
             return False
@@ -103,14 +103,14 @@ class PassContext:
         return self.opt_level >= info.opt_level
 
     def override_instruments(self, instruments: Iterable[PassInstrument] | None) -> None:
-        """Exit the instruments in force, then enter these instead (P34)."""
+        """Exit the instruments in force, then enter these instead."""
         new = _instruments(instruments)
         self.instrument_exit_pass_context()
         self.instruments = new
         self.instrument_enter_pass_context()
 
     def __enter__(self) -> "PassContext":
-        # The hooks run before the push, so `current()` in them is the outer context (P29).
+        # The hooks run before the push, so `current()` in them is the outer context.
         self.instrument_enter_pass_context()
         _THREAD.stack.append(self)
         return self
@@ -142,7 +142,7 @@ class PassContext:
                     warnings.warn(message, stacklevel=3)
 
     def instrument_enter_pass_context(self) -> None:
-        """Enter every instrument in order; on an exception leave the entered ones again (P28)."""
+        """Enter every instrument in order; on an exception leave the entered ones again."""
         entered: list[PassInstrument] = []
         try:
             for instrument in self.instruments:
@@ -158,7 +158,7 @@ class PassContext:
             raise
 
     def instrument_exit_pass_context(self) -> None:
-        """Leave every instrument in order; an exception drops them all and goes on up (P30)."""
+        """Leave every instrument in order; an exception drops them all and goes on up."""
         try:
             for instrument in self.instruments:
                 instrument.exit_pass_ctx()
@@ -167,7 +167,7 @@ class PassContext:
             raise
 
     def instrument_before_pass(self, mod: "IRModule", info: PassInfo) -> bool:
-        """Ask every instrument whether the pass runs, then announce it (P27, P31).
+        """Ask every instrument whether the pass runs, then announce it.
 
         Where a `run_before_pass` raises, those that heard of the pass are told that it failed.
         """
@@ -194,7 +194,7 @@ class PassContext:
         return run
 
     def instrument_after_pass(self, mod: "IRModule", info: PassInfo) -> None:
-        """Tell every instrument in order that the pass has run (P32).
+        """Tell every instrument in order that the pass has run.
 
         Where a `run_after_pass` raises, the instruments after it are told that the pass failed.
         """
@@ -229,7 +229,7 @@ def build_config(
     instruments: Iterable[PassInstrument] | None = None,
     config: Mapping[str, Any] | None = None,
 ) -> PassContext:
-    """Return a PassContext; Relay's name of its constructor, in Relay's order (P05)."""
+    """Return a PassContext; Relay's name of its constructor, in Relay's order."""
     return PassContext(
         opt_level,
         required_pass,

@@ -1,4 +1,4 @@
-"""The passes `convert-layout` and `alter-op-layout`: images in the layout that kernels like (P19).
+"""The passes `convert-layout` and `alter-op-layout`: images in the layout that kernels like.
 
 A value keeps its name and layout for whoever does not care; beside it a copy in the new layout is
 handed from one operation to the next, so that a transpose is left only at the ends of a chain.

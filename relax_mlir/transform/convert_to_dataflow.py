@@ -1,4 +1,4 @@
-"""The pass `convert-to-dataflow`: runs of pure bindings become dataflow blocks (R03)."""
+"""The pass `convert-to-dataflow`: runs of pure bindings become dataflow blocks."""
 
 from collections.abc import Sequence
 

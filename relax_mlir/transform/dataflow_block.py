@@ -1,4 +1,4 @@
-"""Passes that see one dataflow block at a time and leave alone what others see of it (P22)."""
+"""Passes that see one dataflow block at a time and leave alone what others see of it."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The pass `dead-code-elimination`: what nobody can observe goes (P22)."""
+"""The pass `dead-code-elimination`: what nobody can observe goes."""
 
 from collections.abc import Iterable, Sequence
 

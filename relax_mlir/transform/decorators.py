@@ -1,4 +1,4 @@
-"""`@module_pass`, `@function_pass` and their kin, on a function or on a class (P17, P18)."""
+"""`@module_pass`, `@function_pass` and their kin, on a function or on a class."""
 
 import functools
 import inspect
@@ -80,28 +80,28 @@ def dataflowblock_pass(
 def CreateModulePass(
     pass_func: Callable[..., Any], opt_level: int, name: str, required: Sequence[str] = ()
 ) -> ModulePass:
-    """Return a module pass of `pass_func(mod, ctx)` (P17)."""
+    """Return a module pass of `pass_func(mod, ctx)`."""
     return ModulePass(pass_func, make_info(name, opt_level, required))
 
 
 def CreateFunctionPass(
     pass_func: Callable[..., Any], opt_level: int, name: str, required: Sequence[str] = ()
 ) -> FunctionPass:
-    """Return a function pass of `pass_func(func, mod, ctx)` (P17)."""
+    """Return a function pass of `pass_func(func, mod, ctx)`."""
     return FunctionPass(pass_func, make_info(name, opt_level, required))
 
 
 def CreatePrimFuncPass(
     pass_func: Callable[..., Any], opt_level: int, name: str, required: Sequence[str] = ()
 ) -> PrimFuncPass:
-    """Return a pass over prim funcs of `pass_func(func, mod, ctx)` (P17)."""
+    """Return a pass over prim funcs of `pass_func(func, mod, ctx)`."""
     return PrimFuncPass(pass_func, make_info(name, opt_level, required))
 
 
 def CreateDataflowBlockPass(
     pass_func: Callable[..., Any], opt_level: int, name: str, required: Sequence[str] = ()
 ) -> DataflowBlockPass:
-    """Return a pass over dataflow blocks of `pass_func(block, mod, ctx)` (P17)."""
+    """Return a pass over dataflow blocks of `pass_func(block, mod, ctx)`."""
     return DataflowBlockPass(pass_func, make_info(name, opt_level, required))
 
 
@@ -111,7 +111,7 @@ def CreateSequentialPass(
     name: str = "sequential",
     required: Sequence[str] = (),
 ) -> Sequential:
-    """Return the passes in a row as one (P17)."""
+    """Return the passes in a row as one."""
     return Sequential(passes, opt_level, name, required)
 
 

@@ -40,7 +40,7 @@ _LONG_NAME = re.compile(r"\b\w+\._mlir_libs\._mlir\.(?:ir\.)?")
 
 
 class DiagnosticContext:
-    """Collects what passes report: `PassContext(diag_ctx=DiagnosticContext())` (P03).
+    """Collects what passes report: `PassContext(diag_ctx=DiagnosticContext())`.
 
     Attributes:
         diagnostics: everything reported so far, in order.
@@ -73,7 +73,7 @@ def hand_over(diagnostics: Iterable[Diagnostic], sink: DiagnosticContext | None)
 
 
 def excerpt(diagnostic: Diagnostic) -> list[str]:
-    """Return a diagnostic's lines, with the source underlined where its file is at hand (P36)."""
+    """Return a diagnostic's lines, with the source underlined where its file is at hand."""
     lines = diagnostic.lines()
     if not diagnostic.line or not diagnostic.column or not diagnostic.file:
         return lines

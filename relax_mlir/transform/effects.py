@@ -71,7 +71,7 @@ def is_pure(op: ir.Operation) -> bool:
 
 
 def may_write(op: ir.Operation) -> bool:
-    """Whether an operation may change a tensor that exists already (R03)."""
+    """Whether an operation may change a tensor that exists already."""
     name = op.name
     if name.removeprefix("relax.") in COMPUTE_OPS:
         return False

@@ -1,4 +1,4 @@
-"""The pass `eliminate-common-subexpr`: what is computed twice is computed once (P22)."""
+"""The pass `eliminate-common-subexpr`: what is computed twice is computed once."""
 
 import hashlib
 from typing import Any

@@ -1,8 +1,8 @@
-"""The pass `extract-shape-functions`: what a function returns has a shape without its values (W2).
+"""The pass `extract-shape-functions`: what a function returns has a shape without its values.
 
 A caller that asks for the shape of what `f` returns, where no symbol says it, gets it from a new
 function `f_shape` that does only what the shape depends on: shapes of the arguments in, a shape
-out (R14). The call of `f` itself may then be dead.
+out. The call of `f` itself may then be dead.
 """
 
 from collections.abc import Sequence

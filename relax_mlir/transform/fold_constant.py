@@ -1,4 +1,4 @@
-"""The pass `fold-constant`: what is known at compile time is computed then (P16, P22)."""
+"""The pass `fold-constant`: what is known at compile time is computed then."""
 
 from collections.abc import Callable, Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""The passes `backward-` and `forward-fold-scale-axis`: scales by channel go into weights (P20).
+"""The passes `backward-` and `forward-fold-scale-axis`: scales by channel go into weights.
 
 A multiplication of the result or of the input of a convolution by one number per channel is a
 multiplication of the weights, which FoldConstant can then do at compile time.

@@ -1,4 +1,4 @@
-"""The pass `fuse-ops`: chains of elementwise kernels become one kernel each (W0 of R14).
+"""The pass `fuse-ops`: chains of elementwise kernels become one kernel each.
 
 They join the kernel of the contraction, or of the window, that they follow, where it is the first
 of the chain. A product of matrices reads what only permutes axes as it lay before.

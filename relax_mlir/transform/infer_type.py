@@ -1,4 +1,4 @@
-"""The pass `infer-type`: every binding's type says what follows from its operands (R12, R13)."""
+"""The pass `infer-type`: every binding's type says what follows from its operands."""
 
 from collections.abc import Mapping, Sequence
 
@@ -165,7 +165,7 @@ class _Function:
         return None
 
     def _with_facts(self, op: ir.Operation, inferred: ir.Type) -> ir.Type:
-        """Infer again with equal dimensions written in the same way (R07)."""
+        """Infer again with equal dimensions written in the same way."""
         if not self._facts:
             return inferred
         types = [_simplified(operand.type, self._facts) for operand in op.operands]

@@ -9,7 +9,7 @@ from relax_mlir.errors import PassTypeError
 
 @dataclass(frozen=True)
 class PassInfo:
-    """Name, optimisation level and the passes to run first (P02).
+    """Name, optimisation level and the passes to run first.
 
     Raises:
         TypeError: one of them is of another kind.

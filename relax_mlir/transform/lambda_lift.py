@@ -1,4 +1,4 @@
-"""The pass `lambda-lift`: functions written in place become functions of the module (P22)."""
+"""The pass `lambda-lift`: functions written in place become functions of the module."""
 
 from collections.abc import Sequence
 

@@ -6,5 +6,5 @@ from relax_mlir.transform.vision_kernels import VISION
 
 
 def legalize_ops(module: ir.Operation) -> None:
-    """Replace every computation in the module's Relax functions (R21)."""
+    """Replace every computation in the module's Relax functions."""
     lowering.legalize_ops(module, VISION)

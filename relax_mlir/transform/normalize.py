@@ -1,4 +1,4 @@
-"""The pass `normalize`: the one spelling of a program that other passes may count on (P22).
+"""The pass `normalize`: the one spelling of a program that other passes may count on.
 
 Bindings are operations in a block, so a program is in A-normal form as it stands: operands are
 values, and every operation has a name or can be given one. What is left to choose is chosen here.

@@ -1,4 +1,4 @@
-"""The pass `outline-native`: runs of call_tir become one native function (decision 10).
+"""The pass `outline-native`: runs of call_tir become one native function.
 
 Between two operations that need the virtual machine, every intermediate tensor whose shape is known
 symbolically lives in one arena, whose size is a symbolic expression too. The run then is one

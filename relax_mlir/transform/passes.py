@@ -1,4 +1,4 @@
-"""Passes as Python objects: module to module, run by MLIR's PassManager, instrumented (P07-P10)."""
+"""Passes as Python objects: module to module, run by MLIR's PassManager, instrumented."""
 
 import sys
 from collections.abc import Callable, Iterable
@@ -41,16 +41,16 @@ class Pass:
     def __call__(
         self, mod: ModuleLike, ctx: PassContext | None = None, *, required: bool | None = None
     ) -> ModuleLike:
-        """Run on a copy of a module under a context, by default the current one (P07).
+        """Run on a copy of a module under a context, by default the current one.
 
         The argument stays as it was, also when the pass fails. The pass runs whatever the context's
-        level says: only Sequential looks at that (P13).
+        level says: only Sequential looks at that.
 
         Args:
             mod: the module.
             ctx: the context.
             required: whether the passes that this one requires run before it; by default what the
-                context's option `transform.required_on_call` says, which is no (P13).
+                context's option `transform.required_on_call` says, which is no.
 
         Raises:
             PassError: the pass failed or left IR that does not verify.
@@ -96,7 +96,7 @@ class Pass:
         return working
 
     def run_in_place(self, mod: IRModule, ctx: PassContext) -> bool:
-        """Run on the module itself, with the instruments around it (P26).
+        """Run on the module itself, with the instruments around it.
 
         Returns:
             Whether the pass ran: an instrument may have refused it.
@@ -256,7 +256,7 @@ class MLIRPass(Pass):
 
 
 class ModulePass(Pass):
-    """`pass_func(mod, ctx)` returns a module: the one it was given, changed, or another (P08)."""
+    """`pass_func(mod, ctx)` returns a module: the one it was given, changed, or another."""
 
     def __init__(
         self, pass_func: Callable[[IRModule, PassContext], IRModule], pass_info: PassInfo
@@ -282,7 +282,7 @@ class ModulePass(Pass):
 
 
 class PrintIR(Pass):
-    """Print the module to stderr and leave it as it is (P21)."""
+    """Print the module to stderr and leave it as it is."""
 
     is_upstream = True
 
@@ -303,7 +303,7 @@ def make_info(name: str, opt_level: int, required: Iterable[str] | None) -> Pass
     """Return a PassInfo.
 
     Raises:
-        TypeError: `required` is not a list or tuple (P18).
+        TypeError: `required` is not a list or tuple.
     """
     required = () if required is None else required
     if not isinstance(required, (list, tuple)):

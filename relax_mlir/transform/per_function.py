@@ -1,4 +1,4 @@
-"""Passes that see one function at a time and cannot add or remove any (P09, P10)."""
+"""Passes that see one function at a time and cannot add or remove any."""
 
 from collections.abc import Callable
 from typing import Any
@@ -111,7 +111,7 @@ class FunctionPass(Pass):
 
 
 class PrimFuncPass(FunctionPass):
-    """The same over prim funcs; returning None removes the function (P10)."""
+    """The same over prim funcs; returning None removes the function."""
 
     marker = "tir.prim_func"
     kind = "prim func pass"
@@ -181,7 +181,7 @@ def _state(mod: IRModule) -> dict[str, object]:
 
 
 def is_skipped(function: ir.Operation) -> bool:
-    """Whether an attribute keeps a function out of function passes (P09)."""
+    """Whether an attribute keeps a function out of function passes."""
     return any(_is_set(function, name) for name in SKIP_ATTRIBUTES)
 
 

@@ -1,4 +1,4 @@
-"""The pass `refine-shapes-backward`: users say what the types of their operands are (A0 of R15)."""
+"""The pass `refine-shapes-backward`: users say what the types of their operands are."""
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
@@ -18,7 +18,7 @@ _SAME_DTYPE = ("matmul",)
 
 
 def refine_shapes_backward(module: ir.Operation, broadcast: bool = True) -> None:
-    """Give values of unknown shape the types that what is made of them demands (R15).
+    """Give values of unknown shape the types that what is made of them demands.
 
     `log(x) + y` of the shape `(m, n)` and dtype float32 says what `log(x)` and so `x` are. A
     parameter's new type is checked when its function is called, so a program that was given

@@ -270,7 +270,7 @@ def register_pass(
     summary: str = "",
     options: Iterable[PassOption] = (),
 ) -> Any:
-    """Make a pass findable by name and flag, in `required` lists and in pipelines (P15, P16).
+    """Make a pass findable by name and flag, in `required` lists and in pipelines.
 
     Args:
         name: the pass's name, such as `FoldConstant`.
@@ -394,7 +394,7 @@ def lookup(name: str) -> Entry:
 
 
 def get_pass(name: str, **options: Any) -> "Pass":
-    """Build the pass called so, ours or upstream's (P15).
+    """Build the pass called so, ours or upstream's.
 
     Raises:
         PipelineError: there is no such pass, or it has no such option.

@@ -21,7 +21,7 @@ def required_passes(wanted: "Pass", *, transitive: bool) -> "list[Pass]":
     Args:
         wanted: the pass; it is not in the result.
         transitive: also what the required passes require, and each pass once; otherwise TVM's rule,
-            the names in `wanted.info.required` as they stand (P14).
+            the names in `wanted.info.required` as they stand.
 
     Raises:
         PipelineError: a required pass does not exist, or passes require each other.

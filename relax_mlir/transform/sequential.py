@@ -1,4 +1,4 @@
-"""Sequential: passes in a row under the rules of enabling and of required passes (P11-P14)."""
+"""Sequential: passes in a row under the rules of enabling and of required passes."""
 
 from collections.abc import Iterable, Sequence
 
@@ -13,7 +13,7 @@ from relax_mlir.transform.required import Results, required_passes, results_of
 
 
 class Sequential(Pass):
-    """Passes in a row, nesting allowed; leaves out what the context does not enable (P11-P14).
+    """Passes in a row, nesting allowed; leaves out what the context does not enable.
 
     The module is copied once for all of them. Before each pass run those that it requires, and what
     these require; one whose result still stands, because nothing has changed the module since, is
@@ -58,7 +58,7 @@ class Sequential(Pass):
         return cls(passes_of(Pipeline.parse(pipeline)), opt_level, name)
 
     def execute(self, mod: IRModule, ctx: PassContext) -> None:
-        """Run the enabled passes, each after the passes that it requires (P14).
+        """Run the enabled passes, each after the passes that it requires.
 
         Raises:
             PassError: a pass failed.

@@ -1,4 +1,4 @@
-"""The passes `simplify-inference` and `simplify-known-statistics`: plain arithmetic (P22)."""
+"""The passes `simplify-inference` and `simplify-known-statistics`: plain arithmetic."""
 
 from collections.abc import Callable
 from functools import partial
@@ -20,7 +20,7 @@ _RULES: dict[str, tuple[Callable[..., ir.Value | None], bool]] = {
 
 
 def simplify_inference(module: ir.Operation) -> None:
-    """Write out batch and layer normalisation and dropout in simpler operations (P22).
+    """Write out batch and layer normalisation and dropout in simpler operations.
 
     The module is taken to be used for inference: `batch_norm` takes the running statistics whatever
     its attribute `training` says, and `dropout` changes nothing. An infinite factor of `batch_norm`

@@ -92,7 +92,7 @@ def buffer_decls(prefix: str, values: Sequence[ir.Value]) -> list[BufferDecl]:
 def integer_parameters(
     decls: Sequence[BufferDecl], calls: Sequence[TirCall], dims: Sequence[SymExpr] = ()
 ) -> list[str]:
-    """Return the symbols that a prim func in place of calls needs and no buffer of it binds (R22).
+    """Return the symbols that a prim func in place of calls needs and no buffer of it binds.
 
     Args:
         decls: its buffers.

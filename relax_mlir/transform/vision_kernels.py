@@ -1,4 +1,4 @@
-"""Operations on boxes and regions as the kernels that topi has of them (R21)."""
+"""Operations on boxes and regions as the kernels that topi has of them."""
 
 from collections.abc import Sequence
 from typing import Any

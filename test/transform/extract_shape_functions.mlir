@@ -1,7 +1,7 @@
 // RUN: relax-opt %s --extract-shape-functions --split-input-file | FileCheck %s
 
 // The shape that a function returns depends on a packed function of shapes: a caller that wants
-// only that calls a function of shapes (W2).
+// only that calls a function of shapes.
 
 !N = tensor<?xf32, #relax.dims<["n"], affine_map<()[s0] -> (s0)>>>
 !K = tensor<?xf32, #relax.dims<["k"], affine_map<()[s0] -> (s0)>>>

@@ -100,7 +100,7 @@ func.func @agree(%flag: tensor<i1>, %x: !N) -> tensor<?xf32> attributes {relax.f
 
 // -----
 
-// A callee of unknown rank is looked into with what the caller passes (W1).
+// A callee of unknown rank is looked into with what the caller passes.
 
 !U = tensor<*x!relax.any_dtype>
 !KM = tensor<?x?xf32, #relax.dims<["k", "m"], affine_map<()[s0, s1] -> (s0, s1)>>>

@@ -1,7 +1,7 @@
 // RUN: relax-opt %s --refine-shapes-backward --split-input-file | FileCheck %s
 // RUN: relax-opt %s --refine-shapes-backward=broadcast=false --split-input-file | FileCheck %s --check-prefix=SURE
 
-// The document's example: what is added to a tensor of shape (m, n) is one itself (A0).
+// The document's example: what is added to a tensor of shape (m, n) is one itself.
 
 !U = tensor<*x!relax.any_dtype>
 !MN = tensor<?x?xf32, #relax.dims<["m", "n"], affine_map<()[s0, s1] -> (s0, s1)>>>

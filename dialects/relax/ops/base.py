@@ -126,7 +126,7 @@ class ComputeOp(CheckedOp):
 
     @classmethod
     def result_type(cls, types: Sequence[ir.Type], attrs: dict[str, Any]) -> ir.Type:
-        """Return what the rule infers from the types as they are in the IR (R12).
+        """Return what the rule infers from the types as they are in the IR.
 
         Raises:
             InferError: an operand is not of its kind, or no run could satisfy them.

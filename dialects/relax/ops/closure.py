@@ -20,7 +20,7 @@ def _has_object_result(view: ir.OpView) -> bool:
 
 
 class LambdaOp(CheckedOp, name="lambda", traits=[ext.Pure]):
-    """A function written where it is used; its body sees the values around it (P22).
+    """A function written where it is used; its body sees the values around it.
 
     The block's arguments are its parameters; `relax.yield` gives its result. With the attribute
     `recursive` the first argument is the function itself. `LambdaLift` makes a function of the

@@ -1,4 +1,4 @@
-"""The language itself: constants, shapes, tuples, blocks, branches and calls (R02, R16-R18)."""
+"""The language itself: constants, shapes, tuples, blocks, branches and calls."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -15,7 +15,7 @@ from relax_mlir.dialects.verify import attribute, expect_parent, only_block, op_
 
 
 class ConstantOp(CheckedOp, name="constant", traits=[ext.Pure]):
-    """A tensor known at compile time; its elements live beside the module (decision 9)."""
+    """A tensor known at compile time; its elements live beside the module."""
 
     value: Any
     result: ext.Result[Any]
@@ -34,7 +34,7 @@ class ConstantOp(CheckedOp, name="constant", traits=[ext.Pure]):
 
 
 class ShapeExprOp(CheckedOp, name="shape_expr", traits=[ext.Pure]):
-    """A tuple of symbolic integers as a value; its type says which (V0 of R06)."""
+    """A tuple of symbolic integers as a value; its type says which."""
 
     result: ext.Result[Any]
 
@@ -111,7 +111,7 @@ class TupleGetItemOp(CheckedOp, name="tuple_get_item", traits=[ext.Pure]):
 
 
 class MatchCastOp(CheckedOp, name="match_cast"):
-    """Assert a type at run time (R08; `match_shape` in the design document).
+    """Assert a type at run time (`match_shape` in the design document).
 
     The symbols of the result type that were not bound before are bound by the value; everything
     else is checked. Works on tensors and on shape values. Not pure: later types depend on it.
@@ -133,7 +133,7 @@ class MatchCastOp(CheckedOp, name="match_cast"):
 
 
 class DataflowOp(CheckedOp, name="dataflow"):
-    """A block of pure bindings without control flow; what `relax.output` names escapes (R03)."""
+    """A block of pure bindings without control flow; what `relax.output` names escapes."""
 
     outputs: Sequence[ext.Result[Any]]
     body: ext.Region
@@ -148,7 +148,7 @@ class DataflowOp(CheckedOp, name="dataflow"):
             if reason:
                 inner.operation.location.emit_error(
                     f"'{inner.operation.name}' op {reason}; a dataflow block holds only pure "
-                    "bindings without control flow (R03), move it outside the block"
+                    "bindings without control flow, move it outside the block"
                 )
                 return False
         if len(op.operation.results) > 1:
@@ -222,7 +222,7 @@ class YieldOp(CheckedOp, name="yield", traits=[ir.IsTerminatorTrait]):
 
 
 class CallOp(CheckedOp, name="call"):
-    """Call another Relax function of the module; its shapes are checked in the callee (R14)."""
+    """Call another Relax function of the module; its shapes are checked in the callee."""
 
     args: ext.Operand[Any]
     callee: ir.FlatSymbolRefAttr
@@ -233,7 +233,7 @@ class CallOp(CheckedOp, name="call"):
 
 
 class CallTirOp(CheckedOp, name="call_tir", traits=[Computation]):
-    """Call a prim func in destination-passing style and return what it wrote (R16, R17).
+    """Call a prim func in destination-passing style and return what it wrote.
 
     Operand 0 is the output shape, or a tuple of shapes for several outputs; operand 1 the tuple of
     arguments. They are passed in order, the fresh outputs after them, then those of `tir_vars`.
@@ -261,7 +261,7 @@ class CallDpsPackedOp(CheckedOp, name="call_dps_packed", traits=[Computation]):
 
 
 class CallPackedOp(CheckedOp, name="call_packed"):
-    """Call a packed function that may do anything (R18)."""
+    """Call a packed function that may do anything."""
 
     args: ext.Operand[Any]
     func: ir.StringAttr

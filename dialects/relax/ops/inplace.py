@@ -1,4 +1,4 @@
-"""Calls that may write their results over their arguments (R18).
+"""Calls that may write their results over their arguments.
 
 They are pure: what they are given is overwritten only where nobody looks at it any more, and copied
 first where somebody does, so that a program means the same whichever happens. A parameter of the

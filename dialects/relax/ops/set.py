@@ -1,4 +1,4 @@
-"""Set operations: results whose shape depends on the data (W3 of R09)."""
+"""Set operations: results whose shape depends on the data."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -1,6 +1,6 @@
 """Recognising attention: products, scores, softmax row by row, and the sum of values.
 
-The nests are those that a legaliser writes one after the other (decision 8); what goes between them
+The nests are those that a legaliser writes one after the other; what goes between them
 is used by nobody else, so that one kernel need only ever hold a block of it.
 """
 

@@ -1,7 +1,7 @@
 """Copies from places that data or a quotient says: runs of adjacent elements as vectors.
 
 The outer loops find where a run begins, as take, gather_nd, tile and flip have it along other axes
-than the last; the run itself is vector code as that of any other nest (decision 8).
+than the last; the run itself is vector code as that of any other nest.
 """
 
 from dataclasses import dataclass, field

@@ -2,7 +2,7 @@
 
 Along one iterator the store walks adjacent elements. What is read there is a vector that a shuffle
 rearranges where the places are a linear function of it, else a gather. Stores at places that data
-says keep the order of the iterators along which they may meet (decision 8).
+says keep the order of the iterators along which they may meet.
 """
 
 from dataclasses import dataclass, field

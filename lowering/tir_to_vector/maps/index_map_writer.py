@@ -1,4 +1,4 @@
-"""Vector code of maps whose lanes have places of their own (decision 8)."""
+"""Vector code of maps whose lanes have places of their own."""
 
 from collections.abc import Callable
 from contextlib import ExitStack

@@ -1,4 +1,4 @@
-"""Iterators of a nest whose indices divide: `v // c` makes two iterators of one (decision 8)."""
+"""Iterators of a nest whose indices divide: `v // c` makes two iterators of one."""
 
 from dataclasses import dataclass, field
 

@@ -1,4 +1,4 @@
-"""Lanes whose elements lie apart: every so manieth, backwards, or one by one (decision 8)."""
+"""Lanes whose elements lie apart: every so manieth, backwards, or one by one."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""Vector code of reductions whose lanes are read apart (decision 8)."""
+"""Vector code of reductions whose lanes are read apart."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""A reduction inside the loop that makes what it adds up: a store, and no load (decision 8)."""
+"""A reduction inside the loop that makes what it adds up: a store, and no load."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""Scans: what combines the elements up to each, in vectors of columns or along rows (decision 8).
+"""Scans: what combines the elements up to each, in vectors of columns or along rows.
 
 Along an axis that is not the last, lanes are columns, and every column is combined in order. Along
 the last axis a vector of elements is combined in itself, each lane with those 1, 2, 4... before

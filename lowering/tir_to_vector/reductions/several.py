@@ -3,7 +3,7 @@
 Lanes may be elements of the results, each of which combines in the order of the loops. Or they are
 steps of the reduction, whose values are combined at the end: what one operation combines in any
 order, and what conditions choose in the order of the steps, so that of equal ones that is taken
-which would have been without lanes (decision 8).
+which would have been without lanes.
 """
 
 from dataclasses import dataclass, field, replace

@@ -1,4 +1,4 @@
-"""Vector code of reductions of several values (decision 8)."""
+"""Vector code of reductions of several values."""
 
 from collections.abc import Sequence
 from contextlib import ExitStack

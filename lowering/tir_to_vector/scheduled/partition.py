@@ -1,4 +1,4 @@
-"""Predicates of split loops: they shorten loops at edges, and whole tiles run without any (G06).
+"""Predicates of split loops: they shorten loops at edges, and whole tiles run without any.
 
 A loop over `if i0 * 32 + i1 < n` becomes one of `min(32, n - i0 * 32)` steps. Around loops that
 may be shortened, a test whether they are whole chooses a copy in which they are, with known

@@ -1,4 +1,4 @@
-"""Programs scheduled by hand: loops run in the order and in the way that their kinds say (G06).
+"""Programs scheduled by hand: loops run in the order and in the way that their kinds say.
 
 Predicates become bounds, vectorized loops vector code, unrolled loops copies, parallel loops a
 region of threads; what a loop adds up in one place stays in registers.

@@ -42,7 +42,7 @@ def well_formed(node: Any, check_struct_info: bool = True) -> WellFormed:
     """Check a module, or one of its functions; true when it is well formed, else the reasons.
 
     Every operation by the rules of its dialect, then what no operation can see alone: that symbols
-    are bound where they are used, and calls fit what they call (R03, R14).
+    are bound where they are used, and calls fit what they call.
 
     Args:
         node: IRModule, or a function in one.

@@ -1,4 +1,4 @@
-"""A function as a graph for Graphviz: variables and operations, edges from arguments (G15)."""
+"""A function as a graph for Graphviz: variables and operations, edges from arguments."""
 
 from collections.abc import Iterator
 from typing import Any

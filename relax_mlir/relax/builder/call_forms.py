@@ -91,7 +91,7 @@ def _packed(m: Any, call: Call, operands: list[ir.Value], loc: ir.Location) -> i
     result = _result(m, call)
     pure = m._builder.current_block_is_dataflow() and isinstance(result, Shape)
     if not pure:
-        # The design document's opaque shape function has none: W2 of R09.
+        # A packed function that returns a shape is a shape function, which has no effects.
         m._builder._require_effects(f"call_packed('{call.op.global_symbol}')")
     name = "relax.call_pure_packed" if pure else "relax.call_packed"
     return _by_name(m, name, call.op, operands, result, loc)

@@ -135,7 +135,7 @@ class Core:
         if any(frame.kind == "dataflow" for frame in self._frames):
             raise BuilderError(
                 f"{what} may have effects or is control flow, which a dataflow block does not "
-                "hold; emit it outside of the block (R03)"
+                "hold; emit it outside of the block"
             )
 
     def _if(self, condition: ir.Value, loc: ir.Location) -> IfScope:

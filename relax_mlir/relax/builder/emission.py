@@ -43,7 +43,7 @@ class Emission(Core):
         )
 
     def emit_output(self, expr: Any, name_hint: str = "") -> Var:
-        """Bind an expression to a variable that leaves the dataflow block (R03).
+        """Bind an expression to a variable that leaves the dataflow block.
 
         Raises:
             BuilderError: no dataflow block is open, or a variable belongs to another scope.
@@ -67,7 +67,7 @@ class Emission(Core):
         return var
 
     def match_cast(self, value: Any, ty: Any, name_hint: str = "") -> Var:
-        """Bind a value under a type: new symbols get values, the rest is checked at run time (R08).
+        """Bind a value under a type: new symbols get values, the rest is checked at run time.
 
         Args:
             value: a tensor, shape, tuple or object.
@@ -87,7 +87,7 @@ class Emission(Core):
         return make_var(made, name, self._keep, frame, _is_dataflow(frame))
 
     def match_shape(self, value: Any, pattern: Sequence[Any], name_hint: str = "") -> Var:
-        """Bind a tensor or a shape under dimensions, as the design document has it (R08).
+        """Bind a tensor or a shape under dimensions, as the design document has it.
 
         Raises:
             ExprTypeError: it is neither a tensor nor a shape.
@@ -142,7 +142,7 @@ class Emission(Core):
         return self.emit(expr) if _is_computed(expr) else self.normalize(expr)
 
     def emit_func_output(self, output: Any, params: Any = None) -> None:
-        """Give the function its result, its last act (R20).
+        """Give the function its result, its last act.
 
         Args:
             output: an expression, or a sequence of them, which becomes a tuple.
@@ -158,7 +158,7 @@ class Emission(Core):
         self._function_scope.output(output, parameters_of(params))
 
     def call_te(self, func: Callable[..., Any], *args: Any, **kwargs: Any) -> Call:
-        """Return a call of the prim func that a tensor expression makes (R21, R22).
+        """Return a call of the prim func that a tensor expression makes.
 
         Args:
             func: makes te tensors from te tensors: `lambda A, B: te.compute(...)`.

@@ -106,7 +106,7 @@ def resolve(builder: Any, var: Var) -> ir.Value:
 
 
 def bind_symbols(frame: Frame, types: Iterable[ir.Type], values: Iterable[SymExpr] = ()) -> None:
-    """Note the symbols that values of these types, and integers, give their values (R08)."""
+    """Note the symbols that values of these types, and integers, give their values."""
     if frame.symbols is not None:
         dims = [dim for type_ in types for dim in type_dims(type_)]
         frame.symbols |= bound_symbols([*dims, *values], frame.symbols)

@@ -81,7 +81,7 @@ def _isolate(block: ir.Block) -> None:
 
 
 def content_key(op: ir.Operation) -> bytes:
-    """Return what two functions have equal that differ in name at most (R21)."""
+    """Return what two functions have equal that differ in name at most."""
     name = op.attributes["sym_name"]
     with op.context:
         op.attributes["sym_name"] = ir.StringAttr.get("_")

@@ -14,7 +14,7 @@ class ModuleFunctions(Emission):
     """The methods of a builder that take functions as wholes."""
 
     def add_func(self, func: Any, func_name: str) -> GlobalVar:
-        """Add a function to the module; one that is there already in all but name is found (R21).
+        """Add a function to the module; one that is there already in all but name is found.
 
         Args:
             func: a view, an operation, the module of one function that `R.function` or

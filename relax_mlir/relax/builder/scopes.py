@@ -181,7 +181,7 @@ class DataflowScope:
         builder = self._builder
         outer = builder._frame()
         if any(frame.kind == "dataflow" for frame in builder._frames):
-            raise BuilderError("a dataflow block cannot stand inside another (R03)")
+            raise BuilderError("a dataflow block cannot stand inside another")
         op = ir.Operation.create("relax.dataflow", regions=1, loc=self._place, ip=False)
         builder._begin(op)
         block = op.regions[0].blocks.append()

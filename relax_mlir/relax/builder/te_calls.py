@@ -1,4 +1,4 @@
-"""Tensor expressions in a builder: arguments to te tensors, results to `call_tir` (R21, R22).
+"""Tensor expressions in a builder: arguments to te tensors, results to `call_tir`.
 
 What it needs of `relax_mlir.te`:
 
@@ -33,7 +33,7 @@ def _te() -> Any:
 
 
 def te_tensor(expr: Expr, name: str = "", te: Any = None) -> Any:
-    """Return a te tensor that stands for an expression: a placeholder of its shape and dtype (R21).
+    """Return a te tensor that stands for an expression: a placeholder of its shape and dtype.
 
     Raises:
         ExprTypeError: the expression is no tensor.
@@ -117,7 +117,7 @@ def call_te(
 
 
 def as_call(builder: Any, value: Any) -> Any:
-    """Return the call of the prim func of a te tensor; anything else unchanged (R21).
+    """Return the call of the prim func of a te tensor; anything else unchanged.
 
     Its inputs are the tensors made by `te_tensor`.
     """
@@ -171,7 +171,7 @@ def _call(
 
 
 def _extra_symbols(func: ir.Operation) -> list[str]:
-    """Return the symbols that a prim func takes as integers after its buffers (R22)."""
+    """Return the symbols that a prim func takes as integers after its buffers."""
     if "arg_attrs" not in func.attributes:
         return []
     found = []

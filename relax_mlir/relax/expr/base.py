@@ -15,7 +15,7 @@ from relax_mlir.relax.expr.types import (
 
 
 class Expr:
-    """An expression of a Relax program (R02).
+    """An expression of a Relax program.
 
     Either a view of what stands in a module, then `mlir_value` is its MLIR value, or one that has
     been written but not emitted, such as `x + 1`. A view copies nothing: its fields are read from
@@ -66,7 +66,7 @@ class Expr:
 
     @property
     def checked_type(self) -> Type:
-        """The type without dimensions: rank and dtype (R05)."""
+        """The type without dimensions: rank and dtype."""
         return without_shape(self.ty)
 
     @property
@@ -76,14 +76,14 @@ class Expr:
 
     @property
     def shape_(self) -> "Expr | None":
-        """The shape field: a ShapeExpr (V0), an expression (V1), or None (V2) (R06)."""
+        """The shape field: a ShapeExpr (V0), an expression (V1), or None (V2)."""
         from relax_mlir.relax.expr.shapes import get_shape_of
 
         return get_shape_of(self)
 
     @property
     def shape(self) -> "Expr":
-        """The shape as an expression; where it is not known, `relax.op.shape_of(self)` (R12).
+        """The shape as an expression; where it is not known, `relax.op.shape_of(self)`.
 
         Raises:
             ExprTypeError: this is no tensor.

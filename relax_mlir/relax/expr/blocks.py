@@ -1,4 +1,4 @@
-"""Bindings, the blocks that they stand in, and sequences of blocks (R02, R03)."""
+"""Bindings, the blocks that they stand in, and sequences of blocks."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -72,7 +72,7 @@ class VarBinding(Binding):
 
 
 class MatchCast(Binding):
-    """`var = R.match_cast(value, ty)`: symbols of the type that are new are bound (R08).
+    """`var = R.match_cast(value, ty)`: symbols of the type that are new are bound.
 
     The design document's `MatchShape(value, pattern, var)` is the same.
     """
@@ -171,7 +171,7 @@ class BindingBlock:
 
 
 class DataflowBlock(BindingBlock):
-    """Bindings without effects or control flow: a computational graph (R03)."""
+    """Bindings without effects or control flow: a computational graph."""
 
     __slots__ = ("_op",)
 

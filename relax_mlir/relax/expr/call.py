@@ -71,7 +71,7 @@ class Attrs(dict[str, Any]):
 
 
 class Call(OperationExpr):
-    """A call: of an operation, a function of the module, a packed function or a closure (R02).
+    """A call: of an operation, a function of the module, a packed function or a closure.
 
     Attributes of a view are read from MLIR. `relax.call_tir` has the arguments that TVM's has: the
     function, then the tuple of tensors; its output shapes are those of its type.

@@ -1,4 +1,4 @@
-"""Functions as expressions: Relax functions, prim funcs (R02)."""
+"""Functions as expressions: Relax functions, prim funcs."""
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
@@ -99,7 +99,7 @@ class BaseFunc(Expr):
 
 
 class Function(BaseFunc):
-    """A Relax function: parameters, and a sequence of blocks of bindings (R02).
+    """A Relax function: parameters, and a sequence of blocks of bindings.
 
     `Function(params, body)` with expressions not emitted yet is what `BlockBuilder.add_func` takes.
     """

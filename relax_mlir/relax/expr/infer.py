@@ -1,4 +1,4 @@
-"""Types of expressions that have not been emitted: the rules of the dialect, asked ahead (R12)."""
+"""Types of expressions that have not been emitted: the rules of the dialect, asked ahead."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -47,7 +47,7 @@ class Id:
 
 
 class Var(Expr):
-    """A variable: `Var("x", R.Tensor(("n", 4), "float32"))` (R02).
+    """A variable: `Var("x", R.Tensor(("n", 4), "float32"))`.
 
     The design document's `Var("x", [n, 4], DynTensorType(2, "float32"))` is the same.
     """
@@ -121,7 +121,7 @@ class Var(Expr):
 
 
 class DataflowVar(Var):
-    """A variable that is visible in its dataflow block only (R02, R03)."""
+    """A variable that is visible in its dataflow block only."""
 
     __slots__ = ()
 
@@ -149,7 +149,7 @@ def value_name(value: ir.Value) -> str:
 
 
 class GlobalVar(Expr):
-    """The name of a function of the module; calling it makes a call (R02)."""
+    """The name of a function of the module; calling it makes a call."""
 
     __slots__ = ("_name",)
 
@@ -168,7 +168,7 @@ class GlobalVar(Expr):
 
 
 class ExternFunc(Expr):
-    """The name of a packed function, found when the program runs (R02)."""
+    """The name of a packed function, found when the program runs."""
 
     __slots__ = ("attrs", "global_symbol")
 

@@ -130,7 +130,7 @@ def escaped(value: ir.Value) -> ir.Value | None:
 
 
 def is_local(value: ir.Value) -> bool:
-    """Whether a value is visible in its dataflow block only (R03)."""
+    """Whether a value is visible in its dataflow block only."""
     op = defining_op(value)
     if op is None:
         return False

@@ -1,4 +1,4 @@
-"""The one answer to what the shape of an expression is: known, computed, or unknown (R06)."""
+"""The one answer to what the shape of an expression is: known, computed, or unknown."""
 
 from typing import Any
 

@@ -17,7 +17,7 @@ from relax_mlir.script.markers import Marker
 
 
 class Type:
-    """Base of the types of expressions (R05); immutable, equal when structurally equal."""
+    """Base of the types of expressions; immutable, equal when structurally equal."""
 
     __slots__ = ()
 
@@ -162,7 +162,7 @@ class TupleType(Type):
 
 
 class ObjectType(Type):
-    """Any run-time value (C3 of R10)."""
+    """Any run-time value."""
 
     __slots__ = ()
 
@@ -226,7 +226,7 @@ class FuncType(Type):
 
 
 def DynTensorType(ndim: int = -1, dtype: Any = None) -> TensorType:
-    """Return the type of a tensor without its shape, as the design document has it (R05)."""
+    """Return the type of a tensor without its shape, as the design document has it."""
     return TensorType(None, dtype, ndim)
 
 
@@ -260,7 +260,7 @@ def from_mlir(type_: ir.Type) -> Type:
 
 
 def without_shape(type_: Type) -> Type:
-    """Return a type without dimensions: what the design document's `checked_type_` holds (R05)."""
+    """Return a type without dimensions: what the design document's `checked_type_` holds."""
     if isinstance(type_, TensorType):
         return TensorType(None, type_.dtype, type_.ndim)
     if isinstance(type_, ShapeType):

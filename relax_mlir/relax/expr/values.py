@@ -70,7 +70,7 @@ class Constant(_Leaf):
 
 
 class ShapeExpr(_Leaf):
-    """A tuple of symbolic integers as a value: `ShapeExpr((n, 4))` (R02, R07)."""
+    """A tuple of symbolic integers as a value: `ShapeExpr((n, 4))`."""
 
     __slots__ = ()
 

@@ -1,4 +1,4 @@
-"""Visitors and mutators of Relax programs, as TVM's people write them (R19)."""
+"""Visitors and mutators of Relax programs, as TVM's people write them."""
 
 import difflib
 import warnings

@@ -17,7 +17,7 @@ from relax_mlir.relax.expr_functor.mutator import PyExprMutator
 
 
 class DataflowMutator(PyExprMutator):
-    """A mutator whose methods are called for what is inside of dataflow blocks only (R19).
+    """A mutator whose methods are called for what is inside of dataflow blocks only.
 
     What is around them stays as it is; blocks in branches are visited. The values that a block
     gives out may be computed in another way, but keep their number and their types.

@@ -28,7 +28,7 @@ from relax_mlir.relax.expr_functor.rewriting import Rewriting
 
 
 class PyExprMutator(Rewriting):
-    """Rewrites Relax functions; override `visit_call_`, `visit_var_binding_`, ... (R19).
+    """Rewrites Relax functions; override `visit_call_`, `visit_var_binding_`, ....
 
     `visit_expr(func)` returns the function itself when nothing changed, else a new function that
     is in no module; `builder_.update_func(name, func)` puts it into the builder's module. What a

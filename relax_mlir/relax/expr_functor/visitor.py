@@ -34,7 +34,7 @@ from relax_mlir.relax.expr_functor.functor import bounded_depth, method_of
 
 
 class PyExprVisitor:
-    """Visits expressions; override `visit_call_`, `visit_var_binding_`, ... (R19).
+    """Visits expressions; override `visit_call_`, `visit_var_binding_`, ....
 
     Each method's default visits the parts, so an override calls `super()` or visits them itself.
     Bindings come one after the other: depth of recursion is that of branches in branches, however

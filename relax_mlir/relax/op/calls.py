@@ -1,4 +1,4 @@
-"""Calls that are no computation of the table: prim funcs, packed functions, closures (R16-R18)."""
+"""Calls that are no computation of the table: prim funcs, packed functions, closures."""
 
 import operator
 from collections.abc import Iterable
@@ -17,7 +17,7 @@ from relax_mlir.relax.expr.values import ShapeExpr, Tuple
 def call_tir(
     gvar: Any, args: Any, out_sinfo: Any = None, tir_vars: Any = None, *, out_ty: Any = None
 ) -> Call:
-    """Return a call of a prim func: allocate outputs, call, give the outputs (R16, R17).
+    """Return a call of a prim func: allocate outputs, call, give the outputs.
 
     Args:
         gvar: the prim func, a GlobalVar or its name.
@@ -38,7 +38,7 @@ def call_tir(
 
 
 def call_tir_dyn(gvar: Any, args: Any, out_sinfo: Any, tir_vars: Any) -> Call:
-    """Return `call_tir` with symbolic integers, as the design document calls it (R17)."""
+    """Return `call_tir` with symbolic integers, as the design document calls it."""
     return call_tir(gvar, args, out_sinfo, tir_vars)
 
 
@@ -141,7 +141,7 @@ def _result(types: Any) -> list[Type]:
 
 
 def call_packed(func: Any, *args: Any, sinfo_args: Any = None, ty_args: Any = None) -> Call:
-    """Return a call of a packed function that may do anything (R18).
+    """Return a call of a packed function that may do anything.
 
     Args:
         func: its name, or an ExternFunc.
@@ -159,7 +159,7 @@ def call_pure_packed(func: Any, *args: Any, sinfo_args: Any = None, ty_args: Any
 
 
 def shape_of(x: Any) -> Call:
-    """Return the shape of a tensor as the program finds it when it runs (R12)."""
+    """Return the shape of a tensor as the program finds it when it runs."""
     x = convert(x)
     if not isinstance(x.ty, TensorType):
         raise ExprTypeError(f"only tensors have a shape, this is {x.ty}")

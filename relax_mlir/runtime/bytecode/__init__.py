@@ -1,1 +1,1 @@
-"""The bytecode: its instructions and builtins, and Python functions made of it (V09-V14)."""
+"""The bytecode: its instructions and builtins, and Python functions made of it."""

@@ -39,7 +39,7 @@ def _builtin(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
 
 @_builtin()
 def alloc_storage(size: Any, device: Any = "cpu", *rest: Any) -> Storage:
-    """Return aligned storage of `size` bytes (an int or a 1-tuple); VMState may come first (V04).
+    """Return aligned storage of `size` bytes (an int or a 1-tuple); VMState may come first.
 
     In a VM, `storage_function` of its state takes this one's place.
 
@@ -66,7 +66,7 @@ def storage_function(state: VMState) -> Callable[..., Storage]:
 
 @_builtin()
 def alloc_tensor(storage: Storage, offset: Any, shape: Any, dtype: Any = "float32") -> np.ndarray:
-    """Return a tensor over `storage` at `offset`; (storage, shape, offset) works too (V04).
+    """Return a tensor over `storage` at `offset`; (storage, shape, offset) works too.
 
     Raises:
         VMError: the tensor does not fit its storage, or a dimension is negative.
@@ -90,7 +90,7 @@ def alloc_tensor(storage: Storage, offset: Any, shape: Any, dtype: Any = "float3
 
 @_builtin()
 def storage_size(shape: tuple[int, ...], dtype: str) -> int:
-    """Return the bytes of a tensor whose shape only run time knows (V1 of R06).
+    """Return the bytes of a tensor whose shape only run time knows.
 
     Raises:
         ArgumentTypeError: not a shape.
@@ -182,7 +182,7 @@ def to_int(value: Any) -> int:
 
 @_builtin()
 def truth(value: Any) -> bool:
-    """Return the condition of an `if`: a bool, or a tensor of one element (V07)."""
+    """Return the condition of an `if`: a bool, or a tensor of one element."""
     if type(value) is bool:
         return value
     if isinstance(value, ndarray):
@@ -288,7 +288,7 @@ def unique(
     return_counts: Any = False,
     axis: int | None = None,
 ) -> Any:
-    """Return the distinct elements, ascending or in order of first occurrence (R09).
+    """Return the distinct elements, ascending or in order of first occurrence.
 
     With index, inverse or counts asked for, the result is a tuple, numpy's order.
     """
@@ -316,7 +316,7 @@ def nonzero(tensor: np.ndarray) -> np.ndarray:
 
 @_builtin("vm.call_tir_dyn", PREFIX + "call_tir_dyn")
 def call_tir_dyn(func: Any, *args: Any) -> Any:
-    """Call `func` with the last argument, a shape, unpacked into integers (V06)."""
+    """Call `func` with the last argument, a shape, unpacked into integers."""
     if type(func) is str:
         from relax_mlir.runtime.registry import get_global_func
 
@@ -330,7 +330,7 @@ def call_tir_dyn(func: Any, *args: Any) -> Any:
 
 @_builtin("vm.binary_broadcast_shape_infer", PREFIX + "binary_broadcast_shape_infer")
 def binary_broadcast_shape_infer(a: Any, b: Any) -> tuple[int, ...]:
-    """Return the shape that two shapes (or tensors) broadcast to (V06).
+    """Return the shape that two shapes (or tensors) broadcast to.
 
     Raises:
         ShapeMismatchError: they do not broadcast.

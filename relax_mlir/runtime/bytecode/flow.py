@@ -1,4 +1,4 @@
-"""How control flows in a function's bytecode, and which registers are defined where (V10)."""
+"""How control flows in a function's bytecode, and which registers are defined where."""
 
 from collections.abc import Sequence
 

@@ -3,7 +3,7 @@
 import enum
 from dataclasses import dataclass
 
-# Names of registers that are not registers; both fit the 56 value bits (V08).
+# Names of registers that are not registers; both fit the 56 value bits.
 VOID_REGISTER = 0x00EC66FE0321975A
 VM_STATE_REGISTER = 0x008D14FA4379015C
 
@@ -14,7 +14,7 @@ IMMEDIATE_MAX = (1 << (_VALUE_BITS - 1)) - 1
 
 
 class Opcode(enum.IntEnum):
-    """What an instruction does (V07)."""
+    """What an instruction does."""
 
     CALL = 1
     RET = 2

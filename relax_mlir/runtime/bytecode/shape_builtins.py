@@ -40,13 +40,13 @@ def _dims(value: Any, context: str) -> tuple:
 
 @_builtin
 def alloc_shape_heap(size: int) -> np.ndarray:
-    """Return the int64 array that holds the run-time values of a function's symbols (V05)."""
+    """Return the int64 array that holds the run-time values of a function's symbols."""
     return _zeros(size, _I64)
 
 
 @_builtin
 def store_shape(value: Any, heap: np.ndarray, *slots: int) -> None:
-    """Store the dimensions of a tensor, a shape or one int in the heap; slot -1 is skipped (V05).
+    """Store the dimensions of a tensor, a shape or one int in the heap; slot -1 is skipped.
 
     Raises:
         ShapeMismatchError: the value has another number of dimensions than there are slots, or one
@@ -78,7 +78,7 @@ def bind_symbol(
     dim: str,
     symbol: str,
 ) -> None:
-    """Store the symbol that a dimension of the form `symbol * factor + rest` determines (R08).
+    """Store the symbol that a dimension of the form `symbol * factor + rest` determines.
 
     Args:
         value: tensor, shape or integer.
@@ -117,7 +117,7 @@ def bind_symbol(
 def check_bounds(
     heap: np.ndarray, slot: int, low: int, high: int, context: str, symbol: str, source: str
 ) -> None:
-    """Check the value of a symbol against what the program declares of it (R07).
+    """Check the value of a symbol against what the program declares of it.
 
     Raises:
         ShapeMismatchError: it is below `low` or above `high`.
@@ -132,7 +132,7 @@ def check_bounds(
 
 @_builtin
 def load_shape(heap: np.ndarray, *slots: int) -> tuple[int, ...]:
-    """Return the shape made of these heap slots (V05)."""
+    """Return the shape made of these heap slots."""
     item = heap.item
     return tuple([item(slot) for slot in slots])
 

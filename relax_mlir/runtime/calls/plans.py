@@ -1,4 +1,4 @@
-"""What a straight function of the bytecode comes to for arguments of given shapes (V14).
+"""What a straight function of the bytecode comes to for arguments of given shapes.
 
 Which tensors it makes and which native functions it calls on what is then known, and code that
 knows no Python can do it (`plan_code.py`).

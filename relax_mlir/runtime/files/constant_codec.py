@@ -1,4 +1,4 @@
-"""Constants in an executable's file: JSON that describes them, and their bytes (V12)."""
+"""Constants in an executable's file: JSON that describes them, and their bytes."""
 
 from collections.abc import Mapping
 from typing import Any

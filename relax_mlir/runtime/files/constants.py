@@ -1,4 +1,4 @@
-"""The constants of a loaded executable: views of its file, checked before their first use (V11)."""
+"""The constants of a loaded executable: views of its file, checked before their first use."""
 
 import threading
 from collections.abc import Iterable, Iterator, Sequence

@@ -1,4 +1,4 @@
-"""Weights in a safetensors file: arrays by name, nothing that could run (V12).
+"""Weights in a safetensors file: arrays by name, nothing that could run.
 
 Layout: the header's size (8 bytes, little-endian), a JSON object that gives each name a dtype, a
 shape and a byte range, then the bytes, without holes.

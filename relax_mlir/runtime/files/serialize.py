@@ -1,4 +1,4 @@
-"""The executable's file: a versioned header, checked sections, raw aligned data; no pickle (V12).
+"""The executable's file: a versioned header, checked sections, raw aligned data; no pickle.
 
 Layout, little-endian: magic, version, number of sections, file size, CRC of header and table;
 then per section name, offset, size, CRC; then the sections, each at a multiple of 64 bytes, zeros

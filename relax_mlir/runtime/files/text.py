@@ -1,4 +1,4 @@
-"""An executable as text and as a Python program that builds it again (V13)."""
+"""An executable as text and as a Python program that builds it again."""
 
 from typing import Any
 
@@ -31,7 +31,7 @@ def stats(executable: Executable) -> str:
 
 
 def _memory(executable: Executable) -> list[str]:
-    """Return a line for each native function that needs memory of its own (V04)."""
+    """Return a line for each native function that needs memory of its own."""
     return [
         f"  Memory of {name}: {planned} bytes; {unplanned} without planning, {needed} at one time"
         for name, (planned, unplanned, needed) in executable.metadata.get("memory", {}).items()

@@ -1,1 +1,1 @@
-"""The graph executor: a static function as a list of calls on memory planned once (G11)."""
+"""The graph executor: a static function as a list of calls on memory planned once."""

@@ -1,4 +1,4 @@
-"""The graph executor: a static function as a list of calls on memory planned once (G11)."""
+"""The graph executor: a static function as a list of calls on memory planned once."""
 
 import json
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""The graph executor as people use it (G11)."""
+"""The graph executor as people use it."""
 
 from collections.abc import Callable
 from typing import Any

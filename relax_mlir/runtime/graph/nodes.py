@@ -1,4 +1,4 @@
-"""The graph of a static function: its bytecode as nodes, storage ids and shapes, as JSON (G11)."""
+"""The graph of a static function: its bytecode as nodes, storage ids and shapes, as JSON."""
 
 import json
 from dataclasses import dataclass

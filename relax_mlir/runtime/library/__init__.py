@@ -1,4 +1,4 @@
-"""Computations on whatever shapes and dtypes arrive: what only run time knows ends here (D0)."""
+"""Computations on whatever shapes and dtypes arrive: what only run time knows ends here."""
 
 from collections.abc import Callable
 from typing import Any

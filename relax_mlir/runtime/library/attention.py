@@ -1,4 +1,4 @@
-"""Attention, losses and questions about tensors on whatever shapes and dtypes arrive (D0)."""
+"""Attention, losses and questions about tensors on whatever shapes and dtypes arrive."""
 
 import math
 from collections.abc import Callable

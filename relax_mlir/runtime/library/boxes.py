@@ -1,4 +1,4 @@
-"""Boxes that detectors predict, of whatever shapes and dtypes arrive (D0)."""
+"""Boxes that detectors predict, of whatever shapes and dtypes arrive."""
 
 from collections.abc import Callable, Sequence
 from typing import Any

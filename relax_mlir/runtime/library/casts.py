@@ -1,4 +1,4 @@
-"""Casts of whatever shapes and dtypes arrive (D0)."""
+"""Casts of whatever shapes and dtypes arrive."""
 
 from collections.abc import Callable
 from typing import Any

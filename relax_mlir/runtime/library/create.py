@@ -1,4 +1,4 @@
-"""Making tensors of whatever shapes and dtypes run time asks for (D0)."""
+"""Making tensors of whatever shapes and dtypes run time asks for."""
 
 from collections.abc import Callable, Sequence
 from typing import Any

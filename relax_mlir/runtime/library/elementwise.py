@@ -1,4 +1,4 @@
-"""Elementwise functions on whatever shapes and dtypes arrive (D0)."""
+"""Elementwise functions on whatever shapes and dtypes arrive."""
 
 import math
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Images in another size, of whatever shapes and dtypes arrive (D0)."""
+"""Images in another size, of whatever shapes and dtypes arrive."""
 
 import math
 from collections.abc import Callable, Sequence

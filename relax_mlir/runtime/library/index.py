@@ -1,4 +1,4 @@
-"""Reading and writing at indices (D0), and the check of indices that compiled kernels rely on."""
+"""Reading and writing at indices, and the check of indices that compiled kernels rely on."""
 
 from collections.abc import Callable, Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""Contractions on whatever shapes and dtypes arrive (D0)."""
+"""Contractions on whatever shapes and dtypes arrive."""
 
 import re
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Rearranging tensors of whatever ranks and dtypes arrive (D0)."""
+"""Rearranging tensors of whatever ranks and dtypes arrive."""
 
 import math
 from collections.abc import Callable, Sequence

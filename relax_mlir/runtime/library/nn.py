@@ -1,4 +1,4 @@
-"""Convolution, pooling and dropout on whatever shapes and dtypes arrive (D0)."""
+"""Convolution, pooling and dropout on whatever shapes and dtypes arrive."""
 
 import itertools
 import math

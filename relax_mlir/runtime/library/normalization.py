@@ -1,4 +1,4 @@
-"""Softmax and normalisation on whatever shapes and dtypes arrive (D0)."""
+"""Softmax and normalisation on whatever shapes and dtypes arrive."""
 
 import math
 from collections.abc import Callable, Sequence

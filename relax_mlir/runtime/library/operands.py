@@ -1,4 +1,4 @@
-"""What the functions of the library ask of their arguments, in one place (D0)."""
+"""What the functions of the library ask of their arguments, in one place."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""Quantising and dequantising of whatever shapes and dtypes arrive (D0)."""
+"""Quantising and dequantising of whatever shapes and dtypes arrive."""
 
 from collections.abc import Callable
 from typing import Any

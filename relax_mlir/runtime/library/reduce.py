@@ -1,4 +1,4 @@
-"""Reductions and scans on whatever shapes and dtypes arrive (D0)."""
+"""Reductions and scans on whatever shapes and dtypes arrive."""
 
 import math
 from collections.abc import Callable, Sequence

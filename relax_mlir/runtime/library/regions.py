@@ -1,4 +1,4 @@
-"""Regions of images cut into bins, of whatever shapes and dtypes arrive (D0)."""
+"""Regions of images cut into bins, of whatever shapes and dtypes arrive."""
 
 from collections.abc import Callable
 from typing import Any

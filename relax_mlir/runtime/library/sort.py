@@ -1,4 +1,4 @@
-"""Sorting, searching and sets on whatever shapes and dtypes arrive (D0).
+"""Sorting, searching and sets on whatever shapes and dtypes arrive.
 
 NaN is greater than every number; equal elements keep their order.
 """

@@ -1,1 +1,1 @@
-"""How long kernels take, what they compute and move, and what the machine can do (G12)."""
+"""How long kernels take, what they compute and move, and what the machine can do."""

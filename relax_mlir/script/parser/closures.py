@@ -1,4 +1,4 @@
-"""Functions as values: defined inside functions, passed around, and called (P22)."""
+"""Functions as values: defined inside functions, passed around, and called."""
 
 import ast
 from collections.abc import Sequence

@@ -216,7 +216,7 @@ def _call_packed(
     else:
         result = T.object_type()
     if p.in_dataflow and not pure:
-        # The design document's opaque shape function: W2 of R09.
+        # A packed function that returns a shape is a shape function, which has no effects.
         if not isinstance(result, Shape):
             p.scope.fail(
                 node,

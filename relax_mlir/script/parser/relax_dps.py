@@ -1,4 +1,4 @@
-"""Destination-passing calls: call_tir as the design document has it and as TVM (R16, R17)."""
+"""Destination-passing calls: call_tir as the design document has it and as TVM."""
 
 import ast
 from collections.abc import Sequence

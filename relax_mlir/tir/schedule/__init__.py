@@ -1,4 +1,4 @@
-"""Schedules of prim funcs: primitives that change how they compute, recorded as traces (G06)."""
+"""Schedules of prim funcs: primitives that change how they compute, recorded as traces."""
 
 from relax_mlir.errors import ScheduleError
 from relax_mlir.tir.schedule.handles import BlockRV, ExprRV, LoopRV, SBlockRV

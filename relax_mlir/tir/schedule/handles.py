@@ -1,4 +1,4 @@
-"""Random variables of a schedule: what its primitives take and give (G06)."""
+"""Random variables of a schedule: what its primitives take and give."""
 
 from relax_mlir.tir.prim_expr import Leaf
 

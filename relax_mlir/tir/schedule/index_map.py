@@ -1,4 +1,4 @@
-"""`IndexMap`: how indices of one space become indices of another one (G06)."""
+"""`IndexMap`: how indices of one space become indices of another one."""
 
 import inspect
 import keyword

@@ -1,4 +1,4 @@
-"""The record of a schedule: instructions with inputs, attributes, results and decisions (G06)."""
+"""The record of a schedule: instructions with inputs, attributes, results and decisions."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field

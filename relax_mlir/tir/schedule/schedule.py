@@ -1,4 +1,4 @@
-"""`Schedule`: a program, and the primitives that change the order in which it computes (G06)."""
+"""`Schedule`: a program, and the primitives that change the order in which it computes."""
 
 import random
 from typing import Any

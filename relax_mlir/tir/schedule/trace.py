@@ -13,7 +13,7 @@ DecisionProvider = Callable[[Instruction, list[Any], list[Any], Any], Any]
 
 
 class Trace:
-    """The instructions that a schedule was made by, and the decisions of those that sample (G06).
+    """The instructions that a schedule was made by, and the decisions of those that sample.
 
     `str(trace)` is a Python function that makes the schedule again.
 

@@ -1,4 +1,4 @@
-"""Passes over prim funcs by TVM's names: `tir.transform.UnrollLoop()` and its kin (P10)."""
+"""Passes over prim funcs by TVM's names: `tir.transform.UnrollLoop()` and its kin."""
 
 import importlib
 from collections.abc import Callable

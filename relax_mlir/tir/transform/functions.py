@@ -9,7 +9,7 @@ from relax_mlir.transform.per_function import is_skipped
 
 
 def prim_funcs(module: ir.Operation) -> Iterator[ir.OpView]:
-    """Yield the prim funcs of a module that have a body and want to be optimised (P09, P10)."""
+    """Yield the prim funcs of a module that have a body and want to be optimised."""
     for view in list(module.regions[0].blocks[0].operations):
         op = view.operation
         if op.name != "func.func" or "tir.prim_func" not in op.attributes:

@@ -1,4 +1,4 @@
-"""The runtime's library against numpy, and programs that leave shapes and dtypes to it (D0)."""
+"""The runtime's library against numpy, and programs that leave shapes and dtypes to it."""
 
 import math
 import subprocess

@@ -1,4 +1,4 @@
-"""Calls that may overwrite their arguments: only what nobody needs is overwritten (R18)."""
+"""Calls that may overwrite their arguments: only what nobody needs is overwritten."""
 
 import numpy as np
 import pytest

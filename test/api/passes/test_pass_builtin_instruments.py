@@ -1,4 +1,4 @@
-"""The instruments that come with it (P35, P36): each does what its one sentence says."""
+"""The instruments that come with it: each does what its one sentence says."""
 
 import io
 import json

@@ -1,4 +1,4 @@
-"""Pass classes and decorators: P07-P10, P18, P19, P21, value semantics and errors."""
+"""Pass classes and decorators: what each may change, value semantics and errors."""
 
 import gc
 
@@ -57,7 +57,7 @@ def test_what_is_taken_out_of_a_module_keeps_it(text):
 
 
 class TestModulePass:
-    """P08: a module pass may do anything to the module."""
+    """A module pass may do anything to the module."""
 
     def test_adds_a_function(self, mod):
         @module_pass(opt_level=2, name="AddAbs")
@@ -117,7 +117,7 @@ class TestModulePass:
 
 
 class TestFunctionPass:
-    """P09, P10: one function at a time."""
+    """One function at a time."""
 
     def test_sees_every_relax_function_and_no_prim_func(self, mod):
         seen = []
@@ -284,7 +284,7 @@ class TestFunctionPass:
 
 
 class TestDecorators:
-    """P18: on functions and on classes."""
+    """Decorators on functions and on classes."""
 
     @pytest.mark.parametrize(
         ("decorator", "kind"),

@@ -1,4 +1,4 @@
-"""What a PassContext carries for passes and their callers: config and diagnostics (P03, P23)."""
+"""What a PassContext carries for passes and their callers: config and diagnostics."""
 
 import pytest
 from pass_programs import MAIN
@@ -17,7 +17,7 @@ def mod() -> IRModule:
 
 
 class TestDiagnostics:
-    """P03: `diag_ctx` collects what is reported while passes run."""
+    """`diag_ctx` collects what is reported while passes run."""
 
     @staticmethod
     def complain(severity):
@@ -65,7 +65,7 @@ class TestDiagnostics:
 
 
 class TestConfig:
-    """P23: options have a key, a type, a default and a description."""
+    """Options have a key, a type, a default and a description."""
 
     @pytest.fixture(autouse=True)
     def options(self):

@@ -1,4 +1,4 @@
-"""PassContext and Sequential: the rules P02-P06, P11-P15, P23, one by one."""
+"""PassContext and Sequential: their rules, one by one."""
 
 import threading
 import warnings

@@ -1,4 +1,4 @@
-"""DataflowBlockPass: what a pass over one block may do and may not; Create* helpers (P17)."""
+"""DataflowBlockPass: what a pass over one block may do and may not; Create* helpers."""
 
 import pytest
 

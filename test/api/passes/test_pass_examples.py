@@ -1,4 +1,4 @@
-"""The design documents' examples of passes, with their outputs checked (P19-P21)."""
+"""The design documents' examples of passes, with their outputs checked."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Instruments: the rules P24-P35, one by one."""
+"""Instruments: their rules, one by one."""
 
 import io
 
@@ -388,7 +388,7 @@ def test_p34_a_failure_leaves_no_instruments(old_fails, new_fails, expected):
 
 
 class TestTiming:
-    """P35: the timing instrument."""
+    """The timing instrument."""
 
     def test_tree(self, mod):
         timing = PassTimingInstrument()
@@ -431,7 +431,7 @@ class TestTiming:
 
 
 class TestPrinting:
-    """P35: the printing instruments."""
+    """The printing instruments."""
 
     @pytest.mark.parametrize(
         ("make", "expected"),

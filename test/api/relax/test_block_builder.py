@@ -46,7 +46,7 @@ def test_perceptron_with_any_batch(batch: int) -> None:
 
 
 def test_example_of_the_document() -> None:
-    """The document's staging example, in today's spelling (R20)."""
+    """The document's staging example, in today's spelling."""
     bb = relax.BlockBuilder()
     n, m = tir.Var("n"), tir.Var("m")
     x = relax.Var("x", [n, m], relax.DynTensorType(2, "float32"))
@@ -193,7 +193,7 @@ def test_match_cast_and_match_shape() -> None:
 
 
 def test_bindings_written_out() -> None:
-    """The document's binding classes as a person writes them (R02)."""
+    """The document's binding classes as a person writes them."""
     n, m = tir.Var("n"), tir.Var("m")
     bb = relax.BlockBuilder()
     x = relax.Var("x", R.Tensor(ndim=2, dtype="float32"))
@@ -211,7 +211,7 @@ def test_bindings_written_out() -> None:
 
 
 def test_call_forms() -> None:
-    """Prim funcs, packed functions, other functions, closures (R16-R18)."""
+    """Prim funcs, packed functions, other functions, closures."""
     prim = from_source("""
 @T.prim_func
 def add_k(A: T.Buffer((n,), "float32"), B: T.Buffer((n,), "float32"), k: T.int64):
@@ -319,7 +319,7 @@ def test_loops() -> None:
 
 
 def test_in_place_calls() -> None:
-    """`call_tir_inplace` writes over an argument that nobody uses after it (R18)."""
+    """`call_tir_inplace` writes over an argument that nobody uses after it."""
     prim = from_source("""
 @T.prim_func
 def add_one(A: T.Buffer((4,), "float32")):

@@ -1,4 +1,4 @@
-"""Misuse of `relax.BlockBuilder` gives the documented errors, and leaves the module whole (R20)."""
+"""Misuse of `relax.BlockBuilder` gives the documented errors, and leaves the module whole."""
 
 import gc
 from collections.abc import Callable

@@ -19,7 +19,7 @@ def run(mod: IRModule, *args: object, name: str = "main") -> object:
 
 
 def test_functions_are_found_again() -> None:
-    """Identical prim funcs are one (R21); another of that name gets a name of its own."""
+    """Identical prim funcs are one; another of that name gets a name of its own."""
     text = """
 @T.prim_func
 def {name}(A: T.Buffer((4,), "float32"), B: T.Buffer((4,), "float32")):
@@ -207,7 +207,7 @@ def test_reuse_of_parameters_in_another_function() -> None:
 
 
 def test_many_bindings_and_deep_expressions() -> None:
-    """Neither the number of bindings nor the depth of an expression is recursed over (R19)."""
+    """Neither the number of bindings nor the depth of an expression is recursed over."""
     bb = relax.BlockBuilder()
     x = relax.Var("x", tensor("n"))
     deep: relax.Expr = x

@@ -1,4 +1,4 @@
-"""How a builder takes tensor expressions in: arguments, names, symbols of no buffer (R21, R22)."""
+"""How a builder takes tensor expressions in: arguments, names, symbols of no buffer."""
 
 from typing import Any
 
@@ -44,7 +44,7 @@ def test_identical_prim_funcs_are_one() -> None:
 
 
 def test_symbols_of_no_buffer_are_passed() -> None:
-    """The document's `2 * floordiv(m, 2)`: no dimension gives `m`, so the call passes it (R22)."""
+    """The document's `2 * floordiv(m, 2)`: no dimension gives `m`, so the call passes it."""
     n, m = tir.Var("n"), tir.Var("m")
     bb = relax.BlockBuilder()
     x = relax.Var("x", R.Tensor((n, m), "float32"))

@@ -1,4 +1,4 @@
-"""`relax.build`: shapes at run time, computed, matched, asserted, and refused (R05-R09, V05)."""
+"""`relax.build`: shapes at run time, computed, matched, asserted, and refused."""
 
 from typing import Any
 

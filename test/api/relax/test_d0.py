@@ -1,4 +1,4 @@
-"""Programs whose shapes and dtypes only run time knows, and kernels compiled then (D0 of R11)."""
+"""Programs whose shapes and dtypes only run time knows, and kernels compiled then."""
 
 import threading
 
@@ -225,7 +225,7 @@ UNCOMPARABLE = [
 @pytest.mark.parametrize("how", ["library", "cache"])
 @pytest.mark.parametrize(("name", "declared", "cases"), UNCOMPARABLE, ids=lambda v: str(v)[:8])
 def test_broadcast_that_only_run_time_can_decide(name, declared, cases, how, request) -> None:
-    """Symbols that cannot be compared broadcast when they are equal or one of them is 1 (R12)."""
+    """Symbols that cannot be compared broadcast when they are equal or one of them is 1."""
     request.getfixturevalue(how)
     params = ", ".join(
         f'{v}: R.Tensor({d}, "float32")' for v, d in zip("xy", declared, strict=True)

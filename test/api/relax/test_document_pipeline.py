@@ -1,4 +1,4 @@
-"""The pipelines of the two documents: what is enabled, what it does and computes (P19, P20)."""
+"""The pipelines of the two documents: what is enabled, what it does and computes."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ def test_fold_scale_axis_is_a_sequence(module, expected):
     assert "multiply" not in operations(result)
     assert "reshape" not in operations(result)
     check(result, expected)
-    # Called directly it runs whatever the level (P13); in a Sequential the level decides.
+    # Called directly it runs whatever the level; in a Sequential the level decides.
     assert operations(fold(simple)).count("multiply") > 3
     assert operations(folded(simple)).count("multiply") == 3
 

@@ -1,4 +1,4 @@
-"""Views of programs as the AST classes of TVM (R02), their types and shape field (R05, R06)."""
+"""Views of programs as the AST classes of TVM, their types and shape field."""
 
 import gc
 import inspect

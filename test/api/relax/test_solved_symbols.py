@@ -1,4 +1,4 @@
-"""Symbols inside expressions: solved where that works, else checked once they are bound (R08)."""
+"""Symbols inside expressions: solved where that works, else checked once they are bound."""
 
 import numpy as np
 import pytest

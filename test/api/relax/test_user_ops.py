@@ -1,4 +1,4 @@
-"""Operations and shape rules of users' own: `register_op`, `register_op_attr` (R12)."""
+"""Operations and shape rules of users' own: `register_op`, `register_op_attr`."""
 
 import threading
 
@@ -88,7 +88,7 @@ def test_attributes_and_defaults() -> None:
 
 
 def test_shape_function_case() -> None:
-    """V1: the shape is computed by a packed function, and the kernel compiled for what it gives."""
+    """The shape is computed by a packed function, and the kernel compiled for what it gives."""
     body = 'def main(x: R.Tensor(("n",), "float32"), y: R.Tensor(dtype="float32", ndim=1)): ' \
         "return R.test_sums(x, R.unique(y))"  # fmt: skip
     twos = np.array([2, 2, 3], np.float32)

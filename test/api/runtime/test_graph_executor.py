@@ -1,4 +1,4 @@
-"""The graph executor (G11): the study guide's simplenet, graphs, inputs, outputs, refusals."""
+"""The graph executor: the study guide's simplenet, graphs, inputs, outputs, refusals."""
 
 import json
 from typing import Any

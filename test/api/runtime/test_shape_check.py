@@ -1,4 +1,4 @@
-"""`ShapeCheck`: no pass forgets a shape; what finds one that does (D2 of R13)."""
+"""`ShapeCheck`: no pass forgets a shape; what finds one that does."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The design document's programs parse as they stand there (R02-R12, R16-R18, R22)."""
+"""The design document's programs parse as they stand there."""
 
 import numpy as np
 import pytest
@@ -21,7 +21,7 @@ def test_match_shape_of_a_tensor_and_of_a_shape() -> None:
 
 
 def test_annotation_adds_what_inference_did_not_know() -> None:
-    # R.log of R.Tensor[_, _] says nothing, so the annotated sum is asserted at run time (A0).
+    # R.log of R.Tensor[_, _] says nothing, so the annotated sum is asserted at run time.
     before, after = assembly(from_source(BEFORE_AFTER)).split("@after")
     assert '"relax.match_cast"' in before
     assert '"relax.match_cast"' not in after

@@ -1,4 +1,4 @@
-"""Programs as TVM prints them are read, mean the same and print in its spelling (R04, R21)."""
+"""Programs as TVM prints them are read, mean the same and print in its spelling."""
 
 # ruff: noqa: E501
 

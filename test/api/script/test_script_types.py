@@ -1,4 +1,4 @@
-"""Annotations: three spellings of one type, and all kinds (R04-R07)."""
+"""Annotations: three spellings of one type, and all kinds."""
 
 import pytest
 

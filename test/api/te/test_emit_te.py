@@ -1,4 +1,4 @@
-"""`bb.emit_te`, `call_te`, `te_tensor` and `emit` of a tensor, over the real te (R21, R22)."""
+"""`bb.emit_te`, `call_te`, `te_tensor` and `emit` of a tensor, over the real te."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ def run(bb: relax.BlockBuilder, *args: Any) -> Any:
 
 
 def test_the_documents_program() -> None:
-    """`x + 1` by the library, `te_tensor` of it, a te function over both (R21)."""
+    """`x + 1` by the library, `te_tensor` of it, a te function over both."""
     bb = relax.BlockBuilder()
     n, m = tir.Var("n"), tir.Var("m")
     x = relax.Var("x", R.Tensor((n, m), "float32"))
@@ -40,7 +40,7 @@ def test_the_documents_program() -> None:
 
 
 def test_the_documents_dynamic_case() -> None:
-    """`2 * floordiv(m, 2)`: `m` goes with the call as one more argument (R22)."""
+    """`2 * floordiv(m, 2)`: `m` goes with the call as one more argument."""
 
     @T.prim_func(private=True)
     def ewise_fun(a: T.handle, b: T.handle, m: T.int64) -> None:

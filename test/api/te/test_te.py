@@ -19,7 +19,7 @@ X = random(5, 7)
 
 
 def test_the_documents_elementwise_function() -> None:
-    """`te.create_prim_func` gives what a person writes by hand (R21)."""
+    """`te.create_prim_func` gives what a person writes by hand."""
 
     @T.prim_func
     def tir_element_wise(a: T.handle, c: T.handle) -> None:
@@ -74,7 +74,7 @@ def test_stages_are_blocks() -> None:
 
 
 def test_symbols_of_no_buffer_become_parameters() -> None:
-    """The document's `2 * floordiv(m, 2)`: `m` is passed (R22)."""
+    """The document's `2 * floordiv(m, 2)`: `m` is passed."""
     n, m, p = te.var("n"), te.var("m"), te.size_var("p")
     A = te.placeholder((n, 2 * tir.floordiv(m, 2)), name="A")
     B = te.compute(A.shape, lambda i, j: A[i, j] + p, name="B")

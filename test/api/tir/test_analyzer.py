@@ -1,4 +1,4 @@
-"""`arith.Analyzer`: what it proves holds, and what the documents want proved is proved (R07)."""
+"""`arith.Analyzer`: what it proves holds, and what the documents want proved is proved."""
 
 import pytest
 from hypothesis import given, settings

@@ -4,7 +4,7 @@
 #m = #relax.dims<["m"], affine_map<()[s0] -> (s0)>>
 #nm = #relax.dims<["m", "n"], affine_map<()[s0, s1] -> (s0 * s1)>>
 
-// Calls of one operation on equal types share a prim func (R21).
+// Calls of one operation on equal types share a prim func.
 // CHECK-LABEL: func.func @shared(
 // CHECK: "relax.call_tir"(%{{.*}}) {callee = @exp}
 // CHECK: "relax.call_tir"(%{{.*}}) {callee = @exp}
@@ -14,7 +14,7 @@ func.func @shared(%x: tensor<?xf32, #n>) -> tensor<?xf32, #n> attributes {relax.
   return %b : tensor<?xf32, #n>
 }
 
-// Symbols that no dimension binds by itself become integers of the prim func (R17).
+// Symbols that no dimension binds by itself become integers of the prim func.
 // CHECK-LABEL: func.func @integers(
 // CHECK: "relax.call_tir"(%{{.*}}) {callee = @log, tir_vars = #relax.dims<["m", "n"], #{{.*}}>}
 func.func @integers(%s: !relax.shape<#relax.dims<["m", "n"], affine_map<()[s0, s1] -> (s0, s1)>>>, %x: tensor<?xf32, #nm>) -> tensor<?xf32, #nm> attributes {relax.function} {
@@ -22,7 +22,7 @@ func.func @integers(%s: !relax.shape<#relax.dims<["m", "n"], affine_map<()[s0, s
   return %a : tensor<?xf32, #nm>
 }
 
-// What only run time knows is the library's (D0 of R11): unknown shape, rank or dtype, ...
+// What only run time knows is the library's: unknown shape, rank or dtype, ...
 // CHECK-LABEL: func.func @unknown(
 // CHECK: "relax.call_pure_packed"(%{{.*}}) {func = "vm.op.exp"} : (tuple<tensor<?xf32>>) -> tensor<?xf32>
 // CHECK: "relax.call_pure_packed"(%{{.*}}) {func = "vm.op.softmax", static_args = [-1]} : (tuple<tensor<*x!relax.any_dtype>>) -> tensor<*x!relax.any_dtype>

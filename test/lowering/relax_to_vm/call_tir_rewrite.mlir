@@ -62,7 +62,7 @@ func.func @returned_tuple(%x: !Tn) -> tuple<!Tn, tensor<?xi64, #n>> attributes {
   return %y : tuple<!Tn, tensor<?xi64, #n>>
 }
 
-// The integers of tir_vars come after the outputs (R17).
+// The integers of tir_vars come after the outputs.
 // CHECK-LABEL: func.func @integers(
 // CHECK: %[[Y:.*]] = "relax.alloc_tensor"
 // CHECK-NEXT: %[[ARGS:.*]] = builtin.unrealized_conversion_cast %{{.*}}, %[[Y]] :
@@ -86,7 +86,7 @@ func.func @packed(%x: !Tn) -> tensor<?x4xf16, #n4> attributes {relax.function} {
   return %y : tensor<?x4xf16, #n4>
 }
 
-// A shape that other code computed (V1).
+// A shape that other code computed.
 // CHECK-LABEL: func.func @computed_shape(
 // CHECK-SAME: %[[S:[a-z0-9]+]]: !relax.shape<2 : i64>
 // CHECK-NEXT: %[[Y:.*]] = "relax.alloc_tensor"(%[[S]]) {dtype = "float32"} : (!relax.shape<2 : i64>) -> tensor<?x?xf32>

@@ -23,7 +23,7 @@ func.func @returned(%x: tensor<?x4xf32, #n4>) -> tensor<?x4xf32, #n4> attributes
   return %y : tensor<?x4xf32, #n4>
 }
 
-// The size of a shape that other code computed is asked for at run time (V1).
+// The size of a shape that other code computed is asked for at run time.
 // CHECK-LABEL: func.func @computed_shape(
 // CHECK-SAME: %[[S:.*]]: !relax.shape<2 : i64>
 // CHECK-NEXT: %[[A:.*]] = builtin.unrealized_conversion_cast %[[S]]

@@ -92,7 +92,7 @@ func.func @integer(%x: tensor<?xf32, #n>) -> i64 attributes {relax.function} {
   return %v : i64
 }
 
-// match_cast of a tensor: kind, new symbols, then what was known (R08).
+// match_cast of a tensor: kind, new symbols, then what was known.
 // CHECK-LABEL: func.func @match_tensor(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<?xf32>, %[[Y:[a-z0-9]+]]: tensor<*x!relax.any_dtype>)
 // CHECK: "vm.store_shape"(%[[X]], %[[H:.*]]) {slots = array<i64: 0>}
