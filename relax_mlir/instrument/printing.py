@@ -10,7 +10,7 @@ from relax_mlir.instrument.nesting import PairedInstrument
 
 if TYPE_CHECKING:
     from relax_mlir.ir.module import IRModule
-    from relax_mlir.transform.info import PassInfo
+    from relax_mlir.transform.infra.info import PassInfo
 
 
 class PassPrintingInstrument(PassInstrument):
@@ -121,7 +121,7 @@ def print_module(title: str, mod: "IRModule", file: TextIO | None = None) -> Non
 
 
 def _hash(mod: "IRModule") -> str:
-    from relax_mlir.transform.program_hash import fingerprint
+    from relax_mlir.transform.infra.program_hash import fingerprint
 
     return fingerprint(mod.mlir_module)
 

@@ -10,7 +10,7 @@ from relax_mlir.instrument.nesting import PairedInstrument
 
 if TYPE_CHECKING:
     from relax_mlir.ir.module import IRModule
-    from relax_mlir.transform.info import PassInfo
+    from relax_mlir.transform.infra.info import PassInfo
 
 
 @dataclass(frozen=True)

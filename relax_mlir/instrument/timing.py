@@ -11,7 +11,7 @@ from relax_mlir.instrument.base import PassInstrument
 
 if TYPE_CHECKING:
     from relax_mlir.ir.module import IRModule
-    from relax_mlir.transform.info import PassInfo
+    from relax_mlir.transform.infra.info import PassInfo
 
 
 @dataclass

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.dialect import Dims
 from relax_mlir.dialects.relax.symbolic import SymExpr
-from relax_mlir.transform.outline_native import ARENA
+from relax_mlir.transform.outline.outline_native import ARENA
 
 
 @dataclass(frozen=True)

@@ -24,8 +24,8 @@ from relax_mlir.lowering.tir_to_vector.slow_kernels import tell, told
 from relax_mlir.relax.working_copy import constants_of
 from relax_mlir.runtime.executable import Executable
 from relax_mlir.runtime.files.serialize import dump
-from relax_mlir.transform import config
-from relax_mlir.transform.context import PassContext
+from relax_mlir.transform.infra import config
+from relax_mlir.transform.infra.context import PassContext
 
 _SUFFIX = ".relaxexe"
 # In a kept executable's metadata: the lines that its build told.

@@ -22,12 +22,11 @@ from relax_mlir.relax.working_copy import working_copy
 from relax_mlir.runtime.exec_builder import ExecBuilder
 from relax_mlir.runtime.executable import Executable, NativeObject
 from relax_mlir.target import current_or_host
-from relax_mlir.transform import config, registry
-from relax_mlir.transform.context import PassContext
-from relax_mlir.transform.execution import verified_later
-from relax_mlir.transform.interrupt import interruptible
-from relax_mlir.transform.passes import Pass, mlir
-from relax_mlir.transform.reproducer import recorded, remaining
+from relax_mlir.transform.infra import config, registry
+from relax_mlir.transform.infra.context import PassContext
+from relax_mlir.transform.infra.execution import interruptible, verified_later
+from relax_mlir.transform.infra.passes import Pass, mlir
+from relax_mlir.transform.infra.reproducer import recorded, remaining
 
 # Where there is a compiler, what programs leave to the runtime's library may use it.
 enable()

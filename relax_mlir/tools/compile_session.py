@@ -20,13 +20,13 @@ from relax_mlir.tools.compile_flags import KINDS
 from relax_mlir.tools.flags import Options, UsageError
 from relax_mlir.tools.opt_instruments import Watch
 from relax_mlir.tools.sources import Source
-from relax_mlir.transform import config, registry
-from relax_mlir.transform.builder import build as check_passes
-from relax_mlir.transform.context import DEFAULT_OPT_LEVEL, PassContext
-from relax_mlir.transform.diagnostics import Diagnostic, DiagnosticContext
-from relax_mlir.transform.execution import Execution
-from relax_mlir.transform.options import split_top_level
-from relax_mlir.transform.pipeline import Pipeline, parse_steps
+from relax_mlir.transform.infra import config, registry
+from relax_mlir.transform.infra.context import DEFAULT_OPT_LEVEL, PassContext
+from relax_mlir.transform.infra.diagnostics import Diagnostic, DiagnosticContext
+from relax_mlir.transform.infra.execution import Execution
+from relax_mlir.transform.infra.pass_manager import build as check_passes
+from relax_mlir.transform.pipeline.options import split_top_level
+from relax_mlir.transform.pipeline.tree import Pipeline, parse_steps
 
 
 class Session:

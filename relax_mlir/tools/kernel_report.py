@@ -17,8 +17,8 @@ from relax_mlir.lowering.tir_to_vector.slow_kernels import silence
 from relax_mlir.lowering.walk import named
 from relax_mlir.relax import pipeline as builds
 from relax_mlir.tools.kernel_runs import Runs, Timing
-from relax_mlir.transform.context import PassContext
-from relax_mlir.transform.pack_weights import packed_weights
+from relax_mlir.transform.infra.context import PassContext
+from relax_mlir.transform.packing.pack_weights import packed_weights
 
 # What a nest of a class reaches of the FMA peak when nothing disturbs it.
 _SHARES = {"contraction": 0.95, "window": 0.9, "attention": 0.75}

@@ -89,7 +89,7 @@ def usage() -> str:
 
 def _unknown(word: str, name: str) -> UsageError:
     # Only now are the passes' names worth loading.
-    from relax_mlir.transform import registry, upstream
+    from relax_mlir.transform.infra import registry, upstream
 
     candidates = [
         *(flag.name for flag in FLAGS),

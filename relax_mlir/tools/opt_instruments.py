@@ -9,13 +9,13 @@ from relax_mlir import instrument
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.ir.module import IRModule
 from relax_mlir.tools.flags import Options, UsageError
-from relax_mlir.transform import config
-from relax_mlir.transform.builder import passes_of
-from relax_mlir.transform.context import PassContext
-from relax_mlir.transform.diagnostics import Diagnostic, DiagnosticContext
-from relax_mlir.transform.pipeline import Pipeline
-from relax_mlir.transform.reproducer import remaining
-from relax_mlir.transform.sequential import Sequential
+from relax_mlir.transform.infra import config
+from relax_mlir.transform.infra.context import PassContext
+from relax_mlir.transform.infra.diagnostics import Diagnostic, DiagnosticContext
+from relax_mlir.transform.infra.pass_manager import passes_of
+from relax_mlir.transform.infra.reproducer import remaining
+from relax_mlir.transform.infra.sequential import Sequential
+from relax_mlir.transform.pipeline.tree import Pipeline
 
 FLAGS = (
     "time-passes",

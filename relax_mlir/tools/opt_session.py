@@ -16,11 +16,11 @@ from relax_mlir.tools import expected, opt_instruments, output, reading
 from relax_mlir.tools.opt_flags import Options
 from relax_mlir.tools.opt_instruments import Stepwise
 from relax_mlir.tools.sources import Source
-from relax_mlir.transform.builder import build, nest_implicitly
-from relax_mlir.transform.diagnostics import Diagnostic
-from relax_mlir.transform.execution import Execution
-from relax_mlir.transform.pipeline import Pipeline, Step
-from relax_mlir.transform.reproducer import read_pipeline, remarks_of
+from relax_mlir.transform.infra.diagnostics import Diagnostic
+from relax_mlir.transform.infra.execution import Execution
+from relax_mlir.transform.infra.pass_manager import build, nest_implicitly
+from relax_mlir.transform.infra.reproducer import read_pipeline, remarks_of
+from relax_mlir.transform.pipeline.tree import Pipeline, Step
 
 
 class Session:

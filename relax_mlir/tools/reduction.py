@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.errors import RelaxMLIRError
 from relax_mlir.ir.module import IRModule
-from relax_mlir.transform import registry
-from relax_mlir.transform.context import PassContext
-from relax_mlir.transform.passes import Pass, mlir
-from relax_mlir.transform.program_hash import fingerprint
+from relax_mlir.transform.infra import registry
+from relax_mlir.transform.infra.context import PassContext
+from relax_mlir.transform.infra.passes import Pass, mlir
+from relax_mlir.transform.infra.program_hash import fingerprint
 
 IsInteresting = Callable[[IRModule], bool]
 _CLEAN_UPS = ("ToNonDataflow", "DeadCodeElimination", "symbol-dce", "canonicalize", "cse")

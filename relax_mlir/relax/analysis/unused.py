@@ -6,7 +6,7 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.ir.module import IRModule
 from relax_mlir.relax.analysis.scopes import function_op, relax_functions
 from relax_mlir.relax.expr import Function
-from relax_mlir.transform.dead_code_elimination import remove_unused
+from relax_mlir.transform.relax.dead_code_elimination import remove_unused
 
 
 def remove_all_unused(node: Any) -> Any:

@@ -12,7 +12,7 @@ from relax_mlir.relax.expr.places import canonical, defining_op, is_binding, ter
 from relax_mlir.relax.expr_functor.dataflow_outputs import add_outputs
 from relax_mlir.relax.expr_functor.edit import Edit, erase_unused
 from relax_mlir.relax.expr_functor.edit_builder import EditBuilder
-from relax_mlir.transform.effects import is_pure
+from relax_mlir.transform.relax.effects import is_pure
 
 
 class DataflowBlockRewrite:

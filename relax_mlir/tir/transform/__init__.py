@@ -27,10 +27,10 @@ def __getattr__(name: str) -> Callable[..., Any]:
     if name in _EXPORTS:
         value = getattr(importlib.import_module(f"{package}.{_EXPORTS[name]}"), name)
     elif name in _NAMES:
-        entry = importlib.import_module("relax_mlir.transform.registry").find(name)
+        entry = importlib.import_module("relax_mlir.transform.infra.registry").find(name)
         value = entry.make
     elif name == "prim_func_pass":
-        value = importlib.import_module("relax_mlir.transform.decorators").prim_func_pass
+        value = importlib.import_module("relax_mlir.transform.infra.decorators").prim_func_pass
     else:
         if name in REFUSED:
             raise AttributeError(f"tir.transform has no pass {name}: {REFUSED[name]}", name=name)

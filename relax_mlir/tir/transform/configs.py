@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from relax_mlir.transform.config import register_config_option
+from relax_mlir.transform.infra.config import register_config_option
 
 UNROLL_LOOP = "tir.UnrollLoop"
 LOOP_PARTITION = "tir.LoopPartition"

@@ -20,7 +20,7 @@ from relax_mlir.tir.transform.configs import (
     UnrollLoopConfig,
 )
 from relax_mlir.tir.transform.functions import each_prim_func
-from relax_mlir.transform.context import PassContext
+from relax_mlir.transform.infra.context import PassContext
 
 arith = submodule("dialects.arith")
 

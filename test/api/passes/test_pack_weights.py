@@ -16,7 +16,7 @@ from relax_mlir.lowering.tir_to_vector import team
 from relax_mlir.lowering.tir_to_vector.plan import classify
 from relax_mlir.relax.pipeline import lower
 from relax_mlir.script import relax as R
-from relax_mlir.transform.pack_weights import packed_weights
+from relax_mlir.transform.packing.pack_weights import packed_weights
 
 
 def bound(op: str, shape: tuple, w: np.ndarray) -> IRModule:

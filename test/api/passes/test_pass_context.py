@@ -11,7 +11,7 @@ from relax_mlir.errors import PipelineError
 from relax_mlir.instrument import pass_instrument
 from relax_mlir.ir.module import IRModule
 from relax_mlir.transform import PassContext, Sequential, module_pass
-from relax_mlir.transform.registry import register_pass, unregister_pass
+from relax_mlir.transform.infra.registry import register_pass, unregister_pass
 
 
 @pytest.fixture

@@ -11,7 +11,8 @@ from relax_mlir import tir
 from relax_mlir.lowering import PASSES
 from relax_mlir.lowering.pass_spec import PassSpec
 from relax_mlir.tir.transform.refused import REFUSED
-from relax_mlir.transform.registry import TRANSFORM_PASSES, flag_of
+from relax_mlir.transform.infra.registry import flag_of
+from relax_mlir.transform.table import TRANSFORM_PASSES
 
 TABLE = {**PASSES, **TRANSFORM_PASSES}
 LIT_TESTS = {

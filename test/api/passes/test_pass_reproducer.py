@@ -20,8 +20,8 @@ from relax_mlir.transform import (
     mlir,
     module_pass,
 )
-from relax_mlir.transform.registry import register_pass, unregister_pass
-from relax_mlir.transform.reproducer import read_pipeline, write_reproducer
+from relax_mlir.transform.infra.registry import register_pass, unregister_pass
+from relax_mlir.transform.infra.reproducer import read_pipeline, write_reproducer
 
 TEXT = """
 func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> attributes {relax.function} {

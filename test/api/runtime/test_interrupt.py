@@ -13,7 +13,7 @@ from relax_mlir.errors import PassError
 from relax_mlir.ir.module import IRModule
 from relax_mlir.tools import relax_opt
 from relax_mlir.transform import module_pass
-from relax_mlir.transform.registry import register_pass, unregister_pass
+from relax_mlir.transform.infra.registry import register_pass, unregister_pass
 
 TEXT = """
 func.func @f(%x: tensor<2xf32>) -> tensor<2xf32> attributes {relax.function} {

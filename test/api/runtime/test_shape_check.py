@@ -63,7 +63,7 @@ def test_no_pass_of_a_build_forgets_a_shape() -> None:
 def test_no_pass_forgets_a_shape(name) -> None:
     check = ShapeCheck()
     with PassContext(opt_level=3, instruments=[check]):
-        transform.registry.get_pass(name)(PROGRAM)
+        transform.get_pass(name)(PROGRAM)
     assert check.compared
 
 
@@ -112,7 +112,7 @@ def test_a_pass_that_fails_leaves_nothing_behind() -> None:
     with PassContext(instruments=[check]):
         with pytest.raises(Exception, match="no"):
             fail(PROGRAM)
-        transform.registry.get_pass("InferType")(PROGRAM)
+        transform.get_pass("InferType")(PROGRAM)
     assert not check._before
 
 

@@ -11,7 +11,7 @@ from relax_mlir.ir.module import IRModule
 from relax_mlir.script import ir as I
 from relax_mlir.script import tir as T
 from relax_mlir.tir.transform.table import TIR_PASSES
-from relax_mlir.transform.registry import get_pass
+from relax_mlir.transform.infra.registry import get_pass
 
 NAMES = [spec.name for spec in TIR_PASSES.values()]
 CONFIG = {

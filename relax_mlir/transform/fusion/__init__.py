@@ -1,0 +1,1 @@
+"""Fusion: chains of kernels, epilogues of contractions, attention."""

@@ -1,0 +1,1 @@
+"""The pass infrastructure: contexts, kinds of passes, the registry of passes by name."""

@@ -1,0 +1,191 @@
+"""`@module_pass`, `@function_pass` and their kin, on a function or on a class."""
+
+import functools
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from relax_mlir.errors import PassTypeError, PipelineError
+from relax_mlir.transform.infra.dataflow_block import DataflowBlockPass
+from relax_mlir.transform.infra.info import PassInfo
+from relax_mlir.transform.infra.passes import ModulePass, Pass, make_info
+from relax_mlir.transform.infra.per_function import FunctionPass, PrimFuncPass
+from relax_mlir.transform.infra.sequential import Sequential
+
+
+def module_pass(
+    pass_func: Callable[..., Any] | type | None = None,
+    opt_level: int | None = None,
+    name: str | None = None,
+    required: Sequence[str] | None = None,
+) -> Any:
+    """Make a module pass of `f(mod, ctx)` or of a class with `transform_module(self, mod, ctx)`.
+
+    Raises:
+        ValueError: no opt_level.
+        TypeError: `required` is no list, or what is decorated is not callable.
+    """
+    return _decorate(ModulePass, "transform_module", pass_func, opt_level, name, required)
+
+
+def function_pass(
+    pass_func: Callable[..., Any] | type | None = None,
+    opt_level: int | None = None,
+    name: str | None = None,
+    required: Sequence[str] | None = None,
+) -> Any:
+    """Make a function pass of `f(func, mod, ctx)` or of a class with `transform_function`.
+
+    Raises:
+        ValueError: no opt_level.
+        TypeError: `required` is no list, or what is decorated is not callable.
+    """
+    return _decorate(FunctionPass, "transform_function", pass_func, opt_level, name, required)
+
+
+def prim_func_pass(
+    pass_func: Callable[..., Any] | type | None = None,
+    opt_level: int | None = None,
+    name: str | None = None,
+    required: Sequence[str] | None = None,
+) -> Any:
+    """Make a pass over prim funcs of `f(func, mod, ctx)` or of a class with `transform_function`.
+
+    Raises:
+        ValueError: no opt_level.
+        TypeError: `required` is no list, or what is decorated is not callable.
+    """
+    return _decorate(PrimFuncPass, "transform_function", pass_func, opt_level, name, required)
+
+
+def dataflowblock_pass(
+    pass_func: Callable[..., Any] | type | None = None,
+    opt_level: int | None = None,
+    name: str | None = None,
+    required: Sequence[str] | None = None,
+) -> Any:
+    """Make a pass over dataflow blocks of `f(block, mod, ctx)`.
+
+    A class has the method `transform_dataflowblock(self, block, mod, ctx)`.
+
+    Raises:
+        ValueError: no opt_level.
+        TypeError: `required` is no list, or what is decorated is not callable.
+    """
+    return _decorate(
+        DataflowBlockPass, "transform_dataflowblock", pass_func, opt_level, name, required
+    )
+
+
+def CreateModulePass(
+    pass_func: Callable[..., Any], opt_level: int, name: str, required: Sequence[str] = ()
+) -> ModulePass:
+    """Return a module pass of `pass_func(mod, ctx)`."""
+    return ModulePass(pass_func, make_info(name, opt_level, required))
+
+
+def CreateFunctionPass(
+    pass_func: Callable[..., Any], opt_level: int, name: str, required: Sequence[str] = ()
+) -> FunctionPass:
+    """Return a function pass of `pass_func(func, mod, ctx)`."""
+    return FunctionPass(pass_func, make_info(name, opt_level, required))
+
+
+def CreatePrimFuncPass(
+    pass_func: Callable[..., Any], opt_level: int, name: str, required: Sequence[str] = ()
+) -> PrimFuncPass:
+    """Return a pass over prim funcs of `pass_func(func, mod, ctx)`."""
+    return PrimFuncPass(pass_func, make_info(name, opt_level, required))
+
+
+def CreateDataflowBlockPass(
+    pass_func: Callable[..., Any], opt_level: int, name: str, required: Sequence[str] = ()
+) -> DataflowBlockPass:
+    """Return a pass over dataflow blocks of `pass_func(block, mod, ctx)`."""
+    return DataflowBlockPass(pass_func, make_info(name, opt_level, required))
+
+
+def CreateSequentialPass(
+    passes: Sequence[Pass],
+    opt_level: int = 0,
+    name: str = "sequential",
+    required: Sequence[str] = (),
+) -> Sequential:
+    """Return the passes in a row as one."""
+    return Sequential(passes, opt_level, name, required)
+
+
+# What each kind of pass calls its function with.
+_CALLED_WITH = {
+    "transform_module": ("mod", "ctx"),
+    "transform_function": ("func", "mod", "ctx"),
+    "transform_dataflowblock": ("block", "mod", "ctx"),
+}
+
+
+def _decorate(
+    base: Any,
+    method: str,
+    pass_func: Callable[..., Any] | type | None,
+    opt_level: int | None,
+    name: str | None,
+    required: Sequence[str] | None,
+) -> Any:
+    if opt_level is None:
+        raise PipelineError("Please provide opt_level for the pass.")
+    if name is not None and not isinstance(name, str):
+        raise PassTypeError(f"the name of a pass is a str, got {type(name).__name__} {name!r}")
+    make_info(name or "", opt_level, required)
+
+    def decorate(target: Any) -> Any:
+        if not callable(target):
+            raise PassTypeError(f"pass_func must be a callable, got {type(target).__name__}")
+        info = make_info(
+            name or getattr(target, "__name__", type(target).__name__), opt_level, required
+        )
+        if isinstance(target, type):
+            return _wrap_class(base, method, target, info)
+        _check_arguments(target, info.name, _CALLED_WITH[method])
+        return base(target, info)
+
+    return decorate if pass_func is None else decorate(pass_func)
+
+
+def _check_arguments(function: Any, name: str, names: tuple[str, ...]) -> None:
+    """Raise TypeError unless a function can be called with arguments of those names, in order."""
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):
+        # Not every callable tells.
+        return
+    try:
+        signature.bind(*names)
+    except TypeError:
+        raise PassTypeError(
+            f"'{name}' takes {signature}, and is called with ({', '.join(names)})"
+        ) from None
+
+
+def _wrap_class(base: Any, method: str, wrapped: type, info: PassInfo) -> Any:
+    """Return a pass class that builds the user's object and runs its method."""
+    if not callable(getattr(wrapped, method, None)):
+        raise PassTypeError(f"class '{wrapped.__name__}' needs a method '{method}' to be a pass")
+    function = inspect.getattr_static(wrapped, method)
+    if inspect.isfunction(function):
+        _check_arguments(function, f"{wrapped.__name__}.{method}", ("self", *_CALLED_WITH[method]))
+
+    def init(self: Any, *args: Any, **kwargs: Any) -> None:
+        self.inner = wrapped(*args, **kwargs)
+        base.__init__(self, getattr(self.inner, method), info)
+
+    def fall_through(self: Any, attribute: str) -> Any:
+        # Only asked for what the pass itself lacks; `inner` itself is missing while copying.
+        if attribute == "inner":
+            raise AttributeError(attribute)
+        return getattr(self.inner, attribute)
+
+    made = type(wrapped.__name__, (base,), {"__init__": init, "__getattr__": fall_through})
+    functools.update_wrapper(made, wrapped, updated=())
+    # pickle and inspect look `__init__`'s arguments up through these.
+    made.__init__.__wrapped__ = wrapped.__init__
+    return made

@@ -1,0 +1,1 @@
+"""Calls of prim funcs as passes see them: elementwise and contraction kernels."""

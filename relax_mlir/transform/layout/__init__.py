@@ -1,0 +1,1 @@
+"""Layouts of images and weights, and scales folded into weights."""

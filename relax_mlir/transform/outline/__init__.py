@@ -1,0 +1,1 @@
+"""Outlining: runs of call_tir become one native function."""

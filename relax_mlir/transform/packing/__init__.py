@@ -1,0 +1,1 @@
+"""Packing of constant weights into the layouts that kernels read."""

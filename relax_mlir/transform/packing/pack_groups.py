@@ -1,0 +1,116 @@
+"""The pass `pack-groups`: constant kernels of convolutions as dot-product instructions want them.
+
+Where the target multiplies a few small numbers at once, a convolution's prim func gets its kernels
+with those of a few input channels beside each other as one more argument, and its block a note of
+how they lie. The original ones stay, for who would have others.
+"""
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.relax import types as T
+from relax_mlir.dialects.relax.constants import (
+    aligned,
+    constant_array,
+    constant_attribute,
+    constant_op,
+)
+from relax_mlir.lowering.tir_to_vector.convolution.given_groups import (
+    KERNEL_GROUPS,
+    grouped_kernels,
+    note_of,
+)
+from relax_mlir.lowering.tir_to_vector.convolution.image_copy import CopiedWindow, find_copied
+from relax_mlir.lowering.tir_to_vector.convolution.pattern import Convolution
+from relax_mlir.lowering.tir_to_vector.machine import Machine, dot_product_names
+from relax_mlir.lowering.tir_to_vector.plan import plan_function
+from relax_mlir.transform.kernels.calls import KernelMaker, TirCall, kernel_calls, match_call
+from relax_mlir.transform.kernels.contraction import nests_alone
+from relax_mlir.transform.packing.packed_operand import give_buffer
+from relax_mlir.transform.relax.effects import functions_to_optimize, written_values
+
+_DTYPES = ("int8", "uint8", "int16", "bfloat16")
+
+
+def pack_groups(
+    module: ir.Operation, vector_bits: int = 512, vector_registers: int = 32,
+    dot_products: str = "",
+) -> None:  # fmt: skip
+    """Put constant kernels of convolutions into groups of input channels, in place.
+
+    Args:
+        module: a `builtin.module`, after prim funcs have been fused.
+        vector_bits: width of a vector register of the target.
+        vector_registers: how many vector registers there are.
+        dot_products: names of instructions as `Machine.dot_products` has them, between commas.
+    """
+    dots = dot_product_names(dot_products)
+    if not dots:
+        return
+    packer = _Packer(module, Machine(vector_bits, vector_registers, dot_products=dots))
+    for function in functions_to_optimize(module):
+        packer.function(function)
+
+
+class _Packer:
+    def __init__(self, module: ir.Operation, machine: Machine) -> None:
+        self._machine = machine
+        self._kernels = KernelMaker(module)
+        # By the prim func's name its only convolution, None where it has none or several.
+        self._found: dict[str, CopiedWindow | None] = {}
+        # By the original's attribute and the note: what several calls share is made once.
+        self._constants: dict[tuple[str, tuple[int, ...]], ir.Attribute] = {}
+
+    def function(self, function: ir.Operation) -> None:
+        """Group the kernels of a function's convolutions."""
+        calls = kernel_calls(function)
+        written = written_values(function) if calls else set()
+        for op in calls:
+            call = match_call(op, self._kernels.symbols)
+            if call is None or not any(_is_kernel(value) for value in call.arguments):
+                continue
+            if nests_alone(call, views=True):
+                self._pack(call, written)
+
+    def _pack(self, call: TirCall, written: set[ir.Value]) -> None:
+        found = self._only_convolution(call)
+        if found is None or found.grouped is None:
+            return
+        window = found.found
+        kernels, parameters = window.kernel.buffer, list(call.callee.entry_block.arguments)
+        position = parameters.index(kernels) if kernels in parameters else -1
+        if not 0 <= position < len(call.arguments):
+            return
+        value = call.arguments[position]
+        lanes = self._machine.lanes(window.element)
+        if value in written or not _is_kernel(value) or lanes is None:
+            return
+        note = note_of(window, found.grouped, lanes)
+        if note is None or 0 in T.known_dims(value.type):
+            return
+        with ir.InsertionPoint(call.op), call.op.location:
+            constant = constant_op(self._grouped(value, note))
+        give_buffer(self._kernels, call, window.flat.nest.top, constant, KERNEL_GROUPS, note)
+
+    def _only_convolution(self, call: TirCall) -> CopiedWindow | None:
+        name = call.callee.name.value
+        if name not in self._found:
+            plans = plan_function(call.callee, self._machine)
+            windows = [plan for plan in plans if isinstance(plan.form, Convolution)]
+            found = find_copied(windows[0].tops, self._machine) if len(windows) == 1 else None
+            if found is not None and [nest.top for nest in found.nests] != windows[0].tops:
+                found = None
+            self._found[name] = found
+        return self._found[name]
+
+    def _grouped(self, value: ir.Value, note: list[int]) -> ir.Attribute:
+        source = value.owner.operation.attributes["value"]
+        key = str(source), tuple(note)
+        if key not in self._constants:
+            groups = grouped_kernels(constant_array(source), note)
+            self._constants[key] = constant_attribute(aligned(groups))
+        return self._constants[key]
+
+
+def _is_kernel(value: ir.Value) -> bool:
+    if isinstance(value.owner, ir.Block) or value.owner.operation.name != "relax.constant":
+        return False
+    return T.tensor_dtype(value.type) in _DTYPES and len(T.known_dims(value.type)) >= 3

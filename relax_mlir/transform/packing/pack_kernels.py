@@ -1,0 +1,119 @@
+"""The pass `pack-kernels`: constant weights of convolutions in blocks of output channels.
+
+Kernels take a vector of output channels at a time. With the weights in blocks of so many, in the
+order of the loops, they are read from first to last; FoldConstant does it at compile time.
+"""
+
+import math
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.relax import types as T
+from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS, build, read_attributes
+from relax_mlir.dialects.relax.windows import SPATIAL, layout_axes, pads, per_axis
+from relax_mlir.lowering.relax_to_tir.decompose import reshape
+from relax_mlir.transform.packing.constant_weights import BLOCK, is_constant
+from relax_mlir.transform.packing.transposed_convolution import split_transposed
+from relax_mlir.transform.relax.effects import functions_to_optimize
+
+# With more pixels than this a convolution by kernels of one element is a product of matrices whose
+# rows are long enough; see the contraction's kernel.
+_FEW_PIXELS = 256
+# With fewer input channels sums are stored too often for what windows take to turn them to rows.
+_MANY_INPUTS = 64
+# Channels of a group, as many of the image as of the output, of which vectors pick lanes.
+_SMALL_GROUPS = (2, 4, 8)
+
+
+def pack_kernels(module: ir.Operation) -> None:
+    """Bring constant weights of convolutions into blocks of output channels, in place.
+
+    Transposed convolutions are written by plain ones before.
+    """
+    split_transposed(module)
+    for func in functions_to_optimize(module):
+        found: list[tuple[ir.Operation, int]] = []
+
+        def visit(op: ir.Operation, found: list[tuple[ir.Operation, int]] = found) -> ir.WalkResult:
+            for rank in SPATIAL:
+                if op.name == f"relax.conv{rank}d":
+                    found.append((op, rank))
+            return ir.WalkResult.ADVANCE
+
+        func.walk(visit)
+        for op, rank in found:
+            _pack(op, rank)
+
+
+def _pack(op: ir.Operation, rank: int) -> None:
+    weight, name = op.operands[1], op.name.removeprefix("relax.")
+    if not is_constant(weight):
+        return
+    attrs = read_attributes(op, COMPUTE_OPS[name].PARAMS)
+    spatial = SPATIAL[rank]
+    if sorted(attrs["kernel_layout"]) != sorted(f"OI{spatial}"):
+        return
+    dims, data = T.tensor_dims(weight.type), T.tensor_dims(op.operands[0].type)
+    if dims is None or data is None:
+        return
+    axes = layout_axes(attrs["kernel_layout"], f"OI{spatial}")
+    sizes = [dims[axis].value or 0 for axis in axes]
+    outputs, inputs, *windows = sizes
+    if 0 not in sizes and attrs["data_layout"].endswith("C"):
+        small = inputs in _SMALL_GROUPS and outputs == inputs * attrs["groups"]
+        if inputs == 1 or (small and T.tensor_dtype(weight.type) in ("float32", "float64")):
+            _put_channels_last(op, attrs, axes, spatial)
+            return
+    if 0 in sizes or outputs % (BLOCK * attrs["groups"]) or inputs == 1:
+        return
+    if attrs["groups"] == 1 and _is_matrix_product(op, attrs, inputs, windows):
+        return
+    with ir.InsertionPoint(op), op.location:
+        if axes != list(range(rank + 2)):
+            weight = build("permute_dims", [weight], {"axes": axes})
+        split = reshape(weight, [outputs // BLOCK, BLOCK, inputs, *windows])
+        outer, inner = spatial[:-1], spatial[-1]
+        order = [0, *range(3, 2 + rank), 2, 2 + rank, 1]
+        packed = build("permute_dims", [split], {"axes": order})
+        _replace(op, packed, {**attrs, "kernel_layout": f"O{outer}I{inner}{BLOCK}o"})
+
+
+def _put_channels_last(op: ir.Operation, attrs: dict, axes: list[int], spatial: str) -> None:
+    """Bring kernels of small groups to the order of data whose channels lie last."""
+    outputs, inputs = axes[:2]
+    one = T.known_dims(op.operands[1].type)[inputs] == 1
+    if outputs >= len(spatial) and (one or outputs > inputs >= len(spatial)):
+        return
+    with ir.InsertionPoint(op), op.location:
+        order = [*axes[2:], inputs, outputs]
+        turned = build("permute_dims", [op.operands[1]], {"axes": order})
+        _replace(op, turned, {**attrs, "kernel_layout": f"{spatial}IO"})
+
+
+def _replace(op: ir.Operation, weight: ir.Value, attrs: dict) -> None:
+    """Write a convolution anew, by other kernels."""
+    made = build(op.name.removeprefix("relax."), [op.operands[0], weight], attrs)
+    if made.type != op.results[0].type:
+        made = ir.Operation.create(
+            "relax.match_cast", results=[op.results[0].type], operands=[made]
+        ).result
+    op.results[0].replace_all_uses_with(made)
+    op.erase()
+
+
+def _is_matrix_product(op: ir.Operation, attrs: dict, inputs: int, windows: list[int]) -> bool:
+    """Whether a convolution is a product of matrices with long rows."""
+    rank = len(windows)
+    if any(size != 1 for size in windows) or any(map(any, pads(attrs["padding"], rank))):
+        return False
+    if any(step != 1 for step in per_axis(attrs["strides"], rank, "strides")):
+        return False
+    out = T.tensor_dims(op.results[0].type)
+    if out is None:
+        return True
+    layout = attrs["out_layout"] or attrs["data_layout"]
+    sizes = [dim.value for letter, dim in zip(layout, out, strict=True) if letter in SPATIAL[rank]]
+    known = [size for size in sizes if size is not None]
+    if len(known) < len(sizes):
+        # Few pixels are slow as rows of a product, many are hardly slower as windows.
+        return layout.endswith("C") or inputs < _MANY_INPUTS
+    return math.prod(known) > _FEW_PIXELS

@@ -1,0 +1,457 @@
+"""The pass `pack-weights`: constant matrices in the panels that contractions read.
+
+A register tile takes a run of columns for each step of the reduction. Where the right-hand matrix
+is a constant, it is brought into that order once, at compile time, and the kernel reads it as it
+lies: a matrix of K rows and N columns becomes N / 32 panels of K rows and 32 columns.
+Where 32 does not divide N, zeros fill the last panel. The kernel's sums then have as many columns,
+of which what follows takes the first N; lowering makes one of both and stores no more than those.
+
+Small numbers stay as small as they are: kernels widen them as they read, and compute what they
+stand for. Those in groups with scales of their own that fit in four bits lie two in a byte. Where
+many rows are known to share what is only widened, it is left as it lies. Where the target
+multiplies some steps of the reduction at once, those of a column lie beside each other: of bytes
+K / 4 rows of 32 groups of four.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.relax import types as T
+from relax_mlir.dialects.relax.constants import (
+    aligned,
+    constant_array,
+    constant_attribute,
+    constant_op,
+)
+from relax_mlir.dialects.relax.dialect import Dims
+from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.tir.builder import Buffer, PrimFuncBuilder
+from relax_mlir.dialects.tir.scalar import Scalar
+from relax_mlir.lowering.tir_to_vector.contraction.dot_product import DotProduct, find_dot_product
+from relax_mlir.lowering.tir_to_vector.contraction.few_panels import MOST_ROWS
+from relax_mlir.lowering.tir_to_vector.contraction.matrix_tile import SIDE
+from relax_mlir.lowering.tir_to_vector.contraction.pattern import Contraction, match_contraction
+from relax_mlir.lowering.tir_to_vector.flat import FlatAccess
+from relax_mlir.lowering.tir_to_vector.machine import Machine, dot_product_names
+from relax_mlir.transform.kernels.calls import (
+    KernelMaker,
+    TirCall,
+    erase_call,
+    kernel_calls,
+    match_call,
+)
+from relax_mlir.transform.kernels.contraction import (
+    ContractionKernel,
+    KernelCloner,
+    first_nest,
+    match_contraction_kernel,
+)
+from relax_mlir.transform.packing.int4 import fit_nibbles, join_nibbles, read_nibble
+from relax_mlir.transform.packing.weight_provenance import (
+    Source,
+    computes,
+    find_source,
+    is_constant,
+)
+from relax_mlir.transform.relax.dead_code_elimination import remove_unused
+from relax_mlir.transform.relax.effects import functions_to_optimize, written_values
+
+# Two vectors of 32-bit elements on the machines with the widest ones; narrower tiles divide it.
+PANEL = 32
+# Smaller matrices are packed in no time, or read as they lie.
+_LEAST = 1 << 14
+# Groups of fewer steps have halves that no loop walks.
+_LEAST_HALVED = 4
+# A vector reads a matrix once: panels pay where it comes from beyond the second-level cache.
+_LEAST_BY_VECTOR = 1 << 20
+# No rows read nothing.
+_FEW_ROWS = 1
+_DTYPES = ("float32", "float64", "float16", "bfloat16", "int8", "uint8", "int16")
+# Of a module: how many matrices were packed, bytes of panels, of originals, and of those freed.
+_ACCOUNT = "relax.packed_weights"
+
+
+@dataclass
+class _Match:
+    """A call with a constant right-hand matrix: its position, and the iterators of the nest."""
+
+    kernel: ContractionKernel
+    found: Contraction
+    position: int
+    layout: "_Layout"
+    source: Source
+
+    @property
+    def group(self) -> int:
+        """How many steps of k are a loop of their own, 1 for none."""
+        return self.layout.group if self.source.grouped is None else self.source.grouped[1]
+
+
+@dataclass(frozen=True)
+class _Layout:
+    """How a matrix is packed.
+
+    Attributes:
+        transposed: whether its columns are what the kernel takes for rows.
+        group: how many steps of k lie beside each other.
+        unit: groups along k are a multiple of this, zeros after the last.
+        half: where a byte holds two numbers of four bits, how many steps of k lie between them;
+            0 where it holds one.
+    """
+
+    transposed: bool
+    group: int = 1
+    unit: int = 1
+    half: int = 0
+
+    def pack(self, array: np.ndarray) -> np.ndarray:
+        """Return the panels of a matrix."""
+        matrix = array.T if self.transposed else array
+        if self.half:
+            matrix = join_nibbles(matrix, self.half)
+        steps, columns = matrix.shape
+        groups = -(-steps // self.group)
+        missing = (-groups % self.unit * self.group, -columns % PANEL)
+        if any(missing):
+            matrix = np.pad(matrix, tuple((0, count) for count in missing))
+        split = matrix.reshape(-1, self.group, matrix.shape[1] // PANEL, PANEL)
+        panels = split.transpose(2, 0, 3, 1)
+        return aligned(panels if self.group > 1 else panels[..., 0])
+
+
+def pack_weights(
+    module: ir.Operation, vector_bits: int = 512, vector_registers: int = 32,
+    dot_products: str = "",
+) -> None:  # fmt: skip
+    """Bring constant matrices that contractions multiply by into panels, in place.
+
+    Args:
+        module: a `builtin.module`, after prim funcs have been fused.
+        vector_bits: width of a vector register of the target.
+        vector_registers: how many vector registers there are.
+        dot_products: names of instructions as `Machine.dot_products` has them, between commas.
+    """
+    dots = dot_product_names(dot_products)
+    packer = _Packer(module, Machine(vector_bits, vector_registers, dot_products=dots))
+    for function in functions_to_optimize(module):
+        packer.function(function)
+    packer.account()
+
+
+def packed_weights(module: ir.Operation) -> str:
+    """Return what the pass did to a module: how many matrices, and bytes; "" where it did nothing.
+
+    Args:
+        module: a `builtin.module` after the pass, or after later ones.
+    """
+    if _ACCOUNT not in module.attributes:
+        return ""
+    count, panels, originals, freed = ir.DenseI64ArrayAttr(module.attributes[_ACCOUNT])
+    return (
+        f"weights: {count} packed at compile time, {panels} bytes; "
+        f"{freed} of the {originals} bytes they were made of are freed"
+    )
+
+
+class _Packer:
+    def __init__(self, module: ir.Operation, machine: Machine) -> None:
+        self._module, self._machine = module, machine
+        self._kernels = KernelMaker(module)
+        # By the prim func's name the contraction that it begins with.
+        self._found: dict[str, Contraction | None] = {}
+        # Constants by their attribute: what several calls share is packed once.
+        self._constants: dict[tuple[str, _Layout], ir.Attribute] = {}
+        # Bytes of what was packed, by the attribute it was.
+        self._sources: dict[str, int] = {}
+
+    def account(self) -> None:
+        """Note on the module what was packed, and what of it nobody needs any more."""
+        if not self._constants:
+            return
+        left = dict(self._sources)
+
+        def visit(op: ir.Operation) -> ir.WalkResult:
+            if op.name == "relax.constant":
+                left.pop(str(op.attributes["value"]), None)
+            return ir.WalkResult.ADVANCE
+
+        self._module.walk(visit)
+        panels = sum(constant_array(each).nbytes for each in self._constants.values())
+        numbers = len(self._constants), panels, sum(self._sources.values()), sum(left.values())
+        self._module.attributes[_ACCOUNT] = ir.DenseI64ArrayAttr.get(numbers)
+
+    def function(self, function: ir.Operation) -> None:
+        """Pack what the calls of a function multiply by."""
+        calls = kernel_calls(function)
+        written = written_values(function) if calls else set()
+        changed = False
+        for op in calls:
+            match = self._match(op, written)
+            if match is not None:
+                self._replace(match)
+                changed = True
+        if changed:
+            remove_unused(function)
+
+    def _match(self, op: ir.Operation, written: set[ir.Value]) -> _Match | None:
+        call = match_call(op, self._kernels.symbols)
+        if call is None:
+            return None
+        known = [*map(is_constant, call.arguments), *map(computes, call.arguments)]
+        found = self._contraction(call) if any(known) else None
+        if found is None:
+            return None
+        iters = found.flat.iters
+        rows = SymExpr.const(1)
+        if found.m is not None:
+            rows = iters[found.m].extent.substitute(call.symbols)
+        if rows.value is not None and rows.value < _FEW_ROWS:
+            return None
+        parameters = list(call.callee.entry_block.arguments)
+        position = parameters.index(found.b.buffer) if found.b.buffer in parameters else -1
+        if not 0 <= position < len(call.arguments):
+            return None
+        source = find_source(call.arguments[position], self._kernels.symbols)
+        if source is None or any(value in written for value in (source.matrix, *source.inputs)):
+            return None
+        value = source.matrix
+        dims = source.shape[::-1] if source.turned else source.shape
+        if len(dims) != 2 or T.tensor_dtype(value.type) not in _DTYPES:
+            return None
+        transposed = found.b.strides[found.k] == 1
+        steps, columns = reversed(dims) if transposed else dims
+        if columns * steps < _LEAST or not _is_matrix(found, dims, transposed):
+            return None
+        if source.producer is not None:
+            # What is beside the matrix has no columns to fill a panel.
+            layout = _Layout(transposed != source.turned)
+            along = source.grouped is None or source.grouped[0] == int(layout.transposed)
+            layout = layout if columns % PANEL == 0 and along else None
+            layout = None if layout is None else replace(layout, half=_half_of(source))
+        else:
+            layout = self._layout(found, steps, transposed)
+            few = rows.value is None or rows.value <= MOST_ROWS
+            # Many rows share a copy of what is only widened, in other tiles than panels have.
+            if layout is None or (layout.group == 1 and not few and found.widen[1] is not None):
+                return None
+        if found.m is None and not _pays_for_vectors(found, source, layout, steps * columns):
+            return None
+        if layout is None:
+            return None
+        if columns % PANEL and not (_can_be_ragged(found, columns) and steps > layout.group):
+            return None
+        return _Match(ContractionKernel(call), found, position, layout, source)
+
+    def _layout(self, found: Contraction, steps: int, transposed: bool) -> _Layout | None:
+        """Return how to pack a matrix, None where its steps do not fill groups."""
+        dot: DotProduct | None = find_dot_product(found, self._machine)
+        if dot is None:
+            return _Layout(transposed)
+        if steps % dot.group:
+            return None
+        return _Layout(transposed, dot.group, SIDE if dot.matrices else 1)
+
+    def _contraction(self, call: TirCall) -> Contraction | None:
+        """Return the contraction that a prim func begins with, None where it cannot be packed."""
+        name = call.callee.name.value
+        if name not in self._found:
+            kernel = match_contraction_kernel(call)
+            found = None if kernel is None else match_contraction(first_nest(kernel))
+            if not isinstance(found, Contraction) or found.outer_reductions:
+                found = None
+            self._found[name] = found
+        return self._found[name]
+
+    def _replace(self, match: _Match) -> None:
+        call = match.kernel.call
+        source, op = match.source, call.op
+        with ir.InsertionPoint(op), op.location:
+            attribute = self._packed(source, match.layout)
+            constant = constant_op(attribute)
+            others = [_turned(x) if source.lies_across(x) else x for x in source.inputs]
+        inputs = list(call.arguments)
+        inputs[match.position] = constant
+        name, calls, what = f"{call.callee.name.value}_packed", [call], str(match.position)
+        if source.producer is not None:
+            producer = source.producer.call
+            calls = [producer, call]
+            what = f"{what} {producer.callee.name.value} {source.position} {source.grouped}"
+            inputs += others
+        self._kernels.call(
+            calls, inputs, name, what, lambda builder: _Cloner(builder, match).write()
+        )
+        erase_call(op)
+        for each in source.calls:
+            erase_call(each)
+
+    def _packed(self, source: Source, layout: _Layout) -> ir.Attribute:
+        value = source.matrix.owner.operation.attributes["value"]
+        key = str(value), layout
+        if key not in self._constants:
+            array = constant_array(value)
+            self._sources[str(value)] = array.nbytes
+            self._constants[key] = constant_attribute(layout.pack(array.reshape(source.shape)))
+        return self._constants[key]
+
+
+def _half_of(source: Source) -> int:
+    """Return how far apart steps are that share bytes, 0 where numbers do not fit in four bits."""
+    dtype = T.tensor_dtype(source.matrix.type)
+    if dtype not in ("int8", "uint8") or source.grouped is None:
+        return 0
+    _, group = source.grouped
+    if group % 2 or group < _LEAST_HALVED:
+        return 0
+    array = constant_array(source.matrix.owner.operation.attributes["value"])
+    return group // 2 if fit_nibbles(array) else 0
+
+
+def _pays_for_vectors(
+    found: Contraction, source: Source, layout: _Layout | None, size: int
+) -> bool:
+    """Whether a product with a vector gains by panels: not where it reads along k as it lies."""
+    if layout is None or layout.transposed or layout.group > 1 or source.producer is not None:
+        return False
+    return found.widen[1] is None and size >= _LEAST_BY_VECTOR
+
+
+def _turned(value: ir.Value) -> ir.Value:
+    """Return a constant at the insertion point whose last dimension is another's first."""
+    array = constant_array(value.owner.operation.attributes["value"])
+    return constant_op(constant_attribute(aligned(np.moveaxis(array, 0, -1))))
+
+
+def _is_matrix(found: Contraction, dims: Sequence[int], transposed: bool) -> bool:
+    """Whether a contraction reads all of a matrix, its rows and columns each by one iterator."""
+    b: FlatAccess = found.b
+    along = (found.n, found.k) if transposed else (found.k, found.n)
+    steps = {along[0]: dims[1], along[1]: 1}
+    extents = {along[0]: dims[0], along[1]: dims[1]}
+    return b.offset == 0 and all(
+        stride == steps.get(position, 0)
+        and (position not in extents or found.flat.iters[position].extent == extents[position])
+        for position, stride in enumerate(b.strides)
+    )
+
+
+def _can_be_ragged(found: Contraction, columns: int) -> bool:
+    """Whether sums can have more columns than there are: those are alone in the last dimension."""
+    shape = found.c.buffer.type.shape
+    return columns > PANEL and len(shape) > 0 and shape[-1] == columns
+
+
+class _Cloner(KernelCloner):
+    """Writes a kernel anew, its contraction over panels of the right-hand matrix."""
+
+    def __init__(self, builder: PrimFuncBuilder, match: _Match) -> None:
+        super().__init__(builder, match.kernel)
+        self._match = match
+
+    def write(self) -> None:
+        """Write the body; the function's last buffer is the output."""
+        *read, out = self.builder.buffers
+        own = read[: len(self.kernel.call.arguments)]
+        self.begin([buffer.value for buffer in own], out.value)
+        columns = self._match.found.flat.iters[self._match.found.n].extent.value
+        ragged = columns is not None and columns % PANEL != 0
+        self.body(self._match.found.flat.nest.top, self._ragged if ragged else self._contraction)
+
+    def _ragged(self) -> None:
+        """Write the contraction with sums of whole panels, of which the rest takes the first."""
+        source = self._match.found.c.buffer
+        narrow = self.mapping[source]
+        out = self.builder.buffers[-1]
+        direct = narrow == out.value
+        if direct:
+            dims, dtype = list(out.dims), out.dtype
+        else:
+            known = source.owner.attributes
+            symbols = self.kernel.call.symbols
+            dims = [dim.substitute(symbols) for dim in Dims(known["tir.shape"]).dims]
+            dtype = ir.StringAttr(known["tir.dtype"]).value
+        columns = source.type.shape[-1]
+        wide = self.builder.alloc("sums", [*dims[:-1], columns + -columns % PANEL], dtype)
+        self.mapping[source] = wide.value
+        self._contraction()
+        if not direct:
+            narrow.owner.erase()
+            return
+        self.mapping[source] = narrow
+        with self.builder.nest("columns", [("spatial", dim) for dim in dims]) as block:
+            place = tuple(block)
+            out.store(wide[place], place)
+
+    def _contraction(self) -> None:
+        found = self._match.found
+        flat, nest = found.flat, found.flat.nest
+        # Iterators of the flat nest are in the order of the loops, those of the block may not be.
+        order = sorted(range(len(nest.types)), key=lambda i: nest.loop_of[i])
+        axes: list[tuple[str, SymExpr]] = []
+        for position, it in enumerate(flat.iters):
+            kind = "reduction" if it.reduction else "spatial"
+            extent = it.extent.substitute(self.kernel.call.symbols)
+            if position == found.n and extent.value is not None:
+                extent = SymExpr.const(-(-extent.value // PANEL))
+            axes.append((kind, extent))
+        group = self._match.group
+        if group > 1:
+            kind, steps = axes[found.k]
+            axes[found.k] = kind, SymExpr.const((steps.value or 0) // group)
+            half = self._match.layout.half
+            within = [2, half] if half else [group]
+            axes += [("reduction", SymExpr.const(size)) for size in within]
+        axes.insert(found.n + 1, ("spatial", SymExpr.const(PANEL)))
+        panels = self.builder.buffers[self._match.position]
+        with self.builder.nest(nest.name, axes) as block:
+            with block.init() as first:
+                self._region(nest.block.regions[1].blocks[0], order, first, None)
+            self._region(nest.block.regions[0].blocks[0], order, list(block), panels)
+
+    def _region(
+        self, source: ir.Block, order: list[int], iters: list[Scalar], panels: Buffer | None
+    ) -> None:
+        """Copy a region for other iterators; loads of the matrix become loads of its panels."""
+        found = self._match.found
+        number, inside = iters[found.n], iters[found.n + 1]
+        counters = [*iters[: found.n], number * PANEL + inside, *iters[found.n + 2 :]]
+        group, half = self._match.group, self._match.layout.half
+        parts: list[Scalar] = []
+        high: Scalar | None = None
+        dtype = T.tensor_dtype(self._match.source.matrix.type)
+        place: tuple[Scalar, ...] = ()
+        if group > 1 and panels is not None:
+            parts = [counters[found.k], counters.pop()]
+            place = number, parts[0], inside, parts[1]
+            if half:
+                high, low = counters.pop(), parts[1]
+                parts[1] = high * half + low
+                place = number, parts[0] * half + low, inside
+            counters[found.k] = parts[0] * group + parts[1]
+        if panels is not None and self._match.layout.group == 1 and not half:
+            place = number, counters[found.k], inside
+        arguments = list(source.arguments)
+        for flat_position, block_position in enumerate(order):
+            self.mapping[arguments[block_position]] = counters[flat_position].value
+        for view in source.operations:
+            op = view.operation
+            if op.name in ("tir.reads", "tir.writes", "tir.yield"):
+                continue
+            if panels is not None and op.name == "memref.load" and op.operands[0] == found.b.buffer:
+                element = panels[place]
+                if high is not None:
+                    element = read_nibble(element, high, dtype)
+                producer = self._match.source
+                if producer.producer is not None:
+                    at = counters[found.k], counters[found.n]
+                    at = at[::-1] if self._match.layout.transposed else at
+                    buffers = self.builder.buffers[len(self.kernel.call.arguments) : -1]
+                    self.mapping[op.results[0]] = producer.write(
+                        [x.value for x in at], [x.value for x in parts], element.value, buffers
+                    )
+                else:
+                    self.mapping[op.results[0]] = element.value
+                continue
+            self.clone(op)

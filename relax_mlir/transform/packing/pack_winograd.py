@@ -1,0 +1,195 @@
+"""The pass `pack-winograd`: constant kernels of 3 x 3 transformed for Winograd's convolutions.
+
+Where that pays, a convolution's prim func gets the transformed kernels as one more argument, and
+its block a note of the tile. The original ones stay: what is not finite is computed with them.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.relax import types as T
+from relax_mlir.dialects.relax.constants import (
+    aligned,
+    constant_array,
+    constant_attribute,
+    constant_op,
+)
+from relax_mlir.lowering.tir_to_vector.convolution.pattern import Convolution
+from relax_mlir.lowering.tir_to_vector.machine import Machine
+from relax_mlir.lowering.tir_to_vector.plan import plan_function
+from relax_mlir.lowering.tir_to_vector.winograd.pattern import (
+    ACROSS,
+    DOWN,
+    GROUPS,
+    INPUTS,
+    OUTPUTS,
+    WINOGRAD,
+    Winograd,
+    find_winograd,
+)
+from relax_mlir.lowering.tir_to_vector.winograd.sizes import best_outputs, panel_vectors
+from relax_mlir.lowering.tir_to_vector.winograd.transforms import transformed_kernels
+from relax_mlir.transform.infra.config import WINOGRAD_TILE
+from relax_mlir.transform.infra.context import PassContext
+from relax_mlir.transform.kernels.calls import (
+    KernelMaker,
+    TirCall,
+    kernel_calls,
+    match_call,
+)
+from relax_mlir.transform.kernels.contraction import nests_alone
+from relax_mlir.transform.packing.packed_operand import give_buffer
+from relax_mlir.transform.relax.effects import functions_to_optimize, written_values
+
+# Elements of a window along either side.
+_WINDOW = 3
+
+
+@dataclass
+class _Match:
+    """A call of a convolution, the position of its kernels, and how they are transformed."""
+
+    call: TirCall
+    found: Winograd
+    position: int
+    outputs: int
+    panel: int
+
+
+def pack_winograd(
+    module: ir.Operation, vector_bits: int = 512, vector_registers: int = 32,
+    l2_bytes: int = 2 << 20, fma_units: int = 2,
+) -> None:  # fmt: skip
+    """Transform constant kernels of convolutions that Winograd's way is quicker for, in place.
+
+    Args:
+        module: a `builtin.module`, after prim funcs have been fused.
+        vector_bits: width of a vector register of the target.
+        vector_registers: how many vector registers there are.
+        l2_bytes: size of what a core has of the second-level cache.
+        fma_units: multiply-adds of whole vectors that a core starts in a cycle.
+    """
+    most = PassContext.current().option(WINOGRAD_TILE)
+    if most == 0:
+        return
+    machine = Machine(vector_bits, vector_registers, l2_bytes=l2_bytes, fma_units=fma_units)
+    packer = _Packer(module, machine, most)
+    for function in functions_to_optimize(module):
+        packer.function(function)
+
+
+class _Packer:
+    def __init__(self, module: ir.Operation, machine: Machine, most: int) -> None:
+        self._machine, self._most = machine, most
+        self._kernels = KernelMaker(module)
+        # By the prim func's name its only convolution, None where it has none or several.
+        self._found: dict[str, Winograd | None] = {}
+        # By the original's attribute and what is made of it: what several calls share is made once.
+        self._constants: dict[tuple, ir.Attribute | None] = {}
+
+    def function(self, function: ir.Operation) -> None:
+        """Transform the kernels of a function's convolutions."""
+        calls = kernel_calls(function)
+        written = written_values(function) if calls else set()
+        for op in calls:
+            match = self._match(op, written)
+            if match is not None:
+                self._replace(match)
+
+    def _match(self, op: ir.Operation, written: set[ir.Value]) -> _Match | None:
+        call = match_call(op, self._kernels.symbols)
+        if call is None or not any(_is_kernel(value) for value in call.arguments):
+            return None
+        if not nests_alone(call):
+            return None
+        found = self._winograd(call)
+        if found is None:
+            return None
+        parameters = list(call.callee.entry_block.arguments)
+        position = parameters.index(found.kernel.buffer)
+        if not 0 <= position < len(call.arguments) or call.arguments[position] in written:
+            return None
+        if not _is_kernel(call.arguments[position]):
+            return None
+        outputs = best_outputs(found, self._machine, self._most)
+        if outputs is None:
+            return None
+        lanes = self._machine.lanes(found.element) or 1
+        return _Match(call, found, position, outputs, panel_vectors(found, self._machine) * lanes)
+
+    def _winograd(self, call: TirCall) -> Winograd | None:
+        """Return the only convolution of a prim func, with the sizes that the call has."""
+        name = call.callee.name.value
+        if name not in self._found:
+            self._found[name] = self._only_convolution(call)
+        return self._found[name]
+
+    def _only_convolution(self, call: TirCall) -> Winograd | None:
+        plans = plan_function(call.callee, self._machine)
+        windows = [plan for plan in plans if isinstance(plan.form, Convolution)]
+        if len(windows) != 1:
+            return None
+        found = find_winograd(windows[0].tops)
+        if found is None or [nest.top for nest in found.nests] != windows[0].tops:
+            return None
+        parameters = list(call.callee.entry_block.arguments)
+        return found if found.kernel.buffer in parameters else None
+
+    def _replace(self, match: _Match) -> None:
+        call = match.call
+        attribute = self._transformed(match)
+        if attribute is None:
+            return
+        with ir.InsertionPoint(call.op), call.op.location:
+            constant = constant_op(attribute)
+        note = [match.outputs, match.panel]
+        give_buffer(self._kernels, call, match.found.flat.nest.top, constant, WINOGRAD, note)
+
+    def _transformed(self, match: _Match) -> ir.Attribute | None:
+        """Return the transformed kernels, None where a number of them is not finite."""
+        value = match.call.arguments[match.position]
+        source = value.owner.operation.attributes["value"]
+        key = str(source), match.outputs, match.panel, str(match.call.callee.name)
+        if key not in self._constants:
+            kernels = _kernels(match.found, constant_array(source))
+            with np.errstate(over="ignore", invalid="ignore"):
+                panels = transformed_kernels(kernels, match.outputs).astype("float32")
+            finite = bool(np.isfinite(panels).all())
+            self._constants[key] = _panels(panels, match.panel) if finite else None
+        return self._constants[key]
+
+
+def _is_kernel(value: ir.Value) -> bool:
+    if isinstance(value.owner, ir.Block) or value.owner.operation.name != "relax.constant":
+        return False
+    dims = T.known_dims(value.type)
+    # Planning a function to find its windows takes longer than to see that none are 3 x 3.
+    windows = sum(dim.value == _WINDOW for dim in dims)
+    return T.tensor_dtype(value.type) == "float32" and len(dims) >= 4 and windows >= 2
+
+
+def _kernels(found: Winograd, array: np.ndarray) -> np.ndarray:
+    """Return constant kernels as groups, output channels, input channels and windows."""
+    access, sizes, strides = found.kernel, [], []
+    for axis in (GROUPS, OUTPUTS, INPUTS, DOWN, ACROSS):
+        for position in found.walks[axis]:
+            extent = found.extents[position].value
+            stride = access.strides[position].value
+            assert isinstance(extent, int)  # sizes of a constant are known
+            assert isinstance(stride, int)
+            sizes.append(extent)
+            strides.append(4 * stride)
+    flat = array.reshape(-1)
+    view = np.lib.stride_tricks.as_strided(flat, sizes, strides, writeable=False)
+    whole = [found.extent(axis).value for axis in (GROUPS, OUTPUTS, INPUTS, DOWN, ACROSS)]
+    return view.reshape([size or 1 for size in whole])
+
+
+def _panels(kernels: np.ndarray, panel: int) -> ir.Attribute:
+    """Return transformed kernels as `[group][panel][element][input channel][output channel]`."""
+    groups, outputs, inputs, *side = kernels.shape
+    padded = np.pad(kernels, ((0, 0), (0, -outputs % panel), (0, 0), (0, 0), (0, 0)))
+    split = padded.reshape(groups, -1, panel, inputs, side[0] * side[1])
+    return constant_attribute(aligned(split.transpose(0, 1, 4, 3, 2)))

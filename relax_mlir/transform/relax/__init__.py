@@ -1,0 +1,1 @@
+"""Passes from Relax to Relax: simplification, types, constants, legalization."""

@@ -1,0 +1,110 @@
+"""What a call returns, found by looking into the callee with the caller's types."""
+
+from collections.abc import Callable, Sequence
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.relax.binding import solutions
+from relax_mlir.dialects.relax.dialect import Dims
+from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.relax.well_formed import type_dims
+from relax_mlir.transform.relax.rebuild import substitute_type
+
+# A callee that is larger is not looked into: it would be copied for every call of it.
+_MOST_OPERATIONS = 512
+
+
+def caller_symbols(
+    parameters: Sequence[ir.Type], arguments: Sequence[ir.Type]
+) -> dict[str, SymExpr]:
+    """Return which expressions of the caller the symbols of a callee's parameters are."""
+    inner: list[SymExpr] = []
+    outer: list[SymExpr] = []
+    for parameter, argument in zip(parameters, arguments, strict=False):
+        ours, theirs = list(type_dims(parameter)), list(type_dims(argument))
+        if len(ours) == len(theirs):
+            inner += ours
+            outer += theirs
+    known: dict[str, SymExpr] = {}
+    for found in solutions(inner):
+        value = outer[found.index] - found.rest.substitute(known)
+        if value % found.factor == 0:
+            known[found.symbol] = value // found.factor
+    return known
+
+
+def type_of_call(
+    callee: ir.Operation,
+    arguments: Sequence[ir.Type],
+    infer: Callable[[ir.Operation], None],
+) -> ir.Type | None:
+    """Return the type of a call's result by inferring through a copy of the callee.
+
+    Args:
+        callee: the function called.
+        arguments: types of what it is given, in the caller's symbols.
+        infer: infers the types of a function in place.
+    """
+    block = callee.regions[0].blocks[0]
+    parameters = list(block.arguments)
+    if len(parameters) != len(arguments) or _size(callee) > _MOST_OPERATIONS:
+        return None
+    known = caller_symbols([value.type for value in parameters], arguments)
+    theirs = {name for type_ in arguments for dim in type_dims(type_) for name in dim.symbols}
+    with callee.location:
+        scratch = ir.Module.create()
+        with ir.InsertionPoint(scratch.body):
+            copy = callee.clone().operation
+    _rewrite(copy, known, theirs)
+    inside = copy.regions[0].blocks[0]
+    for value, type_ in zip(inside.arguments, arguments, strict=True):
+        value.set_type(type_)
+    infer(copy)
+    end = list(inside.operations)[-1].operation
+    if end.name != "func.return" or len(end.operands) != 1:
+        return None
+    type_ = end.operands[0].type
+    own = {name for dim in type_dims(type_) for name in dim.symbols} - theirs
+    return None if own else type_
+
+
+def _size(func: ir.Operation) -> int:
+    count = [0]
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        count[0] += 1
+        return ir.WalkResult.ADVANCE
+
+    func.walk(visit)
+    return count[0]
+
+
+def _rewrite(copy: ir.Operation, known: dict[str, SymExpr], theirs: set[str]) -> None:
+    """Write a copy of a callee in the caller's symbols; its own get names that those have not."""
+    values: dict[str, SymExpr] = dict(known)
+
+    def renamed(dims: Sequence[SymExpr]) -> None:
+        for dim in dims:
+            for name in dim.symbols:
+                if name not in values:
+                    fresh = name
+                    while fresh in theirs:
+                        fresh += "_"
+                    values[name] = SymExpr.var(fresh)
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        for result in op.results:
+            renamed(list(type_dims(result.type)))
+            result.set_type(substitute_type(result.type, values))
+        for name, attribute in op.attributes.items():
+            if isinstance(attribute, Dims):
+                dims = attribute.dims
+                renamed(dims)
+                op.attributes[name] = Dims.of([dim.substitute(values) for dim in dims])
+        for region in op.regions:
+            for block in region.blocks:
+                for argument in block.arguments:
+                    renamed(list(type_dims(argument.type)))
+                    argument.set_type(substitute_type(argument.type, values))
+        return ir.WalkResult.ADVANCE
+
+    copy.walk(visit, ir.WalkOrder.PRE_ORDER)

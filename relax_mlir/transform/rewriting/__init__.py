@@ -1,0 +1,1 @@
+"""Rewrite patterns as passes, and the checks of what they write."""
