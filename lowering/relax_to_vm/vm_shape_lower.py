@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.locations import at_source, value_name
 from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.atoms import SIGNED
 from relax_mlir.dialects.relax.binding import solve
@@ -15,7 +16,6 @@ from relax_mlir.dialects.relax.well_formed import require_sound_types
 from relax_mlir.dialects.vm.dialect import ShapeHeap
 from relax_mlir.errors import PassError
 from relax_mlir.lowering.order import require_absent
-from relax_mlir.lowering.relax_to_vm.locations import at_source, value_name
 from relax_mlir.lowering.relax_to_vm.shape_func import define_shape_func
 from relax_mlir.lowering.relax_to_vm.shape_state import (
     Check,

@@ -76,8 +76,8 @@ class ShapeCheck(PassInstrument):
 def _known_types(mod: "IRModule") -> _Known:
     """Return the types of a module's signatures and tensors by function and name."""
     from relax_mlir.dialects.bindings import ir
+    from relax_mlir.dialects.locations import value_name
     from relax_mlir.dialects.relax import types as T
-    from relax_mlir.lowering.relax_to_vm.locations import value_name
 
     found: _Known = {}
 

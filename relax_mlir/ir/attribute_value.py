@@ -1,9 +1,10 @@
-"""Attributes of MLIR as the values of Python that users know."""
+"""Attributes of MLIR as Python values, and Python literals as attributes."""
 
 from typing import Any
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.dialect import Dims
+from relax_mlir.errors import ExprTypeError
 
 
 def attribute_value(attribute: ir.Attribute) -> Any:
@@ -19,3 +20,23 @@ def attribute_value(attribute: ir.Attribute) -> Any:
             attribute_value(item) if isinstance(item, ir.Attribute) else item for item in attribute
         ]
     return attribute
+
+
+def python_attribute(value: Any) -> ir.Attribute:
+    """Return the MLIR attribute for a Python literal."""
+    if isinstance(value, bool):
+        return ir.BoolAttr.get(value)
+    if isinstance(value, int):
+        return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), value)
+    if isinstance(value, float):
+        return ir.FloatAttr.get(ir.F64Type.get(), value)
+    if isinstance(value, (list, tuple)):
+        return ir.ArrayAttr.get([python_attribute(item) for item in value])
+    if isinstance(value, dict):
+        return ir.DictAttr.get({key: python_attribute(item) for key, item in value.items()})
+    if type(value).__str__ is object.__str__ and type(value).__repr__ is object.__repr__:
+        raise ExprTypeError(
+            "an attribute is a string, a number, or a list or dictionary of such, got "
+            f"{type(value).__name__}"
+        )
+    return ir.StringAttr.get(str(value))

@@ -1,20 +1,17 @@
 """`IRModule`: the MLIR module that is the only copy of a program."""
 
-import io
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from relax_mlir.dialects.bindings import ir, submodule
-from relax_mlir.dialects.context import count_constant, default_context, lock_of
-from relax_mlir.errors import ExprTypeError, FunctionKeyError, VerifyError, did_you_mean
+from relax_mlir.dialects.context import default_context
+from relax_mlir.errors import ExprTypeError, FunctionKeyError, did_you_mean
+from relax_mlir.extension_points import extension
 from relax_mlir.ir.attribute_value import attribute_value
-from relax_mlir.ir.single import single, together, with_attr
+from relax_mlir.ir.function_protocols import BaseFunc, GlobalVar
+from relax_mlir.ir.single import set_attrs, single, together
+from relax_mlir.ir.transfer import bytecode, moved, read_module, verify_error
 
-if TYPE_CHECKING:
-    from relax_mlir.relax.expr import BaseFunc, GlobalVar
-
-# A longer text is mostly the numbers of constants, which its context keeps.
-_LONG_TEXT = 1 << 16
 # What a function's view has that its operation has not.
 _OF_FUNCTIONS = (
     "buffer_map", "is_pure", "params", "ret_struct_info", "ret_ty", "ret_type", "script", "show",
@@ -54,13 +51,7 @@ class IRModule:
         Raises:
             VerifyError: it does not parse or does not verify.
         """
-        context = context or default_context()
-        if len(text) > _LONG_TEXT:
-            count_constant(context, len(text))
-        try:
-            return cls(ir.Module.parse(text, context))
-        except ir.MLIRError as error:
-            raise _verify_error("the module cannot be read", error) from error
+        return cls(read_module(text, context or default_context()))
 
     def verify(self) -> None:
         """Check every operation against the rules of its dialect.
@@ -72,7 +63,7 @@ class IRModule:
             with self.context:
                 self._module.operation.verify()
         except ir.MLIRError as error:
-            raise _verify_error("the module breaks the rules of its dialects", error) from error
+            raise verify_error("the module breaks the rules of its dialects", error) from error
 
     def with_attr(self, key: str | Mapping[str, Any], value: Any = None) -> "IRModule":
         """Return a copy of this module of one function, as a script makes it, with attributes.
@@ -85,7 +76,9 @@ class IRModule:
         Raises:
             ValueError: there is not exactly one function.
         """
-        return with_attr(self, key if isinstance(key, Mapping) else {key: value})
+        made = self.clone()
+        set_attrs(single(made), key if isinstance(key, Mapping) else {key: value})
+        return made
 
     @classmethod
     def from_expr(cls, expr: Any, functions: "Mapping[str, IRModule] | None" = None) -> "IRModule":
@@ -112,7 +105,7 @@ class IRModule:
 
     def with_attrs(self, attributes: Mapping[str, Any]) -> "IRModule":
         """Return a copy of this module of one function with all these attributes."""
-        return with_attr(self, attributes)
+        return self.with_attr(attributes)
 
     def without_attr(self, key: str) -> "IRModule":
         """Return a copy of this module of one function without an attribute, if it has it.
@@ -134,9 +127,7 @@ class IRModule:
             param_map: numbers by parameter or symbol, and `tir.decl_buffer`s of known shape by
                 parameter; see `tir.specialize.specialize`, which says the errors.
         """
-        from relax_mlir.tir.specialize import specialize
-
-        return specialize(self, param_map)
+        return extension("ir.specialize")(self, param_map)
 
     @property
     def attrs(self) -> "dict[str, Any]":
@@ -199,32 +190,29 @@ class IRModule:
         ]
 
     @property
-    def functions(self) -> "dict[GlobalVar, BaseFunc]":
+    def functions(self) -> dict[GlobalVar, BaseFunc]:
         """Views of all functions, by their names as TVM has them, in order."""
-        from relax_mlir.relax.expr import GlobalVar, functions
+        global_var = extension("ir.GlobalVar")
+        return {global_var(name): func for name, func in extension("ir.functions")(self).items()}
 
-        return {GlobalVar(name): func for name, func in functions(self).items()}
-
-    def functions_items(self) -> "list[tuple[GlobalVar, BaseFunc]]":
+    def functions_items(self) -> list[tuple[GlobalVar, BaseFunc]]:
         """Return the items of `functions`, which stay what they are while the module changes."""
         return list(self.functions.items())
 
-    def get_global_vars(self) -> "list[GlobalVar]":
+    def get_global_vars(self) -> list[GlobalVar]:
         """Return the names of all functions as they are called in a program."""
         return list(self.functions)
 
-    def get_global_var(self, name: str) -> "GlobalVar":
+    def get_global_var(self, name: str) -> GlobalVar:
         """Return the name of a function as it is called in a program.
 
         Raises:
             KeyError: there is none of that name.
         """
-        from relax_mlir.relax.expr import GlobalVar
-
         self[name]
-        return GlobalVar(name)
+        return extension("ir.GlobalVar")(name)
 
-    def __getitem__(self, name: "str | GlobalVar") -> Any:
+    def __getitem__(self, name: str | GlobalVar) -> Any:
         """Return the `func.func` operation of that name; what is returned keeps the module alive.
 
         Raises:
@@ -239,7 +227,7 @@ class IRModule:
         known = known or f"; there are: {', '.join(self.function_names[:8]) or 'none'}"
         raise FunctionKeyError(f"no function '{name}'{known}")
 
-    def __setitem__(self, name: "str | GlobalVar", func: Any) -> None:
+    def __setitem__(self, name: str | GlobalVar, func: Any) -> None:
         """Take over a copy of a function, in place of one of that name.
 
         Args:
@@ -252,7 +240,7 @@ class IRModule:
         name = name if isinstance(name, str) else name.name_hint
         self.update(IRModule({name: func}))
 
-    def update_func(self, var: "str | GlobalVar", func: Any) -> None:
+    def update_func(self, var: str | GlobalVar, func: Any) -> None:
         """Take over a copy of a function, as `mod[var] = func` does."""
         self[var] = func
 
@@ -280,9 +268,7 @@ class IRModule:
             show_meta: as in TVM; large constants are in `script.script_with_metadata`'s second
                 value, never in the text.
         """
-        from relax_mlir.script import script
-
-        return script(self)
+        return extension("ir.script")(self)
 
     def show(
         self, style: str | None = None, black_format: bool = False, *, show_meta: bool = False
@@ -297,15 +283,11 @@ class IRModule:
         Raises:
             ValueError: unknown style.
         """
-        from relax_mlir.script import highlight
-
-        highlight.show(self.script(), style)
+        extension("ir.show")(self.script(), style)
 
     def _repr_html_(self) -> str:
         """Return the program as notebooks show it."""
-        from relax_mlir.script import highlight
-
-        return highlight.page(self.script())
+        return extension("ir.html")(self.script())
 
     def as_text(self, *, debug_info: bool = False, elide: int | None = None) -> str:
         """Return MLIR text with the program's own names for values.
@@ -330,27 +312,6 @@ class IRModule:
         return f"IRModule({', '.join(self.function_names)})"
 
 
-def moved(operation: ir.Operation, context: ir.Context) -> ir.Module:
-    """Return a module of another context with a copy of an operation, or as a copy of a module.
-
-    Args:
-        operation: a module, or something that needs nothing of what is around it, as a function.
-        context: where to.
-
-    Raises:
-        VerifyError: the operation does not verify.
-    """
-    return IRModule.parse(bytecode(operation), context).mlir_module
-
-
-def bytecode(operation: ir.Operation) -> bytes:
-    """Return an operation as MLIR bytecode, with the elements of its constants."""
-    data = io.BytesIO()
-    with lock_of(operation.context):
-        operation.write_bytecode(data)
-    return data.getvalue()
-
-
 class _View(ir.OpView):
     """An operation without a Python class of its own; unlike the base it takes attributes."""
 
@@ -364,9 +325,7 @@ class _Function(submodule("dialects.func").FuncOp):
     def __getattr__(self, name: str) -> Any:
         if name not in ("attrs", *_OF_FUNCTIONS):
             raise AttributeError(f"a function has no attribute '{name}'", name=name, obj=self)
-        from relax_mlir.relax.expr.functions import function_view
-
-        return getattr(function_view(self), name)
+        return getattr(extension("ir.function_view")(self), name)
 
     def with_attr(self, key: str | Mapping[str, Any], value: Any = None) -> "IRModule":
         """Return a copy of the function in a module of its own; see `IRModule.with_attr`."""
@@ -385,8 +344,3 @@ def _keeping(view: ir.OpView, module: ir.Module) -> ir.OpView:
         view = _View(view.operation)
     view._relax_module = module
     return view
-
-
-def _verify_error(message: str, error: ir.MLIRError) -> VerifyError:
-    lines = [f"{item.location}: {item.message}" for item in error.error_diagnostics]
-    return VerifyError(message, lines or [str(error)])

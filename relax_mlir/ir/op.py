@@ -22,6 +22,7 @@ from relax_mlir.dialects.relax.ops.params import REQUIRED, Param
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.dialects.verify import rules_changed
 from relax_mlir.errors import did_you_mean
+from relax_mlir.extension_points import extension
 
 PREFIX = "relax."
 # Operation, without the prefix -> attribute -> value.
@@ -93,9 +94,7 @@ class Argument:
             dims = T.shape_dims(self.type)
         if dims is None:
             return ShapeOf(self)
-        from relax_mlir.relax.expr.values import ShapeExpr
-
-        return ShapeExpr(dims)
+        return extension("ir.ShapeExpr")(dims)
 
 
 @dataclass(frozen=True)

@@ -1,19 +1,18 @@
 """Modules of one function, which stand for it: attributes, and putting several together."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.context import default_context, lock_of
 from relax_mlir.errors import ExprError, ExprTypeError
-
-if TYPE_CHECKING:
-    from relax_mlir.ir.module import IRModule
+from relax_mlir.ir.attribute_value import python_attribute
+from relax_mlir.ir.transfer import moved
 
 _FUNC = "func.func"
 
 
-def single(mod: "IRModule") -> ir.Operation:
+def single(mod: Any) -> ir.Operation:
     """Return the only function of a module, or one given as `mod["main"]` or `mod.functions` does.
 
     Raises:
@@ -32,20 +31,15 @@ def single(mod: "IRModule") -> ir.Operation:
     return functions[0]
 
 
-def with_attr(mod: "IRModule", attributes: Mapping[str, Any]) -> "IRModule":
-    """Return a copy of a module of one function that has these attributes; see `IRModule`."""
-    from relax_mlir.script.parser.relax_function import python_attribute
-
-    made = mod.clone()
-    function = single(made)
-    with lock_of(made.context), made.context:
+def set_attrs(function: ir.Operation, attributes: Mapping[str, Any]) -> None:
+    """Give a function attributes; `global_symbol` names it and makes it public."""
+    with lock_of(function.context), function.context:
         for key, value in attributes.items():
             if key == "global_symbol":
                 _name(function, str(value))
             else:
                 name = key if "." in key else f"tir.{key}"
                 function.attributes[name] = python_attribute(value)
-    return made
 
 
 def _name(function: ir.Operation, name: str) -> None:
@@ -63,8 +57,6 @@ def together(functions: Mapping[str, Any]) -> ir.Module:
     Raises:
         ValueError: one of them is of none, or of several.
     """
-    from relax_mlir.ir.module import moved
-
     context = default_context()
     parts = [(name, moved(single(part), context)) for name, part in functions.items()]
     with lock_of(context), context, ir.Location.unknown():

@@ -6,12 +6,12 @@ from typing import Any
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.context import lock_of
+from relax_mlir.dialects.locations import at_source
 from relax_mlir.errors import CompileError, PipelineError, did_you_mean
 from relax_mlir.ir.module import IRModule
 from relax_mlir.lowering.codegen.compile_cache import CompileCache
 from relax_mlir.lowering.codegen.native import NativeCode, available_threads, compile_module
 from relax_mlir.lowering.codegen.target import Target
-from relax_mlir.lowering.relax_to_vm.locations import at_source
 from relax_mlir.relax.arenas import arenas
 from relax_mlir.relax.build_cache import build_once
 from relax_mlir.relax.build_log import BuildLog

@@ -10,8 +10,8 @@ from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.dialects.tir.builder import BufferDecl, PrimFuncBuilder, ScalarDecl
 from relax_mlir.dialects.tir.scalar import DtypeError, Scalar
 from relax_mlir.errors import ExprError, ExprTypeError
+from relax_mlir.ir.attribute_value import python_attribute
 from relax_mlir.ir.module import IRModule
-from relax_mlir.script.parser.relax_function import python_attribute
 from relax_mlir.script.parser.tir_bounds import beyond
 from relax_mlir.tir import ir_builder, stmt
 from relax_mlir.tir.arithmetic import as_expr, cast

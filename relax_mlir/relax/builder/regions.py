@@ -154,8 +154,8 @@ class IfScope:
 
 def _joined(left: ir.Type, right: ir.Type) -> ir.Type:
     """Return what both branches give; symbols that one binds mean nothing after it."""
+    from relax_mlir.dialects.relax.type_lattice import join
     from relax_mlir.script.parser.relax_calls import substitute
-    from relax_mlir.script.parser.relax_types import join
 
     common = {
         dim_name for type_ in (left, right) for d in type_dims(type_) for dim_name in d.symbols

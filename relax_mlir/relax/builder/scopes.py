@@ -6,13 +6,13 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.dialect import Dims
 from relax_mlir.dialects.relax.tuples import make_tuple
 from relax_mlir.errors import BuilderError, ExprTypeError
+from relax_mlir.ir.attribute_value import python_attribute
 from relax_mlir.relax.builder.core import active
 from relax_mlir.relax.builder.frames import Frame, bind_symbols
 from relax_mlir.relax.builder.names import Names
 from relax_mlir.relax.builder.purity import is_pure
 from relax_mlir.relax.expr.leaves import Var
 from relax_mlir.relax.expr.types import PrimType
-from relax_mlir.script.parser.relax_function import python_attribute
 
 
 class FunctionScope:

@@ -17,6 +17,7 @@ from typing import Any
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.errors import ExprError, ExprTypeError
+from relax_mlir.ir.attribute_value import python_attribute
 from relax_mlir.relax.builder.functions import function_op
 from relax_mlir.relax.expr.base import Expr
 from relax_mlir.relax.expr.call import Call
@@ -24,7 +25,6 @@ from relax_mlir.relax.expr.leaves import Var
 from relax_mlir.relax.expr.types import TensorType, TupleType
 from relax_mlir.relax.expr.values import PrimValue, ShapeExpr, Tuple
 from relax_mlir.relax.op.calls import call_tir
-from relax_mlir.script.parser.relax_function import python_attribute
 
 
 def _te() -> Any:

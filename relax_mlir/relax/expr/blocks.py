@@ -34,7 +34,7 @@ class Binding:
         """The variable; None for an operation that gives no value."""
         if self._op is None or not len(self._op.results):
             return self._var if self._op is None else None
-        from relax_mlir.script.printer.names import location_name
+        from relax_mlir.dialects.locations import location_name
 
         name = location_name(self._op.location)
         return make_var(self._op.results[0], name, self._keep, None, self._local)

@@ -75,8 +75,8 @@ def _called(marker: Marker) -> Expr:
     Raises:
         ExprTypeError: it is no operation, or not called.
     """
+    from relax_mlir.dialects.relax.op_names import ALIASES, NAMESPACES
     from relax_mlir.relax import op
-    from relax_mlir.script.parser.tables import ALIASES, NAMESPACES
 
     language, _, path = marker.script_path.partition(".")
     name = path.rsplit(".", 1)[-1]

@@ -113,7 +113,7 @@ def computation_type(name: str, args: Any, attrs: dict[str, Any]) -> Type:
 
 def join_types(left: Type, right: Type) -> Type:
     """Return the most precise type that both satisfy, an object when there is none of use."""
-    from relax_mlir.script.parser.relax_types import join
+    from relax_mlir.dialects.relax.type_lattice import join
 
     with default_context(), ir.Location.unknown():
         joined = join(left.to_mlir(), right.to_mlir())

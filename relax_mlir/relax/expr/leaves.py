@@ -3,6 +3,7 @@
 from typing import Any
 
 from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.locations import location_name
 from relax_mlir.errors import ExprError, ExprTypeError
 from relax_mlir.relax.expr.base import Expr
 from relax_mlir.relax.expr.places import canonical, defining_op
@@ -15,7 +16,6 @@ from relax_mlir.relax.expr.types import (
     as_type,
     without_shape,
 )
-from relax_mlir.script.printer.names import location_name
 
 
 class Id:

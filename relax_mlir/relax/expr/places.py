@@ -5,8 +5,8 @@ block's operation. For people both are one variable; `canonical` says which valu
 """
 
 from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.locations import location_name
 from relax_mlir.dialects.relax.tuples import MAKE_TUPLE, is_make_tuple
-from relax_mlir.script.printer.names import location_name
 
 LEAVES = frozenset({"relax.constant", "relax.shape_expr", "relax.prim_value", MAKE_TUPLE})
 TERMINATORS = frozenset({"func.return", "relax.output", "relax.yield", "relax.condition"})

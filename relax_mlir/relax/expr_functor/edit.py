@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.locations import location_name
 from relax_mlir.errors import BuilderError
 from relax_mlir.relax.analysis.scopes import Values
 from relax_mlir.relax.builder.frames import resolve
@@ -15,7 +16,6 @@ from relax_mlir.relax.builder.names import Names
 from relax_mlir.relax.expr import Var
 from relax_mlir.relax.expr.places import defining_op, is_leaf
 from relax_mlir.relax.expr_functor.retype import Types
-from relax_mlir.script.printer.names import location_name
 
 
 class Edit:

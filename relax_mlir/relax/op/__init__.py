@@ -20,8 +20,8 @@ GROUPS = ("image", "nn", "vision")
 
 def _names() -> dict[str, str]:
     """Return every name of an operation with the dialect's."""
+    from relax_mlir.dialects.relax.op_names import ALIASES
     from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS
-    from relax_mlir.script.parser.tables import ALIASES
 
     aliases = {name.rsplit(".", 1)[-1]: op for name, op in ALIASES.items() if op in COMPUTE_OPS}
     return {**aliases, **{name: name for name in COMPUTE_OPS}}

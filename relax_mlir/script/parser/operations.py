@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.infer import describe
+from relax_mlir.dialects.relax.op_names import ALIASES
 from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS, REQUIRED, Param, build
 from relax_mlir.dialects.relax.ops.params import SYMBOLIC_KINDS
 from relax_mlir.dialects.relax.symbolic import SymExpr
@@ -26,9 +27,9 @@ def operation(p: "ExprParser", written: str, node: Node, name: str | None) -> ir
     Raises:
         ScriptError: there is no such operation, or its arguments are wrong.
     """
-    op = tables.ALIASES.get(written, written).removeprefix("nn.")
+    op = ALIASES.get(written, written).removeprefix("nn.")
     if op not in COMPUTE_OPS:
-        known = [*COMPUTE_OPS, *tables.ALIASES, *tables.BUILTINS]
+        known = [*COMPUTE_OPS, *ALIASES, *tables.BUILTINS]
         near = did_you_mean(written, known) or did_you_mean(op, known)
         p.scope.fail(node.func, f"there is no operation R.{written}{near}")
     cls = COMPUTE_OPS[op]
@@ -70,7 +71,7 @@ def method(p: "ExprParser", node: Node, name: str | None) -> ir.Value | None:
     """
     if not isinstance(node.func, ast.Attribute):
         return None
-    op = tables.ALIASES.get(node.func.attr, node.func.attr)
+    op = ALIASES.get(node.func.attr, node.func.attr)
     params = COMPUTE_OPS[op].PARAMS if op in COMPUTE_OPS else ()
     if not params or params[0].kind != "tensor":
         return None

@@ -234,7 +234,7 @@ def _call_packed(
 def _static_arguments(p: ExprParser, node: Node) -> ir.ArrayAttr:
     """Return the arguments of a packed function that are no values of the program."""
     # That module imports this one.
-    from relax_mlir.script.parser.relax_function import python_attribute
+    from relax_mlir.ir.attribute_value import python_attribute
 
     values = literal(p.scope, node)
     if not isinstance(values, (list, tuple)):

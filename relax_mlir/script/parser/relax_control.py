@@ -12,11 +12,11 @@ from relax_mlir.dialects.relax.infer import describe
 from relax_mlir.dialects.relax.ops.control import is_condition
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.dialects.relax.tuples import known_fields, make_tuple
+from relax_mlir.dialects.relax.type_lattice import join
 from relax_mlir.dialects.relax.well_formed import type_dims
 from relax_mlir.script.parser import flow
 from relax_mlir.script.parser.env import MISSING
 from relax_mlir.script.parser.relax_calls import match_cast, substitute
-from relax_mlir.script.parser.relax_types import join
 from relax_mlir.script.parser.source import Node
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.dialect import Dims
 from relax_mlir.dialects.relax.symbolic import SymExpr
-from relax_mlir.errors import ExprTypeError
+from relax_mlir.ir.attribute_value import python_attribute
 from relax_mlir.script.parser.annotations import Annotation, AnnotationParser, Signature
 from relax_mlir.script.parser.closures import note_signature
 from relax_mlir.script.parser.relax_calls import substitute
@@ -139,23 +139,3 @@ def parameters(scope: Scope, node: ast.FunctionDef) -> list[Annotation]:
             annotations.append(reader.parse(arg.annotation))
     reader.dims.finish()
     return annotations
-
-
-def python_attribute(value: Any) -> ir.Attribute:
-    """Return the MLIR attribute for a Python literal."""
-    if isinstance(value, bool):
-        return ir.BoolAttr.get(value)
-    if isinstance(value, int):
-        return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), value)
-    if isinstance(value, float):
-        return ir.FloatAttr.get(ir.F64Type.get(), value)
-    if isinstance(value, (list, tuple)):
-        return ir.ArrayAttr.get([python_attribute(item) for item in value])
-    if isinstance(value, dict):
-        return ir.DictAttr.get({key: python_attribute(item) for key, item in value.items()})
-    if type(value).__str__ is object.__str__ and type(value).__repr__ is object.__repr__:
-        raise ExprTypeError(
-            "an attribute is a string, a number, or a list or dictionary of such, got "
-            f"{type(value).__name__}"
-        )
-    return ir.StringAttr.get(str(value))

@@ -12,11 +12,11 @@ from relax_mlir.dialects.relax.dialect import Shape
 from relax_mlir.dialects.relax.infer import compatible, describe
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.dialects.relax.tuples import make_tuple
+from relax_mlir.dialects.relax.type_lattice import meet
 from relax_mlir.script.parser import closures, flow, macros
 from relax_mlir.script.parser.relax_calls import match_cast
 from relax_mlir.script.parser.relax_control import ControlParser
 from relax_mlir.script.parser.relax_expr import ExprParser, Hint, literal
-from relax_mlir.script.parser.relax_types import meet
 from relax_mlir.script.parser.scope import Scope
 from relax_mlir.script.parser.source import Node
 

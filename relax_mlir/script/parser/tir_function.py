@@ -8,9 +8,9 @@ from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.dialects.tir.builder import BufferDecl, PrimFuncBuilder, ScalarDecl
 from relax_mlir.dialects.tir.ops import RETURNS
 from relax_mlir.errors import did_you_mean
+from relax_mlir.ir.attribute_value import python_attribute
 from relax_mlir.script.parser.annotations import AnnotationParser
 from relax_mlir.script.parser.dims import captured_dims, check_bytes
-from relax_mlir.script.parser.relax_function import python_attribute
 from relax_mlir.script.parser.scope import Scope
 from relax_mlir.script.parser.source import Node
 from relax_mlir.script.parser.tir_expr import TirExprParser

@@ -9,8 +9,8 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.dialects.tir.scalar import Scalar
 from relax_mlir.errors import did_you_mean
+from relax_mlir.ir.attribute_value import python_attribute
 from relax_mlir.script.parser.arguments import arguments
-from relax_mlir.script.parser.relax_function import python_attribute
 from relax_mlir.script.parser.scope import Scope
 from relax_mlir.script.parser.source import Node
 from relax_mlir.script.parser.tir_part import StatementPart

@@ -5,17 +5,9 @@ import re
 import unicodedata
 
 from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.locations import location_name
 
 _RESERVED = {"R", "T", "cls", "range", "float", "metadata", "_"}
-
-
-def location_name(location: ir.Location) -> str:
-    """Return the variable's name that a location carries, `""` when it carries none."""
-    if isinstance(location, ir.NameLoc):
-        return location.name_str
-    if isinstance(location, ir.FusedLoc):
-        return next((n for n in map(location_name, location.locations) if n), "")
-    return ""
 
 
 def is_variable(op: ir.Operation) -> bool:

@@ -3,6 +3,7 @@
 import re
 
 from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.locations import location_name
 from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.atoms import variable
 from relax_mlir.dialects.relax.dialect import Dims, Shape
@@ -11,7 +12,7 @@ from relax_mlir.dialects.relax.ops.control import LOOPS
 from relax_mlir.dialects.relax.tuples import is_make_tuple, known_fields
 from relax_mlir.lowering.walk import collect
 from relax_mlir.script.printer import spelling
-from relax_mlir.script.printer.names import Namer, location_name, own_name
+from relax_mlir.script.printer.names import Namer, own_name
 from relax_mlir.script.printer.relax_control import ControlPrinter
 from relax_mlir.script.printer.relax_expr import Metadata, RelaxExprPrinter
 

@@ -5,12 +5,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.locations import location_name
 from relax_mlir.dialects.relax.dialect import Dims
 from relax_mlir.dialects.relax.ops.control import LOOPS
 from relax_mlir.dialects.relax.tuples import field_types, known_fields
 from relax_mlir.dialects.relax.well_formed import type_dims
 from relax_mlir.script.printer import spelling
-from relax_mlir.script.printer.names import location_name, own_name
+from relax_mlir.script.printer.names import own_name
 
 if TYPE_CHECKING:
     from relax_mlir.script.printer.relax import RelaxPrinter

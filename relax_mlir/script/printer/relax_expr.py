@@ -7,6 +7,7 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.constants import constant_array
 from relax_mlir.dialects.relax.dialect import Dims, Shape
+from relax_mlir.dialects.relax.op_names import NAMESPACES
 from relax_mlir.dialects.relax.ops.base import (
     COMPUTE_OPS,
     REQUIRED,
@@ -15,7 +16,6 @@ from relax_mlir.dialects.relax.ops.base import (
     is_absent,
 )
 from relax_mlir.dialects.relax.tuples import is_make_tuple, known_fields
-from relax_mlir.script.parser import tables
 from relax_mlir.script.printer import spelling
 from relax_mlir.script.printer.names import Namer
 
@@ -102,7 +102,7 @@ class RelaxExprPrinter:
             plain = plain and param.is_operand and text is not None
             if text is not None:
                 args.append(text if plain else f"{param.name}={text}")
-        return f"R.{tables.NAMESPACES.get(name, '')}{name}({', '.join(args)})"
+        return f"R.{NAMESPACES.get(name, '')}{name}({', '.join(args)})"
 
     def _generic(self, op: ir.Operation) -> str:
         """Return a lowered operation, whose spelling is for people only."""

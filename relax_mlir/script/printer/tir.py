@@ -4,12 +4,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.locations import location_name
 from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.dialects.tir.layout import LAYOUT_ATTRIBUTES, NIBBLES
 from relax_mlir.dialects.tir.ops import block_predicate
 from relax_mlir.script.printer import spelling
-from relax_mlir.script.printer.names import Namer, identifier, is_variable, location_name
+from relax_mlir.script.printer.names import Namer, identifier, is_variable
 from relax_mlir.script.printer.tir_expr import ATOM, TirExprPrinter
 
 _LOOPS = {"serial": "range", "parallel": "T.parallel", "vectorized": "T.vectorized",

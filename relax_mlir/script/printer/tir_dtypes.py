@@ -2,9 +2,9 @@
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
+from relax_mlir.dialects.tir.guarded import find_guarded
 from relax_mlir.dialects.tir.layout import NIBBLES
 from relax_mlir.dialects.tir.scalar import INDEX, is_float
-from relax_mlir.script.printer.guards import find_guarded
 
 # Python's precedences.
 OR, AND, NOT, COMPARE, BITOR, BITXOR, BITAND, SHIFT, SUM, PRODUCT, SIGN, ATOM = range(12)

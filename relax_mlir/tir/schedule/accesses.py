@@ -5,9 +5,9 @@ from dataclasses import dataclass, replace
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.tir.guarded import find_guarded
 from relax_mlir.dialects.tir.ops import where_of
 from relax_mlir.dialects.tir.scalar import affine_sum
-from relax_mlir.script.printer.guards import find_guarded
 from relax_mlir.tir.schedule import tree
 from relax_mlir.tir.schedule.index import Indices
 

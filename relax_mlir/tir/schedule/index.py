@@ -12,9 +12,9 @@ from relax_mlir.dialects.relax.dialect import Dims
 from relax_mlir.dialects.relax.prover import Facts
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.dialects.tir import scalar as S
+from relax_mlir.dialects.tir.guarded import find_guarded
 from relax_mlir.dialects.tir.ops import block_predicate
 from relax_mlir.errors import ScheduleError
-from relax_mlir.script.printer.guards import find_guarded
 from relax_mlir.tir.schedule import tree
 from relax_mlir.tir.schedule.conditions import SIGNS, Comparison, assume
 from relax_mlir.tir.schedule.sums import Factor, summands

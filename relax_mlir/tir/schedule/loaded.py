@@ -2,7 +2,7 @@
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.tir import scalar as S
-from relax_mlir.script.printer.guards import find_guarded
+from relax_mlir.dialects.tir.guarded import find_guarded
 from relax_mlir.tir.schedule import tree
 from relax_mlir.tir.schedule.folding import number_of
 

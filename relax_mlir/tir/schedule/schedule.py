@@ -207,7 +207,7 @@ def _module_of(mod: Any) -> IRModule:
         return mod
     operation = getattr(mod, "mlir_op", None) or getattr(mod, "operation", mod)
     if isinstance(operation, ir.Operation) and operation.name == "func.func":
-        from relax_mlir.ir.module import moved
+        from relax_mlir.ir.transfer import moved
 
         return IRModule(moved(operation, operation.context))
     raise ScheduleTypeError(f"tir.Schedule takes a module or a prim func, got {type(mod).__name__}")

@@ -5,7 +5,8 @@ from typing import Any
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.errors import PassTypeError, RelaxMLIRError
-from relax_mlir.ir.module import IRModule, moved
+from relax_mlir.ir.module import IRModule
+from relax_mlir.ir.transfer import moved
 from relax_mlir.transform.infra.context import PassContext
 from relax_mlir.transform.infra.diagnostics import told
 from relax_mlir.transform.infra.info import PassInfo

@@ -1,4 +1,4 @@
-"""Names and source lines out of MLIR locations, for messages at run time."""
+"""Names of variables and source lines that MLIR locations carry."""
 
 from relax_mlir.dialects.bindings import ir
 
@@ -7,6 +7,15 @@ def value_name(location: ir.Location) -> str:
     """Return the name a location carries, `""` when it has none."""
     location = location.maybe_downcast() if hasattr(location, "maybe_downcast") else location
     return location.name_str if isinstance(location, ir.NameLoc) else ""
+
+
+def location_name(location: ir.Location) -> str:
+    """Return the variable's name that a location carries, `""` when it carries none."""
+    if isinstance(location, ir.NameLoc):
+        return location.name_str
+    if isinstance(location, ir.FusedLoc):
+        return next((n for n in map(location_name, location.locations) if n), "")
+    return ""
 
 
 def source_line(location: ir.Location) -> str:

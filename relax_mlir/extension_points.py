@@ -1,0 +1,32 @@
+"""The calls from a layer to one above it: one table, each implementation imported on first use.
+
+Layers import downwards only (docs/architecture.md). Where a method of a lower class is implemented
+above, such as `IRModule.script` by the printer, the lower layer asks this table.
+"""
+
+import functools
+import importlib
+from typing import Any
+
+# Extension point, named after the layer that calls it -> "module:attribute" of a layer above.
+TABLE = {
+    "ir.functions": "relax_mlir.relax.expr.functions:functions",
+    "ir.function_view": "relax_mlir.relax.expr.functions:function_view",
+    "ir.GlobalVar": "relax_mlir.relax.expr:GlobalVar",
+    "ir.ShapeExpr": "relax_mlir.relax.expr:ShapeExpr",
+    "ir.script": "relax_mlir.script:script",
+    "ir.show": "relax_mlir.script.highlight:show",
+    "ir.html": "relax_mlir.script.highlight:page",
+    "ir.specialize": "relax_mlir.tir.specialize:specialize",
+}
+
+
+@functools.cache
+def extension(name: str) -> Any:
+    """Return the implementation of an extension point.
+
+    Args:
+        name: its key in `TABLE`.
+    """
+    module, _, attribute = TABLE[name].partition(":")
+    return getattr(importlib.import_module(module), attribute)

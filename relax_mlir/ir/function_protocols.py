@@ -1,0 +1,60 @@
+"""The functions of a module and their names, as `IRModule` hands them out.
+
+The classes are `relax.expr.BaseFunc` and `relax.expr.GlobalVar`, of a layer above.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from relax_mlir.dialects.bindings import ir
+
+
+class GlobalVar(Protocol):
+    """The name of a function of a module, as programs call it."""
+
+    @property
+    def name_hint(self) -> str:
+        """The name."""
+        ...
+
+
+class BaseFunc(Protocol):
+    """A view of a function of a module, a Relax function or a prim func."""
+
+    @property
+    def mlir_op(self) -> ir.Operation | None:
+        """The `func.func`, None for a function that is in no module yet."""
+        ...
+
+    @property
+    def name(self) -> str:
+        """Its name in the module."""
+        ...
+
+    @property
+    def attrs(self) -> Mapping[str, Any]:
+        """Its attributes by name, without the dialect's prefix."""
+        ...
+
+    @property
+    def is_private(self) -> bool:
+        """Whether users of the module cannot call it."""
+        ...
+
+    @property
+    def params(self) -> list[Any]:
+        """Its parameters."""
+        ...
+
+    @property
+    def body(self) -> Any:
+        """Its body."""
+        ...
+
+    def script(self) -> str:
+        """Return the function as TVMScript."""
+        ...
+
+    def show(self) -> None:
+        """Print the function as TVMScript."""
+        ...
