@@ -112,8 +112,8 @@ def _written(title: str, func: ir.Operation) -> set[int]:
     Raises:
         ExprError: it calls functions, which may store to anything.
     """
-    from relax_mlir.tir.schedule import tree
-    from relax_mlir.tir.schedule.accesses import base_of
+    from relax_mlir.tir.view import tree
+    from relax_mlir.tir.view.accesses import base_of
 
     found: set[int] = set()
     for op in tree.walk(func):
@@ -130,7 +130,7 @@ def _written(title: str, func: ir.Operation) -> set[int]:
 
 def _is_blocks(func: ir.Operation) -> bool:
     """Whether everything that a prim func stores is stored in blocks."""
-    from relax_mlir.tir.schedule import tree
+    from relax_mlir.tir.view import tree
 
     stores = [op for op in tree.walk(func) if op.name == "memref.store"]
     return all(any(op.name == tree.BLOCK for op in tree.ancestors(each)) for each in stores)
@@ -191,7 +191,7 @@ def _with_sizes(mod: "IRModule", sizes: Mapping[str, SymExpr]) -> "IRModule":
 
 def _copy(text: str, values: Sequence[ir.Value]) -> None:
     """Write the body of a prim func at the current insertion point, by names that are free."""
-    from relax_mlir.tir.schedule import buffers, edit, tree
+    from relax_mlir.tir.view import buffers, edit, tree
 
     module = ir.Module.parse(text)
     func = next(view.operation for view in module.body.operations)

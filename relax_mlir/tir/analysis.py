@@ -10,10 +10,9 @@ from relax_mlir.ir.module import IRModule
 from relax_mlir.tir.dtypes import bits
 from relax_mlir.tir.nodes import Reduce
 from relax_mlir.tir.prim_expr import Leaf, PrimExpr, Size
-from relax_mlir.tir.schedule import tree
-from relax_mlir.tir.schedule.found import FoundBlock
-from relax_mlir.tir.schedule.index import Indices
-from relax_mlir.tir.schedule.statements import BufferRegion, described, regions
+from relax_mlir.tir.view import tree
+from relax_mlir.tir.view.index import Indices
+from relax_mlir.tir.view.statements import BufferRegion, FoundBlock, described, regions
 
 # What counts as one operation of arithmetic, of numbers that are no indices.
 _COUNTED = frozenset(

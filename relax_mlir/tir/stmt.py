@@ -16,8 +16,8 @@ from relax_mlir.tir.nodes import ProducerLoad
 from relax_mlir.tir.parameters import Buffer
 from relax_mlir.tir.prim_expr import Leaf, PrimExpr
 
-_STATEMENTS = "relax_mlir.tir.schedule.statements"
-_FOUND = "relax_mlir.tir.schedule.found"
+_STATEMENTS = "relax_mlir.tir.view.statements"
+_FOUND = "relax_mlir.tir.view.statements"
 
 
 class ForKind:

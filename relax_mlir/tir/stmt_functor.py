@@ -12,7 +12,7 @@ from relax_mlir.tir.arithmetic import as_expr
 from relax_mlir.tir.dtypes import SIZE
 from relax_mlir.tir.nodes import Call, ProducerLoad, Reduce
 from relax_mlir.tir.prim_expr import Leaf, PrimExpr, Size
-from relax_mlir.tir.schedule.statements import statement
+from relax_mlir.tir.view.statements import statement
 
 _REFUSED = {
     "ir_transform": "a transform.prim_func_pass changes operations in place, and tir.Schedule "

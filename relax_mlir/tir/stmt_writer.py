@@ -18,9 +18,9 @@ from relax_mlir.tir.arithmetic import as_expr, cast
 from relax_mlir.tir.dtypes import SIZE
 from relax_mlir.tir.parameters import Buffer, Param
 from relax_mlir.tir.prim_expr import IntImm, Leaf, PrimExpr
-from relax_mlir.tir.schedule.buffers import dims_of, name_of
-from relax_mlir.tir.schedule.index import Indices
 from relax_mlir.tir.stmt_functor import substitute
+from relax_mlir.tir.view.buffers import dims_of, name_of
+from relax_mlir.tir.view.index import Indices
 
 
 def prim_func(

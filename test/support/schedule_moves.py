@@ -13,8 +13,8 @@ from relax_mlir.ir import structural_equal
 from relax_mlir.script import from_source
 from relax_mlir.tir import TensorIntrin
 from relax_mlir.tir.schedule import BlockRV, LoopRV, Schedule
-from relax_mlir.tir.schedule.buffers import is_local
-from relax_mlir.tir.schedule.primitives.layout import buffer_of
+from relax_mlir.tir.schedule.primitives.transform_layout import buffer_of
+from relax_mlir.tir.view.buffers import is_local
 
 Move = Callable[[Schedule, Random], Any]
 

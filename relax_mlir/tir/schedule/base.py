@@ -16,12 +16,18 @@ from relax_mlir.errors import (
     did_you_mean,
 )
 from relax_mlir.tir.prim_expr import PrimExpr
-from relax_mlir.tir.schedule import tree
-from relax_mlir.tir.schedule.evaluate import evaluate
-from relax_mlir.tir.schedule.handles import VARIABLES, BlockRV, ExprRV, LoopRV, RandomVariable
-from relax_mlir.tir.schedule.instruction import Instruction, InstructionKind, register
+from relax_mlir.tir.schedule.handles import (
+    VARIABLES,
+    BlockRV,
+    ExprRV,
+    LoopRV,
+    RandomVariable,
+    evaluate,
+)
 from relax_mlir.tir.schedule.state import ScheduleState
-from relax_mlir.tir.schedule.trace import Trace
+from relax_mlir.tir.schedule.trace.instruction import Instruction, InstructionKind, register
+from relax_mlir.tir.schedule.trace.trace import Trace
+from relax_mlir.tir.view import tree
 
 _Method = TypeVar("_Method", bound=Callable[..., Any])
 # A factor of `split`, a number of `sample_...`.

@@ -1,6 +1,12 @@
-"""Random variables of a schedule: what its primitives take and give."""
+"""Random variables of a schedule, and the integers that expressions of them are."""
 
-from relax_mlir.tir.prim_expr import Leaf
+from collections.abc import Callable
+from typing import Any
+
+from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.errors import ExprTypeError
+from relax_mlir.tir import nodes as N
+from relax_mlir.tir.prim_expr import IntImm, Leaf, PrimExpr, Size
 
 
 class RandomVariable:
@@ -42,3 +48,43 @@ class ExprRV(Leaf):
 SBlockRV = BlockRV
 # The letters that their names in traces begin with.
 VARIABLES = {"b": BlockRV, "l": LoopRV, "v": ExprRV}
+
+
+_OPERATORS: dict[type[PrimExpr], Callable[[Any, Any], Any]] = {
+    N.Add: lambda a, b: a + b,
+    N.Sub: lambda a, b: a - b,
+    N.Mul: lambda a, b: a * b,
+    N.FloorDiv: lambda a, b: a // b,
+    N.FloorMod: lambda a, b: a % b,
+    N.Min: lambda a, b: SymExpr.of(a).min(b),
+    N.Max: lambda a, b: SymExpr.of(a).max(b),
+}
+
+
+def evaluate(value: Any, value_of: Callable[[ExprRV], int]) -> int | SymExpr:
+    """Return the integer, or symbolic size, that an expression is.
+
+    Args:
+        value: an integer, a symbolic size, an `ExprRV`, or an expression of these.
+        value_of: what an `ExprRV` stands for.
+
+    Raises:
+        ExprTypeError: it is none of these.
+    """
+    if isinstance(value, ExprRV):
+        return value_of(value)
+    if isinstance(value, SymExpr):
+        return value
+    if isinstance(value, IntImm):
+        return value.value
+    if isinstance(value, Size):
+        return value.expr
+    if isinstance(value, N.Cast):
+        return evaluate(value.value, value_of)
+    if type(value) in _OPERATORS:
+        return _OPERATORS[type(value)](evaluate(value.a, value_of), evaluate(value.b, value_of))
+    if not isinstance(value, (bool, PrimExpr)) and hasattr(value, "__index__"):
+        return int(value.__index__())
+    raise ExprTypeError(
+        f"an integer, a size or an ExprRV is needed, got {value!r} of {type(value).__name__}"
+    )

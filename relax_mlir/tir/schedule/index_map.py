@@ -9,10 +9,9 @@ from relax_mlir.dialects.relax.prover import Facts
 from relax_mlir.dialects.relax.symbolic import IntLike, SymExpr
 from relax_mlir.dialects.relax.symbolic_read import read_expression
 from relax_mlir.errors import ExprError, ExprTypeError
-from relax_mlir.tir.schedule.evaluate import evaluate
-from relax_mlir.tir.schedule.handles import ExprRV
-from relax_mlir.tir.schedule.regions import Range, range_of
-from relax_mlir.tir.schedule.simplify import simplify
+from relax_mlir.tir.schedule.handles import ExprRV, evaluate
+from relax_mlir.tir.view.regions import Range, range_of
+from relax_mlir.tir.view.simplify import simplify
 
 _OWN = "index_of_map_"
 
@@ -236,7 +235,7 @@ class IndexMap:
         return IndexMap(names, [read_expression(text) for text in exprs])
 
     def _lambda(self, symbol: Callable[[str], str]) -> str:
-        from relax_mlir.tir.schedule.trace_text import _Text
+        from relax_mlir.tir.schedule.trace.python_form import _Text
 
         def leaf(name: str) -> _Text:
             return _Text(name if name in self.names else symbol(name))

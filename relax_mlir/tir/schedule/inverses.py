@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from relax_mlir.dialects.relax.prover import Facts
 from relax_mlir.dialects.relax.symbolic import IntLike, SymExpr
 from relax_mlir.errors import ExprError
-from relax_mlir.tir.schedule.conditions import Comparison
 from relax_mlir.tir.schedule.index_map import IndexMap
-from relax_mlir.tir.schedule.simplify import simplify
-from relax_mlir.tir.schedule.sums import Factor, summands
+from relax_mlir.tir.view.conditions import Comparison
+from relax_mlir.tir.view.simplify import simplify
+from relax_mlir.tir.view.sums import Factor, summands
 
 _ONE, _ZERO = SymExpr.const(1), SymExpr.const(0)
 

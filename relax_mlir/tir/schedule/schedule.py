@@ -7,35 +7,59 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.errors import ScheduleTypeError, ScheduleValueError, did_you_mean
 from relax_mlir.ir.module import IRModule
 from relax_mlir.tir.schedule.base import MOST_SEED, primitive
-from relax_mlir.tir.schedule.buffer_primitives import BufferPrimitives
-from relax_mlir.tir.schedule.compute_primitives import ComputePrimitives
-from relax_mlir.tir.schedule.found import found
 from relax_mlir.tir.schedule.handles import BlockRV, ExprRV, LoopRV, RandomVariable
-from relax_mlir.tir.schedule.kind_primitives import KindPrimitives
-from relax_mlir.tir.schedule.layout_primitives import LayoutPrimitives
-from relax_mlir.tir.schedule.lookup import LookupPrimitives
-from relax_mlir.tir.schedule.loop_primitives import LoopPrimitives
-from relax_mlir.tir.schedule.padding_primitives import PaddingPrimitives
-from relax_mlir.tir.schedule.reduction_primitives import ReductionPrimitives
-from relax_mlir.tir.schedule.reindex_primitives import ReindexPrimitives
-from relax_mlir.tir.schedule.sampling_primitives import SamplingPrimitives
+from relax_mlir.tir.schedule.primitives.annotations import AnnotationPrimitives
+from relax_mlir.tir.schedule.primitives.blockize import BlockizePrimitives
+from relax_mlir.tir.schedule.primitives.buffer_attributes import BufferAttributePrimitives
+from relax_mlir.tir.schedule.primitives.cache import CachePrimitives
+from relax_mlir.tir.schedule.primitives.cache_at import CacheAtPrimitives
+from relax_mlir.tir.schedule.primitives.compute_at import ComputeAtPrimitives
+from relax_mlir.tir.schedule.primitives.decompose_padding import DecomposePaddingPrimitives
+from relax_mlir.tir.schedule.primitives.decompose_reduction import DecomposeReductionPrimitives
+from relax_mlir.tir.schedule.primitives.fuse_reduction_epilogue import ReductionEpiloguePrimitives
+from relax_mlir.tir.schedule.primitives.inline import InlinePrimitives
+from relax_mlir.tir.schedule.primitives.iterators import IteratorPrimitives
+from relax_mlir.tir.schedule.primitives.kinds import KindPrimitives
+from relax_mlir.tir.schedule.primitives.lookup import LookupPrimitives
+from relax_mlir.tir.schedule.primitives.loop_sets import LoopSetPrimitives
+from relax_mlir.tir.schedule.primitives.loops import LoopPrimitives
+from relax_mlir.tir.schedule.primitives.pad_einsum import PadEinsumPrimitives
+from relax_mlir.tir.schedule.primitives.reindex import ReindexPrimitives
+from relax_mlir.tir.schedule.primitives.rfactor import RFactorPrimitives
+from relax_mlir.tir.schedule.primitives.rolling_buffer import RollingBufferPrimitives
+from relax_mlir.tir.schedule.primitives.sampling import SamplingPrimitives
+from relax_mlir.tir.schedule.primitives.tensorize import TensorizePrimitives
+from relax_mlir.tir.schedule.primitives.transform_block_layout import TransformBlockLayoutPrimitives
+from relax_mlir.tir.schedule.primitives.transform_layout import TransformLayoutPrimitives
 from relax_mlir.tir.schedule.state import RENDER_LEVELS, ScheduleState
-from relax_mlir.tir.schedule.tensor_primitives import TensorPrimitives
-from relax_mlir.tir.schedule.trace import Trace
+from relax_mlir.tir.schedule.trace.trace import Trace
+from relax_mlir.tir.view.statements import found
 
 
 class Schedule(
     LookupPrimitives,
     LoopPrimitives,
+    LoopSetPrimitives,
     KindPrimitives,
+    AnnotationPrimitives,
     SamplingPrimitives,
-    ComputePrimitives,
-    ReductionPrimitives,
-    BufferPrimitives,
-    LayoutPrimitives,
-    TensorPrimitives,
+    InlinePrimitives,
+    ComputeAtPrimitives,
+    DecomposeReductionPrimitives,
+    RFactorPrimitives,
+    ReductionEpiloguePrimitives,
+    CachePrimitives,
+    CacheAtPrimitives,
+    RollingBufferPrimitives,
+    TransformLayoutPrimitives,
+    TransformBlockLayoutPrimitives,
+    BufferAttributePrimitives,
+    BlockizePrimitives,
+    TensorizePrimitives,
     ReindexPrimitives,
-    PaddingPrimitives,
+    IteratorPrimitives,
+    PadEinsumPrimitives,
+    DecomposePaddingPrimitives,
 ):
     """A schedule: transformations that change how a program computes and keep what it computes.
 

@@ -7,9 +7,9 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.context import lock_of
 from relax_mlir.errors import ScheduleError
 from relax_mlir.ir.module import IRModule
-from relax_mlir.tir.schedule import tree
-from relax_mlir.tir.schedule.index import Indices
-from relax_mlir.tir.schedule.render import SREF, marked_program
+from relax_mlir.tir.view import tree
+from relax_mlir.tir.view.index import Indices
+from relax_mlir.tir.view.render import SREF, marked_program
 
 RENDER_LEVELS = ("detail", "fast", "none")
 

@@ -6,9 +6,9 @@ from relax_mlir.dialects.relax.types import dtype_of_element
 from relax_mlir.dialects.tir.layout import buffer_type
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.walk import collect, named
-from relax_mlir.tir.schedule import buffers
-from relax_mlir.tir.schedule.folding import number_of
 from relax_mlir.tir.transform.functions import each_prim_func, prim_funcs
+from relax_mlir.tir.view import buffers
+from relax_mlir.tir.view.folding import number_of
 
 arith = submodule("dialects.arith")
 memref = submodule("dialects.memref")

@@ -10,10 +10,10 @@ from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.scheduled.copy import integer_of
 from relax_mlir.lowering.walk import collect
-from relax_mlir.tir.schedule import buffers, tree
-from relax_mlir.tir.schedule.accesses import declare
-from relax_mlir.tir.schedule.index import Indices
 from relax_mlir.tir.transform.functions import each_prim_func
+from relax_mlir.tir.view import buffers, tree
+from relax_mlir.tir.view.accesses import declare
+from relax_mlir.tir.view.index import Indices
 
 memref = submodule("dialects.memref")
 

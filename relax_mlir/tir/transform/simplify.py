@@ -5,12 +5,12 @@ from relax_mlir.dialects.relax.prover import Facts
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.lowering.tir_to_vector.scheduled.copy import integer_of
 from relax_mlir.lowering.walk import collect
-from relax_mlir.tir.schedule.conditions import Comparison, assume
-from relax_mlir.tir.schedule.edit import normalize
-from relax_mlir.tir.schedule.index import Indices
-from relax_mlir.tir.schedule.simplify import simplify as simplified
 from relax_mlir.tir.transform.cleanup import remove_idle
 from relax_mlir.tir.transform.functions import prim_funcs
+from relax_mlir.tir.view.conditions import Comparison, assume
+from relax_mlir.tir.view.edit import normalize
+from relax_mlir.tir.view.index import Indices
+from relax_mlir.tir.view.simplify import simplify as simplified
 
 # Upstream folds constants through arithmetic and takes branches that are decided.
 _FOLD = "func.func(canonicalize{region-simplify=disabled})"

@@ -256,7 +256,7 @@ def test_interrupts_leave_the_program_as_it_was(monkeypatch: pytest.MonkeyPatch)
     def interrupted(*args: object, **kwargs: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("relax_mlir.tir.schedule.edit.normalize", interrupted)
+    monkeypatch.setattr("relax_mlir.tir.view.edit.normalize", interrupted)
     with pytest.raises(KeyboardInterrupt):
         sch.split(i, [None, 4])
     monkeypatch.undo()

@@ -12,7 +12,7 @@ from relax_mlir.dialects.schedule import PRIMITIVES
 from relax_mlir.errors import ScheduleError
 from relax_mlir.ir import assert_structural_equal
 from relax_mlir.tir import Schedule, Trace
-from relax_mlir.tir.schedule.instruction import kinds
+from relax_mlir.tir.schedule.trace.instruction import kinds
 
 
 def sampled() -> Schedule:

@@ -1,1 +1,1 @@
-"""What each primitive does to a prim func: functions over the operations of a state."""
+"""The primitives of schedules: each module has the algorithm and the methods of `Schedule`."""

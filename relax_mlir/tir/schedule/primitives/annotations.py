@@ -4,9 +4,12 @@ from typing import Any
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.errors import ScheduleTypeError
-from relax_mlir.tir.schedule import tree
-from relax_mlir.tir.schedule.checks import ANNOTATIONS
+from relax_mlir.tir.prim_expr import PrimExpr
+from relax_mlir.tir.schedule.base import ScheduleBase, primitive
+from relax_mlir.tir.schedule.handles import BlockRV, LoopRV
+from relax_mlir.tir.schedule.primitives.checks import ANNOTATIONS
 from relax_mlir.tir.schedule.state import ScheduleState
+from relax_mlir.tir.view import tree
 
 
 def annotate(state: ScheduleState, op: ir.Operation, key: str, value: Any) -> None:
@@ -56,3 +59,41 @@ def attribute(value: Any) -> ir.Attribute:
         "an annotation is a string, a number, or a list or dictionary of such, got "
         f"{type(value).__name__}"
     )
+
+
+class AnnotationPrimitives(ScheduleBase):
+    """Annotations of loops and blocks."""
+
+    @primitive("Annotate", inputs=("block_or_loop",))
+    def annotate(self, block_or_loop: BlockRV | LoopRV, ann_key: str, ann_val: Any) -> None:
+        """Note a value on a block or a loop, which scripts show as its annotations.
+
+        Args:
+            block_or_loop: what it is noted on.
+            ann_key: its name.
+            ann_val: a string, a number, an `ExprRV`, or a list or dictionary of such.
+
+        Raises:
+            ScheduleError: it has an annotation of the name already.
+            TypeError: a value that annotations cannot have.
+        """
+        value = self._plain_value(ann_val)
+        annotate(self._state, self._op(block_or_loop), ann_key, value)
+
+    @primitive("Unannotate", inputs=("block_or_loop",))
+    def unannotate(self, block_or_loop: BlockRV | LoopRV, ann_key: str) -> None:
+        """Remove an annotation.
+
+        Raises:
+            ScheduleError: there is none of the name.
+        """
+        unannotate(self._state, self._op(block_or_loop), ann_key)
+
+    def _plain_value(self, value: Any) -> Any:
+        if isinstance(value, PrimExpr):
+            return self._number(value).value
+        if isinstance(value, (list, tuple)):
+            return [self._plain_value(each) for each in value]
+        if isinstance(value, dict):
+            return {key: self._plain_value(each) for key, each in value.items()}
+        return value

@@ -6,16 +6,20 @@ from dataclasses import dataclass
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.prover import Facts
 from relax_mlir.dialects.relax.symbolic import SymExpr
-from relax_mlir.tir.schedule import checks, edit, tree
-from relax_mlir.tir.schedule.accesses import declare
-from relax_mlir.tir.schedule.conditions import Comparison
-from relax_mlir.tir.schedule.folding import fold
-from relax_mlir.tir.schedule.index import Indices
-from relax_mlir.tir.schedule.primitives.block_layout import tidy
-from relax_mlir.tir.schedule.primitives.reductions import named_by
-from relax_mlir.tir.schedule.regions import Range, range_of
-from relax_mlir.tir.schedule.simplify import simplify
+from relax_mlir.tir.schedule.base import ScheduleBase, primitive
+from relax_mlir.tir.schedule.handles import BlockRV, LoopRV
+from relax_mlir.tir.schedule.primitives import checks
+from relax_mlir.tir.schedule.primitives.decompose_reduction import named_by
+from relax_mlir.tir.schedule.primitives.enclose import enclose
+from relax_mlir.tir.schedule.primitives.transform_block_layout import tidy
 from relax_mlir.tir.schedule.state import ScheduleState
+from relax_mlir.tir.view import edit, tree
+from relax_mlir.tir.view.accesses import declare
+from relax_mlir.tir.view.conditions import Comparison
+from relax_mlir.tir.view.folding import fold
+from relax_mlir.tir.view.index import Indices
+from relax_mlir.tir.view.regions import Range, range_of
+from relax_mlir.tir.view.simplify import simplify
 
 _ZERO, _ONE = SymExpr.const(0), SymExpr.const(1)
 
@@ -274,3 +278,36 @@ def _inner_block(
         if view.operation.name not in ("tir.yield", "tir.where", "tir.reads", "tir.writes"):
             view.operation.move_before(last)
     block.erase()
+
+
+class BlockizePrimitives(ScheduleBase):
+    """Blocks of loops, and of blocks."""
+
+    @primitive("Blockize", inputs=("target",))
+    def blockize(
+        self, target: LoopRV | Sequence[BlockRV | str], preserve_unit_iters: bool = True
+    ) -> BlockRV:
+        """Make a block of a loop with all inside it, or of several blocks.
+
+        Of a loop it is named after the block inside with `_o`; its iterators say which tile it is,
+        those of the block inside where in the tile. Of blocks it is named after all of them, and
+        its iterators are the loops around all of them.
+
+        Args:
+            target: a loop with one block inside, whose iterators are made of `outer * n + inner`,
+                or blocks that stand side by side, with loops of their own or without.
+            preserve_unit_iters: whether iterators of one step are kept.
+
+        Returns:
+            The new block.
+
+        Raises:
+            ScheduleError: they are not like that, a predicate compares loops inside with those
+                around, or a reduction would go on around the block of several.
+        """
+        if not isinstance(target, LoopRV):
+            if not isinstance(target, (list, tuple)):
+                raise self._wrong(f"a LoopRV or blocks are needed, got {type(target).__name__}")
+            blocks = [self._block(each) for each in target]
+            return self._block_rv(enclose(self._state, blocks, preserve_unit_iters))
+        return self._block_rv(blockize(self._state, self._loop(target), preserve_unit_iters))

@@ -4,16 +4,19 @@ from collections.abc import Sequence
 
 from relax_mlir.dialects.bindings import ir, submodule
 from relax_mlir.dialects.relax.symbolic import SymExpr
-from relax_mlir.tir.schedule import buffers, edit, scopes, tree
-from relax_mlir.tir.schedule.accesses import Access, accesses, declare
-from relax_mlir.tir.schedule.conditions import Comparison
-from relax_mlir.tir.schedule.domains import cut, region_of
-from relax_mlir.tir.schedule.index import Indices
+from relax_mlir.tir.schedule.analysis import scopes
+from relax_mlir.tir.schedule.analysis.domains import cut, region_of
+from relax_mlir.tir.schedule.analysis.written_region import Box, written_box, written_inside
+from relax_mlir.tir.schedule.base import ScheduleBase, primitive
+from relax_mlir.tir.schedule.handles import BlockRV
 from relax_mlir.tir.schedule.primitives.annotations import attribute
-from relax_mlir.tir.schedule.primitives.reductions import fed_by
-from relax_mlir.tir.schedule.regions import Range
+from relax_mlir.tir.schedule.primitives.decompose_reduction import fed_by
 from relax_mlir.tir.schedule.state import ScheduleState
-from relax_mlir.tir.schedule.written import Box, written_box, written_inside
+from relax_mlir.tir.view import buffers, edit, tree
+from relax_mlir.tir.view.accesses import Access, accesses, declare
+from relax_mlir.tir.view.conditions import Comparison
+from relax_mlir.tir.view.index import Indices
+from relax_mlir.tir.view.regions import Range
 
 memref = submodule("dialects.memref")
 _ELEMENTS = ("memref.load", "memref.store")
@@ -331,3 +334,98 @@ def storage_align(
     entries = [each for each in entries if each[:2] != place] + [[*place, factor, offset]]
     noted[key] = attribute(entries)
     block.attributes["annotations"] = ir.DictAttr.get(noted)
+
+
+class CachePrimitives(ScheduleBase):
+    """Cached copies of buffers, storage scopes, alignment."""
+
+    @primitive("CacheRead", inputs=("block", "consumer_blocks"))
+    def cache_read(
+        self,
+        block: BlockRV | str,
+        read_buffer_index: int | str,
+        storage_scope: str,
+        consumer_blocks: Sequence[BlockRV | str] = (),
+    ) -> BlockRV:
+        """Copy a buffer that a block reads, and have those that read it read the copy.
+
+        Args:
+            block: one that reads it.
+            read_buffer_index: the position among what it reads, or the name of the buffer.
+            storage_scope: of the copy, which is named after it.
+            consumer_blocks: who reads the copy; all that read the buffer when none is given.
+
+        Returns:
+            The block that copies, in front of the first that reads the copy.
+
+        Raises:
+            ScheduleError: they do not read it by its elements, or it is written after that.
+        """
+        consumers = [self._block(each) for each in consumer_blocks]
+        return self._block_rv(
+            cache_read(self._state, self._block(block), read_buffer_index, storage_scope, consumers)
+        )
+
+    @primitive("CacheWrite", inputs=("block", "consumer_blocks"))
+    def cache_write(
+        self,
+        block: BlockRV | str,
+        write_buffer_index: int | str,
+        storage_scope: str,
+        consumer_blocks: Sequence[BlockRV | str] = (),
+    ) -> BlockRV:
+        """Have a block write a buffer of its own, from which the old one is copied.
+
+        Args:
+            block: complete or a reduction, the only one that writes it.
+            write_buffer_index: the position among what it writes, or the name of the buffer.
+            storage_scope: of the new buffer, which is named after it.
+            consumer_blocks: who reads the new buffer; the others read the old one.
+
+        Returns:
+            The block that copies, behind the loops of the one that writes.
+
+        Raises:
+            ScheduleError: they are not like that.
+        """
+        consumers = [self._block(each) for each in consumer_blocks]
+        return self._block_rv(
+            cache_write(
+                self._state, self._block(block), write_buffer_index, storage_scope, consumers
+            )
+        )
+
+    @primitive("SetScope", inputs=("block",))
+    def set_scope(self, block: BlockRV | str, buffer_index: int | str, storage_scope: str) -> None:
+        """Note in which kind of memory a buffer is; all memory is one kind on a CPU.
+
+        Args:
+            block: one that writes it.
+            buffer_index: the position among what it writes, or the name of the buffer.
+            storage_scope: such as `shared`; the buffer is named after it.
+
+        Raises:
+            ScheduleError: there is no such buffer, or it is a parameter.
+        """
+        set_scope(self._state, self._block(block), buffer_index, storage_scope)
+
+    @primitive("StorageAlign", inputs=("block",))
+    def storage_align(
+        self, block: BlockRV | str, buffer_index: int, axis: int, factor: int, offset: int
+    ) -> None:
+        """Have a buffer with a stride of `k * factor + offset` for some `k`, the least possible.
+
+        It is an annotation of the block, `buffer_dim_align`, which lowering carries out: rows are
+        longer than they need be. A buffer used other than by its elements stays dense.
+
+        Args:
+            block: one that writes the buffer.
+            buffer_index: the position among what it writes.
+            axis: the dimension; negative numbers count from the end.
+            factor: what the stride is a multiple of.
+            offset: what is added.
+
+        Raises:
+            ScheduleError: there is no such buffer or dimension, or it is a parameter.
+        """
+        storage_align(self._state, self._block(block), buffer_index, axis, factor, offset)

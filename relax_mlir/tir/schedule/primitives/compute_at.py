@@ -4,13 +4,17 @@ from collections.abc import Sequence
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.symbolic import SymExpr
-from relax_mlir.tir.schedule import buffers, edit, legality, scopes, tree
-from relax_mlir.tir.schedule.accesses import accesses
-from relax_mlir.tir.schedule.conditions import Comparison
-from relax_mlir.tir.schedule.domains import first_inside, needed, without_gaps
-from relax_mlir.tir.schedule.index import Indices
-from relax_mlir.tir.schedule.regions import Range
+from relax_mlir.tir.schedule.analysis import legality, scopes
+from relax_mlir.tir.schedule.analysis.domains import first_inside, needed, without_gaps
+from relax_mlir.tir.schedule.base import INLINE, ScheduleBase, primitive
+from relax_mlir.tir.schedule.handles import BlockRV, LoopRV
+from relax_mlir.tir.schedule.primitives import inline
 from relax_mlir.tir.schedule.state import ScheduleState
+from relax_mlir.tir.view import buffers, edit, tree
+from relax_mlir.tir.view.accesses import accesses
+from relax_mlir.tir.view.conditions import Comparison
+from relax_mlir.tir.view.index import Indices
+from relax_mlir.tir.view.regions import Range
 
 # Where in a loop's body a block goes: the last and the first place that is possible.
 LAST, FIRST = -1, -2
@@ -375,4 +379,64 @@ def _move(
         if kind in ("parallel", "vectorized") or "thread" in around.attributes:
             legality.may_run_at_once(
                 state, state.indices(around), around, private=kind != "vectorized"
+            )
+
+
+class ComputeAtPrimitives(ScheduleBase):
+    """Moving blocks under loops of their consumers or producers."""
+
+    @primitive("ComputeAt", inputs=("block", "loop"))
+    def compute_at(
+        self,
+        block: BlockRV | str,
+        loop: LoopRV,
+        preserve_unit_loops: bool = False,
+        index: int = -1,
+    ) -> None:
+        """Move a block under a loop of those that read it, for what one step of the loop needs.
+
+        Args:
+            block: complete or a reduction; all that read what it computes are inside the loop.
+            loop: of the block that `block` is in.
+            preserve_unit_loops: whether it gets loops of one step too.
+            index: which statement of the loop's body it becomes; -1 for the last place that is
+                possible, -2 for the first.
+
+        Raises:
+            ScheduleError: they are not like that, or something between uses what the block uses.
+        """
+        where = self._location(loop)
+        if where == INLINE:
+            inline.compute_inline(self._state, self._block(block))
+        elif where is not None:
+            compute_at(
+                self._state, self._block(block), self._loop(loop), preserve_unit_loops, index
+            )
+
+    @primitive("ReverseComputeAt", inputs=("block", "loop"))
+    def reverse_compute_at(
+        self,
+        block: BlockRV | str,
+        loop: LoopRV,
+        preserve_unit_loops: bool = False,
+        index: int = -1,
+    ) -> None:
+        """Move a block under a loop of those that it reads, for what one step of the loop gives.
+
+        Args:
+            block: complete or a reduction; it reads what a block inside the loop computes.
+            loop: of the block that `block` is in.
+            preserve_unit_loops: whether it gets loops of one step too.
+            index: which statement of the loop's body it becomes; -1 for the last place that is
+                possible, -2 for the first.
+
+        Raises:
+            ScheduleError: they are not like that, or something between uses what the block uses.
+        """
+        where = self._location(loop)
+        if where == INLINE:
+            inline.reverse_compute_inline(self._state, self._block(block))
+        elif where is not None:
+            reverse_compute_at(
+                self._state, self._block(block), self._loop(loop), preserve_unit_loops, index
             )

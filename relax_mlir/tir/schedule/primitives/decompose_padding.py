@@ -4,12 +4,17 @@ from dataclasses import dataclass
 
 from relax_mlir.dialects.bindings import ir, submodule
 from relax_mlir.dialects.relax.symbolic import SymExpr
-from relax_mlir.tir.schedule import checks, edit, guarded, scopes, tree
-from relax_mlir.tir.schedule.accesses import declare
-from relax_mlir.tir.schedule.conditions import Comparison
-from relax_mlir.tir.schedule.index import Indices
-from relax_mlir.tir.schedule.primitives.block_layout import tidy
+from relax_mlir.errors import ScheduleError
+from relax_mlir.tir.schedule.analysis import scopes
+from relax_mlir.tir.schedule.base import ScheduleBase, primitive
+from relax_mlir.tir.schedule.handles import BlockRV, LoopRV
+from relax_mlir.tir.schedule.primitives import checks
+from relax_mlir.tir.schedule.primitives.transform_block_layout import tidy
 from relax_mlir.tir.schedule.state import ScheduleState
+from relax_mlir.tir.view import edit, guarded_values, tree
+from relax_mlir.tir.view.accesses import declare
+from relax_mlir.tir.view.conditions import Comparison
+from relax_mlir.tir.view.index import Indices
 
 memref = submodule("dialects.memref")
 
@@ -52,7 +57,7 @@ def decompose_padding(
     where = [*indices.block_conditions(block), *(c.substitute(bound) for c in found.conditions)]
     edit.set_block(indices, block, indices.bindings(block), where)
     body = found.choice.regions[0].blocks[0]
-    result = guarded.yielded(found.choice, 0)
+    result = guarded_values.yielded(found.choice, 0)
     for view in list(body.operations):
         if view.operation.name != "scf.yield":
             view.operation.move_before(found.choice)
@@ -81,10 +86,10 @@ def _padding(state: ScheduleState, indices: Indices, block: ir.Operation) -> _Pa
     choice = None if value is None or isinstance(value.owner, ir.Block) else value.owner.operation
     if choice is None or choice.name != "scf.if" or len(choice.results) != 1:
         raise state.error(f"{what} does not store T.if_then_else(inside, value, constant)", block)
-    constant = guarded.yielded(choice, 1)
+    constant = guarded_values.yielded(choice, 1)
     if isinstance(constant.owner, ir.Block) or constant.owner.operation.name != "arith.constant":
         raise state.error(f"what {what} stores outside is no constant", block)
-    conditions = guarded.conditions_of(indices, choice.operands[0])
+    conditions = guarded_values.conditions_of(indices, choice.operands[0])
     if conditions is None:
         raise state.error(f"where {what} is inside is not said by comparisons", block)
     return _Padding(choice, stores[0], conditions, constant.owner.operation)
@@ -215,3 +220,34 @@ def _limit(each: Comparison, variable: SymExpr, indices: Indices) -> tuple[bool,
     if sign == 4:
         return True, bound + 1
     return (True, bound) if sign == 5 else None
+
+
+class DecomposePaddingPrimitives(ScheduleBase):
+    """Padding as a fill and a copy."""
+
+    @primitive("DecomposePadding", inputs=("block", "loop"))
+    def decompose_padding(self, block: BlockRV | str, loop: LoopRV) -> BlockRV:
+        """Fill all that a padding block writes with its constant first, and only copy after that.
+
+        Args:
+            block: complete; stores `T.if_then_else(inside, value, constant)` with comparisons
+                joined by 'and' as `inside`.
+            loop: around it; what fills stands in front of it, with loops of its own.
+
+        Returns:
+            The block that fills, named after the old one with `_pad_const`.
+
+        Raises:
+            ScheduleError: they are not like that.
+        """
+        op, around = self._block(block), self._loop(loop)
+        return self._block_rv(decompose_padding(self._state, op, around))
+
+    def can_decompose_padding(self, block: BlockRV | str, loop: LoopRV) -> bool:
+        """Whether `decompose_padding` would do it; nothing changes."""
+        other = self.copy()  # pyright: ignore[reportAttributeAccessIssue]
+        try:
+            other.decompose_padding(block, loop)
+        except ScheduleError:
+            return False
+        return True

@@ -5,10 +5,11 @@ from itertools import pairwise
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.symbolic import SymExpr
-from relax_mlir.tir.schedule import checks, edit, tree
-from relax_mlir.tir.schedule.accesses import declare
-from relax_mlir.tir.schedule.index import Indices
+from relax_mlir.tir.schedule.primitives import checks
 from relax_mlir.tir.schedule.state import ScheduleState
+from relax_mlir.tir.view import edit, tree
+from relax_mlir.tir.view.accesses import declare
+from relax_mlir.tir.view.index import Indices
 
 _ZERO = SymExpr.const(0)
 

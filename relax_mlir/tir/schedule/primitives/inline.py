@@ -4,15 +4,18 @@ from dataclasses import dataclass
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.symbolic import SymExpr, product
-from relax_mlir.tir.schedule import buffers, edit, scopes, tree
-from relax_mlir.tir.schedule.accesses import accesses, declare
-from relax_mlir.tir.schedule.folding import fold
-from relax_mlir.tir.schedule.index import Indices
+from relax_mlir.tir.schedule.analysis import scopes
+from relax_mlir.tir.schedule.base import ScheduleBase, primitive
+from relax_mlir.tir.schedule.handles import BlockRV
 from relax_mlir.tir.schedule.index_map import IndexMap
 from relax_mlir.tir.schedule.inverses import inverse_of
-from relax_mlir.tir.schedule.loaded import settle
-from relax_mlir.tir.schedule.primitives.reductions import fed_by
+from relax_mlir.tir.schedule.primitives.decompose_reduction import fed_by
+from relax_mlir.tir.schedule.primitives.loaded_arithmetic import settle
 from relax_mlir.tir.schedule.state import ScheduleState
+from relax_mlir.tir.view import buffers, edit, tree
+from relax_mlir.tir.view.accesses import accesses, declare
+from relax_mlir.tir.view.folding import fold
+from relax_mlir.tir.view.index import Indices
 
 _EFFECTS = ("memref.store", "func.call", "tir.assert", "tir.call_packed", "scf.while", "tir.for",
             "tir.block")  # fmt: skip
@@ -393,3 +396,33 @@ def check_outputs_wait(state: ScheduleState, block: ir.Operation, producer: ir.O
         raise state.error(
             f"{tree.describe(producer)} uses what {tree.describe(block)} writes", block, producer
         )
+
+
+class InlinePrimitives(ScheduleBase):
+    """Inlining of producers and of consumers."""
+
+    @primitive("ComputeInline", inputs=("block",))
+    def compute_inline(self, block: BlockRV | str) -> None:
+        """Compute what a block stores wherever it is read; the block and its loops go.
+
+        Args:
+            block: complete, one store to a buffer of the function with its iterators as indices.
+
+        Raises:
+            ScheduleError: it is not like that, nothing reads it, or what it reads changes before
+                what it computes is read.
+        """
+        compute_inline(self._state, self._block(block))
+
+    @primitive("ReverseComputeInline", inputs=("block",))
+    def reverse_compute_inline(self, block: BlockRV | str) -> None:
+        """Compute a block in the one block that writes what it reads; the block and its loops go.
+
+        Args:
+            block: complete, one store; reads one element, by its iterators, of a buffer that one
+                complete block writes and nothing else uses.
+
+        Raises:
+            ScheduleError: it is not like that.
+        """
+        reverse_compute_inline(self._state, self._block(block))

@@ -5,12 +5,14 @@ from collections.abc import Sequence
 from relax_mlir.dialects.bindings import ir, submodule
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.dialects.tir import scalar as S
-from relax_mlir.tir.schedule import buffers, edit, tree
-from relax_mlir.tir.schedule.accesses import accesses, declare
-from relax_mlir.tir.schedule.folding import fold
-from relax_mlir.tir.schedule.index import Indices
-from relax_mlir.tir.schedule.simplify import simplify
+from relax_mlir.tir.schedule.base import ScheduleBase, primitive
+from relax_mlir.tir.schedule.handles import BlockRV
 from relax_mlir.tir.schedule.state import ScheduleState
+from relax_mlir.tir.view import buffers, edit, tree
+from relax_mlir.tir.view.accesses import accesses, declare
+from relax_mlir.tir.view.folding import fold
+from relax_mlir.tir.view.index import Indices
+from relax_mlir.tir.view.simplify import simplify
 
 memref = submodule("dialects.memref")
 _MOST_INT32 = (1 << 31) - 1
@@ -135,3 +137,41 @@ def _precomputed(
             loaded = memref.load(cache, [arguments[i] for i in used])
             op.operands[position] = S.cast(S.Scalar(loaded, dtype), S.INDEX).value
     return made
+
+
+class IteratorPrimitives(ScheduleBase):
+    """Precomputed indices, and the order of iterators."""
+
+    @primitive("CacheIndex", inputs=("block",))
+    def cache_index(
+        self, block: BlockRV | str, storage_scope: str, cse_thresh: int = 0
+    ) -> list[BlockRV]:
+        """Have a block load the indices that it computes, which other blocks compute before it.
+
+        Args:
+            block: loads elements at indices that are more than one iterator.
+            storage_scope: of the buffers of indices, `index_var_0`, `index_var_1`, ...
+            cse_thresh: how often the block must use an index for it to be computed before.
+
+        Returns:
+            The blocks that compute them, in front of the loops of the block; none where no index
+            is computed.
+
+        Raises:
+            ScheduleError: the block loads inside loops of its own.
+        """
+        op = self._block(block)
+        return self._block_rvs(cache_index(self._state, op, storage_scope, cse_thresh))
+
+    @primitive("ReorderBlockIterVar", inputs=("block",))
+    def reorder_block_iter_var(self, block: BlockRV | str, new_order: Sequence[int]) -> None:
+        """Put the iterators of a block in another order; its loops stay.
+
+        Args:
+            block: the block.
+            new_order: for each place the number of the iterator that goes there.
+
+        Raises:
+            ScheduleError: the numbers are not those of all iterators, each once.
+        """
+        reorder_block_iter_var(self._state, self._block(block), new_order)

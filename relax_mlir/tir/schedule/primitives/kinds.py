@@ -3,8 +3,11 @@
 import re
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.tir.schedule import legality, tree
+from relax_mlir.tir.schedule.analysis import legality
+from relax_mlir.tir.schedule.base import ScheduleBase, primitive
+from relax_mlir.tir.schedule.handles import LoopRV
 from relax_mlir.tir.schedule.state import ScheduleState
+from relax_mlir.tir.view import tree
 
 _AXIS = re.compile(r"(blockIdx|threadIdx)\.[xyz]|vthread(\.[xyz])?")
 
@@ -51,3 +54,45 @@ def bind(state: ScheduleState, loop: ir.Operation, axis: str) -> None:
     loop.attributes["kind"] = ir.StringAttr.get(
         "parallel" if axis.startswith("blockIdx") else "serial"
     )
+
+
+class KindPrimitives(ScheduleBase):
+    """Parallel, vectorised, unrolled and bound loops."""
+
+    @primitive("Parallel", inputs=("loop",))
+    def parallel(self, loop: LoopRV) -> None:
+        """Run the iterations of a loop on several threads.
+
+        Raises:
+            ScheduleError: an iteration may use what another one writes, as where a block reduces
+                over the loop.
+        """
+        set_kind(self._state, self._loop(loop), "parallel")
+
+    @primitive("Vectorize", inputs=("loop",))
+    def vectorize(self, loop: LoopRV) -> None:
+        """Run the iterations of a loop as the lanes of vectors.
+
+        Raises:
+            ScheduleError: an iteration may use what another one writes.
+        """
+        set_kind(self._state, self._loop(loop), "vectorized")
+
+    @primitive("Unroll", inputs=("loop",))
+    def unroll(self, loop: LoopRV) -> None:
+        """Write the body of a loop as often as it runs."""
+        set_kind(self._state, self._loop(loop), "unrolled")
+
+    @primitive("Bind", inputs=("loop",))
+    def bind(self, loop: LoopRV, thread_axis: str) -> None:
+        """Bind a loop to a thread axis; CPUs run blocks in parallel and their threads in order.
+
+        Args:
+            loop: serial, without annotations.
+            thread_axis: `blockIdx.x`, `threadIdx.x`, `vthread.x`, or with `y` or `z`.
+
+        Raises:
+            ScheduleError: there is no such axis, a loop around it or inside it has it, or its
+                iterations cannot run at once.
+        """
+        bind(self._state, self._loop(loop), thread_axis)

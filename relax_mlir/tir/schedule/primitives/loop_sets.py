@@ -5,12 +5,16 @@ from itertools import pairwise
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.symbolic import SymExpr
-from relax_mlir.tir.schedule import checks, edit, legality, tree
-from relax_mlir.tir.schedule.accesses import declare
-from relax_mlir.tir.schedule.index import Indices
+from relax_mlir.tir.schedule.analysis import legality
+from relax_mlir.tir.schedule.base import IntOrRV, ScheduleBase, primitive
+from relax_mlir.tir.schedule.handles import BlockRV, LoopRV
+from relax_mlir.tir.schedule.primitives import checks
 from relax_mlir.tir.schedule.primitives.loops import known_sizes
-from relax_mlir.tir.schedule.simplify import simplify
 from relax_mlir.tir.schedule.state import ScheduleState
+from relax_mlir.tir.view import edit, tree
+from relax_mlir.tir.view.accesses import declare
+from relax_mlir.tir.view.index import Indices
+from relax_mlir.tir.view.simplify import simplify
 
 
 def add_unit_loop(state: ScheduleState, op: ir.Operation) -> ir.Operation:
@@ -213,3 +217,54 @@ def _reductions(indices: Indices, loop: ir.Operation) -> list[ir.Operation]:
         if fed == {"reduction"} and tree.has_init(block):
             found.append(block)
     return found
+
+
+class LoopSetPrimitives(ScheduleBase):
+    """Unit loops, merging, partitioning."""
+
+    @primitive("AddUnitLoop", inputs=("block_or_loop",))
+    def add_unit_loop(self, block_or_loop: BlockRV | LoopRV) -> LoopRV:
+        """Put a loop of one step around a block or a loop.
+
+        Raises:
+            ScheduleError: the block is the root.
+        """
+        return self._loop_rv(add_unit_loop(self._state, self._op(block_or_loop)))
+
+    @primitive("Merge", inputs=("loops",))
+    def merge(self, *loops: LoopRV) -> LoopRV:
+        """Make one loop of loops that run one after the other.
+
+        Args:
+            loops: in the order in which they run, with equal extents from 0, equally deep below the
+                place where they meet, without annotations; those around them are merged too.
+
+        Raises:
+            ScheduleError: they are not like that, or an iteration uses what another one writes.
+        """
+        ops = [self._loop(loop) for loop in loops]
+        return self._loop_rv(merge(self._state, ops))
+
+    @primitive("LoopPartition", inputs=("loop", "factors"))
+    def loop_partition(
+        self,
+        loop: LoopRV,
+        factors: Sequence[IntOrRV | None],
+        preserve_unit_iters: bool = True,
+    ) -> list[LoopRV]:
+        """Cut a loop in parts that run one after the other.
+
+        The blocks of each part are named after it: `B_i_0`, `B_i_1`.
+
+        Args:
+            loop: serial and without annotations.
+            factors: how many steps each part makes; one may be None and is found, and what is left
+                over becomes a last part.
+            preserve_unit_iters: whether variables of loops of one step stay in the indices.
+
+        Raises:
+            ScheduleError: the loop is none of that kind, or does not make so many steps.
+        """
+        sizes = [None if each is None else self._number(each) for each in factors]
+        op = self._loop(loop)
+        return self._loop_rvs(loop_partition(self._state, op, sizes, preserve_unit_iters))

@@ -5,15 +5,19 @@ from itertools import pairwise
 
 from relax_mlir.dialects.bindings import ir, submodule
 from relax_mlir.dialects.relax.symbolic import SymExpr
-from relax_mlir.tir.schedule import buffers, checks, edit, guarded, scopes, tree
-from relax_mlir.tir.schedule.accesses import accesses, declare
-from relax_mlir.tir.schedule.conditions import Comparison
-from relax_mlir.tir.schedule.folding import number_of
-from relax_mlir.tir.schedule.index import Indices
-from relax_mlir.tir.schedule.padding import number
-from relax_mlir.tir.schedule.reducers import update_of
-from relax_mlir.tir.schedule.simplify import simplify
+from relax_mlir.tir.schedule.analysis import scopes
+from relax_mlir.tir.schedule.analysis.reducers import update_of
+from relax_mlir.tir.schedule.base import ScheduleBase, primitive
+from relax_mlir.tir.schedule.handles import BlockRV
+from relax_mlir.tir.schedule.primitives import checks
+from relax_mlir.tir.schedule.primitives.padding import number
 from relax_mlir.tir.schedule.state import ScheduleState
+from relax_mlir.tir.view import buffers, edit, guarded_values, tree
+from relax_mlir.tir.view.accesses import accesses, declare
+from relax_mlir.tir.view.conditions import Comparison
+from relax_mlir.tir.view.folding import number_of
+from relax_mlir.tir.view.index import Indices
+from relax_mlir.tir.view.simplify import simplify
 
 memref = submodule("dialects.memref")
 _PLACES = {"memref.load": 0, "memref.store": 1}
@@ -251,8 +255,8 @@ def _copied(
     ]
     with edit.end_of(made), ir.Location.unknown():
         if conditions:
-            value = guarded.choose(
-                guarded.all_of(indices, conditions), buffers.loaded_type(source),
+            value = guarded_values.choose(
+                guarded_values.all_of(indices, conditions), buffers.loaded_type(source),
                 lambda: buffers.loaded(source, items), lambda: number(0, source),
             )  # fmt: skip
             value = buffers.stored(source, value)
@@ -260,3 +264,24 @@ def _copied(
             value = buffers.copied(source, items)
         memref.store(value, target, items)
     declare(indices, made)
+
+
+class PadEinsumPrimitives(ScheduleBase):
+    """Padding of iterators."""
+
+    @primitive("PadEinsum", inputs=("block",))
+    def pad_einsum(self, block: BlockRV | str, padding: Sequence[int]) -> None:
+        """Have a sum of products run for multiples of numbers, on padded copies of its buffers.
+
+        What it reads is copied in front of it, with zeros behind; what it writes is copied after
+        it without the padding.
+
+        Args:
+            block: indices of what it accesses are iterators or constants; each iterator is the
+                variable of one loop.
+            padding: for each iterator what its new extent is a multiple of.
+
+        Raises:
+            ScheduleError: the block is not like that, or padding could change a sum.
+        """
+        pad_einsum(self._state, self._block(block), [int(each) for each in padding])

@@ -1,24 +1,28 @@
 """Copies of what a block accesses, laid out by its iterators; a copy of what it updates."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from relax_mlir.dialects.bindings import ir, submodule
 from relax_mlir.dialects.relax.prover import Facts
 from relax_mlir.dialects.relax.symbolic import SymExpr
-from relax_mlir.tir.schedule import buffers, edit, guarded, scopes, tree
-from relax_mlir.tir.schedule.accesses import Access, accesses, declare
-from relax_mlir.tir.schedule.conditions import Comparison
-from relax_mlir.tir.schedule.index import Indices
-from relax_mlir.tir.schedule.index_map import IndexMap
-from relax_mlir.tir.schedule.injective import determined_names
-from relax_mlir.tir.schedule.padding import number
+from relax_mlir.tir.schedule.analysis import scopes
+from relax_mlir.tir.schedule.analysis.injective import determined_names
+from relax_mlir.tir.schedule.analysis.written_region import stored_always
+from relax_mlir.tir.schedule.base import ScheduleBase, primitive
+from relax_mlir.tir.schedule.handles import BlockRV
+from relax_mlir.tir.schedule.index_map import IndexMap, index_map_of
 from relax_mlir.tir.schedule.primitives.cache import copier
-from relax_mlir.tir.schedule.primitives.layout import buffer_of
-from relax_mlir.tir.schedule.regions import Range, covers, range_of
-from relax_mlir.tir.schedule.simplify import simplify
+from relax_mlir.tir.schedule.primitives.padding import number
+from relax_mlir.tir.schedule.primitives.transform_block_layout import iterator_map
+from relax_mlir.tir.schedule.primitives.transform_layout import buffer_of
 from relax_mlir.tir.schedule.state import ScheduleState
-from relax_mlir.tir.schedule.written import stored_always
+from relax_mlir.tir.view import buffers, edit, guarded_values, tree
+from relax_mlir.tir.view.accesses import Access, accesses, declare
+from relax_mlir.tir.view.conditions import Comparison
+from relax_mlir.tir.view.index import Indices
+from relax_mlir.tir.view.regions import Range, covers, range_of
+from relax_mlir.tir.view.simplify import simplify
 
 memref = submodule("dialects.memref")
 _PLACES = {"memref.load": 0, "memref.store": 1}
@@ -118,8 +122,8 @@ def _element_or_zero(
 
     if not outside:
         return buffers.copied(buffer, list(map(indices.emit, place)))
-    condition = guarded.all_of(indices, outside)
-    element = guarded.choose(
+    condition = guarded_values.all_of(indices, outside)
+    element = guarded_values.choose(
         condition, buffers.loaded_type(buffer), load, lambda: number(0, buffer)
     )
     return buffers.stored(buffer, element)
@@ -310,3 +314,99 @@ def cache_inplace(
         declare(indices, each)
     state.touch()
     return made
+
+
+class ReindexPrimitives(ScheduleBase):
+    """Copies in the order of a block's iterators."""
+
+    @primitive("Reindex", inputs=("block",))
+    def reindex(self, block: BlockRV | str, buffer: tuple[str, int] | str) -> BlockRV:
+        """Have a block use a copy of a buffer whose indices are its iterators, in their order.
+
+        Args:
+            block: uses one element of the buffer at each of its points.
+            buffer: its name, or `("read", n)` or `("write", n)`.
+
+        Returns:
+            The block that copies, in front of the block's loops, or behind them where it writes.
+
+        Raises:
+            ScheduleError: the block is not like that, or the loops hold others that use the buffer.
+        """
+        return self._block_rv(reindex(self._state, self._block(block), buffer, None, None))
+
+    @primitive("ReindexCacheRead", inputs=("block",), prepare=iterator_map)
+    def reindex_cache_read(
+        self,
+        block: BlockRV | str,
+        read_buffer_index: int | str,
+        storage_scope: str,
+        index_map: IndexMap | Callable[..., Any],
+    ) -> BlockRV:
+        """Have a block read a copy of a buffer in a layout of its own.
+
+        Args:
+            block: reads one element of the buffer at each of its points.
+            read_buffer_index: the position among what it reads, or the name of the buffer.
+            storage_scope: of the copy.
+            index_map: from the block's iterators to the indices of the copy.
+
+        Returns:
+            The block that copies.
+
+        Raises:
+            ScheduleError: as `reindex`, or two elements would get the same place.
+        """
+        return self._remapped("read", block, read_buffer_index, storage_scope, index_map)
+
+    @primitive("ReindexCacheWrite", inputs=("block",), prepare=iterator_map)
+    def reindex_cache_write(
+        self,
+        block: BlockRV | str,
+        write_buffer_index: int | str,
+        storage_scope: str,
+        index_map: IndexMap | Callable[..., Any],
+    ) -> BlockRV:
+        """Have a block write a buffer of its own in a layout of its own, which is copied then.
+
+        Args:
+            block: complete or a reduction, writes one element at each of its points.
+            write_buffer_index: the position among what it writes, or the name of the buffer.
+            storage_scope: of the new buffer.
+            index_map: from the block's iterators to the indices of the new buffer.
+
+        Returns:
+            The block that copies.
+
+        Raises:
+            ScheduleError: as `reindex_cache_read`.
+        """
+        return self._remapped("write", block, write_buffer_index, storage_scope, index_map)
+
+    def _remapped(
+        self, kind: str, block: BlockRV | str, which: int | str, scope: str, index_map: Any
+    ) -> BlockRV:
+        buffer = which if isinstance(which, str) else (kind, which)
+        op = self._block(block)
+        return self._block_rv(reindex(self._state, op, buffer, index_map_of(index_map), scope))
+
+    @primitive("CacheInplace", inputs=("block",))
+    def cache_inplace(
+        self, block: BlockRV | str, read_buffer_index: int | str, storage_scope: str
+    ) -> list[BlockRV]:
+        """Have a block update a copy of a buffer, copied before it and back after it.
+
+        Args:
+            block: reads and writes the buffer, by its elements.
+            read_buffer_index: the position among all that it reads, or the name of the buffer.
+            storage_scope: of the copy.
+
+        Returns:
+            The block that copies there, and the one that copies back.
+
+        Raises:
+            ScheduleError: the block is not like that, or its loops hold others that use the buffer.
+        """
+        op = self._block(block)
+        found = cache_inplace(self._state, op, read_buffer_index, storage_scope)
+        return self._block_rvs(found)

@@ -5,14 +5,18 @@ from dataclasses import dataclass, field
 
 from relax_mlir.dialects.bindings import ir, submodule
 from relax_mlir.dialects.relax.symbolic import SymExpr
-from relax_mlir.tir.schedule import buffers, checks, edit, scopes, tree
-from relax_mlir.tir.schedule.accesses import declare
-from relax_mlir.tir.schedule.conditions import Comparison
-from relax_mlir.tir.schedule.index import Indices
-from relax_mlir.tir.schedule.injective import determined_names
-from relax_mlir.tir.schedule.primitives.reductions import begin_before, fed_by
+from relax_mlir.tir.schedule.analysis import scopes
+from relax_mlir.tir.schedule.analysis.injective import determined_names
+from relax_mlir.tir.schedule.analysis.reducers import Reducer, reducer_of
+from relax_mlir.tir.schedule.base import ScheduleBase, primitive
+from relax_mlir.tir.schedule.handles import BlockRV, LoopRV
+from relax_mlir.tir.schedule.primitives import checks
+from relax_mlir.tir.schedule.primitives.decompose_reduction import begin_before, fed_by
 from relax_mlir.tir.schedule.state import ScheduleState
-from relax_mlir.tir.schedule.tuple_reducers import Reducer, reducer_of
+from relax_mlir.tir.view import buffers, edit, tree
+from relax_mlir.tir.view.accesses import declare
+from relax_mlir.tir.view.conditions import Comparison
+from relax_mlir.tir.view.index import Indices
 
 memref = submodule("dialects.memref")
 arith = submodule("dialects.arith")
@@ -391,3 +395,30 @@ def _once_each(state: ScheduleState, indices: Indices, partial: ir.Operation) ->
                 f"{tree.describe(loop)} may reduce an element several times, and a predicate may "
                 f"leave nothing of it to {tree.describe(partial)}", loop, partial,
             )  # fmt: skip
+
+
+class RFactorPrimitives(ScheduleBase):
+    """Partial results of reductions."""
+
+    @primitive("RFactor", inputs=("loop",))
+    def rfactor(self, loop: LoopRV, factor_axis: int) -> BlockRV:
+        """Keep a partial result for each step of a loop, in a buffer, and combine these after it.
+
+        Sums, products, minima and maxima can be taken apart; the result of floating-point sums is
+        rounded otherwise. So can a block that reduces several elements at once: each by itself, or
+        two that are the place and the number of a minimum or a maximum, as with argmax, where of
+        equal numbers another one may be found unless the comparison decides by the places.
+
+        Args:
+            loop: a loop of the reduction, not one of elements; only the block is inside.
+            factor_axis: where the buffer of partial results has the dimension of the loop's steps;
+                negative numbers count from the end.
+
+        Returns:
+            The block of the partial results, named after the old one with `_rf`, as their buffers
+            are.
+
+        Raises:
+            ScheduleError: they are not like that.
+        """
+        return self._block_rv(rfactor(self._state, self._loop(loop), factor_axis))

@@ -4,14 +4,16 @@ from collections.abc import Sequence
 
 from relax_mlir.dialects.bindings import ir, submodule
 from relax_mlir.dialects.relax.symbolic import SymExpr
-from relax_mlir.tir.schedule import buffers, edit, tree
-from relax_mlir.tir.schedule.accesses import declare
-from relax_mlir.tir.schedule.index import Indices
-from relax_mlir.tir.schedule.matching import Matcher, Mismatch, Part, root_of
+from relax_mlir.tir.schedule.analysis.matching import Matcher, Mismatch, Part, root_of
+from relax_mlir.tir.schedule.base import ScheduleBase, primitive
+from relax_mlir.tir.schedule.handles import BlockRV, LoopRV
 from relax_mlir.tir.schedule.primitives.blockize import blockize
-from relax_mlir.tir.schedule.render import SREF
 from relax_mlir.tir.schedule.state import ScheduleState, hoist_numbers
 from relax_mlir.tir.tensor_intrin import TensorIntrin
+from relax_mlir.tir.view import buffers, edit, tree
+from relax_mlir.tir.view.accesses import declare
+from relax_mlir.tir.view.index import Indices
+from relax_mlir.tir.view.render import SREF
 
 memref = submodule("dialects.memref")
 _PLACES = {"memref.load": 0, "memref.store": 1}
@@ -217,3 +219,28 @@ def _shifted(indices: Indices, op: ir.Operation, position: int, part: Part) -> N
     for old, new in zip(op.results, made.results, strict=True):
         old.replace_all_uses_with(new)
     op.erase()
+
+
+class TensorizePrimitives(ScheduleBase):
+    """Tensor intrinsics."""
+
+    @primitive("Tensorize", inputs=("block_or_loop",))
+    def tensorize(
+        self, block_or_loop: BlockRV | LoopRV, tensor_intrin: str,
+        preserve_unit_iters: bool = True,
+    ) -> None:  # fmt: skip
+        """Put the implementation of a tensor intrinsic where the program is as it describes.
+
+        Args:
+            block_or_loop: a block that holds a tile's loops and block, or a loop, which
+                `blockize` makes such a block of first.
+            tensor_intrin: the name with which `tir.TensorIntrin.register` made it known.
+            preserve_unit_iters: as in `blockize`.
+
+        Raises:
+            ScheduleError: the program is not as described; what differs is said.
+            ValueError: there is no such intrinsic.
+        """
+        intrin = TensorIntrin.get(tensor_intrin)
+        assert intrin is not None
+        tensorize(self._state, self._op(block_or_loop), intrin, preserve_unit_iters)

@@ -1,0 +1,1 @@
+"""What the legality of schedule primitives rests on: scopes, domains, regions, reducers."""

@@ -1,0 +1,103 @@
+"""Conditions that several primitives share, each with the error that says why not."""
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.tir.schedule.state import ScheduleState
+from relax_mlir.tir.view import tree
+from relax_mlir.tir.view.index import Indices
+
+ANNOTATIONS = "annotations"
+
+
+def plain_loop(state: ScheduleState, loop: ir.Operation) -> None:
+    """Check that a loop has no annotations and is bound to no thread: those would be lost.
+
+    Raises:
+        ScheduleError: it is not.
+    """
+    what = tree.describe(loop)
+    if "thread" in loop.attributes:
+        raise state.error(f"{what} is bound to '{tree.string(loop, 'thread')}'", loop)
+    if ANNOTATIONS in loop.attributes and len(loop.attributes[ANNOTATIONS]):
+        raise state.error(f"{what} has annotations", loop)
+
+
+def starts_at_zero(state: ScheduleState, indices: Indices, loop: ir.Operation) -> None:
+    """Check that a loop counts from 0.
+
+    Raises:
+        ScheduleError: it does not.
+    """
+    lower = indices.lift(loop.operands[0])
+    if lower.value != 0:
+        raise state.error(f"{tree.describe(loop)} does not start at 0", loop)
+
+
+def distinct(state: ScheduleState, loops: Sequence[ir.Operation]) -> None:
+    """Check that no loop is given twice.
+
+    Raises:
+        ScheduleError: one is.
+    """
+    for position, loop in enumerate(loops):
+        if loop in loops[:position]:
+            raise state.error(f"{tree.describe(loop)} is given twice", loop)
+
+
+def holds_only(outer: ir.Operation, inner: ir.Operation) -> bool:
+    """Whether a loop's body is one statement, and makes no memory beside it."""
+    found = tree.statements(tree.body_of(outer))
+    makes = any(v.operation.name == "memref.alloc" for v in tree.body_of(outer).operations)
+    return len(found) == 1 and found[0] == inner and not makes
+
+
+def chain(state: ScheduleState, loops: Sequence[ir.Operation]) -> list[ir.Operation]:
+    """Return loops and those between them, outermost first, where each is all the last one holds.
+
+    Raises:
+        ScheduleError: they are in different blocks, or something is beside one of them.
+    """
+    for loop in loops[1:]:
+        if tree.scope_of(loop) != tree.scope_of(loops[0]):
+            raise state.error(
+                f"{tree.describe(loops[0])} and {tree.describe(loop)} are in different blocks",
+                loops[0], loop,
+            )  # fmt: skip
+    deepest = max(loops, key=lambda loop: len(tree.loops_around(loop)))
+    line = [*tree.loops_around(deepest), deepest]
+    for loop in loops:
+        if loop not in line:
+            raise state.error(
+                f"{tree.describe(loop)} and {tree.describe(deepest)} are beside each other, not "
+                "one in the other",
+                loop, deepest,
+            )  # fmt: skip
+    line = line[min(line.index(loop) for loop in loops) :]
+    for outer, inner in pairwise(line):
+        if not holds_only(outer, inner):
+            raise state.error(
+                f"{tree.describe(inner)} is not all that {tree.describe(outer)} holds", outer, inner
+            )
+    return line
+
+
+def statements_in_blocks(state: ScheduleState, loop: ir.Operation) -> None:
+    """Check that all that runs in a loop is in blocks, which take predicates.
+
+    Raises:
+        ScheduleError: something is outside.
+    """
+    inside: set[ir.Operation] = set()
+    for op in tree.walk(loop):
+        if op.name == tree.BLOCK or op in inside:
+            inside |= {v.operation for r in op.regions for b in r.blocks for v in b.operations}
+        elif op.name not in (tree.LOOP, "scf.if", "scf.yield") and not op.name.startswith(
+            tree.INDEX_ONLY
+        ):
+            raise state.error(
+                f"{tree.describe(loop)} holds '{op.name}' outside of a block, which a predicate "
+                "cannot guard",
+                loop,
+            )

@@ -1,0 +1,1 @@
+"""Traces of schedules: instructions, and their forms as Python, JSON and MLIR."""

@@ -1,0 +1,1 @@
+"""Prim funcs as MLIR operations, read and edited: loops, blocks, indices, buffers, accesses."""
