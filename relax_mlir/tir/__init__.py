@@ -19,7 +19,7 @@ _EXPORTS = {
          "Evaluate", "For", "ForKind", "IfThenElse", "IterVar", "LetStmt", "SeqStmt", "Stmt",
          "While", "stmt_list", "stmt_seq"), "stmt"),
     **{f"S{name}": f"stmt.{name}" for name in ("Block", "BlockRealize")},
-    "BufferRegion": "schedule.statements",
+    "BufferRegion": "view.statements",
     "IndexMap": "schedule.index_map",
     "TensorIntrin": "tensor_intrin",
     **dict.fromkeys(("Buffer", "decl_buffer"), "parameters"),
