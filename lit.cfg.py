@@ -4,6 +4,8 @@ import importlib.util
 import os
 import shlex
 import shutil
+import socket
+import subprocess
 import sys
 from pathlib import Path
 
@@ -35,7 +37,33 @@ def substitute(word: str, command: str) -> None:
     config.substitutions.append((rf"(?<![\w./-]){word}(?![\w./-])", command.replace("\\", r"\\")))
 
 
-python = shlex.quote(sys.executable)
+# Threads do not survive a fork, and pools of tests side by side would fight for the cores.
+for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "RELAX_MLIR_NUM_THREADS"):
+    config.environment[variable] = os.environ.get(variable, "1")
+# Tests compile what they check, and the user's folder stays as it is.
+config.environment["RELAX_MLIR_CACHE"] = os.environ.get("RELAX_MLIR_TEST_CACHE", "off")
+
+
+def python_server() -> str:
+    """Start the process that forks for each Python command; return its client's command line."""
+    support = Path(__file__).parent / "test" / "support"
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind("")  # the kernel chooses an abstract name
+        listener.listen(64)
+        # The server lives as long as this pipe, which the last process of lit closes.
+        end, _ = os.pipe()
+        subprocess.Popen(
+            [sys.executable, support / "tool_server.py", str(listener.fileno())],
+            stdin=end,
+            pass_fds=[listener.fileno()],
+            env=os.environ | config.environment,
+        )
+        os.close(end)
+        name = listener.getsockname().hex()
+    return shlex.join([sys.executable, "-I", "-S", str(support / "tool_client.py"), name])
+
+
+python = python_server()
 substitute("%PYTHON", python)
 substitute("relax-compile", f"{python} -m relax_mlir.tools.relax_compile")
 substitute("relax-run", f"{python} -m relax_mlir.tools.relax_run")
@@ -44,9 +72,3 @@ substitute("FileCheck", tool("FileCheck", "FileCheck-22") or f"{python} -m filec
 if mlir_opt := tool("mlir-opt-22"):
     config.available_features.add("mlir-opt")
     substitute("mlir-opt", mlir_opt)
-
-# Tests run side by side; a thread pool in each would only make them fight for the cores.
-for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "RELAX_MLIR_NUM_THREADS"):
-    config.environment[variable] = os.environ.get(variable, "1")
-# What a test compiles is compiled, and the user's folder stays as it is.
-config.environment["RELAX_MLIR_CACHE"] = "off"
