@@ -11,7 +11,6 @@ import hashlib
 import importlib.metadata
 import json
 import os
-import tempfile
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,6 +18,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from relax_mlir.atomic_file import write_file
 
 # Names the folder, or with one of `_OFF` says that there is none, with one of `_ON` the default.
 ENVIRONMENT = "RELAX_MLIR_CACHE"
@@ -117,14 +118,7 @@ class CompileCache:
             return
         with contextlib.suppress(OSError):
             self.folder.mkdir(parents=True, exist_ok=True)
-            descriptor, temporary = tempfile.mkstemp(dir=self.folder, suffix=".tmp")
-            try:
-                with os.fdopen(descriptor, "wb") as file:
-                    file.writelines(parts)
-                Path(temporary).replace(self.folder / name)
-            except BaseException:
-                Path(temporary).unlink(missing_ok=True)
-                raise
+            write_file(self.folder / name, parts)
             self._shrink()
 
     def _shrink(self) -> None:

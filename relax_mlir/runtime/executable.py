@@ -243,7 +243,7 @@ class Executable(Module):
             ExecutableFormatError: this executable was loaded from a file that is damaged.
             OSError: the file cannot be written.
         """
-        from relax_mlir.runtime.files.access import write_file
+        from relax_mlir.atomic_file import write_file
         from relax_mlir.runtime.files.safetensors import save_file
         from relax_mlir.runtime.files.serialize import dump
 

@@ -1,15 +1,10 @@
-"""Reading files into aligned memory without copying them, and replacing files in one step."""
+"""Reading files into aligned memory without copying them."""
 
-import errno
 import mmap
 import os
-import threading
 import zlib
-from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO
 
 import numpy as np
 
@@ -79,34 +74,3 @@ def checksums(data: np.ndarray) -> list[int]:
         return [zlib.crc32(piece) for piece in pieces]
     with ThreadPoolExecutor(min(_MAX_THREADS, os.cpu_count() or 1)) as pool:
         return list(pool.map(zlib.crc32, pieces))
-
-
-@contextmanager
-def replacing(path: str | os.PathLike) -> Iterator[BinaryIO]:
-    """Open a file that takes the place of `path` when the block is left without an error.
-
-    Programs that have the old file mapped keep its contents.
-
-    Raises:
-        OSError: no such folder, or the file cannot be written.
-    """
-    path = Path(path)
-    # Said here of the path itself; the system would name the temporary file.
-    if path.is_dir():
-        raise IsADirectoryError(errno.EISDIR, "a file cannot replace a folder", str(path))
-    if not path.parent.is_dir():
-        raise FileNotFoundError(errno.ENOENT, "there is no such folder to write to", str(path))
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}.tmp")
-    try:
-        with temporary.open("wb") as file:
-            yield file
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
-def write_file(path: str | os.PathLike, parts: Iterable[Any]) -> None:
-    """Replace a file by these pieces; the old one stays until the new one is complete."""
-    with replacing(path) as file:
-        for part in parts:
-            file.write(part)

@@ -10,9 +10,9 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from relax_mlir.atomic_file import replacing, write_file
 from relax_mlir.errors import CompileError
 from relax_mlir.runtime.executable import Executable
-from relax_mlir.runtime.files.access import replacing, write_file
 from relax_mlir.runtime.files.loading import ARCHIVED, IMAGE, IMAGE_SIZE
 from relax_mlir.runtime.native import openmp_libraries
 

@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from relax_mlir.atomic_file import write_file
 from relax_mlir.errors import ArgumentTypeError, ExecutableFormatError, did_you_mean
-from relax_mlir.runtime.files.access import ALIGN, map_file, write_file
+from relax_mlir.runtime.files.access import ALIGN, map_file
 from relax_mlir.runtime.values import numpy_dtype
 
 _SIZE = struct.Struct("<Q")

@@ -2,9 +2,11 @@
 
 import copy
 import json
+import os
 import pickle
 import random
 import struct
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -235,6 +237,31 @@ def test_save_and_load(tmp_path: Path) -> None:
             assert after.flags.carray
     with pytest.raises(FileNotFoundError):
         Executable.load(tmp_path / "nothing")
+
+
+def test_save_through_a_link(tmp_path: Path) -> None:
+    link, folder = tmp_path / "link", tmp_path / "folder"
+    folder.mkdir()
+    link.symlink_to(folder / "model.rlx")
+    for _ in range(2):
+        _rich().save(link)
+        assert link.is_symlink()
+        assert _equal(_rich(), Executable.load(link))
+    assert [p.name for p in folder.iterdir()] == ["model.rlx"]
+
+
+def test_save_to_what_is_no_file(tmp_path: Path) -> None:
+    with pytest.raises(OSError, match="No space left on device"):
+        _rich().save("/dev/full")
+    assert Path("/dev/full").is_char_device()
+    assert not list(Path("/dev").glob(".full*"))
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with ThreadPoolExecutor(1) as pool:
+        data = pool.submit(pipe.read_bytes)
+        _rich().save(pipe)
+    assert data.result() == b"".join(map(bytes, serialize.dump(_rich())))
+    assert pipe.is_fifo()
 
 
 def test_pickles_and_copies() -> None:
