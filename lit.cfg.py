@@ -64,6 +64,8 @@ def python_server() -> str:
 
 
 python = python_server()
+# For tests that start tools themselves.
+config.environment["TEST_PYTHON"] = python
 substitute("%PYTHON", python)
 substitute("relax-compile", f"{python} -m relax_mlir.tools.relax_compile")
 substitute("relax-run", f"{python} -m relax_mlir.tools.relax_run")

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from relax_mlir.instrument.nesting import PairedInstrument
+from relax_mlir.text_table import text_table
 
 if TYPE_CHECKING:
     from relax_mlir.ir.module import IRModule
@@ -70,16 +71,13 @@ class StatisticsInstrument(PairedInstrument):
 
     def render(self) -> str:
         """Return one line per pass: operations before and after, memory, and what changed."""
-        width = max((len(each.name) for each in self.passes), default=0)
-        lines = []
+        rows = []
         for each in self.passes:
             before, after = each.operations
             changes = ", ".join(f"{name} {count:+d}" for name, count in each.changes.items())
-            lines.append(
-                f"{each.name:<{width}} {before:>7} -> {after:<7} {each.memory / 1024:+9.0f} KiB"
-                f"  {changes}".rstrip()
-            )
-        return "".join(line + "\n" for line in lines)
+            memory = f"{each.memory / 1024:+.0f} KiB"
+            rows.append((each.name, str(before), f"-> {after}", memory, changes))
+        return text_table(rows, right=(1, 3)) + "\n" if rows else ""
 
     def to_json(self) -> str:
         """Return the same as JSON: a list of objects with the fields of PassStatistics."""

@@ -1,12 +1,11 @@
 """How long each pass took, as a tree: a Sequential holds the passes in it."""
 
 import json
-import os
-import threading
 import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from relax_mlir.chrome_trace import Span, chrome_trace
 from relax_mlir.instrument.base import PassInstrument
 
 if TYPE_CHECKING:
@@ -96,19 +95,16 @@ class PassTimingInstrument(PassInstrument):
 
     def to_chrome_trace(self) -> str:
         """Return the passes as Chrome trace events, for chrome://tracing or ui.perfetto.dev."""
-        events: list[dict[str, Any]] = []
-        process, thread = os.getpid(), threading.get_ident()
+        spans: list[Span] = []
 
         def add(each: PassTime) -> None:
-            times = {"ts": each.start * 1e6, "dur": each.total * 1e6}
-            place = {"pid": process, "tid": thread}
-            events.append({"name": each.name, "cat": "pass", "ph": "X", **times, **place})
+            spans.append(Span(each.name, "pass", each.start, each.total))
             for child in each.children:
                 add(child)
 
         for each in self.passes:
             add(each)
-        return json.dumps({"traceEvents": events, "displayTimeUnit": "ms"})
+        return chrome_trace(spans)
 
     def pass_failed(self, mod: "IRModule", info: "PassInfo", error: BaseException) -> None:
         """Stop the clock of a pass that failed."""

@@ -15,6 +15,7 @@ from relax_mlir.lowering.tir_to_vector.slow_kernels import silence
 from relax_mlir.relax import pipeline as builds
 from relax_mlir.relax.build_log import BuildLog
 from relax_mlir.runtime.executable import Executable
+from relax_mlir.text_table import text_table
 from relax_mlir.tools import output, reading
 from relax_mlir.tools.compile_flags import KINDS
 from relax_mlir.tools.flags import Options, UsageError
@@ -52,10 +53,9 @@ class Session:
 
     def list_stages(self) -> str:
         """Return the passes that run, and those that another level would also run."""
-        width = max(map(len, self.pipeline), default=0)
         with self._pass_context:
             run = builds.stages(self.pipeline)
-        lines = []
+        rows = []
         for name in self.pipeline:
             level = builds.level_of(name)
             note = f"from --opt-level={level}" if level else ""
@@ -63,8 +63,8 @@ class Session:
                 note = "left out (--disable-pass)"
             elif name not in run:
                 note = f"left out ({note})"
-            lines.append(f"{name:<{width}}  {note}".rstrip())
-        return "\n".join(lines)
+            rows.append((name, note))
+        return text_table(rows)
 
     def process(self, source: Source) -> int:
         """Compile an input and write the result; return the exit code."""
@@ -269,12 +269,9 @@ def _parsed(value: str) -> Any:
 
 def _times(log: BuildLog) -> str:
     total = log.seconds
-    width = max([len("total"), *(len(stage.name) for stage in log.stages)])
-    rows = [(stage.name, stage.seconds) for stage in log.stages]
-    return "".join(
-        f"{name:<{width}} {1e3 * seconds:>9.2f} ms {100 * seconds / (total or 1):>5.1f}%\n"
-        for name, seconds in [*rows, ("total", total)]
-    )
+    times = [*((stage.name, stage.seconds) for stage in log.stages), ("total", total)]
+    rows = [(name, f"{1e3 * s:.2f} ms", f"{100 * s / (total or 1):.1f}%") for name, s in times]
+    return text_table(rows, right=(1, 2)) + "\n"
 
 
 def _sizes(executable: Executable) -> str:

@@ -16,6 +16,7 @@ from relax_mlir.lowering.tir_to_vector.plan import plan_function, prepare
 from relax_mlir.lowering.tir_to_vector.slow_kernels import silence
 from relax_mlir.lowering.walk import named
 from relax_mlir.relax import pipeline as builds
+from relax_mlir.text_table import text_table
 from relax_mlir.tools.kernel_runs import Runs, Timing
 from relax_mlir.transform.infra.context import PassContext
 from relax_mlir.transform.packing.pack_weights import packed_weights
@@ -199,12 +200,7 @@ def _table(kernels: Sequence[Kernel]) -> str:
     if not kernels:
         return "no kernels"
     header = ("kernel", "class", "tile", "vector", "threads", "limit", "expected", "measured", "")
-    rows = [header, *(_row(kernel) for kernel in kernels)]
-    widths = [max(len(row[i]) for row in rows) for i in range(len(header) - 1)]
-    return "\n".join(
-        "  ".join([*(c.ljust(w) for c, w in zip(row, widths, strict=False)), row[-1]]).rstrip()
-        for row in rows
-    )
+    return text_table([header, *(_row(kernel) for kernel in kernels)])
 
 
 def _runs(names: Iterable[str]) -> list[tuple[str, int]]:

@@ -1,13 +1,15 @@
 # RUN: %PYTHON %s %t | FileCheck %s
 """Whatever relax-opt is given, it says one line and returns 1: never a traceback."""
 
+import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
 
 FOLDER = Path(sys.argv[1])
 FOLDER.mkdir(exist_ok=True)
-TOOL = [sys.executable, "-m", "relax_mlir.tools.relax_opt"]
+TOOL = [*shlex.split(os.environ["TEST_PYTHON"]), "-m", "relax_mlir.tools.relax_opt"]
 
 
 def show(what: str, *flags: str, data: bytes = b"") -> None:

@@ -1,12 +1,15 @@
 """What a profile found: a table per kernel, a Chrome trace, JSON."""
 
+import csv
+import io
 import json
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from relax_mlir.chrome_trace import Span, chrome_trace
 from relax_mlir.runtime.profiling.machine import machine_peak
+from relax_mlir.text_table import text_table
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,13 +111,13 @@ class Report:
         rest = max(0.0, self.seconds - sum(row.seconds for row in rows))
         share = rest / self.seconds if self.seconds else 0.0
         rows.append(ProfileRow("(bytecode, timing)", "", self.repeat, rest, share, None, None))
-        columns: list[tuple[str, list[str]]] = [
-            ("function", [row.name for row in rows]),
-            ("kind", [row.kind for row in rows]),
-            ("calls", [str(row.calls) for row in rows]),
-            ("total us", [f"{1e6 * row.seconds:.1f}" for row in rows]),
-            ("us/call", [f"{1e6 * row.seconds / max(1, row.calls):.2f}" for row in rows]),
-            ("share", [f"{100 * row.share:.1f}%" for row in rows]),
+        columns = [
+            ["function", *(row.name for row in rows)],
+            ["kind", *(row.kind for row in rows)],
+            ["calls", *(str(row.calls) for row in rows)],
+            ["total us", *(f"{1e6 * row.seconds:.1f}" for row in rows)],
+            ["us/call", *(f"{1e6 * row.seconds / max(1, row.calls):.2f}" for row in rows)],
+            ["share", *(f"{100 * row.share:.1f}%" for row in rows)],
         ]
         flops = [_rate(row.flops, row.seconds) for row in rows]
         sizes = [_rate(row.bytes, row.seconds) for row in rows]
@@ -124,14 +127,13 @@ class Report:
             (sizes, "GB/s", best and best.bandwidth),
         ):
             if any(rate is not None for rate in rates):
-                columns.append((unit, ["" if r is None else f"{1e-9 * r:.2f}" for r in rates]))
+                columns.append([unit, *("" if r is None else f"{1e-9 * r:.2f}" for r in rates)])
                 if top:
                     of = "% of peak" if unit == "GFLOP/s" else "% of copy"
-                    text = ["" if r is None else f"{100 * r / top:.1f}" for r in rates]
-                    columns.append((of, text))
-        lines = [_line(columns, -1), *(_line(columns, i) for i in range(len(rows)))]
-        lines += self._notes(best)
-        return "\n".join(lines)
+                    shares = ("" if r is None else f"{100 * r / top:.1f}" for r in rates)
+                    columns.append([of, *shares])
+        table = text_table([*zip(*columns, strict=True)], right=range(2, len(columns)))
+        return "\n".join([table, *self._notes(best)])
 
     def _notes(self, best: Any) -> list[str]:
         notes = []
@@ -163,33 +165,19 @@ class Report:
     def csv(self) -> str:
         """Return the rows as comma-separated values, the first line their names."""
         fields = ProfileRow.__slots__
-        lines = [",".join(fields)]
-        for row in self.rows():
-            values = [getattr(row, f) for f in fields]
-            lines.append(",".join("" if v is None else _quoted(str(v)) for v in values))
-        return "\n".join(lines)
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerows([fields, *([getattr(row, f) for f in fields] for row in self.rows())])
+        return text.getvalue().removesuffix("\n")
 
     def chrome_trace(self) -> str:
         """Return the calls in the format of Chrome's `about:tracing` and of Perfetto."""
-        events: list[dict[str, Any]] = [
-            {"name": "process_name", "ph": "M", "pid": os.getpid(), "args": {"name": "relax-mlir"}}
-        ]
+        spans = []
         for call in sorted(self.calls, key=lambda c: (c.start, -c.seconds)):
             details: dict[str, Any] = {"args": call.args}
             details |= {k: v for k in ("flops", "bytes") if (v := getattr(call, k)) is not None}
-            events.append(
-                {
-                    "name": call.name,
-                    "cat": call.kind,
-                    "ph": "X",
-                    "ts": 1e6 * call.start,
-                    "dur": 1e6 * call.seconds,
-                    "pid": os.getpid(),
-                    "tid": 0,
-                    "args": details,
-                }
-            )
-        return json.dumps({"traceEvents": events, "displayTimeUnit": "ns"})
+            spans.append(Span(call.name, call.kind, call.start, call.seconds, details))
+        return chrome_trace(spans)
 
     def __str__(self) -> str:
         return self.table(peak=False)
@@ -212,16 +200,3 @@ def _merged(rows: list[ProfileRow]) -> list[ProfileRow]:
 
 def _rate(count: int | None, seconds: float) -> float | None:
     return count / seconds if count and seconds else None
-
-
-def _line(columns: Sequence[tuple[str, list[str]]], row: int) -> str:
-    cells = []
-    for i, (title, texts) in enumerate(columns):
-        width = max(map(len, [title, *texts]))
-        text = title if row < 0 else texts[row]
-        cells.append(text.ljust(width) if i < 2 else text.rjust(width))
-    return "  ".join(cells).rstrip()
-
-
-def _quoted(text: str) -> str:
-    return '"' + text.replace('"', '""') + '"' if set(text) & set(',"\n') else text

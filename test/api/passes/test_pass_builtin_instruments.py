@@ -83,6 +83,7 @@ class TestTimingOutput:
 
     def test_chrome_trace(self, timing):
         events = json.loads(timing.to_chrome_trace())["traceEvents"]
+        assert events.pop(0)["ph"] == "M", "the name of the process"
         assert [each["name"] for each in events] == ["outer", "A", "inner", "B"]
         outer, first, *_ = events
         assert all(each["ph"] == "X" and each["dur"] >= 0 for each in events)
