@@ -1,12 +1,13 @@
 """Running each kernel of an executable by itself, on random data, beside the machine's limits."""
 
+import contextlib
 import math
-import os
 import re
-import signal
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from time import perf_counter, sleep
+from multiprocessing import get_context
+from threading import Barrier, BrokenBarrierError
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,9 @@ from relax_mlir.runtime.values import numpy_dtype
 _SECONDS = 0.05
 _PEAK_SECONDS = 0.1
 _READING = 30e-6
-# How long the first call of a kernel with a `while` may take.
+# How many seconds another process may take to load an executable, and then the first call of a
+# kernel with a `while`.
+_LOADING = 60.0
 _PATIENCE = 5.0
 _MOST_BYTES = 1 << 32
 # Copies of less are of what the first-level cache holds, and say nothing of memory.
@@ -59,6 +62,7 @@ class Runs:
     """
 
     def __init__(self, executable: Executable, sizes: Mapping[str, int]) -> None:
+        self._executable = executable
         self._costs: dict[str, Any] = executable.metadata.get("kernels") or {}
         self._sizes = dict(sizes)
         self._random = np.random.default_rng(0)
@@ -104,21 +108,28 @@ class Runs:
         Args:
             name: the kernel.
             timing: its limits.
-            tried: whether it is called in a child process first, as it may not end.
+            tried: whether it is called in another process first, as it may not end.
         """
         if timing.note:
             return
-        entry = self._costs[name]
-        arrays = [self._array(shape, kind) for shape, kind in self._tensors(entry)]
-        arguments = [*map(ffi_value, arrays), *(self._value(each) for each in entry["ints"])]
         if tried:
-            timing.note = _trouble(self._functions[name], arguments)
+            timing.note = _trouble(self._executable, self._sizes, name)
         if timing.note:
             return
         try:
-            timing.seconds = _best(self._functions[name], arguments)
+            timing.seconds = _best(self.function(name), self.arguments(name))
         except Exception as error:
             timing.note = f"it did not run: {native_error(error)}"
+
+    def function(self, name: str) -> Callable[..., Any]:
+        """Return the kernel of this name."""
+        return self._functions[name]
+
+    def arguments(self, name: str) -> list[Any]:
+        """Return what a kernel can be called with: random tensors, and its sizes."""
+        entry = self._costs[name]
+        arrays = [self._array(shape, kind) for shape, kind in self._tensors(entry)]
+        return [*map(ffi_value, arrays), *(self._value(each) for each in entry["ints"])]
 
     def _tensors(self, entry: Mapping[str, Any]) -> list[tuple[list[int], np.dtype]]:
         shapes = [[self._value(dim) or 0 for dim in shape] for shape in entry["params"]]
@@ -189,26 +200,29 @@ def _names(text: Any) -> list[str]:
     return [n for n in re.findall(r"[A-Za-z_]\w*", str(text)) if n not in ("min", "max")]
 
 
-def _trouble(function: Callable[..., Any], arguments: list[Any]) -> str:
-    """Call a function in a child process, and return why it should not be called in this one."""
-    if not hasattr(os, "fork"):
-        return "it was not run: it has a `while`, which may not end"
-    child = os.fork()
-    if child == 0:
-        # What it raises, it raises again when it is called for its time.
-        try:
-            function(*arguments)
-        finally:
-            os._exit(0)
-    end = perf_counter() + _PATIENCE
-    while perf_counter() < end:
-        done, status = os.waitpid(child, os.WNOHANG)
-        if done:
-            return f"signal {os.WTERMSIG(status)} ended it" if os.WIFSIGNALED(status) else ""
-        sleep(_SECONDS)
-    os.kill(child, signal.SIGKILL)
-    os.waitpid(child, 0)
-    return f"it did not end within {_PATIENCE:g} s; integers were zeros"
+def _trouble(executable: Executable, sizes: Mapping[str, int], name: str) -> str:
+    """Call a kernel in another process, and return why it should not be called in this one."""
+    # A fork would inherit an OpenMP runtime without its threads.
+    context = get_context("spawn")
+    loaded = context.Barrier(2)
+    arguments = (executable, sizes, name, loaded)
+    process = context.Process(target=_call, args=arguments, daemon=True)
+    process.start()
+    with contextlib.suppress(BrokenBarrierError):
+        loaded.wait(_LOADING)
+    process.join(_PATIENCE)
+    if process.exitcode is None:
+        process.kill()
+        return f"it did not end within {_PATIENCE:g} s; integers were zeros"
+    return f"signal {-process.exitcode} ended it" if process.exitcode < 0 else ""
+
+
+def _call(executable: Executable, sizes: Mapping[str, int], name: str, loaded: Barrier) -> None:
+    runs = Runs(executable, sizes)
+    loaded.wait()
+    # What it raises, it raises again when it is called for its time.
+    with contextlib.suppress(Exception):
+        runs.function(name)(*runs.arguments(name))
 
 
 def _best(function: Callable[..., Any], arguments: list[Any]) -> float:

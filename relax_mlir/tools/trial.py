@@ -45,7 +45,11 @@ def nesting(text: str) -> int:
 
 
 def _in_child(read: Callable[[], list[Diagnostic]]) -> list[Diagnostic] | None:
-    """Return what a function returns in a child process, or None if a signal ends the child."""
+    """Return what a function returns in a child process, or None if a signal ends the child.
+
+    The child is a fork: it needs the context with the dialects and passes that were loaded into it,
+    and MLIR runs without threads in our contexts.
+    """
     if not hasattr(os, "fork"):
         return []
     answer, told = os.pipe()
