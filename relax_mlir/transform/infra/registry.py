@@ -232,6 +232,19 @@ def _from_spec(spec: PassSpec) -> Entry:
         return passes.SpecPass(spec, *values, **options)
 
     make.__name__ = make.__qualname__ = spec.name
+    make.__doc__ = f"{spec.summary[:1].upper()}{spec.summary[1:]}."
+    make.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        [
+            inspect.Parameter(
+                option.name.replace("-", "_"),
+                inspect.Parameter.POSITIONAL_OR_KEYWORD,
+                default=option.default,
+                annotation=option.type,
+            )
+            for option in spec.options
+        ],
+        return_annotation="Pass",
+    )
     return Entry(spec.flag, spec.name, spec.summary, spec.options, make)
 
 

@@ -1,0 +1,64 @@
+"""relax-mlir: Relax and TIR as MLIR dialects, compiled to native CPU code.
+
+Importing this is cheap: MLIR and LLVM are loaded when something needs them.
+"""
+
+# Made by .ci/stubs, do not edit.
+
+from relax_mlir import (
+    arith,
+    contrib,
+    errors,
+    instrument,
+    ir,
+    nd,
+    relax,
+    runtime,
+    script,
+    target,
+    te,
+    testing,
+    tir,
+    topi,
+    transform,
+)
+from relax_mlir import tir as s_tir
+from relax_mlir import tir as tirx
+from relax_mlir.driver import build, compile
+from relax_mlir.ir.module import IRModule
+from relax_mlir.runtime.device import cpu, device
+from relax_mlir.runtime.registry import get_global_func, register_func
+from relax_mlir.runtime.registry import register_func as register_global_func
+from relax_mlir.tir.lowering import lower
+
+__all__ = [
+    "IRModule",
+    "__version__",
+    "arith",
+    "build",
+    "compile",
+    "contrib",
+    "cpu",
+    "device",
+    "errors",
+    "get_global_func",
+    "instrument",
+    "ir",
+    "lower",
+    "nd",
+    "register_func",
+    "register_global_func",
+    "relax",
+    "runtime",
+    "s_tir",
+    "script",
+    "target",
+    "te",
+    "testing",
+    "tir",
+    "tirx",
+    "topi",
+    "transform",
+]
+
+__version__: str

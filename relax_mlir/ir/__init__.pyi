@@ -1,0 +1,57 @@
+"""The program as people hold it: IRModule and the views on it."""
+
+# Made by .ci/stubs, do not edit.
+
+from relax_mlir.ir.module import IRModule
+from relax_mlir.ir.op import (
+    ShapeCall,
+    ShapeOf,
+    call_shape_func,
+    get_op_attr,
+    register_op,
+    register_op_attr,
+    reset_op_attr,
+)
+from relax_mlir.ir.range import Range
+from relax_mlir.ir.structural import (
+    assert_structural_equal,
+    get_first_structural_mismatch,
+    structural_equal,
+    structural_hash,
+)
+from relax_mlir.relax.expr.base import Expr
+from relax_mlir.relax.expr.call import Call, Op
+from relax_mlir.relax.expr.compound import TupleGetItem
+from relax_mlir.relax.expr.functions import BaseFunc
+from relax_mlir.relax.expr.leaves import GlobalVar, Var
+from relax_mlir.relax.expr.types import FuncType, PrimType, TupleType, Type
+from relax_mlir.relax.expr.values import StringImm, Tuple
+
+__all__ = [
+    "BaseFunc",
+    "Call",
+    "Expr",
+    "FuncType",
+    "GlobalVar",
+    "IRModule",
+    "Op",
+    "PrimType",
+    "Range",
+    "ShapeCall",
+    "ShapeOf",
+    "StringImm",
+    "Tuple",
+    "TupleGetItem",
+    "TupleType",
+    "Type",
+    "Var",
+    "assert_structural_equal",
+    "call_shape_func",
+    "get_first_structural_mismatch",
+    "get_op_attr",
+    "register_op",
+    "register_op_attr",
+    "reset_op_attr",
+    "structural_equal",
+    "structural_hash",
+]

@@ -1,0 +1,135 @@
+"""Relax as a user calls it: build a module, run it."""
+
+# Made by .ci/stubs, do not edit.
+
+from relax_mlir import transform
+from relax_mlir.relax import analysis, expr, expr_functor, op, vm
+from relax_mlir.relax.block_builder import BlockBuilder
+from relax_mlir.relax.build_log import BuildLog
+from relax_mlir.relax.builder.te_calls import te_tensor
+from relax_mlir.relax.expr.base import Expr
+from relax_mlir.relax.expr.blocks import (
+    Binding,
+    BindingBlock,
+    DataflowBlock,
+    MatchCast,
+    SeqExpr,
+    VarBinding,
+)
+from relax_mlir.relax.expr.blocks import MatchCast as MatchShape
+from relax_mlir.relax.expr.call import Call
+from relax_mlir.relax.expr.compound import If, TupleGetItem
+from relax_mlir.relax.expr.functions import BaseFunc, Function, PrimFunc
+from relax_mlir.relax.expr.leaves import DataflowVar, ExternFunc, GlobalVar, Id, Var
+from relax_mlir.relax.expr.loops import For, While
+from relax_mlir.relax.expr.types import (
+    DynTensorType,
+    FuncType,
+    ObjectType,
+    PrimType,
+    ShapeType,
+    TensorType,
+    TupleType,
+    Type,
+)
+from relax_mlir.relax.expr.types import FuncType as FuncStructInfo
+from relax_mlir.relax.expr.types import ObjectType as AnyType
+from relax_mlir.relax.expr.types import ObjectType as ObjectStructInfo
+from relax_mlir.relax.expr.types import PrimType as PrimStructInfo
+from relax_mlir.relax.expr.types import ShapeType as ShapeStructInfo
+from relax_mlir.relax.expr.types import TensorType as TensorStructInfo
+from relax_mlir.relax.expr.types import TupleType as TupleStructInfo
+from relax_mlir.relax.expr.types import Type as StructInfo
+from relax_mlir.relax.expr.values import (
+    Constant,
+    DataTypeImm,
+    PrimValue,
+    ShapeExpr,
+    StringImm,
+    Tuple,
+    const,
+)
+from relax_mlir.relax.expr_functor.mutator import PyExprMutator
+from relax_mlir.relax.expr_functor.rewrite import DataflowBlockRewrite
+from relax_mlir.relax.expr_functor.visitor import PyExprVisitor
+from relax_mlir.relax.op.calls import (
+    call_dps_packed,
+    call_packed,
+    call_pure_packed,
+    call_tir,
+    call_tir_inplace,
+)
+from relax_mlir.relax.pipeline import build
+from relax_mlir.runtime.exec_builder import ExecBuilder
+from relax_mlir.runtime.executable import Executable
+from relax_mlir.runtime.instrument import VMInstrumentReturnKind
+from relax_mlir.runtime.vm import VirtualMachine
+
+__all__ = [
+    "AnyType",
+    "BaseFunc",
+    "Binding",
+    "BindingBlock",
+    "BlockBuilder",
+    "BuildLog",
+    "Call",
+    "Constant",
+    "DataTypeImm",
+    "DataflowBlock",
+    "DataflowBlockRewrite",
+    "DataflowVar",
+    "DynTensorType",
+    "ExecBuilder",
+    "Executable",
+    "Expr",
+    "ExternFunc",
+    "For",
+    "FuncStructInfo",
+    "FuncType",
+    "Function",
+    "GlobalVar",
+    "Id",
+    "If",
+    "MatchCast",
+    "MatchShape",
+    "ObjectStructInfo",
+    "ObjectType",
+    "PrimFunc",
+    "PrimStructInfo",
+    "PrimType",
+    "PrimValue",
+    "PyExprMutator",
+    "PyExprVisitor",
+    "SeqExpr",
+    "ShapeExpr",
+    "ShapeStructInfo",
+    "ShapeType",
+    "StringImm",
+    "StructInfo",
+    "TensorStructInfo",
+    "TensorType",
+    "Tuple",
+    "TupleGetItem",
+    "TupleStructInfo",
+    "TupleType",
+    "Type",
+    "VMInstrumentReturnKind",
+    "Var",
+    "VarBinding",
+    "VirtualMachine",
+    "While",
+    "analysis",
+    "build",
+    "call_dps_packed",
+    "call_packed",
+    "call_pure_packed",
+    "call_tir",
+    "call_tir_inplace",
+    "const",
+    "expr",
+    "expr_functor",
+    "op",
+    "te_tensor",
+    "transform",
+    "vm",
+]

@@ -1,0 +1,1140 @@
+"""Operations as Python functions: `relax.op.add(x, y)` is a call that `BlockBuilder.emit` emits.
+
+One function for each operation of the dialect, made from the dialect's table on first use, under
+the names of TVM; `relax.op.nn` has the same, as `relax.op.nn.softmax`, `relax.op.image` those on
+images, `relax.op.vision` those on boxes and regions.
+"""
+
+# Made by .ci/stubs, do not edit.
+
+from collections.abc import Sequence
+
+from relax_mlir.relax.expr import Expr
+from relax_mlir.relax.expr.call import Call
+from relax_mlir.relax.expr.values import const
+from relax_mlir.relax.op import image, nn, vision
+from relax_mlir.relax.op._arguments import IntLike, TensorLike
+from relax_mlir.relax.op.calls import (
+    call_dps_packed,
+    call_inplace_packed,
+    call_packed,
+    call_pure_packed,
+    call_tir,
+    call_tir_dyn,
+    call_tir_inplace,
+    invoke_closure,
+    make_closure,
+    shape,
+    shape_of,
+)
+
+__all__ = [
+    "abs",
+    "acos",
+    "acosh",
+    "adaptive_avg_pool1d",
+    "adaptive_avg_pool2d",
+    "adaptive_avg_pool3d",
+    "add",
+    "all",
+    "all_class_non_max_suppression",
+    "any",
+    "arange",
+    "argmax",
+    "argmin",
+    "argsort",
+    "asin",
+    "asinh",
+    "astype",
+    "atan",
+    "atan2",
+    "atanh",
+    "attention",
+    "avg_pool1d",
+    "avg_pool2d",
+    "avg_pool3d",
+    "batch_norm",
+    "bitwise_and",
+    "bitwise_not",
+    "bitwise_or",
+    "bitwise_xor",
+    "broadcast_to",
+    "bucketize",
+    "call_dps_packed",
+    "call_inplace_packed",
+    "call_packed",
+    "call_pure_packed",
+    "call_tir",
+    "call_tir_dyn",
+    "call_tir_inplace",
+    "cast",
+    "ceil",
+    "clip",
+    "concat",
+    "const",
+    "conv1d",
+    "conv1d_transpose",
+    "conv2d",
+    "conv2d_transpose",
+    "conv3d",
+    "conv3d_transpose",
+    "cos",
+    "cosh",
+    "cross_entropy_with_logits",
+    "cumprod",
+    "cumsum",
+    "dequantize",
+    "div",
+    "divide",
+    "dot",
+    "dropout",
+    "dynamic_strided_slice",
+    "einsum",
+    "equal",
+    "erf",
+    "ewise_add",
+    "ewise_divide",
+    "ewise_fma",
+    "ewise_multiply",
+    "ewise_subtract",
+    "exp",
+    "exp2",
+    "expand_dims",
+    "expm1",
+    "eye",
+    "eye_like",
+    "flatten",
+    "flip",
+    "floor",
+    "floor_divide",
+    "floor_mod",
+    "floordiv",
+    "full",
+    "full_like",
+    "gather_elements",
+    "gather_nd",
+    "gelu",
+    "gelu_tanh",
+    "get_valid_counts",
+    "greater",
+    "greater_equal",
+    "group_norm",
+    "image",
+    "index_tensor",
+    "instance_norm",
+    "invoke_closure",
+    "isfinite",
+    "isinf",
+    "isnan",
+    "layer_norm",
+    "leakyrelu",
+    "left_shift",
+    "less",
+    "less_equal",
+    "linear",
+    "log",
+    "log1p",
+    "log2",
+    "log10",
+    "log_add_exp",
+    "log_softmax",
+    "logical_and",
+    "logical_not",
+    "logical_or",
+    "logical_xor",
+    "make_closure",
+    "matmul",
+    "max",
+    "max_pool1d",
+    "max_pool2d",
+    "max_pool3d",
+    "maximum",
+    "mean",
+    "meshgrid",
+    "min",
+    "minimum",
+    "mod",
+    "mul",
+    "multibox_transform_loc",
+    "multiply",
+    "neg",
+    "negative",
+    "nll_loss",
+    "nn",
+    "non_max_suppression",
+    "nonzero",
+    "not_equal",
+    "one_hot",
+    "ones",
+    "ones_like",
+    "outer",
+    "pad",
+    "permute_dims",
+    "pow",
+    "power",
+    "prelu",
+    "prod",
+    "quantize",
+    "relu",
+    "relu6",
+    "repeat",
+    "reshape",
+    "resize2d",
+    "resolve_shape",
+    "right_shift",
+    "rms_norm",
+    "roi_align",
+    "roi_pool",
+    "roll",
+    "round",
+    "rsqrt",
+    "scalar_like",
+    "scatter_elements",
+    "scatter_nd",
+    "searchsorted",
+    "selu",
+    "shape",
+    "shape_of",
+    "shape_to_tensor",
+    "sigmoid",
+    "sign",
+    "silu",
+    "sin",
+    "sinh",
+    "size",
+    "softmax",
+    "softplus",
+    "sort",
+    "split",
+    "sqrt",
+    "square",
+    "squeeze",
+    "stack",
+    "std",
+    "strided_slice",
+    "sub",
+    "subtract",
+    "sum",
+    "swish",
+    "take",
+    "tan",
+    "tanh",
+    "tensor_to_shape",
+    "tile",
+    "topk",
+    "transpose",
+    "tril",
+    "triu",
+    "trunc",
+    "unique",
+    "variance",
+    "vision",
+    "where",
+    "zeros",
+    "zeros_like",
+]
+
+def abs(x: TensorLike) -> Call:
+    """Absolute value."""
+
+def acos(x: TensorLike) -> Call:
+    """Inverse cosine."""
+
+def acosh(x: TensorLike) -> Call:
+    """Inverse hyperbolic cosine."""
+
+def adaptive_avg_pool1d(
+    data: TensorLike,
+    output_size: int | Sequence[int] | None = None,
+    layout: str = "NCW",
+    out_layout: str | None = None,
+) -> Call:
+    """Mean of windows that divide the data into so many parts as evenly as can be."""
+
+def adaptive_avg_pool2d(
+    data: TensorLike,
+    output_size: int | Sequence[int] | None = None,
+    layout: str = "NCHW",
+    out_layout: str | None = None,
+) -> Call:
+    """Mean of windows that divide the data into so many parts as evenly as can be."""
+
+def adaptive_avg_pool3d(
+    data: TensorLike,
+    output_size: int | Sequence[int] | None = None,
+    layout: str = "NCDHW",
+    out_layout: str | None = None,
+) -> Call:
+    """Mean of windows that divide the data into so many parts as evenly as can be."""
+
+def add(x1: TensorLike, x2: TensorLike) -> Call:
+    """x1 + x2."""
+
+def all(x: TensorLike, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Call:
+    """Whether no element is zero; true of no elements."""
+
+def all_class_non_max_suppression(
+    boxes: TensorLike,
+    scores: TensorLike,
+    max_output_boxes_per_class: TensorLike,
+    iou_threshold: TensorLike,
+    score_threshold: TensorLike,
+    output_format: str = "onnx",
+) -> Call:
+    """The boxes of each class that overlap no better ones, the best of each class first."""
+
+def any(x: TensorLike, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Call:
+    """Whether an element is not zero; false of no elements."""
+
+def arange(
+    start: IntLike | float,
+    end: IntLike | float | None = None,
+    step: IntLike | float = 1,
+    dtype: str | None = None,
+) -> Call:
+    """The numbers from start to end, end excluded; from 0 to start where end is left out."""
+
+def argmax(x: TensorLike, axis: int | None = None, keepdims: bool = False) -> Call:
+    """Place of the first largest element, or of the first NaN; of no elements, 0."""
+
+def argmin(x: TensorLike, axis: int | None = None, keepdims: bool = False) -> Call:
+    """Place of the first smallest element, or of the first NaN; of no elements, 0."""
+
+def argsort(
+    data: TensorLike, axis: int = -1, descending: bool = False, dtype: str = "int32"
+) -> Call:
+    """Where the elements in ascending or descending order are."""
+
+def asin(x: TensorLike) -> Call:
+    """Inverse sine."""
+
+def asinh(x: TensorLike) -> Call:
+    """Inverse hyperbolic sine."""
+
+def astype(x: TensorLike, dtype: str) -> Call:
+    """Convert to another dtype."""
+
+def atan(x: TensorLike) -> Call:
+    """Inverse tangent."""
+
+def atan2(x1: TensorLike, x2: TensorLike) -> Call:
+    """Angle of the point (x2, x1)."""
+
+def atanh(x: TensorLike) -> Call:
+    """Inverse hyperbolic tangent."""
+
+def attention(
+    query: TensorLike,
+    key: TensorLike,
+    value: TensorLike,
+    bias: TensorLike | None = None,
+    scale: float | None = None,
+    causal_mask: str | None = None,
+    window_size: int | None = None,
+    layout: str = "BSNH",
+    zero_unseen: bool = True,
+    mask: TensorLike | None = None,
+    unseen_score: float = ...,
+) -> Call:
+    """softmax(where(mask, query key^T * scale + bias, unseen_score)) value, all of shape (batch, length, heads, depth); several heads of query may share one of key."""
+
+def avg_pool1d(
+    data: TensorLike,
+    pool_size: int | Sequence[int] = [1],
+    strides: int | Sequence[int] = [1],
+    padding: int | Sequence[int] = [0],
+    dilation: int | Sequence[int] = [1],
+    ceil_mode: bool = False,
+    count_include_pad: bool = False,
+    layout: str = "NCW",
+    out_layout: str | None = None,
+) -> Call:
+    """Mean of every window."""
+
+def avg_pool2d(
+    data: TensorLike,
+    pool_size: int | Sequence[int] = [1, 1],
+    strides: int | Sequence[int] = [1, 1],
+    padding: int | Sequence[int] = [0, 0],
+    dilation: int | Sequence[int] = [1, 1],
+    ceil_mode: bool = False,
+    count_include_pad: bool = False,
+    layout: str = "NCHW",
+    out_layout: str | None = None,
+) -> Call:
+    """Mean of every window."""
+
+def avg_pool3d(
+    data: TensorLike,
+    pool_size: int | Sequence[int] = [1, 1, 1],
+    strides: int | Sequence[int] = [1, 1, 1],
+    padding: int | Sequence[int] = [0, 0, 0],
+    dilation: int | Sequence[int] = [1, 1, 1],
+    ceil_mode: bool = False,
+    count_include_pad: bool = False,
+    layout: str = "NCDHW",
+    out_layout: str | None = None,
+) -> Call:
+    """Mean of every window."""
+
+def batch_norm(
+    data: TensorLike,
+    gamma: TensorLike,
+    beta: TensorLike,
+    moving_mean: TensorLike,
+    moving_var: TensorLike,
+    axis: int = 1,
+    epsilon: float = 1e-05,
+    center: bool = True,
+    scale: bool = True,
+    momentum: float = 0.1,
+    training: bool = True,
+) -> Call:
+    """Batch normalisation."""
+
+def bitwise_and(x1: TensorLike, x2: TensorLike) -> Call:
+    """Bits in both operands."""
+
+def bitwise_not(x: TensorLike) -> Call:
+    """Every bit inverted."""
+
+def bitwise_or(x1: TensorLike, x2: TensorLike) -> Call:
+    """Bits in either operand."""
+
+def bitwise_xor(x1: TensorLike, x2: TensorLike) -> Call:
+    """Bits in one operand only."""
+
+def broadcast_to(x: TensorLike, shape: Expr | IntLike | Sequence[IntLike]) -> Call:
+    """The tensor repeated along dimensions of 1, and along new ones in front."""
+
+def bucketize(
+    input_tensor: TensorLike, boundaries: TensorLike, out_int32: bool = False, right: bool = False
+) -> Call:
+    """Between which boundaries each element lies; `right` says to which side equal ones go."""
+
+def cast(x: TensorLike, dtype: str) -> Call:
+    """Convert to another dtype."""
+
+def ceil(x: TensorLike) -> Call:
+    """Smallest integer not below x."""
+
+def clip(x: TensorLike, min: IntLike | float, max: IntLike | float) -> Call:
+    """x bounded from below and above; NaN stays."""
+
+def concat(tensors: Expr | Sequence[TensorLike], axis: int = 0) -> Call:
+    """Tensors one after another along an axis they have."""
+
+def conv1d(
+    data: TensorLike,
+    weight: TensorLike,
+    strides: int | Sequence[int] = [1],
+    padding: int | Sequence[int] = [0],
+    dilation: int | Sequence[int] = [1],
+    groups: int = 1,
+    data_layout: str = "NCW",
+    kernel_layout: str = "OIW",
+    out_layout: str | None = None,
+    out_dtype: str | None = None,
+) -> Call:
+    """One-dimensional convolution: cross-correlation of data, padded by zeros, with kernels."""
+
+def conv1d_transpose(
+    data: TensorLike,
+    weight: TensorLike,
+    strides: int | Sequence[int] = [1],
+    padding: int | Sequence[int] = [0],
+    output_padding: int | Sequence[int] = [0],
+    dilation: int | Sequence[int] = [1],
+    groups: int = 1,
+    data_layout: str = "NCW",
+    kernel_layout: str = "IOW",
+    out_layout: str | None = None,
+    out_dtype: str | None = None,
+) -> Call:
+    """One-dimensional transposed convolution: every element spreads a kernel over the result."""
+
+def conv2d(
+    data: TensorLike,
+    weight: TensorLike,
+    strides: int | Sequence[int] = [1, 1],
+    padding: int | Sequence[int] = [0, 0],
+    dilation: int | Sequence[int] = [1, 1],
+    groups: int = 1,
+    data_layout: str = "NCHW",
+    kernel_layout: str = "OIHW",
+    out_layout: str | None = None,
+    out_dtype: str | None = None,
+) -> Call:
+    """Two-dimensional convolution: cross-correlation of data, padded by zeros, with kernels."""
+
+def conv2d_transpose(
+    data: TensorLike,
+    weight: TensorLike,
+    strides: int | Sequence[int] = [1, 1],
+    padding: int | Sequence[int] = [0, 0],
+    output_padding: int | Sequence[int] = [0, 0],
+    dilation: int | Sequence[int] = [1, 1],
+    groups: int = 1,
+    data_layout: str = "NCHW",
+    kernel_layout: str = "IOHW",
+    out_layout: str | None = None,
+    out_dtype: str | None = None,
+) -> Call:
+    """Two-dimensional transposed convolution: every element spreads a kernel over the result."""
+
+def conv3d(
+    data: TensorLike,
+    weight: TensorLike,
+    strides: int | Sequence[int] = [1, 1, 1],
+    padding: int | Sequence[int] = [0, 0, 0],
+    dilation: int | Sequence[int] = [1, 1, 1],
+    groups: int = 1,
+    data_layout: str = "NCDHW",
+    kernel_layout: str = "OIDHW",
+    out_layout: str | None = None,
+    out_dtype: str | None = None,
+) -> Call:
+    """Three-dimensional convolution: cross-correlation of data, padded by zeros, with kernels."""
+
+def conv3d_transpose(
+    data: TensorLike,
+    weight: TensorLike,
+    strides: int | Sequence[int] = [1, 1, 1],
+    padding: int | Sequence[int] = [0, 0, 0],
+    output_padding: int | Sequence[int] = [0, 0, 0],
+    dilation: int | Sequence[int] = [1, 1, 1],
+    groups: int = 1,
+    data_layout: str = "NCDHW",
+    kernel_layout: str = "IODHW",
+    out_layout: str | None = None,
+    out_dtype: str | None = None,
+) -> Call:
+    """Three-dimensional transposed convolution: every element spreads a kernel over the result."""
+
+def cos(x: TensorLike) -> Call:
+    """Cosine."""
+
+def cosh(x: TensorLike) -> Call:
+    """Hyperbolic cosine."""
+
+def cross_entropy_with_logits(predictions: TensorLike, labels: TensorLike) -> Call:
+    """Minus the sum of predictions times labels, by the size of the batch where there is one."""
+
+def cumprod(
+    data: TensorLike, axis: int | None = None, dtype: str | None = None, exclusive: bool = False
+) -> Call:
+    """Products of the elements up to each."""
+
+def cumsum(
+    data: TensorLike, axis: int | None = None, dtype: str | None = None, exclusive: bool = False
+) -> Call:
+    """Sums of the elements up to each."""
+
+def dequantize(
+    data: TensorLike,
+    scale: TensorLike,
+    zero_point: TensorLike,
+    axis: int = -1,
+    out_dtype: str = "float32",
+) -> Call:
+    """`(data - zero_point) * scale`; half precision has its largest number instead of infinity."""
+
+def div(x1: TensorLike, x2: TensorLike) -> Call:
+    """x1 / x2; integers divide towards zero."""
+
+def divide(x1: TensorLike, x2: TensorLike) -> Call:
+    """x1 / x2; integers divide towards zero."""
+
+def dot(x1: TensorLike, x2: TensorLike, out_dtype: str | None = None) -> Call:
+    """Matrix product; `R.dot` in the design document."""
+
+def dropout(x: TensorLike, rate: float = 0.5) -> Call:
+    """Dropout."""
+
+def dynamic_strided_slice(
+    x: TensorLike, begin: TensorLike, end: TensorLike, strides: TensorLike
+) -> Call:
+    """A slice of every axis whose bounds are tensors."""
+
+def einsum(operands: Expr | Sequence[TensorLike], subscripts: str) -> Call:
+    """Sum of products over the letters that the result does not have."""
+
+def equal(x1: TensorLike, x2: TensorLike) -> Call:
+    """x1 == x2."""
+
+def erf(x: TensorLike) -> Call:
+    """Error function."""
+
+def ewise_add(x1: TensorLike, x2: TensorLike) -> Call:
+    """x1 + x2."""
+
+def ewise_divide(x1: TensorLike, x2: TensorLike) -> Call:
+    """x1 / x2; integers divide towards zero."""
+
+def ewise_fma(x1: TensorLike, x2: TensorLike, x3: TensorLike) -> Call:
+    """Multiply and add."""
+
+def ewise_multiply(x1: TensorLike, x2: TensorLike) -> Call:
+    """x1 * x2."""
+
+def ewise_subtract(x1: TensorLike, x2: TensorLike) -> Call:
+    """x1 - x2."""
+
+def exp(x: TensorLike) -> Call:
+    """e to the power x."""
+
+def exp2(x: TensorLike) -> Call:
+    """2 to the power x."""
+
+def expand_dims(x: TensorLike, axis: int | Sequence[int]) -> Call:
+    """New dimensions of 1 at these axes of the result."""
+
+def expm1(x: TensorLike) -> Call:
+    """e to the power x, minus 1, exact for small x."""
+
+def eye(n: IntLike, m: IntLike | None = None, k: IntLike = 0, dtype: str = "float32") -> Call:
+    """A matrix with ones on a diagonal, square by default."""
+
+def eye_like(x: TensorLike, k: IntLike = 0, dtype: str | None = None) -> Call:
+    """A matrix with ones on a diagonal and the shape of another."""
+
+def flatten(x: TensorLike) -> Call:
+    """Give one dimension."""
+
+def flip(data: TensorLike, axis: int) -> Call:
+    """The elements along an axis in reverse."""
+
+def floor(x: TensorLike) -> Call:
+    """Largest integer not above x."""
+
+def floor_divide(x1: TensorLike, x2: TensorLike) -> Call:
+    """Largest integer not above x1 / x2."""
+
+def floor_mod(x1: TensorLike, x2: TensorLike) -> Call:
+    """Remainder of floor_divide; it has the sign of x2."""
+
+def floordiv(x1: TensorLike, x2: TensorLike) -> Call:
+    """Largest integer not above x1 / x2."""
+
+def full(
+    shape: Expr | IntLike | Sequence[IntLike], fill_value: TensorLike, dtype: str | None = None
+) -> Call:
+    """A tensor of one value, of its dtype by default."""
+
+def full_like(x: TensorLike, fill_value: TensorLike, dtype: str | None = None) -> Call:
+    """A tensor of one value with the shape of another."""
+
+def gather_elements(data: TensorLike, indices: TensorLike, axis: int = 0) -> Call:
+    """Elements whose place along an axis is what the indices say, and elsewhere their own."""
+
+def gather_nd(data: TensorLike, indices: TensorLike, batch_dims: int = 0) -> Call:
+    """The elements or slices at indices of several dimensions, the last axis of the indices."""
+
+def gelu(data: TensorLike) -> Call:
+    """x times the normal distribution function."""
+
+def gelu_tanh(data: TensorLike) -> Call:
+    """gelu approximated by a hyperbolic tangent."""
+
+def get_valid_counts(
+    data: TensorLike, score_threshold: float = 0.0, id_index: int = 0, score_index: int = 1
+) -> Call:
+    """Boxes with those of enough score in front: how many these are, all of them, their places."""
+
+def greater(x1: TensorLike, x2: TensorLike) -> Call:
+    """x1 > x2."""
+
+def greater_equal(x1: TensorLike, x2: TensorLike) -> Call:
+    """x1 >= x2."""
+
+def group_norm(
+    data: TensorLike,
+    gamma: TensorLike,
+    beta: TensorLike,
+    num_groups: int,
+    channel_axis: int,
+    axes: int | Sequence[int],
+    epsilon: float = 1e-05,
+    center: bool = True,
+    scale: bool = True,
+) -> Call:
+    """Normalise over some axes and the channels of a group, then scale and shift by channel."""
+
+def index_tensor(data: TensorLike, indices: Expr | Sequence[TensorLike]) -> Call:
+    """The elements at several tensors of indices, one per dimension, broadcast together."""
+
+def instance_norm(
+    data: TensorLike,
+    gamma: TensorLike,
+    beta: TensorLike,
+    channel_axis: int,
+    axes: int | Sequence[int],
+    epsilon: float = 1e-05,
+    center: bool = True,
+    scale: bool = True,
+) -> Call:
+    """Normalise over some axes, then scale and shift by channel."""
+
+def isfinite(x: TensorLike) -> Call:
+    """Whether x is neither infinite nor NaN."""
+
+def isinf(x: TensorLike) -> Call:
+    """Whether x is infinite."""
+
+def isnan(x: TensorLike) -> Call:
+    """Whether x is NaN."""
+
+def layer_norm(
+    data: TensorLike,
+    gamma: TensorLike,
+    beta: TensorLike,
+    axes: int | Sequence[int] = [-1],
+    epsilon: float = 1e-05,
+    center: bool = True,
+    scale: bool = True,
+) -> Call:
+    """Layer normalisation."""
+
+def leakyrelu(data: TensorLike, alpha: float = 0.01) -> Call:
+    """x where positive, else alpha * x."""
+
+def left_shift(x1: TensorLike, x2: TensorLike) -> Call:
+    """x1 * 2^x2, bits shifted out are lost."""
+
+def less(x1: TensorLike, x2: TensorLike) -> Call:
+    """x1 < x2."""
+
+def less_equal(x1: TensorLike, x2: TensorLike) -> Call:
+    """x1 <= x2."""
+
+def linear(data: TensorLike, weight: TensorLike, bias: TensorLike | None = None) -> Call:
+    """The last dimension times a weight whose rows are those of the result, and a bias."""
+
+def log(x: TensorLike) -> Call:
+    """Natural logarithm."""
+
+def log10(x: TensorLike) -> Call:
+    """Logarithm in base 10."""
+
+def log1p(x: TensorLike) -> Call:
+    """Natural logarithm of 1 + x, exact for small x."""
+
+def log2(x: TensorLike) -> Call:
+    """Logarithm in base 2."""
+
+def log_add_exp(x1: TensorLike, x2: TensorLike) -> Call:
+    """log(e^x1 + e^x2)."""
+
+def log_softmax(data: TensorLike, axis: int = -1) -> Call:
+    """Logarithm of softmax."""
+
+def logical_and(x1: TensorLike, x2: TensorLike) -> Call:
+    """Whether neither operand is zero."""
+
+def logical_not(x: TensorLike) -> Call:
+    """Whether x is zero."""
+
+def logical_or(x1: TensorLike, x2: TensorLike) -> Call:
+    """Whether an operand is not zero."""
+
+def logical_xor(x1: TensorLike, x2: TensorLike) -> Call:
+    """Whether just one operand is zero."""
+
+def matmul(x1: TensorLike, x2: TensorLike, out_dtype: str | None = None) -> Call:
+    """Matrix product; `R.dot` in the design document."""
+
+def max(x: TensorLike, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Call:
+    """Largest element."""
+
+def max_pool1d(
+    data: TensorLike,
+    pool_size: int | Sequence[int] = [1],
+    strides: int | Sequence[int] = [1],
+    padding: int | Sequence[int] = [0],
+    dilation: int | Sequence[int] = [1],
+    ceil_mode: bool = False,
+    count_include_pad: bool = False,
+    layout: str = "NCW",
+    out_layout: str | None = None,
+) -> Call:
+    """Largest element of every window."""
+
+def max_pool2d(
+    data: TensorLike,
+    pool_size: int | Sequence[int] = [1, 1],
+    strides: int | Sequence[int] = [1, 1],
+    padding: int | Sequence[int] = [0, 0],
+    dilation: int | Sequence[int] = [1, 1],
+    ceil_mode: bool = False,
+    count_include_pad: bool = False,
+    layout: str = "NCHW",
+    out_layout: str | None = None,
+) -> Call:
+    """Largest element of every window."""
+
+def max_pool3d(
+    data: TensorLike,
+    pool_size: int | Sequence[int] = [1, 1, 1],
+    strides: int | Sequence[int] = [1, 1, 1],
+    padding: int | Sequence[int] = [0, 0, 0],
+    dilation: int | Sequence[int] = [1, 1, 1],
+    ceil_mode: bool = False,
+    count_include_pad: bool = False,
+    layout: str = "NCDHW",
+    out_layout: str | None = None,
+) -> Call:
+    """Largest element of every window."""
+
+def maximum(x1: TensorLike, x2: TensorLike) -> Call:
+    """The larger operand; NaN when either is."""
+
+def mean(x: TensorLike, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Call:
+    """Arithmetic mean."""
+
+def meshgrid(tensors: Expr | Sequence[TensorLike], indexing: str = "ij") -> Call:
+    """Coordinates on a grid from a vector for each of its axes."""
+
+def min(x: TensorLike, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Call:
+    """Smallest element."""
+
+def minimum(x1: TensorLike, x2: TensorLike) -> Call:
+    """The smaller operand; NaN when either is."""
+
+def mod(x1: TensorLike, x2: TensorLike) -> Call:
+    """Remainder of division towards zero; it has the sign of x1."""
+
+def mul(x1: TensorLike, x2: TensorLike) -> Call:
+    """x1 * x2."""
+
+def multibox_transform_loc(
+    cls_pred: TensorLike,
+    loc_pred: TensorLike,
+    anchor: TensorLike,
+    clip: bool = False,
+    threshold: float = 0.0,
+    variances: float | Sequence[float] = [1.0, 1.0, 1.0, 1.0],
+    keep_background: bool = True,
+    apply_softmax: bool = True,
+) -> Call:
+    """The boxes and scores that a detector predicts relative to anchors."""
+
+def multiply(x1: TensorLike, x2: TensorLike) -> Call:
+    """x1 * x2."""
+
+def neg(x: TensorLike) -> Call:
+    """-x."""
+
+def negative(x: TensorLike) -> Call:
+    """-x."""
+
+def nll_loss(
+    predictions: TensorLike,
+    targets: TensorLike,
+    weights: TensorLike | None = None,
+    reduction: str = "mean",
+    ignore_index: int = -100,
+) -> Call:
+    """Minus the weighted prediction of the target's class; classes are the second dimension."""
+
+def non_max_suppression(
+    data: TensorLike,
+    valid_count: TensorLike,
+    indices: TensorLike,
+    max_output_size: int = -1,
+    iou_threshold: float = 0.5,
+    force_suppress: bool = False,
+    top_k: int = -1,
+    coord_start: int = 2,
+    score_index: int = 1,
+    id_index: int = 0,
+    return_indices: bool = True,
+    invalid_to_bottom: bool = False,
+    soft_nms_sigma: float = 0.0,
+    score_threshold: float = 0.0,
+) -> Call:
+    """The boxes that overlap no better one of their class, the best first."""
+
+def nonzero(x: TensorLike) -> Call:
+    """Where the elements that are not zero are: a row for each dimension, a column for each."""
+
+def not_equal(x1: TensorLike, x2: TensorLike) -> Call:
+    """x1 != x2."""
+
+def one_hot(
+    indices: TensorLike,
+    on_value: IntLike | float,
+    off_value: IntLike | float,
+    depth: IntLike,
+    axis: int = -1,
+) -> Call:
+    """A new axis along which one place has on_value; none where an index is outside of depth."""
+
+def ones(shape: Expr | IntLike | Sequence[IntLike], dtype: str) -> Call:
+    """A tensor of ones."""
+
+def ones_like(x: TensorLike, dtype: str | None = None) -> Call:
+    """A tensor of ones with the shape of another."""
+
+def outer(x1: TensorLike, x2: TensorLike) -> Call:
+    """All products of the elements of two vectors."""
+
+def pad(
+    data: TensorLike,
+    pad_width: int | Sequence[int],
+    pad_mode: str = "constant",
+    pad_value: float = 0.0,
+) -> Call:
+    """More elements before and after each axis."""
+
+def permute_dims(x: TensorLike, axes: int | Sequence[int] | None = None) -> Call:
+    """Reorder axes."""
+
+def pow(x1: TensorLike, x2: TensorLike) -> Call:
+    """x1 to the power x2."""
+
+def power(x1: TensorLike, x2: TensorLike) -> Call:
+    """x1 to the power x2."""
+
+def prelu(data: TensorLike, alpha: TensorLike, axis: int = 1) -> Call:
+    """Leaky relu with a slope for every channel."""
+
+def prod(x: TensorLike, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Call:
+    """Product; of no elements, 1."""
+
+def quantize(
+    data: TensorLike,
+    scale: TensorLike,
+    zero_point: TensorLike,
+    axis: int = -1,
+    out_dtype: str = "int8",
+) -> Call:
+    """`round(data / scale) + zero_point`, halves to even, at most and at least what the dtype has."""
+
+def relu(data: TensorLike) -> Call:
+    """max(x, 0)."""
+
+def relu6(data: TensorLike) -> Call:
+    """min(max(x, 0), 6)."""
+
+def repeat(data: TensorLike, repeats: int, axis: int | None = None) -> Call:
+    """Each element so many times along an axis, by default of the flattened tensor."""
+
+def reshape(x: TensorLike, shape: Expr | IntLike | Sequence[IntLike]) -> Call:
+    """Give another shape."""
+
+def resize2d(
+    data: TensorLike,
+    size: Expr | IntLike | Sequence[IntLike],
+    roi: float | Sequence[float] | None = None,
+    layout: str = "NCHW",
+    method: str = "linear",
+    coordinate_transformation_mode: str = "half_pixel",
+    rounding_method: str = "round",
+    cubic_alpha: float = -0.75,
+    cubic_exclude: int = 0,
+    extrapolation_value: float = 0.0,
+    out_dtype: str | None = None,
+) -> Call:
+    """Images in another size: nearest pixels, linear or cubic interpolation; `R.image.resize2d`."""
+
+def resolve_shape(x: TensorLike, pattern: Sequence[IntLike]) -> Call:
+    """The shape that a pattern for reshape stands for: -1 takes what is left, 0 copies."""
+
+def right_shift(x1: TensorLike, x2: TensorLike) -> Call:
+    """Largest integer not above x1 / 2^x2."""
+
+def rms_norm(
+    data: TensorLike, weight: TensorLike, axes: int | Sequence[int] = [-1], epsilon: float = 1e-05
+) -> Call:
+    """Divide by the root of the mean square over some axes, then scale element by element of them."""
+
+def roi_align(
+    data: TensorLike,
+    rois: TensorLike,
+    pooled_size: int | Sequence[int],
+    spatial_scale: float,
+    sample_ratio: int = -1,
+    aligned: bool = False,
+    layout: str = "NCHW",
+    mode: str = "avg",
+) -> Call:
+    """Regions of images as bins, each the mean or maximum of samples between pixels."""
+
+def roi_pool(
+    data: TensorLike,
+    rois: TensorLike,
+    pooled_size: int | Sequence[int],
+    spatial_scale: float,
+    layout: str = "NCHW",
+) -> Call:
+    """Regions of images as bins, each the maximum of its pixels."""
+
+def roll(
+    x: TensorLike, shift: int | Sequence[int], axis: int | Sequence[int] | None = None
+) -> Call:
+    """The elements moved along axes, those beyond the end to the beginning."""
+
+def round(x: TensorLike) -> Call:
+    """Nearest integer, ties to even."""
+
+def rsqrt(x: TensorLike) -> Call:
+    """Reciprocal square root."""
+
+def scalar_like(x: TensorLike, value: IntLike | float) -> Call:
+    """A number as a scalar of the dtype of a tensor."""
+
+def scatter_elements(
+    data: TensorLike,
+    indices: TensorLike,
+    updates: TensorLike,
+    axis: int = 0,
+    reduction: str = "update",
+) -> Call:
+    """The data with updates put, or combined, where the indices say along an axis."""
+
+def scatter_nd(
+    data: TensorLike, indices: TensorLike, updates: TensorLike, reduction: str = "update"
+) -> Call:
+    """The data with updates put, or combined, at indices of several dimensions."""
+
+def searchsorted(
+    sorted_sequence: TensorLike,
+    input_tensor: TensorLike,
+    out_int32: bool = False,
+    right: bool = False,
+) -> Call:
+    """Where in an ascending sequence each element would stand."""
+
+def selu(data: TensorLike) -> Call:
+    """Scaled exponential linear unit."""
+
+def shape_to_tensor(shape: Expr | IntLike | Sequence[IntLike]) -> Call:
+    """The dimensions of a shape as elements."""
+
+def sigmoid(x: TensorLike) -> Call:
+    """1 / (1 + e^-x)."""
+
+def sign(x: TensorLike) -> Call:
+    """-1, 0 or 1; NaN stays."""
+
+def silu(data: TensorLike) -> Call:
+    """x times sigmoid of x."""
+
+def sin(x: TensorLike) -> Call:
+    """Sine."""
+
+def sinh(x: TensorLike) -> Call:
+    """Hyperbolic sine."""
+
+def size(x: TensorLike) -> Call:
+    """How many elements there are."""
+
+def softmax(data: TensorLike, axis: int = -1) -> Call:
+    """e^x over its sum along an axis."""
+
+def softplus(data: TensorLike, beta: float = 1.0, threshold: float = 20.0) -> Call:
+    """log(1 + e^(beta * x)) / beta; x itself where beta * x is above the threshold."""
+
+def sort(x: TensorLike, axis: int = -1, descending: bool = False) -> Call:
+    """The elements in ascending or descending order."""
+
+def split(x: TensorLike, indices_or_sections: int | Sequence[int], axis: int = 0) -> Call:
+    """Parts of a tensor along an axis: so many, or cut at these indices."""
+
+def sqrt(x: TensorLike) -> Call:
+    """Square root."""
+
+def square(x: TensorLike) -> Call:
+    """x * x."""
+
+def squeeze(x: TensorLike, axis: int | Sequence[int] | None = None) -> Call:
+    """Without these dimensions of 1, by default without any."""
+
+def stack(tensors: Expr | Sequence[TensorLike], axis: int = 0) -> Call:
+    """Tensors one after another along a new axis."""
+
+def std(x: TensorLike, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Call:
+    """Square root of the variance."""
+
+def strided_slice(
+    x: TensorLike,
+    axes: int | Sequence[int],
+    begin: Sequence[IntLike],
+    end: Sequence[IntLike],
+    strides: int | Sequence[int] | None = None,
+    assume_inbound: bool = False,
+) -> Call:
+    """The elements from begin to end, in steps, along some axes."""
+
+def sub(x1: TensorLike, x2: TensorLike) -> Call:
+    """x1 - x2."""
+
+def subtract(x1: TensorLike, x2: TensorLike) -> Call:
+    """x1 - x2."""
+
+def sum(x: TensorLike, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Call:
+    """Sum; of no elements, 0."""
+
+def swish(data: TensorLike) -> Call:
+    """x times sigmoid of x."""
+
+def take(x: TensorLike, indices: TensorLike, axis: int | None = None, mode: str = "fast") -> Call:
+    """The elements, or slices along an axis, at these indices."""
+
+def tan(x: TensorLike) -> Call:
+    """Tangent."""
+
+def tanh(x: TensorLike) -> Call:
+    """Hyperbolic tangent."""
+
+def tensor_to_shape(x: TensorLike) -> Call:
+    """The shape whose dimensions are the elements."""
+
+def tile(x: TensorLike, repeats: int | Sequence[int]) -> Call:
+    """The whole tensor so many times along each axis, the last one last."""
+
+def topk(
+    data: TensorLike,
+    k: IntLike = 1,
+    axis: int = -1,
+    ret_type: str = "both",
+    largest: bool = True,
+    dtype: str = "int32",
+) -> Call:
+    """The largest or smallest elements in order and where they are; all when k is below 1."""
+
+def transpose(x: TensorLike, axes: int | Sequence[int] | None = None) -> Call:
+    """Reorder axes."""
+
+def tril(x: TensorLike, k: IntLike = 0) -> Call:
+    """The lower triangles of matrices, zeros above the diagonal k."""
+
+def triu(x: TensorLike, k: IntLike = 0) -> Call:
+    """The upper triangles of matrices, zeros below the diagonal k."""
+
+def trunc(x: TensorLike) -> Call:
+    """Nearest integer towards zero."""
+
+def unique(
+    x: TensorLike,
+    sorted: bool = True,
+    return_index: bool = False,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    axis: int | None = None,
+) -> Call:
+    """The distinct elements, or parts along an axis, ascending or by first occurrence; where they first occur, which is which, how many there are."""
+
+def variance(
+    x: TensorLike, axis: int | Sequence[int] | None = None, keepdims: bool = False
+) -> Call:
+    """Mean of the squared distances from the mean."""
+
+def where(condition: TensorLike, x1: TensorLike, x2: TensorLike) -> Call:
+    """Choose by a condition."""
+
+def zeros(shape: Expr | IntLike | Sequence[IntLike], dtype: str) -> Call:
+    """A tensor of zeros."""
+
+def zeros_like(x: TensorLike, dtype: str | None = None) -> Call:
+    """A tensor of zeros with the shape of another."""

@@ -1,0 +1,69 @@
+"""Runs compiled programs: needs numpy, llvmlite and apache-tvm-ffi, nothing of the compiler."""
+
+# Made by .ci/stubs, do not edit.
+
+from relax_mlir.runtime.bytecode.builtins import AssertOpError
+from relax_mlir.runtime.device import (
+    Device,
+    DeviceAPI,
+    DeviceAttrKind,
+    cpu,
+    register_device_api,
+    remove_device_api,
+)
+from relax_mlir.runtime.exec_builder import ExecBuilder, UnusedInputWarning
+from relax_mlir.runtime.executable import Executable, NativeObject, VMFunction
+from relax_mlir.runtime.files.loading import load_module
+from relax_mlir.runtime.files.params import load_param_dict, save_param_dict
+from relax_mlir.runtime.graph.executor import GraphExecutor
+from relax_mlir.runtime.graph.module import GraphModule
+from relax_mlir.runtime.instrument import VMInstrumentReturnKind
+from relax_mlir.runtime.module import Module
+from relax_mlir.runtime.ndarray import NDArray as Tensor
+from relax_mlir.runtime.ndarray import array as tensor
+from relax_mlir.runtime.placement import copy_to, device_of, empty
+from relax_mlir.runtime.profiling.evaluator import BenchmarkResult
+from relax_mlir.runtime.profiling.profile import Report
+from relax_mlir.runtime.registry import (
+    get_global_func,
+    list_global_func_names,
+    register_func,
+    remove_global_func,
+)
+from relax_mlir.runtime.registry import register_func as register_global_func
+from relax_mlir.runtime.vm import VirtualMachine
+
+__all__ = [
+    "AssertOpError",
+    "BenchmarkResult",
+    "Device",
+    "DeviceAPI",
+    "DeviceAttrKind",
+    "ExecBuilder",
+    "Executable",
+    "GraphExecutor",
+    "GraphModule",
+    "Module",
+    "NativeObject",
+    "Report",
+    "Tensor",
+    "UnusedInputWarning",
+    "VMFunction",
+    "VMInstrumentReturnKind",
+    "VirtualMachine",
+    "copy_to",
+    "cpu",
+    "device_of",
+    "empty",
+    "get_global_func",
+    "list_global_func_names",
+    "load_module",
+    "load_param_dict",
+    "register_device_api",
+    "register_func",
+    "register_global_func",
+    "remove_device_api",
+    "remove_global_func",
+    "save_param_dict",
+    "tensor",
+]

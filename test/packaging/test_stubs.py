@@ -1,0 +1,40 @@
+"""The type stubs name what the packages give at run time."""
+
+import ast
+import sys
+from pathlib import Path
+
+import pytest
+from checkout import ROOT
+
+sys.path.append(str(ROOT / ".ci" / "stubs"))
+import packages
+
+
+def statements(text: str) -> set[str]:
+    """Return what a stub says: imports one by one, in no order."""
+    found = set()
+    for node in ast.parse(text).body:
+        if isinstance(node, ast.ImportFrom):
+            found.update(f"{node.module} {ast.unparse(alias)}" for alias in node.names)
+        elif isinstance(node, ast.Assign):
+            found.update(f"exports {name}" for name in ast.literal_eval(node.value))
+        else:
+            found.add(ast.unparse(node))
+    return found
+
+
+@pytest.mark.parametrize("name", packages.PACKAGES)
+def test_stub_is_current(name: str) -> None:
+    path = Path(str(packages.importlib.import_module(name).__file__)).with_suffix(".pyi")
+    made, held = statements(packages.stub(name)), statements(path.read_text())
+    assert made == held, "run: python .ci/stubs"
+
+
+def test_every_lazy_package_has_a_stub() -> None:
+    lazy = [
+        file
+        for file in (ROOT / "relax_mlir").rglob("__init__.py")
+        if "\ndef __getattr__(" in file.read_text()
+    ]
+    assert not [file for file in lazy if not file.with_suffix(".pyi").exists()]
