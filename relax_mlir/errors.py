@@ -58,7 +58,7 @@ class VerifyError(RelaxMLIRError, ValueError):
     """IR that does not parse or breaks a rule of its dialect; holds MLIR's diagnostics as lines."""
 
     def __init__(self, message: str, diagnostics: Iterable[str] = ()) -> None:
-        self.diagnostics = tuple(diagnostics)
+        self.diagnostics: tuple[str, ...] = tuple(diagnostics)
         super().__init__("\n".join([message, *self.diagnostics]))
 
 
@@ -103,7 +103,7 @@ class PassError(RelaxMLIRError, RuntimeError):
 
     def __init__(self, pass_name: str, message: str, diagnostics: Iterable[str] = ()) -> None:
         self.pass_name = pass_name
-        self.diagnostics = tuple(diagnostics)
+        self.diagnostics: tuple[str, ...] = tuple(diagnostics)
         super().__init__("\n".join([f"pass '{pass_name}' failed: {message}", *self.diagnostics]))
 
 
@@ -114,6 +114,9 @@ class ScheduleError(RelaxMLIRError, RuntimeError):
         primitive: what was tried.
         reason: why it cannot be done, one sentence.
     """
+
+    primitive: str
+    reason: str
 
     def __init__(self, message: str, *, primitive: str = "", reason: str = "") -> None:
         self.primitive, self.reason = primitive, reason or message

@@ -39,6 +39,11 @@ class Symbol:
     kind = "symbol"
     parts: "tuple[SymExpr, ...]" = ()
 
+    name: str
+    key: str
+    symbols: frozenset[str]
+    leaves: frozenset[str]
+
     def __init__(self, name: str) -> None:
         self.name = self.key = name
         self.symbols = self.leaves = frozenset({name})
@@ -67,11 +72,13 @@ class Quotient:
 
     __slots__ = ("key", "kind", "leaves", "parts", "symbols")
 
+    kind: str
+
     def __init__(self, kind: str, lhs: "SymExpr", rhs: "SymExpr") -> None:
         self.kind, self.parts = kind, (lhs, rhs)
-        self.symbols = lhs.symbols | rhs.symbols
-        self.leaves = lhs.leaves | rhs.leaves
-        self.key = f"{kind}({lhs}, {rhs})"
+        self.symbols: frozenset[str] = lhs.symbols | rhs.symbols
+        self.leaves: frozenset[str] = lhs.leaves | rhs.leaves
+        self.key: str = f"{kind}({lhs}, {rhs})"
 
     @property
     def lhs(self) -> "SymExpr":
@@ -127,14 +134,16 @@ class Extremum:
 
     __slots__ = ("key", "kind", "leaves", "parts", "symbols")
 
+    kind: str
+
     def __init__(self, kind: str, parts: "tuple[SymExpr, ...]") -> None:
         self.kind, self.parts = kind, parts
         self.symbols = frozenset().union(*(part.symbols for part in parts))
         text = str(parts[0])
         for part in parts[1:]:
             text = f"T.{kind}({text}, {part})"
-        self.key = text
-        self.leaves = frozenset({text})
+        self.key: str = text
+        self.leaves: frozenset[str] = frozenset({text})
 
     def __str__(self) -> str:
         return self.key

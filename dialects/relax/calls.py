@@ -116,7 +116,8 @@ def _call_tir_problem(
     attributes = func.attributes.get("arg_attrs")
     for index, parameter in enumerate(parameters):
         argument = given[index] if index < len(given) else ir.IntegerType.get_signless(64)
-        problem = _buffer_problem(argument, parameter, attributes and attributes[index])
+        own = attributes[index] if attributes else None
+        problem = _buffer_problem(argument, parameter, own)
         if problem:
             return f"argument {index} is {describe(argument)}, @{name} takes {problem}"
     return _write_problem(name, func, op.operands[1].type.num_types, overwritten)

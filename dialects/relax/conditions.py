@@ -19,6 +19,9 @@ class Condition:
 
     __slots__ = ("kind", "lhs", "rhs", "truth")
 
+    kind: str
+    truth: bool | None
+
     def __init__(self, kind: str, lhs: "SymExpr", rhs: "SymExpr", truth: bool | None) -> None:
         self.kind, self.lhs, self.rhs, self.truth = kind, lhs, rhs, truth
 

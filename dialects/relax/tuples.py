@@ -29,7 +29,7 @@ def is_tuple(type_: ir.Type) -> bool:
     return isinstance(type_, ir.TupleType)
 
 
-def field_types(type_: ir.TupleType) -> list[ir.Type]:
+def field_types(type_: ir.Type) -> list[ir.Type]:
     """Return the types of a tuple's fields."""
     return [type_.get_type(i) for i in range(type_.num_types)]
 

@@ -99,7 +99,7 @@ def tensor_type(
         if size is not None and not 0 <= size < 2**63:
             reason = "cannot be negative" if size < 0 else "does not fit 64 bits"
             raise ValueError(f"a dimension {reason}, got {dim}")
-    sizes = [dim.value if dim.is_const else _DYNAMIC for dim in dims]
+    sizes = [_DYNAMIC if dim.value is None else dim.value for dim in dims]
     encoding = None if all(dim.is_const for dim in dims) else Dims.of(dims)
     return ir.RankedTensorType.get(sizes, element, encoding)
 

@@ -6,12 +6,13 @@ and give its handles. Contexts load it when a trace is written or read.
 
 import types
 from collections.abc import Sequence
+from types import ModuleType
 from typing import Any
 
 from relax_mlir.dialects.bindings import ext, ir, submodule, uninterrupted
 from relax_mlir.dialects.context import release_definition
 
-transform = submodule("dialects.transform")
+transform: ModuleType = submodule("dialects.transform")
 
 # The methods of `tir.Schedule` that traces record.
 PRIMITIVES = (

@@ -3,6 +3,7 @@
 import weakref
 from collections.abc import Sequence
 from dataclasses import dataclass
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 from relax_mlir.dialects.bindings import ir, submodule
@@ -13,8 +14,8 @@ from relax_mlir.dialects.tir.scalar import INDEX, DtypeError, Scalar, ScalarLike
 if TYPE_CHECKING:
     from relax_mlir.dialects.tir.builder import PrimFuncBuilder
 
-arith = submodule("dialects.arith")
-memref = submodule("dialects.memref")
+arith: ModuleType = submodule("dialects.arith")
+memref: ModuleType = submodule("dialects.memref")
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,11 @@ class Access:
 
 class Buffer:
     """A buffer of the prim func under construction: index it to load, `store` to write."""
+
+    name: str
+    dims: list[SymExpr]
+    dtype: str
+    value: ir.Value
 
     def __init__(
         self, builder: "PrimFuncBuilder", name: str, dims: Sequence[SymExpr], dtype: str,

@@ -3,6 +3,8 @@
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from types import ModuleType
+from typing import Any
 
 from relax_mlir.dialects.bindings import ir, submodule
 from relax_mlir.dialects.relax.dialect import Dims
@@ -24,8 +26,8 @@ from relax_mlir.dialects.tir.scalar import (
     scalar_type,
 )
 
-memref = submodule("dialects.memref")
-func = submodule("dialects.func")
+memref: ModuleType = submodule("dialects.memref")
+func: ModuleType = submodule("dialects.func")
 
 __all__ = [
     "Access", "Buffer", "BufferDecl", "PrimFuncBuilder", "Region", "ScalarDecl", "buffer_type",
@@ -106,7 +108,7 @@ class PrimFuncBuilder:
             for shape, decl in zip(dims, decls, strict=True)
         ]
         loc = loc or ir.Location.current
-        self.op = func.FuncOp(name, (types, []), loc=loc)
+        self.op: Any = func.FuncOp(name, (types, []), loc=loc)
         self.op.attributes["tir.prim_func"] = ir.UnitAttr.get()
         if private:
             self.op.attributes["sym_visibility"] = ir.StringAttr.get("private")
@@ -123,7 +125,7 @@ class PrimFuncBuilder:
                 self.scalars[decl.name] = Scalar(value, decl.dtype)
             else:
                 self.buffers.append(Buffer(self, decl.name, shape, decl.dtype, value))
-        self.integers = {
+        self.integers: dict[str, Scalar] = {
             each: scalar for each, scalar in self.scalars.items() if scalar.dtype == "int64"
         }
         self._symbols: dict[SymExpr, Scalar] = {}
@@ -140,8 +142,8 @@ class PrimFuncBuilder:
         """Set the insertion point to the body; the return is added at the end."""
         with ir.InsertionPoint(self._entry):
             # Symbols are materialised before this point, so that they dominate every use.
-            self._first = func.ReturnOp([]).operation
-            with ir.InsertionPoint(self._first):
+            first = self._first = func.ReturnOp([]).operation
+            with ir.InsertionPoint(first):
                 yield
 
     def symbol(self, expr: IntLike) -> Scalar:
@@ -305,11 +307,12 @@ class PrimFuncBuilder:
         if not self._accesses:
             return
         accesses = self._accesses[-1]
-        exprs = [index.affine for index in indices]
+        exprs = [index.affine for index in indices if index.affine is not None]
         # An attribute rather than the map itself, which does not compare with None.
         access = ir.UnitAttr.get()
-        known = all(expr is not None for expr in exprs)
-        if known and all(_is_of(index.value, accesses.block) for index in indices):
+        if len(exprs) == len(indices) and all(
+            _is_of(index.value, accesses.block) for index in indices
+        ):
             access = ir.AffineMapAttr.get(ir.AffineMap.get(accesses.iters, 0, exprs))
         entry = (kind, buffer.value, access)
         if entry not in accesses.seen:

@@ -76,7 +76,7 @@ def call_packed(
     return Scalar(op.result, dtype)
 
 
-def _dtype(value: "Scalar | Buffer | ir.Value") -> str:
+def _dtype(value: "Scalar | Buffer | ir.Value | str") -> str:
     if not isinstance(value, Buffer):
         raise TypeError(f"a packed function takes buffers, numbers and strings, got {value}")
     return value.dtype

@@ -5,13 +5,14 @@ made of block iterators also carries its affine expression, from which accesses 
 """
 
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any, Union
 
 from relax_mlir.dialects.bindings import ir, submodule
 from relax_mlir.dialects.relax import types as T
 
-arith = submodule("dialects.arith")
-math = submodule("dialects.math")
+arith: ModuleType = submodule("dialects.arith")
+math: ModuleType = submodule("dialects.math")
 
 ScalarLike = Union["Scalar", bool, int, float]
 INDEX = "index"
@@ -46,6 +47,10 @@ class Scalar:
     """A value with a dtype, or `"index"` for loop variables and sizes."""
 
     __slots__ = ("affine", "dtype", "value")
+
+    value: ir.Value
+    dtype: str
+    affine: ir.AffineExpr | None
 
     def __init__(self, value: ir.Value, dtype: str, affine: ir.AffineExpr | None = None) -> None:
         self.value, self.dtype, self.affine = value, dtype, affine

@@ -1,6 +1,7 @@
 """Calls of kernels whose results are all empty are left out: rows of nothing take years."""
 
 from collections.abc import Mapping, Sequence
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 from relax_mlir.dialects.bindings import ir, submodule
@@ -8,9 +9,9 @@ from relax_mlir.dialects.bindings import ir, submodule
 if TYPE_CHECKING:
     from relax_mlir.lowering.codegen.ffi_signature import Signature
 
-arith = submodule("dialects.arith")
-memref = submodule("dialects.memref")
-scf = submodule("dialects.scf")
+arith: ModuleType = submodule("dialects.arith")
+memref: ModuleType = submodule("dialects.memref")
+scf: ModuleType = submodule("dialects.scf")
 _NOT_EQUAL = 1
 
 

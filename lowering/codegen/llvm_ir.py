@@ -8,6 +8,7 @@ the translation itself.)
 
 import re
 from collections.abc import Mapping
+from types import ModuleType
 
 import numpy as np
 
@@ -22,7 +23,7 @@ from relax_mlir.lowering.codegen.small_regions import call_small_regions
 from relax_mlir.lowering.codegen.translate import translate
 from relax_mlir.lowering.walk import by_name
 
-llvm = submodule("dialects.llvm")
+llvm: ModuleType = submodule("dialects.llvm")
 
 STAGE = "translate to LLVM IR"
 _TRANSLATABLE = ("llvm", "omp", "builtin")

@@ -2,13 +2,14 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from types import ModuleType
 
 from relax_mlir.dialects.bindings import ir, submodule
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.dialects.tir.builder import Buffer, BufferDecl, PrimFuncBuilder
 from relax_mlir.dialects.tir.scalar import Scalar, binary, compare, const, select
 
-arith = submodule("dialects.arith")
+arith: ModuleType = submodule("dialects.arith")
 
 # What an expression is that has no value, as it divides by zero or does not fit 64 bits. The checks
 # of the virtual machine know it; as a size it is refused like every negative number.

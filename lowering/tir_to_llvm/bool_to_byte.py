@@ -4,11 +4,13 @@ Values in registers stay `i1`; loads compare with zero and stores extend, so any
 true. Without it LLVM would pack vectors of `i1` eight to a byte, and not vectorise loops over them.
 """
 
+from types import ModuleType
+
 from relax_mlir.dialects.bindings import ir, submodule
 from relax_mlir.errors import PassError
 from relax_mlir.lowering.walk import has_buffers
 
-arith = submodule("dialects.arith")
+arith: ModuleType = submodule("dialects.arith")
 
 # Operand numbers that carry elements (stored values, paddings, pass-through values).
 _ELEMENTS = {

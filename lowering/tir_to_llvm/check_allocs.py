@@ -6,16 +6,17 @@ that is raised already. What follows runs only on success.
 """
 
 import functools
+from types import ModuleType
 
 from relax_mlir.dialects.bindings import ir, submodule
 from relax_mlir.lowering.tir_to_llvm.status_cell import StatusCell, call, callee, status
 from relax_mlir.lowering.tir_to_vector.packed_calls import PACKED_PREFIX
 from relax_mlir.lowering.walk import named
 
-arith = submodule("dialects.arith")
-func = submodule("dialects.func")
-memref = submodule("dialects.memref")
-scf = submodule("dialects.scf")
+arith: ModuleType = submodule("dialects.arith")
+func: ModuleType = submodule("dialects.func")
+memref: ModuleType = submodule("dialects.memref")
+scf: ModuleType = submodule("dialects.scf")
 
 # The module's assertions in the order of their numbers, each the function's name and the message.
 ASSERTS = "tir.asserts"

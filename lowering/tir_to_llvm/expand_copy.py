@@ -4,11 +4,13 @@ MLIR lowers such a copy to a call of `memrefCopy`, which only MLIR's own runner 
 between row-major buffers become `memcpy` and are left alone.
 """
 
+from types import ModuleType
+
 from relax_mlir.dialects.bindings import ir, submodule
 
-arith = submodule("dialects.arith")
-memref = submodule("dialects.memref")
-scf = submodule("dialects.scf")
+arith: ModuleType = submodule("dialects.arith")
+memref: ModuleType = submodule("dialects.memref")
+scf: ModuleType = submodule("dialects.scf")
 
 
 def expand_copy(op: ir.Operation) -> None:

@@ -1,9 +1,11 @@
 """Pass `free-allocs`: a buffer allocated in a block and never freed is freed at the block's end."""
 
+from types import ModuleType
+
 from relax_mlir.dialects.bindings import ir, submodule
 from relax_mlir.lowering.walk import named
 
-memref = submodule("dialects.memref")
+memref: ModuleType = submodule("dialects.memref")
 
 _VIEWS = ("memref.subview", "memref.cast", "memref.collapse_shape", "memref.expand_shape",
           "memref.reinterpret_cast", "memref.reshape", "memref.view")  # fmt: skip

@@ -37,7 +37,7 @@ class Lanes:
     __slots__ = ("_avx512", "_fma", "value")
 
     def __init__(self, value: ir.Value, *, fma: bool = True, avx512: bool = False) -> None:
-        self.value = value
+        self.value: ir.Value = value
         self._fma, self._avx512 = fma, avx512
 
     def like(self, number: float | int) -> "Lanes":

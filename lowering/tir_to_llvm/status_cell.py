@@ -2,14 +2,15 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from types import ModuleType
 
 from relax_mlir.dialects.bindings import ir, submodule
 from relax_mlir.lowering.walk import named
 
-arith = submodule("dialects.arith")
-func = submodule("dialects.func")
-memref = submodule("dialects.memref")
-scf = submodule("dialects.scf")
+arith: ModuleType = submodule("dialects.arith")
+func: ModuleType = submodule("dialects.func")
+memref: ModuleType = submodule("dialects.memref")
+scf: ModuleType = submodule("dialects.scf")
 
 _EQUAL = 0
 _LOOPS = ("scf.for", "scf.parallel", "scf.while")

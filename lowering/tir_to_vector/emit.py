@@ -28,6 +28,9 @@ AS_IT_IS = "#llvm.loop_annotation<disableNonforced = true>"
 class Loop:
     """A loop being written: its counter, its carried values, and its results once it is closed."""
 
+    counter: ir.Value
+    carried: list[ir.Value]
+
     def __init__(self, counter: ir.Value, carried: list[ir.Value]) -> None:
         self.counter, self.carried = counter, carried
         self.op: ir.Operation | None = None

@@ -1,12 +1,14 @@
 """Calls of C functions: `tir.call_extern` to calls of functions that are declared only."""
 
+from types import ModuleType
+
 from relax_mlir.dialects.bindings import ir, submodule
 from relax_mlir.errors import PassError
 
-arith = submodule("dialects.arith")
-func = submodule("dialects.func")
-memref = submodule("dialects.memref")
-llvm = submodule("dialects.llvm")
+arith: ModuleType = submodule("dialects.arith")
+func: ModuleType = submodule("dialects.func")
+memref: ModuleType = submodule("dialects.memref")
+llvm: ModuleType = submodule("dialects.llvm")
 
 # What a declaration stands for; it gets that name once no function of the program can have it.
 SYMBOL = "tir.extern"

@@ -28,7 +28,7 @@ class IndexEmitter:
             self._marks = [ir.Operation.create("ub.poison", results=[i1]) for _ in "ab"]
         self._constants: dict[tuple[ir.Type, ir.Attribute], ir.Value] = {}
         self._sizes: dict[SymExpr, ir.Value] = {}
-        self.index_type = ir.IndexType.get()
+        self.index_type: ir.IndexType = ir.IndexType.get()
         self.bool_type = i1
         self._i64 = ir.IntegerType.get_signless(64)
 

@@ -3,13 +3,14 @@
 import functools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from types import ModuleType
 
 from relax_mlir.dialects.bindings import ir, submodule
 from relax_mlir.errors import PassError
 from relax_mlir.lowering.walk import collect
 
-arith = submodule("dialects.arith")
-memref = submodule("dialects.memref")
+arith: ModuleType = submodule("dialects.arith")
+memref: ModuleType = submodule("dialects.memref")
 
 _DYNAMIC = ir.ShapedType.get_dynamic_size()
 _BITS, _LOW = 4, 15

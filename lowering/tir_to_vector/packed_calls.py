@@ -3,13 +3,15 @@
 A packed function may fail, so what stands for it returns a status, like any function that may.
 """
 
+from types import ModuleType
+
 from relax_mlir.dialects.bindings import ir, submodule
 from relax_mlir.lowering.tir_to_vector.externs import address_of
 from relax_mlir.lowering.walk import collect
 
-arith = submodule("dialects.arith")
-func = submodule("dialects.func")
-memref = submodule("dialects.memref")
+arith: ModuleType = submodule("dialects.arith")
+func: ModuleType = submodule("dialects.func")
+memref: ModuleType = submodule("dialects.memref")
 
 # What such functions are called, and on each of them: whom it calls, with what, to get what.
 PACKED_PREFIX = "relax_packed_"

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from types import ModuleType
 
 from relax_mlir.dialects.bindings import ir, submodule
 from relax_mlir.dialects.relax import types as T
@@ -11,7 +12,7 @@ from relax_mlir.dialects.tir.layout import buffer_type, static
 from relax_mlir.lowering.tir_to_vector.flat import root
 from relax_mlir.lowering.walk import collect
 
-memref = submodule("dialects.memref")
+memref: ModuleType = submodule("dialects.memref")
 
 KEY = "buffer_dim_align"
 _ONE = SymExpr.const(1)

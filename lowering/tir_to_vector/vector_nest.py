@@ -97,6 +97,10 @@ class NestWriter:
             place.
     """
 
+    flat: FlatNest
+    vector: int | None
+    emit: Emitter
+
     def __init__(
         self, flat: FlatNest, vector: int | None, emit: Emitter, machine: Machine, *,
         near: bool = False,
@@ -106,7 +110,7 @@ class NestWriter:
         self.flat, self.vector, self.emit = flat, vector, emit
         self.machine = machine
         self._known: dict[ir.Operation, ir.Value] = {}
-        self.inner = {vector}
+        self.inner: set[int | None] = {vector}
         self.streamed = False
         self.stages: Stages | None = None
         self.past_cache: bool | None = None
@@ -117,12 +121,14 @@ class NestWriter:
         types = [op.results[0].type for op in flat.slice] + [flat.store.operands[0].type]
         widest = max(bits_of(type_) for type_ in types)
         stored = [bits_of(access.buffer.type.element_type) for access in flat.accesses.values()]
-        self.lanes = max(1, machine.vector_bits // widest)
-        self.masked = machine.can_mask(min(stored, default=32)) and not any(
+        self.lanes: int = max(1, machine.vector_bits // widest)
+        self.masked: bool = machine.can_mask(min(stored, default=32)) and not any(
             op.name in DIVIDES for op in flat.slice
         )
         self._called = called_functions(flat.slice)
-        self.bases = {op: emit.flatten_once(access.buffer) for op, access in flat.accesses.items()}
+        self.bases: dict[ir.Operation, ir.Value] = {
+            op: emit.flatten_once(access.buffer) for op, access in flat.accesses.items()
+        }
 
     def write(self, counters: Sequence[Index], row: Index = 0) -> None:
         """Write the loops over the other iterators and what they do.

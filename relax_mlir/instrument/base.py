@@ -26,7 +26,7 @@ class PassInstrument:
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         if "name" not in cls.__dict__:
-            cls.name = cls.__name__
+            cls.name: str = cls.__name__
 
     def enter_pass_ctx(self) -> None:
         """Called before a PassContext with this instrument comes into force."""

@@ -30,7 +30,7 @@ class IRDiff(PairedInstrument):
         file: TextIO | None = None,
     ) -> None:
         super().__init__()
-        self.names = None if names is None else frozenset(names)
+        self.names: frozenset[str] | None = None if names is None else frozenset(names)
         self.context = context
         self.script = script
         self.file = file

@@ -39,7 +39,7 @@ class DumpIR(PassInstrument):
     ) -> None:
         if not isinstance(dump_dir, (str, Path)):
             raise PassTypeError(f"DumpIR takes the path of a folder, got {dump_dir!r}")
-        self.dump_dir = Path(dump_dir)
+        self.dump_dir: Path = Path(dump_dir)
         self.script = script
         self.before = before
         self.files: list[Path] = []

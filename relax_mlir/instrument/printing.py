@@ -24,8 +24,8 @@ class PassPrintingInstrument(PassInstrument):
     ) -> None:
         if file is not None and not hasattr(file, "write"):
             raise PassTypeError(f"file is what to print to, open('log.txt', 'w'), got {file!r}")
-        self.before = _names(print_before_pass_names)
-        self.after = _names(print_after_pass_names)
+        self.before: frozenset[str] | None = _names(print_before_pass_names)
+        self.after: frozenset[str] | None = _names(print_after_pass_names)
         self.file = file
 
     def run_before_pass(self, mod: "IRModule", info: "PassInfo") -> None:

@@ -31,7 +31,7 @@ class ShapeCheck(PassInstrument):
     """
 
     def __init__(self, skip: Iterable[str] = ()) -> None:
-        self.skip = frozenset((*_MOVES_SHAPES, *skip))
+        self.skip: frozenset[str] = frozenset((*_MOVES_SHAPES, *skip))
         self.compared = 0
         self._before: list[_Known] = []
 

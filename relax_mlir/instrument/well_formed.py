@@ -20,7 +20,7 @@ class WellFormedInstrument(PassInstrument):
     """
 
     def __init__(self, skip: Iterable[str] = (), check_input: bool = False) -> None:
-        self.skip = frozenset(skip)
+        self.skip: frozenset[str] = frozenset(skip)
         self.check_input = check_input
 
     def run_before_pass(self, mod: "IRModule", info: "PassInfo") -> None:

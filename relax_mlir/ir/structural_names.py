@@ -18,6 +18,12 @@ class Difference(Exception):
         expected: that part of the second.
     """
 
+    left: ir.Operation | None
+    right: ir.Operation | None
+    what: str
+    got: Any
+    expected: Any
+
     def __init__(
         self,
         left: ir.Operation | None,

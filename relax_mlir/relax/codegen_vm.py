@@ -73,6 +73,8 @@ class FunctionCodegen:
         reasons: why instructions are not native code.
     """
 
+    builder: ExecBuilder
+
     def __init__(self, func: ir.Operation, builder: ExecBuilder) -> None:
         self._func, self.builder = func, builder
         self.values: dict[ir.Value, Arg] = {}

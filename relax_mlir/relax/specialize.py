@@ -56,6 +56,10 @@ class KernelCache:
         most: how many patterns are remembered; the one not used for longest goes first.
     """
 
+    worth: int
+    least: int
+    most: int
+
     def __init__(
         self, worth: int = WORTH_ELEMENTS, least: int = LEAST_ELEMENTS, most: int = MOST_KERNELS
     ) -> None:

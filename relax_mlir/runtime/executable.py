@@ -89,15 +89,15 @@ class Executable(Module):
         metadata: dict[str, Any] | None = None,
     ) -> None:
         super().__init__()
-        self.global_funcs = list(global_funcs)
+        self.global_funcs: list[VMFunction] = list(global_funcs)
         self.constants: Sequence[Any] = (
             constants if isinstance(constants, CheckedConstants) else list(constants)
         )
-        self.func_names = list(func_names)
+        self.func_names: list[str] = list(func_names)
         self.instr_data = np.array(instr_data, dtype="int64")
         self.instr_offset = np.array(instr_offset, dtype="int64")
-        self.native = list(native)
-        self.metadata = dict(metadata or {})
+        self.native: list[NativeObject] = list(native)
+        self.metadata: dict[str, Any] = dict(metadata or {})
         self._loaded: Any = None
         self._load_lock = threading.Lock()
         self._machine: Any = None

@@ -104,7 +104,7 @@ class NaiveAllocator:
     kind = "naive"
 
     def __init__(self, place: Device | None = None) -> None:
-        self.place = place or cpu(0)
+        self.place: Device = place or cpu(0)
 
     def alloc(self, size: int) -> Storage:
         """Return `size` aligned bytes, not cleared.
@@ -135,7 +135,7 @@ class PooledAllocator:
     kind = "pooled"
 
     def __init__(self, place: Device | None = None, max_bytes: int = POOL_MAX_BYTES) -> None:
-        self.place = place or cpu(0)
+        self.place: Device = place or cpu(0)
         self.max_bytes = max_bytes
         # In the order of their last use, oldest first; and the list that was last used.
         self._free: dict[int, list[_Raw]] = {}
@@ -227,7 +227,7 @@ class VMState:
     def __init__(
         self, memory: str | Mapping[Any, str] | None = None, devices: Sequence[Any] = ()
     ) -> None:
-        self.devices = tuple([device(d) for d in devices]) or (cpu(0),)
+        self.devices: tuple[Device, ...] = tuple([device(d) for d in devices]) or (cpu(0),)
         kinds: dict[Device, str] = dict.fromkeys(self.devices, "pooled")
         if isinstance(memory, Mapping):
             kinds.update({device(d): kind for d, kind in memory.items()})

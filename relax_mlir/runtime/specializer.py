@@ -15,7 +15,7 @@ class _Slot:
     specializer: Specializer | None = None
 
 
-current = _Slot()
+current: _Slot = _Slot()
 
 
 def dispatching(name: str, function: Callable[..., Any]) -> Callable[..., Any]:

@@ -104,7 +104,7 @@ class VirtualMachine(StatefulCalls):
         self._memory_cfg = memory_cfg
         self._wrap: Callable[[str, Callable[..., Any]], Callable[..., Any]] | None = None
         devices = device if isinstance(device, (list, tuple)) else (device,)
-        self.state = VMState(memory_cfg, [d for d in devices if d is not None])
+        self.state: VMState = VMState(memory_cfg, [d for d in devices if d is not None])
         self._placement = Placement(self.state)
         self._funcs = {f.name: i for i, f in enumerate(executable.global_funcs)}
         self._native = executable.load_native()

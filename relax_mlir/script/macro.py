@@ -21,6 +21,10 @@ class Macro:
         definition: its source and syntax tree, where it stands in text that is not executed.
     """
 
+    function: Any
+    hygienic: bool
+    variables: Any
+
     def __init__(
         self, function: Any, hygienic: bool, variables: Any, definition: Any = None
     ) -> None:

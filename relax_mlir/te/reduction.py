@@ -184,10 +184,10 @@ def _values(given: Any, kinds: Sequence[str], combiner: Combiner) -> list[PrimEx
     return [cast(as_expr(item, kind), kind) for item, kind in zip(items, kinds, strict=True)]
 
 
-sum = comm_reducer(lambda x, y: x + y, lambda dtype: const(0, dtype), "sum")
-prod = comm_reducer(lambda x, y: x * y, lambda dtype: const(1, dtype), "prod")
-max = comm_reducer(functions.max, lambda dtype: const(lowest(dtype), dtype), "max")
-min = comm_reducer(functions.min, lambda dtype: const(highest(dtype), dtype), "min")
+sum: Reducer = comm_reducer(lambda x, y: x + y, lambda dtype: const(0, dtype), "sum")
+prod: Reducer = comm_reducer(lambda x, y: x * y, lambda dtype: const(1, dtype), "prod")
+max: Reducer = comm_reducer(functions.max, lambda dtype: const(lowest(dtype), dtype), "max")
+min: Reducer = comm_reducer(functions.min, lambda dtype: const(highest(dtype), dtype), "min")
 _all = comm_reducer(functions.all, lambda dtype: const(True, dtype), "all")
 _any = comm_reducer(functions.any, lambda dtype: const(False, dtype), "any")
 
@@ -209,10 +209,10 @@ def _better(kind: str) -> Callable[..., Any]:
     return combine
 
 
-argmax = comm_reducer(
+argmax: Reducer = comm_reducer(
     _better("max"), lambda i, v: (const(highest(i), i), const(lowest(v), v)), "argmax"
 )
-argmin = comm_reducer(
+argmin: Reducer = comm_reducer(
     _better("min"), lambda i, v: (const(highest(i), i), const(highest(v), v)), "argmin"
 )
 

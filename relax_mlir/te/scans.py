@@ -26,6 +26,11 @@ class ScanOp(Operation):
         attrs: free for use.
     """
 
+    init: list[Tensor]
+    update: list[Tensor]
+    state: list[Tensor]
+    tag: str
+
     def __init__(
         self, name: str, init: Sequence[Tensor], update: Sequence[Tensor],
         state: Sequence[Tensor], tag: str, attrs: Any,
@@ -33,7 +38,7 @@ class ScanOp(Operation):
         super().__init__(name, [each.shape for each in state], [each.dtype for each in state])
         self.init, self.update, self.state = list(init), list(update), list(state)
         self.tag, self.attrs = tag, attrs or {}
-        self.inside = _inside(name, self.update, self.state)
+        self.inside: list[ComputeOp] = _inside(name, self.update, self.state)
         self._check_steps()
 
     @property

@@ -74,6 +74,9 @@ class IterVar(Leaf):
 
     __slots__ = ("dom", "iter_type")
 
+    dom: Range
+    iter_type: str
+
     def __init__(self, dom: tuple[SymExpr, SymExpr], name: str, iter_type: str) -> None:
         super().__init__(name, SIZE)
         self.dom, self.iter_type = Range.from_min_extent(*dom), iter_type
@@ -96,6 +99,11 @@ class Tensor:
     """
 
     __slots__ = ("__weakref__", "dtype", "op", "relax_expr", "shape", "value_index")
+
+    shape: tuple[Dim, ...]
+    dtype: str
+    op: "Operation"
+    value_index: int
 
     def __init__(
         self, shape: Sequence[Dim], dtype: str, op: "Operation", value_index: int = 0
@@ -174,7 +182,9 @@ class Operation:
         self.name = name
         self.names = [f"{name}_{i}" for i in range(len(dtypes))] if len(dtypes) > 1 else []
         pairs = zip(shapes, dtypes, strict=True)
-        self.outputs = [Tensor(shape, dtype, self, i) for i, (shape, dtype) in enumerate(pairs)]
+        self.outputs: list[Tensor] = [
+            Tensor(shape, dtype, self, i) for i, (shape, dtype) in enumerate(pairs)
+        ]
 
     def output(self, index: int) -> Tensor:
         """Return one of the tensors."""
@@ -205,6 +215,10 @@ class ComputeOp(Operation):
         tag: free for use.
         attrs: free for use.
     """
+
+    axis: list[IterVar]
+    body: list[PrimExpr]
+    tag: str
 
     def __init__(
         self, name: str, shape: Sequence[Dim], axis: Sequence[IterVar], body: Sequence[PrimExpr],
@@ -244,6 +258,10 @@ class ExternOp(Operation):
         writes_blocks: whether that writes blocks of its own, which schedules and kernels see;
             else all of it is one block.
     """
+
+    inputs: list[Tensor]
+    write: Any
+    tag: str
 
     def __init__(
         self, name: str, shapes: Sequence[Sequence[Dim]], dtypes: Sequence[str],

@@ -1,6 +1,7 @@
 """Writing scalar expressions into a prim func: trees to operations, without recursion over them."""
 
 from collections.abc import Callable, Mapping
+from types import ModuleType
 from typing import Any
 
 from relax_mlir.dialects.bindings import ir, submodule
@@ -13,7 +14,7 @@ from relax_mlir.tir.externs import ExternCall, PackedCall
 from relax_mlir.tir.intrinsics import FUNCTIONS
 from relax_mlir.tir.prim_expr import FloatImm, IntImm, Leaf, PrimExpr, Size
 
-scf = submodule("dialects.scf")
+scf: ModuleType = submodule("dialects.scf")
 
 
 class Emitter:

@@ -37,7 +37,7 @@ class Var(SymExpr):
         symbol = SymExpr.var(name)
         super().__init__(symbol._terms, symbol._atoms)
         # As in scripts, where T.int32() is a size too.
-        self.dtype = "int64"
+        self.dtype: str = "int64"
 
     @property
     def name_hint(self) -> str:

@@ -20,6 +20,9 @@ class ExternCall(PrimExpr):
 
     __slots__ = ("args", "name")
 
+    name: str
+    args: list[Any]
+
     def __init__(self, dtype: str, name: str, args: list[Any]) -> None:
         self.dtype, self.name, self.args = dtype, name, args
 

@@ -7,6 +7,7 @@ statement that they are part of.
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from types import ModuleType
 from typing import Any
 
 from relax_mlir.dialects.bindings import ir, submodule
@@ -23,7 +24,7 @@ from relax_mlir.tir.externs import ExternCall
 from relax_mlir.tir.nodes import ProducerLoad
 from relax_mlir.tir.prim_expr import IntImm, Leaf, PrimExpr
 
-scf = submodule("dialects.scf")
+scf: ModuleType = submodule("dialects.scf")
 _state = threading.local()
 
 

@@ -13,6 +13,8 @@ class Cast(PrimExpr):
 
     __slots__ = ("value",)
 
+    value: PrimExpr
+
     def __init__(self, dtype: str, value: Any) -> None:
         from relax_mlir.tir.arithmetic import as_expr
 
@@ -38,6 +40,9 @@ class BinaryExpr(PrimExpr):
     __slots__ = ("a", "b")
     KIND = ""
     SIGN = ""
+
+    a: Cast
+    b: Cast
 
     def __init__(self, a: Any, b: Any) -> None:
         from relax_mlir.tir.arithmetic import matched
@@ -208,6 +213,8 @@ class Not(PrimExpr):
 
     __slots__ = ("a",)
 
+    a: PrimExpr
+
     def __init__(self, a: Any) -> None:
         from relax_mlir.tir.arithmetic import condition
 
@@ -227,10 +234,13 @@ class Select(PrimExpr):
 
     __slots__ = ("condition", "false_value", "true_value")
 
+    true_value: PrimExpr
+    false_value: PrimExpr
+
     def __init__(self, condition: Any, true_value: Any, false_value: Any) -> None:
         from relax_mlir.tir import arithmetic
 
-        self.condition = arithmetic.condition(condition, type(self).__name__)
+        self.condition: PrimExpr = arithmetic.condition(condition, type(self).__name__)
         self.true_value, self.false_value = arithmetic.matched(true_value, false_value)
         self.dtype = self.true_value.dtype
 
@@ -261,6 +271,10 @@ class Call(PrimExpr):
 
     __slots__ = ("args", "attrs", "op")
 
+    op: str
+    args: tuple[PrimExpr, ...]
+    attrs: dict[str, Any] | None
+
     def __init__(
         self, dtype: str, op: str, args: Sequence[PrimExpr], attrs: dict[str, Any] | None = None
     ) -> None:
@@ -284,6 +298,9 @@ class ProducerLoad(PrimExpr):
     """
 
     __slots__ = ("indices", "producer")
+
+    producer: Any
+    indices: tuple[PrimExpr, ...]
 
     def __init__(self, producer: Any, indices: Sequence[PrimExpr]) -> None:
         if not hasattr(producer, "dtype") or not isinstance(indices, (list, tuple)):
@@ -311,6 +328,9 @@ class Reduce(PrimExpr):
     """
 
     __slots__ = ("reduction", "value_index")
+
+    reduction: Any
+    value_index: int
 
     def __init__(self, reduction: Any, value_index: int) -> None:
         self.reduction, self.value_index = reduction, value_index

@@ -186,6 +186,8 @@ class IntImm(PrimExpr):
 
     __slots__ = ("value",)
 
+    value: int
+
     def __init__(self, dtype: str, value: int) -> None:
         self.dtype, self.value = checked(dtype), int(value)
         if is_float(self.dtype):
@@ -209,6 +211,8 @@ class FloatImm(PrimExpr):
 
     __slots__ = ("value",)
 
+    value: float
+
     def __init__(self, dtype: str, value: float) -> None:
         self.dtype, self.value = checked(dtype), float(value)
         if not is_float(self.dtype):
@@ -226,6 +230,8 @@ class Leaf(PrimExpr):
 
     __slots__ = ("name",)
 
+    name: str
+
     def __init__(self, name: str, dtype: str = SIZE) -> None:
         self.name, self.dtype = name, dtype
 
@@ -242,6 +248,8 @@ class Size(PrimExpr):
     """A symbolic size as a number of the program."""
 
     __slots__ = ("expr",)
+
+    expr: SymExpr
 
     def __init__(self, expr: SymExpr) -> None:
         self.expr, self.dtype = expr, SIZE

@@ -269,8 +269,8 @@ class IterVar:
     def __init__(self, dom: Any, var: Any, iter_type: Any) -> None:
         from relax_mlir.tir.expr import Var
 
-        self.var = Var(var) if isinstance(var, str) else _variable(var, "var of tir.IterVar")
-        self.iter_type = self._KINDS.get(iter_type, iter_type)
+        self.var: Any = Var(var) if isinstance(var, str) else _variable(var, "var of tir.IterVar")
+        self.iter_type: str = self._KINDS.get(iter_type, iter_type)
         if self.iter_type not in self._KINDS.values():
             raise ExprError(
                 f"iter_type of tir.IterVar is one of {', '.join(self._KINDS.values())}, got "

@@ -21,6 +21,9 @@ class TensorIntrin:
 
     _registry: "dict[str, TensorIntrin]" = {}  # noqa: RUF012
 
+    desc: str
+    impl: str
+
     def __init__(self, name: str, desc: Any, impl: Any) -> None:
         self.name = name
         self.desc, parameters = _text_of(desc, "desc")

@@ -42,8 +42,8 @@ class Session:
         self.options = options
         self.kind = options["emit"] or "exe"
         self.context = make_context()
-        self.target = self._target()
-        self.pipeline = self._pipeline()
+        self.target: Target = self._target()
+        self.pipeline: list[str] = self._pipeline()
         self._watch = Watch(options, without=("dump-ir-dir", "time-passes"))
         self._reported = DiagnosticContext()
         self._pass_context = self._make_pass_context()

@@ -60,7 +60,7 @@ class Watch:
     """
 
     def __init__(self, options: Options, without: Collection[str] = ()) -> None:
-        self.options = Options(
+        self.options: Options = Options(
             values={name: v for name, v in options.values.items() if name not in without}
         )
         self._timing = instrument.PassTimingInstrument()

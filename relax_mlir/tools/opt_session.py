@@ -32,7 +32,7 @@ class Session:
 
     def __init__(self, options: Options) -> None:
         self.options = options
-        self.context = make_context()
+        self.context: ir.Context = make_context()
         self.context.allow_unregistered_dialects = bool(options["allow-unregistered-dialect"])
         self.execution: Execution | Stepwise | None = None
         # A reproducer brings its pipeline with it.

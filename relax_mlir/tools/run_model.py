@@ -26,7 +26,7 @@ class Model:
     def __init__(self, options: Options) -> None:
         self._options = options
         path = options.file
-        self.is_program = not path.endswith(_EXECUTABLES) and not _is_executable(path)
+        self.is_program: bool = not path.endswith(_EXECUTABLES) and not _is_executable(path)
         self._source = read(path) if self.is_program else None
 
     def executable(self, apart: bool = False) -> Executable:

@@ -29,9 +29,15 @@ class FewQueries:
         setup: the attention, and what it takes.
     """
 
+    setup: Setup
+    highest: ir.Value
+    totals: ir.Value
+    queries: ir.Value
+    sums: ir.Value
+
     def __init__(self, setup: Setup) -> None:
         self.setup, self.emit, self.use = setup, setup.emit, setup.use
-        self.lanes = self.use.lanes
+        self.lanes: int = self.use.lanes
 
     def write(self) -> None:
         """Write the loops at the insertion point."""
@@ -79,13 +85,13 @@ class FewQueries:
             slots: Index = setup.rows
             for position in inside:
                 slots = emit.mul(slots, emit.size(setup.found.outer[position]))
-            self.depth = emit.round_down(emit.add(setup.depth, lanes - 1), lanes)
-            self.width = emit.round_down(emit.add(setup.width, lanes - 1), lanes)
+            self.depth: Index = emit.round_down(emit.add(setup.depth, lanes - 1), lanes)
+            self.width: Index = emit.round_down(emit.add(setup.width, lanes - 1), lanes)
             sizes = [emit.mul(slots, size) for size in (1, lanes, self.depth, self.width)]
         self.highest, self.totals, self.queries, self.sums = (
             emit.alloc(size, element) for size in sizes
         )
-        self.powers = emit.alloc(_KEYS, element)
+        self.powers: ir.Value = emit.alloc(_KEYS, element)
 
     def _begin(self, env: dict[int, Index], row: Index, slot: Index) -> None:
         emit, use, setup = self.emit, self.use, self.setup

@@ -1,5 +1,7 @@
 """What is decided of the kernel of attention before it is written."""
 
+from typing import Any
+
 from relax_mlir.lowering.tir_to_vector.attention.crossed import can_cross, equal_factors
 from relax_mlir.lowering.tir_to_vector.attention.pairs import PAIR, pairs_of
 from relax_mlir.lowering.tir_to_vector.attention.setup import Setup
@@ -27,19 +29,25 @@ FEW = 6
 class Plan:
     """Sizes of tiles and blocks, and what tiles read."""
 
+    setup: Setup
+    rows: Index
+    keys: Index
+    depth: Index
+    width: Index
+
     def __init__(self, setup: Setup) -> None:
         self.setup, self.emit, self.use = setup, setup.emit, setup.use
         self.found = setup.found
-        self.panel = VECTORS * self.use.lanes
+        self.panel: int = VECTORS * self.use.lanes
         self.rows, self.keys, self.depth, self.width = (
             setup.rows, setup.keys, setup.depth, setup.width,
         )  # fmt: skip
         self.pairs = pairs_of(self.found, setup.machine)
         # Steps of the sums over a key, and how many keys one of those over values takes.
         self.unit = 1 if self.pairs is None else PAIR
-        self.steps = self._units(self.depth)
-        self.tile = _tile_rows(self.rows, setup.machine)
-        self.block = max(round(ROWS / self.tile), 1) * self.tile
+        self.steps: Index = self._units(self.depth)
+        self.tile: int = _tile_rows(self.rows, setup.machine)
+        self.block: int = max(round(ROWS / self.tile), 1) * self.tile
         value, width = self.found.value, self.width
         # What a panel leaves out of a row is the next panel's, so all that is fetched is read.
         self.values_lie_well = (
@@ -47,19 +55,19 @@ class Plan:
             and value.widen is None and value.column == 1 and value.row == self.found.width
         )  # fmt: skip
         one_block = isinstance(self.keys, int) and 0 < self.keys <= KEYS
-        self.alone = one_block and setup.mask is None
+        self.alone: bool = one_block and setup.mask is None
         # Of a window few keys are seen by all queries of a block: it would not pay.
         windowed = setup.mask is not None and setup.mask.window is not None
         unchanged = not (self.found.added or self.found.seen is not None or windowed)
         known = isinstance(self.keys, int)
         self.many = self.keys >= MANY if known else self.emit.compare("sge", self.keys, MANY)
-        self.may_be_near = unchanged and self.many is not False and self.use.is_single
-        self.crosses = (
+        self.may_be_near: bool = unchanged and self.many is not False and self.use.is_single
+        self.crosses: Any | bool = (
             self.may_be_near and self.pairs is None and self.found.query.column == 1
             and can_cross(setup.machine, self.depth)
         )  # fmt: skip
         self.factors = setup.factor, None
-        self.queries_lie_well = not self.crosses and self._queries_lie_well()
+        self.queries_lie_well: bool = not self.crosses and self._queries_lie_well()
         if self.queries_lie_well:
             self.factors = None, setup.factor
         elif self.crosses:

@@ -28,21 +28,29 @@ class Setup:
         mask: who sees what, None for all.
     """
 
+    found: Attention
+    emit: Emitter
+    machine: Machine
+    rows: Index
+    keys: Index
+    depth: Index
+    width: Index
+
     def __init__(self, found: Attention, emit: Emitter, machine: Machine) -> None:
         self.found, self.emit, self.machine = found, emit, machine
         lanes = machine.lanes(found.element)
         assert lanes is not None  # other elements are left to plain loops
         vector = ir.VectorType.get([lanes], found.element)
-        self.use = Arithmetic(emit, vector, machine.fma, machine.tables)
+        self.use: Arithmetic = Arithmetic(emit, vector, machine.fma, machine.tables)
         self.rows, self.keys, self.depth, self.width = map(
             emit.size, (found.rows, found.keys, found.depth, found.width)
         )
         count = range(len(found.outer))
         places = (found.key, found.value)
-        self.shared = [i for i in count if all(place.outer[i] == 0 for place in places)]
-        self.own = [i for i in count if i not in self.shared]
-        self.factor = self._factor()
-        self.mask = self._mask()
+        self.shared: list[int] = [i for i in count if all(place.outer[i] == 0 for place in places)]
+        self.own: list[int] = [i for i in count if i not in self.shared]
+        self.factor: ir.Value = self._factor()
+        self.mask: Mask | None = self._mask()
 
     def _factor(self) -> ir.Value:
         emit, element = self.emit, self.found.element

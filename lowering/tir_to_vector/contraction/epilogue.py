@@ -245,6 +245,8 @@ class Finish:
         machine: what for.
     """
 
+    emit: Emitter
+
     def __init__(
         self, epilogue: Epilogue, sums: ir.Value, n: int, emit: Emitter, machine: Machine
     ) -> None:
@@ -253,7 +255,9 @@ class Finish:
         self._maps = [_Map(nest, n, made, emit, machine) for nest in epilogue.nests]
         operations = [op.name for nest in epilogue.nests for op in nest.slice]
         # Code is written for every vector of a tile where there is little of it.
-        self.is_long = len(operations) > _LONG or any(x.startswith("math.") for x in operations)
+        self.is_long: bool = len(operations) > _LONG or any(
+            x.startswith("math.") for x in operations
+        )
 
     def at(self, env: dict[int, Index]) -> Callable[[ir.Value, Index, ir.Value | None], None]:
         """Return what takes a vector of sums, its first column and a mask, at given counters."""

@@ -56,15 +56,19 @@ def emit_contraction(
 class ContractionWriter:
     """Writes a contraction: `few` for what is read once, else `tiles`."""
 
+    found: Contraction
+    emit: Emitter
+    machine: Machine
+
     def __init__(
         self, found: Contraction, emit: Emitter, machine: Machine, epilogue: Epilogue | None
     ) -> None:
         self.found, self.emit, self.machine = found, emit, machine
-        self.sizes = Sizes(found, emit, machine)
+        self.sizes: Sizes = Sizes(found, emit, machine)
         # Sums need a place of their own unless each is complete when it is first stored.
         self.finish = None
         if epilogue is not None:
-            self.finish = Finish(epilogue, found.c.buffer, found.n, emit, machine)
+            self.finish: Finish = Finish(epilogue, found.c.buffer, found.n, emit, machine)
             single = not self.finish.is_long
             self.sizes.rows = replace(self.sizes.rows, single=single)
         if not self.sizes.outer and isinstance(self.sizes.n, int) and self.sizes.n < self._least:

@@ -46,20 +46,29 @@ class Sizes:
         load: how panels that B consists of already are read.
     """
 
+    found: Contraction
+    emit: Emitter
+    machine: Machine
+    k: Index
+    ready: int
+    outer: list[int]
+    a: Layout
+    b: Layout
+
     def __init__(self, found: Contraction, emit: Emitter, machine: Machine) -> None:
         self.found, self.emit, self.machine = found, emit, machine
         lanes = machine.lanes(found.element)
         assert lanes is not None  # contractions of other elements are left to plain loops
         self.lanes = lanes
         tile = product_tile(found, machine)
-        self.vectors = tile.vectors
-        self.width = self.vectors * self.lanes
-        self.vector = ir.VectorType.get([self.lanes], found.element)
+        self.vectors: int = tile.vectors
+        self.width: int = self.vectors * self.lanes
+        self.vector: ir.VectorType = ir.VectorType.get([self.lanes], found.element)
         self.m: Index = 1 if found.m is None else self.extent(found.m)
         self.n, self.k = self.extent(found.n), self.extent(found.k)
         self.outer = list(found.outer)
         self.ready = 0
-        self.panel = tile.panel
+        self.panel: int | None = tile.panel
         if self.panel is not None and isinstance(self.n, int):
             self.ready, self.outer = self.n, [i for i in self.outer if i != self.panel]
             self.n = emit.mul(self.extent(self.panel), self.ready)
@@ -69,18 +78,18 @@ class Sizes:
         self.dot = find_dot_product(found, machine)
         room = machine.l1_bytes * (12 if self.matrices else 9) // 16
         most = k_limit(room, tile.rows * size)
-        self.k_most = most * (1 if self.dot is None else self.dot.group)
+        self.k_most: int = most * (1 if self.dot is None else self.dot.group)
         self.k_block = k_block(emit, self.k, self.k_most)
         if self.ready and self.dot is not None and self.matrices and not self.is_one_block:
             # What registers read beyond a block is the next one's, not zeros.
             self.k_block = emit.mul(self.whole(self.groups(self.k_block)), self.dot.group)
-        self.n_most = n_limit(emit, machine, self.groups(self.k_block), self.width, size)
+        self.n_most: Index = n_limit(emit, machine, self.groups(self.k_block), self.width, size)
         self.load = PanelLoad(None if self.dot is not None else found.widen[1], self.dot)
         if found.computed is not None and self.panel is not None:
             computed = ComputedPanels(found, self.panel, emit, machine)
-            self.load = PanelLoad(computed=computed)
+            self.load: PanelLoad = PanelLoad(computed=computed)
         self.a, self.b = (Layout(x, emit) for x in (found.a, found.b))
-        self.rows = RowTiles(
+        self.rows: RowTiles = RowTiles(
             emit, self.m, tile.rows, full=self.matrices, fine=bool(self.ready),
             narrow=machine.fma_units == 1,
         )  # fmt: skip

@@ -54,7 +54,7 @@ class Layout:
         self._strides: dict[object, Index] = {
             position: emit.size(stride) for position, stride in enumerate(access.strides)
         }
-        self.base = emit.flatten_once(access.buffer)
+        self.base: ir.Value = emit.flatten_once(access.buffer)
 
     def stride(self, iterator: int | None) -> Index:
         """Return the stride of an iterator, 0 for none."""

@@ -30,8 +30,8 @@ class KernelBlocks:
         self._lanes = vector.shape[0]
         self._channels = emit.size(found.iter(found.lane).extent)
         self._blocked = found.unit is None
-        self.ready = self._blocked and found.widen[1] is None
-        self.block = found.blocks[-1] if self._blocked and found.blocks else None
+        self.ready: bool = self._blocked and found.widen[1] is None
+        self.block: int | None = found.blocks[-1] if self._blocked and found.blocks else None
         # Kernels may lie in blocks of several vectors.
         self._parts = 1
         if self._blocked:

@@ -36,7 +36,7 @@ class GroupedKernels(KernelBlocks):
         self._load = GroupLoader(emit, base, self._dot, self._dot.widen[0], False, self._lanes)
         self._starts: ir.Value | None = None
         given = given_groups(found, grouped, self._lanes)
-        self.given = given is not None
+        self.given: bool = given is not None
         if given is not None:
             self._packed = emit.flatten_once(given)
 

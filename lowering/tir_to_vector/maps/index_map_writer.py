@@ -22,9 +22,11 @@ _ELEMENT = 24
 class IndexMapWriter(NestWriter):
     """Writes such a nest: every value is a number where all lanes have the same, else a vector."""
 
+    found: IndexMap
+
     def __init__(self, found: IndexMap, emit: Emitter, machine: Machine) -> None:
         bits = [_bits(access.buffer) for access in found.flat.accesses.values()]
-        self.has_gather = machine.gathers and machine.vector_bits >= 256 and min(bits) >= 32
+        self.has_gather: bool = machine.gathers and machine.vector_bits >= 256 and min(bits) >= 32
         varies = Varying(found)
         if not self.has_gather and any(varies(v) for v, _ in found.found[found.flat.store]):
             found = replace(found, vector=None)
@@ -36,8 +38,8 @@ class IndexMapWriter(NestWriter):
             found = replace(found, vector=None)
         super().__init__(found.flat, found.vector, emit, machine)
         self.found, self._repeats = found, found.repeats
-        self.inner = found.inner | set(found.ordered)
-        self.varies = Varying(found)
+        self.inner: set[int] = found.inner | set(found.ordered)
+        self.varies: Varying = Varying(found)
         body = [op for top in found.flat.nest.body() for op in operations(top)]
         # What all lanes share is no vector, however wide: bounds of windows, say.
         values = [op.results[0] for op in found.flat.slice if self.varies(op.results[0])]
@@ -46,9 +48,9 @@ class IndexMapWriter(NestWriter):
         if any(op.name in DIVIDES and not _is_known(op.operands[1]) for op in body):
             self.masked = False
         if not self.has_gather and any(self.is_looked_up(op) for op in found.found):
-            self.masked = False
+            self.masked: bool = False
         if any(self.varies(value) for pairs in found.found.values() for value, _ in pairs):
-            self.lanes = min(self.lanes, _MOST_LANES)
+            self.lanes: int = min(self.lanes, _MOST_LANES)
         self.row: dict[ir.Value, ir.Value] = {}
 
     def is_looked_up(self, op: ir.Operation) -> bool:

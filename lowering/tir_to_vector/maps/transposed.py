@@ -54,16 +54,21 @@ class TransposeWriter(NestWriter):
     `height`, of which each row gives a piece. Pieces of small elements share registers.
     """
 
+    along: int
+    across: int
+
     def __init__(
         self, flat: FlatNest, along: tuple[int, int], emit: Emitter, machine: Machine
     ) -> None:
         super().__init__(flat, along[0], emit, machine)
         known = all(it.extent.value is not None for it in flat.iters)
         most = _MOST_LANES if known else _MOST_LANES // 2
-        self.lanes = min(self.lanes, most if machine.vector_bits >= _REGISTER else _MOST_HEIGHT)
-        self.height = min(self.lanes, _MOST_HEIGHT)
+        self.lanes: int = min(
+            self.lanes, most if machine.vector_bits >= _REGISTER else _MOST_HEIGHT
+        )
+        self.height: int = min(self.lanes, _MOST_HEIGHT)
         self.along, self.across = along
-        self.inner = set(along)
+        self.inner: set[int] = set(along)
         self._tiles: dict[ir.Operation, list[ir.Value]] = {}
         self._row = 0
         # The first row of a tile that is whole.

@@ -28,6 +28,9 @@ class Ahead:
         past_cache: whether its stores go past the cache.
     """
 
+    run: int
+    size: int
+
     def __init__(
         self, writer: "TransposeWriter", env: dict[int, Index], size: int,
         rows: tuple[Index, Index], *, past_cache: bool,

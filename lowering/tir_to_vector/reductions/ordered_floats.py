@@ -18,6 +18,8 @@ class OrderedFloats:
         emit: where to write.
     """
 
+    combiner: str
+
     def __init__(self, combiner: str, vector: ir.VectorType, emit: Emitter) -> None:
         self.combiner, negative = _EXTREMA[combiner]
         self._emit, self._vector = emit, vector

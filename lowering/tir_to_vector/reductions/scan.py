@@ -165,9 +165,9 @@ class ScanWriter(NestWriter):
     def __init__(self, found: Scan, emit: Emitter, machine: Machine) -> None:
         super().__init__(found.flat, found.vector, emit, machine)
         bits = max(8, found.element.width)
-        self.lanes = max(1, min(self.lanes, machine.vector_bits // bits))
+        self.lanes: int = max(1, min(self.lanes, machine.vector_bits // bits))
         self._found = found
-        self.inner = {found.along, found.vector}
+        self.inner: set[int] = {found.along, found.vector}
 
     def write(self, counters: Sequence[Index]) -> None:
         """Write the loops; rows, or columns, may be split among threads."""

@@ -31,7 +31,7 @@ class SeveralWriter(ApartWriter):
         super().__init__(found.flat, found.vector, emit, machine)
         self.found = found
         widest = max(_bits(op.operands[0].type) for op in found.stores)
-        self.lanes = max(1, min(self.lanes, machine.vector_bits // widest))
+        self.lanes: int = max(1, min(self.lanes, machine.vector_bits // widest))
         self._same = Sameness(found)
         # Orders of values that conditions choose: the step that each lane's are from.
         self._orders = list({c.key: c for c in found.chosen if c is not None}.values())

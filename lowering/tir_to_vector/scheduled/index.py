@@ -18,8 +18,10 @@ class Lin:
     __slots__ = ("const", "terms")
 
     def __init__(self, const: int, terms: Mapping[ir.Value, int] | None = None) -> None:
-        self.const = const
-        self.terms = {value: factor for value, factor in (terms or {}).items() if factor}
+        self.const: int = const
+        self.terms: dict[ir.Value, int] = {
+            value: factor for value, factor in (terms or {}).items() if factor
+        }
 
     def plus(self, other: "Lin", factor: int = 1) -> "Lin":
         """Return `self + factor * other`."""

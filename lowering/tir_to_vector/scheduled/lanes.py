@@ -52,6 +52,10 @@ class LaneCopier(Copier):
         varying: values of the loop's body that depend on the counter.
     """
 
+    lanes: int
+    fma: bool
+    varying: set[ir.Value]
+
     def __init__(
         self, emit: Emitter, env: Mapping[ir.Value, Lane], lanes: int, mask: ir.Value | None, *,
         fma: bool, varying: set[ir.Value],

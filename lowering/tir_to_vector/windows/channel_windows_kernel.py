@@ -65,13 +65,16 @@ class ChannelWriter(PlanesBase):
 
     found: ChannelWindows
 
+    row_stop: Index
+    col_stop: Index
+
     def _shape(self) -> None:
         found, machine = self.found, self.machine
-        self.right = self._way(len(found.axes) - 2, found.across, found.slide)
+        self.right: Way = self._way(len(found.axes) - 2, found.across, found.slide)
         rest = len(found.axes) - 2
-        self.fall = self._way(-1 if found.fall is None else rest - 1, found.row, found.fall)
+        self.fall: Way = self._way(-1 if found.fall is None else rest - 1, found.row, found.fall)
         # The axes before those of a tile.
-        self.deep = range(rest if found.fall is None else rest - 1)
+        self.deep: range = range(rest if found.fall is None else rest - 1)
         most = max(4, machine.registers // 2)
         group = found.size(found.picks)
         if group > _SMALL_GROUP:
@@ -79,10 +82,10 @@ class ChannelWriter(PlanesBase):
         if self.finish is not None and self.finish.is_long:
             most = _FEW_SUMS
         sizes = [found.size(found.fall), found.size(found.slide)]
-        self.taps = [i for i in (found.slide,) if sizes[1] <= _MOST_SLIDE]
+        self.taps: list[int | None] = [i for i in (found.slide,) if sizes[1] <= _MOST_SLIDE]
         if self.taps and sizes[0] * sizes[1] * group <= _WHOLE:
             self.taps.append(found.fall)
-        self.looped = [i for i in found.reductions if i not in self.taps]
+        self.looped: list[int] = [i for i in found.reductions if i not in self.taps]
         down, right = (
             (way.stride, 1 if way.step in self.looped else found.size(way.step), way.apart)
             for way in (self.fall, self.right)
@@ -100,8 +103,8 @@ class ChannelWriter(PlanesBase):
             self.ordered = OrderedFloats(found.flat.combiner, self.vector, self.emit)
         rank = range(len(found.axes))
         self._dims = [self.emit.dim(found.image.buffer, d) for d in rank]
-        self.bits = ir.IntegerType.get_signless(self.lanes)
-        self.masks = ir.VectorType.get([self.lanes], self.emit.bool_type)
+        self.bits: ir.IntegerType = ir.IntegerType.get_signless(self.lanes)
+        self.masks: ir.VectorType = ir.VectorType.get([self.lanes], self.emit.bool_type)
 
     def _way(self, axis: int, pixel: int | None, step: int | None) -> Way:
         if axis < 0:

@@ -52,6 +52,9 @@ def emit_channels(found: ChannelWindows, emit: Emitter, machine: Machine) -> Non
 class PooledChannels(ChannelWriter):
     """Writes pooling: vectors are of channels."""
 
+    line: ir.Value
+    plane: ir.Value
+
     def write(self) -> None:
         """Write the loops."""
         emit, found, lanes = self.emit, self.found, self.lanes
@@ -64,7 +67,7 @@ class PooledChannels(ChannelWriter):
         with ExitStack() as loops:
             *spans, upto = loops.enter_context(emit.team(parts, work_of(emit, found.flat, 1)))
             with emit.outside():
-                self.pitch = emit.mul(cols, lanes)
+                self.pitch: Index = emit.mul(cols, lanes)
                 bytes_ = emit.max(emit.mul(self.pitch, max(8, found.element.width) // 8), 1)
                 fit = emit.sub(emit.div(self.machine.l2_bytes // 4, bytes_), halo)
                 # Rows of windows that lie in two blocks are combined twice.
@@ -75,9 +78,9 @@ class PooledChannels(ChannelWriter):
             kept = found.element
             if self.ordered is not None:
                 kept = ir.IntegerType.get_signless(found.element.width)
-            self.kept = ir.VectorType.get([lanes], kept)
+            self.kept: ir.VectorType = ir.VectorType.get([lanes], kept)
             self.line, self.plane = (emit.alloc(size, kept) for size in sizes)
-            self.fill = self._of(self.splat(found.flat.init))
+            self.fill: ir.Value = self._of(self.splat(found.flat.init))
             with emit.loop(0, sizes[0], lanes) as at:
                 emit.vector_store(self.fill, self.line, [at.counter])
             env: dict[int, Index] = {}

@@ -37,27 +37,33 @@ class PlanesBase(ABC):
 
     size: Index
 
+    found: Planes
+    emit: Emitter
+    machine: Machine
+
     def __init__(self, found: Planes, emit: Emitter, machine: Machine) -> None:
         self.found, self.emit, self.machine = found, emit, machine
         lanes = machine.lanes(found.element)
         assert lanes is not None  # others are left to plain loops
         self.lanes = lanes
-        self.vector = ir.VectorType.get([lanes], found.element)
+        self.vector: ir.VectorType = ir.VectorType.get([lanes], found.element)
         self.finish: Finish | None = None
         if found.epilogue is None:
-            self.out = Layout(found.out, emit)
+            self.out: Layout = Layout(found.out, emit)
         else:
             self.finish = Finish(found.epilogue, found.out.buffer, found.col, emit, machine)
-        self.kernel = None if found.kernel is None else Layout(found.kernel, emit)
+        self.kernel: Layout | None = None if found.kernel is None else Layout(found.kernel, emit)
         source = found.image.buffer if found.padded is None else found.padded.source
-        self.source = emit.flatten_once(source)
+        self.source: ir.Value = emit.flatten_once(source)
         dims = [*inner_dims(source), SymExpr.const(1)]
-        self.source_strides = [
+        self.source_strides: list[Index] = [
             emit.size(math.prod(dims[i:], start=SymExpr.const(1))) for i in range(len(dims))
         ]
-        self.befores = [0] * len(found.axes) if found.padded is None else found.padded.before
-        self.reach = [self._reach(axis.inner) for axis in found.axes]
-        self.counts = [self._count(d) for d in range(len(found.axes))]
+        self.befores: list[int] = (
+            [0] * len(found.axes) if found.padded is None else found.padded.before
+        )
+        self.reach: list[Index] = [self._reach(axis.inner) for axis in found.axes]
+        self.counts: list[Index] = [self._count(d) for d in range(len(found.axes))]
         # Where the present plane begins.
         self.start: Index = 0
         self._shape()

@@ -73,11 +73,11 @@ class DirectPlanes(PlanesBase):
         found = self.found
         self.along = found.axes[-1]
         self.down = None if found.row is None else found.axes[-2]
-        self.step = 0 if found.row is None else found.axes[-2].inner[found.row]
+        self.step: int = 0 if found.row is None else found.axes[-2].inner[found.row]
         pads = found.padded
-        self.after = pads.after[-1] if pads else 0
-        self.above = self.befores[-2] if self.down else 0
-        self.below = pads.after[-2] if pads and self.down else 0
+        self.after: int = pads.after[-1] if pads else 0
+        self.above: int = self.befores[-2] if self.down else 0
+        self.below: int = pads.after[-2] if pads and self.down else 0
         # Of each element of the window: its steps, and how far down and to the right it looks.
         self.taps: list[tuple[tuple[int, ...], int, int]] = []
         sizes = [found.flat.iters[i].extent.value or 1 for i in found.reductions]
@@ -89,9 +89,9 @@ class DirectPlanes(PlanesBase):
                 for inner in (downs, self.along.inner)
             )
             self.taps.append((steps, y, x - self.befores[-1]))
-        self.most_down = max(y for _, y, _ in self.taps)
-        self.shifts = sorted({x for _, _, x in self.taps})
-        self.ways = Ways(self.shifts, found.stride, self.lanes)
+        self.most_down: int = max(y for _, y, _ in self.taps)
+        self.shifts: list[int] = sorted({x for _, _, x in self.taps})
+        self.ways: Ways = Ways(self.shifts, found.stride, self.lanes)
 
     def write(self) -> None:
         """Write the loops."""
@@ -139,20 +139,22 @@ class DirectPlanes(PlanesBase):
         """Write what all planes share: the masks of the columns at the borders."""
         emit, lanes = self.emit, self.lanes
         sure = self.shifts[-1] - self.after
-        self.pixels = PixelMasks(
+        self.pixels: PixelMasks = PixelMasks(
             emit, self.machine, lanes, self.counts[-1], self.found.stride, sure
         )
         cols = self.extent(self.found.col)
         # The last vector holds those at the border, whether it is full or not.
-        self.whole = emit.round_down(emit.sub(cols, 1), lanes)
-        self.first = Tile(0, 0, 0, 0, self.pixels.kept(emit.mask(cols, lanes)))
+        self.whole: Index = emit.round_down(emit.sub(cols, 1), lanes)
+        self.first: Tile = Tile(0, 0, 0, 0, self.pixels.kept(emit.mask(cols, lanes)))
         rest = emit.mask(emit.sub(cols, self.whole), lanes)
-        self.last = Tile(0, 0, 0, self.whole, self.pixels.kept(rest), inside=True)
+        self.last: Tile = Tile(0, 0, 0, self.whole, self.pixels.kept(rest), inside=True)
         around = self._fill_value()
-        self.shifter = Shifter(emit, self.vector, around, self.machine.tables)
+        self.shifter: Shifter = Shifter(emit, self.vector, around, self.machine.tables)
         # Which pixels the tiles at the borders load, by where the first one is.
-        self.first_masks = self._kept_masks(self.first)
-        self.last_masks = {} if self.whole == 0 else self._kept_masks(self.last)
+        self.first_masks: dict[int, ir.Value | None] = self._kept_masks(self.first)
+        self.last_masks: dict[int, ir.Value | None] = (
+            {} if self.whole == 0 else self._kept_masks(self.last)
+        )
 
     def _kept_masks(self, tile: Tile) -> dict[int, ir.Value | None]:
         """Return masks for what a tile loads of a row."""

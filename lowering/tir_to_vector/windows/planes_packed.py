@@ -109,13 +109,15 @@ def rows_adjacent(found: Planes, cols: int | SymExpr) -> bool:
 class PackedPlanes(PlanesWriter):
     """Writes windows over planes: register tiles are of vectors of a few rows each."""
 
+    packed: PackedRows
+
     def _shape(self) -> None:
         rows = packed_rows(self.found, self.machine)
         assert rows is not None  # asked before
         self.packed, lanes = rows, self.lanes
         # Room for what vectors that begin in the last row have beyond it.
         part = -(-rows.height // rows.step) * rows.pitch + 2 * lanes
-        self.part = -(-part // lanes) * lanes
+        self.part: int = -(-part // lanes) * lanes
         self.strides = []
         size: Index = self.part * rows.step * self.found.stride
         for reach in reversed(self.reach[:-2]):

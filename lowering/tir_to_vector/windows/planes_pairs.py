@@ -49,10 +49,15 @@ def pairing_pays(found: Planes, emit: Emitter, machine: Machine) -> ir.Value | b
 class PairedPlanes(DirectPlanes):
     """Writes windows over planes with short rows."""
 
+    row_mask: ir.Value
+    rest_mask: ir.Value
+
     def _prepare(self) -> None:
         emit, lanes = self.emit, self.lanes
         first, stride = self.shifts[0], self.found.stride
-        self.pixels = PixelMasks(emit, self.machine, lanes, self.counts[-1], stride, sure=0)
+        self.pixels: PixelMasks = PixelMasks(
+            emit, self.machine, lanes, self.counts[-1], stride, sure=0
+        )
         mask = emit.mask(emit.sub(self.counts[-1], first), lanes)
         self.row_mask = self.pixels.without(mask, -first) if first < 0 else mask
         self.rest_mask = emit.mask(self.extent(self.found.col), lanes)

@@ -22,6 +22,9 @@ class Ways:
         lanes: of a vector.
     """
 
+    stride: int
+    lanes: int
+
     def __init__(self, shifts: Sequence[int], stride: int, lanes: int) -> None:
         self.stride, self.lanes = stride, lanes
         self._shifts = frozenset(shifts)

@@ -23,11 +23,11 @@ class PlaneRows(PlanesWriter):
 
     def _shape(self) -> None:
         emit, found = self.emit, self.found
-        self.down = self._window_rows()
+        self.down: int | None = self._window_rows()
         # A row ends with room for the vectors that begin before its end.
         phase = emit.div(emit.add(self.reach[-1], found.stride - 1), found.stride)
         vectors = emit.add(emit.div(phase, self.lanes), 2)
-        self.phase = emit.mul(vectors, self.lanes)
+        self.phase: Index = emit.mul(vectors, self.lanes)
         self.strides = []
         size = emit.mul(self.phase, found.stride)
         for axis, reach in reversed(list(zip(found.axes[:-1], self.reach, strict=False))):

@@ -57,9 +57,9 @@ class SeparableRows(PlanesBase):
         phase = emit.div(emit.add(self.reach[-1], found.stride - 1), found.stride)
         # A line ends with room for the vectors that begin before its end.
         vectors = emit.add(emit.div(phase, self.lanes), 2)
-        self.phase = emit.mul(vectors, self.lanes)
+        self.phase: Index = emit.mul(vectors, self.lanes)
         self.size = emit.mul(self.phase, found.stride)
-        self.sums = Sums(found.flat, emit, self.lanes, shared=False)
+        self.sums: Sums = Sums(found.flat, emit, self.lanes, shared=False)
 
     def write(self) -> None:
         """Write the loops."""
@@ -76,7 +76,7 @@ class SeparableRows(PlanesBase):
                 fit = emit.max(emit.min(emit.div(_LINES_BYTES, bytes_), _MOST_LINES), 1)
                 together = emit.min(fit, emit.max(rows, 1))
                 size = emit.mul(self.size, together)
-            self.plane = emit.alloc(size, found.element)
+            self.plane: ir.Value = emit.alloc(size, found.element)
             fill = self.splat(found.flat.init)
             with emit.loop(0, size, self.lanes) as at:
                 emit.vector_store(fill, self.plane, [at.counter])

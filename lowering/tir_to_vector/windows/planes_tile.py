@@ -52,7 +52,7 @@ class PixelMasks:
     ) -> None:
         self._emit, self._machine, self._lanes = emit, machine, lanes
         self._count, self._stride, self._sure = count, stride, sure
-        self.type = ir.VectorType.get([lanes], emit.bool_type)
+        self.type: ir.VectorType = ir.VectorType.get([lanes], emit.bool_type)
 
     def mask(self, tile: Tile, first: int) -> ir.Value | None:
         """Return a mask of adjacent pixels, None for all.

@@ -94,17 +94,20 @@ def turning_pays(found: Planes, emit: Emitter, machine: Machine) -> ir.Value | b
 class TurnedPlanes(PlanesWriter):
     """Writes windows over planes: register tiles are of a few pixels of many planes."""
 
+    unit: int
+    pitch: Index
+
     def _shape(self) -> None:
         emit, found, lanes = self.emit, self.found, self.lanes
         self.strides, self.unit = [], lanes
         height, self.pitch = (emit.max(reach, 1) for reach in self.reach[-2:])
         # What windows do not see of an image goes behind the plane.
-        self.unseen = emit.mul(emit.mul(height, self.pitch), lanes)
+        self.unseen: Index = emit.mul(emit.mul(height, self.pitch), lanes)
         self.size = emit.add(self.unseen, lanes)
-        self.pixels = emit.mul(self.extent(found.row), self.extent(found.col))
-        self.sums_size = emit.mul(self._rounded(self.pixels), lanes)
-        self.source_pixels = self.source_strides[-3]
-        self.places_size = self._rounded(self.source_pixels)
+        self.pixels: Index = emit.mul(self.extent(found.row), self.extent(found.col))
+        self.sums_size: Index = emit.mul(self._rounded(self.pixels), lanes)
+        self.source_pixels: Index = self.source_strides[-3]
+        self.places_size: Index = self._rounded(self.source_pixels)
         # How far apart planes are in the image.
         self.apart: Index = 0
         for axis, stride in zip(found.axes, self.source_strides, strict=True):
@@ -112,8 +115,8 @@ class TurnedPlanes(PlanesWriter):
             self.apart = emit.add(self.apart, emit.mul(stride, factor))
         planes = found.flat.iters[found.outer[-1]].extent.value
         # Threads begin at multiples of a vector's lanes.
-        self.whole = planes is not None and planes % lanes == 0
-        self.taps = math.prod(found.flat.iters[i].extent.value or 1 for i in found.reductions)
+        self.whole: bool = planes is not None and planes % lanes == 0
+        self.taps: int = math.prod(found.flat.iters[i].extent.value or 1 for i in found.reductions)
 
     def _rounded(self, count: Index) -> Index:
         return self.emit.round_down(self.emit.add(count, self.lanes - 1), self.lanes)
@@ -125,14 +128,14 @@ class TurnedPlanes(PlanesWriter):
         self, env: dict[int, Index], spans: dict[int, tuple[Index, Index]], together: Index
     ) -> None:
         emit, last = self.emit, self.found.outer[-1]
-        self.sums = emit.alloc(self.sums_size, self.found.element)
-        self.square = emit.alloc(self.lanes * self.lanes, self.found.element)
+        self.sums: ir.Value = emit.alloc(self.sums_size, self.found.element)
+        self.square: ir.Value = emit.alloc(self.lanes * self.lanes, self.found.element)
         if self.kernel is not None:
-            self.window_memory = emit.alloc(self.taps * self.lanes, self.found.element)
+            self.window_memory: ir.Value = emit.alloc(self.taps * self.lanes, self.found.element)
         self._places()
         low, high = spans[last]
         with emit.loop(low, high, self.lanes) as group:
-            self.live = emit.min(emit.sub(high, group.counter), self.lanes)
+            self.live: Index = emit.min(emit.sub(high, group.counter), self.lanes)
             here = {**env, last: group.counter}
             self._fill(here)
             self._outputs(here)
@@ -140,7 +143,7 @@ class TurnedPlanes(PlanesWriter):
     def _places(self) -> None:
         """Write down where each pixel of a plane goes."""
         emit = self.emit
-        self.places = emit.alloc(self.places_size, emit.index_type)
+        self.places: ir.Value = emit.alloc(self.places_size, emit.index_type)
         with emit.loop(0, self.places_size) as at:
             emit.store(emit.index(self.unseen), self.places, [at.counter])
         above, left = self.befores[-2:]

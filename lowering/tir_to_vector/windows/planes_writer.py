@@ -56,7 +56,7 @@ class PlanesWriter(PlanesBase):
             with emit.outside():
                 together = self._together()
                 size = emit.mul(self.size, together)
-            self.plane = emit.alloc(size, found.element)
+            self.plane: ir.Value = emit.alloc(size, found.element)
             fill = self._fill_value()
             with emit.loop(0, size, self.lanes) as at:
                 emit.vector_store(fill, self.plane, [at.counter])
@@ -110,7 +110,7 @@ class PlanesWriter(PlanesBase):
         with ExitStack() as loops:
             for position in [*channels, *(i for i in found.inner if i in slides)]:
                 env[position] = loops.enter_context(self._loop((0, self.extent(position))))
-            self.elements = self._elements(env)
+            self.elements: dict[tuple[int, ...], ir.Value | None] | None = self._elements(env)
             self._tiles(env)
 
     def window(

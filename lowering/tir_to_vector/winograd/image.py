@@ -50,9 +50,9 @@ class TransformedImage:
         self._lanes = machine.lanes(found.element) or 1
         self._vector = ir.VectorType.get([self._lanes], found.element)
         self._inputs = found.extent(INPUTS).value or 1
-        self.slabs = -(-self._inputs // self._lanes)
-        self.slab = ways.pick(self._slab)
-        self.element = ways.pick(self._element)
+        self.slabs: int = -(-self._inputs // self._lanes)
+        self.slab: Index = ways.pick(self._slab)
+        self.element: Index = ways.pick(self._element)
         self._row = ways.pick(self._line)
         self._rows, self._columns = emit.size(found.size(ROWS)), emit.size(found.size(COLUMNS))
         self._strides = [emit.size(stride) for stride in found.source_strides]
@@ -74,7 +74,9 @@ class TransformedImage:
     def allocate(self) -> None:
         """Make room for a block and a run."""
         emit, ways, element = self._emit, self._ways, self._found.element
-        self.base = emit.alloc(ways.most(lambda way: way.side**2 * self._element(way)), element)
+        self.base: ir.Value = emit.alloc(
+            ways.most(lambda way: way.side**2 * self._element(way)), element
+        )
         self._copy = emit.alloc(ways.most(lambda way: way.side * self._line(way)), element)
 
     def clear(self, first: Index, last: Index) -> None:

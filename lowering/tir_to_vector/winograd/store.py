@@ -33,7 +33,7 @@ class TransformedSums:
         self._outputs = ways.pick(lambda way: way.outputs)
         self._lanes = machine.lanes(found.element) or 1
         self._vector = ir.VectorType.get([self._lanes], found.element)
-        self.element = ways.pick(self._element)
+        self.element: Index = ways.pick(self._element)
         self._row = ways.pick(self._line)
         self._channels = found.extent(OUTPUTS).value or 1
         self._extents = [emit.size(found.extent(axis)) for axis in (ROWS, COLUMNS)]
@@ -53,10 +53,12 @@ class TransformedSums:
     def allocate(self) -> None:
         """Make room for a block and a run."""
         emit, ways, element = self._emit, self._ways, self._found.element
-        self.base = emit.alloc(ways.most(lambda way: way.side**2 * self._element(way)), element)
+        self.base: ir.Value = emit.alloc(
+            ways.most(lambda way: way.side**2 * self._element(way)), element
+        )
         self._copy = emit.alloc(ways.most(lambda way: way.side * self._line(way)), element)
         self._square = emit.alloc(self._lanes * self._lanes, element)
-        self.bad = emit.alloc(self._lanes, element)
+        self.bad: ir.Value = emit.alloc(self._lanes, element)
         emit.vector_store(emit.constant(self._vector, 0), self.bad, [0])
 
     def write(self, run: Run, group: Index, panel: Index) -> None:

@@ -76,7 +76,7 @@ class Transforms:
         self._factors = [
             math.prod(point * point - other for other in left) for point in (0.0, *self._points)
         ]
-        self.elements = [*range(outputs + 1), kernels + 1]
+        self.elements: list[int] = [*range(outputs + 1), kernels + 1]
 
     def image(self, pixels: Sequence[ir.Value]) -> list[ir.Value]:
         """Return the values that `outputs` + 2 neighbouring pixels are transformed to."""

@@ -36,6 +36,10 @@ class Ways:
         first: whether the first way is taken; None where there is no other.
     """
 
+    largest: int
+    panel: int
+    first: ir.Value | None
+
     def __init__(
         self, found: Winograd, emit: Emitter, machine: Machine, tiles: list[int],
         first: ir.Value | None,
@@ -44,7 +48,7 @@ class Ways:
         self.largest, self.panel, _ = found.note
         self.first, self._emit = first, emit
         vector = ir.VectorType.get([machine.lanes(found.element) or 1], found.element)
-        self.all = [
+        self.all: list[Way] = [
             Way(
                 outputs,
                 block_sizes(found, machine, outputs, self.panel),

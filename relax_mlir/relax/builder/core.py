@@ -43,9 +43,9 @@ class Core:
     def _start(self, mod: IRModule) -> None:
         self._mod = mod
         # The context as an object keeps it from being given up while this builder has it.
-        self.context = mod.context
+        self.context: ir.Context = mod.context
         # Entering a location enters its context too: what making types and attributes takes.
-        self.unknown = ir.Location.unknown(context=self.context)
+        self.unknown: ir.UnknownLoc = ir.Location.unknown(context=self.context)
         self._frames: list[Frame] = []
         self._unfinished: dict[int, ir.Operation] = {}
         _BUILDERS.add(self)

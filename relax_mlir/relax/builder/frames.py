@@ -46,14 +46,22 @@ class Frame:
         "open", "outputs", "params", "place", "symbols",
     )  # fmt: skip
 
+    builder: Any
+    kind: str
+    blocks: list[ir.Block]
+    ip: ir.InsertionPoint
+    names: Names
+    op: ir.Operation | None
+    name: str
+
     def __init__(
         self, builder: Any, kind: str, blocks: list[ir.Block], ip: ir.InsertionPoint,
         names: Names, op: ir.Operation | None = None, name: str = "",
     ) -> None:  # fmt: skip
         self.builder, self.kind, self.blocks, self.ip = builder, kind, blocks, ip
         self.names, self.op, self.name = names, op, name
-        self.open = True
-        self.finished = False
+        self.open: bool = True
+        self.finished: bool = False
         self.params: list[Var] | None = None
         self.late: list[Var] = []
         self.outputs: list[Var] = []

@@ -98,7 +98,7 @@ class FunctionTable:
     def __init__(self, module: ir.Module) -> None:
         self._module = module
         self._ops: dict[str, ir.Operation] = {}
-        self.names = Names()
+        self.names: Names = Names()
         for view in module.body.operations:
             if "sym_name" in view.operation.attributes:
                 name = ir.StringAttr(view.operation.attributes["sym_name"]).value

@@ -83,7 +83,7 @@ class Materializer:
     def _name(self, hint: str | None) -> str:
         frame = self._builder._frame()
         default = "lv" if frame.kind == "dataflow" else "gv"
-        self.last_name = frame.names.fresh(hint or default)
+        self.last_name: Any = frame.names.fresh(hint or default)
         return self.last_name
 
     def _make(

@@ -32,7 +32,7 @@ class Op(Expr):
 
     def __init__(self, name: str) -> None:
         super().__init__()
-        self.name = name
+        self.name: str = name
         self._ty = FuncType()
 
     @staticmethod
@@ -92,7 +92,7 @@ class Call(OperationExpr):
         self._callee = op
         self._args = tuple(convert(arg) for arg in args)
         self._attrs = Attrs(attrs or {})
-        self.ty_args = tuple(as_type(each) for each in (ty_args or sinfo_args))
+        self.ty_args: tuple[Type, ...] = tuple(as_type(each) for each in (ty_args or sinfo_args))
 
     @property
     def op(self) -> Expr:

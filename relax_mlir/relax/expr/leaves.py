@@ -28,7 +28,7 @@ class Id:
     __slots__ = ("_value", "name_hint")
 
     def __init__(self, name_hint: str, value: Any = None) -> None:
-        self.name_hint = name_hint
+        self.name_hint: str = name_hint
         self._value = value
 
     def same_as(self, other: object) -> bool:
@@ -176,7 +176,7 @@ class ExternFunc(Expr):
         super().__init__()
         if not isinstance(global_symbol, str):
             raise ExprTypeError(f"the name of a packed function is a string, got {global_symbol!r}")
-        self.global_symbol = global_symbol
+        self.global_symbol: str = global_symbol
         self.attrs: dict[str, Any] = {}
         self._ty = FuncType() if ty is None else as_type(ty)
 

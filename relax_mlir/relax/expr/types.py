@@ -61,7 +61,7 @@ class TensorType(Type):
     def __init__(self, shape: Any = None, dtype: Any = None, ndim: int = -1) -> None:
         if isinstance(shape, str) and dtype is None:
             shape, dtype = None, shape
-        self.dtype = as_dtype(dtype)
+        self.dtype: str = as_dtype(dtype)
         self.dims: tuple[SymExpr, ...] | None = None
         self.shape_expr: Any = None
         if shape is not None:
@@ -71,7 +71,7 @@ class TensorType(Type):
             ndim = max(ndim, known)
         if isinstance(ndim, bool) or not isinstance(ndim, int) or ndim < -1:
             raise ExprError(f"ndim must be an integer, -1 when unknown, got {ndim!r}")
-        self.ndim = ndim
+        self.ndim: int = ndim
 
     @property
     def shape(self) -> Any:
@@ -117,7 +117,7 @@ class ShapeType(Type):
         if values is not None:
             self.dims, _, known = read_shape(values)
             ndim = max(ndim, known)
-        self.ndim = ndim
+        self.ndim: int = ndim
 
     @property
     def values(self) -> tuple[SymExpr, ...] | None:
@@ -148,7 +148,7 @@ class TupleType(Type):
     def __init__(self, *fields: Any) -> None:
         if len(fields) == 1 and isinstance(fields[0], (list, tuple)):
             fields = tuple(fields[0])
-        self.fields = tuple(as_type(field) for field in fields)
+        self.fields: tuple[Type, ...] = tuple(as_type(field) for field in fields)
 
     def to_mlir(self) -> ir.Type:
         """Return the MLIR type, in the current context."""
@@ -185,8 +185,8 @@ class PrimType(Type):
     __slots__ = ("dtype", "value")
 
     def __init__(self, dtype: Any = None, value: Any = None) -> None:
-        self.dtype = as_dtype(dtype) or "int64"
-        self.value = None if value is None else as_dim(value)
+        self.dtype: str = as_dtype(dtype) or "int64"
+        self.value: SymExpr | None = None if value is None else as_dim(value)
         if self.dtype not in ("int64", "bool"):
             raise ExprError(
                 f"a scalar value must be int64, got {self.dtype}; use a tensor without dimensions"
@@ -209,8 +209,10 @@ class FuncType(Type):
     __slots__ = ("params", "ret")
 
     def __init__(self, params: Iterable[Any] | None = None, ret: Any = None) -> None:
-        self.params = None if params is None else tuple(as_type(each) for each in params)
-        self.ret = ObjectType() if ret is None else as_type(ret)
+        self.params: tuple[Type, ...] | None = (
+            None if params is None else tuple(as_type(each) for each in params)
+        )
+        self.ret: ObjectType | Type = ObjectType() if ret is None else as_type(ret)
 
     def to_mlir(self) -> ir.Type:
         """Return the MLIR type, in the current context."""

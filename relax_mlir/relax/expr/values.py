@@ -146,7 +146,7 @@ class StringImm(Expr):
 
     def __init__(self, value: str) -> None:
         super().__init__()
-        self.value = value
+        self.value: str = value
         self._ty = ObjectType()
 
 
@@ -157,7 +157,7 @@ class DataTypeImm(Expr):
 
     def __init__(self, value: Any) -> None:
         super().__init__()
-        self.value = as_dtype(value)
+        self.value: str = as_dtype(value)
         self._ty = ObjectType()
 
 

@@ -28,11 +28,14 @@ class Edit:
         types: which values of the copy have other types now.
     """
 
+    func: ir.Operation
+    keep: Any
+
     def __init__(self, builder: Any, func: ir.Operation, keep: Any) -> None:
         self.func, self.keep = func, keep
         self.version = 0
         self.cursor: ir.Operation | None = None
-        self.types = Types()
+        self.types: Types = Types()
         self._builder = builder
         self._copy: ir.Operation | None = None
         self._ops: dict[ir.Operation, ir.Operation] = {}

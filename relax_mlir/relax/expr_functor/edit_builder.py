@@ -15,6 +15,13 @@ class EditFrame(Frame):
 
     __slots__ = ("_block", "_edit")
 
+    builder: "EditBuilder"
+    kind: str
+    op: None
+    name: str
+    open: bool
+    finished: bool
+
     def __init__(self, builder: "EditBuilder", kind: str, edit: Edit, block: ir.Block) -> None:
         self.builder, self.kind, self._edit, self._block = builder, kind, edit, block
         self.op, self.name, self.open, self.finished = None, "", True, False

@@ -43,7 +43,7 @@ class Plan:
     def __init__(self, words: Sequence[int], kept: Sequence[Any]) -> None:
         self._words = (ctypes.c_int64 * len(words))(*words)
         self._kept = tuple(kept)
-        self.address = ctypes.addressof(self._words)
+        self.address: int = ctypes.addressof(self._words)
 
 
 class NoPlan(Exception):

@@ -55,7 +55,7 @@ class Quick:
             self._wanted *= 4
             self.watching = self._wanted < _MOST_CALLS
         except NoPlan:
-            self.watching = False
+            self.watching: bool = False
         else:
             self._plans = [plan, *self._plans][:_MOST_PLANS]
             self.run = native.run(name, MISS, self._plans)

@@ -31,7 +31,7 @@ class ConstantEncoder:
     """Turns constants into JSON; their bytes go into the file or among the weights."""
 
     def __init__(self, weights: dict[str, np.ndarray] | None) -> None:
-        self.blob = Blob()
+        self.blob: Blob = Blob()
         self.weights = weights
 
     def constant(self, value: Any, name: str) -> dict[str, Any]:

@@ -37,7 +37,7 @@ class LibraryModule(Module):
             ExecutableFormatError: it cannot be loaded; says why.
         """
         super().__init__()
-        self.path = Path(path)
+        self.path: Path = Path(path)
         try:
             self._library = self._load()
         except Exception as error:

@@ -61,6 +61,9 @@ class GraphExecutor(Module):
 
     kind = "graph_executor"
 
+    graph_json: str
+    lib: Executable
+
     def __init__(self, text: str, lib: Executable, device: Any = None) -> None:
         super().__init__({name: getattr(self, name) for name in EXPORTED})
         self.device = to_device("cpu" if device is None else device)

@@ -100,7 +100,9 @@ class KernelCosts:
         table = metadata.get("kernels")
         self._table: dict[str, Any] = table if isinstance(table, dict) else {}
         self._compiled: dict[str, Any] = {}
-        self.names = frozenset(n for n, entry in self._table.items() if isinstance(entry, dict))
+        self.names: frozenset[str] = frozenset(
+            n for n, entry in self._table.items() if isinstance(entry, dict)
+        )
 
     def parts(self, name: str) -> list[str]:
         """Return the kernels that a native function was made of, in order; empty for one."""

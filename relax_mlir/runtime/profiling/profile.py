@@ -72,6 +72,13 @@ class Report:
         parts: for native functions that were made of several kernels, those.
     """
 
+    function: str
+    repeat: int
+    seconds: float
+    calls: list[CallRecord]
+    threads: int
+    parts: dict[str, list[str]]
+
     def __init__(
         self,
         function: str,

@@ -64,7 +64,7 @@ class AnnotationParser:
 
     def __init__(self, scope: Scope, define: bool = False) -> None:
         self.scope = scope
-        self.dims = DimParser(scope, define)
+        self.dims: DimParser = DimParser(scope, define)
 
     def parse(self, node: Node) -> Annotation:
         """Return the type that an annotation spells.

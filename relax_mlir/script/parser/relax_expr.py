@@ -35,6 +35,8 @@ class Hint:
     A match_cast binds the symbols that its own annotation mentions, so the value is read first.
     """
 
+    node: Node
+
     def __init__(self, scope: Scope, node: Node) -> None:
         self._scope, self.node = scope, node
 

@@ -24,8 +24,8 @@ class RelaxFunctionParser:
     def __init__(self, module: "ModuleParser", function: "Function") -> None:
         self.module = module
         self.function = function
-        self.node = function.node
-        self.scope = Scope(module.source, module.env)
+        self.node: Any = function.node
+        self.scope: Scope = Scope(module.source, module.env)
 
     def signature(self) -> Signature:
         """Return the signature; it may be asked for before the body is parsed.

@@ -46,7 +46,7 @@ class StmtParser:
         self.expr = expr
         self.scope: Scope = expr.scope
         self.func_attrs: dict[str, Any] = {}
-        self.control = ControlParser(self)
+        self.control: ControlParser = ControlParser(self)
         # Statements that run after the current one, innermost last.
         self._later: list[_Position] = []
 

@@ -1,6 +1,7 @@
 """Parts of outlined prim funcs: tensors in a workspace, calls of other prim funcs."""
 
 import ast
+from types import ModuleType
 from typing import Any
 
 from relax_mlir.dialects.bindings import ir, submodule
@@ -15,8 +16,8 @@ from relax_mlir.script.parser.source import Node
 from relax_mlir.script.parser.tir_expr import TirExprParser
 from relax_mlir.script.parser.tir_layout import buffer_dtype
 
-func = submodule("dialects.func")
-memref = submodule("dialects.memref")
+func: ModuleType = submodule("dialects.func")
+memref: ModuleType = submodule("dialects.memref")
 
 
 def part(p: TirExprParser, base: Buffer, name: str, node: Node, offset: Node | None) -> Buffer:

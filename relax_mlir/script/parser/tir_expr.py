@@ -3,6 +3,7 @@
 import ast
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from types import ModuleType
 from typing import Any
 
 from relax_mlir.dialects.bindings import ir, submodule
@@ -27,7 +28,7 @@ from relax_mlir.script.parser.tir_tables import (
 )
 from relax_mlir.script.parser.tir_values import Cell, Number, bare, whole
 
-scf = submodule("dialects.scf")
+scf: ModuleType = submodule("dialects.scf")
 # The largest power of a number that is computed while the script is read.
 _BITS = 64
 

@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Sequence
+from types import ModuleType
 from typing import Any
 
 from relax_mlir.dialects.bindings import ir, submodule
@@ -17,7 +18,7 @@ from relax_mlir.script.parser.source import Node
 from relax_mlir.script.parser.tir_expr import TirExprParser
 from relax_mlir.script.parser.tir_tables import UNARY
 
-memref = submodule("dialects.memref")
+memref: ModuleType = submodule("dialects.memref")
 
 # What C's functions of math, here without the suffix for single precision, are here.
 _C_BINARY = {"pow": "pow", "atan2": "atan2", "copysign": "copysign", "fmod": "truncmod"}

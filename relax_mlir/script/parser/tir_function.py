@@ -41,10 +41,10 @@ class PrimFuncParser:
 
     def __init__(self, module: "ModuleParser", function: "Function") -> None:
         self.module = module
-        self.scope = Scope(module.source, module.env)
+        self.scope: Scope = Scope(module.source, module.env)
         self.function = function
-        self.node = function.node
-        self.reader = AnnotationParser(self.scope, define=True)
+        self.node: Any = function.node
+        self.reader: AnnotationParser = AnnotationParser(self.scope, define=True)
         # Parameter name -> its buffer, None for a handle that no match_buffer has named yet.
         self.buffers: dict[str, BufferDecl | None] = {}
         self.scalars: dict[str, ScalarDecl] = {}

@@ -41,7 +41,7 @@ class TirStmtParser:
         self.extents: dict[str, Any] = {}
         # Threads that T.env_thread has named.
         self.threads: dict[str, str] = {}
-        self.exits = Exits(self)
+        self.exits: Exits = Exits(self)
         # Variables that are memory, as statements change them.
         self.changing: set[str] = set()
 

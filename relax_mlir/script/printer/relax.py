@@ -32,8 +32,8 @@ class RelaxPrinter:
         self.depth = 1
         self.in_dataflow = False
         symbols = _symbols(op)
-        self.namer = Namer(symbols | set(map(variable, symbols)))
-        self.expr = RelaxExprPrinter(self.namer, metadata)
+        self.namer: Namer = Namer(symbols | set(map(variable, symbols)))
+        self.expr: RelaxExprPrinter = RelaxExprPrinter(self.namer, metadata)
         # Two symbols for one name: both appear as they are.
         self.expr.spelled_out.update(n for n in symbols if variable(n) in symbols - {n})
         # What the outputs of each dataflow block are called.
@@ -42,9 +42,9 @@ class RelaxPrinter:
         self.forced: dict[ir.Value, str] = {}
         self.skipped: set[ir.Operation] = set()
         self.inlined: set[ir.Operation] = set()
-        self.control = ControlPrinter(self)
+        self.control: ControlPrinter = ControlPrinter(self)
         # Whether symbols occur only where nothing but dimensions can stand.
-        self.dims_only = not collect(op, lambda inner: inner.name in _INTEGER_USERS)
+        self.dims_only: bool = not collect(op, lambda inner: inner.name in _INTEGER_USERS)
 
     def text(self) -> list[str]:
         """Return the function's lines."""
@@ -227,7 +227,7 @@ class RelaxPrinter:
             self.line(f"R.output({', '.join(names)})")
         elif len(self.lines) == before:
             self.line("pass")
-        self.in_dataflow = False
+        self.in_dataflow: bool = False
         self.depth -= 1
         if len(op.results) == 1:
             result = names[0] if len(names) == 1 else spelling.sequence(names)

@@ -33,9 +33,9 @@ class TirPrinter:
         self.op = op
         self.lines: list[str] = []
         self.depth = 1
-        self.symbols = _symbols(op)
-        self.namer = Namer(set(self.symbols))
-        self.expr = TirExprPrinter(self.namer, op)
+        self.symbols: list[str] = _symbols(op)
+        self.namer: Namer = Namer(set(self.symbols))
+        self.expr: TirExprPrinter = TirExprPrinter(self.namer, op)
         # Extent of each loop variable that begins at 0, for T.axis.remap.
         self.extents: dict[ir.Value, ir.Value] = {}
 

@@ -45,8 +45,8 @@ class IndexMap:
         names = [each if isinstance(each, str) else each.name for each in initial_indices]
         if any(name is None for name in names) or len(set(names)) != len(names):
             raise ExprError(f"an index map takes different symbols, got {list(initial_indices)}")
-        self.initial_indices = [SymExpr.var(str(name)) for name in names]
-        self.final_indices = [
+        self.initial_indices: list[SymExpr] = [SymExpr.var(str(name)) for name in names]
+        self.final_indices: list[SymExpr] = [
             SymExpr.of(evaluate(each, _no_random_variable)) for each in final_indices
         ]
         self.inverse_index_map = inverse_index_map

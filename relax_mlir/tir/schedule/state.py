@@ -27,6 +27,10 @@ class ScheduleState:
         legality: whether primitives check what only could change results.
     """
 
+    render_level: str
+    checks: bool
+    legality: bool
+
     def __init__(self, mod: IRModule, render_level: str, checks: bool, legality: bool) -> None:
         self.module = mod.clone().mlir_module
         self.render_level, self.checks, self.legality = render_level, checks, legality
@@ -99,7 +103,7 @@ class ScheduleState:
                 if self.checks:
                     self.verify()
             except BaseException:
-                self.module = before
+                self.module: ir.Module = before
                 raise
             finally:
                 self._primitive, self._before = outer, outermost

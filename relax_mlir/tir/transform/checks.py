@@ -1,5 +1,7 @@
 """Passes about what a prim func checks while it runs, and which one a module begins with."""
 
+from types import ModuleType
+
 from relax_mlir.dialects.bindings import ir, submodule
 from relax_mlir.dialects.relax.dialect import Dims
 from relax_mlir.dialects.relax.types import dtype_of_element
@@ -10,9 +12,9 @@ from relax_mlir.tir.transform.functions import each_prim_func, prim_funcs
 from relax_mlir.tir.view import buffers
 from relax_mlir.tir.view.folding import number_of
 
-arith = submodule("dialects.arith")
-memref = submodule("dialects.memref")
-scf = submodule("dialects.scf")
+arith: ModuleType = submodule("dialects.arith")
+memref: ModuleType = submodule("dialects.memref")
+scf: ModuleType = submodule("dialects.scf")
 
 _PLACES = {"memref.load": 0, "memref.store": 1}
 _BELOW, _AT_LEAST = 2, 5

@@ -1,6 +1,7 @@
 """Accessing buffers in one dimension."""
 
 from collections.abc import Sequence
+from types import ModuleType
 
 from relax_mlir.dialects.bindings import ir, submodule
 from relax_mlir.dialects.relax.symbolic import SymExpr, product
@@ -15,7 +16,7 @@ from relax_mlir.tir.view import buffers, tree
 from relax_mlir.tir.view.accesses import declare
 from relax_mlir.tir.view.index import Indices
 
-memref = submodule("dialects.memref")
+memref: ModuleType = submodule("dialects.memref")
 
 _PLACES = {"memref.load": 0, "memref.store": 1}
 

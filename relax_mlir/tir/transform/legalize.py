@@ -1,12 +1,14 @@
 """Passes that say something by other operations: bfloat16 arithmetic, selects of what is loaded."""
 
+from types import ModuleType
+
 from relax_mlir.dialects.bindings import ir, submodule
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.walk import collect
 from relax_mlir.tir.transform.functions import each_prim_func
 
-arith = submodule("dialects.arith")
-scf = submodule("dialects.scf")
+arith: ModuleType = submodule("dialects.arith")
+scf: ModuleType = submodule("dialects.scf")
 
 # A conversion rounds once; by way of float32 an integer would be rounded twice.
 _KEPT = (

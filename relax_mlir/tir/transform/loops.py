@@ -1,6 +1,7 @@
 """Passes over loops of prim funcs: unroll, vectorise, partition, make serial."""
 
 from dataclasses import dataclass
+from types import ModuleType
 
 from relax_mlir.dialects.bindings import ir, submodule
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
@@ -22,7 +23,7 @@ from relax_mlir.tir.transform.configs import (
 from relax_mlir.tir.transform.functions import each_prim_func
 from relax_mlir.transform.infra.context import PassContext
 
-arith = submodule("dialects.arith")
+arith: ModuleType = submodule("dialects.arith")
 
 # What counts as a step of a loop.
 _STEPS = (

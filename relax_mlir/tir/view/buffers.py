@@ -1,6 +1,7 @@
 """Buffers: what is known of them, and making new ones where a function begins."""
 
 from collections.abc import Sequence
+from types import ModuleType
 
 from relax_mlir.dialects.bindings import ir, submodule
 from relax_mlir.dialects.relax import types as T
@@ -11,8 +12,8 @@ from relax_mlir.dialects.tir.layout import NIBBLES, buffer_type
 from relax_mlir.tir.view import tree
 from relax_mlir.tir.view.index import Indices
 
-arith = submodule("dialects.arith")
-memref = submodule("dialects.memref")
+arith: ModuleType = submodule("dialects.arith")
+memref: ModuleType = submodule("dialects.memref")
 
 
 def _details(buffer: ir.Value) -> dict[str, ir.Attribute]:

@@ -16,6 +16,10 @@ class Comparison:
 
     __slots__ = ("lhs", "rhs", "sign")
 
+    lhs: SymExpr
+    sign: int
+    rhs: SymExpr
+
     def __init__(self, lhs: SymExpr, sign: int, rhs: SymExpr) -> None:
         self.lhs, self.sign, self.rhs = lhs, sign, rhs
 

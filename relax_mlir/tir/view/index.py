@@ -40,7 +40,7 @@ class Indices:
         self._names: dict[ir.Value, str] = {}
         self._values: dict[str, ir.Value] = {}
         self._depth: dict[str, tuple[int, int]] = {}
-        self.parameters = _integer_parameters(function)
+        self.parameters: dict[ir.Value, str] = _integer_parameters(function)
 
     def var(self, value: ir.Value) -> SymExpr:
         """Return the symbol of a loop variable, a block iterator or any other value."""

@@ -89,6 +89,9 @@ class BufferRegion:
         region: for each dimension a range, in terms of the block's iterators.
     """
 
+    buffer: Buffer
+    region: list[Range]
+
     def __init__(self, buffer: Buffer, region: list[Range]) -> None:
         self.buffer, self.region = buffer, region
 

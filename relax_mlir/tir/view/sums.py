@@ -13,6 +13,9 @@ class Factor:
 
     __slots__ = ("kind", "parts")
 
+    kind: str
+    parts: tuple[SymExpr, ...]
+
     def __init__(self, kind: str, parts: tuple[SymExpr, ...]) -> None:
         self.kind, self.parts = kind, parts
 

@@ -54,15 +54,15 @@ class PassContext:
         diag_ctx: "DiagnosticContext | None" = None,
         fallback_device: Any = DLCPU,
     ) -> None:
-        self.opt_level = level("opt_level", opt_level)
-        self.required_pass = _names("required_pass", required_pass)
-        self.disabled_pass = _names("disabled_pass", disabled_pass)
+        self.opt_level: int = level("opt_level", opt_level)
+        self.required_pass: list[str] = _names("required_pass", required_pass)
+        self.disabled_pass: list[str] = _names("disabled_pass", disabled_pass)
         self.instruments = _instruments(instruments)
-        self.config = config_options.resolve({} if config is None else config)
+        self.config: dict[str, Any] = config_options.resolve({} if config is None else config)
         if diag_ctx is not None and not hasattr(diag_ctx, "emit"):
             raise PassTypeError(f"diag_ctx is a DiagnosticContext, got {_kind(diag_ctx)}")
         self.diag_ctx = diag_ctx
-        self.fallback_device = _device(fallback_device)
+        self.fallback_device: int = _device(fallback_device)
         # The passes that were asked about, to find names in the lists that no pass has.
         self._seen: set[str] = set()
         self._told: set[str] = set()
@@ -163,7 +163,7 @@ class PassContext:
             for instrument in self.instruments:
                 instrument.exit_pass_ctx()
         except BaseException:
-            self.instruments = []
+            self.instruments: list[PassInstrument] = []
             raise
 
     def instrument_before_pass(self, mod: "IRModule", info: PassInfo) -> bool:

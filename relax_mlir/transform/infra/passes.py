@@ -192,8 +192,8 @@ class SpecPass(Pass):
             option.name: value for option, value in zip(spec.options, values, strict=False)
         }
         self.spec = spec
-        self.given = {**positional, **options}
-        self.options = coerce_options(spec.flag, spec.options, self.given)
+        self.given: dict[str, Any] = {**positional, **options}
+        self.options: dict[str, Any] = coerce_options(spec.flag, spec.options, self.given)
         self.info = PassInfo(spec.name, spec.opt_level, spec.required)
 
     def apply(self, mod: IRModule, ctx: PassContext) -> None:

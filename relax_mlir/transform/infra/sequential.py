@@ -36,7 +36,7 @@ class Sequential(Pass):
             raise PassTypeError(
                 f"passes must be a list of Pass objects, got {type(passes).__name__} {passes!r}"
             )
-        self.passes = list(passes or ())
+        self.passes: list[Pass] = list(passes or ())
         for each in self.passes:
             if each is None:
                 raise PassTypeError("Found undefined pass for optimization.")

@@ -141,7 +141,7 @@ class KernelMaker:
     """Prim funcs that a pass makes in a module: one for all calls that need the same."""
 
     def __init__(self, module: ir.Operation) -> None:
-        self.symbols = ir.SymbolTable(module)
+        self.symbols: ir.SymbolTable = ir.SymbolTable(module)
         self._module = module
         self._made: dict[str, str] = {}
 

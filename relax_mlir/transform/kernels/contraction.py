@@ -83,6 +83,9 @@ class KernelCloner:
         kernel: what to write.
     """
 
+    builder: PrimFuncBuilder
+    kernel: ContractionKernel
+
     def __init__(self, builder: PrimFuncBuilder, kernel: ContractionKernel) -> None:
         self.builder, self.kernel = builder, kernel
         self.mapping: dict[ir.Value, ir.Value] = {}

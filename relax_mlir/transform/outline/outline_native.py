@@ -6,6 +6,7 @@ symbolically lives in one arena, whose size is a symbolic expression too. The ru
 """
 
 from collections.abc import Mapping, Sequence, Set
+from types import ModuleType
 
 from relax_mlir.dialects.bindings import ir, submodule
 from relax_mlir.dialects.relax import types as T
@@ -35,8 +36,8 @@ from relax_mlir.transform.kernels.calls import (
 from relax_mlir.transform.kernels.elementwise import overwritable
 from relax_mlir.transform.outline.call_runs import Run, find_runs, is_argument_tuple, resolve
 
-memref = submodule("dialects.memref")
-func = submodule("dialects.func")
+memref: ModuleType = submodule("dialects.memref")
+func: ModuleType = submodule("dialects.func")
 
 # The arena of a run, as an attribute of its prim func: bytes of it, bytes without sharing, and the
 # most bytes that are needed at one time.

@@ -4,12 +4,14 @@ A byte holds what lies half a group of rows apart: a kernel has one loop over th
 over the bytes, and an amount to shift by that does not change while it reads one half.
 """
 
+from types import ModuleType
+
 import numpy as np
 
 from relax_mlir.dialects.bindings import submodule
 from relax_mlir.dialects.tir.scalar import Scalar, binary, cast
 
-arith = submodule("dialects.arith")
+arith: ModuleType = submodule("dialects.arith")
 
 # The least number of four bits with a sign.
 _LEAST_SIGNED = -8

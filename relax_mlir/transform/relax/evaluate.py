@@ -1,6 +1,7 @@
 """Running operations of a module at compile time, by compiling them."""
 
 from collections.abc import Sequence
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,7 +16,7 @@ from relax_mlir.transform.infra.context import PassContext
 if TYPE_CHECKING:
     from relax_mlir.runtime.vm import VirtualMachine
 
-func = submodule("dialects.func")
+func: ModuleType = submodule("dialects.func")
 
 Request = tuple[ir.Operation, list[np.ndarray]]
 

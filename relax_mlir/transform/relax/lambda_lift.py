@@ -1,6 +1,7 @@
 """The pass `lambda-lift`: functions written in place become functions of the module."""
 
 from collections.abc import Sequence
+from types import ModuleType
 
 from relax_mlir.dialects.bindings import ir, submodule
 from relax_mlir.dialects.locations import value_name
@@ -13,7 +14,7 @@ from relax_mlir.dialects.relax.well_formed import type_dims
 from relax_mlir.transform.relax.effects import captured_values, operations_in
 from relax_mlir.transform.relax.rebuild import result_types
 
-func = submodule("dialects.func")
+func: ModuleType = submodule("dialects.func")
 
 # Their values are in their types and attributes alone, so that a copy serves as well.
 _LITERALS = ("relax.shape_expr", "relax.prim_value", "relax.constant")

@@ -78,7 +78,7 @@ class Rewriter:
         return op
 
     def _leave(self, op: ir.Operation) -> None:
-        self.root_is_gone = self.root_is_gone or op == self.root
+        self.root_is_gone: bool = self.root_is_gone or op == self.root
 
 
 def replacement(op: ir.Operation, new: Any) -> list[ir.Value]:

@@ -83,7 +83,7 @@ class RewritePass(Pass):
         for each in patterns:
             if not isinstance(each, Pattern):
                 raise PassTypeError(f"{each!r} is no pattern; is @pattern('op.name') missing?")
-        self.patterns = tuple(patterns)
+        self.patterns: tuple[Pattern, ...] = tuple(patterns)
         self.info = pass_info
         self.max_rewrites = max_rewrites
         self.top_down = top_down
@@ -130,7 +130,7 @@ class PDLPass(Pass):
         self.text = text
         self.info = pass_info
         self.constraints = dict(constraints or {})
-        self.rewrites = dict(rewrites or {})
+        self.rewrites: dict[str, Rewrite] = dict(rewrites or {})
         self.max_rewrites = max_rewrites
         self.top_down = True
 

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from types import ModuleType
 
 from relax_mlir.dialects.bindings import ir, submodule
 from relax_mlir.tir.view import tree
@@ -100,7 +101,7 @@ def _is_made_of(value: ir.Value, buffer: ir.Value) -> bool:
     return False
 
 
-memref = submodule("dialects.memref")
+memref: ModuleType = submodule("dialects.memref")
 
 Place = tuple[ir.Value, ...]
 

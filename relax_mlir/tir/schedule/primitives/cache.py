@@ -1,6 +1,7 @@
 """Copies of buffers for some of their readers or for their writer, and what is noted of buffers."""
 
 from collections.abc import Sequence
+from types import ModuleType
 
 from relax_mlir.dialects.bindings import ir, submodule
 from relax_mlir.dialects.relax.symbolic import SymExpr
@@ -18,7 +19,7 @@ from relax_mlir.tir.view.conditions import Comparison
 from relax_mlir.tir.view.index import Indices
 from relax_mlir.tir.view.regions import Range
 
-memref = submodule("dialects.memref")
+memref: ModuleType = submodule("dialects.memref")
 _ELEMENTS = ("memref.load", "memref.store")
 
 

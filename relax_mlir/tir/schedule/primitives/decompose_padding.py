@@ -1,6 +1,7 @@
 """Taking the constant part of a padded copy apart from what is copied."""
 
 from dataclasses import dataclass
+from types import ModuleType
 
 from relax_mlir.dialects.bindings import ir, submodule
 from relax_mlir.dialects.relax.symbolic import SymExpr
@@ -16,7 +17,7 @@ from relax_mlir.tir.view.accesses import declare
 from relax_mlir.tir.view.conditions import Comparison
 from relax_mlir.tir.view.index import Indices
 
-memref = submodule("dialects.memref")
+memref: ModuleType = submodule("dialects.memref")
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,7 @@
 """Starting a reduction with what a block after it would combine with its result."""
 
+from types import ModuleType
+
 from relax_mlir.dialects.bindings import ir, submodule
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.tir.schedule.analysis import scopes
@@ -11,7 +13,7 @@ from relax_mlir.tir.schedule.state import ScheduleState
 from relax_mlir.tir.view import buffers, edit, tree
 from relax_mlir.tir.view.accesses import declare
 
-memref = submodule("dialects.memref")
+memref: ModuleType = submodule("dialects.memref")
 
 
 def fuse_reduction_epilogue(state: ScheduleState, block: ir.Operation, after: ir.Operation) -> None:

@@ -1,6 +1,7 @@
 """The order of a block's iterators, and indices that are computed before a block runs."""
 
 from collections.abc import Sequence
+from types import ModuleType
 
 from relax_mlir.dialects.bindings import ir, submodule
 from relax_mlir.dialects.relax.symbolic import SymExpr
@@ -14,7 +15,7 @@ from relax_mlir.tir.view.folding import fold
 from relax_mlir.tir.view.index import Indices
 from relax_mlir.tir.view.simplify import simplify
 
-memref = submodule("dialects.memref")
+memref: ModuleType = submodule("dialects.memref")
 _MOST_INT32 = (1 << 31) - 1
 
 

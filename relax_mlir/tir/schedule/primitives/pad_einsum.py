@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from itertools import pairwise
+from types import ModuleType
 
 from relax_mlir.dialects.bindings import ir, submodule
 from relax_mlir.dialects.relax.symbolic import SymExpr
@@ -19,7 +20,7 @@ from relax_mlir.tir.view.folding import number_of
 from relax_mlir.tir.view.index import Indices
 from relax_mlir.tir.view.simplify import simplify
 
-memref = submodule("dialects.memref")
+memref: ModuleType = submodule("dialects.memref")
 _PLACES = {"memref.load": 0, "memref.store": 1}
 _PURE = ("arith.", "math.")
 _SILENT = ("tir.where", "tir.reads", "tir.writes", "tir.yield")

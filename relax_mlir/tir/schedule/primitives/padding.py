@@ -1,6 +1,7 @@
 """Giving the elements of a buffer that stand for nothing a value."""
 
 from collections.abc import Sequence
+from types import ModuleType
 
 from relax_mlir.dialects.bindings import ir, submodule
 from relax_mlir.dialects.relax.symbolic import SymExpr
@@ -12,7 +13,7 @@ from relax_mlir.tir.view.accesses import declare
 from relax_mlir.tir.view.conditions import Comparison
 from relax_mlir.tir.view.index import Indices
 
-memref = submodule("dialects.memref")
+memref: ModuleType = submodule("dialects.memref")
 # For each sign of a comparison what is not so.
 _NOT = ("ne", "eq", "ge", "gt", "le", "lt")
 

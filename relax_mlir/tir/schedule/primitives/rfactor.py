@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from types import ModuleType
 
 from relax_mlir.dialects.bindings import ir, submodule
 from relax_mlir.dialects.relax.symbolic import SymExpr
@@ -18,8 +19,8 @@ from relax_mlir.tir.view.accesses import declare
 from relax_mlir.tir.view.conditions import Comparison
 from relax_mlir.tir.view.index import Indices
 
-memref = submodule("dialects.memref")
-arith = submodule("dialects.arith")
+memref: ModuleType = submodule("dialects.memref")
+arith: ModuleType = submodule("dialects.arith")
 
 
 @dataclass

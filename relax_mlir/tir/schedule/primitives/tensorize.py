@@ -1,6 +1,7 @@
 """Putting the implementation of a tensor intrinsic where a block computes what it describes."""
 
 from collections.abc import Sequence
+from types import ModuleType
 
 from relax_mlir.dialects.bindings import ir, submodule
 from relax_mlir.dialects.relax.symbolic import SymExpr
@@ -15,7 +16,7 @@ from relax_mlir.tir.view.accesses import declare
 from relax_mlir.tir.view.index import Indices
 from relax_mlir.tir.view.render import SREF
 
-memref = submodule("dialects.memref")
+memref: ModuleType = submodule("dialects.memref")
 _PLACES = {"memref.load": 0, "memref.store": 1}
 _CAST = "builtin.unrealized_conversion_cast"
 _ENTRY = ("arith.constant", "tir.symbol")

@@ -41,7 +41,7 @@ class Trace:
                 f"the decisions of tir.Trace are a dict by instruction, got {decisions!r}"
             )
         self.insts = kept
-        self.decisions = dict(decisions or {})
+        self.decisions: dict[Instruction, Any] = dict(decisions or {})
 
     def __len__(self) -> int:
         return len(self.insts)
