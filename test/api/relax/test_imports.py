@@ -13,7 +13,13 @@ from checkout import FOLDERS, ROOT
 BINDINGS = "relax_mlir.dialects.bindings"
 
 # What needs only the standard library, for everybody to import.
-LEAVES = ("relax_mlir.errors", "relax_mlir.openmp_files")
+LEAVES = (
+    "relax_mlir.atomic_file",
+    "relax_mlir.chrome_trace",
+    "relax_mlir.errors",
+    "relax_mlir.openmp_files",
+    "relax_mlir.text_table",
+)
 # The first layer that a module belongs to, and what of ours that layer may import.
 LAYERS = {
     **dict.fromkeys(LEAVES, ()),
