@@ -384,5 +384,6 @@ def declare(
         "PURE": pure,
         "infer": classmethod(lambda cls, types, attrs: infer(types, attrs)),
         "__annotations__": {**fields, "result": ext.Result[Any]},
+        "__module__": infer.__module__,
     }
     return define(ComputeOp, name, doc, **members)
