@@ -23,7 +23,7 @@ def build(
 
     Raises:
         ExprTypeError: `mod` is neither a module nor a schedule.
-        Others as `compile`.
+        RelaxMLIRError: as for `compile`.
     """
     module = module_of(mod)
     if name is not None:
@@ -37,7 +37,7 @@ def compile(
     *,
     relax_pipeline: str | Sequence[str] = "default",
 ) -> "Executable":
-    """Compile what there is of a program, as TVM's `tvm.compile` does.
+    """Compile Relax functions and prim funcs, as TVM's `tvm.compile` does.
 
     Prim funcs are called as `compile(mod)["name"](a, b)`, with their outputs among the arguments;
     Relax functions the same way, or through a `relax.VirtualMachine`.
