@@ -9,7 +9,7 @@ export PYTHON VENV
 RUN := $(VENV)/bin/python
 TESTS = $(RUN) test/run.py $(if $(JOBS),--jobs $(JOBS))
 
-.PHONY: help demo test check bench peers clean
+.PHONY: help demo test check docs bench peers clean
 
 help: ## show this list
 	@sed -n 's/^\([a-z]*\): .*## /make \1: /p' Makefile
@@ -23,14 +23,19 @@ test: ## run all tests
 	@$(TESTS)
 
 # A type checker cannot follow the mapping of dialects/ and lowering/ into the package, so it reads a copy.
-check: ## lint, formatting, types, then all tests
-	@.ci/environment test,dev
+check: ## lint, formatting, types, documentation, then all tests
+	@.ci/environment test,dev,docs
 	@$(RUN) -m ruff check
 	@$(RUN) -m ruff format --check
 	@rm -rf build/typecheck && mkdir -p build/typecheck
 	@cp -R relax_mlir build/typecheck && cp -R dialects lowering build/typecheck/relax_mlir
 	@$(RUN) -m pyright --pythonpath $(RUN)
+	@$(RUN) -m mkdocs build --quiet --strict
 	@$(TESTS)
+
+docs: ## build the documentation into build/docs and check its links
+	@.ci/environment docs
+	@$(RUN) -m mkdocs build --quiet --strict
 
 bench: ## run every benchmark
 	@.ci/environment demo,bfloat16
