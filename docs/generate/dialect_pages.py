@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from relax_mlir.dialects.relax import Relax
+from relax_mlir.dialects.relax.op_names import ALIASES, NAMESPACES
 from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS, REQUIRED, Param
 from relax_mlir.dialects.schedule import OPERATIONS
 from relax_mlir.dialects.schedule import Schedule as ScheduleDialect
 from relax_mlir.dialects.tir import Tir
 from relax_mlir.dialects.vm import Vm
-from relax_mlir.script.parser.tables import ALIASES, NAMESPACES
 from relax_mlir.tir import Schedule
 
 _OPERANDS = {"tensor": "tensor", "tensors": "tuple of tensors", "shape": "shape"}
